@@ -12,6 +12,7 @@ pub mod domain;
 pub mod error;
 pub mod grid;
 pub mod medium;
+pub mod stability;
 pub mod stencil;
 pub mod survey;
 pub mod time_loop;

@@ -5,6 +5,16 @@
 
 use crate::device::simd::Real;
 use crate::grid::Padded;
+use crate::stability::{BadCell, Extremes, Scan};
+pub mod eigen;
+pub mod rotate;
+pub mod stiffness;
+pub mod thomsen;
+
+pub use rotate::{Lost, Voigt};
+pub use stiffness::{Fault, Stiffness, Symmetry};
+pub use thomsen::{Speeds, Thomsen, Tsvankin, Unreal};
+
 use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
 use crate::stencil::RADIUS;
@@ -123,6 +133,37 @@ impl<T: Real> Medium<T> {
             row[inside.end..].fill(T::of(0.0));
         };
         cpu.install(|| density.par_chunks_mut(pitch).for_each(line));
+    }
+}
+
+impl Medium<f32> {
+    /// Looks at every cell once, on all threads: stability, speeds, symmetry, first bad cell.
+    pub fn scan(&self, cpu: &Cpu) -> Result<Extremes, BadCell> {
+        use rayon::prelude::*;
+        let p = &self.padded;
+        let (nz, nb, pitch) = (p.model.n[0], p.nb, p.pitch());
+        let d = p.d().map(f64::from);
+        let lines = self.density.as_slice().len() / pitch;
+        let block = lines.div_ceil(8 * cpu.threads()).max(1);
+        let parts = |first: usize| {
+            let mut scan = Scan::new(p.ndim(), d);
+            for line in first..(first + block).min(lines) {
+                let cells = line * pitch + nb..line * pitch + nb + nz;
+                let c: Vec<&[f32]> = self.stiffness.iter().map(|c| &c.as_slice()[cells.clone()]).collect();
+                scan.rows(&c, &self.density.as_slice()[cells], line * nz);
+            }
+            scan
+        };
+        cpu.install(|| {
+            let firsts: Vec<usize> = (0..lines).step_by(block).collect();
+            let scans: Vec<Scan> = firsts.into_par_iter().map(parts).collect();
+            scans.into_iter().reduce(|mut a, b| {
+                a.merge(&b);
+                a
+            })
+        })
+        .expect("a grid has lines")
+        .finish()
     }
 }
 

@@ -1,0 +1,104 @@
+//! The largest stable time step of the displacement scheme, wave speeds and faults of a whole model, dispersion.
+//!
+//! The scheme takes the central first derivative of order 8 twice and steps with leapfrog of order 2. In a
+//! homogeneous medium a plane wave meets the derivative along axis i as the wave number `s_i / d_i` with
+//! `|s_i| <= D`, D the maximum over theta of `2 sum_m W_m sin(m theta)`, and leapfrog is stable while
+//! `dt^2 lambda / rho <= 4`, lambda an eigenvalue of the Christoffel matrix of that wave vector. For a fixed
+//! polarisation this is a positive quadratic form of the wave vector, so the largest eigenvalue is a convex function
+//! and is greatest in a corner of the box of wave vectors; the corners are equal by symmetry. Hence, exactly,
+//! `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)`, cell by cell. (Each cell is judged as if the
+//! medium around it were like it, as in every von Neumann analysis.)
+
+mod band;
+mod gate;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+pub use band::{Band, dominant_frequency, points_per_wavelength};
+pub use scan::{BadCell, Extremes, Scan};
+
+use crate::medium::{Stiffness, eigen};
+
+/// Weights of the central first derivative of order 8, for the distances 1 to 4.
+const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
+
+/// The largest value of `2 sum_m W_m sin(m theta)`: the derivative's greatest wave number times the spacing.
+pub fn largest_symbol(weights: &[f64]) -> f64 {
+    let numbered = || (1..).zip(weights).map(|(m, w)| (f64::from(m), w));
+    let symbol = |theta: f64| numbered().map(|(m, w)| 2.0 * w * (m * theta).sin()).sum::<f64>();
+    let slope = |theta: f64| {
+        numbered()
+            .map(|(m, w)| 2.0 * w * m * (m * theta).cos())
+            .sum::<f64>()
+    };
+    let step = std::f64::consts::PI / 256.0;
+    let best = (1..256).max_by(|&a, &b| symbol(f64::from(a) * step).total_cmp(&symbol(f64::from(b) * step)));
+    let middle = f64::from(best.expect("the range is not empty")) * step;
+    let (mut low, mut high) = (middle - step, middle + step);
+    for _ in 0..60 {
+        let theta = 0.5 * (low + high);
+        if slope(theta) > 0.0 {
+            low = theta
+        } else {
+            high = theta
+        }
+    }
+    symbol(0.5 * (low + high))
+}
+
+/// The Christoffel matrix of a wave vector `k` in the order (x, y, z): rows and columns x, y, z.
+fn christoffel(s: &Stiffness, k: [f64; 3]) -> [[f64; 3]; 3] {
+    let [x, y, z] = k;
+    let xy = (s.c12 + s.c66) * x * y;
+    let xz = (s.c13 + s.c55) * x * z;
+    let yz = (s.c23 + s.c44) * y * z;
+    [
+        [s.c11 * x * x + s.c66 * y * y + s.c55 * z * z, xy, xz],
+        [xy, s.c66 * x * x + s.c22 * y * y + s.c44 * z * z, yz],
+        [xz, yz, s.c55 * x * x + s.c44 * y * y + s.c33 * z * z],
+    ]
+}
+
+/// The same in the plane x-z: `[xx, zz, xz]`.
+fn christoffel_2d(s: &Stiffness, k: [f64; 3]) -> [f64; 3] {
+    let [x, _, z] = k;
+    [
+        s.c11 * x * x + s.c55 * z * z,
+        s.c55 * x * x + s.c33 * z * z,
+        (s.c13 + s.c55) * x * z,
+    ]
+}
+
+/// The largest eigenvalue of the Christoffel matrix of `k`.
+fn largest_rate(s: &Stiffness, k: [f64; 3], ndim: usize) -> f64 {
+    if ndim == 2 {
+        let [xx, zz, xz] = christoffel_2d(s, k);
+        eigen::pair(xx, zz, xz)[0]
+    } else {
+        eigen::triple(&christoffel(s, k))[0]
+    }
+}
+
+/// Density times the squared speed of the slowest and the fastest wave along the axes and at 45 degrees between two
+/// of them. A shear wave of a fluid does not count; what is below 1e-6 of the P wave beside it is rounding.
+fn slow_and_fast(s: &Stiffness, ndim: usize) -> (f64, f64) {
+    let xz = (s.c11, s.c33, s.c55, s.c13);
+    let planes_3d = [xz, (s.c11, s.c22, s.c66, s.c12), (s.c22, s.c33, s.c44, s.c23)];
+    let planes = if ndim == 2 {
+        &planes_3d[..1]
+    } else {
+        &planes_3d[..]
+    };
+    let (mut slow, mut fast) = (f64::INFINITY, 0.0f64);
+    for &(a, b, shear, off) in planes {
+        let [high, low] = eigen::pair(0.5 * (a + shear), 0.5 * (b + shear), 0.5 * (off + shear));
+        fast = fast.max(a).max(b).max(high);
+        slow = slow.min(a).min(b);
+        if shear > 0.0 {
+            slow = slow.min(shear);
+            slow = if low > 1e-6 * high { slow.min(low) } else { slow };
+        }
+    }
+    (slow, fast)
+}

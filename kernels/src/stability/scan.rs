@@ -1,0 +1,310 @@
+//! One pass over all cells of a model.
+
+use super::gate::{FLUID, Gate, LANES, LOOK, NOT_HTI, NOT_VTI};
+use super::{WEIGHTS, christoffel, christoffel_2d, largest_rate, largest_symbol, slow_and_fast};
+use crate::medium::stiffness::{NAMES_2D, NAMES_3D};
+use crate::medium::{Fault, Stiffness, Symmetry};
+
+/// A cell that no elastic run can use.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{fault} ({values})")]
+pub struct BadCell {
+    /// Its number in file order (z fastest).
+    pub cell: usize,
+    /// What is wrong.
+    pub fault: Fault,
+    /// All its values as `name = value, ...`.
+    pub values: String,
+}
+
+/// What one pass over a sound model found. Units follow the model: speeds are sqrt(stiffness / density).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extremes {
+    /// The largest stable time step; infinite for no cells.
+    pub dt_max: f64,
+    /// The cell that sets it (file order).
+    pub dt_cell: usize,
+    /// Slowest wave along the axes and at 45 degrees between them; shear waves of fluids do not count.
+    pub slowest: f64,
+    /// Its cell.
+    pub slowest_cell: usize,
+    /// Fastest wave of the same directions.
+    pub fastest: f64,
+    /// Its cell.
+    pub fastest_cell: usize,
+    /// Cells without shear stiffness.
+    pub fluids: usize,
+    /// The narrowest class that all cells share.
+    pub symmetry: Symmetry,
+}
+
+/// A value and the first cell that has it.
+#[derive(Clone, Copy, Debug)]
+struct Peak {
+    value: f64,
+    cell: usize,
+}
+
+impl Peak {
+    /// Takes the other value when `wins(other, own)`, or the smaller cell number when they are equal.
+    fn take(&mut self, other: Peak, wins: fn(&f64, &f64) -> bool) -> bool {
+        let better = wins(&other.value, &self.value) || (other.value == self.value && other.cell < self.cell);
+        if better {
+            *self = other;
+        }
+        better
+    }
+}
+
+/// A running pass. Rows may be given to several scans (one a thread) and merged; the result does not depend on how
+/// the rows were shared out, provided each scan gets its rows in rising order.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    ndim: usize,
+    /// Wave vector of the corner (x, y, z), scaled by the smallest spacing.
+    k: [f64; 3],
+    smallest_spacing: f64,
+    gate: Gate,
+    rate: Peak,
+    slow: Peak,
+    fast: Peak,
+    bad: Option<BadCell>,
+    fluids: usize,
+    classes: u32,
+    /// The last cell judged exactly: homogeneous regions repeat it.
+    last: [f32; 10],
+}
+
+impl Scan {
+    /// A pass over a model of `ndim` 2 (x-z, four planes) or 3 (nine planes) dimensions with the grid `spacings`
+    /// `[dz, dx, dy]` (dy is not used in 2-D).
+    pub fn new(ndim: usize, spacings: [f64; 3]) -> Self {
+        assert!(
+            ndim == 2 || ndim == 3,
+            "a model has 2 or 3 dimensions, not {ndim}"
+        );
+        let [dz, dx, dy] = spacings.map(f64::abs);
+        let smallest_spacing = if ndim == 2 { dz.min(dx) } else { dz.min(dx).min(dy) };
+        let ky = if ndim == 2 { 0.0 } else { smallest_spacing / dy };
+        let k = [smallest_spacing / dx, ky, smallest_spacing / dz];
+        Self {
+            ndim,
+            k,
+            smallest_spacing,
+            gate: Gate::open(k),
+            rate: Peak {
+                value: 0.0,
+                cell: usize::MAX,
+            },
+            slow: Peak {
+                value: f64::INFINITY,
+                cell: usize::MAX,
+            },
+            fast: Peak {
+                value: 0.0,
+                cell: usize::MAX,
+            },
+            bad: None,
+            fluids: 0,
+            classes: 0,
+            last: [f32::NAN; 10],
+        }
+    }
+
+    /// Looks at cells `first_cell ..` in file order: `c` holds the four or nine planes in file order, each as long as
+    /// `rho`. Any number of cells, not only grid rows.
+    ///
+    /// # Panics
+    /// When the number of planes or their lengths disagree.
+    pub fn rows(&mut self, c: &[&[f32]], rho: &[f32], first_cell: usize) {
+        let plane = |i: usize| if i < c.len() { c[i] } else { rho };
+        assert_eq!(
+            c.len(),
+            if self.ndim == 2 { 4 } else { 9 },
+            "planes of a {}-D model",
+            self.ndim
+        );
+        assert!(
+            c.iter().all(|p| p.len() == rho.len()),
+            "planes and density of different lengths"
+        );
+        let arch = pulp::Arch::new();
+        if self.ndim == 2 {
+            let planes: [&[f32]; 5] = std::array::from_fn(plane);
+            arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_2d));
+        } else {
+            let planes: [&[f32]; 10] = std::array::from_fn(plane);
+            arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_3d));
+        }
+    }
+
+    #[inline(always)]
+    fn sweep<const P: usize>(
+        &mut self,
+        planes: &[&[f32]; P],
+        first_cell: usize,
+        flags: impl Fn(&Gate, &[&[f32; LANES]; P]) -> [u32; LANES],
+    ) {
+        let split = planes.map(|p| p.as_chunks::<LANES>());
+        let whole = split[0].0.len();
+        for i in 0..whole {
+            let chunk: [&[f32; LANES]; P] = std::array::from_fn(|p| &split[p].0[i]);
+            let found = flags(&self.gate, &chunk);
+            self.absorb(&found, &chunk, first_cell + i * LANES);
+        }
+        let rest = split[0].1.len();
+        if rest > 0 {
+            let padded = split.map(|(_, tail)| std::array::from_fn(|l| tail[l.min(rest - 1)]));
+            let chunk = std::array::from_fn(|p| &padded[p]);
+            let found = flags(&self.gate, &chunk);
+            self.absorb(&found[..rest], &chunk, first_cell + whole * LANES);
+        }
+    }
+
+    #[inline(always)]
+    fn absorb<const P: usize>(&mut self, flags: &[u32], chunk: &[&[f32; LANES]; P], first_cell: usize) {
+        let any = flags.iter().fold(0, |a, f| a | f);
+        self.classes |= any & (NOT_VTI | NOT_HTI);
+        if any & FLUID != 0 {
+            self.fluids += flags.iter().filter(|&f| f & FLUID != 0).count();
+        }
+        if any & LOOK != 0 {
+            for (l, _) in flags.iter().enumerate().filter(|(_, f)| **f & LOOK != 0) {
+                let mut values = [0.0; 10];
+                values[..P].copy_from_slice(&chunk.map(|p| p[l]));
+                if values != self.last {
+                    self.judge(values, first_cell + l);
+                }
+            }
+        }
+    }
+
+    /// One cell in float64.
+    #[inline(never)]
+    fn judge(&mut self, values: [f32; 10], cell: usize) {
+        self.last = values;
+        let wide = values.map(f64::from);
+        let planes = if self.ndim == 2 { 4 } else { 9 };
+        let s = if self.ndim == 2 {
+            Stiffness::from_planes_2d([wide[0], wide[1], wide[2], wide[3]])
+        } else {
+            Stiffness::from_planes(std::array::from_fn(|i| wide[i]))
+        };
+        let rho = wide[planes];
+        if let Some(fault) = density_fault(rho).or_else(|| s.fault(self.ndim)) {
+            if self.bad.as_ref().is_none_or(|b| cell < b.cell) {
+                self.bad = Some(BadCell {
+                    cell,
+                    fault,
+                    values: listed(&wide[..=planes]),
+                });
+            }
+            return;
+        }
+        let (slow, fast) = slow_and_fast(&s, self.ndim);
+        let rate = largest_rate(&s, self.k, self.ndim) / rho;
+        self.slow.take(
+            Peak {
+                value: slow / rho,
+                cell,
+            },
+            f64::lt,
+        );
+        self.fast.take(
+            Peak {
+                value: fast / rho,
+                cell,
+            },
+            f64::gt,
+        );
+        if self.rate.take(Peak { value: rate, cell }, f64::gt) {
+            self.gate.weigh(self.k, self.dominant(&s));
+        }
+        self.gate.close(self.rate.value, self.slow.value, self.fast.value);
+    }
+
+    /// Magnitudes of the dominant eigenvector of the matrix of absolute values, none of them near zero.
+    fn dominant(&self, s: &Stiffness) -> [f64; 3] {
+        let g = if self.ndim == 2 {
+            let [xx, zz, xz] = christoffel_2d(s, self.k);
+            [[xx, 0.0, xz], [0.0, 0.0, 0.0], [xz, 0.0, zz]]
+        } else {
+            christoffel(s, self.k)
+        };
+        let mut w = self.k;
+        for _ in 0..24 {
+            let next: [f64; 3] = std::array::from_fn(|i| (0..3).map(|j| g[i][j].abs() * w[j]).sum());
+            let top = next.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+            w = next.map(|v| (v / top).max(1e-3));
+        }
+        w
+    }
+
+    /// Adds what another pass over other cells of the same model found.
+    pub fn merge(&mut self, other: &Self) {
+        self.rate.take(other.rate, f64::gt);
+        self.slow.take(other.slow, f64::lt);
+        self.fast.take(other.fast, f64::gt);
+        self.fluids += other.fluids;
+        self.classes |= other.classes;
+        let earlier = |b: &&BadCell| self.bad.as_ref().is_none_or(|own| b.cell < own.cell);
+        if let Some(bad) = other.bad.as_ref().filter(earlier) {
+            self.bad = Some(bad.clone());
+        }
+        self.gate.close(self.rate.value, self.slow.value, self.fast.value);
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// The first cell (in file order) that is not finite, has no positive density or an indefinite stiffness.
+    pub fn finish(self) -> Result<Extremes, BadCell> {
+        if let Some(bad) = self.bad {
+            return Err(bad);
+        }
+        let rate = self.rate.value.sqrt() * largest_symbol(&WEIGHTS) / self.smallest_spacing;
+        let symmetry = match (self.classes & NOT_VTI != 0, self.classes & NOT_HTI != 0) {
+            (false, false) => Symmetry::Isotropic,
+            (false, true) => Symmetry::Vti,
+            (true, false) => Symmetry::Hti,
+            (true, true) => Symmetry::Orthorhombic,
+        };
+        Ok(Extremes {
+            dt_max: 2.0 / rate,
+            dt_cell: self.rate.cell,
+            slowest: self.slow.value.sqrt(),
+            slowest_cell: self.slow.cell,
+            fastest: self.fast.value.sqrt(),
+            fastest_cell: self.fast.cell,
+            fluids: self.fluids,
+            symmetry,
+        })
+    }
+}
+
+fn density_fault(rho: f64) -> Option<Fault> {
+    if !rho.is_finite() {
+        Some(Fault::NotFinite {
+            name: "the density",
+            value: rho,
+        })
+    } else if rho <= 0.0 {
+        Some(Fault::Density(rho))
+    } else {
+        None
+    }
+}
+
+/// `c11 = 1, ..., density = 2`.
+fn listed(values: &[f64]) -> String {
+    let names = if values.len() == 5 {
+        &NAMES_2D[..]
+    } else {
+        &NAMES_3D[..]
+    };
+    let named = names.iter().chain(&["density"]).zip(values);
+    named
+        .map(|(n, v)| format!("{n} = {}", *v as f32))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
