@@ -33,7 +33,7 @@ fn getters(header: &Header) {
         }
     }
     (1..=9).for_each(|i| drop(header.axis(i)));
-    let _ = (header.len(), header.rank(), header.format(), header.sizes());
+    let _ = (header.elements(), header.rank(), header.format(), header.sizes());
 }
 
 /// Reads what is there, at most a few thousand elements.
