@@ -1,0 +1,290 @@
+//! Parameters and programs, declared once.
+//!
+//! One [`Param`] gives the parsing, the range check and its message, the self-documentation, the
+//! machine-readable list for sfdoc and the completion of the shell.
+
+/// What a parameter holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A whole number.
+    Int,
+    /// A real number.
+    Float,
+    /// `y` or `n`.
+    Bool,
+    /// Any text.
+    Text,
+    /// One of the listed words.
+    Choice(&'static [&'static str]),
+    /// Whole numbers separated by commas; `3*7` is three sevens.
+    Ints,
+    /// Real numbers separated by commas; `3*0.5` repeats.
+    Floats,
+    /// An RSF file that is read.
+    Input,
+    /// An RSF file that is written.
+    Output,
+    /// A real number, or the name of an RSF file.
+    NumberOrFile,
+}
+
+/// One parameter of a program, made by the functions named like its kind and refined by the methods:
+/// `Param::int("nb").default("4").range(">= 4", Some(4.0), None).doc("padding cells on every side")`.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The key as typed before `=`.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ParamKind,
+    /// Value used when the key is absent.
+    pub default: Option<&'static str>,
+    /// What the documentation shows as the default when it depends on other things (`nt`).
+    pub default_text: Option<&'static str>,
+    /// The range in words.
+    pub range: Option<&'static str>,
+    /// Smallest allowed number (of every item of a list).
+    pub min: Option<f64>,
+    /// Largest allowed number.
+    pub max: Option<f64>,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Other keys with the same meaning.
+    pub aliases: [Option<&'static str>; 3],
+    /// The program cannot run without it.
+    pub required: bool,
+    /// Accepted without effect, for scripts written for the older programs.
+    pub ignored: bool,
+}
+
+impl Param {
+    const fn new(name: &'static str, kind: ParamKind) -> Self {
+        Self {
+            name,
+            kind,
+            default: None,
+            default_text: None,
+            range: None,
+            min: None,
+            max: None,
+            doc: "",
+            aliases: [None; 3],
+            required: false,
+            ignored: false,
+        }
+    }
+
+    /// A whole number.
+    pub const fn int(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Int)
+    }
+
+    /// A real number.
+    pub const fn float(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Float)
+    }
+
+    /// `y` or `n`.
+    pub const fn bool(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Bool)
+    }
+
+    /// Any text.
+    pub const fn string(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Text)
+    }
+
+    /// One of `words`.
+    pub const fn choice(name: &'static str, words: &'static [&'static str]) -> Self {
+        Self::new(name, ParamKind::Choice(words))
+    }
+
+    /// A list of whole numbers.
+    pub const fn ints(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Ints)
+    }
+
+    /// A list of real numbers.
+    pub const fn floats(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Floats)
+    }
+
+    /// An RSF file that is read.
+    pub const fn input(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Input)
+    }
+
+    /// An RSF file that is written.
+    pub const fn output(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Output)
+    }
+
+    /// A real number or the name of an RSF file.
+    pub const fn number_or_file(name: &'static str) -> Self {
+        Self::new(name, ParamKind::NumberOrFile)
+    }
+
+    /// Value used when the key is absent, written as the user would type it.
+    pub const fn default(mut self, value: &'static str) -> Self {
+        self.default = Some(value);
+        self
+    }
+
+    /// Text shown as the default when the real one depends on other things (for instance `nt`); the
+    /// program asks with `int_opt` and the like.
+    pub const fn default_text(mut self, text: &'static str) -> Self {
+        self.default_text = Some(text);
+        self
+    }
+
+    /// Allowed range: in words for the documentation, and as inclusive bounds for the check.
+    pub const fn range(mut self, words: &'static str, min: Option<f64>, max: Option<f64>) -> Self {
+        self.range = Some(words);
+        self.min = min;
+        self.max = max;
+        self
+    }
+
+    /// The sentence of the documentation.
+    pub const fn doc(mut self, sentence: &'static str) -> Self {
+        self.doc = sentence;
+        self
+    }
+
+    /// Another key with the same meaning (at most three).
+    pub const fn alias(mut self, name: &'static str) -> Self {
+        let mut i = 0;
+        while self.aliases[i].is_some() {
+            i += 1;
+        }
+        self.aliases[i] = Some(name);
+        self
+    }
+
+    /// The program cannot run without it.
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// Accepted without effect.
+    pub const fn ignored(mut self) -> Self {
+        self.ignored = true;
+        self
+    }
+}
+
+/// A program as its user sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Name of the executable; messages use the name it was really called by.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// What follows the name in the synopsis: `< wav.rsf ccc=stiff.rsf > data.rsf`.
+    pub usage: &'static str,
+    /// Long text; paragraphs separated by empty lines, indented lines are kept as they are.
+    pub comments: &'static str,
+    /// A worked example, shown as it is.
+    pub example: &'static str,
+    /// Every parameter.
+    pub params: &'static [Param],
+}
+
+impl ParamKind {
+    /// The type as sfdoc names it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bool => "bool",
+            Self::Text | Self::Choice(_) => "string",
+            Self::Ints => "ints",
+            Self::Floats => "floats",
+            Self::Input | Self::Output => "file",
+            Self::NumberOrFile => "float/file",
+        }
+    }
+}
+
+impl Param {
+    /// The name and the aliases.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.into_iter().flatten())
+    }
+
+    /// The range as the documentation shows it, without brackets.
+    pub(crate) fn range_text(&self) -> String {
+        match self.kind {
+            ParamKind::Bool => "y/n".into(),
+            ParamKind::Choice(words) => words.join("|"),
+            _ => self.range.unwrap_or_default().into(),
+        }
+    }
+}
+
+/// Keys that every program understands, with their sentence.
+pub(crate) const COMMON: &[(&str, &str)] = &[
+    (
+        "par",
+        "a file of parameters, read at its place on the command line; later values win",
+    ),
+    (
+        "datapath",
+        "prefix of the data files; else ./.datapath, $DATAPATH, ~/.datapath, ./",
+    ),
+    (
+        "out",
+        "data file of standard output (out=stdout: behind the header); also --out=",
+    ),
+    ("--dryrun", "y: write the header of the first output and stop"),
+];
+
+/// Keys that Madagascar's own library understands and that have no meaning here.
+pub(crate) const WITHOUT_EFFECT: &[&str] = &["--readwrite", "tmpdatapath"];
+
+/// Options of every program.
+pub(crate) const OPTIONS: &[(&str, &str)] = &[
+    ("--help", "this text"),
+    ("--version", "version of the program"),
+    ("--completion=bash|zsh|fish", "completion for the shell"),
+    ("--sfdoc", "the parameters as JSON, for sfdoc"),
+];
+
+impl Program {
+    /// Checks the declaration itself, for the tests of a program: names are unique and not taken by the
+    /// options of every program, defaults are allowed values, every parameter has a sentence.
+    pub fn verify(&self) -> Result<(), String> {
+        let mut seen = std::collections::BTreeSet::new();
+        let taken = [
+            "par",
+            "datapath",
+            "help",
+            "version",
+            "completion",
+            "sfdoc",
+            "dryrun",
+        ];
+        for param in self.params {
+            for name in param.names() {
+                if taken.contains(&name) || !seen.insert(name) {
+                    return Err(format!("{}: the name {name}= is used twice", self.name));
+                }
+            }
+            if param.doc.is_empty() {
+                return Err(format!("{}: {}= has no sentence", self.name, param.name));
+            }
+            if let Some(default) = param.default {
+                if param.required {
+                    return Err(format!(
+                        "{}: {}= is required and has a default",
+                        self.name, param.name
+                    ));
+                }
+                param
+                    .parse(default.as_ref())
+                    .map_err(|error| format!("{}: default: {error}", self.name))?;
+            }
+        }
+        Ok(())
+    }
+}
