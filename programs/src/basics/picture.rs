@@ -66,7 +66,7 @@ pub struct Colours {
 const TABLES: [(&str, colorous::Gradient, bool); 8] = [
     ("grey", colorous::GREYS, true),
     ("bluered", colorous::RED_BLUE, true),
-    ("purpleorange", colorous::PURPLE_ORANGE, true),
+    ("purpleorange", colorous::PURPLE_ORANGE, false),
     ("viridis", colorous::VIRIDIS, false),
     ("cividis", colorous::CIVIDIS, false),
     ("inferno", colorous::INFERNO, false),
