@@ -164,7 +164,7 @@ impl Selection {
     /// An empty plane of the right size.
     fn room(&self, input: &Input) -> Result<Vec<f32>> {
         let (rows, columns) = (self.wanted[self.down].len(), self.wanted[self.across].len());
-        ensure!(input.len() > 0, "{} holds no samples", input.name());
+        ensure!(!input.is_empty(), "{} holds no samples", input.name());
         let size = rows.checked_mul(columns).filter(|&size| size <= LARGEST_PLANE);
         let size = size.with_context(|| {
             format!("a plane of {rows} x {columns} samples is too large for a picture; narrow it with min1= max1= min2= max2=")
