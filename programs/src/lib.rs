@@ -1,1 +1,3 @@
-//! See ARCHITECTURE.md.
+//! What the programs share. See ARCHITECTURE.md.
+
+pub mod basics;
