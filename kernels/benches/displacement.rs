@@ -94,8 +94,16 @@ fn triad(threads: usize) -> f64 {
             let start = Instant::now();
             cpu.install(|| {
                 use rayon::prelude::*;
-                let chunks = a.par_chunks_mut(1 << 16).zip(b.par_chunks(1 << 16)).zip(c.par_chunks(1 << 16));
-                chunks.for_each(|((a, b), c)| a.iter_mut().zip(b).zip(c).for_each(|((a, b), c)| *a = b + 3.0 * c));
+                let chunks = a
+                    .par_chunks_mut(1 << 16)
+                    .zip(b.par_chunks(1 << 16))
+                    .zip(c.par_chunks(1 << 16));
+                chunks.for_each(|((a, b), c)| {
+                    a.iter_mut()
+                        .zip(b)
+                        .zip(c)
+                        .for_each(|((a, b), c)| *a = b + 3.0 * c)
+                });
             });
             12.0 * N as f64 / start.elapsed().as_secs_f64() / 1e9
         })
@@ -112,18 +120,41 @@ fn main() {
     };
     let number = |key: &str, default: &str| get(key, default).parse::<usize>().expect("a number");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = get("threads", &if cores == 1 { "1".into() } else { format!("1,{cores}") });
-    println!("{:>4} {:>6} {:>7} {:>9} {:>8} {:>9} {:>8} {:>7}", "case", "n", "threads", "Mpt/s", "GB/s", "triad", "share", "B/pt");
-    for t in threads.split(',').map(|t| t.parse::<usize>().expect("threads=1,2")) {
+    let threads = get(
+        "threads",
+        &if cores == 1 {
+            "1".into()
+        } else {
+            format!("1,{cores}")
+        },
+    );
+    println!(
+        "{:>4} {:>6} {:>7} {:>9} {:>8} {:>9} {:>8} {:>7}",
+        "case", "n", "threads", "Mpt/s", "GB/s", "triad", "share", "B/pt"
+    );
+    for t in threads
+        .split(',')
+        .map(|t| t.parse::<usize>().expect("threads=1,2"))
+    {
         let copy = triad(t);
-        for (ndim, key, size, steps, words) in [(3, "3d", "200", "20", 19.0), (2, "2d", "1000", "200", 11.0)] {
+        for (ndim, key, size, steps, words) in [(3, "3d", "200", "20", 19.0), (2, "2d", "1000", "200", 11.0)]
+        {
             let n = number(key, size);
             if n == 0 {
                 continue;
             }
-            let (rate, bytes) = run(ndim, n, number("nb", "48"), number(&format!("steps{ndim}"), steps), t);
+            let (rate, bytes) = run(
+                ndim,
+                n,
+                number("nb", "48"),
+                number(&format!("steps{ndim}"), steps),
+                t,
+            );
             let gbs = rate * words * 4.0 / 1e3;
-            println!("{ndim}-D  {n:>6} {t:>7} {rate:>9.1} {gbs:>8.2} {copy:>9.2} {:>7.0}% {bytes:>7.1}", 100.0 * gbs / copy);
+            println!(
+                "{ndim}-D  {n:>6} {t:>7} {rate:>9.1} {gbs:>8.2} {copy:>9.2} {:>7.0}% {bytes:>7.1}",
+                100.0 * gbs / copy
+            );
         }
     }
 }

@@ -22,7 +22,12 @@ pub const AXES: [&str; 3] = ["z", "x", "y"];
 impl Grid {
     /// A 2-D grid of `[nz, nx]` cells.
     pub fn new_2d(n: [usize; 2], o: [f32; 2], d: [f32; 2]) -> Self {
-        Self { ndim: 2, n: [n[0], n[1], 1], o: [o[0], o[1], 0.0], d: [d[0], d[1], 1.0] }
+        Self {
+            ndim: 2,
+            n: [n[0], n[1], 1],
+            o: [o[0], o[1], 0.0],
+            d: [d[0], d[1], 1.0],
+        }
     }
 
     /// A 3-D grid of `[nz, nx, ny]` cells.
@@ -50,7 +55,10 @@ impl Grid {
         }
         match self.n.iter().try_fold(1usize, |p, &n| p.checked_mul(n)) {
             Some(cells) if cells < 1 << 40 => Ok(()),
-            _ => Err(Error::setup(format!("a grid of {:?} cells is larger than this program can address", self.n))),
+            _ => Err(Error::setup(format!(
+                "a grid of {:?} cells is larger than this program can address",
+                self.n
+            ))),
         }
     }
 }
@@ -80,7 +88,12 @@ impl Padded {
             n[a] += 2 * nb;
             o[a] = grid.o[a] - nb as f32 * grid.d[a];
         }
-        Self { model: grid.clone(), nb, n, o }
+        Self {
+            model: grid.clone(),
+            nb,
+            n,
+            o,
+        }
     }
 
     /// 2 or 3.
@@ -134,7 +147,11 @@ impl Padded {
 
     /// Padded indices `[z, x, y]` of a cell given by plane, row and z.
     pub fn index(&self, plane: usize, row: usize, z: usize) -> [usize; 3] {
-        if self.ndim() == 3 { [z, row, plane] } else { [z, plane, 0] }
+        if self.ndim() == 3 {
+            [z, row, plane]
+        } else {
+            [z, plane, 0]
+        }
     }
 
     /// A cell in words: model indices and coordinates, for messages.
@@ -150,7 +167,10 @@ impl Padded {
 
     /// The box in which a point lies inside the padded grid with all its interpolation neighbours, per axis.
     pub fn bounds(&self, axis: usize) -> (f32, f32) {
-        (self.o[axis], self.o[axis] + (self.n[axis] - 1) as f32 * self.model.d[axis])
+        (
+            self.o[axis],
+            self.o[axis] + (self.n[axis] - 1) as f32 * self.model.d[axis],
+        )
     }
 }
 
@@ -163,7 +183,10 @@ mod tests {
         let p = Padded::new(&Grid::new_3d([10, 3, 2], [0.0, 1.0, 2.0], [0.5, 0.25, 1.0]), 5);
         assert_eq!((p.n, p.rows(), p.planes(), p.pitch()), ([20, 13, 12], 13, 12, 32));
         assert_eq!(p.o, [-2.5, -0.25, -3.0]);
-        assert_eq!((0..13).map(|r| p.model_row(r)).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(
+            (0..13).map(|r| p.model_row(r)).collect::<Vec<_>>(),
+            [0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2]
+        );
         let p = Padded::new(&Grid::new_2d([10, 3], [0.0; 2], [1.0; 2]), 0);
         assert_eq!((p.nb, p.rows(), p.planes(), p.model_row(0)), (4, 1, 11, 0));
     }

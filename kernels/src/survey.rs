@@ -22,7 +22,9 @@ fn place(padded: &Padded, point: Point, what: &str, number: usize) -> Result<[Pl
     for a in 0..padded.ndim() {
         let (low, high) = padded.bounds(a);
         if !(low <= point[a] && point[a] < high) {
-            let list: Vec<String> = (0..padded.ndim()).map(|b| format!("{}={}", AXES[b], point[b])).collect();
+            let list: Vec<String> = (0..padded.ndim())
+                .map(|b| format!("{}={}", AXES[b], point[b]))
+                .collect();
             return Err(Error::setup(format!(
                 "{what} {number} at {} is outside the grid: {} must lie in [{low}, {high}), frame included; move the point or enlarge the model or nb=",
                 list.join(" "),
@@ -31,7 +33,10 @@ fn place(padded: &Padded, point: Point, what: &str, number: usize) -> Result<[Pl
         }
         let q = (f64::from(point[a]) - f64::from(padded.o[a])) / f64::from(padded.d()[a]);
         let cell = (q.trunc() as usize).min(padded.n[a] - 2);
-        places[a] = Place { cell, beyond: (q - cell as f64) as f32 };
+        places[a] = Place {
+            cell,
+            beyond: (q - cell as f64) as f32,
+        };
     }
     Ok(places)
 }
@@ -55,7 +60,9 @@ fn patch_axis<T: Real>(at: Place, nbell: usize) -> Vec<T> {
     };
     let n = nbell as i64;
     let f = f64::from(at.beyond);
-    (-n..=n + 1).map(|i| T::of(bell(i) * (1.0 - f) + bell(i - 1) * f)).collect()
+    (-n..=n + 1)
+        .map(|i| T::of(bell(i) * (1.0 - f) + bell(i - 1) * f))
+        .collect()
 }
 
 /// All sources of a shot.
@@ -77,7 +84,10 @@ impl<T: Real> Sources<T> {
         let mut patches = Vec::with_capacity(points.len());
         for (k, &point) in points.iter().enumerate() {
             let places = place(padded, point, "source", k + 1)?;
-            let mut patch = Patch { first: [0; 3], weights: [vec![], vec![], vec![T::of(1.0)]] };
+            let mut patch = Patch {
+                first: [0; 3],
+                weights: [vec![], vec![], vec![T::of(1.0)]],
+            };
             for a in 0..padded.ndim() {
                 let (cell, n) = (places[a].cell, padded.n[a]);
                 let last = cell + nbell + usize::from(places[a].beyond > 0.0);
@@ -101,7 +111,13 @@ impl<T: Real> Sources<T> {
             patches.push(patch);
         }
         let wavelet = wavelet.iter().map(|&w| T::of(f64::from(w))).collect();
-        Ok(Self { patches, by_plane, wavelet, components: padded.ndim(), plane_axis })
+        Ok(Self {
+            patches,
+            by_plane,
+            wavelet,
+            components: padded.ndim(),
+            plane_axis,
+        })
     }
 
     /// Whether any source touches this plane.
@@ -111,15 +127,33 @@ impl<T: Real> Sources<T> {
 
     /// Calls `add(first z, values)` for every source that touches a row, in the order of the sources:
     /// component `component` of step `it` times the row's weights, with the sign of the injection (minus).
-    pub fn for_row(&self, it: usize, component: usize, plane: usize, row: usize, mut add: impl FnMut(usize, T, &[T])) {
+    pub fn for_row(
+        &self,
+        it: usize,
+        component: usize,
+        plane: usize,
+        row: usize,
+        mut add: impl FnMut(usize, T, &[T]),
+    ) {
         let ns = self.patches.len();
         for &k in &self.by_plane[plane] {
             let patch = &self.patches[k as usize];
-            let along = |a: usize, i: usize| i.checked_sub(patch.first[a]).and_then(|i| patch.weights[a].get(i).copied());
-            let middle = if self.plane_axis == 2 { along(1, row) } else { Some(T::of(1.0)) };
+            let along = |a: usize, i: usize| {
+                i.checked_sub(patch.first[a])
+                    .and_then(|i| patch.weights[a].get(i).copied())
+            };
+            let middle = if self.plane_axis == 2 {
+                along(1, row)
+            } else {
+                Some(T::of(1.0))
+            };
             if let (Some(p), Some(r)) = (along(self.plane_axis, plane), middle) {
                 let amplitude = self.wavelet[(it * self.components + component) * ns + k as usize];
-                add(patch.first[0], T::of(-1.0) * amplitude * (p * r), &patch.weights[0]);
+                add(
+                    patch.first[0],
+                    T::of(-1.0) * amplitude * (p * r),
+                    &patch.weights[0],
+                );
             }
         }
     }
@@ -149,15 +183,25 @@ impl<T: Real> Receivers<T> {
         let mut list = Vec::with_capacity(points.len());
         for (k, &point) in points.iter().enumerate() {
             let places = place(padded, point, "receiver", k + 1)?;
-            let mut receiver = Receiver { cell: [0; 3], beyond: [T::of(0.0); 3] };
+            let mut receiver = Receiver {
+                cell: [0; 3],
+                beyond: [T::of(0.0); 3],
+            };
             for a in 0..padded.ndim() {
-                let f = if interpolate { places[a].beyond } else { places[a].beyond.round() };
+                let f = if interpolate {
+                    places[a].beyond
+                } else {
+                    places[a].beyond.round()
+                };
                 receiver.cell[a] = places[a].cell;
                 receiver.beyond[a] = T::of(f64::from(f));
             }
             list.push(receiver);
         }
-        Ok(Self { list, ndim: padded.ndim() })
+        Ok(Self {
+            list,
+            ndim: padded.ndim(),
+        })
     }
 
     /// Receivers in all.
@@ -174,7 +218,11 @@ impl<T: Real> Receivers<T> {
     /// one number a receiver.
     pub fn extract(&self, planes: &Range<usize>, value: impl Fn(usize, usize, usize) -> T, out: &mut [T]) {
         for (r, out) in self.list.iter().zip(out) {
-            let (plane, row) = if self.ndim == 3 { (r.cell[2], r.cell[1]) } else { (r.cell[1], 0) };
+            let (plane, row) = if self.ndim == 3 {
+                (r.cell[2], r.cell[1])
+            } else {
+                (r.cell[1], 0)
+            };
             if !planes.contains(&plane) {
                 continue;
             }
@@ -199,7 +247,12 @@ impl<T: Real> Receivers<T> {
 
 /// Divergence (component 0) or a component of the curl of a displacement field at a cell, zero in the rim where the
 /// derivative does not fit. 2-D: 1 is `D_z u_x - D_x u_z`. 3-D: 1, 2, 3 are the x, y, z components of the curl.
-pub fn potential(padded: &Padded, component: usize, cell: [usize; 3], value: impl Fn(usize, [usize; 3]) -> f64) -> f64 {
+pub fn potential(
+    padded: &Padded,
+    component: usize,
+    cell: [usize; 3],
+    value: impl Fn(usize, [usize; 3]) -> f64,
+) -> f64 {
     let r = crate::stencil::RADIUS;
     if (0..padded.ndim()).any(|a| cell[a] < r || cell[a] >= padded.n[a] - r) {
         return 0.0;
@@ -238,17 +291,27 @@ mod tests {
         let w = &s.patches[0].weights;
         let total: f64 = (-5..=5).map(|i| (-f64::from(i * i) / 2.5).exp()).sum();
         assert!((w[0].iter().sum::<f64>() - total).abs() < 1e-12);
-        let centre: f64 =
-            w[1].iter().enumerate().map(|(i, w)| (s.patches[0].first[1] + i) as f64 * w).sum::<f64>() / total;
+        let centre: f64 = w[1]
+            .iter()
+            .enumerate()
+            .map(|(i, w)| (s.patches[0].first[1] + i) as f64 * w)
+            .sum::<f64>()
+            / total;
         assert!((centre - 13.25).abs() < 1e-6);
     }
 
     #[test]
     fn points_and_bells_outside_are_refused_by_name() {
         let p = padded();
-        let e = Receivers::<f32>::new(&p, &[[0.0, 0.0, 0.0], [0.0, 99.0, 0.0]], true).err().unwrap().to_string();
+        let e = Receivers::<f32>::new(&p, &[[0.0, 0.0, 0.0], [0.0, 99.0, 0.0]], true)
+            .err()
+            .unwrap()
+            .to_string();
         assert!(e.contains("receiver 2") && e.contains("x=99"), "{e}");
-        let e = Sources::<f32>::new(&p, &[[-2.0, 3.0, 0.0]], 5, &[]).err().unwrap().to_string();
+        let e = Sources::<f32>::new(&p, &[[-2.0, 3.0, 0.0]], 5, &[])
+            .err()
+            .unwrap()
+            .to_string();
         assert!(e.contains("bell of source 1"), "{e}");
         assert!(Sources::<f32>::new(&p, &[[-2.0, 3.0, 0.0]], 2, &[]).is_ok());
     }

@@ -125,7 +125,10 @@ fn snapshot<S: Slab>(
     let mut piece = Vec::new();
     for component in 0..schedule.components {
         for plane in schedule.snapshot_planes.clone() {
-            let owner = slabs.iter().find(|s| s.layout().own.contains(&plane)).expect("slabs cover all planes");
+            let owner = slabs
+                .iter()
+                .find(|s| s.layout().own.contains(&plane))
+                .expect("slabs cover all planes");
             piece.clear();
             owner.snapshot(component, plane, &mut piece);
             recorder.snapshot(it, &piece)?;

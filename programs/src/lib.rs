@@ -1,3 +1,4 @@
 //! What the programs share. See ARCHITECTURE.md.
 
 pub mod basics;
+pub mod modelling;

@@ -25,19 +25,29 @@ impl<T: Real> OneWay<T> {
     /// Factors for a time step of `dt` seconds.
     pub fn new(medium: &Medium<T>, dt: f64) -> Self {
         let p = medium.padded().clone();
-        let shear = medium.stiffness().nth(if p.ndim() == 3 { 4 } else { 2 }).expect("c55 is there");
+        let shear = medium
+            .stiffness()
+            .nth(if p.ndim() == 3 { 4 } else { 2 })
+            .expect("c55 is there");
         let factor = |at: usize, d: f32| {
             let v = (shear[at].f64() / medium.density()[at].f64()).sqrt();
             let q = v * dt / f64::from(d);
             T::of((1.0 - q) / (1.0 + q))
         };
         let (pitch, nz, d) = (p.pitch(), p.n[0], p.d());
-        let (rows, planes) = (if p.ndim() == 3 { p.model.n[1] } else { 1 }, p.model.n[p.ndim() - 1]);
+        let (rows, planes) = (
+            if p.ndim() == 3 { p.model.n[1] } else { 1 },
+            p.model.n[p.ndim() - 1],
+        );
         let line = |plane: usize, row: usize| (plane * rows + row) * pitch;
         let top = |z: usize| (0..rows * planes).map(|l| factor(l * pitch + z, d[0])).collect();
         let along_rows = |row: usize| {
             let cells = (0..planes).flat_map(|q| (0..pitch).map(move |z| line(q, row) + z));
-            if p.ndim() == 3 { cells.map(|at| factor(at, d[1])).collect() } else { Vec::new() }
+            if p.ndim() == 3 {
+                cells.map(|at| factor(at, d[1])).collect()
+            } else {
+                Vec::new()
+            }
         };
         let along_planes = |plane: usize| {
             let cells = (0..rows).flat_map(|r| (0..pitch).map(move |z| line(plane, r) + z));

@@ -16,8 +16,15 @@ impl Cpu {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
-            .map_err(|e| Error::setup(format!("cannot start {threads} threads: {e}; ask for fewer with threads=")))?;
-        Ok(Self { pool, arch: pulp::Arch::new() })
+            .map_err(|e| {
+                Error::setup(format!(
+                    "cannot start {threads} threads: {e}; ask for fewer with threads="
+                ))
+            })?;
+        Ok(Self {
+            pool,
+            arch: pulp::Arch::new(),
+        })
     }
 
     /// Worker threads.
@@ -42,7 +49,10 @@ impl Cpu {
             #[allow(unreachable_patterns)]
             _ => "vector",
         };
-        format!("CPU, {threads} thread{}, {set}", if threads == 1 { "" } else { "s" })
+        format!(
+            "CPU, {threads} thread{}, {set}",
+            if threads == 1 { "" } else { "s" }
+        )
     }
 
     /// Runs `job(worker, index)` for every index below `count`, on all threads, in no particular order.
@@ -84,7 +94,11 @@ impl<T: Real> Buffer<T> {
         #[cfg(target_os = "linux")]
         // Advice only: small pages give the same numbers, more slowly.
         let _ = pages.advise(memmap2::Advice::HugePage);
-        Ok(Self { pages, len, kind: std::marker::PhantomData })
+        Ok(Self {
+            pages,
+            len,
+            kind: std::marker::PhantomData,
+        })
     }
 
     /// The numbers.

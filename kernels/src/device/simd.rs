@@ -4,7 +4,14 @@ use pulp::Simd;
 
 /// A real number type that the engine can run in.
 pub trait Real:
-    bytemuck::Pod + PartialOrd + Send + Sync + std::fmt::Debug + std::ops::AddAssign + std::ops::Mul<Output = Self> + std::ops::Div<Output = Self>
+    bytemuck::Pod
+    + PartialOrd
+    + Send
+    + Sync
+    + std::fmt::Debug
+    + std::ops::AddAssign
+    + std::ops::Mul<Output = Self>
+    + std::ops::Div<Output = Self>
 {
     /// A register of such numbers.
     type Register<S: Simd>: Copy;
@@ -29,7 +36,12 @@ pub trait Real:
     /// a * b
     fn lane_mul<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
     /// a * b + c, fused where the machine has it
-    fn lane_mul_add<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>, c: Self::Register<S>) -> Self::Register<S>;
+    fn lane_mul_add<S: Simd>(
+        s: S,
+        a: Self::Register<S>,
+        b: Self::Register<S>,
+        c: Self::Register<S>,
+    ) -> Self::Register<S>;
 }
 
 macro_rules! real {
@@ -65,8 +77,24 @@ macro_rules! real {
         }
     };
 }
-real!(f32, f32s, splat_f32s, add_f32s, sub_f32s, mul_f32s, mul_add_e_f32s);
-real!(f64, f64s, splat_f64s, add_f64s, sub_f64s, mul_f64s, mul_add_e_f64s);
+real!(
+    f32,
+    f32s,
+    splat_f32s,
+    add_f32s,
+    sub_f32s,
+    mul_f32s,
+    mul_add_e_f32s
+);
+real!(
+    f64,
+    f64s,
+    splat_f64s,
+    add_f64s,
+    sub_f64s,
+    mul_f64s,
+    mul_add_e_f64s
+);
 
 /// One register of `T` on instruction set `S`, with the operators that make a formula readable.
 pub struct Lane<S: Simd, T: Real> {
@@ -86,7 +114,10 @@ impl<S: Simd, T: Real> Lane<S, T> {
     /// The same number in every lane.
     #[inline(always)]
     pub fn splat(simd: S, x: T) -> Self {
-        Self { simd, value: T::splat(simd, x) }
+        Self {
+            simd,
+            value: T::splat(simd, x),
+        }
     }
 
     /// Reads consecutive numbers; no alignment needed.
@@ -96,7 +127,10 @@ impl<S: Simd, T: Real> Lane<S, T> {
     #[inline(always)]
     pub unsafe fn load(simd: S, p: *const T) -> Self {
         // SAFETY: promised by the caller; registers are plain data.
-        Self { simd, value: unsafe { p.cast::<T::Register<S>>().read_unaligned() } }
+        Self {
+            simd,
+            value: unsafe { p.cast::<T::Register<S>>().read_unaligned() },
+        }
     }
 
     /// Writes consecutive numbers; no alignment needed.
@@ -112,7 +146,10 @@ impl<S: Simd, T: Real> Lane<S, T> {
     /// self * b + c
     #[inline(always)]
     pub fn mul_add(self, b: Self, c: Self) -> Self {
-        Self { simd: self.simd, value: T::lane_mul_add(self.simd, self.value, b.value, c.value) }
+        Self {
+            simd: self.simd,
+            value: T::lane_mul_add(self.simd, self.value, b.value, c.value),
+        }
     }
 }
 
@@ -122,7 +159,10 @@ macro_rules! operator {
             type Output = Self;
             #[inline(always)]
             fn $f(self, b: Self) -> Self {
-                Self { simd: self.simd, value: T::$lane(self.simd, self.value, b.value) }
+                Self {
+                    simd: self.simd,
+                    value: T::$lane(self.simd, self.value, b.value),
+                }
             }
         }
     };

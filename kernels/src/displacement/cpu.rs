@@ -36,7 +36,14 @@ impl<T: Real> CpuSlab<T> {
         let tiling = Tiling::new(p, size_of::<T>());
         let ring = |_| Buffer::zeroed(tiling.ring_len()).map(Mutex::new);
         let rings = (0..setup.cpu.threads()).map(ring).collect::<Result<_, _>>()?;
-        Ok(Self { levels: [Buffer::zeroed(len)?, Buffer::zeroed(len)?], now: 0, tiling, rings, layout, setup })
+        Ok(Self {
+            levels: [Buffer::zeroed(len)?, Buffer::zeroed(len)?],
+            now: 0,
+            tiling,
+            rings,
+            layout,
+            setup,
+        })
     }
 
     /// Bytes of fields and scratch memory.
@@ -73,7 +80,11 @@ impl<T: Real> CpuSlab<T> {
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let threads = self.setup.cpu.threads();
         let columns = self.tiling.columns();
-        let wanted = if threads == 1 { 1 } else { (2 * threads).div_ceil(columns.len()) };
+        let wanted = if threads == 1 {
+            1
+        } else {
+            (2 * threads).div_ceil(columns.len())
+        };
         let chunks = wanted.min(planes.len() / CHUNK_PLANES).max(1);
         let cut = |k: usize| planes.start + planes.len() * k / chunks;
         let tile = |k: usize, c: &(Range<usize>, Range<usize>)| Tile {
@@ -81,7 +92,9 @@ impl<T: Real> CpuSlab<T> {
             z: c.1.clone(),
             planes: cut(k)..cut(k + 1),
         };
-        (0..chunks).flat_map(|k| columns.iter().map(move |c| tile(k, c))).collect()
+        (0..chunks)
+            .flat_map(|k| columns.iter().map(move |c| tile(k, c)))
+            .collect()
     }
 }
 
@@ -100,7 +113,11 @@ impl<T: Real> Slab for CpuSlab<T> {
         let tiles = self.tiles(&planes);
         let component = self.component_len();
         let (low, high) = self.levels.split_at_mut(1);
-        let (curr, next) = if self.now == 0 { (&low[0], &mut high[0]) } else { (&high[0], &mut low[0]) };
+        let (curr, next) = if self.now == 0 {
+            (&low[0], &mut high[0])
+        } else {
+            (&high[0], &mut low[0])
+        };
         let setup = &*self.setup;
         let view = View {
             setup,
@@ -113,7 +130,9 @@ impl<T: Real> Slab for CpuSlab<T> {
         let p = &setup.padded;
         setup.cpu.for_each(tiles.len(), |worker, k| {
             let tile = &tiles[k];
-            let mut buffer = self.rings[worker].lock().expect("a worker runs one job at a time");
+            let mut buffer = self.rings[worker]
+                .lock()
+                .expect("a worker runs one job at a time");
             let mut ring = self.tiling.ring(tile, buffer.as_mut_slice());
             match (p.ndim(), setup.frame.is_some()) {
                 (3, true) => view.sweep::<3, true>(tile, &mut ring),
@@ -135,7 +154,11 @@ impl<T: Real> Slab for CpuSlab<T> {
     fn traces(&self, out: &mut [T]) {
         let receivers = &self.setup.receivers;
         for (component, out) in out.chunks_mut(receivers.len()).enumerate() {
-            receivers.extract(&self.layout.own, |z, row, plane| self.sample(component, plane, row, z), out);
+            receivers.extract(
+                &self.layout.own,
+                |z, row, plane| self.sample(component, plane, row, z),
+                out,
+            );
         }
     }
 
@@ -143,7 +166,11 @@ impl<T: Real> Slab for CpuSlab<T> {
         let [z, x, _] = &self.setup.window;
         let three = self.setup.padded.ndim() == 3;
         // The snapshot's curl comes in the order z, x, y; the traces' in x, y, z.
-        let component = if three && self.setup.potentials { [0, 3, 1, 2][component] } else { component };
+        let component = if three && self.setup.potentials {
+            [0, 3, 1, 2][component]
+        } else {
+            component
+        };
         for row in if three { x.clone() } else { 0..1 } {
             out.extend(z.clone().map(|z| self.sample(component, plane, row, z)));
         }
@@ -179,7 +206,11 @@ impl<T: Real> Neighbour for CpuSlab<T> {
     }
 
     fn edge(&self, _stage: usize, upper: bool, piece: usize) -> &[T] {
-        let plane = if upper { self.layout.own.end - GHOST } else { self.layout.own.start };
+        let plane = if upper {
+            self.layout.own.end - GHOST
+        } else {
+            self.layout.own.start
+        };
         let from = self.at(piece, plane, 0, 0);
         &self.levels[1 - self.now].as_slice()[from..from + GHOST * self.setup.padded.plane_len()]
     }

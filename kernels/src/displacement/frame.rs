@@ -21,14 +21,18 @@ impl<T: Real> View<'_, T> {
             let (n, q) = (p.rows(), p.model_plane(plane) * p.pitch());
             let b = |side: usize| &frame.one_way.rows[side][q..q + p.pitch()];
             if tile.rows.start == 0 {
-                (1..FACE - 1).rev().for_each(|r| self.one_way((plane, r), (plane, r + 1), b(0), &tile.z));
+                (1..FACE - 1)
+                    .rev()
+                    .for_each(|r| self.one_way((plane, r), (plane, r + 1), b(0), &tile.z));
             }
             if tile.rows.end == n {
                 (n + 1 - FACE..n - 1).for_each(|r| self.one_way((plane, r), (plane, r - 1), b(1), &tile.z));
             }
         }
         if plane >= FACE && plane + FACE < p.planes() {
-            tile.rows.clone().for_each(|row| self.sponge_row(plane, row, &tile.z));
+            tile.rows
+                .clone()
+                .for_each(|row| self.sponge_row(plane, row, &tile.z));
         }
     }
 
@@ -41,12 +45,17 @@ impl<T: Real> View<'_, T> {
         if !low && !high {
             return;
         }
-        let faced = planes.clone().filter(|&q| q < FACE || q + FACE >= n).collect::<Vec<_>>();
+        let faced = planes
+            .clone()
+            .filter(|&q| q < FACE || q + FACE >= n)
+            .collect::<Vec<_>>();
         let whole = 0..p.pitch();
         self.setup.cpu.for_each(p.rows(), |_, row| {
             let b = |side: usize| &frame.one_way.planes[side][p.model_row(row) * p.pitch()..];
             if low {
-                (1..FACE - 1).rev().for_each(|q| self.one_way((q, row), (q + 1, row), b(0), &whole));
+                (1..FACE - 1)
+                    .rev()
+                    .for_each(|q| self.one_way((q, row), (q + 1, row), b(0), &whole));
             }
             if high {
                 (n + 1 - FACE..n - 1).for_each(|q| self.one_way((q, row), (q - 1, row), b(1), &whole));
@@ -66,12 +75,17 @@ impl<T: Real> View<'_, T> {
         }
         let line = s.medium.row_start(plane, row) / s.padded.pitch();
         for component in 0..s.padded.ndim() {
-            let (next, curr) = (self.next_row(component, plane, row), self.curr_row(component, plane, row));
+            let (next, curr) = (
+                self.next_row(component, plane, row),
+                self.curr_row(component, plane, row),
+            );
             let mut face = |i: usize, inner: usize, b: T| {
                 next[i] = T::of(curr[inner].f64() + (curr[i].f64() - next[inner].f64()) * b.f64());
             };
             if top {
-                (1..FACE - 1).rev().for_each(|i| face(i, i + 1, frame.one_way.z[0][line]));
+                (1..FACE - 1)
+                    .rev()
+                    .for_each(|i| face(i, i + 1, frame.one_way.z[0][line]));
             }
             if bottom {
                 (n + 1 - FACE..n - 1).for_each(|i| face(i, i - 1, frame.one_way.z[1][line]));

@@ -124,7 +124,12 @@ impl<T: Real + Default> Simulation<T> {
     /// Checks the shot against the grid, turns the medium into factors and allocates the fields.
     ///
     /// `sizes` gives the thickness of every slab; [`partition::partition`] makes equal ones.
-    pub fn new(shot: &Shot, mut medium: Medium<T>, cpu: Cpu, slabs: Vec<partition::Slab>) -> Result<Self, Error> {
+    pub fn new(
+        shot: &Shot,
+        mut medium: Medium<T>,
+        cpu: Cpu,
+        slabs: Vec<partition::Slab>,
+    ) -> Result<Self, Error> {
         let padded = medium.padded().clone();
         check(shot, &padded)?;
         let sources = Sources::new(&padded, &shot.sources, shot.nbell, &shot.wavelet)?;
@@ -137,7 +142,10 @@ impl<T: Real + Default> Simulation<T> {
         medium.buoyancy(&cpu, dt);
         let axes = if padded.ndim() == 3 { [0, 1, 2] } else { [0, 0, 1] };
         let weights = axes.map(|a: usize| WEIGHTS.map(|w| T::of(w / f64::from(padded.d()[a]))));
-        let window = shot.snapshots.as_ref().map_or([0..0, 0..0, 0..0], |s| s.window.clone());
+        let window = shot
+            .snapshots
+            .as_ref()
+            .map_or([0..0, 0..0, 0..0], |s| s.window.clone());
         let schedule = Schedule {
             nt: sources.steps(),
             jdata: shot.jdata,
@@ -149,10 +157,28 @@ impl<T: Real + Default> Simulation<T> {
         };
         let (kind, surface, potentials) = (shot.kind, shot.surface, shot.potentials);
         let setup = Arc::new(Setup {
-            padded, medium, sources, receivers, kind, surface, frame, potentials, window, weights, cpu,
+            padded,
+            medium,
+            sources,
+            receivers,
+            kind,
+            surface,
+            frame,
+            potentials,
+            window,
+            weights,
+            cpu,
         });
-        let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab)).collect::<Result<_, _>>()?;
-        Ok(Self { setup, slabs, schedule, dt })
+        let slabs = slabs
+            .into_iter()
+            .map(|slab| CpuSlab::new(setup.clone(), slab))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            setup,
+            slabs,
+            schedule,
+            dt,
+        })
     }
 
     /// Steps to run.
@@ -181,7 +207,11 @@ impl<T: Real + Default> Simulation<T> {
 fn sponges<T: Real>(padded: &Padded) -> [Vec<T>; 3] {
     let mut z = sponge::profile(padded.n[0], padded.nb);
     z.resize(padded.pitch(), T::of(1.0));
-    let along_rows = if padded.ndim() == 3 { sponge::profile(padded.n[1], padded.nb) } else { vec![T::of(1.0)] };
+    let along_rows = if padded.ndim() == 3 {
+        sponge::profile(padded.n[1], padded.nb)
+    } else {
+        vec![T::of(1.0)]
+    };
     [z, along_rows, sponge::profile(padded.planes(), padded.nb)]
 }
 
@@ -190,17 +220,28 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     let fail = |sentence: String| Err(Error::Setup(sentence));
     let (ns, nc) = (shot.sources.len(), padded.ndim());
     if ns == 0 || shot.receivers.is_empty() {
-        return fail(format!("{ns} sources and {} receivers: at least one of each is needed", shot.receivers.len()));
+        return fail(format!(
+            "{ns} sources and {} receivers: at least one of each is needed",
+            shot.receivers.len()
+        ));
     }
     if shot.wavelet.is_empty() || !shot.wavelet.len().is_multiple_of(ns * nc) {
         let have = shot.wavelet.len();
-        return fail(format!("the wavelet has {have} values, which is not a multiple of {nc} components x {ns} sources"));
+        return fail(format!(
+            "the wavelet has {have} values, which is not a multiple of {nc} components x {ns} sources"
+        ));
     }
     if !(shot.dt > 0.0 && shot.dt.is_finite()) {
-        return fail(format!("the wavelet's time step is d3={}: it must be a positive finite number", shot.dt));
+        return fail(format!(
+            "the wavelet's time step is d3={}: it must be a positive finite number",
+            shot.dt
+        ));
     }
     if let Some(bad) = shot.wavelet.iter().position(|w| !w.is_finite()) {
-        return fail(format!("the wavelet is not finite at value {bad} (step {})", bad / (ns * nc)));
+        return fail(format!(
+            "the wavelet is not finite at value {bad} (step {})",
+            bad / (ns * nc)
+        ));
     }
     if shot.jdata == 0 || shot.jcheck == 0 || shot.snapshots.as_ref().is_some_and(|s| s.every == 0) {
         return fail("jdata=, jsnap= and jcheck= must be at least 1".into());
@@ -216,4 +257,61 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Bytes of fields, medium and scratch memory that a run on processors will hold.
+pub fn bytes(padded: &Padded, slabs: &[partition::Slab], threads: usize) -> usize {
+    let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * partition::GHOST).sum();
+    let fields = 2 * padded.ndim() * planes * padded.plane_len();
+    let lines = padded.model.cells() / padded.model.n[0];
+    let medium = (crate::medium::plane_names(padded.ndim()).len() + 1) * lines * padded.pitch();
+    let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
+    (fields + medium + rings) * size_of::<f32>()
+}
+
+/// Points a second on this machine, from a second or less of a small grid with the absorbing frame.
+pub fn calibrate(ndim: usize, cpu: &Cpu) -> Result<f64, Error> {
+    use crate::grid::Grid;
+    use crate::medium::{Quantity, plane_names};
+    struct Nothing;
+    impl Recorder<f32> for Nothing {
+        fn traces(&mut self, _it: usize, _traces: &[f32]) -> Result<(), Error> {
+            Ok(())
+        }
+        fn snapshot(&mut self, _it: usize, _piece: &[f32]) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+    let (grid, steps) = match ndim {
+        3 => (Grid::new_3d([120; 3], [0.0; 3], [1.0; 3]), 10),
+        _ => (Grid::new_2d([1200; 2], [0.0; 2], [1.0; 2]), 25),
+    };
+    let padded = Padded::new(&grid, 20);
+    let mut medium = Medium::<f32>::new(&padded)?;
+    for line in 0..grid.cells() / grid.n[0] {
+        let ones = vec![1.0; grid.n[0]];
+        (0..plane_names(ndim).len()).for_each(|k| medium.fill(Quantity::Stiffness(k), line, &ones));
+        medium.fill(Quantity::Density, line, &ones);
+    }
+    let shot = Shot {
+        dt: 0.1,
+        wavelet: vec![0.0; steps * ndim],
+        sources: vec![[50.0; 3]],
+        receivers: vec![[60.0; 3]],
+        kind: SourceKind::Force,
+        nbell: 5,
+        absorbing: true,
+        surface: Surface::None,
+        interpolate: true,
+        potentials: false,
+        jdata: 1,
+        snapshots: None,
+        jcheck: steps,
+    };
+    let slabs = partition::partition(padded.planes(), 1)?;
+    let mut simulation = Simulation::new(&shot, medium, Cpu::new(cpu.threads())?, slabs)?;
+    simulation.run(&mut Nothing)?;
+    let begun = std::time::Instant::now();
+    simulation.run(&mut Nothing)?;
+    Ok((padded.cells() * steps) as f64 / begun.elapsed().as_secs_f64())
 }

@@ -63,7 +63,8 @@ pub struct Stress<'a, T, const NDIM: usize, const CORE: bool> {
 #[inline(always)]
 unsafe fn derive<S: Simd, T: Real>(s: S, p: *const T, stride: isize, w: &[Lane<S, T>; RADIUS]) -> Lane<S, T> {
     // SAFETY: promised by the caller.
-    let pair = |m: isize| unsafe { Lane::load(s, p.offset(m * stride)) - Lane::load(s, p.offset(-m * stride)) };
+    let pair =
+        |m: isize| unsafe { Lane::load(s, p.offset(m * stride)) - Lane::load(s, p.offset(-m * stride)) };
     let mut sum = w[3] * pair(4);
     sum = w[2].mul_add(pair(3), sum);
     sum = w[1].mul_add(pair(2), sum);
@@ -72,7 +73,14 @@ unsafe fn derive<S: Simd, T: Real>(s: S, p: *const T, stride: isize, w: &[Lane<S
 
 #[inline(always)]
 fn splat_weights<S: Simd, T: Real>(s: S, w: &Weights<T>) -> [[Lane<S, T>; RADIUS]; 3] {
-    let axis = |a: &[T; RADIUS]| [Lane::splat(s, a[0]), Lane::splat(s, a[1]), Lane::splat(s, a[2]), Lane::splat(s, a[3])];
+    let axis = |a: &[T; RADIUS]| {
+        [
+            Lane::splat(s, a[0]),
+            Lane::splat(s, a[1]),
+            Lane::splat(s, a[2]),
+            Lane::splat(s, a[3]),
+        ]
+    };
     [axis(&w[0]), axis(&w[1]), axis(&w[2])]
 }
 
@@ -83,7 +91,11 @@ impl<T: Real, const NDIM: usize, const CORE: bool> pulp::WithSimd for Stress<'_,
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
         let [wz, wr, wp] = splat_weights(s, self.weights);
-        let Field { u: [uz, up, ur], row, plane } = self.field;
+        let Field {
+            u: [uz, up, ur],
+            row,
+            plane,
+        } = self.field;
         let (c, out) = (self.stiffness, self.out);
         let mut i = 0;
         while i < self.len {
@@ -158,9 +170,16 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'
         while i < self.len {
             // SAFETY: as for `Stress`.
             unsafe {
-                let damp = if DAMPED { Lane::load(s, self.sponge_z.add(i)) * outer } else { outer };
+                let damp = if DAMPED {
+                    Lane::load(s, self.sponge_z.add(i)) * outer
+                } else {
+                    outer
+                };
                 let coast = |k: usize| {
-                    let (curr, prev) = (Lane::load(s, self.curr[k].add(i)), Lane::load(s, self.prev[k].add(i)));
+                    let (curr, prev) = (
+                        Lane::load(s, self.curr[k].add(i)),
+                        Lane::load(s, self.prev[k].add(i)),
+                    );
                     curr + curr - if DAMPED { prev * damp } else { prev }
                 };
                 let (mut nz, mut np) = (coast(0), coast(1));
@@ -170,7 +189,8 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'
                     let b = Lane::load(s, self.buoyancy.add(i));
                     let along = |k: usize| {
                         let rows = &self.along[k];
-                        let pair = |m: usize| Lane::load(s, rows[4 + m].add(i)) - Lane::load(s, rows[4 - m].add(i));
+                        let pair =
+                            |m: usize| Lane::load(s, rows[4 + m].add(i)) - Lane::load(s, rows[4 - m].add(i));
                         let mut sum = wp[3] * pair(4);
                         sum = wp[2].mul_add(pair(3), sum);
                         sum = wp[1].mul_add(pair(2), sum);
@@ -181,7 +201,8 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'
                     if NDIM == 3 {
                         fz = fz + derive(s, stress[ZR].add(i), self.row, &wr);
                         fp = fp + derive(s, stress[RP].add(i), self.row, &wr);
-                        let fr = derive(s, stress[ZR].add(i), 1, &wz) + derive(s, stress[RR].add(i), self.row, &wr);
+                        let fr = derive(s, stress[ZR].add(i), 1, &wz)
+                            + derive(s, stress[RR].add(i), self.row, &wr);
                         nr = (fr + along(2)).mul_add(b, nr);
                     }
                     nz = fz.mul_add(b, nz);
@@ -225,7 +246,8 @@ impl<T: Real> pulp::WithSimd for OneWayRow<T> {
             unsafe {
                 let load = |p: *const T| Lane::load(s, p.add(i));
                 let rest = load(self.curr) - load(self.next_in);
-                rest.mul_add(load(self.b), load(self.curr_in)).store(self.next.add(i));
+                rest.mul_add(load(self.b), load(self.curr_in))
+                    .store(self.next.add(i));
             }
             i += T::lanes::<S>();
         }

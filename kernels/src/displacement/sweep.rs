@@ -20,7 +20,14 @@ const RUN: usize = 4 * PITCH;
 
 /// Planes of the ring by stress: those differentiated along planes are needed four planes to either side, the
 /// others from the plane of the stress to the plane of the update.
-const SLOTS: [usize; STRESSES] = [2 * RADIUS + 1, 2 * RADIUS + 1, RADIUS + 1, 2 * RADIUS + 1, RADIUS + 1, RADIUS + 1];
+const SLOTS: [usize; STRESSES] = [
+    2 * RADIUS + 1,
+    2 * RADIUS + 1,
+    RADIUS + 1,
+    2 * RADIUS + 1,
+    RADIUS + 1,
+    RADIUS + 1,
+];
 
 /// A piece of a slab that one thread sweeps; `z` is a multiple of the pitch's unit at both ends.
 pub(super) struct Tile {
@@ -45,7 +52,11 @@ impl Tiling {
         for nz in 1..=(units / 2).max(1) {
             for nr in 1..=(rows / 12).max(1) {
                 let (r, z) = (rows.div_ceil(nr), units.div_ceil(nz) * PITCH);
-                let halo_r = if p.ndim() == 3 && nr > 1 { r + 2 * RADIUS } else { r };
+                let halo_r = if p.ndim() == 3 && nr > 1 {
+                    r + 2 * RADIUS
+                } else {
+                    r
+                };
                 let halo_z = if nz > 1 { z + 2 * PITCH } else { z };
                 let across: usize = if p.ndim() == 3 { 23 * r + 19 * halo_r } else { 23 };
                 let held = (across + fields * halo_r) * halo_z * bytes;
@@ -58,14 +69,23 @@ impl Tiling {
             }
         }
         let cut = |n: usize, count: usize, unit: usize| -> Vec<Range<usize>> {
-            (0..count).map(|k| n * k / count * unit..n * (k + 1) / count * unit).collect()
+            (0..count)
+                .map(|k| n * k / count * unit..n * (k + 1) / count * unit)
+                .collect()
         };
-        Self { ndim: p.ndim(), rows: cut(rows, best.1, 1), z: cut(units, best.2, PITCH) }
+        Self {
+            ndim: p.ndim(),
+            rows: cut(rows, best.1, 1),
+            z: cut(units, best.2, PITCH),
+        }
     }
 
     /// Rows and `z` range of every tile.
     pub fn columns(&self) -> Vec<(Range<usize>, Range<usize>)> {
-        self.rows.iter().flat_map(|r| self.z.iter().map(|z| (r.clone(), z.clone()))).collect()
+        self.rows
+            .iter()
+            .flat_map(|r| self.z.iter().map(|z| (r.clone(), z.clone())))
+            .collect()
     }
 
     /// Numbers of a ring that serves every tile.
@@ -73,14 +93,24 @@ impl Tiling {
         let longest = |v: &[Range<usize>]| v.iter().map(Range::len).max().unwrap_or(0);
         let halo = if self.ndim == 3 { RADIUS } else { 0 };
         let (rows, pitch) = (longest(&self.rows), longest(&self.z) + 2 * PITCH);
-        (0..STRESSES).map(|k| SLOTS[k] * (rows + if k < RP { 0 } else { 2 * halo }) * pitch).sum::<usize>() + 2 * PITCH
+        (0..STRESSES)
+            .map(|k| SLOTS[k] * (rows + if k < RP { 0 } else { 2 * halo }) * pitch)
+            .sum::<usize>()
+            + 2 * PITCH
     }
 
     /// The ring of a tile in this memory.
     pub fn ring<'a, T>(&self, tile: &Tile, data: &'a mut [T]) -> Ring<'a, T> {
         let halo = if self.ndim == 3 { RADIUS } else { 0 };
         let pitch = tile.z.len() + 2 * PITCH;
-        let mut ring = Ring { data, start: [0; STRESSES], first_row: [0; STRESSES], plane_len: [0; STRESSES], pitch, first_z: tile.z.start as isize - PITCH as isize };
+        let mut ring = Ring {
+            data,
+            start: [0; STRESSES],
+            first_row: [0; STRESSES],
+            plane_len: [0; STRESSES],
+            pitch,
+            first_z: tile.z.start as isize - PITCH as isize,
+        };
         let mut start = PITCH;
         for k in 0..STRESSES {
             let halo = if k < RP { 0 } else { halo };
@@ -167,7 +197,9 @@ impl<T: Real> View<'_, T> {
                     }
                 }
                 if self.setup.kind == SourceKind::Force && self.setup.sources.touch(plane) {
-                    tile.rows.clone().for_each(|row| self.inject_force::<NDIM>(plane, row, &tile.z));
+                    tile.rows
+                        .clone()
+                        .for_each(|row| self.inject_force::<NDIM>(plane, row, &tile.z));
                 }
                 if DAMPED {
                     self.finish_rows(tile, plane);
@@ -185,7 +217,13 @@ impl<T: Real> View<'_, T> {
 
     /// Steps 1-4: strain, stress, free surface and stress sources of a run of cells, into the ring. Rows outside the
     /// tile (`core` false) need only the stresses differentiated across rows.
-    fn stress_row<const NDIM: usize>(&self, ring: &mut Ring<'_, T>, at: (usize, usize), z: Range<usize>, core: bool) {
+    fn stress_row<const NDIM: usize>(
+        &self,
+        ring: &mut Ring<'_, T>,
+        at: (usize, usize),
+        z: Range<usize>,
+        core: bool,
+    ) {
         let (plane, row) = at;
         let stresses = match (NDIM, core) {
             (3, true) => 0..STRESSES,
@@ -194,17 +232,23 @@ impl<T: Real> View<'_, T> {
         };
         if self.live::<NDIM>(plane, row) {
             self.stress_cells::<NDIM>(ring, at, &z, core);
-            let (inside, surface, nb) = (live_z(&self.setup.padded), self.setup.surface, self.setup.padded.nb);
+            let (inside, surface, nb) = (
+                live_z(&self.setup.padded),
+                self.setup.surface,
+                self.setup.padded.nb,
+            );
             for k in stresses {
                 let top = match k {
                     ZZ | ZP | ZR => surface.traction_top(nb, inside.start),
                     _ => surface.lateral_top(nb, inside.start),
                 };
                 if z.start < top {
-                    ring.cells(k, plane, row, z.start..top.min(z.end)).fill(T::of(0.0));
+                    ring.cells(k, plane, row, z.start..top.min(z.end))
+                        .fill(T::of(0.0));
                 }
                 if inside.end < z.end {
-                    ring.cells(k, plane, row, inside.end.max(z.start)..z.end).fill(T::of(0.0));
+                    ring.cells(k, plane, row, inside.end.max(z.start)..z.end)
+                        .fill(T::of(0.0));
                 }
             }
         } else {
@@ -216,12 +260,22 @@ impl<T: Real> View<'_, T> {
     }
 
     /// Steps 1 and 2.
-    fn stress_cells<const NDIM: usize>(&self, ring: &mut Ring<'_, T>, at: (usize, usize), z: &Range<usize>, core: bool) {
+    fn stress_cells<const NDIM: usize>(
+        &self,
+        ring: &mut Ring<'_, T>,
+        at: (usize, usize),
+        z: &Range<usize>,
+        core: bool,
+    ) {
         let (plane, row) = at;
         let (p, medium) = (&self.setup.padded, &self.setup.medium);
         let base = self.row(plane, row) + z.start;
         let start = medium.row_start(plane, row) + z.start;
-        let slots: &[usize] = if NDIM == 3 { &rows::SLOTS_3D } else { &rows::SLOTS_2D };
+        let slots: &[usize] = if NDIM == 3 {
+            &rows::SLOTS_3D
+        } else {
+            &rows::SLOTS_2D
+        };
         let mut stiffness = [std::ptr::null(); 9];
         for (to, &k) in stiffness.iter_mut().zip(slots) {
             *to = medium.stiffness_array(k)[start..].as_ptr();
@@ -241,31 +295,56 @@ impl<T: Real> View<'_, T> {
         let (weights, len) = (&self.setup.weights, z.len());
         let arch = self.setup.cpu.arch();
         if core {
-            arch.dispatch(Stress::<T, NDIM, true> { field, stiffness, out, weights, len });
+            arch.dispatch(Stress::<T, NDIM, true> {
+                field,
+                stiffness,
+                out,
+                weights,
+                len,
+            });
         } else {
-            arch.dispatch(Stress::<T, NDIM, false> { field, stiffness, out, weights, len });
+            arch.dispatch(Stress::<T, NDIM, false> {
+                field,
+                stiffness,
+                out,
+                weights,
+                len,
+            });
         }
     }
 
     /// Step 4.
-    fn inject_stress<const NDIM: usize>(&self, ring: &mut Ring<'_, T>, at: (usize, usize), z: &Range<usize>, core: bool) {
+    fn inject_stress<const NDIM: usize>(
+        &self,
+        ring: &mut Ring<'_, T>,
+        at: (usize, usize),
+        z: &Range<usize>,
+        core: bool,
+    ) {
         let normal = if NDIM == 3 { [ZZ, RR, PP] } else { [ZZ, PP, PP] };
         for (component, &stress) in normal.iter().enumerate().take(NDIM) {
             if core || stress >= RP {
                 let cells = ring.cells(stress, at.0, at.1, z.clone());
-                self.setup.sources.for_row(self.it, component, at.0, at.1, |first, amplitude, weights| {
-                    for (k, &w) in weights.iter().enumerate() {
-                        if z.contains(&(first + k)) {
-                            cells[first + k - z.start] += amplitude * w;
+                self.setup
+                    .sources
+                    .for_row(self.it, component, at.0, at.1, |first, amplitude, weights| {
+                        for (k, &w) in weights.iter().enumerate() {
+                            if z.contains(&(first + k)) {
+                                cells[first + k - z.start] += amplitude * w;
+                            }
                         }
-                    }
-                });
+                    });
             }
         }
     }
 
     /// Steps 5 and 7 of a run of cells.
-    fn update_row<const NDIM: usize, const DAMPED: bool>(&self, ring: &Ring<'_, T>, at: (usize, usize), z: Range<usize>) {
+    fn update_row<const NDIM: usize, const DAMPED: bool>(
+        &self,
+        ring: &Ring<'_, T>,
+        at: (usize, usize),
+        z: Range<usize>,
+    ) {
         let (plane, row) = at;
         let (p, s) = (&self.setup.padded, self.setup);
         let live = self.live::<NDIM>(plane, row);
@@ -285,11 +364,19 @@ impl<T: Real> View<'_, T> {
         let base = self.row(plane, row) + z.start;
         let order = Self::order::<NDIM>();
         let (sponge_z, sponge) = match &s.frame {
-            Some(f) => (f.sponge[0][z.start..].as_ptr(), f.sponge[1][row] * f.sponge[2][plane]),
+            Some(f) => (
+                f.sponge[0][z.start..].as_ptr(),
+                f.sponge[1][row] * f.sponge[2][plane],
+            ),
             None => (std::ptr::null(), T::of(1.0)),
         };
         // SAFETY: the row lies in the slab, and of the next level only this tile touches it.
-        let component = |k: usize| unsafe { (self.curr.add(order[k] * self.component + base), self.next.add(order[k] * self.component + base)) };
+        let component = |k: usize| unsafe {
+            (
+                self.curr.add(order[k] * self.component + base),
+                self.next.add(order[k] * self.component + base),
+            )
+        };
         let [c0, c1, c2] = [component(0), component(1), component(2)];
         s.cpu.arch().dispatch(Update::<T, NDIM, DAMPED> {
             live,
@@ -314,15 +401,16 @@ impl<T: Real> View<'_, T> {
         let inside = live_z(&s.padded);
         for component in 0..NDIM {
             let next = self.next_row(component, plane, row);
-            s.sources.for_row(self.it, component, plane, row, |first, amplitude, weights| {
-                for (k, &w) in weights.iter().enumerate() {
-                    let cell = first + k;
-                    if z.contains(&cell) {
-                        // The rim has the density of the cell it repeats.
-                        next[cell] += amplitude * w * b[cell.clamp(inside.start, inside.end - 1)];
+            s.sources
+                .for_row(self.it, component, plane, row, |first, amplitude, weights| {
+                    for (k, &w) in weights.iter().enumerate() {
+                        let cell = first + k;
+                        if z.contains(&cell) {
+                            // The rim has the density of the cell it repeats.
+                            next[cell] += amplitude * w * b[cell.clamp(inside.start, inside.end - 1)];
+                        }
                     }
-                }
-            });
+                });
         }
     }
 

@@ -31,8 +31,10 @@ impl<S: Neighbour> Exchange<S> for Copying {
             let (low, high) = slabs.split_at_mut(k);
             let (low, high) = (&mut low[k - 1], &mut high[0]);
             for piece in 0..low.pieces(stage) {
-                high.ghost(stage, false, piece).copy_from_slice(low.edge(stage, true, piece));
-                low.ghost(stage, true, piece).copy_from_slice(high.edge(stage, false, piece));
+                high.ghost(stage, false, piece)
+                    .copy_from_slice(low.edge(stage, true, piece));
+                low.ghost(stage, true, piece)
+                    .copy_from_slice(high.edge(stage, false, piece));
             }
         }
         Ok(())

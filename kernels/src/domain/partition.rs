@@ -63,13 +63,20 @@ fn walk(own: Range<usize>, planes: usize, below: bool, above: bool) -> Slab {
     }
     high.start = high.start.max(low.end);
     let interior = low.end..high.start;
-    Slab { own, low_edge: low, high_edge: high, interior }
+    Slab {
+        own,
+        low_edge: low,
+        high_edge: high,
+        interior,
+    }
 }
 
 impl Slab {
     /// The non-empty parts in the order of a step: edges, then the interior.
     pub fn edges(&self) -> impl Iterator<Item = Range<usize>> {
-        [self.low_edge.clone(), self.high_edge.clone()].into_iter().filter(|r| !r.is_empty())
+        [self.low_edge.clone(), self.high_edge.clone()]
+            .into_iter()
+            .filter(|r| !r.is_empty())
     }
 }
 
@@ -87,11 +94,17 @@ mod tests {
                     assert_eq!(s.own.start, next);
                     next = s.own.end;
                     assert_eq!((s.low_edge.start, s.high_edge.end), (s.own.start, s.own.end));
-                    assert_eq!((s.low_edge.end, s.high_edge.start), (s.interior.start, s.interior.end));
+                    assert_eq!(
+                        (s.low_edge.end, s.high_edge.start),
+                        (s.interior.start, s.interior.end)
+                    );
                     for part in s.edges().chain([s.interior.clone()]).filter(|r| !r.is_empty()) {
                         for face in [0..FACE, planes - FACE..planes] {
                             let inside = face.clone().filter(|p| part.contains(p)).count();
-                            assert!(inside == 0 || inside == face.len().min(planes), "{planes} {count} {part:?}");
+                            assert!(
+                                inside == 0 || inside == face.len().min(planes),
+                                "{planes} {count} {part:?}"
+                            );
                         }
                     }
                 }

@@ -54,8 +54,15 @@ impl<T: Real> Medium<T> {
     pub fn new(padded: &Padded) -> Result<Self, Error> {
         padded.model.check()?;
         let len = padded.model.cells() / padded.model.n[0] * padded.pitch();
-        let stiffness = plane_names(padded.ndim()).iter().map(|_| Buffer::zeroed(len)).collect::<Result<_, _>>()?;
-        Ok(Self { padded: padded.clone(), stiffness, density: Buffer::zeroed(len)? })
+        let stiffness = plane_names(padded.ndim())
+            .iter()
+            .map(|_| Buffer::zeroed(len))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            padded: padded.clone(),
+            stiffness,
+            density: Buffer::zeroed(len)?,
+        })
     }
 
     /// The grid.
@@ -107,16 +114,26 @@ impl<T: Real> Medium<T> {
 
     /// Model rows of a model plane: `nx` in 3-D, 1 in 2-D.
     fn rows(&self) -> usize {
-        if self.padded.ndim() == 3 { self.padded.model.n[1] } else { 1 }
+        if self.padded.ndim() == 3 {
+            self.padded.model.n[1]
+        } else {
+            1
+        }
     }
 
     /// Density and stiffness at padded `[z, x, y]` in words; `density` turns the density array's number into density.
     pub fn describe(&self, index: [usize; 3], density: impl Fn(f64) -> f64) -> String {
-        let (plane, row) = if self.padded.ndim() == 3 { (index[2], index[1]) } else { (index[1], 0) };
+        let (plane, row) = if self.padded.ndim() == 3 {
+            (index[2], index[1])
+        } else {
+            (index[1], 0)
+        };
         let inside = live_z(&self.padded);
         let at = self.row_start(plane, row) + index[0].clamp(inside.start, inside.end - 1);
         let planes = plane_names(self.padded.ndim()).iter().zip(&self.stiffness);
-        let list: Vec<String> = planes.map(|(name, c)| format!("{name}={}", c.as_slice()[at].f64())).collect();
+        let list: Vec<String> = planes
+            .map(|(name, c)| format!("{name}={}", c.as_slice()[at].f64()))
+            .collect();
         let rho = density(self.density.as_slice()[at].f64());
         format!("medium there: density={rho} {}", list.join(" "))
     }
@@ -149,7 +166,11 @@ impl Medium<f32> {
             let mut scan = Scan::new(p.ndim(), d);
             for line in first..(first + block).min(lines) {
                 let cells = line * pitch + nb..line * pitch + nb + nz;
-                let c: Vec<&[f32]> = self.stiffness.iter().map(|c| &c.as_slice()[cells.clone()]).collect();
+                let c: Vec<&[f32]> = self
+                    .stiffness
+                    .iter()
+                    .map(|c| &c.as_slice()[cells.clone()])
+                    .collect();
                 scan.rows(&c, &self.density.as_slice()[cells], line * nz);
             }
             scan

@@ -1,0 +1,81 @@
+//! The parameters of the modelling programs, each declared once.
+
+use rsf_io::Param;
+
+/// Long text of the self-documentation.
+pub const COMMENTS: &str = "\
+Solves the elastic wave equation in displacements on a regular grid, order 8 in space and 2 in time \
+(Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI and orthorhombic media.
+
+Standard input (or wav=) is the wavelet: n1 sources, n2 components in the order z, x[, y], n3 times; d3 is the time \
+step. ccc= holds the stiffness planes behind the grid axes z, x[, y]: in 2-D c11 c33 c55 c13, in 3-D c11 c22 c33 c44 \
+c55 c66 c12 c13 c23 (Voigt 1=x 2=y 3=z). den= is the density on the same grid. sou= and rec= are points, n1 = x, z \
+(3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
+
+All fields sit on the nodes of the grid. Units are any consistent set: km, s, km/s and g/cm3 give stiffness in GPa; m, \
+s, m/s and kg/m3 give Pa. The wavelet is subtracted: ssou=y from the normal stresses zz, xx[, yy] (a stress, in the unit \
+of stiffness), ssou=n from the force density (its unit is that of density times displacement over time squared). The \
+bell exp(-r^2/(0.5 nbell)), r in nodes, is not normalised; nbell=0 puts the whole wavelet on the node of the source, \
+shared out over its neighbours where the source lies between nodes.
+
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards), n3 records. Record it holds the \
+displacement one step after the wavelet sample of the same number. opot=y writes divergence and curl instead: in 2-D \
+div, curl; in 3-D the data are div, x, y, z and the snapshots div, z, x, y.";
+
+macro_rules! params {
+    ($($window:expr),*) => {
+        &[
+            Param::input("ccc").required().doc("stiffness planes behind the grid axes"),
+            Param::input("den").required().doc("density on the grid of ccc="),
+            Param::input("sou").required().doc("source points, x[, y], z"),
+            Param::input("rec").required().doc("receiver points, x[, y], z"),
+            Param::input("wav").doc("wavelet, instead of standard input"),
+            Param::output("wfl").doc("snapshots, written when snap=y"),
+            Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
+            Param::bool("snap").default("n").doc("write snapshots into wfl="),
+            Param::bool("free").default("n").doc("free surface at the first row of the model"),
+            Param::choice("surface", &["vacuum", "traction"])
+                .default("vacuum")
+                .doc("with free=y: all stresses are zero above the surface, or only those with a z index"),
+            Param::bool("ssou").default("n").doc("y: stress source; n: force source"),
+            Param::bool("dabc").default("n").doc("absorbing frame (one-way condition and sponge); n: a rigid rim"),
+            Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
+            Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
+            Param::int("nbell").default("5").range(">= 0", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point"),
+            Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
+            Param::int("jsnap").default_text("all steps: one snapshot after the first").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
+            Param::int("nb").default("4").range(">= 0; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
+            Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
+            Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
+            Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, rounded to the nearest node"),
+            Param::float("oqx").default_text("the padded grid").doc("snapshot window: first x, rounded to the nearest node"),
+            $($window,)*
+            Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
+            Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("devices; on the CPU: slabs that the grid is cut into"),
+            Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use"),
+            Param::int("threads")
+                .alias("ompnth")
+                .default_text("OMP_NUM_THREADS, else one a core")
+                .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
+                .doc("CPU threads"),
+            Param::int("ompchunk").ignored().doc("accepted for old flows"),
+        ]
+    };
+}
+
+/// Parameters of the 2-D program.
+pub const PARAMS_2D: &[Param] = params!();
+
+/// Parameters of the 3-D program.
+pub const PARAMS_3D: &[Param] = params!(
+    Param::int("nqy")
+        .default_text("the padded grid")
+        .range(">= 1", Some(1.0), None)
+        .doc("snapshot window: nodes along y"),
+    Param::float("oqy")
+        .default_text("the padded grid")
+        .doc("snapshot window: first y, rounded to the nearest node")
+);

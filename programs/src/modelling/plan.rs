@@ -1,0 +1,191 @@
+//! What a run will be: stability, dispersion, memory and time, before the first step.
+
+use super::model::words;
+use super::{Run, cell_words};
+use anyhow::bail;
+use kernels::device::cpu::Cpu;
+use kernels::displacement;
+use kernels::domain::partition::Slab;
+use kernels::medium::Medium;
+use kernels::stability::{Band, Extremes, dominant_frequency, points_per_wavelength};
+use rsf_io::Job;
+
+/// Points per shortest wavelength below which a warning is due.
+const COARSE: f64 = 5.0;
+/// Series of the wavelet that are searched for their band.
+const SERIES: usize = 64;
+
+/// What one look at the model and the wavelet found.
+pub struct Report {
+    extremes: Extremes,
+    band: Band,
+    /// Points per shortest wavelength.
+    points: f64,
+}
+
+/// Looks at every cell: refuses a medium that no run can use and an unstable time step.
+pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow::Result<Report> {
+    let files = || format!("ccc={} den={}", named(job, "ccc"), named(job, "den"));
+    let extremes = match medium.scan(cpu) {
+        Ok(extremes) => extremes,
+        Err(bad) => bail!(
+            "{}: at {}: {}; values there: {}",
+            files(),
+            cell_words(&run.padded, bad.cell),
+            bad.fault,
+            bad.values
+        ),
+    };
+    let dt = f64::from(run.shot.dt);
+    if dt > extremes.dt_max * (1.0 + 1e-6) {
+        let error = kernels::Error::Unstable {
+            dt,
+            limit: extremes.dt_max,
+            cell: cell_words(&run.padded, extremes.dt_cell),
+        };
+        if job.choice("cfl")? == "error" {
+            return Err(error.into());
+        }
+        job.warn(&error.to_string());
+    }
+    let band = wavelet_band(run);
+    let spacing = run.padded.d()[..run.padded.ndim()]
+        .iter()
+        .copied()
+        .fold(0.0, f32::max);
+    let points = points_per_wavelength(extremes.slowest, band.max, f64::from(spacing));
+    if points < COARSE {
+        job.warn(&format!(
+            "only {points:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {COARSE} the waves disperse; refine the grid or lower the frequency",
+            extremes.slowest, cell_words(&run.padded, extremes.slowest_cell), band.max
+        ));
+    }
+    Ok(Report {
+        extremes,
+        band,
+        points,
+    })
+}
+
+fn named(job: &Job, key: &str) -> String {
+    job.text(key).ok().flatten().unwrap_or_else(|| key.into())
+}
+
+/// The widest band of the wavelet's series.
+fn wavelet_band(run: &Run) -> Band {
+    let series = run.shot.sources.len() * run.padded.ndim();
+    let mut widest = Band::default();
+    for k in 0..series.min(SERIES) {
+        let trace: Vec<f32> = run.shot.wavelet.iter().skip(k).step_by(series).copied().collect();
+        let band = dominant_frequency(&trace, f64::from(run.shot.dt));
+        if band.max > widest.max {
+            widest = band;
+        }
+    }
+    widest
+}
+
+/// The lines of `verb=y` before a run.
+pub fn summary(job: &Job, run: &Run, report: &Report) {
+    let p = &run.padded;
+    let e = &report.extremes;
+    let frame = kernels::grid::Grid {
+        n: p.n,
+        ..p.model.clone()
+    };
+    job.say(&format!(
+        "grid {} nodes, with the frame of {} nodes {}",
+        words(&p.model),
+        p.nb,
+        words(&frame)
+    ));
+    for (a, name) in kernels::grid::AXES.iter().enumerate().take(p.ndim()) {
+        job.say(&format!(
+            "  {name}: n={} o={} d={}",
+            p.model.n[a], p.model.o[a], p.model.d[a]
+        ));
+    }
+    job.say(&format!(
+        "medium {}, wave speeds {:.4} to {:.4}{}",
+        e.symmetry,
+        e.slowest,
+        e.fastest,
+        if e.fluids > 0 {
+            format!(", {} fluid cells", e.fluids)
+        } else {
+            String::new()
+        }
+    ));
+    let share = 100.0 * f64::from(run.shot.dt) / e.dt_max;
+    job.say(&format!(
+        "{} steps of {} s, {share:.0} % of the stability limit {:.6e} s (set by {})",
+        run.time.n,
+        run.shot.dt,
+        e.dt_max,
+        cell_words(p, e.dt_cell)
+    ));
+    job.say(&format!(
+        "wavelet peak {:.4}, highest {:.4} 1/s: {:.1} points per shortest wavelength",
+        report.band.peak, report.band.max, report.points
+    ));
+    job.say(&format!(
+        "{} sources ({}, nbell={}), {} receivers every {} steps{}",
+        run.shot.sources.len(),
+        if run.shot.kind == displacement::SourceKind::Stress {
+            "stress"
+        } else {
+            "force"
+        },
+        run.shot.nbell,
+        run.shot.receivers.len(),
+        run.shot.jdata,
+        run.shot
+            .snapshots
+            .as_ref()
+            .map_or(String::new(), |s| format!(", snapshots every {} steps", s.every))
+    ));
+}
+
+/// The answer of `plan=y`.
+pub fn print(job: &Job, run: &Run, report: &Report, cpu: &Cpu, slabs: &[Slab]) -> anyhow::Result<()> {
+    summary(job, run, report);
+    let p = &run.padded;
+    let bytes = displacement::bytes(p, slabs, cpu.threads());
+    let rate = displacement::calibrate(p.ndim(), cpu)?;
+    let points = p.cells() as f64 * run.time.n as f64;
+    job.say(&format!("device {}", cpu.describe()));
+    for (k, s) in slabs.iter().enumerate() {
+        let own = &s.own;
+        job.say(&format!(
+            "  slab {}: planes {} to {} ({})",
+            k + 1,
+            own.start,
+            own.end - 1,
+            own.len()
+        ));
+    }
+    job.say(&format!(
+        "memory {:.2} GB, {:.1} bytes a point of the padded grid",
+        bytes as f64 / 1e9,
+        bytes as f64 / p.cells() as f64
+    ));
+    job.say(&format!(
+        "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
+        points / rate,
+        rate / 1e6
+    ));
+    Ok(())
+}
+
+/// The lines of `verb=y` after a run.
+pub fn speed(job: &Job, run: &Run, steps: usize, bytes: usize, set_up: f64, seconds: f64) {
+    let points = run.padded.cells() as f64 * steps as f64;
+    let rate = points / seconds.max(1e-9);
+    let words = if run.padded.ndim() == 3 { 19.0 } else { 11.0 };
+    job.say(&format!(
+        "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB/s effective ({words} words a point), {:.2} GB of memory",
+        rate / 1e6,
+        rate * words * 4.0 / 1e9,
+        bytes as f64 / 1e9
+    ));
+}

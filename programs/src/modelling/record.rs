@@ -1,0 +1,203 @@
+//! The recorder that writes RSF, and the axes of what it writes.
+
+use super::Run;
+use anyhow::bail;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kernels::displacement::Snapshots;
+use kernels::grid::{AXES, Padded};
+use kernels::time_loop::Recorder;
+use rsf_io::{Axis, Job, Output};
+use std::io::IsTerminal;
+use std::time::Instant;
+
+/// The snapshot window in padded cells and its axes; `None` with `snap=n`.
+pub fn window(job: &Job, padded: &Padded, nt: usize) -> anyhow::Result<(Option<Snapshots>, Vec<Axis>)> {
+    if !job.flag("snap")? {
+        return Ok((None, Vec::new()));
+    }
+    let mut cells = [0..1, 0..1, 0..1];
+    let mut axes = Vec::new();
+    for a in 0..padded.ndim() {
+        let (n_key, o_key) = (format!("nq{}", AXES[a]), format!("oq{}", AXES[a]));
+        let n = job.int_opt(&n_key)?.map_or(Ok(padded.n[a]), usize::try_from)?;
+        let o = job.float_opt(&o_key)?.unwrap_or(padded.o[a]);
+        let d = padded.d()[a];
+        // The nearest node; half-way origins (a hundredth of a cell either way) go down, as the original's floor has them.
+        let first = ((f64::from(o) - f64::from(padded.o[a])) / f64::from(d) + 0.49).floor();
+        if first < 0.0 || first + n as f64 > padded.n[a] as f64 {
+            let last = padded.o[a] + (padded.n[a] - 1) as f32 * d;
+            bail!(
+                "snapshot window {n_key}={n} {o_key}={o} leaves the grid: along {} it has {} nodes from {} to {last}, frame included",
+                AXES[a],
+                padded.n[a],
+                padded.o[a]
+            );
+        }
+        cells[a] = first as usize..first as usize + n;
+        axes.push(Axis::new(n, o, d));
+    }
+    let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
+    Ok((Some(Snapshots { every, window: cells }), axes))
+}
+
+/// The files a run writes.
+pub struct Outputs {
+    data: Output,
+    snapshots: Option<Output>,
+}
+
+impl Outputs {
+    /// Opens the outputs and sets their axes.
+    pub fn open(job: &mut Job, run: &Run, device: &str) -> anyhow::Result<Self> {
+        let (nt, shot) = (run.time.n, &run.shot);
+        let components = shot.components(run.padded.ndim());
+        let time = |every: usize| Axis {
+            n: nt.div_ceil(every),
+            d: run.time.d * every as f32,
+            label: Some("t".into()),
+            ..run.time.clone()
+        };
+        let component = |order: &str| {
+            let axis = Axis::new(components, 0.0, 1.0);
+            if shot.potentials { axis.label(order) } else { axis }
+        };
+        let three = run.padded.ndim() == 3;
+        let mut data = job.output()?;
+        let receivers = Axis {
+            n: shot.receivers.len(),
+            label: Some("r".into()),
+            ..run.receivers.clone()
+        };
+        data.set_axis(1, &receivers);
+        data.set_axis(2, &component(if three { "div x y z" } else { "div curl" }));
+        data.set_axis(3, &time(shot.jdata));
+        data.set_rank(3);
+        data.put_note(&rsf_io::version(), device);
+        let snapshots = match &shot.snapshots {
+            None => None,
+            Some(s) => {
+                let mut wfl = job.tagged_output("wfl")?;
+                run.window
+                    .iter()
+                    .enumerate()
+                    .for_each(|(i, axis)| wfl.set_axis(i + 1, axis));
+                let rank = run.window.len();
+                wfl.set_axis(rank + 1, &component(if three { "div z x y" } else { "div curl" }));
+                wfl.set_axis(rank + 2, &time(s.every));
+                wfl.set_rank(rank + 2);
+                wfl.put_note(&rsf_io::version(), device);
+                Some(wfl)
+            }
+        };
+        Ok(Self { data, snapshots })
+    }
+}
+
+/// Writes what the engine measures and tells how far it is.
+pub struct Writer {
+    outputs: Outputs,
+    progress: Progress,
+    silent: bool,
+}
+
+impl Writer {
+    /// A writer for a run of `steps` steps.
+    pub fn new(outputs: Outputs, job: &Job, steps: usize) -> anyhow::Result<Self> {
+        Ok(Self {
+            outputs,
+            progress: Progress::new(job, steps)?,
+            silent: true,
+        })
+    }
+
+    /// Ends the files; data without a single non-zero number are worth a warning.
+    pub fn finish(self, job: &Job) -> anyhow::Result<()> {
+        self.progress.end();
+        self.outputs.data.finish()?;
+        if let Some(wfl) = self.outputs.snapshots {
+            wfl.finish()?;
+        }
+        if self.silent {
+            job.warn("all data are zero: no wave reached a receiver; look at the source, the wavelet and the number of steps");
+        }
+        Ok(())
+    }
+}
+
+fn write(output: &mut Output, values: &[f32]) -> Result<(), kernels::Error> {
+    output
+        .write_f32(values)
+        .map_err(|e| kernels::Error::Recorder(Box::new(e)))
+}
+
+impl Recorder<f32> for Writer {
+    fn traces(&mut self, _it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
+        self.silent &= traces.iter().all(|&x| x == 0.0);
+        write(&mut self.outputs.data, traces)
+    }
+
+    fn snapshot(&mut self, _it: usize, piece: &[f32]) -> Result<(), kernels::Error> {
+        self.outputs
+            .snapshots
+            .as_mut()
+            .map_or(Ok(()), |wfl| write(wfl, piece))
+    }
+
+    fn step(&mut self, it: usize) -> Result<(), kernels::Error> {
+        self.progress.step(it);
+        Ok(())
+    }
+}
+
+/// A bar with rate and time left on a terminal; elsewhere, with `verb=y`, a line every tenth of the run.
+enum Progress {
+    Bar(ProgressBar),
+    Lines {
+        name: String,
+        steps: usize,
+        begun: Instant,
+    },
+    Quiet,
+}
+
+impl Progress {
+    fn new(job: &Job, steps: usize) -> anyhow::Result<Self> {
+        if std::io::stderr().is_terminal() {
+            let bar =
+                ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(4));
+            bar.set_style(ProgressStyle::with_template(
+                "{bar:40} {pos}/{len} steps, {per_sec}, {eta} left",
+            )?);
+            return Ok(Self::Bar(bar));
+        }
+        if job.flag("verb")? {
+            return Ok(Self::Lines {
+                name: job.program().into(),
+                steps,
+                begun: Instant::now(),
+            });
+        }
+        Ok(Self::Quiet)
+    }
+
+    fn step(&self, it: usize) {
+        match self {
+            Self::Bar(bar) => bar.inc(1),
+            Self::Lines { name, steps, begun } => {
+                let done = it + 1;
+                if done * 10 / steps > it * 10 / steps {
+                    let rate = done as f64 / begun.elapsed().as_secs_f64();
+                    let left = (steps - done) as f64 / rate;
+                    eprintln!("{name}: step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left");
+                }
+            }
+            Self::Quiet => {}
+        }
+    }
+
+    fn end(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}

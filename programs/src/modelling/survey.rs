@@ -1,0 +1,83 @@
+//! RSF files of the acquisition: wavelet, sources, receivers.
+
+use anyhow::bail;
+use kernels::survey::Point;
+use rsf_io::{Axis, Input};
+
+/// A wavelet as the engine takes it.
+pub struct Wavelet {
+    /// `[time][component][source]`
+    pub values: Vec<f32>,
+    /// The time axis.
+    pub time: Axis,
+}
+
+/// Reads a wavelet after checking it against the sources and the dimension.
+pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result<Wavelet> {
+    let (ns, nc, time) = (input.axis(1).n, input.axis(2).n, input.axis(3));
+    let points = sources.axis(2).n;
+    let name = input.name();
+    if ns != points {
+        bail!(
+            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series a source",
+            sources.name()
+        );
+    }
+    if nc != ndim {
+        let order = if ndim == 3 { "z, x, y" } else { "z, x" };
+        bail!("wavelet {name} has n2={nc} components; a {ndim}-D run needs n2={ndim}: {order}");
+    }
+    if input.len() != (ns * nc) as u64 * time.n as u64 {
+        bail!(
+            "wavelet {name} has {} values; n1 x n2 x n3 = {ns} x {nc} x {} are allowed, no more axes",
+            input.len(),
+            time.n
+        );
+    }
+    if !(time.d > 0.0 && time.d.is_finite()) {
+        bail!(
+            "wavelet {name} has d3={}: the time step must be a positive number",
+            time.d
+        );
+    }
+    let values: Vec<f32> = input.read_all_f32()?;
+    if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
+        bail!(
+            "wavelet {name} is not finite at time sample {} (value {})",
+            bad / (ns * nc),
+            values[bad]
+        );
+    }
+    Ok(Wavelet { values, time })
+}
+
+/// Reads points: n1 = coordinates x[, y], z; n2 = how many.
+pub fn points(mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
+    let (coordinates, count) = (input.axis(1).n, input.axis(2).n);
+    let name = input.name();
+    if coordinates != ndim {
+        let order = if ndim == 3 { "x, y, z" } else { "x, z" };
+        bail!("{name} has n1={coordinates} coordinates a point; a {ndim}-D run needs n1={ndim}: {order}");
+    }
+    if count == 0 || input.is_empty() {
+        bail!("{name} has no points; at least one is needed");
+    }
+    // More axes are lines of further points, of which the first is used, as Madagascar's programs do.
+    let mut values = vec![0.0f32; ndim * count];
+    input.read_f32(&mut values)?;
+    if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
+        bail!(
+            "{name}: point {} has the coordinate {}",
+            bad / ndim + 1,
+            values[bad]
+        );
+    }
+    let point = |p: &[f32]| {
+        if ndim == 3 {
+            [p[2], p[0], p[1]]
+        } else {
+            [p[1], p[0], 0.0]
+        }
+    };
+    Ok(values.chunks(ndim).map(point).collect())
+}
