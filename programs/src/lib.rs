@@ -1,1 +1,3 @@
 //! See ARCHITECTURE.md.
+
+pub mod stiffness;
