@@ -1,4 +1,11 @@
-//! One axis of a dataset.
+//! Axes of a dataset and the number of its elements.
+
+use crate::header::shown;
+use crate::number::leading_int;
+use crate::{Error, Header, Result};
+
+/// Most axes a dataset can have.
+pub const MAX_AXES: usize = 9;
 
 /// One axis: `n` samples at `o + i d`.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,5 +51,109 @@ impl Default for Axis {
     /// What an axis without keys is read as: one sample at 0, sampling 1.
     fn default() -> Self {
         Self::new(1, 0.0, 1.0)
+    }
+}
+
+impl Header {
+    /// Axis `i`, counted from 1; absent keys give n=1, o=0, d=1 and no label or unit.
+    /// A negative n reads as 0 here; [`Header::len`] refuses it.
+    pub fn axis(&self, i: usize) -> Axis {
+        let n = self.large_int(&format!("n{i}")).unwrap_or(1);
+        Axis {
+            n: usize::try_from(n).unwrap_or(0),
+            o: self.float(&format!("o{i}")).unwrap_or(0.0),
+            d: self.float(&format!("d{i}")).unwrap_or(1.0),
+            label: self.text(&format!("label{i}")),
+            unit: self.text(&format!("unit{i}")),
+        }
+    }
+
+    /// Index of the last axis longer than 1; 1 when there is none.
+    pub fn rank(&self) -> usize {
+        (2..=MAX_AXES).rev().find(|i| self.axis(*i).n > 1).unwrap_or(1)
+    }
+
+    /// Number of elements: `n1 n2 ...`, stopping before the first absent n.
+    /// Errors: a negative n, more elements than 64 bits can count.
+    pub fn len(&self) -> Result<u64> {
+        let mut product = 1u64;
+        let mut overflow = false;
+        for i in 1..=MAX_AXES {
+            let key = format!("n{i}");
+            let Some(raw) = self.raw(&key) else { break };
+            match leading_int(raw).0 {
+                Some(n) if n < 0 => {
+                    return Err(Error::new(format!(
+                        "{key}={} in the header is negative",
+                        shown(raw)
+                    )));
+                }
+                // A zero anywhere makes an empty dataset, however large the other lengths are.
+                Some(n) => match product.checked_mul(n as u64) {
+                    Some(p) => product = p,
+                    None => overflow = true,
+                },
+                None => {
+                    return Err(Error::new(format!(
+                        "{key}={} in the header is too large",
+                        shown(raw)
+                    )));
+                }
+            }
+            if product == 0 {
+                return Ok(0);
+            }
+        }
+        // Bytes must be countable too, for the widest element.
+        if overflow || product > (i64::MAX as u64) / 16 {
+            return Err(Error::new(format!(
+                "{} is more elements than can be counted",
+                self.sizes()
+            )));
+        }
+        Ok(product)
+    }
+
+    /// The lengths as in `n1=10 n2=20`, for messages.
+    pub fn sizes(&self) -> String {
+        let keys: Vec<String> = (1..=MAX_AXES)
+            .map(|i| format!("n{i}"))
+            .map_while(|key| self.raw(&key).map(|raw| format!("{key}={}", shown(raw))))
+            .collect();
+        if keys.is_empty() {
+            "a header without n1=".into()
+        } else {
+            keys.join(" ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(text: &str) -> Header {
+        Header::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn lengths() {
+        assert_eq!(header("").len().unwrap(), 1);
+        assert_eq!(header("n1=7 n3=5").len().unwrap(), 7);
+        assert_eq!(header("n1=7 n3=5").rank(), 3);
+        assert_eq!(header("n1=7 n2=5 n3=1").rank(), 2);
+        assert_eq!(header("n1=\"7\" n2=5").len().unwrap(), 0);
+        assert_eq!(
+            header("n1=1000000 n2=1000000 n3=100000").len().unwrap(),
+            100_000_000_000_000_000
+        );
+        assert!(header("n1=-2").len().is_err());
+        assert!(header("n1=99999999999999999999").len().is_err());
+        let error = header("n1=10000000000 n2=10000000000 n3=10")
+            .len()
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("n2=10000000000 n3=10 is more elements"), "{error}");
+        assert_eq!(header("n1=10000000000 n2=10000000000 n3=0").len().unwrap_or(9), 0);
     }
 }

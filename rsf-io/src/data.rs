@@ -1,4 +1,10 @@
-//! Forms and types of the numbers in a dataset.
+//! Forms and types of the numbers of a dataset, and the conversion of slices of them.
+
+use std::fmt;
+
+use byteorder::{BigEndian, ByteOrder};
+
+use crate::number::{format_g, leading_f32, leading_f64, leading_int};
 
 /// How numbers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +24,11 @@ pub enum Kind {
     Float,
     /// 32-bit integer.
     Int,
-    /// Two 32-bit reals.
+    /// Two 32-bit reals: real part, imaginary part.
     Complex,
     /// Unsigned byte.
     Uchar,
-    /// Signed byte.
+    /// Byte.
     Char,
     /// 16-bit integer.
     Short,
@@ -30,6 +36,43 @@ pub enum Kind {
     Long,
     /// 64-bit real.
     Double,
+}
+
+impl Kind {
+    /// Bytes of one element in native and xdr form.
+    pub fn size(self) -> usize {
+        match self {
+            Self::Uchar | Self::Char => 1,
+            Self::Short => 2,
+            Self::Float | Self::Int => 4,
+            Self::Complex | Self::Long | Self::Double => 8,
+        }
+    }
+
+    /// The word used in `data_format`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Float => "float",
+            Self::Int => "int",
+            Self::Complex => "complex",
+            Self::Uchar => "uchar",
+            Self::Char => "char",
+            Self::Short => "short",
+            Self::Long => "long",
+            Self::Double => "double",
+        }
+    }
+}
+
+impl Form {
+    /// The word used in `data_format`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Xdr => "xdr",
+            Self::Ascii => "ascii",
+        }
+    }
 }
 
 /// `data_format` of a dataset.
@@ -41,5 +84,216 @@ pub struct Format {
     pub kind: Kind,
 }
 
+impl Format {
+    /// Native reals, the default of a program that reads nothing.
+    pub const NATIVE_FLOAT: Self = Self {
+        form: Form::Native,
+        kind: Kind::Float,
+    };
+
+    /// Reads the text of `data_format`: the form is native unless it starts with `ascii_` or `xdr_`; the
+    /// type is the first word found in it of float, int, complex, uchar or byte, short, long,
+    /// double, else char.
+    pub fn from_text(text: &str) -> Self {
+        let form = match text {
+            _ if text.starts_with("ascii_") => Form::Ascii,
+            _ if text.starts_with("xdr_") => Form::Xdr,
+            _ => Form::Native,
+        };
+        let words = [
+            ("float", Kind::Float),
+            ("int", Kind::Int),
+            ("complex", Kind::Complex),
+            ("uchar", Kind::Uchar),
+            ("byte", Kind::Uchar),
+            ("short", Kind::Short),
+            ("long", Kind::Long),
+            ("double", Kind::Double),
+        ];
+        let kind = words
+            .iter()
+            .find(|(word, _)| text.contains(word))
+            .map_or(Kind::Char, |(_, kind)| *kind);
+        Self { form, kind }
+    }
+
+    /// `esize` as written in a header: bytes of an element, 0 for text.
+    pub fn esize(self) -> usize {
+        if self.form == Form::Ascii {
+            0
+        } else {
+            self.kind.size()
+        }
+    }
+
+    /// True when an element has a fixed place in the file.
+    pub fn is_binary(self) -> bool {
+        self.form != Form::Ascii || matches!(self.kind, Kind::Uchar | Kind::Char)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.form.word(), self.kind.word())
+    }
+}
+
 /// A complex number: real part, imaginary part.
 pub type Complex = [f32; 2];
+
+/// A number that can stand in a dataset.
+pub trait Element: bytemuck::Pod + sealed::Sealed {
+    /// Its type in headers.
+    const KIND: Kind;
+    /// True when data of that type can be read into it.
+    fn accepts(kind: Kind) -> bool {
+        kind == Self::KIND
+    }
+    /// Turns big endian into this machine's order, or back.
+    fn swap(data: &mut [Self]);
+    /// Reads the number that starts a word of text: the number and the bytes used, 0 when there is none.
+    fn scan(text: &[u8]) -> (Self, usize);
+    /// Appends the number as text, with six digits.
+    fn print(self, text: &mut Vec<u8>);
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for i32 {}
+    impl Sealed for super::Complex {}
+    impl Sealed for u8 {}
+    impl Sealed for i16 {}
+    impl Sealed for i64 {}
+    impl Sealed for f64 {}
+}
+
+impl Element for f32 {
+    const KIND: Kind = Kind::Float;
+    fn swap(data: &mut [Self]) {
+        BigEndian::from_slice_f32(data);
+    }
+    fn scan(text: &[u8]) -> (Self, usize) {
+        leading_f32(text)
+    }
+    fn print(self, text: &mut Vec<u8>) {
+        text.extend_from_slice(format_g(f64::from(self), 6).as_bytes());
+    }
+}
+
+impl Element for f64 {
+    const KIND: Kind = Kind::Double;
+    fn swap(data: &mut [Self]) {
+        BigEndian::from_slice_f64(data);
+    }
+    fn scan(text: &[u8]) -> (Self, usize) {
+        leading_f64(text)
+    }
+    fn print(self, text: &mut Vec<u8>) {
+        text.extend_from_slice(format_g(self, 6).as_bytes());
+    }
+}
+
+impl Element for Complex {
+    const KIND: Kind = Kind::Complex;
+    fn swap(data: &mut [Self]) {
+        BigEndian::from_slice_f32(bytemuck::cast_slice_mut(data));
+    }
+    /// `re imi`: blanks may stand before each part, the letter follows the imaginary part at once.
+    fn scan(text: &[u8]) -> (Self, usize) {
+        let (re, first) = leading_f32(text);
+        let (im, second) = leading_f32(&text[first..]);
+        let end = first + second;
+        if first == 0 || second == 0 || text.get(end) != Some(&b'i') {
+            return ([0.0; 2], 0);
+        }
+        ([re, im], end + 1)
+    }
+    fn print(self, text: &mut Vec<u8>) {
+        self[0].print(text);
+        text.push(b' ');
+        self[1].print(text);
+        text.push(b'i');
+    }
+}
+
+/// Integers have the same three bodies.
+macro_rules! integer {
+    ($type:ty, $kind:expr, $swap:path) => {
+        impl Element for $type {
+            const KIND: Kind = $kind;
+            fn swap(data: &mut [Self]) {
+                $swap(data);
+            }
+            fn scan(text: &[u8]) -> (Self, usize) {
+                match leading_int(text) {
+                    (Some(value), used) => match Self::try_from(value) {
+                        Ok(value) => (value, used),
+                        Err(_) => (0, 0),
+                    },
+                    (None, _) => (0, 0),
+                }
+            }
+            fn print(self, text: &mut Vec<u8>) {
+                text.extend_from_slice(self.to_string().as_bytes());
+            }
+        }
+    };
+}
+
+integer!(i32, Kind::Int, BigEndian::from_slice_i32);
+integer!(i16, Kind::Short, BigEndian::from_slice_i16);
+integer!(i64, Kind::Long, BigEndian::from_slice_i64);
+
+impl Element for u8 {
+    const KIND: Kind = Kind::Uchar;
+    fn accepts(kind: Kind) -> bool {
+        matches!(kind, Kind::Uchar | Kind::Char)
+    }
+    fn swap(_: &mut [Self]) {}
+    /// Bytes are the same in every form, text included.
+    fn scan(text: &[u8]) -> (Self, usize) {
+        text.first().map_or((0, 0), |byte| (*byte, 1))
+    }
+    fn print(self, text: &mut Vec<u8>) {
+        text.push(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats() {
+        for (text, form, kind) in [
+            ("native_float", Form::Native, Kind::Float),
+            ("float", Form::Native, Kind::Float),
+            ("xdr_int", Form::Xdr, Kind::Int),
+            ("ascii_complex", Form::Ascii, Kind::Complex),
+            ("ascii", Form::Native, Kind::Char),
+            ("native_byte", Form::Native, Kind::Uchar),
+            ("native_char", Form::Native, Kind::Char),
+            ("XDR_FLOAT", Form::Native, Kind::Char),
+        ] {
+            assert_eq!(Format::from_text(text), Format { form, kind }, "{text}");
+        }
+        assert_eq!(Format::from_text("xdr_short").to_string(), "xdr_short");
+    }
+
+    #[test]
+    fn complex_text() {
+        assert_eq!(Complex::scan(b"1 2i "), ([1.0, 2.0], 4));
+        assert_eq!(Complex::scan(b"3 -4i"), ([3.0, -4.0], 5));
+        assert_eq!(Complex::scan(b"3 -4 i").1, 0);
+        let mut text = Vec::new();
+        [-0.5f32, 1e-7].print(&mut text);
+        assert_eq!(text, b"-0.5 1e-07i");
+    }
+
+    #[test]
+    fn integers_out_of_range_are_no_numbers() {
+        assert_eq!(i16::scan(b"40000").1, 0);
+        assert_eq!(i32::scan(b"-7x"), (-7, 2));
+    }
+}

@@ -1,13 +1,66 @@
-//! Errors of the library.
+//! Errors of the library: each message is one sentence that says what was got and what is allowed.
 
-/// What can go wrong; every message is one sentence.
+use std::io;
+
+/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Anything described by its sentence.
+    /// Wrong input, described by its sentence.
     #[error("{0}")]
     Message(String),
+    /// The operating system refused something.
+    #[error("{what}: {}", os_text(.cause))]
+    Os {
+        /// What was tried, with the file's name.
+        what: String,
+        /// The system's answer.
+        cause: io::Error,
+    },
+    /// The reader of a pipe went away. Not a fault of the program: the message is short.
+    #[error("{0}: the reading program closed the pipe")]
+    Closed(String),
+    /// The program panicked, which its hook has told.
+    #[error("internal error")]
+    Panic,
+    /// `--dryrun=y`: the header is written and the run ends, successfully.
+    #[error("dry run: the header is written")]
+    DryRun,
 }
 
 /// Result of the library.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self::Message(text.into())
+    }
+
+    pub(crate) fn os(what: impl Into<String>, cause: io::Error) -> Self {
+        Self::Os {
+            what: what.into(),
+            cause,
+        }
+    }
+
+    /// A failed write to `file`: a closed pipe and a full disk get their own words.
+    pub(crate) fn writing(file: &str, cause: io::Error) -> Self {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed(file.to_string()),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Message(format!(
+                "cannot write {file}: {} (free some space, or choose another place with datapath=)",
+                os_text(&cause)
+            )),
+            _ => Self::os(format!("cannot write {file}"), cause),
+        }
+    }
+}
+
+/// The system's words without Rust's "(os error 2)".
+pub(crate) fn os_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_string(),
+        None => text,
+    }
+}

@@ -1,9 +1,23 @@
-//! A dataset that is read.
-use crate::{Axis, Complex, Format, Header, Result};
+//! A dataset that is read: its header, and its elements as one forward stream or by position.
 
-/// An open dataset: header and a stream of elements.
-#[derive(Debug)]
-pub struct Input {}
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::ascii::{Scan, Scanner};
+use crate::data::{Complex, Element, Form, Format, Kind};
+use crate::{Axis, Error, Header, Result};
+
+/// Bytes read (and turned, for xdr) at a time.
+const PIECE: usize = 1 << 20;
+
+/// Requests from here on go straight into the caller's memory.
+const DIRECT: usize = 1 << 16;
+
+/// Device and inode: what tells two names of one file.
+pub(crate) type FileId = (u64, u64);
 
 /// Value of a parameter that is a number or a file.
 #[derive(Debug)]
@@ -14,65 +28,439 @@ pub enum NumberOrFile {
     File(Input),
 }
 
+/// An open dataset.
+///
+/// Elements come in file order, axis 1 fastest. Opening checks what can be checked: the type is known, the
+/// number of elements is countable, a regular data file of binary numbers is long enough.
+#[derive(Debug)]
+pub struct Input {
+    header: Arc<Header>,
+    name: String,
+    data: String,
+    format: Format,
+    len: u64,
+    reader: BufReader<File>,
+    scanner: Scanner,
+    /// Byte of the first element, when elements can be read by position.
+    start: Option<u64>,
+    pos: u64,
+    ids: Vec<FileId>,
+}
+
 impl Input {
+    /// Opens the header file `path` and the data it names. Relative names of data are looked for in the
+    /// current directory, then beside the header.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::open_as(path.display().to_string(), path)
+    }
+
+    /// As [`Input::open`], with the name that messages use.
+    pub(crate) fn open_as(name: String, path: &Path) -> Result<Self> {
+        let file = open_file(path, &name)?;
+        let reader = BufReader::with_capacity(PIECE, file);
+        Self::from_reader(name, reader, path.parent().map(Path::to_path_buf))
+    }
+
+    /// Reads a dataset whose header starts at the reader's place.
+    pub(crate) fn from_reader(
+        name: String,
+        mut reader: BufReader<File>,
+        dir: Option<PathBuf>,
+    ) -> Result<Self> {
+        let at = |error: Error| Error::new(format!("{name}: {error}"));
+        let mut ids = file_id(reader.get_ref()).into_iter().collect::<Vec<_>>();
+        let header = Header::read(&mut reader).map_err(at)?;
+        if header.is_empty() && !header.is_inline() {
+            return Err(at(Error::new("is empty, an RSF header was expected")));
+        }
+        let len = header.len().map_err(at)?;
+        let format = header.format().map_err(at)?;
+        let data = match header.path("in") {
+            None => return Err(at(Error::new("no in= in the header, so there are no data"))),
+            Some(path) if path.as_os_str() == "stdin" => {
+                if !header.is_inline() {
+                    return Err(at(Error::new(
+                        "in=\"stdin\" in the header, but no data follow it",
+                    )));
+                }
+                name.clone()
+            }
+            Some(path) => {
+                let (file, shown) = open_data(&path, dir.as_deref()).map_err(at)?;
+                ids.extend(file_id(&file));
+                reader = BufReader::with_capacity(PIECE, file);
+                shown
+            }
+        };
+        let mut input = Self {
+            header: Arc::new(header),
+            name,
+            data,
+            format,
+            len,
+            reader,
+            scanner: Scanner::default(),
+            start: None,
+            pos: 0,
+            ids,
+        };
+        input.measure()?;
+        Ok(input)
+    }
+
+    /// Finds out whether elements have places, and if so whether all of them are there.
+    fn measure(&mut self) -> Result<()> {
+        let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
+        if !meta.is_file() || !self.format.is_binary() {
+            return Ok(());
+        }
+        let start = self.reader.stream_position().map_err(|e| self.unreadable(e))?;
+        let have = meta.len().saturating_sub(start);
+        let need = self.len * self.format.kind.size() as u64;
+        if have < need {
+            return Err(Error::new(format!(
+                "{}: {} has {have} bytes of data, {} of {} need {need}: the file is cut short or the header is wrong",
+                self.name,
+                if self.data == self.name { "it" } else { &self.data },
+                self.header.sizes(),
+                self.format,
+            )));
+        }
+        self.start = Some(start);
+        Ok(())
+    }
+
     /// The header.
     pub fn header(&self) -> &Header {
-        unimplemented!()
+        &self.header
     }
+
+    pub(crate) fn shared_header(&self) -> Arc<Header> {
+        Arc::clone(&self.header)
+    }
+
+    pub(crate) fn ids(&self) -> &[FileId] {
+        &self.ids
+    }
+
     /// Name for messages: `ccc=stiff.rsf` or `standard input`.
     pub fn name(&self) -> String {
-        unimplemented!()
+        self.name.clone()
     }
+
+    /// Name of the file that holds the elements; that of the dataset when they follow the header.
+    pub fn data_name(&self) -> &str {
+        &self.data
+    }
+
     /// Axis `i`, counted from 1; one sample at 0 when the header lacks it.
-    pub fn axis(&self, _i: usize) -> Axis {
-        unimplemented!()
+    pub fn axis(&self, i: usize) -> Axis {
+        self.header.axis(i)
     }
-    /// Index of the last axis longer than 1.
+
+    /// Index of the last axis longer than 1; 1 when there is none.
     pub fn rank(&self) -> usize {
-        unimplemented!()
+        self.header.rank()
     }
+
     /// Number of elements.
     pub fn len(&self) -> u64 {
-        unimplemented!()
+        self.len
     }
+
     /// True for a dataset without elements.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len == 0
     }
+
+    /// Elements not yet read.
+    pub fn remaining(&self) -> u64 {
+        self.len - self.pos
+    }
+
     /// Form and type.
     pub fn format(&self) -> Format {
-        unimplemented!()
+        self.format
     }
+
     /// Reads the next elements, exactly as many as `out` holds.
-    pub fn read_f32(&mut self, _out: &mut [f32]) -> Result<()> {
-        unimplemented!()
+    /// Errors: another type, fewer elements than asked for (the first missing one is named).
+    pub fn read<T: Element>(&mut self, out: &mut [T]) -> Result<()> {
+        self.check::<T>(self.pos, out.len())?;
+        if !self.format.is_binary() {
+            return self.read_text(out);
+        }
+        for piece in out.chunks_mut(PIECE / size_of::<T>()) {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(piece);
+            let got = fill(&mut self.reader, bytes).map_err(|e| self.unreadable(e))?;
+            if got < bytes.len() {
+                return Err(self.missing(self.pos + (got / size_of::<T>()) as u64));
+            }
+            self.pos += piece.len() as u64;
+            if self.format.form == Form::Xdr {
+                T::swap(piece);
+            }
+        }
+        Ok(())
     }
+
+    fn read_text<T: Element>(&mut self, out: &mut [T]) -> Result<()> {
+        for item in out {
+            match self
+                .scanner
+                .next(&mut self.reader)
+                .map_err(|e| self.unreadable(e))?
+            {
+                Scan::Value(value) => *item = value,
+                Scan::End => return Err(self.missing(self.pos)),
+                Scan::Bad(word) => {
+                    return Err(Error::new(format!(
+                        "{}: element {} of {} is `{word}`, which is no {}",
+                        self.name,
+                        self.pos + 1,
+                        self.len,
+                        self.format.kind.word()
+                    )));
+                }
+            }
+            self.pos += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads reals.
+    pub fn read_f32(&mut self, out: &mut [f32]) -> Result<()> {
+        self.read(out)
+    }
+
     /// Reads integers.
-    pub fn read_i32(&mut self, _out: &mut [i32]) -> Result<()> {
-        unimplemented!()
+    pub fn read_i32(&mut self, out: &mut [i32]) -> Result<()> {
+        self.read(out)
     }
+
     /// Reads complex numbers.
-    pub fn read_complex(&mut self, _out: &mut [Complex]) -> Result<()> {
-        unimplemented!()
+    pub fn read_complex(&mut self, out: &mut [Complex]) -> Result<()> {
+        self.read(out)
     }
+
     /// Reads bytes (types uchar and char).
-    pub fn read_bytes(&mut self, _out: &mut [u8]) -> Result<()> {
-        unimplemented!()
+    pub fn read_bytes(&mut self, out: &mut [u8]) -> Result<()> {
+        self.read(out)
     }
-    /// All remaining elements; memory grows with what is really there.
+
+    /// All remaining elements. Memory grows with what is really there, so that a false header on a pipe
+    /// ends in a sentence and not in the exhaustion of the machine.
+    pub fn read_all<T: Element>(&mut self) -> Result<Vec<T>> {
+        let ahead = if self.is_seekable() {
+            u64::MAX
+        } else {
+            (16 * PIECE / size_of::<T>()) as u64
+        };
+        let mut all: Vec<T> = Vec::new();
+        while self.remaining() > 0 {
+            let more = usize::try_from(self.remaining().min(ahead)).unwrap_or(usize::MAX);
+            let done = all.len();
+            all.try_reserve(more).map_err(|_| {
+                Error::new(format!(
+                    "{}: no memory for {} elements of {} bytes",
+                    self.name,
+                    self.len,
+                    size_of::<T>()
+                ))
+            })?;
+            all.resize(done + more, T::zeroed());
+            self.read(&mut all[done..])?;
+        }
+        Ok(all)
+    }
+
+    /// All remaining reals.
     pub fn read_all_f32(&mut self) -> Result<Vec<f32>> {
-        unimplemented!()
+        self.read_all()
     }
+
     /// Passes over elements.
-    pub fn skip(&mut self, _elements: u64) -> Result<()> {
-        unimplemented!()
+    pub fn skip(&mut self, elements: u64) -> Result<()> {
+        if elements > self.remaining() {
+            return Err(self.beyond(self.pos, elements));
+        }
+        if self.start.is_some() {
+            // The length was checked at opening, so the product fits.
+            let bytes = elements * self.format.kind.size() as u64;
+            self.reader
+                .seek_relative(bytes as i64)
+                .map_err(|e| self.unreadable(e))?;
+            self.pos += elements;
+            return Ok(());
+        }
+        match self.format.kind {
+            Kind::Float => self.discard::<f32>(elements),
+            Kind::Int => self.discard::<i32>(elements),
+            Kind::Complex => self.discard::<Complex>(elements),
+            Kind::Uchar | Kind::Char => self.discard::<u8>(elements),
+            Kind::Short => self.discard::<i16>(elements),
+            Kind::Long => self.discard::<i64>(elements),
+            Kind::Double => self.discard::<f64>(elements),
+        }
     }
-    /// True when `read_f32_at` works: native or xdr numbers in a regular file.
+
+    fn discard<T: Element>(&mut self, mut elements: u64) -> Result<()> {
+        let mut bin = vec![T::zeroed(); elements.min((DIRECT / size_of::<T>()) as u64) as usize];
+        while elements > 0 {
+            let now = elements.min(bin.len() as u64);
+            self.read(&mut bin[..now as usize])?;
+            elements -= now;
+        }
+        Ok(())
+    }
+
+    /// True when elements can be read by position: binary numbers in a regular file.
     pub fn is_seekable(&self) -> bool {
-        unimplemented!()
+        self.start.is_some()
     }
-    /// Reads elements from `offset` (in elements) on, without moving the stream; usable from threads.
-    pub fn read_f32_at(&self, _offset: u64, _out: &mut [f32]) -> Result<()> {
-        unimplemented!()
+
+    /// Reads elements from number `offset` on without moving the stream; threads may share the input.
+    /// Errors: not seekable, another type, beyond the end.
+    pub fn read_at<T: Element>(&self, offset: u64, out: &mut [T]) -> Result<()> {
+        let Some(start) = self.start else {
+            return Err(Error::new(format!(
+                "{}: is no file of binary numbers, so it has one order",
+                self.name
+            )));
+        };
+        self.check::<T>(offset, out.len())?;
+        let mut at = start + offset * size_of::<T>() as u64;
+        for piece in out.chunks_mut(PIECE / size_of::<T>()) {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(piece);
+            self.reader
+                .get_ref()
+                .read_exact_at(bytes, at)
+                .map_err(|e| self.unreadable(e))?;
+            at += bytes.len() as u64;
+            if self.format.form == Form::Xdr {
+                T::swap(piece);
+            }
+        }
+        Ok(())
     }
+
+    /// Reads reals from number `offset` on; see [`Input::read_at`].
+    pub fn read_f32_at(&self, offset: u64, out: &mut [f32]) -> Result<()> {
+        self.read_at(offset, out)
+    }
+
+    fn check<T: Element>(&self, offset: u64, count: usize) -> Result<()> {
+        if !T::accepts(self.format.kind) {
+            return Err(Error::new(format!(
+                "{}: holds {} data, {} data are needed (sfdd type={} converts)",
+                self.name,
+                self.format.kind.word(),
+                T::KIND.word(),
+                T::KIND.word()
+            )));
+        }
+        if self.format.form == Form::Xdr && matches!(self.format.kind, Kind::Long | Kind::Double) {
+            return Err(Error::new(format!(
+                "{}: {} is not supported, xdr holds float, int, complex, short and bytes",
+                self.name, self.format
+            )));
+        }
+        if count as u64 > self.len.saturating_sub(offset) {
+            return Err(self.beyond(offset, count as u64));
+        }
+        Ok(())
+    }
+
+    fn beyond(&self, offset: u64, count: u64) -> Error {
+        Error::new(format!(
+            "{}: {count} elements from number {} on were asked for, the header gives {} ({})",
+            self.name,
+            offset.saturating_add(1),
+            self.len,
+            self.header.sizes()
+        ))
+    }
+
+    fn missing(&self, element: u64) -> Error {
+        let place = if self.data == self.name {
+            String::new()
+        } else {
+            format!(" in {}", self.data)
+        };
+        Error::new(format!(
+            "{}: the data end before element {} of {}{place} ({})",
+            self.name,
+            element + 1,
+            self.len,
+            self.header.sizes()
+        ))
+    }
+
+    fn unreadable(&self, cause: io::Error) -> Error {
+        Error::os(format!("{}: cannot read {}", self.name, self.data), cause)
+    }
+}
+
+/// Opens a file for reading; a directory is refused.
+pub(crate) fn open_file(path: &Path, name: &str) -> Result<File> {
+    let file = File::open(path).map_err(|e| Error::os(format!("cannot read {name}"), e))?;
+    match file.metadata() {
+        Ok(meta) if meta.is_dir() => Err(Error::new(format!(
+            "cannot read {name}: it is a directory, an RSF file was expected"
+        ))),
+        _ => Ok(file),
+    }
+}
+
+/// Opens the file of `in=`: as named, else beside the header.
+fn open_data(path: &Path, dir: Option<&Path>) -> Result<(File, String)> {
+    let shown = format!("data file {}", path.display());
+    let first = open_file(path, &shown);
+    match (&first, dir) {
+        (Err(Error::Os { cause, .. }), Some(dir))
+            if cause.kind() == io::ErrorKind::NotFound && path.is_relative() =>
+        {
+            open_file(&dir.join(path), &shown)
+                .or(first)
+                .map(|file| (file, shown))
+        }
+        _ => first.map(|file| (file, shown)),
+    }
+}
+
+/// Identity of a regular file.
+pub(crate) fn file_id(file: &File) -> Option<FileId> {
+    file.metadata()
+        .ok()
+        .filter(|meta| meta.is_file())
+        .map(|meta| (meta.dev(), meta.ino()))
+}
+
+/// Fills `out` as far as the stream goes; the bytes got.
+fn fill(reader: &mut BufReader<File>, out: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < out.len() {
+        let rest = &mut out[got..];
+        // With its buffer empty the reader may be passed by.
+        let read = if reader.buffer().is_empty() && rest.len() >= DIRECT {
+            reader.get_mut().read(rest)
+        } else {
+            reader.fill_buf().map(|held| {
+                let count = held.len().min(rest.len());
+                rest[..count].copy_from_slice(&held[..count]);
+                count
+            })
+        };
+        match read {
+            Ok(0) => break,
+            Ok(count) if reader.buffer().is_empty() => got += count,
+            Ok(count) => {
+                reader.consume(count);
+                got += count;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
 }

@@ -1,97 +1,355 @@
-//! One run of a program.
-use crate::{Input, NumberOrFile, Output, Result};
+//! One run of a program: its parameters, its datasets, its messages.
 
-/// One run: parameters, inputs, outputs, messages.
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufReader, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::command::Line;
+use crate::data::Format;
+use crate::files::{Files, is_regular, remove};
+use crate::input::{Input, NumberOrFile};
+use crate::output::{Output, Parts};
+use crate::params::{Param, ParamKind, Program};
+use crate::pipe::{self, Layout, Places};
+use crate::value::Value;
+use crate::{Error, Header, Result};
+
+/// One run.
 #[derive(Debug)]
-pub struct Job {}
+pub struct Job {
+    program: &'static Program,
+    name: String,
+    values: BTreeMap<&'static str, Value>,
+    places: Places,
+    stdin: Option<BufReader<File>>,
+    history: Option<Arc<Header>>,
+    files: Files,
+    dry: bool,
+}
 
 impl Job {
+    pub(crate) fn new(
+        program: &'static Program,
+        name: &str,
+        mut line: Line,
+        stdin: BufReader<File>,
+    ) -> Result<Self> {
+        let dry = line.common_flag("--dryrun");
+        let out = line.common.remove("out").or_else(|| line.common.remove("--out"));
+        let places = Places {
+            datapath: line.common.remove("datapath"),
+            out,
+            program: name.to_string(),
+        };
+        let job = Self {
+            program,
+            name: name.to_string(),
+            values: line.values,
+            places,
+            stdin: Some(stdin),
+            history: None,
+            files: Files::default(),
+            dry,
+        };
+        for warning in line.warnings {
+            job.warn(&warning);
+        }
+        job.check_required()?;
+        Ok(job)
+    }
+
+    /// All missing parameters in one sentence. A file named like the tag stands for a missing input.
+    fn check_required(&self) -> Result<()> {
+        let missing: Vec<String> = self
+            .program
+            .params
+            .iter()
+            .filter(|p| p.required && !self.values.contains_key(p.name))
+            .filter(|p| p.kind != ParamKind::Input || !Path::new(p.name).exists())
+            .map(|p| format!("{}= ({})", p.name, p.allowed()))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "missing: {}; see {} --help",
+            missing.join(", "),
+            self.name
+        )))
+    }
+
     /// Name by which the program was called.
     pub fn program(&self) -> &str {
-        unimplemented!()
+        &self.name
     }
+
+    /// True for a dry run, which ends at the first element written.
+    pub fn is_dry_run(&self) -> bool {
+        self.dry
+    }
+
     /// True when the parameter was on the command line or in a par= file.
-    pub fn given(&self, _name: &str) -> bool {
-        unimplemented!()
+    pub fn given(&self, name: &str) -> bool {
+        self.values.contains_key(name)
     }
+
+    fn declared(&self, name: &str) -> Result<&'static Param> {
+        let found = self.program.params.iter().find(|param| param.name == name);
+        found.ok_or_else(|| Error::new(format!("{name}= is used by the program and not declared")))
+    }
+
+    /// The given value, else the default.
+    fn value(&self, name: &str) -> Result<Option<Value>> {
+        let param = self.declared(name)?;
+        if let Some(value) = self.values.get(name) {
+            return Ok(Some(value.clone()));
+        }
+        match param.default {
+            Some(text) => param
+                .parse(text.as_ref())
+                .map(|p| Some(p.value))
+                .map_err(Error::Message),
+            None => Ok(None),
+        }
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        let allowed = self.declared(name).map(Param::allowed).unwrap_or_default();
+        Error::new(format!("{name}= is missing, it is {allowed}"))
+    }
+
+    fn other_kind(name: &str) -> Error {
+        Error::new(format!(
+            "{name}= is declared with another type than it is asked for"
+        ))
+    }
+
     /// A whole number.
-    pub fn int(&self, _name: &str) -> Result<i64> {
-        unimplemented!()
+    pub fn int(&self, name: &str) -> Result<i64> {
+        self.int_opt(name)?.ok_or_else(|| self.missing(name))
     }
-    /// A whole number that has no default.
-    pub fn int_opt(&self, _name: &str) -> Result<Option<i64>> {
-        unimplemented!()
+
+    /// A whole number that may be absent.
+    pub fn int_opt(&self, name: &str) -> Result<Option<i64>> {
+        match self.value(name)? {
+            Some(Value::Int(value)) => Ok(Some(value)),
+            None => Ok(None),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
+
     /// A real number, rounded to f32.
-    pub fn float(&self, _name: &str) -> Result<f32> {
-        unimplemented!()
+    pub fn float(&self, name: &str) -> Result<f32> {
+        self.double(name).map(|value| value as f32)
     }
-    /// A real number that has no default.
-    pub fn float_opt(&self, _name: &str) -> Result<Option<f32>> {
-        unimplemented!()
+
+    /// A real number that may be absent, rounded to f32.
+    pub fn float_opt(&self, name: &str) -> Result<Option<f32>> {
+        Ok(self.double_opt(name)?.map(|value| value as f32))
     }
+
     /// A real number in full.
-    pub fn double(&self, _name: &str) -> Result<f64> {
-        unimplemented!()
+    pub fn double(&self, name: &str) -> Result<f64> {
+        self.double_opt(name)?.ok_or_else(|| self.missing(name))
     }
-    /// A real number in full that has no default.
-    pub fn double_opt(&self, _name: &str) -> Result<Option<f64>> {
-        unimplemented!()
+
+    /// A real number in full that may be absent.
+    pub fn double_opt(&self, name: &str) -> Result<Option<f64>> {
+        match self.value(name)? {
+            Some(Value::Float(value)) => Ok(Some(value)),
+            None => Ok(None),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
+
     /// y or n.
-    pub fn flag(&self, _name: &str) -> Result<bool> {
-        unimplemented!()
+    pub fn flag(&self, name: &str) -> Result<bool> {
+        self.flag_opt(name)?.ok_or_else(|| self.missing(name))
     }
-    /// y or n, without a default.
-    pub fn flag_opt(&self, _name: &str) -> Result<Option<bool>> {
-        unimplemented!()
+
+    /// y or n, may be absent.
+    pub fn flag_opt(&self, name: &str) -> Result<Option<bool>> {
+        match self.value(name)? {
+            Some(Value::Flag(value)) => Ok(Some(value)),
+            None => Ok(None),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
+
     /// One of the declared words.
-    pub fn choice(&self, _name: &str) -> Result<&str> {
-        unimplemented!()
+    pub fn choice(&self, name: &str) -> Result<&'static str> {
+        let ParamKind::Choice(words) = self.declared(name)?.kind else {
+            return Err(Self::other_kind(name));
+        };
+        match self.value(name)? {
+            Some(Value::Text(text)) => words
+                .iter()
+                .find(|word| text == **word)
+                .copied()
+                .ok_or_else(|| Self::other_kind(name)),
+            None => Err(self.missing(name)),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
-    /// A text, if given or defaulted.
-    pub fn text(&self, _name: &str) -> Result<Option<String>> {
-        unimplemented!()
+
+    /// A text, if given or defaulted. What is no UTF-8 is replaced.
+    pub fn text(&self, name: &str) -> Result<Option<String>> {
+        match self.value(name)? {
+            Some(Value::Text(text)) => Ok(Some(text.to_string_lossy().into_owned())),
+            None => Ok(None),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
+
     /// A list of whole numbers; empty when absent.
-    pub fn ints(&self, _name: &str) -> Result<Vec<i64>> {
-        unimplemented!()
+    pub fn ints(&self, name: &str) -> Result<Vec<i64>> {
+        match self.value(name)? {
+            Some(Value::Ints(values)) => Ok(values),
+            None => Ok(Vec::new()),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
+
     /// A list of real numbers; empty when absent.
-    pub fn floats(&self, _name: &str) -> Result<Vec<f32>> {
-        unimplemented!()
+    pub fn floats(&self, name: &str) -> Result<Vec<f32>> {
+        match self.value(name)? {
+            Some(Value::Floats(values)) => Ok(values.into_iter().map(|value| value as f32).collect()),
+            None => Ok(Vec::new()),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
+
     /// A number, or an open file; `None` when absent without default.
-    pub fn number_or_file(&mut self, _name: &str) -> Result<Option<NumberOrFile>> {
-        unimplemented!()
+    pub fn number_or_file(&mut self, name: &str) -> Result<Option<NumberOrFile>> {
+        match self.value(name)? {
+            Some(Value::Float(value)) => Ok(Some(NumberOrFile::Number(value as f32))),
+            Some(Value::Text(path)) => self
+                .open(name, &path)
+                .map(|input| Some(NumberOrFile::File(input))),
+            None => Ok(None),
+            Some(_) => Err(Self::other_kind(name)),
+        }
     }
-    /// The dataset on standard input; call it before any output, so that outputs carry its history.
+
+    /// The dataset on standard input, once. Call it before any output: outputs opened later carry its
+    /// history and follow its format.
     pub fn stdin(&mut self) -> Result<Input> {
-        unimplemented!()
+        let reader = self
+            .stdin
+            .take()
+            .ok_or_else(|| Error::new("standard input is read twice by the program"))?;
+        if reader.get_ref().is_terminal() {
+            return Err(Error::new(
+                "standard input is a terminal: give an RSF file with < file.rsf",
+            ));
+        }
+        if reader.get_ref().metadata().is_ok_and(|meta| meta.is_dir()) {
+            return Err(Error::new(
+                "standard input is a directory, an RSF file was expected",
+            ));
+        }
+        let input = Input::from_reader("standard input".into(), reader, None)?;
+        self.files.reading(&input);
+        self.history = Some(input.shared_header());
+        Ok(input)
     }
-    /// The dataset of tag `name`.
-    pub fn input(&mut self, _name: &str) -> Result<Input> {
-        unimplemented!()
+
+    /// The dataset of tag `name`; without the parameter, the file named like the tag.
+    pub fn input(&mut self, name: &str) -> Result<Input> {
+        match self.value(name)? {
+            Some(Value::Text(path)) => self.open(name, &path),
+            Some(_) => Err(Self::other_kind(name)),
+            None if Path::new(name).exists() => self.open(name, &OsString::from(name)),
+            None => Err(Error::new(format!(
+                "{name}= is missing (an RSF file), and there is no file named {name}"
+            ))),
+        }
     }
+
+    fn open(&mut self, name: &str, path: &OsString) -> Result<Input> {
+        let input = Input::open_as(format!("{name}={}", path.to_string_lossy()), Path::new(path))?;
+        self.files.reading(&input);
+        Ok(input)
+    }
+
     /// True when the parameter of that input was given.
-    pub fn has_input(&self, _name: &str) -> bool {
-        unimplemented!()
+    pub fn has_input(&self, name: &str) -> bool {
+        self.given(name)
     }
+
     /// The dataset on standard output.
     pub fn output(&mut self) -> Result<Output> {
-        unimplemented!()
+        let mut stdout = pipe::stdout_file()?;
+        let name = "standard output".to_string();
+        self.files.writing(&stdout, &name)?;
+        let layout = self.places.of_stdout(&mut stdout)?;
+        self.new_output(name, layout, stdout, Vec::new())
     }
-    /// The dataset of tag `name`; its files are created at once.
-    pub fn tagged_output(&mut self, _name: &str) -> Result<Output> {
-        unimplemented!()
+
+    /// The dataset of tag `name`; without the parameter, a file named like the tag. The files are made at
+    /// once, so that a path that cannot be written fails before the work; they go again if the
+    /// run fails before the first element.
+    pub fn tagged_output(&mut self, name: &str) -> Result<Output> {
+        let path = match self.value(name)? {
+            Some(Value::Text(path)) => PathBuf::from(path),
+            Some(_) => return Err(Self::other_kind(name)),
+            None => PathBuf::from(name),
+        };
+        let shown = format!("{name}={}", path.display());
+        let header = self.files.create(&path, &shown)?;
+        if !is_regular(&header) {
+            return self.new_output(shown, Layout::Stream, header, Vec::new());
+        }
+        let layout = self.places.beside(&path).map(Layout::TwoFiles);
+        let layout = layout.inspect_err(|_| remove(&path))?;
+        self.new_output(shown, layout, header, vec![path])
     }
-    /// A warning on stderr: `prog: text`.
-    pub fn warn(&self, _text: &str) {
-        unimplemented!()
+
+    fn new_output(
+        &mut self,
+        name: String,
+        layout: Layout,
+        first: File,
+        mut created: Vec<PathBuf>,
+    ) -> Result<Output> {
+        let second = match &layout {
+            Layout::Stream => None,
+            Layout::TwoFiles(path) => {
+                let shown = format!("data file {} of {name}", path.display());
+                let made = self.files.create(path, &shown);
+                let made = made.inspect_err(|_| created.iter().for_each(|path| remove(path)))?;
+                created.push(path.clone());
+                Some(made)
+            }
+        };
+        let history = self.history.as_ref();
+        let format = history.map_or(Ok(Format::NATIVE_FLOAT), |header| header.format())?;
+        Output::new(Parts {
+            name,
+            program: self.name.clone(),
+            history: history.map_or_else(Vec::new, |header| header.history().to_vec()),
+            format,
+            layout,
+            first,
+            second,
+            created,
+            dry: self.dry,
+        })
     }
-    /// A plain line on stderr: `prog: text`.
-    pub fn say(&self, _text: &str) {
-        unimplemented!()
+
+    /// A warning on stderr, `prog: warning: text`; silent in a dry run.
+    pub fn warn(&self, text: &str) {
+        if !self.dry {
+            self.say(&format!("warning: {text}"));
+        }
+    }
+
+    /// A line on stderr: `prog: text`.
+    pub fn say(&self, text: &str) {
+        // A closed stderr is no reason to stop.
+        let _ = writeln!(std::io::stderr().lock(), "{}: {text}", self.name);
     }
 }

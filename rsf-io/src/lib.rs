@@ -1,23 +1,161 @@
 //! The RSF format and Madagascar's `key=value` command line.
+//!
+//! A program declares itself once as a [`Program`] and hands its work to [`start`]:
+//!
+//! ```no_run
+//! use rsf_io::{Job, Param, Program, start};
+//!
+//! static SPEC: Program = Program {
+//!     name: "sfdouble",
+//!     about: "Doubles every number",
+//!     usage: "< in.rsf > out.rsf times=2",
+//!     comments: "",
+//!     example: "sfspike n1=10 | sfdouble > out.rsf",
+//!     params: &[Param::int("times").default("2").range(">= 1", Some(1.0), None).doc("the factor")],
+//! };
+//!
+//! fn main() -> std::process::ExitCode {
+//!     start(&SPEC, run)
+//! }
+//!
+//! fn run(job: &mut Job) -> anyhow::Result<()> {
+//!     let mut input = job.stdin()?; // first, so that the output carries its history
+//!     let mut output = job.output()?;
+//!     let times = job.int("times")? as f32;
+//!     let mut row = vec![0.0; input.axis(1).n];
+//!     while input.remaining() > 0 {
+//!         input.read_f32(&mut row)?;
+//!         row.iter_mut().for_each(|x| *x *= times);
+//!         output.write_f32(&row)?;
+//!     }
+//!     Ok(output.finish()?)
+//! }
+//! ```
+//!
+//! Arrays lie in file order, axis 1 fastest; axes are counted from 1. Nothing here knows waves,
+//! devices or threads.
+
+mod ascii;
 mod axis;
+mod banner;
+mod command;
 mod data;
 mod error;
+mod files;
 mod header;
 mod input;
 mod job;
+mod number;
 mod output;
 mod params;
+mod pipe;
+mod selfdoc;
+mod value;
 
-pub use axis::Axis;
-pub use data::{Complex, Form, Format, Kind};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::panic;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub use axis::{Axis, MAX_AXES};
+pub use banner::version;
+pub use data::{Complex, Element, Form, Format, Kind};
 pub use error::{Error, Result};
-pub use header::Header;
+pub use header::{Header, TERMINATOR};
 pub use input::{Input, NumberOrFile};
 pub use job::Job;
+pub use number::format_g;
 pub use output::Output;
 pub use params::{Param, ParamKind, Program};
 
-/// Starts a program: arguments, self-documentation, errors, exit code.
-pub fn start(_program: &'static Program, _run: fn(&mut Job) -> anyhow::Result<()>) -> std::process::ExitCode {
-    unimplemented!()
+use command::{Action, Line};
+
+/// Runs a program: reads the command line, prints the documentation when asked (or when called bare with
+/// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
+/// The exit code is 0, or 1 after an error.
+pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let called = arguments.next().unwrap_or_default();
+    let name = Path::new(&called)
+        .file_name()
+        .map_or(program.name.into(), |name| name.to_string_lossy());
+    report_panics(name.to_string());
+    let arguments = arguments.collect();
+    let outcome = panic::catch_unwind(|| whole_run(program, &name, arguments, run));
+    // The hook has told about a panic already.
+    match outcome.unwrap_or_else(|_| Err(Error::Panic.into())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error)
+            if error
+                .chain()
+                .any(|cause| matches!(cause.downcast_ref(), Some(Error::DryRun))) =>
+        {
+            ExitCode::SUCCESS
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Panic)) => ExitCode::FAILURE,
+        Err(error) => {
+            let text = format!("{error:#}");
+            let line: Vec<&str> = text.lines().map(str::trim).collect();
+            // Nothing is left to do when stderr is closed.
+            let _ = writeln!(io::stderr().lock(), "{name}: {}", line.join(" "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A fault of the program itself is told on one line too, as `prog: internal error: ...`.
+fn report_panics(name: String) {
+    panic::set_hook(Box::new(move |info| {
+        let text = info.to_string();
+        let line: Vec<&str> = text.lines().map(str::trim).collect();
+        let _ = writeln!(
+            io::stderr().lock(),
+            "{name}: internal error, please report it: {}",
+            line.join(" ")
+        );
+    }));
+}
+
+fn whole_run(
+    program: &'static Program,
+    name: &str,
+    arguments: Vec<OsString>,
+    run: fn(&mut Job) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let bare = arguments.is_empty();
+    let line = Line::read(program, arguments)?;
+    match &line.action {
+        Action::Run => {}
+        Action::Help => return show(&selfdoc::text(program, name)),
+        Action::Version => return show(&format!("{name} {}\n", version())),
+        Action::Sfdoc => return show(&selfdoc::json(program, name)),
+        Action::Completion(shell) => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut command::clap_command(program), name, &mut script);
+            return show(&String::from_utf8_lossy(&script));
+        }
+    }
+    let stdin = if bare {
+        let (stdin, with_data) = pipe::stdin_with_data()?;
+        if !with_data {
+            return show(&selfdoc::text(program, name));
+        }
+        stdin
+    } else {
+        pipe::stdin_reader()?
+    };
+    let mut job = Job::new(program, name, line, stdin)?;
+    run(&mut job)
+}
+
+/// Prints on standard output; a reader that leaves early (`| head`) is no error.
+fn show(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::writing("standard output", error).into())
+        }
+        _ => Ok(()),
+    }
 }

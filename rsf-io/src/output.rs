@@ -1,66 +1,391 @@
-//! A dataset that is written.
-use crate::{Axis, Complex, Format, Result};
+//! A dataset that is written: its header once, at the first element, then its elements as they come.
 
-/// A dataset being written; call [`Output::finish`] at the end.
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::ascii;
+use crate::axis::MAX_AXES;
+use crate::banner::{banner, harmless};
+use crate::data::{Complex, Element, Form, Format, Kind};
+use crate::files::{close, remove};
+use crate::header::TERMINATOR;
+use crate::number::format_g;
+use crate::pipe::Layout;
+use crate::{Axis, Error, Header, Result};
+
+/// Bytes gathered before they are written, and turned at a time for xdr.
+const PIECE: usize = 1 << 20;
+
+/// What a new output is made of.
+pub(crate) struct Parts {
+    pub name: String,
+    pub program: String,
+    pub history: Vec<u8>,
+    pub format: Format,
+    pub layout: Layout,
+    /// Header file of two, else the stream.
+    pub first: File,
+    /// Data file of two.
+    pub second: Option<File>,
+    /// Files to remove if nothing gets written.
+    pub created: Vec<PathBuf>,
+    pub dry: bool,
+}
+
+/// A dataset being written. The header goes out with the first element (or at the end, if there is
+/// none), so keys are set before; [`Output::finish`] ends it.
+///
+/// An output that is dropped before its header was written removes the files it made.
 #[derive(Debug)]
-pub struct Output {}
+#[must_use = "nothing is written before the first element or finish()"]
+pub struct Output {
+    name: String,
+    program: String,
+    history: Header,
+    notes: Vec<String>,
+    keys: Vec<(String, String)>,
+    format: Format,
+    layout: Layout,
+    header_file: Option<File>,
+    data: Option<BufWriter<File>>,
+    data_name: String,
+    created: Vec<PathBuf>,
+    dry: bool,
+    begun: bool,
+    late: Option<String>,
+    declared: u64,
+    written: u64,
+}
 
 impl Output {
-    /// Name for messages.
+    pub(crate) fn new(parts: Parts) -> Result<Self> {
+        let data_name = match &parts.layout {
+            Layout::Stream => parts.name.clone(),
+            Layout::TwoFiles(path) => format!("data file {} of {}", path.display(), parts.name),
+        };
+        let (header_file, data) = match parts.second {
+            Some(second) => (Some(parts.first), second),
+            None => (None, parts.first),
+        };
+        Ok(Self {
+            name: parts.name,
+            program: parts.program,
+            history: Header::parse(&parts.history)?,
+            notes: Vec::new(),
+            keys: Vec::new(),
+            format: parts.format,
+            layout: parts.layout,
+            header_file,
+            data: Some(BufWriter::with_capacity(PIECE, data)),
+            data_name,
+            created: parts.created,
+            dry: parts.dry,
+            begun: false,
+            late: None,
+            declared: 0,
+            written: 0,
+        })
+    }
+
+    /// Name for messages: `wfl=snap.rsf` or `standard output`.
     pub fn name(&self) -> String {
-        unimplemented!()
+        self.name.clone()
     }
-    /// Sets n, o, d, label and unit of axis `i`, counted from 1; a `None` label or unit is written as
-    /// empty text, so that nothing stale of the history shows through.
-    pub fn set_axis(&mut self, _i: usize, _axis: &Axis) {
-        unimplemented!()
+
+    /// Sets n, o, d, label and unit of axis `i`, counted from 1. Without a label or unit a stale one of
+    /// the history is emptied.
+    pub fn set_axis(&mut self, i: usize, axis: &Axis) {
+        self.put_int(&format!("n{i}"), i64::try_from(axis.n).unwrap_or(i64::MAX));
+        self.put_float(&format!("o{i}"), axis.o);
+        self.put_float(&format!("d{i}"), axis.d);
+        for (key, text) in [
+            (format!("label{i}"), &axis.label),
+            (format!("unit{i}"), &axis.unit),
+        ] {
+            match text {
+                Some(text) => self.put_text(&key, text),
+                None if self.history.raw(&key).is_some() => self.put_text(&key, ""),
+                None => {}
+            }
+        }
     }
-    /// Sets n=1 for every axis of the history after axis `rank`.
-    pub fn set_rank(&mut self, _rank: usize) {
-        unimplemented!()
+
+    /// Sets n=1 for the axes of the history behind axis `rank`.
+    pub fn set_rank(&mut self, rank: usize) {
+        for i in rank + 1..=MAX_AXES {
+            let key = format!("n{i}");
+            if self.history.raw(&key).is_some() {
+                self.put_int(&key, 1);
+            }
+        }
     }
-    /// Puts a key into the header.
-    pub fn put_int(&mut self, _key: &str, _value: i64) {
-        unimplemented!()
+
+    /// Puts a whole number into the header.
+    pub fn put_int(&mut self, key: &str, value: i64) {
+        self.put(key, value.to_string());
     }
-    /// Puts a key into the header, with six digits.
-    pub fn put_float(&mut self, _key: &str, _value: f32) {
-        unimplemented!()
+
+    /// Puts a real number into the header, with six digits as Madagascar does.
+    pub fn put_float(&mut self, key: &str, value: f32) {
+        self.put(key, format_g(f64::from(value), 6));
     }
-    /// Puts a key into the header, in double quotes.
-    pub fn put_text(&mut self, _key: &str, _value: &str) {
-        unimplemented!()
+
+    /// Puts a text into the header, in double quotes. The format knows no escapes: a double quote inside
+    /// becomes a single one, a line break a blank.
+    pub fn put_text(&mut self, key: &str, value: &str) {
+        let text: String = value
+            .chars()
+            .map(|c| match c {
+                '"' => '\'',
+                c if c.is_control() => ' ',
+                c => c,
+            })
+            .collect();
+        self.put(key, format!("\"{text}\""));
     }
-    /// A line of history without keys.
-    pub fn put_note(&mut self, _version: &str, _device: &str) {
-        unimplemented!()
+
+    /// A line of history that sets no key, after the banner: what made the data, and where.
+    pub fn put_note(&mut self, version: &str, device: &str) {
+        self.notes.push(harmless(&format!("{version}\t{device}")));
     }
-    /// Form and type; the default is that of standard input, else native float.
+
+    fn put(&mut self, key: &str, value: String) {
+        let key: String = key
+            .chars()
+            .map(|c| {
+                if c.is_ascii_graphic() && c != '=' && c != '"' {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        if self.begun {
+            self.late.get_or_insert(key);
+            return;
+        }
+        match self.keys.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, old)) => *old = value,
+            None => self.keys.push((key, value)),
+        }
+    }
+
+    /// Form and type: those of standard input if it was read, else native float.
     pub fn format(&self) -> Format {
-        unimplemented!()
+        self.format
     }
-    /// Changes form and type before the first element. (The first write sets the type by itself.)
-    pub fn set_format(&mut self, _format: Format) {
-        unimplemented!()
+
+    /// Changes form and type; no effect after the first element. (The first write sets the type to
+    /// that of its numbers, so that mostly only the form matters.)
+    pub fn set_format(&mut self, format: Format) {
+        if self.begun {
+            self.late.get_or_insert("data_format".into());
+        } else {
+            self.format = format;
+        }
     }
-    /// Writes elements.
-    pub fn write_f32(&mut self, _data: &[f32]) -> Result<()> {
-        unimplemented!()
+
+    /// Writes elements; the first call writes the header.
+    /// Errors: another type than before, more elements than the header says, a key set too late, and
+    /// what the system says (a full disk, a closed pipe).
+    pub fn write<T: Element>(&mut self, data: &[T]) -> Result<()> {
+        if !self.begun {
+            if !T::accepts(self.format.kind) {
+                self.format.kind = T::KIND;
+            }
+            self.begin()?;
+        }
+        self.allow::<T>(data.len() as u64)?;
+        let sink = self
+            .data
+            .as_mut()
+            .ok_or_else(|| Error::new("the output is closed"))?;
+        let done = match self.format.form {
+            Form::Native => sink.write_all(bytemuck::cast_slice(data)),
+            Form::Xdr => write_xdr(sink, data),
+            Form::Ascii => write_ascii(sink, data, self.written),
+        };
+        done.map_err(|e| Error::writing(&self.data_name, e))?;
+        self.written += data.len() as u64;
+        Ok(())
     }
+
+    fn allow<T: Element>(&self, count: u64) -> Result<()> {
+        if let Some(key) = &self.late {
+            return Err(Error::new(format!(
+                "{}: {key} was set after the header was written",
+                self.name
+            )));
+        }
+        if !T::accepts(self.format.kind) {
+            return Err(Error::new(format!(
+                "{}: {} elements cannot follow {} elements",
+                self.name,
+                T::KIND.word(),
+                self.format.kind.word()
+            )));
+        }
+        if count > self.declared - self.written {
+            return Err(Error::new(format!(
+                "{}: element {} is written, the header says {}",
+                self.name,
+                self.written + count,
+                self.declared
+            )));
+        }
+        Ok(())
+    }
+
+    /// Writes reals.
+    pub fn write_f32(&mut self, data: &[f32]) -> Result<()> {
+        self.write(data)
+    }
+
     /// Writes integers.
-    pub fn write_i32(&mut self, _data: &[i32]) -> Result<()> {
-        unimplemented!()
+    pub fn write_i32(&mut self, data: &[i32]) -> Result<()> {
+        self.write(data)
     }
+
     /// Writes complex numbers.
-    pub fn write_complex(&mut self, _data: &[Complex]) -> Result<()> {
-        unimplemented!()
+    pub fn write_complex(&mut self, data: &[Complex]) -> Result<()> {
+        self.write(data)
     }
-    /// Writes bytes.
-    pub fn write_bytes(&mut self, _data: &[u8]) -> Result<()> {
-        unimplemented!()
+
+    /// Writes bytes (type uchar, or char when that is the format).
+    pub fn write_bytes(&mut self, data: &[u8]) -> Result<()> {
+        self.write(data)
     }
-    /// Ends the dataset: all elements that the header promises must have been written.
-    pub fn finish(self) -> Result<()> {
-        unimplemented!()
+
+    /// Hands what was written to the system, so that a reader of the pipe sees it now.
+    pub fn flush(&mut self) -> Result<()> {
+        match &mut self.data {
+            Some(data) => data.flush().map_err(|e| Error::writing(&self.data_name, e)),
+            None => Ok(()),
+        }
     }
+
+    /// Ends the dataset. Errors: fewer elements than the header says, a failed write.
+    pub fn finish(mut self) -> Result<()> {
+        if !self.begun {
+            self.begin()?;
+        }
+        if self.written != self.declared {
+            return Err(Error::new(format!(
+                "{}: {} elements were written, the header says {}",
+                self.name, self.written, self.declared
+            )));
+        }
+        let Some(mut data) = self.data.take() else {
+            return Ok(());
+        };
+        let text = self.format.form == Form::Ascii && !self.format.is_binary();
+        if text && ascii::line_is_open(self.written) {
+            data.write_all(b"\n")
+                .map_err(|e| Error::writing(&self.data_name, e))?;
+        }
+        let file = data
+            .into_inner()
+            .map_err(|e| Error::writing(&self.data_name, e.into_error()))?;
+        close(file).map_err(|e| Error::writing(&self.data_name, e))
+    }
+
+    /// Writes the header. In a dry run that is all.
+    fn begin(&mut self) -> Result<()> {
+        if self.format.form == Form::Xdr && matches!(self.format.kind, Kind::Long | Kind::Double) {
+            return Err(Error::new(format!(
+                "{}: {} cannot be written",
+                self.name, self.format
+            )));
+        }
+        let mut text = self.text()?;
+        // The header as its readers will see it: the history may hold axes too.
+        self.declared = Header::parse(&text)
+            .and_then(|header| header.len())
+            .map_err(|error| Error::new(format!("{}: {error}", self.name)))?;
+        match self.header_file.take() {
+            Some(mut file) => {
+                let written = file.write_all(&text).and_then(|()| close(file));
+                written.map_err(|e| Error::writing(&self.name, e))?;
+            }
+            None => {
+                text.extend_from_slice(b"\tin=\"stdin\"\n\n");
+                text.extend_from_slice(&TERMINATOR);
+                if let Some(data) = &mut self.data {
+                    data.write_all(&text).map_err(|e| Error::writing(&self.name, e))?;
+                }
+            }
+        }
+        self.begun = true;
+        if self.dry {
+            self.flush()?;
+            return Err(Error::DryRun);
+        }
+        Ok(())
+    }
+
+    /// History, banner, notes, keys.
+    fn text(&self) -> Result<Vec<u8>> {
+        let mut text = self.history.history().to_vec();
+        if text.last().is_some_and(|last| *last != b'\n') {
+            text.push(b'\n');
+        }
+        text.extend_from_slice(banner(&self.program).as_bytes());
+        for note in &self.notes {
+            text.extend_from_slice(format!("\t{note}\n").as_bytes());
+        }
+        for (key, value) in &self.keys {
+            text.extend_from_slice(format!("\t{key}={value}\n").as_bytes());
+        }
+        let format = self.format;
+        text.extend_from_slice(
+            format!("\tdata_format=\"{format}\"\n\tesize={}\n", format.esize()).as_bytes(),
+        );
+        let path = match &self.layout {
+            Layout::Stream => b"stdout".as_slice(),
+            Layout::TwoFiles(path) => path.as_os_str().as_bytes(),
+        };
+        if path.iter().any(|b| matches!(b, b'"' | b'\n')) {
+            return Err(Error::new(format!(
+                "{}: a header cannot name this file (it has a double quote or a line break)",
+                self.data_name
+            )));
+        }
+        text.extend_from_slice(b"\tin=\"");
+        text.extend_from_slice(path);
+        text.extend_from_slice(b"\"\n");
+        Ok(text)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.begun {
+            for path in &self.created {
+                remove(path);
+            }
+        }
+    }
+}
+
+fn write_xdr<T: Element>(sink: &mut impl Write, data: &[T]) -> std::io::Result<()> {
+    let mut turned: Vec<T> = Vec::with_capacity(data.len().min(PIECE / size_of::<T>()));
+    for piece in data.chunks(PIECE / size_of::<T>()) {
+        turned.clear();
+        turned.extend_from_slice(piece);
+        T::swap(&mut turned);
+        sink.write_all(bytemuck::cast_slice(&turned))?;
+    }
+    Ok(())
+}
+
+fn write_ascii<T: Element>(sink: &mut impl Write, data: &[T], written: u64) -> std::io::Result<()> {
+    let mut text = Vec::new();
+    for (i, piece) in data.chunks(1 << 14).enumerate() {
+        text.clear();
+        ascii::print(piece, written + (i << 14) as u64, &mut text);
+        sink.write_all(&text)?;
+    }
+    Ok(())
 }

@@ -189,3 +189,102 @@ pub struct Program {
     /// Every parameter.
     pub params: &'static [Param],
 }
+
+impl ParamKind {
+    /// The type as sfdoc names it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bool => "bool",
+            Self::Text | Self::Choice(_) => "string",
+            Self::Ints => "ints",
+            Self::Floats => "floats",
+            Self::Input | Self::Output => "file",
+            Self::NumberOrFile => "float/file",
+        }
+    }
+}
+
+impl Param {
+    /// The name and the aliases.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.into_iter().flatten())
+    }
+
+    /// The range as the documentation shows it, without brackets.
+    pub(crate) fn range_text(&self) -> String {
+        match self.kind {
+            ParamKind::Bool => "y/n".into(),
+            ParamKind::Choice(words) => words.join("|"),
+            _ => self.range.unwrap_or_default().into(),
+        }
+    }
+}
+
+/// Keys that every program understands, with their sentence.
+pub(crate) const COMMON: &[(&str, &str)] = &[
+    (
+        "par",
+        "a file of parameters, read at its place on the command line; later values win",
+    ),
+    (
+        "datapath",
+        "prefix of the data files; else ./.datapath, $DATAPATH, ~/.datapath, ./",
+    ),
+    (
+        "out",
+        "data file of standard output (out=stdout: behind the header); also --out=",
+    ),
+    ("--dryrun", "y: write the header of the first output and stop"),
+];
+
+/// Keys that Madagascar's own library understands and that have no meaning here.
+pub(crate) const WITHOUT_EFFECT: &[&str] = &["--readwrite", "tmpdatapath"];
+
+/// Options of every program.
+pub(crate) const OPTIONS: &[(&str, &str)] = &[
+    ("--help", "this text"),
+    ("--version", "version of the program"),
+    ("--completion=bash|zsh|fish", "completion for the shell"),
+    ("--sfdoc", "the parameters as JSON, for sfdoc"),
+];
+
+impl Program {
+    /// Checks the declaration itself, for the tests of a program: names are unique and not taken by the
+    /// options of every program, defaults are allowed values, every parameter has a sentence.
+    pub fn verify(&self) -> Result<(), String> {
+        let mut seen = std::collections::BTreeSet::new();
+        let taken = [
+            "par",
+            "datapath",
+            "help",
+            "version",
+            "completion",
+            "sfdoc",
+            "dryrun",
+        ];
+        for param in self.params {
+            for name in param.names() {
+                if taken.contains(&name) || !seen.insert(name) {
+                    return Err(format!("{}: the name {name}= is used twice", self.name));
+                }
+            }
+            if param.doc.is_empty() {
+                return Err(format!("{}: {}= has no sentence", self.name, param.name));
+            }
+            if let Some(default) = param.default {
+                if param.required {
+                    return Err(format!(
+                        "{}: {}= is required and has a default",
+                        self.name, param.name
+                    ));
+                }
+                param
+                    .parse(default.as_ref())
+                    .map_err(|error| format!("{}: default: {error}", self.name))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -134,7 +134,9 @@ impl Model {
             Source::File(_, buffer) => Column::Each(buffer),
             Source::Held(all) => Column::Each(&all[start..start + count]),
         });
-        Piece { columns: columns.collect() }
+        Piece {
+            columns: columns.collect(),
+        }
     }
 }
 

@@ -1,0 +1,147 @@
+//! Data as text: numbers separated by white space, found in pieces of a stream.
+
+use std::io::{self, BufRead};
+
+use crate::data::Element;
+use crate::number::is_space;
+
+/// No number is longer than this; a longer word is not text of numbers.
+const LONGEST: usize = 4096;
+
+/// What the scanner met.
+pub(crate) enum Scan<T> {
+    Value(T),
+    End,
+    Bad(String),
+}
+
+/// Reads numbers as `fscanf` does: a number ends where it cannot go on, blank or not.
+#[derive(Debug, Default)]
+pub(crate) struct Scanner {
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl Scanner {
+    /// The next number of the stream.
+    pub(crate) fn next<T: Element>(&mut self, reader: &mut impl BufRead) -> io::Result<Scan<T>> {
+        // A complex number is two words.
+        let words = if T::KIND == crate::Kind::Complex { 2 } else { 1 };
+        self.gather(reader, words)?;
+        let rest = &self.text[self.at..];
+        if rest.iter().all(|b| is_space(*b)) {
+            return Ok(Scan::End);
+        }
+        let (value, used) = T::scan(rest);
+        if used == 0 {
+            let word = rest.trim_ascii();
+            return Ok(Scan::Bad(
+                String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned(),
+            ));
+        }
+        self.at += used;
+        Ok(Scan::Value(value))
+    }
+
+    /// Makes sure that `words` whole words (or all that are left) lie behind `at`.
+    fn gather(&mut self, reader: &mut impl BufRead, words: usize) -> io::Result<()> {
+        if self.at > 0 {
+            self.text.drain(..self.at);
+            self.at = 0;
+        }
+        while complete_words(&self.text) < words && self.text.len() < LONGEST {
+            let buffer = reader.fill_buf()?;
+            if buffer.is_empty() {
+                return Ok(());
+            }
+            // Up to the end of the next word, or all of the buffer.
+            let blank = buffer.iter().take_while(|b| is_space(**b)).count();
+            let word = buffer[blank..].iter().take_while(|b| !is_space(**b)).count();
+            let end = (blank + word + 1).min(buffer.len());
+            // Long runs of blanks need not be kept.
+            let from = if self.text.last().is_none_or(|b| is_space(*b)) {
+                blank
+            } else {
+                0
+            };
+            let end = end.min(from + LONGEST);
+            self.text.extend_from_slice(&buffer[from.min(end)..end]);
+            reader.consume(end);
+        }
+        Ok(())
+    }
+}
+
+/// Words that are followed by white space.
+fn complete_words(text: &[u8]) -> usize {
+    text.windows(2)
+        .filter(|pair| !is_space(pair[0]) && is_space(pair[1]))
+        .count()
+}
+
+/// Items on a line of text data.
+const PER_LINE: u64 = 8;
+
+/// Appends `data` as text: a blank after each item, a newline after each eighth of the dataset;
+/// `written` counts the items before. Bytes are written as they are.
+pub(crate) fn print<T: Element>(data: &[T], written: u64, text: &mut Vec<u8>) {
+    if T::KIND == crate::Kind::Uchar {
+        text.extend_from_slice(bytemuck::cast_slice(data));
+        return;
+    }
+    for (i, item) in data.iter().enumerate() {
+        item.print(text);
+        text.push(b' ');
+        if (written + i as u64 + 1).is_multiple_of(PER_LINE) {
+            text.push(b'\n');
+        }
+    }
+}
+
+/// True when the last line of `written` items is open.
+pub(crate) fn line_is_open(written: u64) -> bool {
+    !written.is_multiple_of(PER_LINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::BufReader;
+
+    fn all<T: Element + PartialEq>(text: &str, capacity: usize) -> (Vec<T>, Option<String>) {
+        let mut reader = BufReader::with_capacity(capacity, text.as_bytes());
+        let mut scanner = Scanner::default();
+        let mut values = Vec::new();
+        loop {
+            match scanner.next::<T>(&mut reader).unwrap() {
+                Scan::Value(value) => values.push(value),
+                Scan::End => return (values, None),
+                Scan::Bad(word) => return (values, Some(word)),
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_in_pieces_of_any_size() {
+        for capacity in [1, 2, 3, 7, 100] {
+            let text = "  1.5 -2e3\n\n7-8\t.25   \n";
+            assert_eq!(
+                all::<f32>(text, capacity),
+                (vec![1.5, -2000.0, 7.0, -8.0, 0.25], None)
+            );
+            assert_eq!(
+                all::<crate::Complex>("1 2i\n3   -4i", capacity),
+                (vec![[1.0, 2.0], [3.0, -4.0]], None)
+            );
+            assert_eq!(all::<i32>("4 five 6", capacity), (vec![4], Some("five".into())));
+        }
+    }
+
+    #[test]
+    fn eight_on_a_line() {
+        let mut text = Vec::new();
+        print(&[1i32, 2, 3], 6, &mut text);
+        assert_eq!(text, b"1 2 \n3 ");
+        assert!(line_is_open(9) && !line_is_open(8));
+    }
+}

@@ -1,0 +1,309 @@
+//! The command line: Madagascar's `key=value`, last one wins, `par=` files, on top of clap.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::BufReader;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap_complete::Shell;
+
+use crate::header::unquoted;
+use crate::input::open_file;
+use crate::params::{COMMON, Param, ParamKind, Program, WITHOUT_EFFECT};
+use crate::value::{Parsed, Value};
+use crate::{Error, Header, Result};
+
+/// What the user wants done.
+#[derive(Debug)]
+pub(crate) enum Action {
+    Run,
+    Help,
+    Version,
+    Sfdoc,
+    Completion(Shell),
+}
+
+/// A read command line.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub action: Action,
+    pub values: BTreeMap<&'static str, Value>,
+    /// Values of the keys of every program ([`COMMON`]).
+    pub common: BTreeMap<&'static str, OsString>,
+    pub warnings: Vec<String>,
+}
+
+/// Assignments in their final state, and what clap shall see beside them.
+#[derive(Default)]
+struct Words {
+    keys: BTreeMap<&'static str, OsString>,
+    common: BTreeMap<&'static str, OsString>,
+    options: Vec<OsString>,
+    unknown: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Line {
+    /// Reads the arguments (without the program's name).
+    /// Errors: a value that is not allowed, an unreadable par= file, under RSF_STRICT=1 an unknown key.
+    pub(crate) fn read(program: &'static Program, arguments: Vec<OsString>) -> Result<Self> {
+        let mut words = Words::default();
+        let mut rest = arguments.into_iter();
+        while let Some(argument) = rest.next() {
+            words.take(program, argument, &mut rest)?;
+        }
+        if !words.unknown.is_empty() && strict() {
+            return Err(Error::new(format!(
+                "{} (RSF_STRICT is set)",
+                words.unknown.join("; ")
+            )));
+        }
+        let mut warnings = words.unknown;
+        warnings.append(&mut words.warnings);
+
+        let mut line = vec![OsString::from(program.name)];
+        for (key, value) in &words.keys {
+            let mut word = OsString::from(format!("--{key}="));
+            word.push(value);
+            line.push(word);
+        }
+        line.append(&mut words.options);
+        let matches = clap_command(program)
+            .try_get_matches_from(line)
+            .map_err(|error| restyled(&error))?;
+        let mut values = BTreeMap::new();
+        for param in program.params {
+            if let Some(parsed) = matches.get_one::<Parsed>(param.name) {
+                if param.ignored {
+                    warnings.push(format!("{}= has no effect in this program", param.name));
+                }
+                warnings.extend(parsed.remark.clone());
+                values.insert(param.name, parsed.value.clone());
+            }
+        }
+        Ok(Self {
+            action: action(&matches),
+            values,
+            common: words.common,
+            warnings,
+        })
+    }
+
+    /// A yes-or-no key of every program.
+    pub(crate) fn common_flag(&self, key: &str) -> bool {
+        self.common
+            .get(key)
+            .is_some_and(|v| matches!(v.as_bytes().first(), Some(b'y' | b'Y' | b'1')))
+    }
+}
+
+fn strict() -> bool {
+    env::var_os("RSF_STRICT").is_some_and(|v| matches!(v.as_bytes().first(), Some(b'y' | b'Y' | b'1')))
+}
+
+fn action(matches: &ArgMatches) -> Action {
+    if matches.get_flag("help") {
+        Action::Help
+    } else if matches.get_flag("version") {
+        Action::Version
+    } else if matches.get_flag("sfdoc") {
+        Action::Sfdoc
+    } else if let Some(shell) = matches.get_one::<Shell>("completion") {
+        Action::Completion(*shell)
+    } else {
+        Action::Run
+    }
+}
+
+impl Words {
+    /// Sorts one argument; an option of clap's style (`--nb 4`) takes the next one too.
+    fn take(
+        &mut self,
+        program: &'static Program,
+        argument: OsString,
+        rest: &mut impl Iterator<Item = OsString>,
+    ) -> Result<()> {
+        let bytes = argument.as_bytes();
+        if let Some(at) = bytes.iter().position(|b| *b == b'=') {
+            let value = OsString::from_vec(bytes[at + 1..].to_vec());
+            let key = String::from_utf8_lossy(&bytes[..at]).into_owned();
+            if key == "par" {
+                return self.par_file(program, &value);
+            }
+            if key == "--completion" {
+                self.options.push(argument);
+            } else if !self.assign(program, &key, value) {
+                self.unknown.push(unknown(program, &key));
+            }
+            return Ok(());
+        }
+        let word = argument.to_string_lossy().into_owned();
+        match word.as_str() {
+            "-h" | "--help" | "-V" | "--version" | "--sfdoc" => self.options.push(argument),
+            "--completion" => {
+                self.options.push(argument);
+                self.options.extend(rest.next());
+            }
+            _ => match word.strip_prefix("--").and_then(|key| declared(program, key)) {
+                Some(param) => {
+                    let value = rest.next().unwrap_or_default();
+                    self.keys.insert(param.name, value);
+                }
+                None => self.warnings.push(format!(
+                    "`{word}` is ignored: parameters are written key=value, without blanks"
+                )),
+            },
+        }
+        Ok(())
+    }
+
+    /// Remembers a value; false for a key that nobody knows.
+    fn assign(&mut self, program: &'static Program, key: &str, value: OsString) -> bool {
+        // A program may declare a key that is otherwise common, such as out.
+        if let Some(param) = declared(
+            program,
+            key.strip_prefix("--").filter(|k| *k != "out").unwrap_or(key),
+        ) {
+            self.keys.insert(param.name, value);
+            return true;
+        }
+        let common = COMMON
+            .iter()
+            .map(|(key, _)| *key)
+            .chain(["--out"])
+            .chain(WITHOUT_EFFECT.iter().copied());
+        for known in common {
+            if known == key {
+                self.common.insert(known, value);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn par_file(&mut self, program: &'static Program, file: &OsStr) -> Result<()> {
+        let name = format!("par={}", file.to_string_lossy());
+        let reader = open_file(Path::new(file), &name)?;
+        let header = Header::read(&mut BufReader::new(reader))
+            .map_err(|error| Error::new(format!("{name}: {error}")))?;
+        for (key, value) in header.entries() {
+            let key = String::from_utf8_lossy(key).into_owned();
+            // A par= inside a par= file has no effect, as ever.
+            let value = OsString::from_vec(unquoted(value).to_vec());
+            if key != "par" && !self.assign(program, &key, value) {
+                self.unknown.push(format!("{name}: {}", unknown(program, &key)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn declared(program: &'static Program, key: &str) -> Option<&'static Param> {
+    program
+        .params
+        .iter()
+        .find(|param| param.names().any(|name| name == key))
+}
+
+/// The sentence for a key that nobody knows, with the nearest one that is known.
+fn unknown(program: &'static Program, key: &str) -> String {
+    let known = program
+        .params
+        .iter()
+        .flat_map(Param::names)
+        .chain(COMMON.iter().map(|(key, _)| *key));
+    let bare = key.trim_start_matches('-');
+    let near = known
+        .map(|name| {
+            (
+                strsim::damerau_levenshtein(bare, name.trim_start_matches('-')),
+                name,
+            )
+        })
+        .min()
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4 && *distance < name.len());
+    match near {
+        Some((_, name)) => format!("unknown parameter {key}= (did you mean {name}= ?)"),
+        None => format!("unknown parameter {key}="),
+    }
+}
+
+/// The program as clap sees it; also the source of the completions.
+pub(crate) fn clap_command(program: &'static Program) -> Command {
+    let option = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+    };
+    Command::new(program.name)
+        .about(program.about)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .args(program.params.iter().map(clap_argument))
+        .arg(option("help", "Show the documentation").short('h'))
+        .arg(option("version", "Show the version").short('V'))
+        .arg(option("sfdoc", "Show the parameters as JSON"))
+        .arg(
+            Arg::new("completion")
+                .long("completion")
+                .value_name("shell")
+                .help("Write a completion script")
+                .value_parser(value_parser!(Shell)),
+        )
+}
+
+fn clap_argument(param: &'static Param) -> Arg {
+    let argument = Arg::new(param.name)
+        .long(param.name)
+        .help(param.doc)
+        .value_name(param.kind.word());
+    let argument = argument
+        .aliases(param.aliases.into_iter().flatten())
+        .value_parser(ValueOf(param));
+    match param.kind {
+        ParamKind::Input | ParamKind::Output => argument.value_hint(clap::ValueHint::FilePath),
+        _ => argument,
+    }
+}
+
+/// Reads values by the declaration of their parameter.
+#[derive(Clone)]
+struct ValueOf(&'static Param);
+
+impl TypedValueParser for ValueOf {
+    type Value = Parsed;
+
+    fn parse_ref(
+        &self,
+        _: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> std::result::Result<Parsed, clap::Error> {
+        self.0
+            .parse(value)
+            .map_err(|text| clap::Error::raw(ErrorKind::ValueValidation, text))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = clap::builder::PossibleValue> + '_>> {
+        let words = match self.0.kind {
+            ParamKind::Bool => &["y", "n"][..],
+            ParamKind::Choice(words) => words,
+            _ => return None,
+        };
+        Some(Box::new(
+            words.iter().map(|word| clap::builder::PossibleValue::new(*word)),
+        ))
+    }
+}
+
+/// clap's message as one sentence in the `key=` style.
+fn restyled(error: &clap::Error) -> Error {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let first = text.split("\n\n").next().unwrap_or(text);
+    let words: Vec<&str> = first.split_whitespace().collect();
+    Error::new(words.join(" ").replace("'--", "'"))
+}
