@@ -8,9 +8,10 @@
 //!
 //! # Memory
 //! Inputs that are files are read in pieces. The output is plane after plane while all coefficients of a cell come at
-//! once: if all planes fit into `memory=` they are computed in one pass and held, else the model is first checked in
-//! one pass and then read once more for every plane, and nothing but pieces is held. Inputs that cannot be read twice
-//! (pipes, ascii) are held as a whole. Nothing is written before every cell has been found sound.
+//! once: if all planes fit into `memory=` they are computed in one pass and held; else the model is first checked in
+//! one pass and then read again for every group of planes that fits, or, if not even one does, for every plane, with
+//! nothing but pieces held (8 MiB in all). Inputs that cannot be read twice (pipes, ascii) are held as a whole.
+//! Nothing is written before every cell has been found sound.
 
 mod model;
 mod recipe;
@@ -62,12 +63,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     );
     output.set_rank(ndim + 1);
 
-    let held = model.cells() as u64 * 4 * names.len() as u64 <= budget;
-    let worst = if held {
-        write_held(&mut model, &recipe, names.len(), &mut output)?
-    } else {
-        write_streamed(&mut model, &recipe, names.len(), &mut output)?
-    };
+    let worst = write_planes(&mut model, &recipe, names.len(), budget, &mut output)?;
     output.finish()?;
     if let Some((cell, lost)) = worst.filter(|_| recipe.drop) {
         let place = model.place(cell);
@@ -98,27 +94,43 @@ fn warn_of_unused(job: &Job, law: Law) {
 /// The largest coefficient left out so far and its cell.
 type Worst = Option<(usize, Lost)>;
 
-fn write_held(model: &mut Model, recipe: &Recipe, planes: usize, output: &mut Output) -> Result<Worst> {
-    let mut all: Vec<Vec<f32>> = (0..planes).map(|_| Vec::with_capacity(model.cells())).collect();
-    let worst = pass(model, recipe, |cells| {
-        all.iter_mut()
-            .enumerate()
-            .for_each(|(p, plane)| plane.extend(cells.iter().map(|c| c[p])));
-        Ok(())
-    })?;
-    all.iter().try_for_each(|plane| output.write_f32(plane))?;
-    Ok(worst)
-}
-
-fn write_streamed(model: &mut Model, recipe: &Recipe, planes: usize, output: &mut Output) -> Result<Worst> {
-    let worst = pass(model, recipe, |_| Ok(()))?;
-    let mut row = Vec::with_capacity(PIECE);
-    for plane in 0..planes {
-        pass(model, recipe, |cells| {
-            row.clear();
-            row.extend(cells.iter().map(|c| c[plane]));
-            Ok(output.write_f32(&row)?)
+/// Writes all planes, as many a pass over the inputs as fit into `budget` bytes.
+fn write_planes(
+    model: &mut Model,
+    recipe: &Recipe,
+    planes: usize,
+    budget: u64,
+    output: &mut Output,
+) -> Result<Worst> {
+    let fit = (budget / (4 * model.cells() as u64)).min(planes as u64) as usize;
+    let mut worst = if fit < planes {
+        pass(model, recipe, |_| Ok(()))?
+    } else {
+        None
+    };
+    if fit == 0 {
+        let mut row = Vec::with_capacity(PIECE);
+        for plane in 0..planes {
+            pass(model, recipe, |cells| {
+                row.clear();
+                row.extend(cells.iter().map(|c| c[plane]));
+                Ok(output.write_f32(&row)?)
+            })?;
+        }
+        return Ok(worst);
+    }
+    for first in (0..planes).step_by(fit) {
+        let group = first..planes.min(first + fit);
+        let mut held: Vec<Vec<f32>> = group.clone().map(|_| Vec::with_capacity(model.cells())).collect();
+        let found = pass(model, recipe, |cells| {
+            group
+                .clone()
+                .zip(&mut held)
+                .for_each(|(p, plane)| plane.extend(cells.iter().map(|c| c[p])));
+            Ok(())
         })?;
+        worst = worst.or(found);
+        held.iter().try_for_each(|plane| output.write_f32(plane))?;
     }
     Ok(worst)
 }

@@ -36,7 +36,7 @@ const PARAMS: &[Param] = &[
     Param::int("memory")
         .default("512")
         .range(">= 0", Some(0.0), Some(1e6))
-        .doc("hold all planes if they fit into so many MiB, else read the inputs once more for every plane"),
+        .doc("hold at most so many MiB of planes; the inputs are read again for every group of planes that fits"),
     Param::int("n1").range(">= 1", Some(1.0), None).doc("samples in z, when every parameter is a number"),
     Param::int("n2").range(">= 1", Some(1.0), None).default_text("1").doc("samples in x"),
     Param::int("n3").range(">= 1", Some(1.0), None).default_text("none (2-D)").doc("samples in y"),
@@ -66,11 +66,17 @@ Units are those of density times velocity squared: km/s and g/cm3 give GPa, m/s 
 
 All files must have the same grid, which the output takes over. With numbers only, the grid comes from n1=, n2=, n3= or from the axes of a dataset on standard input.
 
-sym=iso  c33 = ro vp^2, c55 = ro vs^2, c13 = c33 - 2 c55.
-sym=vti  epsilon = (c11-c33)/2c33, delta = ((c13+c55)^2-(c33-c55)^2)/2c33(c33-c55), gamma = (c66-c44)/2c44.
-sym=hti hti=permuted  the VTI medium with x and z exchanged: vp, vs, epsilon, delta, gamma refer to the axis x.
-sym=hti hti=tsvankin  vp, vs vertical; epsilon and delta by the formulas of VTI, gamma(V) = (c66-c44)/2c44. From the splitting parameter g = (c44-c55)/2c55: gamma(V) = -g/(1+2g).
-sym=ort  Tsvankin's seven: eps2, del2, gam2 of the plane x-z, eps1, del1, gam1 of y-z, del3 of x-y; c11 = c33(1+2 eps2), c22 = c33(1+2 eps1), c66 = c55(1+2 gam1), c44 = c66/(1+2 gam2). In 2-D only eps2 and del2 matter.
+Symmetry classes (exact formulas, nothing is linearised):
+  sym=iso                c33 = ro vp^2, c55 = ro vs^2, c13 = c33 - 2 c55
+  sym=vti                epsilon = (c11-c33)/2c33, gamma = (c66-c44)/2c44,
+                         delta = ((c13+c55)^2-(c33-c55)^2)/2c33(c33-c55); vp, vs vertical
+  sym=hti hti=permuted   VTI with x and z exchanged: vp, vs and the three refer to the axis x
+  sym=hti hti=tsvankin   epsilon(V), delta(V) by the formulas of VTI, gamma(V) = (c66-c44)/2c44;
+                         vp, vs vertical, vs polarised along x. The splitting parameter
+                         g = (c44-c55)/2c55 gives gamma(V) = -g/(1+2g)
+  sym=ort                eps2, del2, gam2 of the plane x-z, eps1, del1, gam1 of y-z, del3 of x-y:
+                         c11 = c33(1+2eps2), c22 = c33(1+2eps1), c66 = c55(1+2gam1),
+                         c44 = c66/(1+2gam2). In 2-D only eps2 and del2 matter
 
 nu= and alpha= turn the medium exactly; its z axis ends up along (-sin nu cos alpha, -sin nu sin alpha, cos nu) in (x, y, z). Four or nine planes hold the result only if its symmetry planes are the coordinate planes, to 1e-6 of the largest coefficient; anything else stops with the coefficient that would be lost. drop=y writes the planes nevertheless, as older recipes did: that is another medium.
 
