@@ -34,10 +34,13 @@ impl Scanner {
         }
         let (value, used) = T::scan(rest);
         if used == 0 {
-            let word = rest.trim_ascii();
-            return Ok(Scan::Bad(
-                String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned(),
-            ));
+            let found: Vec<&[u8]> = rest
+                .split(|b| is_space(*b))
+                .filter(|word| !word.is_empty())
+                .collect();
+            let found = found[..found.len().min(words)].join(&b' ');
+            let shown = &found[..found.len().min(40)];
+            return Ok(Scan::Bad(String::from_utf8_lossy(shown).into_owned()));
         }
         self.at += used;
         Ok(Scan::Value(value))

@@ -105,7 +105,7 @@ impl Header {
             }
         }
         // Bytes must be countable too, for the widest element.
-        if overflow || product > (i64::MAX as u64) / 16 {
+        if overflow || product > (i64::MAX as u64) / 8 {
             return Err(Error::new(format!(
                 "{} is more elements than can be counted",
                 self.sizes()

@@ -1,0 +1,279 @@
+//! The command line as users of Madagascar know it, and what is added to it.
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::support::{Scratch, err, failed, out, probe, succeeded};
+
+#[test]
+fn a_bare_call_shows_the_documentation() {
+    let scratch = Scratch::new();
+    scratch.write("empty", "");
+    for line in [
+        "probe < /dev/null",
+        "probe < empty",
+        ": | probe",
+        "probe --help",
+        "probe -h",
+        "probe n1=3 --help",
+    ] {
+        let run = scratch.shell(line);
+        succeeded(&run);
+        let text = out(&run);
+        for part in [
+            "NAME\n    rsf-probe\n",
+            "DESCRIPTION\n    Exercises the library as a program does\n",
+            "SYNOPSIS\n    rsf-probe < in.rsf mode=copy > out.rsf\n",
+            "COMMENTS\n    One paragraph of two lines.\n\n      kept   as it is\n",
+            "    int         n1=10  [>= 0]\n                Numbers to make. (also count=)\n",
+            "    int         nqz=n1\n",
+            "    bool        verb=n  [y/n]\n",
+            "    string      form=of the input  [native|xdr|ascii]\n",
+            "    file        ccc=\n",
+            "datapath=",
+            "EXAMPLE\n    rsf-probe mode=make n1=10 | rsf-probe > out.rsf\n",
+            "VERSION\n    sifaka-",
+        ] {
+            assert!(text.contains(part), "{line}: no {part:?} in\n{text}");
+        }
+    }
+    assert_eq!(scratch.names(), ["empty"]);
+}
+
+#[test]
+fn a_bare_call_with_data_runs() {
+    let scratch = Scratch::new();
+    succeeded(
+        &scratch.shell("probe mode=make n1=4 > a.rsf && probe < a.rsf > b.rsf && cat a.rsf | probe > c.rsf"),
+    );
+    assert_eq!(scratch.reals("b.rsf"), [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(scratch.reals("c.rsf"), [0.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn the_documentation_may_be_cut_by_a_pager() {
+    let scratch = Scratch::new();
+    let run = scratch.shell("probe --help | head -1");
+    assert_eq!((out(&run).as_str(), err(&run).as_str()), ("NAME\n", ""));
+}
+
+#[test]
+fn version_list_and_completion() {
+    let scratch = Scratch::new();
+    let run = scratch.pipe(&["--version"], b"");
+    assert!(out(&run).starts_with("rsf-probe sifaka-") && run.status.success());
+
+    let list: serde_json::Value = serde_json::from_slice(&scratch.pipe(&["--sfdoc"], b"").stdout).unwrap();
+    assert_eq!(list["name"], "rsf-probe");
+    let n1 = list["params"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|p| p["name"] == "n1")
+        .unwrap();
+    assert_eq!(
+        (&n1["type"], &n1["default"], &n1["range"]),
+        (&"int".into(), &"10".into(), &">= 0".into())
+    );
+    assert_eq!(n1["aliases"][0], "count");
+
+    for shell in ["bash", "zsh", "fish"] {
+        let run = scratch.pipe(&[&format!("--completion={shell}")], b"");
+        succeeded(&run);
+        assert!(
+            out(&run).contains("rsf-probe") && out(&run).contains("scale"),
+            "{shell}"
+        );
+    }
+    let text = failed(&scratch.pipe(&["--completion=cmd"], b""));
+    assert!(text.contains("'cmd'"), "{text}");
+}
+
+/// What the probe shows of its parameters.
+fn shown(words: &[&str]) -> String {
+    let run = Scratch::new().pipe(&[&["mode=show"], words].concat(), b"");
+    succeeded(&run)
+}
+
+#[test]
+fn values_and_defaults() {
+    assert_eq!(
+        shown(&[]),
+        "rsf-probe: n1=10 nqz=None scale=1 verb=false list=[] reals=[0.5, 0.5, 1.0] label=None vp=none given=false\n"
+    );
+    let text = shown(&[
+        "n1=3",
+        "nqz=-7",
+        "scale=1e-3",
+        "verb=1",
+        "list=0,2*5",
+        "reals=1",
+        "label=a b=c",
+        "vp=2.5",
+        "n1=4",
+    ]);
+    assert!(text.starts_with("rsf-probe: mode is show\n"), "{text}");
+    assert!(text.ends_with(
+        "n1=4 nqz=Some(-7) scale=0.001 verb=true list=[0, 5, 5] reals=[1.0] label=Some(\"a b=c\") vp=2.5 given=true\n"
+    ), "{text}");
+    assert!(shown(&["count=6"]).contains("n1=6 "));
+    assert!(shown(&["--n1=6"]).contains("n1=6 "));
+    assert!(shown(&["--n1", "6"]).contains("n1=6 "));
+}
+
+#[test]
+fn a_wrong_value_is_told_with_what_is_allowed() {
+    let scratch = Scratch::new();
+    for (word, sentence) in [
+        ("n1=abc", "n1= got `abc`, allowed is a whole number >= 0"),
+        ("n1=-1", "n1= got `-1`, allowed is a whole number >= 0"),
+        ("n1=", "n1= got an empty value, allowed is a whole number >= 0"),
+        ("count=1e3", "n1= got `1e3`, allowed is a whole number >= 0"),
+        ("scale=2km", "scale= got `2km`, allowed is a number"),
+        ("verb=true", "verb= got `true`, allowed is y or n"),
+        (
+            "mode=cpoy",
+            "mode= got `cpoy`, allowed is copy or make or tags or show or",
+        ),
+        (
+            "list=1,a",
+            "list= got `1,a`, allowed is whole numbers separated by commas",
+        ),
+        (
+            "vp=0",
+            "vp= got `0`, allowed is a number or the name of an RSF file > 0",
+        ),
+        (
+            "ccc=",
+            "ccc= got an empty value, allowed is the name of an RSF file",
+        ),
+    ] {
+        let text = failed(&scratch.pipe(&[word], b""));
+        assert!(text.contains(sentence), "{text}");
+    }
+}
+
+#[test]
+fn doubtful_words_are_warned_of() {
+    for (word, sentence) in [
+        ("n1=7.9", "rsf-probe: warning: n1=7.9 is taken as 7\n"),
+        (
+            "ompchunk=1",
+            "rsf-probe: warning: ompchunk= has no effect in this program\n",
+        ),
+        (
+            "n1",
+            "rsf-probe: warning: `n1` is ignored: parameters are written key=value, without blanks\n",
+        ),
+        (
+            "scael=2",
+            "rsf-probe: warning: unknown parameter scael= (did you mean scale= ?)\n",
+        ),
+        (
+            "quite-other=2",
+            "rsf-probe: warning: unknown parameter quite-other=\n",
+        ),
+        ("--i=2", "rsf-probe: warning: unknown parameter --i=\n"),
+    ] {
+        let text = shown(&[word]);
+        assert!(text.starts_with(sentence), "{text}");
+        assert_eq!(text.lines().count(), 2);
+    }
+    for quiet in ["--readwrite=y", "tmpdatapath=/tmp/", "--out=x", "datapath=./"] {
+        assert_eq!(shown(&[quiet]).lines().count(), 1, "{quiet}");
+    }
+}
+
+#[test]
+fn strict_runs_refuse_unknown_parameters() {
+    let scratch = Scratch::new();
+    let run = probe(scratch.path())
+        .args(["mode=show", "scael=2", "zzz=1"])
+        .env("RSF_STRICT", "1")
+        .output()
+        .unwrap();
+    let text = failed(&run);
+    assert!(
+        text.contains("scael= (did you mean scale= ?); unknown parameter zzz="),
+        "{text}"
+    );
+}
+
+#[test]
+fn par_files_count_at_their_place() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "a.par",
+        "# comment n1 = 5\nn1=3 label=\"two words\" par=b.par\r\nscale=2\n\x0c\x0c\x04 scale=3",
+    );
+    scratch.write("b.par", "n1=4 scale=9");
+    scratch.write("c.par", "n1=\"oops");
+    let show = |line: &str| succeeded(&scratch.shell(&format!("probe mode=show {line}")));
+    let text = show("n1=1 par=a.par");
+    assert!(
+        text.contains("n1=3 ") && text.contains("scale=2 ") && text.contains("Some(\"two words\")"),
+        "{text}"
+    );
+    assert!(show("par=a.par n1=1").contains("n1=1 "));
+    assert!(show("par=a.par par=b.par").contains("n1=4 "));
+    assert!(show("par=b.par par=a.par").contains("scale=2 "));
+    scratch.write("d.par", "scael=1");
+    assert!(show("par=d.par").contains("par=d.par: unknown parameter scael= (did you mean scale= ?)"));
+    for (line, sentence) in [
+        (
+            "probe par=none",
+            "cannot read par=none: No such file or directory",
+        ),
+        ("probe par=.", "par=.: it is a directory"),
+        (
+            "probe par=c.par",
+            "par=c.par: line 1 of the header: unterminated string",
+        ),
+    ] {
+        let text = failed(&scratch.shell(line));
+        assert!(text.contains(sentence), "{text}");
+    }
+}
+
+#[test]
+fn numbers_or_files() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("probe mode=make n1=4 > 2.5km.rsf"));
+    let run = scratch.shell("probe mode=show vp=2.5km.rsf");
+    assert!(
+        succeeded(&run).contains("vp=vp=2.5km.rsf with 4 "),
+        "{}",
+        err(&run)
+    );
+    assert!(
+        failed(&scratch.shell("probe mode=show vp=2.5miles"))
+            .contains("cannot read vp=2.5miles: No such file")
+    );
+}
+
+#[test]
+fn messages_survive_a_closed_stderr() {
+    let scratch = Scratch::new();
+    let run = scratch.shell("probe mode=make n1=3 nonsense=1 > a.rsf 2>&-; echo $?");
+    assert_eq!(out(&run), "0\n");
+    assert_eq!(scratch.reals("a.rsf").len(), 3);
+    let run = probe(scratch.path())
+        .arg("n1=x")
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(1));
+}
+
+#[test]
+fn the_name_is_the_one_it_was_called_by() {
+    let scratch = Scratch::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rsf-probe"), scratch.file("sfother")).unwrap();
+    let run = scratch.shell("./sfother mode=make n1=1 > a.rsf; ./sfother n1=x");
+    assert!(err(&run).starts_with("sfother: n1="));
+    assert!(
+        fs::read_to_string(scratch.file("a.rsf"))
+            .unwrap()
+            .contains("\tsfother\t")
+    );
+}

@@ -1,0 +1,273 @@
+//! Bad input gets one clear sentence, exit code 1, and no file that looks whole.
+
+use std::fs;
+
+use crate::support::{Scratch, err, failed, out, succeeded};
+
+#[track_caller]
+fn told(scratch: &Scratch, line: &str, sentence: &str) {
+    let text = failed(&scratch.shell(line));
+    assert!(text.contains(sentence), "{line}: {text}");
+}
+
+#[test]
+fn inputs_that_cannot_be_read() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("probe mode=make n1=100 > a.rsf; mkdir dir; cp a.rsf b.rsf; head -c 396 a.rsf@ > short
+        sed 's/a.rsf@/short/' a.rsf > cut.rsf; sed 's/a.rsf@/gone/' a.rsf > gone.rsf; sed 's/a.rsf@/dir/' a.rsf > indir.rsf
+        grep -v 'in=' a.rsf > noin.rsf; grep -v data_format a.rsf > nofmt.rsf; : > empty.rsf"));
+    let tags = "probe mode=tags wfl=w.rsf < a.rsf > s.rsf";
+    for (word, sentence) in [
+        (
+            "ccc=none.rsf",
+            "rsf-probe: cannot read ccc=none.rsf: No such file or directory\n",
+        ),
+        (
+            "ccc=dir",
+            "cannot read ccc=dir: it is a directory, an RSF file was expected",
+        ),
+        (
+            "ccc=empty.rsf",
+            "ccc=empty.rsf: is empty, an RSF header was expected",
+        ),
+        ("ccc=noin.rsf", "ccc=noin.rsf: no in= in the header"),
+        ("ccc=nofmt.rsf", "ccc=nofmt.rsf: the header has no data_format="),
+        (
+            "ccc=gone.rsf",
+            "ccc=gone.rsf: cannot read data file ./gone: No such file or directory",
+        ),
+        (
+            "ccc=indir.rsf",
+            "ccc=indir.rsf: cannot read data file ./dir: it is a directory",
+        ),
+        (
+            "ccc=cut.rsf",
+            "ccc=cut.rsf: data file ./short has 396 bytes of data, n1=100 of native_float need 400",
+        ),
+        (
+            "",
+            "ccc= is missing (an RSF file), and there is no file named ccc",
+        ),
+    ] {
+        told(&scratch, &format!("{tags} {word}"), sentence);
+        assert!(!scratch.file("w.rsf").exists());
+    }
+    told(&scratch, "probe < dir", "standard input is a directory");
+    told(
+        &scratch,
+        "probe mode=copy < /dev/null",
+        "standard input: is empty, an RSF header was expected",
+    );
+    told(
+        &scratch,
+        "cat cut.rsf | probe",
+        "standard input: data file ./short has 396 bytes",
+    );
+}
+
+#[test]
+fn sizes_that_cannot_be() {
+    let scratch = Scratch::new();
+    scratch.write("d", [0u8; 40]);
+    for (sizes, sentence) in [
+        (
+            "n1=1000000000 n2=1000000000",
+            "d has 40 bytes of data, n1=1000000000 n2=1000000000 of native_float need 4000000000000000000",
+        ),
+        (
+            "n1=1000000000000 n2=1000000000",
+            "n1=1000000000000 n2=1000000000 is more elements than can be counted",
+        ),
+        ("n1=-5", "n1=-5 in the header is negative"),
+        (
+            "n1=123456789012345678901",
+            "n1=123456789012345678901 in the header is too large",
+        ),
+    ] {
+        told(
+            &scratch,
+            &format!("echo '{sizes} in=d data_format=native_float' | probe > x.rsf"),
+            sentence,
+        );
+    }
+    // On a pipe the length shows at the end.
+    let endless =
+        "printf 'n1=1000000000 n2=1000000000 in=stdin data_format=native_float\\n\\014\\014\\004abcdefgh'";
+    told(
+        &scratch,
+        &format!("{endless} | probe > x.rsf"),
+        "standard input: the data end before element 3 of 1000000000000000000",
+    );
+}
+
+#[test]
+fn data_that_end_or_are_no_numbers() {
+    let scratch = Scratch::new();
+    let header = "n1=4 in=stdin data_format=ascii_float\\n\\014\\014\\004";
+    told(
+        &scratch,
+        &format!("printf '{header}1 2 3' | probe > x.rsf"),
+        "the data end before element 4 of 4 (n1=4)",
+    );
+    told(
+        &scratch,
+        &format!("printf '{header}1 2 three 4' | probe > x.rsf"),
+        "element 3 of 4 is `three`, which is no float",
+    );
+    told(
+        &scratch,
+        "printf 'n1=\"4\\n' | probe n1=3",
+        "line 1 of the header: unterminated string",
+    );
+    told(
+        &scratch,
+        "printf 'n1=1 in=stdin data_format=native_float' | probe n1=3",
+        "in=\"stdin\" in the header, but no data follow it",
+    );
+    let ints = "printf 'n1=1 in=stdin data_format=native_int\\n\\014\\014\\004abcd' > i.rsf; probe mode=tags ccc=i.rsf wfl=w.rsf < i.rsf > x.rsf";
+    told(
+        &scratch,
+        ints,
+        "ccc=i.rsf: holds int data, float data are needed (sfdd type=float converts)",
+    );
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("mkdir dir"));
+    let make = "probe mode=make n1=5000000";
+    told(
+        &scratch,
+        &format!("{make} wfl=none/w.rsf > x.rsf"),
+        "cannot write wfl=none/w.rsf: No such file or directory",
+    );
+    told(
+        &scratch,
+        &format!("{make} wfl=dir > x.rsf"),
+        "cannot write wfl=dir: Is a directory",
+    );
+    told(
+        &scratch,
+        &format!("{make} datapath=none/ > x.rsf"),
+        "cannot write data file none/x.rsf@ of standard output: No such file",
+    );
+    told(
+        &scratch,
+        &format!("{make} wfl=w.rsf datapath=none/ > x.rsf"),
+        "none/",
+    );
+    told(
+        &scratch,
+        &format!("{make} out=/dev/full > x.rsf"),
+        "cannot write data file /dev/full of standard output: No space left on device (free some space",
+    );
+    told(
+        &scratch,
+        &format!("{make} out=stdout > /dev/full"),
+        "cannot write standard output: No space left",
+    );
+    told(&scratch, &format!("{make} out='a\"b' > x.rsf"), "double quote");
+    for name in scratch.names() {
+        assert!(
+            ["dir", "x.rsf", "x.rsf@"].contains(&name.as_str()),
+            "{name} is left"
+        );
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_the_program_quietly() {
+    let scratch = Scratch::new();
+    let run = scratch.shell("(probe mode=make n1=5000000; echo $? > code) | head -c 100 > /dev/null");
+    assert_eq!(
+        err(&run),
+        "rsf-probe: standard output: the reading program closed the pipe\n"
+    );
+    assert_eq!(scratch.text("code"), "1\n");
+}
+
+#[test]
+fn nothing_that_is_read_is_overwritten() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("probe mode=make n1=5 > a.rsf; cp a.rsf b.rsf; ln -s a.rsf link"));
+    told(
+        &scratch,
+        "probe mode=tags ccc=a.rsf wfl=a.rsf < b.rsf > s.rsf",
+        "wfl=a.rsf would overwrite the file of ccc=a.rsf",
+    );
+    told(
+        &scratch,
+        "probe mode=tags ccc=a.rsf wfl=./link < b.rsf > s.rsf",
+        "wfl=./link would overwrite the file of ccc=a.rsf",
+    );
+    told(
+        &scratch,
+        "probe mode=tags ccc=a.rsf wfl=b.rsf < b.rsf > s.rsf",
+        "would overwrite the file of standard input",
+    );
+    told(
+        &scratch,
+        "probe out=a.rsf@ < a.rsf > s.rsf",
+        "data file a.rsf@ of standard output would overwrite the file of standard input",
+    );
+    told(
+        &scratch,
+        "probe mode=make wfl=x.rsf > x.rsf",
+        "wfl=x.rsf would overwrite the file of standard output",
+    );
+    assert_eq!(scratch.reals("a.rsf"), [0.0, 1.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn a_failure_before_the_first_number_leaves_no_files() {
+    for mode in ["early", "panic"] {
+        let scratch = Scratch::new();
+        let run = scratch.shell(&format!("probe mode={mode} wfl=w.rsf > x.rsf"));
+        let text = failed(&run);
+        let sentence = if mode == "early" {
+            "stopped before the first number"
+        } else {
+            "internal error"
+        };
+        assert!(text.contains(sentence), "{text}");
+        assert_eq!(scratch.names(), ["x.rsf"]);
+        assert_eq!(fs::metadata(scratch.file("x.rsf")).unwrap().len(), 0);
+    }
+}
+
+#[test]
+fn a_failure_in_the_middle_leaves_what_readers_refuse() {
+    let scratch = Scratch::new();
+    let text = failed(&scratch.shell("probe mode=late n1=10 > x.rsf"));
+    assert_eq!(text, "rsf-probe: stopped in the middle: the cause of it\n");
+    assert_eq!(fs::metadata(scratch.file("x.rsf@")).unwrap().len(), 20);
+    told(
+        &scratch,
+        "probe < x.rsf",
+        "data file ./x.rsf@ has 20 bytes of data, n1=10",
+    );
+    // In a pipe the next program tells, too.
+    let run = scratch.shell("probe mode=late n1=10 | probe > y.rsf; echo $?");
+    assert_eq!(out(&run), "1\n");
+    assert!(
+        err(&run).contains("standard input: the data end before element 6 of 10"),
+        "{}",
+        err(&run)
+    );
+}
+
+#[test]
+fn a_program_that_counts_wrong_is_told() {
+    let scratch = Scratch::new();
+    told(
+        &scratch,
+        "probe mode=short n1=10 > x.rsf",
+        "5 elements were written, the header says 10",
+    );
+    told(
+        &scratch,
+        "probe mode=long n1=10 > x.rsf",
+        "element 11 is written, the header says 10",
+    );
+}

@@ -1,0 +1,9 @@
+//! What outsiders rely on in rsf-io: files of Madagascar, files for it, the behaviour of a program.
+
+mod command_line;
+mod failures;
+mod golden;
+mod places;
+mod properties;
+mod round_trip;
+mod support;

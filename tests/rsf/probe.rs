@@ -1,0 +1,185 @@
+//! A small program on top of rsf-io, started by the tests as a process of its own.
+
+use rsf_io::{Axis, Form, Input, Job, Kind, NumberOrFile, Output, Param, Program, start};
+
+static PROBE: Program = Program {
+    name: "rsf-probe",
+    about: "Exercises the library as a program does",
+    usage: "< in.rsf mode=copy > out.rsf",
+    comments: "One paragraph\nof two lines.\n\n  kept   as it is",
+    example: "rsf-probe mode=make n1=10 | rsf-probe > out.rsf",
+    params: &[
+        Param::choice(
+            "mode",
+            &[
+                "copy", "make", "tags", "show", "early", "late", "panic", "short", "long",
+            ],
+        )
+        .default("copy")
+        .doc("What to do."),
+        Param::int("n1")
+            .default("10")
+            .range(">= 0", Some(0.0), None)
+            .alias("count")
+            .doc("Numbers to make."),
+        Param::int("nqz").default_text("n1").doc("May be absent."),
+        Param::float("scale").default("1").doc("Factor of reals."),
+        Param::bool("verb").default("n").doc("Says what it does."),
+        Param::ints("list").doc("Whole numbers."),
+        Param::floats("reals").default("2*0.5,1").doc("Real numbers."),
+        Param::string("label").doc("A label."),
+        Param::choice("form", &["native", "xdr", "ascii"])
+            .default_text("of the input")
+            .doc("Form written."),
+        Param::number_or_file("vp")
+            .range("> 0", Some(1e-30), None)
+            .doc("A speed."),
+        Param::input("ccc").doc("A dataset to read."),
+        Param::output("wfl").doc("A dataset to write."),
+        Param::int("ompchunk").ignored().doc("For older scripts."),
+    ],
+};
+
+fn main() -> std::process::ExitCode {
+    start(&PROBE, run)
+}
+
+fn run(job: &mut Job) -> anyhow::Result<()> {
+    if job.flag("verb")? {
+        job.say(&format!("mode is {}", job.choice("mode")?));
+    }
+    match job.choice("mode")? {
+        "copy" => copy(job),
+        "tags" => tags(job),
+        "show" => show(job),
+        mode => make(job, mode),
+    }
+}
+
+fn formed(job: &Job, mut output: Output) -> anyhow::Result<Output> {
+    if job.given("form") {
+        let mut format = output.format();
+        format.form = match job.choice("form")? {
+            "xdr" => Form::Xdr,
+            "ascii" => Form::Ascii,
+            _ => Form::Native,
+        };
+        output.set_format(format);
+    }
+    Ok(output)
+}
+
+/// Standard input to standard output, in pieces of an odd size.
+fn copy(job: &mut Job) -> anyhow::Result<()> {
+    let mut input = job.stdin()?;
+    let output = job.output()?;
+    let mut output = formed(job, output)?;
+    output.put_note("rsf-probe n1=99", "device=\"none\"");
+    if let Some(label) = job.text("label")? {
+        output.put_text("label1", &label);
+    }
+    let scale = job.float("scale")?;
+    match input.format().kind {
+        Kind::Float => pass(&mut input, &mut output, |x: &mut f32| *x *= scale),
+        Kind::Int => pass(&mut input, &mut output, |_: &mut i32| {}),
+        Kind::Complex => pass(&mut input, &mut output, |_: &mut [f32; 2]| {}),
+        Kind::Short => pass(&mut input, &mut output, |_: &mut i16| {}),
+        Kind::Long => pass(&mut input, &mut output, |_: &mut i64| {}),
+        Kind::Double => pass(&mut input, &mut output, |_: &mut f64| {}),
+        Kind::Uchar | Kind::Char => pass(&mut input, &mut output, |_: &mut u8| {}),
+    }?;
+    Ok(output.finish()?)
+}
+
+fn pass<T: rsf_io::Element>(
+    input: &mut Input,
+    output: &mut Output,
+    change: impl Fn(&mut T),
+) -> rsf_io::Result<()> {
+    while input.remaining() > 0 {
+        let mut piece = vec![T::zeroed(); input.remaining().min(300_007) as usize];
+        input.read(&mut piece)?;
+        piece.iter_mut().for_each(&change);
+        output.write(&piece)?;
+    }
+    Ok(())
+}
+
+/// Numbers 0, 1, 2 ... to standard output, with the failures that the tests want.
+fn make(job: &mut Job, mode: &str) -> anyhow::Result<()> {
+    let n = job.int("n1")? as usize;
+    let output = job.output()?;
+    let mut output = formed(job, output)?;
+    let tagged = if job.given("wfl") {
+        Some(job.tagged_output("wfl")?)
+    } else {
+        None
+    };
+    output.set_axis(1, &Axis::new(n, 0.5, 0.004).label("Time").unit("s"));
+    match mode {
+        "early" => anyhow::bail!("stopped before the first number"),
+        "panic" => panic!("a fault"),
+        _ => {}
+    }
+    let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
+    let half = n / 2;
+    output.write_f32(&values[..half])?;
+    match mode {
+        "late" => anyhow::bail!(anyhow::anyhow!("the cause\nof it").context("stopped in the middle")),
+        "short" => return Ok(output.finish()?),
+        _ => output.write_f32(&values[half..])?,
+    }
+    if mode == "long" {
+        output.write_f32(&[1.0])?;
+    }
+    if let Some(mut tagged) = tagged {
+        tagged.set_axis(1, &Axis::new(2, 0.0, 1.0));
+        tagged.write_f32(&[1.0, 2.0])?;
+        tagged.finish()?;
+    }
+    Ok(output.finish()?)
+}
+
+/// `ccc=` to `wfl=`, read by position from the end, and its sum to standard output.
+fn tags(job: &mut Job) -> anyhow::Result<()> {
+    let wavelet = job.stdin()?;
+    let ccc = job.input("ccc")?;
+    let mut wfl = job.tagged_output("wfl")?;
+    let mut out = job.output()?;
+    let mut values = vec![0.0f32; ccc.len() as usize];
+    for i in (0..values.len()).rev() {
+        ccc.read_f32_at(i as u64, &mut values[i..=i])?;
+    }
+    for i in 1..=ccc.rank() {
+        wfl.set_axis(i, &ccc.axis(i));
+    }
+    wfl.set_rank(ccc.rank());
+    wfl.write_f32(&values)?;
+    wfl.finish()?;
+    out.set_axis(1, &Axis::new(1, 0.0, 1.0));
+    out.set_rank(1);
+    out.put_int("from", wavelet.len() as i64);
+    out.write_f32(&[values.iter().sum()])?;
+    Ok(out.finish()?)
+}
+
+/// Every parameter on stderr.
+fn show(job: &mut Job) -> anyhow::Result<()> {
+    let speed = match job.number_or_file("vp")? {
+        None => "none".to_string(),
+        Some(NumberOrFile::Number(v)) => v.to_string(),
+        Some(NumberOrFile::File(file)) => format!("{} with {}", file.name(), file.len()),
+    };
+    job.say(&format!(
+        "n1={} nqz={:?} scale={} verb={} list={:?} reals={:?} label={:?} vp={speed} given={}",
+        job.int("n1")?,
+        job.int_opt("nqz")?,
+        job.float("scale")?,
+        job.flag("verb")?,
+        job.ints("list")?,
+        job.floats("reals")?,
+        job.text("label")?,
+        job.given("n1"),
+    ));
+    Ok(())
+}
