@@ -36,6 +36,11 @@ fn missing_or_contradictory_words() {
     );
     refused("vp=2 vs=1 ro=2 n1=3 n2=3 sym=mono", None, &["sym", "ort"]);
     refused("vp=2 vs=1 ro=2 n1=3 n2=3 n3=3 dim=2", None, &["dim=2", "n3=3"]);
+    refused(
+        "vp=2 vs=1 ro=2 n1=1000000 n2=1000000 n3=1000000",
+        None,
+        &["1e18 cells"],
+    );
     refused("vp=nowhere.rsf vs=1 ro=2", None, &["nowhere.rsf"]);
     refused(
         "vp=vp-2d.rsf vs=1 ro=stiff3d-dim3.rsf",

@@ -5,6 +5,9 @@ use rsf_io::{Axis, Input, Job, NumberOrFile};
 
 use super::recipe::{ALPHA, Law, NAMES, NU, Recipe, VP, Values};
 
+/// Four terabytes a plane.
+const MOST_CELLS: f64 = 1e12;
+
 /// Where the values of one parameter come from.
 enum Source {
     Number(f64),
@@ -256,6 +259,13 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
     let empty = grid.axes.iter().position(|a| a.n == 0);
     if let Some(i) = empty {
         bail!("n{}=0 in {}: the grid has no cells", i + 1, grid.name);
+    }
+    let cells = grid.axes.iter().map(|a| a.n as f64).product::<f64>();
+    if cells > MOST_CELLS {
+        bail!(
+            "{cells:e} cells in {}: at most {MOST_CELLS:e} are possible, check n1=, n2=, n3=",
+            grid.name
+        );
     }
     Ok(ndim)
 }
