@@ -56,7 +56,7 @@ impl Default for Axis {
 
 impl Header {
     /// Axis `i`, counted from 1; absent keys give n=1, o=0, d=1 and no label or unit.
-    /// A negative n reads as 0 here; [`Header::len`] refuses it.
+    /// A negative n reads as 0 here; [`Header::elements`] refuses it.
     pub fn axis(&self, i: usize) -> Axis {
         let n = self.large_int(&format!("n{i}")).unwrap_or(1);
         Axis {
@@ -75,7 +75,7 @@ impl Header {
 
     /// Number of elements: `n1 n2 ...`, stopping before the first absent n.
     /// Errors: a negative n, more elements than 64 bits can count.
-    pub fn len(&self) -> Result<u64> {
+    pub fn elements(&self) -> Result<u64> {
         let mut product = 1u64;
         let mut overflow = false;
         for i in 1..=MAX_AXES {
@@ -138,22 +138,27 @@ mod tests {
 
     #[test]
     fn lengths() {
-        assert_eq!(header("").len().unwrap(), 1);
-        assert_eq!(header("n1=7 n3=5").len().unwrap(), 7);
+        assert_eq!(header("").elements().unwrap(), 1);
+        assert_eq!(header("n1=7 n3=5").elements().unwrap(), 7);
         assert_eq!(header("n1=7 n3=5").rank(), 3);
         assert_eq!(header("n1=7 n2=5 n3=1").rank(), 2);
-        assert_eq!(header("n1=\"7\" n2=5").len().unwrap(), 0);
+        assert_eq!(header("n1=\"7\" n2=5").elements().unwrap(), 0);
         assert_eq!(
-            header("n1=1000000 n2=1000000 n3=100000").len().unwrap(),
+            header("n1=1000000 n2=1000000 n3=100000").elements().unwrap(),
             100_000_000_000_000_000
         );
-        assert!(header("n1=-2").len().is_err());
-        assert!(header("n1=99999999999999999999").len().is_err());
+        assert!(header("n1=-2").elements().is_err());
+        assert!(header("n1=99999999999999999999").elements().is_err());
         let error = header("n1=10000000000 n2=10000000000 n3=10")
-            .len()
+            .elements()
             .unwrap_err()
             .to_string();
         assert!(error.contains("n2=10000000000 n3=10 is more elements"), "{error}");
-        assert_eq!(header("n1=10000000000 n2=10000000000 n3=0").len().unwrap_or(9), 0);
+        assert_eq!(
+            header("n1=10000000000 n2=10000000000 n3=0")
+                .elements()
+                .unwrap_or(9),
+            0
+        );
     }
 }

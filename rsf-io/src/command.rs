@@ -45,7 +45,6 @@ struct Words {
     common: BTreeMap<&'static str, OsString>,
     options: Vec<OsString>,
     unknown: Vec<String>,
-    warnings: Vec<String>,
 }
 
 impl Line {
@@ -64,7 +63,6 @@ impl Line {
             )));
         }
         let mut warnings = words.unknown;
-        warnings.append(&mut words.warnings);
 
         let mut line = vec![OsString::from(program.name)];
         for (key, value) in &words.keys {
@@ -154,7 +152,7 @@ impl Words {
                     let value = rest.next().unwrap_or_default();
                     self.keys.insert(param.name, value);
                 }
-                None => self.warnings.push(format!(
+                None => self.unknown.push(format!(
                     "`{word}` is ignored: parameters are written key=value, without blanks"
                 )),
             },

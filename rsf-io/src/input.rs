@@ -73,7 +73,7 @@ impl Input {
         if header.is_empty() && !header.is_inline() {
             return Err(at(Error::new("is empty, an RSF header was expected")));
         }
-        let len = header.len().map_err(at)?;
+        let len = header.elements().map_err(at)?;
         let format = header.format().map_err(at)?;
         let data = match header.path("in") {
             None => return Err(at(Error::new("no in= in the header, so there are no data"))),

@@ -238,6 +238,17 @@ impl Output {
         Ok(())
     }
 
+    /// A key that comes too late is a fault of the program that must not pass unseen.
+    fn in_time(&self) -> Result<()> {
+        match &self.late {
+            Some(key) => Err(Error::new(format!(
+                "{}: {key} was set after the header was written",
+                self.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Writes reals.
     pub fn write_f32(&mut self, data: &[f32]) -> Result<()> {
         self.write(data)
@@ -271,6 +282,7 @@ impl Output {
         if !self.begun {
             self.begin()?;
         }
+        self.in_time()?;
         if self.written != self.declared {
             return Err(Error::new(format!(
                 "{}: {} elements were written, the header says {}",
@@ -302,7 +314,7 @@ impl Output {
         let mut text = self.text()?;
         // The header as its readers will see it: the history may hold axes too.
         self.declared = Header::parse(&text)
-            .and_then(|header| header.len())
+            .and_then(|header| header.elements())
             .map_err(|error| Error::new(format!("{}: {error}", self.name)))?;
         match self.header_file.take() {
             Some(mut file) => {

@@ -1,6 +1,8 @@
 //! The command line as users of Madagascar know it, and what is added to it.
 
 use std::fs;
+use std::io::Read;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Stdio;
 
 use crate::support::{Scratch, err, failed, out, probe, succeeded};
@@ -38,6 +40,50 @@ fn a_bare_call_shows_the_documentation() {
         }
     }
     assert_eq!(scratch.names(), ["empty"]);
+}
+
+/// A terminal: its two ends.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    let (mut near, mut far) = (-1, -1);
+    let (name, modes, size) = (std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
+    // SAFETY: the first two pointers are to live locals, the others may be null.
+    let failed = unsafe { libc::openpty(&mut near, &mut far, name, modes, size) };
+    assert_eq!(
+        failed,
+        0,
+        "no terminal can be made: {}",
+        std::io::Error::last_os_error()
+    );
+    // SAFETY: both were just opened and nobody else owns them.
+    unsafe { (OwnedFd::from_raw_fd(near), OwnedFd::from_raw_fd(far)) }
+}
+
+#[test]
+fn at_a_terminal() {
+    let scratch = Scratch::new();
+    let (_near, far) = terminal();
+    let run = probe(scratch.path())
+        .stdin(far.try_clone().unwrap())
+        .output()
+        .unwrap();
+    succeeded(&run);
+    assert!(out(&run).starts_with("NAME\n"));
+    let run = probe(scratch.path())
+        .arg("mode=copy")
+        .stdin(far)
+        .output()
+        .unwrap();
+    assert!(failed(&run).contains("standard input is a terminal: give an RSF file with < file.rsf"));
+    // A terminal takes a stream, as a pipe does.
+    let (near, far) = terminal();
+    let words = ["mode=make", "n1=3", "form=ascii", "out=x"];
+    let run = probe(scratch.path()).args(words).stdout(far).output().unwrap();
+    succeeded(&run);
+    let mut bytes = vec![0; 4096];
+    let got = std::fs::File::from(near).read(&mut bytes).unwrap();
+    let text = String::from_utf8_lossy(&bytes[..got]).replace('\r', "");
+    assert!(text.contains("\tin=\"stdout\"\n"), "{text}");
+    assert!(scratch.names().is_empty());
 }
 
 #[test]

@@ -129,6 +129,9 @@ fn make(job: &mut Job, mode: &str) -> anyhow::Result<()> {
         "short" => return Ok(output.finish()?),
         _ => output.write_f32(&values[half..])?,
     }
+    if mode == "key" {
+        output.put_int("late", 1);
+    }
     if mode == "long" {
         output.write_f32(&[1.0])?;
     }

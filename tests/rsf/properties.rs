@@ -41,7 +41,7 @@ fn ask_everything(header: &Header) {
     for i in 0..12 {
         header.axis(i);
     }
-    let _ = (header.len(), header.format(), header.rank(), header.sizes());
+    let _ = (header.elements(), header.format(), header.rank(), header.sizes());
 }
 
 /// A dataset that is opened and read to its end, or refused, but never more.
