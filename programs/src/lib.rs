@@ -1,3 +1,4 @@
-//! See ARCHITECTURE.md.
+//! What the programs share. See ARCHITECTURE.md.
 
+pub mod basics;
 pub mod stiffness;

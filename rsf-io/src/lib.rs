@@ -75,7 +75,16 @@ use command::{Action, Line};
 /// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
 /// The exit code is 0, or 1 after an error.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
-    let mut arguments = std::env::args_os();
+    start_with(program, run, std::env::args_os().collect())
+}
+
+/// [`start`] with given words, the first being the name: for a binary that holds several programs.
+pub fn start_with(
+    program: &'static Program,
+    run: fn(&mut Job) -> anyhow::Result<()>,
+    words: Vec<OsString>,
+) -> ExitCode {
+    let mut arguments = words.into_iter();
     let called = arguments.next().unwrap_or_default();
     let name = Path::new(&called)
         .file_name()

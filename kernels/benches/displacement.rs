@@ -1,0 +1,129 @@
+//! Speed of the displacement method on this machine's processors, against its memory.
+//!
+//! `cargo bench -p kernels --bench displacement -- [3d=200] [2d=1000] [nb=48] [steps3=20] [steps2=200] [threads=1,2]`
+//!
+//! Boundaries are on (one-way and sponge), a line of receivers is recorded every tenth step. Mpt/s counts padded grid
+//! points times steps over the seconds of the time loop, median of three runs; effective GB/s is the compulsory
+//! traffic of a fused pass (3-D 19 words a point: 3 + 3 + 10 read, 3 written; 2-D 11); triad is `a = b + s*c` over
+//! 3 x 256 MB of the same run and threads, 12 bytes an element.
+
+use kernels::boundary::free_surface::Surface;
+use kernels::device::cpu::Cpu;
+use kernels::displacement::{Shot, Simulation, SourceKind};
+use kernels::domain::partition::partition;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Medium, Quantity, plane_names};
+use kernels::time_loop::Recorder;
+use std::time::Instant;
+
+struct Count(usize);
+
+impl Recorder<f32> for Count {
+    fn traces(&mut self, _it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
+        self.0 += traces.len();
+        Ok(())
+    }
+    fn snapshot(&mut self, _it: usize, _piece: &[f32]) -> Result<(), kernels::Error> {
+        Ok(())
+    }
+}
+
+fn medium(padded: &Padded) -> Medium<f32> {
+    let mut medium = Medium::new(padded).expect("it fits memory");
+    let lines = padded.model.cells() / padded.model.n[0];
+    let three: [f32; 9] = [22.0, 21.0, 20.0, 5.0, 5.2, 5.4, 9.0, 9.2, 9.4];
+    let two = [22.0, 20.0, 5.2, 9.2];
+    let values = if padded.ndim() == 3 { &three[..] } else { &two[..] };
+    assert_eq!(values.len(), plane_names(padded.ndim()).len());
+    let mut line = vec![0.0f32; padded.model.n[0]];
+    for l in 0..lines {
+        for (k, &v) in values.iter().enumerate() {
+            line.fill(v * (1.0 + 0.05 * ((l * 7 + k) as f32).sin()));
+            medium.fill(Quantity::Stiffness(k), l, &line);
+        }
+        line.fill(2.0);
+        medium.fill(Quantity::Density, l, &line);
+    }
+    medium
+}
+
+fn run(ndim: usize, n: usize, nb: usize, steps: usize, threads: usize) -> (f64, f64) {
+    let grid = match ndim {
+        3 => Grid::new_3d([n; 3], [0.0; 3], [0.01; 3]),
+        _ => Grid::new_2d([n; 2], [0.0; 2], [0.01; 2]),
+    };
+    let padded = Padded::new(&grid, nb);
+    let centre = n as f32 * 0.005;
+    let shot = Shot {
+        dt: 0.0012,
+        wavelet: (0..steps * ndim).map(|k| (k as f32 * 0.01).sin()).collect(),
+        sources: vec![[centre; 3]],
+        receivers: (0..n).map(|k| [centre, k as f32 * 0.01, centre]).collect(),
+        kind: SourceKind::Stress,
+        nbell: 5,
+        absorbing: true,
+        surface: Surface::None,
+        interpolate: true,
+        potentials: false,
+        jdata: 10,
+        snapshots: None,
+        jcheck: 100,
+    };
+    let cpu = Cpu::new(threads).expect("threads start");
+    let slabs = partition(padded.planes(), 1).expect("one slab fits");
+    let mut simulation = Simulation::new(&shot, medium(&padded), cpu, slabs).expect("the shot is valid");
+    let bytes = simulation.bytes() as f64 / padded.cells() as f64;
+    let mut rates: Vec<f64> = (0..3)
+        .map(|_| {
+            let start = Instant::now();
+            simulation.run(&mut Count(0)).expect("the run is stable");
+            padded.cells() as f64 * steps as f64 / start.elapsed().as_secs_f64() / 1e6
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    (rates[1], bytes)
+}
+
+/// GB/s of `a = b + s*c`, median of nine passes.
+fn triad(threads: usize) -> f64 {
+    const N: usize = 1 << 26;
+    let cpu = Cpu::new(threads).expect("threads start");
+    let (mut a, b, c) = (vec![0.5f32; N], vec![1.0f32; N], vec![2.0f32; N]);
+    let mut rates: Vec<f64> = (0..9)
+        .map(|_| {
+            let start = Instant::now();
+            cpu.install(|| {
+                use rayon::prelude::*;
+                let chunks = a.par_chunks_mut(1 << 16).zip(b.par_chunks(1 << 16)).zip(c.par_chunks(1 << 16));
+                chunks.for_each(|((a, b), c)| a.iter_mut().zip(b).zip(c).for_each(|((a, b), c)| *a = b + 3.0 * c));
+            });
+            12.0 * N as f64 / start.elapsed().as_secs_f64() / 1e9
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    rates[4]
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let get = |key: &str, default: &str| {
+        let found = words.iter().find_map(|w| w.strip_prefix(&format!("{key}=")));
+        found.unwrap_or(default).to_string()
+    };
+    let number = |key: &str, default: &str| get(key, default).parse::<usize>().expect("a number");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = get("threads", &if cores == 1 { "1".into() } else { format!("1,{cores}") });
+    println!("{:>4} {:>6} {:>7} {:>9} {:>8} {:>9} {:>8} {:>7}", "case", "n", "threads", "Mpt/s", "GB/s", "triad", "share", "B/pt");
+    for t in threads.split(',').map(|t| t.parse::<usize>().expect("threads=1,2")) {
+        let copy = triad(t);
+        for (ndim, key, size, steps, words) in [(3, "3d", "200", "20", 19.0), (2, "2d", "1000", "200", 11.0)] {
+            let n = number(key, size);
+            if n == 0 {
+                continue;
+            }
+            let (rate, bytes) = run(ndim, n, number("nb", "48"), number(&format!("steps{ndim}"), steps), t);
+            let gbs = rate * words * 4.0 / 1e3;
+            println!("{ndim}-D  {n:>6} {t:>7} {rate:>9.1} {gbs:>8.2} {copy:>9.2} {:>7.0}% {bytes:>7.1}", 100.0 * gbs / copy);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Edges of the grid: each boundary in a file of its own.
+
+pub mod free_surface;
+pub mod one_way;
+pub mod sponge;

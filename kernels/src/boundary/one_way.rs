@@ -1,0 +1,52 @@
+//! The one-way condition on the outer faces: the shear wave that hits a face head on leaves through it.
+//!
+//! Over the cells 4, 3, 2, 1 from a face, in this order and in place (cell 0 is never touched):
+//! `next(i) = curr(i+1) + (curr(i) - next(i+1)) b`, `b = (1-q)/(1+q)`, `q = sqrt(c55/rho) dt/d`, the speed taken at
+//! the cell 4 (which the frame makes equal to the model's edge). Faces follow each other as z, x, y.
+
+use crate::device::simd::Real;
+use crate::medium::Medium;
+use crate::stencil::RADIUS;
+
+/// Cells that a face changes, and the one beyond that it reads.
+pub const DEPTH: usize = RADIUS + 1;
+
+/// Factors `b` of every face, in the order of the medium's arrays.
+pub struct OneWay<T> {
+    /// Top and bottom: one number a model line.
+    pub z: [Vec<T>; 2],
+    /// Low and high x face of a 3-D grid, `[model plane][padded z]`; empty in 2-D.
+    pub rows: [Vec<T>; 2],
+    /// Low and high face of the slowest axis, `[model row][padded z]`.
+    pub planes: [Vec<T>; 2],
+}
+
+impl<T: Real> OneWay<T> {
+    /// Factors for a time step of `dt` seconds.
+    pub fn new(medium: &Medium<T>, dt: f64) -> Self {
+        let p = medium.padded().clone();
+        let shear = medium.stiffness().nth(if p.ndim() == 3 { 4 } else { 2 }).expect("c55 is there");
+        let factor = |at: usize, d: f32| {
+            let v = (shear[at].f64() / medium.density()[at].f64()).sqrt();
+            let q = v * dt / f64::from(d);
+            T::of((1.0 - q) / (1.0 + q))
+        };
+        let (pitch, nz, d) = (p.pitch(), p.n[0], p.d());
+        let (rows, planes) = (if p.ndim() == 3 { p.model.n[1] } else { 1 }, p.model.n[p.ndim() - 1]);
+        let line = |plane: usize, row: usize| (plane * rows + row) * pitch;
+        let top = |z: usize| (0..rows * planes).map(|l| factor(l * pitch + z, d[0])).collect();
+        let along_rows = |row: usize| {
+            let cells = (0..planes).flat_map(|q| (0..pitch).map(move |z| line(q, row) + z));
+            if p.ndim() == 3 { cells.map(|at| factor(at, d[1])).collect() } else { Vec::new() }
+        };
+        let along_planes = |plane: usize| {
+            let cells = (0..rows).flat_map(|r| (0..pitch).map(move |z| line(plane, r) + z));
+            cells.map(|at| factor(at, d[p.ndim() - 1])).collect()
+        };
+        Self {
+            z: [top(RADIUS), top(nz - 1 - RADIUS)],
+            rows: [along_rows(0), along_rows(rows - 1)],
+            planes: [along_planes(0), along_planes(planes - 1)],
+        }
+    }
+}

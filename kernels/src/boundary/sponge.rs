@@ -1,0 +1,31 @@
+//! The exponential sponge (Cerjan et al. 1985): fields are multiplied by a weight below one in the frame.
+
+use crate::device::simd::Real;
+
+/// Weights along an axis of `n` padded cells with `nb` cells of frame: `exp(-(k/(4 sqrt(2) nb))^2)`, `k` counted
+/// outwards from the innermost frame cell (0) to the outermost (`nb-1`), both ends. One inside.
+///
+/// The weight of a cell is the product over the axes. Rounded to float32 at each operation, as in the original programs.
+pub fn profile<T: Real>(n: usize, nb: usize) -> Vec<T> {
+    let mut w = vec![T::of(1.0); n];
+    let scale = (2f32.sqrt()) * 4.0 * nb as f32;
+    for i in 0..nb {
+        let x = (nb - 1 - i) as f32 / scale;
+        let weight = T::of(f64::from((-(x * x)).exp()));
+        w[i] = weight;
+        w[n - 1 - i] = weight;
+    }
+    w
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn one_inside_falling_outwards_and_symmetric() {
+        let w = super::profile::<f32>(30, 10);
+        assert!(w[9..=20].iter().all(|&x| x == 1.0));
+        assert!(w[..10].windows(2).all(|p| p[0] < p[1]));
+        assert!((f64::from(w[0]) - (-(0.9f64.powi(2)) / 32.0).exp()).abs() < 1e-7);
+        assert!((0..30).all(|i| w[i] == w[29 - i]));
+    }
+}

@@ -1,0 +1,104 @@
+//! Threads, memory and instruction sets of the host.
+
+use super::simd::Real;
+use crate::Error;
+use memmap2::MmapMut;
+
+/// A pool of worker threads; every parallel loop of an engine runs on it.
+pub struct Cpu {
+    pool: rayon::ThreadPool,
+    arch: pulp::Arch,
+}
+
+impl Cpu {
+    /// A pool of `threads` workers (0: one per core that this process may use).
+    pub fn new(threads: usize) -> Result<Self, Error> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|e| Error::setup(format!("cannot start {threads} threads: {e}; ask for fewer with threads=")))?;
+        Ok(Self { pool, arch: pulp::Arch::new() })
+    }
+
+    /// Worker threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// The widest instruction set of this machine that the engine uses.
+    pub fn arch(&self) -> pulp::Arch {
+        self.arch
+    }
+
+    /// One line for logs: threads and instruction set.
+    pub fn describe(&self) -> String {
+        let threads = self.threads();
+        let set = match self.arch {
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V4(_) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V3(_) => "AVX2",
+            pulp::Arch::Scalar => "scalar",
+            #[allow(unreachable_patterns)]
+            _ => "vector",
+        };
+        format!("CPU, {threads} thread{}, {set}", if threads == 1 { "" } else { "s" })
+    }
+
+    /// Runs `job(worker, index)` for every index below `count`, on all threads, in no particular order.
+    /// `worker` is below [`Cpu::threads`] and no two jobs run at once on the same worker.
+    pub fn for_each(&self, count: usize, job: impl Fn(usize, usize) + Sync) {
+        use rayon::prelude::*;
+        if self.threads() == 1 {
+            (0..count).for_each(|i| job(0, i));
+            return;
+        }
+        self.pool.install(|| {
+            (0..count).into_par_iter().with_max_len(1).for_each(|i| {
+                job(rayon::current_thread_index().expect("runs inside the pool"), i);
+            });
+        });
+    }
+
+    /// Runs a closure inside the pool, so that rayon's own iterators use it.
+    pub fn install<R: Send>(&self, job: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(job)
+    }
+}
+
+/// Zeroed memory of its own pages, large ones where the system has them: a sweep touches some hundred rows at once,
+/// more than the address cache of a processor holds with small pages.
+pub struct Buffer<T> {
+    pages: MmapMut,
+    len: usize,
+    kind: std::marker::PhantomData<T>,
+}
+
+impl<T: Real> Buffer<T> {
+    /// `len` zeros.
+    pub fn zeroed(len: usize) -> Result<Self, Error> {
+        let bytes = (len * size_of::<T>()).max(1);
+        let pages = MmapMut::map_anon(bytes).map_err(|e| {
+            Error::setup(format!("cannot get {bytes} bytes of memory: {e}; use a smaller grid or nb=, or more slabs on more machines"))
+        })?;
+        #[cfg(target_os = "linux")]
+        // Advice only: small pages give the same numbers, more slowly.
+        let _ = pages.advise(memmap2::Advice::HugePage);
+        Ok(Self { pages, len, kind: std::marker::PhantomData })
+    }
+
+    /// The numbers.
+    pub fn as_slice(&self) -> &[T] {
+        bytemuck::cast_slice(&self.pages[..self.len * size_of::<T>()])
+    }
+
+    /// The numbers, writable.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.pages[..self.len * size_of::<T>()])
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.pages.len()
+    }
+}

@@ -1,0 +1,4 @@
+//! Machines: never a word about waves.
+
+pub mod cpu;
+pub mod simd;

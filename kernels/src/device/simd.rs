@@ -1,0 +1,132 @@
+//! Registers of several numbers, for float32 (runs) and float64 (tests of order and precision) alike.
+
+use pulp::Simd;
+
+/// A real number type that the engine can run in.
+pub trait Real:
+    bytemuck::Pod + PartialOrd + Send + Sync + std::fmt::Debug + std::ops::AddAssign + std::ops::Mul<Output = Self> + std::ops::Div<Output = Self>
+{
+    /// A register of such numbers.
+    type Register<S: Simd>: Copy;
+    /// Numbers in a register; divides the row pitch.
+    fn lanes<S: Simd>() -> usize {
+        size_of::<Self::Register<S>>() / size_of::<Self>()
+    }
+    /// Rounds a double.
+    fn of(x: f64) -> Self;
+    /// As a double.
+    fn f64(self) -> f64;
+    /// Whether the number is finite.
+    fn finite(self) -> bool {
+        self.f64().is_finite()
+    }
+    /// The same number in every lane.
+    fn splat<S: Simd>(s: S, x: Self) -> Self::Register<S>;
+    /// a + b
+    fn lane_add<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
+    /// a - b
+    fn lane_sub<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
+    /// a * b
+    fn lane_mul<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
+    /// a * b + c, fused where the machine has it
+    fn lane_mul_add<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>, c: Self::Register<S>) -> Self::Register<S>;
+}
+
+macro_rules! real {
+    ($t:ty, $reg:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident) => {
+        impl Real for $t {
+            type Register<S: Simd> = S::$reg;
+            fn of(x: f64) -> Self {
+                x as $t
+            }
+            fn f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn splat<S: Simd>(s: S, x: Self) -> S::$reg {
+                s.$splat(x)
+            }
+            #[inline(always)]
+            fn lane_add<S: Simd>(s: S, a: S::$reg, b: S::$reg) -> S::$reg {
+                s.$add(a, b)
+            }
+            #[inline(always)]
+            fn lane_sub<S: Simd>(s: S, a: S::$reg, b: S::$reg) -> S::$reg {
+                s.$sub(a, b)
+            }
+            #[inline(always)]
+            fn lane_mul<S: Simd>(s: S, a: S::$reg, b: S::$reg) -> S::$reg {
+                s.$mul(a, b)
+            }
+            #[inline(always)]
+            fn lane_mul_add<S: Simd>(s: S, a: S::$reg, b: S::$reg, c: S::$reg) -> S::$reg {
+                s.$fma(a, b, c)
+            }
+        }
+    };
+}
+real!(f32, f32s, splat_f32s, add_f32s, sub_f32s, mul_f32s, mul_add_e_f32s);
+real!(f64, f64s, splat_f64s, add_f64s, sub_f64s, mul_f64s, mul_add_e_f64s);
+
+/// One register of `T` on instruction set `S`, with the operators that make a formula readable.
+pub struct Lane<S: Simd, T: Real> {
+    simd: S,
+    value: T::Register<S>,
+}
+
+impl<S: Simd, T: Real> Clone for Lane<S, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: Simd, T: Real> Copy for Lane<S, T> {}
+
+impl<S: Simd, T: Real> Lane<S, T> {
+    /// The same number in every lane.
+    #[inline(always)]
+    pub fn splat(simd: S, x: T) -> Self {
+        Self { simd, value: T::splat(simd, x) }
+    }
+
+    /// Reads consecutive numbers; no alignment needed.
+    ///
+    /// # Safety
+    /// `T::lanes::<S>()` numbers from `p` on must be readable.
+    #[inline(always)]
+    pub unsafe fn load(simd: S, p: *const T) -> Self {
+        // SAFETY: promised by the caller; registers are plain data.
+        Self { simd, value: unsafe { p.cast::<T::Register<S>>().read_unaligned() } }
+    }
+
+    /// Writes consecutive numbers; no alignment needed.
+    ///
+    /// # Safety
+    /// `T::lanes::<S>()` numbers from `p` on must be writable and not used by another thread.
+    #[inline(always)]
+    pub unsafe fn store(self, p: *mut T) {
+        // SAFETY: promised by the caller.
+        unsafe { p.cast::<T::Register<S>>().write_unaligned(self.value) }
+    }
+
+    /// self * b + c
+    #[inline(always)]
+    pub fn mul_add(self, b: Self, c: Self) -> Self {
+        Self { simd: self.simd, value: T::lane_mul_add(self.simd, self.value, b.value, c.value) }
+    }
+}
+
+macro_rules! operator {
+    ($tr:ident, $f:ident, $lane:ident) => {
+        impl<S: Simd, T: Real> std::ops::$tr for Lane<S, T> {
+            type Output = Self;
+            #[inline(always)]
+            fn $f(self, b: Self) -> Self {
+                Self { simd: self.simd, value: T::$lane(self.simd, self.value, b.value) }
+            }
+        }
+    };
+}
+operator!(Add, add, lane_add);
+operator!(Sub, sub, lane_sub);
+operator!(Mul, mul, lane_mul);

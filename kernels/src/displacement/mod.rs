@@ -1,0 +1,219 @@
+//! The displacement method: second-order elastic wave equation, order 8 in space, 2 in time (Weiss & Shragge 2013).
+//!
+//! One step (their figure 2, nine steps), for every cell:
+//! 1. strain `e_kl = (d_k u_l + d_l u_k)/2`, shears as engineering sums (eq. 1)
+//! 2. stress `s_ij = c_ijkl e_kl` (eq. 2)
+//! 3. free surface: stresses above the first model row vanish
+//! 4. stress sources are subtracted from the normal stresses
+//! 5. force `f_i = d_j s_ij` (eq. 3)
+//! 6. force sources are subtracted from the force density
+//! 7. `u(t+dt) = 2 u(t) - u(t-dt) + f dt^2/rho` (eq. 6)
+//! 8. one-way condition on the outer faces, then the sponge on both time levels
+//! 9. output of the new level
+//!
+//! Steps 1-8 are one stage: stress never leaves the cache, and one exchange of displacement, eight planes deep,
+//! serves it.
+
+mod cpu;
+mod frame;
+mod rows;
+mod sweep;
+
+pub use cpu::CpuSlab;
+
+use crate::boundary::{free_surface::Surface, one_way::OneWay, sponge};
+use crate::device::{cpu::Cpu, simd::Real};
+use crate::domain::{exchange::Copying, partition};
+use crate::grid::Padded;
+use crate::medium::Medium;
+use crate::stencil::WEIGHTS;
+use crate::survey::{Point, Receivers, Sources};
+use crate::time_loop::{self, Recorder, Schedule};
+use crate::{Error, grid::AXES};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How the wavelet enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// Component 0 into `s_zz`, 1 into `s_xx`, 2 into `s_yy`.
+    Stress,
+    /// Components z, x, y of a force density (it is divided by density next).
+    Force,
+}
+
+/// A snapshot window: first cell and cells along z, x, y in padded indices, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshots {
+    /// Every so many steps, step 0 included.
+    pub every: usize,
+    /// Cells along z, x, y (2-D: y is `0..1`).
+    pub window: [Range<usize>; 3],
+}
+
+/// Everything about a shot except its medium.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    /// Time step in seconds (float32, as the wavelet's header gives it).
+    pub dt: f32,
+    /// `[time][component z, x, y][source]`.
+    pub wavelet: Vec<f32>,
+    /// Source points.
+    pub sources: Vec<Point>,
+    /// Receiver points.
+    pub receivers: Vec<Point>,
+    /// How the wavelet enters.
+    pub kind: SourceKind,
+    /// Half width of the Gaussian source bell in cells; 0 is a point.
+    pub nbell: usize,
+    /// One-way condition and sponge on the frame; without, a rigid outer rim.
+    pub absorbing: bool,
+    /// The top of the model.
+    pub surface: Surface,
+    /// Receivers between cells are interpolated; else the nearest cell is read.
+    pub interpolate: bool,
+    /// Divergence and curl instead of displacement.
+    pub potentials: bool,
+    /// Receivers after every so many steps.
+    pub jdata: usize,
+    /// Snapshots, if any.
+    pub snapshots: Option<Snapshots>,
+    /// Steps between searches for values that are not finite.
+    pub jcheck: usize,
+}
+
+impl Shot {
+    /// Components of traces and snapshots: displacements, or divergence and curl (2 in 2-D, 4 in 3-D).
+    pub fn components(&self, ndim: usize) -> usize {
+        if self.potentials && ndim == 3 { 4 } else { ndim }
+    }
+}
+
+/// What the slabs of one shot share.
+pub(crate) struct Setup<T> {
+    pub padded: Padded,
+    /// Stiffness; its density array holds `dt^2/rho`.
+    pub medium: Medium<T>,
+    pub sources: Sources<T>,
+    pub receivers: Receivers<T>,
+    pub kind: SourceKind,
+    pub surface: Surface,
+    pub frame: Option<Frame<T>>,
+    pub potentials: bool,
+    pub window: [Range<usize>; 3],
+    pub weights: rows::Weights<T>,
+    pub cpu: Cpu,
+}
+
+/// The absorbing frame.
+pub(crate) struct Frame<T> {
+    pub one_way: OneWay<T>,
+    /// Sponge along z (padded to the pitch), row and plane axis.
+    pub sponge: [Vec<T>; 3],
+}
+
+/// A shot ready to run on this machine's processors.
+pub struct Simulation<T: Real> {
+    setup: Arc<Setup<T>>,
+    slabs: Vec<CpuSlab<T>>,
+    schedule: Schedule,
+    dt: T,
+}
+
+impl<T: Real + Default> Simulation<T> {
+    /// Checks the shot against the grid, turns the medium into factors and allocates the fields.
+    ///
+    /// `sizes` gives the thickness of every slab; [`partition::partition`] makes equal ones.
+    pub fn new(shot: &Shot, mut medium: Medium<T>, cpu: Cpu, slabs: Vec<partition::Slab>) -> Result<Self, Error> {
+        let padded = medium.padded().clone();
+        check(shot, &padded)?;
+        let sources = Sources::new(&padded, &shot.sources, shot.nbell, &shot.wavelet)?;
+        let receivers = Receivers::new(&padded, &shot.receivers, shot.interpolate)?;
+        let dt = T::of(f64::from(shot.dt));
+        let frame = shot.absorbing.then(|| Frame {
+            one_way: OneWay::new(&medium, f64::from(shot.dt)),
+            sponge: sponges(&padded),
+        });
+        medium.buoyancy(&cpu, dt);
+        let axes = if padded.ndim() == 3 { [0, 1, 2] } else { [0, 0, 1] };
+        let weights = axes.map(|a: usize| WEIGHTS.map(|w| T::of(w / f64::from(padded.d()[a]))));
+        let window = shot.snapshots.as_ref().map_or([0..0, 0..0, 0..0], |s| s.window.clone());
+        let schedule = Schedule {
+            nt: sources.steps(),
+            jdata: shot.jdata,
+            receivers: receivers.len(),
+            components: shot.components(padded.ndim()),
+            jsnap: shot.snapshots.as_ref().map(|s| s.every),
+            snapshot_planes: window[padded.ndim() - 1].clone(),
+            jcheck: shot.jcheck,
+        };
+        let (kind, surface, potentials) = (shot.kind, shot.surface, shot.potentials);
+        let setup = Arc::new(Setup {
+            padded, medium, sources, receivers, kind, surface, frame, potentials, window, weights, cpu,
+        });
+        let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab)).collect::<Result<_, _>>()?;
+        Ok(Self { setup, slabs, schedule, dt })
+    }
+
+    /// Steps to run.
+    pub fn steps(&self) -> usize {
+        self.schedule.nt
+    }
+
+    /// Bytes of fields, medium and scratch memory.
+    pub fn bytes(&self) -> usize {
+        self.setup.medium.bytes() + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
+    }
+
+    /// Runs all steps.
+    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
+        let setup = self.setup.clone();
+        let dt2 = self.dt.f64() * self.dt.f64();
+        let report = move |step: usize, cell: [usize; 3]| Error::NotFinite {
+            step,
+            cell: setup.padded.describe(cell),
+            medium: setup.medium.describe(cell, |b| dt2 / b),
+        };
+        time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report)
+    }
+}
+
+fn sponges<T: Real>(padded: &Padded) -> [Vec<T>; 3] {
+    let mut z = sponge::profile(padded.n[0], padded.nb);
+    z.resize(padded.pitch(), T::of(1.0));
+    let along_rows = if padded.ndim() == 3 { sponge::profile(padded.n[1], padded.nb) } else { vec![T::of(1.0)] };
+    [z, along_rows, sponge::profile(padded.planes(), padded.nb)]
+}
+
+/// Refuses what no grid can run.
+fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
+    let fail = |sentence: String| Err(Error::Setup(sentence));
+    let (ns, nc) = (shot.sources.len(), padded.ndim());
+    if ns == 0 || shot.receivers.is_empty() {
+        return fail(format!("{ns} sources and {} receivers: at least one of each is needed", shot.receivers.len()));
+    }
+    if shot.wavelet.is_empty() || !shot.wavelet.len().is_multiple_of(ns * nc) {
+        let have = shot.wavelet.len();
+        return fail(format!("the wavelet has {have} values, which is not a multiple of {nc} components x {ns} sources"));
+    }
+    if !(shot.dt > 0.0 && shot.dt.is_finite()) {
+        return fail(format!("the wavelet's time step is d3={}: it must be a positive finite number", shot.dt));
+    }
+    if let Some(bad) = shot.wavelet.iter().position(|w| !w.is_finite()) {
+        return fail(format!("the wavelet is not finite at value {bad} (step {})", bad / (ns * nc)));
+    }
+    if shot.jdata == 0 || shot.jcheck == 0 || shot.snapshots.as_ref().is_some_and(|s| s.every == 0) {
+        return fail("jdata=, jsnap= and jcheck= must be at least 1".into());
+    }
+    if let Some(s) = &shot.snapshots {
+        for a in 0..nc {
+            if s.window[a].is_empty() || s.window[a].end > padded.n[a] {
+                return fail(format!(
+                    "the snapshot window takes padded cells {:?} along {}: the padded grid has cells 0..{}",
+                    s.window[a], AXES[a], padded.n[a]
+                ));
+            }
+        }
+    }
+    Ok(())
+}

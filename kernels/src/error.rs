@@ -1,0 +1,43 @@
+//! What can go wrong in the engine, in sentences that a user can act on.
+
+/// An engine error. Positions are indices of the model grid unless the text says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A parameter, point or window that does not fit the grid or another parameter.
+    #[error("{0}")]
+    Setup(String),
+    /// The time step exceeds the stability limit.
+    #[error(
+        "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); resample the wavelet to d3 <= {limit:.6e}, coarsen the grid, or run anyway with cfl=warn"
+    )]
+    Unstable {
+        /// Step asked for, in seconds.
+        dt: f64,
+        /// Largest stable step, in seconds.
+        limit: f64,
+        /// Where it is reached.
+        cell: String,
+    },
+    /// The wavefield left the range of numbers.
+    #[error(
+        "the wavefield is not finite at step {step}: first at {cell}; {medium}. Output written so far is readable up to there; reduce the time step or look at the model around this cell"
+    )]
+    NotFinite {
+        /// Step after which the value was seen.
+        step: usize,
+        /// Indices and coordinates of the cell.
+        cell: String,
+        /// Density and stiffness there.
+        medium: String,
+    },
+    /// The recorder could not take what the engine gave it (a full disk, a closed pipe).
+    #[error(transparent)]
+    Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// A set-up error with this sentence.
+    pub fn setup(sentence: impl Into<String>) -> Self {
+        Self::Setup(sentence.into())
+    }
+}
