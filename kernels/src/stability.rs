@@ -23,9 +23,7 @@ pub use band::{Band, dominant_frequency, points_per_wavelength};
 pub use scan::{BadCell, Extremes, Scan};
 
 use crate::medium::{Stiffness, eigen};
-
-/// Weights of the central first derivative of order 8, for the distances 1 to 4.
-const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
+use crate::stencil::WEIGHTS;
 
 /// The largest value of `2 sum_m W_m sin(m theta)`: the derivative's greatest wave number times the spacing.
 pub fn largest_symbol(weights: &[f64]) -> f64 {
