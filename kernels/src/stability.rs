@@ -6,8 +6,12 @@
 //! `dt^2 lambda / rho <= 4`, lambda an eigenvalue of the Christoffel matrix of that wave vector. For a fixed
 //! polarisation this is a positive quadratic form of the wave vector, so the largest eigenvalue is a convex function
 //! and is greatest in a corner of the box of wave vectors; the corners are equal by symmetry. Hence, exactly,
-//! `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)`, cell by cell. (Each cell is judged as if the
-//! medium around it were like it, as in every von Neumann analysis.)
+//! `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)`, cell by cell.
+//!
+//! Each cell is judged as if the medium around it were like it, as in every von Neumann analysis. Where the density
+//! jumps between the very cells that set the limit, the true one is lower, because a stiff cell then moves light
+//! neighbours: 0.97 of it for water (1.5 km/s, 1 g/cm3) on rock (3 km/s, 2.5 g/cm3), 0.81 for equal speeds and a
+//! density ratio of 4 (largest eigenvalue of the 1-D operator). Gradients and jumps of velocity alone do no harm.
 
 mod band;
 mod gate;
@@ -19,9 +23,7 @@ pub use band::{Band, dominant_frequency, points_per_wavelength};
 pub use scan::{BadCell, Extremes, Scan};
 
 use crate::medium::{Stiffness, eigen};
-
-/// Weights of the central first derivative of order 8, for the distances 1 to 4.
-const WEIGHTS: [f64; 4] = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
+use crate::stencil::WEIGHTS;
 
 /// The largest value of `2 sum_m W_m sin(m theta)`: the derivative's greatest wave number times the spacing.
 pub fn largest_symbol(weights: &[f64]) -> f64 {

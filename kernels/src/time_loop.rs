@@ -78,10 +78,9 @@ pub fn run<S: Slab<Number: Default + Clone>>(
     let mut traces = vec![S::Number::default(); schedule.receivers * schedule.components];
     for it in 0..schedule.nt {
         step(slabs, exchange, it)?;
-        if (it + 1) % schedule.jcheck == 0 || it + 1 == schedule.nt {
-            if let Some(cell) = slabs.iter().find_map(|s| s.first_non_finite()) {
-                return Err(report(it, cell));
-            }
+        let look = (it + 1) % schedule.jcheck == 0 || it + 1 == schedule.nt;
+        if look && let Some(cell) = slabs.iter().find_map(|s| s.first_non_finite()) {
+            return Err(report(it, cell));
         }
         if it % schedule.jdata == 0 {
             slabs.iter().for_each(|s| s.traces(&mut traces));

@@ -2,3 +2,4 @@
 
 pub mod basics;
 pub mod modelling;
+pub mod stiffness;

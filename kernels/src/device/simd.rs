@@ -127,10 +127,8 @@ impl<S: Simd, T: Real> Lane<S, T> {
     #[inline(always)]
     pub unsafe fn load(simd: S, p: *const T) -> Self {
         // SAFETY: promised by the caller; registers are plain data.
-        Self {
-            simd,
-            value: unsafe { p.cast::<T::Register<S>>().read_unaligned() },
-        }
+        let value = unsafe { p.cast::<T::Register<S>>().read_unaligned() };
+        Self { simd, value }
     }
 
     /// Writes consecutive numbers; no alignment needed.

@@ -19,14 +19,13 @@ use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
 use crate::stencil::RADIUS;
 
-/// Names of the 2-D stiffness planes in file order (Voigt 1 = x, 3 = z).
-pub const PLANES_2D: [&str; 4] = ["c11", "c33", "c55", "c13"];
-/// Names of the 3-D stiffness volumes in file order (Voigt 1 = x, 2 = y, 3 = z).
-pub const PLANES_3D: [&str; 9] = ["c11", "c22", "c33", "c44", "c55", "c66", "c12", "c13", "c23"];
-
 /// Names of the stiffness planes of a model of this dimension, in file order.
 pub fn plane_names(ndim: usize) -> &'static [&'static str] {
-    if ndim == 3 { &PLANES_3D } else { &PLANES_2D }
+    if ndim == 3 {
+        &stiffness::NAMES_3D
+    } else {
+        &stiffness::NAMES_2D
+    }
 }
 
 /// Stiffness (pressure units) and density on the grid, filled line by line while the files are read.

@@ -1,0 +1,191 @@
+//! `sfstiffness`: stiffness planes from velocities, density and anisotropy parameters.
+//!
+//! # Conventions
+//! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are density
+//! times velocity squared in the units of the inputs. The planes follow the grid on the next axis, in the order that
+//! the solvers read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D).
+//! The formulas stand in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
+//!
+//! # Memory
+//! Inputs that are files are read in pieces. The output is plane after plane while all coefficients of a cell come at
+//! once: if all planes fit into `memory=` they are computed in one pass and held; else the model is first checked in
+//! one pass and then read again for every group of planes that fits, or, if not even one does, for every plane, with
+//! nothing but pieces held (8 MiB in all). Inputs that cannot be read twice (pipes, ascii) are held as a whole.
+//! Nothing is written before every cell has been found sound.
+
+mod model;
+mod recipe;
+mod spec;
+
+pub use spec::PROGRAM;
+
+use anyhow::{Result, bail};
+use kernels::medium::{Lost, stiffness::NAMES_2D, stiffness::NAMES_3D};
+use model::{Model, Piece};
+use rayon::prelude::*;
+use recipe::{CellError, Law, NAMES, Recipe};
+use rsf_io::{Axis, Job, Output};
+
+/// Cells read at a time.
+const PIECE: usize = 1 << 16;
+/// Cells computed by one thread at a time.
+const BLOCK: usize = 1 << 11;
+
+/// Runs the program.
+///
+/// # Errors
+/// One sentence about parameters, files that do not fit together, or the first cell that is no elastic medium.
+pub fn run(job: &mut Job) -> Result<()> {
+    let law = Law::chosen(
+        |name| job.given(name),
+        job.text("sym")?.as_deref(),
+        job.choice("hti")?,
+    )?;
+    warn_of_unused(job, law);
+    let mut model = Model::open(job, law)?;
+    let ndim = model.ndim();
+    let recipe = Recipe {
+        law,
+        ndim,
+        tilted: model.is_tilted(),
+        drop: job.flag("drop")?,
+    };
+    let budget = job.int("memory")? as u64 * (1 << 20);
+
+    let names = if ndim == 2 { &NAMES_2D[..] } else { &NAMES_3D[..] };
+    let mut output = job.output()?;
+    for (i, axis) in model.axes().iter().take(ndim).enumerate() {
+        output.set_axis(i + 1, axis);
+    }
+    output.set_axis(
+        ndim + 1,
+        &Axis::new(names.len(), 0.0, 1.0).label(&names.join(" ")),
+    );
+    output.set_rank(ndim + 1);
+
+    let worst = write_planes(&mut model, &recipe, names.len(), budget, &mut output)?;
+    output.finish()?;
+    if let Some((cell, lost)) = worst.filter(|_| recipe.drop) {
+        let place = model.place(cell);
+        job.warn(&format!(
+            "drop=y left out coefficients without a plane; the largest is at {place}: {lost}"
+        ));
+    }
+    Ok(())
+}
+
+/// The parameters given that the symmetry class does not know.
+fn warn_of_unused(job: &Job, law: Law) {
+    for (slot, name) in NAMES.iter().enumerate() {
+        if job.given(name) && !law.uses(slot) {
+            let known: Vec<_> = (0..NAMES.len())
+                .filter(|s| law.uses(*s))
+                .map(|s| NAMES[s])
+                .collect();
+            job.warn(&format!(
+                "{name}= has no effect with sym={}, which uses {}",
+                law.word(),
+                known.join(", ")
+            ));
+        }
+    }
+}
+
+/// The largest coefficient left out so far and its cell.
+type Worst = Option<(usize, Lost)>;
+
+/// Writes all planes, as many a pass over the inputs as fit into `budget` bytes.
+fn write_planes(
+    model: &mut Model,
+    recipe: &Recipe,
+    planes: usize,
+    budget: u64,
+    output: &mut Output,
+) -> Result<Worst> {
+    let fit = (budget / (4 * model.cells() as u64)).min(planes as u64) as usize;
+    let mut worst = if fit < planes {
+        pass(model, recipe, |_| Ok(()))?
+    } else {
+        None
+    };
+    if fit == 0 {
+        let mut row = Vec::with_capacity(PIECE);
+        for plane in 0..planes {
+            pass(model, recipe, |cells| {
+                row.clear();
+                row.extend(cells.iter().map(|c| c[plane]));
+                Ok(output.write_f32(&row)?)
+            })?;
+        }
+        return Ok(worst);
+    }
+    for first in (0..planes).step_by(fit) {
+        let group = first..planes.min(first + fit);
+        let mut held: Vec<Vec<f32>> = group.clone().map(|_| Vec::with_capacity(model.cells())).collect();
+        let found = pass(model, recipe, |cells| {
+            group
+                .clone()
+                .zip(&mut held)
+                .for_each(|(p, plane)| plane.extend(cells.iter().map(|c| c[p])));
+            Ok(())
+        })?;
+        worst = worst.or(found);
+        held.iter().try_for_each(|plane| output.write_f32(plane))?;
+    }
+    Ok(worst)
+}
+
+/// Computes every cell in file order and hands pieces of them to `take`. Stops at the first unsound cell.
+fn pass(
+    model: &mut Model,
+    recipe: &Recipe,
+    mut take: impl FnMut(&[[f32; 9]]) -> Result<()>,
+) -> Result<Worst> {
+    let mut worst: Worst = None;
+    let mut cells = vec![[0.0; 9]; PIECE.min(model.cells())];
+    for start in (0..model.cells()).step_by(PIECE) {
+        let count = PIECE.min(model.cells() - start);
+        model.read(start, count)?;
+        let piece = model.piece(start, count);
+        let blocks = cells[..count].par_chunks_mut(BLOCK).enumerate();
+        let reports: Vec<_> = blocks
+            .map(|(b, cells)| compute(&piece, recipe, b * BLOCK, cells))
+            .collect();
+        for report in reports {
+            match report {
+                Ok(Some((i, lost))) if worst.as_ref().is_none_or(|(_, w)| lost.share > w.share) => {
+                    worst = Some((start + i, lost));
+                }
+                Ok(_) => {}
+                Err((i, error)) => {
+                    let values = piece.listed(i, recipe);
+                    bail!(
+                        "{}: {error}; there {values}{}",
+                        model.place(start + i),
+                        error.advice()
+                    );
+                }
+            }
+        }
+        take(&cells[..count])?;
+    }
+    Ok(worst)
+}
+
+/// Fills `cells` with the planes of the cells `first ..` of a piece.
+fn compute(
+    piece: &Piece,
+    recipe: &Recipe,
+    first: usize,
+    cells: &mut [[f32; 9]],
+) -> Result<Worst, (usize, CellError)> {
+    let mut worst: Worst = None;
+    for (i, cell) in (first..).zip(cells) {
+        let (planes, lost) = recipe.cell(&piece.values(i)).map_err(|e| (i, e))?;
+        *cell = planes;
+        if let Some(lost) = lost.filter(|l| worst.as_ref().is_none_or(|(_, w)| l.share > w.share)) {
+            worst = Some((i, lost));
+        }
+    }
+    Ok(worst)
+}

@@ -1,0 +1,271 @@
+//! The parameters of all cells: numbers and files on one grid.
+
+use anyhow::{Context, Result, bail};
+use rsf_io::{Axis, Input, Job, NumberOrFile};
+
+use super::recipe::{ALPHA, Law, NAMES, NU, Recipe, VP, Values};
+
+/// Four terabytes a plane.
+const MOST_CELLS: f64 = 1e12;
+
+/// Where the values of one parameter come from.
+enum Source {
+    Number(f64),
+    /// Read in pieces into the buffer.
+    File(Input, Vec<f32>),
+    /// A file that cannot be read twice.
+    Held(Vec<f32>),
+}
+
+/// The grid and all sources.
+pub(super) struct Model {
+    /// z, x, y; y has one sample in 2-D.
+    axes: [Axis; 3],
+    ndim: usize,
+    sources: Vec<Source>,
+}
+
+/// Values of some cells in a row.
+pub(super) struct Piece<'a> {
+    columns: Vec<Column<'a>>,
+}
+
+#[derive(Clone, Copy)]
+enum Column<'a> {
+    Same(f64),
+    Each(&'a [f32]),
+}
+
+/// A grid and the name of the file that gave it.
+struct Grid {
+    axes: [Axis; 3],
+    rank: usize,
+    name: String,
+}
+
+impl Model {
+    /// Opens every parameter of `law`; the first file gives the grid, the others must agree.
+    ///
+    /// # Errors
+    /// A parameter missing, grids that differ, a file that cannot be read.
+    pub(super) fn open(job: &mut Job, law: Law) -> Result<Self> {
+        let mut grid: Option<Grid> = None;
+        let mut sources = Vec::new();
+        for (slot, name) in NAMES.iter().enumerate() {
+            let value = if law.uses(slot) {
+                asked(job, slot)?
+            } else {
+                NumberOrFile::Number(0.0)
+            };
+            sources.push(match value {
+                NumberOrFile::Number(v) => Source::Number(f64::from(v)),
+                NumberOrFile::File(input) => {
+                    grid = Some(agreed(grid, &input)?);
+                    opened(input).with_context(|| format!("{name}="))?
+                }
+            });
+        }
+        let grid = match grid {
+            Some(grid) => grid,
+            None if job.given("n1") => grid_of_parameters(job)?,
+            None => Grid::of(&job.stdin().context(
+                "no grid: give at least one parameter as a file, or n1=, n2= (n3=) and d1=, d2= (d3=), \
+                 or a dataset of that size on standard input",
+            )?)?,
+        };
+        let ndim = dimensions(job, &grid)?;
+        Ok(Self {
+            axes: grid.axes,
+            ndim,
+            sources,
+        })
+    }
+
+    /// 2 or 3.
+    pub(super) fn ndim(&self) -> usize {
+        self.ndim
+    }
+
+    /// z, x, y.
+    pub(super) fn axes(&self) -> &[Axis; 3] {
+        &self.axes
+    }
+
+    /// Number of cells.
+    pub(super) fn cells(&self) -> usize {
+        self.axes.iter().map(|a| a.n).product()
+    }
+
+    /// Some cell may be tilted.
+    pub(super) fn is_tilted(&self) -> bool {
+        [NU, ALPHA]
+            .iter()
+            .any(|slot| !matches!(self.sources[*slot], Source::Number(0.0)))
+    }
+
+    /// Where a cell is: `cell (3, 0, 7) at z = 0.5, x = 1, y = 2`.
+    pub(super) fn place(&self, cell: usize) -> String {
+        let [z, x, _] = self.axes.each_ref().map(|a| a.n);
+        let index = [cell % z, cell / z % x, cell / z / x];
+        let shown = &index[..self.ndim];
+        let at = ["z", "x", "y"].iter().zip(&self.axes).zip(shown);
+        let at: Vec<_> = at
+            .map(|((name, a), i)| format!("{name} = {}", a.o + *i as f32 * a.d))
+            .collect();
+        let numbers: Vec<_> = shown.iter().map(usize::to_string).collect();
+        format!("cell ({}) at {}", numbers.join(", "), at.join(", "))
+    }
+
+    /// Reads cells `start .. start + count` for [`Model::piece`].
+    ///
+    /// # Errors
+    /// A file cannot be read there.
+    pub(super) fn read(&mut self, start: usize, count: usize) -> Result<()> {
+        for source in &mut self.sources {
+            if let Source::File(input, buffer) = source {
+                buffer.resize(count, 0.0);
+                input.read_f32_at(start as u64, buffer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of the cells last read.
+    pub(super) fn piece(&self, start: usize, count: usize) -> Piece<'_> {
+        let columns = self.sources.iter().map(|source| match source {
+            Source::Number(v) => Column::Same(*v),
+            Source::File(_, buffer) => Column::Each(buffer),
+            Source::Held(all) => Column::Each(&all[start..start + count]),
+        });
+        Piece {
+            columns: columns.collect(),
+        }
+    }
+}
+
+impl Piece<'_> {
+    /// All parameters of cell `i` of the piece.
+    pub(super) fn values(&self, i: usize) -> Values {
+        std::array::from_fn(|slot| match self.columns[slot] {
+            Column::Same(v) => v,
+            Column::Each(values) => f64::from(values[i]),
+        })
+    }
+
+    /// `vp = 2, vs = 1, ...` of cell `i`, as far as they have a part.
+    pub(super) fn listed(&self, i: usize, recipe: &Recipe) -> String {
+        let values = self.values(i);
+        let part = |slot: usize| recipe.law.uses(slot) && (recipe.tilted || slot < NU);
+        let named = (0..NAMES.len())
+            .filter(|s| part(*s))
+            .map(|s| format!("{} = {}", NAMES[s], values[s] as f32));
+        named.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Grid {
+    fn of(input: &Input) -> Result<Self> {
+        let (rank, name) = (input.rank(), input.name());
+        if rank > 3 {
+            bail!(
+                "{name} has n{rank}={}; a model has the axes z, x and, in 3-D, y",
+                input.axis(rank).n
+            );
+        }
+        Ok(Self {
+            axes: [1, 2, 3].map(|i| input.axis(i)),
+            rank,
+            name,
+        })
+    }
+}
+
+/// The number or file of a parameter; P velocity comes from standard input when `vp=` is absent.
+fn asked(job: &mut Job, slot: usize) -> Result<NumberOrFile> {
+    let name = NAMES[slot];
+    if let Some(value) = job.number_or_file(name)? {
+        return Ok(value);
+    }
+    if slot == VP {
+        let input = job
+            .stdin()
+            .context("vp= is missing: give a number, a file, or the P velocity on standard input")?;
+        return Ok(NumberOrFile::File(input));
+    }
+    bail!("{name}= is missing: give a number or the name of an RSF file")
+}
+
+fn opened(mut input: Input) -> Result<Source> {
+    Ok(if input.is_seekable() {
+        Source::File(input, Vec::new())
+    } else {
+        Source::Held(input.read_all_f32()?)
+    })
+}
+
+/// The grid of the first file, if the next one has the same.
+fn agreed(first: Option<Grid>, next: &Input) -> Result<Grid> {
+    let next = Grid::of(next)?;
+    let Some(first) = first else { return Ok(next) };
+    for (i, (a, b)) in first.axes.iter().zip(&next.axes).enumerate() {
+        let number = i + 1;
+        let differ = |key: &str, x: String, y: String| -> Result<Grid> {
+            bail!(
+                "{key}{number}={y} in {}, but {key}{number}={x} in {}: all parameters need the same grid",
+                next.name,
+                first.name
+            )
+        };
+        if a.n != b.n {
+            return differ("n", a.n.to_string(), b.n.to_string());
+        }
+        if a.n > 1 && (a.d - b.d).abs() > 1e-4 * a.d.abs() {
+            return differ("d", a.d.to_string(), b.d.to_string());
+        }
+        if a.n > 1 && (a.o - b.o).abs() > 1e-2 * a.d.abs() {
+            return differ("o", a.o.to_string(), b.o.to_string());
+        }
+    }
+    Ok(first)
+}
+
+fn grid_of_parameters(job: &Job) -> Result<Grid> {
+    let mut axes = [1, 2, 3].map(|_| Axis::default());
+    for (i, axis) in axes.iter_mut().enumerate() {
+        let number = i + 1;
+        axis.n = usize::try_from(job.int_opt(&format!("n{number}"))?.unwrap_or(1))?;
+        axis.o = job.float(&format!("o{number}"))?;
+        axis.d = job.float(&format!("d{number}"))?;
+        axis.label = Some(["z", "x", "y"][i].to_string());
+    }
+    let rank = if job.given("n3") { 3 } else { 2 };
+    Ok(Grid {
+        axes,
+        rank,
+        name: "n1=, n2=, n3=".to_string(),
+    })
+}
+
+fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
+    let own = grid.rank.max(2);
+    let ndim = job.int_opt("dim")?.map_or(own, |d| d as usize);
+    if ndim < own {
+        bail!(
+            "dim=2, but n3={} in {}: use dim=3 or window one plane",
+            grid.axes[2].n,
+            grid.name
+        );
+    }
+    let empty = grid.axes.iter().position(|a| a.n == 0);
+    if let Some(i) = empty {
+        bail!("n{}=0 in {}: the grid has no cells", i + 1, grid.name);
+    }
+    let cells = grid.axes.iter().map(|a| a.n as f64).product::<f64>();
+    if cells > MOST_CELLS {
+        bail!(
+            "{cells:e} cells in {}: at most {MOST_CELLS:e} are possible, check n1=, n2=, n3=",
+            grid.name
+        );
+    }
+    Ok(ndim)
+}

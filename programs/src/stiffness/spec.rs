@@ -1,0 +1,87 @@
+//! The program as its user sees it.
+
+use rsf_io::{Param, Program};
+
+const PARAMS: &[Param] = &[
+    Param::number_or_file("vp")
+        .default_text("standard input")
+        .doc("P velocity along z (hti=permuted: along x): a number or an RSF file, as every parameter down to alpha="),
+    Param::number_or_file("vs").doc("S velocity along z, polarised along x (hti=permuted: along x); 0 in a fluid"),
+    Param::number_or_file("ro").alias("den").alias("rho").doc("density"),
+    Param::number_or_file("epsilon").alias("eps").default("0").doc("Thomsen epsilon (sym=vti, hti)"),
+    Param::number_or_file("delta").alias("del").default("0").doc("Thomsen delta, exact (sym=vti, hti)"),
+    Param::number_or_file("gamma").alias("gam").default("0").doc("Thomsen gamma (sym=vti, hti)"),
+    Param::number_or_file("eps1").default("0").doc("Tsvankin epsilon of the plane y-z (sym=ort)"),
+    Param::number_or_file("eps2").default("0").doc("Tsvankin epsilon of the plane x-z (sym=ort)"),
+    Param::number_or_file("del1").default("0").doc("Tsvankin delta of the plane y-z (sym=ort)"),
+    Param::number_or_file("del2").default("0").doc("Tsvankin delta of the plane x-z (sym=ort)"),
+    Param::number_or_file("del3").default("0").doc("Tsvankin delta of the plane x-y (sym=ort)"),
+    Param::number_or_file("gam1").default("0").doc("Tsvankin gamma of the plane y-z (sym=ort)"),
+    Param::number_or_file("gam2").default("0").doc("Tsvankin gamma of the plane x-z (sym=ort)"),
+    Param::number_or_file("nu").default("0").doc("tilt about y, degrees; must fit the planes, see drop="),
+    Param::number_or_file("alpha").alias("alp").default("0").doc("turn about z after the tilt, degrees"),
+    Param::choice("sym", &["iso", "vti", "hti", "ort"])
+        .default_text("the class of the parameters given")
+        .doc("symmetry class before tilting: isotropic, TI about z, TI about x, orthorhombic"),
+    Param::choice("hti", &["permuted", "tsvankin"])
+        .default("permuted")
+        .doc("what the parameters of sym=hti mean: VTI with x and z exchanged, or epsilon(V), delta(V), gamma(V)"),
+    Param::bool("drop")
+        .default("n")
+        .doc("write a tilted medium although coefficients without a plane (c15, ...) are lost; says how much"),
+    Param::int("dim")
+        .default_text("axes of the grid")
+        .range("2 or 3", Some(2.0), Some(3.0))
+        .doc("2: four planes, 3: nine planes"),
+    Param::int("memory")
+        .default("512")
+        .range(">= 0", Some(0.0), Some(1e6))
+        .doc("hold at most so many MiB of planes; the inputs are read again for every group of planes that fits"),
+    Param::int("n1").range(">= 1", Some(1.0), None).doc("samples in z, when every parameter is a number"),
+    Param::int("n2").range(">= 1", Some(1.0), None).default_text("1").doc("samples in x"),
+    Param::int("n3").range(">= 1", Some(1.0), None).default_text("none (2-D)").doc("samples in y"),
+    Param::float("d1").default("1").doc("spacing in z"),
+    Param::float("d2").default("1").doc("spacing in x"),
+    Param::float("d3").default("1").doc("spacing in y"),
+    Param::float("o1").default("0").doc("first z"),
+    Param::float("o2").default("0").doc("first x"),
+    Param::float("o3").default("0").doc("first y"),
+];
+
+/// The declaration of `sfstiffness`.
+pub static PROGRAM: Program = Program {
+    name: "sfstiffness",
+    about: "Stiffness planes from velocities, density and anisotropy parameters",
+    usage: "[< vp.rsf] vs=vs.rsf ro=ro.rsf [sym=vti epsilon=eps.rsf delta=0.1] > stiffness.rsf",
+    comments: COMMENTS,
+    example: EXAMPLE,
+    params: PARAMS,
+};
+
+const COMMENTS: &str = "\
+Axes are z, x and, in 3-D, y. The planes follow on the next axis in the order the solvers read:
+  2-D: c11 c33 c55 c13
+  3-D: c11 c22 c33 c44 c55 c66 c12 c13 c23      (1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy)
+Units are those of density times velocity squared: km/s and g/cm3 give GPa, m/s and kg/m3 give Pa.
+
+All files must have the same grid, which the output takes over. With numbers only, the grid comes from n1=, n2=, n3= or from the axes of a dataset on standard input.
+
+Symmetry classes (exact formulas, nothing is linearised):
+  sym=iso                c33 = ro vp^2, c55 = ro vs^2, c13 = c33 - 2 c55
+  sym=vti                epsilon = (c11-c33)/2c33, gamma = (c66-c44)/2c44,
+                         delta = ((c13+c55)^2-(c33-c55)^2)/2c33(c33-c55); vp, vs vertical
+  sym=hti hti=permuted   VTI with x and z exchanged: vp, vs and the three refer to the axis x
+  sym=hti hti=tsvankin   epsilon(V), delta(V) by the formulas of VTI, gamma(V) = (c66-c44)/2c44;
+                         vp, vs vertical, vs polarised along x. The splitting parameter
+                         g = (c44-c55)/2c55 gives gamma(V) = -g/(1+2g)
+  sym=ort                eps2, del2, gam2 of the plane x-z, eps1, del1, gam1 of y-z, del3 of x-y:
+                         c11 = c33(1+2eps2), c22 = c33(1+2eps1), c66 = c55(1+2gam1),
+                         c44 = c66/(1+2gam2). In 2-D only eps2 and del2 matter
+
+nu= and alpha= turn the medium exactly; its z axis ends up along (-sin nu cos alpha, -sin nu sin alpha, cos nu) in (x, y, z). Four or nine planes hold the result only if its symmetry planes are the coordinate planes, to 1e-6 of the largest coefficient; anything else stops with the coefficient that would be lost. drop=y writes the planes nevertheless, as older recipes did: that is another medium.
+
+Every cell is checked before anything is written: finite, density and vp positive, stiffness positive definite (fluids, vs=0, are allowed). The first cell that is not is reported with its place and values.";
+
+const EXAMPLE: &str = "\
+sfmath n1=200 n2=300 d1=0.005 d2=0.005 output='1.8+0.9*x1' |
+sfstiffness vs=0.9 ro=2.1 epsilon=0.2 delta=0.1 > c.rsf";

@@ -1,0 +1,157 @@
+//! Bad input gets one sentence that names the culprit, exit code 1 and no output.
+
+use super::rsf::{dataset, run};
+
+/// The words, what stands on stdin, and what the sentence must contain.
+fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
+    let outcome = run(words, stdin);
+    assert_eq!(outcome.code, Some(1), "{words}: {}", outcome.stderr);
+    assert!(
+        outcome.stdout.is_empty(),
+        "{words}: wrote {} bytes",
+        outcome.stdout.len()
+    );
+    assert_eq!(outcome.stderr.lines().count(), 1, "{words}: {}", outcome.stderr);
+    assert!(outcome.stderr.starts_with("sfstiffness: "), "{}", outcome.stderr);
+    for part in parts {
+        assert!(
+            outcome.stderr.contains(part),
+            "{words}\nlacks '{part}': {}",
+            outcome.stderr
+        );
+    }
+}
+
+const GRID: &str = "n1=3 n2=3";
+
+#[test]
+fn missing_or_contradictory_words() {
+    refused("vp=2 ro=2 n1=3 n2=3", None, &["vs= is missing"]);
+    refused("vs=2 ro=2 n1=3 n2=3", None, &["vp= is missing"]);
+    refused("vp=2 vs=1 ro=2", None, &["no grid", "n1="]);
+    refused(
+        "vp=2 vs=1 ro=2 n1=3 n2=3 epsilon=0.1 eps2=0.1",
+        None,
+        &["sym=vti", "sym=ort"],
+    );
+    refused("vp=2 vs=1 ro=2 n1=3 n2=3 sym=mono", None, &["sym", "ort"]);
+    refused("vp=2 vs=1 ro=2 n1=3 n2=3 n3=3 dim=2", None, &["dim=2", "n3=3"]);
+    refused(
+        "vp=2 vs=1 ro=2 n1=1000000 n2=1000000 n3=1000000",
+        None,
+        &["1e18 cells"],
+    );
+    refused("vp=nowhere.rsf vs=1 ro=2", None, &["nowhere.rsf"]);
+    refused(
+        "vp=vp-2d.rsf vs=1 ro=stiff3d-dim3.rsf",
+        None,
+        &["stiff3d-dim3.rsf", "n4=21"],
+    );
+}
+
+#[test]
+fn grids_that_differ() {
+    refused(
+        "vp=vp-2d.rsf vs=vs-3d.rsf ro=2",
+        None,
+        &["n1=6", "vs-3d.rsf", "n1=12", "vp-2d.rsf"],
+    );
+    refused(
+        "vs=vs-2d.rsf ro=2",
+        Some(dataset(&[12, 10], &[2.0; 120])),
+        &["d1=0.02", "d1=1", "standard input"],
+    );
+}
+
+#[test]
+fn values_that_are_no_medium() {
+    let mut vp = vec![2.0f32; 12];
+    vp[7] = f32::NAN;
+    let place = "cell (1, 2) at z = 1, x = 2";
+    refused(
+        "vs=1 ro=2",
+        Some(dataset(&[3, 4], &vp)),
+        &[place, "vp is NaN", "vs = 1"],
+    );
+    vp[7] = -2.0;
+    refused(
+        "vs=1 ro=2",
+        Some(dataset(&[3, 4], &vp)),
+        &[place, "vp = -2", "positive"],
+    );
+    vp[7] = 1.1;
+    let in_3d = "cell (1, 0, 2) at z = 1, x = 0, y = 2";
+    refused(
+        "vs=1 ro=2",
+        Some(dataset(&[3, 1, 4], &vp)),
+        &[in_3d, "not positive definite", "vp = 1.1", "vs"],
+    );
+    refused(
+        &format!("vp=2 vs=1 ro=-2 {GRID}"),
+        None,
+        &["cell (0, 0)", "ro = -2"],
+    );
+    refused(
+        &format!("vp=2 vs=2.5 ro=2 {GRID}"),
+        None,
+        &["not positive definite", "vs = 2.5"],
+    );
+    refused(
+        &format!("vp=2 vs=1 ro=2 epsilon=-0.6 {GRID}"),
+        None,
+        &["c11 = -1.6", "epsilon = -0.6"],
+    );
+    let below = "delta must be at least -0.375";
+    refused(
+        &format!("vp=2 vs=1 ro=2 delta=-0.5 {GRID}"),
+        None,
+        &["c13 has no real value", below],
+    );
+    refused(
+        &format!("vp=2 vs=1 ro=2 gam2=-0.5 {GRID} n3=2"),
+        None,
+        &["gam2 = -0.5", "c44"],
+    );
+    refused(&format!("vp=1e20 vs=1 ro=2 {GRID}"), None, &["c11 is inf"]);
+}
+
+#[test]
+fn tilts_that_do_not_fit() {
+    let ti = "vp=2 vs=1 ro=2 epsilon=0.2 n1=3 n2=3";
+    refused(
+        &format!("{ti} nu=30"),
+        None,
+        &[
+            "does not fit 4 planes",
+            "c15",
+            "% of the largest",
+            "nu = 30",
+            "drop=y",
+        ],
+    );
+    refused(
+        &format!("{ti} n3=2 nu=90 alpha=20"),
+        None,
+        &["does not fit 9 planes", "alpha = 20"],
+    );
+    refused(&format!("{ti} nu=40 alpha=90"), None, &["does not fit 4 planes"]);
+    for fits in ["nu=90", "nu=180 alpha=77", "nu=90 alpha=90"] {
+        assert_eq!(run(&format!("{ti} {fits}"), None).code, Some(0), "{fits}");
+    }
+}
+
+/// The first bad cell is named, however the cells are shared among threads and pieces.
+#[test]
+fn the_first_bad_cell() {
+    let mut vp = vec![2.0f32; 300 * 400];
+    for bad in [119_000, 70_001, 69_999] {
+        vp[bad] = -1.0;
+    }
+    for memory in ["", "memory=0"] {
+        refused(
+            &format!("vs=1 ro=2 {memory}"),
+            Some(dataset(&[300, 400], &vp)),
+            &["cell (99, 233) at z = 99, x = 233"],
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! `sfstiffness` from outside: the real program against planes made by the recipes and programs it replaces, and
+//! against bad input.
+
+mod errors;
+mod golden;
+mod grids;
+mod rsf;
