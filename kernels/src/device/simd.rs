@@ -23,10 +23,6 @@ pub trait Real:
     fn of(x: f64) -> Self;
     /// As a double.
     fn f64(self) -> f64;
-    /// Whether the number is finite.
-    fn finite(self) -> bool {
-        self.f64().is_finite()
-    }
     /// The same number in every lane.
     fn splat<S: Simd>(s: S, x: Self) -> Self::Register<S>;
     /// a + b

@@ -1,4 +1,4 @@
-//! The formulas of one row of cells, several cells at a time (Weiss & Shragge 2013, eqs 1-3 and 6).
+//! The formulas of a cell, a register of cells at a time (Weiss & Shragge 2013, eqs 1-3 and 6).
 //!
 //! A row runs along `z`. `ROW` is the axis from row to row (x in 3-D, absent in 2-D) and `PLANE` the slowest axis
 //! (y in 3-D, x in 2-D), so that one text serves both dimensions.
@@ -6,6 +6,7 @@
 use crate::device::simd::{Lane, Real};
 use crate::stencil::RADIUS;
 use pulp::Simd;
+use std::ops::Range;
 
 /// Stresses in the order of the ring: those differentiated along planes first.
 pub const STRESSES: usize = 6;
@@ -22,7 +23,7 @@ pub const RR: usize = 4;
 /// Shear of `z` and the row axis (3-D `zx`).
 pub const ZR: usize = 5;
 
-/// Where each stiffness of a [`Stress`] row stands in the file order, 3-D: zz, pp, zp (shear), z-p coupling, rr, zr,
+/// Where each stiffness of a [`Stress`] block stands in the file order, 3-D: zz, pp, zp (shear), z-p coupling, rr, zr,
 /// rp (shears), z-r and r-p coupling.
 pub const SLOTS_3D: [usize; 9] = [2, 1, 3, 8, 0, 4, 5, 7, 6];
 /// The same in 2-D.
@@ -31,29 +32,56 @@ pub const SLOTS_2D: [usize; 4] = [1, 0, 2, 3];
 /// Derivative weights divided by the spacing, along z, row, plane.
 pub type Weights<T> = [[T; RADIUS]; 3];
 
-/// A row of displacement with its neighbours: pointers to the row's first cell, component z, [row,] plane.
-#[derive(Clone, Copy)]
-pub struct Field<T> {
-    /// Components: z, plane, row.
-    pub u: [*const T; 3],
-    /// Numbers from row to row.
-    pub row: isize,
-    /// Numbers from plane to plane.
-    pub plane: isize,
+/// A block of cells of one plane: rows that follow each other, and a range along `z` that is a multiple of every
+/// register's length.
+#[derive(Clone)]
+pub struct Block {
+    /// Rows.
+    pub rows: Range<usize>,
+    /// Cells along `z`.
+    pub z: Range<usize>,
 }
 
-/// Strain and stress of a run of cells. Without `CORE` only the stresses differentiated across rows are written.
+impl Block {
+    /// Visits every register of the block once.
+    #[inline(always)]
+    fn for_each(&self, lanes: usize, mut visit: impl FnMut(usize, usize)) {
+        for row in self.rows.clone() {
+            for i in self.z.clone().step_by(lanes) {
+                visit(row, i);
+            }
+        }
+    }
+}
+
+/// Distances between rows and planes in numbers.
+pub struct Layout {
+    /// Displacement, from row to row.
+    pub row: usize,
+    /// Displacement, from plane to plane.
+    pub plane: usize,
+    /// Stress ring, from row to row.
+    pub ring: usize,
+}
+
+/// Strain and stress of a block. Without `CORE` only the stresses differentiated across rows are written.
+///
+/// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
 pub struct Stress<'a, T, const NDIM: usize, const CORE: bool> {
-    /// Displacement at the current time.
-    pub field: Field<T>,
-    /// Stiffness rows in slot order.
+    /// Where.
+    pub block: Block,
+    /// Distances.
+    pub layout: Layout,
+    /// Displacement now: components z, plane, row.
+    pub u: [*const T; 3],
+    /// Stiffness of the plane in slot order.
     pub stiffness: [*const T; 9],
-    /// Stress rows to write.
+    /// Where each row starts in a plane of stiffness.
+    pub lines: &'a [usize],
+    /// Stress to write.
     pub out: [*mut T; STRESSES],
     /// Weights.
     pub weights: &'a Weights<T>,
-    /// Numbers a row (a multiple of every register's length).
-    pub len: usize,
 }
 
 /// `D f = sum_m W_m (f(m) - f(-m))`, summed from the far neighbours inwards.
@@ -87,74 +115,88 @@ fn splat_weights<S: Simd, T: Real>(s: S, w: &Weights<T>) -> [[Lane<S, T>; RADIUS
 impl<T: Real, const NDIM: usize, const CORE: bool> pulp::WithSimd for Stress<'_, T, NDIM, CORE> {
     type Output = ();
 
-    /// Strain (eq. 1) and stress (eq. 2) of every cell of the row.
+    /// Strain (eq. 1) and stress (eq. 2) of every cell of the block.
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
-        let [wz, wr, wp] = splat_weights(s, self.weights);
-        let Field {
-            u: [uz, up, ur],
-            row,
-            plane,
-        } = self.field;
-        let (c, out) = (self.stiffness, self.out);
-        let mut i = 0;
-        while i < self.len {
-            // SAFETY: the caller of the row owns `len` numbers of every row and the neighbours of the field.
-            unsafe {
-                let k = |slot: usize| Lane::load(s, c[slot].add(i));
-                let ezz = derive(s, uz.add(i), 1, &wz);
-                let epp = derive(s, up.add(i), plane, &wp);
-                let mut err = ezz;
-                if NDIM == 3 {
-                    err = derive(s, ur.add(i), row, &wr);
-                    let srr = k(4).mul_add(err, k(7).mul_add(ezz, k(8) * epp));
-                    srr.store(out[RR].add(i));
-                    let ezr = derive(s, uz.add(i), row, &wr) + derive(s, ur.add(i), 1, &wz);
-                    (k(5) * ezr).store(out[ZR].add(i));
-                    let erp = derive(s, ur.add(i), plane, &wp) + derive(s, up.add(i), row, &wr);
-                    (k(6) * erp).store(out[RP].add(i));
-                }
-                if CORE {
-                    let (mut szz, mut spp) = (k(3).mul_add(epp, k(0) * ezz), k(3).mul_add(ezz, k(1) * epp));
-                    if NDIM == 3 {
-                        szz = k(7).mul_add(err, szz);
-                        spp = k(8).mul_add(err, spp);
-                    }
-                    szz.store(out[ZZ].add(i));
-                    spp.store(out[PP].add(i));
-                    let ezp = derive(s, uz.add(i), plane, &wp) + derive(s, up.add(i), 1, &wz);
-                    (k(2) * ezp).store(out[ZP].add(i));
-                }
+        let weights = splat_weights(s, self.weights);
+        // SAFETY: the caller owns the block's cells of `out` and may read the block's neighbours of `u`.
+        self.block.for_each(T::lanes::<S>(), |row, i| unsafe {
+            self.cells(s, &weights, row, i)
+        });
+    }
+}
+
+impl<T: Real, const NDIM: usize, const CORE: bool> Stress<'_, T, NDIM, CORE> {
+    /// One register of cells.
+    ///
+    /// # Safety
+    /// The cells' stresses must be writable, their stiffness and their neighbours' displacement readable.
+    #[inline(always)]
+    unsafe fn cells<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], row: usize, i: usize) {
+        let [wz, wr, wp] = weights;
+        let (along_row, along_plane) = (self.layout.row as isize, self.layout.plane as isize);
+        let at = row * self.layout.row + i;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let line = *self.lines.get_unchecked(row) + i;
+            let (uz, up) = (self.u[0].add(at), self.u[1].add(at));
+            let ur = if NDIM == 3 { self.u[2].add(at) } else { uz };
+            let out = |k: usize| self.out[k].wrapping_add(row * self.layout.ring + i);
+            let c = |slot: usize| Lane::load(s, self.stiffness[slot].add(line));
+            let ezz = derive(s, uz, 1, wz);
+            let epp = derive(s, up, along_plane, wp);
+            let mut err = ezz;
+            if NDIM == 3 {
+                err = derive(s, ur, along_row, wr);
+                c(4).mul_add(err, c(7).mul_add(ezz, c(8) * epp)).store(out(RR));
+                let ezr = derive(s, uz, along_row, wr) + derive(s, ur, 1, wz);
+                (c(5) * ezr).store(out(ZR));
+                let erp = derive(s, ur, along_plane, wp) + derive(s, up, along_row, wr);
+                (c(6) * erp).store(out(RP));
             }
-            i += T::lanes::<S>();
+            if CORE {
+                let (mut szz, mut spp) = (c(3).mul_add(epp, c(0) * ezz), c(3).mul_add(ezz, c(1) * epp));
+                if NDIM == 3 {
+                    szz = c(7).mul_add(err, szz);
+                    spp = c(8).mul_add(err, spp);
+                }
+                szz.store(out(ZZ));
+                spp.store(out(PP));
+                let ezp = derive(s, uz, along_plane, wp) + derive(s, up, 1, wz);
+                (c(2) * ezp).store(out(ZP));
+            }
         }
     }
 }
 
-/// Force and time step of a run of cells.
+/// Force and time step of a block.
+///
+/// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
 pub struct Update<'a, T, const NDIM: usize, const DAMPED: bool> {
-    /// Not a rim row: forces act here.
-    pub live: bool,
-    /// Stress rows at the cell, in ring order.
+    /// Where.
+    pub block: Block,
+    /// Rows in which forces act: not the rim.
+    pub live: Range<usize>,
+    /// Distances.
+    pub layout: Layout,
+    /// Stress of the plane, in ring order.
     pub stress: [*const T; STRESSES],
-    /// The rows of the stresses differentiated along planes (`PP`, `ZP`, `RP`), 4 planes below to 4 above.
+    /// The stresses differentiated along planes (`PP`, `ZP`, `RP`), 4 planes below to 4 above.
     pub along: [[*const T; 2 * RADIUS + 1]; 3],
-    /// Numbers between stress rows.
-    pub row: isize,
     /// Displacement now: components z, plane, row.
     pub curr: [*const T; 3],
     /// Displacement before; becomes the next one in place.
     pub prev: [*mut T; 3],
-    /// `dt*dt/rho`, zero in the rim.
+    /// `dt*dt/rho` of the plane, zero in the rim.
     pub buoyancy: *const T,
+    /// Where each row starts in a plane of it.
+    pub lines: &'a [usize],
     /// Sponge along z.
-    pub sponge_z: *const T,
-    /// Sponge of the row: the other axes' product.
-    pub sponge: T,
+    pub sponge_z: &'a [T],
+    /// Sponge of the rows, and the plane's factor.
+    pub sponge: (&'a [T], T),
     /// Weights.
     pub weights: &'a Weights<T>,
-    /// Numbers a row.
-    pub len: usize,
 }
 
 impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'_, T, NDIM, DAMPED> {
@@ -164,57 +206,79 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'
     /// `prev` still lacks its second damping: it gets it here, so that no pass over memory is spent on it.
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
-        let [wz, wr, wp] = splat_weights(s, self.weights);
-        let outer = Lane::splat(s, self.sponge);
-        let mut i = 0;
-        while i < self.len {
-            // SAFETY: as for `Stress`.
-            unsafe {
-                let damp = if DAMPED {
-                    Lane::load(s, self.sponge_z.add(i)) * outer
-                } else {
-                    outer
-                };
-                let coast = |k: usize| {
-                    let (curr, prev) = (
-                        Lane::load(s, self.curr[k].add(i)),
-                        Lane::load(s, self.prev[k].add(i)),
-                    );
-                    curr + curr - if DAMPED { prev * damp } else { prev }
-                };
-                let (mut nz, mut np) = (coast(0), coast(1));
-                let mut nr = if NDIM == 3 { coast(2) } else { nz };
-                if self.live {
-                    let stress = &self.stress;
-                    let b = Lane::load(s, self.buoyancy.add(i));
-                    let along = |k: usize| {
-                        let rows = &self.along[k];
-                        let pair =
-                            |m: usize| Lane::load(s, rows[4 + m].add(i)) - Lane::load(s, rows[4 - m].add(i));
-                        let mut sum = wp[3] * pair(4);
-                        sum = wp[2].mul_add(pair(3), sum);
-                        sum = wp[1].mul_add(pair(2), sum);
-                        wp[0].mul_add(pair(1), sum)
-                    };
-                    let mut fz = derive(s, stress[ZZ].add(i), 1, &wz) + along(1);
-                    let mut fp = derive(s, stress[ZP].add(i), 1, &wz) + along(0);
-                    if NDIM == 3 {
-                        fz = fz + derive(s, stress[ZR].add(i), self.row, &wr);
-                        fp = fp + derive(s, stress[RP].add(i), self.row, &wr);
-                        let fr = derive(s, stress[ZR].add(i), 1, &wz)
-                            + derive(s, stress[RR].add(i), self.row, &wr);
-                        nr = (fr + along(2)).mul_add(b, nr);
-                    }
-                    nz = fz.mul_add(b, nz);
-                    np = fp.mul_add(b, np);
-                }
-                nz.store(self.prev[0].add(i));
-                np.store(self.prev[1].add(i));
-                if NDIM == 3 {
-                    nr.store(self.prev[2].add(i));
+        let weights = splat_weights(s, self.weights);
+        // SAFETY: the caller owns the block's cells of `prev` and the ring around them.
+        self.block.for_each(T::lanes::<S>(), |row, i| unsafe {
+            self.cells(s, &weights, row, i)
+        });
+    }
+}
+
+impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED> {
+    /// One register of cells.
+    ///
+    /// # Safety
+    /// The cells must be writable, their neighbours in the ring readable.
+    #[inline(always)]
+    unsafe fn cells<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], row: usize, i: usize) {
+        let at = row * self.layout.row + i;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let mut next = [Lane::splat(s, self.sponge.1); NDIM];
+            if DAMPED {
+                let outer = Lane::splat(s, *self.sponge.0.get_unchecked(row) * self.sponge.1);
+                next = [Lane::load(s, self.sponge_z.as_ptr().add(i)) * outer; NDIM];
+            }
+            for (k, next) in next.iter_mut().enumerate() {
+                let (curr, prev) = (
+                    Lane::load(s, self.curr[k].add(at)),
+                    Lane::load(s, self.prev[k].add(at)),
+                );
+                *next = curr + curr - if DAMPED { prev * *next } else { prev };
+            }
+            if self.live.contains(&row) {
+                let b = Lane::load(s, self.buoyancy.add(*self.lines.get_unchecked(row) + i));
+                let force = self.force(s, weights, row * self.layout.ring + i);
+                for k in 0..NDIM {
+                    next[k] = force[k].mul_add(b, next[k]);
                 }
             }
-            i += T::lanes::<S>();
+            for (k, next) in next.into_iter().enumerate() {
+                next.store(self.prev[k].add(at));
+            }
+        }
+    }
+
+    /// Components z, plane, row of `D_j s_ij` at a cell of the ring.
+    ///
+    /// # Safety
+    /// As for [`Update::cells`].
+    #[inline(always)]
+    unsafe fn force<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], at: usize) -> [Lane<S, T>; 3] {
+        let [wz, wr, wp] = weights;
+        let across = self.layout.ring as isize;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let p = |k: usize| self.stress[k].wrapping_add(at);
+            let along = |k: usize| {
+                let rows = &self.along[k];
+                let cell = |m: usize| Lane::load(s, rows[m].wrapping_add(at));
+                let mut sum = wp[3] * (cell(8) - cell(0));
+                sum = wp[2].mul_add(cell(7) - cell(1), sum);
+                sum = wp[1].mul_add(cell(6) - cell(2), sum);
+                wp[0].mul_add(cell(5) - cell(3), sum)
+            };
+            let fz = derive(s, p(ZZ), 1, wz) + along(1);
+            let fp = derive(s, p(ZP), 1, wz) + along(0);
+            if NDIM == 2 {
+                return [fz, fp, fp];
+            }
+            let fr = derive(s, p(ZR), 1, wz) + derive(s, p(RR), across, wr) + along(2);
+            [
+                fz + derive(s, p(ZR), across, wr),
+                fp + derive(s, p(RP), across, wr),
+                fr,
+            ]
         }
     }
 }

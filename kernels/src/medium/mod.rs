@@ -33,6 +33,8 @@ pub fn plane_names(ndim: usize) -> &'static [&'static str] {
 /// Every array is `[model plane][model row][padded z]`, see [`crate::grid`].
 pub struct Medium<T> {
     padded: Padded,
+    /// Where each padded row starts in a plane of the arrays.
+    lines: Vec<usize>,
     /// Stiffness in file order ([`plane_names`]).
     stiffness: Vec<Buffer<T>>,
     /// Density.
@@ -59,6 +61,9 @@ impl<T: Real> Medium<T> {
             .collect::<Result<_, _>>()?;
         Ok(Self {
             padded: padded.clone(),
+            lines: (0..padded.rows())
+                .map(|row| padded.model_row(row) * padded.pitch())
+                .collect(),
             stiffness,
             density: Buffer::zeroed(len)?,
         })
@@ -103,6 +108,11 @@ impl<T: Real> Medium<T> {
     /// The density array.
     pub fn density(&self) -> &[T] {
         self.density.as_slice()
+    }
+
+    /// Where each padded row starts in a plane of the arrays.
+    pub(crate) fn lines(&self) -> &[usize] {
+        &self.lines
     }
 
     /// Start of the array row that stands for padded `row` of padded `plane`.
