@@ -280,7 +280,7 @@ fn number(value: f64, ends: &Range<f64>) -> String {
         return "0".into();
     }
     if !(1e-3..1e6).contains(&largest) {
-        let digits = (1.0 + (largest / span).log10().ceil()).clamp(1.0, 6.0) as usize;
+        let digits = (1.0 + (largest / span).log10().round()).clamp(1.0, 6.0) as usize;
         return format!("{value:.digits$e}");
     }
     let digits = (2.0 - span.log10()).ceil().clamp(0.0, 9.0) as usize;
