@@ -82,7 +82,7 @@ def shot3d():
     d, nz, nx, ny = 0.02, 80, 100, 80
     model([(nz, 0, d, "z", "km"), (nx, 0, d, "x", "km"), (ny, 0, d, "y", "km")], "3d")
     # a vertical force
-    wavelet("3d", nt=451, dt=0.002, peak=4.5, components=(1, 0, 0))
+    wavelet("3d", nt=451, dt=0.002, peak=4, components=(1, 0, 0))
     points("sou3d.rsf", [(0.8, 0.8, 0.2)], "source")
     points("rec3d.rsf", [(0.02 * i, 0.8, 0.04) for i in range(100)], "x", 0, 0.02, "km")
 

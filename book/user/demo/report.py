@@ -14,7 +14,7 @@ def axis(found, i):
     n, o, d = int(found[f"n{i}"]), float(found.get(f"o{i}", 0)), float(found.get(f"d{i}", 1))
     label = found.get(f"label{i}") or f"axis {i}"
     unit = found.get(f"unit{i}", "")
-    return f"{label} {n} from {o:g} by {d:g} {unit}".strip()
+    return f"{label}: {n} from {o:g} by {d:g} {unit}".strip()
 
 
 def line(path):

@@ -167,15 +167,15 @@ impl Picture<'_> {
             .caption(&self.title, ("sans-serif", 22))
             .x_label_area_size(LABEL_AREA)
             .y_label_area_size(LEFT_AREA)
-            .build_cartesian_2d(x, y.end..y.start)?;
+            .build_cartesian_2d(x.clone(), y.end..y.start)?;
         self.raster(chart.plotting_area())?;
         chart
             .configure_mesh()
             .disable_mesh()
             .x_desc(&self.across.label)
             .y_desc(&self.down.label)
-            .x_label_formatter(&|value| number(*value))
-            .y_label_formatter(&|value| number(*value))
+            .x_label_formatter(&|value| number(*value, &x))
+            .y_label_formatter(&|value| number(*value, &y))
             .label_style(("sans-serif", 15))
             .axis_desc_style(("sans-serif", 17))
             .draw()?;
@@ -204,10 +204,11 @@ impl Picture<'_> {
     }
 
     fn draw_bar(&self, area: &Canvas, label: &str) -> std::result::Result<(), Fault> {
+        let values = f64::from(self.low)..f64::from(self.high);
         let mut chart = ChartBuilder::on(area)
             .margin_left(16)
             .right_y_label_area_size(LABEL_AREA + 28)
-            .build_cartesian_2d(0.0..1.0, f64::from(self.low)..f64::from(self.high))?;
+            .build_cartesian_2d(0.0..1.0, values.clone())?;
         let (columns, rows) = chart.plotting_area().get_pixel_range();
         let plain = chart.plotting_area().strip_coord_spec();
         for row in 0..rows.len() {
@@ -223,7 +224,7 @@ impl Picture<'_> {
             .disable_x_axis()
             .y_desc(label)
             .set_tick_mark_size(LabelAreaPosition::Right, 5)
-            .y_label_formatter(&|value| number(*value))
+            .y_label_formatter(&|value| number(*value, &values))
             .label_style(("sans-serif", 15))
             .axis_desc_style(("sans-serif", 17))
             .draw()?;
@@ -271,18 +272,24 @@ fn encode(pixels: &[u8], (width, height): (u32, u32)) -> Result<Vec<u8>, png::En
     Ok(bytes)
 }
 
-/// A number as short as it can be read: 0.25, 1200, 3.1e-9.
-fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 {
+/// A number on an axis that runs over `ends`, as short as it can be told from its neighbours.
+fn number(value: f64, ends: &Range<f64>) -> String {
+    let span = (ends.end - ends.start).abs();
+    let largest = ends.start.abs().max(ends.end.abs());
+    if value.abs() < 1e-6 * span {
         return "0".into();
     }
-    if !(1e-3..1e6).contains(&size) {
-        return format!("{value:.1e}");
+    if !(1e-3..1e6).contains(&largest) {
+        let digits = (1.0 + (largest / span).log10().round()).clamp(1.0, 6.0) as usize;
+        return format!("{value:.digits$e}");
     }
-    let text = format!("{value:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".into() } else { text.into() }
+    let digits = (2.0 - span.log10()).ceil().clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').into()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -352,7 +359,14 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let texts = [0.0, -0.25, 1200.0, 3.14e-9, -2e7, 0.1 + 0.2].map(number);
-        assert_eq!(texts, ["0", "-0.25", "1200", "3.1e-9", "-2.0e7", "0.3"]);
+        let texts = |values: [f64; 3]| values.map(|value| number(value, &(values[0]..values[2])));
+        assert_eq!(texts([-0.25, 1e-17, 0.5]), ["-0.25", "0", "0.5"]);
+        assert_eq!(texts([1000.0, 1200.0, 2000.0]), ["1000", "1200", "2000"]);
+        assert_eq!(texts([0.0, 0.1 + 0.2, 3.0]), ["0", "0.3", "3"]);
+        assert_eq!(texts([-5e-6, 1.7e-21, 5e-6]), ["-5.0e-6", "0", "5.0e-6"]);
+        assert_eq!(
+            texts([2e6, 2.001e6, 2.002e6]),
+            ["2.0000e6", "2.0010e6", "2.0020e6"]
+        );
     }
 }
