@@ -163,6 +163,35 @@ impl<T: Real> Medium<T> {
 }
 
 impl Medium<f32> {
+    /// The largest ratio of densities of two neighbouring cells.
+    pub fn density_jump(&self, cpu: &Cpu) -> f32 {
+        use rayon::prelude::*;
+        let (pitch, rho) = (self.padded.pitch(), self.density.as_slice());
+        let nz = self.padded.n[0];
+        let rows = self.rows();
+        let ratio = |a: f32, b: f32| (a / b).max(b / a);
+        let line = |l: usize| {
+            let here = &rho[l * pitch..l * pitch + nz];
+            let mut most = here.windows(2).fold(1.0f32, |m, w| m.max(ratio(w[0], w[1])));
+            for (step, inside) in [(1, (l + 1) % rows != 0), (rows, (l + rows) * pitch < rho.len())] {
+                if inside {
+                    let there = &rho[(l + step) * pitch..(l + step) * pitch + nz];
+                    most = here
+                        .iter()
+                        .zip(there)
+                        .fold(most, |m, (&a, &b)| m.max(ratio(a, b)));
+                }
+            }
+            most
+        };
+        cpu.install(|| {
+            (0..rho.len() / pitch)
+                .into_par_iter()
+                .map(line)
+                .reduce(|| 1.0, f32::max)
+        })
+    }
+
     /// Looks at every cell once, on all threads: stability, speeds, symmetry, first bad cell.
     pub fn scan(&self, cpu: &Cpu) -> Result<Extremes, BadCell> {
         use rayon::prelude::*;

@@ -12,6 +12,10 @@ use rsf_io::Job;
 
 /// Points per shortest wavelength below which a warning is due.
 const COARSE: f64 = 5.0;
+/// Ratio of neighbouring densities from which the limit of single cells is no longer the whole truth.
+const JUMP: f32 = 1.2;
+/// Share of that limit which is safe all the same (density ratio 4 at the fastest cells).
+const SAFE: f64 = 0.8;
 /// Series of the wavelet that are searched for their band.
 const SERIES: usize = 64;
 
@@ -47,6 +51,13 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
             return Err(error.into());
         }
         job.warn(&error.to_string());
+    }
+    let jump = medium.density_jump(cpu);
+    if jump > JUMP && dt > SAFE * extremes.dt_max {
+        job.warn(&format!(
+            "density changes by a factor {jump:.2} between neighbouring cells and dt is {:.0} % of the limit of single cells, {:.6e} s: at such jumps the true limit can lie up to a fifth lower; below {:.6e} s the run is safe",
+            100.0 * dt / extremes.dt_max, extremes.dt_max, SAFE * extremes.dt_max
+        ));
     }
     let band = wavelet_band(run);
     let spacing = run.padded.d()[..run.padded.ndim()]
