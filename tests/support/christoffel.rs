@@ -101,6 +101,11 @@ pub fn wave(medium: &Stiffness, rho: f64, direction: Vector, mode: Mode) -> Wave
 /// all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity found must point along
 /// the offset to 1e-5, else the sheet is not convex there (several arrivals) and this panics.
 pub fn arrival(medium: &Stiffness, rho: f64, offset: Vector, mode: Mode) -> f64 {
+    ray(medium, rho, offset, mode).0
+}
+
+/// The same with the plane wave that arrives.
+pub fn ray(medium: &Stiffness, rho: f64, offset: Vector, mode: Mode) -> (f64, Wave) {
     let ahead = unit(offset);
     let helper = if ahead[2].abs() < 0.7 {
         [0.0, 0.0, 1.0]
@@ -132,13 +137,14 @@ pub fn arrival(medium: &Stiffness, rho: f64, offset: Vector, mode: Mode) -> f64 
             _ => step *= 0.5,
         }
     }
-    let group = wave(medium, rho, normal(best.1, best.2), mode).group;
-    let astray = dot(cross(unit(group), ahead), cross(unit(group), ahead)).sqrt();
+    let found = wave(medium, rho, normal(best.1, best.2), mode);
+    let across = cross(unit(found.group), ahead);
+    let astray = dot(across, across).sqrt();
     assert!(
         astray < 1e-5,
         "no single {mode:?} arrival along {offset:?}: the nearest ray is {astray} rad off"
     );
-    best.0
+    (best.0, found)
 }
 
 /// `c_ijkl` out of the 6x6 matrix.

@@ -1,0 +1,10 @@
+//! One answer, to the last bit, whatever the machine is cut into.
+
+#[path = "../support/shots.rs"]
+mod shots;
+
+mod cuts;
+mod failures;
+mod receivers;
+mod threads;
+mod worlds;

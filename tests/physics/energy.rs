@@ -1,0 +1,105 @@
+//! Long runs: once the source is silent, the frame on, the wavefield only fades, through 20,000 steps.
+//!
+//! Displacement is seen on every cell of the padded grid, every hundredth step; the figure is the sum of its squares.
+//! Under a free surface the cells above it are left out: nothing holds them back, they coast.
+//!
+//! The published one-way condition feeds on the shortest waves of the grid, and only the sponge before it keeps it in
+//! check: a frame is stable when it is thick enough for its time step and S speed. The runs here have frames of 40
+//! cells (20 in the volume) at two fifths of the largest time step of the interior.
+
+use crate::shots::{Ricker, Tape, medium, run, shot};
+use kernels::boundary::free_surface::Surface;
+use kernels::displacement::{Shot, Snapshots, SourceKind};
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Speeds, Stiffness, Thomsen};
+
+const STEPS: usize = 20_000;
+/// Two fifths of the limit in the plane, half of it in the volume.
+const DT: f32 = 0.09;
+
+/// VTI layers over a fault, contrasts up to a third.
+fn layers(at: [f64; 3]) -> (Stiffness, f64) {
+    let [z, x, y] = at;
+    let layer = ((z + if x > 30.0 { 6.0 } else { 0.0 } + 0.1 * y) / 9.0)
+        .floor()
+        .rem_euclid(3.0);
+    let rho = 2.0 + 0.2 * layer;
+    let speeds = Speeds {
+        vp: 2.4 + 0.4 * layer,
+        vs: 1.4 + 0.25 * layer,
+        rho,
+    };
+    let t = Thomsen {
+        epsilon: 0.1 * layer,
+        delta: 0.05 * layer,
+        gamma: 0.08 * layer,
+    };
+    (Stiffness::vti(speeds, t).expect("a real medium"), rho)
+}
+
+/// The mean of the squared displacement, summed over all cells, in every window of four thousand steps.
+fn windows(tape: &Tape<f32>) -> Vec<f64> {
+    let square = |u: &[f32]| u.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>();
+    let all: Vec<f64> = tape.snapshots.iter().map(|(_, u)| square(u)).collect();
+    all.chunks(40)
+        .map(|w| w.iter().sum::<f64>() / w.len() as f64)
+        .collect()
+}
+
+fn fades(padded: &Padded, surface: Surface, kind: SourceKind) {
+    let mut wavelet = Ricker::starting_at_zero(0.12).samples(200, DT, &[1.0, 0.5, -0.7][..padded.ndim()]);
+    wavelet.resize(STEPS * padded.ndim(), 0.0);
+    let middle = [0, 1, 2].map(|a| (padded.model.n[a] / 2) as f32);
+    let mut window = padded.n.map(|n| 0..n);
+    window[0].start = if surface == Surface::None { 0 } else { padded.nb };
+    let snapshots = Some(Snapshots { every: 100, window });
+    let s = Shot {
+        kind,
+        surface,
+        snapshots,
+        jdata: STEPS,
+        ..shot(DT, wavelet, vec![middle], vec![middle])
+    };
+    let energy = windows(&run::<f32>(
+        &Shot { absorbing: true, ..s },
+        medium(padded, layers),
+    ));
+    let shares: Vec<String> = energy.iter().map(|e| format!("{:.1e}", e / energy[0])).collect();
+    println!("{}-D {surface:?} {kind:?}: {}", padded.ndim(), shares.join(" "));
+    assert!(energy[0] > 0.0 && energy.len() == 5);
+    assert!(
+        energy[4] < 1e-5 * energy[0],
+        "{surface:?} {kind:?}: too much is left: {shares:?}"
+    );
+    let grown = energy.windows(2).any(|w| w[1] > w[0]);
+    assert!(
+        !grown,
+        "{surface:?} {kind:?}: a window of four thousand steps exceeds the one before: {shares:?}"
+    );
+}
+
+fn plane() -> Padded {
+    Padded::new(&Grid::new_2d([50, 60], [0.0; 2], [1.0; 2]), 40)
+}
+
+#[test]
+fn a_heterogeneous_vti_plane_fades_for_twenty_thousand_steps() {
+    fades(&plane(), Surface::None, SourceKind::Stress);
+    fades(&plane(), Surface::None, SourceKind::Force);
+}
+
+#[test]
+fn a_plane_under_a_vacuum_fades_for_twenty_thousand_steps() {
+    fades(&plane(), Surface::Vacuum, SourceKind::Stress);
+}
+
+#[test]
+fn a_plane_under_a_traction_free_surface_fades_for_twenty_thousand_steps() {
+    fades(&plane(), Surface::Traction, SourceKind::Stress);
+}
+
+#[test]
+fn a_volume_fades_for_twenty_thousand_steps() {
+    let padded = Padded::new(&Grid::new_3d([8, 7, 8], [0.0; 3], [1.0; 3]), 20);
+    fades(&padded, Surface::None, SourceKind::Stress);
+}

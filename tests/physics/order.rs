@@ -1,0 +1,200 @@
+//! Observed orders of convergence, in float64: eight in space (Weiss & Shragge 2013, eqs 4-5), two in time (eq. 6).
+//!
+//! The engine's own bell makes the source the same physical body on every grid: `exp(-r^2 / (0.5 nbell))` in cells has
+//! the standard deviation `d sqrt(nbell) / 2`, so `nbell` grows with `1 / d^2`; it is cut at 8 standard deviations or
+//! more and the comparison ends before anything returns from the edges of the grid. In space all grids share one time
+//! step, so their difference is the spatial error alone. With errors `e = C h^p` on three grids, the finest as
+//! reference, `(e_1 - e_3) / (e_2 - e_3)` gives p.
+
+use crate::shots::{Ricker, largest, medium, run, shot};
+use kernels::displacement::Shot;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Speeds, Stiffness, Thomsen, Tsvankin};
+
+/// Half width of the bell, in cells of size `d`, whose standard deviation is `width`.
+fn bell(width: f64, d: f32) -> usize {
+    let nbell = 4.0 * (width / f64::from(d)).powi(2);
+    assert_eq!(nbell.fract(), 0.0, "the same body on every grid");
+    nbell as usize
+}
+
+/// The p for which errors `C h^p` on grids of spacing `h` leave these differences to the finest.
+fn order(h: [f64; 3], to_finest: [f64; 2]) -> f64 {
+    let ratio = |p: f64| (h[0].powf(p) - h[2].powf(p)) / (h[1].powf(p) - h[2].powf(p));
+    let (mut low, mut high) = (0.1, 30.0);
+    for _ in 0..80 {
+        let p = 0.5 * (low + high);
+        if ratio(p) < to_finest[0] / to_finest[1] {
+            low = p
+        } else {
+            high = p
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// Root mean square difference of two records, as a share of the second's root mean square.
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    let sum = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>();
+    (sum(&mut a.iter().zip(b).map(|(a, b)| a - b)) / sum(&mut b.iter().copied())).sqrt()
+}
+
+/// A smooth VTI medium: all nine coefficients and density vary on a scale of some 200 length units.
+fn smooth(at: [f64; 3]) -> (Stiffness, f64) {
+    let wave = |k: [f64; 2], phase: f64| (k[0] * at[0] + k[1] * at[1] + phase).sin();
+    let rho = 2.0 + 0.2 * wave([0.02, -0.03], 0.3);
+    let speeds = Speeds {
+        vp: 3.0 + 0.3 * wave([0.03, 0.02], 0.0),
+        vs: 1.8 + 0.1 * wave([-0.02, 0.03], 1.0),
+        rho,
+    };
+    let epsilon = 0.15 + 0.05 * wave([0.02, 0.02], 2.0);
+    (
+        Stiffness::vti(
+            speeds,
+            Thomsen {
+                epsilon,
+                delta: 0.05,
+                gamma: 0.1,
+            },
+        )
+        .expect("a real medium"),
+        rho,
+    )
+}
+
+fn orthorhombic() -> Stiffness {
+    let t = Tsvankin {
+        eps1: 0.1,
+        eps2: 0.2,
+        del1: 0.05,
+        del2: 0.1,
+        del3: -0.05,
+        gam1: 0.1,
+        gam2: 0.05,
+    };
+    Stiffness::orthorhombic(
+        Speeds {
+            vp: 3.0,
+            vs: 1.8,
+            rho: 2.0,
+        },
+        t,
+    )
+    .expect("a real medium")
+}
+
+/// A physical shot whose scale is the standard deviation of its source.
+struct Body {
+    ndim: usize,
+    width: f64,
+    /// Half width of the grid.
+    half: f32,
+}
+
+/// Enough for the waves to pass the receivers, not for an echo to reach them, in units of the body's width.
+const TIME: f64 = 5.4;
+const PLANE: Body = Body {
+    ndim: 2,
+    width: 12.0,
+    half: 300.0,
+};
+const VOLUME: Body = Body {
+    ndim: 3,
+    width: 15.0,
+    half: 270.0,
+};
+
+impl Body {
+    /// Records on a grid of spacing `d`.
+    fn record(&self, d: f32, dt: f32, nt: usize) -> Vec<f64> {
+        let (n, o) = ((2.0 * self.half / d) as usize + 1, -self.half);
+        let grid = match self.ndim {
+            2 => Grid::new_2d([n; 2], [o; 2], [d; 2]),
+            _ => Grid::new_3d([n; 3], [o; 3], [d; 3]),
+        };
+        let mut wavelet =
+            Ricker::starting_at_zero(0.42 / self.width).samples(nt, dt, &[1.0, -0.6, 0.8][..self.ndim]);
+        wavelet.iter_mut().for_each(|x| *x *= 1e-3);
+        let far = [
+            [4.0f32, 0.0, 0.0],
+            [-2.0, 4.0, 2.0],
+            [2.0, -4.0, -4.0],
+            [0.0, 4.0, 2.0],
+        ];
+        let receivers = far.map(|p| p.map(|v| v * self.width as f32));
+        let s = Shot {
+            nbell: bell(self.width, d),
+            ..shot(dt, wavelet, vec![[0.0; 3]], receivers.to_vec())
+        };
+        let (ort, flat) = (orthorhombic(), self.ndim == 2);
+        let earth = |at| if flat { smooth(at) } else { (ort, 2.0) };
+        let tape = run::<f64>(&s, medium(&Padded::new(&grid, 4), earth));
+        assert!(tape.peak() > 0.0);
+        tape.traces.concat()
+    }
+
+    /// The observed order in space from three spacings at one small time step.
+    fn order_in_space(&self, d: [f32; 3]) -> f64 {
+        let dt = 0.15 * d[2];
+        let nt = (TIME * self.width / f64::from(dt)) as usize;
+        let [a, b, c] = d.map(|d| self.record(d, dt, nt));
+        let errors = [apart(&a, &c), apart(&b, &c)];
+        let p = order(d.map(f64::from), errors);
+        println!(
+            "{}-D space: spacings {d:?}, differences to the finest {errors:?}, order {p:.3}",
+            self.ndim
+        );
+        assert!(
+            errors[0] < 0.05,
+            "the coarsest grid must already resolve the wave: {errors:?}"
+        );
+        p
+    }
+}
+
+#[test]
+fn the_order_in_space_is_at_least_seven_and_a_half_in_a_smooth_vti_plane() {
+    for d in [[4.0, 3.0, 2.0], [6.0, 4.0, 2.0]] {
+        let p = PLANE.order_in_space(d);
+        assert!(p >= 7.5, "order {p}");
+    }
+}
+
+#[test]
+fn the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume() {
+    let p = VOLUME.order_in_space([6.0, 5.0, 3.75]);
+    assert!(p >= 7.5, "order {p}");
+}
+
+#[test]
+fn the_order_in_time_is_at_least_one_point_nine() {
+    let (longest, steps) = (0.8, 80);
+    // The sample after step it is that of the time (it + 1) dt: every 2^k-th of the finer records.
+    let records = [0u32, 1, 2, 3].map(|k| {
+        let all = PLANE.record(4.0, longest / 2f32.powi(k as i32), steps << k);
+        let per_step = all.len() / (steps << k);
+        let kept = all.chunks(per_step).skip((1 << k) - 1).step_by(1 << k);
+        kept.flatten().copied().collect::<Vec<f64>>()
+    });
+    for k in [0, 1] {
+        let errors = [
+            apart(&records[k], &records[k + 2]),
+            apart(&records[k + 1], &records[k + 2]),
+        ];
+        let p = order([4.0, 2.0, 1.0], errors);
+        println!(
+            "time: dt {} and halves, differences to the finest {errors:?}, order {p:.3}",
+            longest / 2f32.powi(k as i32)
+        );
+        assert!(p >= 1.9, "order {p}");
+    }
+}
+
+#[test]
+fn the_estimate_finds_the_order_of_made_up_errors() {
+    let h = [6.0, 4.0, 3.0f64];
+    let e = h.map(|h| 2.5 * h.powf(7.3));
+    assert!((order(h, [e[0] - e[2], e[1] - e[2]]) - 7.3).abs() < 1e-9);
+    assert!(largest([apart(&[1.0, 3.0], &[1.0, 2.0]) - 0.2f64.sqrt()]) < 1e-12);
+}

@@ -1,0 +1,186 @@
+//! Media from formulas, shots with quiet defaults, and a recorder that keeps everything: what the tests of the engine
+//! share. Triples are (z, x, y) as in `kernels::grid`.
+#![allow(dead_code)] // each test target that mounts this file uses a part of it
+
+use kernels::Error;
+use kernels::boundary::free_surface::Surface;
+use kernels::device::cpu::Cpu;
+use kernels::device::simd::Real;
+use kernels::displacement::{Shot, Simulation, SourceKind};
+use kernels::domain::partition::{cut, partition};
+use kernels::grid::Padded;
+use kernels::medium::{Medium, Quantity, Stiffness};
+use kernels::survey::Point;
+use kernels::time_loop::Recorder;
+
+/// Everything a run gave away.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tape<T> {
+    /// Steps whose receivers were recorded.
+    pub steps: Vec<usize>,
+    /// `[record][component][receiver]`.
+    pub traces: Vec<Vec<T>>,
+    /// Snapshots `[component][y][x][z]` with their step.
+    pub snapshots: Vec<(usize, Vec<T>)>,
+}
+
+impl<T: Real> Recorder<T> for Tape<T> {
+    fn traces(&mut self, it: usize, traces: &[T]) -> Result<(), Error> {
+        self.steps.push(it);
+        self.traces.push(traces.to_vec());
+        Ok(())
+    }
+
+    fn snapshot(&mut self, it: usize, piece: &[T]) -> Result<(), Error> {
+        match self.snapshots.last_mut() {
+            Some((step, snapshot)) if *step == it => snapshot.extend_from_slice(piece),
+            _ => self.snapshots.push((it, piece.to_vec())),
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Tape<T> {
+    /// One component of one of `receivers` receivers over all records.
+    pub fn trace(&self, component: usize, receiver: usize, receivers: usize) -> Vec<f64> {
+        let at = component * receivers + receiver;
+        self.traces.iter().map(|record| record[at].f64()).collect()
+    }
+
+    /// The largest magnitude among all traces.
+    pub fn peak(&self) -> f64 {
+        largest(self.traces.iter().flatten().map(|x| x.f64()))
+    }
+}
+
+/// The largest magnitude.
+pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+/// A medium whose stiffness and density at the coordinates (z, x, y) are given by a function.
+pub fn medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Stiffness, f64)) -> Medium<T> {
+    let mut medium = Medium::new(padded).expect("a small grid fits");
+    let grid = &padded.model;
+    let at = |a: usize, i: usize| f64::from(grid.o[a]) + i as f64 * f64::from(grid.d[a]);
+    for line in 0..grid.cells() / grid.n[0] {
+        let (x, y) = (at(1, line % grid.n[1]), at(2, line / grid.n[1]));
+        let cells: Vec<_> = (0..grid.n[0]).map(|z| cell([at(0, z), x, y])).collect();
+        let planes = |s: &Stiffness| match grid.ndim {
+            2 => s.planes_2d().to_vec(),
+            _ => s.planes().to_vec(),
+        };
+        for k in 0..planes(&cells[0].0).len() {
+            let values: Vec<T> = cells.iter().map(|(s, _)| T::of(planes(s)[k])).collect();
+            medium.fill(Quantity::Stiffness(k), line, &values);
+        }
+        let density: Vec<T> = cells.iter().map(|&(_, rho)| T::of(rho)).collect();
+        medium.fill(Quantity::Density, line, &density);
+    }
+    medium
+}
+
+/// A force shot with a bell of 5 cells, everything else off.
+pub fn shot(dt: f32, wavelet: Vec<f32>, sources: Vec<Point>, receivers: Vec<Point>) -> Shot {
+    Shot {
+        dt,
+        wavelet,
+        sources,
+        receivers,
+        kind: SourceKind::Force,
+        nbell: 5,
+        absorbing: false,
+        surface: Surface::None,
+        interpolate: true,
+        potentials: false,
+        jdata: 1,
+        snapshots: None,
+        jcheck: 100,
+    }
+}
+
+/// Runs a shot on one thread and one slab.
+pub fn run<T: Real + Default>(shot: &Shot, medium: Medium<T>) -> Tape<T> {
+    run_on(shot, medium, 1, &[]).expect("the shot runs")
+}
+
+/// Runs a shot on `threads` threads over slabs of the given thicknesses (none: one slab).
+pub fn run_on<T: Real + Default>(
+    shot: &Shot,
+    medium: Medium<T>,
+    threads: usize,
+    slabs: &[usize],
+) -> Result<Tape<T>, Error> {
+    let planes = medium.padded().planes();
+    let slabs = if slabs.is_empty() {
+        partition(planes, 1)?
+    } else {
+        cut(planes, slabs)?
+    };
+    let mut tape = Tape {
+        steps: Vec::new(),
+        traces: Vec::new(),
+        snapshots: Vec::new(),
+    };
+    Simulation::new(shot, medium, Cpu::new(threads)?, slabs)?.run(&mut tape)?;
+    Ok(tape)
+}
+
+/// A Ricker wavelet `(1 - 2a) exp(-a)`, `a = (pi f (t - t0))^2`, with what Green's functions need of it in closed form.
+#[derive(Clone, Copy, Debug)]
+pub struct Ricker {
+    /// Peak frequency.
+    pub f: f64,
+    /// Time of the peak.
+    pub t0: f64,
+}
+
+impl Ricker {
+    /// A wavelet that starts at time zero with 1e-5 of its peak.
+    pub fn starting_at_zero(f: f64) -> Self {
+        Self { f, t0: 1.2 / f }
+    }
+
+    /// Above 2.5 times the peak frequency less than 4 % of the peak's spectrum is left.
+    pub fn highest_frequency(&self) -> f64 {
+        2.5 * self.f
+    }
+
+    /// `2 (pi f)^2` and the time from the peak.
+    fn parts(&self, t: f64) -> (f64, f64, f64) {
+        let (k, tau) = (2.0 * (std::f64::consts::PI * self.f).powi(2), t - self.t0);
+        (k, tau, (-0.5 * k * tau * tau).exp())
+    }
+
+    /// The wavelet.
+    pub fn value(&self, t: f64) -> f64 {
+        let (k, tau, bell) = self.parts(t);
+        (1.0 - k * tau * tau) * bell
+    }
+
+    /// Its time derivative.
+    pub fn slope(&self, t: f64) -> f64 {
+        let (k, tau, bell) = self.parts(t);
+        k * tau * (k * tau * tau - 3.0) * bell
+    }
+
+    /// Its integral from minus infinity.
+    pub fn integral(&self, t: f64) -> f64 {
+        let (_, tau, bell) = self.parts(t);
+        tau * bell
+    }
+
+    /// The integral of its integral.
+    pub fn second_integral(&self, t: f64) -> f64 {
+        let (k, _, bell) = self.parts(t);
+        -bell / k
+    }
+
+    /// Samples at `it dt`, times a factor for every component, for one source: `[time][component]`.
+    pub fn samples(&self, nt: usize, dt: f32, components: &[f64]) -> Vec<f32> {
+        let sample = |it: usize| self.value(it as f64 * f64::from(dt));
+        (0..nt)
+            .flat_map(|it| components.iter().map(move |c| (c * sample(it)) as f32))
+            .collect()
+    }
+}
