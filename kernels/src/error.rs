@@ -12,7 +12,7 @@ pub enum Error {
     )]
     Unstable {
         /// Step asked for, in seconds.
-        dt: f64,
+        dt: f32,
         /// Largest stable step, in seconds.
         limit: f64,
         /// Where it is reached.

@@ -141,9 +141,9 @@ impl<T: Real> Medium<T> {
         let at = self.row_start(plane, row) + index[0].clamp(inside.start, inside.end - 1);
         let planes = plane_names(self.padded.ndim()).iter().zip(&self.stiffness);
         let list: Vec<String> = planes
-            .map(|(name, c)| format!("{name}={}", c.as_slice()[at].f64()))
+            .map(|(name, c)| format!("{name}={}", c.as_slice()[at].f64() as f32))
             .collect();
-        let rho = density(self.density.as_slice()[at].f64());
+        let rho = density(self.density.as_slice()[at].f64()) as f32;
         format!("medium there: density={rho} {}", list.join(" "))
     }
 

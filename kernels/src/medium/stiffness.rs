@@ -57,8 +57,9 @@ impl std::fmt::Display for Symmetry {
 /// Why a cell is no elastic medium.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
+    // Values are shown in float32, which is what files hold: more digits would be noise.
     /// A NaN or an infinity.
-    #[error("{name} is {value}, not a finite number")]
+    #[error("{name} is {}, not a finite number", *.value as f32)]
     NotFinite {
         /// `c11` ... or `density`.
         name: &'static str,
@@ -66,10 +67,10 @@ pub enum Fault {
         value: f64,
     },
     /// Density zero or below.
-    #[error("the density is {0}; it must be positive")]
+    #[error("the density is {}; it must be positive", *.0 as f32)]
     Density(f64),
     /// A coefficient of the diagonal below zero, or c11, c22, c33 equal to zero.
-    #[error("{name} = {value}; c11, c22 and c33 must be positive, c44, c55 and c66 positive or zero (fluid)")]
+    #[error("{name} = {}; c11, c22 and c33 must be positive, c44, c55 and c66 positive or zero (fluid)", *.value as f32)]
     Negative {
         /// `c11` ...
         name: &'static str,

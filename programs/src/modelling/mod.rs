@@ -6,7 +6,7 @@ mod plan;
 mod record;
 mod survey;
 
-pub use params::{COMMENTS, PARAMS_2D, PARAMS_3D};
+pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use anyhow::bail;
 use kernels::boundary::free_surface::Surface;
@@ -43,7 +43,7 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
     let stiffness = job.input("ccc")?;
     let density = job.input("den")?;
     let grid = model::grid(&stiffness, &density, ndim)?;
-    let padded = Padded::new(&grid, usize::try_from(job.int("nb")?)?);
+    let padded = model::padded(&grid, usize::try_from(job.int("nb")?)?)?;
     let run = prepare(job, wavelet, padded)?;
     let cpu = device(job)?;
     let slabs = partition(run.padded.planes(), usize::try_from(job.int("ngpu")?)?)?;
@@ -56,6 +56,10 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
     let outputs = (!planning)
         .then(|| record::Outputs::open(job, &run, &device))
         .transpose()?;
+    let outputs = match outputs {
+        Some(outputs) if job.is_dry_run() => return outputs.header_only(),
+        outputs => outputs,
+    };
     let medium = model::read(stiffness, density, &run.padded)?;
     let report = plan::examine(job, &run, &medium, &cpu)?;
     let Some(outputs) = outputs else {

@@ -1,6 +1,6 @@
 //! RSF planes to a medium: axes checked against each other, volumes streamed line by line.
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Medium, Quantity, plane_names};
 use rsf_io::Input;
@@ -66,6 +66,19 @@ pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<G
         );
     }
     Ok(grid)
+}
+
+/// The grid with its frame, refused where its cells could not be counted.
+pub fn padded(grid: &Grid, nb: usize) -> anyhow::Result<Padded> {
+    let padded = Padded::new(grid, nb);
+    let framed = Grid {
+        n: padded.n,
+        ..grid.clone()
+    };
+    framed
+        .check()
+        .with_context(|| format!("nb={nb} around the grid {}", words(grid)))?;
+    Ok(padded)
 }
 
 /// `z 200 x 300`

@@ -1,9 +1,9 @@
 //! The parameters of the modelling programs, each declared once.
 
-use rsf_io::Param;
+use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
-pub const COMMENTS: &str = "\
+const COMMENTS: &str = "\
 Solves the elastic wave equation in displacements on a regular grid, order 8 in space and 2 in time \
 (Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI and orthorhombic media.
 
@@ -67,10 +67,10 @@ macro_rules! params {
 }
 
 /// Parameters of the 2-D program.
-pub const PARAMS_2D: &[Param] = params!();
+const PARAMS_2D: &[Param] = params!();
 
 /// Parameters of the 3-D program.
-pub const PARAMS_3D: &[Param] = params!(
+const PARAMS_3D: &[Param] = params!(
     Param::int("nqy")
         .default_text("the padded grid")
         .range(">= 1", Some(1.0), None)
@@ -79,3 +79,48 @@ pub const PARAMS_3D: &[Param] = params!(
         .default_text("the padded grid")
         .doc("snapshot window: first y, rounded to the nearest node")
 );
+
+const USAGE: &str = "< wav.rsf ccc=stiffness.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf [snap=y wfl=snapshots.rsf] > data.rsf";
+
+/// `sfewefd2d-gpu` as its user sees it.
+pub static PROGRAM_2D: Program = Program {
+    name: "sfewefd2d-gpu",
+    about: "Elastic finite-difference modelling in 2-D, anisotropic, on CPUs and GPUs",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: EXAMPLE_2D,
+    params: PARAMS_2D,
+};
+
+/// `sfewefd3d-gpu` as its user sees it.
+pub static PROGRAM_3D: Program = Program {
+    name: "sfewefd3d-gpu",
+    about: "Elastic finite-difference modelling in 3-D, anisotropic, on CPUs and GPUs",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: EXAMPLE_3D,
+    params: PARAMS_3D,
+};
+
+const EXAMPLE_2D: &str = "\
+# a 2 km x 2 km VTI block, an explosion in its middle, receivers near its top; see the vertical component through a pipe
+sfstiffness vp=2.5 vs=1.5 ro=2.2 epsilon=0.2 delta=0.1 sym=vti dim=2 n1=201 n2=201 d1=0.01 d2=0.01 > ccc.rsf
+sfspike n1=201 n2=201 d1=0.01 d2=0.01 mag=2.2 > den.rsf
+sfspike n1=1000 d1=0.001 k1=101 | sfricker1 frequency=10 | sfspray axis=1 n=2 | sfspray axis=1 n=1 > wav.rsf
+sfspike n1=2 nsp=2 k1=1,2 mag=1,1 > sou.rsf
+sfmath n1=2 n2=201 d2=0.01 output='(1-x1)*x2+x1*0.1' > rec.rsf
+sfewefd2d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf ssou=y dabc=y nb=48 jdata=4 verb=y |
+    sfwindow n2=1 | sftransp | sfgrey | sfpen";
+
+const EXAMPLE_3D: &str = "\
+# a 1 km cube of an orthorhombic rock, an oblique force in its middle, one receiver, snapshots every 100 steps
+sfstiffness vp=3 vs=1.6 ro=2.3 eps1=0.1 eps2=0.15 del1=0.05 del2=0.03 del3=-0.02 gam1=0.1 gam2=0.05 sym=ort dim=3 \\
+    n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 > ccc.rsf
+sfspike n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 mag=2.3 > den.rsf
+sfspike n1=500 d1=0.001 k1=101 | sfricker1 frequency=10 | sfspray axis=1 n=3 | sfspray axis=1 n=1 > wav.rsf
+sfspike n1=3 nsp=3 k1=1,2,3 mag=0.5,0.5,0.5 > sou.rsf
+sfspike n1=3 nsp=3 k1=1,2,3 mag=0.8,0.5,0.1 > rec.rsf
+sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 snap=y jsnap=100 wfl=wfl.rsf verb=y |
+    sfattr
+# the same on three slabs, planned but not run
+sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 ngpu=3 plan=y";

@@ -40,8 +40,8 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
             bad.values
         ),
     };
-    let dt = f64::from(run.shot.dt);
-    if dt > extremes.dt_max * (1.0 + 1e-6) {
+    let dt = run.shot.dt;
+    if f64::from(dt) > extremes.dt_max * (1.0 + 1e-6) {
         let error = kernels::Error::Unstable {
             dt,
             limit: extremes.dt_max,
@@ -140,21 +140,26 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         report.band.peak, report.band.max, report.points
     ));
     job.say(&format!(
-        "{} sources ({}, nbell={}), {} receivers every {} steps{}",
-        run.shot.sources.len(),
+        "{} ({}, nbell={}), {} every {}{}",
+        counted(run.shot.sources.len(), "source"),
         if run.shot.kind == displacement::SourceKind::Stress {
             "stress"
         } else {
             "force"
         },
         run.shot.nbell,
-        run.shot.receivers.len(),
-        run.shot.jdata,
-        run.shot
-            .snapshots
-            .as_ref()
-            .map_or(String::new(), |s| format!(", snapshots every {} steps", s.every))
+        counted(run.shot.receivers.len(), "receiver"),
+        counted(run.shot.jdata, "step"),
+        run.shot.snapshots.as_ref().map_or(String::new(), |s| format!(
+            ", a snapshot every {}",
+            counted(s.every, "step")
+        ))
     ));
+}
+
+/// `1 source`, `2 sources`
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// The answer of `plan=y`.

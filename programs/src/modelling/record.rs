@@ -13,7 +13,13 @@ use std::time::Instant;
 /// The snapshot window in padded cells and its axes; `None` with `snap=n`.
 pub fn window(job: &Job, padded: &Padded, nt: usize) -> anyhow::Result<(Option<Snapshots>, Vec<Axis>)> {
     if !job.flag("snap")? {
+        if job.given("wfl") {
+            job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y");
+        }
         return Ok((None, Vec::new()));
+    }
+    if !job.given("wfl") {
+        job.warn("wfl= is not given: the snapshots go into the file wfl");
     }
     let mut cells = [0..1, 0..1, 0..1];
     let mut axes = Vec::new();
@@ -90,6 +96,11 @@ impl Outputs {
             }
         };
         Ok(Self { data, snapshots })
+    }
+
+    /// Ends a dry run, which wants the header of the data and nothing else.
+    pub fn header_only(self) -> anyhow::Result<()> {
+        Ok(self.data.finish()?)
     }
 }
 

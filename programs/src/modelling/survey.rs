@@ -27,6 +27,9 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
         let order = if ndim == 3 { "z, x, y" } else { "z, x" };
         bail!("wavelet {name} has n2={nc} components; a {ndim}-D run needs n2={ndim}: {order}");
     }
+    if time.n == 0 {
+        bail!("wavelet {name} has n3=0 time samples; at least one is needed");
+    }
     if input.len() != (ns * nc) as u64 * time.n as u64 {
         bail!(
             "wavelet {name} has {} values; n1 x n2 x n3 = {ns} x {nc} x {} are allowed, no more axes",

@@ -1,0 +1,234 @@
+//! The modelling programs against runs of the programs of Madagascar that they replace (tests/data/model/README.md).
+//!
+//! Agreed differences: the header counts the records that are written (the originals' n3 forgets the last one when nt
+//! is no multiple of jdata), and with opot=y the axis of components is labelled.
+
+mod media;
+
+#[path = "../support/desk.rs"]
+mod desk;
+
+use desk::Desk;
+use rsf_io::Axis;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Largest difference, in units of the largest amplitude of the reference: a few float32 roundings per step.
+const TOLERANCE: f32 = 1e-5;
+
+/// What the runs say on stderr: the device, and that their wavelets have a coarse grid.
+const EXPECTED: [&str; 2] = [": CPU, ", ": warning: only "];
+
+fn stored(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/data/model")
+        .join(name)
+}
+
+fn floats(name: &str) -> Vec<f32> {
+    let bytes = fs::read(stored(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let words = bytes.chunks_exact(4);
+    words.map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn axes(value: &Value) -> Vec<Axis> {
+    let one = |a: &Value| {
+        let word = |i: usize| a[i].as_str().filter(|s| !s.is_empty()).map(String::from);
+        Axis {
+            label: word(3),
+            unit: word(4),
+            ..Axis::new(
+                a[0].as_u64().unwrap() as usize,
+                a[1].as_f64().unwrap() as f32,
+                a[2].as_f64().unwrap() as f32,
+            )
+        }
+    };
+    value.as_array().unwrap().iter().map(one).collect()
+}
+
+/// Header keys of axes.
+fn keys(axes: &[Axis]) -> String {
+    let mut out = String::new();
+    for (i, a) in axes.iter().enumerate() {
+        let i = i + 1;
+        out += &format!("n{i}={} o{i}={} d{i}={} ", a.n, a.o, a.d);
+        out += &format!(
+            "label{i}=\"{}\" unit{i}=\"{}\"\n",
+            a.label.as_deref().unwrap_or(""),
+            a.unit.as_deref().unwrap_or("")
+        );
+    }
+    out
+}
+
+/// A desk with every input of the runs of one dimension, and these runs.
+fn prepare(ndim: usize) -> (Desk, Vec<Value>) {
+    let book: Value = serde_json::from_slice(&fs::read(stored("cases.json")).unwrap()).unwrap();
+    let desk = Desk::new();
+    let grid = axes(&book["grids"][ndim.to_string()]);
+    let n: Vec<usize> = grid.iter().map(|a| a.n).collect();
+    let packed = fs::read(stored(&format!("fields{ndim}.rice"))).unwrap();
+    for (name, values) in media::files(&packed, &n) {
+        let count = values.len() / n.iter().product::<usize>();
+        let header = format!("{} n{}={count}", keys(&grid), ndim + 1);
+        desk.dataset(&format!("{name}.rsf"), &header, &values);
+    }
+    for (name, wavelet) in book["wavelets"].as_object().unwrap() {
+        let values = floats(&format!("{name}.raw"));
+        desk.dataset(&format!("{name}.rsf"), &keys(&axes(wavelet)), &values);
+    }
+    for (name, points) in book["points"].as_object().unwrap() {
+        let numbers = points["values"].as_array().unwrap();
+        let values: Vec<f32> = numbers.iter().map(|x| x.as_f64().unwrap() as f32).collect();
+        let n1 = points["n1"].as_u64().unwrap() as usize;
+        let header = format!(
+            "n1={n1} n2={} o2={} d2={} unit2=\"{}\"",
+            values.len() / n1,
+            points["o2"],
+            points["d2"],
+            text(&points["unit2"])
+        );
+        desk.dataset(&format!("{name}.rsf"), &header, &values);
+    }
+    let prefix = format!("omp{ndim}d");
+    let cases = book["cases"].as_array().unwrap().iter();
+    let cases: Vec<Value> = cases
+        .filter(|c| text(&c["name"]).starts_with(&prefix))
+        .cloned()
+        .collect();
+    assert!(cases.len() > 8, "{} runs in {ndim}-D", cases.len());
+    (desk, cases)
+}
+
+/// Every `step[a]`-th value along axis `a` (first axis fastest) of values with axes `n`, from `first` on.
+fn thinned(values: &[f32], n: &[usize], step: &[usize]) -> Vec<f32> {
+    assert_eq!(values.len(), n.iter().product::<usize>());
+    let keep = |i: usize| {
+        let mut rest = i;
+        n.iter().zip(step).all(|(n, step)| {
+            let index = rest % n;
+            rest /= n;
+            index.is_multiple_of(*step)
+        })
+    };
+    let kept = (0..values.len()).filter(|&i| keep(i));
+    kept.map(|i| values[i]).collect()
+}
+
+fn misfit(reference: &[f32], got: &[f32], top: f32) -> f32 {
+    assert_eq!(reference.len(), got.len());
+    let differences = reference.iter().zip(got).map(|(a, b)| (a - b).abs());
+    // A NaN must not pass: every comparison with it is false.
+    differences.fold(0.0, |worst, d| if d <= worst { worst } else { d }) / top
+}
+
+/// What differs between the axes of a file and the expected ones.
+fn compare_axes(what: &str, got: &[Axis], expected: &[Axis], complaints: &mut Vec<String>) {
+    for (i, (a, b)) in got.iter().zip(expected).enumerate() {
+        let near = |x: f32, y: f32| (x - y).abs() <= 1e-5 * y.abs().max(b.d.abs());
+        let word = |w: &Option<String>| w.clone().unwrap_or_default();
+        let same_words = word(&a.label) == word(&b.label) && word(&a.unit) == word(&b.unit);
+        if a.n != b.n || !near(a.o, b.o) || !near(a.d, b.d) || !same_words {
+            complaints.push(format!("{what} axis {}: {a:?}, expected {b:?}", i + 1));
+        }
+    }
+}
+
+/// Runs one case on one thread and as three slabs on all; complaints about what came out.
+fn examine(desk: &Desk, case: &Value) -> Vec<String> {
+    let (name, mut complaints) = (text(&case["name"]), Vec::new());
+    let ndim = if name.starts_with("omp3d") { 3 } else { 2 };
+    let (wavelet, args) = (text(&case["wavelet"]), text(&case["args"]));
+    for extra in ["threads=1", "ngpu=3"] {
+        let line = format!(
+            "sfewefd{ndim}d-gpu < {wavelet}.rsf {args} wfl={name}.wfl.{extra} {extra} > {name}.dat.{extra}"
+        );
+        let run = desk.sh(&line);
+        if run.code != 0
+            || !run.out.is_empty()
+            || run.err.lines().any(|l| !EXPECTED.iter().any(|e| l.contains(e)))
+        {
+            return vec![format!("{name}: {line}: exit {}: {}", run.code, run.err)];
+        }
+    }
+    let same = |kind: &str| {
+        let data = |extra: &str| fs::read(desk.path(&format!("{name}.{kind}.{extra}@"))).unwrap();
+        data("threads=1") == data("ngpu=3")
+    };
+    let potentials = args.contains("opot=y");
+    let component_label = match (potentials, ndim) {
+        (false, _) => ["", ""],
+        (true, 2) => ["div curl", "div curl"],
+        (true, _) => ["div x y z", "div z x y"],
+    };
+    let mut reference = floats(&format!("{name}.ref"));
+    let mut check = |kind: &str, label: &str, steps: &[usize], last: bool| {
+        if !same(kind) {
+            complaints.push(format!("{name}: {kind}: three slabs give other bits than one"));
+        }
+        let file = format!("{name}.{kind}.threads=1");
+        let mut expected = axes(&case[if kind == "dat" { "data" } else { "wfl" }]);
+        let rank = expected.len();
+        expected[rank - 2].label = Some(label.into());
+        compare_axes(
+            &format!("{name}: {kind}"),
+            &desk.axes(&file, rank),
+            &expected,
+            &mut complaints,
+        );
+        let mut n: Vec<usize> = expected.iter().map(|a| a.n).collect();
+        let mut values = desk.read(&file);
+        if last {
+            let one: usize = n[..rank - 1].iter().product();
+            values.drain(..values.len() - one);
+            n[rank - 1] = 1;
+        }
+        let got = thinned(&values, &n, steps);
+        let rest = reference.split_off(got.len());
+        let top = case[if kind == "dat" { "max" } else { "wflmax" }]
+            .as_f64()
+            .unwrap() as f32;
+        let worst = misfit(&reference, &got, top);
+        println!("{name} {kind} {worst:.1e}");
+        if worst.is_nan() || worst > TOLERANCE {
+            complaints.push(format!("{name}: {kind} differs by {worst:.1e} of the maximum"));
+        }
+        reference = rest;
+    };
+    check("dat", component_label[0], &[3, 1, 4], false);
+    if case.get("wfl").is_some() {
+        let steps: &[usize] = if ndim == 3 {
+            &[5, 5, 5, 1, 1]
+        } else {
+            &[7, 7, 1, 1]
+        };
+        check("wfl", component_label[1], steps, true);
+    }
+    assert!(
+        reference.is_empty(),
+        "{name}: the reference has more than was compared"
+    );
+    complaints
+}
+
+fn every_run(ndim: usize) {
+    let (desk, cases) = prepare(ndim);
+    let complaints: Vec<String> = cases.iter().flat_map(|case| examine(&desk, case)).collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn every_run_in_2d_is_reproduced() {
+    every_run(2);
+}
+
+#[test]
+fn every_run_in_3d_is_reproduced() {
+    every_run(3);
+}

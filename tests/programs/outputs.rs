@@ -1,0 +1,245 @@
+//! What the programs write, where, and in which form: pipes, forms, headers, /dev/null, dry runs.
+
+use crate::shot::{
+    DT, N, NT, cells, desk, fed, grid, line, names, shoot, stiffness, wavelet, wavelet_header,
+};
+use rsf_io::{Axis, Form};
+use std::fs;
+
+/// The data of the plain run.
+fn plain(desk: &crate::desk::Desk, ndim: usize) -> Vec<f32> {
+    let run = shoot(desk, ndim, "");
+    assert_eq!(run.code, 0, "{run:?}");
+    desk.read("data.rsf")
+}
+
+#[test]
+fn the_wavelet_may_come_from_a_pipe_and_the_data_go_into_one() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let expected = plain(&desk, ndim);
+        assert!(expected.iter().any(|x| x.abs() > 1e-9));
+        let run = desk.sh(&format!("cat wav.rsf | {} | cat > piped.rsf", line(ndim)));
+        assert_eq!(run.code, 0, "{run:?}");
+        let input = desk.open("piped.rsf");
+        assert_eq!(input.data_name(), input.name(), "header and data in one stream");
+        assert_eq!(desk.read("piped.rsf"), expected);
+        let run = desk.sh(&format!("{} wav=wav.rsf > tagged.rsf", line(ndim)));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(desk.read("tagged.rsf"), expected);
+    }
+}
+
+#[test]
+fn every_other_input_may_come_from_a_pipe() {
+    let desk = desk(2);
+    let expected = plain(&desk, 2);
+    for tag in ["ccc", "den", "sou", "rec"] {
+        let pipe = format!("{tag}.pipe");
+        let run = desk.sh(&fed(
+            &[(&format!("cat {tag}.rsf"), &pipe)],
+            &format!("{} {tag}={pipe} < wav.rsf > piped.rsf", line(2)),
+        ));
+        assert_eq!(run.code, 0, "{tag}: {run:?}");
+        assert_eq!(desk.read("piped.rsf"), expected, "{tag}");
+    }
+}
+
+#[test]
+fn stiffness_straight_from_its_builder() {
+    let desk = desk(2);
+    let numbers = "vp=2 vs=1.1 ro=2.2 sym=iso dim=2 n1=20 n2=24 d1=0.01 d2=0.01";
+    let run = desk.sh(&fed(
+        &[(&format!("sfstiffness {numbers}"), "c")],
+        &format!("{} ccc=c < wav.rsf > piped.rsf", line(2)),
+    ));
+    assert_eq!(run.code, 0, "{run:?}");
+    let (got, expected) = (desk.read("piped.rsf"), plain(&desk, 2));
+    let top = expected.iter().fold(0.0f32, |top, x| top.max(x.abs()));
+    assert!(got.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5 * top));
+}
+
+#[test]
+fn data_take_the_form_of_the_wavelet() {
+    let desk = desk(2);
+    let expected = plain(&desk, 2);
+    let values = wavelet(2);
+    let words: Vec<String> = values.iter().map(|x| format!("{x:.9e}")).collect();
+    let ascii = format!(
+        "{} data_format=ascii_float in=stdin\n\x0c\x0c\x04{}\n",
+        wavelet_header(2),
+        words.join(" ")
+    );
+    desk.put("ascii.rsf", ascii);
+    let mut xdr = format!(
+        "{} data_format=xdr_float in=stdin\n\x0c\x0c\x04",
+        wavelet_header(2)
+    )
+    .into_bytes();
+    xdr.extend(values.iter().flat_map(|x| x.to_be_bytes()));
+    desk.put("xdr.rsf", xdr);
+    for (name, form, exact) in [("ascii.rsf", Form::Ascii, false), ("xdr.rsf", Form::Xdr, true)] {
+        let run = desk.sh(&format!("{} snap=y wfl=wfl.rsf < {name} > out.rsf", line(2)));
+        assert_eq!(run.code, 0, "{run:?}");
+        for file in ["out.rsf", "wfl.rsf"] {
+            assert_eq!(desk.open(file).format().form, form, "{file} of {name}");
+        }
+        let got = desk.read("out.rsf");
+        let top = expected.iter().fold(0.0f32, |top, x| top.max(x.abs()));
+        // Ascii output carries six digits.
+        let near = got
+            .iter()
+            .zip(&expected)
+            .all(|(a, b)| (a - b).abs() <= 6e-6 * top);
+        assert!(near && (!exact || got == expected), "{name}");
+    }
+}
+
+#[test]
+fn headers_count_the_records_that_are_written() {
+    let desk = desk(2);
+    for jdata in [1, 2, 3, 7, 22, 23, 24, 1000] {
+        let run = shoot(&desk, 2, &format!("jdata={jdata}"));
+        assert_eq!(run.code, 0, "{run:?}");
+        let records = NT.div_ceil(jdata);
+        let axes = desk.axes("data.rsf", 3);
+        let receivers = Axis {
+            unit: Some("km".into()),
+            ..Axis::new(3, 5.0, 2.0).label("r")
+        };
+        assert_eq!((axes[0].clone(), axes[1].n, axes[2].n), (receivers, 2, records));
+        assert!((axes[2].d / (DT * jdata as f32) - 1.0).abs() < 1e-5);
+        assert_eq!(
+            (axes[2].label.as_deref(), axes[2].unit.as_deref()),
+            (Some("t"), Some("s"))
+        );
+        let bytes = fs::metadata(desk.path("data.rsf@")).unwrap().len();
+        assert_eq!(bytes, (3 * 2 * records * 4) as u64);
+    }
+}
+
+#[test]
+fn snapshots_and_their_windows() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let run = shoot(&desk, ndim, "snap=y jsnap=5 wfl=whole.rsf");
+        assert_eq!(run.code, 0, "{run:?}");
+        let whole = desk.axes("whole.rsf", ndim + 2);
+        let n: Vec<usize> = whole.iter().map(|a| a.n).collect();
+        let mut padded: Vec<usize> = N[..ndim].iter().map(|n| n + 16).collect();
+        padded.extend([ndim, NT.div_ceil(5)]);
+        assert_eq!(n, padded);
+        assert!((whole[0].o + 0.08).abs() < 1e-6);
+        let run = shoot(
+            &desk,
+            ndim,
+            "snap=y jsnap=5 wfl=cut.rsf nqz=4 oqz=0.05 nqx=6 oqx=0.08",
+        );
+        assert_eq!(run.code, 0, "{run:?}");
+        let cut = desk.axes("cut.rsf", ndim + 2);
+        assert_eq!((cut[0].n, cut[1].n, cut[0].o), (4, 6, 0.05));
+        // The same numbers, cut out by hand: z index 13 and x index 16 of the padded grid.
+        let (all, got) = (desk.read("whole.rsf"), desk.read("cut.rsf"));
+        let rest = all.len() / (padded[0] * padded[1]);
+        let by_hand: Vec<f32> = (0..rest * 24)
+            .map(|i| {
+                let (z, x, k) = (i % 4 + 13, i / 4 % 6 + 16, i / 24);
+                all[z + padded[0] * (x + padded[1] * k)]
+            })
+            .collect();
+        assert_eq!(got, by_hand);
+    }
+}
+
+#[test]
+fn without_a_name_snapshots_go_where_madagascar_puts_them() {
+    let desk = desk(2);
+    let run = shoot(&desk, 2, "snap=y");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(desk.axes("wfl", 4)[3].n, 1, "one snapshot, after the first step");
+    assert!(run.err.contains("wfl= is not given"), "{run:?}");
+    let run = shoot(&desk, 2, "wfl=unused.rsf");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err.contains("warning: ") && run.err.contains("snap=y"),
+        "{run:?}"
+    );
+    assert!(!desk.path("unused.rsf").exists());
+}
+
+#[test]
+fn everything_may_go_to_dev_null() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let before = names(&desk);
+        let run = desk.sh(&format!(
+            "{} snap=y jsnap=1 wfl=/dev/null < wav.rsf > /dev/null",
+            line(ndim)
+        ));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(names(&desk), before);
+    }
+}
+
+#[test]
+fn a_dry_run_writes_the_header_only() {
+    let desk = desk(2);
+    let run = shoot(&desk, 2, "--dryrun=y jdata=2");
+    assert_eq!(run.code, 0, "{run:?}");
+    let header = fs::read_to_string(desk.path("data.rsf")).unwrap();
+    assert!(header.contains("n3=12") && header.contains("n1=3"), "{header}");
+    assert_eq!(fs::metadata(desk.path("data.rsf@")).map_or(0, |m| m.len()), 0);
+}
+
+#[test]
+fn data_do_not_depend_on_slabs_or_threads() {
+    for (ndim, extras) in [
+        (2, ["threads=1", "threads=2 ngpu=2", "ngpu=5", "threads=3 ngpu=3"]),
+        (3, ["threads=1", "threads=2 ngpu=2", "ngpu=4", "threads=3 ngpu=3"]),
+    ] {
+        let desk = desk(ndim);
+        for boundary in [
+            "",
+            "free=y",
+            "free=y surface=traction ssou=y opot=y",
+            "dabc=n interp=n",
+        ] {
+            let expected = {
+                let run = shoot(&desk, ndim, boundary);
+                assert_eq!(run.code, 0, "{run:?}");
+                fs::read(desk.path("data.rsf@")).unwrap()
+            };
+            for extra in extras {
+                let run = shoot(&desk, ndim, &format!("{boundary} {extra}"));
+                assert_eq!(run.code, 0, "{run:?}");
+                let got = fs::read(desk.path("data.rsf@")).unwrap();
+                assert!(got == expected, "{ndim}-D {boundary} {extra}: other bits");
+            }
+        }
+    }
+}
+
+#[test]
+fn headers_may_lack_what_madagascar_lets_them_lack() {
+    let desk = desk(2);
+    let expected = plain(&desk, 2);
+    // One point: n2 is missing. One time series: trailing axes of length 1.
+    desk.dataset("sou.rsf", "n1=2", &crate::shot::middle(2));
+    desk.dataset("den.rsf", &format!("{} n3=1 n4=1", grid(2)), &vec![2.2; cells(2)]);
+    desk.dataset("ccc.rsf", &format!("{} n3=4 n4=1", grid(2)), &stiffness(2));
+    assert_eq!(plain(&desk, 2), expected);
+}
+
+#[test]
+fn outputs_tell_what_made_them() {
+    let desk = desk(2);
+    plain(&desk, 2);
+    let header = fs::read_to_string(desk.path("data.rsf")).unwrap();
+    assert!(
+        header.contains("sfewefd2d-gpu") && header.contains("CPU, "),
+        "{header}"
+    );
+    assert!(header.contains(env!("CARGO_PKG_VERSION")), "{header}");
+    // The wavelet's history stays.
+    assert!(header.contains("label3=Time"), "{header}");
+}

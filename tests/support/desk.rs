@@ -1,0 +1,105 @@
+//! A scratch folder in which the real programs run, as a user would call them from a shell.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rsf_io::{Axis, Input, TERMINATOR};
+use tempfile::TempDir;
+
+/// Variables that would change what the programs do.
+const CLEARED: [&str; 6] = [
+    "RSF_STRICT",
+    "OMP_NUM_THREADS",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MPI_LOCALNRANKS",
+    "RAYON_NUM_THREADS",
+];
+
+/// What a command left behind.
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+/// A scratch folder.
+pub struct Desk {
+    dir: TempDir,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Writes a dataset in one file: header lines, terminator, native floats.
+    pub fn dataset(&self, name: &str, header: &str, values: &[f32]) {
+        let mut bytes = format!("{header} data_format=native_float esize=4 in=stdin\n").into_bytes();
+        bytes.extend_from_slice(&TERMINATOR);
+        bytes.extend(values.iter().flat_map(|x| x.to_ne_bytes()));
+        self.put(name, bytes);
+    }
+
+    pub fn read(&self, name: &str) -> Vec<f32> {
+        self.open(name).read_all_f32().unwrap()
+    }
+
+    pub fn axes(&self, name: &str, rank: usize) -> Vec<Axis> {
+        let input = self.open(name);
+        assert!(input.rank() <= rank, "{name} has more than {rank} axes");
+        (1..=rank).map(|i| input.axis(i)).collect()
+    }
+
+    pub fn open(&self, name: &str) -> Input {
+        Input::open(&self.path(name)).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// Runs a line of shell in the folder, the programs of this build first in its path.
+    pub fn sh(&self, line: &str) -> Outcome {
+        let output = self.command(line).output().unwrap();
+        outcome(output)
+    }
+
+    /// [`Desk::sh`] as a command that is not started yet.
+    pub fn command(&self, line: &str) -> Command {
+        let bin = Path::new(env!("CARGO_BIN_EXE_sfewefd2d-gpu"))
+            .parent()
+            .expect("programs lie in a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        // A command that waits for ever must fail, not stop the tests.
+        let mut command = Command::new("timeout");
+        command
+            .args(["-k", "1", "100", "sh", "-c", line])
+            .current_dir(self.dir.path())
+            .env("PATH", format!("{}:{path}", bin.display()))
+            .env("HOME", self.dir.path())
+            .env("DATAPATH", "./")
+            .stdin(Stdio::null());
+        CLEARED.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command
+    }
+}
+
+/// Exit code and texts of a finished command.
+pub fn outcome(output: Output) -> Outcome {
+    Outcome {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
