@@ -146,9 +146,11 @@ fn examine(desk: &Desk, case: &Value) -> Vec<String> {
     let ndim = if name.starts_with("omp3d") { 3 } else { 2 };
     let (wavelet, args) = (text(&case["wavelet"]), text(&case["args"]));
     for extra in ["threads=1", "ngpu=3"] {
-        let line = format!(
-            "sfewefd{ndim}d-gpu < {wavelet}.rsf {args} wfl={name}.wfl.{extra} {extra} > {name}.dat.{extra}"
-        );
+        let wfl = match case.get("wfl") {
+            Some(_) => format!("wfl={name}.wfl.{extra}"),
+            None => String::new(),
+        };
+        let line = format!("sfewefd{ndim}d-gpu < {wavelet}.rsf {args} {wfl} {extra} > {name}.dat.{extra}");
         let run = desk.sh(&line);
         if run.code != 0
             || !run.out.is_empty()

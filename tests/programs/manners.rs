@@ -128,6 +128,19 @@ fn a_plan_tells_everything_and_writes_nothing() {
 }
 
 #[test]
+fn a_run_beyond_the_memory_is_told_before_it_begins() {
+    let desk = desk(2);
+    let run = desk.sh(&format!("{} nb=200000 plan=y < wav.rsf", line(2)));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err.contains("warning: this run needs 256") && run.err.contains("GB are free"),
+        "{run:?}"
+    );
+    let small = desk.sh(&format!("{} plan=y < wav.rsf", line(2)));
+    assert!(!small.err.contains("are free"), "{small:?}");
+}
+
+#[test]
 fn verb_tells_progress_and_speed_and_silence_is_the_default() {
     let desk = desk(3);
     let run = shoot(&desk, 3, "verb=y");

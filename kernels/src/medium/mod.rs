@@ -173,7 +173,10 @@ impl Medium<f32> {
         let line = |l: usize| {
             let here = &rho[l * pitch..l * pitch + nz];
             let mut most = here.windows(2).fold(1.0f32, |m, w| m.max(ratio(w[0], w[1])));
-            for (step, inside) in [(1, (l + 1) % rows != 0), (rows, (l + rows) * pitch < rho.len())] {
+            for (step, inside) in [
+                (1, !(l + 1).is_multiple_of(rows)),
+                (rows, (l + rows) * pitch < rho.len()),
+            ] {
                 if inside {
                     let there = &rho[(l + step) * pitch..(l + step) * pitch + nz];
                     most = here

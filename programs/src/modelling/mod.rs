@@ -51,6 +51,7 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
         1 => cpu.describe(),
         n => format!("{}, {n} slabs", cpu.describe()),
     };
+    plan::memory(job, &run, &cpu, &slabs);
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
     let planning = job.flag("plan")?;
     let outputs = (!planning)

@@ -40,10 +40,10 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
             bad.values
         ),
     };
-    let dt = run.shot.dt;
-    if f64::from(dt) > extremes.dt_max * (1.0 + 1e-6) {
+    let dt = f64::from(run.shot.dt);
+    if dt > extremes.dt_max * (1.0 + 1e-6) {
         let error = kernels::Error::Unstable {
-            dt,
+            dt: run.shot.dt,
             limit: extremes.dt_max,
             cell: cell_words(&run.padded, extremes.dt_cell),
         };
@@ -160,6 +160,28 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 /// `1 source`, `2 sources`
 fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Warns before the first volume is read when the run will not fit: the system would stop it without a word.
+pub fn memory(job: &Job, run: &Run, cpu: &Cpu, slabs: &[Slab]) {
+    let needed = displacement::bytes(&run.padded, slabs, cpu.threads()) as f64;
+    if let Some(free) = free_memory().filter(|free| needed > *free) {
+        job.warn(&format!(
+            "this run needs {:.2} GB of memory and {:.2} GB are free: the system may stop it; use a smaller grid or nb=",
+            needed / 1e9,
+            free / 1e9
+        ));
+    }
+}
+
+/// Bytes that the system could give, swap included, where it tells.
+fn free_memory() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kilobytes = |key: &str| -> Option<f64> {
+        let line = text.lines().find(|line| line.starts_with(key))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    };
+    Some(1024.0 * (kilobytes("MemAvailable:")? + kilobytes("SwapFree:").unwrap_or(0.0)))
 }
 
 /// The answer of `plan=y`.
