@@ -52,7 +52,7 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
         }
         job.warn(&error.to_string());
     }
-    let (jump, dt) = (medium.density_jump(cpu), f64::from(dt));
+    let jump = medium.density_jump(cpu);
     if jump > JUMP && dt > SAFE * extremes.dt_max {
         job.warn(&format!(
             "density changes by a factor {jump:.2} between neighbouring cells and dt is {:.0} % of the limit of single cells, {:.6e} s: at such jumps the true limit can lie up to a fifth lower; below {:.6e} s the run is safe",
