@@ -9,6 +9,7 @@
 
 use crate::shots::{Ricker, Tape, medium, run, shot};
 use kernels::boundary::free_surface::Surface;
+use kernels::boundary::one_way::Form;
 use kernels::displacement::{Shot, Snapshots, SourceKind};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Thomsen};
@@ -102,4 +103,46 @@ fn a_plane_under_a_traction_free_surface_fades_for_twenty_thousand_steps() {
 fn a_volume_fades_for_twenty_thousand_steps() {
     let padded = Padded::new(&Grid::new_3d([8, 7, 8], [0.0; 3], [1.0; 3]), 20);
     fades(&padded, Surface::None, SourceKind::Stress);
+}
+
+/// The largest displacement on the padded grid in each quarter of a run of `steps` steps near the stability limit, in a
+/// homogeneous plane of vp/vs 2.5 with a thin frame: where the published condition explodes.
+fn thin_frame(one_way: Form, steps: usize) -> Vec<f32> {
+    let padded = Padded::new(&Grid::new_2d([50, 60], [0.0; 2], [1.0; 2]), 24);
+    // The largest step: 2/(1.7306 vp sqrt(2)), vp = 2.5.
+    let dt = 0.95 * 2.0 / (1.7306 * 2.5 * 2f32.sqrt());
+    let mut wavelet = Ricker::starting_at_zero(0.12).samples(200, dt, &[1.0, 0.5]);
+    wavelet.resize(steps * 2, 0.0);
+    let snapshots = Some(Snapshots {
+        every: steps / 40,
+        window: padded.n.map(|n| 0..n),
+    });
+    let s = Shot {
+        absorbing: true,
+        one_way,
+        snapshots,
+        jdata: steps,
+        ..shot(dt, wavelet, vec![[25.0; 3]], vec![[25.0; 3]])
+    };
+    let speeds = Speeds {
+        vp: 2.5,
+        vs: 1.0,
+        rho: 2.0,
+    };
+    let tape = run::<f32>(&s, medium(&padded, |_| (Stiffness::isotropic(speeds), 2.0)));
+    let peak = |w: &[(usize, Vec<f32>)]| w.iter().flat_map(|(_, u)| u).fold(0.0f32, |m, x| m.max(x.abs()));
+    tape.snapshots.chunks(10).map(peak).collect()
+}
+
+#[test]
+fn the_upwind_condition_is_stable_where_the_published_one_grows() {
+    let published = thin_frame(Form::Box, 800);
+    let upwind = thin_frame(Form::Upwind, STEPS);
+    println!("published, 800 steps: {published:?}; upwind, {STEPS} steps: {upwind:?}");
+    assert!(
+        published[3] > 10.0 * published[1],
+        "the published condition no longer grows: {published:?}"
+    );
+    assert!(upwind[3] < 1e-3 * upwind[0], "too much is left: {upwind:?}");
+    assert!(upwind.windows(2).all(|w| w[1] < w[0]), "it grows: {upwind:?}");
 }

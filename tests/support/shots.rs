@@ -4,6 +4,7 @@
 
 use kernels::Error;
 use kernels::boundary::free_surface::Surface;
+use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
 use kernels::displacement::{Shot, Simulation, SourceKind};
@@ -90,6 +91,7 @@ pub fn shot(dt: f32, wavelet: Vec<f32>, sources: Vec<Point>, receivers: Vec<Poin
         kind: SourceKind::Force,
         nbell: 5,
         absorbing: false,
+        one_way: Form::Box,
         surface: Surface::None,
         interpolate: true,
         potentials: false,

@@ -1,8 +1,12 @@
 //! The one-way condition on the outer faces: the shear wave that hits a face head on leaves through it.
 //!
-//! Over the cells 4, 3, 2, 1 from a face, in this order and in place (cell 0 is never touched):
+//! In the published form ([`Form::Box`]), over the cells 4, 3, 2, 1 from a face, in this order and in place (cell 0 is never touched):
 //! `next(i) = curr(i+1) + (curr(i) - next(i+1)) b`, `b = (1-q)/(1+q)`, `q = sqrt(c55/rho) dt/d`, the speed taken at
 //! the cell 4 (which the frame makes equal to the model's edge). Faces follow each other as z, x, y.
+//!
+//! That form feeds on the shortest waves of the grid: without a thick sponge before it and a small time step it grows,
+//! in the original programs too. [`Form::Upwind`] is the implicit upwind form of the same condition,
+//! `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
 
 use crate::device::simd::Real;
 use crate::medium::Medium;
@@ -11,8 +15,19 @@ use crate::stencil::RADIUS;
 /// Cells that a face changes, and the one beyond that it reads.
 pub const DEPTH: usize = RADIUS + 1;
 
+/// How the one-way condition is differenced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As published (centred in space and time): second order, can grow on long runs.
+    Box,
+    /// Implicit upwind: first order, stable.
+    Upwind,
+}
+
 /// Factors `b` of every face, in the order of the medium's arrays.
 pub struct OneWay<T> {
+    /// How they are used.
+    pub form: Form,
     /// Top and bottom: one number a model line.
     pub z: [Vec<T>; 2],
     /// Low and high x face of a 3-D grid, `[model plane][padded z]`; empty in 2-D.
@@ -23,7 +38,7 @@ pub struct OneWay<T> {
 
 impl<T: Real> OneWay<T> {
     /// Factors for a time step of `dt` seconds.
-    pub fn new(medium: &Medium<T>, dt: f64) -> Self {
+    pub fn new(medium: &Medium<T>, dt: f64, form: Form) -> Self {
         let p = medium.padded().clone();
         let shear = medium
             .stiffness()
@@ -54,6 +69,7 @@ impl<T: Real> OneWay<T> {
             cells.map(|at| factor(at, d[p.ndim() - 1])).collect()
         };
         Self {
+            form,
             z: [top(RADIUS), top(nz - 1 - RADIUS)],
             rows: [along_rows(0), along_rows(rows - 1)],
             planes: [along_planes(0), along_planes(planes - 1)],

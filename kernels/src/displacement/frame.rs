@@ -3,6 +3,7 @@
 use super::rows::{OneWayRow, SpongeRow};
 use super::sweep::{Tile, View};
 use crate::boundary::free_surface::Surface;
+use crate::boundary::one_way::Form;
 use crate::device::simd::Real;
 use crate::domain::partition::FACE;
 use crate::grid::PITCH;
@@ -80,7 +81,11 @@ impl<T: Real> View<'_, T> {
                 self.curr_row(component, plane, row),
             );
             let mut face = |i: usize, inner: usize, b: T| {
-                next[i] = T::of(curr[inner].f64() + (curr[i].f64() - next[inner].f64()) * b.f64());
+                let (u, v) = (curr[i].f64(), next[inner].f64());
+                next[i] = T::of(match frame.one_way.form {
+                    Form::Box => curr[inner].f64() + (u - v) * b.f64(),
+                    Form::Upwind => 0.5 * ((u + v) + (u - v) * b.f64()),
+                });
             };
             if top {
                 (1..FACE - 1)
@@ -95,12 +100,14 @@ impl<T: Real> View<'_, T> {
 
     /// The one-way condition of a row against the row further in, all components.
     fn one_way(&self, at: (usize, usize), inner: (usize, usize), b: &[T], z: &Range<usize>) {
+        let form = self.setup.frame.as_ref().map_or(Form::Box, |f| f.one_way.form);
         for component in 0..self.setup.padded.ndim() {
             let job = OneWayRow {
                 next: self.next_row(component, at.0, at.1)[z.clone()].as_mut_ptr(),
                 next_in: self.next_row(component, inner.0, inner.1)[z.clone()].as_ptr(),
                 curr: self.curr_row(component, at.0, at.1)[z.clone()].as_ptr(),
                 curr_in: self.curr_row(component, inner.0, inner.1)[z.clone()].as_ptr(),
+                form,
                 b: b[z.clone()].as_ptr(),
                 len: z.len(),
             };

@@ -21,7 +21,7 @@ mod sweep;
 
 pub use cpu::CpuSlab;
 
-use crate::boundary::{free_surface::Surface, one_way::OneWay, sponge};
+use crate::boundary::{free_surface::Surface, one_way, one_way::OneWay, sponge};
 use crate::device::{cpu::Cpu, simd::Real};
 use crate::domain::{exchange::Copying, partition};
 use crate::grid::Padded;
@@ -68,6 +68,8 @@ pub struct Shot {
     pub nbell: usize,
     /// One-way condition and sponge on the frame; without, a rigid outer rim.
     pub absorbing: bool,
+    /// How the one-way condition is differenced.
+    pub one_way: one_way::Form,
     /// The top of the model.
     pub surface: Surface,
     /// Receivers between cells are interpolated; else the nearest cell is read.
@@ -136,7 +138,7 @@ impl<T: Real + Default> Simulation<T> {
         let receivers = Receivers::new(&padded, &shot.receivers, shot.interpolate)?;
         let dt = T::of(f64::from(shot.dt));
         let frame = shot.absorbing.then(|| Frame {
-            one_way: OneWay::new(&medium, f64::from(shot.dt)),
+            one_way: OneWay::new(&medium, f64::from(shot.dt), shot.one_way),
             sponge: sponges(&padded),
         });
         medium.buoyancy(&cpu, dt);
@@ -301,6 +303,7 @@ pub fn calibrate(ndim: usize, cpu: &Cpu) -> Result<f64, Error> {
         kind: SourceKind::Force,
         nbell: 5,
         absorbing: true,
+        one_way: one_way::Form::Box,
         surface: Surface::None,
         interpolate: true,
         potentials: false,

@@ -3,6 +3,7 @@
 //! A row runs along `z`. `ROW` is the axis from row to row (x in 3-D, absent in 2-D) and `PLANE` the slowest axis
 //! (y in 3-D, x in 2-D), so that one text serves both dimensions.
 
+use crate::boundary::one_way::Form;
 use crate::device::simd::{Lane, Real};
 use crate::stencil::RADIUS;
 use pulp::Simd;
@@ -283,7 +284,7 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
     }
 }
 
-/// The one-way condition between two rows: `next(i) = curr(i+1) + (curr(i) - next(i+1)) b` for all cells of a row.
+/// The one-way condition between two rows, for all cells of a row (see [`crate::boundary::one_way`]).
 pub struct OneWayRow<T> {
     /// `next` of this row, in place.
     pub next: *mut T,
@@ -293,6 +294,8 @@ pub struct OneWayRow<T> {
     pub curr: *const T,
     /// `curr` of the row further in.
     pub curr_in: *const T,
+    /// How.
+    pub form: Form,
     /// Factors.
     pub b: *const T,
     /// Numbers a row.
@@ -309,9 +312,13 @@ impl<T: Real> pulp::WithSimd for OneWayRow<T> {
             // SAFETY: the caller owns `len` numbers of all five rows.
             unsafe {
                 let load = |p: *const T| Lane::load(s, p.add(i));
-                let rest = load(self.curr) - load(self.next_in);
-                rest.mul_add(load(self.b), load(self.curr_in))
-                    .store(self.next.add(i));
+                let (curr, next_in, b) = (load(self.curr), load(self.next_in), load(self.b));
+                let next = match self.form {
+                    Form::Box => (curr - next_in).mul_add(b, load(self.curr_in)),
+                    // 1/(1+q) = (1+b)/2 and q/(1+q) = (1-b)/2.
+                    Form::Upwind => (curr - next_in).mul_add(b, curr + next_in) * Lane::splat(s, T::of(0.5)),
+                };
+                next.store(self.next.add(i));
             }
             i += T::lanes::<S>();
         }

@@ -10,6 +10,7 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use anyhow::bail;
 use kernels::boundary::free_surface::Surface;
+use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Cpu;
 use kernels::displacement::{Shot, Simulation, SourceKind};
 use kernels::domain::partition::partition;
@@ -109,6 +110,11 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
         },
         nbell: positive("nbell")?,
         absorbing: job.flag("dabc")?,
+        one_way: if job.choice("oneway")? == "upwind" {
+            Form::Upwind
+        } else {
+            Form::Box
+        },
         surface,
         interpolate: job.flag("interp")?,
         potentials: job.flag("opot")?,

@@ -39,6 +39,9 @@ macro_rules! params {
                 .doc("with free=y: all stresses are zero above the surface, or only those with a z index"),
             Param::bool("ssou").default("n").doc("y: stress source; n: force source"),
             Param::bool("dabc").default("n").doc("absorbing frame (one-way condition and sponge); n: a rigid rim"),
+            Param::choice("oneway", &["box", "upwind"])
+                .default("box")
+                .doc("with dabc=y, the one-way condition: box as published, upwind for long runs, thin frames and large time steps"),
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
             Param::int("nbell").default("5").range(">= 0", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point"),

@@ -3,6 +3,7 @@
 use super::model::words;
 use super::{Run, cell_words};
 use anyhow::bail;
+use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Cpu;
 use kernels::displacement;
 use kernels::domain::partition::Slab;
@@ -16,6 +17,8 @@ const COARSE: f64 = 5.0;
 const JUMP: f32 = 1.2;
 /// Share of that limit which is safe all the same (density ratio 4 at the fastest cells).
 const SAFE: f64 = 0.8;
+/// Steps from which growth of the published one-way condition can be seen.
+const LONG: usize = 2000;
 /// Series of the wavelet that are searched for their band.
 const SERIES: usize = 64;
 
@@ -59,6 +62,7 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
             100.0 * dt / extremes.dt_max, extremes.dt_max, SAFE * extremes.dt_max
         ));
     }
+    warn_of_growth(job, run, dt / extremes.dt_max);
     let band = wavelet_band(run);
     let spacing = run.padded.d()[..run.padded.ndim()]
         .iter()
@@ -76,6 +80,17 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
         band,
         points,
     })
+}
+
+/// The published one-way condition can grow: told where the table of the tests shows it.
+fn warn_of_growth(job: &Job, run: &Run, share: f64) {
+    let risky = run.time.n > LONG && (share > 0.6 || run.padded.nb < 32);
+    if run.shot.absorbing && run.shot.one_way == Form::Box && risky {
+        job.warn(&format!(
+            "{} steps at {:.0} % of the stability limit with a frame of {} nodes: the published one-way condition can grow on such runs; oneway=upwind is stable, else take nb=48 or more and a smaller time step",
+            run.time.n, 100.0 * share, run.padded.nb
+        ));
+    }
 }
 
 fn named(job: &Job, key: &str) -> String {
