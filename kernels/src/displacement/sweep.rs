@@ -13,8 +13,8 @@ use crate::medium::live_z;
 use crate::stencil::RADIUS;
 use std::ops::Range;
 
-/// Bytes of ring and displacement that a tile may touch: they should stay in a second-level cache of 2 MB. Measured on
-/// 296^3 points, one core of a Xeon with such a cache: 13 rows a tile 117 Mpt/s, 21 rows 105, 42 rows 73.
+/// Bytes of ring and displacement that a tile may touch: they should stay in a second-level cache of 2 MB (figures in
+/// `benches/RESULTS.md`).
 const TILE_BYTES: usize = 25 << 16;
 /// Rows of the narrowest tile: the halo on its sides should not outweigh it.
 const NARROWEST: usize = 12;
