@@ -1,6 +1,7 @@
 //! Slabs: any number, any thickness, cut anywhere.
 
 use crate::worlds::{World, difference, settings};
+use kernels::boundary::one_way::Form;
 use kernels::displacement::Shot;
 
 /// 2, 3 and 5 slabs of 60 planes. Planes 0 to 11 and 48 to 59 are frame; the bells reach over planes 22 to 33 and 31
@@ -40,6 +41,12 @@ fn same_bits(world: &World, cuts: &[&[usize]], change: impl Fn(&mut Shot)) {
 #[test]
 fn slabs_of_a_plane_give_the_same_displacement() {
     same_bits(&World::plane(), &CUTS_2D, |_| {});
+}
+
+#[test]
+fn slabs_give_the_same_displacement_under_the_upwind_condition() {
+    same_bits(&World::plane(), &CUTS_2D[2..], |s| s.one_way = Form::Upwind);
+    same_bits(&World::volume(), &CUTS_3D[4..], |s| s.one_way = Form::Upwind);
 }
 
 #[test]
