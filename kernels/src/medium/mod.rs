@@ -41,6 +41,9 @@ pub struct Medium<T> {
     density: Buffer<T>,
 }
 
+/// Lines that are worth another thread.
+const LINES: usize = 256;
+
 /// Which array of the medium a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
@@ -80,7 +83,7 @@ impl<T: Real> Medium<T> {
     }
 
     /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`), and repeats their ends into
-    /// the frame. `values` holds a multiple of `nz` numbers.
+    /// the frame. `values` holds a multiple of `nz` numbers. Inside [`Cpu::install`] the pool's threads share the work.
     pub fn fill(&mut self, quantity: Quantity, line: usize, values: &[T]) {
         let (nz, nb, pitch) = (self.padded.model.n[0], self.padded.nb, self.padded.pitch());
         let array = match quantity {
@@ -88,10 +91,18 @@ impl<T: Real> Medium<T> {
             Quantity::Density => self.density.as_mut_slice(),
         };
         assert_eq!(values.len() % nz, 0, "whole lines");
-        for (row, from) in array[line * pitch..].chunks_mut(pitch).zip(values.chunks(nz)) {
+        let copy = |(row, from): (&mut [T], &[T])| {
             row[..nb].fill(from[0]);
             row[nb..nb + nz].copy_from_slice(from);
             row[nb + nz..].fill(from[nz - 1]);
+        };
+        let rows = &mut array[line * pitch..][..values.len() / nz * pitch];
+        if rayon::current_thread_index().is_some() {
+            use rayon::prelude::*;
+            let rows = rows.par_chunks_mut(pitch).zip(values.par_chunks(nz));
+            rows.with_min_len(LINES).for_each(copy);
+        } else {
+            rows.chunks_mut(pitch).zip(values.chunks(nz)).for_each(copy);
         }
     }
 

@@ -62,7 +62,7 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
         Some(outputs) if job.is_dry_run() => return outputs.header_only(),
         outputs => outputs,
     };
-    let medium = model::read(stiffness, density, &run.padded)?;
+    let medium = cpu.install(|| model::read(stiffness, density, &run.padded))?;
     let report = plan::examine(job, &run, &medium, &cpu)?;
     let Some(outputs) = outputs else {
         return plan::print(job, &run, &report, &cpu, &slabs);
