@@ -1,4 +1,5 @@
 //! Machines: never a word about waves.
 
+pub mod accelerator;
 pub mod cpu;
 pub mod simd;

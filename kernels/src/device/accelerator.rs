@@ -1,0 +1,179 @@
+//! What an engine needs of an accelerator: memory, queues, kernels compiled from text. [`super::cuda`] is the real
+//! one; the tests have one that runs the same kernel text on a processor.
+
+use crate::Error;
+use std::ffi::c_void;
+
+/// A line of work: what is put into one queue runs in order, queues run beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// The bulk of a step.
+    Main,
+    /// What neighbours wait for; goes first where both could run.
+    Edges,
+    /// What leaves for the host.
+    Out,
+}
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// As its maker calls it.
+    pub name: String,
+    /// Its number on this host.
+    pub number: usize,
+    /// Compute capability times ten: 90 for 9.0.
+    pub architecture: u32,
+    /// Multiprocessors.
+    pub multiprocessors: usize,
+    /// Bytes of shared memory that one block may use.
+    pub shared_bytes: usize,
+    /// Bytes of memory.
+    pub memory_bytes: usize,
+}
+
+/// A program text for the device.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// For messages: which text in which variant, as `displacement.cu NDIM=3 SYM=1`.
+    pub name: String,
+    /// CUDA C, complete: no includes. Kernels are `extern "C"`.
+    pub text: String,
+}
+
+/// Blocks, threads of a block (one dimension) and dynamic shared memory of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dims {
+    /// Blocks along x, y, z.
+    pub grid: [usize; 3],
+    /// Threads of a block.
+    pub threads: usize,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: usize,
+}
+
+/// Memory of a device; dropping it gives it back.
+pub trait Memory: Send + Sync {
+    /// Where it starts in the device's address space.
+    fn address(&self) -> u64;
+    /// Its size.
+    fn bytes(&self) -> usize;
+}
+
+/// Memory of the host that a device can reach at full speed; dropping it gives it back.
+pub trait Pinned: Send + Sync {
+    /// Its bytes.
+    fn bytes(&self) -> &[u8];
+    /// Its bytes, writable.
+    fn bytes_mut(&mut self) -> &mut [u8];
+}
+
+/// One device. All calls may be made from any thread; work is only enqueued unless the text says otherwise, and
+/// failures of earlier work surface in later calls, at the latest in [`Accelerator::finish`].
+pub trait Accelerator: Sized + Send + Sync + 'static {
+    /// Device memory.
+    type Memory: Memory;
+    /// Host memory for transfers.
+    type Pinned: Pinned;
+    /// A compiled kernel.
+    type Kernel: Send + Sync;
+    /// A point in a queue that others can wait for; re-usable.
+    type Mark: Send + Sync;
+    /// Recorded work that can be replayed at little cost.
+    type Graph: Send + Sync;
+
+    /// What the device is.
+    fn properties(&self) -> &Properties;
+
+    /// Bytes of memory that are free now.
+    fn free_bytes(&self) -> Result<usize, Error>;
+
+    /// Compiles a text (or takes it from the cache) and returns the kernels of these names, in their order.
+    fn load(&self, source: &Source, kernels: &[&str]) -> Result<Vec<Self::Kernel>, Error>;
+
+    /// Blocks of a kernel that one multiprocessor holds at once; 0 when not even one fits.
+    fn resident_blocks(&self, kernel: &Self::Kernel, threads: usize, shared: usize) -> Result<usize, Error>;
+
+    /// Zeroed memory (complete on return).
+    fn allocate(&self, bytes: usize) -> Result<Self::Memory, Error>;
+
+    /// Host memory for transfers.
+    fn pin(&self, bytes: usize) -> Result<Self::Pinned, Error>;
+
+    /// Host to device: `bytes` bytes from `offset` of `from`.
+    ///
+    /// # Safety
+    /// `from` must live and stay unchanged until the copy is done, `to` must be device memory of that size.
+    unsafe fn upload(
+        &self,
+        queue: Queue,
+        from: &Self::Pinned,
+        offset: usize,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error>;
+
+    /// Device to host.
+    ///
+    /// # Safety
+    /// `to` must live and stay untouched until the copy is done, `from` must be device memory of that size.
+    unsafe fn download(
+        &self,
+        queue: Queue,
+        from: u64,
+        to: &mut Self::Pinned,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), Error>;
+
+    /// Device to device, to this or another device, put into this device's queue.
+    ///
+    /// # Safety
+    /// Both must be device memory of that size that lives until the copy is done.
+    unsafe fn copy_to(
+        &self,
+        queue: Queue,
+        from: u64,
+        peer: &Self,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error>;
+
+    /// Launches a kernel. `args` point to its arguments, in order, which are copied before the call returns.
+    ///
+    /// # Safety
+    /// The arguments must be those of the kernel's declaration and the kernel may touch only memory that lives until
+    /// it is done.
+    unsafe fn launch(
+        &self,
+        queue: Queue,
+        kernel: &Self::Kernel,
+        dims: Dims,
+        args: &[*const c_void],
+    ) -> Result<(), Error>;
+
+    /// A new mark, which counts as reached until it is first set.
+    fn mark(&self) -> Result<Self::Mark, Error>;
+
+    /// Moves a mark behind all work put into the queue so far.
+    fn set(&self, queue: Queue, mark: &Self::Mark) -> Result<(), Error>;
+
+    /// Work put into the queue from now on waits for the mark, which may be another device's.
+    fn wait(&self, queue: Queue, mark: &Self::Mark) -> Result<(), Error>;
+
+    /// Returns when the mark is reached.
+    fn reach(&self, mark: &Self::Mark) -> Result<(), Error>;
+
+    /// Returns when all queues are empty, with the error of any work that failed.
+    fn finish(&self) -> Result<(), Error>;
+
+    /// Records the launches that `work` puts into the main queue instead of running them.
+    fn record(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Self::Graph, Error>;
+
+    /// Puts recorded work into the main queue.
+    fn replay(&self, graph: &Self::Graph) -> Result<(), Error>;
+
+    /// Makes memory of this device and of `peer` reachable from each other; `false` where the hardware cannot, in
+    /// which case [`Accelerator::copy_to`] goes through the host.
+    fn befriend(&self, peer: &Self) -> Result<bool, Error>;
+}
