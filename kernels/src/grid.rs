@@ -154,6 +154,12 @@ impl Padded {
         }
     }
 
+    /// Padded indices `[z, x, y]` of the cell with this number in a component, `[plane][row][z]` with the pitch.
+    pub fn cell_at(&self, number: usize) -> [usize; 3] {
+        let (plane, rest) = (number / self.plane_len(), number % self.plane_len());
+        self.index(plane, rest / self.pitch(), rest % self.pitch())
+    }
+
     /// A cell in words: model indices and coordinates, for messages.
     pub fn describe(&self, index: [usize; 3]) -> String {
         let mut words = Vec::new();

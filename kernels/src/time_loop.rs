@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::domain::exchange::Exchange;
 use crate::domain::partition;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A method's fields on one slab of the grid: what a device owns.
@@ -21,16 +22,35 @@ pub trait Slab {
     fn update(&mut self, stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error>;
 
     /// The new level becomes the current one.
-    fn finish_step(&mut self);
+    fn finish_step(&mut self) -> Result<(), Error>;
 
-    /// Writes the receivers that lie on this slab into `out`, `[component][receiver]`; leaves the others alone.
-    fn traces(&self, out: &mut [Self::Number]);
+    /// Runs these steps without a neighbour, and asks for samples after every `jdata`-th, where that is quicker than
+    /// step by step; `false` where it is not, and then nothing was done.
+    fn run_alone(&mut self, _steps: Range<usize>, _jdata: usize) -> Result<bool, Error> {
+        Ok(false)
+    }
 
-    /// Appends one component of one own plane of the snapshot window to `out`.
-    fn snapshot(&self, component: usize, plane: usize, out: &mut Vec<Self::Number>);
+    /// Samples that may be asked for before the oldest must be taken.
+    fn lag(&self) -> usize;
+
+    /// Asks for the receivers of the current level, which step `it` made.
+    fn sample(&mut self, it: usize) -> Result<(), Error>;
+
+    /// Takes the oldest sample asked for: writes the receivers that lie on this slab into `out`,
+    /// `[component][receiver]`; leaves the others alone.
+    fn traces(&mut self, out: &mut [Self::Number]) -> Result<(), Error>;
+
+    /// Planes of a snapshot that are worth one piece.
+    fn piece(&self) -> usize;
+
+    /// Asks for own planes of one component of the snapshot window; at most two pieces are asked for at a time.
+    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error>;
+
+    /// Takes the oldest piece asked for: appends it to `out`.
+    fn snapshot(&mut self, out: &mut Vec<Self::Number>) -> Result<(), Error>;
 
     /// The first cell `[z, x, y]` (padded) whose field is not finite.
-    fn first_non_finite(&self) -> Option<[usize; 3]>;
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error>;
 }
 
 /// Takes what the engine measures; the program behind it writes files.
@@ -64,6 +84,23 @@ pub struct Schedule {
     pub jcheck: usize,
 }
 
+impl Schedule {
+    fn checks(&self, it: usize) -> bool {
+        (it + 1).is_multiple_of(self.jcheck) || it + 1 == self.nt
+    }
+
+    fn shoots(&self, it: usize) -> bool {
+        self.jsnap.is_some_and(|every| it.is_multiple_of(every))
+    }
+
+    /// Steps until the host next looks at the fields.
+    fn next_look(&self, it: usize) -> usize {
+        let check = (it + 1).next_multiple_of(self.jcheck);
+        let shot = self.jsnap.map_or(self.nt, |every| it.next_multiple_of(every) + 1);
+        check.min(shot).min(self.nt)
+    }
+}
+
 /// Where the search for values that are not finite found one.
 pub type Report<'a> = &'a dyn Fn(usize, [usize; 3]) -> Error;
 
@@ -75,23 +112,162 @@ pub fn run<S: Slab<Number: Default + Clone>>(
     recorder: &mut dyn Recorder<S::Number>,
     report: Report<'_>,
 ) -> Result<(), Error> {
-    let mut traces = vec![S::Number::default(); schedule.receivers * schedule.components];
-    for it in 0..schedule.nt {
-        step(slabs, exchange, it)?;
-        let look = (it + 1) % schedule.jcheck == 0 || it + 1 == schedule.nt;
-        if look && let Some(cell) = slabs.iter().find_map(|s| s.first_non_finite()) {
-            return Err(report(it, cell));
+    let mut desk = Desk::new(schedule, slabs, recorder);
+    let mut it = 0;
+    while it < schedule.nt {
+        let until = schedule.next_look(it);
+        advance(slabs, exchange, it..until, &mut desk)?;
+        it = until;
+        if schedule.checks(it - 1)
+            && let Some(cell) = first_non_finite(slabs)?
+        {
+            desk.flush(slabs)?;
+            return Err(report(it - 1, cell));
         }
-        if it % schedule.jdata == 0 {
-            slabs.iter().for_each(|s| s.traces(&mut traces));
-            recorder.traces(it, &traces)?;
+        if schedule.shoots(it - 1) {
+            desk.snapshot(slabs, it - 1)?;
         }
-        if schedule.jsnap.is_some_and(|every| it % every == 0) {
-            snapshot(slabs, schedule, it, recorder)?;
+    }
+    desk.flush(slabs)
+}
+
+/// Steps between two looks of the host at the fields.
+fn advance<S: Slab<Number: Default + Clone>>(
+    slabs: &mut [S],
+    exchange: &mut dyn Exchange<S>,
+    steps: Range<usize>,
+    desk: &mut Desk<'_, S::Number>,
+) -> Result<(), Error> {
+    let jdata = desk.schedule.jdata;
+    let mut it = steps.start;
+    while it < steps.end {
+        // As many steps as the slabs have room for samples.
+        let last = it.next_multiple_of(jdata) + (desk.room() - 1) * jdata + 1;
+        let until = steps.end.min(last);
+        let alone = match slabs {
+            [slab] => slab.run_alone(it..until, jdata)?,
+            _ => false,
+        };
+        for it in it..until {
+            if !alone {
+                step(slabs, exchange, it)?;
+            }
+            if it % jdata == 0 {
+                if !alone {
+                    slabs.iter_mut().try_for_each(|s| s.sample(it))?;
+                }
+                desk.sampled(slabs, it)?;
+            }
+            desk.recorder.step(it)?;
         }
-        recorder.step(it)?;
+        it = until;
     }
     Ok(())
+}
+
+fn first_non_finite<S: Slab>(slabs: &mut [S]) -> Result<Option<[usize; 3]>, Error> {
+    for slab in slabs {
+        if let Some(cell) = slab.first_non_finite()? {
+            return Ok(Some(cell));
+        }
+    }
+    Ok(None)
+}
+
+/// What was asked of the slabs and not yet handed to the recorder.
+struct Desk<'a, T> {
+    schedule: &'a Schedule,
+    recorder: &'a mut dyn Recorder<T>,
+    lag: usize,
+    samples: VecDeque<usize>,
+    /// Step and slab of the pieces of snapshots.
+    pieces: VecDeque<(usize, usize)>,
+    traces: Vec<T>,
+    piece: Vec<T>,
+}
+
+impl<'a, T: Default + Clone> Desk<'a, T> {
+    fn new<S: Slab<Number = T>>(
+        schedule: &'a Schedule,
+        slabs: &[S],
+        recorder: &'a mut dyn Recorder<T>,
+    ) -> Self {
+        Self {
+            schedule,
+            recorder,
+            lag: slabs.iter().map(Slab::lag).min().unwrap_or(1).max(1),
+            samples: VecDeque::new(),
+            pieces: VecDeque::new(),
+            traces: vec![T::default(); schedule.receivers * schedule.components],
+            piece: Vec::new(),
+        }
+    }
+
+    /// Samples that may still be asked for.
+    fn room(&self) -> usize {
+        self.lag - self.samples.len()
+    }
+
+    /// A sample was asked for; half of them are taken when there is no room for more.
+    fn sampled<S: Slab<Number = T>>(&mut self, slabs: &mut [S], it: usize) -> Result<(), Error> {
+        self.samples.push_back(it);
+        if self.room() == 0 {
+            for _ in 0..self.lag.div_ceil(2) {
+                self.take_sample(slabs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_sample<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
+        if let Some(it) = self.samples.pop_front() {
+            slabs.iter_mut().try_for_each(|s| s.traces(&mut self.traces))?;
+            self.recorder.traces(it, &self.traces)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a whole snapshot piece by piece, never more than two ahead of the recorder.
+    fn snapshot<S: Slab<Number = T>>(&mut self, slabs: &mut [S], it: usize) -> Result<(), Error> {
+        let window = self.schedule.snapshot_planes.clone();
+        for component in 0..self.schedule.components {
+            for k in 0..slabs.len() {
+                let own = slabs[k].layout().own.clone();
+                let (end, most) = (own.end.min(window.end), slabs[k].piece().max(1));
+                let mut plane = own.start.max(window.start);
+                while plane < end {
+                    let planes = plane..end.min(plane + most);
+                    plane = planes.end;
+                    if self.pieces.len() == 2 {
+                        self.take_piece(slabs)?;
+                    }
+                    slabs[k].ask(component, planes)?;
+                    self.pieces.push_back((it, k));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_piece<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
+        if let Some((it, k)) = self.pieces.pop_front() {
+            self.piece.clear();
+            slabs[k].snapshot(&mut self.piece)?;
+            self.recorder.snapshot(it, &self.piece)?;
+        }
+        Ok(())
+    }
+
+    /// Hands over all that is left.
+    fn flush<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
+        while !self.samples.is_empty() {
+            self.take_sample(slabs)?;
+        }
+        while !self.pieces.is_empty() {
+            self.take_piece(slabs)?;
+        }
+        Ok(())
+    }
 }
 
 /// One time step: edges first, so that their ghosts travel while the interior is computed.
@@ -111,27 +287,5 @@ pub fn step<S: Slab>(slabs: &mut [S], exchange: &mut dyn Exchange<S>, it: usize)
         }
         exchange.finish(slabs, stage)?;
     }
-    slabs.iter_mut().for_each(|s| s.finish_step());
-    Ok(())
-}
-
-fn snapshot<S: Slab>(
-    slabs: &[S],
-    schedule: &Schedule,
-    it: usize,
-    recorder: &mut dyn Recorder<S::Number>,
-) -> Result<(), Error> {
-    let mut piece = Vec::new();
-    for component in 0..schedule.components {
-        for plane in schedule.snapshot_planes.clone() {
-            let owner = slabs
-                .iter()
-                .find(|s| s.layout().own.contains(&plane))
-                .expect("slabs cover all planes");
-            piece.clear();
-            owner.snapshot(component, plane, &mut piece);
-            recorder.snapshot(it, &piece)?;
-        }
-    }
-    Ok(())
+    slabs.iter_mut().try_for_each(|s| s.finish_step())
 }

@@ -3,14 +3,15 @@
 //! The new level overwrites the old one in place; the current level is only read, so tiles need no order among each
 //! other and any partition into slabs, tiles and threads gives the same bits.
 
-use super::Setup;
 use super::sweep::{Tile, Tiling, View};
+use super::{Setup, snapshot_component};
 use crate::Error;
 use crate::device::{cpu::Buffer, simd::Real};
 use crate::domain::exchange::Neighbour;
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::survey::potential;
 use crate::time_loop::Slab;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +27,7 @@ pub struct CpuSlab<T: Real> {
     /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
     now: usize,
     tiling: Tiling,
+    pieces: VecDeque<Vec<T>>,
     rings: Vec<Mutex<Buffer<T>>>,
 }
 
@@ -40,6 +42,7 @@ impl<T: Real> CpuSlab<T> {
             levels: [Buffer::zeroed(len)?, Buffer::zeroed(len)?],
             now: 0,
             tiling,
+            pieces: VecDeque::new(),
             rings,
             layout,
             setup,
@@ -64,7 +67,7 @@ impl<T: Real> CpuSlab<T> {
     }
 
     /// Displacement (or, with `opot=y`, a potential) of the current level.
-    fn sample(&self, component: usize, plane: usize, row: usize, z: usize) -> T {
+    fn value(&self, component: usize, plane: usize, row: usize, z: usize) -> T {
         let u = self.levels[self.now].as_slice();
         if !self.setup.potentials {
             return u[self.at(component, plane, row, z)];
@@ -75,6 +78,16 @@ impl<T: Real> CpuSlab<T> {
             u[self.at(c, plane, row, i[0])].f64()
         };
         T::of(potential(p, component, p.index(plane, row, z), value))
+    }
+
+    /// One plane of one component of the snapshot window.
+    fn pack(&self, component: usize, plane: usize, out: &mut Vec<T>) {
+        let [z, x, _] = &self.setup.window;
+        let three = self.setup.padded.ndim() == 3;
+        let component = snapshot_component(component, three && self.setup.potentials);
+        for row in if three { x.clone() } else { 0..1 } {
+            out.extend(z.clone().map(|z| self.value(component, plane, row, z)));
+        }
     }
 
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
@@ -147,36 +160,48 @@ impl<T: Real> Slab for CpuSlab<T> {
         Ok(())
     }
 
-    fn finish_step(&mut self) {
+    fn finish_step(&mut self) -> Result<(), Error> {
         self.now = 1 - self.now;
+        Ok(())
     }
 
-    fn traces(&self, out: &mut [T]) {
+    fn lag(&self) -> usize {
+        1
+    }
+
+    fn sample(&mut self, _it: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
         let receivers = &self.setup.receivers;
         for (component, out) in out.chunks_mut(receivers.len()).enumerate() {
             receivers.extract(
                 &self.layout.own,
-                |z, row, plane| self.sample(component, plane, row, z),
+                |z, row, plane| self.value(component, plane, row, z),
                 out,
             );
         }
+        Ok(())
     }
 
-    fn snapshot(&self, component: usize, plane: usize, out: &mut Vec<T>) {
-        let [z, x, _] = &self.setup.window;
-        let three = self.setup.padded.ndim() == 3;
-        // The snapshot's curl comes in the order z, x, y; the traces' in x, y, z.
-        let component = if three && self.setup.potentials {
-            [0, 3, 1, 2][component]
-        } else {
-            component
-        };
-        for row in if three { x.clone() } else { 0..1 } {
-            out.extend(z.clone().map(|z| self.sample(component, plane, row, z)));
-        }
+    fn piece(&self) -> usize {
+        1
     }
 
-    fn first_non_finite(&self) -> Option<[usize; 3]> {
+    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+        let mut piece = Vec::new();
+        planes.for_each(|plane| self.pack(component, plane, &mut piece));
+        self.pieces.push_back(piece);
+        Ok(())
+    }
+
+    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        out.extend(self.pieces.pop_front().expect("a piece was asked for"));
+        Ok(())
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
         let p = &self.setup.padded;
         let u = self.levels[self.now].as_slice();
         let found = Mutex::new(None::<usize>);
@@ -197,9 +222,8 @@ impl<T: Real> Slab for CpuSlab<T> {
                 *found = Some(found.map_or(cell, |f| f.min(cell)));
             }
         });
-        let cell = found.into_inner().expect("no job panics while it holds this")?;
-        let (plane, rest) = (cell / p.plane_len(), cell % p.plane_len());
-        Some(p.index(plane, rest / p.pitch(), rest % p.pitch()))
+        let cell = found.into_inner().expect("no job panics while it holds this");
+        Ok(cell.map(|cell| p.cell_at(cell)))
     }
 }
 

@@ -206,6 +206,11 @@ impl<T: Real + Default> Simulation<T> {
     }
 }
 
+/// The snapshot's curl comes in the order z, x, y; the traces' in x, y, z.
+fn snapshot_component(component: usize, curl: bool) -> usize {
+    if curl { [0, 3, 1, 2][component] } else { component }
+}
+
 fn sponges<T: Real>(padded: &Padded) -> [Vec<T>; 3] {
     let mut z = sponge::profile(padded.n[0], padded.nb);
     z.resize(padded.pitch(), T::of(1.0));

@@ -1,0 +1,118 @@
+// What every kernel text starts with. A kernel takes one structure by value; the text is the common subset of CUDA C++
+// and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The defines before this line choose the variant:
+//   REAL_IS_DOUBLE 0|1, NDIM 2|3, VEC numbers a thread along z (1, 2, 4; 16 bytes at most)
+
+#if REAL_IS_DOUBLE
+typedef double REAL;
+#define FMA fma
+#define SQRT sqrt
+#else
+typedef float REAL;
+#define FMA fmaf
+#define SQRT sqrtf
+#endif
+
+typedef long long WIDE;
+
+#ifdef CUDA_ON_CPU
+#define KERNEL(name) void name
+#define INLINE static inline
+#define UNROLL
+#else
+#define KERNEL(name) extern "C" __global__ void name
+#define DYNAMIC_SHARED(type, name) extern __shared__ __align__(128) unsigned char name##_bytes[]; type *name = (type *)name##_bytes
+#define INLINE static __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+#endif
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define CLAMP(x, low, high) MIN(MAX(x, low), high)
+#define EACH_VEC UNROLL for (int v = 0; v < VEC; v++)
+
+// VEC numbers from or to memory at a multiple of their size.
+#if VEC == 1
+typedef REAL VECTOR;
+#define SPREAD(t, out) (out)[0] = (t)
+#define GATHER(in) ((in)[0])
+#elif VEC == 2
+#if REAL_IS_DOUBLE
+typedef double2 VECTOR;
+#else
+typedef float2 VECTOR;
+#endif
+#define SPREAD(t, out) ((out)[0] = (t).x, (out)[1] = (t).y)
+INLINE VECTOR GATHER(const REAL *in) {
+    VECTOR t;
+    t.x = in[0], t.y = in[1];
+    return t;
+}
+#else
+typedef float4 VECTOR;
+#define SPREAD(t, out) ((out)[0] = (t).x, (out)[1] = (t).y, (out)[2] = (t).z, (out)[3] = (t).w)
+INLINE VECTOR GATHER(const REAL *in) {
+    VECTOR t;
+    t.x = in[0], t.y = in[1], t.z = in[2], t.w = in[3];
+    return t;
+}
+#endif
+
+INLINE void load(const REAL *from, REAL *to) {
+    VECTOR t = *(const VECTOR *)from;
+    SPREAD(t, to);
+}
+
+INLINE void store(REAL *to, const REAL *from) { *(VECTOR *)to = GATHER(from); }
+
+// Read-only data of device memory.
+INLINE void fetch(const REAL *from, REAL *to) {
+#ifdef CUDA_ON_CPU
+    VECTOR t = *(const VECTOR *)from;
+#else
+    VECTOR t = __ldg((const VECTOR *)from);
+#endif
+    SPREAD(t, to);
+}
+
+// Data that are read once.
+INLINE void fetch_once(const REAL *from, REAL *to) {
+#ifdef CUDA_ON_CPU
+    VECTOR t = *(const VECTOR *)from;
+#else
+    VECTOR t = __ldcs((const VECTOR *)from);
+#endif
+    SPREAD(t, to);
+}
+
+INLINE void store_once(REAL *to, const REAL *from) {
+    VECTOR t = GATHER(from);
+#ifdef CUDA_ON_CPU
+    *(VECTOR *)to = t;
+#else
+    __stcs((VECTOR *)to, t);
+#endif
+}
+
+// 16 bytes from device to shared memory, behind the thread's back; zeros unless `there`.
+INLINE void copy_async(REAL *to, const REAL *from, int there) {
+#ifdef CUDA_ON_CPU
+    for (int k = 0; k < (int)(16 / sizeof(REAL)); k++) to[k] = there ? from[k] : 0;
+#else
+    unsigned address = (unsigned)__cvta_generic_to_shared(to);
+    int bytes = there ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+#endif
+}
+
+INLINE void copies_commit(void) {
+#ifndef CUDA_ON_CPU
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until at most PENDING groups of the thread's copies are under way.
+#ifdef CUDA_ON_CPU
+#define COPIES_WAIT(PENDING)
+#else
+#define COPIES_WAIT(PENDING) asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory")
+#endif

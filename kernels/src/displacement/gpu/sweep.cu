@@ -1,0 +1,329 @@
+// Steps 1-3, 5 and 7 of displacement/mod.rs in one pass, and the sponge: stress lives in shared memory and registers.
+//
+// A block owns a tile of TZ x TX cells (z, row) and walks along the planes. At plane j it
+//   1. takes strain from a ring of RING planes of displacement in shared memory (planes j-4 .. j+4, the next ones on
+//      their way from device memory), and puts the stresses that are differentiated inside the plane there too;
+//   2. adds the derivatives inside the plane to the force on plane j, and what the stress of plane j means to the
+//      derivatives along planes to the forces on planes j-4 .. j+4, which are registers: the force on plane j-4 is
+//      complete then, and its cells are stepped in place.
+// Around the tile, stress is computed once more on four cells to each side, only the components differentiated that way,
+// by threads of their own. Sums have one order, whatever the range of planes: any cut gives the same bits.
+//
+// Defines: TZ, TX (1 in 2-D), AHEAD planes on their way, DAMPED 0|1, SURFACE 0 none, 1 vacuum, 2 traction.
+
+#define RING (2 * RADIUS + AHEAD + 1)
+#define QUADS (TZ / VEC)
+#define SIDE (RADIUS / VEC)  // threads along z of the halo on one side
+#if NDIM == 3
+#define ROW_HALO (2 * RADIUS)
+#define U_PITCH (TZ + 16 + 4)
+#define S_PITCH (TZ + 8 + 4)
+#define CORE_THREADS (QUADS * TX)
+#define Z_THREADS (2 * SIDE * TX)
+#define ROW_THREADS (QUADS * 2 * RADIUS)
+#else
+#define ROW_HALO 0
+#define U_PITCH (TZ + 16)
+#define S_PITCH (TZ + 8)
+#define CORE_THREADS (QUADS + 2 * SIDE)
+#define Z_THREADS 0
+#define ROW_THREADS 0
+#endif
+#define THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
+#define U_ROWS (TX + 2 * ROW_HALO)
+#define U_COMPONENT (U_ROWS * U_PITCH)
+#define U_PLANE (NDIM * U_COMPONENT)
+
+// Stress planes: zz and zp with a halo along z, rr and rp with one along rows, zr with both.
+#define S_ZZ 0
+#define S_ZP (TX * S_PITCH)
+#if NDIM == 3
+#define S_ZR (2 * TX * S_PITCH)
+#define S_RR (S_ZR + (TX + 2 * RADIUS) * S_PITCH)
+#define S_RP (S_RR + (TX + 2 * RADIUS) * TZ)
+#define S_PLANE (S_RP + (TX + 2 * RADIUS) * TZ)
+#else
+#define S_PLANE (2 * TX * S_PITCH)
+#endif
+
+struct Sweep {
+    struct Slab s;
+    int now;         // which level is u(t); the other becomes u(t+dt)
+    int begin, end;  // planes to step
+    int chunk;       // planes of one block
+};
+
+// W . (f(m) - f(-m)) of VEC cells from values four cells to either side.
+INLINE void along_z(const REAL *p, const REAL *w, REAL *out) {
+    REAL f[VEC + 2 * RADIUS];
+    UNROLL for (int k = 0; k < VEC + 2 * RADIUS; k += VEC) load(p - RADIUS + k, f + k);
+    EACH_VEC {
+        REAL sum = w[3] * (f[v + 8] - f[v]);
+        sum = FMA(w[2], f[v + 7] - f[v + 1], sum);
+        sum = FMA(w[1], f[v + 6] - f[v + 2], sum);
+        out[v] = FMA(w[0], f[v + 5] - f[v + 3], sum);
+    }
+}
+
+INLINE void along(const REAL *p, int stride, const REAL *w, REAL *out) {
+    EACH_VEC out[v] = 0;
+    UNROLL for (int m = RADIUS; m > 0; m--) {
+        REAL high[VEC], low[VEC];
+        load(p + m * stride, high);
+        load(p - m * stride, low);
+        EACH_VEC out[v] = FMA(w[m - 1], high[v] - low[v], out[v]);
+    }
+}
+
+// The same along planes of the ring; `at` is the offset of the cells in a plane.
+INLINE void along_planes(const REAL *ring, const int *slots, int at, const REAL *w, REAL *out) {
+    EACH_VEC out[v] = 0;
+    UNROLL for (int m = RADIUS; m > 0; m--) {
+        REAL high[VEC], low[VEC];
+        load(ring + slots[RADIUS + m] + at, high);
+        load(ring + slots[RADIUS - m] + at, low);
+        EACH_VEC out[v] = FMA(w[m - 1], high[v] - low[v], out[v]);
+    }
+}
+
+// A plane of displacement around the tile into a slot of the ring.
+INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z, int tile_row, int thread) {
+    const int wide = 16 / sizeof(REAL), across = (TZ + 16) / wide, pieces = NDIM * U_ROWS * across;
+    const REAL *from = a->s.level[a->now];
+    UNROLL for (int k0 = 0; k0 < pieces; k0 += THREADS) {
+        int k = k0 + thread;
+        if (k < pieces) {
+            int q = k % across, line = k / across, row = line % U_ROWS, component = line / U_ROWS;
+            int z = tile_z - 8 + q * wide, r = tile_row - ROW_HALO + row;
+            int there = z >= 0 && z < a->s.pitch && r >= 0 && r < a->s.rows;
+            WIDE at = component * a->s.component + row_at(&a->s, plane, there ? r : 0) + (there ? z : 0);
+            copy_async(slot + (component * U_ROWS + row) * U_PITCH + q * wide, from + at, there);
+        }
+    }
+    copies_commit();
+}
+
+KERNEL(sweep)(const struct Sweep a) {
+    DYNAMIC_SHARED(REAL, shared);
+    REAL *ring = shared, *stress = shared + RING * U_PLANE;
+    const int thread = threadIdx.x, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
+    const int begin = a.begin + blockIdx.z * a.chunk, end = MIN(begin + a.chunk, a.end);
+    const REAL *wz = a.s.weights[0], *wr = a.s.weights[1], *wp = a.s.weights[2];
+
+    // Where this thread's cells are, relative to the tile.
+    int zl, rl = 0, core = 1, z_side = 0;
+#if NDIM == 3
+    if (thread < CORE_THREADS) {
+        zl = thread % QUADS * VEC, rl = thread / QUADS;
+    } else if (thread < CORE_THREADS + Z_THREADS) {
+        int k = thread - CORE_THREADS, side = k / (SIDE * TX);
+        core = 0, z_side = 1, rl = k / SIDE % TX;
+        zl = (side ? TZ : -RADIUS) + k % SIDE * VEC;
+    } else {
+        int k = thread - CORE_THREADS - Z_THREADS;
+        core = 0, zl = k % QUADS * VEC, rl = k / QUADS - RADIUS;
+        rl = rl < 0 ? rl : rl + TX;
+        // Threads that fill up the last warp repeat its last cells.
+        rl = MIN(rl, TX + RADIUS - 1);
+    }
+#else
+    zl = thread * VEC - RADIUS;
+    zl = MIN(zl, TZ + RADIUS - VEC);
+    core = thread < CORE_THREADS && zl >= 0 && zl < TZ;
+#endif
+    const int z = tile_z + zl, row = tile_row + rl;
+    const int inside = z >= 0 && z < a.s.pitch && row >= 0 && row < a.s.rows;
+    const int live_row = inside && (NDIM == 2 || is_live(row, a.s.rows));
+    const int writes = core && inside;
+    const int u_at = (rl + ROW_HALO) * U_PITCH + zl + 8;
+    const int s_at = rl * S_PITCH + zl + RADIUS;  // zz, zp, and zr four rows further
+#if NDIM == 3
+    const int t_at = (rl + RADIUS) * TZ + zl;     // rr, rp
+#endif
+
+    REAL force[NDIM][2 * RADIUS][VEC];
+    UNROLL for (int c = 0; c < NDIM; c++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) EACH_VEC force[c][k][v] = 0;
+#if DAMPED
+    REAL damp[VEC];
+    int shell[VEC];
+    EACH_VEC {
+        damp[v] = writes ? a.s.sponge[0][z + v] * a.s.sponge[1][NDIM == 3 ? row : 0] : 0;
+        shell[v] = in_shell(&a.s, FACE, row, z + v);
+    }
+#endif
+#if SURFACE == 2
+    REAL below[VEC];
+    EACH_VEC below[v] = z + v >= a.s.nb;
+#endif
+
+    int slot = RADIUS;  // of plane j
+    for (int k = 0; k < RING; k++) {
+        fetch_plane(&a, ring + k * U_PLANE, begin - 2 * RADIUS + k, tile_z, tile_row, thread);
+    }
+    COPIES_WAIT(AHEAD);
+    __syncthreads();
+
+    for (int j = begin - RADIUS; j < end + RADIUS; j++) {
+        int slots[2 * RADIUS + 1];
+        UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
+            int k = slot + m - RADIUS;
+            k = k < 0 ? k + RING : k >= RING ? k - RING : k;
+            slots[m] = k * U_PLANE;
+        }
+        const int live = live_row && is_live(j, a.s.planes);
+        REAL *out = stress + (j & 1) * S_PLANE;
+        REAL pp[VEC], zp[VEC], old[NDIM][VEC];
+        EACH_VEC pp[v] = zp[v] = 0;
+#if NDIM == 3
+        REAL rp[VEC];
+        EACH_VEC rp[v] = 0;
+#endif
+        // 1. Strain (eq. 1) and stress (eq. 2), rows and planes of the rim and all beyond it carry none.
+        if (live) {
+            struct Stiffness c;
+            take_stiffness(a.s.stiffness, medium_at(&a.s, j, row) + z, &c);
+            const REAL *uz = ring + slots[RADIUS] + u_at, *up = uz + C_P * U_COMPONENT;
+            REAL ezz[VEC], epp[VEC], d[VEC], e[VEC];
+#if NDIM == 3
+            const REAL *ur = uz + C_R * U_COMPONENT;
+            REAL err[VEC], s[VEC];
+            along_z(uz, wz, ezz);
+            along(ur, U_PITCH, wr, err);
+            along_planes(ring, slots, u_at + C_P * U_COMPONENT, wp, epp);
+            if (core || z_side) {
+                EACH_VEC s[v] = FMA(c.z_r[v], err[v], FMA(c.z_p[v], epp[v], c.zz[v] * ezz[v]));
+#if SURFACE == 2
+                EACH_VEC s[v] *= below[v];
+#endif
+                store(out + S_ZZ + s_at, s);
+            }
+            if (!z_side) {
+                EACH_VEC s[v] = FMA(c.rr[v], err[v], FMA(c.z_r[v], ezz[v], c.r_p[v] * epp[v]));
+                store(out + S_RR + t_at, s);
+            }
+            if (core) EACH_VEC pp[v] = FMA(c.r_p[v], err[v], FMA(c.z_p[v], ezz[v], c.pp[v] * epp[v]));
+            along(uz, U_PITCH, wr, d);
+            along_z(ur, wz, e);
+            EACH_VEC s[v] = c.zr[v] * (d[v] + e[v]);
+#if SURFACE == 2
+            EACH_VEC s[v] *= below[v];
+#endif
+            store(out + S_ZR + RADIUS * S_PITCH + s_at, s);
+            if (core || z_side) {
+                along_planes(ring, slots, u_at, wp, d);
+                along_z(up, wz, e);
+                EACH_VEC zp[v] = c.zp[v] * (d[v] + e[v]);
+#if SURFACE == 2
+                EACH_VEC zp[v] *= below[v];
+#endif
+                store(out + S_ZP + s_at, zp);
+            }
+            if (!z_side) {
+                along_planes(ring, slots, u_at + C_R * U_COMPONENT, wp, d);
+                along(up, U_PITCH, wr, e);
+                EACH_VEC rp[v] = c.rp[v] * (d[v] + e[v]);
+                store(out + S_RP + t_at, rp);
+            }
+#else
+            along_z(uz, wz, ezz);
+            along_planes(ring, slots, u_at + C_P * U_COMPONENT, wp, epp);
+            along_planes(ring, slots, u_at, wp, d);
+            along_z(up, wz, e);
+            REAL s[VEC];
+            EACH_VEC {
+                s[v] = FMA(c.z_p[v], epp[v], c.zz[v] * ezz[v]);
+                pp[v] = FMA(c.z_p[v], ezz[v], c.pp[v] * epp[v]);
+                zp[v] = c.zp[v] * (d[v] + e[v]);
+#if SURFACE == 2
+                s[v] *= below[v], zp[v] *= below[v];
+#endif
+            }
+            store(out + S_ZZ + s_at, s);
+            store(out + S_ZP + s_at, zp);
+#endif
+        } else {
+#if NDIM == 3
+            if (core || z_side) store(out + S_ZZ + s_at, pp), store(out + S_ZP + s_at, pp);
+            if (!z_side) store(out + S_RR + t_at, pp), store(out + S_RP + t_at, pp);
+            store(out + S_ZR + RADIUS * S_PITCH + s_at, pp);
+#else
+            store(out + S_ZZ + s_at, pp), store(out + S_ZP + s_at, pp);
+#endif
+        }
+        // Plane j-4 of the ring makes room after the barrier.
+        UNROLL for (int c = 0; c < NDIM; c++) load(ring + slots[0] + u_at + c * U_COMPONENT, old[c]);
+        COPIES_WAIT(AHEAD - 1);
+        __syncthreads();
+        if (j + AHEAD + 1 < end + RADIUS) {
+            fetch_plane(&a, ring + slots[0], j + RADIUS + AHEAD + 1, tile_z, tile_row, thread);
+        } else {
+            copies_commit();
+        }
+        slot = slot + 1 == RING ? 0 : slot + 1;
+        if (!writes) continue;
+
+        // 2. Force (eq. 3).
+        const int p = j - RADIUS;
+        REAL *next = a.s.level[1 - a.now] + row_at(&a.s, p, row) + z;
+        REAL prev[NDIM][VEC], b[VEC];
+        if (p >= begin) {
+            UNROLL for (int c = 0; c < NDIM; c++) fetch_once(next + c * a.s.component, prev[c]);
+            fetch_once(a.s.buoyancy + medium_at(&a.s, p, row) + z, b);
+        }
+        REAL plane[NDIM][VEC], d[VEC];
+        along_z(out + S_ZZ + s_at, wz, plane[C_Z]);
+        along_z(out + S_ZP + s_at, wz, plane[C_P]);
+#if NDIM == 3
+        along_z(out + S_ZR + RADIUS * S_PITCH + s_at, wz, plane[C_R]);
+        along(out + S_ZR + RADIUS * S_PITCH + s_at, S_PITCH, wr, d);
+        EACH_VEC plane[C_Z][v] += d[v];
+        along(out + S_RR + t_at, TZ, wr, d);
+        EACH_VEC plane[C_R][v] += d[v];
+        along(out + S_RP + t_at, TZ, wr, d);
+        EACH_VEC plane[C_P][v] += d[v];
+#endif
+        REAL full[NDIM][VEC];
+        UNROLL for (int c = 0; c < NDIM; c++) {
+            EACH_VEC {
+#if NDIM == 3
+                REAL t = c == C_Z ? zp[v] : c == C_P ? pp[v] : rp[v];
+#else
+                REAL t = c == C_Z ? zp[v] : pp[v];
+#endif
+                REAL(*f)[VEC] = force[c];
+                full[c][v] = FMA(wp[3], t, f[0][v]);
+                f[0][v] = FMA(wp[2], t, f[1][v]);
+                f[1][v] = FMA(wp[1], t, f[2][v]);
+                f[2][v] = FMA(wp[0], t, f[3][v]);
+                f[3][v] = f[4][v] + plane[c][v];
+                f[4][v] = FMA(-wp[0], t, f[5][v]);
+                f[5][v] = FMA(-wp[1], t, f[6][v]);
+                f[6][v] = FMA(-wp[2], t, f[7][v]);
+                f[7][v] = -wp[3] * t;
+            }
+        }
+        if (p < begin) continue;
+
+        // Time step (eq. 6). The old level still lacks its second damping.
+        const int acts = live_row && is_live(p, a.s.planes);
+#if DAMPED
+        const int shell_plane = p < FACE || p >= a.s.planes - FACE;
+        const REAL damp_plane = a.s.sponge[2][p];
+#endif
+        UNROLL for (int c = 0; c < NDIM; c++) {
+            REAL u[VEC];
+            EACH_VEC {
+#if DAMPED
+                REAL w = damp[v] * damp_plane;
+                u[v] = FMA(-w, prev[c][v], 2 * old[c][v]);
+                if (acts) u[v] = FMA(full[c][v], b[v], u[v]);
+                if (!(shell_plane || shell[v])) u[v] *= w;
+#else
+                u[v] = 2 * old[c][v] - prev[c][v];
+                if (acts) u[v] = FMA(full[c][v], b[v], u[v]);
+#endif
+            }
+            store(next + c * a.s.component, u);
+        }
+    }
+}
