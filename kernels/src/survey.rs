@@ -158,6 +158,16 @@ impl<T: Real> Sources<T> {
         }
     }
 
+    /// First cell and weights along z, x, y of every source.
+    pub(crate) fn bells(&self) -> impl Iterator<Item = ([usize; 3], &[Vec<T>; 3])> {
+        self.patches.iter().map(|patch| (patch.first, &patch.weights))
+    }
+
+    /// `[time][component z, x, y][source]`, before the sign of the injection.
+    pub(crate) fn wavelet(&self) -> &[T] {
+        &self.wavelet
+    }
+
     /// Steps that the wavelet covers.
     pub fn steps(&self) -> usize {
         self.wavelet.len() / (self.components * self.patches.len().max(1))
@@ -212,6 +222,11 @@ impl<T: Real> Receivers<T> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Lower corner and weight of the upper neighbour along z, x, y of every receiver.
+    pub(crate) fn places(&self) -> impl Iterator<Item = ([usize; 3], [T; 3])> {
+        self.list.iter().map(|r| (r.cell, r.beyond))
     }
 
     /// Reads the receivers whose lower corner lies in `planes`: `value(z, row, plane)` is the field; `out` holds

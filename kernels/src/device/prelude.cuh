@@ -19,7 +19,8 @@ typedef long long WIDE;
 #define INLINE static inline
 #define UNROLL
 #else
-#define KERNEL(name) extern "C" __global__ void name
+#define KERNEL(name) extern "C" __global__ void BOUNDS name
+#define BOUNDS  // a text with a hot kernel says how many threads and blocks it is for
 #define DYNAMIC_SHARED(type, name) extern __shared__ __align__(128) unsigned char name##_bytes[]; type *name = (type *)name##_bytes
 #define INLINE static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")

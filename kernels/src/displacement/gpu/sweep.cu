@@ -9,7 +9,7 @@
 // Around the tile, stress is computed once more on four cells to each side, only the components differentiated that way,
 // by threads of their own. Sums have one order, whatever the range of planes: any cut gives the same bits.
 //
-// Defines: TZ, TX (1 in 2-D), AHEAD planes on their way, DAMPED 0|1, SURFACE 0 none, 1 vacuum, 2 traction.
+// Defines: TZ, TX (1 in 2-D), AHEAD planes on their way, BLOCKS a multiprocessor, DAMPED 0|1, SURFACE 0 none, 1 vacuum, 2 traction.
 
 #define RING (2 * RADIUS + AHEAD + 1)
 #define QUADS (TZ / VEC)
@@ -102,6 +102,9 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
     }
     copies_commit();
 }
+
+#undef BOUNDS
+#define BOUNDS __launch_bounds__(THREADS, BLOCKS)
 
 KERNEL(sweep)(const struct Sweep a) {
     DYNAMIC_SHARED(REAL, shared);
