@@ -1,0 +1,225 @@
+//! Kernel text to a library of this process, by the C compiler, and the launch of its kernels. What the text may say
+//! stands in `cuda_on_cpu.h`; a kernel takes one structure by value: `KERNEL(name)(const struct Name a)`.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs;
+use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+
+use kernels::Error;
+use kernels::device::accelerator::{Dims, Source};
+use libloading::Library;
+use memmap2::MmapMut;
+
+const HEADER: &str = include_str!("cuda_on_cpu.h");
+/// Poisoned bytes on both sides of shared and device memory; as in the header.
+pub const GUARD: usize = 4096;
+pub const MOST_THREADS: usize = 1024;
+/// The odd lines keep the stacks of neighbours out of each other's cache sets.
+const STACK: usize = 64 * 1024 + 5 * 64;
+
+type Entry = unsafe extern "C" fn(*const c_void);
+type Launch = unsafe extern "C" fn(*const Job, *mut c_char, usize) -> c_int;
+
+/// The same fields in the same order as `struct cuda_on_cpu_job` in the header.
+#[repr(C)]
+struct Job {
+    entry: Entry,
+    args: *const c_void,
+    stacks: *mut u8,
+    stack_bytes: usize,
+    shared: *mut u8,
+    shared_bytes: usize,
+    grid: [u32; 3],
+    threads: u32,
+    reversed: u32,
+}
+
+/// A text that became a library. Its variables are those of one launch at a time.
+struct Text {
+    library: Library,
+    launch: Launch,
+    busy: Mutex<()>,
+}
+
+/// One kernel of a text.
+#[derive(Clone)]
+pub struct Kernel {
+    /// For messages: kernel and text.
+    pub name: String,
+    /// Size of the structure that it takes.
+    pub args_bytes: usize,
+    entry: Entry,
+    text: Arc<Text>,
+}
+
+type Compiled = Arc<OnceLock<Result<Arc<Text>, String>>>;
+
+/// Everything compiled by this process, by the whole C text.
+static TEXTS: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
+
+/// Stacks and shared memory of the launches of one thread.
+struct Stage {
+    stacks: MmapMut,
+    shared: MmapMut,
+}
+
+thread_local! {
+    static STAGE: RefCell<Option<Stage>> = const { RefCell::new(None) };
+}
+
+/// `Err` with the reason where no kernel text can be compiled or run.
+pub fn available() -> Result<(), String> {
+    static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
+    let probe = || compile("").map(drop);
+    PROBE.get_or_init(probe).clone()
+}
+
+/// The kernels of these names.
+pub fn load(source: &Source, kernels: &[&str]) -> Result<Vec<Kernel>, Error> {
+    let entries: Result<String, Error> = kernels.iter().map(|name| entry(source, name)).collect();
+    let label = source.name.replace(['\\', '"', '\n'], " ");
+    let whole = format!("{HEADER}\n#line 1 \"{label}\"\n{}\n{}", source.text, entries?);
+    let compiled = TEXTS.lock().unwrap().entry(whole.clone()).or_default().clone();
+    let text = compiled.get_or_init(|| compile(&whole).map(Arc::new)).as_ref();
+    let text = text.map_err(|why| Error::setup(format!("{}: {why}", source.name)))?;
+    let find = |name: &&str| kernel(source, text, name);
+    kernels.iter().map(find).collect()
+}
+
+fn kernel(source: &Source, text: &Arc<Text>, name: &str) -> Result<Kernel, Error> {
+    let lost = |e| Error::setup(format!("{}: {name}: {e}", source.name));
+    // SAFETY: `entry` generated both symbols with these types; the library lives as long as `text`.
+    let (entry, bytes) = unsafe {
+        let entry = text.library.get::<Entry>(format!("cuda_on_cpu_enter_{name}"));
+        let bytes = text
+            .library
+            .get::<*const usize>(format!("cuda_on_cpu_bytes_{name}"));
+        (*entry.map_err(lost)?, **bytes.map_err(lost)?)
+    };
+    Ok(Kernel {
+        name: format!("{name} of {}", source.name),
+        args_bytes: bytes,
+        entry,
+        text: text.clone(),
+    })
+}
+
+/// C text that calls a kernel with the structure behind a pointer.
+fn entry(source: &Source, name: &str) -> Result<String, Error> {
+    let structure = structure(&source.text, name).ok_or_else(|| {
+        Error::setup(format!(
+            "{}: no kernel {name}; one is declared as KERNEL({name})(const struct Something a), with one structure",
+            source.name
+        ))
+    })?;
+    Ok(format!(
+        "CUDA_ON_CPU_EXPORT const size_t cuda_on_cpu_bytes_{name} = sizeof(struct {structure});\n\
+         CUDA_ON_CPU_EXPORT void cuda_on_cpu_enter_{name}(const void *args) {{ \
+         {name}(*(const struct {structure} *)args); }}\n"
+    ))
+}
+
+/// The structure that a kernel takes: `Name` of `KERNEL(kernel)(const struct Name a)`.
+fn structure<'a>(text: &'a str, kernel: &str) -> Option<&'a str> {
+    text.split("KERNEL").skip(1).find_map(|rest| {
+        let rest = rest.trim_start().strip_prefix('(')?.trim_start();
+        let rest = rest.strip_prefix(kernel)?.trim_start().strip_prefix(')')?;
+        let (parameters, _) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
+        let mut words = parameters.split_whitespace().skip_while(|word| *word != "struct");
+        words.nth(1).filter(|_| !parameters.contains(','))
+    })
+}
+
+/// Compiles the whole C text and loads the library.
+fn compile(text: &str) -> Result<Text, String> {
+    if !cfg!(unix) || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        return Err("fibres are written for x86_64 and aarch64 on unix only".into());
+    }
+    let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
+    let (from, to) = (folder.path().join("text.c"), folder.path().join("text.so"));
+    let whole = if text.is_empty() { HEADER } else { text };
+    fs::write(&from, whole).map_err(|e| format!("{}: {e}", from.display()))?;
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let mut command = Command::new(&compiler);
+    command.args(["-O2", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"]);
+    // What C++ refuses is refused here too.
+    command.args([
+        "-fvisibility=hidden",
+        "-Werror=implicit-function-declaration",
+        "-Werror=int-conversion",
+    ]);
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        command.args(["-mavx2", "-mfma"]);
+    }
+    let ran = command.arg(&from).arg("-o").arg(&to).arg("-lm").output();
+    let ran = ran.map_err(|e| format!("the C compiler {compiler} does not start ({e}); set CC"))?;
+    if !ran.status.success() {
+        return Err(format!("{compiler}:\n{}", String::from_utf8_lossy(&ran.stderr)));
+    }
+    // SAFETY: the library has no initialisers; the symbol has the header's type.
+    unsafe {
+        let library = Library::new(&to).map_err(|e| e.to_string())?;
+        let launch = *library
+            .get::<Launch>("cuda_on_cpu_launch")
+            .map_err(|e| e.to_string())?;
+        Ok(Text {
+            library,
+            launch,
+            busy: Mutex::default(),
+        })
+    }
+}
+
+impl Kernel {
+    /// Runs all blocks, one after the other.
+    ///
+    /// # Safety
+    /// `args` holds the kernel's structure; what it points to lives.
+    pub unsafe fn run(&self, dims: Dims, args: *const c_void, reversed: bool) -> Result<(), Error> {
+        let failed = |why: String| Error::setup(format!("kernel {}: {why}", self.name));
+        STAGE.with_borrow_mut(|stage| {
+            let stage = Stage::prepare(stage, dims.shared).map_err(|e| failed(e.to_string()))?;
+            let job = Job {
+                entry: self.entry,
+                args,
+                stacks: stage.stacks.as_mut_ptr(),
+                stack_bytes: STACK,
+                shared: stage.shared.as_mut_ptr(),
+                shared_bytes: dims.shared,
+                grid: dims.grid.map(|n| n as u32),
+                threads: dims.threads as u32,
+                reversed: u32::from(reversed),
+            };
+            let mut message = [0u8; 512];
+            let _alone = self.text.busy.lock().unwrap();
+            // SAFETY: the memory of `stage` has the sizes the job says; the rest is the caller's promise.
+            let code = unsafe { (self.text.launch)(&job, message.as_mut_ptr().cast(), message.len()) };
+            let sentence = CStr::from_bytes_until_nul(&message).unwrap_or_default();
+            match code {
+                0 => Ok(()),
+                _ => Err(failed(sentence.to_string_lossy().into_owned())),
+            }
+        })
+    }
+}
+
+impl Stage {
+    fn prepare(stage: &mut Option<Self>, shared: usize) -> std::io::Result<&mut Self> {
+        let bytes = shared + 2 * GUARD;
+        if stage.is_none() {
+            *stage = Some(Self {
+                stacks: MmapMut::map_anon(MOST_THREADS * STACK)?,
+                shared: MmapMut::map_anon(bytes)?,
+            });
+        }
+        let stage = stage.as_mut().expect("just made");
+        if stage.shared.len() < bytes {
+            stage.shared = MmapMut::map_anon(bytes)?;
+        }
+        Ok(stage)
+    }
+}

@@ -1,0 +1,400 @@
+//! A processor that plays accelerator: it runs the text of the kernels, unchanged, so that every machine can test it.
+//!
+//! Queues are synchronous. Device memory is host memory between two guards, which [`Accelerator::finish`] checks;
+//! copies are refused outside of device memory that lives.
+#![allow(dead_code)] // each test target that mounts this file uses a part of it
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex};
+
+use kernels::Error;
+use kernels::device::accelerator::{Accelerator, Dims, Memory, Pinned, Properties, Queue, Source};
+use memmap2::MmapMut;
+
+#[path = "cuda_on_cpu.rs"]
+mod cuda_on_cpu;
+
+use cuda_on_cpu::{GUARD, Kernel, MOST_THREADS};
+
+const POISON: u8 = 0xFF;
+
+type Work = Box<dyn Fn() -> Result<(), Error> + Send + Sync>;
+
+/// The accelerator.
+pub struct Shim {
+    properties: Properties,
+    reversed: bool,
+    ledger: Arc<Ledger>,
+    recording: Mutex<Option<Vec<Work>>>,
+}
+
+/// What is allocated.
+#[derive(Default)]
+struct Ledger {
+    /// Address and size.
+    live: Mutex<BTreeMap<u64, usize>>,
+    /// Damage that was found when memory was given back.
+    damage: Mutex<Vec<String>>,
+}
+
+/// Host memory that plays device memory: guard, bytes, guard.
+pub struct Lump {
+    /// Never borrowed again: kernels write behind our back, through the address.
+    start: *mut u8,
+    bytes: usize,
+    ledger: Arc<Ledger>,
+    _pages: MmapMut,
+}
+
+// SAFETY: `start` is an address; only kernels and copies use it, under the rules of `Accelerator`.
+unsafe impl Send for Lump {}
+// SAFETY: as above.
+unsafe impl Sync for Lump {}
+
+/// Host memory for transfers.
+pub struct Buffer {
+    pages: MmapMut,
+    bytes: usize,
+}
+
+impl Shim {
+    /// `Err` with the reason on a machine without a C compiler; with `REQUIRE_CC=1` that is a panic. The caller prints
+    /// the reason of its skip.
+    pub fn available() -> Result<(), String> {
+        let found = cuda_on_cpu::available();
+        if let Err(why) = &found
+            && std::env::var("REQUIRE_CC").is_ok_and(|v| v == "1")
+        {
+            panic!("REQUIRE_CC=1, but kernels cannot run on this processor: {why}");
+        }
+        found
+    }
+
+    /// Two multiprocessors, 227 KiB of shared memory, 1 TiB of memory.
+    pub fn new() -> Self {
+        Self {
+            properties: Properties {
+                name: "processor playing accelerator".into(),
+                number: 0,
+                architecture: 90,
+                multiprocessors: 2,
+                shared_bytes: 232_448,
+                memory_bytes: 1 << 40,
+            },
+            reversed: false,
+            ledger: Arc::default(),
+            recording: Mutex::default(),
+        }
+    }
+
+    /// Runs blocks and threads from the last to the first: what depends on their order gives other bits.
+    pub fn reversed(mut self) -> Self {
+        self.reversed = true;
+        self
+    }
+
+    /// Its number on this host.
+    pub fn numbered(mut self, number: usize) -> Self {
+        self.properties.number = number;
+        self
+    }
+
+    /// Multiprocessors.
+    pub fn with_multiprocessors(mut self, count: usize) -> Self {
+        self.properties.multiprocessors = count;
+        self
+    }
+
+    /// Shared memory that a block may use.
+    pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
+        self.properties.shared_bytes = bytes;
+        self
+    }
+
+    /// Memory of the device.
+    pub fn with_memory(mut self, bytes: usize) -> Self {
+        self.properties.memory_bytes = bytes;
+        self
+    }
+
+    fn submit(&self, work: Work) -> Result<(), Error> {
+        if let Some(recorded) = self.recording.lock().unwrap().as_mut() {
+            recorded.push(work);
+            return Ok(());
+        }
+        work()
+    }
+
+    fn check(&self, kernel: &Kernel, dims: Dims, args: usize) -> Result<(), Error> {
+        let refuse = |why: String| Err(Error::setup(format!("kernel {}: {why}", kernel.name)));
+        let [x, y, z] = dims.grid;
+        if args != 1 {
+            return refuse(format!("{args} arguments; it takes one structure"));
+        }
+        if x == 0 || y == 0 || z == 0 || x > i32::MAX as usize || y > 65_535 || z > 65_535 {
+            return refuse(format!("no device runs a grid of {x} x {y} x {z} blocks"));
+        }
+        if dims.threads == 0 || dims.threads > MOST_THREADS {
+            return refuse(format!(
+                "{} threads in a block; 1 to {MOST_THREADS} fit",
+                dims.threads
+            ));
+        }
+        let most = self.properties.shared_bytes;
+        if dims.shared > most {
+            return refuse(format!(
+                "{} bytes of shared memory; a block has {most}",
+                dims.shared
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Ledger {
+    fn used(&self) -> usize {
+        self.live.lock().unwrap().values().sum()
+    }
+
+    /// Refuses a range that is not inside memory that lives.
+    fn check(&self, address: u64, bytes: usize) -> Result<(), Error> {
+        let live = self.live.lock().unwrap();
+        let end = address + bytes as u64;
+        match live.range(..=address).next_back() {
+            Some((start, size)) if end <= start + *size as u64 => Ok(()),
+            Some((start, size)) => Err(Error::setup(format!(
+                "copy of {bytes} bytes at byte {} of device memory of {size} bytes",
+                address - start
+            ))),
+            None => Err(Error::setup(format!(
+                "copy of {bytes} bytes at {address:#x}: no device memory"
+            ))),
+        }
+    }
+}
+
+/// What was written outside of device memory, if anything was.
+///
+/// # Safety
+/// There are guards on both sides of the memory and nothing writes to them now.
+unsafe fn damage(address: u64, bytes: usize) -> Option<String> {
+    let first = |from: u64| {
+        // SAFETY: the caller's promise.
+        let guard = unsafe { std::slice::from_raw_parts(from as *const u8, GUARD) };
+        guard.iter().position(|byte| *byte != POISON)
+    };
+    let found = |place: String| format!("a kernel wrote {place} device memory of {bytes} bytes");
+    let behind = first(address + bytes as u64).map(|at| found(format!("{at} bytes behind the end of")));
+    behind.or_else(|| first(address - GUARD as u64).map(|at| found(format!("{} bytes before", GUARD - at))))
+}
+
+impl Memory for Lump {
+    fn address(&self) -> u64 {
+        self.start as u64
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Lump {
+    fn drop(&mut self) {
+        self.ledger.live.lock().unwrap().remove(&self.address());
+        // SAFETY: the pages are still ours and queues are synchronous.
+        let found = unsafe { damage(self.address(), self.bytes) };
+        self.ledger.damage.lock().unwrap().extend(found);
+    }
+}
+
+impl Pinned for Buffer {
+    fn bytes(&self) -> &[u8] {
+        &self.pages[..self.bytes]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.pages[..self.bytes]
+    }
+}
+
+/// Zeroed pages, at least one.
+fn pages(bytes: usize) -> Result<MmapMut, Error> {
+    MmapMut::map_anon(bytes.max(1)).map_err(|e| Error::setup(format!("no {bytes} bytes of memory: {e}")))
+}
+
+/// A copy that can be put off: addresses are those of memory that lives until it is done.
+fn copy(from: u64, to: u64, bytes: usize) {
+    // SAFETY: the callers of the copies of `Accelerator` promise both ranges.
+    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
+}
+
+fn inside(buffer: &Buffer, offset: usize, bytes: usize) -> Result<(), Error> {
+    match offset + bytes <= buffer.bytes {
+        true => Ok(()),
+        false => Err(Error::setup(format!(
+            "copy of {bytes} bytes at byte {offset} of {} bytes of host memory",
+            buffer.bytes
+        ))),
+    }
+}
+
+impl Accelerator for Shim {
+    type Memory = Lump;
+    type Pinned = Buffer;
+    type Kernel = Kernel;
+    type Mark = ();
+    type Graph = Vec<Work>;
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn free_bytes(&self) -> Result<usize, Error> {
+        Ok(self.properties.memory_bytes.saturating_sub(self.ledger.used()))
+    }
+
+    fn load(&self, source: &Source, kernels: &[&str]) -> Result<Vec<Kernel>, Error> {
+        cuda_on_cpu::load(source, kernels)
+    }
+
+    fn resident_blocks(&self, _: &Kernel, threads: usize, shared: usize) -> Result<usize, Error> {
+        let fits = threads <= MOST_THREADS && shared <= self.properties.shared_bytes;
+        Ok(usize::from(fits))
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Lump, Error> {
+        let free = self.free_bytes()?;
+        if bytes > free {
+            return Err(Error::setup(format!(
+                "out of device memory: {bytes} bytes asked for, {free} free"
+            )));
+        }
+        let mut pages = pages(bytes + 2 * GUARD)?;
+        pages[..GUARD].fill(POISON);
+        pages[GUARD + bytes..].fill(POISON);
+        let start = pages[GUARD..].as_mut_ptr();
+        self.ledger.live.lock().unwrap().insert(start as u64, bytes);
+        Ok(Lump {
+            start,
+            bytes,
+            ledger: self.ledger.clone(),
+            _pages: pages,
+        })
+    }
+
+    fn pin(&self, bytes: usize) -> Result<Buffer, Error> {
+        let pages = pages(bytes)?;
+        Ok(Buffer { pages, bytes })
+    }
+
+    unsafe fn upload(
+        &self,
+        _: Queue,
+        from: &Buffer,
+        offset: usize,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        inside(from, offset, bytes)?;
+        self.ledger.check(to, bytes)?;
+        let from = from.pages.as_ptr() as u64 + offset as u64;
+        self.submit(Box::new(move || {
+            copy(from, to, bytes);
+            Ok(())
+        }))
+    }
+
+    unsafe fn download(
+        &self,
+        _: Queue,
+        from: u64,
+        to: &mut Buffer,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        inside(to, offset, bytes)?;
+        self.ledger.check(from, bytes)?;
+        let to = to.pages.as_mut_ptr() as u64 + offset as u64;
+        self.submit(Box::new(move || {
+            copy(from, to, bytes);
+            Ok(())
+        }))
+    }
+
+    unsafe fn copy_to(&self, _: Queue, from: u64, peer: &Self, to: u64, bytes: usize) -> Result<(), Error> {
+        self.ledger.check(from, bytes)?;
+        peer.ledger.check(to, bytes)?;
+        self.submit(Box::new(move || {
+            copy(from, to, bytes);
+            Ok(())
+        }))
+    }
+
+    unsafe fn launch(
+        &self,
+        _: Queue,
+        kernel: &Kernel,
+        dims: Dims,
+        args: &[*const c_void],
+    ) -> Result<(), Error> {
+        self.check(kernel, dims, args.len())?;
+        // Numbers of 16 bytes: as aligned as a structure of the kernels may ask for.
+        let mut held = vec![0u128; kernel.args_bytes.div_ceil(16)];
+        // SAFETY: the caller promises the kernel's structure behind the pointer.
+        unsafe {
+            std::ptr::copy_nonoverlapping(args[0].cast(), held.as_mut_ptr().cast::<u8>(), kernel.args_bytes)
+        };
+        let (kernel, reversed) = (kernel.clone(), self.reversed);
+        self.submit(Box::new(move || {
+            // SAFETY: as above; the caller keeps alive what the kernel touches.
+            unsafe { kernel.run(dims, held.as_ptr().cast(), reversed) }
+        }))
+    }
+
+    fn mark(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn set(&self, _: Queue, (): &()) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn wait(&self, _: Queue, (): &()) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn reach(&self, (): &()) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        let mut found = self.ledger.damage.lock().unwrap().clone();
+        for (address, bytes) in self.ledger.live.lock().unwrap().iter() {
+            // SAFETY: memory in the ledger lives, with its guards, and queues are synchronous.
+            found.extend(unsafe { damage(*address, *bytes) });
+        }
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(Error::setup(found.join("; "))),
+        }
+    }
+
+    fn record(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Vec<Work>, Error> {
+        let before = self.recording.lock().unwrap().replace(Vec::new());
+        let done = match before {
+            Some(_) => Err(Error::setup("record inside record: end the first one before")),
+            None => work(),
+        };
+        let recorded = self.recording.lock().unwrap().take();
+        done.map(|()| recorded.unwrap_or_default())
+    }
+
+    fn replay(&self, graph: &Vec<Work>) -> Result<(), Error> {
+        graph.iter().try_for_each(|work| work())
+    }
+
+    fn befriend(&self, _: &Self) -> Result<bool, Error> {
+        Ok(true)
+    }
+}
