@@ -1,4 +1,5 @@
 //! Small heterogeneous grids and shots that touch every boundary: what all parity tests run.
+#![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use crate::shots::{Ricker, Tape, medium, run_on, shot};
 use kernels::boundary::free_surface::Surface;
@@ -72,6 +73,26 @@ impl World {
             receivers,
             steps: 60,
         }
+    }
+
+    /// Few cells, for machines that are slow: three tiles of a sweep along z, and frames of the least thickness that
+    /// keeps faces apart.
+    pub fn small(ndim: usize) -> Self {
+        let mut world = if ndim == 2 { Self::plane() } else { Self::volume() };
+        let grid = match ndim {
+            2 => Grid::new_2d([250, 24], [0.0; 2], [1.0, 0.9]),
+            _ => Grid::new_3d([22, 8, 14], [0.0; 3], [1.0, 1.1, 0.9]),
+        };
+        world.padded = Padded::new(&grid, 7);
+        let axis = ndim - 1;
+        let end = world.padded.bounds(axis).1 - 1.0;
+        world.receivers = along(&world.padded, |at| {
+            if ndim == 2 { [9.3, at, 0.0] } else { [5.3, 4.4, at] }
+        });
+        world.receivers.retain(|r| r[axis] < end);
+        world.sources = vec![[8.0, 6.5, 5.0], [11.4, 4.0, 7.3]];
+        world.steps = if ndim == 2 { 60 } else { 25 };
+        world
     }
 
     /// Wide enough in all directions for several tiles and many threads.

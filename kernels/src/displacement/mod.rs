@@ -16,6 +16,7 @@
 
 mod cpu;
 mod frame;
+pub mod gpu;
 mod rows;
 mod sweep;
 
@@ -148,15 +149,7 @@ impl<T: Real + Default> Simulation<T> {
             .snapshots
             .as_ref()
             .map_or([0..0, 0..0, 0..0], |s| s.window.clone());
-        let schedule = Schedule {
-            nt: sources.steps(),
-            jdata: shot.jdata,
-            receivers: receivers.len(),
-            components: shot.components(padded.ndim()),
-            jsnap: shot.snapshots.as_ref().map(|s| s.every),
-            snapshot_planes: window[padded.ndim() - 1].clone(),
-            jcheck: shot.jcheck,
-        };
+        let schedule = schedule(shot, &padded, sources.steps(), receivers.len());
         let (kind, surface, potentials) = (shot.kind, shot.surface, shot.potentials);
         let setup = Arc::new(Setup {
             padded,
@@ -203,6 +196,20 @@ impl<T: Real + Default> Simulation<T> {
             medium: setup.medium.describe(cell, |b| dt2 / b),
         };
         time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report)
+    }
+}
+
+/// When a shot records.
+fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Schedule {
+    let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
+    Schedule {
+        nt: steps,
+        jdata: shot.jdata,
+        receivers,
+        components: shot.components(padded.ndim()),
+        jsnap: shot.snapshots.as_ref().map(|s| s.every),
+        snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
+        jcheck: shot.jcheck,
     }
 }
 

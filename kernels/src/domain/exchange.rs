@@ -44,3 +44,36 @@ impl<S: Neighbour> Exchange<S> for Copying {
         Ok(())
     }
 }
+
+/// A slab on a device of its own, which can copy into a neighbour's memory.
+pub trait Peer {
+    /// Puts the copy of the edge next to `to`, the upper or lower neighbour, into its ghosts behind the edge's kernels.
+    fn send(&mut self, to: &Self, upper: bool) -> Result<(), Error>;
+    /// Makes what follows on the edges wait for what the upper or lower neighbour sent.
+    fn received(&mut self, from: &Self, upper: bool) -> Result<(), Error>;
+}
+
+/// Devices of one host: ghosts travel from memory to memory while the interior is computed.
+pub struct PeerToPeer;
+
+impl<S: Peer> Exchange<S> for PeerToPeer {
+    fn start(&mut self, slabs: &mut [S], _stage: usize) -> Result<(), Error> {
+        for k in 1..slabs.len() {
+            let (low, high) = slabs.split_at_mut(k);
+            let (low, high) = (&mut low[k - 1], &mut high[0]);
+            low.send(high, true)?;
+            high.send(low, false)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, slabs: &mut [S], _stage: usize) -> Result<(), Error> {
+        for k in 1..slabs.len() {
+            let (low, high) = slabs.split_at_mut(k);
+            let (low, high) = (&mut low[k - 1], &mut high[0]);
+            low.received(high, true)?;
+            high.received(low, false)?;
+        }
+        Ok(())
+    }
+}

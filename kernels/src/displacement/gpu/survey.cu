@@ -164,26 +164,3 @@ struct Tick {
 };
 
 KERNEL(tick)(const struct Tick a) { *a.clock += a.steps; }
-
-// ---- set-up ----
-
-struct Pad {
-    const REAL *from;  // [line][z of the model]
-    REAL *to;          // [line][padded z]
-    WIDE lines;
-    int model_nz, nb, nz, pitch;
-    int top;           // cells above it are zero
-    int divide;        // store scale / value
-    REAL scale;
-};
-
-// Lines of the model with their ends repeated into the frame; zero in the rim, where no stress acts.
-KERNEL(pad)(const struct Pad a) {
-    const WIDE count = a.lines * a.pitch;
-    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (WIDE)gridDim.x * blockDim.x) {
-        int z = k % a.pitch;
-        WIDE line = k / a.pitch;
-        REAL x = a.from[line * a.model_nz + CLAMP(z - a.nb, 0, a.model_nz - 1)];
-        a.to[k] = z < a.top || z >= a.nz - RADIUS ? 0 : a.divide ? a.scale / x : x;
-    }
-}

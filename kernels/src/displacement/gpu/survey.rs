@@ -52,7 +52,9 @@ impl<T: Real> SourceTables<T> {
             weights.extend(table);
             for plane in reach[2].clone().filter(|plane| own.contains(plane)) {
                 for row in reach[1].clone() {
-                    let line = touched.entry((plane, row)).or_insert((reach[0].clone(), Vec::new()));
+                    let line = touched
+                        .entry((plane, row))
+                        .or_insert((reach[0].clone(), Vec::new()));
                     line.0 = line.0.start.min(reach[0].start)..line.0.end.max(reach[0].end);
                     line.1.push(number as i32);
                 }
@@ -90,7 +92,11 @@ impl<T: Real> SourceTables<T> {
 fn fill<T: Real>(bell: &[T], halo: usize, d: f64, (plain, derivative): (&mut [T], &mut [T])) {
     plain[halo..halo + bell.len()].copy_from_slice(bell);
     if halo > 0 {
-        let at = |i: usize| i.checked_sub(halo).and_then(|i| bell.get(i)).map_or(0.0, |w| w.f64());
+        let at = |i: usize| {
+            i.checked_sub(halo)
+                .and_then(|i| bell.get(i))
+                .map_or(0.0, |w| w.f64())
+        };
         for (i, out) in derivative.iter_mut().enumerate() {
             let pair = |m: usize| at(i + m) - i.checked_sub(m).map_or(0.0, at);
             let sum: f64 = (1..=RADIUS).rev().map(|m| WEIGHTS[m - 1] * pair(m)).sum();

@@ -13,6 +13,7 @@ const SLAB: &str = include_str!("slab.cuh");
 const STIFFNESS: &str = include_str!("../../medium/stiffness.cuh");
 const SWEEP: &str = include_str!("sweep.cu");
 const FACES: &str = include_str!("faces.cu");
+const PAD: &str = include_str!("pad.cu");
 const SURVEY: &str = include_str!("survey.cu");
 
 /// Everything that a kernel text is specialised for.
@@ -123,6 +124,18 @@ fn class(ndim: usize, symmetry: Symmetry) -> u32 {
     }
 }
 
+/// Kernel `pad`.
+pub fn pad_source(double: bool, ndim: usize) -> Source {
+    let head = format!(
+        "#define REAL_IS_DOUBLE {}\n#define NDIM {ndim}\n#define VEC 1\n",
+        u32::from(double)
+    );
+    Source {
+        name: format!("pad.cu REAL_IS_DOUBLE={} NDIM={ndim}", u32::from(double)),
+        text: [head.as_str(), PRELUDE, SLAB, PAD].join("\n"),
+    }
+}
+
 impl Variant {
     fn source(&self, file: &str, text: &str, vec: usize, defines: &[(&str, usize)]) -> Source {
         let common = [
@@ -139,14 +152,6 @@ impl Variant {
         }
         let text = [head.as_str(), PRELUDE, SLAB, STIFFNESS, text].join("\n");
         Source { name, text }
-    }
-
-    fn surface(&self) -> usize {
-        match self.surface {
-            Surface::None => 0,
-            Surface::Vacuum => 1,
-            Surface::Traction => 2,
-        }
     }
 
     /// Kernel `sweep`.
@@ -167,11 +172,14 @@ impl Variant {
     /// Kernels `faces` and, in 3-D, `plane_faces`.
     pub fn faces(&self) -> Source {
         let one_way = usize::from(self.one_way == Form::Upwind);
-        let defines = [("SURFACE", usize::from(self.surface != Surface::None)), ("ONE_WAY", one_way)];
+        let defines = [
+            ("SURFACE", usize::from(self.surface != Surface::None)),
+            ("ONE_WAY", one_way),
+        ];
         self.source("faces.cu", FACES, 1, &defines)
     }
 
-    /// Kernels `inject`, `extract`, `pack`, `look`, `tick`, `pad`.
+    /// Kernels `inject`, `extract`, `pack`, `look`, `tick`.
     pub fn survey(&self) -> Source {
         let source = usize::from(self.source == SourceKind::Stress);
         let defines = [("SOURCE", source), ("POTENTIALS", usize::from(self.potentials))];
@@ -181,8 +189,13 @@ impl Variant {
 
 /// One text of every kind that a run can need on a device with this much shared memory, for checks without a device.
 pub fn all(double: bool, shared_bytes: usize) -> Result<Vec<Source>, Error> {
-    let mut found: Vec<Source> = Vec::new();
-    let classes = [Symmetry::Isotropic, Symmetry::Vti, Symmetry::Hti, Symmetry::Orthorhombic];
+    let mut found = vec![pad_source(double, 2), pad_source(double, 3)];
+    let classes = [
+        Symmetry::Isotropic,
+        Symmetry::Vti,
+        Symmetry::Hti,
+        Symmetry::Orthorhombic,
+    ];
     let surfaces = [Surface::None, Surface::Vacuum, Surface::Traction];
     for ndim in [2, 3] {
         let tile = Tile::choose(ndim, double, shared_bytes)?;
@@ -196,7 +209,11 @@ pub fn all(double: bool, shared_bytes: usize) -> Result<Vec<Source>, Error> {
                     absorbing: on(0),
                     one_way: if on(1) { Form::Upwind } else { Form::Box },
                     surface,
-                    source: if on(2) { SourceKind::Stress } else { SourceKind::Force },
+                    source: if on(2) {
+                        SourceKind::Stress
+                    } else {
+                        SourceKind::Force
+                    },
                     potentials: on(3),
                     tile,
                 };

@@ -1,0 +1,211 @@
+//! The displacement method on accelerators: one kernel for strain, stress, force and time step, a few small ones for
+//! sources, faces and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a processor.
+
+mod arguments;
+mod medium;
+mod record;
+mod slab;
+mod survey;
+pub mod variant;
+
+pub use medium::Upload;
+pub use slab::DeviceSlab;
+
+use super::{Shot, SourceKind, check, schedule, sponges};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
+use crate::device::simd::Real;
+use crate::domain::exchange::PeerToPeer;
+use crate::domain::partition::Slab as Layout;
+use crate::grid::Padded;
+use crate::medium::stiffness::Symmetry;
+use crate::medium::{Medium, plane_names};
+use crate::survey::{Receivers, Sources};
+use crate::time_loop::{self, Recorder, Schedule, Slab};
+use std::ops::Range;
+use std::sync::Arc;
+use variant::{Tile, Variant};
+
+/// What the slabs of one shot share.
+pub(crate) struct Setup<T> {
+    pub padded: Padded,
+    pub sources: Sources<T>,
+    pub receivers: Receivers<T>,
+    pub kind: SourceKind,
+    pub potentials: bool,
+    pub components: usize,
+    pub window: [Range<usize>; 3],
+    pub sponge: [Vec<T>; 3],
+    pub jdata: usize,
+}
+
+/// A shot ready to run on accelerators, one slab each.
+pub struct Simulation<T: Real, A: Accelerator> {
+    setup: Arc<Setup<T>>,
+    slabs: Vec<DeviceSlab<T, A>>,
+    schedule: Schedule,
+    variant: Variant,
+    dt: f64,
+}
+
+impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
+    /// Checks the shot against the grid and allocates the fields beside an uploaded medium of class `symmetry`, or of
+    /// a narrower one. `tile` overrides how the sweep is cut.
+    pub fn new(
+        shot: &Shot,
+        upload: Upload<T, A>,
+        symmetry: Symmetry,
+        tile: Option<Tile>,
+    ) -> Result<Self, Error> {
+        let padded = upload.padded().clone();
+        check(shot, &padded)?;
+        let sources = Sources::new(&padded, &shot.sources, shot.nbell, &shot.wavelet)?;
+        let receivers = Receivers::new(&padded, &shot.receivers, shot.interpolate)?;
+        let schedule = schedule(shot, &padded, sources.steps(), receivers.len());
+        let double = size_of::<T>() == 8;
+        let shared = |place: &medium::Place<A>| place.accelerator.properties().shared_bytes;
+        let smallest = upload.places.iter().map(shared).min().unwrap_or(0);
+        let tile = tile.map_or_else(|| Tile::choose(padded.ndim(), double, smallest), Ok)?;
+        let variant = Variant {
+            double,
+            ndim: padded.ndim(),
+            symmetry,
+            absorbing: shot.absorbing,
+            one_way: shot.one_way,
+            surface: shot.surface,
+            source: shot.kind,
+            potentials: shot.potentials,
+            tile,
+        };
+        let setup = Arc::new(Setup {
+            sources,
+            receivers,
+            kind: shot.kind,
+            potentials: shot.potentials,
+            components: schedule.components,
+            window: shot
+                .snapshots
+                .as_ref()
+                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
+            sponge: sponges(&padded),
+            jdata: shot.jdata,
+            padded,
+        });
+        let places = upload.finish(symmetry)?;
+        let slabs = places
+            .into_iter()
+            .map(|place| DeviceSlab::new(setup.clone(), place, variant))
+            .collect::<Result<Vec<_>, _>>()?;
+        for pair in slabs.windows(2) {
+            pair[0].accelerator().befriend(pair[1].accelerator())?;
+        }
+        Ok(Self {
+            setup,
+            slabs,
+            schedule,
+            variant,
+            dt: f64::from(shot.dt),
+        })
+    }
+
+    /// Steps to run.
+    pub fn steps(&self) -> usize {
+        self.schedule.nt
+    }
+
+    /// Bytes of memory of all devices.
+    pub fn bytes(&self) -> usize {
+        self.slabs.iter().map(DeviceSlab::bytes).sum()
+    }
+
+    /// Runs all steps.
+    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
+        let bad = std::cell::Cell::new(None);
+        let seen = |step: usize, cell: [usize; 3]| {
+            bad.set(Some((step, cell)));
+            Error::setup("the wavefield is not finite")
+        };
+        let result = time_loop::run(&mut self.slabs, &mut PeerToPeer, &self.schedule, recorder, &seen);
+        for slab in &self.slabs {
+            slab.accelerator().finish()?;
+        }
+        match bad.get() {
+            Some((step, cell)) => Err(Error::NotFinite {
+                step,
+                cell: self.setup.padded.describe(cell),
+                medium: self.describe(cell)?,
+            }),
+            None => result,
+        }
+    }
+
+    /// Density and stiffness at a padded cell in words.
+    fn describe(&self, cell: [usize; 3]) -> Result<String, Error> {
+        let p = &self.setup.padded;
+        let (plane, row) = if p.ndim() == 3 {
+            (cell[2], cell[1])
+        } else {
+            (cell[1], 0)
+        };
+        let slab = self.slabs.iter().find(|s| s.layout().own.contains(&plane));
+        let slab = slab.ok_or_else(|| Error::setup("no slab owns the cell"))?;
+        let z = cell[0].clamp(p.nb, p.nb + p.model.n[0] - 1);
+        let rows = if p.ndim() == 3 { p.model.n[1] } else { 1 };
+        let first = arguments::medium_planes(p, &slab.layout).start;
+        let line = (p.model_plane(plane) - first) * rows + p.model_row(row);
+        let at = (line * p.pitch() + z) * size_of::<T>();
+        let read = |memory: &A::Memory| -> Result<f64, Error> {
+            let mut host = slab.accelerator.pin(size_of::<T>())?;
+            // SAFETY: the cell lies in the array; the copy is waited for.
+            unsafe {
+                let from = memory.address() + at as u64;
+                slab.accelerator
+                    .download(Queue::Main, from, &mut host, 0, size_of::<T>())?;
+            }
+            slab.accelerator.finish()?;
+            Ok(bytemuck::cast_slice::<u8, T>(&host.bytes()[..size_of::<T>()])[0].f64())
+        };
+        let mut words = Vec::new();
+        let names = plane_names(p.ndim()).iter().copied().chain(["density"]);
+        for (name, memory) in names.zip(&slab.medium) {
+            if let Some(memory) = memory {
+                let value = read(memory)?;
+                let value = if name == "density" {
+                    self.dt * self.dt / value
+                } else {
+                    value
+                };
+                words.push(format!("{name}={}", value as f32));
+            }
+        }
+        words.rotate_right(1);
+        Ok(format!(
+            "medium there ({}): {}",
+            self.variant.symmetry,
+            words.join(" ")
+        ))
+    }
+}
+
+/// Bytes of device memory that one slab needs for a medium of this class, fields and medium.
+pub fn bytes(padded: &Padded, layout: &Layout, symmetry: Symmetry) -> usize {
+    let fields = 2 * padded.ndim() * arguments::component_len(padded, layout);
+    let rows = if padded.ndim() == 3 { padded.model.n[1] } else { 1 };
+    let array = arguments::medium_planes(padded, layout).len() * rows * padded.pitch();
+    let all = plane_names(padded.ndim()).len() + 1;
+    let kept = arguments::kept(padded.ndim(), symmetry).len() + 1;
+    // All planes are there while the model is read, the fields after those that are not needed have gone.
+    (all * array).max(kept * array + fields) * size_of::<f32>()
+}
+
+/// Uploads a medium of this host and prepares a shot on it: `machines` gives each slab its device.
+pub fn from_medium<T: Real + Default, A: Accelerator>(
+    shot: &Shot,
+    medium: &Medium<T>,
+    machines: Vec<(Arc<A>, Layout)>,
+    symmetry: Symmetry,
+) -> Result<Simulation<T, A>, Error> {
+    let mut upload = Upload::new(medium.padded(), machines, shot.surface, shot.dt)?;
+    upload.medium(medium)?;
+    Simulation::new(shot, upload, symmetry, None)
+}

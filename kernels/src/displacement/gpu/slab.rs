@@ -1,0 +1,514 @@
+//! One slab of the grid on one device: its memory and its part of a step.
+
+use super::Setup;
+use super::arguments::{Faces, Inject, SlabArgs, Sweep, Tick, component_len, kept};
+use super::medium::{Place, argument};
+use super::record::Records;
+use super::survey::SourceTables;
+use super::variant::Variant;
+use crate::Error;
+use crate::boundary::one_way::DEPTH;
+use crate::device::accelerator::{Accelerator, Dims, Memory, Pinned, Queue, Source};
+use crate::device::simd::Real;
+use crate::domain::exchange::Peer;
+use crate::domain::partition::{FACE, GHOST, Slab as Layout};
+use crate::time_loop::Slab;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Steps of a recorded graph; even, so that it ends on the level on which it began.
+const GRAPH: usize = 20;
+/// Padded cells below which launching costs more than computing, so that steps are replayed from a graph.
+const SMALL: usize = 4 << 20;
+/// Threads of a block on the faces.
+const FACE_THREADS: usize = 128;
+
+/// The kernels of a run.
+struct Kernels<A: Accelerator> {
+    sweep: A::Kernel,
+    faces: A::Kernel,
+    plane_faces: Option<A::Kernel>,
+    inject: A::Kernel,
+    tick: A::Kernel,
+    /// Blocks of the sweep that the whole device holds at once.
+    resident: usize,
+}
+
+/// Tables of the sources on the device.
+struct SourceMemory<T, A: Accelerator> {
+    tables: SourceTables<T>,
+    line: A::Memory,
+    list: A::Memory,
+    place: A::Memory,
+    weight: A::Memory,
+    wavelet: A::Memory,
+}
+
+/// Points in the queues that others wait for.
+struct Marks<A: Accelerator> {
+    /// The main queue after a step.
+    main: A::Mark,
+    /// The kernels of the edges of a step.
+    edges: A::Mark,
+    /// Copies to the lower and the upper neighbour.
+    sent: [A::Mark; 2],
+}
+
+/// One slab on one device.
+pub struct DeviceSlab<T: Real, A: Accelerator> {
+    pub(super) setup: Arc<Setup<T>>,
+    pub(super) accelerator: Arc<A>,
+    pub(super) layout: Layout,
+    pub(super) args: SlabArgs<T>,
+    pub(super) levels: [A::Memory; 2],
+    pub(super) medium: Vec<Option<A::Memory>>,
+    _sponge: Vec<A::Memory>,
+    variant: Variant,
+    kernels: Kernels<A>,
+    sources: SourceMemory<T, A>,
+    pub(super) records: Records<T, A>,
+    /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
+    pub(super) now: usize,
+    marks: Marks<A>,
+    graph: Option<A::Graph>,
+    clock: A::Memory,
+    /// What the device's clock says.
+    clock_shows: i64,
+}
+
+/// Numbers of the host into new memory of the device.
+pub(super) fn send<A: Accelerator, N: bytemuck::Pod>(
+    accelerator: &A,
+    numbers: &[N],
+) -> Result<A::Memory, Error> {
+    let bytes: &[u8] = bytemuck::cast_slice(numbers);
+    let memory = accelerator.allocate(bytes.len().max(1))?;
+    if !bytes.is_empty() {
+        let mut pinned = accelerator.pin(bytes.len())?;
+        pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        // SAFETY: both live until the copy is done, which is waited for.
+        unsafe { accelerator.upload(Queue::Main, &pinned, 0, memory.address(), bytes.len())? };
+        accelerator.finish()?;
+    }
+    Ok(memory)
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    pub(super) fn new(setup: Arc<Setup<T>>, place: Place<A>, variant: Variant) -> Result<Self, Error> {
+        let (p, a) = (&setup.padded, place.accelerator);
+        let layout = place.layout;
+        let bytes = p.ndim() * component_len(p, &layout) * size_of::<T>();
+        let levels = [a.allocate(bytes)?, a.allocate(bytes)?];
+        let sponge: Vec<A::Memory> = setup
+            .sponge
+            .iter()
+            .map(|w| send(&*a, w))
+            .collect::<Result<_, _>>()?;
+        let mut args = SlabArgs::new(p, &layout);
+        args.level = [levels[0].address(), levels[1].address()];
+        let address = |k: usize| place.arrays[k].as_ref().map_or(0, Memory::address);
+        for (to, &k) in args.stiffness.iter_mut().zip(kept(p.ndim(), variant.symmetry)) {
+            *to = address(k);
+        }
+        args.buoyancy = address(place.arrays.len() - 1);
+        for (to, w) in args.sponge.iter_mut().zip(&sponge) {
+            *to = w.address();
+        }
+        Ok(Self {
+            kernels: Kernels::load(&*a, &variant)?,
+            sources: SourceMemory::new(&*a, &setup, &layout.own)?,
+            records: Records::new(&*a, &setup, &layout.own, &variant)?,
+            marks: Marks {
+                main: a.mark()?,
+                edges: a.mark()?,
+                sent: [a.mark()?, a.mark()?],
+            },
+            graph: None,
+            clock: a.allocate(size_of::<i32>())?,
+            clock_shows: 0,
+            now: 0,
+            _sponge: sponge,
+            medium: place.arrays,
+            accelerator: a,
+            layout,
+            args,
+            levels,
+            variant,
+            setup,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let medium: usize = self.medium.iter().flatten().map(Memory::bytes).sum();
+        let levels: usize = self.levels.iter().map(Memory::bytes).sum();
+        medium + levels + self.sources.wavelet.bytes() + self.records.bytes()
+    }
+
+    /// The device.
+    pub fn accelerator(&self) -> &Arc<A> {
+        &self.accelerator
+    }
+
+    /// Where the device counts steps.
+    pub(super) fn clock(&self) -> u64 {
+        self.clock.address()
+    }
+
+    /// All kernels of a stage on some planes. `clock`: the step is counted on the device, `it` is added to it.
+    fn enqueue(&self, queue: Queue, planes: &Range<usize>, it: usize, clock: bool) -> Result<(), Error> {
+        self.sweep(queue, planes)?;
+        self.inject(queue, planes, it, clock)?;
+        if self.variant.absorbing {
+            self.faces(queue, planes)?;
+        }
+        Ok(())
+    }
+
+    fn sweep(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
+        let (p, tile) = (&self.setup.padded, self.variant.tile);
+        let (across, along) = (p.n[0].div_ceil(tile.z), p.rows().div_ceil(tile.rows));
+        let chunks = chunks(across * along, planes.len(), self.kernels.resident);
+        let args = Sweep {
+            slab: self.args,
+            now: self.now as i32,
+            begin: planes.start as i32,
+            end: planes.end as i32,
+            chunk: planes.len().div_ceil(chunks) as i32,
+        };
+        let dims = Dims {
+            grid: [across, along, planes.len().div_ceil(args.chunk as usize)],
+            threads: tile.threads(p.ndim()),
+            shared: tile.shared(p.ndim()) * size_of::<T>(),
+        };
+        // SAFETY: the levels hold eight planes on either side of all own planes, the medium what those need.
+        unsafe {
+            self.accelerator
+                .launch(queue, &self.kernels.sweep, dims, &argument(&args))
+        }
+    }
+
+    fn inject(&self, queue: Queue, planes: &Range<usize>, it: usize, clock: bool) -> Result<(), Error> {
+        let s = &self.sources;
+        let lines = s.tables.within(planes);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let widest = s.tables.lines[lines.clone()]
+            .iter()
+            .map(|l| l.z_end - l.z_begin)
+            .max();
+        let args = Inject {
+            slab: self.args,
+            now: self.now as i32,
+            steps: self.setup.sources.steps() as i32,
+            clock: if clock { self.clock.address() } else { 0 },
+            step: it as i32,
+            lines: lines.start as i32,
+            line: s.line.address(),
+            source: s.list.address(),
+            place: s.place.address(),
+            weight: s.weight.address(),
+            wavelet: s.wavelet.address(),
+            length: s.tables.length as i32,
+            sources: (s.tables.places.len() / 3) as i32,
+        };
+        let dims = Dims {
+            grid: [lines.len(), 1, 1],
+            threads: (widest.unwrap_or(1) as usize).next_multiple_of(32).min(256),
+            shared: 0,
+        };
+        // SAFETY: the tables name cells of the slab only.
+        unsafe {
+            self.accelerator
+                .launch(queue, &self.kernels.inject, dims, &argument(&args))
+        }
+    }
+
+    fn faces(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
+        let p = &self.setup.padded;
+        let args = Faces {
+            slab: self.args,
+            now: self.now as i32,
+            begin: planes.start as i32,
+            end: planes.end as i32,
+        };
+        let lines = if p.ndim() == 3 { p.rows() } else { planes.len() };
+        let between = lines.saturating_sub(if p.ndim() == 3 { 2 * FACE } else { 0 });
+        let dims = Dims {
+            grid: [
+                1 + between.div_ceil(FACE_THREADS),
+                if p.ndim() == 3 { planes.len() } else { 1 },
+                p.ndim(),
+            ],
+            threads: FACE_THREADS,
+            shared: 0,
+        };
+        // SAFETY: faces and the cells they read lie in the slab; a part holds the faces of planes whole.
+        unsafe {
+            self.accelerator
+                .launch(queue, &self.kernels.faces, dims, &argument(&args))?
+        };
+        let outermost = planes.start == 0 || planes.end == p.planes();
+        if let Some(kernel) = self.kernels.plane_faces.as_ref().filter(|_| outermost) {
+            debug_assert!(planes.len() > DEPTH);
+            let grid = [p.n[0].div_ceil(FACE_THREADS), p.rows(), p.ndim()];
+            // SAFETY: as above.
+            unsafe {
+                self.accelerator
+                    .launch(queue, kernel, Dims { grid, ..dims }, &argument(&args))?
+            };
+        }
+        Ok(())
+    }
+
+    /// The planes `first..first+8` of a component of the level that is being made.
+    fn ghosts_at(&self, component: usize, first: isize) -> u64 {
+        let p = &self.setup.padded;
+        let local = (first + GHOST as isize - self.layout.own.start as isize) as usize;
+        let number = component * component_len(p, &self.layout) + local * p.plane_len();
+        self.levels[1 - self.now].address() + (number * size_of::<T>()) as u64
+    }
+
+    /// A graph of [`GRAPH`] steps from level 0 on, with a sample after each that is due.
+    fn record_graph(&mut self, jdata: usize) -> Result<A::Graph, Error> {
+        let whole = self.layout.own.clone();
+        let accelerator = self.accelerator.clone();
+        let slab = std::cell::RefCell::new(self);
+        accelerator.record(&mut || {
+            let mut slab = slab.borrow_mut();
+            for k in 0..GRAPH {
+                slab.enqueue(Queue::Main, &whole, k, true)?;
+                slab.now = 1 - slab.now;
+                slab.extract(k, jdata, true)?;
+            }
+            slab.tick(GRAPH as i64)
+        })
+    }
+
+    fn tick(&self, steps: i64) -> Result<(), Error> {
+        let args = Tick {
+            clock: self.clock.address(),
+            steps: steps as i32,
+        };
+        let dims = Dims {
+            grid: [1; 3],
+            threads: 1,
+            shared: 0,
+        };
+        // SAFETY: the clock is a number of this slab.
+        unsafe {
+            self.accelerator
+                .launch(Queue::Main, &self.kernels.tick, dims, &argument(&args))
+        }
+    }
+
+    /// Replays whole graphs over `steps` and returns the steps left over at its end.
+    fn replay(&mut self, steps: Range<usize>, jdata: usize) -> Result<Range<usize>, Error> {
+        if self.graph.is_none() {
+            self.graph = Some(self.record_graph(jdata)?);
+        }
+        let drift = steps.start as i64 - self.clock_shows;
+        if drift != 0 {
+            self.tick(drift)?;
+        }
+        let graphs = steps.len() / GRAPH;
+        let graph = self.graph.as_ref().expect("recorded above");
+        (0..graphs).try_for_each(|_| self.accelerator.replay(graph))?;
+        self.clock_shows = (steps.start + graphs * GRAPH) as i64;
+        Ok(self.clock_shows as usize..steps.end)
+    }
+}
+
+/// Parts along the planes into which a sweep of so many columns is cut, so that the device is full until the end:
+/// a part costs eight planes of stress more.
+fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
+    let cost = |chunks: usize| {
+        let waves = (columns * chunks).div_ceil(resident.max(1));
+        waves * (planes.div_ceil(chunks) + 2 * crate::stencil::RADIUS)
+    };
+    (1..=planes.div_ceil(GHOST)).min_by_key(|&k| cost(k)).unwrap_or(1)
+}
+
+impl<A: Accelerator> Kernels<A> {
+    fn load(a: &A, variant: &Variant) -> Result<Self, Error> {
+        let one = |source: &Source, name: &str| -> Result<A::Kernel, Error> {
+            Ok(a.load(source, &[name])?.remove(0))
+        };
+        let sweep = one(&variant.sweep(), "sweep")?;
+        let bytes = if variant.double { 8 } else { 4 };
+        let (threads, shared) = (
+            variant.tile.threads(variant.ndim),
+            variant.tile.shared(variant.ndim) * bytes,
+        );
+        let resident = a.resident_blocks(&sweep, threads, shared)? * a.properties().multiprocessors;
+        let faces = variant.faces();
+        Ok(Self {
+            sweep,
+            resident,
+            plane_faces: if variant.ndim == 3 {
+                Some(one(&faces, "plane_faces")?)
+            } else {
+                None
+            },
+            faces: one(&faces, "faces")?,
+            inject: one(&variant.survey(), "inject")?,
+            tick: one(&variant.survey(), "tick")?,
+        })
+    }
+}
+
+impl<T: Real, A: Accelerator> SourceMemory<T, A> {
+    fn new(a: &A, setup: &Setup<T>, own: &Range<usize>) -> Result<Self, Error> {
+        let derived = setup.kind == crate::displacement::SourceKind::Stress;
+        let tables = SourceTables::new(&setup.padded, &setup.sources, own, derived);
+        Ok(Self {
+            line: send(a, &tables.lines)?,
+            list: send(a, &tables.list)?,
+            place: send(a, &tables.places)?,
+            weight: send(a, &tables.weights)?,
+            wavelet: send(a, setup.sources.wavelet())?,
+            tables,
+        })
+    }
+}
+
+impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
+    type Number = T;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn update(&mut self, _stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
+        let queue = if planes == self.layout.interior {
+            Queue::Main
+        } else {
+            Queue::Edges
+        };
+        if queue == Queue::Edges {
+            // The edges read what the main queue made of the last step; their ghosts were waited for by `received`.
+            self.accelerator.wait(Queue::Edges, &self.marks.main)?;
+            self.enqueue(queue, &planes, it, false)?;
+            return self.accelerator.set(Queue::Edges, &self.marks.edges);
+        }
+        self.enqueue(queue, &planes, it, false)
+    }
+
+    fn finish_step(&mut self) -> Result<(), Error> {
+        if self.layout.interior != self.layout.own {
+            self.accelerator.wait(Queue::Main, &self.marks.edges)?;
+            self.accelerator.set(Queue::Main, &self.marks.main)?;
+        }
+        self.now = 1 - self.now;
+        Ok(())
+    }
+
+    fn run_alone(&mut self, steps: Range<usize>, jdata: usize) -> Result<bool, Error> {
+        if self.setup.padded.cells() > SMALL
+            || steps.len() < 2 * GRAPH
+            || self.layout.own != self.layout.interior
+        {
+            return Ok(false);
+        }
+        let (mut rest, last) = (steps.clone(), steps.end - 1);
+        if self.now == 1 {
+            self.single(rest.start, jdata)?;
+            rest.start += 1;
+        }
+        let rest = self.replay(rest, jdata)?;
+        for it in rest {
+            self.single(it, jdata)?;
+        }
+        self.extracted(last / jdata + 1)?;
+        Ok(true)
+    }
+
+    fn lag(&self) -> usize {
+        2 * self.records.half()
+    }
+
+    fn sample(&mut self, it: usize) -> Result<(), Error> {
+        self.await_neighbours()?;
+        self.extract(it, self.setup.jdata, false)?;
+        self.extracted(it / self.setup.jdata + 1)
+    }
+
+    fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
+        self.take_traces(out)
+    }
+
+    fn piece(&self) -> usize {
+        self.records.piece_planes()
+    }
+
+    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+        self.await_neighbours()?;
+        self.pack(component, planes)
+    }
+
+    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        self.take_piece(out)
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        self.look()
+    }
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    fn single(&mut self, it: usize, jdata: usize) -> Result<(), Error> {
+        self.enqueue(Queue::Main, &self.layout.own.clone(), it, false)?;
+        self.now = 1 - self.now;
+        if it.is_multiple_of(jdata) {
+            self.extract(it, jdata, false)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What is recorded may lie in ghosts: their copies stand in the queue of the edges, behind the neighbours' marks.
+    fn await_neighbours(&mut self) -> Result<(), Error> {
+        if self.layout.interior == self.layout.own {
+            return Ok(());
+        }
+        self.accelerator.set(Queue::Edges, &self.marks.edges)?;
+        self.accelerator.wait(Queue::Main, &self.marks.edges)
+    }
+}
+
+impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
+    fn send(&mut self, to: &Self, upper: bool) -> Result<(), Error> {
+        let (a, p) = (&self.accelerator, &self.setup.padded);
+        // The neighbour may still be reading the level that it overwrites in this step.
+        a.wait(Queue::Edges, &to.marks.main)?;
+        a.wait(Queue::Edges, &to.marks.edges)?;
+        let (from, into) = match upper {
+            true => (
+                self.layout.own.end - GHOST,
+                to.layout.own.start as isize - GHOST as isize,
+            ),
+            false => (self.layout.own.start, to.layout.own.end as isize),
+        };
+        let bytes = GHOST * p.plane_len() * size_of::<T>();
+        for component in 0..p.ndim() {
+            let (from, into) = (
+                self.ghosts_at(component, from as isize),
+                to.ghosts_at(component, into),
+            );
+            // SAFETY: both ranges are eight whole planes of a component; the marks order the copy among their uses.
+            unsafe { a.copy_to(Queue::Edges, from, &to.accelerator, into, bytes)? };
+        }
+        a.set(Queue::Edges, &self.marks.sent[usize::from(upper)])
+    }
+
+    fn received(&mut self, from: &Self, upper: bool) -> Result<(), Error> {
+        // The upper neighbour sent downwards.
+        self.accelerator
+            .wait(Queue::Edges, &from.marks.sent[usize::from(!upper)])
+    }
+}
