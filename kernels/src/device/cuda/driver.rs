@@ -136,6 +136,8 @@ pub(super) fn is_late(code: CUresult) -> bool {
             | CUDA_ERROR_INVALID_ADDRESS_SPACE
             | CUDA_ERROR_INVALID_PC
             | CUDA_ERROR_LAUNCH_FAILED
+            | CUDA_ERROR_TENSOR_MEMORY_LEAK
+            | CUDA_ERROR_CONTAINED
             | CUDA_ERROR_ECC_UNCORRECTABLE
             | CUDA_ERROR_NVLINK_UNCORRECTABLE
             | CUDA_ERROR_UNKNOWN

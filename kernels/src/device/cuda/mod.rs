@@ -19,7 +19,7 @@ mod memory;
 pub mod nvrtc;
 mod probe;
 
-pub use cache::Cache;
+pub use cache::{Cache, Key};
 pub use launch::{Graph, Kernel};
 pub use memory::{DeviceMemory, Mark, PinnedMemory};
 pub use probe::{Absent, OLDEST_ARCHITECTURE, probe};

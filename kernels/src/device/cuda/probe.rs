@@ -62,7 +62,7 @@ pub enum Absent {
     },
     /// No compiler of kernels.
     #[error(
-        "a GPU is here, but not NVRTC, which compiles the kernels: {looked}; `pip install nvidia-cuda-nvrtc==13.0.88`, or install a CUDA toolkit, or set SIFAKA_NVRTC=<the folder of libnvrtc.so.13>, or use device=cpu"
+        "NVRTC, which compiles the kernels of the GPU, was not found: {looked}; `pip install nvidia-cuda-nvrtc==13.0.88`, or install a CUDA toolkit, or set SIFAKA_NVRTC=<the folder of libnvrtc.so.13>, or use device=cpu"
     )]
     NoCompiler {
         /// Where it was looked for.

@@ -5,6 +5,7 @@ use crate::device::cuda::Absent;
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{c_char, c_int};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -137,18 +138,12 @@ fn usual_folders() -> Vec<PathBuf> {
     tops.iter().flat_map(|top| toolkit(top)).collect()
 }
 
-/// Where pip puts it: environments named by the shell, and the one beside this program's own tree.
+/// Where pip puts it: the environments of the program's own tree, and those that the shell names.
 fn python_folders() -> Vec<PathBuf> {
-    let mut sites = Vec::new();
-    let beside = std::env::current_exe().ok().and_then(|program| {
-        let program = program.canonicalize().ok()?;
-        Some(program.parent()?.parent()?.parent()?.join(".venv"))
-    });
-    if let Some(top) = &beside {
-        sites.push(top.join("nvrtc"));
-    }
-    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder_of);
-    for environment in environments.chain(beside) {
+    let beside = beside_program();
+    let mut sites: Vec<PathBuf> = beside.iter().map(|venv| venv.join("nvrtc")).collect();
+    let named = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder_of);
+    for environment in named.chain(beside) {
         let versions = children(&environment.join("lib")).into_iter();
         sites.extend(
             versions
@@ -159,6 +154,19 @@ fn python_folders() -> Vec<PathBuf> {
     sites
         .iter()
         .flat_map(|site| ["cu13/lib", "cuda_nvrtc/lib"].map(|inside| site.join("nvidia").join(inside)))
+        .collect()
+}
+
+/// The folders `.venv` above the program (`build/bin`, `target/release/deps`), when they belong to whom the program
+/// belongs: a folder that anybody could have made holds nothing that we load.
+fn beside_program() -> Vec<PathBuf> {
+    let owner = |path: &Path| std::fs::metadata(path).map(|data| data.uid()).ok();
+    let Some(program) = std::env::current_exe().ok().and_then(|p| p.canonicalize().ok()) else {
+        return Vec::new();
+    };
+    let above = program.ancestors().skip(2).take(3).map(|top| top.join(".venv"));
+    above
+        .filter(|venv| venv.is_dir() && owner(venv) == owner(&program))
         .collect()
 }
 

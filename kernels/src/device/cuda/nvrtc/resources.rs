@@ -43,14 +43,13 @@ fn names_last(line: &str, found: &[Resources]) -> bool {
         .is_some_and(|last| line.split_whitespace().next_back() == Some(last.kernel.as_str()))
 }
 
+/// Parts such as `Used 64 registers` or, behind NVRTC's prefix, `ptxas  .  568 bytes stack frame`.
 fn numbers(line: &str, into: &mut Resources) {
-    let line = line.split_once(" : ").map_or(line, |(_, rest)| rest);
     for part in line.split(',') {
-        let words = part
-            .trim()
-            .trim_start_matches("Used ")
-            .trim_start_matches("used ");
-        let Some((number, what)) = words.split_once(' ') else {
+        let Some(digit) = part.find(|c: char| c.is_ascii_digit()) else {
+            continue;
+        };
+        let Some((number, what)) = part[digit..].split_once(' ') else {
             continue;
         };
         let Ok(number) = number.parse() else { continue };
@@ -72,7 +71,7 @@ mod tests {
     const LOG: &str = "ptxas info    : 0 bytes gmem, 64 bytes cmem[3]
 ptxas info    : Compiling entry function 'first' for 'sm_90'
 ptxas info    : Function properties for first
-    16 bytes stack frame, 24 bytes spill stores, 32 bytes spill loads
+ptxas         .     16 bytes stack frame, 24 bytes spill stores, 32 bytes spill loads
 ptxas info    : Used 255 registers, used 1 barriers, 16 bytes cumulative stack size, 4096 bytes smem, 400 bytes cmem[0]
 ptxas info    : Function properties for helper
     8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
