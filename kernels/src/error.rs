@@ -30,6 +30,45 @@ pub enum Error {
         /// Density and stiffness there.
         medium: String,
     },
+    /// No GPU can be used.
+    #[error(transparent)]
+    NoDevice(#[from] crate::device::cuda::Absent),
+    /// A call of a device failed, or work that it had been given.
+    #[error("{device}: {doing} failed: {problem}. What was written so far stays readable")]
+    Device {
+        /// Which device.
+        device: String,
+        /// What was asked of it, with the kernel's name where one was started.
+        doing: String,
+        /// The driver's error and what can be done.
+        problem: String,
+    },
+    /// A device has not enough memory.
+    #[error(
+        "{device} has no memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid or nb=, more GPUs (ngpu=), or end what else runs on the device (nvidia-smi lists it)"
+    )]
+    DeviceMemory {
+        /// Which device.
+        device: String,
+        /// Bytes that were asked for.
+        wanted: usize,
+        /// Bytes that are free.
+        free: usize,
+    },
+    /// A kernel's text does not compile.
+    #[error(
+        "{text} does not compile for {target} by {compiler}:\n{log}\nTake another NVRTC by SIFAKA_NVRTC=<folder>, or use device=cpu, and please report this"
+    )]
+    Compile {
+        /// Name and variant of the text.
+        text: String,
+        /// Architecture, as `sm_90`.
+        target: String,
+        /// Which compiler.
+        compiler: String,
+        /// Its messages.
+        log: String,
+    },
     /// The recorder could not take what the engine gave it (a full disk, a closed pipe).
     #[error(transparent)]
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),

@@ -2,4 +2,5 @@
 
 pub mod accelerator;
 pub mod cpu;
+pub mod cuda;
 pub mod simd;

@@ -1,0 +1,154 @@
+//! The hold on one device: its context, and errors that say which device did what.
+
+use super::driver;
+use crate::Error;
+use crate::device::accelerator::Properties;
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUresult};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+thread_local! {
+    /// The [`Context::id`] that this thread works with: a comparison costs a nanosecond, a call of the driver fifty.
+    static BOUND: Cell<u64> = const { Cell::new(0) };
+}
+
+/// One device's primary context; everything that lives on the device holds it.
+pub(super) struct Context {
+    /// Never used twice in a process, as addresses of contexts may be.
+    id: u64,
+    raw: CUcontext,
+    device: CUdevice,
+    /// As messages call it.
+    pub(super) name: String,
+    /// Each launch is followed by a wait, so that a fault is that launch's.
+    pub(super) synchronous: bool,
+    /// The first fault of a kernel: later calls only repeat its number.
+    first: OnceLock<String>,
+}
+
+// SAFETY: a context may be used from any thread that binds it; the driver locks.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Takes hold of a device that [`super::probe`] found.
+    pub(super) fn open(properties: &Properties) -> Result<Self, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let name = format!("GPU {} ({})", properties.number, properties.name);
+        let fail = |code| match code {
+            CUresult::CUDA_SUCCESS => Ok(()),
+            code => Err(Error::Device {
+                device: name.clone(),
+                doing: "taking hold of the device".to_string(),
+                problem: driver::describe(code) + driver::advice(code),
+            }),
+        };
+        let (mut device, mut raw) = (0, std::ptr::null_mut());
+        // SAFETY: both write what they return; the probe has started the driver.
+        unsafe {
+            fail(sys::cuDeviceGet(&mut device, properties.number as i32))?;
+            fail(sys::cuDevicePrimaryCtxRetain(&mut raw, device))?;
+        }
+        Ok(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            raw,
+            device,
+            name,
+            synchronous: std::env::var_os("CUDA_SYNC").is_some_and(|value| value == "1"),
+            first: OnceLock::new(),
+        })
+    }
+
+    /// Makes the device the one that this thread's calls are about.
+    pub(super) fn bind(&self) -> Result<(), Error> {
+        BOUND.with(|bound| {
+            if bound.get() == self.id {
+                return Ok(());
+            }
+            // SAFETY: the context is held until drop.
+            let code = unsafe { sys::cuCtxSetCurrent(self.raw) };
+            self.check(code, || "turning to the device".to_string())?;
+            bound.set(self.id);
+            Ok(())
+        })
+    }
+
+    /// The error of a call, with what it was about.
+    #[inline]
+    pub(super) fn check(&self, code: CUresult, doing: impl FnOnce() -> String) -> Result<(), Error> {
+        if code == CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        Err(self.failure(code, doing()))
+    }
+
+    #[cold]
+    fn failure(&self, code: CUresult, doing: String) -> Error {
+        let mut problem = driver::describe(code) + driver::advice(code);
+        if driver::is_late(code) {
+            let first = self.first.get_or_init(|| doing.clone());
+            if *first != doing {
+                problem += &format!("; the device has been unusable since it was first seen while {first}");
+            } else if !self.synchronous {
+                problem += "; a kernel started earlier may be the cause, CUDA_SYNC=1 names it";
+            }
+        }
+        Error::Device {
+            device: self.name.clone(),
+            doing,
+            problem,
+        }
+    }
+
+    /// Bytes free on the device.
+    pub(super) fn free_bytes(&self) -> Result<usize, Error> {
+        self.bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: writes two numbers.
+        let code = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+        self.check(code, || "asking for its free memory".to_string())?;
+        Ok(free)
+    }
+
+    /// The driver's handle, for calls that name two devices.
+    pub(super) fn raw(&self) -> CUcontext {
+        self.raw
+    }
+
+    /// The same physical device?
+    pub(super) fn is_same_device(&self, other: &Self) -> bool {
+        self.device == other.device
+    }
+
+    /// Whether this device can reach memory of `peer`; makes it so where the hardware can.
+    pub(super) fn reach(&self, peer: &Self) -> Result<bool, Error> {
+        if self.is_same_device(peer) {
+            return Ok(true);
+        }
+        let doing = || format!("asking for access to the memory of {}", peer.name);
+        let mut can = 0;
+        // SAFETY: writes one number; both devices are held.
+        let code = unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.device, peer.device) };
+        self.check(code, doing)?;
+        if can == 0 {
+            return Ok(false);
+        }
+        self.bind()?;
+        use CUresult::*;
+        // SAFETY: both contexts are held, this one is bound.
+        match unsafe { sys::cuCtxEnablePeerAccess(peer.raw, 0) } {
+            CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
+            CUDA_ERROR_PEER_ACCESS_UNSUPPORTED | CUDA_ERROR_TOO_MANY_PEERS => Ok(false),
+            code => self.check(code, doing).map(|()| true),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: given back once; nothing that lived on it is left. There is nobody to tell of an error.
+        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}

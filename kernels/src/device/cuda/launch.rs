@@ -1,0 +1,331 @@
+//! Queues, kernels and recorded work.
+
+use super::context::Context;
+use crate::Error;
+use crate::device::accelerator::{Dims, Queue, Source};
+use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUgraphExec, CUmodule, CUstream};
+use std::ffi::{CString, c_void};
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+/// The three lines of work of a device. None of them waits for the driver's own stream.
+pub(super) struct Queues {
+    context: Arc<Context>,
+    raw: [CUstream; 3],
+}
+
+// SAFETY: streams may be used from any thread.
+unsafe impl Send for Queues {}
+// SAFETY: as above.
+unsafe impl Sync for Queues {}
+
+impl Queues {
+    pub(super) fn new(context: &Arc<Context>) -> Result<Self, Error> {
+        context.bind()?;
+        let (mut lowest, mut highest) = (0, 0);
+        let doing = || "making its queues".to_string();
+        // SAFETY: writes two numbers.
+        let code = unsafe { sys::cuCtxGetStreamPriorityRange(&mut lowest, &mut highest) };
+        context.check(code, doing)?;
+        let mut queues = Self {
+            context: context.clone(),
+            raw: [null_mut(); 3],
+        };
+        for queue in [Queue::Main, Queue::Edges, Queue::Out] {
+            let priority = if queue == Queue::Edges { highest } else { lowest };
+            let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+            // SAFETY: writes one handle.
+            let code =
+                unsafe { sys::cuStreamCreateWithPriority(&mut queues.raw[queue as usize], flags, priority) };
+            context.check(code, doing)?;
+        }
+        Ok(queues)
+    }
+
+    pub(super) fn raw(&self, queue: Queue) -> CUstream {
+        self.raw[queue as usize]
+    }
+
+    /// Waits until one queue is empty.
+    pub(super) fn drain(&self, queue: Queue, doing: impl FnOnce() -> String) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: the stream is held.
+        let code = unsafe { sys::cuStreamSynchronize(self.raw(queue)) };
+        self.context.check(code, doing)
+    }
+}
+
+impl Drop for Queues {
+    fn drop(&mut self) {
+        if self.context.bind().is_err() {
+            return;
+        }
+        for raw in self.raw.into_iter().filter(|raw| !raw.is_null()) {
+            // SAFETY: given back once; the driver finishes what is in it.
+            let _ = unsafe { sys::cuStreamDestroy_v2(raw) };
+        }
+    }
+}
+
+/// Machine code on the device.
+struct Module {
+    context: Arc<Context>,
+    raw: CUmodule,
+}
+
+// SAFETY: modules may be used from any thread.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: given back once; every kernel of it holds it.
+            let _ = unsafe { sys::cuModuleUnload(self.raw) };
+        }
+    }
+}
+
+/// A compiled kernel; clones are handles to the same one.
+#[derive(Clone)]
+pub struct Kernel {
+    module: Arc<Module>,
+    raw: CUfunction,
+    name: Arc<str>,
+}
+
+// SAFETY: functions may be used from any thread; the module is held.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Kernel {
+    /// Puts machine code on the device and finds its kernels. Each may use all shared memory that a block can have.
+    pub(super) fn load(
+        context: &Arc<Context>,
+        cubin: &[u8],
+        source: &Source,
+        names: &[&str],
+        shared_bytes: usize,
+    ) -> Result<Vec<Self>, Error> {
+        context.bind()?;
+        let mut raw = null_mut();
+        // SAFETY: the bytes are a whole cubin: fresh from the compiler, or from the cache with their checksum.
+        let code = unsafe { sys::cuModuleLoadData(&mut raw, cubin.as_ptr().cast()) };
+        context.check(code, || format!("loading {}", source.name))?;
+        let module = Arc::new(Module {
+            context: context.clone(),
+            raw,
+        });
+        let kernels = names.iter().map(|name| Self::find(&module, name, source));
+        kernels
+            .map(|kernel| {
+                let kernel = kernel?;
+                kernel.open_shared(shared_bytes)?;
+                Ok(kernel)
+            })
+            .collect()
+    }
+
+    fn find(module: &Arc<Module>, name: &str, source: &Source) -> Result<Self, Error> {
+        let full: Arc<str> = format!("kernel {name} of {}", source.name).into();
+        let symbol = CString::new(name)
+            .map_err(|_| Error::setup(format!("{full:?} is no name of a kernel: it has a zero byte")))?;
+        let mut raw = null_mut();
+        // SAFETY: writes one handle; the module is held, the name ends with a zero.
+        let code = unsafe { sys::cuModuleGetFunction(&mut raw, module.raw, symbol.as_ptr()) };
+        module.context.check(code, || format!("looking for {full}"))?;
+        Ok(Self {
+            module: module.clone(),
+            raw,
+            name: full,
+        })
+    }
+
+    /// Above 48 KiB a kernel has to ask; what it declares itself counts too. Asking also loads it now, and not in the
+    /// middle of a recording.
+    fn open_shared(&self, shared_bytes: usize) -> Result<(), Error> {
+        use CUfunction_attribute::*;
+        let (context, mut own) = (&self.module.context, 0);
+        let doing = || format!("preparing {}", self.name);
+        // SAFETY: writes one number.
+        let code =
+            unsafe { sys::cuFuncGetAttribute(&mut own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, self.raw) };
+        context.check(code, doing)?;
+        let rest = (shared_bytes as i32 - own).max(0);
+        // SAFETY: the function is held.
+        let code = unsafe {
+            sys::cuFuncSetAttribute(self.raw, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, rest)
+        };
+        context.check(code, doing)
+    }
+
+    /// The kernel and its text, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn resident_blocks(&self, threads: usize, shared: usize) -> Result<usize, Error> {
+        let context = &self.module.context;
+        context.bind()?;
+        let mut blocks = 0;
+        // SAFETY: writes one number.
+        let code = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.raw, threads as i32, shared)
+        };
+        context.check(code, || {
+            format!(
+                "fitting {} with {threads} threads and {shared} bytes of shared memory",
+                self.name
+            )
+        })?;
+        Ok(usize::try_from(blocks).unwrap_or(0))
+    }
+
+    /// # Safety
+    /// As [`crate::device::accelerator::Accelerator::launch`].
+    #[inline]
+    pub(super) unsafe fn launch(
+        &self,
+        stream: CUstream,
+        dims: Dims,
+        args: &[*const c_void],
+    ) -> Result<(), Error> {
+        let context = &self.module.context;
+        context.bind()?;
+        let [x, y, z] = dims.grid.map(narrow);
+        let (threads, shared) = (narrow(dims.threads), narrow(dims.shared));
+        // The driver reads the arguments and leaves them as they are, whatever its types say.
+        let list = args.as_ptr().cast_mut().cast::<*mut c_void>();
+        // SAFETY: the caller's promise; function and stream are held.
+        let code = unsafe {
+            sys::cuLaunchKernel(self.raw, x, y, z, threads, 1, 1, shared, stream, list, null_mut())
+        };
+        context.check(code, || format!("starting {} with {dims:?}", self.name))
+    }
+}
+
+/// Too large becomes larger than any device takes, and is refused by the driver with the kernel's name.
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Recorded work of the main queue.
+pub struct Graph {
+    context: Arc<Context>,
+    raw: CUgraphExec,
+    /// What it runs; they stay loaded as long as it lives.
+    kernels: Vec<Kernel>,
+}
+
+// SAFETY: it is only started, which the driver locks.
+unsafe impl Send for Graph {}
+// SAFETY: as above.
+unsafe impl Sync for Graph {}
+
+impl Graph {
+    /// Runs `work` while the queue records, then makes what was recorded ready to start. `launched` returns the
+    /// kernels that `work` started.
+    pub(super) fn record(
+        context: &Arc<Context>,
+        stream: CUstream,
+        work: &mut dyn FnMut() -> Result<(), Error>,
+        launched: impl FnOnce() -> Vec<Kernel>,
+    ) -> Result<Self, Error> {
+        context.bind()?;
+        let mut capture = Capture::begin(context, stream)?;
+        let outcome = work();
+        let ended = capture.end();
+        let kernels = launched();
+        // What went wrong inside is the reason, a broken recording only follows from it.
+        outcome?;
+        ended?;
+        let mut graph = Self {
+            context: context.clone(),
+            raw: null_mut(),
+            kernels,
+        };
+        // SAFETY: writes one handle; the recording is whole.
+        let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut graph.raw, capture.graph, 0) };
+        context.check(code, || graph.doing("preparing"))?;
+        // SAFETY: both are held.
+        let code = unsafe { sys::cuGraphUpload(graph.raw, stream) };
+        context.check(code, || graph.doing("uploading"))?;
+        Ok(graph)
+    }
+
+    pub(super) fn replay(&self, stream: CUstream) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: both are held.
+        let code = unsafe { sys::cuGraphLaunch(self.raw, stream) };
+        self.context.check(code, || self.doing("starting"))
+    }
+
+    /// For messages.
+    pub(super) fn doing(&self, verb: &str) -> String {
+        let mut names: Vec<&str> = self.kernels.iter().map(Kernel::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        format!("{verb} recorded work ({})", names.join(", "))
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        if !self.raw.is_null() && self.context.bind().is_ok() {
+            // SAFETY: given back once; the driver finishes what runs.
+            let _ = unsafe { sys::cuGraphExecDestroy(self.raw) };
+        }
+    }
+}
+
+/// A queue that records; ended when dropped, also by a panic in the recorded work.
+struct Capture<'a> {
+    context: &'a Context,
+    stream: CUstream,
+    graph: sys::CUgraph,
+    open: bool,
+}
+
+impl<'a> Capture<'a> {
+    fn begin(context: &'a Context, stream: CUstream) -> Result<Self, Error> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is held.
+        let code = unsafe { sys::cuStreamBeginCapture_v2(stream, mode) };
+        context.check(code, || "beginning to record".to_string())?;
+        Ok(Self {
+            context,
+            stream,
+            graph: null_mut(),
+            open: true,
+        })
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.open = false;
+        // The recorded work may have turned to another device.
+        self.context.bind()?;
+        // SAFETY: the stream records; writes one handle, null when the recording broke.
+        let code = unsafe { sys::cuStreamEndCapture(self.stream, &mut self.graph) };
+        self.context.check(code, || "recording".to_string())
+    }
+}
+
+impl Drop for Capture<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            let _ = self.end();
+        }
+        if !self.graph.is_null() {
+            // SAFETY: given back once; what is ready to start does not need it.
+            let _ = unsafe { sys::cuGraphDestroy(self.graph) };
+        }
+    }
+}

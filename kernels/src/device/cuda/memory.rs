@@ -1,0 +1,166 @@
+//! Memory of the device, memory of the host that the device can reach, and marks in queues.
+
+use super::context::Context;
+use crate::Error;
+use crate::device::accelerator::{Memory, Pinned};
+use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUresult};
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+
+/// Memory of a device. It does not come from a pool: pools do not follow the access that peers are given.
+pub struct DeviceMemory {
+    context: Arc<Context>,
+    address: u64,
+    bytes: usize,
+}
+
+impl DeviceMemory {
+    pub(super) fn zeroed(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+        context.bind()?;
+        let mut address = 0;
+        // SAFETY: writes one address. The driver has no memory of no bytes.
+        let code = unsafe { sys::cuMemAlloc_v2(&mut address, bytes.max(1)) };
+        if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+            return Err(Error::DeviceMemory {
+                device: context.name.clone(),
+                wanted: bytes,
+                free: context.free_bytes()?,
+            });
+        }
+        context.check(code, || format!("taking {bytes} bytes of its memory"))?;
+        let memory = Self {
+            context: context.clone(),
+            address,
+            bytes,
+        };
+        // SAFETY: the memory is that long. The queues do not wait for the driver's own stream, in which this runs.
+        unsafe {
+            context.check(sys::cuMemsetD8_v2(address, 0, bytes.max(1)), || clearing(bytes))?;
+            context.check(sys::cuStreamSynchronize(null_mut()), || clearing(bytes))?;
+        }
+        Ok(memory)
+    }
+}
+
+fn clearing(bytes: usize) -> String {
+    format!("clearing {bytes} bytes of its memory")
+}
+
+impl Memory for DeviceMemory {
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: given back once. The driver waits for work that uses it; there is nobody to tell of an error.
+            let _ = unsafe { sys::cuMemFree_v2(self.address) };
+        }
+    }
+}
+
+/// Memory of the host that stays in place, so that every device copies it at full speed. Not write-combined: the host
+/// reads what comes back.
+pub struct PinnedMemory {
+    context: Arc<Context>,
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: plain memory of the process, reached through the usual borrows.
+unsafe impl Send for PinnedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for PinnedMemory {}
+
+impl PinnedMemory {
+    pub(super) fn zeroed(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+        context.bind()?;
+        let mut start: *mut c_void = null_mut();
+        // SAFETY: writes one address.
+        let code = unsafe { sys::cuMemHostAlloc(&mut start, bytes.max(1), 0) };
+        context.check(code, || {
+            format!("taking {bytes} bytes of the host's memory for transfers (it may be limited: ulimit -l)")
+        })?;
+        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| Error::Device {
+            device: context.name.clone(),
+            doing: format!("taking {bytes} bytes of the host's memory for transfers"),
+            problem: "the driver gave none".to_string(),
+        })?;
+        // SAFETY: the memory is that long and nobody else knows of it.
+        unsafe { start.write_bytes(0, bytes.max(1)) };
+        Ok(Self {
+            context: context.clone(),
+            start,
+            bytes,
+        })
+    }
+}
+
+impl Pinned for PinnedMemory {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: that many bytes, written when they were taken, held until drop.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+}
+
+impl Drop for PinnedMemory {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: given back once.
+            let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
+        }
+    }
+}
+
+/// A point in a queue: an event without a clock.
+pub struct Mark {
+    context: Arc<Context>,
+    pub(super) raw: CUevent,
+}
+
+// SAFETY: events may be used from any thread.
+unsafe impl Send for Mark {}
+// SAFETY: as above.
+unsafe impl Sync for Mark {}
+
+impl Mark {
+    pub(super) fn new(context: &Arc<Context>) -> Result<Self, Error> {
+        context.bind()?;
+        let mut raw = null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { sys::cuEventCreate(&mut raw, CUevent_flags::CU_EVENT_DISABLE_TIMING as u32) };
+        context.check(code, || "making a mark".to_string())?;
+        Ok(Self {
+            context: context.clone(),
+            raw,
+        })
+    }
+
+    pub(super) fn reach(&self) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: the event is held.
+        let code = unsafe { sys::cuEventSynchronize(self.raw) };
+        self.context.check(code, || "waiting for a mark".to_string())
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: given back once; the driver keeps it until work that waits for it is done.
+            let _ = unsafe { sys::cuEventDestroy_v2(self.raw) };
+        }
+    }
+}

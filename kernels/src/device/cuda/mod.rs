@@ -1,0 +1,270 @@
+//! NVIDIA GPUs: found without a panic, kernels compiled when they are needed, errors that name the kernel.
+//!
+//! The driver and the compiler are loaded when a program asks for them; nothing of CUDA is needed to build. The room
+//! calls the driver's own functions and not cudarc's safe layer: that takes memory from pools, which peers cannot
+//! reach, loses errors in drops, and panics where a library is missing.
+//!
+//! | variable | what it does |
+//! | --- | --- |
+//! | `CUDA_VISIBLE_DEVICES` | which devices there are, as everywhere |
+//! | `CUDA_SYNC=1` | every launch waits for its kernel, so that a fault is reported with the kernel that did it |
+//! | `SIFAKA_NVRTC` | folder of the compiler's library |
+//! | `SIFAKA_CACHE` | folder of compiled kernels, instead of `sifaka` in the user's cache folder |
+
+mod cache;
+mod context;
+mod driver;
+mod launch;
+mod memory;
+pub mod nvrtc;
+mod probe;
+
+pub use cache::{Cache, Key};
+pub use launch::{Graph, Kernel};
+pub use memory::{DeviceMemory, Mark, PinnedMemory};
+pub use probe::{Absent, OLDEST_ARCHITECTURE, probe};
+
+use super::accelerator::{Accelerator, Dims, Pinned, Properties, Queue, Source};
+use crate::Error;
+use context::Context;
+use cudarc::driver::sys;
+use launch::Queues;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One GPU. Memory, kernels, marks and graphs made by it keep the device alive by themselves.
+pub struct Cuda {
+    properties: Properties,
+    context: Arc<Context>,
+    queues: Queues,
+    cache: Cache,
+    /// The main queue records: no waiting, and what is started is noted.
+    recording: AtomicBool,
+    recorded: Mutex<Vec<Kernel>>,
+}
+
+impl Cuda {
+    /// Takes hold of a device by CUDA's number, one of those that [`probe`] returns.
+    pub fn open(number: usize) -> Result<Self, Error> {
+        let found = probe()?;
+        let numbers: Vec<String> = found.iter().map(|device| device.number.to_string()).collect();
+        let Some(properties) = found.into_iter().find(|device| device.number == number) else {
+            return Err(Error::setup(format!(
+                "there is no usable GPU {number}: the numbers are {}; see CUDA_VISIBLE_DEVICES",
+                numbers.join(", ")
+            )));
+        };
+        let context = Arc::new(Context::open(&properties)?);
+        Ok(Self {
+            queues: Queues::new(&context)?,
+            properties,
+            context,
+            cache: Cache::of_user(),
+            recording: AtomicBool::new(false),
+            recorded: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Why compiled kernels are not kept, when they are not: for logs, nothing is wrong.
+    pub fn note(&self) -> Option<&str> {
+        self.cache.note()
+    }
+
+    /// Waits after a launch where that was asked for and can be.
+    #[inline]
+    fn started(&self, queue: Queue, doing: impl FnOnce() -> String) -> Result<(), Error> {
+        if self.context.synchronous && !self.recording.load(Ordering::Relaxed) {
+            return self.queues.drain(queue, doing);
+        }
+        Ok(())
+    }
+
+    fn take_recorded(&self) -> Vec<Kernel> {
+        std::mem::take(&mut *self.recorded.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Unset on drop, also by a panic in the recorded work.
+struct Recording<'a>(&'a AtomicBool);
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Accelerator for Cuda {
+    type Memory = DeviceMemory;
+    type Pinned = PinnedMemory;
+    type Kernel = Kernel;
+    type Mark = Mark;
+    type Graph = Graph;
+
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn free_bytes(&self) -> Result<usize, Error> {
+        self.context.free_bytes()
+    }
+
+    fn load(&self, source: &Source, kernels: &[&str]) -> Result<Vec<Kernel>, Error> {
+        let architecture = self.properties.architecture;
+        let key = cache::key(source, architecture)?;
+        let cubin = match self.cache.get(&key) {
+            Some(cubin) => cubin,
+            None => {
+                let cubin = nvrtc::compile(source, architecture, false)?.cubin;
+                self.cache.put(&key, &cubin);
+                cubin
+            }
+        };
+        Kernel::load(
+            &self.context,
+            &cubin,
+            source,
+            kernels,
+            self.properties.shared_bytes,
+        )
+    }
+
+    fn resident_blocks(&self, kernel: &Kernel, threads: usize, shared: usize) -> Result<usize, Error> {
+        kernel.resident_blocks(threads, shared)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory, Error> {
+        DeviceMemory::zeroed(&self.context, bytes)
+    }
+
+    fn pin(&self, bytes: usize) -> Result<PinnedMemory, Error> {
+        PinnedMemory::zeroed(&self.context, bytes)
+    }
+
+    unsafe fn upload(
+        &self,
+        queue: Queue,
+        from: &PinnedMemory,
+        offset: usize,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let from = from.bytes()[offset..][..bytes].as_ptr();
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.bind()?;
+        // SAFETY: the source was checked, the caller promises the rest.
+        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.queues.raw(queue)) };
+        self.context
+            .check(code, || format!("copying {bytes} bytes from the host"))
+    }
+
+    unsafe fn download(
+        &self,
+        queue: Queue,
+        from: u64,
+        to: &mut PinnedMemory,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let to = to.bytes_mut()[offset..][..bytes].as_mut_ptr();
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.bind()?;
+        // SAFETY: the target was checked, the caller promises the rest.
+        let code = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.queues.raw(queue)) };
+        self.context
+            .check(code, || format!("copying {bytes} bytes to the host"))
+    }
+
+    unsafe fn copy_to(
+        &self,
+        queue: Queue,
+        from: u64,
+        peer: &Self,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.bind()?;
+        let (here, there, stream) = (self.context.raw(), peer.context.raw(), self.queues.raw(queue));
+        // SAFETY: the caller promises memory of that size; both devices are held.
+        let code = unsafe {
+            if self.context.is_same_device(&peer.context) {
+                sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream)
+            } else {
+                sys::cuMemcpyPeerAsync(to, there, from, here, bytes, stream)
+            }
+        };
+        self.context
+            .check(code, || format!("copying {bytes} bytes to {}", peer.context.name))
+    }
+
+    unsafe fn launch(
+        &self,
+        queue: Queue,
+        kernel: &Kernel,
+        dims: Dims,
+        args: &[*const c_void],
+    ) -> Result<(), Error> {
+        if self.recording.load(Ordering::Relaxed) {
+            let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+            recorded.push(kernel.clone());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { kernel.launch(self.queues.raw(queue), dims, args)? };
+        self.started(queue, || format!("running {} with {dims:?}", kernel.name()))
+    }
+
+    fn mark(&self) -> Result<Mark, Error> {
+        Mark::new(&self.context)
+    }
+
+    fn set(&self, queue: Queue, mark: &Mark) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: both are held.
+        let code = unsafe { sys::cuEventRecord(mark.raw, self.queues.raw(queue)) };
+        self.context.check(code, || "setting a mark".to_string())
+    }
+
+    fn wait(&self, queue: Queue, mark: &Mark) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: both are held.
+        let code = unsafe { sys::cuStreamWaitEvent(self.queues.raw(queue), mark.raw, 0) };
+        self.context.check(code, || "waiting for a mark".to_string())
+    }
+
+    fn reach(&self, mark: &Mark) -> Result<(), Error> {
+        mark.reach()
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        for queue in [Queue::Edges, Queue::Main, Queue::Out] {
+            self.queues
+                .drain(queue, || format!("finishing the work of queue {queue:?}"))?;
+        }
+        Ok(())
+    }
+
+    fn record(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Graph, Error> {
+        self.take_recorded();
+        let flag = Recording(&self.recording);
+        flag.0.store(true, Ordering::Relaxed);
+        Graph::record(&self.context, self.queues.raw(Queue::Main), work, || {
+            self.take_recorded()
+        })
+    }
+
+    fn replay(&self, graph: &Graph) -> Result<(), Error> {
+        graph.replay(self.queues.raw(Queue::Main))?;
+        self.started(Queue::Main, || graph.doing("running"))
+    }
+
+    fn befriend(&self, peer: &Self) -> Result<bool, Error> {
+        Ok(self.context.reach(&peer.context)? && peer.context.reach(&self.context)?)
+    }
+}

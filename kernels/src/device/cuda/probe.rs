@@ -1,0 +1,214 @@
+//! Which devices can be used, or why there is none; never a panic, whatever is missing.
+
+use super::{driver, nvrtc};
+use crate::device::accelerator::Properties;
+use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
+
+/// Smallest compute capability, times ten, that the kernels are written for.
+pub const OLDEST_ARCHITECTURE: u32 = 80;
+
+/// Why no device can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Absent {
+    /// No libcuda.
+    #[error(
+        "no NVIDIA driver: libcuda.so.1 was not found by the system's loader; install the driver, in a container start it with the GPUs (--gpus all), or use device=cpu"
+    )]
+    NoDriver,
+    /// A libcuda that lacks functions.
+    #[error(
+        "the NVIDIA driver is too old, or no driver at all: its libcuda lacks {missing}; install a driver for CUDA {} or newer, or use device=cpu",
+        driver::version(driver::OLDEST)
+    )]
+    Incomplete {
+        /// What it lacks.
+        missing: String,
+    },
+    /// A driver of another time.
+    #[error(
+        "the NVIDIA driver is too old: it is for CUDA {got}, at least {} is needed; update the driver, or use device=cpu",
+        driver::version(driver::OLDEST)
+    )]
+    OldDriver {
+        /// What it is for.
+        got: String,
+    },
+    /// The driver does not start.
+    #[error("the NVIDIA driver does not start: {problem}; repair it, or use device=cpu")]
+    Broken {
+        /// Name, number and meaning of its error.
+        problem: String,
+    },
+    /// The environment hides the devices.
+    #[error(
+        "CUDA_VISIBLE_DEVICES={value} hides every NVIDIA GPU of this machine; unset it or name devices that exist (CUDA_VISIBLE_DEVICES=0), or use device=cpu"
+    )]
+    Hidden {
+        /// What it is set to, quoted.
+        value: String,
+    },
+    /// A driver without a device.
+    #[error(
+        "the NVIDIA driver sees no GPU; see whether nvidia-smi lists one, in a container start it with the GPUs (--gpus all), or use device=cpu"
+    )]
+    NoDevice,
+    /// Devices too old for the kernels.
+    #[error(
+        "no GPU here is new enough: {found}; the kernels need compute capability {}.{} (Ampere) or newer; use device=cpu", OLDEST_ARCHITECTURE / 10, OLDEST_ARCHITECTURE % 10
+    )]
+    OldDevice {
+        /// Names and capabilities.
+        found: String,
+    },
+    /// No compiler of kernels.
+    #[error(
+        "NVRTC, which compiles the kernels of the GPU, was not found: {looked}; `pip install nvidia-cuda-nvrtc==13.0.88`, or install a CUDA toolkit, or set SIFAKA_NVRTC=<the folder of libnvrtc.so.13>, or use device=cpu"
+    )]
+    NoCompiler {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// The compiler makes code that the driver does not take.
+    #[error(
+        "NVRTC {compiler} ({place}) is newer than the NVIDIA driver, which is for CUDA {driver}; set SIFAKA_NVRTC to the folder of an NVRTC {} (`pip install nvidia-cuda-nvrtc-cu{}`), update the driver, or use device=cpu",
+        major(driver),
+        major(driver)
+    )]
+    NewCompiler {
+        /// Its version.
+        compiler: String,
+        /// The file.
+        place: String,
+        /// What the driver is for.
+        driver: String,
+    },
+}
+
+fn major(version: &str) -> &str {
+    version.split('.').next().unwrap_or(version)
+}
+
+/// The devices that can be used, with CUDA's numbers; at least one.
+pub fn probe() -> Result<Vec<Properties>, Absent> {
+    let driver = start()?;
+    let devices = devices()?;
+    let compiler = nvrtc::find()?;
+    // Machine code of one major version runs under every driver of it.
+    if compiler.version.0 > driver / 1000 {
+        return Err(Absent::NewCompiler {
+            compiler: format!("{}.{}", compiler.version.0, compiler.version.1),
+            place: compiler.place.clone(),
+            driver: driver::version(driver),
+        });
+    }
+    Ok(devices)
+}
+
+/// Starts the driver and returns the number of its version.
+fn start() -> Result<i32, Absent> {
+    let missing = driver::missing().ok_or(Absent::NoDriver)?;
+    if !missing.is_empty() {
+        return Err(Absent::Incomplete {
+            missing: first_few(&missing),
+        });
+    }
+    // SAFETY: no arguments; the function exists.
+    match unsafe { sys::cuInit(0) } {
+        CUresult::CUDA_SUCCESS => {}
+        CUresult::CUDA_ERROR_NO_DEVICE => return Err(nothing_visible()),
+        code => return Err(broken(code)),
+    }
+    let mut version = 0;
+    // SAFETY: writes one number.
+    succeed(unsafe { sys::cuDriverGetVersion(&mut version) })?;
+    if version < driver::OLDEST {
+        return Err(Absent::OldDriver {
+            got: driver::version(version),
+        });
+    }
+    Ok(version)
+}
+
+fn first_few(names: &[&str]) -> String {
+    let shown = names[..names.len().min(3)].join(", ");
+    match names.len() {
+        0..=3 => shown,
+        more => format!("{shown} and {} more functions", more - 3),
+    }
+}
+
+fn broken(code: CUresult) -> Absent {
+    Absent::Broken {
+        problem: driver::describe(code) + driver::advice(code),
+    }
+}
+
+fn succeed(code: CUresult) -> Result<(), Absent> {
+    match code {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        code => Err(broken(code)),
+    }
+}
+
+fn nothing_visible() -> Absent {
+    match std::env::var_os("CUDA_VISIBLE_DEVICES") {
+        Some(value) => Absent::Hidden {
+            value: format!("{value:?}"),
+        },
+        None => Absent::NoDevice,
+    }
+}
+
+fn devices() -> Result<Vec<Properties>, Absent> {
+    let mut count = 0;
+    // SAFETY: writes one number; the driver has been started.
+    match unsafe { sys::cuDeviceGetCount(&mut count) } {
+        CUresult::CUDA_ERROR_NO_DEVICE => count = 0,
+        code => succeed(code)?,
+    }
+    if count <= 0 {
+        return Err(nothing_visible());
+    }
+    let all = (0..count).map(properties).collect::<Result<Vec<_>, _>>()?;
+    let (new, old): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|device| device.architecture >= OLDEST_ARCHITECTURE);
+    if new.is_empty() {
+        let name = |d: &Properties| format!("{} has {}.{}", d.name, d.architecture / 10, d.architecture % 10);
+        return Err(Absent::OldDevice {
+            found: old.iter().map(name).collect::<Vec<_>>().join(", "),
+        });
+    }
+    Ok(new)
+}
+
+/// What one device is.
+fn properties(number: i32) -> Result<Properties, Absent> {
+    use CUdevice_attribute::*;
+    let mut device = 0;
+    // SAFETY: writes one number.
+    succeed(unsafe { sys::cuDeviceGet(&mut device, number) })?;
+    let attribute = |which| {
+        let mut value = 0;
+        // SAFETY: writes one number; the device exists.
+        succeed(unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })?;
+        Ok::<_, Absent>(usize::try_from(value).unwrap_or(0))
+    };
+    let mut name = [0_u8; 256];
+    // SAFETY: writes at most the length given, and a zero.
+    succeed(unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device) })?;
+    let mut memory_bytes = 0;
+    // SAFETY: writes one number.
+    succeed(unsafe { sys::cuDeviceTotalMem_v2(&mut memory_bytes, device) })?;
+    let capability = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? * 10
+        + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    Ok(Properties {
+        name: String::from_utf8_lossy(&name[..end]).into_owned(),
+        number: number as usize,
+        architecture: capability as u32,
+        multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        shared_bytes: attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        memory_bytes,
+    })
+}

@@ -1,0 +1,353 @@
+//! The driver is called as it wants to be: the right device, the right order, everything given back.
+
+use crate::fake::{Driver, on_machine};
+use kernels::Error;
+use kernels::device::accelerator::{Accelerator, Dims, Memory, Pinned, Queue, Source};
+use kernels::device::cuda::{Cuda, DeviceMemory, Kernel};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+
+const FIVE: Dims = Dims {
+    grid: [1, 1, 1],
+    threads: 64,
+    shared: 0,
+};
+
+fn on_fake(name: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
+    on_machine(&format!("device::{name}"), Driver::Fake, variables, body);
+}
+
+fn open(number: usize) -> Cuda {
+    Cuda::open(number).expect("the fake opens")
+}
+
+fn source(body: &str) -> Source {
+    Source {
+        name: "test.cu X=1".to_string(),
+        text: format!("__global__ void add(); __global__ void fault(); {body}"),
+    }
+}
+
+fn kernels(cuda: &Cuda) -> [Kernel; 2] {
+    let loaded = cuda.load(&source(""), &["add", "fault"]).expect("it has both");
+    loaded.try_into().expect("two were asked for")
+}
+
+/// `add(memory, count, value)` of the fake adds to each number.
+fn add(cuda: &Cuda, kernel: &Kernel, to: &DeviceMemory, value: f32) -> Result<(), Error> {
+    let (address, count) = (to.address(), (to.bytes() / 4) as u32);
+    let args = [
+        (&raw const address).cast::<c_void>(),
+        (&raw const count).cast(),
+        (&raw const value).cast(),
+    ];
+    // SAFETY: the arguments are the fake's, the memory outlives the launch.
+    unsafe { cuda.launch(Queue::Main, kernel, FIVE, &args) }
+}
+
+fn read(cuda: &Cuda, from: &DeviceMemory) -> Vec<f32> {
+    let mut host = cuda.pin(from.bytes() + 8).expect("host memory");
+    // SAFETY: both live; the copy is awaited.
+    unsafe { cuda.download(Queue::Out, from.address(), &mut host, 8, from.bytes()) }.expect("a copy");
+    cuda.finish().expect("nothing failed");
+    let numbers = host.bytes()[8..].chunks_exact(4);
+    numbers
+        .map(|four| f32::from_le_bytes(four.try_into().expect("four")))
+        .collect()
+}
+
+/// Calls of the fake so far.
+fn journal() -> String {
+    // SAFETY: the fake's own functions.
+    let text = unsafe {
+        let tell = cudarc::driver::sys::culib().get::<extern "C" fn() -> *const c_char>("fake_journal");
+        CStr::from_ptr(tell.expect("the fake is loaded")())
+    };
+    text.to_string_lossy().into_owned()
+}
+
+/// Objects of the driver not given back.
+fn live() -> c_int {
+    // SAFETY: the fake's own function.
+    unsafe { cudarc::driver::sys::culib().get::<extern "C" fn() -> c_int>("fake_live") }
+        .expect("the fake is loaded")()
+}
+
+fn message<T>(result: Result<T, Error>) -> String {
+    result.err().expect("it fails").to_string()
+}
+
+fn assert_says(sentence: &str, words: &[&str]) {
+    for word in words {
+        assert!(sentence.contains(word), "{word:?} is not in: {sentence}");
+    }
+}
+
+#[test]
+fn memory_is_zeroed_copied_and_given_back() {
+    on_fake("memory_is_zeroed_copied_and_given_back", &[], || {
+        let cuda = open(1);
+        assert_eq!((cuda.properties().number, cuda.note()), (1, None));
+        let memory = cuda.allocate(12).expect("there is room");
+        assert_eq!(read(&cuda, &memory), [0.0; 3]);
+        let mut host = cuda.pin(16).expect("host memory");
+        assert_eq!(host.bytes(), [0; 16]);
+        host.bytes_mut()[4..].copy_from_slice(&[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64]);
+        // SAFETY: all of it lives until it is read back.
+        unsafe {
+            cuda.upload(Queue::Main, &host, 4, memory.address(), 12)
+                .expect("up");
+            let copy = cuda.allocate(12).expect("there is room");
+            cuda.copy_to(Queue::Main, memory.address(), &cuda, copy.address(), 12)
+                .expect("inside");
+            assert_eq!(read(&cuda, &copy), [1.0, 2.0, 3.0]);
+        }
+        assert_eq!(cuda.allocate(0).expect("nothing is something").bytes(), 0);
+        drop(cuda);
+        assert!(live() > 0, "memory and the device it lies on outlive the handle");
+        drop((memory, host));
+        assert_eq!(live(), 0, "everything is given back");
+        let journal = journal();
+        // Not write-combined; non-blocking queues, one of them first; marks none.
+        assert_says(
+            &journal,
+            &[
+                "pin 16 0\n",
+                "stream 1 0\nstream 1 -5\nstream 1 0\n",
+                "inside 12 1\n",
+            ],
+        );
+    });
+}
+
+#[test]
+fn a_full_device_says_what_was_wanted_and_free() {
+    let small = [("FAKE_MEMORY", "1000")];
+    on_fake("a_full_device_says_what_was_wanted_and_free", &small, || {
+        let cuda = open(0);
+        let _most = cuda.allocate(900).expect("there is room");
+        assert_eq!(cuda.free_bytes().expect("it answers"), 100);
+        let sentence = message(cuda.allocate(101));
+        assert_says(
+            &sentence,
+            &["GPU 0 (Fake 0)", "101 bytes more", "100 are free", "ngpu="],
+        );
+    });
+}
+
+#[test]
+fn kernels_get_their_arguments_and_all_shared_memory() {
+    on_fake("kernels_get_their_arguments_and_all_shared_memory", &[], || {
+        let cuda = open(0);
+        let [kernel, _] = kernels(&cuda);
+        let memory = cuda.allocate(20).expect("there is room");
+        add(&cuda, &kernel, &memory, 1.5).expect("it runs");
+        assert_eq!(read(&cuda, &memory), [1.5; 5]);
+        // The fake's kernels declare 1000 bytes of the 100 000 that a block can have.
+        assert_eq!(
+            cuda.resident_blocks(&kernel, 1024, 99_000).expect("it answers"),
+            2
+        );
+        assert_eq!(
+            cuda.resident_blocks(&kernel, 1024, 99_001).expect("it answers"),
+            0
+        );
+        let drops = (cuda, kernel);
+        drop(drops.0);
+        assert!(live() > 0, "a kernel holds its device");
+    });
+}
+
+#[test]
+fn failures_name_the_kernel() {
+    on_fake("failures_name_the_kernel", &[], || {
+        let cuda = open(0);
+        let words = ["kernel gone of test.cu X=1", "(500)"];
+        assert_says(&message(cuda.load(&source(""), &["gone"])), &words);
+        let words = [
+            "test.cu X=1 does not compile for sm_90 by NVRTC 13.0",
+            "the compiler's log",
+        ];
+        assert_says(&message(cuda.load(&source("syntax error"), &["add"])), &words);
+        let [kernel, _] = kernels(&cuda);
+        let dims = Dims {
+            threads: 2000,
+            ..FIVE
+        };
+        // SAFETY: refused before it could read anything.
+        let refused = message(unsafe { cuda.launch(Queue::Main, &kernel, dims, &[]) });
+        assert_says(
+            &refused,
+            &[
+                "GPU 0 (Fake 0): starting kernel add of test.cu X=1",
+                "threads: 2000",
+                "(1)",
+            ],
+        );
+        assert!(
+            !refused.contains("CUDA_SYNC"),
+            "no other kernel can be the cause: {refused}"
+        );
+    });
+}
+
+#[test]
+fn a_fault_surfaces_late_and_says_how_to_find_it() {
+    on_fake("a_fault_surfaces_late_and_says_how_to_find_it", &[], || {
+        let cuda = open(0);
+        let [kernel, fault] = kernels(&cuda);
+        let memory = cuda.allocate(4).expect("there is room");
+        // SAFETY: it takes no arguments.
+        unsafe { cuda.launch(Queue::Main, &fault, FIVE, &[]) }.expect("only started");
+        let first = message(cuda.finish());
+        let words = [
+            "finishing the work of queue Edges",
+            "CUDA_ERROR_ILLEGAL_ADDRESS (700)",
+            "CUDA_SYNC=1",
+            "stays readable",
+        ];
+        assert_says(&first, &words);
+        let second = message(add(&cuda, &kernel, &memory, 1.0));
+        assert_says(&second, &["first seen while finishing the work of queue Edges"]);
+    });
+}
+
+#[test]
+fn cuda_sync_finds_the_kernel() {
+    on_fake("cuda_sync_finds_the_kernel", &[("CUDA_SYNC", "1")], || {
+        let cuda = open(0);
+        let [kernel, fault] = kernels(&cuda);
+        let memory = cuda.allocate(4).expect("there is room");
+        add(&cuda, &kernel, &memory, 1.0).expect("it runs");
+        // SAFETY: it takes no arguments.
+        let found = message(unsafe { cuda.launch(Queue::Edges, &fault, FIVE, &[]) });
+        assert_says(&found, &["running kernel fault of test.cu X=1", "(700)"]);
+        assert!(!found.contains("CUDA_SYNC"), "it is set already: {found}");
+    });
+}
+
+#[test]
+fn recorded_work_runs_when_it_is_replayed() {
+    // The fake refuses to wait for a queue that records, as the driver does.
+    for sync in ["0", "1"] {
+        on_fake(
+            "recorded_work_runs_when_it_is_replayed",
+            &[("CUDA_SYNC", sync)],
+            || {
+                let cuda = open(0);
+                let [kernel, _] = kernels(&cuda);
+                let memory = cuda.allocate(8).expect("there is room");
+                let graph = cuda
+                    .record(&mut || {
+                        add(&cuda, &kernel, &memory, 1.0)?;
+                        add(&cuda, &kernel, &memory, 2.0)
+                    })
+                    .expect("it records");
+                assert_eq!(read(&cuda, &memory), [0.0; 2]);
+                cuda.replay(&graph).expect("it runs");
+                cuda.replay(&graph).expect("it runs again");
+                assert_eq!(read(&cuda, &memory), [6.0; 2]);
+                drop(kernel);
+                let broken = cuda.record(&mut || Err(Error::setup("in the middle")));
+                assert_eq!(message(broken), "in the middle");
+                add(&cuda, &kernels(&cuda)[0], &memory, 1.0).expect("the queue records no longer");
+                assert_eq!(read(&cuda, &memory), [7.0; 2]);
+                drop((graph, memory, cuda));
+                assert_eq!(live(), 0);
+            },
+        );
+    }
+}
+
+#[test]
+fn a_fault_in_recorded_work_names_its_kernels() {
+    let faulty = [("FAKE_GRAPH", "700"), ("CUDA_SYNC", "1")];
+    on_fake("a_fault_in_recorded_work_names_its_kernels", &faulty, || {
+        let cuda = open(0);
+        let [kernel, _] = kernels(&cuda);
+        let memory = cuda.allocate(8).expect("there is room");
+        let graph = cuda
+            .record(&mut || add(&cuda, &kernel, &memory, 1.0))
+            .expect("it records");
+        let words = ["running recorded work (kernel add of test.cu X=1)", "(700)"];
+        assert_says(&message(cuda.replay(&graph)), &words);
+    });
+}
+
+#[test]
+fn neighbours_copy_and_wait_for_each_other() {
+    on_fake("neighbours_copy_and_wait_for_each_other", &[], || {
+        let (one, two) = (open(0), open(1));
+        assert!(one.befriend(&two).expect("they answer"));
+        assert!(two.befriend(&one).expect("once more does no harm"));
+        let (from, to) = (one.allocate(4).expect("room"), two.allocate(4).expect("room"));
+        add(&one, &kernels(&one)[0], &from, 2.5).expect("it runs");
+        let mark = one.mark().expect("a mark");
+        one.reach(&mark).expect("reached before it is set");
+        // SAFETY: both live until the end.
+        unsafe { one.copy_to(Queue::Edges, from.address(), &two, to.address(), 4) }.expect("a copy");
+        one.set(Queue::Edges, &mark).expect("set");
+        two.wait(Queue::Main, &mark).expect("another device's mark");
+        one.reach(&mark).expect("reached");
+        assert_eq!(read(&two, &to), [2.5]);
+        let journal = journal();
+        // An event without a clock; peers both ways; each call with its own device bound.
+        assert_says(
+            &journal,
+            &[
+                "event 2 0\n",
+                "peer 0 1\n",
+                "peer 1 0\n",
+                "across 0 1\n",
+                "set 0 0\n",
+                "wait 1 1\n",
+            ],
+        );
+    });
+}
+
+#[test]
+fn strangers_are_told_apart() {
+    on_fake("strangers_are_told_apart", &[("FAKE_PEERS", "0")], || {
+        assert!(!open(0).befriend(&open(1)).expect("they answer"));
+    });
+}
+
+#[test]
+fn a_thread_binds_its_device_once() {
+    on_fake("a_thread_binds_its_device_once", &[], || {
+        let cuda = open(0);
+        let mark = cuda.mark().expect("a mark");
+        let binds = || journal().matches("bind").count();
+        let before = binds();
+        for _ in 0..9 {
+            cuda.set(Queue::Out, &mark).expect("set");
+        }
+        assert_eq!(binds(), before);
+        std::thread::scope(|scope| {
+            scope.spawn(|| cuda.set(Queue::Out, &mark).expect("set from elsewhere"));
+        });
+        assert_eq!(binds(), before + 1, "another thread binds for itself");
+    });
+}
+
+#[test]
+fn a_text_is_compiled_once() {
+    on_fake("a_text_is_compiled_once", &[], || {
+        let counted = std::env::var_os("FAKE_COMPILED").expect("the machine is set");
+        let compiled = || {
+            std::fs::read_to_string(Path::new(&counted))
+                .expect("it was written")
+                .lines()
+                .count()
+        };
+        for _ in 0..3 {
+            kernels(&open(0));
+        }
+        assert_eq!(compiled(), 1);
+        open(0)
+            .load(&source("// another"), &["add"])
+            .expect("it compiles");
+        assert_eq!(compiled(), 2);
+    });
+}
