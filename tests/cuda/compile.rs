@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(1024) crowded(float *out, const flo
 "#;
 
 /// Without the compiler a test is skipped aloud, and fails where `REQUIRE_NVRTC=1` says that it must be there.
-fn compiler_is_here(test: &str) -> bool {
+pub fn compiler_is_here(test: &str) -> bool {
     match nvrtc::find() {
         Ok(_) => true,
         Err(absent) if std::env::var_os("REQUIRE_NVRTC").is_some_and(|value| value == "1") => {

@@ -5,3 +5,4 @@ mod compile;
 mod device;
 mod fake;
 mod probe;
+mod variants;
