@@ -16,7 +16,7 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
 use crate::device::simd::Real;
 use crate::domain::exchange::PeerToPeer;
-use crate::domain::partition::Slab as Layout;
+use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::grid::Padded;
 use crate::medium::stiffness::Symmetry;
 use crate::medium::{Medium, plane_names};
@@ -118,8 +118,34 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         self.slabs.iter().map(DeviceSlab::bytes).sum()
     }
 
+    /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
+    /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
+    pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
+        for slab in &self.slabs {
+            let (p, own) = (&self.setup.padded, slab.layout().own.clone());
+            let bytes = p.plane_len() * size_of::<T>();
+            let mut host = slab.accelerator.pin(bytes)?;
+            for (component, plane) in (0..p.ndim()).flat_map(|c| own.clone().map(move |q| (c, q))) {
+                field(
+                    component,
+                    plane,
+                    bytemuck::cast_slice_mut(&mut host.bytes_mut()[..bytes]),
+                );
+                let planes = component * (own.len() + 2 * GHOST) + GHOST + plane - own.start;
+                for level in &slab.levels {
+                    let to = level.address() + (planes * bytes) as u64;
+                    // SAFETY: the plane lies in the level; the copy is waited for.
+                    unsafe { slab.accelerator.upload(Queue::Main, &host, 0, to, bytes)? };
+                }
+                slab.accelerator.finish()?;
+            }
+        }
+        Ok(())
+    }
+
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
+        self.slabs.iter_mut().for_each(DeviceSlab::rewind);
         let bad = std::cell::Cell::new(None);
         let seen = |step: usize, cell: [usize; 3]| {
             bad.set(Some((step, cell)));

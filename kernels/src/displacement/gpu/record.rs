@@ -151,6 +151,12 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
+    /// Before the first step: records are counted from zero.
+    pub(super) fn rewind(&mut self) {
+        let r = &mut self.records;
+        (r.extracted, r.sent, r.taken) = (0, 0, 0);
+    }
+
     /// Sends halves of the ring that are full to the host; `records` were extracted in all.
     pub(super) fn extracted(&mut self, records: usize) -> Result<(), Error> {
         self.records.extracted = records;
