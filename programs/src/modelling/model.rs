@@ -9,7 +9,7 @@ use rsf_io::Input;
 
 /// Bytes of a block, all arrays together: large enough that every thread has its share of every array and a transfer
 /// runs at full speed, small enough for the caches that all threads share.
-const BLOCK_BYTES: usize = 16 << 20;
+const BLOCK_BYTES: usize = 32 << 20;
 
 /// The model grid of the stiffness file, after checking that the density file has the same.
 pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
