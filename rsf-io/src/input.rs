@@ -320,7 +320,8 @@ impl Input {
     }
 
     /// Reads elements from number `offset` on without moving the stream; threads may share the input.
-    /// Errors: not seekable, another type, beyond the end.
+    /// Errors: not seekable, another type, beyond the end, a file that has become shorter (the first missing element is
+    /// named).
     pub fn read_at<T: Element>(&self, offset: u64, out: &mut [T]) -> Result<()> {
         let Some(start) = self.start else {
             return Err(Error::new(format!(
@@ -332,10 +333,10 @@ impl Input {
         let mut at = start + offset * size_of::<T>() as u64;
         for piece in out.chunks_mut(PIECE / size_of::<T>()) {
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(piece);
-            self.reader
-                .get_ref()
-                .read_exact_at(bytes, at)
-                .map_err(|e| self.unreadable(e))?;
+            let got = fill_at(self.reader.get_ref(), bytes, at).map_err(|e| self.unreadable(e))?;
+            if got < bytes.len() {
+                return Err(self.missing((at - start + got as u64) / size_of::<T>() as u64));
+            }
             at += bytes.len() as u64;
             if self.format.form == Form::Xdr {
                 T::swap(piece);
@@ -434,6 +435,20 @@ pub(crate) fn file_id(file: &File) -> Option<FileId> {
         .ok()
         .filter(|meta| meta.is_file())
         .map(|meta| (meta.dev(), meta.ino()))
+}
+
+/// Fills `out` from byte `at` on as far as the file goes; the bytes got.
+fn fill_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut got = 0;
+    while got < out.len() {
+        match file.read_at(&mut out[got..], at + got as u64) {
+            Ok(0) => break,
+            Ok(count) => got += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
 }
 
 /// Fills `out` as far as the stream goes; the bytes got.

@@ -1,5 +1,6 @@
 //! The modelling programs from outside, as their users meet them.
 
+mod classes;
 mod manners;
 mod outputs;
 mod refusals;

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::support::{Scratch, err, failed, out, succeeded};
+use rsf_io::Input;
 
 #[track_caller]
 fn told(scratch: &Scratch, line: &str, sentence: &str) {
@@ -130,6 +131,20 @@ fn data_that_end_or_are_no_numbers() {
         ints,
         "ccc=i.rsf: holds int data, float data are needed (sfdd type=float converts)",
     );
+}
+
+/// A file that another program cuts after it was opened.
+#[test]
+fn data_that_vanish_between_opening_and_reading() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("probe mode=make n1=100 > a.rsf"));
+    let input = Input::open(&scratch.file("a.rsf")).unwrap();
+    let data = fs::File::options().write(true).open(scratch.file("a.rsf@"));
+    data.unwrap().set_len(4 * 30 + 2).unwrap();
+    let mut some = [0.0f32; 20];
+    input.read_f32_at(10, &mut some).unwrap();
+    let text = input.read_f32_at(20, &mut some).unwrap_err().to_string();
+    assert!(text.contains("the data end before element 31 of 100"), "{text}");
 }
 
 #[test]

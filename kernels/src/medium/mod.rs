@@ -5,12 +5,16 @@
 
 use crate::device::simd::Real;
 use crate::grid::Padded;
-use crate::stability::{BadCell, Extremes, Scan};
+
+pub mod destination;
 pub mod eigen;
+pub mod inspection;
 pub mod rotate;
 pub mod stiffness;
 pub mod thomsen;
 
+pub use destination::{Destination, Discard, Filler};
+pub use inspection::{Findings, Inspection};
 pub use rotate::{Lost, Voigt};
 pub use stiffness::{Fault, Stiffness, Symmetry};
 pub use thomsen::{Speeds, Thomsen, Tsvankin, Unreal};
@@ -41,8 +45,8 @@ pub struct Medium<T> {
     density: Buffer<T>,
 }
 
-/// Lines that are worth another thread.
-const LINES: usize = 256;
+/// Numbers that are worth another thread.
+const PIECE: usize = 1 << 15;
 
 /// Which array of the medium a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,27 +87,34 @@ impl<T: Real> Medium<T> {
     }
 
     /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`), and repeats their ends into
-    /// the frame. `values` holds a multiple of `nz` numbers. Inside [`Cpu::install`] the pool's threads share the work.
+    /// the frame. `values` holds a multiple of `nz` numbers.
     pub fn fill(&mut self, quantity: Quantity, line: usize, values: &[T]) {
-        let (nz, nb, pitch) = (self.padded.model.n[0], self.padded.nb, self.padded.pitch());
         let array = match quantity {
             Quantity::Stiffness(k) => self.stiffness[k].as_mut_slice(),
             Quantity::Density => self.density.as_mut_slice(),
         };
-        assert_eq!(values.len() % nz, 0, "whole lines");
-        let copy = |(row, from): (&mut [T], &[T])| {
-            row[..nb].fill(from[0]);
-            row[nb..nb + nz].copy_from_slice(from);
-            row[nb + nz..].fill(from[nz - 1]);
-        };
-        let rows = &mut array[line * pitch..][..values.len() / nz * pitch];
-        if rayon::current_thread_index().is_some() {
-            use rayon::prelude::*;
-            let rows = rows.par_chunks_mut(pitch).zip(values.par_chunks(nz));
-            rows.with_min_len(LINES).for_each(copy);
-        } else {
-            rows.chunks_mut(pitch).zip(values.chunks(nz)).for_each(copy);
-        }
+        let pitch = self.padded.pitch();
+        let lines = values.len() / self.padded.model.n[0];
+        framed(&self.padded, values, &mut array[line * pitch..][..lines * pitch]);
+    }
+
+    /// The same for the lines of all arrays, which lie behind each other in `values` (stiffness in file order, then
+    /// density), on all threads.
+    pub(crate) fn fill_all(&mut self, cpu: &Cpu, line: usize, values: &[T]) {
+        use rayon::prelude::*;
+        let (padded, pitch, nz) = (&self.padded, self.padded.pitch(), self.padded.model.n[0]);
+        let len = values.len() / (self.stiffness.len() + 1);
+        let (rows, step) = (len / nz * pitch, (PIECE / nz).max(1));
+        let arrays: Vec<_> = self.stiffness.iter_mut().chain([&mut self.density]).collect();
+        let pieces = arrays.into_par_iter().zip(values.par_chunks(len));
+        cpu.install(|| {
+            pieces.for_each(|(array, values)| {
+                let to = &mut array.as_mut_slice()[line * pitch..][..rows];
+                to.par_chunks_mut(step * pitch)
+                    .zip(values.par_chunks(step * nz))
+                    .for_each(|(to, from)| framed(padded, from, to));
+            });
+        });
     }
 
     /// Stiffness arrays in file order.
@@ -173,70 +184,14 @@ impl<T: Real> Medium<T> {
     }
 }
 
-impl Medium<f32> {
-    /// The largest ratio of densities of two neighbouring cells.
-    pub fn density_jump(&self, cpu: &Cpu) -> f32 {
-        use rayon::prelude::*;
-        let (pitch, rho) = (self.padded.pitch(), self.density.as_slice());
-        let nz = self.padded.n[0];
-        let rows = self.rows();
-        let ratio = |a: f32, b: f32| (a / b).max(b / a);
-        let line = |l: usize| {
-            let here = &rho[l * pitch..l * pitch + nz];
-            let mut most = here.windows(2).fold(1.0f32, |m, w| m.max(ratio(w[0], w[1])));
-            for (step, inside) in [
-                (1, !(l + 1).is_multiple_of(rows)),
-                (rows, (l + rows) * pitch < rho.len()),
-            ] {
-                if inside {
-                    let there = &rho[(l + step) * pitch..(l + step) * pitch + nz];
-                    most = here
-                        .iter()
-                        .zip(there)
-                        .fold(most, |m, (&a, &b)| m.max(ratio(a, b)));
-                }
-            }
-            most
-        };
-        cpu.install(|| {
-            (0..rho.len() / pitch)
-                .into_par_iter()
-                .map(line)
-                .reduce(|| 1.0, f32::max)
-        })
-    }
-
-    /// Looks at every cell once, on all threads: stability, speeds, symmetry, first bad cell.
-    pub fn scan(&self, cpu: &Cpu) -> Result<Extremes, BadCell> {
-        use rayon::prelude::*;
-        let p = &self.padded;
-        let (nz, nb, pitch) = (p.model.n[0], p.nb, p.pitch());
-        let d = p.d().map(f64::from);
-        let lines = self.density.as_slice().len() / pitch;
-        let block = lines.div_ceil(8 * cpu.threads()).max(1);
-        let parts = |first: usize| {
-            let mut scan = Scan::new(p.ndim(), d);
-            for line in first..(first + block).min(lines) {
-                let cells = line * pitch + nb..line * pitch + nb + nz;
-                let c: Vec<&[f32]> = self
-                    .stiffness
-                    .iter()
-                    .map(|c| &c.as_slice()[cells.clone()])
-                    .collect();
-                scan.rows(&c, &self.density.as_slice()[cells], line * nz);
-            }
-            scan
-        };
-        cpu.install(|| {
-            let firsts: Vec<usize> = (0..lines).step_by(block).collect();
-            let scans: Vec<Scan> = firsts.into_par_iter().map(parts).collect();
-            scans.into_iter().reduce(|mut a, b| {
-                a.merge(&b);
-                a
-            })
-        })
-        .expect("a grid has lines")
-        .finish()
+/// Copies lines of the model into padded rows and repeats their ends into the frame.
+fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
+    let (nz, nb) = (padded.model.n[0], padded.nb);
+    assert_eq!(lines.len() % nz, 0, "whole lines");
+    for (row, from) in rows.chunks_mut(padded.pitch()).zip(lines.chunks(nz)) {
+        row[..nb].fill(from[0]);
+        row[nb..nb + nz].copy_from_slice(from);
+        row[nb + nz..].fill(from[nz - 1]);
     }
 }
 

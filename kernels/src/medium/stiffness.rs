@@ -43,6 +43,13 @@ pub enum Symmetry {
     Orthorhombic,
 }
 
+impl Symmetry {
+    /// Every medium of the class `other` also belongs to this one.
+    pub fn holds(self, other: Self) -> bool {
+        self == other || self == Self::Orthorhombic || other == Self::Isotropic
+    }
+}
+
 impl std::fmt::Display for Symmetry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

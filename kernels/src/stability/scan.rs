@@ -240,9 +240,21 @@ impl Scan {
         w
     }
 
+    /// A pass over later cells that knows the extremes so far, and need not look closely at what lies between them.
+    pub(crate) fn heir(&self) -> Self {
+        Self {
+            bad: None,
+            fluids: 0,
+            classes: 0,
+            ..self.clone()
+        }
+    }
+
     /// Adds what another pass over other cells of the same model found.
     pub fn merge(&mut self, other: &Self) {
-        self.rate.take(other.rate, f64::gt);
+        if self.rate.take(other.rate, f64::gt) {
+            self.gate = other.gate.clone();
+        }
         self.slow.take(other.slow, f64::lt);
         self.fast.take(other.fast, f64::gt);
         self.fluids += other.fluids;

@@ -15,6 +15,7 @@ use kernels::device::cpu::Cpu;
 use kernels::displacement::{Shot, Simulation, SourceKind};
 use kernels::domain::partition::partition;
 use kernels::grid::Padded;
+use kernels::medium::{Discard, Filler, Medium};
 use rsf_io::{Input, Job};
 use std::time::Instant;
 
@@ -52,7 +53,7 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
         1 => cpu.describe(),
         n => format!("{}, {n} slabs", cpu.describe()),
     };
-    plan::memory(job, &run, &cpu, &slabs);
+    plan::memory(job, &run, &cpu, &slabs, model::held([&stiffness, &density]));
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
     let planning = job.flag("plan")?;
     let outputs = (!planning)
@@ -62,11 +63,16 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
         Some(outputs) if job.is_dry_run() => return outputs.header_only(),
         outputs => outputs,
     };
-    let medium = cpu.install(|| model::read(stiffness, density, &run.padded))?;
-    let report = plan::examine(job, &run, &medium, &cpu)?;
     let Some(outputs) = outputs else {
+        let mut nowhere = Discard::new(&run.padded);
+        let found = model::read(stiffness, density, &run.padded, &cpu, &mut nowhere)?;
+        let report = plan::examine(job, &run, found)?;
         return plan::print(job, &run, &report, &cpu, &slabs);
     };
+    let mut medium = Medium::new(&run.padded)?;
+    let mut filler = Filler::new(&mut medium, &cpu);
+    let found = model::read(stiffness, density, &run.padded, &cpu, &mut filler)?;
+    let report = plan::examine(job, &run, found)?;
     job.say(&device);
     if job.flag("verb")? {
         plan::summary(job, &run, &report);

@@ -1,12 +1,15 @@
-//! RSF planes to a medium: axes checked against each other, volumes streamed line by line.
+//! RSF planes to a medium: axes checked against each other, then volumes in one pass of blocks.
 
 use anyhow::{Context, bail};
+use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::{Medium, Quantity, plane_names};
+use kernels::medium::{Destination, Findings, Inspection, plane_names};
+use kernels::stability::BadCell;
 use rsf_io::Input;
 
-/// Numbers read at once.
-const PIECE: usize = 1 << 20;
+/// Bytes of a block, all arrays together: large enough that every thread has its share of every array and a transfer
+/// runs at full speed, small enough for the caches that all threads share.
+const BLOCK_BYTES: usize = 32 << 20;
 
 /// The model grid of the stiffness file, after checking that the density file has the same.
 pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
@@ -89,28 +92,71 @@ pub fn words(grid: &Grid) -> String {
         .join(" x ")
 }
 
-/// Streams both files into a medium: a piece at a time, never a second copy of a volume.
-pub fn read(mut stiffness: Input, mut density: Input, padded: &Padded) -> anyhow::Result<Medium<f32>> {
-    let mut medium = Medium::new(padded)?;
-    for k in 0..plane_names(padded.ndim()).len() {
-        volume(&mut stiffness, Quantity::Stiffness(k), &mut medium)?;
+/// Reads, checks and hands over the model in one pass, a block at a time. What is a file of binary numbers never lies in
+/// memory as a whole; a pipe and text have one order, plane behind plane, and are held first.
+///
+/// The answer is what the model is like, or the first cell that no run can use.
+pub fn read(
+    stiffness: Input,
+    density: Input,
+    padded: &Padded,
+    cpu: &Cpu,
+    destination: &mut dyn Destination,
+) -> anyhow::Result<Result<Findings, BadCell>> {
+    let (nz, cells) = (padded.model.n[0], padded.model.cells());
+    let planes = plane_names(padded.ndim()).len();
+    let (stiffness, density) = (Source::of(stiffness)?, Source::of(density)?);
+    let load = |array: usize, line: usize, to: &mut [f32]| {
+        if array < planes {
+            stiffness.read(array * cells + line * nz, to)
+        } else {
+            density.read(line * nz, to)
+        }
+    };
+    let mut inspection = Inspection::new(padded);
+    let lines = cells / nz;
+    let step = (BLOCK_BYTES / (4 * nz * (planes + 1))).max(1);
+    for first in (0..lines).step_by(step) {
+        let count = step.min(lines - first);
+        inspection.block(cpu, destination.block(count)?, load)?;
+        destination.commit(first, count)?;
     }
-    volume(&mut density, Quantity::Density, &mut medium)?;
-    Ok(medium)
+    Ok(inspection.finish())
 }
 
-fn volume(input: &mut Input, quantity: Quantity, medium: &mut Medium<f32>) -> anyhow::Result<()> {
-    let grid = medium.padded().model.clone();
-    let lines = grid.cells() / grid.n[0];
-    let step = (PIECE / grid.n[0]).max(1);
-    let mut piece = vec![0.0f32; step.min(lines) * grid.n[0]];
-    let mut line = 0;
-    while line < lines {
-        let count = step.min(lines - line);
-        let values = &mut piece[..count * grid.n[0]];
-        input.read_f32(values)?;
-        medium.fill(quantity, line, values);
-        line += count;
+/// Bytes of the inputs that [`read`] has to hold.
+pub fn held(inputs: [&Input; 2]) -> u64 {
+    inputs
+        .iter()
+        .filter(|input| !input.is_seekable())
+        .map(|input| 4 * input.len())
+        .sum()
+}
+
+/// Numbers that threads take from any place.
+enum Source {
+    /// Where they are in a file.
+    File(Input),
+    /// From an input that has one order.
+    Held(Vec<f32>),
+}
+
+impl Source {
+    fn of(mut input: Input) -> anyhow::Result<Self> {
+        Ok(if input.is_seekable() {
+            Self::File(input)
+        } else {
+            Self::Held(input.read_all_f32()?)
+        })
     }
-    Ok(())
+
+    fn read(&self, start: usize, to: &mut [f32]) -> rsf_io::Result<()> {
+        match self {
+            Self::File(input) => input.read_f32_at(start as u64, to),
+            Self::Held(all) => {
+                to.copy_from_slice(&all[start..start + to.len()]);
+                Ok(())
+            }
+        }
+    }
 }

@@ -53,6 +53,9 @@ macro_rules! params {
             Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, rounded to the nearest node"),
             Param::float("oqx").default_text("the padded grid").doc("snapshot window: first x, rounded to the nearest node"),
             $($window,)*
+            Param::choice("sym", &["auto", "iso", "vti", "hti", "ort"])
+                .default("auto")
+                .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one"),
             Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
             Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
             Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),

@@ -7,8 +7,8 @@ use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Cpu;
 use kernels::displacement;
 use kernels::domain::partition::Slab;
-use kernels::medium::Medium;
-use kernels::stability::{Band, Extremes, dominant_frequency, points_per_wavelength};
+use kernels::medium::{Findings, Symmetry};
+use kernels::stability::{BadCell, Band, Extremes, dominant_frequency, points_per_wavelength};
 use rsf_io::Job;
 
 /// Points per shortest wavelength below which a warning is due.
@@ -25,16 +25,21 @@ const SERIES: usize = 64;
 /// What one look at the model and the wavelet found.
 pub struct Report {
     extremes: Extremes,
+    /// The class whose kernels run: the model's own, or the wider one of `sym=`.
+    pub class: Symmetry,
     band: Band,
     /// Points per shortest wavelength.
     points: f64,
 }
 
-/// Looks at every cell: refuses a medium that no run can use and an unstable time step.
-pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow::Result<Report> {
+/// Judges what was found in the model: refuses a medium that no run can use and an unstable time step.
+pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let files = || format!("ccc={} den={}", named(job, "ccc"), named(job, "den"));
-    let extremes = match medium.scan(cpu) {
-        Ok(extremes) => extremes,
+    let Findings {
+        extremes,
+        density_jump: jump,
+    } = match found {
+        Ok(findings) => findings,
         Err(bad) => bail!(
             "{}: at {}: {}; values there: {}",
             files(),
@@ -43,6 +48,7 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
             bad.values
         ),
     };
+    let class = class(extremes.symmetry, job.choice("sym")?, run.padded.ndim())?;
     let dt = f64::from(run.shot.dt);
     if dt > extremes.dt_max * (1.0 + 1e-6) {
         let error = kernels::Error::Unstable {
@@ -55,7 +61,6 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
         }
         job.warn(&error.to_string());
     }
-    let jump = medium.density_jump(cpu);
     if jump > JUMP && dt > SAFE * extremes.dt_max {
         job.warn(&format!(
             "density changes by a factor {jump:.2} between neighbouring cells and dt is {:.0} % of the limit of single cells, {:.6e} s: at such jumps the true limit can lie up to a fifth lower; below {:.6e} s the run is safe",
@@ -77,9 +82,29 @@ pub fn examine(job: &Job, run: &Run, medium: &Medium<f32>, cpu: &Cpu) -> anyhow:
     }
     Ok(Report {
         extremes,
+        class,
         band,
         points,
     })
+}
+
+/// The class that `sym=` asks for, which must hold the one `found` in the model. In 2-D an anisotropic medium is VTI by
+/// any of its names.
+fn class(found: Symmetry, asked: &str, ndim: usize) -> anyhow::Result<Symmetry> {
+    let asked_class = match asked {
+        "auto" => return Ok(found),
+        "iso" => Symmetry::Isotropic,
+        _ if ndim == 2 => Symmetry::Vti,
+        "vti" => Symmetry::Vti,
+        "hti" => Symmetry::Hti,
+        _ => Symmetry::Orthorhombic,
+    };
+    if !asked_class.holds(found) {
+        bail!(
+            "sym={asked} asks for the kernels of {asked_class} media, but the model is {found}: use sym=auto or a wider class (sym=ort takes every model)"
+        );
+    }
+    Ok(asked_class)
 }
 
 /// The published one-way condition can grow: told where the table of the tests shows it.
@@ -132,8 +157,13 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         ));
     }
     job.say(&format!(
-        "medium {}, wave speeds {:.4} to {:.4}{}",
+        "medium {}{}, wave speeds {:.4} to {:.4}{}",
         e.symmetry,
+        if report.class == e.symmetry {
+            String::new()
+        } else {
+            format!(" (taken as {} for sym=)", report.class)
+        },
         e.slowest,
         e.fastest,
         if e.fluids > 0 {
@@ -178,8 +208,9 @@ fn counted(n: usize, what: &str) -> String {
 }
 
 /// Warns before the first volume is read when the run will not fit: the system would stop it without a word.
-pub fn memory(job: &Job, run: &Run, cpu: &Cpu, slabs: &[Slab]) {
-    let needed = displacement::bytes(&run.padded, slabs, cpu.threads()) as f64;
+/// `held`: bytes of inputs that cannot be read a block at a time.
+pub fn memory(job: &Job, run: &Run, cpu: &Cpu, slabs: &[Slab], held: u64) {
+    let needed = displacement::bytes(&run.padded, slabs, cpu.threads()) as f64 + held as f64;
     if let Some(free) = free_memory().filter(|free| needed > *free) {
         job.warn(&format!(
             "this run needs {:.2} GB of memory and {:.2} GB are free: the system may stop it; use a smaller grid or nb=",

@@ -1,0 +1,182 @@
+//! The one look at every cell of a model while it is read: stability, speeds, symmetry, faults, density jumps.
+
+use crate::device::cpu::Cpu;
+use crate::grid::Padded;
+use crate::medium::plane_names;
+use crate::stability::{BadCell, Extremes, Scan};
+use rayon::prelude::*;
+
+/// Bytes of all arrays together that a thread fills and looks at in one go: they stay in its own cache.
+const PIECE_BYTES: usize = 1 << 19;
+
+/// What a sound model is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Findings {
+    /// Limits and classes over all cells.
+    pub extremes: Extremes,
+    /// The largest ratio of densities of two neighbouring cells.
+    pub density_jump: f32,
+}
+
+/// A running look at a model that comes in blocks of whole `z` lines, in file order.
+///
+/// What it finds does not depend on the blocks nor on the threads.
+pub struct Inspection {
+    nz: usize,
+    /// Stiffness planes and density.
+    arrays: usize,
+    /// Lines from a cell to its neighbour along the slowest axis.
+    rows: usize,
+    /// Lines seen.
+    done: usize,
+    scan: Scan,
+    jump: f32,
+    /// The last line of density seen of every row.
+    behind: Vec<f32>,
+}
+
+impl Inspection {
+    /// A look that has seen nothing.
+    pub fn new(padded: &Padded) -> Self {
+        let (model, ndim) = (&padded.model, padded.ndim());
+        let rows = if ndim == 3 { model.n[1] } else { 1 };
+        Self {
+            nz: model.n[0],
+            arrays: plane_names(ndim).len() + 1,
+            rows,
+            done: 0,
+            scan: Scan::new(ndim, model.d.map(f64::from)),
+            jump: 1.0,
+            behind: vec![0.0; rows * model.n[0]],
+        }
+    }
+
+    /// Fills the next block and looks at it: `values` is `[array][line][z of the model]`, arrays being the stiffness
+    /// planes in file order, then density. `load(array, first line, to)` fills whole lines of one array; threads call
+    /// it for pieces that they look at while the numbers are still in their caches. Lines count from the model's
+    /// first (`x + nx*y`).
+    ///
+    /// # Errors
+    /// What `load` returned.
+    ///
+    /// # Panics
+    /// When `values` holds no whole lines of all arrays.
+    pub fn block<E: Send>(
+        &mut self,
+        cpu: &Cpu,
+        values: &mut [f32],
+        load: impl Fn(usize, usize, &mut [f32]) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        let (nz, first) = (self.nz, self.done);
+        assert_eq!(values.len() % (nz * self.arrays), 0, "whole lines of all arrays");
+        if values.is_empty() {
+            return Ok(());
+        }
+        let len = values.len() / self.arrays;
+        let step = (PIECE_BYTES / (4 * nz * self.arrays)).max(1);
+        let look = |(piece, mut arrays): (usize, Vec<&mut [f32]>)| {
+            let line = first + piece * step;
+            for (array, to) in arrays.iter_mut().enumerate() {
+                load(array, line, to)?;
+            }
+            let mut scan = self.scan.heir();
+            let planes: Vec<&[f32]> = arrays.iter().map(|a| &**a).collect();
+            let (density, stiffness) = planes.split_last().expect("density is there");
+            scan.rows(stiffness, density, line * nz);
+            Ok(scan)
+        };
+        let pieces = pieces(values, len, step * nz);
+        let scans: Vec<Scan> = cpu.install(|| {
+            let pieces = pieces.into_par_iter().enumerate().with_max_len(1);
+            pieces.map(look).collect::<Result<_, E>>()
+        })?;
+        scans.iter().for_each(|scan| self.scan.merge(scan));
+        self.compare(cpu, &values[(self.arrays - 1) * len..]);
+        self.done += len / nz;
+        Ok(())
+    }
+
+    /// Compares the density of every cell of a block with its neighbours in front and behind.
+    fn compare(&mut self, cpu: &Cpu, density: &[f32]) {
+        let (nz, rows, first) = (self.nz, self.rows, self.done);
+        let step = (PIECE_BYTES / (4 * nz)).max(1);
+        let (count, behind) = (density.len() / nz, &self.behind);
+        // A line of this block, or the last one of its row before it.
+        let line = |l: usize| match l.checked_sub(first) {
+            Some(here) => &density[here * nz..][..nz],
+            None => &behind[l % rows * nz..][..nz],
+        };
+        let most = |start: usize| {
+            let mut most = 1.0f32;
+            for l in first + start..first + (start + step).min(count) {
+                let here = line(l);
+                most = most.max(largest_ratio(&here[1..], &here[..nz - 1]));
+                if l % rows > 0 {
+                    most = most.max(largest_ratio(here, line(l - 1)));
+                }
+                if l >= rows {
+                    most = most.max(largest_ratio(here, line(l - rows)));
+                }
+            }
+            most
+        };
+        let found = cpu.install(|| {
+            let starts = (0..count.div_ceil(step)).into_par_iter();
+            starts.map(|piece| most(piece * step)).reduce(|| 1.0, f32::max)
+        });
+        self.jump = self.jump.max(found);
+        let end = first + count;
+        let keep = |(row, kept): (usize, &mut [f32])| {
+            let last = (end - 1).checked_sub((end - 1 + rows - row) % rows);
+            if let Some(here) = last.and_then(|l| l.checked_sub(first)) {
+                kept.copy_from_slice(&density[here * nz..][..nz]);
+            }
+        };
+        let kept = self.behind.par_chunks_mut(nz).enumerate();
+        cpu.install(|| kept.with_min_len(step).for_each(keep));
+    }
+
+    /// What was found.
+    ///
+    /// # Errors
+    /// The first cell (in file order) that no elastic run can use.
+    pub fn finish(self) -> Result<Findings, BadCell> {
+        Ok(Findings {
+            extremes: self.scan.finish()?,
+            density_jump: self.jump,
+        })
+    }
+}
+
+/// Cuts arrays of `len` values that lie behind each other into pieces of `step` values of every array.
+fn pieces(values: &mut [f32], len: usize, step: usize) -> Vec<Vec<&mut [f32]>> {
+    let mut pieces: Vec<Vec<&mut [f32]>> = Vec::new();
+    pieces.resize_with(len.div_ceil(step), Vec::new);
+    for array in values.chunks_mut(len) {
+        for (piece, part) in pieces.iter_mut().zip(array.chunks_mut(step)) {
+            piece.push(part);
+        }
+    }
+    pieces
+}
+
+/// The largest ratio of numbers at the same place, the smaller of the two below.
+fn largest_ratio(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let ratio = |a: f32, b: f32| if a > b { a / b } else { b / a };
+    pulp::Arch::new().dispatch(|| {
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+        let mut most = [1.0f32; LANES];
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..LANES {
+                let r = ratio(a[lane], b[lane]);
+                most[lane] = if r > most[lane] { r } else { most[lane] };
+            }
+        }
+        let rest = a_rest.iter().zip(b_rest).map(|(&a, &b)| ratio(a, b));
+        rest.chain(most).fold(1.0, f32::max)
+    })
+}
+
+#[cfg(test)]
+mod tests;
