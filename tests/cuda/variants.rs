@@ -11,7 +11,7 @@ const HOT: [&str; 1] = ["sweep"];
 
 fn complaints(generation: u32, shared: usize, double: bool) -> Vec<String> {
     let mut found = Vec::new();
-    for source in variant::all(double, shared).expect("a tile fits") {
+    for source in variant::all(double, generation, shared).expect("a tile fits") {
         let Compiled { log, .. } = match nvrtc::compile(&source, generation, true) {
             Ok(compiled) if compiled.cubin.is_empty() => {
                 found.push(format!("sm_{generation} {}: no code", source.name));

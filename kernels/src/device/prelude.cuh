@@ -1,6 +1,6 @@
 // What every kernel text starts with. A kernel takes one structure by value; the text is the common subset of CUDA C++
 // and C11, so that the tests can run it on a processor (CUDA_ON_CPU). The defines before this line choose the variant:
-//   REAL_IS_DOUBLE 0|1, NDIM 2|3, VEC numbers a thread along z (1, 2, 4; 16 bytes at most)
+//   REAL_IS_DOUBLE 0|1, NDIM 2|3, VEC numbers a thread along z (1, 2, 4; 16 bytes at most), BULK 0|1 (see the copies)
 
 #if REAL_IS_DOUBLE
 typedef double REAL;
@@ -26,6 +26,9 @@ typedef long long WIDE;
 #define UNROLL _Pragma("unroll")
 #endif
 
+#ifndef BULK
+#define BULK 0
+#endif
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define CLAMP(x, low, high) MIN(MAX(x, low), high)
@@ -94,14 +97,73 @@ INLINE void store_once(REAL *to, const REAL *from) {
 #endif
 }
 
-// 16 bytes from device to shared memory, behind the thread's back; zeros unless `there`.
+// ---- copies from device to shared memory behind the threads' backs ----
+
+#ifdef CUDA_ON_CPU
+#define SHARED_ADDRESS(p) 0
+#else
+#define SHARED_ADDRESS(p) ((unsigned)__cvta_generic_to_shared(p))
+#endif
+
+#if BULK
+// Whole rows, counted in bytes by a barrier in shared memory (compute capability 9.0 and later).
+typedef unsigned long long ARRIVAL;
+
+INLINE void arrival_init(ARRIVAL *arrival) {
+#ifndef CUDA_ON_CPU
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SHARED_ADDRESS(arrival)) : "memory");
+#endif
+}
+
+// Orders what threads wrote to shared memory before copies that follow.
+INLINE void before_copies(void) {
+#ifndef CUDA_ON_CPU
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+INLINE void arrival_expect(ARRIVAL *arrival, int bytes) {
+#ifndef CUDA_ON_CPU
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SHARED_ADDRESS(arrival)), "r"(bytes)
+                 : "memory");
+#endif
+}
+
+// Count and addresses are multiples of 16 bytes.
+INLINE void copy_row(REAL *to, const REAL *from, int count, ARRIVAL *arrival) {
+#ifdef CUDA_ON_CPU
+    for (int k = 0; k < count; k++) to[k] = from[k];
+#else
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(SHARED_ADDRESS(to)),
+        "l"(from), "r"(count * (int)sizeof(REAL)), "r"(SHARED_ADDRESS(arrival))
+        : "memory");
+#endif
+}
+
+// Waits for all bytes of the barrier's turn number `turn`, counted from 0.
+INLINE void arrival_wait(ARRIVAL *arrival, int turn) {
+#ifndef CUDA_ON_CPU
+    unsigned there = 0;
+    while (!there) {
+        asm volatile(
+            "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+            : "=r"(there)
+            : "r"(SHARED_ADDRESS(arrival)), "r"(turn & 1)
+            : "memory");
+    }
+#endif
+}
+#else
+// 16 bytes a thread, counted in groups; zeros unless `there`.
 INLINE void copy_async(REAL *to, const REAL *from, int there) {
 #ifdef CUDA_ON_CPU
     for (int k = 0; k < (int)(16 / sizeof(REAL)); k++) to[k] = there ? from[k] : 0;
 #else
-    unsigned address = (unsigned)__cvta_generic_to_shared(to);
     int bytes = there ? 16 : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SHARED_ADDRESS(to)), "l"(from), "r"(bytes)
+                 : "memory");
 #endif
 }
 
@@ -116,4 +178,5 @@ INLINE void copies_commit(void) {
 #define COPIES_WAIT(PENDING)
 #else
 #define COPIES_WAIT(PENDING) asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory")
+#endif
 #endif

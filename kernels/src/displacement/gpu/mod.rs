@@ -63,9 +63,10 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         let receivers = Receivers::new(&padded, &shot.receivers, shot.interpolate)?;
         let schedule = schedule(shot, &padded, sources.steps(), receivers.len());
         let double = size_of::<T>() == 8;
-        let shared = |place: &medium::Place<A>| place.accelerator.properties().shared_bytes;
-        let smallest = upload.places.iter().map(shared).min().unwrap_or(0);
-        let tile = tile.map_or_else(|| Tile::choose(padded.ndim(), double, smallest), Ok)?;
+        let devices = || upload.places.iter().map(|place| place.accelerator.properties());
+        let shared = devices().map(|d| d.shared_bytes).min().unwrap_or(0);
+        let oldest = devices().map(|d| d.architecture).min().unwrap_or(0);
+        let tile = tile.map_or_else(|| Tile::choose(padded.ndim(), double, oldest, shared), Ok)?;
         let variant = Variant {
             double,
             ndim: padded.ndim(),

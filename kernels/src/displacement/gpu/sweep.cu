@@ -86,22 +86,42 @@ INLINE void along_planes(const REAL *ring, const int *slots, int at, const REAL 
     }
 }
 
-// A plane of displacement around the tile into a slot of the ring.
+// A plane of displacement around the tile into a slot of the ring; zeros beyond the grid.
+#if BULK
+#if NDIM == 3
+#define COPIERS ROW_THREADS  // they have no part in the force
+#else
+#define COPIERS 32
+#endif
+#define FIRST_COPIER ((CORE_THREADS + Z_THREADS) * (NDIM == 3))
+#define LINES (NDIM * U_ROWS)
+
+INLINE void fetch_plane(const struct Sweep *a, REAL *slot, ARRIVAL *arrival, int plane, int tile_z, int tile_row, int thread) {
+    if (thread < FIRST_COPIER || thread >= FIRST_COPIER + COPIERS) return;
+    const int z = MAX(tile_z - 8, 0), count = MIN(tile_z + TZ + 8, a->s.pitch) - z;
+    const int first = MAX(ROW_HALO - tile_row, 0), last = MIN(U_ROWS, a->s.rows + ROW_HALO - tile_row);
+    if (thread == FIRST_COPIER) arrival_expect(arrival, NDIM * (last - first) * count * (int)sizeof(REAL));
+    UNROLL for (int k = thread - FIRST_COPIER; k < LINES; k += COPIERS) {
+        int row = k % U_ROWS, component = k / U_ROWS;
+        if (row < first || row >= last) continue;
+        const REAL *from = a->s.level[a->now] + component * a->s.component + row_at(&a->s, plane, tile_row - ROW_HALO + row) + z;
+        copy_row(slot + k * U_PITCH + z - (tile_z - 8), from, count, arrival);
+    }
+}
+#else
 INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z, int tile_row, int thread) {
     const int wide = 16 / sizeof(REAL), across = (TZ + 16) / wide, pieces = NDIM * U_ROWS * across;
     const REAL *from = a->s.level[a->now];
-    UNROLL for (int k0 = 0; k0 < pieces; k0 += THREADS) {
-        int k = k0 + thread;
-        if (k < pieces) {
-            int q = k % across, line = k / across, row = line % U_ROWS, component = line / U_ROWS;
-            int z = tile_z - 8 + q * wide, r = tile_row - ROW_HALO + row;
-            int there = z >= 0 && z < a->s.pitch && r >= 0 && r < a->s.rows;
-            WIDE at = component * a->s.component + row_at(&a->s, plane, there ? r : 0) + (there ? z : 0);
-            copy_async(slot + (component * U_ROWS + row) * U_PITCH + q * wide, from + at, there);
-        }
+    for (int k = thread; k < pieces; k += THREADS) {
+        int q = k % across, line = k / across, row = line % U_ROWS, component = line / U_ROWS;
+        int z = tile_z - 8 + q * wide, r = tile_row - ROW_HALO + row;
+        int there = z >= 0 && z < a->s.pitch && r >= 0 && r < a->s.rows;
+        WIDE at = component * a->s.component + row_at(&a->s, plane, there ? r : 0) + (there ? z : 0);
+        copy_async(slot + line * U_PITCH + q * wide, from + at, there);
     }
     copies_commit();
 }
+#endif
 
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, BLOCKS)
@@ -145,13 +165,13 @@ KERNEL(sweep)(const struct Sweep a) {
 #endif
 
     REAL force[NDIM][2 * RADIUS][VEC];
-    UNROLL for (int c = 0; c < NDIM; c++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) EACH_VEC force[c][k][v] = 0;
+    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) EACH_VEC force[i][k][v] = 0;
 #if DAMPED
     REAL damp[VEC];
-    int shell[VEC];
+    int shell = 0;  // a bit a cell
     EACH_VEC {
         damp[v] = writes ? a.s.sponge[0][z + v] * a.s.sponge[1][NDIM == 3 ? row : 0] : 0;
-        shell[v] = in_shell(&a.s, FACE, row, z + v);
+        shell |= in_shell(&a.s, FACE, row, z + v) << v;
     }
 #endif
 #if SURFACE == 2
@@ -160,13 +180,43 @@ KERNEL(sweep)(const struct Sweep a) {
 #endif
 
     int slot = RADIUS;  // of plane j
+#if BULK
+    __shared__ ARRIVAL arrivals[RING];
+    if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k);
+    // Cells beyond the grid are never written again.
+    const REAL zeros[VEC] = {0};
+    for (int k = thread * VEC; k < RING * U_PLANE; k += THREADS * VEC) store(ring + k, zeros);
+    before_copies();
+    __syncthreads();
+    for (int k = 0; k < RING; k++) {
+        fetch_plane(&a, ring + k * U_PLANE, arrivals + k, begin - 2 * RADIUS + k, tile_z, tile_row, thread);
+    }
+    // The plane that must have arrived next, by its slot and turn.
+    int coming = 2 * RADIUS + 1, turn = 0;
+    for (int k = 0; k < coming; k++) arrival_wait(arrivals + k, 0);
+#ifdef CUDA_ON_CPU
+    __syncthreads();
+#endif
+#else
     for (int k = 0; k < RING; k++) {
         fetch_plane(&a, ring + k * U_PLANE, begin - 2 * RADIUS + k, tile_z, tile_row, thread);
     }
     COPIES_WAIT(AHEAD);
     __syncthreads();
+#endif
 
+    struct Stiffness c;
+    if (live_row && is_live(begin - RADIUS, a.s.planes)) {
+        take_stiffness(a.s.stiffness, medium_at(&a.s, begin - RADIUS, row) + z, &c);
+    }
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
+#if BULK
+        if (j > begin - RADIUS) {
+            arrival_wait(arrivals + coming, turn);
+            coming = coming + 1 == RING ? 0 : coming + 1;
+            turn += coming == 0;
+        }
+#endif
         int slots[2 * RADIUS + 1];
         UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
             int k = slot + m - RADIUS;
@@ -183,8 +233,6 @@ KERNEL(sweep)(const struct Sweep a) {
 #endif
         // 1. Strain (eq. 1) and stress (eq. 2), rows and planes of the rim and all beyond it carry none.
         if (live) {
-            struct Stiffness c;
-            take_stiffness(a.s.stiffness, medium_at(&a.s, j, row) + z, &c);
             const REAL *uz = ring + slots[RADIUS] + u_at, *up = uz + C_P * U_COMPONENT;
             REAL ezz[VEC], epp[VEC], d[VEC], e[VEC];
 #if NDIM == 3
@@ -253,8 +301,27 @@ KERNEL(sweep)(const struct Sweep a) {
             store(out + S_ZZ + s_at, pp), store(out + S_ZP + s_at, pp);
 #endif
         }
+        // What the time step will need is asked for now, what the next stress needs after the barrier.
+        const int p = j - RADIUS, steps = writes && p >= begin;
+        REAL *next = a.s.level[1 - a.now] + row_at(&a.s, MAX(p, begin), row) + z;
+        REAL prev[NDIM][VEC], b[VEC];
+#if DAMPED
+        REAL damp_plane = 1;
+        if (steps) damp_plane = a.s.sponge[2][p];
+#endif
+        if (steps) {
+            UNROLL for (int i = 0; i < NDIM; i++) fetch_once(next + i * a.s.component, prev[i]);
+            fetch_once(a.s.buoyancy + medium_at(&a.s, p, row) + z, b);
+        }
         // Plane j-4 of the ring makes room after the barrier.
-        UNROLL for (int c = 0; c < NDIM; c++) load(ring + slots[0] + u_at + c * U_COMPONENT, old[c]);
+        UNROLL for (int i = 0; i < NDIM; i++) load(ring + slots[0] + u_at + i * U_COMPONENT, old[i]);
+#if BULK
+        __syncthreads();
+        if (j + AHEAD + 1 < end + RADIUS) {
+            int k = slot < RADIUS ? slot - RADIUS + RING : slot - RADIUS;
+            fetch_plane(&a, ring + k * U_PLANE, arrivals + k, j + RADIUS + AHEAD + 1, tile_z, tile_row, thread);
+        }
+#else
         COPIES_WAIT(AHEAD - 1);
         __syncthreads();
         if (j + AHEAD + 1 < end + RADIUS) {
@@ -262,17 +329,15 @@ KERNEL(sweep)(const struct Sweep a) {
         } else {
             copies_commit();
         }
+#endif
         slot = slot + 1 == RING ? 0 : slot + 1;
-        if (!writes) continue;
+        const int more = live_row && j + 1 < end + RADIUS && is_live(j + 1, a.s.planes);
+        if (!writes) {
+            if (more) take_stiffness(a.s.stiffness, medium_at(&a.s, j + 1, row) + z, &c);
+            continue;
+        }
 
         // 2. Force (eq. 3).
-        const int p = j - RADIUS;
-        REAL *next = a.s.level[1 - a.now] + row_at(&a.s, p, row) + z;
-        REAL prev[NDIM][VEC], b[VEC];
-        if (p >= begin) {
-            UNROLL for (int c = 0; c < NDIM; c++) fetch_once(next + c * a.s.component, prev[c]);
-            fetch_once(a.s.buoyancy + medium_at(&a.s, p, row) + z, b);
-        }
         REAL plane[NDIM][VEC], d[VEC];
         along_z(out + S_ZZ + s_at, wz, plane[C_Z]);
         along_z(out + S_ZP + s_at, wz, plane[C_P]);
@@ -285,48 +350,48 @@ KERNEL(sweep)(const struct Sweep a) {
         along(out + S_RP + t_at, TZ, wr, d);
         EACH_VEC plane[C_P][v] += d[v];
 #endif
+        if (more) take_stiffness(a.s.stiffness, medium_at(&a.s, j + 1, row) + z, &c);
         REAL full[NDIM][VEC];
-        UNROLL for (int c = 0; c < NDIM; c++) {
+        UNROLL for (int i = 0; i < NDIM; i++) {
             EACH_VEC {
 #if NDIM == 3
-                REAL t = c == C_Z ? zp[v] : c == C_P ? pp[v] : rp[v];
+                REAL t = i == C_Z ? zp[v] : i == C_P ? pp[v] : rp[v];
 #else
-                REAL t = c == C_Z ? zp[v] : pp[v];
+                REAL t = i == C_Z ? zp[v] : pp[v];
 #endif
-                REAL(*f)[VEC] = force[c];
-                full[c][v] = FMA(wp[3], t, f[0][v]);
+                REAL(*f)[VEC] = force[i];
+                full[i][v] = FMA(wp[3], t, f[0][v]);
                 f[0][v] = FMA(wp[2], t, f[1][v]);
                 f[1][v] = FMA(wp[1], t, f[2][v]);
                 f[2][v] = FMA(wp[0], t, f[3][v]);
-                f[3][v] = f[4][v] + plane[c][v];
+                f[3][v] = f[4][v] + plane[i][v];
                 f[4][v] = FMA(-wp[0], t, f[5][v]);
                 f[5][v] = FMA(-wp[1], t, f[6][v]);
                 f[6][v] = FMA(-wp[2], t, f[7][v]);
                 f[7][v] = -wp[3] * t;
             }
         }
-        if (p < begin) continue;
+        if (!steps) continue;
 
         // Time step (eq. 6). The old level still lacks its second damping.
         const int acts = live_row && is_live(p, a.s.planes);
 #if DAMPED
         const int shell_plane = p < FACE || p >= a.s.planes - FACE;
-        const REAL damp_plane = a.s.sponge[2][p];
 #endif
-        UNROLL for (int c = 0; c < NDIM; c++) {
+        UNROLL for (int i = 0; i < NDIM; i++) {
             REAL u[VEC];
             EACH_VEC {
 #if DAMPED
                 REAL w = damp[v] * damp_plane;
-                u[v] = FMA(-w, prev[c][v], 2 * old[c][v]);
-                if (acts) u[v] = FMA(full[c][v], b[v], u[v]);
-                if (!(shell_plane || shell[v])) u[v] *= w;
+                u[v] = FMA(-w, prev[i][v], 2 * old[i][v]);
+                if (acts) u[v] = FMA(full[i][v], b[v], u[v]);
+                if (!(shell_plane || shell >> v & 1)) u[v] *= w;
 #else
-                u[v] = 2 * old[c][v] - prev[c][v];
-                if (acts) u[v] = FMA(full[c][v], b[v], u[v]);
+                u[v] = 2 * old[i][v] - prev[i][v];
+                if (acts) u[v] = FMA(full[i][v], b[v], u[v]);
 #endif
             }
-            store(next + c * a.s.component, u);
+            store(next + i * a.s.component, u);
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct Tile {
     pub ahead: usize,
     /// Blocks that one multiprocessor should hold at once.
     pub blocks: usize,
+    /// Planes come as whole rows (compute capability 9.0 and later), else in pieces of 16 bytes.
+    pub bulk: bool,
 }
 
 const fn tile(vec: usize, z: usize, rows: usize, ahead: usize, blocks: usize) -> Tile {
@@ -61,18 +63,19 @@ const fn tile(vec: usize, z: usize, rows: usize, ahead: usize, blocks: usize) ->
         rows,
         ahead,
         blocks,
+        bulk: true,
     }
 }
 
 /// Tiles in the order of preference; the first whose shared memory fits a block is taken.
-const TILES_3D: [Tile; 3] = [tile(2, 32, 16, 1, 1), tile(2, 32, 8, 1, 1), tile(1, 16, 4, 1, 1)];
+const TILES_3D: [Tile; 3] = [tile(4, 32, 16, 1, 1), tile(4, 32, 8, 1, 1), tile(2, 16, 4, 1, 1)];
 const TILES_2D: [Tile; 2] = [tile(4, 248, 1, 3, 4), tile(4, 120, 1, 2, 4)];
 const TILES_3D_DOUBLE: [Tile; 2] = [tile(1, 16, 8, 1, 1), tile(1, 8, 4, 1, 1)];
 const TILES_2D_DOUBLE: [Tile; 1] = [tile(2, 120, 1, 2, 4)];
 
 impl Tile {
-    /// The tile for blocks that may use this much shared memory.
-    pub fn choose(ndim: usize, double: bool, shared_bytes: usize) -> Result<Self, Error> {
+    /// The tile for a device of this compute capability (times ten) whose blocks may use this much shared memory.
+    pub fn choose(ndim: usize, double: bool, architecture: u32, shared_bytes: usize) -> Result<Self, Error> {
         let tiles: &[Tile] = match (ndim, double) {
             (3, false) => &TILES_3D,
             (3, true) => &TILES_3D_DOUBLE,
@@ -80,8 +83,13 @@ impl Tile {
             (_, true) => &TILES_2D_DOUBLE,
         };
         let number = if double { 8 } else { 4 };
-        let fits = |t: &&Tile| t.shared(ndim) * number <= shared_bytes;
-        tiles.iter().find(fits).copied().ok_or_else(|| {
+        // The kernel keeps some bytes of its own.
+        let fits = |t: &&Tile| t.shared(ndim) * number + 256 <= shared_bytes;
+        let found = tiles.iter().find(fits).map(|t| Tile {
+            bulk: architecture >= 90,
+            ..*t
+        });
+        found.ok_or_else(|| {
             Error::setup(format!(
                 "a block of this GPU may use {shared_bytes} bytes of shared memory, which is less than the smallest tile needs; use device=cpu"
             ))
@@ -165,6 +173,7 @@ impl Variant {
             ("TX", t.rows),
             ("AHEAD", t.ahead),
             ("BLOCKS", t.blocks),
+            ("BULK", usize::from(t.bulk)),
         ];
         self.source("sweep.cu", SWEEP, t.vec, &defines)
     }
@@ -188,7 +197,7 @@ impl Variant {
 }
 
 /// One text of every kind that a run can need on a device with this much shared memory, for checks without a device.
-pub fn all(double: bool, shared_bytes: usize) -> Result<Vec<Source>, Error> {
+pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<Source>, Error> {
     let mut found = vec![pad_source(double, 2), pad_source(double, 3)];
     let classes = [
         Symmetry::Isotropic,
@@ -198,7 +207,7 @@ pub fn all(double: bool, shared_bytes: usize) -> Result<Vec<Source>, Error> {
     ];
     let surfaces = [Surface::None, Surface::Vacuum, Surface::Traction];
     for ndim in [2, 3] {
-        let tile = Tile::choose(ndim, double, shared_bytes)?;
+        let tile = Tile::choose(ndim, double, architecture, shared_bytes)?;
         for (symmetry, surface) in classes.into_iter().flat_map(|c| surfaces.map(|s| (c, s))) {
             for bits in 0..16 {
                 let on = |bit: u32| bits >> bit & 1 == 1;
