@@ -1,6 +1,6 @@
 //! Speed of the displacement engine on GPUs: points a second, effective GB/s and share of the copy speed of the same
 //! run, medians. `cargo bench -p kernels --bench accelerator -- [dim=3] [n=512] [nb=48] [sym=ort] [gpus=1] [steps=100]
-//! [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk]]`; several values of n= or tile= are separated by a
+//! [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,relay]]`; several values of n= or tile= are separated by a
 //! slash.
 
 use kernels::Error;
@@ -206,6 +206,7 @@ fn tiles(text: &str) -> Vec<Option<Tile>> {
             ahead: k[3],
             blocks: k[4],
             bulk: k.get(5) != Some(&0),
+            relay: k.get(6) == Some(&1),
         }
     };
     if text.is_empty() {

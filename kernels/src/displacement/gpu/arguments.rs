@@ -104,6 +104,7 @@ pub struct Faces<T> {
     pub now: i32,
     pub begin: i32,
     pub end: i32,
+    pub across: i32,
 }
 
 /// `struct Line` of survey.cu.

@@ -5,6 +5,7 @@ struct Faces {
     struct Slab s;
     int now;
     int begin, end;  // planes of this part; faces of planes are never split over two parts
+    int across;      // blocks along z
 };
 
 // b = (1-q)/(1+q), q = sqrt(c55/rho) dt/d, of the model cell that the frame repeats at a padded cell.
@@ -28,16 +29,17 @@ INLINE void leave(REAL *next, const REAL *curr, WIDE inwards, REAL b) {
     }
 }
 
-// Both z faces of a line.
-INLINE void leave_along_z(const struct Slab *s, REAL *next, const REAL *curr, int plane, int row) {
+// The z faces of a line.
+INLINE void leave_along_z(const struct Slab *s, REAL *next, const REAL *curr, int plane, int row, int top, int bottom) {
 #if SURFACE == 0
-    leave(next, curr, 1, face_factor(s, plane, row, s->nb, s->spacing[0]));
+    if (top) leave(next, curr, 1, face_factor(s, plane, row, s->nb, s->spacing[0]));
 #endif
-    leave(next + s->nz - 1, curr + s->nz - 1, -1, face_factor(s, plane, row, s->nz - 1, s->spacing[0]));
+    if (bottom) leave(next + s->nz - 1, curr + s->nz - 1, -1, face_factor(s, plane, row, s->nz - 1, s->spacing[0]));
 }
 
 // Faces of z everywhere, faces of rows (2-D: of planes), and the sponge where the faces of planes do not follow.
-// Blocks (0, plane, component) have the lines next to row faces, the others the lines between.
+// Blocks (0 .. across-1, plane, component) have the lines next to row faces, each a range of z (the last one takes the
+// rest, so that no face of z is cut); the others have the lines between.
 KERNEL(faces)(const struct Faces a) {
     const struct Slab *s = &a.s;
     const int component = blockIdx.z, thread = threadIdx.x;
@@ -56,11 +58,11 @@ KERNEL(faces)(const struct Faces a) {
     const WIDE step = (WIDE)s->rows * s->pitch;
 #endif
     const int low = first == 0, high = last == n;
-    if (blockIdx.x > 0) {
-        int q = MAX(first, FACE) + (blockIdx.x - 1) * blockDim.x + thread;
+    if (blockIdx.x >= a.across) {
+        int q = MAX(first, FACE) + (blockIdx.x - a.across) * blockDim.x + thread;
         if (q >= MIN(last, n - FACE)) return;
         WIDE at = row_at(s, LINE_PLANE(q), LINE_ROW(q));
-        leave_along_z(s, level + at, curr + at, LINE_PLANE(q), LINE_ROW(q));
+        leave_along_z(s, level + at, curr + at, LINE_PLANE(q), LINE_ROW(q), 1, 1);
         if (damped) {
             for (int i = 0; i < FACE; i++) {
                 int mirror = s->nz - 1 - i;
@@ -71,15 +73,16 @@ KERNEL(faces)(const struct Faces a) {
         return;
     }
     // Lines of the row faces: first each along z, then across them.
+    const int begin = blockIdx.x * blockDim.x, end = blockIdx.x + 1 == a.across ? s->nz : begin + blockDim.x;
     for (int k = thread; k < 2 * FACE; k += blockDim.x) {
         int q = k < FACE ? k : n - 1 - (k - FACE);
         if (k < FACE ? low : high && q >= FACE) {
             WIDE at = row_at(s, LINE_PLANE(q), LINE_ROW(q));
-            leave_along_z(s, level + at, curr + at, LINE_PLANE(q), LINE_ROW(q));
+            leave_along_z(s, level + at, curr + at, LINE_PLANE(q), LINE_ROW(q), begin == 0, end == s->nz);
         }
     }
     __syncthreads();
-    for (int z = thread; z < s->nz; z += blockDim.x) {
+    for (int z = begin + thread; z < end; z += blockDim.x) {
         for (int side = 0; side < 2; side++) {
             if (!(side ? high : low)) continue;
             int q = side ? n - 1 : 0;

@@ -232,12 +232,13 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             now: self.now as i32,
             begin: planes.start as i32,
             end: planes.end as i32,
+            across: (p.n[0] / FACE_THREADS).max(1) as i32,
         };
         let lines = if p.ndim() == 3 { p.rows() } else { planes.len() };
         let between = lines.saturating_sub(if p.ndim() == 3 { 2 * FACE } else { 0 });
         let dims = Dims {
             grid: [
-                1 + between.div_ceil(FACE_THREADS),
+                args.across as usize + between.div_ceil(FACE_THREADS),
                 if p.ndim() == 3 { planes.len() } else { 1 },
                 p.ndim(),
             ],

@@ -11,7 +11,9 @@ use std::fmt::Write;
 const PRELUDE: &str = include_str!("../../device/prelude.cuh");
 const SLAB: &str = include_str!("slab.cuh");
 const STIFFNESS: &str = include_str!("../../medium/stiffness.cuh");
+const TILE: &str = include_str!("tile.cuh");
 const SWEEP: &str = include_str!("sweep.cu");
+const RELAY: &str = include_str!("relay.cu");
 const FACES: &str = include_str!("faces.cu");
 const PAD: &str = include_str!("pad.cu");
 const SURVEY: &str = include_str!("survey.cu");
@@ -54,24 +56,36 @@ pub struct Tile {
     pub blocks: usize,
     /// Planes come as whole rows (compute capability 9.0 and later), else in pieces of 16 bytes.
     pub bulk: bool,
+    /// Stress and force by warps of their own (relay.cu; 3-D, with `bulk`), else by all (sweep.cu).
+    pub relay: bool,
 }
 
-const fn tile(vec: usize, z: usize, rows: usize, ahead: usize, blocks: usize) -> Tile {
+const fn tile(vec: usize, z: usize, rows: usize, ahead: usize, relay: bool) -> Tile {
     Tile {
         vec,
         z,
         rows,
         ahead,
-        blocks,
-        bulk: true,
+        blocks: if rows == 1 { 4 } else { 1 },
+        bulk: relay || rows == 1,
+        relay,
     }
 }
 
 /// Tiles in the order of preference; the first whose shared memory fits a block is taken.
-const TILES_3D: [Tile; 3] = [tile(4, 32, 16, 1, 1), tile(4, 32, 8, 1, 1), tile(2, 16, 4, 1, 1)];
-const TILES_2D: [Tile; 2] = [tile(4, 248, 1, 3, 4), tile(4, 120, 1, 2, 4)];
-const TILES_3D_DOUBLE: [Tile; 2] = [tile(1, 16, 8, 1, 1), tile(1, 8, 4, 1, 1)];
-const TILES_2D_DOUBLE: [Tile; 1] = [tile(2, 120, 1, 2, 4)];
+const TILES_3D: [Tile; 4] = [
+    tile(2, 32, 12, 1, true),
+    tile(4, 32, 16, 1, false),
+    tile(4, 32, 8, 1, false),
+    tile(2, 16, 4, 1, false),
+];
+const TILES_2D: [Tile; 2] = [tile(4, 248, 1, 3, false), tile(4, 120, 1, 2, false)];
+const TILES_3D_DOUBLE: [Tile; 3] = [
+    tile(1, 16, 8, 1, true),
+    tile(1, 16, 8, 1, false),
+    tile(1, 8, 4, 1, false),
+];
+const TILES_2D_DOUBLE: [Tile; 1] = [tile(2, 120, 1, 2, false)];
 
 impl Tile {
     /// The tile for a device of this compute capability (times ten) whose blocks may use this much shared memory.
@@ -84,9 +98,10 @@ impl Tile {
         };
         let number = if double { 8 } else { 4 };
         // The kernel keeps some bytes of its own.
-        let fits = |t: &&Tile| t.shared(ndim) * number + 256 <= shared_bytes;
+        let fits =
+            |t: &&Tile| t.shared(ndim) * number + 256 <= shared_bytes && (architecture >= 90 || !t.relay);
         let found = tiles.iter().find(fits).map(|t| Tile {
-            bulk: architecture >= 90,
+            bulk: t.bulk && architecture >= 90,
             ..*t
         });
         found.ok_or_else(|| {
@@ -104,7 +119,12 @@ impl Tile {
             3 => quads * self.rows + 2 * side * self.rows + quads * 2 * RADIUS,
             _ => quads + 2 * side,
         };
-        all.next_multiple_of(32)
+        let all = all.next_multiple_of(32);
+        if self.relay {
+            all + (quads * self.rows).next_multiple_of(32) + 32
+        } else {
+            all
+        }
     }
 
     /// Numbers of shared memory of a block: the ring of displacement and two planes of stress.
@@ -114,7 +134,8 @@ impl Tile {
         match ndim {
             3 => {
                 let across = rows + 2 * RADIUS;
-                let stress = 2 * rows * (z + 12) + across * (z + 12) + 2 * across * z;
+                let own = if self.relay { rows * z } else { 0 };
+                let stress = 2 * rows * (z + 12) + across * (z + 12) + 2 * across * z + own;
                 ring * 3 * (rows + 16) * (z + 20) + 2 * stress
             }
             _ => ring * 2 * (z + 16) + 4 * (z + 8),
@@ -175,7 +196,12 @@ impl Variant {
             ("BLOCKS", t.blocks),
             ("BULK", usize::from(t.bulk)),
         ];
-        self.source("sweep.cu", SWEEP, t.vec, &defines)
+        let (file, text) = if t.relay {
+            ("relay.cu", RELAY)
+        } else {
+            ("sweep.cu", SWEEP)
+        };
+        self.source(file, &[TILE, text].join("\n"), t.vec, &defines)
     }
 
     /// Kernels `faces` and, in 3-D, `plane_faces`.

@@ -1,0 +1,266 @@
+// The same step as sweep.cu in 3-D for compute capability 9.0 and later, with a relay inside a block: some warps make
+// stress, others take it from shared memory and make force and the time step of the plane before. Stress warps hold no
+// force, force warps no medium, so that more warps fit, and each side waits for memory while the other computes.
+//
+// Barriers: FULL + b, stress of a plane is in buffer b; EMPTY + b, it was read. One more warp asks for planes of
+// displacement: it knows from FULL that the stress warps have left a slot of the ring.
+//
+// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu.
+
+#define FORCE_THREADS (QUADS * TX)
+#define STRESS_THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
+#define FIRST_COPIER (STRESS_THREADS + (FORCE_THREADS + 31) / 32 * 32)
+#define ALL_THREADS (FIRST_COPIER + 32)
+#define FULL 1
+#define EMPTY 3
+#define S_PP S_PLANE
+#define S_BUFFER (S_PLANE + TX * TZ)
+#define LINES (NDIM * U_ROWS)
+
+// Named barriers. On a processor every plane has two common ones.
+INLINE void barrier_all(void) { __syncthreads(); }
+
+#ifdef CUDA_ON_CPU
+#define BARRIER_SYNC(id)
+#define BARRIER_ARRIVE(id)
+#define COMMON_BARRIER barrier_all()
+#else
+#define BARRIER_SYNC(id) __syncwarp(), barrier_sync(id)
+#define BARRIER_ARRIVE(id) __syncwarp(), barrier_arrive(id)
+#define COMMON_BARRIER
+// The copiers have no part in EMPTY.
+#define MEMBERS(id) ((id) < EMPTY ? ALL_THREADS : FIRST_COPIER)
+INLINE void barrier_sync(int id) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(MEMBERS(id)) : "memory"); }
+INLINE void barrier_arrive(int id) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(MEMBERS(id)) : "memory"); }
+#endif
+
+// Planes of displacement around the tile into the ring, by one warp.
+INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, int begin, int end) {
+    const int lane = threadIdx.x - FIRST_COPIER, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
+    const int z = MAX(tile_z - 8, 0), count = MIN(tile_z + TZ + 8, a->s.pitch) - z;
+    const int first = MAX(ROW_HALO - tile_row, 0), last = MIN(U_ROWS, a->s.rows + ROW_HALO - tile_row);
+    int slot = 0;
+    for (int plane = begin - 2 * RADIUS; plane < end + 2 * RADIUS; plane++) {
+        // The stress of plane j frees the slot of plane j-4.
+        const int j = plane - RING + RADIUS;
+        if (j == begin - RADIUS) COMMON_BARRIER;
+        if (j >= begin - RADIUS) {
+            BARRIER_SYNC(FULL + (j & 1));
+            COMMON_BARRIER;
+        }
+        if (lane == 0) arrival_expect(arrivals + slot, NDIM * (last - first) * count * (int)sizeof(REAL));
+        for (int k = lane; k < LINES; k += 32) {
+            int row = k % U_ROWS, component = k / U_ROWS;
+            if (row < first || row >= last) continue;
+            WIDE at = component * a->s.component + row_at(&a->s, plane, tile_row - ROW_HALO + row) + z;
+            copy_row(ring + slot * U_PLANE + k * U_PITCH + z - (tile_z - 8), a->s.level[a->now] + at, count, arrivals + slot);
+        }
+        slot = slot + 1 == RING ? 0 : slot + 1;
+        if (j >= begin - RADIUS) COMMON_BARRIER;
+    }
+    // No slot is needed any more, but the barriers count this warp.
+    for (int j = end + 2 * RADIUS - RING + RADIUS; j < end + RADIUS; j++) {
+        if (j < begin - RADIUS) continue;
+        if (j == begin - RADIUS) COMMON_BARRIER;
+        BARRIER_SYNC(FULL + (j & 1));
+        COMMON_BARRIER;
+        COMMON_BARRIER;
+    }
+}
+
+// Steps 1 to 3 of planes begin-4 .. end+3, by the stress warps.
+INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, ARRIVAL *arrivals, int begin, int end) {
+    const int thread = threadIdx.x, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
+    const REAL *wz = a->s.weights[0], *wr = a->s.weights[1], *wp = a->s.weights[2];
+    int zl, rl, core = 0, z_side = 0;
+    if (thread < CORE_THREADS) {
+        core = 1, zl = thread % QUADS * VEC, rl = thread / QUADS;
+    } else if (thread < CORE_THREADS + Z_THREADS) {
+        int k = thread - CORE_THREADS, side = k / (SIDE * TX);
+        z_side = 1, rl = k / SIDE % TX;
+        zl = (side ? TZ : -RADIUS) + k % SIDE * VEC;
+    } else {
+        int k = thread - CORE_THREADS - Z_THREADS;
+        zl = k % QUADS * VEC, rl = k / QUADS - RADIUS;
+        rl = rl < 0 ? rl : rl + TX;
+        // Threads that fill up the last warp repeat its last cells.
+        rl = MIN(rl, TX + RADIUS - 1);
+    }
+    const int z = tile_z + zl, row = tile_row + rl;
+    const int live_row = z >= 0 && z < a->s.pitch && is_live(row, a->s.rows);
+    const int u_at = (rl + ROW_HALO) * U_PITCH + zl + 8, s_at = rl * S_PITCH + zl + RADIUS;
+    const int t_at = (rl + RADIUS) * TZ + zl;
+#if SURFACE == 2
+    REAL below[VEC];
+    EACH_VEC below[v] = z + v >= a->s.nb;
+#endif
+    int slot = RADIUS, coming = 2 * RADIUS, turn = 0;
+    for (int k = 0; k < 2 * RADIUS; k++) arrival_wait(arrivals + k, 0);
+    for (int j = begin - RADIUS; j < end + RADIUS; j++) {
+        const int live = live_row && is_live(j, a->s.planes), b = j & 1;
+        struct Stiffness c;
+        if (live) take_stiffness(a->s.stiffness, medium_at(&a->s, j, row) + z, &c);
+        arrival_wait(arrivals + coming, turn);
+        coming = coming + 1 == RING ? 0 : coming + 1;
+        turn += coming == 0;
+        int slots[2 * RADIUS + 1];
+        UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
+            int k = slot + m - RADIUS;
+            slots[m] = (k < 0 ? k + RING : k >= RING ? k - RING : k) * U_PLANE;
+        }
+        slot = slot + 1 == RING ? 0 : slot + 1;
+        if (j >= begin - RADIUS + 2) BARRIER_SYNC(EMPTY + b);
+        REAL *out = stress + b * S_BUFFER;
+        if (live) {
+            const REAL *uz = ring + slots[RADIUS] + u_at, *ur = uz + C_R * U_COMPONENT, *up = uz + C_P * U_COMPONENT;
+            REAL ezz[VEC], epp[VEC], err[VEC], d[VEC], e[VEC], s[VEC];
+            along_z(uz, wz, ezz);
+            along(ur, U_PITCH, wr, err);
+            along_planes(ring, slots, u_at + C_P * U_COMPONENT, wp, epp);
+            if (core || z_side) {
+                EACH_VEC s[v] = FMA(c.z_r[v], err[v], FMA(c.z_p[v], epp[v], c.zz[v] * ezz[v]));
+#if SURFACE == 2
+                EACH_VEC s[v] *= below[v];
+#endif
+                store(out + S_ZZ + s_at, s);
+            }
+            if (!z_side) {
+                EACH_VEC s[v] = FMA(c.rr[v], err[v], FMA(c.z_r[v], ezz[v], c.r_p[v] * epp[v]));
+                store(out + S_RR + t_at, s);
+            }
+            if (core) {
+                EACH_VEC s[v] = FMA(c.r_p[v], err[v], FMA(c.z_p[v], ezz[v], c.pp[v] * epp[v]));
+                store(out + S_PP + rl * TZ + zl, s);
+            }
+            along(uz, U_PITCH, wr, d);
+            along_z(ur, wz, e);
+            EACH_VEC s[v] = c.zr[v] * (d[v] + e[v]);
+#if SURFACE == 2
+            EACH_VEC s[v] *= below[v];
+#endif
+            store(out + S_ZR + RADIUS * S_PITCH + s_at, s);
+            if (core || z_side) {
+                along_planes(ring, slots, u_at, wp, d);
+                along_z(up, wz, e);
+                EACH_VEC s[v] = c.zp[v] * (d[v] + e[v]);
+#if SURFACE == 2
+                EACH_VEC s[v] *= below[v];
+#endif
+                store(out + S_ZP + s_at, s);
+            }
+            if (!z_side) {
+                along_planes(ring, slots, u_at + C_R * U_COMPONENT, wp, d);
+                along(up, U_PITCH, wr, e);
+                EACH_VEC s[v] = c.rp[v] * (d[v] + e[v]);
+                store(out + S_RP + t_at, s);
+            }
+        } else {
+            const REAL none[VEC] = {0};
+            if (core || z_side) store(out + S_ZZ + s_at, none), store(out + S_ZP + s_at, none);
+            if (!z_side) store(out + S_RR + t_at, none), store(out + S_RP + t_at, none);
+            if (core) store(out + S_PP + rl * TZ + zl, none);
+            store(out + S_ZR + RADIUS * S_PITCH + s_at, none);
+        }
+        BARRIER_ARRIVE(FULL + b);
+        COMMON_BARRIER;
+        COMMON_BARRIER;
+    }
+}
+
+// Steps 5, 7 and the sponge of planes begin .. end-1, by the force warps.
+INLINE void make_step(const struct Sweep *a, const REAL *stress, int begin, int end) {
+    const int thread = threadIdx.x - STRESS_THREADS, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
+    const REAL *wz = a->s.weights[0], *wr = a->s.weights[1], *wp = a->s.weights[2];
+    const int mine = MIN(thread, FORCE_THREADS - 1), zl = mine % QUADS * VEC, rl = mine / QUADS;
+    const int z = tile_z + zl, row = tile_row + rl;
+    const int writes = thread < FORCE_THREADS && z < a->s.pitch && row < a->s.rows, live_row = is_live(row, a->s.rows);
+    const int s_at = rl * S_PITCH + zl + RADIUS, t_at = (rl + RADIUS) * TZ + zl;
+    REAL force[NDIM][2 * RADIUS][VEC];
+    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) EACH_VEC force[i][k][v] = 0;
+#if DAMPED
+    REAL damp[VEC];
+    int shell = 0;  // a bit a cell
+    EACH_VEC {
+        damp[v] = writes ? a->s.sponge[0][z + v] * a->s.sponge[1][row] : 0;
+        shell |= in_shell(&a->s, FACE, row, z + v) << v;
+    }
+#endif
+    for (int j = begin - RADIUS; j < end + RADIUS; j++) {
+        const int p = j - RADIUS, steps = writes && p >= begin, q = j & 1;
+        const WIDE at = row_at(&a->s, MAX(p, begin), row) + z;
+        REAL *next = a->s.level[1 - a->now] + at;
+        REAL curr[NDIM][VEC], prev[NDIM][VEC], b[VEC];
+#if DAMPED
+        REAL damp_plane = 1;
+        if (steps) damp_plane = a->s.sponge[2][p];
+#endif
+        if (steps) {
+            const REAL *now = a->s.level[a->now] + at;
+            UNROLL for (int i = 0; i < NDIM; i++) fetch_once(next + i * a->s.component, prev[i]);
+            UNROLL for (int i = 0; i < NDIM; i++) fetch_once(now + i * a->s.component, curr[i]);
+            fetch_once(a->s.buoyancy + medium_at(&a->s, p, row) + z, b);
+        }
+        BARRIER_SYNC(FULL + q);
+        COMMON_BARRIER;
+        const REAL *in = stress + q * S_BUFFER;
+#if DAMPED
+        const int shell_plane = p < FACE || p >= a->s.planes - FACE;
+#endif
+        const int acts = live_row && is_live(p, a->s.planes);
+        UNROLL for (int i = 0; i < NDIM; i++) {
+            REAL plane[VEC], own[VEC], d[VEC], full[VEC];
+            const REAL *zi = in + (i == C_Z ? S_ZZ : i == C_P ? S_ZP : S_ZR + RADIUS * S_PITCH) + s_at;
+            along_z(zi, wz, plane);
+            if (i == C_Z) {
+                along(in + S_ZR + RADIUS * S_PITCH + s_at, S_PITCH, wr, d);
+            } else {
+                along(in + (i == C_P ? S_RP : S_RR) + t_at, TZ, wr, d);
+            }
+            EACH_VEC plane[v] += d[v];
+            load(i == C_Z ? in + S_ZP + s_at : i == C_P ? in + S_PP + rl * TZ + zl : in + S_RP + t_at, own);
+            if (i == NDIM - 1 && j + 2 < end + RADIUS) BARRIER_ARRIVE(EMPTY + q);
+            spread(force[i], plane, own, wp, full);
+            if (!steps) continue;
+            REAL u[VEC];
+            EACH_VEC {
+#if DAMPED
+                REAL w = damp[v] * damp_plane;
+                u[v] = FMA(-w, prev[i][v], 2 * curr[i][v]);
+                if (acts) u[v] = FMA(full[v], b[v], u[v]);
+                if (!(shell_plane || shell >> v & 1)) u[v] *= w;
+#else
+                u[v] = 2 * curr[i][v] - prev[i][v];
+                if (acts) u[v] = FMA(full[v], b[v], u[v]);
+#endif
+            }
+            store(next + i * a->s.component, u);
+        }
+        COMMON_BARRIER;
+    }
+}
+
+#undef BOUNDS
+#define BOUNDS __launch_bounds__(ALL_THREADS, BLOCKS)
+
+KERNEL(sweep)(const struct Sweep a) {
+    DYNAMIC_SHARED(REAL, shared);
+    __shared__ ARRIVAL arrivals[RING];
+    REAL *ring = shared, *stress = shared + RING * U_PLANE;
+    const int thread = threadIdx.x;
+    const int begin = a.begin + blockIdx.z * a.chunk, end = MIN(begin + a.chunk, a.end);
+    if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k);
+    // Cells beyond the grid are never written again.
+    const REAL zeros[VEC] = {0};
+    for (int k = thread * VEC; k < RING * U_PLANE; k += ALL_THREADS * VEC) store(ring + k, zeros);
+    before_copies();
+    barrier_all();
+    if (thread < STRESS_THREADS) {
+        COMMON_BARRIER;
+        make_stress(&a, ring, stress, arrivals, begin, end);
+    } else if (thread < FIRST_COPIER) {
+        COMMON_BARRIER;
+        make_step(&a, stress, begin, end);
+    } else {
+        fetch_planes(&a, ring, arrivals, begin, end);
+    }
+}

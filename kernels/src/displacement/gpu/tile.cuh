@@ -1,0 +1,93 @@
+// What the two forms of the sweep share: the layout of a tile in shared memory and derivatives there.
+
+#define RING (2 * RADIUS + AHEAD + 1)
+#define QUADS (TZ / VEC)
+#define SIDE (RADIUS / VEC)  // threads along z of the halo on one side
+#if NDIM == 3
+#define ROW_HALO (2 * RADIUS)
+#define U_PITCH (TZ + 16 + 4)
+#define S_PITCH (TZ + 8 + 4)
+#define CORE_THREADS (QUADS * TX)
+#define Z_THREADS (2 * SIDE * TX)
+#define ROW_THREADS (QUADS * 2 * RADIUS)
+#else
+#define ROW_HALO 0
+#define U_PITCH (TZ + 16)
+#define S_PITCH (TZ + 8)
+#define CORE_THREADS (QUADS + 2 * SIDE)
+#define Z_THREADS 0
+#define ROW_THREADS 0
+#endif
+#define THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
+#define U_ROWS (TX + 2 * ROW_HALO)
+#define U_COMPONENT (U_ROWS * U_PITCH)
+#define U_PLANE (NDIM * U_COMPONENT)
+
+// Stress planes: zz and zp with a halo along z, rr and rp with one along rows, zr with both.
+#define S_ZZ 0
+#define S_ZP (TX * S_PITCH)
+#if NDIM == 3
+#define S_ZR (2 * TX * S_PITCH)
+#define S_RR (S_ZR + (TX + 2 * RADIUS) * S_PITCH)
+#define S_RP (S_RR + (TX + 2 * RADIUS) * TZ)
+#define S_PLANE (S_RP + (TX + 2 * RADIUS) * TZ)
+#else
+#define S_PLANE (2 * TX * S_PITCH)
+#endif
+
+struct Sweep {
+    struct Slab s;
+    int now;         // which level is u(t); the other becomes u(t+dt)
+    int begin, end;  // planes to step
+    int chunk;       // planes of one block
+};
+
+// W . (f(m) - f(-m)) of VEC cells from values four cells to either side.
+INLINE void along_z(const REAL *p, const REAL *w, REAL *out) {
+    REAL f[VEC + 2 * RADIUS];
+    UNROLL for (int k = 0; k < VEC + 2 * RADIUS; k += VEC) load(p - RADIUS + k, f + k);
+    EACH_VEC {
+        REAL sum = w[3] * (f[v + 8] - f[v]);
+        sum = FMA(w[2], f[v + 7] - f[v + 1], sum);
+        sum = FMA(w[1], f[v + 6] - f[v + 2], sum);
+        out[v] = FMA(w[0], f[v + 5] - f[v + 3], sum);
+    }
+}
+
+INLINE void along(const REAL *p, int stride, const REAL *w, REAL *out) {
+    EACH_VEC out[v] = 0;
+    UNROLL for (int m = RADIUS; m > 0; m--) {
+        REAL high[VEC], low[VEC];
+        load(p + m * stride, high);
+        load(p - m * stride, low);
+        EACH_VEC out[v] = FMA(w[m - 1], high[v] - low[v], out[v]);
+    }
+}
+
+// The same along planes of the ring; `at` is the offset of the cells in a plane.
+INLINE void along_planes(const REAL *ring, const int *slots, int at, const REAL *w, REAL *out) {
+    EACH_VEC out[v] = 0;
+    UNROLL for (int m = RADIUS; m > 0; m--) {
+        REAL high[VEC], low[VEC];
+        load(ring + slots[RADIUS + m] + at, high);
+        load(ring + slots[RADIUS - m] + at, low);
+        EACH_VEC out[v] = FMA(w[m - 1], high[v] - low[v], out[v]);
+    }
+}
+
+// What the stress of plane j means to the forces on planes j-4 .. j+4 along one component (f holds those from j-4 to
+// j+3 before it): `own` is differentiated along planes, `plane` the rest of the force on plane j. The force on plane j-4
+// is complete then.
+INLINE void spread(REAL (*f)[VEC], const REAL *plane, const REAL *own, const REAL *w, REAL *full) {
+    EACH_VEC {
+        full[v] = FMA(w[3], own[v], f[0][v]);
+        f[0][v] = FMA(w[2], own[v], f[1][v]);
+        f[1][v] = FMA(w[1], own[v], f[2][v]);
+        f[2][v] = FMA(w[0], own[v], f[3][v]);
+        f[3][v] = f[4][v] + plane[v];
+        f[4][v] = FMA(-w[0], own[v], f[5][v]);
+        f[5][v] = FMA(-w[1], own[v], f[6][v]);
+        f[6][v] = FMA(-w[2], own[v], f[7][v]);
+        f[7][v] = -w[3] * own[v];
+    }
+}
