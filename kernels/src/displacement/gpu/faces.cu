@@ -15,36 +15,47 @@ INLINE REAL face_factor(const struct Slab *s, int plane, int row, int z, REAL d)
     return (1 - q) / (1 + q);
 }
 
-// Cells 4 to 1 of a line that starts on the face and leads inwards.
-INLINE void leave(REAL *next, const REAL *curr, WIDE inwards, REAL b) {
-    REAL inner = next[RADIUS * inwards + inwards];
-    UNROLL for (int i = RADIUS; i > 0; i--) {
-        REAL u = curr[i * inwards];
+// Cells 4 to 1 of a line that starts on the face and leads inwards, all components.
+INLINE void leave(const struct Slab *s, int now, WIDE at, WIDE inwards, REAL b) {
+    UNROLL for (int c = 0; c < NDIM; c++) {
+        REAL *next = s->level[1 - now] + c * s->component + at;
+        const REAL *curr = s->level[now] + c * s->component + at;
+        REAL inner = next[RADIUS * inwards + inwards];
+        UNROLL for (int i = RADIUS; i > 0; i--) {
+            REAL u = curr[i * inwards];
 #if ONE_WAY == 0
-        inner = FMA(u - inner, b, curr[(i + 1) * inwards]);
+            inner = FMA(u - inner, b, curr[(i + 1) * inwards]);
 #else
-        inner = (REAL)0.5 * FMA(u - inner, b, u + inner);
+            inner = (REAL)0.5 * FMA(u - inner, b, u + inner);
 #endif
-        next[i * inwards] = inner;
+            next[i * inwards] = inner;
+        }
     }
 }
 
-// The z faces of a line.
-INLINE void leave_along_z(const struct Slab *s, REAL *next, const REAL *curr, int plane, int row, int top, int bottom) {
-#if SURFACE == 0
-    if (top) leave(next, curr, 1, face_factor(s, plane, row, s->nb, s->spacing[0]));
-#endif
-    if (bottom) leave(next + s->nz - 1, curr + s->nz - 1, -1, face_factor(s, plane, row, s->nz - 1, s->spacing[0]));
+// The top (side 0) or the bottom face of a line.
+INLINE void leave_along_z(const struct Faces *a, int plane, int row, int side) {
+    const struct Slab *s = &a->s;
+    const int z = side ? s->nz - 1 : 0;
+    if (SURFACE && !side) return;
+    leave(s, a->now, row_at(s, plane, row) + z, side ? -1 : 1, face_factor(s, plane, row, z, s->spacing[0]));
+}
+
+// The sponge on a cell, all components.
+INLINE void dampen(const struct Faces *a, int plane, int row, int z) {
+    const struct Slab *s = &a->s;
+    const REAL w = sponge_at(s, plane, row, z);
+    REAL *next = s->level[1 - a->now] + row_at(s, plane, row) + z;
+    UNROLL for (int c = 0; c < NDIM; c++) next[c * s->component] *= w;
 }
 
 // Faces of z everywhere, faces of rows (2-D: of planes), and the sponge where the faces of planes do not follow.
-// Blocks (0 .. across-1, plane, component) have the lines next to row faces, each a range of z (the last one takes the
-// rest, so that no face of z is cut); the others have the lines between.
+// Blocks (0 .. across-1, plane, side) have the lines next to a row face, each a range of z (the last one takes the
+// rest, so that no face of z is cut); the others have one z face of the lines between. Where two faces share cells, side
+// 0 does both, one after the other.
 KERNEL(faces)(const struct Faces a) {
     const struct Slab *s = &a.s;
-    const int component = blockIdx.z, thread = threadIdx.x;
-    REAL *level = s->level[1 - a.now] + component * s->component;
-    const REAL *curr = s->level[a.now] + component * s->component;
+    const int side = blockIdx.z, thread = threadIdx.x;
 #if NDIM == 3
     const int plane = a.begin + blockIdx.y, n = s->rows, first = 0, last = n;
     const int damped = plane >= FACE && plane < s->planes - FACE;
@@ -57,44 +68,35 @@ KERNEL(faces)(const struct Faces a) {
 #define LINE_ROW(q) 0
     const WIDE step = (WIDE)s->rows * s->pitch;
 #endif
-    const int low = first == 0, high = last == n;
     if (blockIdx.x >= a.across) {
-        int q = MAX(first, FACE) + (blockIdx.x - a.across) * blockDim.x + thread;
-        if (q >= MIN(last, n - FACE)) return;
-        WIDE at = row_at(s, LINE_PLANE(q), LINE_ROW(q));
-        leave_along_z(s, level + at, curr + at, LINE_PLANE(q), LINE_ROW(q), 1, 1);
-        if (damped) {
-            for (int i = 0; i < FACE; i++) {
-                int mirror = s->nz - 1 - i;
-                level[at + i] *= sponge_at(s, LINE_PLANE(q), LINE_ROW(q), i);
-                if (mirror >= FACE) level[at + mirror] *= sponge_at(s, LINE_PLANE(q), LINE_ROW(q), mirror);
-            }
+        const int both = s->nz < 2 * FACE, q = MAX(first, FACE) + (blockIdx.x - a.across) * blockDim.x + thread;
+        if (q >= MIN(last, n - FACE) || (both && side)) return;
+        for (int k = side; k <= (both ? 1 : side); k++) leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), k);
+        for (int i = 0; damped && i < (both ? s->nz : FACE); i++) {
+            dampen(&a, LINE_PLANE(q), LINE_ROW(q), side ? s->nz - 1 - i : i);
         }
         return;
     }
-    // Lines of the row faces: first each along z, then across them.
-    const int begin = blockIdx.x * blockDim.x, end = blockIdx.x + 1 == a.across ? s->nz : begin + blockDim.x;
-    for (int k = thread; k < 2 * FACE; k += blockDim.x) {
-        int q = k < FACE ? k : n - 1 - (k - FACE);
-        if (k < FACE ? low : high && q >= FACE) {
-            WIDE at = row_at(s, LINE_PLANE(q), LINE_ROW(q));
-            leave_along_z(s, level + at, curr + at, LINE_PLANE(q), LINE_ROW(q), begin == 0, end == s->nz);
-        }
+    // Lines next to row faces: first each along z, then across them.
+    const int both = n < 2 * FACE, begin = blockIdx.x * blockDim.x;
+    const int end = blockIdx.x + 1 == a.across ? s->nz : begin + blockDim.x;
+    if ((both && side) || (side ? last != n : first != 0)) return;
+    const int start = side ? n - FACE : 0, count = both ? n : FACE;
+    for (int k = thread; k < 2 * count; k += blockDim.x) {
+        int bottom = k >= count, q = start + k % count;
+        // Both faces of a short line are one thread's.
+        if (s->nz < 2 * FACE ? bottom : (bottom ? end != s->nz : begin != 0)) continue;
+        leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), bottom);
+        if (s->nz < 2 * FACE) leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), 1);
     }
     __syncthreads();
     for (int z = begin + thread; z < end; z += blockDim.x) {
-        for (int side = 0; side < 2; side++) {
-            if (!(side ? high : low)) continue;
-            int q = side ? n - 1 : 0;
-            WIDE at = row_at(s, LINE_PLANE(q), LINE_ROW(q)) + z, inwards = side ? -step : step;
-            leave(level + at, curr + at, inwards, face_factor(s, LINE_PLANE(q), LINE_ROW(q), z, s->spacing[1]));
+        for (int k = side; k <= (both ? 1 : side); k++) {
+            int q = k ? n - 1 : 0;
+            leave(s, a.now, row_at(s, LINE_PLANE(q), LINE_ROW(q)) + z, k ? -step : step,
+                  face_factor(s, LINE_PLANE(q), LINE_ROW(q), z, s->spacing[1]));
         }
-        for (int k = 0; damped && k < 2 * FACE; k++) {
-            int q = k < FACE ? k : n - 1 - (k - FACE);
-            if (k < FACE ? low : high && q >= FACE) {
-                level[row_at(s, LINE_PLANE(q), LINE_ROW(q)) + z] *= sponge_at(s, LINE_PLANE(q), LINE_ROW(q), z);
-            }
-        }
+        for (int k = 0; damped && k < count; k++) dampen(&a, LINE_PLANE(start + k), LINE_ROW(start + k), z);
     }
 }
 
@@ -104,19 +106,13 @@ KERNEL(plane_faces)(const struct Faces a) {
     const struct Slab *s = &a.s;
     const int z = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y, n = s->planes;
     if (z >= s->nz) return;
-    REAL *level = s->level[1 - a.now] + blockIdx.z * s->component;
-    const REAL *curr = s->level[a.now] + blockIdx.z * s->component;
     const WIDE step = (WIDE)s->rows * s->pitch;
-    const int low = a.begin == 0, high = a.end == n;
-    for (int side = 0; side < 2; side++) {
-        if (!(side ? high : low)) continue;
-        int q = side ? n - 1 : 0;
-        WIDE at = row_at(s, q, row) + z, inwards = side ? -step : step;
-        leave(level + at, curr + at, inwards, face_factor(s, q, row, z, s->spacing[2]));
+    const int low = a.begin == 0, high = a.end == n, both = n < 2 * FACE, side = blockIdx.z;
+    if (!(side ? high : low) || (both && side)) return;
+    for (int k = side; k <= (both ? 1 : side); k++) {
+        int q = k ? n - 1 : 0;
+        leave(s, a.now, row_at(s, q, row) + z, k ? -step : step, face_factor(s, q, row, z, s->spacing[2]));
     }
-    for (int k = 0; k < 2 * FACE; k++) {
-        int q = k < FACE ? k : n - 1 - (k - FACE);
-        if (k < FACE ? low : high && q >= FACE) level[row_at(s, q, row) + z] *= sponge_at(s, q, row, z);
-    }
+    for (int k = 0; k < (both ? n : FACE); k++) dampen(&a, side ? n - 1 - k : k, row, z);
 }
 #endif

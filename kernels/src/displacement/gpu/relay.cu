@@ -5,16 +5,28 @@
 // Barriers: FULL + b, stress of a plane is in buffer b; EMPTY + b, it was read. One more warp asks for planes of
 // displacement: it knows from FULL that the stress warps have left a slot of the ring.
 //
-// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu.
+// Stress threads have VEC cells, force threads one.
+//
+// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; START_REGISTERS a thread, which the warps of the three
+// kinds change to STRESS_REGISTERS, FORCE_REGISTERS and COPY_REGISTERS.
 
-#define FORCE_THREADS (QUADS * TX)
-#define STRESS_THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
-#define FIRST_COPIER (STRESS_THREADS + (FORCE_THREADS + 31) / 32 * 32)
-#define ALL_THREADS (FIRST_COPIER + 32)
+#define FORCE_THREADS (TZ * TX)
+// Registers are handed over between groups of four warps.
+#define STRESS_THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 127) / 128 * 128)
+#define FIRST_COPIER (STRESS_THREADS + (FORCE_THREADS + 127) / 128 * 128)
+#define ALL_THREADS (FIRST_COPIER + 128)
 #define FULL 1
 #define EMPTY 3
 #define S_PP S_PLANE
 #define S_BUFFER (S_PLANE + TX * TZ)
+
+#ifdef CUDA_ON_CPU
+#define TAKE_REGISTERS(n)
+#else
+#define TAKE_REGISTERS(n)                                                                             \
+    if (n > START_REGISTERS) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n)); \
+    else asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n))
+#endif
 
 // Named barriers. On a processor every plane has two common ones.
 INLINE void barrier_all(void) { __syncthreads(); }
@@ -158,73 +170,73 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
     }
 }
 
+// W . (f(m) - f(-m)) of one cell.
+INLINE REAL slope(const REAL *f, int stride, const REAL *w) {
+    REAL sum = w[3] * (f[4 * stride] - f[-4 * stride]);
+    sum = FMA(w[2], f[3 * stride] - f[-3 * stride], sum);
+    sum = FMA(w[1], f[2 * stride] - f[-2 * stride], sum);
+    return FMA(w[0], f[stride] - f[-stride], sum);
+}
+
 // Steps 5, 7 and the sponge of planes begin .. end-1, by the force warps.
 INLINE void make_step(const struct Sweep *a, const REAL *stress, int begin, int end) {
     const int thread = threadIdx.x - STRESS_THREADS, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     const REAL *wz = a->s.weights[0], *wr = a->s.weights[1], *wp = a->s.weights[2];
-    const int mine = MIN(thread, FORCE_THREADS - 1), zl = mine % QUADS * VEC, rl = mine / QUADS;
+    const int mine = MIN(thread, FORCE_THREADS - 1), zl = mine % TZ, rl = mine / TZ;
     const int z = tile_z + zl, row = tile_row + rl;
     const int writes = thread < FORCE_THREADS && z < a->s.pitch && row < a->s.rows, live_row = is_live(row, a->s.rows);
     const int s_at = rl * S_PITCH + zl + RADIUS, t_at = (rl + RADIUS) * TZ + zl;
-    REAL force[NDIM][2 * RADIUS][VEC];
-    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) EACH_VEC force[i][k][v] = 0;
+    REAL force[NDIM][2 * RADIUS];
+    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) force[i][k] = 0;
 #if DAMPED
-    REAL damp[VEC];
-    int shell = 0;  // a bit a cell
-    EACH_VEC {
-        damp[v] = writes ? a->s.sponge[0][z + v] * a->s.sponge[1][row] : 0;
-        shell |= in_shell(&a->s, FACE, row, z + v) << v;
-    }
+    const REAL damp = writes ? a->s.sponge[0][z] * a->s.sponge[1][row] : 0;
+    const int shell = in_shell(&a->s, FACE, row, z);
+    REAL damp_plane = 1;
 #endif
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
         const int p = j - RADIUS, steps = writes && p >= begin, q = j & 1;
         const WIDE at = row_at(&a->s, MAX(p, begin), row) + z;
         REAL *next = a->s.level[1 - a->now] + at;
-        REAL curr[NDIM][VEC], prev[NDIM][VEC], b[VEC];
+        REAL curr[NDIM], prev[NDIM], b = 0;
 #if DAMPED
-        REAL damp_plane = 1;
-        if (steps) damp_plane = a->s.sponge[2][p];
+        // Asked for a plane ahead, so that nothing waits for it.
+        const REAL w = damp * damp_plane;
+        if (writes && p + 1 >= begin && p + 1 < end) damp_plane = a->s.sponge[2][p + 1];
 #endif
         if (steps) {
             const REAL *now = a->s.level[a->now] + at;
-            UNROLL for (int i = 0; i < NDIM; i++) fetch_once(next + i * a->s.component, prev[i]);
-            UNROLL for (int i = 0; i < NDIM; i++) fetch_once(now + i * a->s.component, curr[i]);
-            fetch_once(a->s.buoyancy + medium_at(&a->s, p, row) + z, b);
+            UNROLL for (int i = 0; i < NDIM; i++) prev[i] = next[i * a->s.component];
+            UNROLL for (int i = 0; i < NDIM; i++) curr[i] = now[i * a->s.component];
+            if (live_row && is_live(p, a->s.planes)) b = a->s.buoyancy[medium_at(&a->s, p, row) + z];
         }
         BARRIER_SYNC(FULL + q);
         COMMON_BARRIER;
-        const REAL *in = stress + q * S_BUFFER;
+        const REAL *in = stress + q * S_BUFFER, *zz = in + S_ZZ + s_at, *zp = in + S_ZP + s_at;
+        const REAL *zr = in + S_ZR + RADIUS * S_PITCH + s_at, *rr = in + S_RR + t_at, *rp = in + S_RP + t_at;
+        const REAL own[NDIM] = {*zp, *rp, in[S_PP + rl * TZ + zl]};
+        const REAL plane[NDIM] = {slope(zz, 1, wz) + slope(zr, S_PITCH, wr), slope(zr, 1, wz) + slope(rr, TZ, wr),
+                                  slope(zp, 1, wz) + slope(rp, TZ, wr)};
+        if (j + 2 < end + RADIUS) BARRIER_ARRIVE(EMPTY + q);
 #if DAMPED
-        const int shell_plane = p < FACE || p >= a->s.planes - FACE;
+        const REAL fresh = shell || p < FACE || p >= a->s.planes - FACE ? 1 : w;
 #endif
-        const int acts = live_row && is_live(p, a->s.planes);
         UNROLL for (int i = 0; i < NDIM; i++) {
-            REAL plane[VEC], own[VEC], d[VEC], full[VEC];
-            const REAL *zi = in + (i == C_Z ? S_ZZ : i == C_P ? S_ZP : S_ZR + RADIUS * S_PITCH) + s_at;
-            along_z(zi, wz, plane);
-            if (i == C_Z) {
-                along(in + S_ZR + RADIUS * S_PITCH + s_at, S_PITCH, wr, d);
-            } else {
-                along(in + (i == C_P ? S_RP : S_RR) + t_at, TZ, wr, d);
-            }
-            EACH_VEC plane[v] += d[v];
-            load(i == C_Z ? in + S_ZP + s_at : i == C_P ? in + S_PP + rl * TZ + zl : in + S_RP + t_at, own);
-            if (i == NDIM - 1 && j + 2 < end + RADIUS) BARRIER_ARRIVE(EMPTY + q);
-            spread(force[i], plane, own, wp, full);
+            // As `spread` of tile.cuh.
+            REAL *f = force[i], t = own[i], full = FMA(wp[3], t, f[0]);
+            f[0] = FMA(wp[2], t, f[1]);
+            f[1] = FMA(wp[1], t, f[2]);
+            f[2] = FMA(wp[0], t, f[3]);
+            f[3] = f[4] + plane[i];
+            f[4] = FMA(-wp[0], t, f[5]);
+            f[5] = FMA(-wp[1], t, f[6]);
+            f[6] = FMA(-wp[2], t, f[7]);
+            f[7] = -wp[3] * t;
             if (!steps) continue;
-            REAL u[VEC];
-            EACH_VEC {
 #if DAMPED
-                REAL w = damp[v] * damp_plane;
-                u[v] = FMA(-w, prev[i][v], 2 * curr[i][v]);
-                if (acts) u[v] = FMA(full[v], b[v], u[v]);
-                if (!(shell_plane || shell >> v & 1)) u[v] *= w;
+            next[i * a->s.component] = FMA(full, b, FMA(-w, prev[i], 2 * curr[i])) * fresh;
 #else
-                u[v] = 2 * curr[i][v] - prev[i][v];
-                if (acts) u[v] = FMA(full[v], b[v], u[v]);
+            next[i * a->s.component] = FMA(full, b, 2 * curr[i] - prev[i]);
 #endif
-            }
-            store(next + i * a->s.component, u);
         }
         COMMON_BARRIER;
     }
@@ -243,12 +255,15 @@ KERNEL(sweep)(const struct Sweep a) {
     before_copies();
     barrier_all();
     if (thread < STRESS_THREADS) {
+        TAKE_REGISTERS(STRESS_REGISTERS);
         COMMON_BARRIER;
         make_stress(&a, ring, stress, arrivals, begin, end);
     } else if (thread < FIRST_COPIER) {
+        TAKE_REGISTERS(FORCE_REGISTERS);
         COMMON_BARRIER;
         make_step(&a, stress, begin, end);
     } else {
+        TAKE_REGISTERS(COPY_REGISTERS);
         fetch_planes(&a, ring, arrivals, begin, end);
     }
 }

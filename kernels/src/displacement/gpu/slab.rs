@@ -272,7 +272,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             grid: [
                 args.across as usize + between.div_ceil(FACE_THREADS),
                 if p.ndim() == 3 { planes.len() } else { 1 },
-                p.ndim(),
+                2,
             ],
             threads: FACE_THREADS,
             shared: 0,
@@ -285,7 +285,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let outermost = planes.start == 0 || planes.end == p.planes();
         if let Some(kernel) = self.kernels.plane_faces.as_ref().filter(|_| outermost) {
             debug_assert!(planes.len() > DEPTH);
-            let grid = [p.n[0].div_ceil(FACE_THREADS), p.rows(), p.ndim()];
+            let grid = [p.n[0].div_ceil(FACE_THREADS), p.rows(), 2];
             // SAFETY: as above.
             unsafe {
                 self.accelerator

@@ -77,7 +77,10 @@ const fn tile(vec: usize, z: usize, rows: usize, ahead: usize, relay: bool) -> T
 
 /// Tiles in the order of preference; the first whose shared memory fits a block is taken.
 const TILES_3D: [Tile; 4] = [
-    tile(2, 32, 12, 1, true),
+    Tile {
+        pad: 0,
+        ..tile(2, 32, 12, 1, true)
+    },
     tile(4, 32, 16, 1, false),
     tile(4, 32, 8, 1, false),
     tile(2, 16, 4, 1, false),
@@ -122,12 +125,31 @@ impl Tile {
             3 => quads * self.rows + 2 * side * self.rows + quads * 2 * RADIUS,
             _ => quads + 2 * side,
         };
-        let all = all.next_multiple_of(32);
         if self.relay {
-            all + (quads * self.rows).next_multiple_of(32) + 32
+            all.next_multiple_of(128) + (self.z * self.rows).next_multiple_of(128) + 128
         } else {
-            all
+            all.next_multiple_of(32)
         }
+    }
+
+    /// Registers of a thread at the start of relay.cu, then of its stress, force and copying warps: as many as there
+    /// are, in eights.
+    fn registers(&self, double: bool) -> [usize; 4] {
+        let (all, force) = (self.threads(3), (self.z * self.rows).next_multiple_of(128));
+        let (copy, each) = (
+            24,
+            if (17..100).contains(&self.blocks) {
+                self.blocks
+            } else if double {
+                96
+            } else {
+                64
+            },
+        );
+        let start = (65536 / all / 8 * 8).min(248);
+        let left = start * all - copy * 128 - each * force;
+        let stress = (left / (all - force - 128) / 8 * 8).min(248);
+        [start, stress, each, copy]
     }
 
     /// Cells along z and rows of a plane of displacement in shared memory (3-D).
@@ -201,11 +223,26 @@ impl Variant {
             ("TZ", t.z),
             ("TX", t.rows),
             ("AHEAD", t.ahead),
-            ("BLOCKS", t.blocks % 100),
+            (
+                "BLOCKS",
+                if (17..100).contains(&t.blocks) {
+                    1
+                } else {
+                    t.blocks % 100
+                },
+            ),
             ("EARLY", usize::from(t.blocks < 100)),
             ("BULK", usize::from(t.bulk)),
             ("PAD", t.pad),
         ];
+        let r = t.registers(self.double);
+        let registers = [
+            ("START_REGISTERS", r[0]),
+            ("STRESS_REGISTERS", r[1]),
+            ("FORCE_REGISTERS", r[2]),
+            ("COPY_REGISTERS", r[3]),
+        ];
+        let defines: Vec<_> = defines.into_iter().chain(registers).collect();
         let (file, text) = if t.relay {
             ("relay.cu", RELAY)
         } else {

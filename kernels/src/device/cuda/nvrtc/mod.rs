@@ -28,11 +28,18 @@ impl Compiled {
     }
 }
 
+/// The machine code for a compute capability (times ten), with all that this one generation has: the text is compiled for
+/// the device that runs it.
+fn target(architecture: u32) -> String {
+    let own = if architecture >= 90 { "a" } else { "" };
+    format!("sm_{architecture}{own}")
+}
+
 /// The compiler's options: products and sums may fuse, everything else is as the text says. Line numbers are for
 /// profilers and sanitizers and change no instruction.
 pub(super) fn options(architecture: u32) -> Vec<String> {
     vec![
-        format!("--gpu-architecture=sm_{architecture}"),
+        format!("--gpu-architecture={}", target(architecture)),
         "--std=c++17".to_string(),
         "--device-as-default-execution-space".to_string(),
         "--fmad=true".to_string(),
@@ -50,7 +57,7 @@ pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Comp
     }
     let failure = |log: String| Error::Compile {
         text: source.name.clone(),
-        target: format!("sm_{architecture}"),
+        target: target(architecture),
         compiler: compiler.to_string(),
         log,
     };
