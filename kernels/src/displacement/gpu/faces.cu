@@ -53,11 +53,12 @@ INLINE void dampen(const struct Faces *a, int plane, int row, int z) {
 // Blocks (0 .. across-1, plane, side) have the lines next to a row face, each a range of z (the last one takes the
 // rest, so that no face of z is cut); the others have one z face of the lines between. Where two faces share cells, side
 // 0 does both, one after the other.
-KERNEL(faces)(const struct Faces a) {
+INLINE void do_faces(const struct Faces *f, int block, int part, int side) {
+    const struct Faces a = *f;
     const struct Slab *s = &a.s;
-    const int side = blockIdx.z, thread = threadIdx.x;
+    const int thread = threadIdx.x;
 #if NDIM == 3
-    const int plane = a.begin + blockIdx.y, n = s->rows, first = 0, last = n;
+    const int plane = a.begin + part, n = s->rows, first = 0, last = n;
     const int damped = plane >= FACE && plane < s->planes - FACE;
 #define LINE_PLANE(q) plane
 #define LINE_ROW(q) (q)
@@ -68,8 +69,8 @@ KERNEL(faces)(const struct Faces a) {
 #define LINE_ROW(q) 0
     const WIDE step = (WIDE)s->rows * s->pitch;
 #endif
-    if (blockIdx.x >= a.across) {
-        const int both = s->nz < 2 * FACE, q = MAX(first, FACE) + (blockIdx.x - a.across) * blockDim.x + thread;
+    if (block >= a.across) {
+        const int both = s->nz < 2 * FACE, q = MAX(first, FACE) + (block - a.across) * blockDim.x + thread;
         if (q >= MIN(last, n - FACE) || (both && side)) return;
         for (int k = side; k <= (both ? 1 : side); k++) leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), k);
         for (int i = 0; damped && i < (both ? s->nz : FACE); i++) {
@@ -78,8 +79,8 @@ KERNEL(faces)(const struct Faces a) {
         return;
     }
     // Lines next to row faces: first each along z, then across them.
-    const int both = n < 2 * FACE, begin = blockIdx.x * blockDim.x;
-    const int end = blockIdx.x + 1 == a.across ? s->nz : begin + blockDim.x;
+    const int both = n < 2 * FACE, begin = block * blockDim.x;
+    const int end = block + 1 == a.across ? s->nz : begin + blockDim.x;
     if ((both && side) || (side ? last != n : first != 0)) return;
     const int start = side ? n - FACE : 0, count = both ? n : FACE;
     for (int k = thread; k < 2 * count; k += blockDim.x) {
@@ -99,6 +100,8 @@ KERNEL(faces)(const struct Faces a) {
         for (int k = 0; damped && k < count; k++) dampen(&a, LINE_PLANE(start + k), LINE_ROW(start + k), z);
     }
 }
+
+KERNEL(faces)(const struct Faces a) { do_faces(&a, blockIdx.x, blockIdx.y, blockIdx.z); }
 
 #if NDIM == 3
 // Faces of planes, if this part has them, and the sponge there. A thread has a line across the planes.

@@ -29,9 +29,10 @@ INLINE REAL bell(const struct Inject *a, int source, int axis, int derived, int 
 }
 
 // Steps 4 and 6. A stress source enters through the force it means, D_i of its bell; both are then divided by density.
-KERNEL(inject)(const struct Inject a) {
+INLINE void do_inject(const struct Inject *f, int block) {
+    const struct Inject a = *f;
     const struct Slab *s = &a.s;
-    const struct Line line = a.line[a.lines + blockIdx.x];
+    const struct Line line = a.line[a.lines + block];
     const int it = a.step + (a.clock ? *a.clock : 0);
     const int live = is_live(line.plane, s->planes) && (NDIM == 2 || is_live(line.row, s->rows));
     if (it >= a.steps || (SOURCE == 1 && !live)) return;
@@ -60,6 +61,8 @@ KERNEL(inject)(const struct Inject a) {
         UNROLL for (int c = 0; c < NDIM; c++) next[c * s->component] += sum[c] * b;
     }
 }
+
+KERNEL(inject)(const struct Inject a) { do_inject(&a, blockIdx.x); }
 
 // ---- what is recorded ----
 
@@ -104,10 +107,11 @@ struct Extract {
     REAL *records;            // [slot][component][receiver]
 };
 
-KERNEL(extract)(const struct Extract a) {
+INLINE void do_extract(const struct Extract *f, int block) {
+    const struct Extract a = *f;
     const struct Slab *s = &a.s;
-    const int it = a.step + (a.clock ? *a.clock : 0), k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (it % a.every != 0 || k >= a.receivers * a.components) return;
+    const int it = a.step + (a.clock ? *a.clock : 0), k = block * blockDim.x + threadIdx.x;
+    if (it < 0 || it % a.every != 0 || k >= a.receivers * a.components) return;
     const int receiver = k % a.receivers, component = k / a.receivers;
     const int *cell = a.cell + receiver * 3;
     const REAL *beyond = a.beyond + receiver * 3;
@@ -123,6 +127,8 @@ KERNEL(extract)(const struct Extract a) {
     }
     a.records[(WIDE)(it / a.every % a.slots * a.components + component) * a.receivers + receiver] = sum;
 }
+
+KERNEL(extract)(const struct Extract a) { do_extract(&a, blockIdx.x); }
 
 struct Pack {
     struct Slab s;
