@@ -410,7 +410,8 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
     }
 
     fn run_alone(&mut self, steps: Range<usize>, jdata: usize) -> Result<bool, Error> {
-        if self.setup.padded.cells() > SMALL
+        if self.accelerator.is_synchronous()
+            || self.setup.padded.cells() > SMALL
             || steps.len() < 2 * GRAPH
             || self.layout.own != self.layout.interior
         {
