@@ -46,7 +46,9 @@ pub(super) fn shot(ndim: usize, steps: usize) -> Shot {
 pub(super) fn ones(padded: &Padded, medium: &mut dyn Destination) -> Result<(), Error> {
     let nz = padded.model.n[0];
     let lines = padded.model.cells() / nz;
-    let step = medium.lines((4 << 20) / ((plane_names(padded.ndim()).len() + 1) * nz)).max(1);
+    let step = medium
+        .lines((4 << 20) / ((plane_names(padded.ndim()).len() + 1) * nz))
+        .max(1);
     for first in (0..lines).step_by(step) {
         let count = step.min(lines - first);
         medium.block(count)?.fill(1.0);

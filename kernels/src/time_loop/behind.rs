@@ -40,7 +40,9 @@ where
         // Also when the work failed: what it made before is of use.
         let _ = sender.flush();
         drop(sender);
-        let taken = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let taken = writer
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (taken, outcome)
     });
     (recorder, taken.and(outcome))
@@ -267,7 +269,9 @@ mod tests {
             it == *step && record == &[it as f32, 1.0, 2.0]
         };
         assert!(tape.traces.len() == 5000 && tape.traces.iter().enumerate().all(whole));
-        let pieces: Vec<_> = (1..6).map(|k| (1000 * k - 1, WAITING / 2 + 1000 * k - 1)).collect();
+        let pieces: Vec<_> = (1..6)
+            .map(|k| (1000 * k - 1, WAITING / 2 + 1000 * k - 1))
+            .collect();
         assert_eq!(tape.pieces, pieces);
     }
 

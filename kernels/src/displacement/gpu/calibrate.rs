@@ -29,7 +29,10 @@ pub fn calibrate<A: Accelerator>(run: &Padded, device: &Arc<A>, symmetry: Symmet
         }
         most /= 2;
     };
-    let machines = layouts.into_iter().map(|layout| (device.clone(), layout)).collect();
+    let machines = layouts
+        .into_iter()
+        .map(|layout| (device.clone(), layout))
+        .collect();
     let mut upload = Upload::of_class(&padded, machines, shot.surface, shot.dt, symmetry)?;
     ones(&padded, &mut upload)?;
     let mut simulation = Simulation::new(&shot, upload, symmetry, None)?;

@@ -30,7 +30,11 @@ pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry) 
 /// Wavelet and tables of the sources, as if all of them lay on the slab.
 fn sources(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
     let (count, length) = (shot.sources.len(), 2 * shot.nbell + 2 + 2 * RADIUS);
-    let across = if padded.ndim() == 3 { length.min(padded.rows()) } else { 1 };
+    let across = if padded.ndim() == 3 {
+        length.min(padded.rows())
+    } else {
+        1
+    };
     let touched = count * across * length.min(layout.own.len());
     let lines = touched.min(layout.own.len() * padded.rows());
     // A line has six numbers and the list of its sources; a source its place and six rows of weights.

@@ -123,6 +123,12 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         self.slabs.iter().map(DeviceSlab::bytes).sum()
     }
 
+    /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
+    pub fn words(&self) -> usize {
+        let ndim = self.setup.padded.ndim();
+        3 * ndim + arguments::kept(ndim, self.variant.symmetry).len() + 1
+    }
+
     /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
     /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {

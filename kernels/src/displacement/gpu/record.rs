@@ -106,7 +106,10 @@ impl<T: Real, A: Accelerator> Records<T, A> {
 
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> usize {
-        self.ring.bytes() + self.pieces.iter().map(|p| p.device.bytes()).sum::<usize>()
+        self.cell.bytes()
+            + self.beyond.bytes()
+            + self.ring.bytes()
+            + self.pieces.iter().map(|p| p.device.bytes()).sum::<usize>()
     }
 
     pub(super) fn half(&self) -> usize {
