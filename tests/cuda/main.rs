@@ -6,3 +6,6 @@ mod device;
 mod fake;
 mod probe;
 mod variants;
+
+#[path = "../support/fakes.rs"]
+mod fakes;

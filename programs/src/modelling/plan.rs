@@ -222,8 +222,9 @@ pub fn memory(job: &Job, run: &Run, machine: &Machine, gpus: &[Arc<Gpu>], held: 
         needed += displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()) as f64;
     } else {
         let narrowest = asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
-        if let Some(shortage) = room::shortage(run, &machine.slabs, gpus, narrowest)? {
-            bail!("{shortage}");
+        let slabs = &machine.slabs;
+        if let Some(shortage) = room::shortage(run, slabs, gpus, narrowest)? {
+            bail!("{shortage}{}", room::narrower(run, slabs, gpus, narrowest)?);
         }
     }
     if let Some(free) = free_memory().filter(|free| needed > *free) {

@@ -56,15 +56,18 @@ fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
             }
         ));
     }
-    for (narrow, word) in CLASSES {
-        let fits = |slab: &Slab| bytes(&run.shot, &run.padded, slab, narrow) <= free;
-        if class != narrow && class.holds(narrow) && layout(run, gpus).iter().all(fits) {
-            ways.push(format!("{narrow} kernels fit (sym={word}, if the model is)"));
-            break;
-        }
-    }
     ways.push("device=cpu runs in the memory of the host".into());
     ways.join("; ")
+}
+
+/// Words on a narrower class than the one that `sym=` forces, where its kernels fit.
+pub fn narrower(run: &Run, slabs: &[Slab], gpus: &[Arc<Gpu>], class: Symmetry) -> anyhow::Result<String> {
+    for (narrow, word) in CLASSES {
+        if class != narrow && class.holds(narrow) && shortage(run, slabs, gpus, narrow)?.is_none() {
+            return Ok(format!("; {narrow} kernels fit (sym={word}, if the model is)"));
+        }
+    }
+    Ok(String::new())
 }
 
 fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
