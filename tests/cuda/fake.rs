@@ -1,5 +1,6 @@
 //! Runs a test in a process of its own that sees a machine as the test wants it.
 
+use crate::built::checkout;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,9 +83,15 @@ fn folder() -> Option<&'static Path> {
     BUILT.get_or_init(build).as_deref()
 }
 
+/// Cargo's folder for tests, if cargo built them here.
+fn scratch() -> PathBuf {
+    let here = std::env::var_os("CARGO_TARGET_TMPDIR");
+    here.map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from)
+}
+
 fn build() -> Option<PathBuf> {
     Command::new("cc").arg("--version").output().ok()?;
-    let top = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda-fakes");
+    let top = scratch().join("cuda-fakes");
     for inside in ["none", "hollow", "driver", "compiler"] {
         std::fs::create_dir_all(top.join(inside)).expect("cargo's folder for tests can be written");
     }
@@ -107,7 +114,7 @@ fn build() -> Option<PathBuf> {
 /// Built aside and moved: another run of the tests may be using the old one.
 fn compile(to: &Path, what: Option<&str>) {
     let draft = to.with_extension(format!("draft{}", std::process::id()));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cuda/fake.c");
+    let source = checkout("tests/cuda/fake.c");
     let done = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-w", "-o"])
         .args([&draft, &source])

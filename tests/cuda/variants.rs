@@ -28,10 +28,16 @@ fn complaints(generation: u32, shared: usize, double: bool) -> Vec<String> {
             let spills = r.spill_stores + r.spill_loads;
             let hot = HOT.contains(&r.kernel.as_str());
             if hot {
-                println!("sm_{generation} {} registers, {spills} bytes spilled: {}", r.registers, source.name);
+                println!(
+                    "sm_{generation} {} registers, {spills} bytes spilled: {}",
+                    r.registers, source.name
+                );
             }
             if hot && !double && spills > 0 {
-                found.push(format!("sm_{generation} {}: {} spills {spills} bytes", source.name, r.kernel));
+                found.push(format!(
+                    "sm_{generation} {}: {} spills {spills} bytes",
+                    source.name, r.kernel
+                ));
             }
         }
     }
