@@ -1,7 +1,6 @@
 //! Runs a test in a process of its own that sees a machine as the test wants it.
 
 use crate::fakes;
-use std::path::Path;
 use std::process::Command;
 
 pub use fakes::{Driver, skip};
@@ -15,13 +14,8 @@ pub fn on_machine(name: &str, driver: Driver, variables: &[(&str, &str)], body: 
     if std::env::var_os(INSIDE).is_some_and(|inside| inside == name) {
         return body();
     }
-    let store = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("cuda-fakes")
-        .join(format!(
-            "store-{}-{}",
-            std::process::id(),
-            name.replace("::", "-")
-        ));
+    let store = format!("store-{}-{}", std::process::id(), name.replace("::", "-"));
+    let store = fakes::scratch().join(store);
     let Some(machine) = fakes::variables(name, driver, &store) else {
         return;
     };

@@ -1,5 +1,8 @@
 //! The CUDA device without a GPU: what is missing is said, the driver is called as it wants to be, kernels compile.
 
+#[path = "../support/built.rs"]
+mod built;
+
 mod cache;
 mod compile;
 mod device;

@@ -14,7 +14,7 @@ use desk::Desk;
 use rsf_io::Axis;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Largest difference, in units of the largest amplitude of the reference: a few float32 roundings per step.
 const TOLERANCE: f32 = 1e-5;
@@ -23,9 +23,7 @@ const TOLERANCE: f32 = 1e-5;
 const EXPECTED: [&str; 3] = [": CPU, ", ": GPU", ": warning: only "];
 
 fn stored(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/data/model")
-        .join(name)
+    desk::built::checkout("tests/data/model").join(name)
 }
 
 fn floats(name: &str) -> Vec<f32> {

@@ -13,3 +13,5 @@ mod desk;
 mod fakes;
 #[path = "../support/real.rs"]
 mod real;
+
+use desk::built;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
+use crate::built;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,9 +59,16 @@ fn folder() -> Option<&'static Path> {
     BUILT.get_or_init(build).as_deref()
 }
 
+/// A folder for these tests in cargo's, which is elsewhere where they were carried to.
+pub fn scratch() -> PathBuf {
+    let here = std::env::var_os("CARGO_TARGET_TMPDIR");
+    let here = here.map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
+    here.join("cuda-fakes")
+}
+
 fn build() -> Option<PathBuf> {
     Command::new("cc").arg("--version").output().ok()?;
-    let top = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda-fakes");
+    let top = scratch();
     for inside in ["none", "hollow", "driver", "compiler"] {
         std::fs::create_dir_all(top.join(inside)).expect("cargo's folder for tests can be written");
     }
@@ -83,7 +91,7 @@ fn build() -> Option<PathBuf> {
 /// Built aside and moved: another run of the tests may be using the old one.
 fn compile(to: &Path, what: Option<&str>) {
     let draft = to.with_extension(format!("draft{}", std::process::id()));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cuda/fake.c");
+    let source = built::checkout("tests/cuda/fake.c");
     let done = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-w", "-o"])
         .args([&draft, &source])
