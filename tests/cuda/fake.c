@@ -64,6 +64,7 @@ int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, live--, 0; }
 int cuCtxSetCurrent(void *c) { return current = (int)(size_t)c - 1, note("bind", current, 0); }
 int cuCtxGetStreamPriorityRange(int *low, int *high) { return *low = 0, *high = -5, 0; }
 int cuDeviceCanAccessPeer(int *can, int d, int p) { return (void)d, (void)p, *can = setting("FAKE_PEERS", 1), 0; }
+int cuTensorMapEncodeTiled(void) { return 0; }
 int cuCtxEnablePeerAccess(void *c, unsigned flags) {
     static int open[8][8];
     int peer = (int)(size_t)c - 1;

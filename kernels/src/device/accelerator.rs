@@ -52,6 +52,19 @@ pub struct Dims {
     pub shared: usize,
 }
 
+/// Boxes of a packed four-dimensional array of numbers, fastest axis first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boxes {
+    /// Where the array starts.
+    pub address: u64,
+    /// float64 instead of float32.
+    pub double: bool,
+    /// The array.
+    pub size: [usize; 4],
+    /// A box.
+    pub part: [usize; 4],
+}
+
 /// Memory of a device; dropping it gives it back.
 pub trait Memory: Send + Sync {
     /// Where it starts in the device's address space.
@@ -177,6 +190,10 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
 
     /// Puts recorded work into the main queue.
     fn replay(&self, graph: &Self::Graph) -> Result<(), Error>;
+
+    /// The description with which kernels copy such boxes into shared memory (`copy_box` of prelude.cuh), to be put at a
+    /// multiple of 64 bytes of device memory. For compute capability 9.0 and later.
+    fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error>;
 
     /// Makes memory of this device and of `peer` reachable from each other; `false` where the hardware cannot, in
     /// which case [`Accelerator::copy_to`] goes through the host.

@@ -142,6 +142,17 @@ INLINE void copy_row(REAL *to, const REAL *from, int count, ARRIVAL *arrival) {
 #endif
 }
 
+// A box of a four-dimensional array, zeros where it leaves it; `map` describes both, coordinates are those of its first
+// number, fastest first.
+INLINE void copy_box(REAL *to, const void *map, int x, int y, int z, int w, ARRIVAL *arrival) {
+#ifndef CUDA_ON_CPU
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];"
+        ::"r"(SHARED_ADDRESS(to)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(SHARED_ADDRESS(arrival))
+        : "memory");
+#endif
+}
+
 // Waits for all bytes of the barrier's turn number `turn`, counted from 0.
 INLINE void arrival_wait(ARRIVAL *arrival, int turn) {
 #ifndef CUDA_ON_CPU

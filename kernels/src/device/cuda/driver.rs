@@ -56,6 +56,7 @@ pub(super) const NEEDED: &[&str] = &[
     "cuStreamEndCapture",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
+    "cuTensorMapEncodeTiled",
 ];
 
 /// The functions that the driver's library lacks; `None` where there is no such library.

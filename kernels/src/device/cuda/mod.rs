@@ -24,7 +24,7 @@ pub use launch::{Graph, Kernel};
 pub use memory::{DeviceMemory, Mark, PinnedMemory};
 pub use probe::{Absent, OLDEST_ARCHITECTURE, probe};
 
-use super::accelerator::{Accelerator, Dims, Pinned, Properties, Queue, Source};
+use super::accelerator::{Accelerator, Boxes, Dims, Pinned, Properties, Queue, Source};
 use crate::Error;
 use context::Context;
 use cudarc::driver::sys;
@@ -266,6 +266,46 @@ impl Accelerator for Cuda {
     fn replay(&self, graph: &Graph) -> Result<(), Error> {
         graph.replay(self.queues.raw(Queue::Main))?;
         self.started(Queue::Main, || graph.doing("running"))
+    }
+
+    fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error> {
+        use sys::{
+            CUtensorMapDataType_enum as Type, CUtensorMapFloatOOBfill_enum as Beyond,
+            CUtensorMapInterleave_enum as Interleave, CUtensorMapL2promotion_enum as Promotion,
+            CUtensorMapSwizzle_enum as Swizzle,
+        };
+        self.context.bind()?;
+        let (number, kind) = match boxes.double {
+            true => (8, Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT64),
+            false => (4, Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32),
+        };
+        let size = boxes.size.map(|n| n as u64);
+        let strides = [
+            number * size[0],
+            number * size[0] * size[1],
+            number * size[0] * size[1] * size[2],
+        ];
+        let (part, every) = (boxes.part.map(|n| n as u32), [1u32; 4]);
+        let mut map = sys::CUtensorMap { opaque: [0; 16] };
+        // SAFETY: reads four or three numbers of each list and writes the map.
+        let code = unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &mut map,
+                kind,
+                4,
+                boxes.address as *mut std::ffi::c_void,
+                size.as_ptr(),
+                strides.as_ptr(),
+                part.as_ptr(),
+                every.as_ptr(),
+                Interleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                Swizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+                Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                Beyond::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        };
+        self.context.check(code, || format!("describing {boxes:?}"))?;
+        Ok(map.opaque)
     }
 
     fn befriend(&self, peer: &Self) -> Result<bool, Error> {

@@ -95,6 +95,7 @@ pub struct Sweep<T> {
     pub begin: i32,
     pub end: i32,
     pub chunk: i32,
+    pub boxes: [u64; 2],
 }
 
 /// `struct Faces` of faces.cu.

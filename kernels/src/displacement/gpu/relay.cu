@@ -15,7 +15,6 @@
 #define EMPTY 3
 #define S_PP S_PLANE
 #define S_BUFFER (S_PLANE + TX * TZ)
-#define LINES (NDIM * U_ROWS)
 
 // Named barriers. On a processor every plane has two common ones.
 INLINE void barrier_all(void) { __syncthreads(); }
@@ -36,9 +35,7 @@ INLINE void barrier_arrive(int id) { asm volatile("bar.arrive %0, %1;" ::"r"(id)
 
 // Planes of displacement around the tile into the ring, by one warp.
 INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, int begin, int end) {
-    const int lane = threadIdx.x - FIRST_COPIER, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
-    const int z = MAX(tile_z - 8, 0), count = MIN(tile_z + TZ + 8, a->s.pitch) - z;
-    const int first = MAX(ROW_HALO - tile_row, 0), last = MIN(U_ROWS, a->s.rows + ROW_HALO - tile_row);
+    const int tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     int slot = 0;
     for (int plane = begin - 2 * RADIUS; plane < end + 2 * RADIUS; plane++) {
         // The stress of plane j frees the slot of plane j-4.
@@ -48,13 +45,7 @@ INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, i
             BARRIER_SYNC(FULL + (j & 1));
             COMMON_BARRIER;
         }
-        if (lane == 0) arrival_expect(arrivals + slot, NDIM * (last - first) * count * (int)sizeof(REAL));
-        for (int k = lane; k < LINES; k += 32) {
-            int row = k % U_ROWS, component = k / U_ROWS;
-            if (row < first || row >= last) continue;
-            WIDE at = component * a->s.component + row_at(&a->s, plane, tile_row - ROW_HALO + row) + z;
-            copy_row(ring + slot * U_PLANE + k * U_PITCH + z - (tile_z - 8), a->s.level[a->now] + at, count, arrivals + slot);
-        }
+        if (threadIdx.x == FIRST_COPIER) ask_plane(a, ring + slot * U_PLANE, arrivals + slot, plane, tile_z, tile_row);
         slot = slot + 1 == RING ? 0 : slot + 1;
         if (j >= begin - RADIUS) COMMON_BARRIER;
     }
@@ -249,9 +240,6 @@ KERNEL(sweep)(const struct Sweep a) {
     const int thread = threadIdx.x;
     const int begin = a.begin + blockIdx.z * a.chunk, end = MIN(begin + a.chunk, a.end);
     if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k);
-    // Cells beyond the grid are never written again.
-    const REAL zeros[VEC] = {0};
-    for (int k = thread * VEC; k < RING * U_PLANE; k += ALL_THREADS * VEC) store(ring + k, zeros);
     before_copies();
     barrier_all();
     if (thread < STRESS_THREADS) {

@@ -8,10 +8,11 @@ use super::survey::SourceTables;
 use super::variant::Variant;
 use crate::Error;
 use crate::boundary::one_way::DEPTH;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Pinned, Queue, Source};
+use crate::device::accelerator::{Accelerator, Boxes, Dims, Memory, Pinned, Queue, Source};
 use crate::device::simd::Real;
 use crate::domain::exchange::Peer;
 use crate::domain::partition::{FACE, GHOST, Slab as Layout};
+use crate::grid::Padded;
 use crate::time_loop::Slab;
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) levels: [A::Memory; 2],
     pub(super) medium: Vec<Option<A::Memory>>,
     _sponge: Vec<A::Memory>,
+    /// How the device copies planes around a tile on its own, for each level.
+    boxes: Option<A::Memory>,
     variant: Variant,
     kernels: Kernels<A>,
     sources: SourceMemory<T, A>,
@@ -91,6 +94,30 @@ pub(super) fn send<A: Accelerator, N: bytemuck::Pod>(
         accelerator.finish()?;
     }
     Ok(memory)
+}
+
+/// Descriptions of the planes around a tile, for a variant that wants them.
+fn boxes<A: Accelerator>(
+    a: &A,
+    p: &Padded,
+    layout: &Layout,
+    variant: &Variant,
+    levels: &[A::Memory; 2],
+) -> Result<Option<A::Memory>, Error> {
+    if p.ndim() == 2 || !variant.tile.bulk {
+        return Ok(None);
+    }
+    let [z, rows] = variant.tile.around();
+    let map = |level: &A::Memory| {
+        a.boxes(&Boxes {
+            address: level.address(),
+            double: variant.double,
+            size: [p.pitch(), p.rows(), layout.own.len() + 2 * GHOST, p.ndim()],
+            part: [z, rows, 1, p.ndim()],
+        })
+    };
+    let maps = [map(&levels[0])?, map(&levels[1])?];
+    send(a, maps.as_flattened()).map(Some)
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
@@ -128,6 +155,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             clock_shows: 0,
             now: 0,
             _sponge: sponge,
+            boxes: boxes(&*a, p, &layout, &variant, &levels)?,
             medium: place.arrays,
             accelerator: a,
             layout,
@@ -176,6 +204,10 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             begin: planes.start as i32,
             end: planes.end as i32,
             chunk: planes.len().div_ceil(chunks) as i32,
+            boxes: self
+                .boxes
+                .as_ref()
+                .map_or([0; 2], |b| [b.address(), b.address() + 128]),
         };
         let dims = Dims {
             grid: [across, along, planes.len().div_ceil(args.chunk as usize)],

@@ -11,29 +11,8 @@
 //
 // Defines: TZ, TX (1 in 2-D), AHEAD planes on their way, BLOCKS a multiprocessor, DAMPED 0|1, SURFACE 0 none, 1 vacuum, 2 traction.
 
-// A plane of displacement around the tile into a slot of the ring; zeros beyond the grid.
-#if BULK
-#if NDIM == 3
-#define COPIERS ROW_THREADS  // they have no part in the force
-#else
-#define COPIERS 32
-#endif
-#define FIRST_COPIER ((CORE_THREADS + Z_THREADS) * (NDIM == 3))
-#define LINES (NDIM * U_ROWS)
-
-INLINE void fetch_plane(const struct Sweep *a, REAL *slot, ARRIVAL *arrival, int plane, int tile_z, int tile_row, int thread) {
-    if (thread < FIRST_COPIER || thread >= FIRST_COPIER + COPIERS) return;
-    const int z = MAX(tile_z - 8, 0), count = MIN(tile_z + TZ + 8, a->s.pitch) - z;
-    const int first = MAX(ROW_HALO - tile_row, 0), last = MIN(U_ROWS, a->s.rows + ROW_HALO - tile_row);
-    if (thread == FIRST_COPIER) arrival_expect(arrival, NDIM * (last - first) * count * (int)sizeof(REAL));
-    UNROLL for (int k = thread - FIRST_COPIER; k < LINES; k += COPIERS) {
-        int row = k % U_ROWS, component = k / U_ROWS;
-        if (row < first || row >= last) continue;
-        const REAL *from = a->s.level[a->now] + component * a->s.component + row_at(&a->s, plane, tile_row - ROW_HALO + row) + z;
-        copy_row(slot + k * U_PITCH + z - (tile_z - 8), from, count, arrival);
-    }
-}
-#else
+#if !BULK
+// A plane of displacement around the tile into a slot of the ring, zeros beyond the grid; by all threads.
 INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z, int tile_row, int thread) {
     const int wide = 16 / sizeof(REAL), across = (TZ + 16) / wide, pieces = NDIM * U_ROWS * across;
     const REAL *from = a->s.level[a->now];
@@ -47,6 +26,8 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
     copies_commit();
 }
 #endif
+
+#define ASKER (NDIM == 3 ? CORE_THREADS + Z_THREADS : 0)  // in 3-D one that has no part in the force
 
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, BLOCKS)
@@ -108,13 +89,15 @@ KERNEL(sweep)(const struct Sweep a) {
 #if BULK
     __shared__ ARRIVAL arrivals[RING];
     if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k);
+#if NDIM == 2
     // Cells beyond the grid are never written again.
     const REAL zeros[VEC] = {0};
     for (int k = thread * VEC; k < RING * U_PLANE; k += THREADS * VEC) store(ring + k, zeros);
+#endif
     before_copies();
     __syncthreads();
-    for (int k = 0; k < RING; k++) {
-        fetch_plane(&a, ring + k * U_PLANE, arrivals + k, begin - 2 * RADIUS + k, tile_z, tile_row, thread);
+    for (int k = 0; thread == ASKER && k < RING; k++) {
+        ask_plane(&a, ring + k * U_PLANE, arrivals + k, begin - 2 * RADIUS + k, tile_z, tile_row);
     }
     // The plane that must have arrived next, by its slot and turn.
     int coming = 2 * RADIUS + 1, turn = 0;
@@ -131,9 +114,11 @@ KERNEL(sweep)(const struct Sweep a) {
 #endif
 
     struct Stiffness c;
+#if EARLY
     if (live_row && is_live(begin - RADIUS, a.s.planes)) {
         take_stiffness(a.s.stiffness, medium_at(&a.s, begin - RADIUS, row) + z, &c);
     }
+#endif
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
 #if BULK
         if (j > begin - RADIUS) {
@@ -158,6 +143,9 @@ KERNEL(sweep)(const struct Sweep a) {
 #endif
         // 1. Strain (eq. 1) and stress (eq. 2), rows and planes of the rim and all beyond it carry none.
         if (live) {
+#if !EARLY
+            take_stiffness(a.s.stiffness, medium_at(&a.s, j, row) + z, &c);
+#endif
             const REAL *uz = ring + slots[RADIUS] + u_at, *up = uz + C_P * U_COMPONENT;
             REAL ezz[VEC], epp[VEC], d[VEC], e[VEC];
 #if NDIM == 3
@@ -234,17 +222,19 @@ KERNEL(sweep)(const struct Sweep a) {
         REAL damp_plane = 1;
         if (steps) damp_plane = a.s.sponge[2][p];
 #endif
+#if EARLY
         if (steps) {
             UNROLL for (int i = 0; i < NDIM; i++) fetch_once(next + i * a.s.component, prev[i]);
             fetch_once(a.s.buoyancy + medium_at(&a.s, p, row) + z, b);
         }
+#endif
         // Plane j-4 of the ring makes room after the barrier.
         UNROLL for (int i = 0; i < NDIM; i++) load(ring + slots[0] + u_at + i * U_COMPONENT, old[i]);
 #if BULK
         __syncthreads();
-        if (j + AHEAD + 1 < end + RADIUS) {
+        if (thread == ASKER && j + AHEAD + 1 < end + RADIUS) {
             int k = slot < RADIUS ? slot - RADIUS + RING : slot - RADIUS;
-            fetch_plane(&a, ring + k * U_PLANE, arrivals + k, j + RADIUS + AHEAD + 1, tile_z, tile_row, thread);
+            ask_plane(&a, ring + k * U_PLANE, arrivals + k, j + RADIUS + AHEAD + 1, tile_z, tile_row);
         }
 #else
         COPIES_WAIT(AHEAD - 1);
@@ -256,13 +246,19 @@ KERNEL(sweep)(const struct Sweep a) {
         }
 #endif
         slot = slot + 1 == RING ? 0 : slot + 1;
-        const int more = live_row && j + 1 < end + RADIUS && is_live(j + 1, a.s.planes);
+        const int more = EARLY && live_row && j + 1 < end + RADIUS && is_live(j + 1, a.s.planes);
         if (!writes) {
             if (more) take_stiffness(a.s.stiffness, medium_at(&a.s, j + 1, row) + z, &c);
             continue;
         }
 
         // 2. Force (eq. 3).
+#if !EARLY
+        if (steps) {
+            UNROLL for (int i = 0; i < NDIM; i++) fetch_once(next + i * a.s.component, prev[i]);
+            fetch_once(a.s.buoyancy + medium_at(&a.s, p, row) + z, b);
+        }
+#endif
         REAL plane[NDIM][VEC], d[VEC];
         along_z(out + S_ZZ + s_at, wz, plane[C_Z]);
         along_z(out + S_ZP + s_at, wz, plane[C_P]);

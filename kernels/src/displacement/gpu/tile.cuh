@@ -5,7 +5,7 @@
 #define SIDE (RADIUS / VEC)  // threads along z of the halo on one side
 #if NDIM == 3
 #define ROW_HALO (2 * RADIUS)
-#define U_PITCH (TZ + 16 + 4)
+#define U_PITCH (TZ + 16 + PAD)
 #define S_PITCH (TZ + 8 + 4)
 #define CORE_THREADS (QUADS * TX)
 #define Z_THREADS (2 * SIDE * TX)
@@ -21,7 +21,7 @@
 #define THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
 #define U_ROWS (TX + 2 * ROW_HALO)
 #define U_COMPONENT (U_ROWS * U_PITCH)
-#define U_PLANE (NDIM * U_COMPONENT)
+#define U_PLANE ((NDIM * U_COMPONENT + 31) / 32 * 32)  // copies want slots at multiples of 128 bytes
 
 // Stress planes: zz and zp with a halo along z, rr and rp with one along rows, zr with both.
 #define S_ZZ 0
@@ -40,6 +40,7 @@ struct Sweep {
     int now;         // which level is u(t); the other becomes u(t+dt)
     int begin, end;  // planes to step
     int chunk;       // planes of one block
+    const void *box[2];  // with BULK in 3-D: planes around a tile as boxes of each level
 };
 
 // W . (f(m) - f(-m)) of VEC cells from values four cells to either side.
@@ -91,3 +92,29 @@ INLINE void spread(REAL (*f)[VEC], const REAL *plane, const REAL *own, const REA
         f[7][v] = -w[3] * own[v];
     }
 }
+
+#if BULK
+// A plane of displacement around the tile into a slot of the ring, zeros beyond the grid; by one thread.
+INLINE void ask_plane(const struct Sweep *a, REAL *slot, ARRIVAL *arrival, int plane, int tile_z, int tile_row) {
+    const int local = plane + GHOST - a->s.first;
+#if NDIM == 3
+    arrival_expect(arrival, NDIM * U_COMPONENT * (int)sizeof(REAL));
+#ifdef CUDA_ON_CPU
+    for (int k = 0; k < NDIM * U_COMPONENT; k++) {
+        int z = tile_z - 8 + k % U_PITCH, row = tile_row - ROW_HALO + k / U_PITCH % U_ROWS;
+        int there = z >= 0 && z < a->s.pitch && row >= 0 && row < a->s.rows;
+        slot[k] = there ? a->s.level[a->now][k / U_COMPONENT * a->s.component + row_at(&a->s, plane, row) + z] : 0;
+    }
+#else
+    copy_box(slot, a->box[a->now], tile_z - 8, tile_row - ROW_HALO, local, 0, arrival);
+#endif
+#else
+    const int z = MAX(tile_z - 8, 0), count = MIN(tile_z + TZ + 8, a->s.pitch) - z;
+    arrival_expect(arrival, NDIM * count * (int)sizeof(REAL));
+    for (int i = 0; i < NDIM; i++) {
+        const REAL *from = a->s.level[a->now] + i * a->s.component + (WIDE)local * a->s.pitch + z;
+        copy_row(slot + i * U_COMPONENT + z - (tile_z - 8), from, count, arrival);
+    }
+#endif
+}
+#endif

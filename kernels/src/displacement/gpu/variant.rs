@@ -54,6 +54,8 @@ pub struct Tile {
     pub ahead: usize,
     /// Blocks that one multiprocessor should hold at once.
     pub blocks: usize,
+    /// Numbers between rows of a plane in shared memory (3-D), against conflicts of its banks.
+    pub pad: usize,
     /// Planes come as whole rows (compute capability 9.0 and later), else in pieces of 16 bytes.
     pub bulk: bool,
     /// Stress and force by warps of their own (relay.cu; 3-D, with `bulk`), else by all (sweep.cu).
@@ -67,6 +69,7 @@ const fn tile(vec: usize, z: usize, rows: usize, ahead: usize, relay: bool) -> T
         rows,
         ahead,
         blocks: if rows == 1 { 4 } else { 1 },
+        pad: 4,
         bulk: relay || rows == 1,
         relay,
     }
@@ -127,6 +130,11 @@ impl Tile {
         }
     }
 
+    /// Cells along z and rows of a plane of displacement in shared memory (3-D).
+    pub fn around(&self) -> [usize; 2] {
+        [self.z + 16 + self.pad, self.rows + 16]
+    }
+
     /// Numbers of shared memory of a block: the ring of displacement and two planes of stress.
     pub fn shared(&self, ndim: usize) -> usize {
         let ring = 2 * RADIUS + self.ahead + 1;
@@ -136,9 +144,9 @@ impl Tile {
                 let across = rows + 2 * RADIUS;
                 let own = if self.relay { rows * z } else { 0 };
                 let stress = 2 * rows * (z + 12) + across * (z + 12) + 2 * across * z + own;
-                ring * 3 * (rows + 16) * (z + 20) + 2 * stress
+                ring * (3 * (rows + 16) * (z + 16 + self.pad)).next_multiple_of(32) + 2 * stress
             }
-            _ => ring * 2 * (z + 16) + 4 * (z + 8),
+            _ => ring * (2 * (z + 16)).next_multiple_of(32) + 4 * (z + 8),
         }
     }
 }
@@ -193,8 +201,10 @@ impl Variant {
             ("TZ", t.z),
             ("TX", t.rows),
             ("AHEAD", t.ahead),
-            ("BLOCKS", t.blocks),
+            ("BLOCKS", t.blocks % 100),
+            ("EARLY", usize::from(t.blocks < 100)),
             ("BULK", usize::from(t.bulk)),
+            ("PAD", t.pad),
         ];
         let (file, text) = if t.relay {
             ("relay.cu", RELAY)
