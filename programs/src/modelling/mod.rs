@@ -16,7 +16,7 @@ use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::displacement::{Shot, SourceKind};
 use kernels::grid::Padded;
-use kernels::time_loop::behind;
+use kernels::time_loop::{Recorder, behind};
 use machine::Machine;
 use model::Volumes;
 use progress::{Progress, Watched};
@@ -80,12 +80,20 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
     let mut progress = Progress::new(job, engine.steps())?;
-    let (writer, outcome) = behind(Writer::new(outputs), |recorder| {
+    let mut watched = |recorder: &mut dyn Recorder<f32>| {
         engine.run(&mut Watched {
             recorder,
             progress: &mut progress,
         })
-    });
+    };
+    let (writer, outcome) = if gpus.is_empty() {
+        // A thread that writes would take a core from the waves.
+        let mut writer = Writer::new(outputs);
+        let outcome = watched(&mut writer);
+        (writer, outcome)
+    } else {
+        behind(Writer::new(outputs), watched)
+    };
     progress.end();
     outcome?;
     let seconds = begun.elapsed().as_secs_f64();
