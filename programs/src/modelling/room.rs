@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// The classes from narrow to wide, with the word of `sym=`.
 const CLASSES: [(Symmetry, &str); 2] = [(Symmetry::Isotropic, "iso"), (Symmetry::Vti, "vti")];
 
+/// GPUs beyond which nobody wants to know how many would do.
+const MOST: usize = 1000;
+
 /// A sentence when a run with kernels of this class does not fit: what it needs, what is free, what would fit.
 pub fn shortage(
     run: &Run,
@@ -76,7 +79,7 @@ fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
 
 /// How many GPUs hold the run, each with so many bytes free.
 fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize> {
-    let most = run.padded.planes() / GHOST;
+    let most = (run.padded.planes() / GHOST).min(MOST);
     (gpus + 1..=most).find(|&count| {
         let slabs = layout(run, count);
         slabs
