@@ -1,5 +1,9 @@
 //! The time loop: stages, edges, exchange, interior, recorder. It names no field and no device.
 
+mod behind;
+
+pub use behind::behind;
+
 use crate::Error;
 use crate::domain::exchange::Exchange;
 use crate::domain::partition;

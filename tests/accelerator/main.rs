@@ -8,5 +8,6 @@ mod shots;
 #[path = "../parity/worlds.rs"]
 mod worlds;
 
+mod memory;
 mod played;
 mod runs;

@@ -7,23 +7,23 @@ mod media;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/real.rs"]
+mod real;
 
 use desk::Desk;
 use rsf_io::Axis;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Largest difference, in units of the largest amplitude of the reference: a few float32 roundings per step.
 const TOLERANCE: f32 = 1e-5;
 
 /// What the runs say on stderr: the device, and that their wavelets have a coarse grid.
-const EXPECTED: [&str; 2] = [": CPU, ", ": warning: only "];
+const EXPECTED: [&str; 3] = [": CPU, ", ": GPU", ": warning: only "];
 
 fn stored(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tests/data/model")
-        .join(name)
+    desk::built::checkout("tests/data/model").join(name)
 }
 
 fn floats(name: &str) -> Vec<f32> {
@@ -140,28 +140,37 @@ fn compare_axes(what: &str, got: &[Axis], expected: &[Axis], complaints: &mut Ve
     }
 }
 
-/// Runs one case on one thread and as three slabs on all; complaints about what came out.
-fn examine(desk: &Desk, case: &Value) -> Vec<String> {
+/// Runs of one machine that must give the same bits, the first of which is compared with the reference; what each must
+/// say about its device.
+type Runs<'a> = (&'a [&'a str], &'a str);
+
+/// One thread, and three slabs on all.
+const ON_CPU: Runs = (&["device=cpu threads=1", "device=cpu ngpu=3"], ": CPU, ");
+
+/// Runs one case in each way; complaints about what came out.
+fn examine(desk: &Desk, case: &Value, (extras, device): Runs) -> Vec<String> {
     let (name, mut complaints) = (text(&case["name"]), Vec::new());
     let ndim = if name.starts_with("omp3d") { 3 } else { 2 };
     let (wavelet, args) = (text(&case["wavelet"]), text(&case["args"]));
-    for extra in ["threads=1", "ngpu=3"] {
+    let file = |kind: &str, k: usize| format!("{name}.{kind}.{k}");
+    for (k, extra) in extras.iter().enumerate() {
         let wfl = match case.get("wfl") {
-            Some(_) => format!("wfl={name}.wfl.{extra}"),
+            Some(_) => format!("wfl={}", file("wfl", k)),
             None => String::new(),
         };
-        let line = format!("sfewefd{ndim}d-gpu < {wavelet}.rsf {args} {wfl} {extra} > {name}.dat.{extra}");
+        let line = format!(
+            "sfewefd{ndim}d-gpu < {wavelet}.rsf {args} {wfl} {extra} > {}",
+            file("dat", k)
+        );
         let run = desk.sh(&line);
-        if run.code != 0
-            || !run.out.is_empty()
-            || run.err.lines().any(|l| !EXPECTED.iter().any(|e| l.contains(e)))
-        {
+        let strange = |l: &str| !EXPECTED.iter().any(|e| l.contains(e));
+        if run.code != 0 || !run.out.is_empty() || !run.err.contains(device) || run.err.lines().any(strange) {
             return vec![format!("{name}: {line}: exit {}: {}", run.code, run.err)];
         }
     }
     let same = |kind: &str| {
-        let data = |extra: &str| fs::read(desk.path(&format!("{name}.{kind}.{extra}@"))).unwrap();
-        data("threads=1") == data("ngpu=3")
+        let data = |k: usize| fs::read(desk.path(&format!("{}@", file(kind, k)))).unwrap();
+        (1..extras.len()).all(|k| data(k) == data(0))
     };
     let potentials = args.contains("opot=y");
     let component_label = match (potentials, ndim) {
@@ -172,9 +181,9 @@ fn examine(desk: &Desk, case: &Value) -> Vec<String> {
     let mut reference = floats(&format!("{name}.ref"));
     let mut check = |kind: &str, label: &str, steps: &[usize], last: bool| {
         if !same(kind) {
-            complaints.push(format!("{name}: {kind}: three slabs give other bits than one"));
+            complaints.push(format!("{name}: {kind}: {extras:?} differ in their bits"));
         }
-        let file = format!("{name}.{kind}.threads=1");
+        let file = file(kind, 0);
         let mut expected = axes(&case[if kind == "dat" { "data" } else { "wfl" }]);
         let rank = expected.len();
         expected[rank - 2].label = Some(label.into());
@@ -197,7 +206,7 @@ fn examine(desk: &Desk, case: &Value) -> Vec<String> {
             .as_f64()
             .unwrap() as f32;
         let worst = misfit(&reference, &got, top);
-        println!("{name} {kind} {worst:.1e}");
+        println!("{name} {kind}{device}{worst:.1e}");
         if worst.is_nan() || worst > TOLERANCE {
             complaints.push(format!("{name}: {kind} differs by {worst:.1e} of the maximum"));
         }
@@ -219,18 +228,35 @@ fn examine(desk: &Desk, case: &Value) -> Vec<String> {
     complaints
 }
 
-fn every_run(ndim: usize) {
+fn every_run(ndim: usize, runs: Runs) {
     let (desk, cases) = prepare(ndim);
-    let complaints: Vec<String> = cases.iter().flat_map(|case| examine(&desk, case)).collect();
+    let complaints: Vec<String> = cases.iter().flat_map(|case| examine(&desk, case, runs)).collect();
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
 #[test]
 fn every_run_in_2d_is_reproduced() {
-    every_run(2);
+    every_run(2, ON_CPU);
 }
 
 #[test]
 fn every_run_in_3d_is_reproduced() {
-    every_run(3);
+    every_run(3, ON_CPU);
+}
+
+/// On one GPU, and on as many as there are, up to four; kernels of the model's class and of the widest.
+#[test]
+fn every_run_is_reproduced_on_gpus() {
+    let count = real::gpus("runs of Madagascar's programs");
+    if count == 0 {
+        return;
+    }
+    let several: Vec<String> = (1..=count.min(4))
+        .map(|n| format!("device=gpu ngpu={n}"))
+        .collect();
+    let several: Vec<&str> = several.iter().map(String::as_str).collect();
+    for ndim in [2, 3] {
+        every_run(ndim, (&several, ": GPU"));
+        every_run(ndim, (&["device=gpu sym=ort"], ": GPU"));
+    }
 }

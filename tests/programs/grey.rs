@@ -6,6 +6,9 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+#[path = "../support/built.rs"]
+mod built;
+
 /// A dataset file with `header` (without in= and data_format) and `values`.
 fn dataset(folder: &TempDir, header: &str, values: &[f32]) {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -15,7 +18,7 @@ fn dataset(folder: &TempDir, header: &str, values: &[f32]) {
 }
 
 fn grey(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sfbasics"))
+    Command::new(built::program(env!("CARGO_BIN_EXE_sfbasics")))
         .arg("grey")
         .args(words)
         .current_dir(folder)
@@ -228,7 +231,7 @@ fn refusals_say_what_is_allowed() {
 
 #[test]
 fn the_binary_lists_its_programs() {
-    let output = Command::new(env!("CARGO_BIN_EXE_sfbasics"))
+    let output = Command::new(built::program(env!("CARGO_BIN_EXE_sfbasics")))
         .arg("purple")
         .output()
         .unwrap();

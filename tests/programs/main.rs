@@ -1,6 +1,7 @@
 //! The modelling programs from outside, as their users meet them.
 
 mod classes;
+mod gpus;
 mod manners;
 mod outputs;
 mod refusals;
@@ -8,3 +9,9 @@ mod shot;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/fakes.rs"]
+mod fakes;
+#[path = "../support/real.rs"]
+mod real;
+
+use desk::built;

@@ -1,6 +1,6 @@
 //! What the programs tell: documentation, plan, progress, memory.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, built};
 use crate::shot::{desk, line, names, shoot};
 use programs::modelling::{PROGRAM_2D, PROGRAM_3D};
 use rsf_io::Program;
@@ -191,7 +191,7 @@ fn memory_of_a_3d_run() {
         desk.dataset(name, "n1=3", &[0.5; 3]);
     }
     let line = line(3).replace("nb=8", "nb=24");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sfewefd3d-gpu"));
+    let mut command = Command::new(built::program(env!("CARGO_BIN_EXE_sfewefd3d-gpu")));
     command
         .args(line.split_whitespace().skip(1))
         .current_dir(desk.path("."))

@@ -299,8 +299,6 @@ fn parameters_out_of_range() {
     parameters(3, "ngpu=1000", &["ngpu=1000", "38 planes"]);
     parameters(2, "free=maybe", &["free=", "maybe"]);
     parameters(2, "surface=lava", &["surface=", "vacuum", "traction"]);
-    parameters(2, "device=gpu", &["no GPU", "device=cpu"]);
-    parameters(2, "gpu=0", &["no GPU"]);
 }
 
 #[test]

@@ -93,9 +93,14 @@ pub fn desk(ndim: usize) -> Desk {
     desk
 }
 
-/// The command line of the small shot, without redirections.
+/// The command line of the small shot on the CPU, without redirections.
 pub fn line(ndim: usize) -> String {
-    format!("sfewefd{ndim}d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nb=8 nbell=3 dabc=y")
+    line_on(ndim, "device=cpu")
+}
+
+/// The same on a device.
+pub fn line_on(ndim: usize, device: &str) -> String {
+    format!("sfewefd{ndim}d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nb=8 nbell=3 dabc=y {device}")
 }
 
 /// Runs the shot with further parameters, `< wav.rsf > data.rsf`.

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Stdio;
 
-use crate::support::{Scratch, err, failed, out, probe, succeeded};
+use crate::support::{Scratch, err, failed, out, place, probe, succeeded};
 
 #[test]
 fn a_bare_call_shows_the_documentation() {
@@ -314,7 +314,7 @@ fn messages_survive_a_closed_stderr() {
 #[test]
 fn the_name_is_the_one_it_was_called_by() {
     let scratch = Scratch::new();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rsf-probe"), scratch.file("sfother")).unwrap();
+    std::os::unix::fs::symlink(place(), scratch.file("sfother")).unwrap();
     let run = scratch.shell("./sfother mode=make n1=1 > a.rsf; ./sfother n1=x");
     assert!(err(&run).starts_with("sfother: n1="));
     assert!(

@@ -1,5 +1,8 @@
 //! What outsiders rely on in rsf-io: files of Madagascar, files for it, the behaviour of a program.
 
+#[path = "../support/built.rs"]
+mod built;
+
 mod command_line;
 mod failures;
 mod golden;

@@ -5,17 +5,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::built::{checkout, program};
 use rsf_io::{Input, Kind};
 use tempfile::TempDir;
 
 /// The folder of datasets written by Madagascar.
 pub fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/rsf")
+    checkout("tests/data/rsf")
+}
+
+/// Where the probe lies.
+pub fn place() -> PathBuf {
+    program(env!("CARGO_BIN_EXE_rsf-probe"))
 }
 
 /// The probe as a command, with nothing of the environment that matters to it.
 pub fn probe(dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rsf-probe"));
+    let mut command = Command::new(place());
     command
         .current_dir(dir)
         .env("HOME", dir)
@@ -82,10 +88,7 @@ impl Scratch {
 
     /// Runs a line of the shell in which `probe` is the program.
     pub fn shell(&self, line: &str) -> Output {
-        let script = format!(
-            "probe() {{ \"{}\" \"$@\"; }}\n{line}",
-            env!("CARGO_BIN_EXE_rsf-probe")
-        );
+        let script = format!("probe() {{ \"{}\" \"$@\"; }}\n{line}", place().display());
         Command::new("sh")
             .args(["-c", &script])
             .current_dir(self.path())

@@ -1,6 +1,9 @@
 //! `sfstiffness` from outside: the real program against planes made by the recipes and programs it replaces, and
 //! against bad input.
 
+#[path = "../support/built.rs"]
+mod built;
+
 mod errors;
 mod golden;
 mod grids;

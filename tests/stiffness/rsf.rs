@@ -1,5 +1,6 @@
 //! The smallest reader, writer and runner these tests need, independent of the library under test.
 
+use crate::built::{checkout, program};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -45,7 +46,7 @@ impl Dataset {
 
 /// Folder of the stored planes.
 pub fn data() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data/stiff")
+    checkout("tests/data/stiff")
 }
 
 /// A stored dataset.
@@ -76,7 +77,7 @@ pub struct Outcome {
 
 /// Runs the program in the folder of the stored planes with `words` (split at blanks) and what is on its stdin.
 pub fn run(words: &str, stdin: Option<Vec<u8>>) -> Outcome {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sfstiffness"))
+    let mut child = Command::new(program(env!("CARGO_BIN_EXE_sfstiffness")))
         .args(words.split_whitespace())
         .current_dir(data())
         .stdin(if stdin.is_some() {

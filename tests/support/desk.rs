@@ -1,11 +1,14 @@
 //! A scratch folder in which the real programs run, as a user would call them from a shell.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use rsf_io::{Axis, Input, TERMINATOR};
 use tempfile::TempDir;
+
+#[path = "built.rs"]
+pub mod built;
 
 /// Variables that would change what the programs do.
 const CLEARED: [&str; 6] = [
@@ -75,9 +78,8 @@ impl Desk {
 
     /// [`Desk::sh`] as a command that is not started yet.
     pub fn command(&self, line: &str) -> Command {
-        let bin = Path::new(env!("CARGO_BIN_EXE_sfewefd2d-gpu"))
-            .parent()
-            .expect("programs lie in a folder");
+        let program = built::program(env!("CARGO_BIN_EXE_sfewefd2d-gpu"));
+        let bin = program.parent().expect("programs lie in a folder");
         let path = std::env::var("PATH").unwrap_or_default();
         // A command that waits for ever must fail, not stop the tests.
         let mut command = Command::new("timeout");

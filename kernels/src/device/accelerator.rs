@@ -180,6 +180,11 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Returns when all queues are empty, with the error of any work that failed.
     fn finish(&self) -> Result<(), Error>;
 
+    /// Every launch is waited for, so that a fault is that launch's; what replays recorded work would hide it.
+    fn is_synchronous(&self) -> bool {
+        false
+    }
+
     /// Records the launches that `work` puts into the main queue instead of running them.
     fn record(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Self::Graph, Error>;
 

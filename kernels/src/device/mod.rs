@@ -4,3 +4,8 @@ pub mod accelerator;
 pub mod cpu;
 pub mod cuda;
 pub mod simd;
+
+/// The GPUs that programs run on, by names that do not tell who makes them.
+pub mod gpu {
+    pub use super::cuda::{Absent, Cuda as Gpu, probe};
+}

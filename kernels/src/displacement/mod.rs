@@ -14,12 +14,14 @@
 //! Steps 1-8 are one stage: stress never leaves the cache, and one exchange of displacement, eight planes deep,
 //! serves it.
 
+mod calibrate;
 mod cpu;
 mod frame;
 pub mod gpu;
 mod rows;
 mod sweep;
 
+pub use calibrate::calibrate;
 pub use cpu::CpuSlab;
 
 use crate::boundary::{free_surface::Surface, one_way, one_way::OneWay, sponge};
@@ -281,52 +283,4 @@ pub fn bytes(padded: &Padded, slabs: &[partition::Slab], threads: usize) -> usiz
     let medium = (crate::medium::plane_names(padded.ndim()).len() + 1) * lines * padded.pitch();
     let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
     (fields + medium + rings) * size_of::<f32>()
-}
-
-/// Points a second on this machine, from a second or less of a small grid with the absorbing frame.
-pub fn calibrate(ndim: usize, cpu: &Cpu) -> Result<f64, Error> {
-    use crate::grid::Grid;
-    use crate::medium::{Quantity, plane_names};
-    struct Nothing;
-    impl Recorder<f32> for Nothing {
-        fn traces(&mut self, _it: usize, _traces: &[f32]) -> Result<(), Error> {
-            Ok(())
-        }
-        fn snapshot(&mut self, _it: usize, _piece: &[f32]) -> Result<(), Error> {
-            Ok(())
-        }
-    }
-    let (grid, steps) = match ndim {
-        3 => (Grid::new_3d([120; 3], [0.0; 3], [1.0; 3]), 10),
-        _ => (Grid::new_2d([1200; 2], [0.0; 2], [1.0; 2]), 25),
-    };
-    let padded = Padded::new(&grid, 20);
-    let mut medium = Medium::<f32>::new(&padded)?;
-    for line in 0..grid.cells() / grid.n[0] {
-        let ones = vec![1.0; grid.n[0]];
-        (0..plane_names(ndim).len()).for_each(|k| medium.fill(Quantity::Stiffness(k), line, &ones));
-        medium.fill(Quantity::Density, line, &ones);
-    }
-    let shot = Shot {
-        dt: 0.1,
-        wavelet: vec![0.0; steps * ndim],
-        sources: vec![[50.0; 3]],
-        receivers: vec![[60.0; 3]],
-        kind: SourceKind::Force,
-        nbell: 5,
-        absorbing: true,
-        one_way: one_way::Form::Box,
-        surface: Surface::None,
-        interpolate: true,
-        potentials: false,
-        jdata: 1,
-        snapshots: None,
-        jcheck: steps,
-    };
-    let slabs = partition::partition(padded.planes(), 1)?;
-    let mut simulation = Simulation::new(&shot, medium, Cpu::new(cpu.threads())?, slabs)?;
-    simulation.run(&mut Nothing)?;
-    let begun = std::time::Instant::now();
-    simulation.run(&mut Nothing)?;
-    Ok((padded.cells() * steps) as f64 / begun.elapsed().as_secs_f64())
 }

@@ -9,6 +9,11 @@ use crate::grid::Padded;
 ///
 /// No block has more lines than the first.
 pub trait Destination {
+    /// Lines that a block should have when its reader would take `wanted`.
+    fn lines(&self, wanted: usize) -> usize {
+        wanted
+    }
+
     /// Memory for the next block: `[array][line][z of the model]`, arrays being the stiffness planes in file order,
     /// then density; `lines` whole lines each. What it holds before does not matter.
     ///

@@ -1,9 +1,12 @@
 //! Elastic modelling: what `sfewefd2d-gpu` and `sfewefd3d-gpu` share.
 
+mod machine;
 mod model;
 mod params;
 mod plan;
+mod progress;
 mod record;
+mod room;
 mod survey;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
@@ -11,11 +14,13 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use anyhow::bail;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::device::cpu::Cpu;
-use kernels::displacement::{Shot, Simulation, SourceKind};
-use kernels::domain::partition::partition;
+use kernels::displacement::{Shot, SourceKind};
 use kernels::grid::Padded;
-use kernels::medium::{Discard, Filler, Medium};
+use kernels::time_loop::{Recorder, behind};
+use machine::Machine;
+use model::Volumes;
+use progress::{Progress, Watched};
+use record::{Outputs, Writer};
 use rsf_io::{Input, Job};
 use std::time::Instant;
 
@@ -47,45 +52,54 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
     let grid = model::grid(&stiffness, &density, ndim)?;
     let padded = model::padded(&grid, usize::try_from(job.int("nb")?)?)?;
     let run = prepare(job, wavelet, padded)?;
-    let cpu = device(job)?;
-    let slabs = partition(run.padded.planes(), usize::try_from(job.int("ngpu")?)?)?;
-    let device = match slabs.len() {
-        1 => cpu.describe(),
-        n => format!("{}, {n} slabs", cpu.describe()),
-    };
-    plan::memory(job, &run, &cpu, &slabs, model::held([&stiffness, &density]));
-    // Outputs are opened before the model is read: a path that cannot be written fails at once.
+    let machine = Machine::choose(job, &run.padded)?;
     let planning = job.flag("plan")?;
-    let outputs = (!planning)
-        .then(|| record::Outputs::open(job, &run, &device))
-        .transpose()?;
-    let outputs = match outputs {
-        Some(outputs) if job.is_dry_run() => return outputs.header_only(),
-        outputs => outputs,
-    };
-    let Some(outputs) = outputs else {
-        let mut nowhere = Discard::new(&run.padded);
-        let found = model::read(stiffness, density, &run.padded, &cpu, &mut nowhere)?;
-        let report = plan::examine(job, &run, found)?;
-        return plan::print(job, &run, &report, &cpu, &slabs);
-    };
-    let mut medium = Medium::new(&run.padded)?;
-    let mut filler = Filler::new(&mut medium, &cpu);
-    let found = model::read(stiffness, density, &run.padded, &cpu, &mut filler)?;
-    let report = plan::examine(job, &run, found)?;
+    if job.is_dry_run() && !planning {
+        let mut outputs = Outputs::open(job, &run)?;
+        outputs.note(&machine.describe(None));
+        return outputs.header_only();
+    }
+    let gpus = machine.open()?;
+    let held = model::held([&stiffness, &density]);
+    if planning {
+        let report = machine.look(job, &run, &Volumes::new(stiffness, density)?)?;
+        return plan::print(job, &run, &report, &machine, &gpus, held);
+    }
+    plan::memory(job, &run, &machine, &gpus, held)?;
+    // Outputs are opened before the model is read: a path that cannot be written fails at once.
+    let mut outputs = Outputs::open(job, &run)?;
+    let model = Volumes::new(stiffness, density)?;
+    let (mut engine, report) = machine.prepare(job, &run, &model, &gpus)?;
+    drop(model);
+    let device = machine.describe(Some(report.class));
+    outputs.note(&device);
     job.say(&device);
     if job.flag("verb")? {
         plan::summary(job, &run, &report);
     }
-    let mut simulation = Simulation::new(&run.shot, medium, cpu, slabs)?;
     let set_up = started.elapsed().as_secs_f64();
-    let mut recorder = record::Writer::new(outputs, job, simulation.steps())?;
     let begun = Instant::now();
-    simulation.run(&mut recorder)?;
+    let mut progress = Progress::new(job, engine.steps())?;
+    let mut watched = |recorder: &mut dyn Recorder<f32>| {
+        engine.run(&mut Watched {
+            recorder,
+            progress: &mut progress,
+        })
+    };
+    let (writer, outcome) = if gpus.is_empty() {
+        // A thread that writes would take a core from the waves.
+        let mut writer = Writer::new(outputs);
+        let outcome = watched(&mut writer);
+        (writer, outcome)
+    } else {
+        behind(Writer::new(outputs), watched)
+    };
+    progress.end();
+    outcome?;
     let seconds = begun.elapsed().as_secs_f64();
-    recorder.finish(job)?;
+    writer.finish(job)?;
     if job.flag("verb")? {
-        plan::speed(job, &run, simulation.steps(), simulation.bytes(), set_up, seconds);
+        plan::speed(job, &run, &engine, set_up, seconds);
     }
     Ok(())
 }
@@ -138,24 +152,6 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
         receivers: receiver_axis,
         window,
     })
-}
-
-/// The processors to run on.
-fn device(job: &Job) -> anyhow::Result<Cpu> {
-    if job.choice("device")? == "gpu" || job.given("gpu") {
-        bail!(
-            "this build has no GPU engine; use device=cpu (or device=auto), where ngpu= cuts the grid into slabs"
-        );
-    }
-    let asked = match job.int_opt("threads")? {
-        Some(n) => usize::try_from(n)?,
-        None => std::env::var("OMP_NUM_THREADS")
-            .ok()
-            .and_then(|n| n.trim().parse().ok())
-            .unwrap_or(0),
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Cpu::new(if asked == 0 { cores } else { asked.min(4 * cores) })?)
 }
 
 /// A program without MPI must not run as several copies that overwrite each other's files.

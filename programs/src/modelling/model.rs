@@ -92,39 +92,53 @@ pub fn words(grid: &Grid) -> String {
         .join(" x ")
 }
 
-/// Reads, checks and hands over the model in one pass, a block at a time. What is a file of binary numbers never lies in
-/// memory as a whole; a pipe and text have one order, plane behind plane, and are held first.
-///
-/// The answer is what the model is like, or the first cell that no run can use.
-pub fn read(
-    stiffness: Input,
-    density: Input,
-    padded: &Padded,
-    cpu: &Cpu,
-    destination: &mut dyn Destination,
-) -> anyhow::Result<Result<Findings, BadCell>> {
-    let (nz, cells) = (padded.model.n[0], padded.model.cells());
-    let planes = plane_names(padded.ndim()).len();
-    let (stiffness, density) = (Source::of(stiffness)?, Source::of(density)?);
-    let load = |array: usize, line: usize, to: &mut [f32]| {
-        if array < planes {
-            stiffness.read(array * cells + line * nz, to)
-        } else {
-            density.read(line * nz, to)
-        }
-    };
-    let mut inspection = Inspection::new(padded);
-    let lines = cells / nz;
-    let step = (BLOCK_BYTES / (4 * nz * (planes + 1))).max(1);
-    for first in (0..lines).step_by(step) {
-        let count = step.min(lines - first);
-        inspection.block(cpu, destination.block(count)?, load)?;
-        destination.commit(first, count)?;
-    }
-    Ok(inspection.finish())
+/// The volumes of a model. What is a file of binary numbers never lies in memory as a whole; a pipe and text have one
+/// order, plane behind plane, and are held from the start.
+pub struct Volumes {
+    stiffness: Source,
+    density: Source,
 }
 
-/// Bytes of the inputs that [`read`] has to hold.
+impl Volumes {
+    /// Makes ready what [`Volumes::read`] reads.
+    pub fn new(stiffness: Input, density: Input) -> anyhow::Result<Self> {
+        Ok(Self {
+            stiffness: Source::of(stiffness)?,
+            density: Source::of(density)?,
+        })
+    }
+
+    /// Reads, checks and hands over the model in one pass, a block at a time.
+    ///
+    /// The answer is what the model is like, or the first cell that no run can use.
+    pub fn read(
+        &self,
+        padded: &Padded,
+        cpu: &Cpu,
+        destination: &mut dyn Destination,
+    ) -> anyhow::Result<Result<Findings, BadCell>> {
+        let (nz, cells) = (padded.model.n[0], padded.model.cells());
+        let planes = plane_names(padded.ndim()).len();
+        let load = |array: usize, line: usize, to: &mut [f32]| {
+            if array < planes {
+                self.stiffness.read(array * cells + line * nz, to)
+            } else {
+                self.density.read(line * nz, to)
+            }
+        };
+        let mut inspection = Inspection::new(padded);
+        let lines = cells / nz;
+        let step = destination.lines((BLOCK_BYTES / (4 * nz * (planes + 1))).max(1));
+        for first in (0..lines).step_by(step) {
+            let count = step.min(lines - first);
+            inspection.block(cpu, destination.block(count)?, load)?;
+            destination.commit(first, count)?;
+        }
+        Ok(inspection.finish())
+    }
+}
+
+/// Bytes of the inputs that [`Volumes`] has to hold.
 pub fn held(inputs: [&Input; 2]) -> u64 {
     inputs
         .iter()

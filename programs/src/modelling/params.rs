@@ -20,7 +20,15 @@ shared out over its neighbours where the source lies between nodes.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards), n3 records. Record it holds the \
 displacement one step after the wavelet sample of the same number. opot=y writes divergence and curl instead: in 2-D \
-div, curl; in 3-D the data are div, x, y, z and the snapshots div, z, x, y.";
+div, curl; in 3-D the data are div, x, y, z and the snapshots div, z, x, y.
+
+device=auto runs on an NVIDIA GPU (compute capability 8.0 or newer) where one can be used and on the CPU elsewhere; \
+verb=y tells why no GPU is taken. It needs the driver and NVRTC, the compiler of the CUDA toolkit (also \
+pip install nvidia-cuda-nvrtc==13.0.88), nothing else; kernels are compiled for the model's class on their first run and \
+kept. ngpu= GPUs share the grid and give the same bits as one. Memory is looked at before it is taken: plan=y tells what a \
+run needs and how long it takes. Environment: CUDA_VISIBLE_DEVICES chooses and numbers the GPUs; SIFAKA_NVRTC is the \
+folder of NVRTC's library; SIFAKA_CACHE that of kept kernels; CUDA_SYNC=1 waits for every kernel, slowly, so that a fault \
+of the GPU is told with the kernel that did it.";
 
 macro_rules! params {
     ($($window:expr),*) => {
@@ -59,14 +67,14 @@ macro_rules! params {
             Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
             Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
             Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
-            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("devices; on the CPU: slabs that the grid is cut into"),
-            Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use"),
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
+            Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, else one a core")
                 .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
-                .doc("CPU threads"),
+                .doc("CPU threads; before a run on GPUs they read the model"),
             Param::int("ompchunk").ignored().doc("accepted for old flows"),
         ]
     };
@@ -128,5 +136,5 @@ sfspike n1=3 nsp=3 k1=1,2,3 mag=0.5,0.5,0.5 > sou.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=0.8,0.5,0.1 > rec.rsf
 sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 snap=y jsnap=100 wfl=wfl.rsf verb=y |
     sfattr
-# the same on three slabs, planned but not run
-sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 ngpu=3 plan=y";
+# the same on three slabs of the CPU, planned but not run
+sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 device=cpu ngpu=3 plan=y";

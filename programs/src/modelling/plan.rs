@@ -1,15 +1,16 @@
 //! What a run will be: stability, dispersion, memory and time, before the first step.
 
+use super::machine::{Engine, Machine, free};
 use super::model::words;
-use super::{Run, cell_words};
+use super::{Run, cell_words, room};
 use anyhow::bail;
 use kernels::boundary::one_way::Form;
-use kernels::device::cpu::Cpu;
+use kernels::device::gpu::Gpu;
 use kernels::displacement;
-use kernels::domain::partition::Slab;
 use kernels::medium::{Findings, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency, points_per_wavelength};
 use rsf_io::Job;
+use std::sync::Arc;
 
 /// Points per shortest wavelength below which a warning is due.
 const COARSE: f64 = 5.0;
@@ -48,7 +49,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
             bad.values
         ),
     };
-    let class = class(extremes.symmetry, job.choice("sym")?, run.padded.ndim())?;
+    let class = class(job, extremes.symmetry, run.padded.ndim())?;
     let dt = f64::from(run.shot.dt);
     if dt > extremes.dt_max * (1.0 + 1e-6) {
         let error = kernels::Error::Unstable {
@@ -88,23 +89,28 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
     })
 }
 
-/// The class that `sym=` asks for, which must hold the one `found` in the model. In 2-D an anisotropic medium is VTI by
-/// any of its names.
-fn class(found: Symmetry, asked: &str, ndim: usize) -> anyhow::Result<Symmetry> {
-    let asked_class = match asked {
-        "auto" => return Ok(found),
-        "iso" => Symmetry::Isotropic,
-        _ if ndim == 2 => Symmetry::Vti,
-        "vti" => Symmetry::Vti,
-        "hti" => Symmetry::Hti,
-        _ => Symmetry::Orthorhombic,
-    };
-    if !asked_class.holds(found) {
+/// The class that `sym=` asks for; `None` for the model's own. In 2-D an anisotropic medium is VTI by any of its names.
+pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
+    Ok(match job.choice("sym")? {
+        "auto" => None,
+        "iso" => Some(Symmetry::Isotropic),
+        _ if ndim == 2 => Some(Symmetry::Vti),
+        "vti" => Some(Symmetry::Vti),
+        "hti" => Some(Symmetry::Hti),
+        _ => Some(Symmetry::Orthorhombic),
+    })
+}
+
+/// The class whose kernels run: the one asked for must hold the one `found` in the model.
+fn class(job: &Job, found: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
+    let class = asked(job, ndim)?.unwrap_or(found);
+    if !class.holds(found) {
         bail!(
-            "sym={asked} asks for the kernels of {asked_class} media, but the model is {found}: use sym=auto or a wider class (sym=ort takes every model)"
+            "sym={} asks for the kernels of {class} media, but the model is {found}: use sym=auto or a wider class (sym=ort takes every model)",
+            job.choice("sym")?
         );
     }
-    Ok(asked_class)
+    Ok(class)
 }
 
 /// The published one-way condition can grow: told where the table of the tests shows it.
@@ -207,10 +213,20 @@ fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Warns before the first volume is read when the run will not fit: the system would stop it without a word.
+/// Looks at the memory before the first volume is read. What does not fit the host is a warning: the system would stop
+/// the run without a word. What fits no GPU is an error; a class that is not known yet may still be narrow enough.
 /// `held`: bytes of inputs that cannot be read a block at a time.
-pub fn memory(job: &Job, run: &Run, cpu: &Cpu, slabs: &[Slab], held: u64) {
-    let needed = displacement::bytes(&run.padded, slabs, cpu.threads()) as f64 + held as f64;
+pub fn memory(job: &Job, run: &Run, machine: &Machine, gpus: &[Arc<Gpu>], held: u64) -> anyhow::Result<()> {
+    let mut needed = held as f64;
+    if gpus.is_empty() {
+        needed += displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()) as f64;
+    } else {
+        let narrowest = asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
+        let slabs = &machine.slabs;
+        if let Some(shortage) = room::shortage(run, slabs, gpus, narrowest)? {
+            bail!("{shortage}{}", room::narrower(run, slabs, gpus, narrowest)?);
+        }
+    }
     if let Some(free) = free_memory().filter(|free| needed > *free) {
         job.warn(&format!(
             "this run needs {:.2} GB of memory and {:.2} GB are free: the system may stop it; use a smaller grid or nb=",
@@ -218,6 +234,7 @@ pub fn memory(job: &Job, run: &Run, cpu: &Cpu, slabs: &[Slab], held: u64) {
             free / 1e9
         ));
     }
+    Ok(())
 }
 
 /// Bytes that the system could give, swap included, where it tells.
@@ -231,23 +248,51 @@ fn free_memory() -> Option<f64> {
 }
 
 /// The answer of `plan=y`.
-pub fn print(job: &Job, run: &Run, report: &Report, cpu: &Cpu, slabs: &[Slab]) -> anyhow::Result<()> {
+pub fn print(
+    job: &Job,
+    run: &Run,
+    report: &Report,
+    machine: &Machine,
+    gpus: &[Arc<Gpu>],
+    held: u64,
+) -> anyhow::Result<()> {
+    if let Err(shortage) = memory(job, run, machine, gpus, held) {
+        job.warn(&shortage.to_string());
+    }
     summary(job, run, report);
-    let p = &run.padded;
-    let bytes = displacement::bytes(p, slabs, cpu.threads());
-    let rate = displacement::calibrate(p.ndim(), cpu)?;
-    let points = p.cells() as f64 * run.time.n as f64;
-    job.say(&format!("device {}", cpu.describe()));
-    for (k, s) in slabs.iter().enumerate() {
-        let own = &s.own;
+    let (p, slabs) = (&run.padded, &machine.slabs);
+    job.say(&format!("device {}", machine.describe(Some(report.class))));
+    let mut bytes = 0;
+    for (k, slab) in slabs.iter().enumerate() {
+        let own = &slab.own;
+        let place = match gpus.get(k) {
+            None => String::new(),
+            Some(gpu) => {
+                let needed = displacement::gpu::bytes(&run.shot, p, slab, report.class);
+                bytes += needed;
+                let (free, name) = free(gpu)?;
+                format!(
+                    " on {name}, {:.2} GB of {:.2} GB that are free",
+                    needed as f64 / 1e9,
+                    free as f64 / 1e9
+                )
+            }
+        };
         job.say(&format!(
-            "  slab {}: planes {} to {} ({})",
+            "  slab {}: planes {} to {} ({}){place}",
             k + 1,
             own.start,
             own.end - 1,
             own.len()
         ));
     }
+    let rate = match gpus.first() {
+        Some(gpu) => displacement::gpu::calibrate(p, gpu, report.class)? * gpus.len() as f64,
+        None => {
+            bytes = displacement::bytes(p, slabs, machine.cpu.threads());
+            displacement::calibrate(p.ndim(), &machine.cpu)?
+        }
+    };
     job.say(&format!(
         "memory {:.2} GB, {:.1} bytes a point of the padded grid",
         bytes as f64 / 1e9,
@@ -255,21 +300,20 @@ pub fn print(job: &Job, run: &Run, report: &Report, cpu: &Cpu, slabs: &[Slab]) -
     ));
     job.say(&format!(
         "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
-        points / rate,
+        p.cells() as f64 * run.time.n as f64 / rate,
         rate / 1e6
     ));
     Ok(())
 }
 
 /// The lines of `verb=y` after a run.
-pub fn speed(job: &Job, run: &Run, steps: usize, bytes: usize, set_up: f64, seconds: f64) {
-    let points = run.padded.cells() as f64 * steps as f64;
-    let rate = points / seconds.max(1e-9);
-    let words = if run.padded.ndim() == 3 { 19.0 } else { 11.0 };
+pub fn speed(job: &Job, run: &Run, engine: &Engine, set_up: f64, seconds: f64) {
+    let (steps, words) = (engine.steps(), engine.words(&run.padded));
+    let rate = run.padded.cells() as f64 * steps as f64 / seconds.max(1e-9);
     job.say(&format!(
         "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB/s effective ({words} words a point), {:.2} GB of memory",
         rate / 1e6,
-        rate * words * 4.0 / 1e9,
-        bytes as f64 / 1e9
+        rate * words as f64 * 4.0 / 1e9,
+        engine.bytes() as f64 / 1e9
     ));
 }

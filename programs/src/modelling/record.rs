@@ -2,13 +2,10 @@
 
 use super::Run;
 use anyhow::bail;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernels::displacement::Snapshots;
 use kernels::grid::{AXES, Padded};
 use kernels::time_loop::Recorder;
 use rsf_io::{Axis, Job, Output};
-use std::io::IsTerminal;
-use std::time::Instant;
 
 /// The snapshot window in padded cells and its axes; `None` with `snap=n`.
 pub fn window(job: &Job, padded: &Padded, nt: usize) -> anyhow::Result<(Option<Snapshots>, Vec<Axis>)> {
@@ -54,7 +51,7 @@ pub struct Outputs {
 
 impl Outputs {
     /// Opens the outputs and sets their axes.
-    pub fn open(job: &mut Job, run: &Run, device: &str) -> anyhow::Result<Self> {
+    pub fn open(job: &mut Job, run: &Run) -> anyhow::Result<Self> {
         let (nt, shot) = (run.time.n, &run.shot);
         let components = shot.components(run.padded.ndim());
         let time = |every: usize| Axis {
@@ -78,7 +75,6 @@ impl Outputs {
         data.set_axis(2, &component(if three { "div x y z" } else { "div curl" }));
         data.set_axis(3, &time(shot.jdata));
         data.set_rank(3);
-        data.put_note(&rsf_io::version(), device);
         let snapshots = match &shot.snapshots {
             None => None,
             Some(s) => {
@@ -91,11 +87,19 @@ impl Outputs {
                 wfl.set_axis(rank + 1, &component(if three { "div z x y" } else { "div curl" }));
                 wfl.set_axis(rank + 2, &time(s.every));
                 wfl.set_rank(rank + 2);
-                wfl.put_note(&rsf_io::version(), device);
                 Some(wfl)
             }
         };
         Ok(Self { data, snapshots })
+    }
+
+    /// Puts the device into the history of what is written.
+    pub fn note(&mut self, device: &str) {
+        let version = rsf_io::version();
+        self.data.put_note(&version, device);
+        if let Some(wfl) = &mut self.snapshots {
+            wfl.put_note(&version, device);
+        }
     }
 
     /// Ends a dry run, which wants the header of the data and nothing else.
@@ -104,26 +108,23 @@ impl Outputs {
     }
 }
 
-/// Writes what the engine measures and tells how far it is.
+/// Writes what the engine measures.
 pub struct Writer {
     outputs: Outputs,
-    progress: Progress,
     silent: bool,
 }
 
 impl Writer {
-    /// A writer for a run of `steps` steps.
-    pub fn new(outputs: Outputs, job: &Job, steps: usize) -> anyhow::Result<Self> {
-        Ok(Self {
+    /// A writer into these files.
+    pub fn new(outputs: Outputs) -> Self {
+        Self {
             outputs,
-            progress: Progress::new(job, steps)?,
             silent: true,
-        })
+        }
     }
 
     /// Ends the files; data without a single non-zero number are worth a warning.
     pub fn finish(self, job: &Job) -> anyhow::Result<()> {
-        self.progress.end();
         self.outputs.data.finish()?;
         if let Some(wfl) = self.outputs.snapshots {
             wfl.finish()?;
@@ -152,63 +153,5 @@ impl Recorder<f32> for Writer {
             .snapshots
             .as_mut()
             .map_or(Ok(()), |wfl| write(wfl, piece))
-    }
-
-    fn step(&mut self, it: usize) -> Result<(), kernels::Error> {
-        self.progress.step(it);
-        Ok(())
-    }
-}
-
-/// A bar with rate and time left on a terminal; elsewhere, with `verb=y`, a line every tenth of the run.
-enum Progress {
-    Bar(ProgressBar),
-    Lines {
-        name: String,
-        steps: usize,
-        begun: Instant,
-    },
-    Quiet,
-}
-
-impl Progress {
-    fn new(job: &Job, steps: usize) -> anyhow::Result<Self> {
-        if std::io::stderr().is_terminal() {
-            let bar =
-                ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(4));
-            bar.set_style(ProgressStyle::with_template(
-                "{bar:40} {pos}/{len} steps, {per_sec}, {eta} left",
-            )?);
-            return Ok(Self::Bar(bar));
-        }
-        if job.flag("verb")? {
-            return Ok(Self::Lines {
-                name: job.program().into(),
-                steps,
-                begun: Instant::now(),
-            });
-        }
-        Ok(Self::Quiet)
-    }
-
-    fn step(&self, it: usize) {
-        match self {
-            Self::Bar(bar) => bar.inc(1),
-            Self::Lines { name, steps, begun } => {
-                let done = it + 1;
-                if done * 10 / steps > it * 10 / steps {
-                    let rate = done as f64 / begun.elapsed().as_secs_f64();
-                    let left = (steps - done) as f64 / rate;
-                    eprintln!("{name}: step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left");
-                }
-            }
-            Self::Quiet => {}
-        }
-    }
-
-    fn end(&self) {
-        if let Self::Bar(bar) = self {
-            bar.finish_and_clear();
-        }
     }
 }

@@ -66,7 +66,7 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Memory of the host that stays in place, so that every device copies it at full speed. Not write-combined: the host
+/// Memory of the host that stays in place, so that every device (not only the one it was taken for) copies it at full speed. Not write-combined: the host
 /// reads what comes back.
 pub struct PinnedMemory {
     context: Arc<Context>,
@@ -84,7 +84,7 @@ impl PinnedMemory {
         context.bind()?;
         let mut start: *mut c_void = null_mut();
         // SAFETY: writes one address.
-        let code = unsafe { sys::cuMemHostAlloc(&mut start, bytes.max(1), 0) };
+        let code = unsafe { sys::cuMemHostAlloc(&mut start, bytes.max(1), sys::CU_MEMHOSTALLOC_PORTABLE) };
         context.check(code, || {
             format!("taking {bytes} bytes of the host's memory for transfers (it may be limited: ulimit -l)")
         })?;

@@ -7,7 +7,7 @@
 //! | variable | what it does |
 //! | --- | --- |
 //! | `CUDA_VISIBLE_DEVICES` | which devices there are, as everywhere |
-//! | `CUDA_SYNC=1` | every launch waits for its kernel, so that a fault is reported with the kernel that did it |
+//! | `CUDA_SYNC=1` | every launch waits for its kernel, so that a fault is reported with the kernel that did it; nothing is recorded and replayed |
 //! | `SIFAKA_NVRTC` | folder of the compiler's library |
 //! | `SIFAKA_CACHE` | folder of compiled kernels, instead of `sifaka` in the user's cache folder |
 
@@ -248,6 +248,10 @@ impl Accelerator for Cuda {
                 .drain(queue, || format!("finishing the work of queue {queue:?}"))?;
         }
         Ok(())
+    }
+
+    fn is_synchronous(&self) -> bool {
+        self.context.synchronous
     }
 
     fn record(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Graph, Error> {

@@ -8,14 +8,16 @@ use crate::device::simd::Real;
 use crate::domain::partition::Slab as Layout;
 use crate::grid::Padded;
 use crate::medium::stiffness::Symmetry;
-use crate::medium::{Medium, plane_names};
+use crate::medium::{Destination, Medium, plane_names};
 use crate::stencil::RADIUS;
 use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Blocks under way at once.
-const DEPTH: usize = 2;
+pub const DEPTH: usize = 2;
+/// Bytes of a block, all arrays together: they hide the cost of a transfer.
+const BLOCK_BYTES: usize = 16 << 20;
 /// Threads of a block of a kernel that walks over memory.
 pub const WALKERS: usize = 256;
 
@@ -31,6 +33,21 @@ pub fn walk(count: usize) -> Dims {
         threads: WALKERS,
         shared: 0,
     }
+}
+
+/// Lines and bytes of a block of whole lines of all arrays, whose numbers have `number` bytes.
+pub fn block(padded: &Padded, number: usize) -> (usize, usize) {
+    let (nz, arrays) = (padded.model.n[0], plane_names(padded.ndim()).len() + 1);
+    let line = nz * arrays * number;
+    let lines = (BLOCK_BYTES / line).clamp(1, padded.model.cells() / nz);
+    (lines, lines * line)
+}
+
+/// Lines of the model that a slab needs.
+pub fn lines(padded: &Padded, layout: &Layout) -> Range<usize> {
+    let rows = if padded.ndim() == 3 { padded.model.n[1] } else { 1 };
+    let planes = medium_planes(padded, layout);
+    planes.start * rows..planes.end * rows
 }
 
 /// One device, what it owns of the grid, and its part of the medium.
@@ -67,11 +84,20 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         surface: Surface,
         dt: f32,
     ) -> Result<Self, Error> {
-        let (nz, arrays) = (padded.model.n[0], plane_names(padded.ndim()).len() + 1);
-        let lines = padded.model.cells() / nz;
-        // A few megabytes a block hide the cost of a transfer; whole lines.
-        let capacity = ((16 << 20) / (size_of::<T>() * nz * arrays)).clamp(1, lines);
-        let bytes = capacity * arrays * nz * size_of::<T>();
+        Self::of_class(padded, machines, surface, dt, Symmetry::Orthorhombic)
+    }
+
+    /// The same for a medium of which it is known before it is read that it is of this class or of a narrower one:
+    /// memory is taken only for what the class needs.
+    pub fn of_class(
+        padded: &Padded,
+        machines: Vec<(Arc<A>, Layout)>,
+        surface: Surface,
+        dt: f32,
+        symmetry: Symmetry,
+    ) -> Result<Self, Error> {
+        let (capacity, bytes) = block(padded, size_of::<T>());
+        let kept = kept(padded.ndim(), symmetry);
         let first = machines
             .first()
             .ok_or_else(|| Error::setup("no device to run on"))?
@@ -80,7 +106,7 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
         let places = machines
             .into_iter()
-            .map(|(accelerator, layout)| Place::new::<T>(padded, accelerator, layout, bytes))
+            .map(|(accelerator, layout)| Place::new::<T>(padded, accelerator, layout, bytes, kept))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             padded: padded.clone(),
@@ -217,6 +243,21 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
     }
 }
 
+/// Blocks of the model go on while the next is read.
+impl<A: Accelerator> Destination for Upload<f32, A> {
+    fn lines(&self, wanted: usize) -> usize {
+        wanted.min(self.capacity)
+    }
+
+    fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {
+        self.numbers(lines)
+    }
+
+    fn commit(&mut self, first_line: usize, lines: usize) -> Result<(), Error> {
+        self.send(first_line, lines)
+    }
+}
+
 impl<T, A: Accelerator> Drop for Upload<T, A> {
     fn drop(&mut self) {
         // Transfers may still be reading the pinned blocks; what went wrong with them no longer matters.
@@ -232,17 +273,17 @@ impl<A: Accelerator> Place<A> {
         accelerator: Arc<A>,
         layout: Layout,
         staging: usize,
+        kept: &[usize],
     ) -> Result<Self, Error> {
-        let rows = if padded.ndim() == 3 { padded.model.n[1] } else { 1 };
-        let planes = medium_planes(padded, &layout);
-        let lines = planes.start * rows..planes.end * rows;
-        let array = || {
-            accelerator
-                .allocate(lines.len() * padded.pitch() * size_of::<T>())
-                .map(Some)
-        };
-        let count = plane_names(padded.ndim()).len() + 1;
-        let arrays = (0..count).map(|_| array()).collect::<Result<_, _>>()?;
+        let lines = lines(padded, &layout);
+        let bytes = lines.len() * padded.pitch() * size_of::<T>();
+        let density = plane_names(padded.ndim()).len();
+        let arrays = (0..=density)
+            .map(|k| {
+                let wanted = k == density || kept.contains(&k);
+                wanted.then(|| accelerator.allocate(bytes)).transpose()
+            })
+            .collect::<Result<_, _>>()?;
         let staging = (0..DEPTH)
             .map(|_| accelerator.allocate(staging))
             .collect::<Result<_, _>>()?;

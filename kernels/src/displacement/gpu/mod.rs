@@ -2,13 +2,17 @@
 //! sources, faces and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a processor.
 
 mod arguments;
+mod calibrate;
 mod medium;
+mod memory;
 mod record;
 mod slab;
 mod survey;
 pub mod variant;
 
+pub use calibrate::calibrate;
 pub use medium::Upload;
+pub use memory::bytes;
 pub use slab::DeviceSlab;
 
 use super::{Shot, SourceKind, check, schedule, sponges};
@@ -119,6 +123,12 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         self.slabs.iter().map(DeviceSlab::bytes).sum()
     }
 
+    /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
+    pub fn words(&self) -> usize {
+        let ndim = self.setup.padded.ndim();
+        3 * ndim + arguments::kept(ndim, self.variant.symmetry).len() + 1
+    }
+
     /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
     /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
@@ -153,16 +163,16 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             Error::setup("the wavefield is not finite")
         };
         let result = time_loop::run(&mut self.slabs, &mut PeerToPeer, &self.schedule, recorder, &seen);
-        for slab in &self.slabs {
-            slab.accelerator().finish()?;
-        }
+        // Nothing may be left in the queues, whatever happened; the first error is the one that tells why.
+        let finished = self.slabs.iter().map(|slab| slab.accelerator().finish());
+        let finished = finished.fold(Ok(()), Result::and);
         match bad.get() {
             Some((step, cell)) => Err(Error::NotFinite {
                 step,
                 cell: self.setup.padded.describe(cell),
                 medium: self.describe(cell)?,
             }),
-            None => result,
+            None => result.and(finished),
         }
     }
 
@@ -212,17 +222,6 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             words.join(" ")
         ))
     }
-}
-
-/// Bytes of device memory that one slab needs for a medium of this class, fields and medium.
-pub fn bytes(padded: &Padded, layout: &Layout, symmetry: Symmetry) -> usize {
-    let fields = 2 * padded.ndim() * arguments::component_len(padded, layout);
-    let rows = if padded.ndim() == 3 { padded.model.n[1] } else { 1 };
-    let array = arguments::medium_planes(padded, layout).len() * rows * padded.pitch();
-    let all = plane_names(padded.ndim()).len() + 1;
-    let kept = arguments::kept(padded.ndim(), symmetry).len() + 1;
-    // All planes are there while the model is read, the fields after those that are not needed have gone.
-    (all * array).max(kept * array + fields) * size_of::<f32>()
 }
 
 /// Uploads a medium of this host and prepares a shot on it: `machines` gives each slab its device.

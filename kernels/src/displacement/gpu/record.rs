@@ -14,9 +14,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Records of one half of the ring; one half fills while the other travels.
-const HALF: usize = 32;
+pub const HALF: usize = 32;
 /// Bytes of a piece of a snapshot.
 const PIECE_BYTES: usize = 32 << 20;
+
+/// Planes of a piece where a plane of the window has so many bytes and the slab so many planes.
+pub fn piece_planes(plane_bytes: usize, own: usize) -> usize {
+    (PIECE_BYTES / plane_bytes.max(1)).clamp(1, own)
+}
 
 /// A piece of a snapshot on its way.
 struct Piece<A: Accelerator> {
@@ -60,7 +65,7 @@ impl<T: Real, A: Accelerator> Records<T, A> {
         let [z, x, _] = &setup.window;
         let rows = if setup.padded.ndim() == 3 { x.len() } else { 1 };
         let plane = z.len() * rows * size_of::<T>();
-        let piece_planes = (PIECE_BYTES / plane.max(1)).clamp(1, own.len());
+        let piece_planes = piece_planes(plane, own.len());
         let piece = || -> Result<Piece<A>, Error> {
             Ok(Piece {
                 device: a.allocate(plane * piece_planes)?,
@@ -101,7 +106,10 @@ impl<T: Real, A: Accelerator> Records<T, A> {
 
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> usize {
-        self.ring.bytes() + self.pieces.iter().map(|p| p.device.bytes()).sum::<usize>()
+        self.cell.bytes()
+            + self.beyond.bytes()
+            + self.ring.bytes()
+            + self.pieces.iter().map(|p| p.device.bytes()).sum::<usize>()
     }
 
     pub(super) fn half(&self) -> usize {

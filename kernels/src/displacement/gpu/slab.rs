@@ -170,7 +170,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     pub fn bytes(&self) -> usize {
         let medium: usize = self.medium.iter().flatten().map(Memory::bytes).sum();
         let levels: usize = self.levels.iter().map(Memory::bytes).sum();
-        medium + levels + self.sources.wavelet.bytes() + self.records.bytes()
+        let sponge: usize = self._sponge.iter().map(Memory::bytes).sum();
+        medium + levels + sponge + self.sources.bytes() + self.records.bytes()
     }
 
     /// The device.
@@ -392,6 +393,11 @@ impl<A: Accelerator> Kernels<A> {
 }
 
 impl<T: Real, A: Accelerator> SourceMemory<T, A> {
+    fn bytes(&self) -> usize {
+        let all = [&self.line, &self.list, &self.place, &self.weight, &self.wavelet];
+        all.into_iter().map(Memory::bytes).sum()
+    }
+
     fn new(a: &A, setup: &Setup<T>, own: &Range<usize>) -> Result<Self, Error> {
         let derived = setup.kind == crate::displacement::SourceKind::Stress;
         let tables = SourceTables::new(&setup.padded, &setup.sources, own, derived);
@@ -442,7 +448,8 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
     }
 
     fn run_alone(&mut self, steps: Range<usize>, jdata: usize) -> Result<bool, Error> {
-        if self.setup.padded.cells() > SMALL
+        if self.accelerator.is_synchronous()
+            || self.setup.padded.cells() > SMALL
             || steps.len() < 2 * GRAPH
             || self.layout.own != self.layout.interior
         {

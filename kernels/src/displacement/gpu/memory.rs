@@ -1,0 +1,53 @@
+//! The memory of a device that a run takes, before anything of it is taken.
+
+use super::arguments::{component_len, kept};
+use super::medium::{DEPTH, block, lines};
+use super::record::{HALF, piece_planes};
+use crate::displacement::Shot;
+use crate::domain::partition::Slab as Layout;
+use crate::grid::Padded;
+use crate::medium::stiffness::Symmetry;
+use crate::stencil::RADIUS;
+
+/// What the driver takes for itself: the code of the kernels and their local memory.
+const OWN: usize = 32 << 20;
+/// The driver gives memory out in pages of this size.
+const PAGE: usize = 2 << 20;
+
+/// Bytes of device memory that one slab of a shot needs at its peak, in float32, for a medium of this class. Where the
+/// class is not known before the model is read that is [`Symmetry::Orthorhombic`]: all planes are taken, any may stay.
+pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry) -> usize {
+    const NUMBER: usize = size_of::<f32>();
+    let pages = |bytes: usize| bytes.next_multiple_of(PAGE);
+    let array = pages(lines(padded, layout).len() * padded.pitch() * NUMBER);
+    let medium = (kept(padded.ndim(), symmetry).len() + 1) * array;
+    let level = pages(padded.ndim() * component_len(padded, layout) * NUMBER);
+    let reading = DEPTH * pages(block(padded, NUMBER).1);
+    let running = 2 * level + pages(sources(shot, padded, layout)) + pages(records(shot, padded, layout));
+    medium + reading.max(running) + OWN
+}
+
+/// Wavelet and tables of the sources, as if all of them lay on the slab.
+fn sources(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
+    let (count, length) = (shot.sources.len(), 2 * shot.nbell + 2 + 2 * RADIUS);
+    let across = if padded.ndim() == 3 {
+        length.min(padded.rows())
+    } else {
+        1
+    };
+    let touched = count * across * length.min(layout.own.len());
+    let lines = touched.min(layout.own.len() * padded.rows());
+    // A line has six numbers and the list of its sources; a source its place and six rows of weights.
+    4 * (shot.wavelet.len() + 6 * lines + touched + count * (3 + 6 * length))
+}
+
+/// Receivers, as if all of them lay on the slab, and the pieces of snapshots.
+fn records(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
+    let ring = 2 * HALF * shot.components(padded.ndim()) * shot.receivers.len();
+    let window = shot.snapshots.as_ref().map_or(0, |s| {
+        let [z, x, _] = &s.window;
+        let plane = z.len() * if padded.ndim() == 3 { x.len() } else { 1 };
+        2 * plane * piece_planes(4 * plane, layout.own.len())
+    });
+    4 * (ring + 6 * shot.receivers.len() + window)
+}

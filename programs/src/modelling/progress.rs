@@ -1,0 +1,98 @@
+//! How far a run is.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kernels::time_loop::Recorder;
+use rsf_io::Job;
+use std::io::IsTerminal;
+use std::time::Instant;
+
+/// A bar with rate and time left on a terminal; elsewhere, with `verb=y`, a line every tenth of the run.
+pub enum Progress {
+    /// On a terminal.
+    Bar(ProgressBar),
+    /// Elsewhere.
+    Lines {
+        /// Of the program.
+        name: String,
+        /// All of them.
+        steps: usize,
+        /// Step whose end is worth a line.
+        next: usize,
+        /// When the first began.
+        begun: Instant,
+    },
+    /// Not asked for.
+    Quiet,
+}
+
+impl Progress {
+    /// For a run of `steps` steps.
+    pub fn new(job: &Job, steps: usize) -> anyhow::Result<Self> {
+        if std::io::stderr().is_terminal() {
+            let bar =
+                ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(4));
+            bar.set_style(ProgressStyle::with_template(
+                "{bar:40} {pos}/{len} steps, {per_sec}, {eta} left",
+            )?);
+            return Ok(Self::Bar(bar));
+        }
+        if job.flag("verb")? {
+            return Ok(Self::Lines {
+                name: job.program().into(),
+                steps,
+                next: steps.div_ceil(10),
+                begun: Instant::now(),
+            });
+        }
+        Ok(Self::Quiet)
+    }
+
+    fn step(&mut self, it: usize) {
+        match self {
+            Self::Bar(bar) => bar.inc(1),
+            Self::Lines {
+                name,
+                steps,
+                next,
+                begun,
+            } if it + 1 >= *next => {
+                let done = it + 1;
+                let rate = done as f64 / begun.elapsed().as_secs_f64();
+                let left = (*steps - done) as f64 / rate;
+                eprintln!("{name}: step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left");
+                *next = ((done * 10 / *steps + 1) * *steps).div_ceil(10);
+            }
+            _ => {}
+        }
+    }
+
+    /// Clears the bar.
+    pub fn end(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A recorder whose steps are told.
+pub struct Watched<'a> {
+    /// Takes the rest.
+    pub recorder: &'a mut dyn Recorder<f32>,
+    /// Takes the steps.
+    pub progress: &'a mut Progress,
+}
+
+impl Recorder<f32> for Watched<'_> {
+    fn traces(&mut self, it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
+        self.recorder.traces(it, traces)
+    }
+
+    fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), kernels::Error> {
+        self.recorder.snapshot(it, piece)
+    }
+
+    fn step(&mut self, it: usize) -> Result<(), kernels::Error> {
+        self.progress.step(it);
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Whether a run fits the memory of its GPUs, and what would, before anything is taken.
+
+use super::machine::free;
+use super::{Run, model};
+use kernels::device::gpu::Gpu;
+use kernels::displacement::gpu::bytes;
+use kernels::domain::partition::{GHOST, Slab, partition};
+use kernels::grid::{Grid, Padded};
+use kernels::medium::Symmetry;
+use std::sync::Arc;
+
+/// The classes from narrow to wide, with the word of `sym=`.
+const CLASSES: [(Symmetry, &str); 2] = [(Symmetry::Isotropic, "iso"), (Symmetry::Vti, "vti")];
+
+/// GPUs beyond which nobody wants to know how many would do.
+const MOST: usize = 1000;
+
+/// A sentence when a run with kernels of this class does not fit: what it needs, what is free, what would fit.
+pub fn shortage(
+    run: &Run,
+    slabs: &[Slab],
+    gpus: &[Arc<Gpu>],
+    class: Symmetry,
+) -> anyhow::Result<Option<String>> {
+    for (slab, gpu) in slabs.iter().zip(gpus) {
+        let (free, name) = free(gpu)?;
+        let needed = bytes(&run.shot, &run.padded, slab, class);
+        if needed > free {
+            let share = if slabs.len() > 1 {
+                "its part of this run"
+            } else {
+                "this run"
+            };
+            return Ok(Some(format!(
+                "{name} has not the memory for {share}: {:.2} GB are needed with {class} kernels, {:.2} GB are free; {}",
+                needed as f64 / 1e9,
+                free as f64 / 1e9,
+                ways_out(run, slabs.len(), class, free)
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// What would fit GPUs with so many bytes free.
+fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
+    let mut ways = Vec::new();
+    if let Some(count) = enough(run, gpus, class, free) {
+        ways.push(format!("{count} such GPUs hold it (ngpu={count})"));
+    }
+    if let Some(grid) = largest(run, gpus, class, free) {
+        ways.push(format!(
+            "a grid of {} with its frame fits {}",
+            model::words(&grid),
+            if gpus == 1 {
+                "this one".into()
+            } else {
+                format!("these {gpus}")
+            }
+        ));
+    }
+    ways.push("device=cpu runs in the memory of the host".into());
+    ways.join("; ")
+}
+
+/// Words on a narrower class than the one that `sym=` forces, where its kernels fit.
+pub fn narrower(run: &Run, slabs: &[Slab], gpus: &[Arc<Gpu>], class: Symmetry) -> anyhow::Result<String> {
+    for (narrow, word) in CLASSES {
+        if class != narrow && class.holds(narrow) && shortage(run, slabs, gpus, narrow)?.is_none() {
+            return Ok(format!("; {narrow} kernels fit (sym={word}, if the model is)"));
+        }
+    }
+    Ok(String::new())
+}
+
+fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
+    partition(run.padded.planes(), gpus).unwrap_or_default()
+}
+
+/// How many GPUs hold the run, each with so many bytes free.
+fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize> {
+    let most = (run.padded.planes() / GHOST).min(MOST);
+    (gpus + 1..=most).find(|&count| {
+        let slabs = layout(run, count);
+        slabs
+            .iter()
+            .all(|slab| bytes(&run.shot, &run.padded, slab, class) <= free)
+    })
+}
+
+/// The largest padded grid of the same shape that fits, with its frame.
+fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid> {
+    let (p, ndim) = (&run.padded, run.padded.ndim());
+    (1..100).rev().find_map(|percent| {
+        let mut model = p.model.clone();
+        for n in &mut model.n[..ndim] {
+            *n = (*n * percent / 100).max(1);
+        }
+        let smaller = Padded::new(&model, p.nb);
+        let slabs = partition(smaller.planes(), gpus).ok()?;
+        // The window of the snapshots shrinks with the grid.
+        let mut shot = run.shot.clone();
+        if let Some(snapshots) = &mut shot.snapshots {
+            for (axis, cells) in snapshots.window.iter_mut().enumerate() {
+                cells.end = cells.end.min(smaller.n[axis]).max(1);
+                cells.start = cells.start.min(cells.end - 1);
+            }
+        }
+        let fits = slabs
+            .iter()
+            .all(|slab| bytes(&shot, &smaller, slab, class) <= free);
+        fits.then_some(Grid {
+            n: smaller.n,
+            ..model
+        })
+    })
+}

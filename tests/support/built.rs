@@ -1,0 +1,20 @@
+//! Where a test finds the checkout and the programs: compiled in, unless the environment says that it was built
+//! elsewhere and carried here (tests/gpu).
+#![allow(dead_code)] // each test target that mounts this file uses a part of it
+
+use std::path::{Path, PathBuf};
+
+/// A file of the checkout, by its path from the top.
+pub fn checkout(inside: &str) -> PathBuf {
+    let room = std::env::var_os("CARGO_MANIFEST_DIR");
+    let room = room.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    room.parent().expect("a crate lies in the checkout").join(inside)
+}
+
+/// A program of this build, which cargo put at `place`; the one of that name in the folder `SIFAKA_BIN` if that is set.
+pub fn program(place: &str) -> PathBuf {
+    match (std::env::var_os("SIFAKA_BIN"), Path::new(place).file_name()) {
+        (Some(folder), Some(name)) => Path::new(&folder).join(name),
+        _ => place.into(),
+    }
+}

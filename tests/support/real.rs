@@ -1,0 +1,23 @@
+//! GPUs of this machine, for tests that run the programs on them.
+
+use std::io::Write;
+
+/// How many GPUs the programs can use here. Where there is none the test says that it is skipped, and why; fewer than
+/// `REQUIRE_GPU=` names are a failure.
+pub fn gpus(test: &str) -> usize {
+    let required = std::env::var("REQUIRE_GPU").ok().map_or(0, |n| {
+        n.parse::<usize>()
+            .unwrap_or_else(|e| panic!("REQUIRE_GPU={n}: {e}; it is how many GPUs must be there"))
+    });
+    let found = kernels::device::gpu::probe();
+    let count = found.as_ref().map_or(0, Vec::len);
+    assert!(
+        count >= required,
+        "REQUIRE_GPU={required}, but {count} can be used: {found:?}"
+    );
+    if let Err(why) = found {
+        // Past the capture of test output: a test that did not run is never silent.
+        let _ = writeln!(std::io::stderr(), "skipped {test} on a GPU: {why}");
+    }
+    count
+}
