@@ -1,13 +1,14 @@
 //! Speed of the displacement engine on GPUs: points a second, effective GB/s and share of the copy speed of the same
 //! run, medians. `cargo bench -p kernels --bench accelerator -- [dim=3] [n=512] [nb=48] [sym=ort] [gpus=1] [steps=100]
-//! [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,relay,pad]]`; several values of n= or tile= are separated by a
+//! [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad]]`; several values of n= or tile= are separated by a
 //! slash.
 
 use kernels::Error;
 use kernels::boundary::{free_surface::Surface, one_way::Form};
 use kernels::device::accelerator::{Accelerator, Memory, Queue};
 use kernels::device::cuda::{Cuda, probe};
-use kernels::displacement::gpu::{Simulation, Upload, variant::Tile};
+use kernels::displacement::gpu::tile::{self, Tile};
+use kernels::displacement::gpu::{Simulation, Upload};
 use kernels::displacement::{Shot, SourceKind};
 use kernels::domain::partition::partition;
 use kernels::grid::{Grid, Padded};
@@ -164,10 +165,8 @@ impl Case {
             self.symmetry,
             self.gpus,
             self.absorbing,
-            self.tile.map_or("default".into(), |t| format!(
-                "{},{},{},{},{}",
-                t.vec, t.z, t.rows, t.ahead, t.blocks
-            )),
+            self.tile
+                .map_or("default".into(), |t| format!("{t:?}").replace("Tile ", "")),
             rate / 1e9,
             cells * self.steps as f64 / times[times.len() - 1] / 1e9,
             cells * self.steps as f64 / times[0] / 1e9,
@@ -202,14 +201,16 @@ fn copy_speed(device: &Cuda) -> Result<f64, Error> {
 fn tiles(text: &str) -> Vec<Option<Tile>> {
     let one = |t: &str| {
         let k: Vec<usize> = t.split(',').map(|x| x.parse().expect("five numbers")).collect();
+        let form = [tile::Form::Sweep, tile::Form::Relay, tile::Form::Small][k.get(6).copied().unwrap_or(0)];
         Tile {
+            form,
             vec: k[0],
             z: k[1],
-            rows: k[2],
+            rows: if form == tile::Form::Small { 1 } else { k[2] },
+            planes: if form == tile::Form::Small { k[2] } else { 1 },
             ahead: k[3],
             blocks: k[4],
             bulk: k.get(5) != Some(&0),
-            relay: k.get(6) == Some(&1),
             pad: k.get(7).copied().unwrap_or(4),
         }
     };

@@ -5,7 +5,7 @@ use crate::worlds::World;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
 use kernels::displacement::Shot;
-use kernels::displacement::gpu::{Simulation, Upload, variant::Tile};
+use kernels::displacement::gpu::{Simulation, Upload, tile::Tile};
 use kernels::domain::partition::{cut, partition};
 use kernels::medium::{Medium, Symmetry};
 use std::sync::Arc;

@@ -100,6 +100,7 @@ pub struct Sweep<T> {
 
 /// `struct Faces` of faces.cu.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Faces<T> {
     pub slab: SlabArgs<T>,
     pub now: i32,
@@ -197,4 +198,15 @@ pub struct Pad<T> {
     pub top: i32,
     pub divide: i32,
     pub scale: T,
+}
+
+/// `struct Finish` of finish.cu.
+#[repr(C)]
+pub struct Finish<T> {
+    pub faces: Faces<T>,
+    pub inject: Inject<T>,
+    pub extract: Extract<T>,
+    pub face_blocks: i32,
+    pub lines: i32,
+    pub receiver_blocks: i32,
 }

@@ -3,11 +3,13 @@
 
 mod arguments;
 mod calibrate;
+mod launch;
 mod medium;
 mod memory;
 mod record;
 mod slab;
 mod survey;
+pub mod tile;
 pub mod variant;
 
 pub use calibrate::calibrate;
@@ -28,7 +30,8 @@ use crate::survey::{Receivers, Sources};
 use crate::time_loop::{self, Recorder, Schedule, Slab};
 use std::ops::Range;
 use std::sync::Arc;
-use variant::{Tile, Variant};
+use tile::{Terms, Tile};
+use variant::Variant;
 
 /// What the slabs of one shot share.
 pub(crate) struct Setup<T> {
@@ -70,7 +73,15 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         let devices = || upload.places.iter().map(|place| place.accelerator.properties());
         let shared = devices().map(|d| d.shared_bytes).min().unwrap_or(0);
         let oldest = devices().map(|d| d.architecture).min().unwrap_or(0);
-        let tile = tile.map_or_else(|| Tile::choose(padded.ndim(), double, oldest, shared), Ok)?;
+        let terms = Terms {
+            ndim: padded.ndim(),
+            double,
+            symmetry,
+            cells: padded.cells(),
+            architecture: oldest,
+            shared_bytes: shared,
+        };
+        let tile = tile.map_or_else(|| Tile::choose(&terms), Ok)?;
         let variant = Variant {
             double,
             ndim: padded.ndim(),

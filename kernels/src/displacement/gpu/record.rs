@@ -127,18 +127,13 @@ impl<T: Real, A: Accelerator> Records<T, A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Receivers of the current level, if they are due after step `it` (counted from the device's clock with `clock`).
-    pub(super) fn extract(&mut self, it: usize, jdata: usize, clock: bool) -> Result<(), Error> {
+    pub(super) fn extract_args(&self, it: i32, jdata: usize, clock: bool) -> Extract<T> {
         let r = &self.records;
-        if r.receivers.own.is_empty() {
-            return Ok(());
-        }
-        let count = r.receivers.own.len() * r.components;
-        let args = Extract {
+        Extract {
             slab: self.args,
             now: self.now as i32,
             clock: if clock { self.clock() } else { 0 },
-            step: it as i32,
+            step: it,
             every: jdata as i32,
             slots: 2 * HALF as i32,
             receivers: r.receivers.own.len() as i32,
@@ -146,7 +141,17 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             cell: r.cell.address(),
             beyond: r.beyond.address(),
             records: r.ring.address(),
-        };
+        }
+    }
+
+    /// Receivers of the current level, if they are due after step `it` (counted from the device's clock with `clock`).
+    pub(super) fn extract(&mut self, it: usize, jdata: usize, clock: bool) -> Result<(), Error> {
+        let r = &self.records;
+        if r.receivers.own.is_empty() {
+            return Ok(());
+        }
+        let count = r.receivers.own.len() * r.components;
+        let args = self.extract_args(it as i32, jdata, clock);
         let dims = Dims {
             grid: [count.div_ceil(64), 1, 1],
             threads: 64,

@@ -1,17 +1,16 @@
 //! One slab of the grid on one device: its memory and its part of a step.
 
 use super::Setup;
-use super::arguments::{Faces, Inject, SlabArgs, Sweep, Tick, component_len, kept};
-use super::medium::{Place, argument};
+use super::arguments::{SlabArgs, component_len, kept};
+use super::launch::{Kernels, SourceMemory};
+use super::medium::Place;
 use super::record::Records;
-use super::survey::SourceTables;
 use super::variant::Variant;
 use crate::Error;
-use crate::boundary::one_way::DEPTH;
-use crate::device::accelerator::{Accelerator, Boxes, Dims, Memory, Pinned, Queue, Source};
+use crate::device::accelerator::{Accelerator, Boxes, Memory, Pinned, Queue};
 use crate::device::simd::Real;
 use crate::domain::exchange::Peer;
-use crate::domain::partition::{FACE, GHOST, Slab as Layout};
+use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::grid::Padded;
 use crate::time_loop::Slab;
 use std::ops::Range;
@@ -21,30 +20,6 @@ use std::sync::Arc;
 const GRAPH: usize = 20;
 /// Padded cells below which launching costs more than computing, so that steps are replayed from a graph.
 const SMALL: usize = 4 << 20;
-/// Threads of a block on the faces.
-const FACE_THREADS: usize = 128;
-
-/// The kernels of a run.
-struct Kernels<A: Accelerator> {
-    sweep: A::Kernel,
-    faces: A::Kernel,
-    plane_faces: Option<A::Kernel>,
-    inject: A::Kernel,
-    tick: A::Kernel,
-    /// Blocks of the sweep that the whole device holds at once.
-    resident: usize,
-}
-
-/// Tables of the sources on the device.
-struct SourceMemory<T, A: Accelerator> {
-    tables: SourceTables<T>,
-    line: A::Memory,
-    list: A::Memory,
-    place: A::Memory,
-    weight: A::Memory,
-    wavelet: A::Memory,
-}
-
 /// Points in the queues that others wait for.
 struct Marks<A: Accelerator> {
     /// The main queue after a step.
@@ -65,10 +40,10 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) medium: Vec<Option<A::Memory>>,
     _sponge: Vec<A::Memory>,
     /// How the device copies planes around a tile on its own, for each level.
-    boxes: Option<A::Memory>,
-    variant: Variant,
-    kernels: Kernels<A>,
-    sources: SourceMemory<T, A>,
+    pub(super) boxes: Option<A::Memory>,
+    pub(super) variant: Variant,
+    pub(super) kernels: Kernels<A>,
+    pub(super) sources: SourceMemory<T, A>,
     pub(super) records: Records<T, A>,
     /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
@@ -141,9 +116,10 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         for (to, w) in args.sponge.iter_mut().zip(&sponge) {
             *to = w.address();
         }
+        let sources = SourceMemory::new(&*a, &setup, &layout.own)?;
         Ok(Self {
-            kernels: Kernels::load(&*a, &variant)?,
-            sources: SourceMemory::new(&*a, &setup, &layout.own)?,
+            kernels: Kernels::load(&*a, &variant, sources.keep_clear(p))?,
+            sources,
             records: Records::new(&*a, &setup, &layout.own, &variant)?,
             marks: Marks {
                 main: a.mark()?,
@@ -184,118 +160,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.clock.address()
     }
 
-    /// All kernels of a stage on some planes. `clock`: the step is counted on the device, `it` is added to it.
-    fn enqueue(&self, queue: Queue, planes: &Range<usize>, it: usize, clock: bool) -> Result<(), Error> {
-        self.sweep(queue, planes)?;
-        self.inject(queue, planes, it, clock)?;
-        if self.variant.absorbing {
-            self.faces(queue, planes)?;
-        }
-        Ok(())
-    }
-
-    fn sweep(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
-        let (p, tile) = (&self.setup.padded, self.variant.tile);
-        let (across, along) = (p.n[0].div_ceil(tile.z), p.rows().div_ceil(tile.rows));
-        let chunks = chunks(across * along, planes.len(), self.kernels.resident);
-        let args = Sweep {
-            slab: self.args,
-            now: self.now as i32,
-            begin: planes.start as i32,
-            end: planes.end as i32,
-            chunk: planes.len().div_ceil(chunks) as i32,
-            boxes: self
-                .boxes
-                .as_ref()
-                .map_or([0; 2], |b| [b.address(), b.address() + 128]),
-        };
-        let dims = Dims {
-            grid: [across, along, planes.len().div_ceil(args.chunk as usize)],
-            threads: tile.threads(p.ndim()),
-            shared: tile.shared(p.ndim()) * size_of::<T>(),
-        };
-        // SAFETY: the levels hold eight planes on either side of all own planes, the medium what those need.
-        unsafe {
-            self.accelerator
-                .launch(queue, &self.kernels.sweep, dims, &argument(&args))
-        }
-    }
-
-    fn inject(&self, queue: Queue, planes: &Range<usize>, it: usize, clock: bool) -> Result<(), Error> {
-        let s = &self.sources;
-        let lines = s.tables.within(planes);
-        if lines.is_empty() {
-            return Ok(());
-        }
-        let widest = s.tables.lines[lines.clone()]
-            .iter()
-            .map(|l| l.z_end - l.z_begin)
-            .max();
-        let args = Inject {
-            slab: self.args,
-            now: self.now as i32,
-            steps: self.setup.sources.steps() as i32,
-            clock: if clock { self.clock.address() } else { 0 },
-            step: it as i32,
-            lines: lines.start as i32,
-            line: s.line.address(),
-            source: s.list.address(),
-            place: s.place.address(),
-            weight: s.weight.address(),
-            wavelet: s.wavelet.address(),
-            length: s.tables.length as i32,
-            sources: (s.tables.places.len() / 3) as i32,
-        };
-        let dims = Dims {
-            grid: [lines.len(), 1, 1],
-            threads: (widest.unwrap_or(1) as usize).next_multiple_of(32).min(256),
-            shared: 0,
-        };
-        // SAFETY: the tables name cells of the slab only.
-        unsafe {
-            self.accelerator
-                .launch(queue, &self.kernels.inject, dims, &argument(&args))
-        }
-    }
-
-    fn faces(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
-        let p = &self.setup.padded;
-        let args = Faces {
-            slab: self.args,
-            now: self.now as i32,
-            begin: planes.start as i32,
-            end: planes.end as i32,
-            across: (p.n[0] / FACE_THREADS).max(1) as i32,
-        };
-        let lines = if p.ndim() == 3 { p.rows() } else { planes.len() };
-        let between = lines.saturating_sub(if p.ndim() == 3 { 2 * FACE } else { 0 });
-        let dims = Dims {
-            grid: [
-                args.across as usize + between.div_ceil(FACE_THREADS),
-                if p.ndim() == 3 { planes.len() } else { 1 },
-                2,
-            ],
-            threads: FACE_THREADS,
-            shared: 0,
-        };
-        // SAFETY: faces and the cells they read lie in the slab; a part holds the faces of planes whole.
-        unsafe {
-            self.accelerator
-                .launch(queue, &self.kernels.faces, dims, &argument(&args))?
-        };
-        let outermost = planes.start == 0 || planes.end == p.planes();
-        if let Some(kernel) = self.kernels.plane_faces.as_ref().filter(|_| outermost) {
-            debug_assert!(planes.len() > DEPTH);
-            let grid = [p.n[0].div_ceil(FACE_THREADS), p.rows(), 2];
-            // SAFETY: as above.
-            unsafe {
-                self.accelerator
-                    .launch(queue, kernel, Dims { grid, ..dims }, &argument(&args))?
-            };
-        }
-        Ok(())
-    }
-
     /// The planes `first..first+8` of a component of the level that is being made.
     fn ghosts_at(&self, component: usize, first: isize) -> u64 {
         let p = &self.setup.padded;
@@ -306,35 +170,16 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 
     /// A graph of [`GRAPH`] steps from level 0 on, with a sample after each that is due.
     fn record_graph(&mut self, jdata: usize) -> Result<A::Graph, Error> {
-        let whole = self.layout.own.clone();
         let accelerator = self.accelerator.clone();
         let slab = std::cell::RefCell::new(self);
         accelerator.record(&mut || {
             let mut slab = slab.borrow_mut();
             for k in 0..GRAPH {
-                slab.enqueue(Queue::Main, &whole, k, true)?;
-                slab.now = 1 - slab.now;
-                slab.extract(k, jdata, true)?;
+                slab.graph_step(k, jdata)?;
             }
+            slab.extract(GRAPH - 1, jdata, true)?;
             slab.tick(GRAPH as i64)
         })
-    }
-
-    fn tick(&self, steps: i64) -> Result<(), Error> {
-        let args = Tick {
-            clock: self.clock.address(),
-            steps: steps as i32,
-        };
-        let dims = Dims {
-            grid: [1; 3],
-            threads: 1,
-            shared: 0,
-        };
-        // SAFETY: the clock is a number of this slab.
-        unsafe {
-            self.accelerator
-                .launch(Queue::Main, &self.kernels.tick, dims, &argument(&args))
-        }
     }
 
     /// Replays whole graphs over `steps` and returns the steps left over at its end.
@@ -351,64 +196,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         (0..graphs).try_for_each(|_| self.accelerator.replay(graph))?;
         self.clock_shows = (steps.start + graphs * GRAPH) as i64;
         Ok(self.clock_shows as usize..steps.end)
-    }
-}
-
-/// Parts along the planes into which a sweep of so many columns is cut, so that the device is full until the end:
-/// a part costs eight planes of stress more.
-fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
-    let cost = |chunks: usize| {
-        let waves = (columns * chunks).div_ceil(resident.max(1));
-        waves * (planes.div_ceil(chunks) + 2 * crate::stencil::RADIUS)
-    };
-    (1..=planes.div_ceil(GHOST)).min_by_key(|&k| cost(k)).unwrap_or(1)
-}
-
-impl<A: Accelerator> Kernels<A> {
-    fn load(a: &A, variant: &Variant) -> Result<Self, Error> {
-        let one = |source: &Source, name: &str| -> Result<A::Kernel, Error> {
-            Ok(a.load(source, &[name])?.remove(0))
-        };
-        let sweep = one(&variant.sweep(), "sweep")?;
-        let bytes = if variant.double { 8 } else { 4 };
-        let (threads, shared) = (
-            variant.tile.threads(variant.ndim),
-            variant.tile.shared(variant.ndim) * bytes,
-        );
-        let resident = a.resident_blocks(&sweep, threads, shared)? * a.properties().multiprocessors;
-        let faces = variant.faces();
-        Ok(Self {
-            sweep,
-            resident,
-            plane_faces: if variant.ndim == 3 {
-                Some(one(&faces, "plane_faces")?)
-            } else {
-                None
-            },
-            faces: one(&faces, "faces")?,
-            inject: one(&variant.survey(), "inject")?,
-            tick: one(&variant.survey(), "tick")?,
-        })
-    }
-}
-
-impl<T: Real, A: Accelerator> SourceMemory<T, A> {
-    fn bytes(&self) -> usize {
-        let all = [&self.line, &self.list, &self.place, &self.weight, &self.wavelet];
-        all.into_iter().map(Memory::bytes).sum()
-    }
-
-    fn new(a: &A, setup: &Setup<T>, own: &Range<usize>) -> Result<Self, Error> {
-        let derived = setup.kind == crate::displacement::SourceKind::Stress;
-        let tables = SourceTables::new(&setup.padded, &setup.sources, own, derived);
-        Ok(Self {
-            line: send(a, &tables.lines)?,
-            list: send(a, &tables.list)?,
-            place: send(a, &tables.places)?,
-            weight: send(a, &tables.weights)?,
-            wavelet: send(a, setup.sources.wavelet())?,
-            tables,
-        })
     }
 }
 

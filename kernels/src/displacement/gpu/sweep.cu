@@ -113,12 +113,6 @@ KERNEL(sweep)(const struct Sweep a) {
     __syncthreads();
 #endif
 
-    struct Stiffness c;
-#if EARLY
-    if (live_row && is_live(begin - RADIUS, a.s.planes)) {
-        take_stiffness(a.s.stiffness, medium_at(&a.s, begin - RADIUS, row) + z, &c);
-    }
-#endif
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
 #if BULK
         if (j > begin - RADIUS) {
@@ -143,9 +137,8 @@ KERNEL(sweep)(const struct Sweep a) {
 #endif
         // 1. Strain (eq. 1) and stress (eq. 2), rows and planes of the rim and all beyond it carry none.
         if (live) {
-#if !EARLY
+            struct Stiffness c;
             take_stiffness(a.s.stiffness, medium_at(&a.s, j, row) + z, &c);
-#endif
             const REAL *uz = ring + slots[RADIUS] + u_at, *up = uz + C_P * U_COMPONENT;
             REAL ezz[VEC], epp[VEC], d[VEC], e[VEC];
 #if NDIM == 3
@@ -214,19 +207,12 @@ KERNEL(sweep)(const struct Sweep a) {
             store(out + S_ZZ + s_at, pp), store(out + S_ZP + s_at, pp);
 #endif
         }
-        // What the time step will need is asked for now, what the next stress needs after the barrier.
         const int p = j - RADIUS, steps = writes && p >= begin;
         REAL *next = a.s.level[1 - a.now] + row_at(&a.s, MAX(p, begin), row) + z;
         REAL prev[NDIM][VEC], b[VEC];
 #if DAMPED
         REAL damp_plane = 1;
         if (steps) damp_plane = a.s.sponge[2][p];
-#endif
-#if EARLY
-        if (steps) {
-            UNROLL for (int i = 0; i < NDIM; i++) fetch_once(next + i * a.s.component, prev[i]);
-            fetch_once(a.s.buoyancy + medium_at(&a.s, p, row) + z, b);
-        }
 #endif
         // Plane j-4 of the ring makes room after the barrier.
         UNROLL for (int i = 0; i < NDIM; i++) load(ring + slots[0] + u_at + i * U_COMPONENT, old[i]);
@@ -246,19 +232,13 @@ KERNEL(sweep)(const struct Sweep a) {
         }
 #endif
         slot = slot + 1 == RING ? 0 : slot + 1;
-        const int more = EARLY && live_row && j + 1 < end + RADIUS && is_live(j + 1, a.s.planes);
-        if (!writes) {
-            if (more) take_stiffness(a.s.stiffness, medium_at(&a.s, j + 1, row) + z, &c);
-            continue;
-        }
+        if (!writes) continue;
 
         // 2. Force (eq. 3).
-#if !EARLY
         if (steps) {
             UNROLL for (int i = 0; i < NDIM; i++) fetch_once(next + i * a.s.component, prev[i]);
             fetch_once(a.s.buoyancy + medium_at(&a.s, p, row) + z, b);
         }
-#endif
         REAL plane[NDIM][VEC], d[VEC];
         along_z(out + S_ZZ + s_at, wz, plane[C_Z]);
         along_z(out + S_ZP + s_at, wz, plane[C_P]);
@@ -271,7 +251,6 @@ KERNEL(sweep)(const struct Sweep a) {
         along(out + S_RP + t_at, TZ, wr, d);
         EACH_VEC plane[C_P][v] += d[v];
 #endif
-        if (more) take_stiffness(a.s.stiffness, medium_at(&a.s, j + 1, row) + z, &c);
         REAL full[NDIM][VEC];
 #if NDIM == 3
         spread(force[C_Z], plane[C_Z], zp, wp, full[C_Z]);

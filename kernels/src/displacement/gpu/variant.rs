@@ -1,11 +1,11 @@
 //! Which kernel text a run compiles: the texts are joined behind the defines of their variant.
 
+use super::tile::{Form as Cut, Terms, Tile};
 use crate::Error;
 use crate::boundary::{free_surface::Surface, one_way::Form};
 use crate::device::accelerator::Source;
 use crate::displacement::SourceKind;
 use crate::medium::stiffness::Symmetry;
-use crate::stencil::RADIUS;
 use std::fmt::Write;
 
 const PRELUDE: &str = include_str!("../../device/prelude.cuh");
@@ -14,6 +14,8 @@ const STIFFNESS: &str = include_str!("../../medium/stiffness.cuh");
 const TILE: &str = include_str!("tile.cuh");
 const SWEEP: &str = include_str!("sweep.cu");
 const RELAY: &str = include_str!("relay.cu");
+const SMALL: &str = include_str!("small.cu");
+const FINISH: &str = include_str!("finish.cu");
 const FACES: &str = include_str!("faces.cu");
 const PAD: &str = include_str!("pad.cu");
 const SURVEY: &str = include_str!("survey.cu");
@@ -39,138 +41,6 @@ pub struct Variant {
     pub potentials: bool,
     /// How a block of the sweep is cut.
     pub tile: Tile,
-}
-
-/// The tile of a block of the sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// Cells of a thread, along z: 1, 2 or 4, at most 16 bytes.
-    pub vec: usize,
-    /// Cells along z.
-    pub z: usize,
-    /// Rows (2-D: 1).
-    pub rows: usize,
-    /// Planes on their way to shared memory.
-    pub ahead: usize,
-    /// Blocks that one multiprocessor should hold at once.
-    pub blocks: usize,
-    /// Numbers between rows of a plane in shared memory (3-D), against conflicts of its banks.
-    pub pad: usize,
-    /// Planes come as whole rows (compute capability 9.0 and later), else in pieces of 16 bytes.
-    pub bulk: bool,
-    /// Stress and force by warps of their own (relay.cu; 3-D, with `bulk`), else by all (sweep.cu).
-    pub relay: bool,
-}
-
-const fn tile(vec: usize, z: usize, rows: usize, ahead: usize, relay: bool) -> Tile {
-    Tile {
-        vec,
-        z,
-        rows,
-        ahead,
-        blocks: if rows == 1 { 4 } else { 1 },
-        pad: 4,
-        bulk: relay || rows == 1,
-        relay,
-    }
-}
-
-/// Tiles in the order of preference; the first whose shared memory fits a block is taken.
-const TILES_3D: [Tile; 4] = [
-    Tile {
-        pad: 0,
-        ..tile(2, 32, 12, 1, true)
-    },
-    tile(4, 32, 16, 1, false),
-    tile(4, 32, 8, 1, false),
-    tile(2, 16, 4, 1, false),
-];
-const TILES_2D: [Tile; 2] = [tile(4, 248, 1, 3, false), tile(4, 120, 1, 2, false)];
-const TILES_3D_DOUBLE: [Tile; 3] = [
-    tile(1, 16, 8, 1, true),
-    tile(1, 16, 8, 1, false),
-    tile(1, 8, 4, 1, false),
-];
-const TILES_2D_DOUBLE: [Tile; 1] = [tile(2, 120, 1, 2, false)];
-
-impl Tile {
-    /// The tile for a device of this compute capability (times ten) whose blocks may use this much shared memory.
-    pub fn choose(ndim: usize, double: bool, architecture: u32, shared_bytes: usize) -> Result<Self, Error> {
-        let tiles: &[Tile] = match (ndim, double) {
-            (3, false) => &TILES_3D,
-            (3, true) => &TILES_3D_DOUBLE,
-            (_, false) => &TILES_2D,
-            (_, true) => &TILES_2D_DOUBLE,
-        };
-        let number = if double { 8 } else { 4 };
-        // The kernel keeps some bytes of its own.
-        let fits =
-            |t: &&Tile| t.shared(ndim) * number + 256 <= shared_bytes && (architecture >= 90 || !t.relay);
-        let found = tiles.iter().find(fits).map(|t| Tile {
-            bulk: t.bulk && architecture >= 90,
-            ..*t
-        });
-        found.ok_or_else(|| {
-            Error::setup(format!(
-                "a block of this GPU may use {shared_bytes} bytes of shared memory, which is less than the smallest tile needs; use device=cpu"
-            ))
-        })
-    }
-
-    /// Threads of a block, as sweep.cu counts them.
-    pub fn threads(&self, ndim: usize) -> usize {
-        let quads = self.z / self.vec;
-        let side = RADIUS / self.vec;
-        let all = match ndim {
-            3 => quads * self.rows + 2 * side * self.rows + quads * 2 * RADIUS,
-            _ => quads + 2 * side,
-        };
-        if self.relay {
-            all.next_multiple_of(128) + (self.z * self.rows).next_multiple_of(128) + 128
-        } else {
-            all.next_multiple_of(32)
-        }
-    }
-
-    /// Registers of a thread at the start of relay.cu, then of its stress, force and copying warps: as many as there
-    /// are, in eights.
-    fn registers(&self, double: bool) -> [usize; 4] {
-        let (all, force) = (self.threads(3), (self.z * self.rows).next_multiple_of(128));
-        let (copy, each) = (
-            24,
-            if (17..100).contains(&self.blocks) {
-                self.blocks
-            } else if double {
-                96
-            } else {
-                64
-            },
-        );
-        let start = (65536 / all / 8 * 8).min(248);
-        let left = start * all - copy * 128 - each * force;
-        let stress = (left / (all - force - 128) / 8 * 8).min(248);
-        [start, stress, each, copy]
-    }
-
-    /// Cells along z and rows of a plane of displacement in shared memory (3-D).
-    pub fn around(&self) -> [usize; 2] {
-        [self.z + 16 + self.pad, self.rows + 16]
-    }
-
-    /// Numbers of shared memory of a block: the ring of displacement and two planes of stress.
-    pub fn shared(&self, ndim: usize) -> usize {
-        let ring = 2 * RADIUS + self.ahead + 1;
-        let (z, rows) = (self.z, self.rows);
-        match ndim {
-            3 => {
-                let across = rows + 2 * RADIUS;
-                let own = if self.relay { rows * z } else { 0 };
-                let stress = 2 * rows * (z + 12) + across * (z + 12) + 2 * across * z + own;
-                ring * (3 * (rows + 16) * (z + 16 + self.pad)).next_multiple_of(32) + 2 * stress
-            }
-            _ => ring * (2 * (z + 16)).next_multiple_of(32) + 4 * (z + 8),
-        }
-    }
 }
 
 /// The order of the classes in stiffness.cuh; in 2-D all but the isotropic are one.
@@ -218,54 +88,57 @@ impl Variant {
         let t = self.tile;
         // Above a vacuum the medium itself carries no stress: no other text is needed.
         let surface = if self.surface == Surface::Traction { 2 } else { 0 };
+        let [start, stress, force, copy] = match t.form {
+            Cut::Relay => t.registers(self.double),
+            _ => [0; 4],
+        };
         let defines = [
             ("SURFACE", surface),
             ("TZ", t.z),
-            ("TX", t.rows),
+            ("TX", t.rows.max(t.planes)),
             ("AHEAD", t.ahead),
-            (
-                "BLOCKS",
-                if (17..100).contains(&t.blocks) {
-                    1
-                } else {
-                    t.blocks % 100
-                },
-            ),
-            ("EARLY", usize::from(t.blocks < 100)),
+            ("BLOCKS", t.blocks),
             ("BULK", usize::from(t.bulk)),
             ("PAD", t.pad),
+            ("START_REGISTERS", start),
+            ("STRESS_REGISTERS", stress),
+            ("FORCE_REGISTERS", force),
+            ("COPY_REGISTERS", copy),
         ];
-        let r = t.registers(self.double);
-        let registers = [
-            ("START_REGISTERS", r[0]),
-            ("STRESS_REGISTERS", r[1]),
-            ("FORCE_REGISTERS", r[2]),
-            ("COPY_REGISTERS", r[3]),
-        ];
-        let defines: Vec<_> = defines.into_iter().chain(registers).collect();
-        let (file, text) = if t.relay {
-            ("relay.cu", RELAY)
-        } else {
-            ("sweep.cu", SWEEP)
-        };
-        self.source(file, &[TILE, text].join("\n"), t.vec, &defines)
+        match t.form {
+            Cut::Sweep => self.source("sweep.cu", &[TILE, SWEEP].join("\n"), t.vec, &defines),
+            Cut::Relay => self.source("relay.cu", &[TILE, RELAY].join("\n"), t.vec, &defines),
+            Cut::Small => self.source("small.cu", SMALL, t.vec, &defines),
+        }
+    }
+
+    fn outside(&self) -> [(&'static str, usize); 4] {
+        [
+            ("SURFACE", usize::from(self.surface != Surface::None)),
+            ("ONE_WAY", usize::from(self.one_way == Form::Upwind)),
+            ("SOURCE", usize::from(self.source == SourceKind::Stress)),
+            ("POTENTIALS", usize::from(self.potentials)),
+        ]
     }
 
     /// Kernels `faces` and, in 3-D, `plane_faces`.
     pub fn faces(&self) -> Source {
-        let one_way = usize::from(self.one_way == Form::Upwind);
-        let defines = [
-            ("SURFACE", usize::from(self.surface != Surface::None)),
-            ("ONE_WAY", one_way),
-        ];
-        self.source("faces.cu", FACES, 1, &defines)
+        self.source("faces.cu", FACES, 1, &self.outside()[..2])
     }
 
     /// Kernels `inject`, `extract`, `pack`, `look`, `tick`.
     pub fn survey(&self) -> Source {
-        let source = usize::from(self.source == SourceKind::Stress);
-        let defines = [("SOURCE", source), ("POTENTIALS", usize::from(self.potentials))];
-        self.source("survey.cu", SURVEY, 1, &defines)
+        self.source("survey.cu", SURVEY, 1, &self.outside()[2..])
+    }
+
+    /// Kernel `finish`.
+    pub fn finish(&self) -> Source {
+        self.source(
+            "finish.cu",
+            &[FACES, SURVEY, FINISH].join("\n"),
+            1,
+            &self.outside(),
+        )
     }
 }
 
@@ -279,32 +152,46 @@ pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<S
         Symmetry::Orthorhombic,
     ];
     let surfaces = [Surface::None, Surface::Vacuum, Surface::Traction];
-    for ndim in [2, 3] {
-        let tile = Tile::choose(ndim, double, architecture, shared_bytes)?;
-        for (symmetry, surface) in classes.into_iter().flat_map(|c| surfaces.map(|s| (c, s))) {
-            for bits in 0..16 {
-                let on = |bit: u32| bits >> bit & 1 == 1;
-                let variant = Variant {
-                    double,
-                    ndim,
-                    symmetry,
-                    absorbing: on(0),
-                    one_way: if on(1) { Form::Upwind } else { Form::Box },
-                    surface,
-                    source: if on(2) {
-                        SourceKind::Stress
-                    } else {
-                        SourceKind::Force
-                    },
-                    potentials: on(3),
-                    tile,
-                };
-                for source in [variant.sweep(), variant.faces(), variant.survey()] {
-                    if !found.contains(&source) {
-                        found.push(source);
-                    }
-                }
+    let sizes = [(2, 1), (2, usize::MAX), (3, usize::MAX)];
+    let runs = sizes
+        .into_iter()
+        .flat_map(|size| classes.map(|class| (size, class)));
+    for (((ndim, cells), symmetry), surface) in runs.flat_map(|run| surfaces.map(|s| (run, s))) {
+        let terms = Terms {
+            ndim,
+            double,
+            symmetry,
+            cells,
+            architecture,
+            shared_bytes,
+        };
+        let tile = Tile::choose(&terms)?;
+        for bits in 0..16 {
+            let on = |bit: u32| bits >> bit & 1 == 1;
+            let variant = Variant {
+                double,
+                ndim,
+                symmetry,
+                absorbing: on(0),
+                one_way: if on(1) { Form::Upwind } else { Form::Box },
+                surface,
+                source: if on(2) {
+                    SourceKind::Stress
+                } else {
+                    SourceKind::Force
+                },
+                potentials: on(3),
+                tile,
+            };
+            let mut texts = vec![variant.sweep(), variant.survey()];
+            if variant.absorbing {
+                texts.push(variant.faces());
             }
+            if tile.form == Cut::Small && variant.absorbing {
+                texts.push(variant.finish());
+            }
+            texts.retain(|text| !found.contains(text));
+            found.extend(texts);
         }
     }
     Ok(found)

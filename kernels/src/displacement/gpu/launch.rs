@@ -1,0 +1,296 @@
+//! What a step launches.
+
+use super::Setup;
+use super::arguments::{Extract, Faces, Finish, Inject, Sweep, Tick};
+use super::medium::argument;
+use super::slab::{DeviceSlab, send};
+use super::survey::SourceTables;
+use super::tile::Form;
+use super::variant::Variant;
+use crate::Error;
+use crate::boundary::one_way::DEPTH;
+use crate::device::accelerator::{Accelerator, Dims, Memory, Queue, Source};
+use crate::device::simd::Real;
+use crate::domain::partition::{FACE, GHOST};
+use crate::grid::Padded;
+use std::ops::Range;
+
+/// Threads of a block on the faces.
+const FACE_THREADS: usize = 128;
+
+/// The kernels of a run.
+pub(super) struct Kernels<A: Accelerator> {
+    sweep: A::Kernel,
+    faces: Option<A::Kernel>,
+    plane_faces: Option<A::Kernel>,
+    inject: A::Kernel,
+    tick: A::Kernel,
+    /// Faces, sources and receivers at once, for small grids whose sources keep clear of the faces.
+    finish: Option<A::Kernel>,
+    /// Blocks of the sweep that the whole device holds at once.
+    resident: usize,
+}
+
+/// Tables of the sources on the device.
+pub(super) struct SourceMemory<T, A: Accelerator> {
+    tables: SourceTables<T>,
+    line: A::Memory,
+    list: A::Memory,
+    place: A::Memory,
+    weight: A::Memory,
+    wavelet: A::Memory,
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// All kernels of a stage on some planes. `clock`: the step is counted on the device, `it` is added to it.
+    pub(super) fn enqueue(
+        &self,
+        queue: Queue,
+        planes: &Range<usize>,
+        it: usize,
+        clock: bool,
+    ) -> Result<(), Error> {
+        self.sweep(queue, planes)?;
+        self.inject(queue, planes, it, clock)?;
+        match &self.kernels.faces {
+            Some(kernel) => self.faces(queue, planes, kernel),
+            None => Ok(()),
+        }
+    }
+
+    fn sweep(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
+        let (p, tile) = (&self.setup.padded, self.variant.tile);
+        let (across, along) = (p.n[0].div_ceil(tile.z), p.rows().div_ceil(tile.rows));
+        let chunks = match tile.form {
+            Form::Small => planes.len().div_ceil(tile.planes),
+            _ => chunks(across * along, planes.len(), self.kernels.resident),
+        };
+        let args = Sweep {
+            slab: self.args,
+            now: self.now as i32,
+            begin: planes.start as i32,
+            end: planes.end as i32,
+            chunk: match tile.form {
+                Form::Small => tile.planes,
+                _ => planes.len().div_ceil(chunks),
+            } as i32,
+            boxes: self
+                .boxes
+                .as_ref()
+                .map_or([0; 2], |b| [b.address(), b.address() + 128]),
+        };
+        let dims = Dims {
+            grid: [across, along, planes.len().div_ceil(args.chunk as usize)],
+            threads: tile.threads(p.ndim()),
+            shared: tile.shared(p.ndim()) * size_of::<T>(),
+        };
+        // SAFETY: the levels hold eight planes on either side of all own planes, the medium what those need.
+        unsafe {
+            self.accelerator
+                .launch(queue, &self.kernels.sweep, dims, &argument(&args))
+        }
+    }
+
+    fn inject_args(&self, lines: &Range<usize>, it: usize, clock: bool) -> Inject<T> {
+        let s = &self.sources;
+        Inject {
+            slab: self.args,
+            now: self.now as i32,
+            steps: self.setup.sources.steps() as i32,
+            clock: if clock { self.clock() } else { 0 },
+            step: it as i32,
+            lines: lines.start as i32,
+            line: s.line.address(),
+            source: s.list.address(),
+            place: s.place.address(),
+            weight: s.weight.address(),
+            wavelet: s.wavelet.address(),
+            length: s.tables.length as i32,
+            sources: (s.tables.places.len() / 3) as i32,
+        }
+    }
+
+    fn inject(&self, queue: Queue, planes: &Range<usize>, it: usize, clock: bool) -> Result<(), Error> {
+        let tables = &self.sources.tables;
+        let lines = tables.within(planes);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let reach = tables.lines[lines.clone()].iter().map(|l| l.z_end - l.z_begin);
+        let widest = reach.max();
+        let args = self.inject_args(&lines, it, clock);
+        let dims = Dims {
+            grid: [lines.len(), 1, 1],
+            threads: (widest.unwrap_or(1) as usize).next_multiple_of(32).min(256),
+            shared: 0,
+        };
+        // SAFETY: the tables name cells of the slab only.
+        unsafe {
+            self.accelerator
+                .launch(queue, &self.kernels.inject, dims, &argument(&args))
+        }
+    }
+
+    fn faces_args(&self, planes: &Range<usize>) -> Faces<T> {
+        Faces {
+            slab: self.args,
+            now: self.now as i32,
+            begin: planes.start as i32,
+            end: planes.end as i32,
+            across: (self.setup.padded.n[0] / FACE_THREADS).max(1) as i32,
+        }
+    }
+
+    fn faces(&self, queue: Queue, planes: &Range<usize>, faces: &A::Kernel) -> Result<(), Error> {
+        let p = &self.setup.padded;
+        let args = self.faces_args(planes);
+        let lines = if p.ndim() == 3 { p.rows() } else { planes.len() };
+        let between = lines.saturating_sub(if p.ndim() == 3 { 2 * FACE } else { 0 });
+        let dims = Dims {
+            grid: [
+                args.across as usize + between.div_ceil(FACE_THREADS),
+                if p.ndim() == 3 { planes.len() } else { 1 },
+                2,
+            ],
+            threads: FACE_THREADS,
+            shared: 0,
+        };
+        // SAFETY: faces and the cells they read lie in the slab; a part holds the faces of planes whole.
+        unsafe { self.accelerator.launch(queue, faces, dims, &argument(&args))? };
+        let outermost = planes.start == 0 || planes.end == p.planes();
+        if let Some(kernel) = self.kernels.plane_faces.as_ref().filter(|_| outermost) {
+            debug_assert!(planes.len() > DEPTH);
+            let grid = [p.n[0].div_ceil(FACE_THREADS), p.rows(), 2];
+            // SAFETY: as above.
+            unsafe {
+                self.accelerator
+                    .launch(queue, kernel, Dims { grid, ..dims }, &argument(&args))?
+            };
+        }
+        Ok(())
+    }
+
+    /// Faces, sources of step `it` and receivers after the step before it; `None` where they must be apart.
+    fn finish_at_once(&self, it: usize, extract: Extract<T>) -> Option<Result<(), Error>> {
+        let kernel = self.kernels.finish.as_ref()?;
+        let (whole, tables) = (self.layout.own.clone(), &self.sources.tables);
+        let (faces, lines) = (self.faces_args(&whole), tables.within(&whole));
+        let between = whole.len().div_ceil(FACE_THREADS);
+        let receivers = (extract.receivers * extract.components) as usize;
+        let args = Finish {
+            faces,
+            inject: self.inject_args(&lines, it, true),
+            extract,
+            face_blocks: 2 * (faces.across + between as i32),
+            lines: lines.len() as i32,
+            receiver_blocks: receivers.div_ceil(FACE_THREADS) as i32,
+        };
+        let blocks = args.face_blocks + args.lines + args.receiver_blocks;
+        let dims = Dims {
+            grid: [blocks as usize, 1, 1],
+            threads: FACE_THREADS,
+            shared: 0,
+        };
+        // SAFETY: as for the three kernels; the sources keep clear of what the faces touch.
+        Some(unsafe {
+            self.accelerator
+                .launch(Queue::Main, kernel, dims, &argument(&args))
+        })
+    }
+
+    /// Step `it` after the start of a graph, counted on the device, with the receivers of the step before it.
+    pub(super) fn graph_step(&mut self, it: usize, jdata: usize) -> Result<(), Error> {
+        let whole = self.layout.own.clone();
+        let before = self.extract_args(it as i32 - 1, jdata, true);
+        if self.kernels.finish.is_none() {
+            self.enqueue(Queue::Main, &whole, it, true)?;
+            self.now = 1 - self.now;
+            return self.extract(it, jdata, true);
+        }
+        self.sweep(Queue::Main, &whole)?;
+        self.finish_at_once(it, before).unwrap_or(Ok(()))?;
+        self.now = 1 - self.now;
+        Ok(())
+    }
+
+    pub(super) fn tick(&self, steps: i64) -> Result<(), Error> {
+        let args = Tick {
+            clock: self.clock(),
+            steps: steps as i32,
+        };
+        let dims = Dims {
+            grid: [1; 3],
+            threads: 1,
+            shared: 0,
+        };
+        // SAFETY: the clock is a number of this slab.
+        unsafe {
+            self.accelerator
+                .launch(Queue::Main, &self.kernels.tick, dims, &argument(&args))
+        }
+    }
+}
+
+/// Parts along the planes into which a sweep of so many columns is cut, so that the device is full until the end:
+/// a part costs eight planes of stress more.
+fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
+    let cost = |chunks: usize| {
+        let waves = (columns * chunks).div_ceil(resident.max(1));
+        waves * (planes.div_ceil(chunks) + 2 * crate::stencil::RADIUS)
+    };
+    (1..=planes.div_ceil(GHOST)).min_by_key(|&k| cost(k)).unwrap_or(1)
+}
+
+impl<A: Accelerator> Kernels<A> {
+    /// Compiles what a variant needs; `clear`: its sources keep clear of the faces.
+    pub(super) fn load(a: &A, variant: &Variant, clear: bool) -> Result<Self, Error> {
+        let one = |source: &Source, name: &str| -> Result<A::Kernel, Error> {
+            Ok(a.load(source, &[name])?.remove(0))
+        };
+        let maybe = |wanted: bool, source: &Source, name: &str| wanted.then(|| one(source, name)).transpose();
+        let (sweep, faces, survey) = (variant.sweep(), variant.faces(), variant.survey());
+        let sweep = one(&sweep, "sweep")?;
+        let bytes = if variant.double { 8 } else { 4 };
+        let (threads, shared) = (
+            variant.tile.threads(variant.ndim),
+            variant.tile.shared(variant.ndim) * bytes,
+        );
+        let at_once = variant.tile.form == Form::Small && variant.absorbing && clear;
+        Ok(Self {
+            resident: a.resident_blocks(&sweep, threads, shared)? * a.properties().multiprocessors,
+            sweep,
+            faces: maybe(variant.absorbing, &faces, "faces")?,
+            plane_faces: maybe(variant.absorbing && variant.ndim == 3, &faces, "plane_faces")?,
+            inject: one(&survey, "inject")?,
+            tick: one(&survey, "tick")?,
+            finish: maybe(at_once, &variant.finish(), "finish")?,
+        })
+    }
+}
+
+impl<T: Real, A: Accelerator> SourceMemory<T, A> {
+    pub(super) fn bytes(&self) -> usize {
+        let all = [&self.line, &self.list, &self.place, &self.weight, &self.wavelet];
+        all.into_iter().map(Memory::bytes).sum()
+    }
+
+    /// Whether no source touches the cells next to faces.
+    pub(super) fn keep_clear(&self, p: &Padded) -> bool {
+        let inside = |first: i32, end: i32, n: usize| first >= FACE as i32 && end <= (n - FACE) as i32;
+        let mut lines = self.tables.lines.iter();
+        lines.all(|l| inside(l.plane, l.plane + 1, p.planes()) && inside(l.z_begin, l.z_end, p.n[0]))
+    }
+
+    pub(super) fn new(a: &A, setup: &Setup<T>, own: &Range<usize>) -> Result<Self, Error> {
+        let derived = setup.kind == crate::displacement::SourceKind::Stress;
+        let tables = SourceTables::new(&setup.padded, &setup.sources, own, derived);
+        Ok(Self {
+            line: send(a, &tables.lines)?,
+            list: send(a, &tables.list)?,
+            place: send(a, &tables.places)?,
+            weight: send(a, &tables.weights)?,
+            wavelet: send(a, setup.sources.wavelet())?,
+            tables,
+        })
+    }
+}
