@@ -32,6 +32,8 @@ typedef long long WIDE;
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define CLAMP(x, low, high) MIN(MAX(x, low), high)
+// Threads of a warp that took different ways must meet before all do.
+#define BLOCK_BARRIER __syncwarp(), __syncthreads()
 #define EACH_VEC UNROLL for (int v = 0; v < VEC; v++)
 
 // VEC numbers from or to memory at a multiple of their size.

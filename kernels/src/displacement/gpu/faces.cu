@@ -15,20 +15,34 @@ INLINE REAL face_factor(const struct Slab *s, int plane, int row, int z, REAL d)
     return (1 - q) / (1 + q);
 }
 
-// Cells 4 to 1 of a line that starts on the face and leads inwards, all components.
-INLINE void leave(const struct Slab *s, int now, WIDE at, WIDE inwards, REAL b) {
+// Weights of the sponge on the six cells of a line across rows or planes; all one where it comes later.
+struct Damping {
+    REAL cell[FACE];
+};
+
+// Cells 4 to 1 of a line that starts on the face and leads inwards, then the sponge on cells 0 to 5, all components.
+// Everything is read before anything is written.
+INLINE void leave(const struct Slab *s, int now, WIDE at, WIDE inwards, REAL b, const struct Damping *damping) {
+    REAL next[NDIM][FACE], curr[NDIM][FACE];
     UNROLL for (int c = 0; c < NDIM; c++) {
-        REAL *next = s->level[1 - now] + c * s->component + at;
-        const REAL *curr = s->level[now] + c * s->component + at;
-        REAL inner = next[RADIUS * inwards + inwards];
+        const WIDE from = c * s->component + at;
+        UNROLL for (int i = 1; i < FACE; i++) curr[c][i] = s->level[now][from + i * inwards];
+        next[c][FACE - 1] = s->level[1 - now][from + (FACE - 1) * inwards];
+        next[c][0] = damping ? s->level[1 - now][from] : 0;
+    }
+    UNROLL for (int c = 0; c < NDIM; c++) {
+        REAL *to = s->level[1 - now] + c * s->component + at;
         UNROLL for (int i = RADIUS; i > 0; i--) {
-            REAL u = curr[i * inwards];
+            REAL u = curr[c][i], inner = next[c][i + 1];
 #if ONE_WAY == 0
-            inner = FMA(u - inner, b, curr[(i + 1) * inwards]);
+            next[c][i] = FMA(u - inner, b, curr[c][i + 1]);
 #else
-            inner = (REAL)0.5 * FMA(u - inner, b, u + inner);
+            next[c][i] = (REAL)0.5 * FMA(u - inner, b, u + inner);
 #endif
-            next[i * inwards] = inner;
+        }
+        UNROLL for (int i = 0; i < FACE; i++) {
+            if (damping) to[i * inwards] = next[c][i] * damping->cell[i];
+            else if (i > 0 && i < FACE - 1) to[i * inwards] = next[c][i];
         }
     }
 }
@@ -38,7 +52,7 @@ INLINE void leave_along_z(const struct Faces *a, int plane, int row, int side) {
     const struct Slab *s = &a->s;
     const int z = side ? s->nz - 1 : 0;
     if (SURFACE && !side) return;
-    leave(s, a->now, row_at(s, plane, row) + z, side ? -1 : 1, face_factor(s, plane, row, z, s->spacing[0]));
+    leave(s, a->now, row_at(s, plane, row) + z, side ? -1 : 1, face_factor(s, plane, row, z, s->spacing[0]), 0);
 }
 
 // The sponge on a cell, all components.
@@ -47,6 +61,53 @@ INLINE void dampen(const struct Faces *a, int plane, int row, int z) {
     const REAL w = sponge_at(s, plane, row, z);
     REAL *next = s->level[1 - a->now] + row_at(s, plane, row) + z;
     UNROLL for (int c = 0; c < NDIM; c++) next[c * s->component] *= w;
+}
+
+#define LINES 32  // of z between row faces, a block
+#define CHUNK 8   // cells of a line from its face
+
+// One z face of lines: rows of a plane (3-D) or planes (2-D), from the first that no row face has. Lines are read and
+// written eight cells at a time by threads that follow each other.
+INLINE void lines_between(const struct Faces *a, int first, int last, int n, int start, int part, int side) {
+    const struct Slab *s = &a->s;
+    __shared__ REAL next[NDIM][LINES][CHUNK + 1], curr[NDIM][LINES][CHUNK + 1];
+    const int thread = threadIdx.x, plane = a->begin + part, begin = MAX(first, FACE) + start;
+    const int count = MIN(MIN(last, n - FACE) - begin, LINES);
+    const int damped = NDIM == 2 || (plane >= FACE && plane < s->planes - FACE);
+    if (count <= 0) return;
+#define BETWEEN_AT(q) (NDIM == 3 ? row_at(s, plane, q) : row_at(s, q, 0))
+    for (int k = thread; k < count * CHUNK; k += blockDim.x) {
+        int i = k % CHUNK, line = k / CHUNK;
+        WIDE at = BETWEEN_AT(begin + line) + (side ? s->nz - 1 - i : i);
+        UNROLL for (int c = 0; c < NDIM; c++) {
+            next[c][line][i] = s->level[1 - a->now][c * s->component + at];
+            curr[c][line][i] = s->level[a->now][c * s->component + at];
+        }
+    }
+    BLOCK_BARRIER;
+    for (int k = thread; k < count * NDIM && !(SURFACE && !side); k += blockDim.x) {
+        int line = k / NDIM, c = k % NDIM, q = begin + line;
+        REAL b = face_factor(s, NDIM == 3 ? plane : q, NDIM == 3 ? q : 0, side ? s->nz - 1 : 0, s->spacing[0]);
+        REAL inner = next[c][line][RADIUS + 1];
+        UNROLL for (int i = RADIUS; i > 0; i--) {
+            REAL u = curr[c][line][i];
+#if ONE_WAY == 0
+            inner = FMA(u - inner, b, curr[c][line][i + 1]);
+#else
+            inner = (REAL)0.5 * FMA(u - inner, b, u + inner);
+#endif
+            next[c][line][i] = inner;
+        }
+    }
+    BLOCK_BARRIER;
+    for (int k = thread; k < count * CHUNK; k += blockDim.x) {
+        int i = k % CHUNK, line = k / CHUNK, z = side ? s->nz - 1 - i : i, q = begin + line;
+        if (i >= FACE) continue;
+        REAL w = damped ? sponge_at(s, NDIM == 3 ? plane : q, NDIM == 3 ? q : 0, z) : 1;
+        UNROLL for (int c = 0; c < NDIM; c++) {
+            s->level[1 - a->now][c * s->component + BETWEEN_AT(q) + z] = next[c][line][i] * w;
+        }
+    }
 }
 
 // Faces of z everywhere, faces of rows (2-D: of planes), and the sponge where the faces of planes do not follow.
@@ -69,9 +130,13 @@ INLINE void do_faces(const struct Faces *f, int block, int part, int side) {
 #define LINE_ROW(q) 0
     const WIDE step = (WIDE)s->rows * s->pitch;
 #endif
+    if (block >= a.across && s->nz >= 2 * FACE) {
+        lines_between(f, first, last, n, (block - a.across) * LINES, part, side);
+        return;
+    }
     if (block >= a.across) {
-        const int both = s->nz < 2 * FACE, q = MAX(first, FACE) + (block - a.across) * blockDim.x + thread;
-        if (q >= MIN(last, n - FACE) || (both && side)) return;
+        const int both = s->nz < 2 * FACE, q = MAX(first, FACE) + (block - a.across) * LINES + thread;
+        if (thread >= LINES || q >= MIN(last, n - FACE) || (both && side)) return;
         for (int k = side; k <= (both ? 1 : side); k++) leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), k);
         for (int i = 0; damped && i < (both ? s->nz : FACE); i++) {
             dampen(&a, LINE_PLANE(q), LINE_ROW(q), side ? s->nz - 1 - i : i);
@@ -90,14 +155,19 @@ INLINE void do_faces(const struct Faces *f, int block, int part, int side) {
         leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), bottom);
         if (s->nz < 2 * FACE) leave_along_z(&a, LINE_PLANE(q), LINE_ROW(q), 1);
     }
-    __syncthreads();
+    BLOCK_BARRIER;
     for (int z = begin + thread; z < end; z += blockDim.x) {
+        struct Damping damping;
+        UNROLL for (int i = 0; i < FACE; i++) {
+            int q = side ? n - 1 - i : i;
+            damping.cell[i] = damped ? sponge_at(s, LINE_PLANE(q), LINE_ROW(q), z) : 1;
+        }
         for (int k = side; k <= (both ? 1 : side); k++) {
             int q = k ? n - 1 : 0;
             leave(s, a.now, row_at(s, LINE_PLANE(q), LINE_ROW(q)) + z, k ? -step : step,
-                  face_factor(s, LINE_PLANE(q), LINE_ROW(q), z, s->spacing[1]));
+                  face_factor(s, LINE_PLANE(q), LINE_ROW(q), z, s->spacing[1]), both ? 0 : &damping);
         }
-        for (int k = 0; damped && k < count; k++) dampen(&a, LINE_PLANE(start + k), LINE_ROW(start + k), z);
+        for (int k = 0; both && damped && k < count; k++) dampen(&a, LINE_PLANE(start + k), LINE_ROW(start + k), z);
     }
 }
 
@@ -112,10 +182,13 @@ KERNEL(plane_faces)(const struct Faces a) {
     const WIDE step = (WIDE)s->rows * s->pitch;
     const int low = a.begin == 0, high = a.end == n, both = n < 2 * FACE, side = blockIdx.z;
     if (!(side ? high : low) || (both && side)) return;
+    struct Damping damping;
+    UNROLL for (int i = 0; i < FACE; i++) damping.cell[i] = sponge_at(s, side ? n - 1 - i : i, row, z);
     for (int k = side; k <= (both ? 1 : side); k++) {
         int q = k ? n - 1 : 0;
-        leave(s, a.now, row_at(s, q, row) + z, k ? -step : step, face_factor(s, q, row, z, s->spacing[2]));
+        leave(s, a.now, row_at(s, q, row) + z, k ? -step : step, face_factor(s, q, row, z, s->spacing[2]),
+              both ? 0 : &damping);
     }
-    for (int k = 0; k < (both ? n : FACE); k++) dampen(&a, side ? n - 1 - k : k, row, z);
+    for (int k = 0; both && k < n; k++) dampen(&a, k, row, z);
 }
 #endif

@@ -17,6 +17,8 @@ use std::ops::Range;
 
 /// Threads of a block on the faces.
 const FACE_THREADS: usize = 128;
+/// Lines of z between row faces that a block has.
+const LINES: usize = 32;
 
 /// The kernels of a run.
 pub(super) struct Kernels<A: Accelerator> {
@@ -148,7 +150,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let between = lines.saturating_sub(if p.ndim() == 3 { 2 * FACE } else { 0 });
         let dims = Dims {
             grid: [
-                args.across as usize + between.div_ceil(FACE_THREADS),
+                args.across as usize + between.div_ceil(LINES),
                 if p.ndim() == 3 { planes.len() } else { 1 },
                 2,
             ],
@@ -175,7 +177,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let kernel = self.kernels.finish.as_ref()?;
         let (whole, tables) = (self.layout.own.clone(), &self.sources.tables);
         let (faces, lines) = (self.faces_args(&whole), tables.within(&whole));
-        let between = whole.len().div_ceil(FACE_THREADS);
+        let between = whole.len().div_ceil(LINES);
         let receivers = (extract.receivers * extract.components) as usize;
         let args = Finish {
             faces,

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Records of one half of the ring; one half fills while the other travels.
-pub const HALF: usize = 32;
+pub const HALF: usize = 128;
 /// Bytes of a piece of a snapshot.
 const PIECE_BYTES: usize = 32 << 20;
 

@@ -217,14 +217,14 @@ KERNEL(sweep)(const struct Sweep a) {
         // Plane j-4 of the ring makes room after the barrier.
         UNROLL for (int i = 0; i < NDIM; i++) load(ring + slots[0] + u_at + i * U_COMPONENT, old[i]);
 #if BULK
-        __syncthreads();
+        BLOCK_BARRIER;
         if (thread == ASKER && j + AHEAD + 1 < end + RADIUS) {
             int k = slot < RADIUS ? slot - RADIUS + RING : slot - RADIUS;
             ask_plane(&a, ring + k * U_PLANE, arrivals + k, j + RADIUS + AHEAD + 1, tile_z, tile_row);
         }
 #else
         COPIES_WAIT(AHEAD - 1);
-        __syncthreads();
+        BLOCK_BARRIER;
         if (j + AHEAD + 1 < end + RADIUS) {
             fetch_plane(&a, ring + slots[0], j + RADIUS + AHEAD + 1, tile_z, tile_row, thread);
         } else {

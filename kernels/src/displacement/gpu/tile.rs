@@ -165,7 +165,7 @@ impl Tile {
             _ => quads + 2 * side,
         };
         match self.form {
-            Form::Small => self.z * self.planes,
+            Form::Small => (self.z + 8) * (self.planes + 8),
             Form::Sweep => all.next_multiple_of(32),
             Form::Relay => all.next_multiple_of(128) + (self.z * self.rows).next_multiple_of(128) + 128,
         }
