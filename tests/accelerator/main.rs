@@ -9,5 +9,6 @@ mod shots;
 mod worlds;
 
 mod memory;
+mod chunks;
 mod played;
 mod runs;

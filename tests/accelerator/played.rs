@@ -5,7 +5,7 @@ use crate::shim::Shim;
 use crate::worlds::{World, settings};
 use std::sync::Arc;
 
-fn skipped() -> bool {
+pub fn skipped() -> bool {
     match Shim::available() {
         Ok(()) => false,
         Err(why) => {
