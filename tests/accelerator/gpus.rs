@@ -1,58 +1,32 @@
 //! On the GPUs of this machine: slabs go round them, so several slabs also meet on one.
 
-use crate::runs::{Machines, skip};
+use crate::real;
+use crate::runs::Machines;
 use crate::shots::{medium, shot};
 use crate::worlds::World;
+use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cuda::{Cuda, probe};
 use kernels::displacement::Snapshots;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
-use std::sync::{Arc, LazyLock, Once};
+use std::sync::{Arc, LazyLock};
 
-/// The numbers of the GPUs, or why there are none.
-static FOUND: LazyLock<Result<Vec<usize>, String>> = LazyLock::new(|| {
-    let found = probe().map_err(|absent| absent.to_string())?;
-    Ok(found.iter().map(|device| device.number).collect())
-});
-
-/// Keeps the devices' contexts while tests open and close them.
-static HELD: LazyLock<Vec<Cuda>> = LazyLock::new(|| {
-    let open = |&number: &usize| Cuda::open(number).expect("a device that was found opens");
-    FOUND.iter().flatten().map(open).collect()
-});
-
-/// GPUs that `REQUIRE_GPU` says must be there.
-fn required() -> usize {
-    let value = std::env::var("REQUIRE_GPU").unwrap_or_default();
-    let number = || {
-        value
-            .parse()
-            .unwrap_or_else(|_| panic!("REQUIRE_GPU={value}: it must be a number of GPUs"))
-    };
-    if value.is_empty() { 0 } else { number() }
-}
-
-fn machines(test: &str) -> Option<Machines<Cuda>> {
-    let (count, required) = (FOUND.as_ref().map_or(0, Vec::len), required());
-    let absent = FOUND.as_ref().err();
-    assert!(
-        count >= required,
-        "REQUIRE_GPU={required}, but there are {count} GPUs{}",
-        absent.map_or(String::new(), |why| format!(": {why}"))
-    );
-    if let Some(why) = absent {
-        static SAID: Once = Once::new();
-        SAID.call_once(|| skip(&format!("gpus::{test} and all others of gpus"), why));
-        return None;
+/// The devices' contexts, kept while tests open and close them: none where there is no GPU.
+static HELD: LazyLock<Vec<Cuda>> = LazyLock::new(|| match real::gpus("every test of gpus") {
+    0 => Vec::new(),
+    _ => {
+        let found = probe().expect("devices were found a moment ago");
+        let open = |device: &Properties| Cuda::open(device.number).expect("a device that was found opens");
+        found.iter().map(open).collect()
     }
-    Some(Machines {
-        open: |k| {
-            let device = &HELD[k % HELD.len()];
-            let number = kernels::device::accelerator::Accelerator::properties(device).number;
-            Arc::new(Cuda::open(number).expect("a device that was found opens"))
-        },
-        quick: true,
-    })
+});
+
+fn machines(_test: &str) -> Option<Machines<Cuda>> {
+    let open = |k: usize| {
+        let number = HELD[k % HELD.len()].properties().number;
+        Arc::new(Cuda::open(number).expect("a device that was found opens"))
+    };
+    (!HELD.is_empty()).then_some(Machines { open, quick: true })
 }
 
 on!(machines);

@@ -1,6 +1,8 @@
 //! The accelerator engine against the CPU engine and against itself: on a processor that plays accelerator everywhere,
 //! on GPUs where there are any. Each test has one body for all of them.
 
+#[path = "../support/real.rs"]
+mod real;
 #[path = "../support/shim.rs"]
 mod shim;
 #[path = "../support/shots.rs"]
