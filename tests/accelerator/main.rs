@@ -1,6 +1,8 @@
 //! The accelerator engine against the CPU engine and against itself: on a processor that plays accelerator everywhere,
-//! on GPUs where there are any.
+//! on GPUs where there are any. Each test has one body for all of them.
 
+#[path = "../support/real.rs"]
+mod real;
 #[path = "../support/shim.rs"]
 mod shim;
 #[path = "../support/shots.rs"]
@@ -8,7 +10,55 @@ mod shots;
 #[path = "../parity/worlds.rs"]
 mod worlds;
 
-mod memory;
+/// A test for each body; `$machines` takes the test's name and gives the machines, or says why there are none.
+macro_rules! on {
+    ($machines:expr) => {
+        on! { $machines;
+            engines::every_setting_of_a_plane
+            engines::every_setting_of_a_volume
+            engines::every_setting_of_a_plane_in_float64
+            engines::every_setting_of_a_volume_in_float64
+            engines::models_of_a_few_cells
+            engines::points_anywhere
+            engines::windows_of_snapshots
+            cuts::slabs_of_a_plane_give_the_same_bits
+            cuts::slabs_of_a_volume_give_the_same_bits
+            cuts::slabs_in_float64_give_the_same_bits
+            cuts::repeats_give_the_same_bits
+            cuts::slabs_share_a_device
+            classes::a_class_equals_orthorhombic
+            classes::a_class_equals_orthorhombic_in_float64
+            tiles::every_tile_gives_the_same_numbers
+            graphs::replayed_steps_equal_steps
+            records::a_ring_of_records_goes_round
+            records::slabs_without_receivers
+            records::a_simulation_runs_again
+            failures::an_unstable_run_is_noticed
+            failures::the_first_cell_that_overflows_is_named
+            failures::a_recorder_that_fails_ends_the_run
+            watched::every_kernel
+        }
+    };
+    ($machines:expr; $($room:ident::$body:ident)*) => {
+        $(#[test]
+        fn $body() {
+            if let Some(machines) = $machines(stringify!($body)) {
+                crate::$room::$body(&machines);
+            }
+        })*
+    };
+}
+
 mod chunks;
+mod classes;
+mod cuts;
+mod engines;
+mod failures;
+mod gpus;
+mod graphs;
+mod memory;
 mod played;
+mod records;
 mod runs;
+mod tiles;
+mod watched;

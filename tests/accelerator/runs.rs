@@ -1,89 +1,152 @@
 //! Runs on accelerators, whatever they are.
 
-use crate::shots::Tape;
+use crate::shots::{Tape, run_on};
 use crate::worlds::World;
+use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
 use kernels::displacement::Shot;
 use kernels::displacement::gpu::{Simulation, Upload, tile::Tile};
 use kernels::domain::partition::{cut, partition};
 use kernels::medium::{Medium, Symmetry};
+use std::io::Write;
 use std::sync::Arc;
 
-/// Everything recorded, on slabs of these sizes (none: one), the k-th on `machine(k)`.
-pub fn record<T: Real + Default, A: Accelerator>(
-    shot: &Shot,
-    medium: &Medium<T>,
-    slabs: &[usize],
-    symmetry: Symmetry,
-    machine: impl Fn(usize) -> Arc<A>,
-) -> Tape<T> {
-    with_tile(shot, medium, slabs, (symmetry, None), machine)
+/// Where a body runs.
+pub struct Machines<A> {
+    /// A machine for the k-th slab.
+    pub open: fn(usize) -> Arc<A>,
+    /// Quick enough for every combination.
+    pub quick: bool,
 }
 
-/// The same with a tile of one's own.
-pub fn with_tile<T: Real + Default, A: Accelerator>(
+impl<A> Machines<A> {
+    /// All of them on quick machines; else every third from the `k`-th on.
+    pub fn some<I: Iterator>(&self, all: I, k: usize) -> impl Iterator<Item = I::Item> + use<I, A> {
+        let step = if self.quick { 1 } else { 3 };
+        all.skip(k % step).step_by(step)
+    }
+}
+
+/// Said past the capture of test output: a test that did not run is never silent.
+pub fn skip(name: &str, reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped {name}: {reason}");
+}
+
+/// How a simulation is made, apart from its shot and medium.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// Thickness of the slabs; none: one slab.
+    pub slabs: &'a [usize],
+    pub symmetry: Symmetry,
+    pub tile: Option<Tile>,
+}
+
+impl How<'_> {
+    pub const PLAIN: How<'static> = How {
+        slabs: &[],
+        symmetry: Symmetry::Orthorhombic,
+        tile: None,
+    };
+}
+
+/// Orthorhombic kernels on these slabs.
+pub fn on(slabs: &[usize]) -> How<'_> {
+    How { slabs, ..How::PLAIN }
+}
+
+/// A simulation, and its devices for a last look.
+pub type Prepared<T, A> = (Simulation<T, A>, Vec<Arc<A>>);
+
+pub fn prepare<T: Real + Default, A: Accelerator>(
+    machines: &Machines<A>,
     shot: &Shot,
     medium: &Medium<T>,
-    slabs: &[usize],
-    (symmetry, tile): (Symmetry, Option<Tile>),
-    machine: impl Fn(usize) -> Arc<A>,
-) -> Tape<T> {
+    how: How<'_>,
+) -> Result<Prepared<T, A>, Error> {
     let planes = medium.padded().planes();
-    let layouts = match slabs {
+    let layouts = match how.slabs {
         [] => partition(planes, 1),
         sizes => cut(planes, sizes),
-    };
-    let layouts = layouts.expect("the slabs fit").into_iter().enumerate();
-    let machines: Vec<_> = layouts.map(|(k, layout)| (machine(k), layout)).collect();
-    let devices: Vec<_> = machines.iter().map(|m| m.0.clone()).collect();
-    let mut upload = Upload::new(medium.padded(), machines, shot.surface, shot.dt).expect("the medium fits");
-    upload.medium(medium).expect("the medium travels");
+    }?;
+    let devices: Vec<_> = (0..layouts.len()).map(machines.open).collect();
+    let placed = devices.iter().cloned().zip(layouts).collect();
+    let mut upload = Upload::new(medium.padded(), placed, shot.surface, shot.dt)?;
+    upload.medium(medium)?;
+    Ok((Simulation::new(shot, upload, how.symmetry, how.tile)?, devices))
+}
+
+/// Everything recorded, and what the run said.
+pub fn run<T: Real + Default, A: Accelerator>(
+    machines: &Machines<A>,
+    shot: &Shot,
+    medium: &Medium<T>,
+    how: How<'_>,
+) -> (Tape<T>, Result<(), Error>) {
+    let (mut simulation, devices) = prepare(machines, shot, medium, how).expect("a sound shot");
     let mut tape = Tape::default();
-    let mut simulation = Simulation::new(shot, upload, symmetry, tile).expect("a sound shot");
-    simulation.run(&mut tape).expect("the shot runs");
+    let result = simulation.run(&mut tape);
     drop(simulation);
     devices
         .iter()
         .for_each(|d| d.finish().expect("no damage was done"));
+    (tape, result)
+}
+
+/// [`run`] of a shot that must not fail.
+pub fn record<T: Real + Default, A: Accelerator>(
+    machines: &Machines<A>,
+    shot: &Shot,
+    medium: &Medium<T>,
+    how: How<'_>,
+) -> Tape<T> {
+    let (tape, result) = run(machines, shot, medium, how);
+    result.expect("the shot runs");
     tape
+}
+
+/// The medium of the parity tests on orthorhombic kernels.
+pub fn world<A: Accelerator>(
+    machines: &Machines<A>,
+    world: &World,
+    shot: &Shot,
+    slabs: &[usize],
+) -> Tape<f32> {
+    record(machines, shot, &world.medium(), on(slabs))
+}
+
+/// How far the engines are apart.
+pub fn apart<T: Real + Default, A: Accelerator>(
+    machines: &Machines<A>,
+    world: &World,
+    shot: &Shot,
+    how: How<'_>,
+) -> f64 {
+    let cpu: Tape<T> = run_on(shot, world.medium_of(), 1, &[]).expect("the shot runs");
+    assert!(cpu.peak() > 0.0, "something is recorded");
+    misfit(&cpu, &record(machines, shot, &world.medium_of(), how))
 }
 
 /// Largest difference of traces and snapshots, in units of the largest amplitude of each.
 pub fn misfit<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
     assert_eq!(a.steps, b.steps, "records of the same steps");
-    assert_eq!(a.snapshots.len(), b.snapshots.len(), "as many snapshots");
-    let worst = |a: &[T], b: &[T]| {
-        assert_eq!(a.len(), b.len());
-        let (mut top, mut far) = (0.0f64, 0.0f64);
-        for (x, y) in a.iter().zip(b) {
-            top = top.max(x.f64().abs());
-            let apart = (x.f64() - y.f64()).abs();
-            far = if apart <= far { far } else { apart };
-        }
-        (top, far)
+    let steps = |tape: &Tape<T>| tape.snapshots.iter().map(|s| s.0).collect::<Vec<_>>();
+    assert_eq!(steps(a), steps(b), "snapshots of the same steps");
+    let traces = |tape: &Tape<T>| tape.traces.concat();
+    let snapshots = |tape: &Tape<T>| {
+        tape.snapshots
+            .iter()
+            .flat_map(|s| s.1.clone())
+            .collect::<Vec<_>>()
     };
-    let traces = a.traces.iter().zip(&b.traces).map(|(x, y)| worst(x, y));
-    let (top, far) = traces.fold((0.0, 0.0), |m: (f64, f64), w| {
-        (m.0.max(w.0), if w.1 <= m.1 { m.1 } else { w.1 })
-    });
-    let shots = a
-        .snapshots
-        .iter()
-        .zip(&b.snapshots)
-        .map(|(x, y)| worst(&x.1, &y.1));
-    let (s_top, s_far) = shots.fold((0.0, 0.0), |m: (f64, f64), w| {
-        (m.0.max(w.0), if w.1 <= m.1 { m.1 } else { w.1 })
-    });
-    (far / top).max(if s_top > 0.0 { s_far / s_top } else { 0.0 })
+    far(&traces(a), &traces(b)).max(far(&snapshots(a), &snapshots(b)))
 }
 
-/// The orthorhombic world of the parity tests on accelerators.
-pub fn world<A: Accelerator>(
-    world: &World,
-    shot: &Shot,
-    slabs: &[usize],
-    machine: impl Fn(usize) -> Arc<A>,
-) -> Tape<f32> {
-    record(shot, &world.medium(), slabs, Symmetry::Orthorhombic, machine)
+/// Largest difference in units of the largest amplitude; NaN where either is.
+fn far<T: Real>(a: &[T], b: &[T]) -> f64 {
+    assert_eq!(a.len(), b.len(), "as many numbers");
+    let top = a.iter().fold(0.0, |top: f64, x| top.max(x.f64().abs()));
+    let apart = a.iter().zip(b).map(|(x, y)| (x.f64() - y.f64()).abs());
+    let worst = apart.fold(0.0, |worst, d| if d <= worst { worst } else { d });
+    if worst == 0.0 { 0.0 } else { worst / top }
 }

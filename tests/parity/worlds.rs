@@ -3,6 +3,7 @@
 
 use crate::shots::{Ricker, Tape, medium, run_on, shot};
 use kernels::boundary::free_surface::Surface;
+use kernels::device::simd::Real;
 use kernels::displacement::{Shot, Snapshots, SourceKind};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Medium, Speeds, Stiffness, Tsvankin};
@@ -45,9 +46,9 @@ fn rough(at: [f64; 3]) -> (Stiffness, f64) {
 /// A grid, two sources (one off the cells), and receivers all along the slowest axis, some in the frame.
 pub struct World {
     pub padded: Padded,
-    sources: Vec<Point>,
+    pub sources: Vec<Point>,
     pub receivers: Vec<Point>,
-    steps: usize,
+    pub steps: usize,
 }
 
 impl World {
@@ -95,6 +96,49 @@ impl World {
         world
     }
 
+    /// Few cells in five slabs: 46 planes, or 40, and frames of 7 planes on each side.
+    pub fn slender(ndim: usize) -> Self {
+        let mut world = Self::small(ndim);
+        let grid = match ndim {
+            2 => Grid::new_2d([21, 32], [0.0; 2], [1.0, 0.9]),
+            _ => Grid::new_3d([9, 6, 26], [0.0; 3], [1.0, 1.1, 0.9]),
+        };
+        world.padded = Padded::new(&grid, 7);
+        world.receivers = along(&world.padded, |at| {
+            if ndim == 2 { [9.3, at, 0.0] } else { [5.3, 2.4, at] }
+        });
+        // The bells reach over planes 8 to 19 and 17 to 28, or 8 to 19 and 16 to 27.
+        world.sources = match ndim {
+            2 => vec![[8.0, 5.5, 0.0], [11.4, 14.0, 0.0]],
+            _ => vec![[4.0, 2.5, 5.6], [5.4, 2.0, 12.7]],
+        };
+        world
+    }
+
+    /// A model of few cells in a frame of four: faces lie close to each other or overlap. Two bare sources, one of them
+    /// in the frame, and receivers from corner to corner.
+    pub fn tiny(n: &[usize]) -> Self {
+        let grid = match *n {
+            [z, x] => Grid::new_2d([z, x], [0.0; 2], [1.0, 0.9]),
+            [z, x, y] => Grid::new_3d([z, x, y], [0.0; 3], [1.0, 1.1, 0.9]),
+            _ => panic!("two or three axes"),
+        };
+        let padded = Padded::new(&grid, 4);
+        let at = |share: f32| {
+            let one = |a: usize| {
+                let (low, high) = padded.bounds(a);
+                low + share * (high - low)
+            };
+            [0, 1, 2].map(|a| if a < n.len() { one(a) } else { 0.0 })
+        };
+        Self {
+            sources: vec![at(0.5), at(0.3)],
+            receivers: (0..9).map(|k| at(k as f32 * 0.12)).collect(),
+            steps: 45,
+            padded,
+        }
+    }
+
     /// Wide enough in all directions for several tiles and many threads.
     pub fn wide(ndim: usize, steps: usize) -> Self {
         let mut world = if ndim == 2 { Self::plane() } else { Self::volume() };
@@ -111,6 +155,11 @@ impl World {
     }
 
     pub fn medium(&self) -> Medium<f32> {
+        self.medium_of()
+    }
+
+    /// [`World::medium`] in any precision.
+    pub fn medium_of<T: Real>(&self) -> Medium<T> {
         medium(&self.padded, rough)
     }
 
@@ -118,8 +167,10 @@ impl World {
     pub fn shot(&self, (absorbing, surface, kind): (bool, Surface, SourceKind)) -> Shot {
         let (ndim, dt) = (self.padded.ndim(), 0.06);
         let one = Ricker::starting_at_zero(0.5).samples(self.steps, dt, &[1.0, -0.6, 0.4][..ndim]);
-        // The second source speaks half as loud.
-        let wavelet = one.iter().flat_map(|&w| [w, 0.5 * w]).collect();
+        // The second source speaks half as loud, the third a third.
+        let loud = (1..=self.sources.len()).map(|k| k as f32);
+        let wavelet = one.iter().flat_map(|&w| loud.clone().map(move |k| w / k));
+        let wavelet = wavelet.collect();
         let snapshots = Some(Snapshots {
             every: 19,
             window: self.padded.n.map(|n| 0..n),
@@ -152,8 +203,8 @@ fn along(padded: &Padded, point: impl Fn(f32) -> Point) -> Vec<Point> {
 }
 
 /// The first place where two tapes differ in their bits.
-pub fn difference(a: &Tape<f32>, b: &Tape<f32>) -> Option<String> {
-    let bits = |v: &[f32]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+pub fn difference<T: Real>(a: &Tape<T>, b: &Tape<T>) -> Option<String> {
+    let bits = |v: &[T]| v.iter().map(|x| x.f64().to_bits()).collect::<Vec<_>>();
     if a.steps != b.steps || a.snapshots.len() != b.snapshots.len() {
         return Some("not the same records".into());
     }

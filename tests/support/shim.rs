@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernels::Error;
@@ -27,6 +28,7 @@ pub struct Shim {
     reversed: bool,
     ledger: Arc<Ledger>,
     recording: Mutex<Option<Vec<Work>>>,
+    replays: AtomicUsize,
 }
 
 /// What is allocated.
@@ -85,6 +87,7 @@ impl Shim {
             reversed: false,
             ledger: Arc::default(),
             recording: Mutex::default(),
+            replays: AtomicUsize::new(0),
         }
     }
 
@@ -116,6 +119,11 @@ impl Shim {
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.properties.memory_bytes = bytes;
         self
+    }
+
+    /// How often recorded work was replayed.
+    pub fn replays(&self) -> usize {
+        self.replays.load(Ordering::Relaxed)
     }
 
     fn submit(&self, work: Work) -> Result<(), Error> {
@@ -391,6 +399,7 @@ impl Accelerator for Shim {
     }
 
     fn replay(&self, graph: &Vec<Work>) -> Result<(), Error> {
+        self.replays.fetch_add(1, Ordering::Relaxed);
         graph.iter().try_for_each(|work| work())
     }
 

@@ -164,10 +164,11 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
-    /// Before the first step: records are counted from zero.
+    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
     pub(super) fn rewind(&mut self) {
         let r = &mut self.records;
-        (r.extracted, r.sent, r.taken) = (0, 0, 0);
+        (r.extracted, r.sent, r.taken, r.turn) = (0, 0, 0, 0);
+        r.asked.clear();
     }
 
     /// Sends halves of the ring that are full to the host; `records` were extracted in all.

@@ -38,7 +38,10 @@ impl<T: Real> SourceTables<T> {
         let mut touched: BTreeMap<(usize, usize), (Range<usize>, Vec<i32>)> = BTreeMap::new();
         for (number, (first, bells)) in sources.bells().enumerate() {
             let (mut place, mut table) = ([0i32; 3], vec![T::of(0.0); 6 * length]);
-            table[2 * length] = T::of(1.0);
+            if p.ndim() == 2 {
+                // The one row.
+                table[2 * length] = T::of(1.0);
+            }
             let mut reach = [0..1, 0..1, 0..1];
             for (a, &axis) in axes(p.ndim()).iter().enumerate() {
                 place[axis] = first[a] as i32 - halo as i32;

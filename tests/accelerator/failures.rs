@@ -1,0 +1,188 @@
+//! What goes wrong during a run is said as on the CPU, and what was recorded before is handed over.
+
+use crate::runs::{How, Machines, on, prepare, run};
+use crate::shots::{Tape, medium, shot};
+use crate::worlds::{World, settings};
+use kernels::Error;
+use kernels::device::accelerator::Accelerator;
+use kernels::device::cpu::Cpu;
+use kernels::displacement::{self, Shot};
+use kernels::domain::partition::partition;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Medium, Speeds, Stiffness};
+use kernels::time_loop::Recorder;
+
+/// Step, cell and medium of a wavefield that is not finite.
+fn noticed(result: Result<(), Error>) -> (usize, String, String) {
+    match result {
+        Err(Error::NotFinite { step, cell, medium }) => (step, cell, medium),
+        other => panic!("the run must end with NotFinite: {other:?}"),
+    }
+}
+
+/// What is said of the medium, without its class, which the CPU engine does not know.
+fn numbers(medium: &str) -> Option<&str> {
+    medium.split_once(": ").map(|(_, numbers)| numbers)
+}
+
+fn on_cpu(shot: &Shot, medium: Medium<f32>) -> (Tape<f32>, Result<(), Error>) {
+    let slabs = partition(medium.padded().planes(), 1).expect("one slab fits");
+    let cpu = Cpu::new(1).expect("threads start");
+    let mut tape = Tape::default();
+    let mut simulation = displacement::Simulation::new(shot, medium, cpu, slabs).expect("a sound shot");
+    let result = simulation.run(&mut tape);
+    (tape, result)
+}
+
+/// Twice the stable time step in a fast lens around x = 30, z = 20.
+fn lens(jcheck: usize) -> (Shot, Medium<f32>) {
+    let padded = Padded::new(&Grid::new_2d([40, 60], [0.0; 2], [1.0; 2]), 8);
+    let earth = |at: [f64; 3]| {
+        let inside = (at[0] - 20.0).powi(2) + (at[1] - 30.0).powi(2) < 100.0;
+        let vp = if inside { 4.0 } else { 1.0 };
+        let speeds = Speeds {
+            vp,
+            vs: 0.5 * vp,
+            rho: 2.0,
+        };
+        (Stiffness::isotropic(speeds), 2.0)
+    };
+    let mut wavelet = vec![0.0; 2 * 1000];
+    wavelet[0] = 1.0;
+    let mut s = shot(0.4, wavelet, vec![[20.0, 30.0, 0.0]], vec![[20.0, 30.0, 0.0]]);
+    (s.nbell, s.absorbing, s.jcheck, s.jdata) = (0, true, jcheck, 3);
+    (s, medium(&padded, earth))
+}
+
+pub fn an_unstable_run_is_noticed<A: Accelerator>(machines: &Machines<A>) {
+    let (_, first) = on_cpu(&lens(1).0, lens(1).1);
+    let (first, ..) = noticed(first);
+    for jcheck in [7, 50, 1000] {
+        let (s, earth) = lens(jcheck);
+        let (cpu, said) = on_cpu(&s, lens(jcheck).1);
+        let (step, ..) = noticed(said);
+        let mut cells = Vec::new();
+        for slabs in [&[][..], &[8, 30, 38], &[10, 12, 20, 16, 18]] {
+            let (tape, said) = run(machines, &s, &earth, on(slabs));
+            let (here, cell, medium) = noticed(said);
+            assert_eq!(
+                here, step,
+                "jcheck {jcheck}, first {first}, slabs {slabs:?}: {cell}"
+            );
+            assert_eq!(tape.steps, cpu.steps, "all records before are handed over");
+            assert!(medium.contains("density=") && medium.contains("c55="), "{medium}");
+            cells.push((cell, medium));
+        }
+        assert!(
+            cells.iter().all(|c| *c == cells[0]),
+            "the same on any slabs: {cells:?}"
+        );
+    }
+}
+
+/// A force that is too large for float32 in one step at one cell.
+fn burst(small: &World, step: usize, jcheck: usize) -> Shot {
+    let mut shot = small.shot(settings()[1]);
+    let parts = small.padded.ndim() * small.sources.len();
+    // The second source, first component.
+    shot.wavelet[step * parts + 1] = 3e38;
+    (shot.nbell, shot.jcheck, shot.jdata) = (0, jcheck, 4);
+    shot
+}
+
+pub fn the_first_cell_that_overflows_is_named<A: Accelerator>(machines: &Machines<A>) {
+    for (ndim, cut) in [(2, [8, 9, 12, 8, 9]), (3, [8; 5])] {
+        let mut small = World::slender(ndim);
+        // So light that the force overflows at once, and as fast as any rock.
+        let rho = 1e-4;
+        let speeds = Speeds {
+            vp: 3.0,
+            vs: 1.5,
+            rho,
+        };
+        small.steps = 30;
+        for (step, jcheck) in [(0, 1), (5, 1), (11, 4), (14, 4), (17, 100), (29, 1)] {
+            let shot = burst(&small, step, jcheck);
+            let earth = || medium::<f32>(&small.padded, |_| (Stiffness::isotropic(speeds), rho));
+            let (cpu, said) = on_cpu(&shot, earth());
+            let said = noticed(said);
+            for slabs in [&[][..], &cut] {
+                let (tape, here) = run(machines, &shot, &earth(), on(slabs));
+                let here = noticed(here);
+                let what = format!("{ndim}-D step {step}, jcheck {jcheck}, slabs {slabs:?}");
+                assert_eq!(here.0, said.0, "{what}");
+                // Later it has reached the rim, where engines may or may not multiply it by zero.
+                if here.0 < step + 2 {
+                    assert_eq!((&here.1, numbers(&here.2)), (&said.1, numbers(&said.2)), "{what}");
+                }
+                assert_eq!(tape.steps, cpu.steps, "{what}");
+                assert_eq!(tape.snapshots.len(), cpu.snapshots.len(), "{what}");
+            }
+        }
+    }
+}
+
+/// A disk that fills up: so many calls succeed.
+struct Full {
+    left: usize,
+    tape: Tape<f32>,
+}
+
+impl Full {
+    fn write(&mut self) -> Result<(), Error> {
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(Error::Recorder("no space left on device".into())),
+        }
+    }
+}
+
+impl Recorder<f32> for Full {
+    fn traces(&mut self, it: usize, traces: &[f32]) -> Result<(), Error> {
+        self.write()?;
+        self.tape.traces(it, traces)
+    }
+    fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), Error> {
+        self.write()?;
+        self.tape.snapshot(it, piece)
+    }
+}
+
+pub fn a_recorder_that_fails_ends_the_run<A: Accelerator>(machines: &Machines<A>) {
+    for (ndim, cut) in [(2, [12, 9, 25]), (3, [12, 8, 20])] {
+        let small = World::slender(ndim);
+        let shot = small.shot(settings()[0]);
+        for slabs in [&[][..], &cut] {
+            let how = How { slabs, ..How::PLAIN };
+            let (mut simulation, devices) =
+                prepare(machines, &shot, &small.medium(), how).expect("a sound shot");
+            for left in [0, 1, 5, 20, 27] {
+                let mut full = Full {
+                    left,
+                    tape: Tape::default(),
+                };
+                let said = simulation.run(&mut full);
+                let said = said.expect_err("the recorder failed").to_string();
+                assert_eq!(said, "no space left on device");
+                let steps = &full.tape.steps;
+                assert!(
+                    steps.len() <= left && steps.iter().copied().eq(0..steps.len()),
+                    "{steps:?}"
+                );
+            }
+            // The devices are in order, and so is the simulation: all its records come, none of an earlier run.
+            let mut tape = Tape::<f32>::default();
+            simulation.run(&mut tape).expect("it runs");
+            assert_eq!(tape.steps, (0..small.steps).collect::<Vec<_>>());
+            let cells: usize = small.padded.n.iter().product::<usize>() * ndim;
+            assert!(tape.snapshots.iter().all(|s| s.1.len() == cells));
+            drop(simulation);
+            devices
+                .iter()
+                .for_each(|d| d.finish().expect("no damage was done"));
+        }
+    }
+}

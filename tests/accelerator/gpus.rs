@@ -1,0 +1,122 @@
+//! On the GPUs of this machine: slabs go round them, so several slabs also meet on one.
+
+use crate::real;
+use crate::runs::{How, Machines, prepare};
+use crate::shots::{Tape, medium, shot};
+use crate::worlds::{World, difference};
+use kernels::device::accelerator::{Accelerator, Properties};
+use kernels::device::cuda::{Cuda, probe};
+use kernels::displacement::Snapshots;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Speeds, Stiffness, Symmetry};
+use std::sync::{Arc, LazyLock};
+
+/// The devices' contexts, kept while tests open and close them: none where there is no GPU.
+static HELD: LazyLock<Vec<Cuda>> = LazyLock::new(|| match real::gpus("every test of gpus") {
+    0 => Vec::new(),
+    _ => {
+        let found = probe().expect("devices were found a moment ago");
+        let open = |device: &Properties| Cuda::open(device.number).expect("a device that was found opens");
+        found.iter().map(open).collect()
+    }
+});
+
+fn machines(_test: &str) -> Option<Machines<Cuda>> {
+    let open = |k: usize| {
+        let number = HELD[k % HELD.len()].properties().number;
+        Arc::new(Cuda::open(number).expect("a device that was found opens"))
+    };
+    (!HELD.is_empty()).then_some(Machines { open, quick: true })
+}
+
+on!(machines);
+
+#[test]
+fn large_snapshots_travel_in_pieces() {
+    let Some(machines) = machines("large_snapshots_travel_in_pieces") else {
+        return;
+    };
+    // A piece has 32 MB: two of them in one slab, and cuts elsewhere.
+    let padded = Padded::new(&Grid::new_2d([4080, 2080], [0.0; 2], [1.0, 1.0]), 10);
+    let rock = Stiffness::isotropic(Speeds {
+        vp: 3.0,
+        vs: 1.6,
+        rho: 2.0,
+    });
+    let mut large = World::plane();
+    large.padded = padded.clone();
+    let mut shot = shot(
+        0.06,
+        vec![1.0; 2 * 4],
+        vec![[5.0, 1040.0, 0.0]],
+        vec![[9.0, 1040.0, 0.0]],
+    );
+    shot.snapshots = Some(Snapshots {
+        every: 2,
+        window: padded.n.map(|n| 0..n),
+    });
+    let cpu = crate::shots::run_on(&shot, medium::<f32>(&padded, |_| (rock, 2.0)), 4, &[]).expect("it runs");
+    for slabs in [&[][..], &[1000, 1100], &[700, 1300, 100]] {
+        let gpu = crate::runs::record(
+            &machines,
+            &shot,
+            &medium(&padded, |_| (rock, 2.0)),
+            crate::runs::on(slabs),
+        );
+        let apart = crate::runs::misfit(&cpu, &gpu);
+        assert!(apart < 1e-5, "{slabs:?}: {apart:.1e}");
+    }
+}
+
+/// Every block that a device holds is busy, and every cell moves: twenty times the same bits.
+#[test]
+fn a_full_device_gives_the_same_bits_every_time() {
+    let Some(machines) = machines("a_full_device_gives_the_same_bits_every_time") else {
+        return;
+    };
+    let rock = Stiffness::isotropic(Speeds {
+        vp: 3.0,
+        vs: 1.6,
+        rho: 2.0,
+    });
+    let grids = [
+        Grid::new_2d([2900, 2100], [0.0; 2], [1.0, 1.0]),
+        Grid::new_3d([200, 180, 170], [0.0; 3], [1.0, 1.0, 1.0]),
+    ];
+    for grid in grids {
+        let padded = Padded::new(&grid, 20);
+        let mut shot = shot(0.06, vec![1.0; 41 * grid.ndim], vec![[50.0; 3]], vec![[60.0; 3]]);
+        let mut window = padded.n.map(|n| 0..n);
+        // A third of the planes, from one end of the grid to the other along the rest.
+        window[grid.ndim - 1] = padded.planes() / 3..2 * padded.planes() / 3;
+        shot.snapshots = Some(Snapshots { every: 40, window });
+        shot.absorbing = true;
+        let medium = medium::<f32>(&padded, |_| (rock, 2.0));
+        for symmetry in [Symmetry::Isotropic, Symmetry::Orthorhombic] {
+            let how = How {
+                symmetry,
+                ..How::PLAIN
+            };
+            let (mut simulation, _devices) = prepare(&machines, &shot, &medium, how).expect("a sound shot");
+            let mut first = None;
+            for turn in 0..20 {
+                let mut seed = 1u32;
+                let mut noise = move || {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (seed >> 8) as f32 * 1e-8
+                };
+                let (nz, pitch) = (padded.n[0], padded.pitch());
+                let fill = |_: usize, _: usize, plane: &mut [f32]| {
+                    let rows = plane.chunks_mut(pitch);
+                    rows.for_each(|row| row[..nz].iter_mut().for_each(|x| *x = noise()));
+                };
+                simulation.start_from(fill).expect("the fields fit");
+                let mut tape = Tape::default();
+                simulation.run(&mut tape).expect("the shot runs");
+                let first = first.get_or_insert_with(|| tape.clone());
+                let found = difference(first, &tape);
+                assert_eq!(found, None, "{}-D {symmetry:?}, turn {turn}", grid.ndim);
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! On small grids one slab replays recorded steps, twenty at a time, where the host does not look at the fields for
+//! forty; several slabs never do.
+
+use crate::runs::{Machines, world};
+use crate::worlds::{World, difference, settings};
+use kernels::device::accelerator::Accelerator;
+
+/// Steps, jdata, jsnap (0: none), jcheck: around multiples of twenty, and starts on odd steps.
+const CASES: [[usize; 4]; 16] = [
+    [39, 1, 0, 100],
+    [40, 1, 0, 100],
+    [41, 1, 0, 100],
+    [60, 3, 0, 100],
+    [79, 7, 0, 1000],
+    [101, 1, 0, 40],
+    [101, 1, 0, 41],
+    [123, 4, 0, 43],
+    [130, 20, 0, 65],
+    [130, 19, 41, 1000],
+    [130, 21, 42, 61],
+    [170, 50, 43, 1000],
+    [200, 200, 0, 1000],
+    [257, 1, 0, 1000],
+    [141, 2, 47, 94],
+    [90, 3, 1, 1000],
+];
+
+pub fn replayed_steps_equal_steps<A: Accelerator>(machines: &Machines<A>) {
+    for (n, slabs) in [(&[20, 13][..], [9, 12]), (&[3, 2, 11], [10, 9])] {
+        let mut tiny = World::tiny(n);
+        for (k, [steps, jdata, jsnap, jcheck]) in machines.some(CASES.into_iter(), n.len()).enumerate() {
+            tiny.steps = steps;
+            let mut shot = tiny.shot(settings()[5 * k % 12]);
+            (shot.nbell, shot.jdata, shot.jcheck) = (k % 3, jdata, jcheck);
+            match jsnap {
+                0 => shot.snapshots = None,
+                every => shot.snapshots.as_mut().expect("a world takes snapshots").every = every,
+            }
+            let replayed = world(machines, &tiny, &shot, &[]);
+            assert_eq!(replayed.steps.len(), steps.div_ceil(jdata));
+            let found = difference(&replayed, &world(machines, &tiny, &shot, &slabs));
+            assert_eq!(found, None, "{n:?} {:?}", [steps, jdata, jsnap, jcheck]);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Receivers on their way: the ring of records, slabs that have none.
+
+use crate::runs::{How, Machines, apart, misfit, on, prepare, record, world};
+use crate::shots::{Tape, medium};
+use crate::worlds::{World, difference, settings};
+use kernels::boundary::one_way::Form;
+use kernels::device::accelerator::Accelerator;
+use kernels::device::cpu::Cpu;
+use kernels::displacement;
+use kernels::domain::partition::partition;
+
+/// The ring holds twice 32 records.
+pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
+    for (n, slabs) in [(&[12, 13][..], [9, 12]), (&[3, 2, 11], [10, 9])] {
+        let mut tiny = World::tiny(n);
+        for (records, jdata) in [
+            (31, 1),
+            (32, 1),
+            (33, 1),
+            (64, 2),
+            (65, 1),
+            (97, 3),
+            (128, 1),
+            (200, 1),
+        ] {
+            tiny.steps = (records - 1) * jdata + 1;
+            let mut shot = tiny.shot(settings()[1]);
+            // The published form grows in so thin a frame, and rounding with it.
+            (shot.jdata, shot.nbell, shot.one_way) = (jdata, 1, Form::Upwind);
+            // Without looks in between the ring turns in one go; with them it is caught half full.
+            for (jcheck, jsnap) in [(1000, None), (23, Some(17))] {
+                shot.jcheck = jcheck;
+                shot.snapshots = jsnap.and(tiny.shot(settings()[1]).snapshots);
+                let far = apart::<f32, A>(machines, &tiny, &shot, How::PLAIN);
+                assert!(far < 1e-5, "{records} records, jdata {jdata}: {far}");
+                let one = world(machines, &tiny, &shot, &[]);
+                assert_eq!(one.steps.len(), records);
+                let found = difference(&one, &world(machines, &tiny, &shot, &slabs));
+                assert_eq!(found, None, "{records} records, jdata {jdata}");
+            }
+        }
+    }
+}
+
+pub fn slabs_without_receivers<A: Accelerator>(machines: &Machines<A>) {
+    for (ndim, slabs) in [(2, [12, 9, 25]), (3, [12, 8, 20])] {
+        let whole = World::slender(ndim);
+        let axis = ndim - 1;
+        let (low, d) = (whole.padded.o[axis], whole.padded.d()[axis]);
+        let plane = |at: f32| ((at - low) / d) as usize;
+        // None at all below, in the middle, above; and one alone.
+        let kept: [fn(usize) -> bool; 4] = [|p| p >= 12, |p| !(12..21).contains(&p), |p| p < 21, |p| p == 20];
+        for (k, keep) in kept.into_iter().enumerate() {
+            let mut small = World::slender(ndim);
+            small.receivers.retain(|r| keep(plane(r[axis])));
+            assert!(!small.receivers.is_empty() && small.receivers.len() < whole.receivers.len());
+            let mut shot = small.shot(settings()[0]);
+            (shot.potentials, shot.jdata) = (k % 2 == 0, 1 + k);
+            let far = apart::<f32, A>(machines, &small, &shot, on(&slabs));
+            assert!(far < 1e-5, "{ndim}-D case {k}: {far}");
+            let found = difference(
+                &world(machines, &small, &shot, &[]),
+                &world(machines, &small, &shot, &slabs),
+            );
+            assert_eq!(found, None, "{ndim}-D case {k}");
+        }
+    }
+}
+
+/// Benchmarks and shots that follow each other run a simulation more than once: it goes on from the last fields.
+pub fn a_simulation_runs_again<A: Accelerator>(machines: &Machines<A>) {
+    for (ndim, slabs) in [(2, vec![]), (2, vec![24, 22]), (3, vec![8, 14, 8, 10])] {
+        let small = World::slender(ndim);
+        let mut shot = small.shot(settings()[1]);
+        shot.jdata = 2;
+        let cpu = Cpu::new(1).expect("threads start");
+        let one = partition(small.padded.planes(), 1).expect("one slab fits");
+        let mut there = displacement::Simulation::new(&shot, small.medium(), cpu, one).expect("a sound shot");
+        let (mut here, devices) =
+            prepare(machines, &shot, &small.medium(), on(&slabs)).expect("a sound shot");
+        for run in 0..3 {
+            let (mut a, mut b) = (Tape::<f32>::default(), Tape::default());
+            there.run(&mut a).expect("it runs");
+            here.run(&mut b).expect("it runs");
+            let far = misfit(&a, &b);
+            assert!(far < 1e-5, "{ndim}-D run {run} on {slabs:?}: {far}");
+        }
+        drop(here);
+        devices
+            .iter()
+            .for_each(|d| d.finish().expect("no damage was done"));
+    }
+    // The medium of one shot leaves nothing behind for the next.
+    let small = World::slender(2);
+    let shot = small.shot(settings()[0]);
+    let quiet = medium::<f32>(&small.padded, |_| {
+        let speeds = kernels::medium::Speeds {
+            vp: 2.0,
+            vs: 1.0,
+            rho: 1.0,
+        };
+        (kernels::medium::Stiffness::isotropic(speeds), 1.0)
+    });
+    let first = record(machines, &shot, &small.medium(), How::PLAIN);
+    record(machines, &shot, &quiet, How::PLAIN);
+    assert_eq!(
+        difference(&first, &record(machines, &shot, &small.medium(), How::PLAIN)),
+        None
+    );
+}

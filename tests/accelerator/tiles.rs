@@ -1,0 +1,149 @@
+//! How a sweep is cut into blocks changes nothing.
+
+use crate::runs::{How, Machines, misfit, record};
+use crate::shots::Tape;
+use crate::worlds::{World, settings};
+use kernels::device::accelerator::Accelerator;
+use kernels::device::simd::Real;
+use kernels::displacement::gpu::tile::{Form, Terms, Tile};
+use kernels::medium::Symmetry;
+
+/// vec, z, rows, ahead, blocks, bulk: shapes that no device is given, some of them as small as they get.
+const STRANGE_PLANES: [[usize; 6]; 6] = [
+    [1, 24, 1, 1, 1, 0],
+    [2, 56, 1, 2, 2, 0],
+    [4, 8, 1, 1, 1, 1],
+    [4, 512, 1, 4, 1, 0],
+    [1, 4, 1, 3, 1, 1],
+    [2, 120, 1, 3, 1, 0],
+];
+const STRANGE_VOLUMES: [[usize; 6]; 5] = [
+    [1, 16, 8, 2, 1, 0],
+    [4, 16, 4, 1, 1, 0],
+    [2, 16, 1, 1, 1, 1],
+    [1, 4, 2, 3, 1, 0],
+    [4, 32, 8, 1, 1, 1],
+];
+
+/// A shape of sweep.cu.
+fn walking([vec, z, rows, ahead, blocks, bulk]: [usize; 6]) -> Tile {
+    Tile {
+        form: Form::Sweep,
+        vec,
+        z,
+        rows,
+        planes: 1,
+        ahead,
+        blocks,
+        pad: 4,
+        bulk: bulk == 1,
+    }
+}
+
+/// What a machine can run of the tiles.
+fn fitting(terms: &Terms, tiles: Vec<Tile>) -> Vec<Tile> {
+    let number = if terms.double { 8 } else { 4 };
+    let modern = terms.architecture >= 90;
+    let fits = |t: &Tile| {
+        t.vec * number <= 16
+            && t.shared(terms.ndim) * number + 256 <= terms.shared_bytes
+            && (modern || t.form != Form::Relay && !t.bulk)
+    };
+    tiles.into_iter().filter(fits).collect()
+}
+
+/// Terms of a small orthorhombic run on this machine.
+fn terms<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Terms {
+    let machine = (machines.open)(0);
+    let properties = machine.properties();
+    Terms {
+        ndim,
+        double: size_of::<T>() == 8,
+        symmetry: Symmetry::Orthorhombic,
+        cells: 1000,
+        architecture: properties.architecture,
+        shared_bytes: properties.shared_bytes,
+    }
+}
+
+/// The tiles that a run on this machine can be given, with and without copies in one piece.
+pub fn listed<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Tile> {
+    let terms = terms::<T, A>(machines, ndim);
+    let mut tiles = Tile::all(&terms);
+    let apart = |t: &Tile| t.bulk && t.form != Form::Relay;
+    let without: Vec<_> = tiles
+        .iter()
+        .filter(|t| apart(t))
+        .map(|t| Tile { bulk: false, ..*t })
+        .collect();
+    tiles.extend(without);
+    fitting(&terms, tiles)
+}
+
+/// The `k`-th turn of the listed ones; on slow machines one tile stands for each text.
+pub fn turn<T, A: Accelerator>(machines: &Machines<A>, ndim: usize, k: usize) -> Tile {
+    let mut tiles = listed::<T, A>(machines, ndim);
+    if !machines.quick {
+        let mut seen = Vec::new();
+        tiles.retain(|t| {
+            let new = !seen.contains(&t.form);
+            seen.push(t.form);
+            new
+        });
+    }
+    // Seven thirds keep out of step with whatever else takes turns.
+    tiles[7 * k / 3 % tiles.len()]
+}
+
+/// Those and strange ones.
+fn every<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Tile> {
+    let strange = match ndim {
+        2 => machines
+            .some(STRANGE_PLANES.into_iter(), 1)
+            .map(walking)
+            .collect(),
+        _ => machines
+            .some(STRANGE_VOLUMES.into_iter(), 1)
+            .map(walking)
+            .collect(),
+    };
+    let mut tiles = listed::<T, A>(machines, ndim);
+    tiles.extend(fitting(&terms::<T, A>(machines, ndim), strange));
+    tiles
+}
+
+fn equal<T: Real + Default, A: Accelerator>(machines: &Machines<A>, ndim: usize, limit: f64) {
+    let small = World::slender(ndim);
+    let tiles = every::<T, A>(machines, ndim);
+    assert!(tiles.len() > 3, "{} tiles are few", tiles.len());
+    let chosen = if machines.quick { &[0, 5, 7][..] } else { &[5] };
+    for &k in chosen {
+        let (shot, earth) = (small.shot(settings()[k]), small.medium_of());
+        let of = |tile, slabs| How {
+            tile: Some(tile),
+            slabs,
+            ..How::PLAIN
+        };
+        let usual: Tape<T> = record(machines, &shot, &earth, How::PLAIN);
+        for &tile in &tiles {
+            let slabs: [&[usize]; 2] = [&[], if ndim == 2 { &[8, 14, 24] } else { &[9, 31] }];
+            for slabs in slabs {
+                let far = misfit(&usual, &record(machines, &shot, &earth, of(tile, slabs)));
+                assert!(
+                    far < limit,
+                    "{ndim}-D {:?} {tile:?} {slabs:?}: {far}",
+                    settings()[k]
+                );
+            }
+        }
+    }
+}
+
+pub fn every_tile_gives_the_same_numbers<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        equal::<f32, A>(machines, ndim, 1e-6);
+        if machines.quick {
+            equal::<f64, A>(machines, ndim, 1e-13);
+        }
+    }
+}
