@@ -117,10 +117,16 @@ INLINE void arrival_init(ARRIVAL *arrival) {
 #endif
 }
 
-// Orders what threads wrote to shared memory before copies that follow.
-INLINE void before_copies(void) {
+INLINE void arrivals_ready(void) {
 #ifndef CUDA_ON_CPU
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+// Orders what a thread read and wrote in shared memory before copies that another asks for behind the next barrier.
+// Without it copies into memory that was just read gave other bits from run to run, on a full device only.
+INLINE void before_copies(void) {
+#ifndef CUDA_ON_CPU
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }

@@ -164,6 +164,7 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
             if (core) store(out + S_PP + rl * TZ + zl, none);
             store(out + S_ZR + RADIUS * S_PITCH + s_at, none);
         }
+        before_copies();
         BARRIER_ARRIVE(FULL + b);
         COMMON_BARRIER;
         COMMON_BARRIER;
@@ -252,6 +253,7 @@ KERNEL(sweep)(const struct Sweep a) {
     const int thread = threadIdx.x;
     const int begin = a.begin + blockIdx.z * a.chunk, end = MIN(begin + a.chunk, a.end);
     if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k);
+    arrivals_ready();
     before_copies();
     barrier_all();
     if (thread < STRESS_THREADS) {

@@ -94,6 +94,7 @@ KERNEL(sweep)(const struct Sweep a) {
     const REAL zeros[VEC] = {0};
     for (int k = thread * VEC; k < RING * U_PLANE; k += THREADS * VEC) store(ring + k, zeros);
 #endif
+    arrivals_ready();
     before_copies();
     __syncthreads();
     for (int k = 0; thread == ASKER && k < RING; k++) {
@@ -217,6 +218,7 @@ KERNEL(sweep)(const struct Sweep a) {
         // Plane j-4 of the ring makes room after the barrier.
         UNROLL for (int i = 0; i < NDIM; i++) load(ring + slots[0] + u_at + i * U_COMPONENT, old[i]);
 #if BULK
+        before_copies();
         BLOCK_BARRIER;
         if (thread == ASKER && j + AHEAD + 1 < end + RADIUS) {
             int k = slot < RADIUS ? slot - RADIUS + RING : slot - RADIUS;
