@@ -81,6 +81,7 @@ pub fn models_of_a_few_cells<A: Accelerator>(machines: &Machines<A>) {
     };
     for (k, n) in models.into_iter().enumerate() {
         let mut tiny = World::tiny(n);
+        tiny.steps = 25;
         for (odd, setting) in machines.some(settings().into_iter(), k).enumerate() {
             let mut shot = tiny.shot(setting);
             shot.nbell = odd % 2;

@@ -3,7 +3,7 @@
 use crate::real;
 use crate::runs::{How, Machines, prepare};
 use crate::shots::{Tape, medium, shot};
-use crate::worlds::{World, difference};
+use crate::worlds::difference;
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cuda::{Cuda, probe};
 use kernels::displacement::Snapshots;
@@ -43,8 +43,6 @@ fn large_snapshots_travel_in_pieces() {
         vs: 1.6,
         rho: 2.0,
     });
-    let mut large = World::plane();
-    large.padded = padded.clone();
     let mut shot = shot(
         0.06,
         vec![1.0; 2 * 4],

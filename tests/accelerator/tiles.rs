@@ -66,11 +66,11 @@ fn terms<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Terms {
     }
 }
 
-/// The tiles that a run on this machine can be given, with and without copies in one piece.
+/// The tiles that a run on this machine can be given, on quick ones also without copies in one piece.
 pub fn listed<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Vec<Tile> {
     let terms = terms::<T, A>(machines, ndim);
     let mut tiles = Tile::all(&terms);
-    let apart = |t: &Tile| t.bulk && t.form != Form::Relay;
+    let apart = |t: &Tile| machines.quick && t.bulk && t.form != Form::Relay;
     let without: Vec<_> = tiles
         .iter()
         .filter(|t| apart(t))
