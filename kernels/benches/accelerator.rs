@@ -1,6 +1,6 @@
 //! Speed of the displacement engine on GPUs: points a second, effective GB/s and share of the copy speed of the same
 //! run, medians. `cargo bench -p kernels --bench accelerator -- [dim=3] [n=512] [nb=48] [sym=ort] [gpus=1] [steps=100]
-//! [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad]]`; several values of n= or tile= are separated by a
+//! [deep=n, interior cells along the slowest axis] [noise=y] [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad]]`; several values of n= or tile= are separated by a
 //! slash.
 
 use kernels::Error;
@@ -48,7 +48,10 @@ impl Words {
 struct Case {
     ndim: usize,
     n: usize,
+    /// Interior cells along the slowest axis.
+    deep: usize,
     nb: usize,
+    noise: bool,
     symmetry: Symmetry,
     gpus: usize,
     steps: usize,
@@ -60,8 +63,8 @@ struct Case {
 impl Case {
     fn padded(&self) -> Padded {
         let grid = match self.ndim {
-            3 => Grid::new_3d([self.n; 3], [0.0; 3], [10.0; 3]),
-            _ => Grid::new_2d([self.n; 2], [0.0; 2], [10.0; 2]),
+            3 => Grid::new_3d([self.n, self.n, self.deep], [0.0; 3], [10.0; 3]),
+            _ => Grid::new_2d([self.n, self.deep], [0.0; 2], [10.0; 2]),
         };
         Padded::new(&grid, self.nb)
     }
@@ -113,6 +116,9 @@ impl Case {
             first += count;
         }
         let mut simulation = Simulation::new(&shot, upload, self.symmetry, self.tile)?;
+        if !self.noise {
+            return Ok(simulation);
+        }
         // Noise: fields of zeros can run faster than real ones.
         let mut seed = 1u32;
         let mut noise = move || {
@@ -158,9 +164,10 @@ impl Case {
         let rate = cells * self.steps as f64 / seconds;
         let bytes = rate * self.words() * 4.0;
         println!(
-            "{}-D n={} nb={} {:?} gpus={} absorbing={} tile={}: {:.2} Gpt/s ({:.2} to {:.2}), {:.1} us a step, {:.0} GB/s effective ({} words), {:.0} % of copy, {:.1} bytes a point, set-up {set_up:.2} s, sum {:.7e}",
+            "{}-D n={} deep={} nb={} {:?} gpus={} absorbing={} tile={}: {:.2} Gpt/s ({:.2} to {:.2}), {:.1} us a step, {:.0} GB/s effective ({} words), {:.0} % of copy, {:.1} bytes a point, set-up {set_up:.2} s, sum {:.7e}",
             self.ndim,
             self.n,
+            self.deep,
             self.nb,
             self.symmetry,
             self.gpus,
@@ -252,6 +259,8 @@ fn main() {
             let case = Case {
                 ndim: words.number("dim", 3),
                 n: n.parse().expect("a number"),
+                deep: words.number("deep", n.parse().expect("a number")),
+                noise: words.text("noise", "y") == "y",
                 nb: words.number("nb", 48),
                 symmetry,
                 gpus,

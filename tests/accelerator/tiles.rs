@@ -141,7 +141,8 @@ fn equal<T: Real + Default, A: Accelerator>(machines: &Machines<A>, ndim: usize,
 
 pub fn every_tile_gives_the_same_numbers<A: Accelerator>(machines: &Machines<A>) {
     for ndim in [2, 3] {
-        equal::<f32, A>(machines, ndim, 1e-6);
+        // Forms of the sweep add in different orders.
+        equal::<f32, A>(machines, ndim, 3e-6);
         if machines.quick {
             equal::<f64, A>(machines, ndim, 1e-13);
         }

@@ -85,7 +85,7 @@ fn what_does_not_compile_is_shown_with_its_line() {
         .expect_err("it has an error")
         .to_string();
     for word in [
-        "test.cu does not compile for sm_90",
+        "test.cu does not compile for sm_90a",
         "test.cu(2)",
         "\"absent\" is undefined",
         "SIFAKA_NVRTC",

@@ -165,7 +165,7 @@ fn failures_name_the_kernel() {
         let words = ["kernel gone of test.cu X=1", "(500)"];
         assert_says(&message(cuda.load(&source(""), &["gone"])), &words);
         let words = [
-            "test.cu X=1 does not compile for sm_90 by NVRTC 13.0",
+            "test.cu X=1 does not compile for sm_90a by NVRTC 13.0",
             "the compiler's log",
         ];
         assert_says(&message(cuda.load(&source("syntax error"), &["add"])), &words);

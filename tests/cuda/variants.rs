@@ -1,6 +1,7 @@
 //! Every kernel text that a run can need compiles for every generation of GPUs, and the hot ones do not spill.
 
-use kernels::device::cuda::nvrtc::{self, Compiled};
+use kernels::device::accelerator::Source;
+use kernels::device::cuda::nvrtc;
 use kernels::displacement::gpu::variant;
 
 /// Generation and shared memory of a block there.
@@ -9,31 +10,23 @@ const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 
 /// Kernels in which spilled registers cost speed.
 const HOT: [&str; 1] = ["sweep"];
 
-fn complaints(generation: u32, shared: usize, double: bool) -> Vec<String> {
+fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
+    let compiled = match nvrtc::compile(source, generation, true) {
+        Ok(compiled) if compiled.cubin.is_empty() => {
+            return vec![format!("sm_{generation} {}: no code", source.name)];
+        }
+        Ok(compiled) => compiled,
+        Err(error) => return vec![error.to_string()],
+    };
     let mut found = Vec::new();
-    for source in variant::all(double, generation, shared).expect("a tile fits") {
-        let Compiled { log, .. } = match nvrtc::compile(&source, generation, true) {
-            Ok(compiled) if compiled.cubin.is_empty() => {
-                found.push(format!("sm_{generation} {}: no code", source.name));
-                continue;
-            }
-            Ok(compiled) => compiled,
-            Err(error) => {
-                found.push(error.to_string());
-                continue;
-            }
-        };
-        let compiled = Compiled { cubin: vec![], log };
-        for r in compiled.resources() {
-            let spills = r.spill_stores + r.spill_loads;
-            let hot = HOT.contains(&r.kernel.as_str());
-            if hot {
-                println!(
-                    "sm_{generation} {} registers, {spills} bytes spilled: {}",
-                    r.registers, source.name
-                );
-            }
-            if hot && !double && spills > 0 {
+    for r in compiled.resources() {
+        let spills = r.spill_stores + r.spill_loads;
+        if HOT.contains(&r.kernel.as_str()) {
+            println!(
+                "sm_{generation} {} registers, {spills} bytes spilled: {}",
+                r.registers, source.name
+            );
+            if !double && spills > 0 {
                 found.push(format!(
                     "sm_{generation} {}: {} spills {spills} bytes",
                     source.name, r.kernel
@@ -49,10 +42,27 @@ fn every_variant_compiles_without_spills() {
     if !super::compile::compiler_is_here("every_variant_compiles_without_spills") {
         return;
     }
-    let mut found = Vec::new();
-    for (generation, shared) in GENERATIONS {
-        found.extend(complaints(generation, shared, false));
+    let mut jobs = Vec::new();
+    let kinds = GENERATIONS.map(|(generation, shared)| (generation, shared, false));
+    for (generation, shared, double) in kinds.into_iter().chain([(90, 227 << 10, true)]) {
+        let sources = variant::all(double, generation, shared).expect("a tile fits");
+        jobs.extend(sources.into_iter().map(|source| (generation, source, double)));
     }
-    found.extend(complaints(90, 227 << 10, true));
+    println!("{} texts", jobs.len());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let found: Vec<String> = std::thread::scope(|scope| {
+        let work = |k: usize| {
+            let mine = jobs.iter().skip(k).step_by(threads);
+            mine.flat_map(|(generation, source, double)| complaints(*generation, source, *double))
+                .collect()
+        };
+        let workers: Vec<_> = (0..threads)
+            .map(|k| scope.spawn(move || -> Vec<String> { work(k) }))
+            .collect();
+        workers
+            .into_iter()
+            .flat_map(|w| w.join().expect("a worker ends"))
+            .collect()
+    });
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

@@ -94,7 +94,7 @@ const fn plane(vec: usize, z: usize, ahead: usize, blocks: usize) -> Tile {
 const PATCH: Tile = Tile {
     form: Form::Small,
     vec: 1,
-    z: 32,
+    z: 24,
     rows: 1,
     planes: 8,
     ahead: 0,
@@ -115,7 +115,7 @@ const VOLUMES_DOUBLE: [Tile; 3] = [
     volume(Form::Sweep, 1, 16, 8, 0),
     volume(Form::Sweep, 1, 8, 4, 0),
 ];
-const PLANES: [Tile; 2] = [plane(2, 248, 2, 6), plane(4, 120, 2, 4)];
+const PLANES: [Tile; 2] = [plane(4, 248, 2, 6), plane(4, 120, 2, 4)];
 const PLANES_DOUBLE: [Tile; 1] = [plane(2, 120, 2, 4)];
 
 impl Tile {
@@ -127,8 +127,8 @@ impl Tile {
             (_, false) => PLANES.to_vec(),
             (_, true) => PLANES_DOUBLE.to_vec(),
         };
-        // Two coefficients leave registers for four cells a thread.
-        if terms.ndim == 3 && terms.symmetry == Symmetry::Isotropic {
+        // Few coefficients leave registers for four cells a thread.
+        if terms.ndim == 3 && !terms.double && terms.symmetry != Symmetry::Orthorhombic {
             tiles.swap(0, 1);
         }
         if terms.ndim == 2 && terms.cells <= SMALL {
