@@ -123,7 +123,7 @@ INLINE void arrivals_ready(void) {
 #endif
 }
 
-// Orders what a thread read and wrote in shared memory before copies that another asks for behind the next barrier.
+// Orders reads and writes of shared memory, a thread's own and those behind a barrier, before copies that it asks for.
 // Without it copies into memory that was just read gave other bits from run to run, on a full device only.
 INLINE void before_copies(void) {
 #ifndef CUDA_ON_CPU

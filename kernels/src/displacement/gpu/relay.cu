@@ -164,7 +164,6 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
             if (core) store(out + S_PP + rl * TZ + zl, none);
             store(out + S_ZR + RADIUS * S_PITCH + s_at, none);
         }
-        before_copies();
         BARRIER_ARRIVE(FULL + b);
         COMMON_BARRIER;
         COMMON_BARRIER;

@@ -27,9 +27,6 @@ INLINE void fetch_plane(const struct Sweep *a, REAL *slot, int plane, int tile_z
 }
 #endif
 
-// Two coefficients a cell are few enough to be asked for a plane ahead.
-#define EARLY (NDIM == 3 && SYM == 0)
-
 #define ASKER (NDIM == 3 ? CORE_THREADS + Z_THREADS : 0)  // in 3-D one that has no part in the force
 
 #undef BOUNDS
@@ -117,12 +114,6 @@ KERNEL(sweep)(const struct Sweep a) {
     __syncthreads();
 #endif
 
-#if EARLY
-    struct Stiffness c;
-    if (live_row && is_live(begin - RADIUS, a.s.planes)) {
-        take_stiffness(a.s.stiffness, medium_at(&a.s, begin - RADIUS, row) + z, &c);
-    }
-#endif
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
 #if BULK
         if (j > begin - RADIUS) {
@@ -147,10 +138,8 @@ KERNEL(sweep)(const struct Sweep a) {
 #endif
         // 1. Strain (eq. 1) and stress (eq. 2), rows and planes of the rim and all beyond it carry none.
         if (live) {
-#if !EARLY
             struct Stiffness c;
             take_stiffness(a.s.stiffness, medium_at(&a.s, j, row) + z, &c);
-#endif
             const REAL *uz = ring + slots[RADIUS] + u_at, *up = uz + C_P * U_COMPONENT;
             REAL ezz[VEC], epp[VEC], d[VEC], e[VEC];
 #if NDIM == 3
@@ -229,7 +218,6 @@ KERNEL(sweep)(const struct Sweep a) {
         // Plane j-4 of the ring makes room after the barrier.
         UNROLL for (int i = 0; i < NDIM; i++) load(ring + slots[0] + u_at + i * U_COMPONENT, old[i]);
 #if BULK
-        before_copies();
         BLOCK_BARRIER;
         if (thread == ASKER && j + AHEAD + 1 < end + RADIUS) {
             int k = slot < RADIUS ? slot - RADIUS + RING : slot - RADIUS;
@@ -245,11 +233,6 @@ KERNEL(sweep)(const struct Sweep a) {
         }
 #endif
         slot = slot + 1 == RING ? 0 : slot + 1;
-#if EARLY
-        if (live_row && j + 1 < end + RADIUS && is_live(j + 1, a.s.planes)) {
-            take_stiffness(a.s.stiffness, medium_at(&a.s, j + 1, row) + z, &c);
-        }
-#endif
         if (!writes) continue;
 
         // 2. Force (eq. 3).

@@ -97,6 +97,7 @@ INLINE void spread(REAL (*f)[VEC], const REAL *plane, const REAL *own, const REA
 // A plane of displacement around the tile into a slot of the ring, zeros beyond the grid; by one thread.
 INLINE void ask_plane(const struct Sweep *a, REAL *slot, ARRIVAL *arrival, int plane, int tile_z, int tile_row) {
     const int local = plane + GHOST - a->s.first;
+    before_copies();
 #if NDIM == 3
     arrival_expect(arrival, NDIM * U_COMPONENT * (int)sizeof(REAL));
 #ifdef CUDA_ON_CPU
