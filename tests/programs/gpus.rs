@@ -286,7 +286,7 @@ fn records(desk: &Desk, ndim: usize, nt: usize) -> usize {
 #[test]
 fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
     let nt = 300;
-    for (ndim, launches, sync) in [(2, "8", "0"), (3, "400", "0"), (2, "400", "1")] {
+    for (ndim, launches, sync) in [(2, "8", "0"), (3, "1400", "1"), (2, "1120", "1")] {
         let desk = desk(ndim);
         desk.dataset(
             "wav.rsf",
@@ -319,7 +319,7 @@ fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
         );
         // Replayed steps are named by what was recorded, others by their kernel.
         assert_eq!(run.err.contains("recorded work"), launches == "8", "{run:?}");
-        if launches == "400" {
+        if launches != "8" {
             let written = records(&desk, ndim, nt);
             assert!(written > 0 && written < nt, "{written}");
         }
