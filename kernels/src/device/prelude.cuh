@@ -90,15 +90,6 @@ INLINE void fetch_once(const REAL *from, REAL *to) {
     SPREAD(t, to);
 }
 
-INLINE void store_once(REAL *to, const REAL *from) {
-    VECTOR t = GATHER(from);
-#ifdef CUDA_ON_CPU
-    *(VECTOR *)to = t;
-#else
-    __stcs((VECTOR *)to, t);
-#endif
-}
-
 // ---- copies from device to shared memory behind the threads' backs ----
 
 #ifdef CUDA_ON_CPU

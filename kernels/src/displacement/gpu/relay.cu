@@ -170,14 +170,6 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
     }
 }
 
-// W . (f(m) - f(-m)) of one cell.
-INLINE REAL slope(const REAL *f, int stride, const REAL *w) {
-    REAL sum = w[3] * (f[4 * stride] - f[-4 * stride]);
-    sum = FMA(w[2], f[3 * stride] - f[-3 * stride], sum);
-    sum = FMA(w[1], f[2 * stride] - f[-2 * stride], sum);
-    return FMA(w[0], f[stride] - f[-stride], sum);
-}
-
 // Steps 5, 7 and the sponge of planes begin .. end-1, by the force warps.
 INLINE void make_step(const struct Sweep *a, const REAL *stress, int begin, int end) {
     const int thread = threadIdx.x - STRESS_THREADS, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;

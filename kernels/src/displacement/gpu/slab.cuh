@@ -47,3 +47,20 @@ INLINE int is_live(int i, int n) { return i >= RADIUS && i < n - RADIUS; }
 INLINE REAL sponge_at(const struct Slab *s, int plane, int row, int z) {
     return s->sponge[0][z] * (s->sponge[1][NDIM == 3 ? row : 0] * s->sponge[2][plane]);
 }
+
+// What every form of the sweep takes.
+struct Sweep {
+    struct Slab s;
+    int now;         // which level is u(t); the other becomes u(t+dt)
+    int begin, end;  // planes to step
+    int chunk;       // planes of one block (small.cu: TX)
+    const void *box[2];  // with BULK in 3-D: planes around a tile as boxes of each level
+};
+
+// W . (f(m) - f(-m)) of one cell.
+INLINE REAL slope(const REAL *f, int stride, const REAL *w) {
+    REAL sum = w[3] * (f[4 * stride] - f[-4 * stride]);
+    sum = FMA(w[2], f[3 * stride] - f[-3 * stride], sum);
+    sum = FMA(w[1], f[2 * stride] - f[-2 * stride], sum);
+    return FMA(w[0], f[stride] - f[-stride], sum);
+}

@@ -6,22 +6,6 @@
 #define S_Z (TZ + 8)
 #define S_P (TX + 8)
 
-struct Sweep {
-    struct Slab s;
-    int now;         // which level is u(t); the other becomes u(t+dt)
-    int begin, end;  // planes to step
-    int chunk;       // TX
-    const void *box[2];
-};
-
-// W . (f(m) - f(-m)) of one cell.
-INLINE REAL slope(const REAL *f, int stride, const REAL *w) {
-    REAL sum = w[3] * (f[4 * stride] - f[-4 * stride]);
-    sum = FMA(w[2], f[3 * stride] - f[-3 * stride], sum);
-    sum = FMA(w[1], f[2 * stride] - f[-2 * stride], sum);
-    return FMA(w[0], f[stride] - f[-stride], sum);
-}
-
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(S_Z * S_P)
 

@@ -35,14 +35,6 @@
 #define S_PLANE (2 * TX * S_PITCH)
 #endif
 
-struct Sweep {
-    struct Slab s;
-    int now;         // which level is u(t); the other becomes u(t+dt)
-    int begin, end;  // planes to step
-    int chunk;       // planes of one block
-    const void *box[2];  // with BULK in 3-D: planes around a tile as boxes of each level
-};
-
 // W . (f(m) - f(-m)) of VEC cells from values four cells to either side.
 INLINE void along_z(const REAL *p, const REAL *w, REAL *out) {
     REAL f[VEC + 2 * RADIUS];
