@@ -28,6 +28,7 @@ fn any_number_of_chunks_gives_the_same_bits() {
             double: false,
             symmetry: Symmetry::Orthorhombic,
             cells: usize::MAX,
+            shortest: usize::MAX,
             architecture: 90,
             shared_bytes: 1 << 18,
         };

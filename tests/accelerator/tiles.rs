@@ -42,13 +42,8 @@ fn walking([vec, z, rows, ahead, blocks, bulk]: [usize; 6]) -> Tile {
 
 /// What a machine can run of the tiles.
 fn fitting(terms: &Terms, tiles: Vec<Tile>) -> Vec<Tile> {
-    let number = if terms.double { 8 } else { 4 };
     let modern = terms.architecture >= 90;
-    let fits = |t: &Tile| {
-        t.vec * number <= 16
-            && t.shared(terms.ndim) * number + 256 <= terms.shared_bytes
-            && (modern || t.form != Form::Relay && !t.bulk)
-    };
+    let fits = |t: &Tile| t.fits(terms) && (modern || !t.bulk);
     tiles.into_iter().filter(fits).collect()
 }
 
@@ -61,6 +56,7 @@ fn terms<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Terms {
         double: size_of::<T>() == 8,
         symmetry: Symmetry::Orthorhombic,
         cells: 1000,
+        shortest: usize::MAX,
         architecture: properties.architecture,
         shared_bytes: properties.shared_bytes,
     }

@@ -102,9 +102,15 @@ INLINE void fetch_once(const REAL *from, REAL *to) {
 // Whole rows, counted in bytes by a barrier in shared memory (compute capability 9.0 and later).
 typedef unsigned long long ARRIVAL;
 
-INLINE void arrival_init(ARRIVAL *arrival) {
+INLINE void arrival_init(ARRIVAL *arrival, int count) {
 #ifndef CUDA_ON_CPU
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SHARED_ADDRESS(arrival)) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SHARED_ADDRESS(arrival)), "r"(count) : "memory");
+#endif
+}
+
+INLINE void arrival_arrive(ARRIVAL *arrival) {
+#ifndef CUDA_ON_CPU
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SHARED_ADDRESS(arrival)) : "memory");
 #endif
 }
 

@@ -109,7 +109,7 @@ pub struct Faces<T> {
     pub across: i32,
 }
 
-/// `struct Line` of survey.cu.
+/// `struct Line` of survey.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Line {
@@ -121,7 +121,7 @@ pub struct Line {
     pub count: i32,
 }
 
-/// `struct Inject` of survey.cu.
+/// `struct Inject` of survey.cuh.
 #[repr(C)]
 pub struct Inject<T> {
     pub slab: SlabArgs<T>,
@@ -137,9 +137,10 @@ pub struct Inject<T> {
     pub wavelet: u64,
     pub length: i32,
     pub sources: i32,
+    pub stress: i32,
 }
 
-/// `struct Extract` of survey.cu.
+/// `struct Extract` of survey.cuh.
 #[repr(C)]
 pub struct Extract<T> {
     pub slab: SlabArgs<T>,
@@ -150,6 +151,7 @@ pub struct Extract<T> {
     pub slots: i32,
     pub receivers: i32,
     pub components: i32,
+    pub potentials: i32,
     pub cell: u64,
     pub beyond: u64,
     pub records: u64,
@@ -161,6 +163,7 @@ pub struct Pack<T> {
     pub slab: SlabArgs<T>,
     pub now: i32,
     pub component: i32,
+    pub potentials: i32,
     pub begin: i32,
     pub end: i32,
     pub z_begin: i32,
@@ -200,13 +203,13 @@ pub struct Pad<T> {
     pub scale: T,
 }
 
-/// `struct Finish` of finish.cu.
+/// `struct Small` of small.cu.
 #[repr(C)]
-pub struct Finish<T> {
-    pub faces: Faces<T>,
+pub struct Small<T> {
+    pub sweep: Sweep<T>,
     pub inject: Inject<T>,
     pub extract: Extract<T>,
-    pub face_blocks: i32,
+    pub across: i32,
+    pub tiles: i32,
     pub lines: i32,
-    pub receiver_blocks: i32,
 }

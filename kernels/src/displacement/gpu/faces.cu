@@ -1,5 +1,5 @@
 // Step 8 on the outer faces: the one-way condition (boundary/one_way.rs), z before rows before planes, then the sponge
-// on the cells that `in_shell` names. ONE_WAY 0 box, 1 upwind; SURFACE 0: the condition holds on top, too.
+// on the cells that `in_shell` names. SURFACE 0: the condition holds on top, too.
 
 struct Faces {
     struct Slab s;
@@ -7,13 +7,6 @@ struct Faces {
     int begin, end;  // planes of this part; faces of planes are never split over two parts
     int across;      // blocks along z
 };
-
-// b = (1-q)/(1+q), q = sqrt(c55/rho) dt/d, of the model cell that the frame repeats at a padded cell.
-INLINE REAL face_factor(const struct Slab *s, int plane, int row, int z, REAL d) {
-    WIDE at = medium_at(s, plane, row) + CLAMP(z, s->nb, s->nb + s->model_nz - 1);
-    REAL q = SQRT(s->stiffness[SHEAR_SLOT][at] * s->buoyancy[at]) / d;
-    return (1 - q) / (1 + q);
-}
 
 // Weights of the sponge on the six cells of a line across rows or planes; all one where it comes later.
 struct Damping {
@@ -33,12 +26,7 @@ INLINE void leave(const struct Slab *s, int now, WIDE at, WIDE inwards, REAL b, 
     UNROLL for (int c = 0; c < NDIM; c++) {
         REAL *to = s->level[1 - now] + c * s->component + at;
         UNROLL for (int i = RADIUS; i > 0; i--) {
-            REAL u = curr[c][i], inner = next[c][i + 1];
-#if ONE_WAY == 0
-            next[c][i] = FMA(u - inner, b, curr[c][i + 1]);
-#else
-            next[c][i] = (REAL)0.5 * FMA(u - inner, b, u + inner);
-#endif
+            next[c][i] = one_way(curr[c][i], curr[c][i + 1], next[c][i + 1], b);
         }
         UNROLL for (int i = 0; i < FACE; i++) {
             if (damping) to[i * inwards] = next[c][i] * damping->cell[i];
@@ -90,13 +78,7 @@ INLINE void lines_between(const struct Faces *a, int first, int last, int n, int
         REAL b = face_factor(s, NDIM == 3 ? plane : q, NDIM == 3 ? q : 0, side ? s->nz - 1 : 0, s->spacing[0]);
         REAL inner = next[c][line][RADIUS + 1];
         UNROLL for (int i = RADIUS; i > 0; i--) {
-            REAL u = curr[c][line][i];
-#if ONE_WAY == 0
-            inner = FMA(u - inner, b, curr[c][line][i + 1]);
-#else
-            inner = (REAL)0.5 * FMA(u - inner, b, u + inner);
-#endif
-            next[c][line][i] = inner;
+            next[c][line][i] = inner = one_way(curr[c][line][i], curr[c][line][i + 1], inner, b);
         }
     }
     BLOCK_BARRIER;
@@ -114,8 +96,8 @@ INLINE void lines_between(const struct Faces *a, int first, int last, int n, int
 // Blocks (0 .. across-1, plane, side) have the lines next to a row face, each a range of z (the last one takes the
 // rest, so that no face of z is cut); the others have one z face of the lines between. Where two faces share cells, side
 // 0 does both, one after the other.
-INLINE void do_faces(const struct Faces *f, int block, int part, int side) {
-    const struct Faces a = *f;
+KERNEL(faces)(const struct Faces a) {
+    const int block = blockIdx.x, part = blockIdx.y, side = blockIdx.z;
     const struct Slab *s = &a.s;
     const int thread = threadIdx.x;
 #if NDIM == 3
@@ -131,7 +113,7 @@ INLINE void do_faces(const struct Faces *f, int block, int part, int side) {
     const WIDE step = (WIDE)s->rows * s->pitch;
 #endif
     if (block >= a.across && s->nz >= 2 * FACE) {
-        lines_between(f, first, last, n, (block - a.across) * LINES, part, side);
+        lines_between(&a, first, last, n, (block - a.across) * LINES, part, side);
         return;
     }
     if (block >= a.across) {
@@ -170,8 +152,6 @@ INLINE void do_faces(const struct Faces *f, int block, int part, int side) {
         for (int k = 0; both && damped && k < count; k++) dampen(&a, LINE_PLANE(start + k), LINE_ROW(start + k), z);
     }
 }
-
-KERNEL(faces)(const struct Faces a) { do_faces(&a, blockIdx.x, blockIdx.y, blockIdx.z); }
 
 #if NDIM == 3
 // Faces of planes, if this part has them, and the sponge there. A thread has a line across the planes.

@@ -1,7 +1,7 @@
 //! What a step launches.
 
 use super::Setup;
-use super::arguments::{Extract, Faces, Finish, Inject, Sweep, Tick};
+use super::arguments::{Extract, Faces, Inject, Small, Sweep, Tick};
 use super::medium::argument;
 use super::slab::{DeviceSlab, send};
 use super::survey::SourceTables;
@@ -11,8 +11,8 @@ use crate::Error;
 use crate::boundary::one_way::DEPTH;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Queue, Source};
 use crate::device::simd::Real;
+use crate::displacement::SourceKind;
 use crate::domain::partition::{FACE, GHOST};
-use crate::grid::Padded;
 use std::ops::Range;
 
 /// Threads of a block on the faces.
@@ -27,8 +27,6 @@ pub(super) struct Kernels<A: Accelerator> {
     plane_faces: Option<A::Kernel>,
     inject: A::Kernel,
     tick: A::Kernel,
-    /// Faces, sources and receivers at once, for small grids whose sources keep clear of the faces.
-    finish: Option<A::Kernel>,
     /// Blocks of the sweep that the whole device holds at once.
     resident: usize,
 }
@@ -52,6 +50,14 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         it: usize,
         clock: bool,
     ) -> Result<(), Error> {
+        if self.variant.tile.form == Form::Small {
+            let lines = self.sources.tables.within(planes);
+            let nobody = Extract {
+                receivers: 0,
+                ..self.extract_args(0, 1, false)
+            };
+            return self.small(queue, planes, self.inject_args(&lines, it, clock), nobody);
+        }
         self.sweep(queue, planes)?;
         self.inject(queue, planes, it, clock)?;
         match &self.kernels.faces {
@@ -63,24 +69,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     fn sweep(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
         let (p, tile) = (&self.setup.padded, self.variant.tile);
         let (across, along) = (p.n[0].div_ceil(tile.z), p.rows().div_ceil(tile.rows));
-        let chunks = match tile.form {
-            Form::Small => planes.len().div_ceil(tile.planes),
-            _ => chunks(across * along, planes.len(), self.kernels.resident),
-        };
-        let args = Sweep {
-            slab: self.args,
-            now: self.now as i32,
-            begin: planes.start as i32,
-            end: planes.end as i32,
-            chunk: match tile.form {
-                Form::Small => tile.planes,
-                _ => planes.len().div_ceil(chunks),
-            } as i32,
-            boxes: self
-                .boxes
-                .as_ref()
-                .map_or([0; 2], |b| [b.address(), b.address() + 128]),
-        };
+        let chunks = chunks(across * along, planes.len(), self.kernels.resident);
+        let args = self.sweep_args(planes, planes.len().div_ceil(chunks));
         let dims = Dims {
             grid: [across, along, planes.len().div_ceil(args.chunk as usize)],
             threads: tile.threads(p.ndim()),
@@ -90,6 +80,20 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         unsafe {
             self.accelerator
                 .launch(queue, &self.kernels.sweep, dims, &argument(&args))
+        }
+    }
+
+    fn sweep_args(&self, planes: &Range<usize>, chunk: usize) -> Sweep<T> {
+        Sweep {
+            slab: self.args,
+            now: self.now as i32,
+            begin: planes.start as i32,
+            end: planes.end as i32,
+            chunk: chunk as i32,
+            boxes: self
+                .boxes
+                .as_ref()
+                .map_or([0; 2], |b| [b.address(), b.address() + 128]),
         }
     }
 
@@ -109,6 +113,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             wavelet: s.wavelet.address(),
             length: s.tables.length as i32,
             sources: (s.tables.places.len() / 3) as i32,
+            stress: i32::from(self.setup.kind == SourceKind::Stress),
         }
     }
 
@@ -172,47 +177,54 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// Faces, sources of step `it` and receivers after the step before it; `None` where they must be apart.
-    fn finish_at_once(&self, it: usize, extract: Extract<T>) -> Option<Result<(), Error>> {
-        let kernel = self.kernels.finish.as_ref()?;
-        let (whole, tables) = (self.layout.own.clone(), &self.sources.tables);
-        let (faces, lines) = (self.faces_args(&whole), tables.within(&whole));
-        let between = whole.len().div_ceil(LINES);
+    /// A whole step of a small grid, with the receivers of the step before it where they are wanted.
+    fn small(
+        &self,
+        queue: Queue,
+        planes: &Range<usize>,
+        inject: Inject<T>,
+        extract: Extract<T>,
+    ) -> Result<(), Error> {
+        let tile = self.variant.tile;
+        let lines = self.sources.tables.within(planes).len();
+        let across = self.setup.padded.n[0].div_ceil(tile.z);
+        let tiles = across * planes.len().div_ceil(tile.planes);
+        let threads = tile.threads(2);
         let receivers = (extract.receivers * extract.components) as usize;
-        let args = Finish {
-            faces,
-            inject: self.inject_args(&lines, it, true),
+        let args = Small {
+            sweep: self.sweep_args(planes, tile.planes),
+            inject,
             extract,
-            face_blocks: 2 * (faces.across + between as i32),
-            lines: lines.len() as i32,
-            receiver_blocks: receivers.div_ceil(FACE_THREADS) as i32,
+            across: across as i32,
+            tiles: tiles as i32,
+            lines: lines as i32,
         };
-        let blocks = args.face_blocks + args.lines + args.receiver_blocks;
         let dims = Dims {
-            grid: [blocks as usize, 1, 1],
-            threads: FACE_THREADS,
-            shared: 0,
+            grid: [tiles + receivers.div_ceil(threads), 1, 1],
+            threads,
+            shared: tile.shared(2) * size_of::<T>(),
         };
-        // SAFETY: as for the three kernels; the sources keep clear of what the faces touch.
-        Some(unsafe {
+        // SAFETY: as for the sweep; tables of sources and receivers name cells of the slab.
+        unsafe {
             self.accelerator
-                .launch(Queue::Main, kernel, dims, &argument(&args))
-        })
+                .launch(queue, &self.kernels.sweep, dims, &argument(&args))
+        }
     }
 
-    /// Step `it` after the start of a graph, counted on the device, with the receivers of the step before it.
+    /// Step `it` after the start of a graph, counted on the device; a sample after each step that is due follows, at
+    /// the latest with the step after it.
     pub(super) fn graph_step(&mut self, it: usize, jdata: usize) -> Result<(), Error> {
         let whole = self.layout.own.clone();
-        let before = self.extract_args(it as i32 - 1, jdata, true);
-        if self.kernels.finish.is_none() {
-            self.enqueue(Queue::Main, &whole, it, true)?;
+        if self.variant.tile.form == Form::Small {
+            let before = self.extract_args(it as i32 - 1, jdata, true);
+            let lines = self.sources.tables.within(&whole);
+            self.small(Queue::Main, &whole, self.inject_args(&lines, it, true), before)?;
             self.now = 1 - self.now;
-            return self.extract(it, jdata, true);
+            return Ok(());
         }
-        self.sweep(Queue::Main, &whole)?;
-        self.finish_at_once(it, before).unwrap_or(Ok(()))?;
+        self.enqueue(Queue::Main, &whole, it, true)?;
         self.now = 1 - self.now;
-        Ok(())
+        self.extract(it, jdata, true)
     }
 
     pub(super) fn tick(&self, steps: i64) -> Result<(), Error> {
@@ -244,8 +256,8 @@ fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
 }
 
 impl<A: Accelerator> Kernels<A> {
-    /// Compiles what a variant needs; `clear`: its sources keep clear of the faces.
-    pub(super) fn load(a: &A, variant: &Variant, clear: bool) -> Result<Self, Error> {
+    /// Compiles what a variant needs.
+    pub(super) fn load(a: &A, variant: &Variant) -> Result<Self, Error> {
         let one = |source: &Source, name: &str| -> Result<A::Kernel, Error> {
             Ok(a.load(source, &[name])?.remove(0))
         };
@@ -257,15 +269,14 @@ impl<A: Accelerator> Kernels<A> {
             variant.tile.threads(variant.ndim),
             variant.tile.shared(variant.ndim) * bytes,
         );
-        let at_once = variant.tile.form == Form::Small && variant.absorbing && clear;
+        let faces_apart = variant.absorbing && variant.tile.form != Form::Small;
         Ok(Self {
             resident: a.resident_blocks(&sweep, threads, shared)? * a.properties().multiprocessors,
             sweep,
-            faces: maybe(variant.absorbing, &faces, "faces")?,
-            plane_faces: maybe(variant.absorbing && variant.ndim == 3, &faces, "plane_faces")?,
+            faces: maybe(faces_apart, &faces, "faces")?,
+            plane_faces: maybe(faces_apart && variant.ndim == 3, &faces, "plane_faces")?,
             inject: one(&survey, "inject")?,
             tick: one(&survey, "tick")?,
-            finish: maybe(at_once, &variant.finish(), "finish")?,
         })
     }
 }
@@ -276,15 +287,8 @@ impl<T: Real, A: Accelerator> SourceMemory<T, A> {
         all.into_iter().map(Memory::bytes).sum()
     }
 
-    /// Whether no source touches the cells next to faces.
-    pub(super) fn keep_clear(&self, p: &Padded) -> bool {
-        let inside = |first: i32, end: i32, n: usize| first >= FACE as i32 && end <= (n - FACE) as i32;
-        let mut lines = self.tables.lines.iter();
-        lines.all(|l| inside(l.plane, l.plane + 1, p.planes()) && inside(l.z_begin, l.z_end, p.n[0]))
-    }
-
     pub(super) fn new(a: &A, setup: &Setup<T>, own: &Range<usize>) -> Result<Self, Error> {
-        let derived = setup.kind == crate::displacement::SourceKind::Stress;
+        let derived = setup.kind == SourceKind::Stress;
         let tables = SourceTables::new(&setup.padded, &setup.sources, own, derived);
         Ok(Self {
             line: send(a, &tables.lines)?,

@@ -78,10 +78,15 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             double,
             symmetry,
             cells: padded.cells(),
+            shortest: padded.n[..padded.ndim()].iter().copied().min().unwrap_or(0),
             architecture: oldest,
             shared_bytes: shared,
         };
-        let tile = tile.map_or_else(|| Tile::choose(&terms), Ok)?;
+        let tile = match tile {
+            Some(tile) if tile.fits(&terms) => tile,
+            Some(tile) => return Err(Error::setup(format!("{tile:?} does not fit {terms:?}"))),
+            None => Tile::choose(&terms)?,
+        };
         let variant = Variant {
             double,
             ndim: padded.ndim(),
@@ -89,8 +94,6 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             absorbing: shot.absorbing,
             one_way: shot.one_way,
             surface: shot.surface,
-            source: shot.kind,
-            potentials: shot.potentials,
             tile,
         };
         let setup = Arc::new(Setup {

@@ -2,8 +2,10 @@
 // stress, others take it from shared memory and make force and the time step of the plane before. Stress warps hold no
 // force, force warps no medium, so that more warps fit, and each side waits for memory while the other computes.
 //
-// Barriers: FULL + b, stress of a plane is in buffer b; EMPTY + b, it was read. One more warp asks for planes of
-// displacement: it knows from FULL that the stress warps have left a slot of the ring.
+// Barriers in shared memory: FULL(b), stress of a plane is in buffer b; EMPTY(b), it was read. Every thread arrives for
+// itself: compute-sanitizer follows that, and neither warps that arrive as one nor named barriers; all three are equally
+// fast. One more warp asks for planes of displacement: it knows from FULL that the stress warps have left a slot of the
+// ring.
 //
 // Stress threads have VEC cells, force threads one.
 //
@@ -15,8 +17,6 @@
 #define STRESS_THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 127) / 128 * 128)
 #define FIRST_COPIER (STRESS_THREADS + (FORCE_THREADS + 127) / 128 * 128)
 #define ALL_THREADS (FIRST_COPIER + 128)
-#define FULL 1
-#define EMPTY 3
 #define S_PP S_PLANE
 #define S_BUFFER (S_PLANE + TX * TZ)
 
@@ -28,21 +28,21 @@
     else asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n))
 #endif
 
-// Named barriers. On a processor every plane has two common ones.
+// On a processor every plane has two common barriers instead.
 INLINE void barrier_all(void) { __syncthreads(); }
 
 #ifdef CUDA_ON_CPU
-#define BARRIER_SYNC(id)
-#define BARRIER_ARRIVE(id)
+#define FULL_ARRIVE(b)
+#define FULL_WAIT(b, k)
+#define EMPTY_ARRIVE(b)
+#define EMPTY_WAIT(b, k)
 #define COMMON_BARRIER barrier_all()
 #else
-#define BARRIER_SYNC(id) __syncwarp(), barrier_sync(id)
-#define BARRIER_ARRIVE(id) __syncwarp(), barrier_arrive(id)
+#define FULL_ARRIVE(b) arrival_arrive(arrivals + RING + (b))
+#define FULL_WAIT(b, k) arrival_wait(arrivals + RING + (b), k)
+#define EMPTY_ARRIVE(b) arrival_arrive(arrivals + RING + 2 + (b))
+#define EMPTY_WAIT(b, k) arrival_wait(arrivals + RING + 2 + (b), k)
 #define COMMON_BARRIER
-// The copiers have no part in EMPTY.
-#define MEMBERS(id) ((id) < EMPTY ? ALL_THREADS : FIRST_COPIER)
-INLINE void barrier_sync(int id) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(MEMBERS(id)) : "memory"); }
-INLINE void barrier_arrive(int id) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(MEMBERS(id)) : "memory"); }
 #endif
 
 // Planes of displacement around the tile into the ring, by one warp.
@@ -54,7 +54,7 @@ INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, i
         const int j = plane - RING + RADIUS;
         if (j == begin - RADIUS) COMMON_BARRIER;
         if (j >= begin - RADIUS) {
-            BARRIER_SYNC(FULL + (j & 1));
+            FULL_WAIT(j & 1, (j - begin + RADIUS) >> 1);
             COMMON_BARRIER;
         }
         if (threadIdx.x == FIRST_COPIER) ask_plane(a, ring + slot * U_PLANE, arrivals + slot, plane, tile_z, tile_row);
@@ -65,7 +65,7 @@ INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, i
     for (int j = end + 2 * RADIUS - RING + RADIUS; j < end + RADIUS; j++) {
         if (j < begin - RADIUS) continue;
         if (j == begin - RADIUS) COMMON_BARRIER;
-        BARRIER_SYNC(FULL + (j & 1));
+        FULL_WAIT(j & 1, (j - begin + RADIUS) >> 1);
         COMMON_BARRIER;
         COMMON_BARRIER;
     }
@@ -112,7 +112,7 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
             slots[m] = (k < 0 ? k + RING : k >= RING ? k - RING : k) * U_PLANE;
         }
         slot = slot + 1 == RING ? 0 : slot + 1;
-        if (j >= begin - RADIUS + 2) BARRIER_SYNC(EMPTY + b);
+        if (j >= begin - RADIUS + 2) EMPTY_WAIT(b, ((j - begin + RADIUS) >> 1) - 1);
         REAL *out = stress + b * S_BUFFER;
         if (live) {
             const REAL *uz = ring + slots[RADIUS] + u_at, *ur = uz + C_R * U_COMPONENT, *up = uz + C_P * U_COMPONENT;
@@ -164,14 +164,14 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
             if (core) store(out + S_PP + rl * TZ + zl, none);
             store(out + S_ZR + RADIUS * S_PITCH + s_at, none);
         }
-        BARRIER_ARRIVE(FULL + b);
+        FULL_ARRIVE(b);
         COMMON_BARRIER;
         COMMON_BARRIER;
     }
 }
 
 // Steps 5, 7 and the sponge of planes begin .. end-1, by the force warps.
-INLINE void make_step(const struct Sweep *a, const REAL *stress, int begin, int end) {
+INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arrivals, int begin, int end) {
     const int thread = threadIdx.x - STRESS_THREADS, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     const REAL *wz = a->s.weights[0], *wr = a->s.weights[1], *wp = a->s.weights[2];
     const int mine = MIN(thread, FORCE_THREADS - 1), zl = mine % TZ, rl = mine / TZ;
@@ -201,14 +201,14 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, int begin, int 
             UNROLL for (int i = 0; i < NDIM; i++) curr[i] = now[i * a->s.component];
             if (live_row && is_live(p, a->s.planes)) b = a->s.buoyancy[medium_at(&a->s, p, row) + z];
         }
-        BARRIER_SYNC(FULL + q);
+        FULL_WAIT(q, (j - begin + RADIUS) >> 1);
         COMMON_BARRIER;
         const REAL *in = stress + q * S_BUFFER, *zz = in + S_ZZ + s_at, *zp = in + S_ZP + s_at;
         const REAL *zr = in + S_ZR + RADIUS * S_PITCH + s_at, *rr = in + S_RR + t_at, *rp = in + S_RP + t_at;
         const REAL own[NDIM] = {*zp, *rp, in[S_PP + rl * TZ + zl]};
         const REAL plane[NDIM] = {slope(zz, 1, wz) + slope(zr, S_PITCH, wr), slope(zr, 1, wz) + slope(rr, TZ, wr),
                                   slope(zp, 1, wz) + slope(rp, TZ, wr)};
-        if (j + 2 < end + RADIUS) BARRIER_ARRIVE(EMPTY + q);
+        if (j + 2 < end + RADIUS) EMPTY_ARRIVE(q);
 #if DAMPED
         const REAL fresh = shell || p < FACE || p >= a->s.planes - FACE ? 1 : w;
 #endif
@@ -239,11 +239,17 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, int begin, int 
 
 KERNEL(sweep)(const struct Sweep a) {
     DYNAMIC_SHARED(REAL, shared);
-    __shared__ ARRIVAL arrivals[RING];
+    __shared__ ARRIVAL arrivals[RING + 4];
     REAL *ring = shared, *stress = shared + RING * U_PLANE;
     const int thread = threadIdx.x;
     const int begin = a.begin + blockIdx.z * a.chunk, end = MIN(begin + a.chunk, a.end);
-    if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k);
+    if (thread == 0) {
+        UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k, 1);
+        UNROLL for (int k = 0; k < 2; k++) {
+            arrival_init(arrivals + RING + k, STRESS_THREADS);
+            arrival_init(arrivals + RING + 2 + k, FIRST_COPIER - STRESS_THREADS);
+        }
+    }
     arrivals_ready();
     before_copies();
     barrier_all();
@@ -254,7 +260,7 @@ KERNEL(sweep)(const struct Sweep a) {
     } else if (thread < FIRST_COPIER) {
         TAKE_REGISTERS(FORCE_REGISTERS);
         COMMON_BARRIER;
-        make_step(&a, stress, begin, end);
+        make_step(&a, stress, arrivals, begin, end);
     } else {
         TAKE_REGISTERS(COPY_REGISTERS);
         fetch_planes(&a, ring, arrivals, begin, end);

@@ -118,7 +118,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
         let sources = SourceMemory::new(&*a, &setup, &layout.own)?;
         Ok(Self {
-            kernels: Kernels::load(&*a, &variant, sources.keep_clear(p))?,
+            kernels: Kernels::load(&*a, &variant)?,
             sources,
             records: Records::new(&*a, &setup, &layout.own, &variant)?,
             marks: Marks {

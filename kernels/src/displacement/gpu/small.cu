@@ -1,63 +1,167 @@
-// The same step as sweep.cu in 2-D for grids that do not fill the device: a block has a tile of TZ x TX cells (z, plane)
-// all at once, so that the way through a step is short. VEC is 1.
+// A whole step of a 2-D grid that does not fill the device, in one launch: a block has a tile of at most TZ x TX cells
+// (z, plane) all at once, with its sources and the faces in it, so that the way through a step is short. A few blocks
+// more take the receivers of the level from which the step starts (it does not change any more). VEC is 1.
+//
+// The arithmetic is that of sweep.cu, faces.cu and survey.cu in the same order. Defines: TZ, TX; AHEAD cells of stress a
+// thread; BLOCKS; DAMPED; SURFACE 0 none, 1 vacuum, 2 traction.
 
 #define U_Z (TZ + 16)
 #define U_P (TX + 16)
 #define S_Z (TZ + 8)
 #define S_P (TX + 8)
+#define U_CELLS (U_Z * U_P)
+#define S_CELLS (S_Z * S_P)
+#define V_CELLS (TZ * TX)
+#define THREADS (((S_CELLS + AHEAD - 1) / AHEAD + 31) / 32 * 32)
+#define CELLS ((V_CELLS + THREADS - 1) / THREADS)
+
+struct Small {
+    struct Sweep sweep;
+    struct Inject inject;
+    struct Extract extract;
+    int across;  // tiles along z
+    int tiles;
+    int lines;   // of sources in these planes
+};
+
+// Where tile k begins of those that cover begin .. end-1. With a face at the end the last one is moved so that it has
+// all cells of the face; the first one has them because there are more than two faces' cells (tile.rs).
+INLINE int tile_start(int k, int begin, int end, int size, int face) {
+    const int start = begin + k * size;
+    return MIN(start, end - (face && start < end ? FACE : 0));
+}
+
+// Line of sources of every plane of the tile, or -1.
+INLINE void find_lines(const struct Small *a, int *found, int first, int last) {
+    for (int k = threadIdx.x; k < a->lines; k += blockDim.x) {
+        int plane = a->inject.line[a->inject.lines + k].plane;
+        if (plane >= first && plane < last) found[plane - first] = a->inject.lines + k;
+    }
+}
+
+// The one-way condition on a line of the tile that starts at `at` on the face and leads inwards.
+INLINE void leave_tile(REAL *next, const REAL *curr, int inwards, int curr_inwards, REAL b) {
+    REAL inner = next[(RADIUS + 1) * inwards];
+    UNROLL for (int i = RADIUS; i > 0; i--) {
+        inner = one_way(curr[i * curr_inwards], curr[(i + 1) * curr_inwards], inner, b);
+        next[i * inwards] = inner;
+    }
+}
 
 #undef BOUNDS
-#define BOUNDS __launch_bounds__(S_Z * S_P)
+#define BOUNDS __launch_bounds__(THREADS, BLOCKS)
+#define EACH_STRESS UNROLL for (int m = 0, k = thread; m < AHEAD; m++, k += THREADS)
+#define EACH_CELL UNROLL for (int m = 0, k = thread; m < CELLS; m++, k += THREADS)
 
-// A thread for every cell of stress; all that comes from device memory is asked for before the first of it is needed.
-KERNEL(sweep)(const struct Sweep a) {
-    DYNAMIC_SHARED(REAL, shared);
-    REAL *u = shared, *stress = u + 2 * U_Z * U_P;
-    const int thread = threadIdx.x, tile_z = blockIdx.x * TZ, first = a.begin + blockIdx.z * TX;
-    const REAL *wz = a.s.weights[0], *wp = a.s.weights[2], *from = a.s.level[a.now];
-    UNROLL for (int k0 = 0; k0 < 2 * U_Z * U_P; k0 += S_Z * S_P) {
+// A thread has AHEAD cells of stress and CELLS of displacement; all that comes from device memory is asked for before
+// the first of it is needed.
+INLINE void do_tile(const struct Small *f, REAL *u) {
+    const struct Sweep *a = &f->sweep;
+    const struct Slab *s = &a->s;
+    __shared__ int lines[TX];
+    REAL *stress = u + 2 * U_CELLS, *values = stress + 3 * S_CELLS;
+    const int thread = threadIdx.x, kz = blockIdx.x % f->across, kp = blockIdx.x / f->across;
+    const int high = a->end == s->planes;
+    const int tile_z = tile_start(kz, 0, s->nz, TZ, DAMPED), z_end = tile_start(kz + 1, 0, s->nz, TZ, DAMPED);
+    const int first = tile_start(kp, a->begin, a->end, TX, DAMPED && high);
+    const int last = tile_start(kp + 1, a->begin, a->end, TX, DAMPED && high);
+    const REAL *wz = s->weights[0], *wp = s->weights[2], *from = s->level[a->now];
+    if (thread < TX) lines[thread] = -1;
+    UNROLL for (int k0 = 0; k0 < U_CELLS; k0 += THREADS) {
         int k = k0 + thread;
-        if (k < 2 * U_Z * U_P) {
-            int i = k / (U_Z * U_P), q = first - 8 + k / U_Z % U_P, y = tile_z - 8 + k % U_Z;
-            int there = y >= 0 && y < a.s.pitch && q < a.end + 8;
-            u[k] = there ? from[i * a.s.component + row_at(&a.s, q, 0) + y] : 0;
+        if (k < U_CELLS) {
+            int q = first - 8 + k / U_Z, y = tile_z - 8 + k % U_Z, there = y >= 0 && y < s->pitch && q < last + 8;
+            WIDE at = row_at(s, q, 0) + y;
+            u[k] = there ? from[at] : 0, u[U_CELLS + k] = there ? from[s->component + at] : 0;
         }
     }
-    const int sz = thread % S_Z, sp = thread / S_Z, y = tile_z - RADIUS + sz, q = first - RADIUS + sp;
-    const int live = y >= 0 && y < a.s.pitch && is_live(q, a.s.planes) && q < a.end + RADIUS;
-    struct Stiffness c;
-    if (live) take_stiffness(a.s.stiffness, medium_at(&a.s, q, 0) + y, &c);
-    const int zl = thread % TZ, pl = thread / TZ, z = tile_z + zl, p = first + pl;
-    const int writes = pl < TX && z < a.s.pitch && p < a.end;
-    REAL *next = a.s.level[1 - a.now];
-    REAL prev[2] = {0, 0}, b = 0, w = 1, fresh = 1;
-    if (writes) {
-        next += row_at(&a.s, p, 0) + z;
-        prev[0] = next[0], prev[1] = next[a.s.component];
-        if (is_live(p, a.s.planes)) b = a.s.buoyancy[medium_at(&a.s, p, 0) + z];
+    struct Stiffness c[AHEAD];
+    int live[AHEAD];
+    EACH_STRESS {
+        int y = tile_z - RADIUS + k % S_Z, q = first - RADIUS + k / S_Z;
+        live[m] = k < S_CELLS && y >= 0 && y < s->pitch && is_live(q, s->planes) && q < last + RADIUS;
+        if (live[m]) take_stiffness(s->stiffness, medium_at(s, q, 0) + y, c + m);
+    }
+    REAL *next[CELLS], prev[CELLS][2], b[CELLS], w[CELLS], value[CELLS][2];
+    int writes[CELLS], shell[CELLS];
+    EACH_CELL {
+        int z = tile_z + k % TZ, p = first + k / TZ;
+        writes[m] = k < V_CELLS && z < z_end && p < last, shell[m] = DAMPED && in_shell(s, p, 0, z);
+        b[m] = 0, w[m] = 1;
+        if (writes[m]) {
+            next[m] = s->level[1 - a->now] + row_at(s, p, 0) + z;
+            prev[m][0] = next[m][0], prev[m][1] = next[m][s->component];
+            if (is_live(p, s->planes)) b[m] = s->buoyancy[medium_at(s, p, 0) + z];
 #if DAMPED
-        w = sponge_at(&a.s, p, 0, z), fresh = in_shell(&a.s, p, 0, z) ? 1 : w;
+            w[m] = sponge_at(s, p, 0, z);
 #endif
+        }
     }
+#if DAMPED
+    // Workers on faces: sides of z for (plane, component) of the tile, then sides of planes for (z, component).
+    const int z_side = thread / (2 * TX), z_line = thread / 2 % TX, p_side = thread / (2 * TZ), p_line = thread / 2 % TZ;
+    const int at_z[2] = {tile_z == 0 && SURFACE == 0, z_end == s->nz}, at_p[2] = {first == 0, last == s->planes};
+    const int works_z = z_side < 2 && at_z[z_side & 1] && first + z_line < last;
+    const int works_p = p_side < 2 && at_p[p_side & 1] && tile_z + p_line < z_end;
+    REAL factor_z = 0, factor_p = 0;
+    if (works_z) factor_z = face_factor(s, first + z_line, 0, z_side ? s->nz - 1 : 0, s->spacing[0]);
+    if (works_p) factor_p = face_factor(s, p_side ? s->planes - 1 : 0, 0, tile_z + p_line, s->spacing[1]);
+#endif
     BLOCK_BARRIER;
-    REAL zz = 0, pp = 0, zp = 0;
-    if (live) {
-        const REAL *uz = u + (sp + RADIUS) * U_Z + sz + RADIUS, *up = uz + U_Z * U_P;
-        REAL ezz = slope(uz, 1, wz), epp = slope(up, U_Z, wp), e = slope(uz, U_Z, wp) + slope(up, 1, wz);
-        zz = FMA(c.z_p[0], epp, c.zz[0] * ezz);
-        pp = FMA(c.z_p[0], ezz, c.pp[0] * epp);
-        zp = c.zp[0] * e;
+    if (f->lines) find_lines(f, lines, first, last);
+    EACH_STRESS {
+        REAL zz = 0, pp = 0, zp = 0;
+        if (live[m]) {
+            const REAL *uz = u + (k / S_Z + RADIUS) * U_Z + k % S_Z + RADIUS, *up = uz + U_CELLS;
+            REAL ezz = slope(uz, 1, wz), epp = slope(up, U_Z, wp), e = slope(uz, U_Z, wp) + slope(up, 1, wz);
+            zz = FMA(c[m].z_p[0], epp, c[m].zz[0] * ezz);
+            pp = FMA(c[m].z_p[0], ezz, c[m].pp[0] * epp);
+            zp = c[m].zp[0] * e;
 #if SURFACE == 2
-        if (y < a.s.nb) zz = zp = 0;
+            if (tile_z - RADIUS + k % S_Z < s->nb) zz = zp = 0;
 #endif
+        }
+        if (k < S_CELLS) stress[k] = zz, stress[S_CELLS + k] = zp, stress[2 * S_CELLS + k] = pp;
     }
-    stress[thread] = zz, stress[S_Z * S_P + thread] = zp, stress[2 * S_Z * S_P + thread] = pp;
     BLOCK_BARRIER;
-    if (!writes) return;
-    const REAL *at_zz = stress + (pl + RADIUS) * S_Z + zl + RADIUS, *at_zp = at_zz + S_Z * S_P, *at_pp = at_zp + S_Z * S_P;
-    const REAL force[2] = {slope(at_zz, 1, wz) + slope(at_zp, S_Z, wp), slope(at_zp, 1, wz) + slope(at_pp, S_Z, wp)};
-    const REAL *curr = u + (pl + 8) * U_Z + zl + 8;
-    for (int i = 0; i < 2; i++) {
-        next[i * a.s.component] = FMA(force[i], b, FMA(-w, prev[i], 2 * curr[i * U_Z * U_P])) * fresh;
+    EACH_CELL {
+        if (!writes[m]) continue;
+        const int zl = k % TZ, pl = k / TZ;
+        const REAL *zz = stress + (pl + RADIUS) * S_Z + zl + RADIUS, *zp = zz + S_CELLS, *pp = zp + S_CELLS;
+        const REAL force[2] = {slope(zz, 1, wz) + slope(zp, S_Z, wp), slope(zp, 1, wz) + slope(pp, S_Z, wp)};
+        const REAL *curr = u + (pl + 8) * U_Z + zl + 8, fresh = shell[m] ? 1 : w[m];
+        UNROLL for (int i = 0; i < 2; i++) {
+            value[m][i] = FMA(force[i], b[m], FMA(-w[m], prev[m][i], 2 * curr[i * U_CELLS])) * fresh;
+        }
+        if (lines[pl] >= 0) inject_cell(&f->inject, f->inject.line + lines[pl], tile_z + zl, value[m]);
     }
+#if DAMPED
+    if (tile_z == 0 || z_end == s->nz || at_p[0] || at_p[1]) {
+        EACH_CELL if (writes[m]) values[k] = value[m][0], values[V_CELLS + k] = value[m][1];
+        BLOCK_BARRIER;
+        const REAL *curr = u + 8 * U_Z + 8;
+        if (works_z) {
+            const int i = thread % 2, at = z_side ? z_end - 1 - tile_z : 0, in = z_side ? -1 : 1;
+            leave_tile(values + i * V_CELLS + z_line * TZ + at, curr + i * U_CELLS + z_line * U_Z + at, in, in, factor_z);
+        }
+        BLOCK_BARRIER;
+        if (works_p) {
+            const int i = thread % 2, at = p_side ? last - 1 - first : 0, in = p_side ? -1 : 1;
+            leave_tile(values + i * V_CELLS + at * TZ + p_line, curr + i * U_CELLS + at * U_Z + p_line, in * TZ, in * U_Z,
+                       factor_p);
+        }
+        BLOCK_BARRIER;
+        EACH_CELL {
+            if (writes[m] && shell[m]) value[m][0] = values[k] * w[m], value[m][1] = values[V_CELLS + k] * w[m];
+        }
+    }
+#endif
+    EACH_CELL if (writes[m]) next[m][0] = value[m][0], next[m][s->component] = value[m][1];
+}
+
+KERNEL(sweep)(const struct Small a) {
+    DYNAMIC_SHARED(REAL, shared);
+    const int tile = blockIdx.x;
+    if (tile < a.tiles) do_tile(&a, shared);
+    else do_extract(&a.extract, tile - a.tiles);
 }

@@ -88,7 +88,7 @@ KERNEL(sweep)(const struct Sweep a) {
     int slot = RADIUS;  // of plane j
 #if BULK
     __shared__ ARRIVAL arrivals[RING];
-    if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k);
+    if (thread == 0) UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k, 1);
 #if NDIM == 2
     // Cells beyond the grid are never written again.
     const REAL zeros[VEC] = {0};

@@ -1,6 +1,7 @@
 //! How a sweep is cut into blocks.
 
 use crate::Error;
+use crate::domain::partition::FACE;
 use crate::medium::stiffness::Symmetry;
 use crate::stencil::RADIUS;
 
@@ -11,7 +12,7 @@ pub enum Form {
     Sweep,
     /// Stress and force have warps of their own (relay.cu; 3-D, compute capability 9.0 and later).
     Relay,
-    /// A tile at once, for small grids (small.cu; 2-D).
+    /// The whole step of a tile at once, for small grids (small.cu; 2-D).
     Small,
 }
 
@@ -28,7 +29,7 @@ pub struct Tile {
     pub rows: usize,
     /// Planes of a tile of small.cu.
     pub planes: usize,
-    /// Planes on their way to shared memory.
+    /// Planes on their way to shared memory; cells of stress of a thread in small.cu.
     pub ahead: usize,
     /// Blocks that one multiprocessor should hold at once.
     pub blocks: usize,
@@ -49,6 +50,8 @@ pub struct Terms {
     pub symmetry: Symmetry,
     /// Cells of the padded grid.
     pub cells: usize,
+    /// Cells along its shortest axis.
+    pub shortest: usize,
     /// Compute capability times ten.
     pub architecture: u32,
     /// Bytes of shared memory that a block may use.
@@ -91,17 +94,22 @@ const fn plane(vec: usize, z: usize, ahead: usize, blocks: usize) -> Tile {
     }
 }
 
-const PATCH: Tile = Tile {
-    form: Form::Small,
-    vec: 1,
-    z: 24,
-    rows: 1,
-    planes: 8,
-    ahead: 0,
-    blocks: 1,
-    pad: 0,
-    bulk: false,
-};
+const fn patch(z: usize, planes: usize, ahead: usize, blocks: usize) -> Tile {
+    Tile {
+        form: Form::Small,
+        vec: 1,
+        z,
+        rows: 1,
+        planes,
+        ahead,
+        blocks,
+        pad: 0,
+        bulk: false,
+    }
+}
+
+/// Tiles of grids up to so many cells.
+const PATCHES: [(usize, Tile); 2] = [(300_000, patch(24, 16, 2, 2)), (SMALL, patch(32, 24, 4, 1))];
 
 /// Tiles in the order of preference; the first that fits is taken (figures in `benches/RESULTS-GPU.md`).
 const VOLUMES: [Tile; 4] = [
@@ -131,24 +139,36 @@ impl Tile {
         if terms.ndim == 3 && !terms.double && terms.symmetry != Symmetry::Orthorhombic {
             tiles.swap(0, 1);
         }
-        if terms.ndim == 2 && terms.cells <= SMALL {
-            tiles.insert(0, PATCH);
+        let small = |(cells, _): &&(usize, Tile)| terms.ndim == 2 && terms.cells <= *cells;
+        if let Some((_, patch)) = PATCHES.iter().find(small) {
+            tiles.insert(0, *patch);
         }
         tiles
+    }
+
+    /// Whether a device and a grid can take this tile.
+    pub fn fits(&self, terms: &Terms) -> bool {
+        let number = if terms.double { 8 } else { 4 };
+        self.vec * number <= 16
+            && self.shared(terms.ndim) * number + OWN_BYTES <= terms.shared_bytes
+            && match self.form {
+                Form::Sweep => true,
+                Form::Relay => terms.ndim == 3 && terms.architecture >= 90,
+                // A tile holds the whole face of one side, not those of two.
+                Form::Small => terms.ndim == 2 && terms.shortest >= 2 * FACE,
+            }
     }
 
     /// The tile for these terms.
     pub fn choose(terms: &Terms) -> Result<Self, Error> {
         let modern = terms.architecture >= 90;
-        let number = if terms.double { 8 } else { 4 };
-        let fits = |t: &Tile| {
-            t.shared(terms.ndim) * number + OWN_BYTES <= terms.shared_bytes
-                && (modern || t.form != Form::Relay)
-        };
-        let found = Self::all(terms).into_iter().find(fits).map(|t| Tile {
-            bulk: t.bulk && modern,
-            ..t
-        });
+        let found = Self::all(terms)
+            .into_iter()
+            .find(|t| t.fits(terms))
+            .map(|t| Tile {
+                bulk: t.bulk && modern,
+                ..t
+            });
         found.ok_or_else(|| {
             Error::setup(format!(
                 "a block of this GPU may use {} bytes of shared memory, which is less than the smallest tile needs; use device=cpu",
@@ -165,7 +185,9 @@ impl Tile {
             _ => quads + 2 * side,
         };
         match self.form {
-            Form::Small => (self.z + 8) * (self.planes + 8),
+            Form::Small => ((self.z + 8) * (self.planes + 8))
+                .div_ceil(self.ahead)
+                .next_multiple_of(32),
             Form::Sweep => all.next_multiple_of(32),
             Form::Relay => all.next_multiple_of(128) + (self.z * self.rows).next_multiple_of(128) + 128,
         }
@@ -192,7 +214,10 @@ impl Tile {
         let ring = 2 * RADIUS + self.ahead + 1;
         let (z, rows) = (self.z, self.rows);
         match (self.form, ndim) {
-            (Form::Small, _) => 2 * (z + 16) * (self.planes + 16) + 3 * (z + 8) * (self.planes + 8),
+            (Form::Small, _) => {
+                let planes = self.planes;
+                2 * (z + 16) * (planes + 16) + 3 * (z + 8) * (planes + 8) + 2 * z * planes
+            }
             (_, 3) => {
                 let across = rows + 2 * RADIUS;
                 let own = if self.form == Form::Relay { rows * z } else { 0 };

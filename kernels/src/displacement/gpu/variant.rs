@@ -4,7 +4,6 @@ use super::tile::{Form as Cut, Terms, Tile};
 use crate::Error;
 use crate::boundary::{free_surface::Surface, one_way::Form};
 use crate::device::accelerator::Source;
-use crate::displacement::SourceKind;
 use crate::medium::stiffness::Symmetry;
 use std::fmt::Write;
 
@@ -15,9 +14,10 @@ const TILE: &str = include_str!("tile.cuh");
 const SWEEP: &str = include_str!("sweep.cu");
 const RELAY: &str = include_str!("relay.cu");
 const SMALL: &str = include_str!("small.cu");
-const FINISH: &str = include_str!("finish.cu");
 const FACES: &str = include_str!("faces.cu");
 const PAD: &str = include_str!("pad.cu");
+const ONE_WAY: &str = include_str!("../../boundary/one_way.cuh");
+const POINTS: &str = include_str!("survey.cuh");
 const SURVEY: &str = include_str!("survey.cu");
 
 /// Everything that a kernel text is specialised for.
@@ -35,10 +35,6 @@ pub struct Variant {
     pub one_way: Form,
     /// The top of the model.
     pub surface: Surface,
-    /// How the wavelet enters.
-    pub source: SourceKind,
-    /// Divergence and curl are recorded.
-    pub potentials: bool,
     /// How a block of the sweep is cut.
     pub tile: Tile,
 }
@@ -83,11 +79,15 @@ impl Variant {
         Source { name, text }
     }
 
-    /// Kernel `sweep`.
+    /// Kernel `sweep`; that of small.cu is the whole step.
     pub fn sweep(&self) -> Source {
         let t = self.tile;
-        // Above a vacuum the medium itself carries no stress: no other text is needed.
-        let surface = if self.surface == Surface::Traction { 2 } else { 0 };
+        let surface = match self.surface {
+            Surface::Traction => 2,
+            // Above a vacuum the medium itself carries no stress: only faces need to know.
+            Surface::Vacuum if t.form == Cut::Small => 1,
+            _ => 0,
+        };
         let [start, stress, force, copy] = match t.form {
             Cut::Relay => t.registers(self.double),
             _ => [0; 4],
@@ -108,37 +108,31 @@ impl Variant {
         match t.form {
             Cut::Sweep => self.source("sweep.cu", &[TILE, SWEEP].join("\n"), t.vec, &defines),
             Cut::Relay => self.source("relay.cu", &[TILE, RELAY].join("\n"), t.vec, &defines),
-            Cut::Small => self.source("small.cu", SMALL, t.vec, &defines),
+            Cut::Small => {
+                let defines = [&defines[..], &[self.form()]].concat();
+                self.source("small.cu", &[ONE_WAY, POINTS, SMALL].join("\n"), t.vec, &defines)
+            }
         }
     }
 
-    fn outside(&self) -> [(&'static str, usize); 4] {
-        [
-            ("SURFACE", usize::from(self.surface != Surface::None)),
-            ("ONE_WAY", usize::from(self.one_way == Form::Upwind)),
-            ("SOURCE", usize::from(self.source == SourceKind::Stress)),
-            ("POTENTIALS", usize::from(self.potentials)),
-        ]
+    /// The form of the one-way condition, which means nothing to a run without it.
+    fn form(&self) -> (&'static str, usize) {
+        (
+            "ONE_WAY",
+            usize::from(self.absorbing && self.one_way == Form::Upwind),
+        )
     }
 
     /// Kernels `faces` and, in 3-D, `plane_faces`.
     pub fn faces(&self) -> Source {
-        self.source("faces.cu", FACES, 1, &self.outside()[..2])
+        let surface = usize::from(self.surface != Surface::None);
+        let defines = [("SURFACE", surface), self.form()];
+        self.source("faces.cu", &[ONE_WAY, FACES].join("\n"), 1, &defines)
     }
 
     /// Kernels `inject`, `extract`, `pack`, `look`, `tick`.
     pub fn survey(&self) -> Source {
-        self.source("survey.cu", SURVEY, 1, &self.outside()[2..])
-    }
-
-    /// Kernel `finish`.
-    pub fn finish(&self) -> Source {
-        self.source(
-            "finish.cu",
-            &[FACES, SURVEY, FINISH].join("\n"),
-            1,
-            &self.outside(),
-        )
+        self.source("survey.cu", &[POINTS, SURVEY].join("\n"), 1, &[])
     }
 }
 
@@ -152,7 +146,7 @@ pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<S
         Symmetry::Orthorhombic,
     ];
     let surfaces = [Surface::None, Surface::Vacuum, Surface::Traction];
-    let sizes = [(2, 1), (2, usize::MAX), (3, usize::MAX)];
+    let sizes = [(2, 1), (2, 500_000), (2, usize::MAX), (3, usize::MAX)];
     let runs = sizes
         .into_iter()
         .flat_map(|size| classes.map(|class| (size, class)));
@@ -162,11 +156,12 @@ pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<S
             double,
             symmetry,
             cells,
+            shortest: usize::MAX,
             architecture,
             shared_bytes,
         };
         let tile = Tile::choose(&terms)?;
-        for bits in 0..16 {
+        for bits in 0..4 {
             let on = |bit: u32| bits >> bit & 1 == 1;
             let variant = Variant {
                 double,
@@ -175,20 +170,11 @@ pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<S
                 absorbing: on(0),
                 one_way: if on(1) { Form::Upwind } else { Form::Box },
                 surface,
-                source: if on(2) {
-                    SourceKind::Stress
-                } else {
-                    SourceKind::Force
-                },
-                potentials: on(3),
                 tile,
             };
             let mut texts = vec![variant.sweep(), variant.survey()];
-            if variant.absorbing {
+            if variant.absorbing && tile.form != Cut::Small {
                 texts.push(variant.faces());
-            }
-            if tile.form == Cut::Small && variant.absorbing {
-                texts.push(variant.finish());
             }
             texts.retain(|text| !found.contains(text));
             found.extend(texts);
