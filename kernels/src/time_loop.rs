@@ -53,7 +53,12 @@ pub trait Slab {
     /// Takes the oldest piece asked for: appends it to `out`.
     fn snapshot(&mut self, out: &mut Vec<Self::Number>) -> Result<(), Error>;
 
-    /// The first cell `[z, x, y]` (padded) whose field is not finite.
+    /// Begins the search for values that are not finite; all slabs begin before any is asked for what it found.
+    fn search(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The first cell `[z, x, y]` (padded) whose field is not finite, of the search that was begun.
     fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error>;
 }
 
@@ -170,6 +175,7 @@ fn advance<S: Slab<Number: Default + Clone>>(
 }
 
 fn first_non_finite<S: Slab>(slabs: &mut [S]) -> Result<Option<[usize; 3]>, Error> {
+    slabs.iter_mut().try_for_each(S::search)?;
     for slab in slabs {
         if let Some(cell) = slab.first_non_finite()? {
             return Ok(Some(cell));

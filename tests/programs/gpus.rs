@@ -286,7 +286,7 @@ fn records(desk: &Desk, ndim: usize, nt: usize) -> usize {
 #[test]
 fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
     let nt = 300;
-    for (ndim, launches, sync) in [(2, "8", "0"), (3, "1400", "1"), (2, "1120", "1")] {
+    for (ndim, launches, sync) in [(2, "8", "0"), (3, "1400", "1"), (2, "580", "1")] {
         let desk = desk(ndim);
         desk.dataset(
             "wav.rsf",

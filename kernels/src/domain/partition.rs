@@ -14,7 +14,8 @@ pub const FACE: usize = crate::boundary::one_way::DEPTH + 1;
 pub struct Slab {
     /// Own planes, in padded indices.
     pub own: Range<usize>,
-    /// Planes whose new values the lower neighbour waits for (with the face they may be tied to); empty without one.
+    /// Planes with those whose new values the lower neighbour waits for (and the face they may be tied to); empty
+    /// without one.
     pub low_edge: Range<usize>,
     /// The same for the upper neighbour.
     pub high_edge: Range<usize>,
@@ -51,9 +52,13 @@ pub fn cut(planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
     Ok(slabs)
 }
 
+/// Neighbours wait for eight planes, but parts of like size cost devices the least, for each recomputes the stress of
+/// eight planes beyond it (`benches/RESULTS-GPU.md`); what is left for the interior still hides the exchange.
 fn walk(own: Range<usize>, planes: usize, below: bool, above: bool) -> Slab {
-    let mut low = own.start..if below { own.start + GHOST } else { own.start };
-    let mut high = if above { own.end - GHOST } else { own.end }..own.end;
+    let parts = 1 + usize::from(below) + usize::from(above);
+    let edge = (own.len() / parts).max(GHOST);
+    let mut low = own.start..if below { own.start + edge } else { own.start };
+    let mut high = if above { own.end - edge } else { own.end }..own.end;
     // A face group is never split: what it changes must be final before it is sent.
     if low.end > planes - FACE.min(planes) && !low.is_empty() {
         low.end = own.end;

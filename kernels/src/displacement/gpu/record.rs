@@ -274,8 +274,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
-    /// The first cell of the current level that is not finite.
-    pub(super) fn look(&mut self) -> Result<Option<[usize; 3]>, Error> {
+    /// Searches the current level for values that are not finite.
+    pub(super) fn look(&mut self) -> Result<(), Error> {
         let r = &mut self.records;
         let p = &self.setup.padded;
         let args = Look {
@@ -298,7 +298,12 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             self.accelerator
                 .download(Queue::Main, r.found.address(), &mut r.found_host, 0, 8)?;
         }
-        self.accelerator.set(Queue::Main, &r.found_mark)?;
+        self.accelerator.set(Queue::Main, &r.found_mark)
+    }
+
+    /// The first cell that the search found.
+    pub(super) fn found(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        let (r, p) = (&self.records, &self.setup.padded);
         self.accelerator.reach(&r.found_mark)?;
         let bytes: [u8; 8] = r.found_host.bytes()[..8].try_into().expect("eight bytes");
         let found = u64::from_ne_bytes(bytes);

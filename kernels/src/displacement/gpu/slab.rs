@@ -282,8 +282,12 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
         self.take_piece(out)
     }
 
-    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+    fn search(&mut self) -> Result<(), Error> {
         self.look()
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        self.found()
     }
 }
 

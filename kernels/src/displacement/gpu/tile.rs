@@ -114,7 +114,7 @@ const PATCHES: [(usize, Tile); 2] = [(300_000, patch(24, 16, 2, 2)), (SMALL, pat
 /// Tiles in the order of preference; the first that fits is taken (figures in `benches/RESULTS-GPU.md`).
 const VOLUMES: [Tile; 4] = [
     volume(Form::Relay, 2, 32, 12, 0),
-    volume(Form::Sweep, 4, 32, 16, 4),
+    volume(Form::Sweep, 2, 32, 16, 4),
     volume(Form::Sweep, 4, 32, 8, 4),
     volume(Form::Sweep, 2, 16, 4, 4),
 ];
@@ -135,7 +135,7 @@ impl Tile {
             (_, false) => PLANES.to_vec(),
             (_, true) => PLANES_DOUBLE.to_vec(),
         };
-        // Few coefficients leave registers for four cells a thread.
+        // With few coefficients all warps can do everything.
         if terms.ndim == 3 && !terms.double && terms.symmetry != Symmetry::Orthorhombic {
             tiles.swap(0, 1);
         }
