@@ -310,6 +310,15 @@ impl Job {
         Ok(input)
     }
 
+    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]): a pipe and numbers as text go
+    /// into a temporary file in the data path, which has no name any more and vanishes with the run.
+    pub fn by_position(&mut self, input: Input) -> Result<Input> {
+        if input.is_seekable() {
+            return Ok(input);
+        }
+        input.spooled(self.places.scratch()?)
+    }
+
     /// True when the parameter of that input was given.
     pub fn has_input(&self, name: &str) -> bool {
         self.given(name)

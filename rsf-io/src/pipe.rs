@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, IsTerminal, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -123,6 +123,21 @@ impl Places {
             }
             _ => self.data_path(name),
         }
+    }
+
+    /// A file for numbers on the way, already without a name.
+    pub(crate) fn scratch(&self) -> Result<File> {
+        let path = self.data_path(format!("{}{}", self.program, std::process::id()))?;
+        let failed = |cause| Error::os(format!("cannot use the temporary file {}", path.display()), cause);
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(failed)?;
+        fs::remove_file(&path).map_err(failed)?;
+        Ok(file)
     }
 
     fn data_path(&self, name: impl AsRef<OsStr>) -> Result<PathBuf> {

@@ -1,7 +1,7 @@
 //! The shape of a dataset, and work on elements whose type does not matter.
 
 use anyhow::{Result, ensure};
-use rsf_io::{Axis, Element, Input, MAX_AXES, Output};
+use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output};
 
 /// Elements moved at a time.
 pub const PIECE: usize = 1 << 18;
@@ -110,4 +110,41 @@ pub fn step(place: &mut [usize], axes: &[Axis]) -> bool {
         *at = 0;
     }
     false
+}
+
+/// Checks that two datasets have the same type and the same axes, but for the length of axis `except` (counted from 1).
+/// Errors: another type, another length. Other origins and samplings are warned of.
+pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> Result<()> {
+    let (kind, found) = (first.format().kind, other.format().kind);
+    ensure!(
+        kind == found,
+        "{} holds {} data and {} holds {} data: all datasets must have one type (sfdd converts)",
+        first.name(),
+        kind.word(),
+        other.name(),
+        found.word()
+    );
+    let rank = shape(first)?.len().max(shape(other)?.len());
+    for i in (1..=rank).filter(|i| Some(*i) != except) {
+        let (a, b) = (first.axis(i), other.axis(i));
+        ensure!(
+            a.n == b.n,
+            "n{i}={} in {} and n{i}={} in {}: the lengths must be equal",
+            a.n,
+            first.name(),
+            b.n,
+            other.name()
+        );
+        let far = |a: f32, b: f32| (a - b).abs() > 1e-3 * first.axis(i).d.abs();
+        for (key, a, b) in [("o", a.o, b.o), ("d", a.d, b.d)] {
+            if far(a, b) {
+                job.warn(&format!(
+                    "{key}{i}={a} in {} and {key}{i}={b} in {}: the first is taken",
+                    first.name(),
+                    other.name()
+                ));
+            }
+        }
+    }
+    Ok(())
 }
