@@ -2,6 +2,7 @@
 //!
 //! They are for machines without Madagascar and are never installed over its own.
 
+pub mod data;
 pub mod pictures;
 
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ pub type Programs = &'static [(&'static Program, Run)];
 
 /// Every program of this room.
 pub fn programs() -> impl Iterator<Item = (&'static Program, Run)> {
-    pictures::PROGRAMS.iter().copied()
+    data::PROGRAMS.iter().chain(pictures::PROGRAMS).copied()
 }
 
 /// Starts the program that the first word, or else the name of the binary, asks for.

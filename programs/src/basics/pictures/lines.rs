@@ -51,6 +51,7 @@ impl Pens {
             colour: self.colour(number),
             width: thickness(fat) + if self.fats.is_empty() { 0.5 } else { 0.0 },
             dashes: dashes(dash),
+            crisp: false,
         }
     }
 
@@ -144,7 +145,11 @@ fn letters(drawing: &mut Drawing, points: &[Place], letter: char, size: f64, col
 fn circle(path: &mut String, (x, y): Place, radius: f64) {
     let (left, r, d) = (short(x - radius), short(radius), short(2.0 * radius));
     // Writing to a string cannot fail.
-    let _ = write!(path, "M{left} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", short(y));
+    let _ = write!(
+        path,
+        "M{left} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z",
+        short(y)
+    );
 }
 
 fn cross(path: &mut String, at: Place, half: f64, turned: f64) {
