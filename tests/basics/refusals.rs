@@ -19,10 +19,10 @@ fn wrong_input_is_told_in_one_sentence() {
         ("sfcat a.rsf missing.rsf", "cannot read missing.rsf: No such file"),
         ("sfwindow < cut.rsf", "40 bytes of data"),
         ("head -c 150 a.rsf | sfwindow", "standard input"),
-        ("sfattr < empty.rsf", "is empty"),
+        ("sfattr want=all < empty.rsf", "is empty"),
         ("sfattr < none.rsf", "no elements"),
-        ("sfcat", "no dataset is given"),
-        ("sfadd", "no dataset is given"),
+        ("sfcat axis=2", "no dataset is given"),
+        ("sfadd scale=2", "no dataset is given"),
         ("sfin nothing.rsf", "cannot read nothing.rsf"),
         // Axes.
         ("sfwindow < a.rsf n1=5", "has 4 samples left"),
@@ -146,10 +146,10 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     warned("sfcat a.rsf o.rsf axis=2", "d1=0.5 in a.rsf and d1=0.25 in o.rsf");
     warned("sfmath x=a.rsf n1=7 output=x", "n1= has no effect");
     warned("sfspike n1=9 k1=1,2", "k1= holds 2 values, but nsp=1");
-    warned("sfspike n1=9 mgn=2", "did you mean mag=");
+    warned("sfspike n1=9 mags=2", "did you mean mag=");
     warned("sfspike n1=9 n10=2", "unknown parameter n10=");
     warned("sfspike n1=9 word", "`word` is ignored");
-    let strict = bench.sh("RSF_STRICT=1 sfspike n1=9 mgn=2 > out.rsf < /dev/null");
+    let strict = bench.sh("RSF_STRICT=1 sfspike n1=9 mags=2 > out.rsf < /dev/null");
     assert_eq!(strict.code, 1, "{}", strict.err);
 }
 
