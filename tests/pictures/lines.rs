@@ -7,6 +7,8 @@ const BLACK: Rgb = [0; 3];
 /// Pens 1 and 2: blue and red as the colour-blind see them apart.
 const BLUE: Rgb = [0, 114, 178];
 const RED: Rgb = [213, 94, 0];
+/// A black line of one pixel between two of them darkens each by half.
+const DARK: u8 = 140;
 
 /// Two curves over 0 to 1: constant 1, and constant 3 with a gap in its middle.
 fn curves(desk: &Desk) {
@@ -135,7 +137,7 @@ fn wiggles_stand_at_their_traces_and_fill_what_is_above_zero() {
         let near = (-3..=3).map(|step| at(trace) + f64::from(step) / pixels.frame[2]);
         near.map(|x| pixels.inside(x, y)[0]).min().unwrap()
     };
-    assert!(row(&pixels, 1.0, 0.5) < 100 && row(&pixels, 2.5, 0.5) < 100 && row(&pixels, 2.5, 0.45) < 100);
+    assert!(row(&pixels, 1.0, 0.5) < DARK && row(&pixels, 2.5, 0.5) < DARK && row(&pixels, 2.5, 0.45) < DARK);
     assert!(row(&pixels, 1.3, 0.5) > 200);
     let empty = desk.pixels(page, "traces");
     assert_eq!(empty.inside(at(2.25), 0.5), WHITE, "poly=n fills nothing");
@@ -158,7 +160,8 @@ fn wiggles_at_given_positions() {
     );
     // From 1 - 0.2 to 5 + 0.2.
     let column = |at: f64| {
-        (-3..=3).any(|step| pixels.inside((at - 0.8) / 4.4 + f64::from(step) / pixels.frame[2], 0.1)[0] < 100)
+        (-3..=3)
+            .any(|step| pixels.inside((at - 0.8) / 4.4 + f64::from(step) / pixels.frame[2], 0.1)[0] < DARK)
     };
     assert!(column(1.0) && column(1.5) && column(5.0) && !column(3.0));
     desk.floats("xpos", "n1=2", &[1.0, 1.5]);

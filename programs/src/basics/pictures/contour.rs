@@ -18,6 +18,8 @@ use super::standard::{self, ScreenAxis, Turns};
 use super::ticks::{TickRule, Ticks};
 use super::words::{STANDARD, joined, real, word};
 
+/// Width of lines whose thickness nobody asks for.
+const WIDTH: f64 = 1.3;
 /// More lines than this are a black sheet.
 const MOST_LEVELS: i64 = 10_000;
 
@@ -232,7 +234,7 @@ fn colours(job: &Job, levels: &[f32], (low, high): (f64, f64)) -> Result<Vec<Rgb
             .map(|level| table.at(share(level).clamp(0.0, 1.0)))
             .collect());
     }
-    let pens = Pens::of(job, &[7])?;
+    let pens = Pens::of(job, &[7], WIDTH)?;
     Ok((0..levels.len()).map(|number| pens.colour(number)).collect())
 }
 
@@ -277,7 +279,7 @@ fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
 
 fn draw(job: &Job, page: &mut Page, plane: &Plane, (levels, colours): (&[f32], &[Rgb])) -> Result<()> {
     let (transp, positive) = (job.flag("transp")?, job.flag("allpos")?);
-    let pens = Pens::of(job, &[7])?;
+    let pens = Pens::of(job, &[7], WIDTH)?;
     let style = standard::style(job)?;
     let digits = digits(levels);
     let mut labels: Vec<(Place, String)> = Vec::new();

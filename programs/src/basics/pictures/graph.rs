@@ -94,6 +94,8 @@ const OWN: [Param; 16] = [
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
+/// Width of curves whose thickness nobody asks for.
+const WIDTH: f64 = 1.5;
 /// Colours of curves in turn.
 const USUAL_PENS: &[i64] = &[1, 2, 4, 3, 6, 5, 7];
 
@@ -235,7 +237,7 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
 }
 
 fn draw(job: &Job, page: &mut Page, curves: &Curves) -> Result<()> {
-    let pens = Pens::of(job, USUAL_PENS)?;
+    let pens = Pens::of(job, USUAL_PENS, WIDTH)?;
     let letters: Vec<char> = job.text("symbol")?.unwrap_or_default().chars().collect();
     let sizes = job.floats("symbolsz")?;
     let transp = job.flag("transp")?;
@@ -318,7 +320,7 @@ fn legend(job: &Job, page: &mut Page) -> Result<()> {
         height: size.1,
     };
     page.drawing.rect(place, None, Some((WHITE, 0.85)));
-    let pens = Pens::of(job, USUAL_PENS)?;
+    let pens = Pens::of(job, USUAL_PENS, WIDTH)?;
     let symbol: Vec<char> = job.text("symbol")?.unwrap_or_default().chars().collect();
     for (number, name) in names.iter().enumerate() {
         let y = place.y + 0.5 * room + (number as f64 + 0.5) * row;

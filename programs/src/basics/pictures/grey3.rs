@@ -295,8 +295,8 @@ impl Cube {
 
     /// Axes, outlines, cuts and their numbers.
     fn decorate(&self, page: &mut Page, views: &Views) {
-        let line = Stroke::solid(self.letters.colour, 1.0);
-        let cut = Stroke::solid(CUT, 1.2);
+        let stroke = if self.flat { Stroke::crisp } else { Stroke::solid };
+        let (line, cut) = (stroke(self.letters.colour, 1.0), stroke(CUT, 1.0));
         for outline in views.outlines() {
             page.drawing.line(&outline, &line);
         }

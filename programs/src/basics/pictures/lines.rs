@@ -30,26 +30,27 @@ pub struct Pens {
     fats: Vec<i64>,
     dashes: Vec<f32>,
     usual: &'static [i64],
+    width: f64,
 }
 
 impl Pens {
-    /// As the parameters say; curves without a colour take `usual` ones in turn.
-    pub fn of(job: &Job, usual: &'static [i64]) -> Result<Self> {
+    /// As the parameters say; curves without a colour take `usual` ones in turn, those without a thickness have `width`.
+    pub fn of(job: &Job, usual: &'static [i64], width: f64) -> Result<Self> {
         Ok(Self {
             colours: job.ints("plotcol")?,
             fats: job.ints("plotfat")?,
             dashes: job.floats("dash")?,
             usual,
+            width,
         })
     }
 
     /// The pen of curve `number`; the last one given serves all that follow.
     pub fn stroke(&self, number: usize) -> Stroke {
-        let fat = at_or_last(&self.fats, number).unwrap_or(0);
         let dash = f64::from(at_or_last(&self.dashes, number).unwrap_or(0.0));
         Stroke {
             colour: self.colour(number),
-            width: thickness(fat) + if self.fats.is_empty() { 0.5 } else { 0.0 },
+            width: at_or_last(&self.fats, number).map_or(self.width, thickness),
             dashes: dashes(dash),
             crisp: false,
         }

@@ -242,7 +242,7 @@ fn frame(job: &Job, input: &Input, traces: &mut Traces) -> Result<Frame> {
 }
 
 fn draw(job: &Job, page: &mut Page, traces: &Traces) -> Result<()> {
-    let pens = Pens::of(job, &[7])?;
+    let pens = Pens::of(job, &[7], 1.0)?;
     let stroke = pens.stroke(0);
     let transp = job.flag("transp")?;
     let (poly, seemean) = (job.flag("poly")?, job.flag("seemean")?);
