@@ -222,6 +222,13 @@ fn texts_are_those_of_header_and_user() {
     );
     let bare = desk.svg("grey wantaxis=n wanttitle=n wantframenum=n scalebar=n", "waves");
     assert!(bare.words.is_empty(), "{:?}", bare.texts());
+    desk.floats("nameless", "n1=2 n2=2 n3=2 o3=5", &[1.0; 8]);
+    let note = |words: &str| {
+        desk.svg(&format!("grey frame=1 {words}"), "nameless")
+            .has("axis 3 = 6")
+    };
+    assert!(!note("") && note("wantframenum=y"));
+    assert!(desk.svg("grey frame=1 label3=shot", "nameless").has("shot = 6"));
     let ticks = desk.svg("grey d2num=0.05 o2num=0.01 format2=%4.2f d1num=0.04", "waves");
     for text in ["0.01", "0.06", "0.11", "\u{2212}0.04"] {
         assert!(ticks.has(text), "{text} in {:?}", ticks.texts());

@@ -127,7 +127,7 @@ const OWN: [Param; 33] = [
         .default_text("0,0,...")
         .doc("index, counted from 0, on each axis that is not shown"),
     Param::bool("wantframenum")
-        .default("n")
+        .default_text("y for axes with a label")
         .doc("write the coordinates of the axes that are not shown"),
     Param::bool("pad")
         .default_text("n")

@@ -41,7 +41,7 @@ const OWN: [Param; 5] = [
         .default("n")
         .doc("y: the horizontal axis grows leftwards; n: rightwards"),
     Param::bool("wantframenum")
-        .default("y")
+        .default_text("y for axes with a label")
         .doc("write the coordinates of the axes that are not shown"),
     Param::bool("pad")
         .default_text("n")
@@ -115,7 +115,8 @@ pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
 
 /// Where on the axes that are not shown the plane lies.
 pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
-    if !job.flag("wantframenum")? {
+    let wanted = job.flag_opt("wantframenum")?;
+    if wanted == Some(false) {
         return Ok(None);
     }
     let frame = job.ints("frame")?;
@@ -124,6 +125,11 @@ pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
     let longer = others.iter().enumerate().filter(|(_, axis)| axes[**axis].n > 1);
     let mut parts = Vec::new();
     for (position, &axis) in longer {
+        // Without a name a number tells nothing to who does not ask for it.
+        let named = axes[axis].label.as_ref().is_some_and(|label| !label.is_empty());
+        if !named && wanted.is_none() && !(axis == 2 && job.given("label3")) {
+            continue;
+        }
         let index = frame.get(position).copied().unwrap_or(0).max(0) as usize;
         parts.push(position_text(job, &axes[axis], axis + 1, index)?);
     }
