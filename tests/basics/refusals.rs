@@ -14,6 +14,7 @@ fn wrong_input_is_told_in_one_sentence() {
     bench.put("none.rsf@", "");
     bench.put("cut.rsf", "n1=100 data_format=native_float in=./cut.rsf@\n");
     bench.put("cut.rsf@", [0; 40]);
+    let mut offenders = Vec::new();
     for (line, expected) in [
         // Files.
         ("sfcat a.rsf missing.rsf", "cannot read missing.rsf: No such file"),
@@ -39,7 +40,8 @@ fn wrong_input_is_told_in_one_sentence() {
             "n1= got `zero`, allowed is a whole number >= 1",
         ),
         ("sfwindow < a.rsf j2=0", "j2= got `0`"),
-        ("sftransp < a.rsf plane=11", "plane=11"),
+        ("sftransp < a.rsf plane=11", "plane= got `11`"),
+        ("sftransp < a.rsf plane=22", "two different axes"),
         ("sftransp < a.rsf plane=7", "plane= got `7`"),
         ("sfcat a.rsf b.rsf axis=1", "n2=3 in a.rsf and n2=2 in b.rsf"),
         ("sfcat a.rsf i.rsf", "float data and i.rsf holds int data"),
@@ -124,9 +126,22 @@ fn wrong_input_is_told_in_one_sentence() {
         } else {
             "< /dev/null"
         };
-        let said = bench.refused(&format!("{line} {input} > out.rsf"));
-        assert!(said.contains(expected), "{line}: {said}");
+        let ended = bench.sh(&format!("{line} {input} > out.rsf"));
+        let sentences = ended
+            .err
+            .lines()
+            .filter(|text| !text.contains("warning:"))
+            .count();
+        let named = ended.err.starts_with("sf") || ended.err.contains("warning:");
+        if ended.code != 1 || sentences != 1 || !named || !ended.err.contains(expected) {
+            offenders.push(format!(
+                "{line}: exit {}, {}, expected {expected}",
+                ended.code,
+                ended.err.trim()
+            ));
+        }
     }
+    assert!(offenders.is_empty(), "{}", offenders.join("\n"));
 }
 
 #[test]

@@ -210,7 +210,7 @@ pub struct Printer {
 
 impl Printer {
     /// An empty page.
-    pub fn new() -> Self {
+    pub fn stdout() -> Self {
         Self {
             sink: BufWriter::new(stdout()),
             open: true,
