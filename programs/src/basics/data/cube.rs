@@ -1,0 +1,260 @@
+//! The shape of a dataset, and work on elements whose type does not matter.
+
+use std::io::{BufWriter, ErrorKind, Stdout, Write, stdout};
+
+use anyhow::{Context, Result, ensure};
+use rsf_io::{Axis, Element, Input, Job, Kind, MAX_AXES, Output};
+
+/// Elements moved at a time.
+pub const PIECE: usize = 1 << 18;
+
+/// Runs a function that is generic over the element, with the type of the data:
+/// `by_kind!(kind, copy(input, output))`.
+macro_rules! by_kind {
+    ($kind:expr, $run:ident($($argument:expr),* $(,)?)) => {
+        match $kind {
+            rsf_io::Kind::Float => $run::<f32>($($argument),*),
+            rsf_io::Kind::Int => $run::<i32>($($argument),*),
+            rsf_io::Kind::Complex => $run::<rsf_io::Complex>($($argument),*),
+            rsf_io::Kind::Uchar | rsf_io::Kind::Char => $run::<u8>($($argument),*),
+            rsf_io::Kind::Short => $run::<i16>($($argument),*),
+            rsf_io::Kind::Long => $run::<i64>($($argument),*),
+            rsf_io::Kind::Double => $run::<f64>($($argument),*),
+        }
+    };
+}
+pub(crate) use by_kind;
+
+/// The axes of a dataset up to the last that counts: at least one, and their lengths multiply to the number of elements.
+/// Errors: a dataset without elements.
+pub fn shape(input: &Input) -> Result<Vec<Axis>> {
+    let rank = present(input).min(input.rank());
+    ensure!(
+        !input.is_empty(),
+        "{}: there are no elements ({}), so there is nothing to do",
+        input.name(),
+        input.header().sizes()
+    );
+    Ok((1..=rank).map(|i| input.axis(i)).collect())
+}
+
+/// Number of axes that the header gives a length, up to the first gap.
+pub fn present(input: &Input) -> usize {
+    let present = (1..=MAX_AXES).take_while(|i| input.header().raw(&format!("n{i}")).is_some());
+    present.count().max(1)
+}
+
+/// The axes of [`shape`], followed by axes of length 1 (with what the header says of them) up to `rank`.
+pub fn shape_to(input: &Input, rank: usize) -> Result<Vec<Axis>> {
+    let mut axes = shape(input)?;
+    for i in axes.len() + 1..=rank {
+        let axis = input.axis(i);
+        axes.push(Axis { n: 1, ..axis });
+    }
+    Ok(axes)
+}
+
+/// Number of elements on some axes.
+pub fn count(axes: &[Axis]) -> usize {
+    axes.iter().map(|axis| axis.n).product()
+}
+
+/// Copies the next `elements` elements.
+pub fn copy<T: Element>(input: &mut Input, output: &mut Output, elements: u64) -> Result<()> {
+    let mut buffer = vec![T::zeroed(); elements.min(PIECE as u64) as usize];
+    let mut left = elements;
+    while left > 0 {
+        let now = left.min(buffer.len() as u64) as usize;
+        input.read(&mut buffer[..now])?;
+        output.write(&buffer[..now])?;
+        left -= now as u64;
+    }
+    Ok(())
+}
+
+/// Reads what is left in pieces, changes each in place and writes it.
+pub fn map<T: Element>(
+    input: &mut Input,
+    output: &mut Output,
+    mut change: impl FnMut(&mut [T]),
+) -> Result<()> {
+    let mut buffer = vec![T::zeroed(); input.remaining().min(PIECE as u64) as usize];
+    while input.remaining() > 0 {
+        let now = input.remaining().min(buffer.len() as u64) as usize;
+        input.read(&mut buffer[..now])?;
+        change(&mut buffer[..now]);
+        output.write(&buffer[..now])?;
+    }
+    Ok(())
+}
+
+/// Writes `elements` zeros.
+pub fn zeros<T: Element>(output: &mut Output, elements: u64) -> Result<()> {
+    let buffer = vec![T::zeroed(); elements.min(PIECE as u64) as usize];
+    let mut left = elements;
+    while left > 0 {
+        let now = left.min(buffer.len() as u64) as usize;
+        output.write(&buffer[..now])?;
+        left -= now as u64;
+    }
+    Ok(())
+}
+
+/// Writes all axes into the header.
+pub fn write_axes(output: &mut Output, axes: &[Axis]) {
+    for (i, axis) in axes.iter().enumerate() {
+        output.set_axis(i + 1, axis);
+    }
+}
+
+/// Moves to the next place on some axes, the first fastest; false when it wraps around to the beginning.
+pub fn step(place: &mut [usize], axes: &[Axis]) -> bool {
+    for (at, axis) in place.iter_mut().zip(axes) {
+        *at += 1;
+        if *at < axis.n {
+            return true;
+        }
+        *at = 0;
+    }
+    false
+}
+
+/// Checks that two datasets have the same type and the same axes, but for the length of axis `except` (counted from 1).
+/// Errors: another type, another length. Other origins and samplings are warned of.
+pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> Result<()> {
+    let (kind, found) = (first.format().kind, other.format().kind);
+    ensure!(
+        kind == found,
+        "{} holds {} data and {} holds {} data: all datasets must have one type (sfdd converts)",
+        first.name(),
+        kind.word(),
+        other.name(),
+        found.word()
+    );
+    let rank = shape(first)?.len().max(shape(other)?.len());
+    for i in (1..=rank).filter(|i| Some(*i) != except) {
+        let (a, b) = (first.axis(i), other.axis(i));
+        ensure!(
+            a.n == b.n,
+            "n{i}={} in {} and n{i}={} in {}: the lengths must be equal",
+            a.n,
+            first.name(),
+            b.n,
+            other.name()
+        );
+        let far = |a: f32, b: f32| (a - b).abs() > 1e-3 * first.axis(i).d.abs();
+        for (key, a, b) in [("o", a.o, b.o), ("d", a.d, b.d)] {
+            if far(a, b) {
+                job.warn(&format!(
+                    "{key}{i}={a} in {} and {key}{i}={b} in {}: the first is taken",
+                    first.name(),
+                    other.name()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the type of a dataset.
+pub fn expect(input: &Input, kind: Kind) -> Result<()> {
+    let found = input.format().kind;
+    ensure!(
+        found == kind,
+        "{} holds {} data, {} data are needed (sfdd type={} converts)",
+        input.name(),
+        found.word(),
+        kind.word(),
+        kind.word()
+    );
+    Ok(())
+}
+
+/// Reads `count` elements of any type as reals, complex numbers as two.
+pub fn read_as_f64(input: &mut Input, count: usize, numbers: &mut Vec<f64>) -> Result<()> {
+    fn read<T: Element>(
+        input: &mut Input,
+        count: usize,
+        numbers: &mut Vec<f64>,
+        to: impl Fn(T) -> f64,
+    ) -> Result<()> {
+        let mut values = vec![T::zeroed(); count];
+        input.read(&mut values)?;
+        numbers.clear();
+        numbers.extend(values.into_iter().map(to));
+        Ok(())
+    }
+    match input.format().kind {
+        Kind::Float => read(input, count, numbers, |x: f32| f64::from(x)),
+        Kind::Int => read(input, count, numbers, |x: i32| f64::from(x)),
+        Kind::Short => read(input, count, numbers, |x: i16| f64::from(x)),
+        Kind::Long => read(input, count, numbers, |x: i64| x as f64),
+        Kind::Double => read(input, count, numbers, |x: f64| x),
+        Kind::Uchar => read(input, count, numbers, |x: u8| f64::from(x)),
+        Kind::Char => read(input, count, numbers, |x: u8| f64::from(x as i8)),
+        Kind::Complex => {
+            let mut values = vec![[0.0f32; 2]; count];
+            input.read_complex(&mut values)?;
+            numbers.clear();
+            numbers.extend(values.as_flattened().iter().map(|x| f64::from(*x)));
+            Ok(())
+        }
+    }
+}
+
+/// Text on standard output; a reader that leaves early (`| head`) is no error.
+pub struct Printer {
+    sink: BufWriter<Stdout>,
+    open: bool,
+}
+
+impl Printer {
+    /// An empty page.
+    pub fn stdout() -> Self {
+        Self {
+            sink: BufWriter::new(stdout()),
+            open: true,
+        }
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: &str) -> Result<()> {
+        self.bytes(format!("{text}\n").as_bytes())
+    }
+
+    /// Writes text as it is.
+    pub fn bytes(&mut self, text: &[u8]) -> Result<()> {
+        let done = if self.open {
+            self.sink.write_all(text)
+        } else {
+            Ok(())
+        };
+        self.check(done)
+    }
+
+    /// Hands all of it over.
+    pub fn finish(mut self) -> Result<()> {
+        let done = if self.open { self.sink.flush() } else { Ok(()) };
+        self.check(done)
+    }
+
+    fn check(&mut self, done: std::io::Result<()>) -> Result<()> {
+        match done {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.open = false;
+                Ok(())
+            }
+            other => other.context("standard output cannot be written"),
+        }
+    }
+}
+
+/// Copies all elements; numbers as text keep their digits.
+pub fn copy_all(input: &mut Input, output: &mut Output) -> Result<()> {
+    let (format, elements) = (input.format(), input.remaining());
+    if !format.is_binary() {
+        let text = input.text_left()?;
+        return Ok(output.write_text(&text, elements)?);
+    }
+    by_kind!(format.kind, copy(input, output, elements))
+}
