@@ -203,6 +203,8 @@ class Project(Environment):
 
 
 rsf.run.Notes(rsf.path.getpath(os.getcwd())).sweep()
+# `import fdmod, stiffness` finds our recipes behind everything else, as in Madagascar's book.
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes"))
 DefaultEnvironment(tools=[])
 project = Project()
 
