@@ -172,6 +172,9 @@ def run(target, source, env):
         remove(own_files(targets, notes.path))
         remove([note])
         return next(status for status in statuses if status)
+    for name in targets:
+        if not os.path.exists(name):
+            say(f"{name} was not written by its command, which will run again next time; leave it out of the targets if it never is")
     notes.done(
         targets=targets,
         sources=sources,

@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 
-import SCons
-
 PARTS = ("user", "paper", "developer")
 # Everything a chapter leaves behind when it is run where it lies.
 LEFT_BEHIND = (".rsf", "@", ".png", ".svg", ".gif", ".sconsign.dblite", ".pyc")
@@ -90,11 +88,8 @@ def fingerprint(chapter, programs, words):
 
 
 def run(folder, words, environment):
-    """Runs SCons in `folder` with our own flows; returns its exit status. The same SCons and Python as here."""
-    start = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "start")
-    place = os.path.dirname(os.path.dirname(os.path.abspath(SCons.__file__)))
-    code = f"import sys; sys.path.append({place!r}); from SCons.Script import main; main()"
-    command = [sys.executable, "-c", code, "-Q", "--site-dir=" + start, *words]
-    environment = dict(environment, SIFAKA_RSF="own")
+    """Runs SCons in `folder` with our own flows; returns its exit status."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     sys.stdout.flush()
-    return subprocess.run(command, cwd=folder, env=environment).returncode
+    command = [os.path.join(top, "sconsw"), "-Q", *words]
+    return subprocess.run(command, cwd=folder, env=dict(environment, SIFAKA_RSF="own")).returncode
