@@ -200,6 +200,8 @@ class Project(Environment):
         self.AlwaysBuild(names)
         if self.views:
             self.Alias("view", self.views)
+        if not (GetOption("clean") or GetOption("help")):
+            self.notes.results(self.results)
 
 
 rsf.run.Notes(rsf.path.getpath(os.getcwd())).sweep()

@@ -1,7 +1,7 @@
 """Runs the command of one flow: all of its targets appear, or none.
 
 A flow that fails or is interrupted leaves neither a header nor numbers. What even a killed SCons could not remove is
-removed at the next start: before a flow runs, the names of its files are noted in `<data path>.flows/`.
+removed at the next start: before a flow runs, the names of its files are noted in `.flows/`.
 """
 import hashlib
 import json
@@ -74,7 +74,7 @@ class Notes:
 
     def __init__(self, path):
         self.path = path
-        self.folder = path + ".flows"
+        self.folder = os.path.abspath(".flows")
 
     def sweep(self):
         """Removes the unfinished targets of a SCons that was killed."""
@@ -102,6 +102,19 @@ class Notes:
             json.dump({"pid": os.getpid(), "targets": targets}, text)
         os.replace(note + ".new", note)
         return note
+
+    def results(self, names):
+        """Lists the pictures of the SConstruct, one a line, for whoever collects them."""
+        path, text = os.path.join(self.folder, "results"), "".join(name + "\n" for name in names)
+        try:
+            with open(path, encoding="utf-8") as listing:
+                if listing.read() == text:
+                    return
+        except OSError:
+            os.makedirs(self.folder, exist_ok=True)
+        with open(path + ".new", "w", encoding="utf-8") as listing:
+            listing.write(text)
+        os.replace(path + ".new", path)
 
     def done(self, **what):
         """One line in the log: targets, sources, command, seconds, and when."""
@@ -159,6 +172,9 @@ def run(target, source, env):
         remove(own_files(targets, notes.path))
         remove([note])
         return next(status for status in statuses if status)
+    for name in targets:
+        if not os.path.exists(name):
+            say(f"{name} was not written by its command, which will run again next time; leave it out of the targets if it never is")
     notes.done(
         targets=targets,
         sources=sources,
