@@ -32,7 +32,11 @@ pub(crate) enum Action {
 #[derive(Debug)]
 pub(crate) struct Line {
     pub action: Action,
-    pub values: BTreeMap<&'static str, Value>,
+    pub values: BTreeMap<String, Value>,
+    /// Arguments without `=`, for a program that takes them.
+    pub free_words: Vec<OsString>,
+    /// Undeclared keys in the order of the line, for a program that takes them.
+    pub free_keys: Vec<(String, OsString)>,
     /// Values of the keys of every program ([`COMMON`]).
     pub common: BTreeMap<&'static str, OsString>,
     pub warnings: Vec<String>,
@@ -41,7 +45,9 @@ pub(crate) struct Line {
 /// Assignments in their final state, and what clap shall see beside them.
 #[derive(Default)]
 struct Words {
-    keys: BTreeMap<&'static str, OsString>,
+    keys: BTreeMap<String, OsString>,
+    free_words: Vec<OsString>,
+    free_keys: Vec<(String, OsString)>,
     common: BTreeMap<&'static str, OsString>,
     options: Vec<OsString>,
     unknown: Vec<String>,
@@ -75,18 +81,20 @@ impl Line {
             .try_get_matches_from(line)
             .map_err(|error| restyled(&error))?;
         let mut values = BTreeMap::new();
-        for param in program.params {
-            if let Some(parsed) = matches.get_one::<Parsed>(param.name) {
+        for (param, key) in program.params.iter().flat_map(keys_of) {
+            if let Some(parsed) = matches.get_one::<Parsed>(&key) {
                 if param.ignored {
-                    warnings.push(format!("{}= has no effect in this program", param.name));
+                    warnings.push(format!("{key}= has no effect in this program"));
                 }
                 warnings.extend(parsed.remark.clone());
-                values.insert(param.name, parsed.value.clone());
+                values.insert(key, parsed.value.clone());
             }
         }
         Ok(Self {
             action: action(&matches),
             values,
+            free_words: words.free_words,
+            free_keys: words.free_keys,
             common: words.common,
             warnings,
         })
@@ -150,8 +158,9 @@ impl Words {
             _ => match word.strip_prefix("--").and_then(|key| declared(program, key)) {
                 Some(param) => {
                     let value = rest.next().unwrap_or_default();
-                    self.keys.insert(param.name, value);
+                    self.keys.insert(param.key(&word[2..]), value);
                 }
+                None if takes(program, ParamKind::Words) => self.free_words.push(argument),
                 None => self.unknown.push(format!(
                     "`{word}` is ignored: parameters are written key=value, without blanks"
                 )),
@@ -163,11 +172,9 @@ impl Words {
     /// Remembers a value; false for a key that nobody knows.
     fn assign(&mut self, program: &'static Program, key: &str, value: OsString) -> bool {
         // A program may declare a key that is otherwise common, such as out.
-        if let Some(param) = declared(
-            program,
-            key.strip_prefix("--").filter(|k| *k != "out").unwrap_or(key),
-        ) {
-            self.keys.insert(param.name, value);
+        let bare = key.strip_prefix("--").filter(|k| *k != "out").unwrap_or(key);
+        if let Some(param) = declared(program, bare) {
+            self.keys.insert(param.key(bare), value);
             return true;
         }
         let common = COMMON
@@ -181,7 +188,13 @@ impl Words {
                 return true;
             }
         }
-        false
+        let free =
+            takes(program, ParamKind::Keys) && key.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        if free {
+            self.free_keys.retain(|(known, _)| known != key);
+            self.free_keys.push((key.to_string(), value));
+        }
+        free
     }
 
     fn par_file(&mut self, program: &'static Program, file: &OsStr) -> Result<()> {
@@ -202,10 +215,16 @@ impl Words {
 }
 
 fn declared(program: &'static Program, key: &str) -> Option<&'static Param> {
-    program
-        .params
-        .iter()
-        .find(|param| param.names().any(|name| name == key))
+    program.params.iter().find(|param| param.answers_to(key))
+}
+
+/// True when the program declares that it takes words or undeclared keys.
+fn takes(program: &Program, kind: ParamKind) -> bool {
+    program.params.iter().any(|param| param.kind == kind)
+}
+
+fn keys_of(param: &'static Param) -> impl Iterator<Item = (&'static Param, String)> {
+    param.all_keys().into_iter().map(move |key| (param, key))
 }
 
 /// The sentence for a key that nobody knows, with the nearest one that is known.
@@ -240,7 +259,7 @@ pub(crate) fn clap_command(program: &'static Program) -> Command {
         .about(program.about)
         .disable_help_flag(true)
         .disable_version_flag(true)
-        .args(program.params.iter().map(clap_argument))
+        .args(program.params.iter().flat_map(keys_of).map(clap_argument))
         .arg(option("help", "Show the documentation").short('h'))
         .arg(option("version", "Show the version").short('V'))
         .arg(option("sfdoc", "Show the parameters as JSON"))
@@ -253,14 +272,14 @@ pub(crate) fn clap_command(program: &'static Program) -> Command {
         )
 }
 
-fn clap_argument(param: &'static Param) -> Arg {
-    let argument = Arg::new(param.name)
-        .long(param.name)
+fn clap_argument((param, key): (&'static Param, String)) -> Arg {
+    let argument = Arg::new(key.clone())
+        .long(key.clone())
         .help(param.doc)
         .value_name(param.kind.word());
     let argument = argument
         .aliases(param.aliases.into_iter().flatten())
-        .value_parser(ValueOf(param));
+        .value_parser(ValueOf(param, key));
     match param.kind {
         ParamKind::Input | ParamKind::Output => argument.value_hint(clap::ValueHint::FilePath),
         _ => argument,
@@ -269,7 +288,7 @@ fn clap_argument(param: &'static Param) -> Arg {
 
 /// Reads values by the declaration of their parameter.
 #[derive(Clone)]
-struct ValueOf(&'static Param);
+struct ValueOf(&'static Param, String);
 
 impl TypedValueParser for ValueOf {
     type Value = Parsed;
@@ -281,7 +300,7 @@ impl TypedValueParser for ValueOf {
         value: &OsStr,
     ) -> std::result::Result<Parsed, clap::Error> {
         self.0
-            .parse(value)
+            .parse_as(&self.1, value)
             .map_err(|text| clap::Error::raw(ErrorKind::ValueValidation, text))
     }
 

@@ -1,5 +1,7 @@
 //! A dataset that is read: its header, and its elements as one forward stream or by position.
 
+mod spool;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::os::unix::fs::{FileExt, MetadataExt};

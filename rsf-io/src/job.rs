@@ -1,7 +1,7 @@
 //! One run of a program: its parameters, its datasets, its messages.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,9 @@ use crate::{Error, Header, Result};
 pub struct Job {
     program: &'static Program,
     name: String,
-    values: BTreeMap<&'static str, Value>,
+    values: BTreeMap<String, Value>,
+    words: Vec<OsString>,
+    keys: Vec<(String, OsString)>,
     places: Places,
     stdin: Option<BufReader<File>>,
     history: Option<Arc<Header>>,
@@ -48,6 +50,8 @@ impl Job {
             program,
             name: name.to_string(),
             values: line.values,
+            words: line.free_words,
+            keys: line.free_keys,
             places,
             stdin: Some(stdin),
             history: None,
@@ -96,8 +100,18 @@ impl Job {
         self.values.contains_key(name)
     }
 
+    /// The arguments without `=`, in their order, of a program that declares [`Param::words`].
+    pub fn words(&self) -> &[OsString] {
+        &self.words
+    }
+
+    /// The undeclared keys, in their order, of a program that declares [`Param::keys`].
+    pub fn keys(&self) -> &[(String, OsString)] {
+        &self.keys
+    }
+
     fn declared(&self, name: &str) -> Result<&'static Param> {
-        let found = self.program.params.iter().find(|param| param.name == name);
+        let found = self.program.params.iter().find(|param| param.answers_to(name));
         found.ok_or_else(|| Error::new(format!("{name}= is used by the program and not declared")))
     }
 
@@ -109,7 +123,7 @@ impl Job {
         }
         match param.default {
             Some(text) => param
-                .parse(text.as_ref())
+                .parse_as(name, text.as_ref())
                 .map(|p| Some(p.value))
                 .map_err(Error::Message),
             None => Ok(None),
@@ -234,6 +248,22 @@ impl Job {
         }
     }
 
+    /// The dataset on standard input; `None` when that is a terminal, /dev/null or empty. On a pipe this waits for the
+    /// first byte or the end.
+    pub fn stdin_if_any(&mut self) -> Result<Option<Input>> {
+        let some = self.stdin.as_mut().map(pipe::holds_data).transpose()?;
+        match some {
+            Some(true) => self.stdin().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Lets outputs opened from now on carry the history of `input` and follow its format, as standard input
+    /// makes them do.
+    pub fn follow(&mut self, input: &Input) {
+        self.history = Some(input.shared_header());
+    }
+
     /// The dataset on standard input, once. Call it before any output: outputs opened later carry its
     /// history and follow its format.
     pub fn stdin(&mut self) -> Result<Input> {
@@ -270,9 +300,23 @@ impl Job {
     }
 
     fn open(&mut self, name: &str, path: &OsString) -> Result<Input> {
-        let input = Input::open_as(format!("{name}={}", path.to_string_lossy()), Path::new(path))?;
+        self.open_as(format!("{name}={}", path.to_string_lossy()), path)
+    }
+
+    /// The dataset of the header file `path`, which messages call `name`.
+    pub fn open_as(&mut self, name: String, path: &OsStr) -> Result<Input> {
+        let input = Input::open_as(name, Path::new(path))?;
         self.files.reading(&input);
         Ok(input)
+    }
+
+    /// The same dataset in a form whose elements can be read by position ([`Input::read_at`]): a pipe and numbers as text go
+    /// into a temporary file in the data path, which has no name any more and vanishes with the run.
+    pub fn by_position(&mut self, input: Input) -> Result<Input> {
+        if input.is_seekable() {
+            return Ok(input);
+        }
+        input.spooled(self.places.scratch()?)
     }
 
     /// True when the parameter of that input was given.
@@ -298,7 +342,11 @@ impl Job {
             Some(_) => return Err(Self::other_kind(name)),
             None => PathBuf::from(name),
         };
-        let shown = format!("{name}={}", path.display());
+        self.output_to(format!("{name}={}", path.display()), path)
+    }
+
+    /// The dataset of the new header file `path`, which messages call `shown`; see [`Job::tagged_output`].
+    pub fn output_to(&mut self, shown: String, path: PathBuf) -> Result<Output> {
         let header = self.files.create(&path, &shown)?;
         if !is_regular(&header) {
             return self.new_output(shown, Layout::Stream, header, Vec::new());

@@ -146,6 +146,17 @@ impl Output {
         self.put(key, format!("\"{text}\""));
     }
 
+    /// Puts a value into the header as it is written, quotes included. A value that would fall apart when it is read
+    /// (blanks outside double quotes, an open quote) is put as a text.
+    pub fn put_raw(&mut self, key: &str, value: &str) {
+        let line = format!("k={value}");
+        let whole = Header::parse(line.as_bytes());
+        match whole.as_ref().ok().and_then(|header| header.raw("k")) {
+            Some(read) if read == value.as_bytes() => self.put(key, value.to_string()),
+            _ => self.put_text(key, value),
+        }
+    }
+
     /// A line of history that sets no key, after the banner: what made the data, and where.
     pub fn put_note(&mut self, version: &str, device: &str) {
         self.notes.push(harmless(&format!("{version}\t{device}")));

@@ -26,10 +26,16 @@ pub enum ParamKind {
     Output,
     /// A real number, or the name of an RSF file.
     NumberOrFile,
+    /// Arguments without `=`, such as the files of `sfcat`.
+    Words,
+    /// Every key that is not declared, such as the tags of `sfmath`.
+    Keys,
 }
 
 /// One parameter of a program, made by the functions named like its kind and refined by the methods:
 /// `Param::int("nb").default("4").range(">= 4", Some(4.0), None).doc("padding cells on every side")`.
+///
+/// A `#` in the name stands for the number of an axis: `n#` declares `n1` to `n9`, which are asked for one by one.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// The key as typed before `=`.
@@ -123,6 +129,16 @@ impl Param {
         Self::new(name, ParamKind::NumberOrFile)
     }
 
+    /// Arguments without `=`; `name` is what the documentation calls them. [`crate::Job::words`] has them.
+    pub const fn words(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Words)
+    }
+
+    /// Every key that is not declared; `name` is what the documentation calls it. [`crate::Job::keys`] has them.
+    pub const fn keys(name: &'static str) -> Self {
+        Self::new(name, ParamKind::Keys)
+    }
+
     /// Value used when the key is absent, written as the user would type it.
     pub const fn default(mut self, value: &'static str) -> Self {
         self.default = Some(value);
@@ -202,6 +218,8 @@ impl ParamKind {
             Self::Floats => "floats",
             Self::Input | Self::Output => "file",
             Self::NumberOrFile => "float/file",
+            Self::Words => "words",
+            Self::Keys => "keys",
         }
     }
 }
@@ -210,6 +228,37 @@ impl Param {
     /// The name and the aliases.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.into_iter().flatten())
+    }
+
+    /// True when `key` is the name or an alias, or the name with the number of an axis for its `#`.
+    pub(crate) fn answers_to(&self, key: &str) -> bool {
+        if matches!(self.kind, ParamKind::Words | ParamKind::Keys) {
+            return false;
+        }
+        match self.name.split_once('#') {
+            None => self.names().any(|name| name == key),
+            Some((before, after)) => key
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(after))
+                .is_some_and(|number| matches!(number.as_bytes(), [b'1'..=b'9'])),
+        }
+    }
+
+    /// The key under which a value is kept: the name, or the numbered name that was typed.
+    pub(crate) fn key(&self, typed: &str) -> String {
+        let numbered = self.name.contains('#');
+        if numbered { typed } else { self.name }.to_string()
+    }
+
+    /// Every key under which values can be kept.
+    pub(crate) fn all_keys(&self) -> Vec<String> {
+        match self.kind {
+            ParamKind::Words | ParamKind::Keys => Vec::new(),
+            _ if self.name.contains('#') => (1..=crate::MAX_AXES)
+                .map(|i| self.name.replace('#', &i.to_string()))
+                .collect(),
+            _ => vec![self.name.to_string()],
+        }
     }
 
     /// The range as the documentation shows it, without brackets.
@@ -269,6 +318,9 @@ impl Program {
                 if taken.contains(&name) || !seen.insert(name) {
                     return Err(format!("{}: the name {name}= is used twice", self.name));
                 }
+            }
+            if param.name.contains('#') && param.aliases[0].is_some() {
+                return Err(format!("{}: {}= cannot have an alias", self.name, param.name));
             }
             if param.doc.is_empty() {
                 return Err(format!("{}: {}= has no sentence", self.name, param.name));

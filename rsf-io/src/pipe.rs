@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, IsTerminal, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -47,18 +47,24 @@ pub(crate) fn is_null(file: &File) -> bool {
 /// pipe hold nothing. On a pipe this waits for the first byte or the end.
 pub(crate) fn stdin_with_data() -> Result<(BufReader<File>, bool)> {
     let mut reader = stdin_reader()?;
+    let some = holds_data(&mut reader)?;
+    Ok((reader, some))
+}
+
+/// Whether something can be read from standard input; see [`stdin_with_data`].
+pub(crate) fn holds_data(reader: &mut BufReader<File>) -> Result<bool> {
     let file = reader.get_ref();
     if file.is_terminal() || is_null(file) {
-        return Ok((reader, false));
+        return Ok(false);
     }
+    // The reader of the dataset has the sentence for it.
     if file.metadata().is_ok_and(|meta| meta.is_dir()) {
-        return Ok((reader, true));
+        return Ok(true);
     }
     let some = reader
         .fill_buf()
         .map_err(|e| Error::os("cannot read standard input", e))?;
-    let some = !some.is_empty();
-    Ok((reader, some))
+    Ok(!some.is_empty())
 }
 
 /// How a dataset is laid out in files.
@@ -117,6 +123,21 @@ impl Places {
             }
             _ => self.data_path(name),
         }
+    }
+
+    /// A file for numbers on the way, already without a name.
+    pub(crate) fn scratch(&self) -> Result<File> {
+        let path = self.data_path(format!("{}{}", self.program, std::process::id()))?;
+        let failed = |cause| Error::os(format!("cannot use the temporary file {}", path.display()), cause);
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(failed)?;
+        fs::remove_file(&path).map_err(failed)?;
+        Ok(file)
     }
 
     fn data_path(&self, name: impl AsRef<OsStr>) -> Result<PathBuf> {

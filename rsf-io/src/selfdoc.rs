@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::banner::version;
-use crate::params::{COMMON, OPTIONS, Param, Program};
+use crate::params::{COMMON, OPTIONS, Param, ParamKind, Program};
 
 /// Columns of the text.
 const WIDTH: usize = 100;
@@ -53,7 +53,8 @@ fn section(out: &mut String, heading: &str, lines: &[String]) {
 /// Type, name=default, range on the first line, the sentence below.
 fn parameter(param: &Param) -> Vec<String> {
     let default = param.default.or(param.default_text).unwrap_or_default();
-    let mut head = format!("    {:<10}  {}={default}", param.kind.word(), param.name);
+    let sign = if param.kind == ParamKind::Words { "" } else { "=" };
+    let mut head = format!("    {:<10}  {}{sign}{default}", param.kind.word(), param.name);
     let mut marks: Vec<String> = Vec::new();
     let range = param.range_text();
     if !range.is_empty() {

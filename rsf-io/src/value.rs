@@ -30,6 +30,14 @@ pub(crate) struct Parsed {
 }
 
 impl Param {
+    /// [`Param::parse`] for a numbered key, which messages then name.
+    pub(crate) fn parse_as(&self, key: &str, raw: &OsStr) -> Result<Parsed, String> {
+        let named = |text: String| text.replacen(self.name, key, 1);
+        let mut parsed = self.parse(raw).map_err(named)?;
+        parsed.remark = parsed.remark.map(named);
+        Ok(parsed)
+    }
+
     /// Reads a value; the error is a whole sentence with what was got and what is allowed.
     pub(crate) fn parse(&self, raw: &OsStr) -> Result<Parsed, String> {
         let bytes = unquoted(raw.as_bytes());
@@ -52,7 +60,9 @@ impl Param {
                 self.in_range(value, raw).map(|()| Value::Float(value))?
             }
             ParamKind::Bool => Value::Flag(flag(trimmed).ok_or_else(|| self.wrong(raw))?),
-            ParamKind::Text => Value::Text(OsString::from_vec(bytes.to_vec())),
+            ParamKind::Text | ParamKind::Words | ParamKind::Keys => {
+                Value::Text(OsString::from_vec(bytes.to_vec()))
+            }
             ParamKind::Choice(words) => {
                 let word = words.iter().find(|word| word.as_bytes() == trimmed);
                 Value::Text((*word.ok_or_else(|| self.wrong(raw))?).into())
@@ -126,7 +136,8 @@ impl Param {
             ParamKind::Int => "a whole number".to_string(),
             ParamKind::Float => "a number".to_string(),
             ParamKind::Bool => return "y or n".to_string(),
-            ParamKind::Text => return "a text".to_string(),
+            ParamKind::Text | ParamKind::Keys => return "a text".to_string(),
+            ParamKind::Words => return "words without =".to_string(),
             ParamKind::Choice(words) => return words.join(" or "),
             ParamKind::Ints => "whole numbers separated by commas".to_string(),
             ParamKind::Floats => "numbers separated by commas".to_string(),

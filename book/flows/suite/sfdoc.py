@@ -3,6 +3,7 @@ import json
 import os
 import re
 import subprocess
+import textwrap
 
 MODULE = "sfsifaka"
 LINE = f"import rsf.{MODULE}"
@@ -22,7 +23,7 @@ def told(binary):
 def entry(number, name, source, doc):
     """Python text that puts one program under one name into rsf.doc.progs."""
     var = f"prog{number}"
-    comments = doc["comments"]
+    comments = _filled(doc["comments"])
     if doc["example"].strip():
         comments += "\n\nExample:\n" + doc["example"].strip("\n")
     lines = [f"{var} = rsf.doc.rsfprog({name!r}, {source!r}, {doc['about']!r})"]
@@ -39,6 +40,12 @@ def entry(number, name, source, doc):
     lines.append(f"{var}.synopsis({(name + ' ' + doc['usage'])!r}, {comments!r})")
     lines.append(f"rsf.doc.progs[{name!r}] = {var}")
     return "\n".join(lines) + "\n\n"
+
+
+def _filled(text):
+    """Paragraphs filled to the width of a page; lines that begin with a blank are kept."""
+    lines = [line if line.startswith(" ") else textwrap.fill(line, 90) for line in text.split("\n")]
+    return "\n".join(lines)
 
 
 def _bracketed(marks):

@@ -2,6 +2,7 @@
 //!
 //! They are for machines without Madagascar and are never installed over its own.
 
+pub mod data;
 pub mod grey;
 pub mod picture;
 pub mod plane;
@@ -12,10 +13,19 @@ use std::process::ExitCode;
 
 use rsf_io::{Job, Program};
 
-type Run = fn(&mut Job) -> anyhow::Result<()>;
+/// What a program does with its job.
+pub type Run = fn(&mut Job) -> anyhow::Result<()>;
+
+/// Programs as users see them, and what they do.
+pub type Programs = &'static [(&'static Program, Run)];
+
+/// The programs that live in this folder itself.
+const PROGRAMS: Programs = &[(&grey::SPEC, grey::run)];
 
 /// Every program of this room.
-const PROGRAMS: [(&Program, Run); 1] = [(&grey::SPEC, grey::run)];
+pub fn programs() -> impl Iterator<Item = (&'static Program, Run)> {
+    PROGRAMS.iter().chain(data::PROGRAMS).copied()
+}
 
 /// Starts the program that the first word, or else the name of the binary, asks for.
 pub fn start(mut words: Vec<OsString>) -> ExitCode {
@@ -32,7 +42,7 @@ pub fn start(mut words: Vec<OsString>) -> ExitCode {
         return rsf_io::start_with(program, run, words);
     }
     eprintln!("sfbasics: the first word names a program:");
-    for (program, _) in PROGRAMS {
+    for (program, _) in programs() {
         eprintln!("    sfbasics {:<8} {}", short(program.name), program.about);
     }
     ExitCode::from(u8::from(words.len() > 1))
@@ -43,7 +53,5 @@ fn short(name: &str) -> &str {
 }
 
 fn find(word: &str) -> Option<(&'static Program, Run)> {
-    PROGRAMS
-        .into_iter()
-        .find(|(program, _)| short(program.name) == short(word))
+    programs().find(|(program, _)| short(program.name) == short(word))
 }

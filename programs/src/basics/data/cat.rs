@@ -1,0 +1,139 @@
+//! `sfcat` and `sfmerge`: datasets behind each other along an axis.
+
+use std::ffi::OsString;
+
+use anyhow::{Result, bail};
+use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
+
+use super::cube::{self, by_kind, write_axes};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfcat",
+    about: "Join datasets along an axis.",
+    usage: "[< first.rsf] second.rsf third.rsf ... axis=3 > out.rsf",
+    comments: "All datasets have the same type and agree on every axis but axis=. The dataset on standard input, if there \
+is one, comes first. The header is that of the first dataset.",
+    example: "sfcat axis=2 vx.rsf vz.rsf > both.rsf",
+    params: &PARAMS,
+};
+
+/// What the user sees of the program with gaps.
+pub static MERGE: Program = Program {
+    name: "sfmerge",
+    about: "Join datasets along an axis, with a gap of zeros between them.",
+    usage: "[< first.rsf] second.rsf third.rsf ... axis=3 nspace= > out.rsf",
+    example: "sfmerge axis=2 model.rsf data.rsf > both.rsf",
+    ..SPEC
+};
+
+static PARAMS: [Param; 4] = [
+    Param::words("file.rsf ...").doc("the datasets"),
+    Param::int("axis")
+        .default("3")
+        .range("1 to 9", Some(1.0), Some(9.0))
+        .doc("axis along which they are joined"),
+    Param::bool("space")
+        .default_text("n; y for sfmerge")
+        .doc("y: a gap of zeros between the datasets"),
+    Param::int("nspace")
+        .default_text("a twentieth of the mean length, and 1")
+        .range(">= 0", Some(0.0), None)
+        .doc("samples of each gap"),
+];
+
+/// Where a dataset comes from, until it is read.
+enum Source {
+    Open(Box<Input>),
+    /// Opened when its turn comes: a thousand files need not be open at once.
+    File(OsString),
+}
+
+/// Joins without gaps.
+pub fn run(job: &mut Job) -> Result<()> {
+    join(job, false)
+}
+
+/// Joins with gaps.
+pub fn merge(job: &mut Job) -> Result<()> {
+    join(job, true)
+}
+
+fn join(job: &mut Job, usual: bool) -> Result<()> {
+    let axis = job.int("axis")? as usize;
+    let (mut axes, mut sources, kind) = open(job, axis)?;
+    let total: usize = sources.iter().map(|(_, n)| n).sum();
+    let gap = match (job.flag_opt("space")?.unwrap_or(usual), job.int_opt("nspace")?) {
+        (false, _) => 0,
+        (true, Some(gap)) => gap as usize,
+        (true, None) => total / (20 * sources.len()) + 1,
+    };
+    axes[axis - 1].n = total + gap * (sources.len() - 1);
+    let mut output = job.output()?;
+    write_axes(&mut output, &axes);
+    let (block, outer) = (cube::count(&axes[..axis - 1]) as u64, cube::count(&axes[axis..]));
+    let files = sources.len();
+    for _ in 0..outer {
+        for (number, (source, n)) in sources.iter_mut().enumerate() {
+            let (elements, last) = (block * *n as u64, number + 1 == files);
+            let mut opened;
+            let input = match source {
+                Source::Open(input) => &mut **input,
+                Source::File(path) => {
+                    opened = job.open_as(path.to_string_lossy().into_owned(), path)?;
+                    &mut opened
+                }
+            };
+            by_kind!(
+                kind,
+                piece(
+                    input,
+                    &mut output,
+                    elements,
+                    if last { 0 } else { block * gap as u64 }
+                )
+            )?;
+        }
+    }
+    Ok(output.finish()?)
+}
+
+/// One dataset's part, and the gap behind it.
+fn piece<T: Element>(input: &mut Input, output: &mut Output, elements: u64, gap: u64) -> Result<()> {
+    cube::copy::<T>(input, output, elements)?;
+    cube::zeros::<T>(output, gap)
+}
+
+type Opened = (Vec<Axis>, Vec<(Source, usize)>, rsf_io::Kind);
+
+/// Looks at every dataset; each comes with its length on the axis.
+fn open(job: &mut Job, axis: usize) -> Result<Opened> {
+    let mut first = job.stdin_if_any()?;
+    let mut sources = Vec::new();
+    for path in job.words().to_vec() {
+        let input = job.open_as(path.to_string_lossy().into_owned(), &path)?;
+        let Some(first) = &first else {
+            job.follow(&input);
+            first = Some(input);
+            continue;
+        };
+        cube::agree(job, first, &input, Some(axis))?;
+        let n = input.axis(axis).n;
+        let inner = cube::shape_to(&input, axis)?.len() == axis;
+        sources.push((
+            if inner {
+                Source::File(path)
+            } else {
+                Source::Open(Box::new(input))
+            },
+            n,
+        ));
+    }
+    let Some(first) = first else {
+        bail!("no dataset is given: name files, or give one on standard input");
+    };
+    let axes = cube::shape_to(&first, axis)?;
+    let (n, kind) = (first.axis(axis).n, first.format().kind);
+    sources.insert(0, (Source::Open(Box::new(first)), n));
+    Ok((axes, sources, kind))
+}

@@ -1,0 +1,252 @@
+//! A formula: read once, then evaluated over whole blocks of numbers.
+
+use anyhow::{Result, bail, ensure};
+use pest::Parser;
+use pest::iterators::Pair;
+
+use super::number::{Column, Number, Operator};
+
+#[derive(pest_derive::Parser)]
+#[grammar = "basics/data/math/formula.pest"]
+struct Grammar;
+
+/// Parentheses inside parentheses, at most: the reader calls itself for each.
+const DEEPEST: usize = 100;
+
+/// A formula of named variables.
+///
+/// `^` and `&` bind closest, then `*` and `/`, then a sign, then `+` and `-`; equals go from left to right. So
+/// `-x^2` is `-(x^2)` and `2^3^2` is `(2^3)^2`, as in Madagascar.
+pub struct Formula<T> {
+    root: Node<T>,
+}
+
+enum Node<T> {
+    Number(T),
+    Variable(usize),
+    Call(fn(T) -> T, Box<Node<T>>),
+    Negative(Box<Node<T>>),
+    /// A chain of operators of one rank; flat, so that a long sum needs no deep stack.
+    Chain(Box<Node<T>>, Vec<(Operator, Node<T>)>),
+}
+
+impl<T: Number> Formula<T> {
+    /// Reads a formula of the variables `names`, which are later given in that order.
+    /// Errors: what cannot be read, with its place; an unknown name.
+    pub fn read(text: &str, names: &[String]) -> Result<Self> {
+        let depth = text.bytes().scan(0usize, |depth, byte| {
+            match byte {
+                b'(' => *depth += 1,
+                b')' => *depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            Some(*depth)
+        });
+        ensure!(
+            depth.max().unwrap_or(0) <= DEEPEST,
+            "output= holds more than {DEEPEST} parentheses inside each other: split it over two commands"
+        );
+        let mut parsed = match Grammar::parse(Rule::formula, text) {
+            Ok(parsed) => parsed,
+            Err(error) => bail!("{}", complaint(text, error)),
+        };
+        let sum = parsed.next().and_then(|formula| formula.into_inner().next());
+        let Some(sum) = sum else { bail!("output= is empty") };
+        Ok(Self {
+            root: node(sum, names)?,
+        })
+    }
+
+    /// The values for a block of values of every variable: a number for each element, or one for all.
+    pub fn values<'a>(&self, variables: &[Column<'a, T>]) -> Column<'a, T> {
+        self.root.values(variables)
+    }
+
+    /// True when the variable of that number is used.
+    pub fn uses(&self, variable: usize) -> bool {
+        self.root.uses(variable)
+    }
+}
+
+impl<T: Number> Node<T> {
+    fn values<'a>(&self, variables: &[Column<'a, T>]) -> Column<'a, T> {
+        match self {
+            Self::Number(value) => Column::One(*value),
+            Self::Variable(i) => variables[*i].clone(),
+            Self::Call(function, inner) => inner.values(variables).map(*function),
+            Self::Negative(inner) => inner.values(variables).map(|value| -value),
+            Self::Chain(first, rest) => rest
+                .iter()
+                .fold(first.values(variables), |left, (operator, right)| {
+                    operator.apply(left, right.values(variables))
+                }),
+        }
+    }
+
+    fn uses(&self, variable: usize) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Variable(i) => *i == variable,
+            Self::Call(_, inner) | Self::Negative(inner) => inner.uses(variable),
+            Self::Chain(first, rest) => {
+                first.uses(variable) || rest.iter().any(|(_, node)| node.uses(variable))
+            }
+        }
+    }
+}
+
+fn node<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
+    let text = pair.as_str();
+    match pair.as_rule() {
+        Rule::number => Ok(Node::Number(T::from_real(text.parse()?))),
+        Rule::name => match names.iter().position(|name| name == text) {
+            Some(i) => Ok(Node::Variable(i)),
+            None if T::function(text).is_some() => {
+                bail!("the function {text} needs parentheses: {text}(...)")
+            }
+            None => bail!(
+                "output= uses `{text}`, which nobody gives; there are {}",
+                names.join(", ")
+            ),
+        },
+        Rule::call => {
+            let mut inner = pair.into_inner();
+            let (Some(name), Some(argument)) = (inner.next(), inner.next()) else {
+                bail!("`{text}` has no argument");
+            };
+            let Some(function) = T::function(name.as_str()) else {
+                bail!(
+                    "`{}` is no function of {} data; there are {}",
+                    name.as_str(),
+                    T::WORD,
+                    T::FUNCTIONS.join(", ")
+                );
+            };
+            Ok(Node::Call(function, Box::new(node(argument, names)?)))
+        }
+        _ => chain(pair, names),
+    }
+}
+
+/// A row of operands with operators and signs between them.
+fn chain<T: Number>(pair: Pair<Rule>, names: &[String]) -> Result<Node<T>> {
+    let mut first = None;
+    let mut rest = Vec::new();
+    let (mut operator, mut negative) = (None, false);
+    for part in pair.into_inner() {
+        match part.as_rule() {
+            Rule::sign => negative ^= part.as_str() == "-",
+            Rule::add | Rule::times | Rule::raise => {
+                let found = Operator::named(part.as_str());
+                ensure!(
+                    T::KNOWS_ANGLES || found != Operator::Angle,
+                    "the operator & (angle of a point) needs float data"
+                );
+                operator = Some(found);
+            }
+            _ => {
+                let operand = node(part, names)?;
+                let operand = if negative {
+                    Node::Negative(Box::new(operand))
+                } else {
+                    operand
+                };
+                negative = false;
+                match operator.take() {
+                    Some(operator) => rest.push((operator, operand)),
+                    None => first = Some(operand),
+                }
+            }
+        }
+    }
+    match first {
+        Some(only) if rest.is_empty() => Ok(only),
+        Some(first) => Ok(Node::Chain(Box::new(first), rest)),
+        None => bail!("output= is empty"),
+    }
+}
+
+/// What is wrong with a text, and where, in one sentence.
+fn complaint(text: &str, error: pest::error::Error<Rule>) -> String {
+    let at = match error.location {
+        pest::error::InputLocation::Pos(at) => at,
+        pest::error::InputLocation::Span((at, _)) => at,
+    };
+    let wanted = error.renamed_rules(|rule| {
+        match rule {
+            Rule::number => "a number",
+            Rule::name => "a name",
+            Rule::sign | Rule::add => "+ or -",
+            Rule::times => "* or /",
+            Rule::raise => "^ or &",
+            Rule::call => "a function",
+            Rule::EOI => "the end",
+            _ => "a number or a name",
+        }
+        .to_string()
+    });
+    let rest = text.get(at..).unwrap_or_default();
+    let place = match rest.trim_start().is_empty() {
+        true => "at its end".to_string(),
+        false => format!("before `{}`", rest.chars().take(20).collect::<String>()),
+    };
+    format!(
+        "output=`{text}` cannot be read: {place} {}",
+        wanted.variant.message()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> f32 {
+        let names = ["x".to_string(), "y".to_string()];
+        let formula = Formula::<f32>::read(text, &names).unwrap_or_else(|e| panic!("{text}: {e}"));
+        match formula.values(&[Column::One(3.0), Column::One(5.0)]) {
+            Column::One(value) => value,
+            Column::Many(_) => panic!("{text}: one value was expected"),
+        }
+    }
+
+    #[test]
+    fn ranks_of_operators() {
+        for (text, expected) in [
+            ("1+2*3", 7.0),
+            ("-x^2", -9.0),
+            ("2^3^2", 64.0),
+            ("2-3-4", -5.0),
+            ("24/4/2", 3.0),
+            ("-2*-x", 6.0),
+            ("2^-1*4", 2.0),
+            ("--x+ +y", 8.0),
+            ("1e-3*1E3+.5+2.", 3.5),
+            ("(x+y)*(x-y)", -16.0),
+            ("abs(-x) + sqrt(2*2)", 5.0),
+            ("sign(-0.5)*y", -5.0),
+            ("1&1", std::f32::consts::FRAC_PI_4),
+            ("exp(-(x-1)^2)", (-4.0f32).exp()),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_place() {
+        let says = |text: &str| {
+            Formula::<f32>::read(text, &["x".to_string()])
+                .err()
+                .unwrap()
+                .to_string()
+        };
+        assert!(says("2*+/x").contains("before `/x`"), "{}", says("2*+/x"));
+        assert!(says("2*(x").contains("at its end"), "{}", says("2*(x"));
+        assert!(says("x $ 2").contains("before `$ 2`"), "{}", says("x $ 2"));
+        assert!(says("z+1").contains("`z`, which nobody gives; there are x"));
+        assert!(says("sin+1").contains("sin(...)"));
+        assert!(says("conj(x)").contains("no function of float data"));
+        assert!(says(&format!("{}x{}", "(".repeat(1000), ")".repeat(1000))).contains("more than 100"));
+        assert!(says("").contains("cannot be read"));
+        Formula::<f32>::read(&vec!["x"; 100_000].join("+"), &["x".to_string()]).unwrap();
+    }
+}

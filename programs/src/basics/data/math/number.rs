@@ -1,0 +1,233 @@
+//! Numbers that formulas can work on, one block at a time.
+
+use std::borrow::Cow;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use num_complex::Complex32;
+use rsf_io::Element;
+
+/// Values of a variable or of a part of a formula for a block of elements.
+#[derive(Clone)]
+pub enum Column<'a, T: Clone> {
+    /// The same value for all.
+    One(T),
+    /// A value for each.
+    Many(Cow<'a, [T]>),
+}
+
+impl<'a, T: Copy> Column<'a, T> {
+    /// Every value through a function.
+    pub fn map(self, function: impl Fn(T) -> T) -> Self {
+        match self {
+            Self::One(value) => Self::One(function(value)),
+            Self::Many(values) => {
+                let mut values = values.into_owned();
+                values.iter_mut().for_each(|value| *value = function(*value));
+                Self::Many(values.into())
+            }
+        }
+    }
+
+    /// Pairs of values through a function.
+    pub fn join(self, other: Self, function: impl Fn(T, T) -> T) -> Self {
+        match (self, other) {
+            (left, Self::One(right)) => left.map(|left| function(left, right)),
+            (Self::One(left), right) => right.map(|right| function(left, right)),
+            (Self::Many(left), Self::Many(right)) => {
+                let mut values = left.into_owned();
+                let pairs = values.iter_mut().zip(right.iter());
+                pairs.for_each(|(value, right)| *value = function(*value, *right));
+                Self::Many(values.into())
+            }
+        }
+    }
+}
+
+/// What stands between two operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `^`
+    Power,
+    /// `&`: the angle of the point whose ordinate is the left operand and whose abscissa is the right one.
+    Angle,
+}
+
+impl Operator {
+    /// The operator of a sign of the grammar.
+    pub fn named(sign: &str) -> Self {
+        match sign {
+            "+" => Self::Add,
+            "-" => Self::Subtract,
+            "*" => Self::Multiply,
+            "/" => Self::Divide,
+            "&" => Self::Angle,
+            _ => Self::Power,
+        }
+    }
+
+    /// Works on two columns. The choice is made once a block, so that each loop is simple.
+    pub fn apply<'a, T: Number>(self, left: Column<'a, T>, right: Column<'a, T>) -> Column<'a, T> {
+        match self {
+            Self::Add => left.join(right, |a, b| a + b),
+            Self::Subtract => left.join(right, |a, b| a - b),
+            Self::Multiply => left.join(right, |a, b| a * b),
+            Self::Divide => left.join(right, |a, b| a / b),
+            Self::Angle => left.join(right, T::angle),
+            Self::Power => match right {
+                // By far the most frequent power, and a product is much faster.
+                Column::One(two) if two == T::from_real(2.0) => left.map(|a| a * a),
+                right => left.join(right, T::power),
+            },
+        }
+    }
+}
+
+/// A number of a formula.
+pub trait Number:
+    Copy
+    + PartialEq
+    + Send
+    + Sync
+    + bytemuck::Pod
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// How it lies in datasets, byte for byte.
+    type Stored: Element;
+    /// The type in words.
+    const WORD: &'static str;
+    /// Names of the functions of one argument.
+    const FUNCTIONS: &'static [&'static str];
+    /// Whether `&` means something.
+    const KNOWS_ANGLES: bool;
+    /// A real number.
+    fn from_real(value: f32) -> Self;
+    /// The value of the name `I`.
+    fn imaginary() -> Self;
+    /// The function of that name.
+    fn function(name: &str) -> Option<fn(Self) -> Self>;
+    /// `self` to the power of `exponent`.
+    fn power(self, exponent: Self) -> Self;
+    /// The angle of the point with ordinate `self`.
+    fn angle(self, abscissa: Self) -> Self;
+}
+
+impl Number for f32 {
+    type Stored = f32;
+    const WORD: &'static str = "float";
+    const FUNCTIONS: &'static [&'static str] = &[
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp", "log",
+        "sign", "sin", "sinh", "sqrt", "tan", "tanh",
+    ];
+    const KNOWS_ANGLES: bool = true;
+
+    fn from_real(value: f32) -> Self {
+        value
+    }
+
+    fn imaginary() -> Self {
+        f32::NAN
+    }
+
+    fn function(name: &str) -> Option<fn(f32) -> f32> {
+        Some(match name {
+            "abs" => f32::abs,
+            "acos" => f32::acos,
+            "acosh" => f32::acosh,
+            "asin" => f32::asin,
+            "asinh" => f32::asinh,
+            "atan" => f32::atan,
+            "atanh" => f32::atanh,
+            "cos" => f32::cos,
+            "cosh" => f32::cosh,
+            "erf" => libm::erff,
+            "erfc" => libm::erfcf,
+            "exp" => f32::exp,
+            "log" => f32::ln,
+            "sign" => |value| if value >= 0.0 { 1.0 } else { -1.0 },
+            "sin" => f32::sin,
+            "sinh" => f32::sinh,
+            "sqrt" => f32::sqrt,
+            "tan" => f32::tan,
+            "tanh" => f32::tanh,
+            _ => return None,
+        })
+    }
+
+    fn power(self, exponent: f32) -> f32 {
+        self.powf(exponent)
+    }
+
+    fn angle(self, abscissa: f32) -> f32 {
+        self.atan2(abscissa)
+    }
+}
+
+impl Number for Complex32 {
+    type Stored = rsf_io::Complex;
+    const WORD: &'static str = "complex";
+    const FUNCTIONS: &'static [&'static str] = &[
+        "abs", "acos", "acosh", "arg", "asin", "asinh", "atan", "atanh", "conj", "cos", "cosh", "exp",
+        "imag", "log", "real", "sin", "sinh", "sqrt", "tan", "tanh",
+    ];
+    const KNOWS_ANGLES: bool = false;
+
+    fn from_real(value: f32) -> Self {
+        value.into()
+    }
+
+    fn imaginary() -> Self {
+        Complex32::I
+    }
+
+    fn function(name: &str) -> Option<fn(Self) -> Self> {
+        Some(match name {
+            "abs" => |value| value.norm().into(),
+            "acos" => |value| value.acos(),
+            "acosh" => |value| value.acosh(),
+            "arg" => |value| value.arg().into(),
+            "asin" => |value| value.asin(),
+            "asinh" => |value| value.asinh(),
+            "atan" => |value| value.atan(),
+            "atanh" => |value| value.atanh(),
+            "conj" => |value| value.conj(),
+            "cos" => |value| value.cos(),
+            "cosh" => |value| value.cosh(),
+            "exp" => |value| value.exp(),
+            // It stays imaginary, as in Madagascar.
+            "imag" => |value| Complex32::new(0.0, value.im),
+            "log" => |value| value.ln(),
+            "real" => |value| value.re.into(),
+            "sin" => |value| value.sin(),
+            "sinh" => |value| value.sinh(),
+            "sqrt" => |value| value.sqrt(),
+            "tan" => |value| value.tan(),
+            "tanh" => |value| value.tanh(),
+            _ => return None,
+        })
+    }
+
+    fn power(self, exponent: Self) -> Self {
+        let Complex32 { re, im } = exponent;
+        match (im == 0.0, re.fract() == 0.0 && re.abs() <= 64.0) {
+            (true, true) => self.powi(re as i32),
+            (true, false) => self.powf(re),
+            (false, _) => self.powc(exponent),
+        }
+    }
+
+    fn angle(self, _: Self) -> Self {
+        self
+    }
+}

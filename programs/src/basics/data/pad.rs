@@ -1,0 +1,111 @@
+//! `sfpad`: zeros around a dataset.
+
+use anyhow::{Result, bail, ensure};
+use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
+
+use super::cube::{self, by_kind, write_axes};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfpad",
+    about: "Pad a dataset with zeros.",
+    usage: "< in.rsf beg1= end1= n2= > out.rsf",
+    comments: "Zeros are added before (beg#) and behind (end#) the samples of axis #; n# (or n#out) gives the length that \
+comes out, instead of end#. n#=0 is the next power of 2. The origin moves with beg#.",
+    example: "sfpad < in.rsf beg1=50 end1=50 n2=256 > out.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 4] = [
+    Param::int("beg#")
+        .default_text("0")
+        .range(">= 0", Some(0.0), None)
+        .doc("zeros before axis #"),
+    Param::int("end#")
+        .default_text("0")
+        .range(">= 0", Some(0.0), None)
+        .doc("zeros behind axis #"),
+    Param::int("n#")
+        .default_text("as it comes")
+        .range(">= 0", Some(0.0), None)
+        .doc("length of axis # that comes out, instead of end#; 0: the next power of 2"),
+    Param::int("n#out")
+        .default_text("as it comes")
+        .range(">= 0", Some(0.0), None)
+        .doc("the same as n#"),
+];
+
+/// One axis of the output: zeros, samples of the input, zeros.
+struct Side {
+    before: usize,
+    n: usize,
+    axis: Axis,
+}
+
+/// Pads.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let mut sides: Vec<Side> = (1..)
+        .zip(cube::shape_to(&input, MAX_AXES)?)
+        .map(|(i, axis)| side(job, i, axis))
+        .collect::<Result<_>>()?;
+    let rank = cube::shape(&input)?.len();
+    let last = (rank..MAX_AXES).rev().find(|&i| sides[i].axis.n > 1);
+    sides.truncate(last.map_or(rank, |last| last + 1));
+    let mut output = job.output()?;
+    let axes: Vec<Axis> = sides.iter().map(|side| side.axis.clone()).collect();
+    write_axes(&mut output, &axes);
+    by_kind!(input.format().kind, stream(&mut input, &mut output, &sides))?;
+    Ok(output.finish()?)
+}
+
+fn side(job: &Job, i: usize, axis: Axis) -> Result<Side> {
+    let int = |key: String| -> Result<Option<usize>> { Ok(job.int_opt(&key)?.map(|value| value as usize)) };
+    let before = int(format!("beg{i}"))?.unwrap_or(0);
+    let n = axis.n;
+    let total = match (
+        int(format!("end{i}"))?,
+        int(format!("n{i}out"))?.or(int(format!("n{i}"))?),
+    ) {
+        (Some(_), Some(_)) => bail!("end{i}= and n{i}= both say how long axis {i} becomes: give one of them"),
+        (Some(end), None) => before + n + end,
+        (None, Some(0)) => n.next_power_of_two(),
+        (None, Some(total)) => total,
+        (None, None) => before + n,
+    };
+    ensure!(
+        total >= before + n,
+        "n{i}={total}: axis {i} has {} samples with beg{i}={before}, and padding cannot shorten it (sfwindow does)",
+        before + n
+    );
+    let o = axis.o - axis.d * before as f32;
+    Ok(Side {
+        before,
+        n,
+        axis: Axis { n: total, o, ..axis },
+    })
+}
+
+fn stream<T: Element>(input: &mut Input, output: &mut Output, sides: &[Side]) -> Result<()> {
+    // Axes that stay as they are travel together with the first that grows.
+    let same = sides.iter().take_while(|side| side.axis.n == side.n).count();
+    let block: usize = sides[..same].iter().map(|side| side.n).product();
+    fill::<T>(input, output, &sides[same..], block as u64)
+}
+
+/// Writes everything below the last of `sides`, each element of which is a block.
+fn fill<T: Element>(input: &mut Input, output: &mut Output, sides: &[Side], block: u64) -> Result<()> {
+    let Some((side, inner)) = sides.split_last() else {
+        return cube::copy::<T>(input, output, block);
+    };
+    let unit = inner.iter().map(|side| side.axis.n as u64).product::<u64>() * block;
+    cube::zeros::<T>(output, unit * side.before as u64)?;
+    if inner.is_empty() {
+        cube::copy::<T>(input, output, unit * side.n as u64)?;
+    } else {
+        for _ in 0..side.n {
+            fill::<T>(input, output, inner, block)?;
+        }
+    }
+    cube::zeros::<T>(output, unit * (side.axis.n - side.before - side.n) as u64)
+}

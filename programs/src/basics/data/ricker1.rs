@@ -1,0 +1,111 @@
+//! `sfricker1`: convolution with a Ricker wavelet.
+
+use anyhow::{Result, ensure};
+use realfft::RealFftPlanner;
+use rsf_io::{Job, Kind, Param, Program};
+
+use super::cube;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfricker1",
+    about: "Convolve traces with a Ricker wavelet.",
+    usage: "< spikes.rsf frequency=25 > out.rsf",
+    comments: "The wavelet has zero phase and a largest spectral value of 1 at the peak frequency. The convolution is done \
+by a Fourier transform along axis 1, so what leaves one end of a trace comes in at the other: pad first where that \
+matters.",
+    example: "sfspike n1=1000 d1=0.001 k1=100 | sfpad end1=1000 | sfricker1 frequency=25 | sfwindow n1=1000 > wavelet.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 2] = [
+    Param::float("frequency")
+        .default_text("from freq=")
+        .range("> 0", Some(1e-30), None)
+        .doc("peak frequency in Hz (where the unit of d1 is s)"),
+    Param::float("freq")
+        .default("0.2")
+        .range("> 0", Some(1e-30), None)
+        .doc("peak frequency as a part of the Nyquist frequency"),
+];
+
+/// Convolves.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    ensure!(
+        input.format().kind == Kind::Float,
+        "the input holds {} data, sfricker1 takes float (sfdd type=float converts)",
+        input.format().kind.word()
+    );
+    let axis = cube::shape(&input)?.swap_remove(0);
+    // In samples of the spectrum from 0 to the sampling frequency, whose half is the Nyquist frequency.
+    let peak = match job.float_opt("frequency")? {
+        Some(frequency) => frequency * axis.d.abs(),
+        None => 0.5 * job.float("freq")?,
+    };
+    ensure!(
+        peak > 0.0,
+        "d1={} in the header: a sampling other than 0 is needed for frequency=",
+        axis.d
+    );
+
+    let length = 2 * fast_length(axis.n.div_ceil(2));
+    let mut planner = RealFftPlanner::<f32>::new();
+    let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
+    let weights: Vec<f32> = (0..=length / 2)
+        .map(|i| {
+            let ratio = (i as f32 / (length as f32 * peak)).powi(2);
+            ratio * (1.0 - ratio).exp() / length as f32
+        })
+        .collect();
+    let (mut trace, mut spectrum) = (forward.make_input_vec(), forward.make_output_vec());
+    let mut output = job.output()?;
+    while input.remaining() > 0 {
+        input.read_f32(&mut trace[..axis.n])?;
+        trace[axis.n..].fill(0.0);
+        forward.process(&mut trace, &mut spectrum)?;
+        spectrum
+            .iter_mut()
+            .zip(&weights)
+            .for_each(|(value, weight)| *value *= weight);
+        // Real by construction; the transform wants it exactly.
+        spectrum[0].im = 0.0;
+        spectrum[length / 2].im = 0.0;
+        inverse.process(&mut spectrum, &mut trace)?;
+        output.write_f32(&trace[..axis.n])?;
+    }
+    Ok(output.finish()?)
+}
+
+/// The smallest product of 2, 3 and 5 that is not below `n`.
+fn fast_length(n: usize) -> usize {
+    let left = |n: usize| {
+        [2, 3, 5].into_iter().fold(n, |mut left, factor| {
+            while left % factor == 0 {
+                left /= factor;
+            }
+            left
+        })
+    };
+    (n.max(1)..).find(|n| left(*n) == 1).unwrap_or(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fast_length;
+
+    #[test]
+    fn fast_lengths() {
+        for (n, fast) in [
+            (0, 1),
+            (1, 1),
+            (7, 8),
+            (11, 12),
+            (13, 15),
+            (121, 125),
+            (1001, 1024),
+        ] {
+            assert_eq!(fast_length(n), fast, "{n}");
+        }
+    }
+}

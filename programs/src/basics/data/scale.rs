@@ -1,0 +1,142 @@
+//! `sfscale`: by a factor, or to a largest value of 1.
+
+use anyhow::{Result, bail};
+use rsf_io::{Complex, Input, Job, Kind, Output, Param, Program};
+
+use super::cube::{self, PIECE};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfscale",
+    about: "Multiply data by a factor, or scale them to a largest absolute value of 1.",
+    usage: "< in.rsf dscale=2 > out.rsf    or    < in.rsf axis=1 > out.rsf",
+    comments: "With axis=# each group of the axes 1 to # is divided by its largest absolute value, unless rscale= gives a \
+factor; a group of zeros stays. axis=123 takes all axes. A group of one sample is multiplied by dscale=. Integers become \
+float.",
+    example: "sfscale < wavelet.rsf axis=123 > unit.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 3] = [
+    Param::int("axis")
+        .default("0")
+        .range(">= 0", Some(0.0), None)
+        .doc("last axis of the groups that are scaled by their maximum; 0: by a factor"),
+    Param::float("rscale")
+        .default("0")
+        .doc("a factor, instead of the maximum; 0: none"),
+    Param::float("dscale")
+        .default("1")
+        .doc("a factor, where neither axis= nor rscale= is given"),
+];
+
+/// Scales.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let mut axes = cube::shape(&input)?;
+    axes.truncate(job.int("axis")? as usize);
+    let group = cube::count(&axes);
+    let factor = match (job.float("rscale")?, group) {
+        (0.0, 1) => Some(job.float("dscale")?),
+        (0.0, _) => None,
+        (factor, _) => Some(factor),
+    };
+    let mut output = job.output()?;
+    match (input.format().kind, factor) {
+        (Kind::Float, Some(factor)) => {
+            cube::map::<f32>(&mut input, &mut output, |values| times(values, factor))?
+        }
+        (Kind::Complex, Some(factor)) => cube::map::<Complex>(&mut input, &mut output, |values| {
+            times(values.as_flattened_mut(), factor);
+        })?,
+        (Kind::Int, Some(factor)) => integers(&mut input, &mut output, factor)?,
+        (Kind::Float, None) => by_maximum(job, input, &mut output, group, |values: &mut [f32]| Parts {
+            largest: values.iter().fold(0.0, |largest, value| value.abs().max(largest)),
+            values,
+        })?,
+        (Kind::Complex, None) => {
+            by_maximum(job, input, &mut output, group, |values: &mut [Complex]| Parts {
+                largest: values
+                    .iter()
+                    .fold(0.0, |largest, [re, im]| re.hypot(*im).max(largest)),
+                values: values.as_flattened_mut(),
+            })?
+        }
+        (Kind::Int, None) => {
+            bail!("axis= needs float or complex data, the input holds int data (sfdd type=float converts)")
+        }
+        (other, _) => bail!(
+            "the input holds {} data, sfscale takes float, complex and int",
+            other.word()
+        ),
+    }
+    Ok(output.finish()?)
+}
+
+fn times(values: &mut [f32], factor: f32) {
+    values.iter_mut().for_each(|value| *value *= factor);
+}
+
+fn integers(input: &mut Input, output: &mut Output, factor: f32) -> Result<()> {
+    let mut numbers = vec![0i32; PIECE.min(input.len() as usize)];
+    while input.remaining() > 0 {
+        let now = numbers.len().min(input.remaining() as usize);
+        input.read_i32(&mut numbers[..now])?;
+        let scaled: Vec<f32> = numbers[..now]
+            .iter()
+            .map(|n| (f64::from(*n) * f64::from(factor)) as f32)
+            .collect();
+        output.write_f32(&scaled)?;
+    }
+    Ok(())
+}
+
+/// Numbers as reals, and their largest absolute value.
+struct Parts<'a> {
+    largest: f32,
+    values: &'a mut [f32],
+}
+
+/// Divides each group by its maximum. Groups that are larger than a piece are read twice and not held.
+fn by_maximum<T: rsf_io::Element>(
+    job: &mut Job,
+    mut input: Input,
+    output: &mut Output,
+    group: usize,
+    parts: impl Fn(&mut [T]) -> Parts,
+) -> Result<()> {
+    let factor = |largest: f32| if largest > 0.0 { 1.0 / largest } else { 0.0 };
+    if group <= 16 * PIECE {
+        let mut values = vec![T::zeroed(); group];
+        while input.remaining() > 0 {
+            input.read(&mut values)?;
+            let Parts {
+                largest,
+                values: reals,
+            } = parts(&mut values);
+            times(reals, factor(largest));
+            output.write(&values)?;
+        }
+        return Ok(());
+    }
+    let input = job.by_position(input)?;
+    let mut values = vec![T::zeroed(); PIECE];
+    for start in (0..input.len()).step_by(group) {
+        let pieces = || {
+            (0..group)
+                .step_by(PIECE)
+                .map(|at| (start + at as u64, PIECE.min(group - at)))
+        };
+        let mut largest = 0.0f32;
+        for (at, now) in pieces() {
+            input.read_at(at, &mut values[..now])?;
+            largest = largest.max(parts(&mut values[..now]).largest);
+        }
+        for (at, now) in pieces() {
+            input.read_at(at, &mut values[..now])?;
+            times(parts(&mut values[..now]).values, factor(largest));
+            output.write(&values[..now])?;
+        }
+    }
+    Ok(())
+}

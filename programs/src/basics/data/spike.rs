@@ -1,0 +1,235 @@
+//! `sfspike`: spikes, boxes, planes, constants.
+
+use anyhow::{Result, ensure};
+use rsf_io::{Axis, Input, Job, Kind, MAX_AXES, Param, Program};
+
+use super::cube::{self, write_axes};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfspike",
+    about: "Make simple data: spikes, boxes, planes, constants.",
+    usage: "[< shape.rsf] n1= n2= k1= mag= > spikes.rsf",
+    comments: "Positions k# and l# are sample numbers counted from 1. A spike fills the samples from k# to l# of every \
+axis; an axis without k# (or with k#=0) is filled all along. Without any position the result is a constant. nsp= spikes \
+are added; lists such as k1= and mag= hold one value a spike, and the last value serves the spikes that are left.\n\n\
+With p# a spike moves by that many samples along axis 1 for each sample of axis #; it is shared linearly between the \
+two nearest samples.\n\nA dataset on standard input gives the axes that the command line leaves out.",
+    example: "sfspike n1=1000 d1=0.001 k1=100 > wavelet.rsf\nsfspike n1=200 n2=100 nsp=2 k1=1,101 l1=100,200 mag=2,3 > \
+layers.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 13] = [
+    Param::int("n#")
+        .default_text("from the input")
+        .range(">= 1", Some(1.0), None)
+        .doc("samples of axis #; n1= is needed without input"),
+    Param::float("o#").default("0").doc("origin of axis #"),
+    Param::float("d#")
+        .default_text("0.004,0.1,0.1,...")
+        .doc("sampling of axis #"),
+    Param::string("label#")
+        .default_text("Time,Distance,Distance,...")
+        .doc("label of axis #; a blank means none"),
+    Param::string("unit#")
+        .default_text("s,km,km,...")
+        .doc("unit of axis #; a blank means none"),
+    Param::int("nsp")
+        .default("1")
+        .range(">= 0", Some(0.0), None)
+        .doc("number of spikes"),
+    Param::ints("k#")
+        .default_text("0")
+        .range(">= 0", Some(0.0), None)
+        .doc("first sample of each spike on axis #, counted from 1; 0 means the whole axis"),
+    Param::ints("l#")
+        .default_text("k#")
+        .range(">= 0", Some(0.0), None)
+        .doc("last sample of each spike on axis #"),
+    Param::floats("p#")
+        .default_text("0")
+        .doc("samples of axis 1 that each spike moves for a sample of axis #"),
+    Param::floats("mag").default("1").doc("value of each spike"),
+    Param::string("title")
+        .default_text("none")
+        .doc("title for pictures"),
+    Param::bool("nostdin")
+        .default("n")
+        .doc("y: do not look at standard input"),
+    Param::choice("type", &["float"])
+        .default("float")
+        .doc("type of the data"),
+];
+
+/// One spike: on every axis the samples it covers (`None`: all) and its inclination.
+struct Spike {
+    value: f32,
+    cover: Vec<Option<(i64, i64)>>,
+    lean: Vec<f32>,
+}
+
+/// Makes the data.
+pub fn run(job: &mut Job) -> Result<()> {
+    let input = if job.flag("nostdin")? {
+        None
+    } else {
+        job.stdin_if_any()?
+    };
+    if let Some(input) = &input {
+        ensure!(
+            input.format().kind == Kind::Float,
+            "{}: holds {} data; sfspike takes axes from float data only",
+            input.name(),
+            input.format().kind.word()
+        );
+    }
+    let axes = axes(job, input.as_ref())?;
+    let spikes = spikes(job, &axes)?;
+    let mut output = job.output()?;
+    write_axes(&mut output, &axes);
+    output.set_rank(axes.len());
+    if let Some(title) = job.text("title")? {
+        output.put_text("title", &title);
+    }
+    let mut line = vec![0.0; axes[0].n];
+    let mut place = vec![0usize; axes.len()];
+    for _ in 0..cube::count(&axes[1..]) {
+        line.fill(0.0);
+        spikes.iter().for_each(|spike| spike.add(&place, &mut line));
+        output.write_f32(&line)?;
+        cube::step(&mut place[1..], &axes[1..]);
+    }
+    Ok(output.finish()?)
+}
+
+/// The axes: of the command line, else of the input, up to the first whose length nobody gives.
+fn axes(job: &Job, input: Option<&Input>) -> Result<Vec<Axis>> {
+    let mut axes = Vec::new();
+    for i in 1..=MAX_AXES {
+        let known = input.filter(|input| input.header().raw(&format!("n{i}")).is_some());
+        let n = match job.int_opt(&format!("n{i}"))? {
+            Some(n) => n as usize,
+            None => match known {
+                Some(input) => input.axis(i).n,
+                None => break,
+            },
+        };
+        let header = input.map(Input::header);
+        let text = |key: String, first: &str, other: &str| -> Result<Option<String>> {
+            let given = job
+                .text(&key)?
+                .or_else(|| header.and_then(|header| header.text(&key)));
+            let text = given.unwrap_or_else(|| if i == 1 { first } else { other }.to_string());
+            Ok(Some(text).filter(|text| !text.trim().is_empty()))
+        };
+        let number = |key: String, usual: f32| -> Result<f32> {
+            let given = if job.given(&key) {
+                job.float_opt(&key)?
+            } else {
+                None
+            };
+            Ok(given
+                .or_else(|| header.and_then(|header| header.float(&key)))
+                .unwrap_or(usual))
+        };
+        axes.push(Axis {
+            n,
+            o: number(format!("o{i}"), 0.0)?,
+            d: number(format!("d{i}"), if i == 1 { 0.004 } else { 0.1 })?,
+            label: text(format!("label{i}"), "Time", "Distance")?,
+            unit: text(format!("unit{i}"), "s", "km")?,
+        });
+    }
+    ensure!(
+        !axes.is_empty(),
+        "n1= is missing: give the number of samples, or a dataset on standard input"
+    );
+    ensure!(
+        axes.iter().all(|axis| axis.n > 0),
+        "the dataset on standard input has no elements"
+    );
+    for i in axes.len() + 1..=MAX_AXES {
+        ensure!(
+            !job.given(&format!("n{i}")),
+            "n{i}= is given, but n{}= is missing",
+            axes.len() + 1
+        );
+    }
+    Ok(axes)
+}
+
+fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
+    let number = job.int("nsp")? as usize;
+    let per_spike = |key: &str, given: usize| {
+        if given > number {
+            job.warn(&format!(
+                "{key}= holds {given} values, but nsp={number}: the last {} are not used",
+                given - number
+            ));
+        }
+    };
+    let magnitudes = job.floats("mag")?;
+    per_spike("mag", magnitudes.len());
+    let (mut first, mut last, mut lean) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, axis) in axes.iter().enumerate() {
+        let lists = [format!("k{}", i + 1), format!("l{}", i + 1)].map(|key| -> Result<Vec<i64>> {
+            let list = job.ints(&key)?;
+            per_spike(&key, list.len());
+            let far = list.iter().find(|at| **at > axis.n as i64);
+            ensure!(
+                far.is_none(),
+                "{key}={} is beyond the axis, which has {} samples",
+                far.unwrap_or(&0),
+                axis.n
+            );
+            Ok(list)
+        });
+        let [k, l] = lists;
+        first.push(k?);
+        last.push(l?);
+        lean.push(job.floats(&format!("p{}", i + 1))?);
+    }
+    let each = |list: &[i64], spike: usize| list.get(spike).or(list.last()).copied();
+    let spike = |s: usize| Spike {
+        value: magnitudes.get(s).or(magnitudes.last()).copied().unwrap_or(1.0),
+        cover: (0..axes.len())
+            .map(|i| {
+                let k = each(&first[i], s).filter(|k| *k > 0);
+                let l = each(&last[i], s).filter(|l| *l > 0);
+                k.map(|k| (k - 1, l.unwrap_or(k) - 1))
+            })
+            .collect(),
+        lean: lean
+            .iter()
+            .map(|p| p.get(s).or(p.last()).copied().unwrap_or(0.0))
+            .collect(),
+    };
+    Ok((0..number).map(spike).collect())
+}
+
+impl Spike {
+    /// Adds the spike to the line of axis 1 at `place` (whose first entry is not looked at).
+    fn add(&self, place: &[usize], line: &mut [f32]) {
+        let mut shift = 0.0f32;
+        for i in 1..place.len() {
+            let at = place[i] as i64;
+            if self.cover[i].is_some_and(|(k, l)| at < k || at > l) {
+                return;
+            }
+            // An axis that is filled all along counts from its first sample.
+            shift += self.lean[i] * (at - self.cover[i].map_or(0, |(k, _)| k)) as f32;
+        }
+        let whole = shift.floor();
+        let part = shift - whole;
+        let end = line.len() as i64 - 1;
+        let (k, l) = self.cover[0].unwrap_or((0, end));
+        let (k, l) = ((k + whole as i64).max(0), (l + whole as i64).min(end));
+        for j in k..=l {
+            line[j as usize] += (1.0 - part) * self.value;
+            if part > 0.0 && j < end {
+                line[j as usize + 1] += part * self.value;
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! `sfwindow`: a part of a dataset, read as a stream.
+
+use anyhow::{Result, ensure};
+use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
+
+use super::cube::{self, PIECE, by_kind, write_axes};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfwindow",
+    about: "Cut a window out of a dataset.",
+    usage: "< in.rsf n1= f1= j1= min2= max2= squeeze=y > out.rsf",
+    comments: "On every axis the window begins at sample f# (counted from 0; negative: from the end) or at the sample \
+nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An axis that is not \
+mentioned is kept whole.\n\nWith squeeze=y axes of one sample move behind the others.",
+    example: "sfwindow < wfl.rsf n3=1 f3=1 n4=1 f4=20 > frame.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 8] = [
+    Param::int("n#")
+        .default_text("the rest")
+        .range(">= 1", Some(1.0), None)
+        .doc("samples taken of axis #"),
+    Param::int("f#")
+        .default_text("0")
+        .doc("first sample of axis #, counted from 0; -1 is the last one"),
+    Param::int("j#")
+        .default_text("1")
+        .range(">= 1", Some(1.0), None)
+        .doc("every j#-th sample of axis # is taken"),
+    Param::float("d#")
+        .default_text("of the input")
+        .doc("sampling of the window on axis #, instead of j#"),
+    Param::float("min#")
+        .default_text("o#")
+        .doc("where the window begins on axis #, instead of f#"),
+    Param::float("max#")
+        .default_text("the end")
+        .doc("where the window ends on axis #, instead of n#"),
+    Param::bool("squeeze")
+        .default("y")
+        .doc("y: axes of one sample move behind the others"),
+    Param::bool("verb")
+        .default("n")
+        .doc("y: print the window of every axis that is cut"),
+];
+
+/// Samples `first`, `first + jump`, ... of one axis, `n` of them, and the axis that they form.
+#[derive(Clone, Debug)]
+struct Cut {
+    whole: usize,
+    first: usize,
+    jump: usize,
+    axis: Axis,
+}
+
+/// Cuts.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let axes = cube::shape(&input)?;
+    let cuts: Vec<Cut> = axes
+        .iter()
+        .enumerate()
+        .map(|(i, axis)| cut(job, i + 1, axis))
+        .collect::<Result<_>>()?;
+    for i in axes.len() + 1..=MAX_AXES {
+        let (n, f) = (job.int_opt(&format!("n{i}"))?, job.int_opt(&format!("f{i}"))?);
+        ensure!(
+            n.unwrap_or(1) == 1 && matches!(f, None | Some(0 | -1)),
+            "axis {i} has 1 sample: n{i}= can only be 1 and f{i}= only 0"
+        );
+    }
+    if job.flag("verb")? {
+        say(job, &cuts);
+    }
+    let mut output = job.output()?;
+    let mut order: Vec<Axis> = cuts.iter().map(|cut| cut.axis.clone()).collect();
+    if job.flag("squeeze")? {
+        // A stable sort: long axes keep their order, and so do those of one sample.
+        order.sort_by_key(|axis| axis.n == 1);
+    }
+    write_axes(&mut output, &order);
+    by_kind!(input.format().kind, stream(&mut input, &mut output, &cuts))?;
+    Ok(output.finish()?)
+}
+
+fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
+    let Axis { n, o, d, .. } = *axis;
+    let real = |key: &str| job.float_opt(&format!("{key}{i}"));
+    let int = |key: &str| job.int_opt(&format!("{key}{i}"));
+    let samples = |from: f32, to: f32, step: f32| (f64::from(to) - f64::from(from)) / f64::from(step);
+    let jump = match (int("j")?, real("d")?) {
+        (Some(jump), _) => jump,
+        (None, Some(wanted)) => {
+            let jump = samples(0.0, wanted, d).round();
+            ensure!(
+                jump >= 1.0,
+                "d{i}={wanted}: the sampling of the input is {d}, and the window can only be coarser"
+            );
+            jump as i64
+        }
+        (None, None) => 1,
+    };
+    let first = match (int("f")?, real("min")?) {
+        (Some(first), _) => {
+            if first < 0 {
+                first + n as i64
+            } else {
+                first
+            }
+        }
+        (None, Some(min)) => nearest(samples(o, min, d)),
+        (None, None) => 0,
+    };
+    let end = o + (n - 1) as f32 * d;
+    ensure!(
+        first >= 0 && first < n as i64,
+        "{}: axis {i} has {n} samples, from {o} to {end}",
+        if job.given(&format!("f{i}")) {
+            format!("f{i}={}", int("f")?.unwrap_or(0))
+        } else {
+            format!("min{i}={}", real("min")?.unwrap_or(0.0))
+        }
+    );
+    let (o, d) = (o + first as f32 * d, d * jump as f32);
+    let left = (n as i64 - 1 - first) / jump + 1;
+    let taken = match (int("n")?, real("max")?) {
+        (Some(n), _) => n,
+        (None, Some(max)) => nearest(samples(o, max, d)) + 1,
+        (None, None) => left,
+    };
+    ensure!(
+        taken >= 1 && taken <= left,
+        "{}: from sample {first} in steps of {jump} axis {i} ({n} samples, to {end}) has {left} samples left",
+        if job.given(&format!("n{i}")) {
+            format!("n{i}={taken}")
+        } else {
+            format!("max{i}={}", real("max")?.unwrap_or(0.0))
+        }
+    );
+    Ok(Cut {
+        whole: n,
+        first: first as usize,
+        jump: jump as usize,
+        axis: Axis {
+            n: taken as usize,
+            o,
+            d,
+            ..axis.clone()
+        },
+    })
+}
+
+/// The nearest sample; halfway goes up.
+fn nearest(samples: f64) -> i64 {
+    (samples + 0.5).floor() as i64
+}
+
+fn say(job: &Job, cuts: &[Cut]) {
+    for (i, cut) in cuts.iter().enumerate().filter(|(_, cut)| cut.axis.n != cut.whole) {
+        let Axis { n, o, d, .. } = cut.axis;
+        let i = i + 1;
+        let last = o + (n - 1) as f32 * d;
+        job.say(&format!(
+            "f{i}={} j{i}={} n{i}={n} min{i}={o} max{i}={last}",
+            cut.first, cut.jump
+        ));
+    }
+}
+
+/// Reads from the first wanted element to the last and passes over what lies between.
+fn stream<T: Element>(input: &mut Input, output: &mut Output, cuts: &[Cut]) -> Result<()> {
+    let whole = |cut: &&Cut| cut.axis.n == cut.whole;
+    let leading = cuts.iter().take_while(whole).count();
+    let block: usize = cuts[..leading].iter().map(|cut| cut.whole).product();
+    let Some(inner) = cuts.get(leading) else {
+        return cube::copy::<T>(input, output, block as u64);
+    };
+    let outer = &cuts[leading + 1..];
+    // Elements of the input between two neighbours on each outer axis.
+    let mut stride = vec![block * inner.whole; outer.len()];
+    for i in 1..outer.len() {
+        stride[i] = stride[i - 1] * outer[i - 1].whole;
+    }
+    let lengths: Vec<Axis> = outer.iter().map(|cut| cut.axis.clone()).collect();
+    let mut place = vec![0; outer.len()];
+    let mut at = 0u64;
+    let mut buffer = Vec::new();
+    loop {
+        let start: usize = (0..outer.len())
+            .map(|i| (outer[i].first + place[i] * outer[i].jump) * stride[i])
+            .sum();
+        let start = (start + inner.first * block) as u64;
+        input.skip(start - at)?;
+        at = start + line::<T>(input, output, inner, block, &mut buffer)?;
+        if !cube::step(&mut place, &lengths) {
+            return Ok(());
+        }
+    }
+}
+
+/// Takes the samples of one axis, each of `block` elements; the number of elements that were passed.
+fn line<T: Element>(
+    input: &mut Input,
+    output: &mut Output,
+    cut: &Cut,
+    block: usize,
+    buffer: &mut Vec<T>,
+) -> Result<u64> {
+    let n = cut.axis.n;
+    if cut.jump == 1 {
+        cube::copy::<T>(input, output, (n * block) as u64)?;
+        return Ok((n * block) as u64);
+    }
+    let far = cut.jump * block;
+    // Close samples are read together with what lies between them, far ones one by one.
+    let together = if far > PIECE / 16 { 1 } else { PIECE / far };
+    let mut done = 0;
+    while done < n {
+        let now = together.min(n - done);
+        let span = (now - 1) * far + block;
+        buffer.resize(span, T::zeroed());
+        input.read(buffer)?;
+        for i in 1..now {
+            buffer.copy_within(i * far..i * far + block, i * block);
+        }
+        output.write(&buffer[..now * block])?;
+        done += now;
+        if done < n {
+            input.skip((far - block) as u64)?;
+        }
+    }
+    Ok(((n - 1) * far + block) as u64)
+}
