@@ -4,42 +4,38 @@ import re
 import shutil
 import subprocess
 
-SUFFIX = ".png"
+RESULT = ".png"
+# Parts of other pictures are drawings: they lie over each other without hiding, and stay sharp.
+PART = ".svg"
 KNOWN = (".png", ".svg", ".gif", ".jpg", ".pdf", ".html", ".txt")
 
 
-def _suffix(name, flow, suffix):
-    if suffix:
-        return suffix
-    format = re.findall(r"\bformat=(svg|png|gif)\b", str(flow))
-    return "." + format[-1] if format else SUFFIX
-
-
-def named(target, flow, suffix=None):
-    """The file of a picture: `format=svg` in its command, or a suffix that is one of a picture, decides."""
+def named(target, flow, suffix=None, usual=RESULT):
+    """The file of a picture: a suffix that is one of a picture, or `format=svg` in its command, decides."""
     if str(target).endswith(KNOWN):
         return str(target)
-    return str(target) + _suffix(target, flow, suffix)
+    format = re.findall(r"\bformat=(svg|png|gif)\b", str(flow))
+    moves = re.search(r"(^|\|)\s*(sf)?movie\b|\bmovie=[123]", str(flow))
+    return str(target) + (suffix or ("." + format[-1] if format else RESULT if moves else usual))
 
 
-def composed(target, files, word, suffix=None):
-    """The file of several pictures together."""
-    return named(target, "", suffix or os.path.splitext(str(files[0]))[1] or None)
+def _side(columns):
+    return lambda count: f"pictures mode=side columns={columns(count)} ${{SOURCES[:{count}]}}"
 
 
-def _beside(columns):
-    return lambda count: f"compose columns={columns(count)} ${{SOURCES[:{count}]}}"
+def _whole(mode):
+    return lambda count: f"pictures mode={mode} ${{SOURCES[:{count}]}}"
 
 
 COMPOSITIONS = {
-    "SideBySideAniso": _beside(lambda count: count),
-    "SideBySideIso": _beside(lambda count: count),
-    "OverUnderAniso": _beside(lambda count: 1),
-    "OverUnderIso": _beside(lambda count: 1),
-    "TwoRows": _beside(lambda count: (count + 1) // 2),
-    "TwoColumns": _beside(lambda count: 2),
-    "Overlay": lambda count: f"compose overlay=y ${{SOURCES[:{count}]}}",
-    "Movie": lambda count: f"compose movie=y ${{SOURCES[:{count}]}}",
+    "SideBySideAniso": _side(lambda count: count),
+    "SideBySideIso": _side(lambda count: count),
+    "OverUnderAniso": _whole("over"),
+    "OverUnderIso": _whole("over"),
+    "TwoRows": _side(lambda count: (count + 1) // 2),
+    "TwoColumns": _side(lambda count: 2),
+    "Overlay": _whole("overlay"),
+    "Movie": _whole("movie"),
 }
 
 

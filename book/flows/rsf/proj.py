@@ -135,7 +135,7 @@ class Project(Environment):
         self.Default(made)
         return made
 
-    def Plot(self, target, source, flow=None, suffix=None, view=None, **ways):
+    def Plot(self, target, source, flow=None, suffix=None, view=None, usual=rsf.pictures.PART, **ways):
         """A picture in this folder: drawn by the last command of `flow`, or composed of other pictures by a word.
 
         The words: Overlay, SideBySideAniso, SideBySideIso, OverUnderAniso, OverUnderIso, TwoRows, TwoColumns, Movie.
@@ -143,33 +143,27 @@ class Project(Environment):
         if flow is None:
             source, flow = target, source
         if flow in rsf.pictures.COMPOSITIONS:
-            return self._compose(target, listed(source), flow, suffix, **ways)
-        name = rsf.pictures.named(target, flow, suffix)
-        self._remember(target, name)
-        return self.Flow(name, source, flow, **ways)
-
-    def _compose(self, target, parts, word, suffix, vppen="", **ways):
-        files = [self._picture(part) for part in parts]
-        name = rsf.pictures.composed(target, files, word, suffix)
-        self._remember(target, name)
-        ways.update(stdin=0)
-        flow = rsf.pictures.COMPOSITIONS[word](len(files))
-        return self.Flow(name, files, flow + (f" {vppen}" if vppen else ""), **ways)
-
-    def _remember(self, target, name):
+            source = [self._picture(part) for part in listed(source)]
+            moves = flow == "Movie"
+            flow = rsf.pictures.COMPOSITIONS[flow](len(source)) + " " + ways.pop("vppen", "")
+            ways["stdin"] = 0
+            usual = rsf.pictures.RESULT if moves else usual
+        name = rsf.pictures.named(target, flow, suffix, usual)
         if os.path.dirname(str(target)) != self.resdir:
             self.pictures[target] = name
+        return self.Flow(name, source, flow, **ways)
 
     def _picture(self, part):
         """The file of a picture that is a part of another: made by Plot, else with the usual suffix."""
         if not isinstance(part, str):
             return part
-        return self.pictures.get(part) or suffixed(part, rsf.pictures.SUFFIX)
+        return self.pictures.get(part) or suffixed(part, rsf.pictures.PART)
 
     def Result(self, target, source, flow=None, suffix=None, **ways):
         """A picture in Fig/: one that is shown by `scons view`, and in the book."""
         if flow is None:
             source, flow = target, source
+        ways.setdefault("usual", rsf.pictures.RESULT)
         plot = self.Plot(os.path.join(self.resdir, target), source, flow, suffix, **ways)
         view = self.Command(target + ".view", plot, Action(rsf.pictures.show, None))
         self.AlwaysBuild(view)

@@ -198,6 +198,8 @@ def shell(text, env):
     environment = {key: str(value) for key, value in env["ENV"].items()}
     with tempfile.NamedTemporaryFile(prefix="flow", suffix=".failed") as failed:
         environment["FLOW_FAILED"] = failed.name
-        status = subprocess.run(["/bin/sh", "-c", text], env=environment).returncode
+        # A flow without source must not read what SCons itself was given.
+        nothing = subprocess.DEVNULL
+        status = subprocess.run(["/bin/sh", "-c", text], env=environment, stdin=nothing).returncode
         stages = [int(word) for word in failed.read().split() if word.isdigit()]
     return [status] + [stage for stage in stages if stage != CLOSED_PIPE]

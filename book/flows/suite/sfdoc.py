@@ -32,7 +32,8 @@ def entry(number, name, source, doc):
         marks += ["required"] if par["required"] else []
         for key in [par["name"]] + par["aliases"]:
             text = par["doc"] if key == par["name"] else f"the same as {par['name']}="
-            # sfdoc looks for the words input and output in the sentences of files
+            # Madagascar's lists of ports look for these words in the sentences of files.
+            text = f"auxiliary {par['file']} file: {text}" if par["file"] else text
             kind = par["type"].split("/")[0]
             made = f"rsf.doc.rsfpar({kind!r}, {par['default']!r}, {_bracketed(marks)!r}, {text!r})"
             lines.append(f"{var}.par({key!r}, {made})")
