@@ -3,9 +3,7 @@
 //! They are for machines without Madagascar and are never installed over its own.
 
 pub mod data;
-pub mod grey;
-pub mod picture;
-pub mod plane;
+pub mod pictures;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,12 +17,9 @@ pub type Run = fn(&mut Job) -> anyhow::Result<()>;
 /// Programs as users see them, and what they do.
 pub type Programs = &'static [(&'static Program, Run)];
 
-/// The programs that live in this folder itself.
-const PROGRAMS: Programs = &[(&grey::SPEC, grey::run)];
-
 /// Every program of this room.
 pub fn programs() -> impl Iterator<Item = (&'static Program, Run)> {
-    PROGRAMS.iter().chain(data::PROGRAMS).copied()
+    data::PROGRAMS.iter().chain(pictures::PROGRAMS).copied()
 }
 
 /// Starts the program that the first word, or else the name of the binary, asks for.

@@ -1,0 +1,175 @@
+//! Tables of colours that the colour-blind can read, under their own names and Madagascar's letters.
+
+use anyhow::{Result, anyhow};
+
+use super::drawing::Rgb;
+
+/// Colours of a table.
+const LENGTH: usize = 512;
+/// What is not a number has a colour that no table holds.
+pub const NOT_A_NUMBER: Rgb = [255, 0, 255];
+/// What lies beyond the colours, where the user wants to see it.
+const BEYOND: Rgb = [213, 94, 0];
+
+/// Black.
+pub const BLACK: Rgb = [0, 0, 0];
+/// White.
+pub const WHITE: Rgb = [255, 255, 255];
+/// Lines that stay behind the data.
+pub const PALE: Rgb = [205, 205, 205];
+
+/// A table of colours.
+#[derive(Clone, Debug)]
+pub struct Colours {
+    table: Vec<Rgb>,
+    mark_beyond: bool,
+}
+
+/// Name, table (linear grey without), and whether it is read from its end, so that low is dark or cold.
+const TABLES: [(&str, Option<colorous::Gradient>, bool); 9] = [
+    ("grey", None, false),
+    ("bluered", Some(colorous::RED_BLUE), true),
+    ("purpleorange", Some(colorous::PURPLE_ORANGE), false),
+    ("browngreen", Some(colorous::BROWN_GREEN), true),
+    ("viridis", Some(colorous::VIRIDIS), false),
+    ("cividis", Some(colorous::CIVIDIS), false),
+    ("inferno", Some(colorous::INFERNO), false),
+    ("magma", Some(colorous::MAGMA), false),
+    ("plasma", Some(colorous::PLASMA), false),
+];
+
+/// Other names, among them Madagascar's letters, each for a readable table of its kind.
+const OTHER_NAMES: [(&str, &str); 16] = [
+    ("gray", "grey"),
+    ("i", "grey"),
+    ("j", "viridis"),
+    ("jet", "viridis"),
+    ("a", "viridis"),
+    ("h", "inferno"),
+    ("hot", "inferno"),
+    ("p", "magma"),
+    ("b", "cividis"),
+    ("bone", "cividis"),
+    ("l", "plasma"),
+    ("c", "browngreen"),
+    ("f", "purpleorange"),
+    ("t", "bluered"),
+    ("seismic", "bluered"),
+    ("redblue", "bluered"),
+];
+
+impl Colours {
+    /// The table called `name`. A capital letter of Madagascar's reads it from its end; a `C` behind its letter marks what
+    /// lies beyond the colours.
+    pub fn named(name: &str) -> Result<Self> {
+        let (wanted, mark_beyond) = match name.strip_suffix('C') {
+            Some(letter) if letter.len() == 1 => (letter, true),
+            _ => (name, false),
+        };
+        let capital = wanted.len() == 1 && wanted.chars().all(char::is_uppercase);
+        let small = wanted.to_lowercase();
+        let other = OTHER_NAMES.iter().find(|(known, _)| *known == small);
+        let own = other.map_or(small.as_str(), |(_, own)| own);
+        let found = TABLES.iter().find(|(known, ..)| *known == own);
+        let (_, gradient, from_its_end) = found.copied().ok_or_else(|| {
+            let known = TABLES.map(|(known, ..)| known).join(", ");
+            anyhow!("color={name} is unknown; take one of {known}, or a letter of Madagascar's (i, j, h, ...)")
+        })?;
+        let colour = |number: usize| {
+            let share = number as f64 / (LENGTH - 1) as f64;
+            let share = if from_its_end != capital { 1.0 - share } else { share };
+            match gradient {
+                Some(gradient) => {
+                    let found = gradient.eval_continuous(share);
+                    [found.r, found.g, found.b]
+                }
+                None => [(share * 255.0).round() as u8; 3],
+            }
+        };
+        Ok(Self {
+            table: (0..LENGTH).map(colour).collect(),
+            mark_beyond,
+        })
+    }
+
+    /// The same colours from the other end.
+    pub fn turned(mut self) -> Self {
+        self.table.reverse();
+        self
+    }
+
+    /// The colour at `share`, 0 for the lowest value and 1 for the highest; what is not a number stands out.
+    pub fn at(&self, share: f32) -> Rgb {
+        if share.is_nan() {
+            return NOT_A_NUMBER;
+        }
+        if self.mark_beyond && !(0.0..=1.0).contains(&share) {
+            return BEYOND;
+        }
+        let last = LENGTH - 1;
+        self.table[((share.clamp(0.0, 1.0) * last as f32).round() as usize).min(last)]
+    }
+}
+
+/// The colour of a pen: Madagascar's numbers in the eight tones that the colour-blind tell apart. On paper its white (7)
+/// is black and its black (0) white.
+pub fn pen(number: i64) -> Rgb {
+    match number.rem_euclid(8) {
+        0 => WHITE,
+        1 => [0, 114, 178],
+        2 => [213, 94, 0],
+        3 => [204, 121, 167],
+        4 => [0, 158, 115],
+        5 => [86, 180, 233],
+        6 => [230, 159, 0],
+        _ => BLACK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(colour: Rgb) -> u32 {
+        colour.iter().map(|&part| u32::from(part)).sum()
+    }
+
+    #[test]
+    fn low_is_dark_or_cold() {
+        for name in [
+            "grey", "i", "viridis", "j", "cividis", "inferno", "magma", "plasma",
+        ] {
+            let colours = Colours::named(name).unwrap();
+            assert!(sum(colours.at(0.0)) < sum(colours.at(0.5)), "{name}");
+            assert!(sum(colours.at(0.5)) < sum(colours.at(1.0)), "{name}");
+            let turned = colours.clone().turned();
+            assert_eq!((turned.at(0.0), turned.at(1.0)), (colours.at(1.0), colours.at(0.0)), "{name}");
+        }
+        for name in ["bluered", "purpleorange", "seismic"] {
+            let colours = Colours::named(name).unwrap();
+            let (cold, warm) = (colours.at(0.0), colours.at(1.0));
+            assert!(cold[2] > cold[0] && warm[0] > warm[2], "{name}: {cold:?} {warm:?}");
+        }
+        assert_eq!(Colours::named("grey").unwrap().at(0.5), [128; 3]);
+    }
+
+    #[test]
+    fn letters_of_madagascar() {
+        for letter in "ijahpblcft".chars() {
+            let small = Colours::named(&letter.to_string()).unwrap();
+            let capital = Colours::named(&letter.to_uppercase().to_string()).unwrap();
+            assert_eq!(small.at(0.0), capital.at(1.0), "{letter}");
+            let marked = Colours::named(&format!("{letter}C")).unwrap();
+            assert_eq!((marked.at(1.5), marked.at(0.5)), (BEYOND, small.at(0.5)), "{letter}");
+        }
+        assert!(Colours::named("rainbow").unwrap_err().to_string().contains("cividis"));
+        assert_eq!(Colours::named("j").unwrap().at(f32::NAN), NOT_A_NUMBER);
+    }
+
+    #[test]
+    fn pens_differ() {
+        let pens: std::collections::BTreeSet<Rgb> = (0..8).map(pen).collect();
+        assert_eq!(pens.len(), 8);
+        assert_eq!((pen(7), pen(0), pen(9)), (BLACK, WHITE, pen(1)));
+    }
+}

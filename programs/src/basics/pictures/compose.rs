@@ -1,0 +1,313 @@
+//! `sfbasics pictures`: pictures beside, below or over each other, or one after the other.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use resvg::usvg;
+use rsf_io::{Job, Param, Program};
+
+use super::animation::Animation;
+use super::colours::BLACK;
+use super::delivery::{Delivery, Kind};
+use super::drawing::{Anchor, Drawing, Rect, Svg, Text, frame_from_text};
+use super::standard::{self, real, word};
+
+/// Size of the letters of `letters=y`, and where they stand in their picture.
+const LETTER: f64 = 20.0;
+const LETTER_AT: (f64, f64) = (10.0, 24.0);
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfpictures",
+    about: "Put pictures beside, below or over each other, or make a movie of them.",
+    usage: "mode=side a.svg b.svg > both.png",
+    comments: "Files are SVG or PNG, and the result is either. Pictures of the other programs know the box of their axes: beside each other they stand with \
+their boxes in line, over each other with their boxes in one place, whatever their margins are. The white paper of an SVG that lies over \
+another picture is left out; a PNG has to be drawn with transparent=y for that.",
+    example: "sfbasics pictures mode=overlay section.svg receivers.svg source.svg > section.png",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 12] = [
+    Param::words("files").doc("pictures in their order"),
+    Param::choice("mode", &["side", "over", "overlay", "movie"])
+        .default("side")
+        .doc("side: in a row; over: in a column; overlay: each over those before it; movie: one after the other"),
+    Param::int("columns").default_text("all").range("1 or more", Some(1.0), None).doc("mode=side: pictures in a row, then a new row begins"),
+    real("gap", "0", "units between pictures").range("0 to 1000", Some(0.0), Some(1000.0)),
+    Param::bool("letters").default("n").doc("write (a), (b), ... into the upper left corners"),
+    real("delay", "0.5", "mode=movie: seconds that a picture is shown").range("0.01 to 60", Some(0.01), Some(60.0)),
+    Param::bool("transparent").default("n").doc("leave out the white paper"),
+    Param::int("bgcolor").default("0").doc("colour of the paper: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
+    real("res", "1", "pixels of a PNG for every unit of the layout").range("0.1 to 20", Some(0.1), Some(20.0)),
+    word("format", "from the file's name", "png or svg (mode=movie: png or gif)"),
+    word("out", "standard output", "file to write the picture to; its ending chooses the format"),
+    Param::bool("verb").default("n").doc("y: print size and box of every picture"),
+];
+
+/// A picture that was read.
+struct Piece {
+    name: String,
+    bytes: Vec<u8>,
+    is_svg: bool,
+    is_opaque: bool,
+    size: (f64, f64),
+    frame: Option<Rect>,
+}
+
+/// Where a picture goes.
+type Placed<'a> = (&'a Piece, Rect);
+
+/// Composes.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mode = job.choice("mode")?;
+    let kinds: &[Kind] = if mode == "movie" { &[Kind::Png, Kind::Gif] } else { &[Kind::Png, Kind::Svg] };
+    ensure!(
+        !job.words().is_empty(),
+        "no pictures are named; write their files behind the parameters: mode={mode} a.svg b.svg"
+    );
+    let pieces: Vec<Piece> = job.words().iter().map(|word| Piece::read(word.as_ref())).collect::<Result<_>>()?;
+    let delivery = Delivery::of(job, kinds)?;
+    if job.flag("verb")? {
+        for piece in &pieces {
+            job.say(&format!("{}: {} x {}, box {:?}", piece.name, piece.size.0, piece.size.1, piece.frame));
+        }
+    }
+    let gap = job.double_opt("gap")?.unwrap_or(0.0);
+    let placed = match mode {
+        "movie" => return movie(job, &pieces, &delivery),
+        "overlay" => overlay(job, &pieces),
+        "over" => table(&pieces, 1, gap),
+        _ => table(&pieces, job.int_opt("columns")?.map_or(pieces.len(), |columns| columns as usize), gap),
+    };
+    delivery.picture(&composed(job, &placed, mode == "overlay")?)
+}
+
+impl Piece {
+    fn read(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        let known = if bytes.starts_with(b"\x89PNG") {
+            Self::png(name.clone(), bytes)
+        } else {
+            Self::svg(name.clone(), bytes)
+        };
+        known.with_context(|| format!("{name} is no picture that can be used here: SVG and PNG are"))
+    }
+
+    fn png(name: String, bytes: Vec<u8>) -> Result<Self> {
+        let reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info()?;
+        let info = reader.info();
+        let text = info.uncompressed_latin1_text.iter().find(|chunk| chunk.keyword == "frame");
+        let opaque = !matches!(info.color_type, png::ColorType::Rgba | png::ColorType::GrayscaleAlpha);
+        let frame = text.and_then(|chunk| frame_from_text(&chunk.text));
+        let (size, is_opaque) = ((f64::from(info.width), f64::from(info.height)), opaque && info.trns.is_none());
+        Ok(Self {
+            name,
+            is_svg: false,
+            is_opaque,
+            size,
+            frame,
+            bytes,
+        })
+    }
+
+    fn svg(name: String, bytes: Vec<u8>) -> Result<Self> {
+        let text = String::from_utf8(bytes)?;
+        let tree = usvg::Tree::from_str(&text, &usvg::Options::default())?;
+        let frame = text.split_once("data-frame=\"").and_then(|(_, rest)| rest.split_once('"'));
+        Ok(Self {
+            name,
+            is_svg: true,
+            is_opaque: false,
+            size: (f64::from(tree.size().width()), f64::from(tree.size().height())),
+            frame: frame.and_then(|(frame, _)| frame_from_text(frame)),
+            bytes: text.into_bytes(),
+        })
+    }
+
+    /// The box of the axes, or the whole.
+    fn anchor(&self) -> Rect {
+        self.frame.unwrap_or(Rect {
+            x: 0.0,
+            y: 0.0,
+            width: self.size.0,
+            height: self.size.1,
+        })
+    }
+
+    /// The file without its paper.
+    fn without_paper(&self) -> Vec<u8> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        if let Some(begin) = text.find("<rect class=\"background\"")
+            && let Some(length) = text[begin..].find("/>")
+        {
+            return [&text[..begin], &text[begin + length + 2..]].concat().into_bytes();
+        }
+        self.bytes.clone()
+    }
+}
+
+/// Every picture over those before it, box on box.
+fn overlay<'a>(job: &Job, pieces: &'a [Piece]) -> Vec<Placed<'a>> {
+    let target = pieces[0].anchor();
+    let place = |piece: &'a Piece| {
+        let anchor = piece.anchor();
+        let (wide, high) = (target.width / anchor.width, target.height / anchor.height);
+        let rect = Rect {
+            x: target.x - anchor.x * wide,
+            y: target.y - anchor.y * high,
+            width: piece.size.0 * wide,
+            height: piece.size.1 * high,
+        };
+        (piece, rect)
+    };
+    for piece in pieces[1..].iter().filter(|piece| piece.is_opaque) {
+        job.warn(&format!(
+            "{} hides what lies under it: draw it as SVG, or with transparent=y",
+            piece.name
+        ));
+    }
+    pieces.iter().map(place).collect()
+}
+
+/// Rows of `columns` pictures, the boxes of rows and columns in line.
+fn table(pieces: &[Piece], columns: usize, gap: f64) -> Vec<Placed<'_>> {
+    let columns = columns.clamp(1, pieces.len());
+    let rows: Vec<&[Piece]> = pieces.chunks(columns).collect();
+    let left = |column: usize| largest(rows.iter().filter_map(|row| row.get(column)).map(|piece| piece.anchor().x));
+    let top = |row: &[Piece]| largest(row.iter().map(|piece| piece.anchor().y));
+    let mut placed = Vec::with_capacity(pieces.len());
+    let mut y = 0.0;
+    for row in &rows {
+        let mut x = 0.0;
+        for (column, piece) in row.iter().enumerate() {
+            let anchor = piece.anchor();
+            let rect = Rect {
+                x: x + left(column) - anchor.x,
+                y: y + top(row) - anchor.y,
+                width: piece.size.0,
+                height: piece.size.1,
+            };
+            placed.push((piece, rect));
+            let members = rows.iter().filter_map(|row| row.get(column));
+            x += gap + left(column) + largest(members.map(|piece| piece.size.0 - piece.anchor().x));
+        }
+        y += gap + top(row) + largest(row.iter().map(|piece| piece.size.1 - piece.anchor().y));
+    }
+    placed
+}
+
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// The drawing of placed pictures; with `stacked` only the first one keeps its paper.
+fn composed(job: &Job, placed: &[Placed], stacked: bool) -> Result<Svg> {
+    let left = placed.iter().map(|(_, rect)| rect.x).fold(f64::INFINITY, f64::min);
+    let top = placed.iter().map(|(_, rect)| rect.y).fold(f64::INFINITY, f64::min);
+    let right = largest(placed.iter().map(|(_, rect)| rect.right() - left));
+    let bottom = largest(placed.iter().map(|(_, rect)| rect.bottom() - top));
+    let (first, at) = (placed[0].0.anchor(), placed[0].1);
+    let frame = Rect {
+        x: first.x + at.x - left,
+        y: first.y + at.y - top,
+        ..first
+    };
+    let mut drawing = Drawing::new((right, bottom), frame, standard::background(job)?);
+    let letters = job.flag("letters")?;
+    for (number, (piece, rect)) in placed.iter().enumerate() {
+        let rect = Rect {
+            x: rect.x - left,
+            y: rect.y - top,
+            ..*rect
+        };
+        let kind = if piece.is_svg { "svg+xml" } else { "png" };
+        if piece.is_svg && stacked && number > 0 {
+            drawing.image(kind, &piece.without_paper(), rect);
+        } else {
+            drawing.image(kind, &piece.bytes, rect);
+        }
+        if letters {
+            letter(&mut drawing, number, rect)?;
+        }
+    }
+    Ok(drawing.finish())
+}
+
+/// `(a)`, `(b)`, ...
+fn letter(drawing: &mut Drawing, number: usize, rect: Rect) -> Result<()> {
+    let Some(letter) = ('a'..='z').nth(number) else {
+        bail!("letters=y: there are letters for 26 pictures");
+    };
+    drawing.text(&Text {
+        at: (rect.x + LETTER_AT.0, rect.y + LETTER_AT.1),
+        words: &format!("({letter})"),
+        size: LETTER,
+        anchor: Anchor::Start,
+        turned: 0.0,
+        fat: 0.3,
+        colour: BLACK,
+    });
+    Ok(())
+}
+
+fn movie(job: &Job, pieces: &[Piece], delivery: &Delivery) -> Result<()> {
+    let frames = pieces.iter().map(|piece| {
+        let whole = Rect {
+            x: 0.0,
+            y: 0.0,
+            width: piece.size.0,
+            height: piece.size.1,
+        };
+        composed(job, &[(piece, whole)], false)?.pixels(delivery.fineness)
+    });
+    let movie = Animation::new(frames.collect::<Result<_>>()?, job.double_opt("delay")?.unwrap_or(0.5))?;
+    delivery.write(&movie.encode(delivery.kind)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(size: (f64, f64), frame: (f64, f64)) -> Piece {
+        Piece {
+            name: "a".into(),
+            bytes: b"<svg><rect class=\"background\" fill=\"#fff\"/><text/></svg>".to_vec(),
+            is_svg: true,
+            is_opaque: false,
+            size,
+            frame: Some(Rect {
+                x: frame.0,
+                y: frame.1,
+                width: 50.0,
+                height: 40.0,
+            }),
+        }
+    }
+
+    #[test]
+    fn boxes_stand_in_line() {
+        let pieces = [
+            piece((100.0, 80.0), (30.0, 10.0)),
+            piece((90.0, 90.0), (20.0, 25.0)),
+            piece((120.0, 60.0), (40.0, 5.0)),
+        ];
+        let place = |placed: &Placed| {
+            let (piece, rect) = placed;
+            (piece.anchor().x + rect.x, piece.anchor().y + rect.y)
+        };
+        let row: Vec<_> = table(&pieces, 3, 0.0).iter().map(place).collect();
+        assert_eq!(row, [(30.0, 25.0), (120.0, 25.0), (230.0, 25.0)]);
+        let column: Vec<_> = table(&pieces, 1, 10.0).iter().map(place).collect();
+        assert_eq!(column, [(40.0, 10.0), (40.0, 115.0), (40.0, 195.0)]);
+        let two: Vec<_> = table(&pieces, 2, 0.0).iter().map(place).collect();
+        assert_eq!((two[0].0, two[0].1), (two[2].0, 25.0));
+    }
+
+    #[test]
+    fn paper_is_left_out() {
+        let text = String::from_utf8(piece((1.0, 1.0), (0.0, 0.0)).without_paper()).unwrap();
+        assert_eq!(text, "<svg><text/></svg>");
+    }
+}

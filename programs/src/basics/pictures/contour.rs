@@ -1,0 +1,257 @@
+//! `sfbasics contour`: lines of equal value.
+
+use anyhow::{Result, ensure};
+use rsf_io::{Input, Job, Param, Program};
+
+use super::axes::Letters;
+use super::colours::{BLACK, Colours, WHITE};
+use super::delivery::{Delivery, Kind};
+use super::drawing::{Anchor, CAPITAL, Place, Rect, Rgb, text_width};
+use super::frame::{BAR_STEPS, Frame, Page};
+use super::gain::{Samples, bar_of};
+use super::grey;
+use super::levels;
+use super::lines::Pens;
+use super::plane::{Plane, Selection};
+use super::standard::{self, STANDARD, ScreenAxis, Turns, real, word};
+use super::ticks::{TickRule, Ticks};
+
+/// More lines than this are a black sheet.
+const MOST_LEVELS: i64 = 10_000;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfcontour",
+    about: "Draw lines of equal value, as PNG or SVG.",
+    usage: "< times.rsf c0=0 dc=0.1 > times.png",
+    comments: "Axis 1 runs down and axis 2 to the right; planes of larger data are chosen by vertical=, horizontal= and frame= as in sfgrey. Without \
+c=, cfile=, c0= or dc= the lines lie at round numbers.\n\nParameters are those of Madagascar's sfcontour. It differs in this: the pen \
+is black unless plotcol= or color= says otherwise, and clabel=y writes the values to the lines.",
+    example: "sfbasics contour < times.rsf dc=0.25 clabel=y > times.png",
+    params: &PARAMS,
+};
+
+const OWN: [Param; 33] = [
+    Param::bool("transp").default("y").doc("y: axis 1 runs down; n: the two axes change places"),
+    Param::bool("yreverse").default("y").doc("y: the vertical axis grows downwards; n: upwards"),
+    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards; n: rightwards"),
+    Param::int("nc").default("50").range("1 to 10000", Some(1.0), Some(10000.0)).doc("most lines (exactly so many values with c0= and dc=)"),
+    real("c0", "round", "value of the first line"),
+    real("dc", "round", "distance between values of lines, more than 0"),
+    Param::floats("c").default_text("from c0= dc= nc=").doc("values of the lines"),
+    Param::input("cfile").default_text("from c=").doc("values of the lines, in a file"),
+    Param::bool("allpos").default("y").doc("y: no lines where values are negative"),
+    Param::bool("clabel").default("n").doc("y: write the values to the lines"),
+    word("color", "one pen", "colour table for the values of the lines, as in sfgrey"),
+    Param::bool("polarity").default("n").doc("y: the colours run the other way"),
+    Param::ints("plotcol").default_text("7").doc("colour of each line: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
+    Param::ints("plotfat").default_text("0").doc("thickness of each line"),
+    Param::floats("dash").default_text("0").doc("dashes of each line, numbered as in sfgraph"),
+    Param::bool("scalebar").alias("wantscalebar").default_text("n").doc("draw a bar of the values"),
+    Param::bool("wantbaraxis").default("y").doc("write numbers and label of the bar"),
+    word("barlabel", "from the header", "label of the bar"),
+    word("barunit", "from the header", "unit of the bar"),
+    word("bartype", "v", "v: the bar stands beside the picture; h: it lies below"),
+    real("barwidth", "0.36", "thickness of the bar, of 66 pixels each").range("0.05 to 5", Some(0.05), Some(5.0)),
+    Param::bool("barreverse").default("n").doc("y: the bar begins with its largest value"),
+    real("minval", "from the data", "smallest value of the bar"),
+    real("maxval", "from the data", "largest value of the bar"),
+    word("formatbar", "as needed", "how numbers of the bar are written, as in %4.1f"),
+    Param::int("nbartic").default_text("what fits").range("1 to 500", Some(1.0), Some(500.0)).doc("most numbers of the bar"),
+    real("dbarnum", "round", "distance between numbers of the bar"),
+    real("obarnum", "0", "one of the numbers of the bar"),
+    Param::int("vertical").default("1").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data that takes the part of axis 1"),
+    Param::int("horizontal").default("2").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data that takes the part of axis 2"),
+    Param::ints("frame").default_text("0,0,...").doc("index, counted from 0, on each axis that is not shown"),
+    Param::bool("wantframenum").default("n").doc("write the coordinates of the axes that are not shown"),
+    Param::bool("pad").default_text("n").doc("accepted, without effect: lines reach to the rim of the box"),
+];
+
+static PARAMS: [Param; OWN.len() + STANDARD.len()] = standard::joined(&[&OWN, &STANDARD]);
+
+/// Draws.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let selection = grey::selection(job, &input)?;
+    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let plane = selection.read(&mut input, &mut Samples::of_nothing())?;
+    let ends = ends(&plane)?;
+    let levels = values(job, ends)?;
+    let mut frame = frame(job, &input, &selection)?;
+    let colours = colours(job, &levels, ends)?;
+    if job.flag_opt("scalebar")?.unwrap_or(false) {
+        frame.bar = Some(bar(job, &input, ends, (&levels, &colours))?);
+    }
+    let mut page = frame.open()?;
+    let (high, wide) = (page.rect.height as usize, page.rect.width as usize);
+    let transp = job.flag("transp")?;
+    let plane = plane.thinned(if transp { (high, wide) } else { (wide, high) });
+    page.drawing.inside(page.rect);
+    draw(job, &mut page, &plane, (&levels, &colours))?;
+    page.drawing.end();
+    delivery.picture(&page.close()?)
+}
+
+/// Smallest and largest value.
+fn ends(plane: &Plane) -> Result<(f64, f64)> {
+    let finite = plane.values.iter().copied().filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    ensure!(low <= high, "there is no line to draw: none of the values is a number");
+    Ok((f64::from(low), f64::from(high)))
+}
+
+/// Values of the lines.
+fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
+    if job.has_input("cfile") {
+        let mut file = job.input("cfile")?;
+        ensure!(
+            file.len() <= MOST_LEVELS as u64,
+            "{} holds {} values of lines, at most {MOST_LEVELS} are drawn",
+            file.name(),
+            file.len()
+        );
+        return Ok(file.read_all_f32()?);
+    }
+    let given = job.floats("c")?;
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    let most = job.int("nc")? as usize;
+    let (c0, dc) = (job.double_opt("c0")?, job.double_opt("dc")?);
+    ensure!(
+        dc.is_none_or(|dc| dc > 0.0),
+        "dc= is the distance between values of lines: it must be more than 0"
+    );
+    let from = |first: f64, step: f64| {
+        let all = (0..most).map(move |number| first + number as f64 * step);
+        all.map(|value| value as f32).collect::<Vec<f32>>()
+    };
+    Ok(match (c0, dc) {
+        (Some(c0), Some(dc)) => from(c0, dc),
+        (None, Some(dc)) => from((low / dc).ceil() * dc, dc),
+        (c0, None) => {
+            let base = c0.unwrap_or(0.0);
+            let ticks = Ticks::new(low - base, high - base, most, &TickRule::default());
+            let values = ticks.marks.iter().map(|(value, _)| (value + base) as f32);
+            values.filter(|value| c0.is_none_or(|c0| f64::from(*value) >= c0 - 1e-6 * c0.abs())).collect()
+        }
+    })
+}
+
+/// The colour of every line.
+fn colours(job: &Job, levels: &[f32], (low, high): (f64, f64)) -> Result<Vec<Rgb>> {
+    if let Some(name) = job.text("color")? {
+        let table = Colours::named(&name)?;
+        let table = if job.flag("polarity")? { table.turned() } else { table };
+        let share = |level: &f32| ((f64::from(*level) - low) / (high - low).max(f64::MIN_POSITIVE)) as f32;
+        return Ok(levels.iter().map(|level| table.at(share(level).clamp(0.0, 1.0))).collect());
+    }
+    let pens = Pens::of(job, &[7])?;
+    Ok((0..levels.len()).map(|number| pens.colour(number)).collect())
+}
+
+/// A bar with the lines at their values.
+fn bar(
+    job: &Job,
+    input: &Input,
+    ends: (f64, f64),
+    (levels, colours): (&[f32], &[Rgb]),
+) -> Result<super::frame::Bar> {
+    let low = job.double_opt("minval")?.unwrap_or(ends.0);
+    let high = job.double_opt("maxval")?.unwrap_or(ends.1);
+    ensure!(low < high, "the bar would run from minval={low} to maxval={high}");
+    let mut steps = vec![WHITE; BAR_STEPS];
+    for (level, colour) in levels.iter().zip(colours) {
+        let at = (f64::from(*level) - low) / (high - low) * BAR_STEPS as f64;
+        if (0.0..BAR_STEPS as f64).contains(&at) {
+            steps[at as usize] = *colour;
+        }
+    }
+    bar_of(job, input, (low, high), steps)
+}
+
+fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
+    let mut frame = grey::frame(job, input, selection)?;
+    // The lines end at the middles of the outer samples, not at their rims.
+    let turns = Turns::of(job)?;
+    let (sides, axes) = (selection.sides(), selection.axes());
+    let shown = |number: usize, axis: &rsf_io::Axis, side: &super::plane::Side| -> Result<ScreenAxis> {
+        let last = side.samples.max(2) as f64 - 1.0;
+        let half = 0.5 * (side.last - side.first) / side.samples as f64;
+        let ends = (side.first + half, side.first + half + 2.0 * half * last);
+        let ends = standard::window(job, number, ends.0, ends.1)?;
+        ScreenAxis::new(job, axis, number, ends)
+    };
+    let (one, two) = (shown(1, axes.0, &sides.0)?, shown(2, axes.1, &sides.1)?);
+    (frame.across, frame.down) = turns.axes(job, one, two)?;
+    frame.grid.behind = true;
+    frame.note = grey::note(job, selection)?;
+    Ok(frame)
+}
+
+fn draw(job: &Job, page: &mut Page, plane: &Plane, (levels, colours): (&[f32], &[Rgb])) -> Result<()> {
+    let (transp, positive) = (job.flag("transp")?, job.flag("allpos")?);
+    let pens = Pens::of(job, &[7])?;
+    let style = standard::style(job)?;
+    let mut labels: Vec<(Place, String)> = Vec::new();
+    for (number, (&level, &colour)) in levels.iter().zip(colours).enumerate() {
+        let mut stroke = pens.stroke(number);
+        stroke.colour = colour;
+        let mut lines = levels::lines(plane, level, positive);
+        for line in &mut lines {
+            for point in line.iter_mut() {
+                *point = if transp { page.place(point.1, point.0) } else { page.place(point.0, point.1) };
+            }
+            page.drawing.line(line, &stroke);
+        }
+        if let Some(longest) = lines.iter().max_by_key(|line| line.len()) {
+            let text = format!("{}", (f64::from(level) * 1e6).round() / 1e6).replace('-', "\u{2212}");
+            let free = free_place(longest, &labels, 3.0 * style.label, page.rect);
+            labels.extend(free.map(|place| (place, text)));
+        }
+    }
+    if job.flag("clabel")? {
+        let letters = Letters {
+            size: 0.75 * style.label,
+            fat: style.label_fat,
+            colour: BLACK,
+        };
+        for (place, text) in &labels {
+            write(page, *place, text, letters);
+        }
+    }
+    Ok(())
+}
+
+/// A place on the line far enough from all labels and from the rim, the nearest one to its middle.
+fn free_place(line: &[Place], labels: &[(Place, String)], distance: f64, rect: Rect) -> Option<Place> {
+    let middle = line.len() as i64 / 2;
+    let mut places: Vec<usize> = (0..line.len()).collect();
+    places.sort_by_key(|&index| (index as i64 - middle).abs());
+    let free = |place: &Place| {
+        let clear = |(other, _): &(Place, String)| (place.0 - other.0).hypot(place.1 - other.1) > distance;
+        let rim = 0.5 * distance;
+        let inside = place.0 > rect.x + rim
+            && place.0 < rect.right() - rim
+            && place.1 > rect.y + 0.5 * rim
+            && place.1 < rect.bottom() - 0.5 * rim;
+        inside && labels.iter().all(clear)
+    };
+    places.into_iter().map(|index| line[index]).find(free)
+}
+
+/// The value on white, so that the line does not run through it.
+fn write(page: &mut Page, (x, y): Place, text: &str, letters: Letters) {
+    let (width, height) = (text_width(text) * letters.size, CAPITAL * letters.size);
+    let room = Rect {
+        x: x - 0.5 * width - 2.0,
+        y: y - 0.5 * height - 2.0,
+        width: width + 4.0,
+        height: height + 4.0,
+    };
+    page.drawing.rect(room, None, Some((WHITE, 0.9)));
+    page.drawing
+        .text(&letters.text(text, (x, y + 0.5 * height), Anchor::Middle, 0.0));
+}

@@ -1,0 +1,112 @@
+//! Where a picture goes, and as what.
+
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::Job;
+
+use super::drawing::Svg;
+
+/// Kinds of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Pixels; animated for a movie.
+    Png,
+    /// Lines and letters.
+    Svg,
+    /// Animated pixels of 256 colours.
+    Gif,
+}
+
+/// Where a picture goes, and as what.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// What is written.
+    pub kind: Kind,
+    /// Pixels for every unit of the drawing.
+    pub fineness: f64,
+    file: Option<PathBuf>,
+}
+
+impl Delivery {
+    /// As `format=`, `out=` and `res=` say; without `format=` the ending of the file decides, be it that of `out=` or
+    /// the one that standard output is sent to. `allowed` are the kinds that the program makes, the usual one first.
+    /// Errors: another kind, a terminal.
+    pub fn of(job: &Job, allowed: &[Kind]) -> Result<Self> {
+        let file = job.text("out")?.map(PathBuf::from);
+        ensure!(
+            file.is_some() || !std::io::stdout().is_terminal(),
+            "the picture would go to the terminal; send it to a file: > picture.png"
+        );
+        let target = file.clone().or_else(name_of_stdout);
+        let ending = target.as_deref().and_then(kind_of);
+        let kind = match job.text("format")? {
+            Some(word) => match named(&word) {
+                Some(kind) => kind,
+                None => bail!("format={word}: take {}", words(allowed)),
+            },
+            None => ending.unwrap_or(allowed[0]),
+        };
+        ensure!(
+            allowed.contains(&kind),
+            "{} is no format of {}; take {} (format= or the ending of the file chooses)",
+            word(kind),
+            job.program(),
+            words(allowed)
+        );
+        Ok(Self {
+            kind,
+            fineness: job.double_opt("res")?.unwrap_or(1.0),
+            file,
+        })
+    }
+
+    /// Writes one picture. Errors: it is too large, it cannot be written.
+    pub fn picture(&self, svg: &Svg) -> Result<()> {
+        match self.kind {
+            Kind::Svg => self.write(svg.text.as_bytes()),
+            _ => self.write(&svg.pixels(self.fineness)?.png()?),
+        }
+    }
+
+    /// Writes the bytes of the file.
+    pub fn write(&self, bytes: &[u8]) -> Result<()> {
+        if let Some(file) = &self.file {
+            return fs::write(file, bytes).with_context(|| format!("cannot write out={}", file.display()));
+        }
+        let mut stdout = std::io::stdout().lock();
+        stdout
+            .write_all(bytes)
+            .and_then(|()| stdout.flush())
+            .context("the picture could not be written")
+    }
+}
+
+const KINDS: [(&str, Kind); 3] = [("png", Kind::Png), ("svg", Kind::Svg), ("gif", Kind::Gif)];
+
+fn named(name: &str) -> Option<Kind> {
+    let found = KINDS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
+    found.map(|(_, kind)| *kind)
+}
+
+/// The kind that the last known ending in a name stands for: `a.svg` and `a.svg.part` are SVG.
+fn kind_of(path: &Path) -> Option<Kind> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    name.split('.').skip(1).filter_map(named).last()
+}
+
+fn word(kind: Kind) -> &'static str {
+    KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(word, _)| word)
+}
+
+fn words(kinds: &[Kind]) -> String {
+    let words: Vec<&str> = kinds.iter().map(|&kind| word(kind)).collect();
+    words.join(" or ")
+}
+
+/// The file that standard output is sent to, on systems that tell it.
+fn name_of_stdout() -> Option<PathBuf> {
+    fs::read_link("/proc/self/fd/1").ok()
+}

@@ -1,0 +1,478 @@
+//! A picture as SVG, made of few kinds of marks; the PNG is the same SVG as pixels.
+//!
+//! One text of the layout serves both: what a test finds in the SVG is what the PNG shows. The font lies inside the
+//! binary, so that a machine without fonts draws the same pixels.
+
+use std::fmt::Write;
+use std::sync::{Arc, LazyLock};
+
+use anyhow::{Context, Result, anyhow};
+use base64::Engine;
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
+use xmlwriter::{Options, XmlWriter};
+
+static FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans.ttf");
+/// What a viewer takes where it draws the SVG itself and lacks the first one; the others are not wider.
+const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
+/// Height of a capital letter for a letter of size 1.
+pub const CAPITAL: f64 = 0.73;
+/// Most pixels of a picture on each side.
+pub const LARGEST_SIDE: f64 = 30_000.0;
+
+static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
+    let mut fonts = usvg::fontdb::Database::new();
+    fonts.load_font_data(FONT.to_vec());
+    fonts.set_sans_serif_family("DejaVu Sans");
+    Arc::new(fonts)
+});
+
+/// A colour: red, green, blue.
+pub type Rgb = [u8; 3];
+/// A place: right, down, in units of the drawing.
+pub type Place = (f64, f64);
+
+/// A rectangle, in units of the drawing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rect {
+    /// Left edge.
+    pub x: f64,
+    /// Upper edge.
+    pub y: f64,
+    /// Width.
+    pub width: f64,
+    /// Height.
+    pub height: f64,
+}
+
+impl Rect {
+    /// The right edge.
+    pub fn right(&self) -> f64 {
+        self.x + self.width
+    }
+
+    /// The lower edge.
+    pub fn bottom(&self) -> f64 {
+        self.y + self.height
+    }
+
+    /// Its middle.
+    pub fn middle(&self) -> Place {
+        (self.x + 0.5 * self.width, self.y + 0.5 * self.height)
+    }
+}
+
+/// How a line is drawn.
+#[derive(Clone, Debug)]
+pub struct Stroke {
+    /// Its colour.
+    pub colour: Rgb,
+    /// Its width.
+    pub width: f64,
+    /// Lengths of dashes and gaps in turn; a solid line when empty.
+    pub dashes: Vec<f64>,
+}
+
+impl Stroke {
+    /// A solid line.
+    pub fn solid(colour: Rgb, width: f64) -> Self {
+        Self {
+            colour,
+            width,
+            dashes: Vec::new(),
+        }
+    }
+}
+
+/// Which part of a text lies at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// The first letter.
+    Start,
+    /// The middle.
+    Middle,
+    /// The last letter.
+    End,
+}
+
+/// Letters of one line.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// Where the base line passes.
+    pub at: Place,
+    /// The letters.
+    pub words: &'a str,
+    /// Size of the letters.
+    pub size: f64,
+    /// What lies at `at`.
+    pub anchor: Anchor,
+    /// Degrees by which the line is turned clockwise about `at`.
+    pub turned: f64,
+    /// Extra thickness of the letters.
+    pub fat: f64,
+    /// Their colour.
+    pub colour: Rgb,
+}
+
+/// Width of `words` in letters of size 1.
+pub fn text_width(words: &str) -> f64 {
+    let Ok(font) = FontRef::new(FONT) else {
+        return 0.6 * words.chars().count() as f64;
+    };
+    let letters = font.charmap();
+    let sizes = font.glyph_metrics(Size::new(1.0), LocationRef::default());
+    let advance = |letter| sizes.advance_width(letters.map(letter).unwrap_or_default());
+    words.chars().map(|letter| f64::from(advance(letter).unwrap_or(0.6))).sum()
+}
+
+/// A picture in the making.
+pub struct Drawing {
+    xml: XmlWriter,
+    size: (f64, f64),
+    frame: Rect,
+    clips: usize,
+}
+
+impl Drawing {
+    /// An empty drawing of `size` (width, height) on `background`, or on nothing. `frame` is the box of its axes, by
+    /// which drawings are laid over and beside each other.
+    pub fn new(size: (f64, f64), frame: Rect, background: Option<Rgb>) -> Self {
+        let mut xml = XmlWriter::new(Options {
+            indent: xmlwriter::Indent::None,
+            ..Options::default()
+        });
+        let size = (size.0.ceil(), size.1.ceil());
+        xml.start_element("svg");
+        xml.write_attribute("xmlns", "http://www.w3.org/2000/svg");
+        xml.write_attribute("width", &size.0);
+        xml.write_attribute("height", &size.1);
+        xml.write_attribute_fmt("viewBox", format_args!("0 0 {} {}", size.0, size.1));
+        xml.write_attribute("data-frame", &frame_text(frame));
+        xml.write_attribute("font-family", FAMILIES);
+        let mut drawing = Self {
+            xml,
+            size,
+            frame,
+            clips: 0,
+        };
+        if let Some(colour) = background {
+            drawing.xml.start_element("rect");
+            drawing.xml.write_attribute("class", "background");
+            drawing.xml.write_attribute("width", "100%");
+            drawing.xml.write_attribute("height", "100%");
+            drawing.xml.write_attribute("fill", &hex(colour));
+            drawing.xml.end_element();
+        }
+        drawing
+    }
+
+    /// A line through `points`.
+    pub fn line(&mut self, points: &[Place], stroke: &Stroke) {
+        self.path(&path_through(points), Some(stroke), None);
+    }
+
+    /// A path in SVG's own words, with a line along it, or filled.
+    pub fn path(&mut self, words: &str, stroke: Option<&Stroke>, fill: Option<Rgb>) {
+        if words.is_empty() {
+            return;
+        }
+        self.xml.start_element("path");
+        self.xml.write_attribute("d", words);
+        self.xml
+            .write_attribute("fill", &fill.map_or_else(|| "none".to_string(), hex));
+        if let Some(stroke) = stroke {
+            self.xml.write_attribute("stroke", &hex(stroke.colour));
+            self.xml.write_attribute("stroke-width", &short(stroke.width));
+            self.xml.write_attribute("stroke-linejoin", "round");
+            if !stroke.dashes.is_empty() {
+                let dashes: Vec<String> = stroke.dashes.iter().map(|&length| short(length)).collect();
+                self.xml.write_attribute("stroke-dasharray", &dashes.join(" "));
+            }
+        }
+        self.xml.end_element();
+    }
+
+    /// A rectangle with a line around it, or filled; `opacity` is of its inside.
+    pub fn rect(&mut self, rect: Rect, stroke: Option<&Stroke>, fill: Option<(Rgb, f64)>) {
+        self.xml.start_element("rect");
+        self.place(rect);
+        match fill {
+            Some((colour, opacity)) => {
+                self.xml.write_attribute("fill", &hex(colour));
+                if opacity < 1.0 {
+                    self.xml.write_attribute("fill-opacity", &short(opacity));
+                }
+            }
+            None => self.xml.write_attribute("fill", "none"),
+        }
+        if let Some(stroke) = stroke {
+            self.xml.write_attribute("stroke", &hex(stroke.colour));
+            self.xml.write_attribute("stroke-width", &short(stroke.width));
+        }
+        self.xml.end_element();
+    }
+
+    /// Letters.
+    pub fn text(&mut self, text: &Text) {
+        if text.words.trim().is_empty() {
+            return;
+        }
+        let (x, y) = text.at;
+        self.xml.start_element("text");
+        self.xml.write_attribute("x", &short(x));
+        self.xml.write_attribute("y", &short(y));
+        self.xml.write_attribute("font-size", &short(text.size));
+        match text.anchor {
+            Anchor::Start => {}
+            Anchor::Middle => self.xml.write_attribute("text-anchor", "middle"),
+            Anchor::End => self.xml.write_attribute("text-anchor", "end"),
+        }
+        self.xml.write_attribute("fill", &hex(text.colour));
+        if text.fat > 0.0 {
+            self.xml.write_attribute("stroke", &hex(text.colour));
+            self.xml.write_attribute("stroke-width", &short(text.fat));
+        }
+        if text.turned != 0.0 {
+            self.xml.write_attribute_fmt(
+                "transform",
+                format_args!("rotate({} {} {})", short(text.turned), short(x), short(y)),
+            );
+        }
+        self.xml.set_preserve_whitespaces(true);
+        self.xml.write_text(&escaped(text.words));
+        self.xml.end_element();
+        self.xml.set_preserve_whitespaces(false);
+    }
+
+    /// A picture file (`kind` is `png` or `svg+xml`) stretched over `rect`, its pixels kept apart.
+    pub fn image(&mut self, kind: &str, bytes: &[u8], rect: Rect) {
+        self.xml.start_element("image");
+        self.place(rect);
+        self.image_rest(kind, bytes);
+    }
+
+    /// A PNG whose corners upper left, upper right and lower left come to lie at `corners`.
+    pub fn slanted_image(&mut self, bytes: &[u8], corners: [Place; 3]) {
+        let [at, right, down] = corners;
+        let along = |to: Place| (to.0 - at.0, to.1 - at.1);
+        let ((a, b), (c, d)) = (along(right), along(down));
+        self.xml.start_element("image");
+        self.xml.write_attribute("width", "1");
+        self.xml.write_attribute("height", "1");
+        self.xml.write_attribute_fmt(
+            "transform",
+            format_args!(
+                "matrix({} {} {} {} {} {})",
+                short(a),
+                short(b),
+                short(c),
+                short(d),
+                short(at.0),
+                short(at.1)
+            ),
+        );
+        self.image_rest("png", bytes);
+    }
+
+    fn image_rest(&mut self, kind: &str, bytes: &[u8]) {
+        self.xml.write_attribute("preserveAspectRatio", "none");
+        if kind == "png" {
+            self.xml.write_attribute("image-rendering", "optimizeSpeed");
+            self.xml.write_attribute("style", "image-rendering:pixelated");
+        }
+        let coded = base64::engine::general_purpose::STANDARD.encode(bytes);
+        self.xml
+            .write_attribute_fmt("href", format_args!("data:image/{kind};base64,{coded}"));
+        self.xml.end_element();
+    }
+
+    /// What is drawn until [`Drawing::end`] is seen inside `rect` only.
+    pub fn inside(&mut self, rect: Rect) {
+        self.clips += 1;
+        self.xml.start_element("clipPath");
+        self.xml.write_attribute_fmt("id", format_args!("clip{}", self.clips));
+        self.xml.start_element("rect");
+        self.place(rect);
+        self.xml.end_element();
+        self.xml.end_element();
+        self.xml.start_element("g");
+        self.xml
+            .write_attribute_fmt("clip-path", format_args!("url(#clip{})", self.clips));
+    }
+
+    /// Ends what [`Drawing::inside`] began.
+    pub fn end(&mut self) {
+        self.xml.end_element();
+    }
+
+    fn place(&mut self, rect: Rect) {
+        for (key, value) in [
+            ("x", rect.x),
+            ("y", rect.y),
+            ("width", rect.width),
+            ("height", rect.height),
+        ] {
+            self.xml.write_attribute(key, &short(value));
+        }
+    }
+
+    /// The finished picture.
+    pub fn finish(self) -> Svg {
+        Svg {
+            text: self.xml.end_document(),
+            size: self.size,
+            frame: self.frame,
+        }
+    }
+}
+
+/// A finished drawing.
+#[derive(Clone, Debug)]
+pub struct Svg {
+    /// The file.
+    pub text: String,
+    /// Width and height.
+    pub size: (f64, f64),
+    /// The box of the axes.
+    pub frame: Rect,
+}
+
+impl Svg {
+    /// The drawing as pixels, `fineness` of them for a unit.
+    /// Errors: more than 30000 pixels on a side, a text that is no SVG.
+    pub fn pixels(&self, fineness: f64) -> Result<Pixels> {
+        let (width, height) = (self.size.0 * fineness, self.size.1 * fineness);
+        if !(width <= LARGEST_SIDE && height <= LARGEST_SIDE) {
+            return Err(anyhow!(
+                "the picture would have {width:.0} x {height:.0} pixels, at most {LARGEST_SIDE} on a side are drawn; \
+make it smaller, with res= width= or screenht="
+            ));
+        }
+        let options = usvg::Options {
+            font_family: "DejaVu Sans".into(),
+            fontdb: FONTS.clone(),
+            ..usvg::Options::default()
+        };
+        let tree = usvg::Tree::from_str(&self.text, &options).context("the picture could not be drawn")?;
+        let mut canvas = Pixmap::new(width.round().max(1.0) as u32, height.round().max(1.0) as u32)
+            .context("there is no memory for the picture; make it smaller with res= or width=")?;
+        let scale = fineness as f32;
+        resvg::render(&tree, Transform::from_scale(scale, scale), &mut canvas.as_mut());
+        let frame = self.frame;
+        Ok(Pixels {
+            size: (canvas.width(), canvas.height()),
+            rgba: canvas.take_demultiplied(),
+            frame: Rect {
+                x: frame.x * fineness,
+                y: frame.y * fineness,
+                width: frame.width * fineness,
+                height: frame.height * fineness,
+            },
+        })
+    }
+}
+
+/// A picture as pixels.
+#[derive(Clone, Debug)]
+pub struct Pixels {
+    /// Width and height.
+    pub size: (u32, u32),
+    /// Red, green, blue and opacity of every pixel, row after row.
+    pub rgba: Vec<u8>,
+    /// The box of the axes, in pixels.
+    pub frame: Rect,
+}
+
+impl Pixels {
+    /// The bytes of the PNG: without opacity where all is opaque. Its text `frame` holds the box of the axes.
+    pub fn png(&self) -> Result<Vec<u8>> {
+        let (width, height) = self.size;
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.add_text_chunk("frame".into(), frame_text(self.frame))?;
+        let opaque = self.rgba.chunks_exact(4).all(|pixel| pixel[3] == 255);
+        encoder.set_color(if opaque {
+            png::ColorType::Rgb
+        } else {
+            png::ColorType::Rgba
+        });
+        let mut writer = encoder.write_header()?;
+        if opaque {
+            writer.write_image_data(&self.rgb())?;
+        } else {
+            writer.write_image_data(&self.rgba)?;
+        }
+        writer.finish()?;
+        Ok(bytes)
+    }
+
+    /// The pixels without their opacity.
+    pub fn rgb(&self) -> Vec<u8> {
+        self.rgba
+            .chunks_exact(4)
+            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
+            .collect()
+    }
+}
+
+/// The PNG of `width` columns whose colours come row after row.
+pub fn raster_png(width: usize, colours: &[Rgb]) -> Result<Vec<u8>> {
+    let height = colours.len() / width.max(1);
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder.write_header().context("the raster could not be encoded")?;
+    writer
+        .write_image_data(colours.as_flattened())
+        .context("the raster could not be encoded")?;
+    writer.finish().context("the raster could not be encoded")?;
+    Ok(bytes)
+}
+
+/// `M x y L x y ...` through `points`; empty when there is nothing to draw.
+pub fn path_through(points: &[Place]) -> String {
+    let mut path = String::new();
+    for (number, &(x, y)) in points.iter().enumerate() {
+        let letter = match number {
+            0 => "M",
+            1 => "L",
+            _ => " ",
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(path, "{letter}{} {}", short(x), short(y));
+    }
+    path
+}
+
+/// A number with two decimals, without zeros that say nothing.
+pub fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".into() } else { text.into() }
+}
+
+fn hex([red, green, blue]: Rgb) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+fn frame_text(frame: Rect) -> String {
+    [frame.x, frame.y, frame.width, frame.height].map(short).join(" ")
+}
+
+/// The box that [`Svg`] and [`Pixels`] write into their files.
+pub fn frame_from_text(text: &str) -> Option<Rect> {
+    let numbers: Vec<f64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let &[x, y, width, height] = numbers.as_slice() else {
+        return None;
+    };
+    Some(Rect { x, y, width, height })
+}
+
+/// Characters that XML does not allow are left out; the writer itself looks after `<`.
+fn escaped(words: &str) -> String {
+    let allowed: String = words.chars().filter(|letter| !letter.is_control()).collect();
+    allowed.replace('&', "&amp;")
+}

@@ -1,0 +1,183 @@
+//! The faces of a cube: its three planes, and where they lie in the picture.
+
+use anyhow::Result;
+use rsf_io::Input;
+
+use super::drawing::{Drawing, Place, Rect, raster_png};
+use super::gain::{Samples, Scale};
+use super::grey::colours_of;
+use super::plane::{Gathering, Plane, Side, read_line};
+
+/// Indices, counted from 0, of the planes that are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Cuts {
+    /// On axis 1: the top.
+    pub one: usize,
+    /// On axis 2: the side.
+    pub two: usize,
+    /// On axis 3: the front.
+    pub three: usize,
+}
+
+/// Three planes of a cube.
+#[derive(Debug)]
+pub struct Faces {
+    /// Axes 1 and 2.
+    front: Plane,
+    /// Axes 1 and 3.
+    side: Plane,
+    /// Axes 3 and 2.
+    top: Plane,
+}
+
+impl Faces {
+    /// Reads the planes in one pass. What `samples` wants to see is shown to it.
+    pub fn read(input: &mut Input, cuts: Cuts, samples: &mut Samples) -> Result<Self> {
+        let axes = [1, 2, 3].map(|number| input.axis(number));
+        let [one, two, three] = axes.each_ref().map(|axis| Side::new(axis, &(0..axis.n)));
+        let mut front = Gathering::new(one.clone(), two.clone());
+        let mut side = Gathering::new(one.clone(), three.clone());
+        let mut top = Gathering::new(three, two);
+        let n1 = axes[0].n;
+        let mut line = vec![0.0; n1];
+        for i3 in 0..axes[2].n {
+            for i2 in 0..axes[1].n {
+                read_line(input, &mut line)?;
+                let (in_front, in_side) = (i3 == cuts.three, i2 == cuts.two);
+                let drawn = if in_front || in_side { 0..n1 } else { cuts.one..cuts.one + 1 };
+                samples.see(((i3 * axes[1].n + i2) * n1) as u64, &line, Some(drawn));
+                if in_front {
+                    line.iter().enumerate().for_each(|(i1, value)| front.add(i1, i2, *value));
+                }
+                if in_side {
+                    line.iter().enumerate().for_each(|(i1, value)| side.add(i1, i3, *value));
+                }
+                top.add(i3, i2, line[cuts.one]);
+            }
+        }
+        Ok(Self {
+            front: front.plane(),
+            side: side.plane(),
+            top: top.plane(),
+        })
+    }
+
+    /// Draws the planes where `views` shows them.
+    pub fn draw(&self, drawing: &mut Drawing, views: &Views, scale: &Scale, fineness: f64) -> Result<()> {
+        let corners = views.corners();
+        let planes = [(&self.front, false), (&self.side, false), (&self.top, true)];
+        for ((plane, upwards), [at, right, down]) in planes.into_iter().zip(corners) {
+            let pixels = |to: Place| (((to.0 - at.0).hypot(to.1 - at.1) * fineness).round() as usize).max(1);
+            let thin = plane.thinned((pixels(down), pixels(right)));
+            let (width, colours) = colours_of(&thin, scale, true, (false, upwards));
+            drawing.slanted_image(&raster_png(width, &colours)?, [at, right, down]);
+        }
+        Ok(())
+    }
+}
+
+/// Where the faces lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Views {
+    /// The front.
+    pub front: Rect,
+    /// The whole.
+    rect: Rect,
+    flat: bool,
+}
+
+impl Views {
+    /// Faces in `rect`; the front takes the parts `point` (of its height, of its width).
+    pub fn new(rect: Rect, point: (f64, f64), flat: bool) -> Self {
+        let (height, width) = ((rect.height * point.0).round(), (rect.width * point.1).round());
+        Self {
+            front: Rect {
+                x: rect.x,
+                y: rect.bottom() - height,
+                width,
+                height,
+            },
+            rect,
+            flat,
+        }
+    }
+
+    /// From a point of the front edge to the one behind it.
+    fn behind(&self, (x, y): Place, share: f64) -> Place {
+        (
+            x + share * (self.rect.width - self.front.width),
+            y - share * (self.rect.height - self.front.height),
+        )
+    }
+
+    /// Upper left, upper right and lower left corners of front, side and top.
+    fn corners(&self) -> [[Place; 3]; 3] {
+        let (front, rect) = (self.front, self.rect);
+        let upper_right = (front.right(), front.y);
+        let lower_right = (front.right(), front.bottom());
+        let upper_left = (front.x, front.y);
+        let first = [upper_left, upper_right, (front.x, front.bottom())];
+        if self.flat {
+            return [
+                first,
+                [upper_right, (rect.right(), front.y), lower_right],
+                [(front.x, rect.y), (front.right(), rect.y), upper_left],
+            ];
+        }
+        [
+            first,
+            [upper_right, self.behind(upper_right, 1.0), lower_right],
+            [self.behind(upper_left, 1.0), self.behind(upper_right, 1.0), upper_left],
+        ]
+    }
+
+    /// The rims of the faces.
+    pub fn outlines(&self) -> Vec<Vec<Place>> {
+        let rim = |[at, right, down]: [Place; 3]| {
+            let across = (right.0 + down.0 - at.0, right.1 + down.1 - at.1);
+            vec![at, right, across, down, at]
+        };
+        self.corners().map(rim).to_vec()
+    }
+
+    /// The lines in which a plane cuts the other faces, for all three planes; the last point of each is where its number
+    /// stands. `one`, `two` and `three` are parts of the axes from 0 to 1.
+    pub fn cuts(&self, one: f64, two: f64, three: f64) -> [Vec<Vec<Place>>; 3] {
+        let (front, rect) = (self.front, self.rect);
+        let y = front.y + one * front.height;
+        let x = front.x + two * front.width;
+        let corner = (front.right(), front.y);
+        if self.flat {
+            let (side, top) = (self.behind(corner, three).0, self.behind(corner, three).1);
+            return [
+                vec![vec![(front.x, y), (rect.right(), y)]],
+                vec![vec![(x, front.bottom()), (x, rect.y)]],
+                vec![
+                    vec![(side, front.bottom()), (side, front.y)],
+                    vec![(front.right(), top), (front.x, top)],
+                ],
+            ];
+        }
+        let (right, up) = ((front.right(), y), (x, front.y));
+        let low = (front.right(), front.bottom());
+        [
+            vec![vec![(front.x, y), right, self.behind(right, 1.0)]],
+            vec![vec![(x, front.bottom()), up, self.behind(up, 1.0)]],
+            vec![vec![
+                self.behind(low, three),
+                self.behind(corner, three),
+                self.behind((front.x, front.y), three),
+            ]],
+        ]
+    }
+
+    /// The line of axis 3.
+    pub fn third_axis(&self) -> [Place; 2] {
+        let begin = (self.front.right(), self.front.bottom());
+        if self.flat {
+            [begin, (self.rect.right(), begin.1)]
+        } else {
+            [begin, self.behind(begin, 1.0)]
+        }
+    }
+}

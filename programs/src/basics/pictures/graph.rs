@@ -1,0 +1,267 @@
+//! `sfbasics graph`: curves and symbols.
+
+use anyhow::{Result, bail, ensure};
+use rsf_io::{Axis, Complex, Input, Job, Kind as DataKind, Param, Program};
+
+use super::axes::{Edge, Letters};
+use super::colours::WHITE;
+use super::delivery::{Delivery, Kind};
+use super::drawing::{Anchor, Place, Rect, text_width};
+use super::frame::{Frame, Page, Room};
+use super::gain::quantile;
+use super::lines::{Pens, symbols, thinned};
+use super::plane::step_of;
+use super::standard::{self, STANDARD, ScreenAxis, Turns, letter_size, real, word};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfgraph",
+    about: "Draw curves or symbols, as PNG or SVG.",
+    usage: "< curves.rsf title= > graph.png",
+    comments: "Every column (axis 1) of real data is a curve, its values drawn over the coordinates of axis 1. Complex data are points: the \
+real part to the right, the imaginary part up. Of a cube frame= chooses the plane. Curves break where a value is not a number.\n\n\
+Parameters are those of Madagascar's sfgraph; its pens (plotcol=) have the eight tones that the colour-blind tell apart. To lay \
+sources and receivers over a section, draw them with the same min1= max1= min2= max2= as the section and \
+wantaxis=n wanttitle=n, and lay both over each other with sfbasics pictures mode=overlay.",
+    example: "sfbasics graph < wav.rsf title=Wavelet label2=Amplitude unit2= > wav.png",
+    params: &PARAMS,
+};
+
+const OWN: [Param; 16] = [
+    Param::bool("transp").default("n").doc("y: axis 1 (the real parts) runs up instead of to the right"),
+    Param::bool("yreverse").default("n").doc("y: the vertical axis grows downwards"),
+    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards"),
+    Param::bool("pad").default("y").doc("leave 2 % free on all sides where min1= ... do not say otherwise"),
+    Param::float("pclip").default("100").range("0 to 100", Some(0.0), Some(100.0)).doc("percentage of values that the axes have to show"),
+    word("symbol", "lines", "one letter a curve, drawn at its points instead of a line: . o + x * or any other"),
+    Param::floats("symbolsz").default_text("2").doc("size of the symbols, one a curve"),
+    Param::ints("plotcol").default_text("1,2,4,3,6,5,7").doc("colour of each curve: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
+    Param::ints("plotfat").default_text("0").doc("thickness of each curve"),
+    Param::floats("dash").default_text("0").doc("dashes of each curve: 0 none, 1 fine, 2 dots, 3 dashes, 4 long dashes, 5 dash and dot, ... 9"),
+    word("legend", "", "names of the curves, separated by colons, written in a corner"),
+    word("wherelegend", "tr", "corner of the legend: tr, tl, br or bl (top, bottom; right, left)"),
+    Param::int("frame").default("0").range("0 or more", Some(0.0), None).doc("plane of a cube, counted from 0"),
+    Param::bool("scalebar").alias("wantscalebar").default_text("n").doc("accepted, without effect: curves have no colour bar"),
+    word("barlabel", "", "accepted, without effect: curves have no colour bar"),
+    real("barwidth", "", "accepted, without effect: curves have no colour bar"),
+];
+
+static PARAMS: [Param; OWN.len() + STANDARD.len()] = standard::joined(&[&OWN, &STANDARD]);
+
+/// Colours of curves in turn.
+const USUAL_PENS: &[i64] = &[1, 2, 4, 3, 6, 5, 7];
+
+/// Points of all curves: along axis 1, along axis 2.
+type Curves = Vec<Vec<Place>>;
+
+/// Draws.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let curves = read(job, &mut input)?;
+    let frame = frame(job, &input, &curves)?;
+    let mut page = frame.open()?;
+    page.drawing.inside(page.rect);
+    draw(job, &mut page, &curves)?;
+    page.drawing.end();
+    legend(job, &mut page)?;
+    delivery.picture(&page.close()?)
+}
+
+/// The curves of the chosen plane.
+fn read(job: &Job, input: &mut Input) -> Result<Curves> {
+    let (one, two) = (input.axis(1), input.axis(2));
+    let plane = (one.n * two.n) as u64;
+    ensure!(!input.is_empty(), "{} holds no samples", input.name());
+    let (frame, planes) = (job.int("frame")? as u64, input.len() / plane);
+    ensure!(
+        frame < planes,
+        "frame={frame}: {} has {planes} planes, counted from 0 to {}",
+        input.name(),
+        planes - 1
+    );
+    input.skip(frame * plane)?;
+    let mut curves = Vec::with_capacity(two.n);
+    for _ in 0..two.n {
+        curves.push(match input.format().kind {
+            DataKind::Complex => {
+                let mut values = vec![Complex::default(); one.n];
+                input.read_complex(&mut values)?;
+                let point = |value: &Complex| (f64::from(value[0]), f64::from(value[1]));
+                values.iter().map(point).collect()
+            }
+            DataKind::Float => {
+                let mut values = vec![0.0f32; one.n];
+                input.read_f32(&mut values)?;
+                let at = |index: usize| f64::from(one.o) + index as f64 * step_of(&one);
+                let point = |(index, value): (usize, &f32)| (at(index), f64::from(*value));
+                values.iter().enumerate().map(point).collect()
+            }
+            other => bail!("{} holds {other:?} data; sfbasics graph draws float and complex", input.name()),
+        });
+    }
+    if !input.is_seekable() {
+        input.skip(input.remaining())?;
+    }
+    Ok(curves)
+}
+
+/// Ends of an axis that shows `values`: all of them, or with `pclip` those that are not far from most others.
+fn ends(values: &[f64], pclip: f32) -> (f64, f64) {
+    let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let low = finite.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if finite.is_empty() {
+        return (0.0, 1.0);
+    }
+    if pclip >= 100.0 {
+        return (low, high);
+    }
+    let at = |percent: f32| f64::from(quantile(finite.iter().map(|value| *value as f32), percent));
+    let (small, large) = (at(100.0 - pclip), at(pclip));
+    let span = large - small;
+    ((low - span / 8.0).max(small - span), (high + span / 8.0).min(large + span))
+}
+
+/// A little room around both ends; an axis without length gets one.
+fn padded((low, high): (f64, f64), pad: bool) -> (f64, f64) {
+    if low == high {
+        let half = if low == 0.0 { 1.0 } else { 0.04 * low.abs() };
+        return (low - half, high + half);
+    }
+    let room = if pad { 0.02 * (high - low) } else { 0.0 };
+    (low - room, high + room)
+}
+
+fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
+    let turns = Turns::of(job)?;
+    let (pclip, pad) = (job.float("pclip")?, job.flag("pad")?);
+    let all = |part: fn(&Place) -> f64| curves.iter().flatten().map(part).collect::<Vec<f64>>();
+    // Coordinates of real data are all shown.
+    let first = if input.format().kind == DataKind::Complex { pclip } else { 100.0 };
+    let one = padded(ends(&all(|point| point.0), first), pad);
+    let two = padded(ends(&all(|point| point.1), pclip), pad);
+    let (one, two) = (standard::window(job, 1, one.0, one.1)?, standard::window(job, 2, two.0, two.1)?);
+    // Values lie along the second axis of the picture, so its name is theirs, not that of axis 2 of the data.
+    let values = Axis {
+        label: input.header().text("label2").or_else(|| input.header().text("label")),
+        unit: input.header().text("unit2").or_else(|| input.header().text("unit")),
+        ..Axis::default()
+    };
+    let one = ScreenAxis::new(job, &input.axis(1), 1, one)?;
+    let two = ScreenAxis::new(job, &values, 2, two)?;
+    let (across, down) = turns.axes(job, one, two)?;
+    let (across_edge, down_edge) = turns.edges(job)?;
+    Ok(Frame {
+        across,
+        down,
+        across_edge,
+        down_edge,
+        title: standard::title(job, input.header())?,
+        note: None,
+        bar: None,
+        grid: standard::grid(job, (false, false), true)?,
+        style: standard::style(job)?,
+        sizing: standard::sizing(job, 0.75)?,
+        background: standard::background(job)?,
+        extra: Room::default(),
+        boxed: true,
+    })
+}
+
+fn draw(job: &Job, page: &mut Page, curves: &Curves) -> Result<()> {
+    let pens = Pens::of(job, USUAL_PENS)?;
+    let letters: Vec<char> = job.text("symbol")?.unwrap_or_default().chars().collect();
+    let sizes = job.floats("symbolsz")?;
+    let transp = job.flag("transp")?;
+    for (number, curve) in curves.iter().enumerate() {
+        let stroke = pens.stroke(number);
+        let points: Vec<Place> = curve
+            .iter()
+            .map(|&(one, two)| if transp { page.place(two, one) } else { page.place(one, two) })
+            .collect();
+        if letters.is_empty() {
+            for piece in points.split(|point| !is_finite(point)) {
+                let line = thinned(&thinned(piece, |p| p.0, |p| p.1), |p| p.1, |p| p.0);
+                page.drawing.line(&line, &stroke);
+            }
+        } else {
+            let size = sizes.get(number).or(sizes.last()).map_or(2.0, |size| f64::from(*size));
+            let points: Vec<Place> = points.into_iter().filter(is_finite).collect();
+            let symbol = letters[number % letters.len()];
+            symbols(&mut page.drawing, &points, symbol, letter_size(size).max(0.5), &stroke);
+        }
+    }
+    Ok(())
+}
+
+fn is_finite(point: &Place) -> bool {
+    point.0.is_finite() && point.1.is_finite()
+}
+
+/// Names of the curves in a corner of the box.
+fn legend(job: &Job, page: &mut Page) -> Result<()> {
+    let Some(text) = job.text("legend")?.filter(|text| !text.is_empty()) else {
+        return Ok(());
+    };
+    let corner = job.text("wherelegend")?.unwrap_or_else(|| "tr".into());
+    let (edge, right) = match corner.as_str() {
+        "tr" => (Edge::Above, true),
+        "tl" => (Edge::Above, false),
+        "br" => (Edge::Below, true),
+        "bl" => (Edge::Below, false),
+        other => bail!("wherelegend={other}: take tr, tl, br or bl (top or bottom, right or left)"),
+    };
+    let names: Vec<&str> = text.split(':').collect();
+    let style = standard::style(job)?;
+    let letters = Letters {
+        size: 0.9 * style.label,
+        fat: style.label_fat,
+        colour: style.colour,
+    };
+    let (sample, room, row) = (2.2 * letters.size, 0.6 * letters.size, 1.4 * letters.size);
+    let widest = names.iter().map(|name| text_width(name)).fold(0.0, f64::max) * letters.size;
+    let size = (widest + sample + 3.0 * room, names.len() as f64 * row + room);
+    let rect = page.rect;
+    let place = Rect {
+        x: if right { rect.right() - size.0 - room } else { rect.x + room },
+        y: if edge == Edge::Above { rect.y + room } else { rect.bottom() - size.1 - room },
+        width: size.0,
+        height: size.1,
+    };
+    page.drawing.rect(place, None, Some((WHITE, 0.85)));
+    let pens = Pens::of(job, USUAL_PENS)?;
+    let symbol: Vec<char> = job.text("symbol")?.unwrap_or_default().chars().collect();
+    for (number, name) in names.iter().enumerate() {
+        let y = place.y + 0.5 * room + (number as f64 + 0.5) * row;
+        let stroke = pens.stroke(number);
+        let (left, end) = (place.x + room, place.x + room + sample);
+        if symbol.is_empty() {
+            page.drawing.line(&[(left, y), (end, y)], &stroke);
+        } else {
+            let middle = [(0.5 * (left + end), y)];
+            symbols(&mut page.drawing, &middle, symbol[number % symbol.len()], letter_size(4.0), &stroke);
+        }
+        let at = (end + room, y + 0.36 * letters.size);
+        page.drawing.text(&letters.text(name, at, Anchor::Start, 0.0));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_show_what_there_is() {
+        assert_eq!(ends(&[1.0, f64::NAN, -3.0, 2.0], 100.0), (-3.0, 2.0));
+        assert_eq!(ends(&[f64::NAN], 100.0), (0.0, 1.0));
+        let mut values: Vec<f64> = (0..1000).map(f64::from).collect();
+        values.push(1e9);
+        let (_, high) = ends(&values, 99.0);
+        assert!(high < 2100.0, "one far value does not stretch the axis: {high}");
+        assert_eq!(padded((0.0, 100.0), true), (-2.0, 102.0));
+        assert_eq!(padded((5.0, 5.0), true), (4.8, 5.2));
+        assert_eq!(padded((0.0, 0.0), false), (-1.0, 1.0));
+    }
+}

@@ -1,0 +1,182 @@
+//! `sfbasics grey`: a plane of an RSF file in colours.
+
+use anyhow::Result;
+use rsf_io::{Input, Job, Param, Program};
+
+use super::delivery::{Delivery, Kind};
+use super::drawing::{Rect, Rgb, Svg, raster_png};
+use super::frame::{Frame, Page, Room};
+use super::gain::{GAIN, Samples, Scale};
+use super::plane::{Plane, Selection};
+use super::standard::{self, STANDARD, ScreenAxis, Turns};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfgrey",
+    about: "Draw a plane of a dataset in colours, as PNG or SVG.",
+    usage: "< plane.rsf title= color=bluered > plane.png",
+    comments: "Axis 1 runs down and axis 2 to the right. A plane of a larger dataset is \
+chosen by vertical=, horizontal= and frame=: seismograms of a modelling program (receiver, component, time) show \
+their vertical component with vertical=3 horizontal=1 frame=0. Of a cube the first plane is drawn; sfbasics movie draws \
+all of them.\n\nReals are coloured as clip= or pclip= says; bytes (of sfbyte) are numbers of colours. Where \
+a pixel covers many samples it shows their mean. What is not a number is drawn in magenta.\n\n\
+Parameters are those of Madagascar's sfgrey. It differs in this: the title stands above and the horizontal axis below the picture, \
+reals get a colour bar, gainpanel=each is the default, color=j is viridis, and where both axes have the same unit, both have the same scale \
+unless a size is given (width= height= screenratio= ...).",
+    example: "sfbasics grey < wfl.rsf frame=0,12 color=bluered title=\"Vertical\" > wfl.png",
+    params: &PARAMS,
+};
+
+const OWN: [Param; 4] = [
+    Param::bool("transp").default("y").doc("y: axis 1 runs down; n: the two axes change places"),
+    Param::bool("yreverse").default("y").doc("y: the vertical axis grows downwards; n: upwards"),
+    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards; n: rightwards"),
+    Param::bool("wantframenum").default("y").doc("write the coordinates of the axes that are not shown"),
+];
+
+static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] =
+    standard::joined(&[&OWN, &GAIN, &STANDARD]);
+
+/// Draws.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let selection = selection(job, &input)?;
+    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let mut samples = Samples::of(job, &input)?;
+    let plane = selection.read(&mut input, &mut samples)?;
+    let scale = Scale::of(job, &input, &samples)?;
+    let mut frame = frame(job, &input, &selection)?;
+    let number = job.ints("frame")?.first().copied().unwrap_or(0);
+    frame.bar = scale.bar(job, &input, number.max(0) as u64)?;
+    frame.note = note(job, &selection)?;
+    let svg = draw(&frame, &plane, &scale, Turns::of(job)?, delivery.fineness)?;
+    delivery.picture(&svg)
+}
+
+/// The plane that the parameters choose.
+pub fn selection(job: &Job, input: &Input) -> Result<Selection> {
+    selection_at(job, input, &job.ints("frame")?)
+}
+
+/// The plane at the indices `frame` on the axes that are not shown.
+pub fn selection_at(job: &Job, input: &Input, frame: &[i64]) -> Result<Selection> {
+    let mut selection = Selection::new(input, job.int("vertical")?, job.int("horizontal")?, frame)?;
+    for number in [1, 2] {
+        let (min, max) = (format!("min{number}"), format!("max{number}"));
+        selection.narrow(number, job.double_opt(&min)?, job.double_opt(&max)?)?;
+    }
+    Ok(selection)
+}
+
+/// Everything around the raster but its colour bar.
+pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
+    let (one, two) = selection.sides();
+    let turns = Turns::of(job)?;
+    let axes = selection.axes();
+    let one = standard::window(job, 1, one.first, one.last)?;
+    let two = standard::window(job, 2, two.first, two.last)?;
+    let one = ScreenAxis::new(job, axes.0, 1, one)?;
+    let two = ScreenAxis::new(job, axes.1, 2, two)?;
+    let (across, down) = turns.axes(job, one, two)?;
+    let (across_edge, down_edge) = turns.edges(job)?;
+    let same_unit = !across.unit.is_empty() && across.unit == down.unit;
+    let ratio = ((down.high - down.low) / (across.high - across.low)).abs();
+    // Very flat and very steep sections would leave nothing to see.
+    let ratio = if same_unit { ratio.clamp(0.2, 2.0) } else { 0.75 };
+    Ok(Frame {
+        across,
+        down,
+        across_edge,
+        down_edge,
+        title: standard::title(job, input.header())?,
+        note: None,
+        bar: None,
+        grid: standard::grid(job, (false, false), false)?,
+        style: standard::style(job)?,
+        sizing: standard::sizing(job, ratio)?,
+        background: standard::background(job)?,
+        extra: Room::default(),
+        boxed: true,
+    })
+}
+
+/// Where on the axes that are not shown the plane lies.
+pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
+    if !job.flag("wantframenum")? {
+        return Ok(None);
+    }
+    let frame = job.ints("frame")?;
+    let axes = selection.all_axes();
+    let others = selection.others();
+    let longer = others.iter().enumerate().filter(|(_, axis)| axes[**axis].n > 1);
+    let parts = longer.map(|(position, &axis)| {
+        let index = frame.get(position).copied().unwrap_or(0).max(0) as usize;
+        position_text(&axes[axis], axis + 1, index)
+    });
+    let text = parts.collect::<Vec<_>>().join(", ");
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// `time = 0.40 s`: sample `index` of the axis with this number (counted from 1).
+pub fn position_text(axis: &rsf_io::Axis, number: usize, index: usize) -> String {
+    let place = f64::from(axis.o) + index as f64 * f64::from(axis.d);
+    // As many decimals as the sampling has, so that the text keeps its width from frame to frame.
+    let step = f64::from(axis.d.abs());
+    let digits = (0..6).find(|&digits| {
+        let scaled = step * 10f64.powi(digits);
+        (scaled - scaled.round()).abs() < 1e-3 * scaled
+    });
+    let label = axis.label.clone().filter(|label| !label.is_empty());
+    let label = label.unwrap_or_else(|| format!("axis {number}"));
+    let unit = axis.unit.clone().unwrap_or_default();
+    let digits = digits.unwrap_or(6) as usize;
+    format!("{label} = {place:.digits$} {unit}").trim_end().replace('-', "\u{2212}")
+}
+
+/// The picture of a plane.
+pub fn draw(frame: &Frame, plane: &Plane, scale: &Scale, turns: Turns, fineness: f64) -> Result<Svg> {
+    let mut page = frame.open()?;
+    raster(&mut page, plane, scale, turns, fineness)?;
+    page.close()
+}
+
+/// Draws the plane inside the box.
+pub fn raster(page: &mut Page, plane: &Plane, scale: &Scale, turns: Turns, fineness: f64) -> Result<()> {
+    let coordinates = |one: f64, two: f64| if turns.transp { (two, one) } else { (one, two) };
+    let (across, down) = coordinates(plane.one.first, plane.two.first);
+    let begin = page.place(across, down);
+    let (across, down) = coordinates(plane.one.last, plane.two.last);
+    let end = page.place(across, down);
+    let place = Rect {
+        x: begin.0.min(end.0),
+        y: begin.1.min(end.1),
+        width: (end.0 - begin.0).abs(),
+        height: (end.1 - begin.1).abs(),
+    };
+    let pixels = |length: f64| ((length * fineness).round() as usize).max(1);
+    let (wide, high) = (pixels(place.width), pixels(place.height));
+    let plane = plane.thinned(if turns.transp { (high, wide) } else { (wide, high) });
+    let (width, colours) = colours_of(&plane, scale, turns.transp, (begin.0 > end.0, begin.1 > end.1));
+    let image = raster_png(width, &colours)?;
+    page.drawing.inside(page.rect);
+    page.drawing.image("png", &image, place);
+    page.drawing.end();
+    Ok(())
+}
+
+/// Width and colours, row after row, of a plane whose axis 1 runs down (`transp`) or to the right; `turned` says whether what
+/// runs to the right and what runs down begins at its end.
+pub fn colours_of(plane: &Plane, scale: &Scale, transp: bool, turned: (bool, bool)) -> (usize, Vec<Rgb>) {
+    let (rows, columns) = (plane.one.samples, plane.two.samples);
+    let (width, height) = if transp { (columns, rows) } else { (rows, columns) };
+    let mut colours = Vec::with_capacity(rows * columns);
+    for y in 0..height {
+        let y = if turned.1 { height - 1 - y } else { y };
+        for x in 0..width {
+            let x = if turned.0 { width - 1 - x } else { x };
+            let (row, column) = if transp { (y, x) } else { (x, y) };
+            colours.push(scale.colour(plane.values[column * rows + row]));
+        }
+    }
+    (width, colours)
+}

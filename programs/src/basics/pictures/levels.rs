@@ -1,0 +1,164 @@
+//! Lines of equal value on a grid, by marching squares.
+
+use std::collections::HashMap;
+
+use super::drawing::Place;
+use super::plane::Plane;
+
+/// Where a line crosses the grid: the edge from node (row, column) to the next row, or to the next column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Crossing {
+    row: usize,
+    column: usize,
+    to_next_column: bool,
+}
+
+/// The lines along which `plane` has the value `level`, as coordinates on axes 1 and 2. With `positive` only cells without a
+/// negative corner count; cells with a corner that is not a number never do.
+pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
+    let (rows, columns) = (plane.one.samples, plane.two.samples);
+    let value = |row: usize, column: usize| plane.values[column * rows + row];
+    let mut joints: HashMap<Crossing, Vec<Crossing>> = HashMap::new();
+    for column in 0..columns.saturating_sub(1) {
+        for row in 0..rows.saturating_sub(1) {
+            let corners = [
+                value(row, column),
+                value(row + 1, column),
+                value(row + 1, column + 1),
+                value(row, column + 1),
+            ];
+            let counts = corners.iter().all(|corner| !corner.is_nan() && !(positive && *corner < 0.0));
+            if !counts {
+                continue;
+            }
+            for (from, to) in in_cell(row, column, corners, level) {
+                joints.entry(from).or_default().push(to);
+                joints.entry(to).or_default().push(from);
+            }
+        }
+    }
+    let at = |crossing: &Crossing| {
+        let Crossing { row, column, to_next_column } = *crossing;
+        let here = value(row, column);
+        let (next, along) = if to_next_column {
+            (value(row, column + 1), (0.0, 1.0))
+        } else {
+            (value(row + 1, column), (1.0, 0.0))
+        };
+        let share = f64::from((level - here) / (next - here)).clamp(0.0, 1.0);
+        (
+            plane.one.coordinate(row as f64 + share * along.0),
+            plane.two.coordinate(column as f64 + share * along.1),
+        )
+    };
+    let chains = chains(&joints);
+    chains.iter().map(|chain| chain.iter().map(at).collect()).collect()
+}
+
+/// The pieces of the line inside one cell, whose corners are given around it from (row, column).
+fn in_cell(row: usize, column: usize, corners: [f32; 4], level: f32) -> Vec<(Crossing, Crossing)> {
+    let edge = |row, column, to_next_column| Crossing { row, column, to_next_column };
+    // Edge i lies between corners i and i + 1.
+    let edges = [
+        edge(row, column, false),
+        edge(row + 1, column, true),
+        edge(row, column + 1, false),
+        edge(row, column, true),
+    ];
+    let above = corners.map(|corner| corner > level);
+    let crossed: Vec<usize> = (0..4).filter(|&i| above[i] != above[(i + 1) % 4]).collect();
+    match crossed.as_slice() {
+        &[a, b] => vec![(edges[a], edges[b])],
+        &[_, _, _, _] => {
+            // A saddle: the mean of the corners tells which two of them belong together.
+            let middle = corners.iter().sum::<f32>() / 4.0 > level;
+            if middle == above[0] {
+                vec![(edges[0], edges[1]), (edges[2], edges[3])]
+            } else {
+                vec![(edges[3], edges[0]), (edges[1], edges[2])]
+            }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The crossings in the order in which lines pass them: open lines from an end, then closed ones, which end where they began.
+fn chains(joints: &HashMap<Crossing, Vec<Crossing>>) -> Vec<Vec<Crossing>> {
+    let mut starts: Vec<Crossing> = joints.keys().copied().collect();
+    // A fixed order, so that the same data give the same file.
+    starts.sort_by_key(|crossing| (joints[crossing].len(), *crossing));
+    let mut seen = std::collections::HashSet::new();
+    let mut chains = Vec::new();
+    for start in starts {
+        if !seen.insert(start) {
+            continue;
+        }
+        let mut chain = vec![start];
+        let mut last = start;
+        while let Some(&next) = joints[&last].iter().find(|next| !seen.contains(next)) {
+            seen.insert(next);
+            chain.push(next);
+            last = next;
+        }
+        if chain.len() > 2 && joints[&last].contains(&start) {
+            chain.push(start);
+        }
+        chains.push(chain);
+    }
+    chains
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plane::Side;
+    use super::*;
+
+    fn plane(rows: usize, columns: usize, value: impl Fn(f64, f64) -> f64) -> Plane {
+        let side = |samples: usize| Side {
+            samples,
+            block: 1,
+            first: -0.5,
+            last: samples as f64 - 0.5,
+        };
+        let values = (0..columns).flat_map(|c| (0..rows).map(move |r| (r, c)));
+        Plane {
+            values: values.map(|(r, c)| value(r as f64, c as f64) as f32).collect(),
+            one: side(rows),
+            two: side(columns),
+        }
+    }
+
+    #[test]
+    fn a_circle_is_one_closed_line() {
+        let plane = plane(41, 41, |r, c| (r - 20.0).hypot(c - 20.0));
+        let found = lines(&plane, 10.0, true);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].first(), found[0].last());
+        for (r, c) in &found[0] {
+            let radius = (r - 20.0).hypot(c - 20.0);
+            // Linear interpolation of a cone errs by at most d^2 / (8 r), a cell's diagonal d being sqrt(2).
+            assert!((radius - 10.0).abs() < 2.0 / 80.0, "{radius}");
+        }
+    }
+
+    #[test]
+    fn an_open_line_runs_from_rim_to_rim() {
+        let plane = plane(5, 7, |r, _| r);
+        let found = lines(&plane, 1.25, true);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].iter().all(|(r, _)| *r == 1.25));
+        let mut columns: Vec<f64> = found[0].iter().map(|(_, c)| *c).collect();
+        columns.sort_by(f64::total_cmp);
+        assert_eq!(columns, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert!(lines(&plane, 7.0, true).is_empty());
+    }
+
+    #[test]
+    fn saddles_negatives_and_gaps() {
+        let saddle = plane(2, 2, |r, c| if r == c { 1.0 } else { -1.0 });
+        assert_eq!(lines(&saddle, 0.25, false).len(), 2);
+        assert!(lines(&saddle, 0.25, true).is_empty(), "cells with negative corners are left out");
+        let gap = plane(2, 2, |r, c| if r == c { 1.0 } else { f64::NAN });
+        assert!(lines(&gap, 0.5, false).is_empty());
+    }
+}

@@ -1,0 +1,187 @@
+//! Lines and symbols of curves: pens, dashes, and no more points than can be seen.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use rsf_io::Job;
+
+use super::colours::pen;
+use super::drawing::{Drawing, Place, Rgb, Stroke, path_through, short, text_width};
+use super::standard::{INCH, thickness};
+
+/// Dashes and gaps of Madagascar's numbers for them, in units, and the length of one turn in its inches.
+const DASHES: [(&[f64], f64); 10] = [
+    (&[], 0.0),
+    (&[1.0, 2.0], 0.15),
+    (&[1.0, 6.0], 0.1),
+    (&[4.0, 2.0], 0.2),
+    (&[3.0, 2.0], 0.3),
+    (&[0.3, 1.0, 3.0, 1.0], 0.5),
+    (&[4.0, 1.0, 2.0, 1.0], 0.6),
+    (&[1.0, 2.0, 1.0, 4.0], 0.4),
+    (&[5.0, 2.0, 5.0, 4.0], 0.8),
+    (&[1.0, 1.0], 0.3),
+];
+
+/// Pens of curves, as `plotcol=`, `plotfat=` and `dash=` number them.
+#[derive(Clone, Debug)]
+pub struct Pens {
+    colours: Vec<i64>,
+    fats: Vec<i64>,
+    dashes: Vec<f32>,
+    usual: &'static [i64],
+}
+
+impl Pens {
+    /// As the parameters say; curves without a colour take `usual` ones in turn.
+    pub fn of(job: &Job, usual: &'static [i64]) -> Result<Self> {
+        Ok(Self {
+            colours: job.ints("plotcol")?,
+            fats: job.ints("plotfat")?,
+            dashes: job.floats("dash")?,
+            usual,
+        })
+    }
+
+    /// The pen of curve `number`; the last one given serves all that follow.
+    pub fn stroke(&self, number: usize) -> Stroke {
+        let fat = at_or_last(&self.fats, number).unwrap_or(0);
+        let dash = f64::from(at_or_last(&self.dashes, number).unwrap_or(0.0));
+        Stroke {
+            colour: self.colour(number),
+            width: thickness(fat) + if self.fats.is_empty() { 0.5 } else { 0.0 },
+            dashes: dashes(dash),
+        }
+    }
+
+    /// The colour of curve `number`.
+    pub fn colour(&self, number: usize) -> Rgb {
+        pen(at_or_last(&self.colours, number).unwrap_or(self.usual[number % self.usual.len()]))
+    }
+}
+
+fn at_or_last<T: Copy>(values: &[T], number: usize) -> Option<T> {
+    values.get(number).or(values.last()).copied()
+}
+
+/// Lengths of dashes and gaps; the part of the number behind the point stretches them (0.4 is their own length).
+fn dashes(number: f64) -> Vec<f64> {
+    let (units, inches) = DASHES[(number.abs() as usize).min(DASHES.len() - 1)];
+    let stretch = match number.fract().abs() {
+        fraction if fraction < 1e-3 => 1.0,
+        fraction => fraction / 0.4,
+    };
+    let sum: f64 = units.iter().sum();
+    units
+        .iter()
+        .map(|unit| unit / sum * inches * INCH * stretch)
+        .collect()
+}
+
+/// The same line with no more points than can be seen: of points in a row whose `key` falls into one third of a pixel, the
+/// first, the last and the outermost stay.
+pub fn thinned(points: &[Place], key: impl Fn(&Place) -> f64, other: impl Fn(&Place) -> f64) -> Vec<Place> {
+    let column = |point: &Place| (3.0 * key(point)).floor() as i64;
+    let mut kept = Vec::new();
+    for group in points.chunk_by(|a, b| column(a) == column(b)) {
+        if group.len() <= 4 {
+            kept.extend_from_slice(group);
+            continue;
+        }
+        let by = |a: &usize, b: &usize| other(&group[*a]).total_cmp(&other(&group[*b]));
+        let low = (0..group.len()).min_by(by).unwrap_or(0);
+        let high = (0..group.len()).max_by(by).unwrap_or(0);
+        let mut chosen = [0, low.min(high), low.max(high), group.len() - 1].to_vec();
+        chosen.dedup();
+        kept.extend(chosen.into_iter().map(|index| group[index]));
+    }
+    kept
+}
+
+/// Draws `symbol` of `size` at all `points`.
+pub fn symbols(drawing: &mut Drawing, points: &[Place], symbol: char, size: f64, stroke: &Stroke) {
+    let half = 0.5 * size;
+    let solid = Stroke::solid(stroke.colour, stroke.width);
+    let mut path = String::new();
+    for &(x, y) in points {
+        match symbol {
+            '.' => circle(&mut path, (x, y), 0.5 * stroke.width + 0.15 * size),
+            'o' | 'O' => circle(&mut path, (x, y), half),
+            '+' => cross(&mut path, (x, y), half, 0.0),
+            'x' | 'X' => cross(&mut path, (x, y), half, 45.0),
+            '*' => {
+                for turned in [30.0, 90.0, 150.0] {
+                    ray(&mut path, (x, y), half, turned);
+                }
+            }
+            _ => {}
+        }
+    }
+    match symbol {
+        '.' => drawing.path(&path, None, Some(stroke.colour)),
+        'o' | 'O' | '+' | 'x' | 'X' | '*' => drawing.path(&path, Some(&solid), None),
+        letter => letters(drawing, points, letter, size, stroke.colour),
+    }
+}
+
+fn letters(drawing: &mut Drawing, points: &[Place], letter: char, size: f64, colour: Rgb) {
+    let words = letter.to_string();
+    // Capitals fill seven tenths of the size of letters.
+    let size = size / 0.73;
+    for &(x, y) in points {
+        drawing.text(&super::drawing::Text {
+            at: (x - 0.5 * text_width(&words) * size, y + 0.365 * size),
+            words: &words,
+            size,
+            anchor: super::drawing::Anchor::Start,
+            turned: 0.0,
+            fat: 0.0,
+            colour,
+        });
+    }
+}
+
+fn circle(path: &mut String, (x, y): Place, radius: f64) {
+    let (left, r, d) = (short(x - radius), short(radius), short(2.0 * radius));
+    // Writing to a string cannot fail.
+    let _ = write!(path, "M{left} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", short(y));
+}
+
+fn cross(path: &mut String, at: Place, half: f64, turned: f64) {
+    ray(path, at, half, turned);
+    ray(path, at, half, turned + 90.0);
+}
+
+/// A line of twice `half` through `at`, `turned` degrees from level.
+fn ray(path: &mut String, (x, y): Place, half: f64, turned: f64) {
+    let (sine, cosine) = turned.to_radians().sin_cos();
+    let (dx, dy) = (half * cosine, half * sine);
+    path.push_str(&path_through(&[(x - dx, y - dy), (x + dx, y + dy)]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_what_is_seen() {
+        let points: Vec<Place> = (0..100_000)
+            .map(|i| (i as f64 * 0.001, if i == 50_000 { 9.0 } else { (i % 2) as f64 }))
+            .collect();
+        let kept = thinned(&points, |p| p.0, |p| p.1);
+        assert!(kept.len() <= 4 * 301, "{}", kept.len());
+        assert_eq!(kept.first(), points.first());
+        assert_eq!(kept.last(), points.last());
+        assert!(kept.contains(&points[50_000]), "a spike of one sample stays");
+        assert_eq!(thinned(&points[..3], |p| p.0, |p| p.1), points[..3]);
+    }
+
+    #[test]
+    fn dashes_have_their_length() {
+        assert!(dashes(0.0).is_empty());
+        let turn = |number: f64| dashes(number).iter().sum::<f64>();
+        assert!((turn(3.0) - 0.2 * INCH).abs() < 1e-9);
+        assert!((turn(3.8) - 0.4 * INCH).abs() < 1e-9);
+        assert_eq!(dashes(42.0).len(), 2);
+    }
+}

@@ -1,0 +1,38 @@
+//! The programs that draw.
+//!
+//! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written as it is or as
+//! pixels ([`delivery`]). Parameters that all of them share are in [`standard`], those of colours in [`gain`].
+
+pub mod animation;
+pub mod axes;
+pub mod colours;
+pub mod compose;
+pub mod contour;
+pub mod delivery;
+pub mod drawing;
+pub mod faces;
+pub mod frame;
+pub mod gain;
+pub mod graph;
+pub mod grey;
+pub mod grey3;
+pub mod levels;
+pub mod lines;
+pub mod movie;
+pub mod plane;
+pub mod standard;
+pub mod ticks;
+pub mod wiggle;
+
+use super::Programs;
+
+/// Every program of this room.
+pub const PROGRAMS: Programs = &[
+    (&grey::SPEC, grey::run),
+    (&grey3::SPEC, grey3::run),
+    (&graph::SPEC, graph::run),
+    (&wiggle::SPEC, wiggle::run),
+    (&contour::SPEC, contour::run),
+    (&movie::SPEC, movie::run),
+    (&compose::SPEC, compose::run),
+];

@@ -1,0 +1,145 @@
+//! `sfbasics movie`: planes of a dataset one after the other.
+
+use anyhow::{Context, Result, ensure};
+use rayon::prelude::*;
+use rsf_io::{Input, Job, Param, Program};
+
+use super::animation::Animation;
+use super::delivery::{Delivery, Kind};
+use super::drawing::Pixels;
+use super::frame::Frame;
+use super::gain::{GAIN, Samples, Scale};
+use super::grey::{self, draw, position_text};
+use super::plane::{Plane, Selection};
+use super::standard::{self, STANDARD, Turns, real};
+
+/// More numbers than this in all pictures of a movie are not held (2 GiB).
+const MOST_VALUES: usize = 1 << 29;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfmovie",
+    about: "Draw planes of a dataset one after the other, as an animated PNG or a GIF.",
+    usage: "< wfl.rsf color=bluered title= > wfl.png",
+    comments: "Every picture is one of sfbasics grey, with the coordinate of its plane under the title; all of them have the same colours for the same \
+values. The pictures run along axis=; on further axes frame= chooses an index. Snapshots of a modelling program (z, x, component, time) show \
+their vertical component with axis=4 frame=0.\n\nWithout clip=, a clip is found for every picture from pclip=, and the one that as many of them do not \
+pass is taken; gainpanel=all looks at all planes of axes 1 and 2, a number at that plane.",
+    example: "sfbasics movie < wfl.rsf axis=4 frame=0 color=bluered jframe=2 delay=0.08 > wfl.gif",
+    params: &PARAMS,
+};
+
+const OWN: [Param; 9] = [
+    Param::bool("transp").default("y").doc("y: axis 1 runs down; n: the two axes change places"),
+    Param::bool("yreverse").default("y").doc("y: the vertical axis grows downwards; n: upwards"),
+    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards; n: rightwards"),
+    Param::bool("wantframenum").default("y").doc("write the coordinate of each picture"),
+    Param::int("axis").default_text("the first that is not shown").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data along which the pictures run"),
+    Param::int("fframe").default("0").range("0 or more", Some(0.0), None).doc("first picture, counted from 0 on that axis"),
+    Param::int("jframe").default("1").range("1 or more", Some(1.0), None).doc("every so many planes become a picture"),
+    Param::int("nframe").default_text("all").range("1 or more", Some(1.0), None).doc("most pictures"),
+    real("delay", "0.1", "seconds that a picture is shown").range("0.01 to 60", Some(0.01), Some(60.0)),
+];
+
+static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = standard::joined(&[&OWN, &GAIN, &STANDARD]);
+
+/// Draws.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let delivery = Delivery::of(job, &[Kind::Png, Kind::Gif])?;
+    let (selection, axis) = selection(job, &input)?;
+    let wanted = wanted(job, selection.all_axes()[axis].n)?;
+    let mut samples = Samples::of(job, &input)?.of_pictures();
+    let mut frame = grey::frame(job, &input, &selection)?;
+    let planes = read(&mut input, (&selection, axis), &wanted, &mut samples, pixels(&frame, delivery.fineness)?)?;
+    let scale = Scale::of(job, &input, &samples)?;
+    frame.bar = scale.bar(job, &input, 0)?;
+    let turns = Turns::of(job)?;
+    let numbered = job.flag("wantframenum")?;
+    let pictures = planes.par_iter().zip(&wanted).map(|(plane, &index)| {
+        let mut frame = frame.clone();
+        frame.note = numbered.then(|| position_text(&selection.all_axes()[axis], axis + 1, index));
+        draw(&frame, plane, &scale, turns, delivery.fineness)?.pixels(delivery.fineness)
+    });
+    let pictures: Vec<Pixels> = pictures.collect::<Result<_>>()?;
+    let movie = Animation::new(pictures, job.double_opt("delay")?.unwrap_or(0.1))?;
+    delivery.write(&movie.encode(delivery.kind)?)
+}
+
+/// The planes of all pictures, and the axis (counted from 0) along which they run.
+fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
+    let (one, two) = (job.int("vertical")?, job.int("horizontal")?);
+    let rank = input.rank() as i64;
+    let others: Vec<i64> = (1..=rank).filter(|number| *number != one && *number != two).collect();
+    let axis = match job.int_opt("axis")? {
+        Some(axis) => axis,
+        None => *others.first().with_context(|| {
+            format!("{} has one plane only; draw it with sfbasics grey", input.name())
+        })?,
+    };
+    let place = others.iter().position(|number| *number == axis).with_context(|| {
+        format!("axis={axis}: the pictures can run along axes {others:?}, which are not shown in them")
+    })?;
+    // frame= holds the indices of the other axes only.
+    let mut frame = job.ints("frame")?;
+    ensure!(
+        frame.len() < others.len(),
+        "frame= holds {} indices, but besides axis={axis} {} axes are not shown",
+        frame.len(),
+        others.len() - 1
+    );
+    frame.resize(others.len() - 1, 0);
+    frame.insert(place, 0);
+    let selection = grey::selection_at(job, input, &frame)?;
+    Ok((selection, axis as usize - 1))
+}
+
+/// Indices of the pictures on their axis.
+fn wanted(job: &Job, n: usize) -> Result<Vec<usize>> {
+    let (first, every) = (job.int("fframe")? as usize, job.int("jframe")? as usize);
+    ensure!(
+        first < n,
+        "fframe={first}: there are {n} planes, counted from 0 to {}",
+        n - 1
+    );
+    let most = job.int_opt("nframe")?.map_or(n, |most| most as usize);
+    Ok((first..n).step_by(every).take(most).collect())
+}
+
+/// Pixels (down, across) beyond which a plane is thinned while it is read.
+fn pixels(frame: &Frame, fineness: f64) -> Result<(usize, usize)> {
+    // Twice what can be seen, so that a second thinning in the picture changes nothing that is seen.
+    let rect = frame.open()?.rect;
+    Ok((
+        (2.0 * fineness * rect.height) as usize,
+        (2.0 * fineness * rect.width) as usize,
+    ))
+}
+
+fn read(
+    input: &mut Input,
+    (selection, axis): (&Selection, usize),
+    wanted: &[usize],
+    samples: &mut Samples,
+    (high, wide): (usize, usize),
+) -> Result<Vec<Plane>> {
+    let (first, last) = (wanted[0], wanted[wanted.len() - 1]);
+    let mut all = selection.clone();
+    all.take(axis, first..last + 1);
+    let (mut planes, mut index, mut held) = (Vec::with_capacity(wanted.len()), first, 0);
+    let most = high.max(wide);
+    all.read_each(input, samples, |plane| {
+        if wanted.get(planes.len()) == Some(&index) {
+            let plane = plane.thinned((most, most));
+            held += plane.values.len();
+            ensure!(
+                held <= MOST_VALUES,
+                "the pictures of the movie hold more than {MOST_VALUES} numbers; take fewer of them (jframe= nframe=), or smaller ones (width= min1= max1= ...)"
+            );
+            planes.push(plane);
+        }
+        index += 1;
+        Ok(())
+    })?;
+    Ok(planes)
+}

@@ -1,0 +1,455 @@
+//! Planes out of a dataset of any rank, read as one stream and thinned while they are read.
+//!
+//! A plane larger than a picture needs is held as means over equal blocks of samples, so that memory does not grow with
+//! the data.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::{Axis, Input, Kind};
+
+use super::gain::Samples;
+
+/// Longer sides are thinned.
+const LONGEST_SIDE: usize = 4096;
+/// A line of axis 1 longer than this is no picture.
+const LONGEST_LINE: usize = 1 << 28;
+
+/// Which plane: two axes that are shown, and an index on every other.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// All axes of the dataset.
+    axes: Vec<Axis>,
+    /// For every axis, the indices that are wanted: one for the axes that are not shown.
+    wanted: Vec<Range<usize>>,
+    /// Axis 1 of the picture, counted from 0.
+    one: usize,
+    /// Axis 2 of the picture, counted from 0.
+    two: usize,
+}
+
+/// Part of an axis in blocks of samples.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Number of samples.
+    pub samples: usize,
+    /// Samples of a block; the last one may hold fewer.
+    pub block: usize,
+    /// Coordinate of the outer rim of the first sample.
+    pub first: f64,
+    /// Coordinate of the outer rim of the last sample.
+    pub last: f64,
+}
+
+impl Side {
+    /// The `wanted` samples of an axis.
+    pub fn new(axis: &Axis, wanted: &Range<usize>) -> Self {
+        let step = step_of(axis);
+        let rim = |index: usize| f64::from(axis.o) + (index as f64 - 0.5) * step;
+        Self {
+            samples: wanted.len(),
+            block: wanted.len().div_ceil(LONGEST_SIDE),
+            first: rim(wanted.start),
+            last: rim(wanted.end),
+        }
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.samples.div_ceil(self.block)
+    }
+
+    /// Coordinate of the middle of block `number` (between blocks for fractions).
+    pub fn coordinate(&self, number: f64) -> f64 {
+        let step = (self.last - self.first) / self.samples as f64;
+        self.first + (number + 0.5) * self.block as f64 * step
+    }
+
+    /// The blocks that pixel `pixel` of `pixels` shows: at least one.
+    fn shown(&self, pixel: usize, pixels: usize) -> Range<usize> {
+        let first = (pixel * self.samples / pixels).min(self.samples - 1);
+        let end = ((pixel + 1) * self.samples / pixels).max(first + 1);
+        first / self.block..end.div_ceil(self.block)
+    }
+}
+
+/// A plane of numbers.
+#[derive(Clone, Debug)]
+pub struct Plane {
+    /// Means of the blocks: `two.blocks()` columns of `one.blocks()` values.
+    pub values: Vec<f32>,
+    /// Along a column.
+    pub one: Side,
+    /// From column to column.
+    pub two: Side,
+}
+
+impl Plane {
+    /// The values of `size` (along axis 1, along axis 2) pixels, each the mean over the blocks it covers: waves finer than
+    /// a pixel fade instead of turning into others. Where a side has fewer samples than pixels, it keeps its samples.
+    pub fn thinned(&self, size: (usize, usize)) -> Plane {
+        let length = |side: &Side, pixels: usize| {
+            if side.block == 1 && side.samples <= pixels {
+                side.samples
+            } else {
+                pixels.max(1)
+            }
+        };
+        let (rows, columns) = (length(&self.one, size.0), length(&self.two, size.1));
+        let mut values = Vec::with_capacity(rows * columns);
+        for column in 0..columns {
+            let across = self.two.shown(column, columns);
+            for row in 0..rows {
+                values.push(self.mean(across.clone(), self.one.shown(row, rows)));
+            }
+        }
+        let side = |side: &Side, samples: usize| Side {
+            samples,
+            block: 1,
+            ..side.clone()
+        };
+        Plane {
+            values,
+            one: side(&self.one, rows),
+            two: side(&self.two, columns),
+        }
+    }
+
+    fn mean(&self, across: Range<usize>, down: Range<usize>) -> f32 {
+        let rows = self.one.blocks();
+        let count = (across.len() * down.len()) as f64;
+        let columns = across.map(|column| &self.values[column * rows..][down.clone()]);
+        let sum: f64 = columns.flatten().map(|&value| f64::from(value)).sum();
+        (sum / count) as f32
+    }
+}
+
+impl Selection {
+    /// The plane of axes `one` and `two` (counted from 1) at the indices `frame` (counted from 0) on
+    /// the other axes, in their order; indices that are left out are 0.
+    pub fn new(input: &Input, one: i64, two: i64, frame: &[i64]) -> Result<Self> {
+        let rank = input.rank().max(2);
+        let axes: Vec<Axis> = (1..=rank).map(|i| input.axis(i)).collect();
+        ensure!(!input.is_empty(), "{} holds no samples", input.name());
+        ensure!(
+            axes[0].n <= LONGEST_LINE,
+            "axis 1 of {} is too long for a picture",
+            input.name()
+        );
+        let number = |axis: i64, key: &str| {
+            let found = usize::try_from(axis - 1).ok().filter(|&i| i < rank);
+            found.with_context(|| format!("{key}={axis}: {} has axes 1 to {rank}", input.name()))
+        };
+        let (one, two) = (number(one, "vertical")?, number(two, "horizontal")?);
+        ensure!(
+            one != two,
+            "vertical= and horizontal= name the same axis; take two of 1 to {rank}"
+        );
+        let wanted = axes.iter().map(|axis| 0..axis.n).collect();
+        let mut selection = Self {
+            axes,
+            wanted,
+            one,
+            two,
+        };
+        selection.choose(frame)?;
+        Ok(selection)
+    }
+
+    /// The axes that are not shown, counted from 0.
+    pub fn others(&self) -> Vec<usize> {
+        (0..self.axes.len())
+            .filter(|&i| i != self.one && i != self.two)
+            .collect()
+    }
+
+    fn choose(&mut self, frame: &[i64]) -> Result<()> {
+        let others = self.others();
+        if frame.len() > others.len() {
+            bail!(
+                "frame= holds {} indices, but {} axes are not shown",
+                frame.len(),
+                others.len()
+            );
+        }
+        for (position, &axis) in others.iter().enumerate() {
+            let index = frame.get(position).copied().unwrap_or(0);
+            let n = self.axes[axis].n;
+            let found = usize::try_from(index).ok().filter(|&index| index < n);
+            let index = found.with_context(|| {
+                format!(
+                    "frame={index}: axis {} has {n} planes, counted from 0 to {}",
+                    axis + 1,
+                    n as i64 - 1
+                )
+            })?;
+            self.wanted[axis] = index..index + 1;
+        }
+        Ok(())
+    }
+
+    /// Takes the planes at `indices` (counted from 0) of axis `axis` (counted from 0, not shown) instead of one of them.
+    pub fn take(&mut self, axis: usize, indices: Range<usize>) {
+        self.wanted[axis] = indices;
+    }
+
+    /// Leaves out the samples that lie wholly outside `min` to `max` on axis 1 or 2 of the picture.
+    /// Errors: none is left.
+    pub fn narrow(&mut self, number: usize, min: Option<f64>, max: Option<f64>) -> Result<()> {
+        let axis = if number == 1 { self.one } else { self.two };
+        let Axis { n, o, d, .. } = self.axes[axis];
+        let step = step_of(&self.axes[axis]);
+        let half = 0.5 * step.abs();
+        // A hundredth of a sample: o and d in a header have six digits.
+        let grace = 0.01 * step.abs();
+        let inside = |i: &usize| {
+            let at = f64::from(o) + *i as f64 * step;
+            min.is_none_or(|min| at + half > min + grace) && max.is_none_or(|max| at - half < max - grace)
+        };
+        if min.is_none() && max.is_none() {
+            return Ok(());
+        }
+        let first = (0..n).find(inside);
+        let last = (0..n).rev().find(inside);
+        let (Some(first), Some(last)) = (first, last) else {
+            bail!(
+                "no sample of axis {} (n={n} o={o} d={d}) lies between the given min and max",
+                axis + 1
+            );
+        };
+        self.wanted[axis] = first..last + 1;
+        Ok(())
+    }
+
+    /// The axes of the picture as the header has them.
+    pub fn axes(&self) -> (&Axis, &Axis) {
+        (&self.axes[self.one], &self.axes[self.two])
+    }
+
+    /// All axes of the dataset.
+    pub fn all_axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// The parts of the axes that are read.
+    pub fn sides(&self) -> (Side, Side) {
+        let side = |axis: usize| Side::new(&self.axes[axis], &self.wanted[axis]);
+        (side(self.one), side(self.two))
+    }
+
+    /// Reads the one chosen plane. What `samples` wants to see is shown to it.
+    pub fn read(&self, input: &mut Input, samples: &mut Samples) -> Result<Plane> {
+        let mut found = None;
+        self.read_each(input, samples, |plane| {
+            found = Some(plane);
+            Ok(())
+        })?;
+        found.context("the plane was not found in the data")
+    }
+
+    /// Reads the chosen planes in the order of the file; each is given to `done` as soon as it is whole.
+    /// Where axis 1 of the dataset is not shown, all of them are held until the end.
+    pub fn read_each(
+        &self,
+        input: &mut Input,
+        samples: &mut Samples,
+        mut done: impl FnMut(Plane) -> Result<()>,
+    ) -> Result<()> {
+        let length = self.axes[0].n as u64;
+        let lines = if samples.wants_all() {
+            input.len() / length
+        } else {
+            self.last_line() + 1
+        };
+        let mut line = vec![0.0; length as usize];
+        let mut open: Vec<(Vec<usize>, Gathering)> = Vec::new();
+        let mut unread = 0;
+        for number in 0..lines {
+            let place = self.indices(number);
+            if place.is_none() && !samples.wants_all() {
+                unread += length;
+                continue;
+            }
+            input.skip(std::mem::take(&mut unread))?;
+            read_line(input, &mut line)?;
+            samples.see(number * length, &line, place.is_some().then(|| self.wanted[0].clone()));
+            let Some(indices) = place else { continue };
+            self.put(&line, indices, &mut open);
+            while open.first().is_some_and(|(_, first)| first.missing == 0) {
+                done(open.remove(0).1.plane())?;
+            }
+        }
+        if !input.is_seekable() {
+            // Whoever writes the pipe is let finish in peace.
+            input.skip(input.len() - lines * length)?;
+        }
+        Ok(())
+    }
+
+    /// Indices (axis 1 left at 0) of line `number` of the dataset, when the planes have part in it.
+    fn indices(&self, mut number: u64) -> Option<Vec<usize>> {
+        let mut indices = vec![0; self.axes.len()];
+        for (axis, index) in indices.iter_mut().enumerate().skip(1) {
+            let n = self.axes[axis].n as u64;
+            *index = (number % n) as usize;
+            number /= n;
+            if !self.wanted[axis].contains(index) {
+                return None;
+            }
+        }
+        Some(indices)
+    }
+
+    fn last_line(&self) -> u64 {
+        let from_last = (1..self.axes.len()).rev();
+        from_last.fold(0, |line, axis| {
+            line * self.axes[axis].n as u64 + (self.wanted[axis].end - 1) as u64
+        })
+    }
+
+    /// Adds a line of the dataset to the planes it belongs to.
+    fn put(&self, line: &[f32], mut indices: Vec<usize>, open: &mut Vec<(Vec<usize>, Gathering)>) {
+        let others = self.others();
+        // A line belongs to one plane, unless every sample of axis 1 is a plane of its own.
+        let scattered = others.contains(&0);
+        let mut at = 0;
+        for i in self.wanted[0].clone() {
+            indices[0] = i;
+            if scattered || i == self.wanted[0].start {
+                at = self.plane_of(others.iter().map(|&axis| indices[axis]).collect(), open);
+            }
+            let row = indices[self.one] - self.wanted[self.one].start;
+            let column = indices[self.two] - self.wanted[self.two].start;
+            open[at].1.add(row, column, line[i]);
+        }
+    }
+
+    /// Place of the plane with these indices on the axes that are not shown, in the list of those that still arrive.
+    fn plane_of(&self, key: Vec<usize>, open: &mut Vec<(Vec<usize>, Gathering)>) -> usize {
+        let known = match open.last() {
+            Some((last, _)) if *last == key => Some(open.len() - 1),
+            _ => open.iter().position(|(known, _)| *known == key),
+        };
+        known.unwrap_or_else(|| {
+            let (one, two) = self.sides();
+            open.push((key, Gathering::new(one, two)));
+            open.len() - 1
+        })
+    }
+}
+
+/// A plane whose samples still arrive.
+pub struct Gathering {
+    sums: Vec<f32>,
+    one: Side,
+    two: Side,
+    missing: usize,
+}
+
+impl Gathering {
+    /// A plane without samples yet.
+    pub fn new(one: Side, two: Side) -> Self {
+        Self {
+            sums: vec![0.0; one.blocks() * two.blocks()],
+            missing: one.samples * two.samples,
+            one,
+            two,
+        }
+    }
+
+    /// Adds the sample at `row` of axis 1 and `column` of axis 2.
+    pub fn add(&mut self, row: usize, column: usize, value: f32) {
+        let (row, column) = (row / self.one.block, column / self.two.block);
+        self.sums[column * self.one.blocks() + row] += value;
+        self.missing = self.missing.saturating_sub(1);
+    }
+
+    /// The plane.
+    pub fn plane(mut self) -> Plane {
+        let count = |side: &Side, block: usize| (side.samples - block * side.block).min(side.block);
+        if self.one.block * self.two.block > 1 {
+            for (column, values) in self.sums.chunks_mut(self.one.blocks()).enumerate() {
+                for (row, value) in values.iter_mut().enumerate() {
+                    *value /= (count(&self.one, row) * count(&self.two, column)) as f32;
+                }
+            }
+        }
+        Plane {
+            values: self.sums,
+            one: self.one,
+            two: self.two,
+        }
+    }
+}
+
+/// True for data of `sfbyte`, whose numbers are colours already.
+pub fn holds_colours(input: &Input) -> bool {
+    matches!(input.format().kind, Kind::Uchar | Kind::Char)
+}
+
+/// Reads the next numbers: reals, or the bytes of `sfbyte`.
+pub fn read_line(input: &mut Input, line: &mut [f32]) -> Result<()> {
+    if holds_colours(input) {
+        let mut bytes = vec![0u8; line.len()];
+        input.read_bytes(&mut bytes)?;
+        for (value, byte) in line.iter_mut().zip(bytes) {
+            *value = f32::from(byte);
+        }
+        return Ok(());
+    }
+    Ok(input.read_f32(line)?)
+}
+
+/// Sampling that can be divided by.
+pub fn step_of(axis: &Axis) -> f64 {
+    if axis.d == 0.0 { 1.0 } else { f64::from(axis.d) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(samples: usize, block: usize) -> Side {
+        Side {
+            samples,
+            block,
+            first: 0.0,
+            last: samples as f64,
+        }
+    }
+
+    #[test]
+    fn every_sample_is_shown_and_no_pixel_is_empty() {
+        for (samples, pixels) in [(1, 7), (5, 7), (7, 7), (100, 7), (101, 7)] {
+            for block in [1, 3] {
+                let side = side(samples, block);
+                let mut seen = vec![false; side.blocks()];
+                for pixel in 0..pixels {
+                    let shown = side.shown(pixel, pixels);
+                    assert!(
+                        !shown.is_empty() && shown.end <= side.blocks(),
+                        "{samples} samples, pixel {pixel}: {shown:?}"
+                    );
+                    seen[shown].fill(true);
+                }
+                assert!(
+                    seen.iter().all(|&one| one),
+                    "{samples} samples on {pixels} pixels: some are not shown"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn fine_waves_fade() {
+        let plane = Plane {
+            values: (0..1000).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect(),
+            one: side(1000, 1),
+            two: side(1, 1),
+        };
+        let thin = plane.thinned((100, 5));
+        assert_eq!((thin.one.samples, thin.two.samples), (100, 1));
+        assert!(thin.values.iter().all(|value| *value == 0.0));
+        assert_eq!(plane.thinned((2000, 5)).values, plane.values);
+    }
+}
