@@ -1,9 +1,11 @@
 """`scons book`: chapters are found, run apart from their sources, and shown on one page."""
 import contextlib
+import functools
 import io
 import os
 import re
 import shutil
+import subprocess
 import unittest
 from unittest import mock
 
@@ -41,8 +43,10 @@ x < y
 
 
 def quietly(function, *words, **more):
+    """Calls a function of the book; returns what it gives and what it says. What SCons says is dropped."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    silent = functools.partial(subprocess.run, capture_output=True)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(subprocess, "run", silent):
         status = function(*words, **more)
     return status, out.getvalue() + err.getvalue()
 
