@@ -46,6 +46,14 @@ impl Scanner {
         Ok(Scan::Value(value))
     }
 
+    /// What was taken from the stream and not yet read.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let rest = self.text.split_off(self.at);
+        self.text.clear();
+        self.at = 0;
+        rest
+    }
+
     /// Makes sure that `words` whole words (or all that are left) lie behind `at`.
     fn gather(&mut self, reader: &mut impl BufRead, words: usize) -> io::Result<()> {
         if self.at > 0 {

@@ -57,6 +57,8 @@ pub struct Output {
     late: Option<String>,
     declared: u64,
     written: u64,
+    /// The lines of text are the program's own.
+    own_lines: bool,
 }
 
 impl Output {
@@ -86,6 +88,7 @@ impl Output {
             late: None,
             declared: 0,
             written: 0,
+            own_lines: false,
         })
     }
 
@@ -198,6 +201,50 @@ impl Output {
         }
     }
 
+    /// [`Output::set_format`] for the type alone.
+    pub fn set_kind(&mut self, kind: Kind) {
+        self.set_format(Format { kind, ..self.format });
+    }
+
+    /// Number of elements that the header says; writes the header.
+    pub fn declared(&mut self) -> Result<u64> {
+        if !self.begun {
+            self.begin()?;
+        }
+        Ok(self.declared)
+    }
+
+    /// Writes `elements` elements that are text already, lines and all; the first call writes the header.
+    /// Errors: another form than text, and those of [`Output::write`].
+    pub fn write_text(&mut self, text: &[u8], elements: u64) -> Result<()> {
+        if self.format.is_binary() {
+            return Err(Error::new(format!(
+                "{}: text cannot be written as {}",
+                self.name, self.format
+            )));
+        }
+        let left = self.declared()? - self.written;
+        if elements > left {
+            return Err(self.too_many(elements));
+        }
+        if let Some(data) = &mut self.data {
+            data.write_all(text)
+                .map_err(|e| Error::writing(&self.data_name, e))?;
+        }
+        self.written += elements;
+        self.own_lines = true;
+        Ok(())
+    }
+
+    fn too_many(&self, count: u64) -> Error {
+        Error::new(format!(
+            "{}: element {} is written, the header says {}",
+            self.name,
+            self.written + count,
+            self.declared
+        ))
+    }
+
     /// Writes elements; the first call writes the header.
     /// Errors: another type than before, more elements than the header says, a key set too late, and
     /// what the system says (a full disk, a closed pipe).
@@ -239,12 +286,7 @@ impl Output {
             )));
         }
         if count > self.declared - self.written {
-            return Err(Error::new(format!(
-                "{}: element {} is written, the header says {}",
-                self.name,
-                self.written + count,
-                self.declared
-            )));
+            return Err(self.too_many(count));
         }
         Ok(())
     }
@@ -304,7 +346,7 @@ impl Output {
             return Ok(());
         };
         let text = self.format.form == Form::Ascii && !self.format.is_binary();
-        if text && ascii::line_is_open(self.written) {
+        if text && !self.own_lines && ascii::line_is_open(self.written) {
             data.write_all(b"\n")
                 .map_err(|e| Error::writing(&self.data_name, e))?;
         }

@@ -1,9 +1,11 @@
 """`scons book`: chapters are found, run apart from their sources, and shown on one page."""
 import contextlib
+import functools
 import io
 import os
 import re
 import shutil
+import subprocess
 import unittest
 from unittest import mock
 
@@ -15,7 +17,7 @@ CHAPTER = f"""
 from rsf.proj import *
 n = 41 if ARGUMENTS.get('full', 'n') == 'y' else 21
 Flow('model', None, '{MODEL.replace("n1=31", "n1=%d")}' % n)
-Flow('copy', 'model helper.py', 'python3 ${{SOURCES[1]}} | cat')
+Flow('copy', 'model helper.py', 'python3 ${{SOURCES[1]}} | /bin/cat')
 Result('first', 'copy', 'grey frame=0 title="a | b"')
 Result('second', 'model', 'grey frame=1 format=svg')
 End()
@@ -41,8 +43,10 @@ x < y
 
 
 def quietly(function, *words, **more):
+    """Calls a function of the book; returns what it gives and what it says. What SCons says is dropped."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    silent = functools.partial(subprocess.run, capture_output=True)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(subprocess, "run", silent):
         status = function(*words, **more)
     return status, out.getvalue() + err.getvalue()
 
@@ -96,7 +100,7 @@ class Book(Scratch):
         self.assertIn("Waves & stones (paper/one/fig1)", self.make()[1])
         self.assertTrue(os.path.exists(self.path("build/book/paper/one/fig1/Fig/first.png")))
         os.remove(self.path("book/paper/one/fig1/helper.py"))
-        self.write("book/paper/one/fig1/SConstruct", CHAPTER.replace(" helper.py", "").replace("python3 ${SOURCES[1]}", "cat"))
+        self.write("book/paper/one/fig1/SConstruct", CHAPTER.replace(" helper.py", "").replace("python3 ${SOURCES[1]}", "/bin/cat"))
         self.assertEqual(self.make(full=True)[0], 0)
         self.assertIn("n1=41", self.read("build/book-full/paper/one/fig1/model.rsf"))
         self.assertIn("n1=21", self.read("build/book/paper/one/fig1/model.rsf"))

@@ -18,8 +18,8 @@ class Failures(Scratch):
     def test_the_sentence_is_seen_and_the_flow_stops(self):
         self.flows(f"""
             Flow('good', None, '{MODEL}')
-            Flow('bad worse', 'good', 'cat > ${{TARGETS[1]}} && stiffness vp=2 vs=1 ro=-3 n1=5')
-            Flow('after', 'bad', 'cat')
+            Flow('bad worse', 'good', '/bin/cat > ${{TARGETS[1]}} && stiffness vp=2 vs=1 ro=-3 n1=5')
+            Flow('after', 'bad', '/bin/cat')
         """)
         status, text = self.scons()
         self.assertEqual(status, 2)
@@ -30,7 +30,7 @@ class Failures(Scratch):
         self.assert_nothing_of("bad", "worse", "after")
 
     def test_a_failure_at_the_head_of_a_pipe_is_one(self):
-        self.flows("Flow('bad', None, 'stiffness vp=2 | cat | cat')\nFlow('well.txt', None, 'false | cat || echo yes; true')\n")
+        self.flows("Flow('bad', None, 'stiffness vp=2 | /bin/cat | /bin/cat')\nFlow('well.txt', None, 'false | /bin/cat || echo yes; true')\n")
         status, text = self.scons("-k")
         self.assertEqual(status, 2)
         self.assertIn("flow: bad.rsf: the command ended with exit status 1", text)
@@ -51,7 +51,7 @@ class Failures(Scratch):
         self.assert_nothing_of("a")
 
     def interrupted(self, number):
-        self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\nFlow('next', 'one', 'cat')\n")
+        self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\nFlow('next', 'one', '/bin/cat')\n")
         self.write("slow", "")
         process = self.start()
         self.wait_for(lambda: os.path.exists(self.path("reached")), process)

@@ -184,6 +184,11 @@ class Alone(Prefix):
         self.uninstall()
         self.assertEqual(self.tree(), before)
 
+    def test_a_prefix_that_was_made_goes_again(self):
+        self.install()
+        self.uninstall()
+        self.assertEqual(self.names(), [])
+
     def test_old_files_of_an_earlier_version_go(self):
         self.install()
         there = install.Installation(self.root)

@@ -58,15 +58,21 @@ def remove(files):
             pass
 
 
-def alive(pid):
-    """True while the process runs."""
+def born(pid):
+    """When a running process was started, in the system's ticks; None when it has ended, 0 where that is not told."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as text:
+            # behind the name in brackets: the state, and 19 words later the start
+            words = text.read().rpartition(")")[2].split()
+    except OSError:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return None
+        except PermissionError:
+            pass
+        return 0
+    return None if words[0] in "ZX" else int(words[19])
 
 
 class Notes:
@@ -89,7 +95,8 @@ class Notes:
                     told = json.load(text)
             except (OSError, ValueError):
                 continue
-            if not alive(told["pid"]):
+            # a number that another process has by now is no life
+            if born(told["pid"]) != told["born"]:
                 remove(own_files(told["targets"], self.path))
                 remove([note])
 
@@ -99,7 +106,7 @@ class Notes:
         mark = hashlib.sha1("\n".join(targets).encode()).hexdigest()[:16]
         note = os.path.join(self.folder, mark + ".unfinished")
         with open(note + ".new", "w", encoding="utf-8") as text:
-            json.dump({"pid": os.getpid(), "targets": targets}, text)
+            json.dump({"pid": os.getpid(), "born": born(os.getpid()), "targets": targets}, text)
         os.replace(note + ".new", note)
         return note
 

@@ -19,6 +19,8 @@ def up_to_date(stamp, mark, record):
 
 def run(chapter, folder, words, env, programs):
     """Brings one chapter up to date in `folder`; returns SCons's exit status, 0 when there is nothing to do."""
+    if not chapter.runs():
+        return 0
     chapters.mirror(chapter, folder)
     stamp = os.path.join(folder, ".finished")
     mark = chapters.fingerprint(chapter, programs, [w for w in words if not w.startswith("-j")])

@@ -10,11 +10,15 @@ LEFT_BEHIND = (".rsf", "@", ".png", ".svg", ".gif", ".sconsign.dblite", ".pyc")
 
 
 class Chapter:
-    """A folder of the book with an SConstruct; its page is README.md, whose first line is the title."""
+    """A folder of the book with a page (README.md, whose first line is the title), an SConstruct, or both."""
 
     def __init__(self, book, name):
         self.name = name
         self.source = os.path.join(book, name)
+
+    def runs(self):
+        """False for a chapter that is a page only."""
+        return os.path.exists(os.path.join(self.source, "SConstruct"))
 
     def text(self):
         """The page, empty where there is none."""
@@ -41,12 +45,12 @@ class Chapter:
 
 
 def find(book):
-    """All chapters in reading order: by part, then by folder name."""
+    """All chapters in reading order: by part, then by folder name; a page of a folder comes before the folders in it."""
     names = []
     for folder, folders, files in os.walk(book):
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]
         name = os.path.relpath(folder, book)
-        if "SConstruct" in files and name.split(os.sep)[0] != "flows":
+        if {"SConstruct", "README.md"} & set(files) and name.split(os.sep)[0] not in (".", "flows"):
             names.append(name)
     part = {name: number for number, name in enumerate(PARTS)}
     return [Chapter(book, name) for name in sorted(names, key=lambda n: (part.get(n.split(os.sep)[0], len(PARTS)), n))]

@@ -229,8 +229,8 @@ def uninstall(prefix):
         there.drop(name)
     os.remove(there.path)
     # deepest first; a folder in which others have put something stays
-    for name in sorted(there.ours["folders"], key=len, reverse=True):
-        _forget(os.path.join(prefix, name))
+    for folder in sorted((os.path.normpath(os.path.join(prefix, f)) for f in there.ours["folders"]), key=len, reverse=True):
+        _forget(folder)
     print(f"sifaka: {count - len(there.left)} files removed from {prefix}")
     for path in there.left:
         print(f"sifaka: left alone, because it was changed since: {path}")

@@ -1,7 +1,7 @@
 //! What comes as a stream, put into a file so that its elements have places.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Seek, Write};
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
 
 use super::{Input, PIECE};
 use crate::ascii::Scanner;
@@ -9,6 +9,20 @@ use crate::data::{Complex, Element, Form, Kind};
 use crate::{Error, Result};
 
 impl Input {
+    /// All that is left of data in text form, as it stands in the file; `self` then has no elements left.
+    /// Errors: data in another form.
+    pub fn text_left(&mut self) -> Result<Vec<u8>> {
+        if self.format.is_binary() {
+            return Err(Error::new(format!("{}: {} is no text", self.name, self.format)));
+        }
+        let mut text = self.scanner.rest();
+        self.reader
+            .read_to_end(&mut text)
+            .map_err(|e| self.unreadable(e))?;
+        self.pos = self.len;
+        Ok(text)
+    }
+
     /// The remaining elements, as native numbers in `file`; `self` is done with. The result counts them from 0.
     pub(crate) fn spooled(mut self, file: File) -> Result<Self> {
         let mut sink = BufWriter::with_capacity(PIECE, &file);

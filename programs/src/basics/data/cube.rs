@@ -1,7 +1,9 @@
 //! The shape of a dataset, and work on elements whose type does not matter.
 
-use anyhow::{Result, ensure};
-use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output};
+use std::io::{BufWriter, ErrorKind, Stdout, Write, stdout};
+
+use anyhow::{Context, Result, ensure};
+use rsf_io::{Axis, Element, Input, Job, Kind, MAX_AXES, Output};
 
 /// Elements moved at a time.
 pub const PIECE: usize = 1 << 18;
@@ -147,4 +149,107 @@ pub fn agree(job: &Job, first: &Input, other: &Input, except: Option<usize>) -> 
         }
     }
     Ok(())
+}
+
+/// Checks the type of a dataset.
+pub fn expect(input: &Input, kind: Kind) -> Result<()> {
+    let found = input.format().kind;
+    ensure!(
+        found == kind,
+        "{} holds {} data, {} data are needed (sfdd type={} converts)",
+        input.name(),
+        found.word(),
+        kind.word(),
+        kind.word()
+    );
+    Ok(())
+}
+
+/// Reads `count` elements of any type as reals, complex numbers as two.
+pub fn read_as_f64(input: &mut Input, count: usize, numbers: &mut Vec<f64>) -> Result<()> {
+    fn read<T: Element>(
+        input: &mut Input,
+        count: usize,
+        numbers: &mut Vec<f64>,
+        to: impl Fn(T) -> f64,
+    ) -> Result<()> {
+        let mut values = vec![T::zeroed(); count];
+        input.read(&mut values)?;
+        numbers.clear();
+        numbers.extend(values.into_iter().map(to));
+        Ok(())
+    }
+    match input.format().kind {
+        Kind::Float => read(input, count, numbers, |x: f32| f64::from(x)),
+        Kind::Int => read(input, count, numbers, |x: i32| f64::from(x)),
+        Kind::Short => read(input, count, numbers, |x: i16| f64::from(x)),
+        Kind::Long => read(input, count, numbers, |x: i64| x as f64),
+        Kind::Double => read(input, count, numbers, |x: f64| x),
+        Kind::Uchar => read(input, count, numbers, |x: u8| f64::from(x)),
+        Kind::Char => read(input, count, numbers, |x: u8| f64::from(x as i8)),
+        Kind::Complex => {
+            let mut values = vec![[0.0f32; 2]; count];
+            input.read_complex(&mut values)?;
+            numbers.clear();
+            numbers.extend(values.as_flattened().iter().map(|x| f64::from(*x)));
+            Ok(())
+        }
+    }
+}
+
+/// Text on standard output; a reader that leaves early (`| head`) is no error.
+pub struct Printer {
+    sink: BufWriter<Stdout>,
+    open: bool,
+}
+
+impl Printer {
+    /// An empty page.
+    pub fn new() -> Self {
+        Self {
+            sink: BufWriter::new(stdout()),
+            open: true,
+        }
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: &str) -> Result<()> {
+        self.bytes(format!("{text}\n").as_bytes())
+    }
+
+    /// Writes text as it is.
+    pub fn bytes(&mut self, text: &[u8]) -> Result<()> {
+        let done = if self.open {
+            self.sink.write_all(text)
+        } else {
+            Ok(())
+        };
+        self.check(done)
+    }
+
+    /// Hands all of it over.
+    pub fn finish(mut self) -> Result<()> {
+        let done = if self.open { self.sink.flush() } else { Ok(()) };
+        self.check(done)
+    }
+
+    fn check(&mut self, done: std::io::Result<()>) -> Result<()> {
+        match done {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.open = false;
+                Ok(())
+            }
+            other => other.context("standard output cannot be written"),
+        }
+    }
+}
+
+/// Copies all elements; numbers as text keep their digits.
+pub fn copy_all(input: &mut Input, output: &mut Output) -> Result<()> {
+    let (format, elements) = (input.format(), input.remaining());
+    if !format.is_binary() {
+        let text = input.text_left()?;
+        return Ok(output.write_text(&text, elements)?);
+    }
+    by_kind!(format.kind, copy(input, output, elements))
 }

@@ -1,14 +1,25 @@
 //! Programs that make, cut, join and look at datasets.
 
 mod add;
+mod attr;
+mod byte;
 mod cat;
 pub mod cube;
+mod dd;
+mod disfil;
+mod files;
+mod get;
+mod info;
 mod math;
 mod noise;
+mod order;
 mod pad;
+mod parts;
+mod pattern;
 mod put;
 mod ricker1;
 mod scale;
+mod smooth;
 mod spike;
 mod transp;
 mod window;
@@ -29,4 +40,20 @@ pub const PROGRAMS: Programs = &[
     (&add::SPEC, add::run),
     (&ricker1::SPEC, ricker1::run),
     (&noise::SPEC, noise::run),
+    (&smooth::SPEC, smooth::run),
+    (&order::REVERSE, order::reverse),
+    (&order::ROTATE, order::rotate),
+    (&dd::SPEC, dd::run),
+    (&byte::SPEC, byte::run),
+    (&parts::REAL, parts::real),
+    (&parts::IMAG, parts::imag),
+    (&parts::CMPLX, parts::cmplx),
+    (&parts::RTOC, parts::rtoc),
+    (&info::SPEC, info::run),
+    (&attr::SPEC, attr::run),
+    (&get::SPEC, get::run),
+    (&disfil::SPEC, disfil::run),
+    (&files::CP, files::cp),
+    (&files::MV, files::mv),
+    (&files::RM, files::rm),
 ];

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use rsf_io::{Job, MAX_AXES, Param, Program};
 
-use super::cube::{by_kind, copy};
+use super::cube;
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -62,7 +62,6 @@ pub fn run(job: &mut Job) -> Result<()> {
     for (key, value) in job.keys() {
         output.put_raw(key, &value.to_string_lossy());
     }
-    let (kind, elements) = (input.format().kind, input.len());
-    by_kind!(kind, copy(&mut input, &mut output, elements))?;
+    cube::copy_all(&mut input, &mut output)?;
     Ok(output.finish()?)
 }

@@ -20,7 +20,7 @@ layers.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 13] = [
+static PARAMS: [Param; 12] = [
     Param::int("n#")
         .default_text("from the input")
         .range(">= 1", Some(1.0), None)
@@ -57,9 +57,6 @@ static PARAMS: [Param; 13] = [
     Param::bool("nostdin")
         .default("n")
         .doc("y: do not look at standard input"),
-    Param::choice("type", &["float"])
-        .default("float")
-        .doc("type of the data"),
 ];
 
 /// One spike: on every axis the samples it covers (`None`: all) and its inclination.

@@ -1,0 +1,378 @@
+//! `sfbyte`: reals to bytes, as pictures need them.
+
+use anyhow::{Result, bail, ensure};
+use rsf_io::{Input, Job, Kind, Output, Param, Program};
+
+use super::cube;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfbyte",
+    about: "Turn reals into bytes for pictures.",
+    usage: "< in.rsf pclip=99 gainpanel=all > bytes.rsf",
+    comments: "bias= becomes 129 and what is clip= away from it becomes 3 or 254; with allpos=y bias= becomes 0 and bias=+clip= \
+becomes 255. Without clip= the value is taken below which pclip= percent of the absolute values (less bias=) lie: of panel \
+gainpanel= (a panel is a plane of axes 1 and 2), of each panel on its own (each), or the pclip= percent point of those of all \
+panels (all).",
+    example: "sfbyte < wfl.rsf gainpanel=all pclip=100 bar=bar.rsf > bytes.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 15] = [
+    Param::float("clip")
+        .default_text("from pclip=")
+        .doc("distance from bias= that gets the last colour"),
+    Param::float("pclip")
+        .default("99")
+        .range("> 0 and <= 100", Some(1e-6), Some(100.0))
+        .doc("percentage of values within clip="),
+    Param::string("gainpanel")
+        .default("1")
+        .doc("panel that gives the clip: a number from 1 on, each or all; e and a are enough"),
+    Param::int("gainstep")
+        .default_text("0.5+n1/256")
+        .range(">= 0", Some(0.0), None)
+        .doc("every so many samples of axis 1 are looked at for the clip"),
+    Param::float("bias")
+        .default("0")
+        .doc("value in the middle of the colours (with allpos=y: of the first)"),
+    Param::bool("mean")
+        .default("n")
+        .doc("y: bias= is the mean of the panels that give the clip"),
+    Param::bool("allpos").default("n").doc("y: data are positive"),
+    Param::bool("polarity")
+        .default("n")
+        .doc("y: the bytes run the other way"),
+    Param::float("gpow")
+        .default("1")
+        .doc("power of the distance from bias= (<= 0: from phalf=)"),
+    Param::float("phalf")
+        .default("85")
+        .range("> 0 and <= 100", Some(1e-6), Some(100.0))
+        .doc("percentage of values that get the lower half of the colours, with gpow=0"),
+    Param::output("bar")
+        .default_text("none")
+        .doc("file for the scale: for each panel its extremes (two reals) and 256 bytes between them"),
+    Param::float("minval")
+        .default_text("from the data")
+        .doc("smallest value of the scale"),
+    Param::float("maxval")
+        .default_text("from the data")
+        .doc("largest value of the scale"),
+    Param::bool("barreverse")
+        .default("n")
+        .doc("y: the scale runs the other way"),
+    Param::bool("verb")
+        .default("n")
+        .doc("y: print bias, clip and power"),
+];
+
+/// Steps of the table between the smallest and the largest value.
+const STEPS: usize = 4096;
+/// Bytes of a scale.
+const BAR: usize = 256;
+
+/// What makes a byte of a value.
+#[derive(Clone, Copy, Debug)]
+struct Gain {
+    bias: f32,
+    clip: f32,
+    power: f32,
+}
+
+/// Which panels the gain is taken from.
+#[derive(Clone, Copy, PartialEq)]
+enum Panel {
+    Number(usize),
+    Each,
+    All,
+}
+
+/// The rules of the command line.
+struct Rules {
+    panel: Panel,
+    bias: f32,
+    mean: bool,
+    clip: Option<f32>,
+    percent: f32,
+    power: Option<f32>,
+    half: f32,
+    step: usize,
+    n1: usize,
+}
+
+/// Converts.
+pub fn run(job: &mut Job) -> Result<()> {
+    let input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let axes = cube::shape(&input)?;
+    let size = cube::count(&axes[..axes.len().min(2)]);
+    let panels = input.len() as usize / size;
+    let rules = rules(job, axes[0].n, panels)?;
+    // The gain may come from later panels than the first that is written.
+    let mut input = job.by_position(input)?;
+    let whole = match rules.panel {
+        Panel::Each => None,
+        _ => Some(rules.of_file(&input, size, panels)?),
+    };
+    let mut output = job.output()?;
+    output.set_kind(Kind::Uchar);
+    if let Some(gain) = whole {
+        output.put_float("clip", gain.clip);
+    }
+    let mut bar = Bar::open(job, panels)?;
+    let (mut values, mut bytes) = (vec![0.0f32; size], vec![0u8; size]);
+    for panel in 0..panels {
+        input.read_f32(&mut values)?;
+        let gain = match whole {
+            Some(gain) => gain,
+            None => rules.of_panel(
+                &values,
+                rules.mean.then(|| rules.mean_of(&values)).unwrap_or(rules.bias),
+            ),
+        };
+        if job.flag("verb")? && (panel == 0 || whole.is_none()) {
+            job.say(&format!(
+                "panel {}: bias={} clip={} gpow={}",
+                panel + 1,
+                gain.bias,
+                gain.clip,
+                gain.power
+            ));
+        }
+        let table = Table::new(gain, job.flag("allpos")?, job.flag("polarity")?);
+        bytes
+            .iter_mut()
+            .zip(&values)
+            .for_each(|(byte, value)| *byte = table.byte(*value));
+        output.write_bytes(&bytes)?;
+        if let Some(bar) = &mut bar {
+            bar.write(&values, &table)?;
+        }
+    }
+    output.finish()?;
+    bar.map_or(Ok(()), |bar| Ok(bar.output.finish()?))
+}
+
+fn rules(job: &Job, n1: usize, panels: usize) -> Result<Rules> {
+    let panel = match job.text("gainpanel")?.unwrap_or_default() {
+        word if word.starts_with('a') => Panel::All,
+        word if word.starts_with('e') => Panel::Each,
+        word => match word.parse::<usize>() {
+            Ok(number) if (1..=panels).contains(&number) => Panel::Number(number - 1),
+            _ => bail!("gainpanel= got `{word}`, allowed are each, all and a number from 1 to {panels}"),
+        },
+    };
+    let clip = job.float_opt("clip")?;
+    ensure!(
+        clip.is_none_or(|clip| clip > 0.0),
+        "clip= must be more than 0; leave it out to take it from pclip="
+    );
+    let step = job
+        .int_opt("gainstep")?
+        .map_or(((0.5 + n1 as f64 / 256.0) as usize).max(1), |step| {
+            step.max(1) as usize
+        });
+    Ok(Rules {
+        panel,
+        bias: job.float("bias")?,
+        mean: job.flag("mean")?,
+        clip,
+        percent: job.float("pclip")?,
+        power: Some(job.float("gpow")?).filter(|power| *power > 0.0),
+        half: job.float("phalf")?,
+        step: step.min(n1),
+        n1,
+    })
+}
+
+impl Rules {
+    /// Values that are looked at.
+    fn sampled<'a>(&self, values: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
+        let (n1, step) = (self.n1, self.step);
+        let count = n1 / step;
+        values
+            .chunks(n1)
+            .flat_map(move |line| line.iter().step_by(step).take(count).copied())
+    }
+
+    fn mean_of(&self, values: &[f32]) -> f32 {
+        let (sum, count) = self.sampled(values).fold((0.0f64, 0u64), |(sum, count), value| {
+            (sum + f64::from(value), count + 1)
+        });
+        (sum / count as f64) as f32
+    }
+
+    /// The gain of one panel.
+    fn of_panel(&self, values: &[f32], bias: f32) -> Gain {
+        let mut sizes: Vec<f32> = self
+            .sampled(values)
+            .map(|value| (value - bias).abs())
+            .filter(|size| size.is_finite())
+            .collect();
+        let clip = self.clip.unwrap_or_else(|| quantile(&mut sizes, self.percent));
+        let power = self.power.unwrap_or_else(|| {
+            let half = quantile(&mut sizes, self.half);
+            if clip == 0.0 || half == clip || half / clip < 0.001 {
+                1.0
+            } else {
+                (0.5f32.ln() / (half / clip).ln()).clamp(0.1, 10.0)
+            }
+        });
+        Gain { bias, clip, power }
+    }
+
+    /// One gain for all panels.
+    fn of_file(&self, input: &Input, size: usize, panels: usize) -> Result<Gain> {
+        let mut values = vec![0.0f32; size];
+        if let Panel::Number(panel) = self.panel {
+            input.read_f32_at((panel * size) as u64, &mut values)?;
+            let bias = if self.mean {
+                self.mean_of(&values)
+            } else {
+                self.bias
+            };
+            return Ok(self.of_panel(&values, bias));
+        }
+        let mut bias = self.bias;
+        if self.mean {
+            let mut sum = 0.0f64;
+            for panel in 0..panels {
+                input.read_f32_at((panel * size) as u64, &mut values)?;
+                sum += f64::from(self.mean_of(&values));
+            }
+            bias = (sum / panels as f64) as f32;
+        }
+        let (mut clips, mut powers) = (Vec::new(), Vec::new());
+        if let (Some(clip), Some(power)) = (self.clip, self.power) {
+            return Ok(Gain { bias, clip, power });
+        }
+        for panel in 0..panels {
+            input.read_f32_at((panel * size) as u64, &mut values)?;
+            let gain = self.of_panel(&values, bias);
+            clips.push(gain.clip);
+            powers.push(gain.power);
+        }
+        Ok(Gain {
+            bias,
+            clip: quantile(&mut clips, self.percent),
+            power: quantile(&mut powers, self.half),
+        })
+    }
+}
+
+/// The value at `percent` of the sorted values; 0 without values.
+fn quantile(values: &mut [f32], percent: f32) -> f32 {
+    let Some(last) = values.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let place = (values.len() as f32 * percent / 100.0 + 0.5) as usize;
+    *values.select_nth_unstable_by(place.min(last), f32::total_cmp).1
+}
+
+/// Bytes of values.
+struct Table {
+    bytes: Vec<u8>,
+    /// Value of the first step, and steps for a unit.
+    shift: f32,
+    scale: f32,
+    bias: f32,
+}
+
+impl Table {
+    fn new(gain: Gain, allpos: bool, polarity: bool) -> Self {
+        let steps = STEPS as f64;
+        let power = |part: f64| {
+            if gain.power == 1.0 {
+                part
+            } else {
+                part.powf(f64::from(gain.power))
+            }
+        };
+        let mut bytes = vec![0u8; STEPS + 1];
+        if allpos {
+            (1..STEPS).for_each(|i| bytes[i] = (256.0 * power((i as f64 - 1.0) / steps)) as u8);
+        } else {
+            for i in 1..=STEPS / 2 {
+                let upper = (252.0 * (power((steps - 2.0 * i as f64) / steps) + 1.0) / 2.0 + 3.0) as u8;
+                bytes[STEPS - i] = upper;
+                bytes[i] = 255 - upper + 2;
+            }
+        }
+        bytes[0] = bytes[1];
+        bytes[STEPS] = bytes[STEPS - 1];
+        if polarity {
+            bytes.iter_mut().for_each(|byte| *byte = 255 - *byte);
+        }
+        // Where all is bias, any clip will do but 0.
+        let clip = if gain.clip > 0.0 { gain.clip } else { 1.0 };
+        let (shift, width) = if allpos {
+            (0.0, clip)
+        } else {
+            (STEPS as f32 / 2.0, 2.0 * clip)
+        };
+        Self {
+            bytes,
+            shift,
+            scale: STEPS as f32 / width,
+            bias: gain.bias,
+        }
+    }
+
+    fn byte(&self, value: f32) -> u8 {
+        // The conversion stops at 0 and takes what is not a number for 0.
+        let step = ((value - self.bias) * self.scale + self.shift) as usize;
+        self.bytes[step.min(STEPS)]
+    }
+}
+
+/// The scale beside a picture.
+struct Bar {
+    output: Output,
+    low: Option<f32>,
+    high: Option<f32>,
+    reversed: bool,
+}
+
+impl Bar {
+    fn open(job: &mut Job, panels: usize) -> Result<Option<Self>> {
+        if !job.given("bar") {
+            return Ok(None);
+        }
+        let mut output = job.tagged_output("bar")?;
+        output.set_kind(Kind::Uchar);
+        output.put_int("n1", (BAR + 2 * size_of::<f32>()) as i64);
+        output.put_int("n2", 1);
+        output.put_int("n3", panels as i64);
+        output.set_rank(3);
+        let (low, high) = (job.float_opt("minval")?, job.float_opt("maxval")?);
+        for (key, value) in [("minval", low), ("maxval", high)] {
+            if let Some(value) = value {
+                output.put_float(key, value);
+            }
+        }
+        Ok(Some(Self {
+            output,
+            low,
+            high,
+            reversed: job.flag("barreverse")?,
+        }))
+    }
+
+    fn write(&mut self, values: &[f32], table: &Table) -> Result<()> {
+        let low = self
+            .low
+            .unwrap_or_else(|| values.iter().copied().fold(f32::INFINITY, f32::min));
+        let high = self
+            .high
+            .unwrap_or_else(|| values.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+        let mut bytes = [low.to_ne_bytes(), high.to_ne_bytes()].concat();
+        let last = (BAR - 1) as f32;
+        bytes.extend((0..BAR).map(|i| {
+            let (up, down) = (i as f32, (BAR - 1 - i) as f32);
+            let (up, down) = if self.reversed { (down, up) } else { (up, down) };
+            table.byte((high * up + low * down) / last)
+        }));
+        Ok(self.output.write_bytes(&bytes)?)
+    }
+}

@@ -1,0 +1,219 @@
+//! `sfdd`: other forms and types of numbers.
+
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::{Complex, Element, Form, Format, Input, Job, Kind, Output, Param, Program};
+
+use super::cube::{self, PIECE, by_kind};
+use super::parts;
+use super::pattern::Pattern;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfdd",
+    about: "Convert data to another form or type.",
+    usage: "< in.rsf form=ascii type=float > out.rsf",
+    comments: "Forms: native (the bytes of this machine), xdr (big endian), ascii (text). Types: float, int, complex, short, \
+long, double, uchar. Between real and complex numbers two neighbours on axis 1 make one complex number. Reals become the \
+nearest integer, or with trunc=y the next one towards 0; what is too large becomes the largest.",
+    example: "sfdd < in.rsf form=ascii format='%12.5e ' line=1 --out=numbers.txt > out.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 6] = [
+    Param::string("form")
+        .default_text("of the input")
+        .doc("native, xdr or ascii; the first letter is enough"),
+    Param::string("type")
+        .default_text("of the input")
+        .doc("float, int, complex, short, long, double or uchar; the first letter is enough"),
+    Param::int("line")
+        .default("8")
+        .range(">= 1", Some(1.0), None)
+        .doc("numbers on a line of text"),
+    Param::string("format")
+        .default_text("%g or %d")
+        .doc("how a number is written as text, as in C's printf: one conversion, for complex numbers two"),
+    Param::int("strip")
+        .default("0")
+        .range(">= 0", Some(0.0), None)
+        .doc("characters to drop at the end of each line of text"),
+    Param::bool("trunc")
+        .default("n")
+        .doc("y: reals lose their fraction; n: they are rounded"),
+];
+
+/// Converts.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let old = input.format();
+    let (form, kind) = (job.text("form")?, job.text("type")?);
+    ensure!(
+        form.is_some() || kind.is_some(),
+        "neither form= nor type= is given, so nothing changes; sfcp copies"
+    );
+    let form = match form.as_deref().map(|word| word.chars().next()) {
+        None => old.form,
+        Some(Some('n')) => Form::Native,
+        Some(Some('x')) => Form::Xdr,
+        Some(Some('a')) => Form::Ascii,
+        _ => bail!("form= is one of native, xdr and ascii"),
+    };
+    let kind = match kind.as_deref().map(|word| word.chars().next()) {
+        None => old.kind,
+        Some(Some('f')) => Kind::Float,
+        Some(Some('i')) => Kind::Int,
+        Some(Some('c')) => Kind::Complex,
+        Some(Some('s')) => Kind::Short,
+        Some(Some('l')) => Kind::Long,
+        Some(Some('d')) => Kind::Double,
+        Some(Some('u')) => Kind::Uchar,
+        _ => bail!("type= is one of float, int, complex, short, long, double and uchar"),
+    };
+    let mut output = job.output()?;
+    output.set_format(Format { form, kind });
+    match (old.kind == Kind::Complex, kind == Kind::Complex) {
+        (true, false) => output.put_int("n1", 2 * input.axis(1).n as i64),
+        (false, true) => parts::halve(&input, &mut output)?,
+        _ => {}
+    }
+    let text = match form {
+        Form::Ascii if kind != Kind::Uchar => Some(Text::new(job)?),
+        _ => None,
+    };
+    let mut sink = Sink {
+        output,
+        kind,
+        text,
+        trunc: job.flag("trunc")?,
+        written: 0,
+    };
+    if old.kind == kind {
+        by_kind!(kind, same(&mut input, &mut sink))?;
+    } else {
+        convert(&mut input, &mut sink)?;
+    }
+    Ok(sink.output.finish()?)
+}
+
+/// How numbers look as text.
+struct Text {
+    line: u64,
+    strip: usize,
+    pattern: Option<Pattern>,
+}
+
+impl Text {
+    fn new(job: &Job) -> Result<Self> {
+        let pattern = job.text("format")?.map(|text| Pattern::read(&text)).transpose();
+        Ok(Self {
+            line: job.int("line")? as u64,
+            strip: job.int("strip")? as usize,
+            pattern: pattern.context("format=")?,
+        })
+    }
+}
+
+/// Where the numbers go.
+struct Sink {
+    output: Output,
+    kind: Kind,
+    text: Option<Text>,
+    trunc: bool,
+    written: u64,
+}
+
+impl Sink {
+    fn write<T: Shown>(&mut self, numbers: &[T]) -> Result<()> {
+        let Some(text) = &self.text else {
+            return Ok(self.output.write(numbers)?);
+        };
+        let mut words = Vec::new();
+        for number in numbers {
+            number.show(text.pattern.as_ref(), &mut words)?;
+            self.written += 1;
+            if self.written.is_multiple_of(text.line) || self.written == self.output.declared()? {
+                words.truncate(words.len() - text.strip.min(words.len()));
+                words.push(b'\n');
+            }
+        }
+        Ok(self.output.write_text(&words, numbers.len() as u64)?)
+    }
+}
+
+/// A number as text.
+trait Shown: Element {
+    /// Appends it, by the pattern or as usual and a blank.
+    fn show(self, pattern: Option<&Pattern>, text: &mut Vec<u8>) -> Result<()>;
+}
+
+macro_rules! shown {
+    ($type:ty, $number:ident => $values:expr) => {
+        impl Shown for $type {
+            fn show(self, pattern: Option<&Pattern>, text: &mut Vec<u8>) -> Result<()> {
+                let $number = self;
+                match pattern {
+                    Some(pattern) => pattern.write(&$values, text),
+                    None => {
+                        self.print(text);
+                        text.push(b' ');
+                        Ok(())
+                    }
+                }
+            }
+        }
+    };
+}
+
+shown!(f32, number => [f64::from(number)]);
+shown!(f64, number => [number]);
+shown!(i32, number => [f64::from(number)]);
+shown!(i16, number => [f64::from(number)]);
+shown!(i64, number => [number as f64]);
+shown!(u8, number => [f64::from(number)]);
+shown!(Complex, number => number.map(f64::from));
+
+fn same<T: Shown>(input: &mut Input, sink: &mut Sink) -> Result<()> {
+    let mut numbers = vec![T::zeroed(); PIECE.min(input.len() as usize)];
+    while input.remaining() > 0 {
+        let now = numbers.len().min(input.remaining() as usize);
+        input.read(&mut numbers[..now])?;
+        sink.write(&numbers[..now])?;
+    }
+    Ok(())
+}
+
+/// By way of f64, which holds every number of 32 bits.
+fn convert(input: &mut Input, sink: &mut Sink) -> Result<()> {
+    let mut numbers = Vec::new();
+    while input.remaining() > 0 {
+        // An even number, so that pairs stay together.
+        let now = (PIECE as u64).min(input.remaining()) as usize;
+        cube::read_as_f64(input, now, &mut numbers)?;
+        if matches!(
+            sink.kind,
+            Kind::Int | Kind::Short | Kind::Long | Kind::Uchar | Kind::Char
+        ) {
+            let whole = if sink.trunc { f64::trunc } else { f64::round };
+            numbers.iter_mut().for_each(|number| *number = whole(*number));
+        }
+        match sink.kind {
+            Kind::Float => sink.write(&cast(&numbers, |x| x as f32))?,
+            Kind::Int => sink.write(&cast(&numbers, |x| x as i32))?,
+            Kind::Short => sink.write(&cast(&numbers, |x| x as i16))?,
+            Kind::Long => sink.write(&cast(&numbers, |x| x as i64))?,
+            Kind::Double => sink.write(&numbers)?,
+            Kind::Uchar | Kind::Char => sink.write(&cast(&numbers, |x| x as u8))?,
+            Kind::Complex => {
+                let pairs = numbers
+                    .chunks_exact(2)
+                    .map(|pair| [pair[0] as f32, pair[1] as f32]);
+                sink.write(&pairs.collect::<Vec<Complex>>())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cast<T>(numbers: &[f64], to: impl Fn(f64) -> T) -> Vec<T> {
+    numbers.iter().map(|number| to(*number)).collect()
+}

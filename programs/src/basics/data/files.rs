@@ -1,0 +1,130 @@
+//! `sfcp`, `sfmv`, `sfrm`: datasets as files, header and data together.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufReader, stdin};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::{Header, Job, Param, Program};
+
+use super::cube;
+use super::info::data_of;
+
+/// What the user sees of a copy.
+pub static CP: Program = Program {
+    name: "sfcp",
+    about: "Copy a dataset.",
+    usage: "in.rsf out.rsf",
+    comments: "The new data file lies in the data path.",
+    example: "sfcp vp.rsf backup.rsf",
+    params: &[Param::words("in.rsf out.rsf").doc("the dataset and its copy")],
+};
+
+/// What the user sees of a move.
+pub static MV: Program = Program {
+    name: "sfmv",
+    about: "Move a dataset.",
+    usage: "in.rsf out.rsf",
+    comments: "The new data file lies in the data path; the old files vanish when the new ones are complete.",
+    example: "sfmv vp.rsf old.rsf",
+    ..CP
+};
+
+/// What the user sees of a removal.
+pub static RM: Program = Program {
+    name: "sfrm",
+    about: "Remove datasets: headers and their data.",
+    usage: "[-i] [-f] [-v] file.rsf ...",
+    comments: "-i asks before each dataset, -f does not mind what is missing, -v says what is removed.",
+    example: "sfrm -v old.rsf older.rsf",
+    params: &[Param::words("file.rsf ...").doc("the datasets, and -i, -f, -v")],
+};
+
+/// Copies.
+pub fn cp(job: &mut Job) -> Result<()> {
+    copy(job).map(|_| ())
+}
+
+/// Moves.
+pub fn mv(job: &mut Job) -> Result<()> {
+    let old = copy(job)?;
+    remove(job, &old, false)
+}
+
+/// Copies the first word to the second; the name of the first.
+fn copy(job: &mut Job) -> Result<OsString> {
+    let words = job.words().to_vec();
+    let [old, new] = &words[..] else {
+        bail!(
+            "{} names are given; two are needed, the old and the new one",
+            words.len()
+        );
+    };
+    let mut input = job.open_as(old.to_string_lossy().into_owned(), old)?;
+    job.follow(&input);
+    let mut output = job.output_to(new.to_string_lossy().into_owned(), PathBuf::from(new))?;
+    cube::copy_all(&mut input, &mut output)?;
+    output.finish()?;
+    Ok(old.clone())
+}
+
+/// Removes.
+pub fn rm(job: &mut Job) -> Result<()> {
+    let (mut force, mut verbose, mut ask) = (false, false, false);
+    let mut files = Vec::new();
+    for word in job.words() {
+        match word.to_str() {
+            Some(text) if text.len() > 1 && text.starts_with('-') => {
+                for letter in text[1..].chars() {
+                    match letter {
+                        'f' => force = true,
+                        'v' => verbose = true,
+                        'i' => ask = true,
+                        _ => bail!("{text} is no option, there are -i, -f and -v"),
+                    }
+                }
+            }
+            _ => files.push(word.clone()),
+        }
+    }
+    ensure!(!files.is_empty() || force, "no dataset is named");
+    for file in files {
+        let name = file.to_string_lossy();
+        if force && !Path::new(&file).exists() {
+            continue;
+        }
+        if ask {
+            job.say(&format!("remove {name}? (y or n)"));
+            let mut answer = String::new();
+            stdin().read_line(&mut answer)?;
+            if !answer.trim_start().starts_with(['y', 'Y']) {
+                continue;
+            }
+        }
+        remove(job, &file, force)?;
+        if verbose {
+            job.say(&format!("{name} is removed"));
+        }
+    }
+    Ok(())
+}
+
+/// Removes the data of a header, then the header.
+fn remove(job: &Job, file: &OsString, force: bool) -> Result<()> {
+    let (name, path) = (file.to_string_lossy(), Path::new(file));
+    let open = File::open(path).with_context(|| format!("cannot read {name}"))?;
+    let header = Header::read(&mut BufReader::new(open)).with_context(|| name.to_string())?;
+    if let Some(data) = data_of(&name, path, &header)? {
+        match fs::symlink_metadata(&data) {
+            Ok(meta) if meta.is_file() || meta.is_symlink() => {
+                fs::remove_file(&data)
+                    .with_context(|| format!("cannot remove data file {} of {name}", data.display()))?;
+            }
+            Ok(_) => job.warn(&format!("{} stays: it is no regular file", data.display())),
+            Err(_) if force => {}
+            Err(error) => job.warn(&format!("data file {} of {name}: {error}", data.display())),
+        }
+    }
+    fs::remove_file(path).with_context(|| format!("cannot remove {name}"))
+}

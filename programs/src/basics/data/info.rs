@@ -1,0 +1,183 @@
+//! `sfin`: what is in a file.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use rsf_io::{Format, Header, Job, MAX_AXES, Param, Program, format_g};
+
+use super::cube::Printer;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfin",
+    about: "Print what datasets hold: type, axes, size.",
+    usage: "file.rsf ...    or    < file.rsf",
+    comments: "Data that are shorter or longer than the header says, and data that begin with zeros, are told on stderr.",
+    example: "sfin vp.rsf ccc.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 4] = [
+    Param::words("file.rsf ...").doc("the datasets"),
+    Param::bool("info")
+        .default("y")
+        .doc("n: print the names of the data files only"),
+    Param::float("check")
+        .default("2")
+        .range(">= 0", Some(0.0), None)
+        .doc("megabytes of data in which zeros are looked for"),
+    Param::bool("trail")
+        .default("y")
+        .doc("n: leave out the axes of one sample behind the last longer one"),
+];
+
+/// Prints.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut out = Printer::new();
+    let words = job.words().to_vec();
+    if words.is_empty() {
+        let input = job.stdin_if_any()?;
+        ensure!(
+            input.is_some(),
+            "no dataset is given: name files, or give one with < file.rsf"
+        );
+        if let Some(input) = input {
+            describe(job, &mut out, "in", input.header())?;
+        }
+    }
+    for word in words {
+        let (name, path) = (word.to_string_lossy().into_owned(), Path::new(&word));
+        let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
+        let mut reader = BufReader::new(file);
+        let header = Header::read(&mut reader).with_context(|| name.clone())?;
+        let data = data_of(&name, path, &header)?;
+        if job.flag("info")? {
+            describe(job, &mut out, &name, &header)?;
+        } else {
+            out.bytes(format!("{} ", header.text("in").unwrap_or_default()).as_bytes())?;
+            continue;
+        }
+        match data {
+            Some(data) => {
+                let shown = data.display().to_string();
+                let file =
+                    File::open(data).with_context(|| format!("{name}: cannot read data file {shown}"))?;
+                look_at(job, &header, BufReader::new(file)).with_context(|| format!("{name}: {shown}"))?;
+            }
+            None => look_at(job, &header, reader).with_context(|| name.clone())?,
+        }
+    }
+    if !job.flag("info")? {
+        out.line("")?;
+    }
+    out.finish()
+}
+
+/// The data file that a header names: from here, else beside the header; `None` when the data follow the header.
+pub fn data_of(name: &str, header_file: &Path, header: &Header) -> Result<Option<PathBuf>> {
+    let Some(path) = header.path("in") else {
+        anyhow::bail!("{name}: no in= in it, so it is no header of a dataset");
+    };
+    if path.as_os_str() == "stdin" {
+        return Ok(None);
+    }
+    let beside = header_file
+        .parent()
+        .map(|dir| dir.join(&path))
+        .filter(|beside| beside.exists());
+    Ok(Some(if path.exists() {
+        path
+    } else {
+        beside.unwrap_or(path)
+    }))
+}
+
+/// The lines about one dataset.
+fn describe(job: &Job, out: &mut Printer, name: &str, header: &Header) -> Result<()> {
+    let Format { form, kind } = header.format().with_context(|| name.to_string())?;
+    out.line(&format!("{name}:"))?;
+    out.line(&format!("    in=\"{}\"", header.text("in").unwrap_or_default()))?;
+    let esize = header
+        .int("esize")
+        .map_or(format!("{}?", kind.size()), |esize| esize.to_string());
+    let named = |key: &str| {
+        header
+            .text(key)
+            .map_or(String::new(), |text| format!("{key}=\"{text}\" "))
+    };
+    out.line(&format!(
+        "    esize={esize} type={} form={} {}{}",
+        kind.word(),
+        form.word(),
+        named("label"),
+        named("unit")
+    ))?;
+    let shown = if job.flag("trail")? {
+        MAX_AXES
+    } else {
+        header.rank()
+    };
+    for i in (1..=shown).take_while(|i| header.raw(&format!("n{i}")).is_some()) {
+        let number = |key: String| {
+            format!(
+                "{key}={} ",
+                header
+                    .float(&key)
+                    .map_or("?".into(), |x| format_g(f64::from(x), 6))
+            )
+        };
+        let n = format!("n{i}={}", header.large_int(&format!("n{i}")).unwrap_or(0));
+        let (d, o) = (number(format!("d{i}")), number(format!("o{i}")));
+        out.line(&format!(
+            "    {n:<14} {d:<14} {o:<14}{}{}",
+            named(&format!("label{i}")),
+            named(&format!("unit{i}"))
+        ))?;
+    }
+    let elements = header.elements().with_context(|| name.to_string())?;
+    match esize.trim_end_matches('?').parse::<u64>().unwrap_or(0) {
+        0 => out.line(&format!("\t{elements} elements")),
+        esize => out.line(&format!("\t{elements} elements {} bytes", elements * esize)),
+    }
+}
+
+/// Compares the length of the data with the header, and looks for zeros at their beginning.
+fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> {
+    let format = header.format()?;
+    let meta = data.get_ref().metadata()?;
+    if !meta.is_file() || !format.is_binary() {
+        return Ok(());
+    }
+    let expected = header.elements()? * format.kind.size() as u64;
+    let found = meta.len().saturating_sub(data.stream_position()?);
+    if found != expected {
+        let percent = format_g(100.0 * found as f64 / expected as f64, 6);
+        job.warn(&format!(
+            "the data have {found} bytes, {percent}% of the {expected} that the header says"
+        ));
+    }
+    let limit = (f64::from(job.float("check")?) * 1024.0 * 1024.0) as u64;
+    let mut left = (&mut data).take(limit.min(found));
+    let mut zeros = 0;
+    loop {
+        let buffer = left.fill_buf()?;
+        let run = buffer.iter().take_while(|byte| **byte == 0).count();
+        zeros += run as u64;
+        if run < buffer.len() || buffer.is_empty() {
+            break;
+        }
+        left.consume(run);
+    }
+    if zeros > 0 && zeros == found {
+        job.warn("all of the data are zeros");
+    } else if zeros >= limit && limit > 0 {
+        job.warn(&format!(
+            "the data may be zeros only ({zeros} bytes were looked at)"
+        ));
+    } else if zeros >= 8192 {
+        job.warn(&format!("the first {zeros} bytes of the data are zeros"));
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! `sfreverse` and `sfrotate`: samples of an axis in another order.
+
+use anyhow::{Result, bail, ensure};
+use rsf_io::{Axis, Element, Input, Job, Output, Param, Program};
+
+use super::cube::{self, by_kind, write_axes};
+
+/// What the user sees of the reversal.
+pub static REVERSE: Program = Program {
+    name: "sfreverse",
+    about: "Reverse axes.",
+    usage: "< in.rsf which=1 opt=y > out.rsf",
+    comments: "which= is a sum: 1 for axis 1, 2 for axis 2, 4 for axis 3, 8 for axis 4 and so on; which=5 reverses axes 1 and 3.",
+    example: "sfreverse < in.rsf which=2 > out.rsf",
+    params: &[
+        Param::int("which")
+            .default_text("the last axis")
+            .range("0 to 511", Some(0.0), Some(511.0))
+            .doc("axes to reverse, as a sum of powers of 2"),
+        Param::string("opt").default("y").doc(
+            "y: o# and d# are those of the reversed axis; n: d# stays and o# changes its sign; i: both stay",
+        ),
+        MEMORY,
+        Param::bool("verb")
+            .default("n")
+            .doc("y: say which axes are reversed"),
+    ],
+};
+
+/// What the user sees of the rotation.
+pub static ROTATE: Program = Program {
+    name: "sfrotate",
+    about: "Move samples from the beginning of an axis to its end.",
+    usage: "< in.rsf rot1= rot2= > out.rsf",
+    comments: "",
+    example: "sfrotate < in.rsf rot1=50 > out.rsf",
+    params: &[
+        Param::int("rot#")
+            .default_text("0")
+            .range(">= 0", Some(0.0), None)
+            .doc("samples of axis # that move from the beginning to the end"),
+        MEMORY,
+        Param::bool("verb").default("n").doc("no effect here").ignored(),
+    ],
+};
+
+const MEMORY: Param = Param::int("memsize")
+    .default("1024")
+    .range(">= 1", Some(1.0), None)
+    .doc("megabytes of memory to use");
+
+/// Where the samples of an axis come from.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Same,
+    Reversed,
+    /// The sample that comes first.
+    From(usize),
+}
+
+impl Order {
+    fn source(self, at: usize, n: usize) -> usize {
+        match self {
+            Self::Same => at,
+            Self::Reversed => n - 1 - at,
+            Self::From(first) => (at + first) % n,
+        }
+    }
+}
+
+/// Reverses.
+pub fn reverse(job: &mut Job) -> Result<()> {
+    let input = job.stdin()?;
+    let mut axes = cube::shape(&input)?;
+    let which = job.int_opt("which")?.unwrap_or(1 << (axes.len() - 1));
+    let orders: Vec<Order> = (0..axes.len())
+        .map(|i| {
+            if which >> i & 1 == 1 && axes[i].n > 1 {
+                Order::Reversed
+            } else {
+                Order::Same
+            }
+        })
+        .collect();
+    let old = axes.clone();
+    for (i, axis) in axes
+        .iter_mut()
+        .enumerate()
+        .filter(|(i, _)| orders[*i] == Order::Reversed)
+    {
+        let end = axis.o + (axis.n - 1) as f32 * axis.d;
+        match job.text("opt")?.as_deref() {
+            Some("y") => (axis.o, axis.d) = (end, -axis.d),
+            Some("n") => axis.o = -end,
+            Some("i") => {}
+            _ => bail!("opt= is one of y, n and i"),
+        }
+        if job.flag("verb")? {
+            job.say(&format!("axis {} is reversed", i + 1));
+        }
+    }
+    reorder(job, input, &old, &axes, &orders)
+}
+
+/// Rotates.
+pub fn rotate(job: &mut Job) -> Result<()> {
+    let input = job.stdin()?;
+    let axes = cube::shape(&input)?;
+    let mut orders = Vec::new();
+    for (i, axis) in (1..).zip(&axes) {
+        let first = job.int_opt(&format!("rot{i}"))?.unwrap_or(0) as usize;
+        ensure!(
+            first < axis.n,
+            "rot{i}={first}: axis {i} has {} samples, so fewer can move",
+            axis.n
+        );
+        orders.push(if first == 0 {
+            Order::Same
+        } else {
+            Order::From(first)
+        });
+    }
+    reorder(job, input, &axes, &axes, &orders)
+}
+
+fn reorder(job: &mut Job, mut input: Input, old: &[Axis], new: &[Axis], orders: &[Order]) -> Result<()> {
+    let mut output = job.output()?;
+    write_axes(&mut output, new);
+    let kind = input.format().kind;
+    let last = orders.iter().rposition(|order| *order != Order::Same);
+    let Some(last) = last else {
+        cube::copy_all(&mut input, &mut output)?;
+        return Ok(output.finish()?);
+    };
+    let (axes, orders) = (&old[..=last], &orders[..=last]);
+    let room = job.int("memsize")? as usize * (1 << 20) / kind.size();
+    if cube::count(axes) <= room {
+        by_kind!(kind, in_memory(&mut input, &mut output, axes, orders))?;
+    } else {
+        let input = job.by_position(input)?;
+        by_kind!(kind, by_position(&input, &mut output, axes, orders))?;
+    }
+    Ok(output.finish()?)
+}
+
+/// Leading axes that stay, as one block, and the first element in the file of every block in the new order.
+fn blocks(axes: &[Axis], orders: &[Order]) -> (usize, impl Iterator<Item = usize>) {
+    let same = orders.iter().take_while(|order| **order == Order::Same).count();
+    let block = cube::count(&axes[..same]);
+    let (axes, orders) = (axes[same..].to_vec(), orders[same..].to_vec());
+    let mut place = vec![0; axes.len()];
+    let mut more = true;
+    let starts = std::iter::from_fn(move || {
+        if !more {
+            return None;
+        }
+        let (mut start, mut stride) = (0, block);
+        for ((at, axis), order) in place.iter().zip(&axes).zip(&orders) {
+            start += order.source(*at, axis.n) * stride;
+            stride *= axis.n;
+        }
+        more = cube::step(&mut place, &axes);
+        Some(start)
+    });
+    (block, starts)
+}
+
+fn in_memory<T: Element>(
+    input: &mut Input,
+    output: &mut Output,
+    axes: &[Axis],
+    orders: &[Order],
+) -> Result<()> {
+    let mut group = vec![T::zeroed(); cube::count(axes)];
+    let mut piece: Vec<T> = Vec::new();
+    while input.remaining() > 0 {
+        input.read(&mut group)?;
+        let (block, starts) = blocks(axes, orders);
+        for start in starts {
+            piece.extend_from_slice(&group[start..start + block]);
+            if piece.len() >= cube::PIECE {
+                output.write(&piece)?;
+                piece.clear();
+            }
+        }
+        output.write(&piece)?;
+        piece.clear();
+    }
+    Ok(())
+}
+
+fn by_position<T: Element>(
+    input: &Input,
+    output: &mut Output,
+    axes: &[Axis],
+    orders: &[Order],
+) -> Result<()> {
+    let group = cube::count(axes) as u64;
+    for above in 0..input.len() / group {
+        let (block, starts) = blocks(axes, orders);
+        let mut piece = vec![T::zeroed(); block.min(cube::PIECE)];
+        for start in starts {
+            for at in (0..block).step_by(piece.len()) {
+                let now = piece.len().min(block - at);
+                input.read_at(above * group + (start + at) as u64, &mut piece[..now])?;
+                output.write(&piece[..now])?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! `sfsmooth`: smoothing by triangles.
+
+use anyhow::{Context, Result};
+use rayon::prelude::*;
+use rsf_io::{Job, Kind, Param, Program};
+
+use super::cube;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfsmooth",
+    about: "Smooth data with a triangle on every axis.",
+    usage: "< in.rsf rect1= rect2= repeat=1 > out.rsf",
+    comments: "rect#=m weighs the neighbours up to m-1 samples away with (m-|i|)/m^2; with box#=y all of them with 1/(2m-1). \
+At its ends an axis goes on as in a mirror, so a constant stays what it is. The group of the axes up to the last smoothed \
+one is held in memory.",
+    example: "sfsmooth < vp.rsf rect1=10 rect2=10 repeat=2 > smooth.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 4] = [
+    Param::int("rect#")
+        .default_text("1")
+        .range(">= 1", Some(1.0), None)
+        .doc("half width of the triangle on axis #; 1: as it is"),
+    Param::bool("box#")
+        .default("n")
+        .doc("y: a box instead of a triangle on axis #"),
+    Param::choice("diff#", &["n"])
+        .default("n")
+        .doc("differentiation is not available"),
+    Param::int("repeat")
+        .default("1")
+        .range(">= 1", Some(1.0), None)
+        .doc("how often each axis is smoothed"),
+];
+
+/// The filter of one axis.
+#[derive(Clone, Copy)]
+struct Filter {
+    n: usize,
+    /// Elements between two neighbours.
+    stride: usize,
+    width: usize,
+    flat: bool,
+    repeat: usize,
+}
+
+/// Smooths.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let axes = cube::shape(&input)?;
+    let repeat = job.int("repeat")? as usize;
+    let (mut filters, mut stride, mut group) = (Vec::new(), 1, 1);
+    for (i, axis) in (1..).zip(&axes) {
+        let width = job.int_opt(&format!("rect{i}"))?.unwrap_or(1) as usize;
+        let filter = Filter {
+            n: axis.n,
+            stride,
+            width,
+            flat: job.flag(&format!("box{i}"))?,
+            repeat,
+        };
+        stride *= axis.n;
+        if width > 1 {
+            filters.push(filter);
+            group = stride;
+        }
+    }
+    let mut output = job.output()?;
+    if filters.is_empty() {
+        cube::copy_all(&mut input, &mut output)?;
+        return Ok(output.finish()?);
+    }
+    let mut values: Vec<f32> = Vec::new();
+    values
+        .try_reserve_exact(group)
+        .with_context(|| format!("no memory for groups of {group} numbers"))?;
+    values.resize(group, 0.0);
+    while input.remaining() > 0 {
+        input.read_f32(&mut values)?;
+        filters.iter().for_each(|filter| filter.smooth(&mut values));
+        output.write_f32(&values)?;
+    }
+    Ok(output.finish()?)
+}
+
+impl Filter {
+    fn smooth(self, values: &mut [f32]) {
+        // What the axis spans lies together, so threads share the values without meeting.
+        values.par_chunks_mut(self.n * self.stride).for_each(|slab| {
+            let mut line = vec![0.0; self.n];
+            let mut sums = Vec::new();
+            for start in 0..self.stride {
+                let at = |i: usize| start + i * self.stride;
+                (0..self.n).for_each(|i| line[i] = f64::from(slab[at(i)]));
+                (0..self.repeat).for_each(|_| self.line(&mut line, &mut sums));
+                (0..self.n).for_each(|i| slab[at(i)] = line[i] as f32);
+            }
+        });
+    }
+
+    /// Smooths one line; sums are in double precision, so that running differences lose nothing that float32 could show.
+    fn line(self, line: &mut [f64], sums: &mut Vec<f64>) {
+        let (n, m) = (self.n as i64, self.width as i64);
+        let mirrored = |i: i64| {
+            let i = i.rem_euclid(2 * n);
+            line[i.min(2 * n - 1 - i) as usize]
+        };
+        // sums[k] is the sum of the samples before sample k - m of the endless line.
+        let sum_up = |values: &mut dyn Iterator<Item = f64>, sums: &mut Vec<f64>| {
+            sums.clear();
+            sums.push(0.0);
+            let mut total = 0.0;
+            for value in values {
+                total += value;
+                sums.push(total);
+            }
+        };
+        sum_up(&mut (-m..n + m).map(mirrored), sums);
+        let m = self.width;
+        if self.flat {
+            for (i, value) in line.iter_mut().enumerate() {
+                *value = (sums[i + 2 * m] - sums[i + 1]) / (2 * m - 1) as f64;
+            }
+            return;
+        }
+        // A triangle is a box of a box.
+        let boxes: Vec<f64> = sums.windows(m + 1).map(|window| window[m] - window[0]).collect();
+        sum_up(&mut boxes.into_iter(), sums);
+        for (i, value) in line.iter_mut().enumerate() {
+            *value = (sums[i + m + 1] - sums[i + 1]) / (m * m) as f64;
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Copies, moves, removals; names, histories, places.
+
+use crate::bench::{Bench, ramp};
+
+#[test]
+fn copies_moves_and_removals_take_the_data_along() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[4, 3], &ramp(12));
+    bench.run("sfwindow < a.rsf > b.rsf; sfcp b.rsf c.rsf; sfmv c.rsf d.rsf");
+    assert!(
+        !bench.path("c.rsf").exists() && !bench.path("c.rsf@").exists(),
+        "a moved dataset is gone"
+    );
+    assert!(bench.path("b.rsf@").exists());
+    assert_eq!(bench.reals("d.rsf"), ramp(12));
+    assert_eq!(bench.axes("d.rsf", 2), bench.axes("a.rsf", 2));
+    let said = bench.sh("sfrm -v b.rsf d.rsf a.rsf").err;
+    assert_eq!(said.lines().count(), 3, "{said}");
+    for name in ["a.rsf", "b.rsf", "b.rsf@", "d.rsf", "d.rsf@"] {
+        assert!(!bench.path(name).exists(), "{name}");
+    }
+    bench.run("sfrm -f a.rsf nothing.rsf");
+    assert!(bench.refused("sfrm a.rsf").contains("cannot read a.rsf"));
+    assert!(bench.refused("sfrm -q a.rsf").contains("-i, -f and -v"));
+}
+
+#[test]
+fn a_removal_asks_and_spares_what_is_no_dataset() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[2], &[1.0, 2.0]);
+    bench.run("sfwindow < a.rsf > b.rsf; echo n | sfrm -i b.rsf");
+    assert!(bench.path("b.rsf").exists());
+    bench.run("echo y | sfrm -i b.rsf");
+    assert!(!bench.path("b.rsf").exists() && !bench.path("b.rsf@").exists());
+    bench.put("letter.txt", "Dear reader,\nnothing to remove here\n");
+    assert!(bench.refused("sfrm letter.txt").contains("no in="));
+    assert!(bench.path("letter.txt").exists());
+    assert!(bench.refused("sfmv a.rsf a.rsf").contains("would overwrite"));
+    assert!(bench.refused("sfcp a.rsf").contains("two are needed"));
+    assert_eq!(bench.reals("a.rsf"), [1.0, 2.0]);
+}
+
+#[test]
+fn text_keeps_its_digits() {
+    let bench = Bench::new();
+    bench.put("a.rsf", "n1=3 data_format=ascii_float esize=0 in=./a.txt\n");
+    bench.put("a.txt", "1.23456789012 2 # no number but a note\n3.5e-12\n");
+    bench.run("sfcp a.rsf b.rsf");
+    assert_eq!(bench.bytes("b.rsf@"), bench.bytes("a.txt"));
+    bench.put("a.txt", "1.23456789012 2\n3.5e-12\n");
+    bench.run("sfput < a.rsf label1=x > c.rsf");
+    assert_eq!(bench.bytes("c.rsf@"), bench.bytes("a.txt"));
+    assert_eq!(bench.reals("c.rsf"), [1.234_567_9, 2.0, 3.5e-12]);
+}
+
+#[test]
+fn one_binary_has_many_names() {
+    let bench = Bench::new();
+    bench.run(
+        "sfspike n1=3 nostdin=y > a.rsf; ln -s bin/sfspike sfbasics; ./sfbasics spike n1=3 nostdin=y > b.rsf",
+    );
+    // The link is named sfbasics, so the first word decides.
+    assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
+    let history = String::from_utf8(bench.bytes("b.rsf")).unwrap();
+    assert!(history.contains("\tsfspike\t"), "{history}");
+    for (program, _) in programs::basics::programs() {
+        program.verify().unwrap();
+        if program.params.iter().all(|param| !param.required) && program.name != "sfgrey" {
+            let help = bench.run(&format!("{} < /dev/null", program.name));
+            assert!(
+                help.starts_with("NAME\n") && help.contains(program.about),
+                "{}: {help}",
+                program.name
+            );
+        }
+        let json: serde_json::Value =
+            serde_json::from_str(&bench.run(&format!("{} --sfdoc", program.name))).unwrap();
+        assert_eq!(json["name"], program.name);
+    }
+}
+
+#[test]
+fn outputs_follow_the_form_of_their_input() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[4, 2], &ramp(8));
+    bench.run("sfdd < a.rsf form=xdr > x.rsf; sfdd < a.rsf form=ascii > t.rsf");
+    for (name, form) in [("x", "xdr_float"), ("t", "ascii_float")] {
+        bench.run(&format!(
+            "sfmath < {name}.rsf output='input*2' | sfscale dscale=0.5 | sftransp | sftransp > b.rsf; sfadd {name}.rsf {name}.rsf > c.rsf
+             sfcat {name}.rsf {name}.rsf axis=2 | sfwindow n2=2 > d.rsf; sfmath a={name}.rsf output=a > e.rsf"
+        ));
+        for ours in ["b", "c", "d", "e"] {
+            assert_eq!(
+                bench.open(&format!("{ours}.rsf")).format().to_string(),
+                form,
+                "{ours}"
+            );
+        }
+        assert_eq!(bench.reals("b.rsf"), ramp(8));
+        assert_eq!(bench.reals("e.rsf"), ramp(8));
+    }
+}
+
+#[test]
+fn places_of_data_are_those_of_every_program() {
+    let bench = Bench::new();
+    bench.run("mkdir sub; sfspike n1=2 nostdin=y --out=sub/mine@ > sub/a.rsf; sfmath n1=2 nostdin=y output=x1 out=stdout > b.rsf");
+    assert_eq!(bench.reals("sub/a.rsf"), [1.0, 1.0]);
+    assert!(bench.path("sub/mine@").exists() && !bench.path("b.rsf@").exists());
+    assert_eq!(bench.reals("b.rsf"), [0.0, 1.0]);
+}

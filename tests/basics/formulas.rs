@@ -1,0 +1,185 @@
+//! Formulas, factors and sums against the same in Rust.
+
+use proptest::prelude::*;
+
+use crate::bench::{Bench, place, ramp};
+
+fn few() -> ProptestConfig {
+    ProptestConfig {
+        cases: 16,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+#[track_caller]
+fn close(got: &[f32], expected: &[f32]) {
+    assert_eq!(got.len(), expected.len());
+    for (i, (a, b)) in got.iter().zip(expected).enumerate() {
+        // Functions of float32 may differ in their last bits between libraries.
+        assert!(
+            (a - b).abs() <= 4e-6 * (1.0 + b.abs()),
+            "element {i}: {a}, expected {b}"
+        );
+    }
+}
+
+#[test]
+fn every_function_and_operator() {
+    let bench = Bench::new();
+    let values: Vec<f32> = (0..9).map(|i| 0.1 + 0.1 * i as f32).collect();
+    bench.dataset("a.rsf", &[9], &values);
+    type Function = fn(f32) -> f32;
+    let cases: [(&str, Function); 24] = [
+        ("abs(-input)", |x| x),
+        ("acos(input)", f32::acos),
+        ("acosh(1+input)", |x| (1.0 + x).acosh()),
+        ("asin(input)", f32::asin),
+        ("asinh(input)", f32::asinh),
+        ("atan(input)", f32::atan),
+        ("atanh(input/2)", |x| (x / 2.0).atanh()),
+        ("cos(input)", f32::cos),
+        ("cosh(input)", f32::cosh),
+        // The series of the error function converges fast here.
+        ("erf(input)", |x| series_of_erf(x)),
+        ("erfc(input)", |x| 1.0 - series_of_erf(x)),
+        ("exp(input)", f32::exp),
+        ("log(input)", f32::ln),
+        ("sign(input-0.45)", |x| if x >= 0.45 { 1.0 } else { -1.0 }),
+        ("sin(input)", f32::sin),
+        ("sinh(input)", f32::sinh),
+        ("sqrt(input)", f32::sqrt),
+        ("tan(input)", f32::tan),
+        ("tanh(input)", f32::tanh),
+        ("input^3", |x| x.powi(3)),
+        ("input^-0.5", |x| x.powf(-0.5)),
+        ("input&2", |x| x.atan2(2.0)),
+        ("-input^2+1/input", |x| -(x * x) + 1.0 / x),
+        ("exp(-(x1-12)^2/input)", |x| {
+            let x1 = 10.0 + 0.5 * ((x - 0.1) / 0.1).round();
+            (-(x1 - 12.0f32).powi(2) / x).exp()
+        }),
+    ];
+    for (formula, expected) in cases {
+        bench.run(&format!("sfmath < a.rsf output='{formula}' > b.rsf"));
+        close(
+            &bench.reals("b.rsf"),
+            &values.iter().map(|x| expected(*x)).collect::<Vec<_>>(),
+        );
+    }
+}
+
+fn series_of_erf(x: f32) -> f32 {
+    let x = f64::from(x);
+    let (mut term, mut sum) = (x, x);
+    for n in 1..40 {
+        term *= -x * x / f64::from(n);
+        sum += term / f64::from(2 * n + 1);
+    }
+    (sum * 2.0 / std::f64::consts::PI.sqrt()) as f32
+}
+
+#[test]
+fn complex_formulas() {
+    let bench = Bench::new();
+    let values = [[1.0f32, 2.0], [-0.5, 0.25], [0.0, -1.0], [3.0, 0.0]];
+    bench.raw("a.rsf", "n1=4", "native_complex", &values);
+    let run = |formula: &str| {
+        bench.run(&format!("sfmath < a.rsf output='{formula}' > b.rsf"));
+        bench.complex("b.rsf").as_flattened().to_vec()
+    };
+    close(
+        &run("conj(input)*I"),
+        values.map(|[re, im]| [im, re]).as_flattened(),
+    );
+    close(&run("input*input-input^2"), &[0.0; 8]);
+    close(&run("exp(log(input))"), values.as_flattened());
+    close(&run("real(input)+imag(input)"), values.as_flattened());
+    close(
+        &run("abs(input)"),
+        values.map(|[re, im]| [re.hypot(im), 0.0]).as_flattened(),
+    );
+    close(&run("sqrt(input)*sqrt(input)"), values.as_flattened());
+    bench.run("sfmath n1=3 d1=0.5 type=complex output='exp(I*x1)' > c.rsf");
+    let expected = [0.0f32, 0.5, 1.0].map(|x| [x.cos(), x.sin()]);
+    close(bench.complex("c.rsf").as_flattened(), expected.as_flattened());
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    #[test]
+    fn coordinates_and_several_files(
+        lengths in prop::collection::vec(1usize..30, 1..5),
+        factors in prop::collection::vec(-3.0f32..3.0, 3),
+    ) {
+        let bench = Bench::new();
+        let values = ramp(lengths.iter().product());
+        bench.dataset("a.rsf", &lengths, &values);
+        let rank = lengths.len();
+        let sum: String = (1..=rank).map(|i| format!("+{i}*x{i}")).collect();
+        let [p, q, r] = factors[..] else { unreachable!() };
+        bench.run(&format!(
+            "sfmath < a.rsf output='input*({p})' | sfmath a=a.rsf b_2=a.rsf output='a*({q})-b_2/2+input{sum}+({r})' > b.rsf"
+        ));
+        let axes = bench.axes("a.rsf", rank);
+        let expected: Vec<f32> = values
+            .iter()
+            .enumerate()
+            .map(|(at, value)| {
+                let here = place(at, &lengths);
+                let terms = (0..rank).map(|i| (i + 1) as f32 * (axes[i].o + here[i] as f32 * axes[i].d));
+                let start = value * q - value / 2.0 + value * p;
+                terms.fold(start, |sum, term| sum + term) + r
+            })
+            .collect();
+        close(&bench.reals("b.rsf"), &expected);
+        prop_assert_eq!(bench.axes("b.rsf", rank), axes);
+    }
+
+    #[test]
+    fn factors_and_sums(count in 1usize..200, a in -4.0f32..4.0, b in -4.0f32..4.0) {
+        let bench = Bench::new();
+        let (x, y) = (ramp(count), ramp(count).iter().map(|v| v * v - 2.0).collect::<Vec<_>>());
+        bench.dataset("x.rsf", &[count], &x);
+        bench.dataset("y.rsf", &[count], &y);
+        let reals = |line: &str| {
+            bench.run(&format!("{line} > out.rsf"));
+            bench.reals("out.rsf")
+        };
+        let pairs = |f: &dyn Fn(f32, f32) -> f32| x.iter().zip(&y).map(|(x, y)| f(*x, *y)).collect::<Vec<_>>();
+        close(&reals(&format!("sfscale < x.rsf dscale={a}")), &pairs(&|x, _| x * a));
+        close(&reals(&format!("sfadd x.rsf y.rsf scale={a},{b}")), &pairs(&|x, y| x * a + y * b));
+        close(&reals(&format!("cat x.rsf | sfadd y.rsf add={a} mode=p")), &pairs(&|x, y| (x + a) * (y + a)));
+        close(&reals("sfadd x.rsf y.rsf mode=divide abs=n,y"), &pairs(&|x, y| if y == 0.0 { x } else { x / y.abs() }));
+        close(
+            &reals("sfadd x.rsf y.rsf abs=y add=1,2 log=y sqrt=n,y exp=y,n"),
+            &pairs(&|x, y| x.abs() + 1.0 + (y.abs() + 2.0).ln().sqrt()),
+        );
+        // To a maximum of 1, a trace and the whole.
+        let largest = x.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+        let unit = if count == 1 { 1.0 } else { 1.0 / largest };
+        close(&reals("sfscale < x.rsf axis=1"), &pairs(&|x, _| x * unit));
+        close(&reals("cat x.rsf | sfscale axis=123"), &pairs(&|x, _| x * unit));
+    }
+}
+
+#[test]
+fn scaled_groups_and_integers() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[2, 3], &[1.0, -4.0, 0.0, 0.0, 3.0, 1.5]);
+    bench.run("sfscale < a.rsf axis=1 > b.rsf; sfscale < a.rsf axis=1 rscale=2 > c.rsf");
+    assert_eq!(bench.reals("b.rsf"), [0.25, -1.0, 0.0, 0.0, 1.0, 0.5]);
+    assert_eq!(bench.reals("c.rsf"), [2.0, -8.0, 0.0, 0.0, 6.0, 3.0]);
+    bench.raw("i.rsf", "n1=3", "native_int", &[1i32, -7, 1 << 30]);
+    bench.run("sfscale < i.rsf dscale=0.5 > d.rsf; sfadd i.rsf i.rsf scale=1,-2 > e.rsf");
+    assert_eq!(bench.reals("d.rsf"), [0.5, -3.5, (1 << 29) as f32]);
+    assert_eq!(
+        bench.open("e.rsf").read_all::<i32>().unwrap(),
+        [-1, 7, -(1 << 30)]
+    );
+    bench.raw("c1.rsf", "n1=2", "native_complex", &[[3.0f32, 4.0], [0.0, 10.0]]);
+    bench.run("sfscale < c1.rsf axis=1 > c2.rsf; sfadd c1.rsf c1.rsf mode=p > c3.rsf");
+    assert_eq!(bench.complex("c2.rsf"), [[0.3, 0.4], [0.0, 1.0]]);
+    assert_eq!(bench.complex("c3.rsf"), [[-7.0, 24.0], [-100.0, 0.0]]);
+}

@@ -1,0 +1,95 @@
+//! More than the memory that a program may use, and streams without places.
+
+use crate::bench::{Bench, element, place};
+
+const LENGTHS: [usize; 3] = [120, 70, 90];
+
+fn big(bench: &Bench) -> Vec<f32> {
+    let values: Vec<f32> = (0..LENGTHS.iter().product::<usize>()).map(|i| i as f32).collect();
+    bench.dataset("a.rsf", &LENGTHS, &values);
+    values
+}
+
+/// 3 MB with 1 MB allowed: several passes over the file, or over a temporary one.
+#[test]
+fn turns_in_several_passes() {
+    let bench = Bench::new();
+    let values = big(&bench);
+    for (plane, order) in [(13, [2, 1, 0]), (23, [0, 2, 1]), (12, [1, 0, 2])] {
+        bench.run(&format!(
+            "sftransp < a.rsf plane={plane} > m.rsf; sftransp < a.rsf plane={plane} memsize=1 > f.rsf
+             cat a.rsf | sftransp plane={plane} memsize=1 > p.rsf"
+        ));
+        assert_eq!(bench.bytes("f.rsf@"), bench.bytes("m.rsf@"), "{plane}");
+        assert_eq!(bench.bytes("p.rsf@"), bench.bytes("m.rsf@"), "{plane}");
+        let lengths = order.map(|i| LENGTHS[i]);
+        let turned = bench.reals("m.rsf");
+        for at in (0..turned.len()).step_by(997) {
+            let here = place(at, &lengths);
+            let mut from = [0; 3];
+            order.iter().zip(&here).for_each(|(axis, i)| from[*axis] = *i);
+            assert_eq!(turned[at], values[element(&from, &LENGTHS)]);
+        }
+    }
+    let left: Vec<_> = std::fs::read_dir(bench.path("."))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        !left
+            .iter()
+            .any(|name| name.to_string_lossy().starts_with("sftransp")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn orders_by_position_and_in_memory() {
+    let bench = Bench::new();
+    big(&bench);
+    for line in [
+        "sfreverse which=7",
+        "sfreverse which=4",
+        "sfrotate rot3=11 rot1=5",
+    ] {
+        bench.run(&format!(
+            "{line} < a.rsf > m.rsf; cat a.rsf | {line} memsize=1 > p.rsf"
+        ));
+        assert_eq!(bench.bytes("p.rsf@"), bench.bytes("m.rsf@"), "{line}");
+    }
+}
+
+/// Groups larger than what is held are read twice, from a pipe through a temporary file.
+#[test]
+fn a_large_group_is_scaled() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=1000 n2=5000 output='x2-2000+x1/1e3' nostdin=y | sfscale axis=2 > a.rsf; sfattr < a.rsf want=max > max; sfattr < a.rsf want=min > min");
+    let read = |name: &str| String::from_utf8(bench.bytes(name)).unwrap();
+    assert_eq!(read("max"), "     max =             1 at 1000 5000 \n");
+    assert_eq!(read("min"), "     min =     -0.666667 at 1 1 \n");
+}
+
+/// Programs that stream use far less memory than their data: 200 MB go through an address space of 120 MB.
+#[test]
+fn streams_do_not_grow() {
+    let bench = Bench::new();
+    let big = "sfspike n1=1000 n2=50000 nostdin=y";
+    for line in [
+        "sfwindow j1=2 f2=3",
+        "sfmath output=input*2",
+        "sfscale dscale=2",
+        "sfpad beg1=1",
+        "sfput label1=x",
+        "sfdd form=xdr",
+        "sfadd scale=2",
+        "sfcat axis=2",
+        "sfnoise seed=1",
+        "sfattr",
+    ] {
+        // One thread: each has an address space of its own for its stack and heap.
+        let said = bench.sh(&format!(
+            "export RAYON_NUM_THREADS=1; {big} | (ulimit -v 120000; {line}) > /dev/null"
+        ));
+        assert_eq!(said.code, 0, "{line}: {}", said.err);
+    }
+}

@@ -1,0 +1,15 @@
+//! The everyday programs of `sfbasics` from outside: against what Madagascar's wrote, against plain loops over random data,
+//! and with input that must be refused.
+
+mod bench;
+mod exactness;
+mod files;
+mod formulas;
+mod large;
+mod madagascar;
+mod pictures;
+mod refusals;
+mod shapes;
+
+#[path = "../support/desk.rs"]
+mod desk;

@@ -1,0 +1,94 @@
+//! Bytes for pictures.
+
+use crate::bench::Bench;
+
+/// Three panels of 4 x 2, each ten times the one before.
+fn panels(bench: &Bench) {
+    let first = [-4.0f32, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0];
+    let values: Vec<f32> = [1.0, 10.0, 100.0]
+        .iter()
+        .flat_map(|scale| first.map(|x| x * scale))
+        .collect();
+    bench.dataset("a.rsf", &[4, 2, 3], &values);
+}
+
+fn bytes(bench: &Bench, words: &str) -> Vec<u8> {
+    bench.run(&format!("cat a.rsf | sfbyte {words} > b.rsf"));
+    assert_eq!(bench.lengths("b.rsf", 3), [4, 2, 3]);
+    bench.open("b.rsf").read_all::<u8>().unwrap()
+}
+
+#[test]
+fn gains_of_panels() {
+    let bench = Bench::new();
+    panels(&bench);
+    // 252*(x/clip+1)/2+3 cut to a whole number, mirrored below 0.
+    let fine = [3, 34, 66, 97, 128, 160, 191, 223];
+    let near = |got: &[u8], expected: &[u8]| got.iter().zip(expected).all(|(a, b)| a.abs_diff(*b) <= 1);
+    let each = bytes(&bench, "gainpanel=each pclip=100");
+    assert!((0..3).all(|i| near(&each[8 * i..8 * i + 8], &fine)), "{each:?}");
+    let second = bytes(&bench, "gainpanel=2 pclip=100");
+    assert!(near(&second[8..16], &fine), "{second:?}");
+    assert!(
+        second[16] == 3 && second[23] == 254 && second[..8].iter().all(|b| b.abs_diff(128) < 14),
+        "{second:?}"
+    );
+    let all = bytes(&bench, "gainpanel=all pclip=100");
+    assert!(
+        near(&all[16..], &fine) && all[..8].iter().all(|b| b.abs_diff(128) <= 2),
+        "{all:?}"
+    );
+    assert_eq!(bench.run("sfget < b.rsf clip parform=n").trim(), "400");
+    assert_eq!(bytes(&bench, "clip=400"), all);
+    assert_eq!(bytes(&bench, "pclip=100"), bytes(&bench, "pclip=100 gainpanel=1"));
+}
+
+#[test]
+fn scales_of_bytes() {
+    let bench = Bench::new();
+    panels(&bench);
+    let positive = bytes(&bench, "allpos=y clip=4");
+    assert_eq!(positive[..5], [0; 5]);
+    assert!(
+        positive[5].abs_diff(64) <= 1 && positive[7].abs_diff(192) <= 1 && positive[23] == 255,
+        "{positive:?}"
+    );
+    let (plain, turned) = (bytes(&bench, "clip=4"), bytes(&bench, "clip=4 polarity=y"));
+    assert!(plain.iter().zip(&turned).all(|(a, b)| *a == 255 - *b));
+    let shifted = bytes(&bench, "clip=4 bias=1");
+    assert!(shifted[5].abs_diff(plain[4]) <= 1 && shifted[4].abs_diff(plain[3]) <= 1);
+    let mean = bytes(&bench, "clip=4 mean=y gainpanel=1");
+    assert!(
+        mean.iter()
+            .zip(&bytes(&bench, "clip=4 bias=-0.5"))
+            .all(|(a, b)| a == b)
+    );
+    // A power of 2 brings small values nearer to the middle.
+    let squared = bytes(&bench, "clip=4 gpow=2");
+    assert!(
+        squared[5] < plain[5] && squared[5] >= 128,
+        "{squared:?} {plain:?}"
+    );
+    bench.run("sfbyte < a.rsf bar=bar.rsf gainpanel=each pclip=100 > c.rsf");
+    let bar = bench.open("bar.rsf").read_all::<u8>().unwrap();
+    assert_eq!(bench.lengths("bar.rsf", 3), [264, 1, 3]);
+    assert_eq!(bar[264..268], (-40.0f32).to_ne_bytes());
+    assert_eq!(bar[268..272], 30.0f32.to_ne_bytes());
+    assert!(bar[272..528].is_sorted() && bar[272] == 3 && bar[527].abs_diff(223) <= 1);
+}
+
+#[test]
+fn flat_and_broken_data_have_bytes_too() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[4, 2, 3], &[0.0; 24]);
+    assert_eq!(bytes(&bench, "gainpanel=all"), [128; 24]);
+    let mut values = [1.0f32; 24];
+    (values[0], values[1]) = (f32::NAN, f32::INFINITY);
+    bench.dataset("a.rsf", &[4, 2, 3], &values);
+    let got = bytes(&bench, "pclip=100");
+    assert_eq!(
+        (got[1], got[2]),
+        (254, 254),
+        "what is infinite does not set the clip"
+    );
+}

@@ -1,0 +1,189 @@
+//! Input that must be refused, each with one sentence that says what is allowed.
+
+use crate::bench::{Bench, ramp};
+
+#[test]
+fn wrong_input_is_told_in_one_sentence() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[4, 3], &ramp(12));
+    bench.dataset("b.rsf", &[4, 2], &ramp(8));
+    bench.raw("i.rsf", "n1=4 n2=3", "native_int", &[1i32; 12]);
+    bench.raw("u.rsf", "n1=2", "native_uchar", &[1u8; 2]);
+    bench.put("empty.rsf", "");
+    bench.put("none.rsf", "n1=0 data_format=native_float in=./none.rsf@\n");
+    bench.put("none.rsf@", "");
+    bench.put("cut.rsf", "n1=100 data_format=native_float in=./cut.rsf@\n");
+    bench.put("cut.rsf@", [0; 40]);
+    for (line, expected) in [
+        // Files.
+        ("sfcat a.rsf missing.rsf", "cannot read missing.rsf: No such file"),
+        ("sfwindow < cut.rsf", "40 bytes of data"),
+        ("head -c 150 a.rsf | sfwindow", "standard input"),
+        ("sfattr < empty.rsf", "is empty"),
+        ("sfattr < none.rsf", "no elements"),
+        ("sfcat", "no dataset is given"),
+        ("sfadd", "no dataset is given"),
+        ("sfin nothing.rsf", "cannot read nothing.rsf"),
+        // Axes.
+        ("sfwindow < a.rsf n1=5", "has 4 samples left"),
+        ("sfwindow < a.rsf f2=3", "axis 2 has 3 samples"),
+        ("sfwindow < a.rsf f1=-5", "axis 1 has 4 samples"),
+        ("sfwindow < a.rsf n4=2", "axis 4 has 1 sample"),
+        (
+            "sfwindow < a.rsf min1=100",
+            "axis 1 has 4 samples, from 10 to 11.5",
+        ),
+        ("sfwindow < a.rsf max1=100", "has 4 samples left"),
+        (
+            "sfwindow < a.rsf n1=zero",
+            "n1= got `zero`, allowed is a whole number >= 1",
+        ),
+        ("sfwindow < a.rsf j2=0", "j2= got `0`"),
+        ("sftransp < a.rsf plane=11", "plane=11"),
+        ("sftransp < a.rsf plane=7", "plane= got `7`"),
+        ("sfcat a.rsf b.rsf axis=1", "n2=3 in a.rsf and n2=2 in b.rsf"),
+        ("sfcat a.rsf i.rsf", "float data and i.rsf holds int data"),
+        ("sfcat a.rsf axis=0", "axis= got `0`"),
+        ("sfpad < a.rsf n1=3", "axis 1 has 4 samples"),
+        ("sfpad < a.rsf n1=9 end1=3", "give one of them"),
+        ("sfpad < a.rsf beg1=-1", "beg1= got `-1`"),
+        ("sfput < a.rsf n1=5", "does not fit the 12 elements"),
+        ("sfput < a.rsf n2=no", "n2= got `no`"),
+        ("sfrotate < a.rsf rot1=4", "rot1=4"),
+        ("sfadd a.rsf b.rsf", "the lengths must be equal"),
+        ("sfadd a.rsf b.rsf mode=x", "the lengths must be equal"),
+        ("sfadd a.rsf mode=x", "mode= is one of"),
+        ("sfadd a.rsf scale=1,2", "scale= holds 2 values for 1 datasets"),
+        ("sfadd a.rsf abs=perhaps", "abs= got `perhaps`"),
+        ("sfmath a=a.rsf b=b.rsf output=a+b", "the lengths must be equal"),
+        // Formulas.
+        ("sfmath n1=3 nostdin=y", "missing: output="),
+        ("sfmath output=1 nostdin=y", "n1= is missing"),
+        ("sfmath n1=2 n3=2 output=1 nostdin=y", "n2= is missing"),
+        (
+            "sfmath < a.rsf output='input+speed'",
+            "`speed`, which nobody gives; there are input, x1, x2",
+        ),
+        ("sfmath < a.rsf output='input+'", "at its end"),
+        ("sfmath < a.rsf output='in put'", "before `put`"),
+        ("sfmath < a.rsf output='conj(input)'", "no function of float data"),
+        ("sfmath < a.rsf output='x3'", "`x3`, which nobody gives"),
+        (
+            "sfmath < a.rsf output=input x1=a.rsf",
+            "x1= cannot name a dataset",
+        ),
+        (
+            "sfmath < a.rsf output=input type=complex",
+            "type=complex does not fit",
+        ),
+        (
+            "sfmath < i.rsf output=input",
+            "formulas need float or complex data",
+        ),
+        (
+            "sfmath < a.rsf output=input+v v=missing.rsf",
+            "cannot read v=missing.rsf",
+        ),
+        // Types.
+        ("sfscale < u.rsf dscale=2", "uchar data"),
+        ("sfscale < i.rsf axis=1", "sfdd type=float converts"),
+        ("sfnoise < i.rsf", "int data"),
+        ("sfricker1 < i.rsf frequency=3", "int data"),
+        ("sfricker1 < a.rsf frequency=-3", "frequency= got `-3`"),
+        ("sfsmooth < i.rsf rect1=3", "int data"),
+        ("sfsmooth < a.rsf diff1=y", "diff1= got `y`"),
+        ("sfreal < a.rsf", "complex data are needed"),
+        ("sfcmplx a.rsf b.rsf", "the lengths must be equal"),
+        ("sfcmplx a.rsf", "standard input"),
+        ("sfbyte < i.rsf", "float data are needed"),
+        ("sfbyte < a.rsf gainpanel=9", "a number from 1 to 1"),
+        ("sfbyte < a.rsf clip=0", "clip= must be more than 0"),
+        ("sfdd < a.rsf", "neither form= nor type="),
+        ("sfdd < a.rsf type=quaternion", "type= is one of"),
+        ("sfdd < a.rsf form=ascii format=%s", "no pattern of printf"),
+        ("sfdd < a.rsf form=ascii format='%g %g'", "2 conversions"),
+        (
+            "sfdd < a.rsf form=xdr type=double",
+            "xdr_double cannot be written",
+        ),
+        ("sfdisfil < a.rsf format=five", "0 conversions"),
+        ("sfattr < a.rsf want=everything", "want= got `everything`"),
+        ("sfget < a.rsf", "no key is given"),
+        ("sfreverse < a.rsf opt=x", "opt= is one of"),
+        // Spikes.
+        ("sfspike nostdin=y", "n1= is missing"),
+        ("sfspike n1=3 n3=2 nostdin=y", "n2= is missing"),
+        (
+            "sfspike n1=3 k1=4 nostdin=y",
+            "k1=4 is beyond the axis, which has 3 samples",
+        ),
+        ("sfspike n1=3 l1=4 k1=1 nostdin=y", "l1=4 is beyond the axis"),
+    ] {
+        let input = if line.contains(['<', '|']) {
+            ""
+        } else {
+            "< /dev/null"
+        };
+        let said = bench.refused(&format!("{line} {input} > out.rsf"));
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+}
+
+#[test]
+fn warnings_name_what_differs_and_what_is_unknown() {
+    let bench = Bench::new();
+    bench.dataset("a.rsf", &[4], &ramp(4));
+    bench.raw("o.rsf", "n1=4 o1=12 d1=0.25", "native_float", &ramp(4));
+    let warned = |line: &str, expected: &str| {
+        let said = bench.sh(&format!("{line} > out.rsf < /dev/null"));
+        assert!(
+            said.code == 0 && said.err.contains("warning:") && said.err.contains(expected),
+            "{line}: {}",
+            said.err
+        );
+    };
+    warned("sfadd a.rsf o.rsf", "o1=10 in a.rsf and o1=12 in o.rsf");
+    warned("sfcat a.rsf o.rsf axis=2", "d1=0.5 in a.rsf and d1=0.25 in o.rsf");
+    warned("sfmath x=a.rsf n1=7 output=x", "n1= has no effect");
+    warned("sfspike n1=9 k1=1,2", "k1= holds 2 values, but nsp=1");
+    warned("sfspike n1=9 mgn=2", "did you mean mag=");
+    warned("sfspike n1=9 n10=2", "unknown parameter n10=");
+    warned("sfspike n1=9 word", "`word` is ignored");
+    let strict = bench.sh("RSF_STRICT=1 sfspike n1=9 mgn=2 > out.rsf < /dev/null");
+    assert_eq!(strict.code, 1, "{}", strict.err);
+}
+
+#[test]
+fn odd_files_are_told_by_sfin() {
+    let bench = Bench::new();
+    bench.put(
+        "short.rsf",
+        "n1=10 data_format=native_float esize=4 in=./short.rsf@\n",
+    );
+    bench.put("short.rsf@", [1; 30]);
+    bench.put(
+        "zero.rsf",
+        "n1=4 data_format=native_float esize=4 in=./zero.rsf@\n",
+    );
+    bench.put("zero.rsf@", [0; 16]);
+    let said = bench.sh("sfin short.rsf");
+    assert!(
+        said.code == 0 && said.err.contains("30 bytes, 75% of the 40"),
+        "{}",
+        said.err
+    );
+    assert!(
+        bench
+            .sh("sfin zero.rsf")
+            .err
+            .contains("all of the data are zeros")
+    );
+    bench.put("gone.rsf", "n1=4 data_format=native_float in=./gone.rsf@\n");
+    assert!(bench.refused("sfin gone.rsf").contains("cannot read data file"));
+    bench.put("letter.txt", "Dear reader\n");
+    assert!(
+        bench
+            .refused("sfin letter.txt")
+            .contains("no header of a dataset")
+    );
+}
