@@ -118,6 +118,18 @@ class Book(Scratch):
         self.assertEqual(self.make()[0], 0)
 
 
+    def test_the_demo_ends_with_where_its_pictures_are(self):
+        self.write("book/user/demo/SConstruct", CHAPTER.replace(" helper.py", "").replace("python3 ${SOURCES[1]}", "/bin/cat"))
+        self.write("book/user/demo/README.md", TEXT)
+        for _ in range(2):
+            status, text = quietly(book.demo, self.folder, self.environment, [__file__])
+            self.assertEqual(status, 0, text)
+            first, second = self.path("build/demo/Fig/first.png"), self.path("build/demo/Fig/second.svg")
+            self.assertIn(f"\npictures\n  {first}\n      The **first** picture\n  {second}\n", text)
+            self.assertGreater(os.path.getsize(first), 1000)
+        self.assertNotIn("== ", text, "the second time nothing is run")
+
+
 class Records(Scratch):
     def test_devices_are_lines_of_the_history(self):
         self.write("data.rsf", "sifaka-0.1\tsfx\tplace:\tme@host\tnow\n\nsifaka-0.1\tGPU 0 (sm_90)\n\tn1=5\nsifaka-0.1\tCPU, 2 threads\n")

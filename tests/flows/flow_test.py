@@ -140,6 +140,30 @@ class Pictures(Scratch):
         self.assertIn(self.path("Fig/a.png"), self.made("a.view", DISPLAY=""))
 
 
+    def test_pictures_are_composed_of_their_parts(self):
+        self.write("a.png", "")
+        self.flows("""
+            Plot('a', None, 'grey')
+            Plot('b', None, 'grey format=png')
+            Plot('ab', 'a b', 'Overlay')
+            Result('four', 'a b ab a.png', 'TwoRows')
+            Result('beside', ['a', 'b'], 'SideBySideAniso')
+            Result('column', 'a b', 'OverUnderIso', suffix='.svg')
+            Result('frames', 'a b', 'Movie')
+        """)
+        text = self.made("-n")
+        for line in (
+            "sfgrey > a.svg",
+            "sfgrey format=png > b.png",
+            "pictures mode=overlay a.svg b.png > ab.svg",
+            "pictures mode=side columns=2 a.svg b.png ab.svg a.png > Fig/four.png",
+            "pictures mode=side columns=2 a.svg b.png > Fig/beside.png",
+            "pictures mode=over a.svg b.png > Fig/column.svg",
+            "pictures mode=movie a.svg b.png > Fig/frames.png",
+        ):
+            self.assertIn(line + "\n", text)
+
+
 class Fetching(Scratch):
     def test_copies_folders_and_sentences(self):
         self.write("copies/bp/one.bin", "first")
