@@ -324,3 +324,56 @@ fn restyled(error: &clap::Error) -> Error {
     let words: Vec<&str> = first.split_whitespace().collect();
     Error::new(words.join(" ").replace("'--", "'"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static CATCHES_ALL: Program = Program {
+        name: "sfall",
+        about: "Takes everything",
+        usage: "",
+        comments: "",
+        example: "",
+        params: &[
+            Param::int("n#").range(">= 1", Some(1.0), None).doc("lengths"),
+            Param::int("n#out").doc("other lengths"),
+            Param::words("file ...").doc("files"),
+            Param::keys("NAME").doc("tags"),
+        ],
+    };
+
+    fn line(words: &[&str]) -> Result<Line> {
+        Line::read(&CATCHES_ALL, words.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn numbered_keys_words_and_free_keys() {
+        CATCHES_ALL.verify().unwrap();
+        let read = line(&[
+            "n2=7", "a.rsf", "n2out=3", "--n9", "5", "vp=x", "n10=4", "b.rsf", "vp=y", "out=d", "-f",
+        ])
+        .unwrap();
+        let int = |key: &str| read.values.get(key).cloned();
+        assert_eq!(int("n2"), Some(Value::Int(7)));
+        assert_eq!(int("n2out"), Some(Value::Int(3)));
+        assert_eq!(
+            (int("n9"), int("n1"), int("n#")),
+            (Some(Value::Int(5)), None, None)
+        );
+        assert_eq!(read.free_words, ["a.rsf", "b.rsf", "-f"]);
+        // The last one wins, and what is common to all programs is not free.
+        assert_eq!(
+            read.free_keys,
+            [("n10".to_string(), "4".into()), ("vp".to_string(), "y".into())]
+        );
+        assert!(read.common.contains_key("out") && read.warnings.is_empty());
+    }
+
+    #[test]
+    fn messages_name_the_number() {
+        let said = line(&["n3=0"]).unwrap_err().to_string();
+        assert_eq!(said, "n3= got `0`, allowed is a whole number >= 1");
+        assert_eq!(line(&["n3=7.5"]).unwrap().warnings, ["n3=7.5 is taken as 7"]);
+    }
+}

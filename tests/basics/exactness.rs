@@ -78,7 +78,8 @@ proptest! {
         let at: Vec<usize> = max.split(" at ").nth(1).unwrap().split_whitespace().map(|i| i.parse::<usize>().unwrap() - 1).collect();
         let largest = values.iter().copied().fold(f32::MIN, f32::max);
         prop_assert_eq!(values[element(&at, &lengths)], largest);
-        prop_assert_eq!(at.len(), lengths.len());
+        // Axes of one sample behind the last longer one are not told.
+        prop_assert_eq!(at.len(), lengths.iter().rposition(|n| *n > 1).map_or(1, |last| last + 1));
     }
 
     #[test]
@@ -198,7 +199,7 @@ fn numbers_as_lines() {
         "-2.25,-1.5,-0.75\n0,0.75,1.5\n2.25,3,3.75\n4.5,5.25,6\n"
     );
     let all = bench.run("sfattr < a.rsf");
-    assert!(all.starts_with("******************************************* \n     rms =       3.17608 \n    mean =         1.875 \n"), "{all}");
+    assert!(all.starts_with("******************************************* \n     rms =       3.19668 \n    mean =         1.875 \n"), "{all}");
     assert!(all.contains("     max =             6 at 3 4 \n     min =         -2.25 at 1 1 \nnonzero samples = 11 \n  total samples = 12 \n"), "{all}");
     assert_eq!(
         bench.run("sfattr < a.rsf want=short"),

@@ -14,15 +14,16 @@ fn wrong_input_is_told_in_one_sentence() {
     bench.put("none.rsf@", "");
     bench.put("cut.rsf", "n1=100 data_format=native_float in=./cut.rsf@\n");
     bench.put("cut.rsf@", [0; 40]);
+    let mut offenders = Vec::new();
     for (line, expected) in [
         // Files.
         ("sfcat a.rsf missing.rsf", "cannot read missing.rsf: No such file"),
         ("sfwindow < cut.rsf", "40 bytes of data"),
         ("head -c 150 a.rsf | sfwindow", "standard input"),
-        ("sfattr < empty.rsf", "is empty"),
+        ("sfattr want=all < empty.rsf", "is empty"),
         ("sfattr < none.rsf", "no elements"),
-        ("sfcat", "no dataset is given"),
-        ("sfadd", "no dataset is given"),
+        ("sfcat axis=2", "no dataset is given"),
+        ("sfadd scale=2", "no dataset is given"),
         ("sfin nothing.rsf", "cannot read nothing.rsf"),
         // Axes.
         ("sfwindow < a.rsf n1=5", "has 4 samples left"),
@@ -39,7 +40,8 @@ fn wrong_input_is_told_in_one_sentence() {
             "n1= got `zero`, allowed is a whole number >= 1",
         ),
         ("sfwindow < a.rsf j2=0", "j2= got `0`"),
-        ("sftransp < a.rsf plane=11", "plane=11"),
+        ("sftransp < a.rsf plane=11", "plane= got `11`"),
+        ("sftransp < a.rsf plane=22", "two different axes"),
         ("sftransp < a.rsf plane=7", "plane= got `7`"),
         ("sfcat a.rsf b.rsf axis=1", "n2=3 in a.rsf and n2=2 in b.rsf"),
         ("sfcat a.rsf i.rsf", "float data and i.rsf holds int data"),
@@ -124,9 +126,22 @@ fn wrong_input_is_told_in_one_sentence() {
         } else {
             "< /dev/null"
         };
-        let said = bench.refused(&format!("{line} {input} > out.rsf"));
-        assert!(said.contains(expected), "{line}: {said}");
+        let ended = bench.sh(&format!("{line} {input} > out.rsf"));
+        let sentences = ended
+            .err
+            .lines()
+            .filter(|text| !text.contains("warning:"))
+            .count();
+        let named = ended.err.starts_with("sf") || ended.err.contains("warning:");
+        if ended.code != 1 || sentences != 1 || !named || !ended.err.contains(expected) {
+            offenders.push(format!(
+                "{line}: exit {}, {}, expected {expected}",
+                ended.code,
+                ended.err.trim()
+            ));
+        }
     }
+    assert!(offenders.is_empty(), "{}", offenders.join("\n"));
 }
 
 #[test]
@@ -146,10 +161,10 @@ fn warnings_name_what_differs_and_what_is_unknown() {
     warned("sfcat a.rsf o.rsf axis=2", "d1=0.5 in a.rsf and d1=0.25 in o.rsf");
     warned("sfmath x=a.rsf n1=7 output=x", "n1= has no effect");
     warned("sfspike n1=9 k1=1,2", "k1= holds 2 values, but nsp=1");
-    warned("sfspike n1=9 mgn=2", "did you mean mag=");
+    warned("sfspike n1=9 mags=2", "did you mean mag=");
     warned("sfspike n1=9 n10=2", "unknown parameter n10=");
     warned("sfspike n1=9 word", "`word` is ignored");
-    let strict = bench.sh("RSF_STRICT=1 sfspike n1=9 mgn=2 > out.rsf < /dev/null");
+    let strict = bench.sh("RSF_STRICT=1 sfspike n1=9 mags=2 > out.rsf < /dev/null");
     assert_eq!(strict.code, 1, "{}", strict.err);
 }
 

@@ -1,4 +1,5 @@
 //! A scratch folder in which the real programs run, as a user would call them from a shell.
+#![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use std::fs;
 use std::path::PathBuf;

@@ -56,7 +56,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let axes = cube::shape(&input)?;
     let lval = job.int("lval")?;
     let totals = gather(&mut input, lval)?;
-    let mut out = Printer::new();
+    let mut out = Printer::stdout();
     for line in report(&totals, &axes, lval, job.choice("want")?) {
         out.line(&line)?;
     }

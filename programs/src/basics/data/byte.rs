@@ -128,7 +128,11 @@ pub fn run(job: &mut Job) -> Result<()> {
             Some(gain) => gain,
             None => rules.of_panel(
                 &values,
-                rules.mean.then(|| rules.mean_of(&values)).unwrap_or(rules.bias),
+                if rules.mean {
+                    rules.mean_of(&values)
+                } else {
+                    rules.bias
+                },
             ),
         };
         if job.flag("verb")? && (panel == 0 || whole.is_none()) {

@@ -28,8 +28,7 @@ pub(crate) use by_kind;
 /// The axes of a dataset up to the last that counts: at least one, and their lengths multiply to the number of elements.
 /// Errors: a dataset without elements.
 pub fn shape(input: &Input) -> Result<Vec<Axis>> {
-    let present = (1..=MAX_AXES).take_while(|i| input.header().raw(&format!("n{i}")).is_some());
-    let rank = present.count().min(input.rank()).max(1);
+    let rank = present(input).min(input.rank());
     ensure!(
         !input.is_empty(),
         "{}: there are no elements ({}), so there is nothing to do",
@@ -37,6 +36,12 @@ pub fn shape(input: &Input) -> Result<Vec<Axis>> {
         input.header().sizes()
     );
     Ok((1..=rank).map(|i| input.axis(i)).collect())
+}
+
+/// Number of axes that the header gives a length, up to the first gap.
+pub fn present(input: &Input) -> usize {
+    let present = (1..=MAX_AXES).take_while(|i| input.header().raw(&format!("n{i}")).is_some());
+    present.count().max(1)
 }
 
 /// The axes of [`shape`], followed by axes of length 1 (with what the header says of them) up to `rank`.
@@ -205,7 +210,7 @@ pub struct Printer {
 
 impl Printer {
     /// An empty page.
-    pub fn new() -> Self {
+    pub fn stdout() -> Self {
         Self {
             sink: BufWriter::new(stdout()),
             open: true,

@@ -47,7 +47,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let columns = job.int_opt("col")?.unwrap_or(columns) as u64;
     let pattern = Pattern::read(&job.text("format")?.unwrap_or_else(|| usual.into())).context("format=")?;
     let number = job.flag("number")?;
-    let mut out = Printer::new();
+    let mut out = Printer::stdout();
     if let Some(text) = job.text("header")? {
         out.line(&text)?;
     }

@@ -26,7 +26,7 @@ static PARAMS: [Param; 2] = [
 pub fn run(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     ensure!(!job.words().is_empty(), "no key is given, for instance n1");
-    let mut out = Printer::new();
+    let mut out = Printer::stdout();
     for key in job.words() {
         let key = key.to_string_lossy();
         match input.header().text(&key) {

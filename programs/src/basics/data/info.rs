@@ -35,7 +35,7 @@ static PARAMS: [Param; 4] = [
 
 /// Prints.
 pub fn run(job: &mut Job) -> Result<()> {
-    let mut out = Printer::new();
+    let mut out = Printer::stdout();
     let words = job.words().to_vec();
     if words.is_empty() {
         let input = job.stdin_if_any()?;

@@ -146,7 +146,7 @@ pub fn rtoc(job: &mut Job) -> Result<()> {
 pub fn halve(input: &Input, output: &mut Output) -> Result<()> {
     let n = input.axis(1).n;
     ensure!(
-        n % 2 == 0,
+        n.is_multiple_of(2),
         "n1={n} is odd: pairs of neighbours on axis 1 become one complex number"
     );
     output.put_int("n1", n as i64 / 2);

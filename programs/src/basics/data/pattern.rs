@@ -1,78 +1,144 @@
 //! Patterns of C's printf, for numbers as text.
 
-use anyhow::{Context, Result, ensure};
-use sprintf::{Printf, vsprintf};
+use std::iter::Peekable;
+use std::str::Chars;
 
-/// A pattern such as `%12.5e` or `%g,%gi`, checked once.
+use anyhow::{Result, ensure};
+use rsf_io::format_g;
+
+/// A pattern such as `%12.5e` or `%g,%gi`, read once.
 #[derive(Clone, Debug)]
 pub struct Pattern {
+    /// As typed, for messages.
     text: String,
-    /// For every conversion whether it takes a whole number.
-    whole: Vec<bool>,
+    /// Each conversion, and the text before it.
+    conversions: Vec<(String, Conversion)>,
+    /// The text behind the last one.
+    end: String,
+}
+
+/// One conversion: `%`, flags, width, `.` and precision, letter.
+#[derive(Clone, Debug, Default)]
+struct Conversion {
+    left: bool,
+    zeros: bool,
+    /// What stands before a number that is not negative.
+    plus: &'static str,
+    width: usize,
+    precision: Option<usize>,
+    letter: char,
 }
 
 impl Pattern {
-    /// Reads a pattern of conversions d, i, u, e, f, g and text around them.
+    /// Reads a pattern: conversions d, i, u, e, f, g with flags `-`, `0`, `+` and blank, and text around them.
     pub fn read(text: &str) -> Result<Self> {
-        let mut whole = Vec::new();
+        let (mut conversions, mut literal) = (Vec::new(), String::new());
         let mut rest = text.chars().peekable();
         while let Some(c) = rest.next() {
             if c != '%' || rest.next_if_eq(&'%').is_some() {
+                literal.push(c);
                 continue;
             }
-            let mut length = 0;
-            while rest
-                .next_if(|c| c.is_ascii_digit() || "+-# .".contains(*c))
-                .is_some()
-            {
-                length += 1;
+            let mut conversion = Conversion::default();
+            while let Some(flag) = rest.next_if(|c| "-0+ ".contains(*c)) {
+                match flag {
+                    '-' => conversion.left = true,
+                    '0' => conversion.zeros = true,
+                    '+' => conversion.plus = "+",
+                    _ if conversion.plus.is_empty() => conversion.plus = " ",
+                    _ => {}
+                }
             }
-            let kind = rest.next();
-            let real = kind.is_some_and(|kind| "eEfFgG".contains(kind));
-            ensure!(
-                length <= 8 && (real || kind.is_some_and(|kind| "diu".contains(kind))),
-                "`{text}` is no pattern of printf for numbers, such as %g, %12.5e or %4d"
-            );
-            whole.push(!real);
+            let width = number(&mut rest);
+            let precision = if rest.next_if_eq(&'.').is_some() {
+                number(&mut rest).map(Some)
+            } else {
+                Some(None)
+            };
+            conversion.letter = rest.next().unwrap_or(' ');
+            let (Some(width), Some(precision), true) =
+                (width, precision, "diueEfFgG".contains(conversion.letter))
+            else {
+                anyhow::bail!("`{text}` is no pattern of printf for numbers, such as %g, %12.5e or %4d");
+            };
+            (conversion.width, conversion.precision) = (width, precision);
+            conversions.push((std::mem::take(&mut literal), conversion));
         }
         ensure!(
-            matches!(whole.len(), 1 | 2),
+            matches!(conversions.len(), 1 | 2),
             "`{text}` holds {} conversions (% and a letter); one is needed, or two for complex numbers",
-            whole.len()
+            conversions.len()
         );
-        let pattern = Self {
+        Ok(Self {
             text: text.to_string(),
-            whole,
-        };
-        pattern.write(&vec![0.0; pattern.whole.len()], &mut Vec::new())?;
-        Ok(pattern)
+            conversions,
+            end: literal,
+        })
     }
 
     /// Appends the values of one number. Errors: another number of values than conversions.
     pub fn write(&self, values: &[f64], out: &mut Vec<u8>) -> Result<()> {
         ensure!(
-            values.len() == self.whole.len(),
+            values.len() == self.conversions.len(),
             "`{}` holds {} conversions, a number of these data needs {}",
             self.text,
-            self.whole.len(),
+            self.conversions.len(),
             values.len()
         );
-        let pairs = values.iter().zip(&self.whole);
-        let boxed: Vec<Box<dyn Printf>> = pairs
-            .map(|(value, whole)| -> Box<dyn Printf> {
-                if *whole {
-                    Box::new(*value as i64)
-                } else {
-                    Box::new(*value)
-                }
-            })
-            .collect();
-        let borrowed: Vec<&dyn Printf> = boxed.iter().map(|value| &**value).collect();
-        let text = vsprintf(&self.text, &borrowed)
-            .ok()
-            .with_context(|| format!("`{}` is no pattern of printf for numbers", self.text))?;
-        out.extend_from_slice(text.as_bytes());
+        for ((before, conversion), value) in self.conversions.iter().zip(values) {
+            out.extend_from_slice(before.as_bytes());
+            out.extend_from_slice(conversion.number(*value).as_bytes());
+        }
+        out.extend_from_slice(self.end.as_bytes());
         Ok(())
+    }
+}
+
+/// The whole number that stands next, 0 without one; `None` when it is longer than any use.
+fn number(rest: &mut Peekable<Chars>) -> Option<usize> {
+    let mut digits = String::new();
+    while let Some(digit) = rest.next_if(char::is_ascii_digit) {
+        digits.push(digit);
+    }
+    (digits.len() <= 3).then(|| digits.parse().unwrap_or(0))
+}
+
+impl Conversion {
+    fn number(&self, value: f64) -> String {
+        let digits = self.digits(value.abs());
+        let sign = if value.is_sign_negative() && !value.is_nan() {
+            "-"
+        } else {
+            self.plus
+        };
+        let fill = self.width.saturating_sub(sign.len() + digits.len());
+        match (self.left, self.zeros && value.is_finite()) {
+            (true, _) => format!("{sign}{digits}{:fill$}", ""),
+            (false, true) => format!("{sign}{:0>width$}", digits, width = digits.len() + fill),
+            (false, false) => format!("{:fill$}{sign}{digits}", ""),
+        }
+    }
+
+    /// A number that is not negative, without sign and filling.
+    fn digits(&self, value: f64) -> String {
+        let precision = self.precision.unwrap_or(6);
+        let text = match self.letter {
+            _ if !value.is_finite() => format_g(value, 6),
+            'd' | 'i' | 'u' => format!("{:0width$}", value as i64, width = self.precision.unwrap_or(1)),
+            'f' | 'F' => format!("{value:.precision$}"),
+            'e' | 'E' => {
+                let text = format!("{value:.precision$e}");
+                let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
+                let (sign, power) = power.strip_prefix('-').map_or(('+', power), |power| ('-', power));
+                format!("{mantissa}e{sign}{power:0>2}")
+            }
+            _ => format_g(value, precision),
+        };
+        if self.letter.is_ascii_uppercase() {
+            text.to_uppercase()
+        } else {
+            text
+        }
     }
 }
 
@@ -91,7 +157,17 @@ mod tests {
             ("%g", 100000.0, "100000"),
             ("%g", 1234567.0, "1.23457e+06"),
             ("%g%%", 0.0001, "0.0001%"),
-            ("%06.2f", 3.14159, "003.14"),
+            ("%06.2f", 7.14159, "007.14"),
+            ("%06.1f", -2.5, "-002.5"),
+            ("%+g", 0.0, "+0"),
+            ("% d|", 5.0, " 5|"),
+            ("%.0e", 15.0, "2e+01"),
+            ("%e", 1.0e-5, "1.000000e-05"),
+            ("%f", 0.5, "0.500000"),
+            ("%G", 1.0e-7, "1E-07"),
+            ("%5g", f64::NAN, "  nan"),
+            ("%05.1f", f64::NEG_INFINITY, " -inf"),
+            ("%.3i", 7.0, "007"),
         ] {
             let mut text = Vec::new();
             Pattern::read(pattern)
@@ -100,7 +176,7 @@ mod tests {
                 .unwrap();
             assert_eq!(String::from_utf8(text).unwrap(), expected, "{pattern}");
         }
-        for bad in ["", "%s", "%", "%5", "%g%g%g", "%123456789d", "%n"] {
+        for bad in ["", "%s", "%", "%5", "%g%g%g", "%123456789d", "%n", "%#g", "%ld"] {
             assert!(Pattern::read(bad).is_err(), "{bad}");
         }
         assert!(

@@ -120,7 +120,7 @@ fn by_maximum<T: rsf_io::Element>(
         return Ok(());
     }
     let input = job.by_position(input)?;
-    let mut values = vec![T::zeroed(); PIECE];
+    let mut values = vec![T::zeroed(); PIECE.min(group)];
     for start in (0..input.len()).step_by(group) {
         let pieces = || {
             (0..group)

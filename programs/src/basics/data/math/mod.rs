@@ -157,7 +157,8 @@ fn agreed_axes(job: &Job, sources: &[Source]) -> Result<Vec<Axis>> {
     for source in &sources[1..] {
         cube::agree(job, first, &source.input, None)?;
     }
-    cube::shape(first)
+    // Coordinates are there for axes of one sample too.
+    cube::shape_to(first, cube::present(first))
 }
 
 fn given_axes(job: &Job) -> Result<Vec<Axis>> {
