@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, ensure};
 
 use super::delivery::Kind;
-use super::drawing::Pixels;
+use super::pixels::Pixels;
 
 /// Colours of a GIF.
 const PALETTE: usize = 256;
@@ -160,8 +160,13 @@ impl Animation {
 
 fn nearest(palette: &[[u8; 3]], colour: [u8; 3]) -> u8 {
     let distance = |other: &[u8; 3]| {
-        let parts = other.iter().zip(colour).map(|(a, b)| i32::from(*a) - i32::from(b));
+        let parts = other
+            .iter()
+            .zip(colour)
+            .map(|(a, b)| i32::from(*a) - i32::from(b));
         parts.map(|part| part * part).sum::<i32>()
     };
-    (0..palette.len()).min_by_key(|&index| distance(&palette[index])).unwrap_or(0) as u8
+    (0..palette.len())
+        .min_by_key(|&index| distance(&palette[index]))
+        .unwrap_or(0) as u8
 }

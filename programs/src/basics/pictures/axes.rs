@@ -7,7 +7,8 @@ use super::ticks::{TickRule, Ticks};
 /// Lengths of a tick, from it to its number, and from the numbers to the label.
 const TICK: f64 = 5.0;
 const TO_NUMBER: f64 = 4.0;
-const TO_LABEL: f64 = 9.0;
+/// The last one grows with the letters.
+const TO_LABEL: f64 = 0.55;
 /// Part of the size of letters that hangs below their base line.
 const DESCENT: f64 = 0.24;
 
@@ -88,7 +89,9 @@ impl Axis {
         let mut most = ((length / spacing) as usize).clamp(1, 10);
         loop {
             let mut ticks = Ticks::new(self.low, self.high, most, &self.rule);
-            ticks.marks.retain(|(value, _)| self.rule.clear <= 0.0 || self.share(*value) >= self.rule.clear);
+            ticks
+                .marks
+                .retain(|(value, _)| self.rule.clear <= 0.0 || self.share(*value) >= self.rule.clear);
             if most == 1 || self.rule.most.is_some() || !edge.is_level() || self.fits(&ticks, length, size) {
                 return ticks;
             }
@@ -108,7 +111,7 @@ impl Axis {
     pub fn depth(&self, ticks: &Ticks, edge: Edge, size: f64) -> f64 {
         let label = match ticks.label(&self.label, &self.unit).as_str() {
             "" => 0.0,
-            _ => TO_LABEL + size,
+            _ => (1.0 + TO_LABEL) * size,
         };
         TICK + TO_NUMBER + numbers_depth(ticks, edge, size) + label
     }
@@ -151,12 +154,18 @@ impl Axis {
             };
             drawing.text(&letters.text(text, at, anchor, 0.0));
         }
-        drawing.path(&marks, Some(&Stroke::solid(letters.colour, 1.0)), None);
+        drawing.path(&marks, Some(&Stroke::crisp(letters.colour, 1.0)), None);
 
         self.draw_label(drawing, line, edge, (&ticks, letters));
     }
 
-    fn draw_label(&self, drawing: &mut Drawing, line: [Place; 2], edge: Edge, (ticks, letters): (&Ticks, Letters)) {
+    fn draw_label(
+        &self,
+        drawing: &mut Drawing,
+        line: [Place; 2],
+        edge: Edge,
+        (ticks, letters): (&Ticks, Letters),
+    ) {
         let [begin, end] = line;
         let (dx, dy) = (end.0 - begin.0, end.1 - begin.1);
         let (length, size) = (dx.hypot(dy), letters.size);
@@ -166,12 +175,12 @@ impl Axis {
         if dx.abs() > 1.0 && dy.abs() > 1.0 {
             // Along a slanted line, whose numbers stand at its right.
             let (sine, cosine) = (-dy / length, dx / length);
-            let away = numbers * sine.abs() + 0.5 * CAPITAL * size * cosine + size;
+            let away = numbers * sine.abs() + 0.5 * CAPITAL * size * cosine + (1.0 + TO_LABEL) * size;
             let at = (middle.0 + away * sine, middle.1 + away * cosine);
             drawing.text(&letters.text(&label, at, Anchor::Middle, dy.atan2(dx).to_degrees()));
             return;
         }
-        let distance = numbers + TO_LABEL;
+        let distance = numbers + TO_LABEL * size;
         // The side of the letters that is near the axis differs with the edge.
         let (distance, turned) = match edge {
             Edge::Below => (distance + (1.0 - DESCENT) * size, 0.0),
@@ -180,7 +189,7 @@ impl Axis {
             Edge::Right => (distance + (1.0 - DESCENT) * size, -90.0),
         };
         let fitted = Letters {
-            size: fitting(&label, size, length + 6.0 * size),
+            size: fitting(&label, size, length + size),
             ..letters
         };
         drawing.text(&fitted.text(&label, beside(middle, edge, distance), Anchor::Middle, turned));
@@ -216,7 +225,11 @@ impl Letters {
 /// The size, at most `size`, in which `words` need no more than `room`; never less than half of it.
 pub fn fitting(words: &str, size: f64, room: f64) -> f64 {
     let width = text_width(words) * size;
-    if width > room { (size * room / width).max(0.5 * size) } else { size }
+    if width > room {
+        (size * room / width).max(0.5 * size)
+    } else {
+        size
+    }
 }
 
 fn numbers_depth(ticks: &Ticks, edge: Edge, size: f64) -> f64 {

@@ -73,11 +73,17 @@ impl Colours {
         let found = TABLES.iter().find(|(known, ..)| *known == own);
         let (_, gradient, from_its_end) = found.copied().ok_or_else(|| {
             let known = TABLES.map(|(known, ..)| known).join(", ");
-            anyhow!("color={name} is unknown; take one of {known}, or a letter of Madagascar's (i, j, h, ...)")
+            anyhow!(
+                "color={name} is unknown; take one of {known}, or a letter of Madagascar's (i, j, h, ...)"
+            )
         })?;
         let colour = |number: usize| {
             let share = number as f64 / (LENGTH - 1) as f64;
-            let share = if from_its_end != capital { 1.0 - share } else { share };
+            let share = if from_its_end != capital {
+                1.0 - share
+            } else {
+                share
+            };
             match gradient {
                 Some(gradient) => {
                     let found = gradient.eval_continuous(share);
@@ -143,12 +149,19 @@ mod tests {
             assert!(sum(colours.at(0.0)) < sum(colours.at(0.5)), "{name}");
             assert!(sum(colours.at(0.5)) < sum(colours.at(1.0)), "{name}");
             let turned = colours.clone().turned();
-            assert_eq!((turned.at(0.0), turned.at(1.0)), (colours.at(1.0), colours.at(0.0)), "{name}");
+            assert_eq!(
+                (turned.at(0.0), turned.at(1.0)),
+                (colours.at(1.0), colours.at(0.0)),
+                "{name}"
+            );
         }
         for name in ["bluered", "purpleorange", "seismic"] {
             let colours = Colours::named(name).unwrap();
             let (cold, warm) = (colours.at(0.0), colours.at(1.0));
-            assert!(cold[2] > cold[0] && warm[0] > warm[2], "{name}: {cold:?} {warm:?}");
+            assert!(
+                cold[2] > cold[0] && warm[0] > warm[2],
+                "{name}: {cold:?} {warm:?}"
+            );
         }
         assert_eq!(Colours::named("grey").unwrap().at(0.5), [128; 3]);
     }
@@ -160,9 +173,18 @@ mod tests {
             let capital = Colours::named(&letter.to_uppercase().to_string()).unwrap();
             assert_eq!(small.at(0.0), capital.at(1.0), "{letter}");
             let marked = Colours::named(&format!("{letter}C")).unwrap();
-            assert_eq!((marked.at(1.5), marked.at(0.5)), (BEYOND, small.at(0.5)), "{letter}");
+            assert_eq!(
+                (marked.at(1.5), marked.at(0.5)),
+                (BEYOND, small.at(0.5)),
+                "{letter}"
+            );
         }
-        assert!(Colours::named("rainbow").unwrap_err().to_string().contains("cividis"));
+        assert!(
+            Colours::named("rainbow")
+                .unwrap_err()
+                .to_string()
+                .contains("cividis")
+        );
         assert_eq!(Colours::named("j").unwrap().at(f32::NAN), NOT_A_NUMBER);
     }
 

@@ -10,7 +10,8 @@ use super::animation::Animation;
 use super::colours::BLACK;
 use super::delivery::{Delivery, Kind};
 use super::drawing::{Anchor, Drawing, Rect, Svg, Text, frame_from_text};
-use super::standard::{self, real, word};
+use super::standard;
+use super::words::{real, word};
 
 /// Size of the letters of `letters=y`, and where they stand in their picture.
 const LETTER: f64 = 20.0;
@@ -61,16 +62,27 @@ type Placed<'a> = (&'a Piece, Rect);
 /// Composes.
 pub fn run(job: &mut Job) -> Result<()> {
     let mode = job.choice("mode")?;
-    let kinds: &[Kind] = if mode == "movie" { &[Kind::Png, Kind::Gif] } else { &[Kind::Png, Kind::Svg] };
+    let kinds: &[Kind] = if mode == "movie" {
+        &[Kind::Png, Kind::Gif]
+    } else {
+        &[Kind::Png, Kind::Svg]
+    };
     ensure!(
         !job.words().is_empty(),
         "no pictures are named; write their files behind the parameters: mode={mode} a.svg b.svg"
     );
-    let pieces: Vec<Piece> = job.words().iter().map(|word| Piece::read(word.as_ref())).collect::<Result<_>>()?;
+    let pieces: Vec<Piece> = job
+        .words()
+        .iter()
+        .map(|word| Piece::read(word.as_ref()))
+        .collect::<Result<_>>()?;
     let delivery = Delivery::of(job, kinds)?;
     if job.flag("verb")? {
         for piece in &pieces {
-            job.say(&format!("{}: {} x {}, box {:?}", piece.name, piece.size.0, piece.size.1, piece.frame));
+            job.say(&format!(
+                "{}: {} x {}, box {:?}",
+                piece.name, piece.size.0, piece.size.1, piece.frame
+            ));
         }
     }
     let gap = job.double_opt("gap")?.unwrap_or(0.0);
@@ -78,7 +90,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         "movie" => return movie(job, &pieces, &delivery),
         "overlay" => overlay(job, &pieces),
         "over" => table(&pieces, 1, gap),
-        _ => table(&pieces, job.int_opt("columns")?.map_or(pieces.len(), |columns| columns as usize), gap),
+        _ => table(
+            &pieces,
+            job.int_opt("columns")?
+                .map_or(pieces.len(), |columns| columns as usize),
+            gap,
+        ),
     };
     delivery.picture(&composed(job, &placed, mode == "overlay")?)
 }
@@ -96,18 +113,24 @@ impl Piece {
     }
 
     fn png(name: String, bytes: Vec<u8>) -> Result<Self> {
-        let reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info()?;
-        let info = reader.info();
-        let text = info.uncompressed_latin1_text.iter().find(|chunk| chunk.keyword == "frame");
-        let opaque = !matches!(info.color_type, png::ColorType::Rgba | png::ColorType::GrayscaleAlpha);
-        let frame = text.and_then(|chunk| frame_from_text(&chunk.text));
-        let (size, is_opaque) = ((f64::from(info.width), f64::from(info.height)), opaque && info.trns.is_none());
+        let info = png::Decoder::new(std::io::Cursor::new(&bytes))
+            .read_info()?
+            .info()
+            .clone();
+        let text = info
+            .uncompressed_latin1_text
+            .iter()
+            .find(|chunk| chunk.keyword == "frame");
+        let clear = matches!(
+            info.color_type,
+            png::ColorType::Rgba | png::ColorType::GrayscaleAlpha
+        );
         Ok(Self {
             name,
             is_svg: false,
-            is_opaque,
-            size,
-            frame,
+            is_opaque: !clear && info.trns.is_none(),
+            size: (f64::from(info.width), f64::from(info.height)),
+            frame: text.and_then(|chunk| frame_from_text(&chunk.text)),
             bytes,
         })
     }
@@ -115,7 +138,9 @@ impl Piece {
     fn svg(name: String, bytes: Vec<u8>) -> Result<Self> {
         let text = String::from_utf8(bytes)?;
         let tree = usvg::Tree::from_str(&text, &usvg::Options::default())?;
-        let frame = text.split_once("data-frame=\"").and_then(|(_, rest)| rest.split_once('"'));
+        let frame = text
+            .split_once("data-frame=\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
         Ok(Self {
             name,
             is_svg: true,
@@ -142,7 +167,9 @@ impl Piece {
         if let Some(begin) = text.find("<rect class=\"background\"")
             && let Some(length) = text[begin..].find("/>")
         {
-            return [&text[..begin], &text[begin + length + 2..]].concat().into_bytes();
+            return [&text[..begin], &text[begin + length + 2..]]
+                .concat()
+                .into_bytes();
         }
         self.bytes.clone()
     }
@@ -175,7 +202,13 @@ fn overlay<'a>(job: &Job, pieces: &'a [Piece]) -> Vec<Placed<'a>> {
 fn table(pieces: &[Piece], columns: usize, gap: f64) -> Vec<Placed<'_>> {
     let columns = columns.clamp(1, pieces.len());
     let rows: Vec<&[Piece]> = pieces.chunks(columns).collect();
-    let left = |column: usize| largest(rows.iter().filter_map(|row| row.get(column)).map(|piece| piece.anchor().x));
+    let left = |column: usize| {
+        largest(
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|piece| piece.anchor().x),
+        )
+    };
     let top = |row: &[Piece]| largest(row.iter().map(|piece| piece.anchor().y));
     let mut placed = Vec::with_capacity(pieces.len());
     let mut y = 0.0;
@@ -204,8 +237,14 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The drawing of placed pictures; with `stacked` only the first one keeps its paper.
 fn composed(job: &Job, placed: &[Placed], stacked: bool) -> Result<Svg> {
-    let left = placed.iter().map(|(_, rect)| rect.x).fold(f64::INFINITY, f64::min);
-    let top = placed.iter().map(|(_, rect)| rect.y).fold(f64::INFINITY, f64::min);
+    let left = placed
+        .iter()
+        .map(|(_, rect)| rect.x)
+        .fold(f64::INFINITY, f64::min);
+    let top = placed
+        .iter()
+        .map(|(_, rect)| rect.y)
+        .fold(f64::INFINITY, f64::min);
     let right = largest(placed.iter().map(|(_, rect)| rect.right() - left));
     let bottom = largest(placed.iter().map(|(_, rect)| rect.bottom() - top));
     let (first, at) = (placed[0].0.anchor(), placed[0].1);
@@ -262,7 +301,10 @@ fn movie(job: &Job, pieces: &[Piece], delivery: &Delivery) -> Result<()> {
         };
         composed(job, &[(piece, whole)], false)?.pixels(delivery.fineness)
     });
-    let movie = Animation::new(frames.collect::<Result<_>>()?, job.double_opt("delay")?.unwrap_or(0.5))?;
+    let movie = Animation::new(
+        frames.collect::<Result<_>>()?,
+        job.double_opt("delay")?.unwrap_or(0.5),
+    )?;
     delivery.write(&movie.encode(delivery.kind)?)
 }
 

@@ -8,14 +8,18 @@ use super::colours::{BLACK, Colours, WHITE};
 use super::delivery::{Delivery, Kind};
 use super::drawing::{Anchor, CAPITAL, Place, Rect, Rgb, text_width};
 use super::frame::{BAR_STEPS, Frame, Page};
-use super::gain::{Samples, bar_of};
+use super::gain::bar_of;
 use super::grey;
 use super::levels;
 use super::lines::Pens;
 use super::plane::{Plane, Selection};
-use super::standard::{self, STANDARD, ScreenAxis, Turns, real, word};
+use super::samples::Samples;
+use super::standard::{self, ScreenAxis, Turns};
 use super::ticks::{TickRule, Ticks};
+use super::words::{STANDARD, joined, real, word};
 
+/// Width of lines whose thickness nobody asks for.
+const WIDTH: f64 = 1.3;
 /// More lines than this are a black sheet.
 const MOST_LEVELS: i64 = 10_000;
 
@@ -32,42 +36,105 @@ is black unless plotcol= or color= says otherwise, and clabel=y writes the value
 };
 
 const OWN: [Param; 33] = [
-    Param::bool("transp").default("y").doc("y: axis 1 runs down; n: the two axes change places"),
-    Param::bool("yreverse").default("y").doc("y: the vertical axis grows downwards; n: upwards"),
-    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards; n: rightwards"),
-    Param::int("nc").default("50").range("1 to 10000", Some(1.0), Some(10000.0)).doc("most lines (exactly so many values with c0= and dc=)"),
+    Param::bool("transp")
+        .default("y")
+        .doc("y: axis 1 runs down; n: the two axes change places"),
+    Param::bool("yreverse")
+        .default("y")
+        .doc("y: the vertical axis grows downwards; n: upwards"),
+    Param::bool("xreverse")
+        .default("n")
+        .doc("y: the horizontal axis grows leftwards; n: rightwards"),
+    Param::int("nc")
+        .default("50")
+        .range("1 to 10000", Some(1.0), Some(10000.0))
+        .doc("most lines (exactly so many values with c0= and dc=)"),
     real("c0", "round", "value of the first line"),
     real("dc", "round", "distance between values of lines, more than 0"),
-    Param::floats("c").default_text("from c0= dc= nc=").doc("values of the lines"),
-    Param::input("cfile").default_text("from c=").doc("values of the lines, in a file"),
-    Param::bool("allpos").default("y").doc("y: no lines where values are negative"),
-    Param::bool("clabel").default("n").doc("y: write the values to the lines"),
-    word("color", "one pen", "colour table for the values of the lines, as in sfgrey"),
-    Param::bool("polarity").default("n").doc("y: the colours run the other way"),
-    Param::ints("plotcol").default_text("7").doc("colour of each line: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
-    Param::ints("plotfat").default_text("0").doc("thickness of each line"),
-    Param::floats("dash").default_text("0").doc("dashes of each line, numbered as in sfgraph"),
-    Param::bool("scalebar").alias("wantscalebar").default_text("n").doc("draw a bar of the values"),
-    Param::bool("wantbaraxis").default("y").doc("write numbers and label of the bar"),
+    Param::floats("c")
+        .default_text("from c0= dc= nc=")
+        .doc("values of the lines"),
+    Param::input("cfile")
+        .default_text("from c=")
+        .doc("values of the lines, in a file"),
+    Param::bool("allpos")
+        .default("y")
+        .doc("y: no lines where values are negative"),
+    Param::bool("clabel")
+        .default("n")
+        .doc("y: write the values to the lines"),
+    word(
+        "color",
+        "one pen",
+        "colour table for the values of the lines, as in sfgrey",
+    ),
+    Param::bool("polarity")
+        .default("n")
+        .doc("y: the colours run the other way"),
+    Param::ints("plotcol")
+        .default_text("7")
+        .doc("colour of each line: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
+    Param::ints("plotfat")
+        .default_text("0")
+        .doc("thickness of each line"),
+    Param::floats("dash")
+        .default_text("0")
+        .doc("dashes of each line, numbered as in sfgraph"),
+    Param::bool("scalebar")
+        .alias("wantscalebar")
+        .default_text("n")
+        .doc("draw a bar of the values"),
+    Param::bool("wantbaraxis")
+        .default("y")
+        .doc("write numbers and label of the bar"),
     word("barlabel", "from the header", "label of the bar"),
     word("barunit", "from the header", "unit of the bar"),
-    word("bartype", "v", "v: the bar stands beside the picture; h: it lies below"),
-    real("barwidth", "0.36", "thickness of the bar, of 66 pixels each").range("0.05 to 5", Some(0.05), Some(5.0)),
-    Param::bool("barreverse").default("n").doc("y: the bar begins with its largest value"),
+    word(
+        "bartype",
+        "v",
+        "v: the bar stands beside the picture; h: it lies below",
+    ),
+    real("barwidth", "0.36", "thickness of the bar, of 66 pixels each").range(
+        "0.05 to 5",
+        Some(0.05),
+        Some(5.0),
+    ),
+    Param::bool("barreverse")
+        .default("n")
+        .doc("y: the bar begins with its largest value"),
     real("minval", "from the data", "smallest value of the bar"),
     real("maxval", "from the data", "largest value of the bar"),
-    word("formatbar", "as needed", "how numbers of the bar are written, as in %4.1f"),
-    Param::int("nbartic").default_text("what fits").range("1 to 500", Some(1.0), Some(500.0)).doc("most numbers of the bar"),
+    word(
+        "formatbar",
+        "as needed",
+        "how numbers of the bar are written, as in %4.1f",
+    ),
+    Param::int("nbartic")
+        .default_text("what fits")
+        .range("1 to 500", Some(1.0), Some(500.0))
+        .doc("most numbers of the bar"),
     real("dbarnum", "round", "distance between numbers of the bar"),
     real("obarnum", "0", "one of the numbers of the bar"),
-    Param::int("vertical").default("1").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data that takes the part of axis 1"),
-    Param::int("horizontal").default("2").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data that takes the part of axis 2"),
-    Param::ints("frame").default_text("0,0,...").doc("index, counted from 0, on each axis that is not shown"),
-    Param::bool("wantframenum").default("n").doc("write the coordinates of the axes that are not shown"),
-    Param::bool("pad").default_text("n").doc("accepted, without effect: lines reach to the rim of the box"),
+    Param::int("vertical")
+        .default("1")
+        .range("1 to 9", Some(1.0), Some(9.0))
+        .doc("axis of the data that takes the part of axis 1"),
+    Param::int("horizontal")
+        .default("2")
+        .range("1 to 9", Some(1.0), Some(9.0))
+        .doc("axis of the data that takes the part of axis 2"),
+    Param::ints("frame")
+        .default_text("0,0,...")
+        .doc("index, counted from 0, on each axis that is not shown"),
+    Param::bool("wantframenum")
+        .default("n")
+        .doc("write the coordinates of the axes that are not shown"),
+    Param::bool("pad")
+        .default_text("n")
+        .doc("accepted, without effect: lines reach to the rim of the box"),
 ];
 
-static PARAMS: [Param; OWN.len() + STANDARD.len()] = standard::joined(&[&OWN, &STANDARD]);
+static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
 /// Draws.
 pub fn run(job: &mut Job) -> Result<()> {
@@ -98,8 +165,18 @@ fn ends(plane: &Plane) -> Result<(f64, f64)> {
     let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))
     });
-    ensure!(low <= high, "there is no line to draw: none of the values is a number");
-    Ok((f64::from(low), f64::from(high)))
+    ensure!(
+        low <= high,
+        "there is no line to draw: none of the values is a number"
+    );
+    let (low, high) = (f64::from(low), f64::from(high));
+    // One value everywhere still has a bar, with that value in its middle.
+    let half = match (low == high, low == 0.0) {
+        (true, true) => 1.0,
+        (true, false) => 0.04 * low.abs(),
+        _ => 0.0,
+    };
+    Ok((low - half, high + half))
 }
 
 /// Values of the lines.
@@ -135,7 +212,9 @@ fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
             let base = c0.unwrap_or(0.0);
             let ticks = Ticks::new(low - base, high - base, most, &TickRule::default());
             let values = ticks.marks.iter().map(|(value, _)| (value + base) as f32);
-            values.filter(|value| c0.is_none_or(|c0| f64::from(*value) >= c0 - 1e-6 * c0.abs())).collect()
+            values
+                .filter(|value| c0.is_none_or(|c0| f64::from(*value) >= c0 - 1e-6 * c0.abs()))
+                .collect()
         }
     })
 }
@@ -144,11 +223,18 @@ fn values(job: &mut Job, (low, high): (f64, f64)) -> Result<Vec<f32>> {
 fn colours(job: &Job, levels: &[f32], (low, high): (f64, f64)) -> Result<Vec<Rgb>> {
     if let Some(name) = job.text("color")? {
         let table = Colours::named(&name)?;
-        let table = if job.flag("polarity")? { table.turned() } else { table };
+        let table = if job.flag("polarity")? {
+            table.turned()
+        } else {
+            table
+        };
         let share = |level: &f32| ((f64::from(*level) - low) / (high - low).max(f64::MIN_POSITIVE)) as f32;
-        return Ok(levels.iter().map(|level| table.at(share(level).clamp(0.0, 1.0))).collect());
+        return Ok(levels
+            .iter()
+            .map(|level| table.at(share(level).clamp(0.0, 1.0)))
+            .collect());
     }
-    let pens = Pens::of(job, &[7])?;
+    let pens = Pens::of(job, &[7], WIDTH)?;
     Ok((0..levels.len()).map(|number| pens.colour(number)).collect())
 }
 
@@ -193,8 +279,9 @@ fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
 
 fn draw(job: &Job, page: &mut Page, plane: &Plane, (levels, colours): (&[f32], &[Rgb])) -> Result<()> {
     let (transp, positive) = (job.flag("transp")?, job.flag("allpos")?);
-    let pens = Pens::of(job, &[7])?;
+    let pens = Pens::of(job, &[7], WIDTH)?;
     let style = standard::style(job)?;
+    let digits = digits(levels);
     let mut labels: Vec<(Place, String)> = Vec::new();
     for (number, (&level, &colour)) in levels.iter().zip(colours).enumerate() {
         let mut stroke = pens.stroke(number);
@@ -202,13 +289,17 @@ fn draw(job: &Job, page: &mut Page, plane: &Plane, (levels, colours): (&[f32], &
         let mut lines = levels::lines(plane, level, positive);
         for line in &mut lines {
             for point in line.iter_mut() {
-                *point = if transp { page.place(point.1, point.0) } else { page.place(point.0, point.1) };
+                *point = if transp {
+                    page.place(point.1, point.0)
+                } else {
+                    page.place(point.0, point.1)
+                };
             }
             page.drawing.line(line, &stroke);
         }
         if let Some(longest) = lines.iter().max_by_key(|line| line.len()) {
-            let text = format!("{}", (f64::from(level) * 1e6).round() / 1e6).replace('-', "\u{2212}");
-            let free = free_place(longest, &labels, 3.0 * style.label, page.rect);
+            let text = short(f64::from(level), digits);
+            let free = free_place(longest, &labels, 4.5 * style.label, page.rect);
             labels.extend(free.map(|place| (place, text)));
         }
     }
@@ -223,6 +314,28 @@ fn draw(job: &Job, page: &mut Page, plane: &Plane, (levels, colours): (&[f32], &
         }
     }
     Ok(())
+}
+
+/// Decimals, at most six, that tell all values apart from their neighbours.
+fn digits(levels: &[f32]) -> usize {
+    let exact = |digits: &usize| {
+        let scale = 10f64.powi(*digits as i32);
+        levels.iter().all(|level| {
+            let scaled = f64::from(*level) * scale;
+            (scaled - scaled.round()).abs() < 1e-3
+        })
+    };
+    (0..6).find(exact).unwrap_or(6)
+}
+
+/// The value of a line, very small ones with their power of ten.
+fn short(level: f64, digits: usize) -> String {
+    let text = if level != 0.0 && level.abs() < 1e-4 {
+        format!("{level:.2e}")
+    } else {
+        format!("{level:.digits$}")
+    };
+    text.replace('-', "\u{2212}")
 }
 
 /// A place on the line far enough from all labels and from the rim, the nearest one to its middle.

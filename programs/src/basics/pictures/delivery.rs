@@ -98,7 +98,10 @@ fn kind_of(path: &Path) -> Option<Kind> {
 }
 
 fn word(kind: Kind) -> &'static str {
-    KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(word, _)| word)
+    KINDS
+        .iter()
+        .find(|(_, known)| *known == kind)
+        .map_or("", |(word, _)| word)
 }
 
 fn words(kinds: &[Kind]) -> String {

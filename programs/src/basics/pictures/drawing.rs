@@ -14,6 +14,8 @@ use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 use xmlwriter::{Options, XmlWriter};
 
+use super::pixels::Pixels;
+
 static FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans.ttf");
 /// What a viewer takes where it draws the SVG itself and lacks the first one; the others are not wider.
 const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
@@ -73,6 +75,8 @@ pub struct Stroke {
     pub width: f64,
     /// Lengths of dashes and gaps in turn; a solid line when empty.
     pub dashes: Vec<f64>,
+    /// Whole pixels, for level and upright lines.
+    pub crisp: bool,
 }
 
 impl Stroke {
@@ -82,6 +86,15 @@ impl Stroke {
             colour,
             width,
             dashes: Vec::new(),
+            crisp: false,
+        }
+    }
+
+    /// A solid line of whole pixels, for frames, ticks and grids.
+    pub fn crisp(colour: Rgb, width: f64) -> Self {
+        Self {
+            crisp: true,
+            ..Self::solid(colour, width)
         }
     }
 }
@@ -124,7 +137,10 @@ pub fn text_width(words: &str) -> f64 {
     let letters = font.charmap();
     let sizes = font.glyph_metrics(Size::new(1.0), LocationRef::default());
     let advance = |letter| sizes.advance_width(letters.map(letter).unwrap_or_default());
-    words.chars().map(|letter| f64::from(advance(letter).unwrap_or(0.6))).sum()
+    words
+        .chars()
+        .map(|letter| f64::from(advance(letter).unwrap_or(0.6)))
+        .sum()
 }
 
 /// A picture in the making.
@@ -183,13 +199,7 @@ impl Drawing {
         self.xml
             .write_attribute("fill", &fill.map_or_else(|| "none".to_string(), hex));
         if let Some(stroke) = stroke {
-            self.xml.write_attribute("stroke", &hex(stroke.colour));
-            self.xml.write_attribute("stroke-width", &short(stroke.width));
-            self.xml.write_attribute("stroke-linejoin", "round");
-            if !stroke.dashes.is_empty() {
-                let dashes: Vec<String> = stroke.dashes.iter().map(|&length| short(length)).collect();
-                self.xml.write_attribute("stroke-dasharray", &dashes.join(" "));
-            }
+            self.stroke(stroke);
         }
         self.xml.end_element();
     }
@@ -208,8 +218,7 @@ impl Drawing {
             None => self.xml.write_attribute("fill", "none"),
         }
         if let Some(stroke) = stroke {
-            self.xml.write_attribute("stroke", &hex(stroke.colour));
-            self.xml.write_attribute("stroke-width", &short(stroke.width));
+            self.stroke(stroke);
         }
         self.xml.end_element();
     }
@@ -292,7 +301,8 @@ impl Drawing {
     pub fn inside(&mut self, rect: Rect) {
         self.clips += 1;
         self.xml.start_element("clipPath");
-        self.xml.write_attribute_fmt("id", format_args!("clip{}", self.clips));
+        self.xml
+            .write_attribute_fmt("id", format_args!("clip{}", self.clips));
         self.xml.start_element("rect");
         self.place(rect);
         self.xml.end_element();
@@ -305,6 +315,20 @@ impl Drawing {
     /// Ends what [`Drawing::inside`] began.
     pub fn end(&mut self) {
         self.xml.end_element();
+    }
+
+    fn stroke(&mut self, stroke: &Stroke) {
+        self.xml.write_attribute("stroke", &hex(stroke.colour));
+        self.xml.write_attribute("stroke-width", &short(stroke.width));
+        if stroke.crisp {
+            self.xml.write_attribute("shape-rendering", "crispEdges");
+        } else {
+            self.xml.write_attribute("stroke-linejoin", "round");
+        }
+        if !stroke.dashes.is_empty() {
+            let dashes: Vec<String> = stroke.dashes.iter().map(|&length| short(length)).collect();
+            self.xml.write_attribute("stroke-dasharray", &dashes.join(" "));
+        }
     }
 
     fn place(&mut self, rect: Rect) {
@@ -374,64 +398,6 @@ make it smaller, with res= width= or screenht="
     }
 }
 
-/// A picture as pixels.
-#[derive(Clone, Debug)]
-pub struct Pixels {
-    /// Width and height.
-    pub size: (u32, u32),
-    /// Red, green, blue and opacity of every pixel, row after row.
-    pub rgba: Vec<u8>,
-    /// The box of the axes, in pixels.
-    pub frame: Rect,
-}
-
-impl Pixels {
-    /// The bytes of the PNG: without opacity where all is opaque. Its text `frame` holds the box of the axes.
-    pub fn png(&self) -> Result<Vec<u8>> {
-        let (width, height) = self.size;
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width, height);
-        encoder.add_text_chunk("frame".into(), frame_text(self.frame))?;
-        let opaque = self.rgba.chunks_exact(4).all(|pixel| pixel[3] == 255);
-        encoder.set_color(if opaque {
-            png::ColorType::Rgb
-        } else {
-            png::ColorType::Rgba
-        });
-        let mut writer = encoder.write_header()?;
-        if opaque {
-            writer.write_image_data(&self.rgb())?;
-        } else {
-            writer.write_image_data(&self.rgba)?;
-        }
-        writer.finish()?;
-        Ok(bytes)
-    }
-
-    /// The pixels without their opacity.
-    pub fn rgb(&self) -> Vec<u8> {
-        self.rgba
-            .chunks_exact(4)
-            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
-            .collect()
-    }
-}
-
-/// The PNG of `width` columns whose colours come row after row.
-pub fn raster_png(width: usize, colours: &[Rgb]) -> Result<Vec<u8>> {
-    let height = colours.len() / width.max(1);
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_compression(png::Compression::Fast);
-    let mut writer = encoder.write_header().context("the raster could not be encoded")?;
-    writer
-        .write_image_data(colours.as_flattened())
-        .context("the raster could not be encoded")?;
-    writer.finish().context("the raster could not be encoded")?;
-    Ok(bytes)
-}
-
 /// `M x y L x y ...` through `points`; empty when there is nothing to draw.
 pub fn path_through(points: &[Place]) -> String {
     let mut path = String::new();
@@ -458,11 +424,12 @@ fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-fn frame_text(frame: Rect) -> String {
+/// The box as it is written into files.
+pub fn frame_text(frame: Rect) -> String {
     [frame.x, frame.y, frame.width, frame.height].map(short).join(" ")
 }
 
-/// The box that [`Svg`] and [`Pixels`] write into their files.
+/// The box that a file holds as [`frame_text`].
 pub fn frame_from_text(text: &str) -> Option<Rect> {
     let numbers: Vec<f64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
     let &[x, y, width, height] = numbers.as_slice() else {

@@ -3,10 +3,12 @@
 use anyhow::Result;
 use rsf_io::Input;
 
-use super::drawing::{Drawing, Place, Rect, raster_png};
-use super::gain::{Samples, Scale};
+use super::drawing::{Drawing, Place, Rect};
+use super::gain::Scale;
 use super::grey::colours_of;
+use super::pixels::raster_png;
 use super::plane::{Gathering, Plane, Side, read_line};
+use super::samples::Samples;
 
 /// Indices, counted from 0, of the planes that are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -44,13 +46,17 @@ impl Faces {
             for i2 in 0..axes[1].n {
                 read_line(input, &mut line)?;
                 let (in_front, in_side) = (i3 == cuts.three, i2 == cuts.two);
-                let drawn = if in_front || in_side { 0..n1 } else { cuts.one..cuts.one + 1 };
+                let drawn = if in_front || in_side {
+                    0..n1
+                } else {
+                    cuts.one..cuts.one + 1
+                };
                 samples.see(((i3 * axes[1].n + i2) * n1) as u64, &line, Some(drawn));
                 if in_front {
-                    line.iter().enumerate().for_each(|(i1, value)| front.add(i1, i2, *value));
+                    front.add_run(true, i2, &line);
                 }
                 if in_side {
-                    line.iter().enumerate().for_each(|(i1, value)| side.add(i1, i3, *value));
+                    side.add_run(true, i3, &line);
                 }
                 top.add(i3, i2, line[cuts.one]);
             }
@@ -127,7 +133,11 @@ impl Views {
         [
             first,
             [upper_right, self.behind(upper_right, 1.0), lower_right],
-            [self.behind(upper_left, 1.0), self.behind(upper_right, 1.0), upper_left],
+            [
+                self.behind(upper_left, 1.0),
+                self.behind(upper_right, 1.0),
+                upper_left,
+            ],
         ]
     }
 

@@ -3,7 +3,8 @@
 use anyhow::{Result, ensure};
 
 use super::axes::{Axis, Edge, Letters, Style, fitting};
-use super::drawing::{Anchor, CAPITAL, Drawing, Place, Rect, Rgb, Stroke, Svg, path_through, raster_png};
+use super::drawing::{Anchor, CAPITAL, Drawing, Place, Rect, Rgb, Stroke, Svg, path_through};
+use super::pixels::raster_png;
 
 /// Room around everything.
 const MARGIN: f64 = 12.0;
@@ -122,10 +123,9 @@ impl Frame {
                     let inner = width - room.left - room.right;
                     (inner, inner * ratio)
                 }
-                Sizing::Whole(width, height) => (
-                    width - room.left - room.right,
-                    height - room.top - room.bottom,
-                ),
+                Sizing::Whole(width, height) => {
+                    (width - room.left - room.right, height - room.top - room.bottom)
+                }
             };
             rect = (rect.0.round().max(1.0), rect.1.round().max(1.0));
             room = self.room(rect);
@@ -289,7 +289,7 @@ impl Page<'_> {
         if !frame.grid.behind {
             self.grid();
         }
-        let line = Stroke::solid(frame.style.colour, 1.0);
+        let line = Stroke::crisp(frame.style.colour, 1.0);
         if frame.boxed {
             self.drawing.rect(rect, Some(&line), None);
         }
@@ -346,7 +346,7 @@ impl Page<'_> {
         };
         let raster = raster_png(columns, &bar.colours)?;
         self.drawing.image("png", &raster, place);
-        let line = Stroke::solid(frame.style.colour, 1.0);
+        let line = Stroke::crisp(frame.style.colour, 1.0);
         self.drawing.rect(place, Some(&line), None);
         let line = match edge {
             Edge::Below => [(place.x, place.bottom()), (place.right(), place.bottom())],
@@ -362,7 +362,10 @@ impl Page<'_> {
         let above = rect.y - room.top + MARGIN;
         let below = rect.bottom() + room.bottom - MARGIN;
         let (middle, _) = rect.middle();
-        let most = 2.0 * (middle - MARGIN).min(rect.right() + room.right - MARGIN - middle).max(0.4 * rect.width);
+        let most = 2.0
+            * (middle - MARGIN)
+                .min(rect.right() + room.right - MARGIN - middle)
+                .max(0.4 * rect.width);
         let mut note_top = above;
         if let Some((title, edge)) = &frame.title {
             let size = frame.style.title;

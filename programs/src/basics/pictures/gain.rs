@@ -1,7 +1,5 @@
 //! Which value gets which colour: clip, bias and power, from the user or from the data.
 
-use std::ops::Range;
-
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Input, Job, Param};
 
@@ -10,10 +8,9 @@ use super::colours::Colours;
 use super::drawing::Rgb;
 use super::frame::{BAR_STEPS, Bar};
 use super::plane::holds_colours;
-use super::standard::{INCH, real, rule, word};
-
-/// A quantile needs no more numbers than this.
-const ENOUGH_FOR_A_QUANTILE: u64 = 1 << 22;
+use super::samples::Samples;
+use super::standard::{INCH, rule};
+use super::words::{real, word};
 
 /// The parameters of [`Scale`] and its colour bar.
 pub const GAIN: [Param; 28] = [
@@ -23,11 +20,23 @@ pub const GAIN: [Param; 28] = [
         "grey, bluered, purpleorange, browngreen, viridis, cividis, inferno, magma or plasma; Madagascar's letters stand \
 for one of these, capitals turn it, a C behind a letter (iC) marks what is beyond the clip",
     ),
-    Param::bool("polarity").default("n").doc("y: the colours run the other way"),
-    Param::bool("allpos").default("n").doc("y: colours from bias= up; n: to both sides of bias="),
-    Param::float("bias").default("0").doc("value in the middle of the colours (with allpos=y: of the first)"),
-    Param::bool("mean").default("n").doc("y: bias= is the mean of the values"),
-    real("clip", "from pclip=", "distance from bias= at which the colours end, more than 0"),
+    Param::bool("polarity")
+        .default("n")
+        .doc("y: the colours run the other way"),
+    Param::bool("allpos")
+        .default("n")
+        .doc("y: colours from bias= up; n: to both sides of bias="),
+    Param::float("bias")
+        .default("0")
+        .doc("value in the middle of the colours (with allpos=y: of the first)"),
+    Param::bool("mean")
+        .default("n")
+        .doc("y: bias= is the mean of the values"),
+    real(
+        "clip",
+        "from pclip=",
+        "distance from bias= at which the colours end, more than 0",
+    ),
     Param::float("pclip")
         .default("99")
         .range("0 to 100", Some(0.0), Some(100.0))
@@ -38,164 +47,75 @@ for one of these, capitals turn it, a C behind a letter (iC) marks what is beyon
         "what pclip= looks at: e(ach), this plane only; a(ll), all planes of axes 1 and 2, of whose clips the same percentage \
 is within; a number, that plane, counted from 1",
     ),
-    Param::float("gpow").default("1").doc("values are raised to this power before they are coloured; 0: found from phalf="),
+    Param::float("gpow")
+        .default("1")
+        .doc("values are raised to this power before they are coloured; 0: found from phalf="),
     Param::float("phalf")
         .default("85")
         .range("0 to 100", Some(0.0), Some(100.0))
         .doc("percentage of values that gpow=0 brings below half of the colours"),
-    Param::bool("scalebar").alias("wantscalebar").default_text("y, n for bytes").doc("draw the colour bar"),
-    Param::bool("wantbaraxis").default("y").doc("write numbers and label of the colour bar"),
+    Param::bool("scalebar")
+        .alias("wantscalebar")
+        .default_text("y, n for bytes")
+        .doc("draw the colour bar"),
+    Param::bool("wantbaraxis")
+        .default("y")
+        .doc("write numbers and label of the colour bar"),
     word("barlabel", "from the header", "label of the colour bar"),
     word("barunit", "from the header", "unit of the colour bar"),
-    word("bartype", "v", "v: the colour bar stands beside the picture; h: it lies below"),
-    real("barwidth", "0.36", "thickness of the colour bar, of 66 pixels each").range("0.05 to 5", Some(0.05), Some(5.0)),
-    Param::bool("barreverse").default("n").doc("y: the colour bar begins with its largest value"),
-    real("minval", "where the colours end", "smallest value of the colour bar"),
-    real("maxval", "where the colours end", "largest value of the colour bar"),
-    word("formatbar", "as needed", "how numbers of the colour bar are written, as in %4.1f"),
-    Param::int("nbartic").default_text("what fits").range("1 to 500", Some(1.0), Some(500.0)).doc("most numbers of the colour bar"),
+    word(
+        "bartype",
+        "v",
+        "v: the colour bar stands beside the picture; h: it lies below",
+    ),
+    real(
+        "barwidth",
+        "0.36",
+        "thickness of the colour bar, of 66 pixels each",
+    )
+    .range("0.05 to 5", Some(0.05), Some(5.0)),
+    Param::bool("barreverse")
+        .default("n")
+        .doc("y: the colour bar begins with its largest value"),
+    real(
+        "minval",
+        "where the colours end",
+        "smallest value of the colour bar",
+    ),
+    real(
+        "maxval",
+        "where the colours end",
+        "largest value of the colour bar",
+    ),
+    word(
+        "formatbar",
+        "as needed",
+        "how numbers of the colour bar are written, as in %4.1f",
+    ),
+    Param::int("nbartic")
+        .default_text("what fits")
+        .range("1 to 500", Some(1.0), Some(500.0))
+        .doc("most numbers of the colour bar"),
     real("dbarnum", "round", "distance between numbers of the colour bar"),
     real("obarnum", "0", "one of the numbers of the colour bar"),
-    Param::input("bar").default_text("from the header").doc("values of the colours of bytes, as sfbyte bar= writes them"),
-    Param::int("vertical").default("1").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data that takes the part of axis 1"),
-    Param::int("horizontal").default("2").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data that takes the part of axis 2"),
-    Param::ints("frame").default_text("0,0,...").doc("index, counted from 0, on each axis that is not shown"),
-    Param::bool("verb").default("n").doc("y: print the range of the colours"),
+    Param::input("bar")
+        .default_text("from the header")
+        .doc("values of the colours of bytes, as sfbyte bar= writes them"),
+    Param::int("vertical")
+        .default("1")
+        .range("1 to 9", Some(1.0), Some(9.0))
+        .doc("axis of the data that takes the part of axis 1"),
+    Param::int("horizontal")
+        .default("2")
+        .range("1 to 9", Some(1.0), Some(9.0))
+        .doc("axis of the data that takes the part of axis 2"),
+    Param::ints("frame")
+        .default_text("0,0,...")
+        .doc("index, counted from 0, on each axis that is not shown"),
+    Param::bool("verb")
+        .default("n")
+        .doc("y: print the range of the colours"),
 ];
-
-/// Where `pclip=` looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Panel {
-    Shown,
-    EachShown,
-    All,
-    Number(u64),
-}
-
-/// Values of the data from which clip and bias are found: an even choice where there are many.
-#[derive(Clone, Debug)]
-pub struct Samples {
-    panel: Panel,
-    /// Elements of a plane of axes 1 and 2.
-    panel_len: u64,
-    stride: u64,
-    panels: Vec<Seen>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    values: Vec<f32>,
-    low: Option<f32>,
-    high: Option<f32>,
-}
-
-impl Samples {
-    /// As `gainpanel=` says. Errors: a word or number that is none.
-    pub fn of(job: &Job, input: &Input) -> Result<Self> {
-        let panel_len = (input.axis(1).n * input.axis(2).n).max(1) as u64;
-        let planes = input.len() / panel_len;
-        let text = job.text("gainpanel")?.unwrap_or_default();
-        let panel = match text.chars().next() {
-            None | Some('e') => Panel::Shown,
-            Some('a') => Panel::All,
-            _ => match text.parse::<u64>() {
-                Ok(number) if (1..=planes).contains(&number) => Panel::Number(number - 1),
-                _ => bail!("gainpanel={text}: it must be each, all, or a plane from 1 to {planes}"),
-            },
-        };
-        let panel = if job.given("clip") || holds_colours(input) { Panel::Shown } else { panel };
-        let seen = if panel == Panel::All { input.len() } else { panel_len };
-        Ok(Self {
-            panel,
-            panel_len,
-            // Odd, so that it does not keep step with the usual lengths of lines.
-            stride: seen.div_ceil(ENOUGH_FOR_A_QUANTILE) | 1,
-            panels: Vec::new(),
-        })
-    }
-
-    /// For pictures without colours.
-    pub fn of_nothing() -> Self {
-        Self {
-            panel: Panel::Shown,
-            panel_len: 1,
-            stride: u64::MAX,
-            panels: Vec::new(),
-        }
-    }
-
-    /// Of several pictures each has its own clip, of which one for all is found.
-    pub fn of_pictures(mut self) -> Self {
-        if self.panel == Panel::Shown {
-            self.panel = Panel::EachShown;
-        }
-        self
-    }
-
-    /// True when lines are needed that no drawn plane has part in.
-    pub fn wants_all(&self) -> bool {
-        matches!(self.panel, Panel::All | Panel::Number(_))
-    }
-
-    /// Shows a line of the dataset that begins at element `start`; `drawn` is its part that is drawn.
-    pub fn see(&mut self, start: u64, line: &[f32], drawn: Option<Range<usize>>) {
-        let number = start / self.panel_len;
-        let (slot, part) = match (self.panel, drawn) {
-            (Panel::Shown, Some(part)) => (0, part),
-            (Panel::EachShown, Some(part)) => (number as usize, part),
-            (Panel::All, _) => (number as usize, 0..line.len()),
-            (Panel::Number(wanted), _) if wanted == number => (0, 0..line.len()),
-            _ => return,
-        };
-        if self.panels.len() <= slot {
-            self.panels.resize(slot + 1, Seen::default());
-        }
-        let seen = &mut self.panels[slot];
-        let stride = self.stride as usize;
-        let first = ((self.stride - (start + part.start as u64) % self.stride) % self.stride) as usize;
-        let part = &line[part];
-        seen.values
-            .extend(part.iter().skip(first).step_by(stride).filter(|value| value.is_finite()));
-        for value in part.iter().filter(|value| value.is_finite()) {
-            seen.low = Some(seen.low.map_or(*value, |low| low.min(*value)));
-            seen.high = Some(seen.high.map_or(*value, |high| high.max(*value)));
-        }
-    }
-
-    fn mean(&self) -> f32 {
-        let values = self.panels.iter().flat_map(|seen| &seen.values);
-        let (count, sum) = values.fold((0u64, 0.0f64), |(count, sum), value| (count + 1, sum + f64::from(*value)));
-        (sum / count.max(1) as f64) as f32
-    }
-
-    /// Distance from `bias` within which `percent` of the values of a plane lie; of several planes, the distance within
-    /// which as many of theirs lie.
-    fn distance(&self, bias: f32, percent: f32) -> f32 {
-        let of_one = |seen: &Seen| {
-            if percent >= 100.0 {
-                let ends = [seen.low, seen.high].into_iter().flatten();
-                return ends.map(|value| (value - bias).abs()).fold(0.0, f32::max);
-            }
-            quantile(seen.values.iter().map(|value| (value - bias).abs()), percent)
-        };
-        let seen = self.panels.iter().filter(|seen| seen.low.is_some());
-        let each: Vec<f32> = seen.map(of_one).collect();
-        match each.as_slice() {
-            [one] => *one,
-            several => quantile(several.iter().copied(), percent),
-        }
-    }
-}
-
-/// The value that `percent` of the finite values do not pass; 0 when none is finite.
-pub fn quantile(values: impl Iterator<Item = f32>, percent: f32) -> f32 {
-    let mut values: Vec<f32> = values.filter(|value| value.is_finite()).collect();
-    let Some(last) = values.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let place = (values.len() as f64 * f64::from(percent) / 100.0 + 0.5) as usize;
-    *values.select_nth_unstable_by(place.min(last), f32::total_cmp).1
-}
 
 /// Turns values into colours.
 #[derive(Clone, Debug)]
@@ -220,7 +140,11 @@ impl Scale {
                 allpos: true,
             });
         }
-        let bias = if job.flag("mean")? { samples.mean() } else { job.float("bias")? };
+        let bias = if job.flag("mean")? {
+            samples.mean()
+        } else {
+            job.float("bias")?
+        };
         let clip = match job.float_opt("clip")? {
             Some(clip) => {
                 ensure!(
@@ -237,7 +161,11 @@ impl Scale {
             ));
         }
         // The colours need a length that float32 can tell from bias.
-        let clip = if clip > 0.0 { clip.max(bias.abs() * 1e-6) } else { 1.0 };
+        let clip = if clip > 0.0 {
+            clip.max(bias.abs() * 1e-6)
+        } else {
+            1.0
+        };
         let scale = Self {
             colours,
             bias,
@@ -254,7 +182,11 @@ impl Scale {
 
     /// Values of the first and the last colour.
     pub fn ends(&self) -> (f32, f32) {
-        let low = if self.allpos { self.bias } else { self.bias - self.clip };
+        let low = if self.allpos {
+            self.bias
+        } else {
+            self.bias - self.clip
+        };
         (low, self.bias + self.clip)
     }
 
@@ -264,7 +196,11 @@ impl Scale {
         if self.allpos {
             return self.colours.at(part);
         }
-        let bent = if self.power == 1.0 { part } else { part.abs().powf(self.power).copysign(part) };
+        let bent = if self.power == 1.0 {
+            part
+        } else {
+            part.abs().powf(self.power).copysign(part)
+        };
         self.colours.at(0.5 * (bent + 1.0))
     }
 
@@ -280,14 +216,19 @@ impl Scale {
         if bytes {
             let known = byte_bar(job, input, plane)?;
             if known.is_none() && (low.is_none() || high.is_none()) {
-                bail!("a colour bar of bytes needs their values: give bar= (a file of sfbyte) or minval= and maxval=");
+                bail!(
+                    "a colour bar of bytes needs their values: give bar= (a file of sfbyte) or minval= and maxval="
+                );
             }
             if let Some((range, colours)) = known {
                 (ends, table) = (range, Some(colours));
             }
         }
         let (low, high) = (low.unwrap_or(ends.0), high.unwrap_or(ends.1));
-        ensure!(low < high, "the colour bar would run from minval={low} to maxval={high}");
+        ensure!(
+            low < high,
+            "the colour bar would run from minval={low} to maxval={high}"
+        );
         let colours = (0..BAR_STEPS).map(|step| {
             let share = (step as f64 + 0.5) / BAR_STEPS as f64;
             match (&table, bytes) {
@@ -303,7 +244,11 @@ impl Scale {
 /// The colour table that the user asks for.
 pub fn colours(job: &Job) -> Result<Colours> {
     let colours = Colours::named(&job.text("color")?.unwrap_or_else(|| "grey".into()))?;
-    Ok(if job.flag("polarity")? { colours.turned() } else { colours })
+    Ok(if job.flag("polarity")? {
+        colours.turned()
+    } else {
+        colours
+    })
 }
 
 /// A bar of `colours` from low to high as the parameters want it placed and written.
@@ -328,8 +273,16 @@ pub fn bar_of(job: &Job, input: &Input, (low, high): (f64, f64), mut colours: Ve
         axis: Axis {
             low,
             high,
-            label: if written { label.unwrap_or_default() } else { String::new() },
-            unit: if written { unit.unwrap_or_default() } else { String::new() },
+            label: if written {
+                label.unwrap_or_default()
+            } else {
+                String::new()
+            },
+            unit: if written {
+                unit.unwrap_or_default()
+            } else {
+                String::new()
+            },
             rule,
         },
         colours,
@@ -353,12 +306,17 @@ fn power(job: &Job, samples: &Samples, bias: f32, clip: f32) -> Result<f32> {
     })
 }
 
+/// Ends of the values, and their bytes in even steps.
+type ByteBar = ((f64, f64), Vec<u8>);
+
 /// Ends of the values and their bytes from a file of `sfbyte bar=`: two reals and the bytes for every plane.
-fn byte_bar(job: &mut Job, input: &Input, plane: u64) -> Result<Option<((f64, f64), Vec<u8>)>> {
+fn byte_bar(job: &mut Job, input: &Input, plane: u64) -> Result<Option<ByteBar>> {
     let named = input.header().text("bar");
     let mut file = match (job.given("bar"), named) {
         (true, _) => job.input("bar")?,
-        (false, Some(name)) => Input::open(name.as_ref()).with_context(|| format!("bar={name} of the header"))?,
+        (false, Some(name)) => {
+            Input::open(name.as_ref()).with_context(|| format!("bar={name} of the header"))?
+        }
         (false, None) => return Ok(None),
     };
     let length = file.axis(1).n;
@@ -371,7 +329,14 @@ fn byte_bar(job: &mut Job, input: &Input, plane: u64) -> Result<Option<((f64, f6
     file.skip(plane.min(planes - 1) * length as u64)?;
     let mut bytes = vec![0u8; length];
     file.read_bytes(&mut bytes)?;
-    let end = |at: usize| f64::from(f32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
+    let end = |at: usize| {
+        f64::from(f32::from_ne_bytes([
+            bytes[at],
+            bytes[at + 1],
+            bytes[at + 2],
+            bytes[at + 3],
+        ]))
+    };
     let ends = (end(0), end(4));
     Ok(Some((ends, bytes.split_off(8))))
 }
@@ -379,15 +344,6 @@ fn byte_bar(job: &mut Job, input: &Input, plane: u64) -> Result<Option<((f64, f6
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_ignore_what_is_not_finite() {
-        let values = || [3.0, 1.0, f32::NAN, 2.0, f32::INFINITY, 4.0, 5.0].into_iter();
-        assert_eq!(quantile(values(), 100.0), 5.0);
-        assert_eq!(quantile(values(), 0.0), 1.0);
-        assert_eq!(quantile(values(), 50.0), 4.0);
-        assert_eq!(quantile([f32::NAN].into_iter(), 50.0), 0.0);
-    }
 
     #[test]
     fn the_middle_colour_is_that_of_the_bias() {

@@ -8,10 +8,11 @@ use super::colours::WHITE;
 use super::delivery::{Delivery, Kind};
 use super::drawing::{Anchor, Place, Rect, text_width};
 use super::frame::{Frame, Page, Room};
-use super::gain::quantile;
 use super::lines::{Pens, symbols, thinned};
 use super::plane::step_of;
-use super::standard::{self, STANDARD, ScreenAxis, Turns, letter_size, real, word};
+use super::samples::quantile;
+use super::standard::{self, ScreenAxis, Turns, letter_size};
+use super::words::{STANDARD, joined, real, word};
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -28,26 +29,73 @@ wantaxis=n wanttitle=n, and lay both over each other with sfbasics pictures mode
 };
 
 const OWN: [Param; 16] = [
-    Param::bool("transp").default("n").doc("y: axis 1 (the real parts) runs up instead of to the right"),
-    Param::bool("yreverse").default("n").doc("y: the vertical axis grows downwards"),
-    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards"),
-    Param::bool("pad").default("y").doc("leave 2 % free on all sides where min1= ... do not say otherwise"),
-    Param::float("pclip").default("100").range("0 to 100", Some(0.0), Some(100.0)).doc("percentage of values that the axes have to show"),
-    word("symbol", "lines", "one letter a curve, drawn at its points instead of a line: . o + x * or any other"),
-    Param::floats("symbolsz").default_text("2").doc("size of the symbols, one a curve"),
-    Param::ints("plotcol").default_text("1,2,4,3,6,5,7").doc("colour of each curve: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
-    Param::ints("plotfat").default_text("0").doc("thickness of each curve"),
-    Param::floats("dash").default_text("0").doc("dashes of each curve: 0 none, 1 fine, 2 dots, 3 dashes, 4 long dashes, 5 dash and dot, ... 9"),
-    word("legend", "", "names of the curves, separated by colons, written in a corner"),
-    word("wherelegend", "tr", "corner of the legend: tr, tl, br or bl (top, bottom; right, left)"),
-    Param::int("frame").default("0").range("0 or more", Some(0.0), None).doc("plane of a cube, counted from 0"),
-    Param::bool("scalebar").alias("wantscalebar").default_text("n").doc("accepted, without effect: curves have no colour bar"),
-    word("barlabel", "", "accepted, without effect: curves have no colour bar"),
-    real("barwidth", "", "accepted, without effect: curves have no colour bar"),
+    Param::bool("transp")
+        .default("n")
+        .doc("y: axis 1 (the real parts) runs up instead of to the right"),
+    Param::bool("yreverse")
+        .default("n")
+        .doc("y: the vertical axis grows downwards"),
+    Param::bool("xreverse")
+        .default("n")
+        .doc("y: the horizontal axis grows leftwards"),
+    Param::bool("pad")
+        .default("y")
+        .doc("leave 2 % free on all sides where min1= ... do not say otherwise"),
+    Param::float("pclip")
+        .default("100")
+        .range("0 to 100", Some(0.0), Some(100.0))
+        .doc("percentage of values that the axes have to show"),
+    word(
+        "symbol",
+        "lines",
+        "one letter a curve, drawn at its points instead of a line: . o + x * or any other",
+    ),
+    Param::floats("symbolsz")
+        .default_text("2")
+        .doc("size of the symbols, one a curve"),
+    Param::ints("plotcol")
+        .default_text("1,2,4,3,6,5,7")
+        .doc("colour of each curve: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
+    Param::ints("plotfat")
+        .default_text("0")
+        .doc("thickness of each curve"),
+    Param::floats("dash")
+        .default_text("0")
+        .doc("dashes of each curve: 0 none, 1 fine, 2 dots, 3 dashes, 4 long dashes, 5 dash and dot, ... 9"),
+    word(
+        "legend",
+        "",
+        "names of the curves, separated by colons, written in a corner",
+    ),
+    word(
+        "wherelegend",
+        "tr",
+        "corner of the legend: tr, tl, br or bl (top, bottom; right, left)",
+    ),
+    Param::int("frame")
+        .default("0")
+        .range("0 or more", Some(0.0), None)
+        .doc("plane of a cube, counted from 0"),
+    Param::bool("scalebar")
+        .alias("wantscalebar")
+        .default_text("n")
+        .doc("accepted, without effect: curves have no colour bar"),
+    word(
+        "barlabel",
+        "",
+        "accepted, without effect: curves have no colour bar",
+    ),
+    real(
+        "barwidth",
+        "",
+        "accepted, without effect: curves have no colour bar",
+    ),
 ];
 
-static PARAMS: [Param; OWN.len() + STANDARD.len()] = standard::joined(&[&OWN, &STANDARD]);
+static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
+/// Width of curves whose thickness nobody asks for.
+const WIDTH: f64 = 1.5;
 /// Colours of curves in turn.
 const USUAL_PENS: &[i64] = &[1, 2, 4, 3, 6, 5, 7];
 
@@ -97,7 +145,10 @@ fn read(job: &Job, input: &mut Input) -> Result<Curves> {
                 let point = |(index, value): (usize, &f32)| (at(index), f64::from(*value));
                 values.iter().enumerate().map(point).collect()
             }
-            other => bail!("{} holds {other:?} data; sfbasics graph draws float and complex", input.name()),
+            other => bail!(
+                "{} holds {other:?} data; sfbasics graph draws float and complex",
+                input.name()
+            ),
         });
     }
     if !input.is_seekable() {
@@ -120,7 +171,10 @@ fn ends(values: &[f64], pclip: f32) -> (f64, f64) {
     let at = |percent: f32| f64::from(quantile(finite.iter().map(|value| *value as f32), percent));
     let (small, large) = (at(100.0 - pclip), at(pclip));
     let span = large - small;
-    ((low - span / 8.0).max(small - span), (high + span / 8.0).min(large + span))
+    (
+        (low - span / 8.0).max(small - span),
+        (high + span / 8.0).min(large + span),
+    )
 }
 
 /// A little room around both ends; an axis without length gets one.
@@ -138,14 +192,27 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
     let (pclip, pad) = (job.float("pclip")?, job.flag("pad")?);
     let all = |part: fn(&Place) -> f64| curves.iter().flatten().map(part).collect::<Vec<f64>>();
     // Coordinates of real data are all shown.
-    let first = if input.format().kind == DataKind::Complex { pclip } else { 100.0 };
+    let first = if input.format().kind == DataKind::Complex {
+        pclip
+    } else {
+        100.0
+    };
     let one = padded(ends(&all(|point| point.0), first), pad);
     let two = padded(ends(&all(|point| point.1), pclip), pad);
-    let (one, two) = (standard::window(job, 1, one.0, one.1)?, standard::window(job, 2, two.0, two.1)?);
+    let (one, two) = (
+        standard::window(job, 1, one.0, one.1)?,
+        standard::window(job, 2, two.0, two.1)?,
+    );
     // Values lie along the second axis of the picture, so its name is theirs, not that of axis 2 of the data.
     let values = Axis {
-        label: input.header().text("label2").or_else(|| input.header().text("label")),
-        unit: input.header().text("unit2").or_else(|| input.header().text("unit")),
+        label: input
+            .header()
+            .text("label2")
+            .or_else(|| input.header().text("label")),
+        unit: input
+            .header()
+            .text("unit2")
+            .or_else(|| input.header().text("unit")),
         ..Axis::default()
     };
     let one = ScreenAxis::new(job, &input.axis(1), 1, one)?;
@@ -170,7 +237,7 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
 }
 
 fn draw(job: &Job, page: &mut Page, curves: &Curves) -> Result<()> {
-    let pens = Pens::of(job, USUAL_PENS)?;
+    let pens = Pens::of(job, USUAL_PENS, WIDTH)?;
     let letters: Vec<char> = job.text("symbol")?.unwrap_or_default().chars().collect();
     let sizes = job.floats("symbolsz")?;
     let transp = job.flag("transp")?;
@@ -178,7 +245,13 @@ fn draw(job: &Job, page: &mut Page, curves: &Curves) -> Result<()> {
         let stroke = pens.stroke(number);
         let points: Vec<Place> = curve
             .iter()
-            .map(|&(one, two)| if transp { page.place(two, one) } else { page.place(one, two) })
+            .map(|&(one, two)| {
+                if transp {
+                    page.place(two, one)
+                } else {
+                    page.place(one, two)
+                }
+            })
             .collect();
         if letters.is_empty() {
             for piece in points.split(|point| !is_finite(point)) {
@@ -186,10 +259,19 @@ fn draw(job: &Job, page: &mut Page, curves: &Curves) -> Result<()> {
                 page.drawing.line(&line, &stroke);
             }
         } else {
-            let size = sizes.get(number).or(sizes.last()).map_or(2.0, |size| f64::from(*size));
+            let size = sizes
+                .get(number)
+                .or(sizes.last())
+                .map_or(2.0, |size| f64::from(*size));
             let points: Vec<Place> = points.into_iter().filter(is_finite).collect();
             let symbol = letters[number % letters.len()];
-            symbols(&mut page.drawing, &points, symbol, letter_size(size).max(0.5), &stroke);
+            symbols(
+                &mut page.drawing,
+                &points,
+                symbol,
+                letter_size(size).max(0.5),
+                &stroke,
+            );
         }
     }
     Ok(())
@@ -224,13 +306,21 @@ fn legend(job: &Job, page: &mut Page) -> Result<()> {
     let size = (widest + sample + 3.0 * room, names.len() as f64 * row + room);
     let rect = page.rect;
     let place = Rect {
-        x: if right { rect.right() - size.0 - room } else { rect.x + room },
-        y: if edge == Edge::Above { rect.y + room } else { rect.bottom() - size.1 - room },
+        x: if right {
+            rect.right() - size.0 - room
+        } else {
+            rect.x + room
+        },
+        y: if edge == Edge::Above {
+            rect.y + room
+        } else {
+            rect.bottom() - size.1 - room
+        },
         width: size.0,
         height: size.1,
     };
     page.drawing.rect(place, None, Some((WHITE, 0.85)));
-    let pens = Pens::of(job, USUAL_PENS)?;
+    let pens = Pens::of(job, USUAL_PENS, WIDTH)?;
     let symbol: Vec<char> = job.text("symbol")?.unwrap_or_default().chars().collect();
     for (number, name) in names.iter().enumerate() {
         let y = place.y + 0.5 * room + (number as f64 + 0.5) * row;
@@ -240,7 +330,13 @@ fn legend(job: &Job, page: &mut Page) -> Result<()> {
             page.drawing.line(&[(left, y), (end, y)], &stroke);
         } else {
             let middle = [(0.5 * (left + end), y)];
-            symbols(&mut page.drawing, &middle, symbol[number % symbol.len()], letter_size(4.0), &stroke);
+            symbols(
+                &mut page.drawing,
+                &middle,
+                symbol[number % symbol.len()],
+                letter_size(4.0),
+                &stroke,
+            );
         }
         let at = (end + room, y + 0.36 * letters.size);
         page.drawing.text(&letters.text(name, at, Anchor::Start, 0.0));

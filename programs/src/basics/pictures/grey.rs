@@ -1,14 +1,17 @@
 //! `sfbasics grey`: a plane of an RSF file in colours.
 
 use anyhow::Result;
-use rsf_io::{Input, Job, Param, Program};
+use rsf_io::{Axis, Input, Job, Param, Program};
 
 use super::delivery::{Delivery, Kind};
-use super::drawing::{Rect, Rgb, Svg, raster_png};
+use super::drawing::{Rect, Rgb, Svg};
 use super::frame::{Frame, Page, Room};
-use super::gain::{GAIN, Samples, Scale};
+use super::gain::{GAIN, Scale};
+use super::pixels::raster_png;
 use super::plane::{Plane, Selection};
-use super::standard::{self, STANDARD, ScreenAxis, Turns};
+use super::samples::Samples;
+use super::standard::{self, ScreenAxis, Turns};
+use super::words::{STANDARD, joined};
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -27,15 +30,25 @@ unless a size is given (width= height= screenratio= ...).",
     params: &PARAMS,
 };
 
-const OWN: [Param; 4] = [
-    Param::bool("transp").default("y").doc("y: axis 1 runs down; n: the two axes change places"),
-    Param::bool("yreverse").default("y").doc("y: the vertical axis grows downwards; n: upwards"),
-    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards; n: rightwards"),
-    Param::bool("wantframenum").default("y").doc("write the coordinates of the axes that are not shown"),
+const OWN: [Param; 5] = [
+    Param::bool("transp")
+        .default("y")
+        .doc("y: axis 1 runs down; n: the two axes change places"),
+    Param::bool("yreverse")
+        .default("y")
+        .doc("y: the vertical axis grows downwards; n: upwards"),
+    Param::bool("xreverse")
+        .default("n")
+        .doc("y: the horizontal axis grows leftwards; n: rightwards"),
+    Param::bool("wantframenum")
+        .default("y")
+        .doc("write the coordinates of the axes that are not shown"),
+    Param::bool("pad")
+        .default_text("n")
+        .doc("accepted, without effect: planes have no room around them"),
 ];
 
-static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] =
-    standard::joined(&[&OWN, &GAIN, &STANDARD]);
+static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
 
 /// Draws.
 pub fn run(job: &mut Job) -> Result<()> {
@@ -109,16 +122,17 @@ pub fn note(job: &Job, selection: &Selection) -> Result<Option<String>> {
     let axes = selection.all_axes();
     let others = selection.others();
     let longer = others.iter().enumerate().filter(|(_, axis)| axes[**axis].n > 1);
-    let parts = longer.map(|(position, &axis)| {
+    let mut parts = Vec::new();
+    for (position, &axis) in longer {
         let index = frame.get(position).copied().unwrap_or(0).max(0) as usize;
-        position_text(&axes[axis], axis + 1, index)
-    });
-    let text = parts.collect::<Vec<_>>().join(", ");
+        parts.push(position_text(job, &axes[axis], axis + 1, index)?);
+    }
+    let text = parts.join(", ");
     Ok((!text.is_empty()).then_some(text))
 }
 
 /// `time = 0.40 s`: sample `index` of the axis with this number (counted from 1).
-pub fn position_text(axis: &rsf_io::Axis, number: usize, index: usize) -> String {
+pub fn position_text(job: &Job, axis: &Axis, number: usize, index: usize) -> Result<String> {
     let place = f64::from(axis.o) + index as f64 * f64::from(axis.d);
     // As many decimals as the sampling has, so that the text keeps its width from frame to frame.
     let step = f64::from(axis.d.abs());
@@ -126,11 +140,21 @@ pub fn position_text(axis: &rsf_io::Axis, number: usize, index: usize) -> String
         let scaled = step * 10f64.powi(digits);
         (scaled - scaled.round()).abs() < 1e-3 * scaled
     });
-    let label = axis.label.clone().filter(|label| !label.is_empty());
-    let label = label.unwrap_or_else(|| format!("axis {number}"));
-    let unit = axis.unit.clone().unwrap_or_default();
+    let (label, unit) = match number {
+        3 => standard::named(job, axis, number)?,
+        _ => (
+            axis.label.clone().unwrap_or_default(),
+            axis.unit.clone().unwrap_or_default(),
+        ),
+    };
+    let label = if label.is_empty() {
+        format!("axis {number}")
+    } else {
+        label
+    };
     let digits = digits.unwrap_or(6) as usize;
-    format!("{label} = {place:.digits$} {unit}").trim_end().replace('-', "\u{2212}")
+    let place = format!("{place:.digits$}").replace('-', "\u{2212}");
+    Ok(format!("{label} = {place} {unit}").trim_end().to_string())
 }
 
 /// The picture of a plane.

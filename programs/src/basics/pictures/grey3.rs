@@ -8,9 +8,11 @@ use super::delivery::{Delivery, Kind};
 use super::drawing::{Anchor, Place, Rgb, Stroke, text_width};
 use super::faces::{Cuts, Faces, Views};
 use super::frame::{Frame, Page, Room};
-use super::gain::{GAIN, Samples, Scale};
-use super::standard::{self, STANDARD, real, rule};
+use super::gain::{GAIN, Scale};
+use super::samples::Samples;
+use super::standard::{self, rule};
 use super::ticks::TickRule;
+use super::words::{STANDARD, joined, real};
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -26,34 +28,82 @@ point1=, point2= and the height are chosen so that all have the same scale. Movi
 };
 
 const OWN: [Param; 25] = [
-    Param::int("frame1").default("0").doc("plane of the top, counted from 0 on axis 1"),
-    Param::int("frame2").default_text("last").doc("plane of the side, counted from 0 on axis 2"),
-    Param::int("frame3").default("0").doc("plane of the front, counted from 0 on axis 3"),
-    real("point1", "0.5", "part of the height that the front takes").range("0.01 to 0.99", Some(0.01), Some(0.99)),
-    real("point2", "0.5", "part of the width that the front takes").range("0.01 to 0.99", Some(0.01), Some(0.99)),
-    Param::bool("flat").default("y").doc("y: the faces lie in one plane; n: the cube is seen from its upper right"),
-    Param::string("label3").default_text("from the header").doc("label of axis 3"),
-    Param::string("unit3").default_text("from the header").doc("unit of axis 3"),
+    Param::int("frame1")
+        .default("0")
+        .doc("plane of the top, counted from 0 on axis 1"),
+    Param::int("frame2")
+        .default_text("last")
+        .doc("plane of the side, counted from 0 on axis 2"),
+    Param::int("frame3")
+        .default("0")
+        .doc("plane of the front, counted from 0 on axis 3"),
+    real("point1", "0.5", "part of the height that the front takes").range(
+        "0.01 to 0.99",
+        Some(0.01),
+        Some(0.99),
+    ),
+    real("point2", "0.5", "part of the width that the front takes").range(
+        "0.01 to 0.99",
+        Some(0.01),
+        Some(0.99),
+    ),
+    Param::bool("flat")
+        .default("y")
+        .doc("y: the faces lie in one plane; n: the cube is seen from its upper right"),
     Param::bool("wantaxis3").default("y").doc("write axis 3"),
-    Param::bool("framelabel").default_text("y").doc("write where the planes lie"),
-    Param::bool("framelabel1").default_text("y").doc("write where the top lies"),
-    Param::bool("framelabel2").default_text("y").doc("write where the side lies"),
-    Param::bool("framelabel3").default_text("y").doc("write where the front lies"),
-    Param::int("n3tic").default_text("what fits").range("1 to 500", Some(1.0), Some(500.0)).doc("most numbers of axis 3"),
+    Param::bool("framelabel")
+        .default_text("y")
+        .doc("write where the planes lie"),
+    Param::bool("framelabel1")
+        .default_text("y")
+        .doc("write where the top lies"),
+    Param::bool("framelabel2")
+        .default_text("y")
+        .doc("write where the side lies"),
+    Param::bool("framelabel3")
+        .default_text("y")
+        .doc("write where the front lies"),
+    Param::int("n3tic")
+        .default_text("what fits")
+        .range("1 to 500", Some(1.0), Some(500.0))
+        .doc("most numbers of axis 3"),
     real("d3num", "round", "distance between numbers of axis 3"),
     real("o3num", "0", "one of the numbers of axis 3"),
-    Param::string("format3").default_text("as needed").doc("how numbers of axis 3 are written"),
-    Param::int("movie").default("0").range("0 to 3", Some(0.0), Some(3.0)).doc("only 0: one picture is drawn"),
-    Param::int("dframe").default("1").doc("accepted, without effect: one picture is drawn"),
-    Param::int("nframe").default("1").doc("accepted, without effect: one picture is drawn"),
-    Param::int("n1pix").default("0").doc("accepted, without effect: faces have as many pixels as can be seen"),
-    Param::int("n2pix").default("0").doc("accepted, without effect: faces have as many pixels as can be seen"),
+    Param::string("format3")
+        .default_text("as needed")
+        .doc("how numbers of axis 3 are written"),
+    Param::int("movie")
+        .default("0")
+        .range("0 to 3", Some(0.0), Some(3.0))
+        .doc("only 0: one picture is drawn"),
+    Param::int("dframe")
+        .default("1")
+        .doc("accepted, without effect: one picture is drawn"),
+    Param::int("nframe")
+        .default("1")
+        .doc("accepted, without effect: one picture is drawn"),
+    Param::int("n1pix")
+        .default("0")
+        .doc("accepted, without effect: faces have as many pixels as can be seen"),
+    Param::int("n2pix")
+        .default("0")
+        .doc("accepted, without effect: faces have as many pixels as can be seen"),
     Param::bool("grid3").default("n").doc("accepted, without effect"),
-    Param::bool("transp").default("y").doc("accepted, without effect: axis 1 always runs down"),
-    Param::bool("yreverse").default("y").doc("accepted, without effect: axis 1 always runs down"),
+    Param::bool("transp")
+        .default("y")
+        .doc("accepted, without effect: axis 1 always runs down"),
+    Param::bool("yreverse")
+        .default("y")
+        .doc("accepted, without effect: axis 1 always runs down"),
+    Param::bool("xreverse")
+        .default("n")
+        .doc("accepted, without effect: axis 2 always runs to the right"),
+    Param::bool("pad")
+        .default_text("n")
+        .doc("accepted, without effect: cubes have no room around them"),
 ];
 
-static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = standard::joined(&[&OWN, &GAIN, &STANDARD]);
+static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
 
 /// Lines of the cuts.
 const CUT: Rgb = [213, 94, 0];
@@ -124,7 +174,11 @@ impl Cube {
             let (label, unit) = standard::named(job, &data, number)?;
             let half = 0.5 * f64::from(data.d);
             let low = f64::from(data.o) - half;
-            let length = if data.d == 0.0 { 1.0 } else { data.n as f64 * f64::from(data.d) };
+            let length = if data.d == 0.0 {
+                1.0
+            } else {
+                data.n as f64 * f64::from(data.d)
+            };
             Ok(Axis {
                 low,
                 high: low + length,
@@ -144,12 +198,17 @@ impl Cube {
         let shown = |name: &str| -> Result<bool> { Ok(all && job.flag(name)?) };
         let shown = [shown("wantaxis1")?, shown("wantaxis2")?, shown("wantaxis3")?];
         let both = job.flag_opt("framelabel")?;
-        let numbered = |name: &str, axis: bool| -> Result<bool> {
-            Ok(both.or(job.flag_opt(name)?).unwrap_or(axis))
-        };
+        let numbered =
+            |name: &str, axis: bool| -> Result<bool> { Ok(both.or(job.flag_opt(name)?).unwrap_or(axis)) };
         let length = axes.each_ref().map(|axis| (axis.high - axis.low).abs());
         let alike = !axes[0].unit.is_empty() && axes.iter().all(|axis| axis.unit == axes[0].unit);
-        let part = |front: f64| if alike { (front / (front + length[2])).clamp(0.1, 0.9) } else { 0.5 };
+        let part = |front: f64| {
+            if alike {
+                (front / (front + length[2])).clamp(0.1, 0.9)
+            } else {
+                0.5
+            }
+        };
         let point = (
             job.double_opt("point1")?.unwrap_or(part(length[0])),
             job.double_opt("point2")?.unwrap_or(part(length[1])),
@@ -164,7 +223,11 @@ impl Cube {
             ],
             point,
             flat: job.flag("flat")?,
-            ratio: if alike { (length[0] / point.0 / (length[1] / point.1)).clamp(0.2, 2.0) } else { 0.75 },
+            ratio: if alike {
+                (length[0] / point.0 / (length[1] / point.1)).clamp(0.2, 2.0)
+            } else {
+                0.75
+            },
             letters: Letters {
                 size: style.label,
                 fat: style.label_fat,
@@ -178,14 +241,22 @@ impl Cube {
     fn frame(&self, job: &Job, input: &Input) -> Result<Frame> {
         let size = self.letters.size;
         let depth = |axis: usize, edge: Edge| {
-            let ticks = self.axes[axis].ticks(200.0, edge, size);
-            if self.shown[axis] { self.axes[axis].depth(&ticks, edge, size) } else { 0.0 }
+            let ticks = self.axes[axis].ticks(600.0, edge, size);
+            if self.shown[axis] {
+                self.axes[axis].depth(&ticks, edge, size)
+            } else {
+                0.0
+            }
         };
         let number = |axis: usize| {
             let width = text_width(&self.number(axis)) * size;
             if self.numbered[axis] { width + 10.0 } else { 0.0 }
         };
-        let label = if self.axes[2].label.is_empty() && self.axes[2].unit.is_empty() { 0.0 } else { size };
+        let label = if self.axes[2].label.is_empty() && self.axes[2].unit.is_empty() {
+            0.0
+        } else {
+            size
+        };
         let beside = depth(2, Edge::Right);
         let third = if self.flat { depth(2, Edge::Below) } else { 0.0 };
         Ok(Frame {
@@ -214,14 +285,18 @@ impl Cube {
         let step = (self.axes[axis].high - self.axes[axis].low).abs();
         let digits = (3.0 - step.max(1e-9).log10().ceil()).clamp(0.0, 9.0) as usize;
         let text = format!("{:.digits$}", self.cuts[axis]);
-        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        let text = if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            &text
+        };
         text.replace('-', "\u{2212}")
     }
 
     /// Axes, outlines, cuts and their numbers.
     fn decorate(&self, page: &mut Page, views: &Views) {
-        let line = Stroke::solid(self.letters.colour, 1.0);
-        let cut = Stroke::solid(CUT, 1.2);
+        let stroke = if self.flat { Stroke::crisp } else { Stroke::solid };
+        let (line, cut) = (stroke(self.letters.colour, 1.0), stroke(CUT, 1.0));
         for outline in views.outlines() {
             page.drawing.line(&outline, &line);
         }
@@ -253,11 +328,27 @@ impl Cube {
                 page.drawing.text(&cut_letters.text(&text, at, anchor, 0.0));
             }
         };
-        let end = |pieces: &[Vec<Place>]| pieces.last().and_then(|piece| piece.last()).copied().unwrap_or_default();
+        let end = |pieces: &[Vec<Place>]| {
+            pieces
+                .last()
+                .and_then(|piece| piece.last())
+                .copied()
+                .unwrap_or_default()
+        };
         let (one, two, three) = (end(&one), end(&two), end(&three));
-        write(0, (one.0 + 5.0, one.1 + 0.36 * size), Anchor::Start);
+        // Numbers of axes 1 and 3 stand near the corners of front and top.
+        let lowest = if self.flat {
+            f64::INFINITY
+        } else {
+            views.third_axis()[1].1 - 1.2 * size
+        };
+        write(0, (one.0 + 5.0, one.1.min(lowest) + 0.36 * size), Anchor::Start);
         write(1, (two.0, two.1 - 5.0), Anchor::Middle);
-        write(2, (three.0 - 5.0, three.1 + 0.36 * size), Anchor::End);
+        write(
+            2,
+            (three.0 - 5.0, three.1.min(front.y - size) + 0.36 * size),
+            Anchor::End,
+        );
     }
 
     fn third_axis(&self, page: &mut Page, views: &Views) {

@@ -27,7 +27,9 @@ pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
                 value(row + 1, column + 1),
                 value(row, column + 1),
             ];
-            let counts = corners.iter().all(|corner| !corner.is_nan() && !(positive && *corner < 0.0));
+            let counts = corners
+                .iter()
+                .all(|corner| !(corner.is_nan() || positive && *corner < 0.0));
             if !counts {
                 continue;
             }
@@ -38,7 +40,11 @@ pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
         }
     }
     let at = |crossing: &Crossing| {
-        let Crossing { row, column, to_next_column } = *crossing;
+        let Crossing {
+            row,
+            column,
+            to_next_column,
+        } = *crossing;
         let here = value(row, column);
         let (next, along) = if to_next_column {
             (value(row, column + 1), (0.0, 1.0))
@@ -52,12 +58,19 @@ pub fn lines(plane: &Plane, level: f32, positive: bool) -> Vec<Vec<Place>> {
         )
     };
     let chains = chains(&joints);
-    chains.iter().map(|chain| chain.iter().map(at).collect()).collect()
+    chains
+        .iter()
+        .map(|chain| chain.iter().map(at).collect())
+        .collect()
 }
 
 /// The pieces of the line inside one cell, whose corners are given around it from (row, column).
 fn in_cell(row: usize, column: usize, corners: [f32; 4], level: f32) -> Vec<(Crossing, Crossing)> {
-    let edge = |row, column, to_next_column| Crossing { row, column, to_next_column };
+    let edge = |row, column, to_next_column| Crossing {
+        row,
+        column,
+        to_next_column,
+    };
     // Edge i lies between corners i and i + 1.
     let edges = [
         edge(row, column, false),
@@ -68,8 +81,8 @@ fn in_cell(row: usize, column: usize, corners: [f32; 4], level: f32) -> Vec<(Cro
     let above = corners.map(|corner| corner > level);
     let crossed: Vec<usize> = (0..4).filter(|&i| above[i] != above[(i + 1) % 4]).collect();
     match crossed.as_slice() {
-        &[a, b] => vec![(edges[a], edges[b])],
-        &[_, _, _, _] => {
+        [a, b] => vec![(edges[*a], edges[*b])],
+        [_, _, _, _] => {
             // A saddle: the mean of the corners tells which two of them belong together.
             let middle = corners.iter().sum::<f32>() / 4.0 > level;
             if middle == above[0] {
@@ -157,7 +170,10 @@ mod tests {
     fn saddles_negatives_and_gaps() {
         let saddle = plane(2, 2, |r, c| if r == c { 1.0 } else { -1.0 });
         assert_eq!(lines(&saddle, 0.25, false).len(), 2);
-        assert!(lines(&saddle, 0.25, true).is_empty(), "cells with negative corners are left out");
+        assert!(
+            lines(&saddle, 0.25, true).is_empty(),
+            "cells with negative corners are left out"
+        );
         let gap = plane(2, 2, |r, c| if r == c { 1.0 } else { f64::NAN });
         assert!(lines(&gap, 0.5, false).is_empty());
     }

@@ -30,27 +30,29 @@ pub struct Pens {
     fats: Vec<i64>,
     dashes: Vec<f32>,
     usual: &'static [i64],
+    width: f64,
 }
 
 impl Pens {
-    /// As the parameters say; curves without a colour take `usual` ones in turn.
-    pub fn of(job: &Job, usual: &'static [i64]) -> Result<Self> {
+    /// As the parameters say; curves without a colour take `usual` ones in turn, those without a thickness have `width`.
+    pub fn of(job: &Job, usual: &'static [i64], width: f64) -> Result<Self> {
         Ok(Self {
             colours: job.ints("plotcol")?,
             fats: job.ints("plotfat")?,
             dashes: job.floats("dash")?,
             usual,
+            width,
         })
     }
 
     /// The pen of curve `number`; the last one given serves all that follow.
     pub fn stroke(&self, number: usize) -> Stroke {
-        let fat = at_or_last(&self.fats, number).unwrap_or(0);
         let dash = f64::from(at_or_last(&self.dashes, number).unwrap_or(0.0));
         Stroke {
             colour: self.colour(number),
-            width: thickness(fat) + if self.fats.is_empty() { 0.5 } else { 0.0 },
+            width: at_or_last(&self.fats, number).map_or(self.width, thickness),
             dashes: dashes(dash),
+            crisp: false,
         }
     }
 
@@ -144,7 +146,11 @@ fn letters(drawing: &mut Drawing, points: &[Place], letter: char, size: f64, col
 fn circle(path: &mut String, (x, y): Place, radius: f64) {
     let (left, r, d) = (short(x - radius), short(radius), short(2.0 * radius));
     // Writing to a string cannot fail.
-    let _ = write!(path, "M{left} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", short(y));
+    let _ = write!(
+        path,
+        "M{left} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z",
+        short(y)
+    );
 }
 
 fn cross(path: &mut String, at: Place, half: f64, turned: f64) {

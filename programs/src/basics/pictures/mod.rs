@@ -1,7 +1,8 @@
 //! The programs that draw.
 //!
 //! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written as it is or as
-//! pixels ([`delivery`]). Parameters that all of them share are in [`standard`], those of colours in [`gain`].
+//! pixels ([`delivery`]). Parameters that all of them share
+//! are listed in [`words`] and read in [`standard`]; those of colours are in [`gain`].
 
 pub mod animation;
 pub mod axes;
@@ -19,10 +20,13 @@ pub mod grey3;
 pub mod levels;
 pub mod lines;
 pub mod movie;
+pub mod pixels;
 pub mod plane;
+pub mod samples;
 pub mod standard;
 pub mod ticks;
 pub mod wiggle;
+pub mod words;
 
 use super::Programs;
 
@@ -36,3 +40,13 @@ pub const PROGRAMS: Programs = &[
     (&movie::SPEC, movie::run),
     (&compose::SPEC, compose::run),
 ];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn declarations_are_sound() {
+        for (program, _) in super::PROGRAMS {
+            program.verify().unwrap();
+        }
+    }
+}

@@ -6,12 +6,14 @@ use rsf_io::{Input, Job, Param, Program};
 
 use super::animation::Animation;
 use super::delivery::{Delivery, Kind};
-use super::drawing::Pixels;
 use super::frame::Frame;
-use super::gain::{GAIN, Samples, Scale};
+use super::gain::{GAIN, Scale};
 use super::grey::{self, draw, position_text};
+use super::pixels::Pixels;
 use super::plane::{Plane, Selection};
-use super::standard::{self, STANDARD, Turns, real};
+use super::samples::Samples;
+use super::standard::Turns;
+use super::words::{STANDARD, joined, real};
 
 /// More numbers than this in all pictures of a movie are not held (2 GiB).
 const MOST_VALUES: usize = 1 << 29;
@@ -30,18 +32,38 @@ pass is taken; gainpanel=all looks at all planes of axes 1 and 2, a number at th
 };
 
 const OWN: [Param; 9] = [
-    Param::bool("transp").default("y").doc("y: axis 1 runs down; n: the two axes change places"),
-    Param::bool("yreverse").default("y").doc("y: the vertical axis grows downwards; n: upwards"),
-    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards; n: rightwards"),
-    Param::bool("wantframenum").default("y").doc("write the coordinate of each picture"),
-    Param::int("axis").default_text("the first that is not shown").range("1 to 9", Some(1.0), Some(9.0)).doc("axis of the data along which the pictures run"),
-    Param::int("fframe").default("0").range("0 or more", Some(0.0), None).doc("first picture, counted from 0 on that axis"),
-    Param::int("jframe").default("1").range("1 or more", Some(1.0), None).doc("every so many planes become a picture"),
-    Param::int("nframe").default_text("all").range("1 or more", Some(1.0), None).doc("most pictures"),
+    Param::bool("transp")
+        .default("y")
+        .doc("y: axis 1 runs down; n: the two axes change places"),
+    Param::bool("yreverse")
+        .default("y")
+        .doc("y: the vertical axis grows downwards; n: upwards"),
+    Param::bool("xreverse")
+        .default("n")
+        .doc("y: the horizontal axis grows leftwards; n: rightwards"),
+    Param::bool("wantframenum")
+        .default("y")
+        .doc("write the coordinate of each picture"),
+    Param::int("axis")
+        .default_text("the first that is not shown")
+        .range("1 to 9", Some(1.0), Some(9.0))
+        .doc("axis of the data along which the pictures run"),
+    Param::int("fframe")
+        .default("0")
+        .range("0 or more", Some(0.0), None)
+        .doc("first picture, counted from 0 on that axis"),
+    Param::int("jframe")
+        .default("1")
+        .range("1 or more", Some(1.0), None)
+        .doc("every so many planes become a picture"),
+    Param::int("nframe")
+        .default_text("all")
+        .range("1 or more", Some(1.0), None)
+        .doc("most pictures"),
     real("delay", "0.1", "seconds that a picture is shown").range("0.01 to 60", Some(0.01), Some(60.0)),
 ];
 
-static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = standard::joined(&[&OWN, &GAIN, &STANDARD]);
+static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);
 
 /// Draws.
 pub fn run(job: &mut Job) -> Result<()> {
@@ -51,14 +73,23 @@ pub fn run(job: &mut Job) -> Result<()> {
     let wanted = wanted(job, selection.all_axes()[axis].n)?;
     let mut samples = Samples::of(job, &input)?.of_pictures();
     let mut frame = grey::frame(job, &input, &selection)?;
-    let planes = read(&mut input, (&selection, axis), &wanted, &mut samples, pixels(&frame, delivery.fineness)?)?;
+    let planes = read(
+        &mut input,
+        (&selection, axis),
+        &wanted,
+        &mut samples,
+        pixels(&frame, delivery.fineness)?,
+    )?;
     let scale = Scale::of(job, &input, &samples)?;
     frame.bar = scale.bar(job, &input, 0)?;
     let turns = Turns::of(job)?;
     let numbered = job.flag("wantframenum")?;
+    let along = &selection.all_axes()[axis];
     let pictures = planes.par_iter().zip(&wanted).map(|(plane, &index)| {
         let mut frame = frame.clone();
-        frame.note = numbered.then(|| position_text(&selection.all_axes()[axis], axis + 1, index));
+        if numbered {
+            frame.note = Some(position_text(job, along, axis + 1, index)?);
+        }
         draw(&frame, plane, &scale, turns, delivery.fineness)?.pixels(delivery.fineness)
     });
     let pictures: Vec<Pixels> = pictures.collect::<Result<_>>()?;
@@ -70,16 +101,21 @@ pub fn run(job: &mut Job) -> Result<()> {
 fn selection(job: &Job, input: &Input) -> Result<(Selection, usize)> {
     let (one, two) = (job.int("vertical")?, job.int("horizontal")?);
     let rank = input.rank() as i64;
-    let others: Vec<i64> = (1..=rank).filter(|number| *number != one && *number != two).collect();
+    let others: Vec<i64> = (1..=rank)
+        .filter(|number| *number != one && *number != two)
+        .collect();
     let axis = match job.int_opt("axis")? {
         Some(axis) => axis,
-        None => *others.first().with_context(|| {
-            format!("{} has one plane only; draw it with sfbasics grey", input.name())
-        })?,
+        None => *others
+            .first()
+            .with_context(|| format!("{} has one plane only; draw it with sfbasics grey", input.name()))?,
     };
-    let place = others.iter().position(|number| *number == axis).with_context(|| {
-        format!("axis={axis}: the pictures can run along axes {others:?}, which are not shown in them")
-    })?;
+    let place = others
+        .iter()
+        .position(|number| *number == axis)
+        .with_context(|| {
+            format!("axis={axis}: the pictures can run along axes {others:?}, which are not shown in them")
+        })?;
     // frame= holds the indices of the other axes only.
     let mut frame = job.ints("frame")?;
     ensure!(

@@ -8,7 +8,7 @@ use std::ops::Range;
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Axis, Input, Kind};
 
-use super::gain::Samples;
+use super::samples::Samples;
 
 /// Longer sides are thinned.
 const LONGEST_SIDE: usize = 4096;
@@ -197,6 +197,12 @@ impl Selection {
     /// Errors: none is left.
     pub fn narrow(&mut self, number: usize, min: Option<f64>, max: Option<f64>) -> Result<()> {
         let axis = if number == 1 { self.one } else { self.two };
+        if let (Some(min), Some(max)) = (min, max) {
+            ensure!(
+                min < max,
+                "min{number}={min} is not below max{number}={max}; to turn an axis round use xreverse= or yreverse="
+            );
+        }
         let Axis { n, o, d, .. } = self.axes[axis];
         let step = step_of(&self.axes[axis]);
         let half = 0.5 * step.abs();
@@ -272,7 +278,11 @@ impl Selection {
             }
             input.skip(std::mem::take(&mut unread))?;
             read_line(input, &mut line)?;
-            samples.see(number * length, &line, place.is_some().then(|| self.wanted[0].clone()));
+            samples.see(
+                number * length,
+                &line,
+                place.is_some().then(|| self.wanted[0].clone()),
+            );
             let Some(indices) = place else { continue };
             self.put(&line, indices, &mut open);
             while open.first().is_some_and(|(_, first)| first.missing == 0) {
@@ -310,17 +320,21 @@ impl Selection {
     /// Adds a line of the dataset to the planes it belongs to.
     fn put(&self, line: &[f32], mut indices: Vec<usize>, open: &mut Vec<(Vec<usize>, Gathering)>) {
         let others = self.others();
-        // A line belongs to one plane, unless every sample of axis 1 is a plane of its own.
-        let scattered = others.contains(&0);
-        let mut at = 0;
-        for i in self.wanted[0].clone() {
-            indices[0] = i;
-            if scattered || i == self.wanted[0].start {
-                at = self.plane_of(others.iter().map(|&axis| indices[axis]).collect(), open);
-            }
-            let row = indices[self.one] - self.wanted[self.one].start;
-            let column = indices[self.two] - self.wanted[self.two].start;
-            open[at].1.add(row, column, line[i]);
+        let part = &line[self.wanted[0].clone()];
+        let key = |indices: &[usize]| others.iter().map(|&axis| indices[axis]).collect();
+        let place = |axis: usize, indices: &[usize]| indices[axis] - self.wanted[axis].start;
+        if !others.contains(&0) {
+            // The line belongs to one plane, along one of its axes.
+            let at = self.plane_of(key(&indices), open);
+            let along_one = self.one == 0;
+            let fixed = place(if along_one { self.two } else { self.one }, &indices);
+            return open[at].1.add_run(along_one, fixed, part);
+        }
+        for (offset, value) in part.iter().enumerate() {
+            indices[0] = self.wanted[0].start + offset;
+            let at = self.plane_of(key(&indices), open);
+            let (row, column) = (place(self.one, &indices), place(self.two, &indices));
+            open[at].1.add(row, column, *value);
         }
     }
 
@@ -355,6 +369,20 @@ impl Gathering {
             one,
             two,
         }
+    }
+
+    /// Adds a run of samples from the begin of axis 1 (`along_one`) or 2 on, at index `fixed` of the other axis.
+    pub fn add_run(&mut self, along_one: bool, fixed: usize, values: &[f32]) {
+        let rows = self.one.blocks();
+        let (block, first, step) = if along_one {
+            (self.one.block, fixed / self.two.block * rows, 1)
+        } else {
+            (self.two.block, fixed / self.one.block, rows)
+        };
+        for (number, piece) in values.chunks(block).enumerate() {
+            self.sums[first + number * step] += piece.iter().sum::<f32>();
+        }
+        self.missing = self.missing.saturating_sub(values.len());
     }
 
     /// Adds the sample at `row` of axis 1 and `column` of axis 2.

@@ -1,7 +1,7 @@
-//! Parameters that all pictures share, named as in Madagascar's plots, and what they make of a frame.
+//! What the parameters of all pictures ([`STANDARD`](super::words::STANDARD)) make of a frame.
 
 use anyhow::{Context, Result, bail, ensure};
-use rsf_io::{Axis as DataAxis, Header, Job, Param};
+use rsf_io::{Axis as DataAxis, Header, Job};
 
 use super::axes::{Axis, Edge, Style};
 use super::colours::{PALE, WHITE, pen};
@@ -18,143 +18,6 @@ const SCREEN_RATIO: f64 = 0.75;
 const CROWD: f64 = 0.75;
 /// Pixels of a picture whose size nobody asks for.
 const USUAL_WIDTH: f64 = 900.0;
-
-/// A parameter for text.
-pub const fn word(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param::string(name).default_text(default).doc(doc)
-}
-
-/// A parameter for a real number.
-pub const fn real(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param::float(name).default_text(default).doc(doc)
-}
-
-const fn size(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    real(name, default, doc).range("0.1 to 200", Some(0.1), Some(200.0))
-}
-
-const fn unused(name: &'static str) -> Param {
-    word(name, "", "accepted, without effect: it concerns Madagascar's plotting devices")
-}
-
-/// The parameters of all programs, and those that are accepted so that flows written for Madagascar run unchanged.
-pub const STANDARD: [Param; 98] = [
-    word("title", "from the header", "text above the picture"),
-    word("label1", "from the header", "label of axis 1"),
-    word("unit1", "from the header", "unit of axis 1"),
-    word("label2", "from the header", "label of axis 2"),
-    word("unit2", "from the header", "unit of axis 2"),
-    real("min1", "all", "smallest coordinate shown of axis 1"),
-    real("max1", "all", "largest coordinate shown of axis 1"),
-    real("min2", "all", "smallest coordinate shown of axis 2"),
-    real("max2", "all", "largest coordinate shown of axis 2"),
-    Param::bool("wanttitle").default("y").doc("write the title"),
-    word("wheretitle", "top", "top or bottom: where the title stands"),
-    Param::bool("wantaxis").default("y").doc("write both axes"),
-    Param::bool("wantaxis1").default("y").doc("write axis 1"),
-    Param::bool("wantaxis2").default("y").doc("write axis 2"),
-    word("wherexlabel", "bottom", "top or bottom: where the horizontal axis is written"),
-    word("whereylabel", "left", "left or right: where the vertical axis is written"),
-    size("labelsz", "8", "size of labels and numbers; 8 are 16 pixels"),
-    size("titlesz", "10", "size of the title"),
-    size("barlabelsz", "labelsz", "size of the letters of the colour bar"),
-    Param::int("labelfat").default("0").range("0 to 50", Some(0.0), Some(50.0)).doc("thickness of labels and numbers"),
-    Param::int("titlefat").default("0").range("0 to 50", Some(0.0), Some(50.0)).doc("thickness of the title"),
-    word("format1", "as needed", "how numbers of the horizontal axis are written, as in %4.1f"),
-    word("format2", "as needed", "how numbers of the vertical axis are written"),
-    Param::int("n1tic").default_text("what fits").range("1 to 500", Some(1.0), Some(500.0)).doc("most numbers of the horizontal axis"),
-    Param::int("n2tic").default_text("what fits").range("1 to 500", Some(1.0), Some(500.0)).doc("most numbers of the vertical axis"),
-    real("d1num", "round", "distance between numbers of the horizontal axis"),
-    real("d2num", "round", "distance between numbers of the vertical axis"),
-    real("o1num", "0", "one of the numbers of the horizontal axis"),
-    real("o2num", "0", "one of the numbers of the vertical axis"),
-    Param::bool("grid").default_text("n").doc("draw lines at the numbers of both axes"),
-    Param::bool("grid1").default_text("n").doc("draw lines at the numbers of the horizontal axis"),
-    Param::bool("grid2").default_text("n").doc("draw lines at the numbers of the vertical axis"),
-    real("g1num", "d1num", "distance between grid lines of the horizontal axis"),
-    real("g2num", "d2num", "distance between grid lines of the vertical axis"),
-    Param::int("gridcol").default_text("pale").doc("colour of the grid: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
-    Param::int("gridfat").default("0").range("0 to 50", Some(0.0), Some(50.0)).doc("thickness of the grid"),
-    Param::int("axiscol").default("7").doc("colour of axes and letters, numbered as gridcol="),
-    real("screenratio", "0.75", "height of Madagascar's page over its width"),
-    size("screenht", "10.24", "height of Madagascar's page, of 66 pixels each"),
-    size("screenwd", "screenht/screenratio", "width of that page"),
-    size("crowd", "0.75", "part of the page that the box of the axes takes"),
-    size("crowd1", "crowd", "the same, of the width"),
-    size("crowd2", "crowd", "the same, of the height"),
-    size("xinch", "from crowd1", "width of the box of the axes, of 66 pixels each"),
-    size("yinch", "from crowd2", "height of the box of the axes"),
-    Param::int("width").default_text("900").range("100 to 30000", Some(100.0), Some(30000.0)).doc("pixels of the whole picture"),
-    Param::int("height").default_text("from the axes").range("100 to 30000", Some(100.0), Some(30000.0)).doc("pixels of the whole picture"),
-    real("res", "1", "pixels of a PNG for every unit of its layout: 2 draws the same picture twice as fine").range("0.1 to 20", Some(0.1), Some(20.0)),
-    Param::bool("transparent").default("n").doc("leave out the white paper, to lay the picture over another one"),
-    Param::int("bgcolor").default("0").doc("colour of the paper, numbered as gridcol="),
-    word("format", "from the file's name", "png or svg (a movie: png or gif)"),
-    word("out", "standard output", "file to write the picture to; its ending chooses the format"),
-    unused("axisor1"),
-    unused("axisor2"),
-    unused("axisor3"),
-    unused("axisorbar"),
-    unused("axisfat"),
-    unused("axiswidth"),
-    unused("backcol"),
-    unused("barlabelfat"),
-    unused("bartics"),
-    unused("dash0"),
-    unused("fatmult"),
-    unused("font"),
-    unused("gainstep"),
-    unused("hyperbola"),
-    unused("labelrot"),
-    unused("nreserve"),
-    unused("parallel"),
-    unused("parallel1"),
-    unused("parallel2"),
-    unused("parallel3"),
-    unused("parallelbar"),
-    unused("seamean"),
-    unused("symbolfat"),
-    unused("tickscale"),
-    unused("tickscale1"),
-    unused("tickscale2"),
-    unused("tickscale3"),
-    unused("txscale"),
-    unused("wantframe"),
-    unused("wherebarlabel"),
-    unused("wherebartics"),
-    unused("wheretics"),
-    unused("xll"),
-    unused("xur"),
-    unused("yll"),
-    unused("yur"),
-    unused("xscale"),
-    unused("yscale"),
-    unused("xcenter"),
-    unused("ycenter"),
-    unused("rotate"),
-    unused("style"),
-    unused("size"),
-    unused("bgcol"),
-    unused("cubelinecol"),
-    unused("framelabelcol"),
-];
-
-/// The parameters of several tables, as one.
-pub const fn joined<const N: usize>(tables: &[&[Param]]) -> [Param; N] {
-    let mut all = [Param::bool("unset"); N];
-    let (mut filled, mut table) = (0, 0);
-    while table < tables.len() {
-        let mut row = 0;
-        while row < tables[table].len() {
-            all[filled] = tables[table][row];
-            filled += 1;
-            row += 1;
-        }
-        table += 1;
-    }
-    assert!(filled == N, "the tables do not fill the whole");
-    all
-}
 
 /// Sizes of letters and their colour.
 pub fn style(job: &Job) -> Result<Style> {
@@ -176,7 +39,9 @@ pub fn style(job: &Job) -> Result<Style> {
 
 /// Label and unit that the user or else the header gives to the axis of data with this number.
 pub fn named(job: &Job, axis: &DataAxis, number: usize) -> Result<(String, String)> {
-    let label = job.text(&format!("label{number}"))?.or_else(|| axis.label.clone());
+    let label = job
+        .text(&format!("label{number}"))?
+        .or_else(|| axis.label.clone());
     let unit = job.text(&format!("unit{number}"))?.or_else(|| axis.unit.clone());
     Ok((label.unwrap_or_default(), unit.unwrap_or_default()))
 }
@@ -185,14 +50,20 @@ pub fn named(job: &Job, axis: &DataAxis, number: usize) -> Result<(String, Strin
 pub fn rule(job: &Job, which: &str) -> Result<TickRule> {
     let (step, origin, most) = match which {
         "bar" => ("dbarnum".into(), "obarnum".into(), "nbartic".into()),
-        _ => (format!("d{which}num"), format!("o{which}num"), format!("n{which}tic")),
+        _ => (
+            format!("d{which}num"),
+            format!("o{which}num"),
+            format!("n{which}tic"),
+        ),
     };
     let step = job.double_opt(&step)?;
     ensure!(
         step.is_none_or(|step| step != 0.0 && step.is_finite()),
         "the distance between numbers of an axis (d1num= d2num= d3num= dbarnum=) must not be 0"
     );
-    let format = job.text(&format!("format{which}"))?.filter(|text| !text.is_empty());
+    let format = job
+        .text(&format!("format{which}"))?
+        .filter(|text| !text.is_empty());
     Ok(TickRule {
         step,
         origin: job.double_opt(&origin)?,
@@ -257,7 +128,10 @@ impl Turns {
             })
         };
         // On the screen coordinates grow upwards unless yreverse=y.
-        Ok((axis(across, "1", self.xreverse)?, axis(down, "2", !self.yreverse)?))
+        Ok((
+            axis(across, "1", self.xreverse)?,
+            axis(down, "2", !self.yreverse)?,
+        ))
     }
 
     /// Where the axes of the picture, across and down, are written, if at all.
@@ -303,14 +177,21 @@ fn side(job: &Job, name: &str, sides: [(char, Edge); 2]) -> Result<Edge> {
         Edge::Left => "left",
         Edge::Right => "right",
     };
-    found
-        .map(|(_, edge)| *edge)
-        .with_context(|| format!("{name}={text}: take {} or {}", words(sides[0].1), words(sides[1].1)))
+    found.map(|(_, edge)| *edge).with_context(|| {
+        format!(
+            "{name}={text}: take {} or {}",
+            words(sides[0].1),
+            words(sides[1].1)
+        )
+    })
 }
 
 /// The title and where it stands.
 pub fn title(job: &Job, header: &Header) -> Result<Option<(String, Edge)>> {
-    let title = job.text("title")?.or_else(|| header.text("title")).unwrap_or_default();
+    let title = job
+        .text("title")?
+        .or_else(|| header.text("title"))
+        .unwrap_or_default();
     // Madagascar also knows left and right, where a title has no room here.
     let edge = match job.text("wheretitle")?.and_then(|text| text.chars().next()) {
         Some('b' | 'B') => Edge::Below,
@@ -323,13 +204,14 @@ pub fn title(job: &Job, header: &Header) -> Result<Option<(String, Edge)>> {
 /// Grid lines; `usual` says for the horizontal and the vertical axis whether they are drawn unless the user objects.
 pub fn grid(job: &Job, usual: (bool, bool), behind: bool) -> Result<Grid> {
     let both = job.flag_opt("grid")?;
-    let want = |name: &str, usual: bool| -> Result<bool> { Ok(both.or(job.flag_opt(name)?).unwrap_or(usual)) };
+    let want =
+        |name: &str, usual: bool| -> Result<bool> { Ok(both.or(job.flag_opt(name)?).unwrap_or(usual)) };
     let step = |name: &str| -> Result<Option<f64>> { Ok(job.double_opt(name)?.filter(|step| *step > 0.0)) };
     let colour = job.int_opt("gridcol")?.map_or(PALE, pen);
     Ok(Grid {
         across: want("grid1", usual.0)?.then_some(step("g1num")?),
         down: want("grid2", usual.1)?.then_some(step("g2num")?),
-        stroke: Stroke::solid(colour, thickness(job.int("gridfat")?)),
+        stroke: Stroke::crisp(colour, thickness(job.int("gridfat")?)),
         behind,
     })
 }
@@ -347,7 +229,16 @@ pub fn letter_size(size: f64) -> f64 {
 /// The size that the user asks for; else the usual width with `ratio` of height to width of the box.
 pub fn sizing(job: &Job, ratio: f64) -> Result<Sizing> {
     let (width, height) = (job.int_opt("width")?, job.int_opt("height")?);
-    let page = ["screenratio", "screenht", "screenwd", "crowd", "crowd1", "crowd2", "xinch", "yinch"];
+    let page = [
+        "screenratio",
+        "screenht",
+        "screenwd",
+        "crowd",
+        "crowd1",
+        "crowd2",
+        "xinch",
+        "yinch",
+    ];
     match (width, height) {
         (Some(width), Some(height)) => return Ok(Sizing::Whole(width as f64, height as f64)),
         (None, Some(height)) => return Ok(Sizing::Whole(USUAL_WIDTH, height as f64)),

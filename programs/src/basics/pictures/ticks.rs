@@ -87,7 +87,9 @@ fn nice_step(step: f64) -> f64 {
     }
     let decade = 10f64.powf(step.log10().floor());
     let candidates = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade);
-    let found = candidates.into_iter().find(|&candidate| candidate >= step * (1.0 - 1e-9));
+    let found = candidates
+        .into_iter()
+        .find(|&candidate| candidate >= step * (1.0 - 1e-9));
     found.unwrap_or(10.0 * decade)
 }
 
@@ -136,7 +138,9 @@ impl Format {
         let spec = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || " +-#".contains(letter));
         let (precision, spec) = match spec.strip_prefix('.') {
             Some(rest) => {
-                let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+                let end = rest
+                    .find(|letter: char| !letter.is_ascii_digit())
+                    .unwrap_or(rest.len());
                 (Some(rest[..end].parse().unwrap_or(0)), &rest[end..])
             }
             None => (None, spec),
@@ -187,7 +191,10 @@ fn shortest(value: f64, digits: usize) -> String {
     if power < -4 || power >= digits as i32 {
         format!("{}e{power}", trimmed(digits_text))
     } else {
-        trimmed(&format!("{value:.*}", (digits as i32 - 1 - power).max(0) as usize))
+        trimmed(&format!(
+            "{value:.*}",
+            (digits as i32 - 1 - power).max(0) as usize
+        ))
     }
 }
 
@@ -228,10 +235,17 @@ mod tests {
             format: Some(Format::parse("%4.2f s").unwrap()),
             ..TickRule::default()
         };
-        let found: Vec<String> = Ticks::new(0.0, 0.7, 3, &rule).marks.into_iter().map(|mark| mark.1).collect();
+        let found: Vec<String> = Ticks::new(0.0, 0.7, 3, &rule)
+            .marks
+            .into_iter()
+            .map(|mark| mark.1)
+            .collect();
         assert_eq!(found, ["0.10 s", "0.35 s", "0.60 s"]);
         let g = Format::parse("%g").unwrap();
-        assert_eq!(["1e-5", "0.0001", "1234560", "100000"].map(|t| g.write(t.parse().unwrap())), ["1e-5", "0.0001", "1.23456e6", "100000"]);
+        assert_eq!(
+            ["1e-5", "0.0001", "1234560", "100000"].map(|t| g.write(t.parse().unwrap())),
+            ["1e-5", "0.0001", "1.23456e6", "100000"]
+        );
         assert!(Format::parse("%s").unwrap_err().to_string().contains("like %g"));
         assert!(Format::parse("%g %g").is_err());
     }

@@ -7,10 +7,11 @@ use super::colours::PALE;
 use super::delivery::{Delivery, Kind};
 use super::drawing::{Place, Stroke, path_through};
 use super::frame::{Frame, Page, Room};
-use super::gain::quantile;
 use super::lines::{Pens, thinned};
 use super::plane::step_of;
-use super::standard::{self, STANDARD, ScreenAxis, Turns, real};
+use super::samples::quantile;
+use super::standard::{self, ScreenAxis, Turns};
+use super::words::{STANDARD, joined, real};
 
 /// More samples than this cannot be told apart as wiggles (and would not fit into memory some day).
 const MOST_SAMPLES: u64 = 1 << 27;
@@ -28,30 +29,71 @@ pale (grid=n leaves them out), and the pen is black.",
 };
 
 const OWN: [Param; 21] = [
-    Param::bool("transp").default("n").doc("y: axis 1 runs along the vertical axis"),
-    Param::bool("yreverse").default("n").doc("y: the vertical axis grows downwards"),
-    Param::bool("xreverse").default("n").doc("y: the horizontal axis grows leftwards"),
+    Param::bool("transp")
+        .default("n")
+        .doc("y: axis 1 runs along the vertical axis"),
+    Param::bool("yreverse")
+        .default("n")
+        .doc("y: the vertical axis grows downwards"),
+    Param::bool("xreverse")
+        .default("n")
+        .doc("y: the horizontal axis grows leftwards"),
     Param::bool("poly").default("n").doc("y: fill what is above zero"),
-    Param::bool("seemean").default("n").doc("y: draw the zero lines of the traces"),
-    real("zplot", "0.75", "distance between traces that a value of clip= is drawn across"),
-    Param::input("xpos").default_text("axis 2").doc("positions of the traces, one real each"),
+    Param::bool("seemean")
+        .default("n")
+        .doc("y: draw the zero lines of the traces"),
+    real(
+        "zplot",
+        "0.75",
+        "distance between traces that a value of clip= is drawn across",
+    ),
+    Param::input("xpos")
+        .default_text("axis 2")
+        .doc("positions of the traces, one real each"),
     real("xmin", "first trace", "position at which the traces begin"),
     real("xmax", "last trace", "position at which the traces end"),
-    real("clip", "from pclip=", "value that is drawn zplot= distances wide, more than 0"),
-    Param::float("pclip").default("98").range("0 to 100", Some(0.0), Some(100.0)).doc("percentage of values within clip"),
-    Param::ints("plotcol").default_text("7").doc("colour of the traces: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
-    Param::ints("plotfat").default_text("0").doc("thickness of the traces"),
-    Param::floats("dash").default_text("0").doc("dashes of the traces, numbered as in sfgraph"),
-    Param::int("fatp").default("1").doc("accepted, without effect: filled parts have no rim"),
-    Param::int("xmask").default("1").doc("accepted, without effect: filled parts are filled wholly"),
-    Param::int("ymask").default("1").doc("accepted, without effect: filled parts are filled wholly"),
-    Param::int("frame").default("0").range("0 or more", Some(0.0), None).doc("plane of a cube, counted from 0"),
-    Param::bool("scalebar").alias("wantscalebar").default_text("n").doc("accepted, without effect: wiggles have no colour bar"),
-    Param::bool("pad").default_text("n").doc("accepted, without effect: traces have room at both ends"),
+    real(
+        "clip",
+        "from pclip=",
+        "value that is drawn zplot= distances wide, more than 0",
+    ),
+    Param::float("pclip")
+        .default("98")
+        .range("0 to 100", Some(0.0), Some(100.0))
+        .doc("percentage of values within clip"),
+    Param::ints("plotcol")
+        .default_text("7")
+        .doc("colour of the traces: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
+    Param::ints("plotfat")
+        .default_text("0")
+        .doc("thickness of the traces"),
+    Param::floats("dash")
+        .default_text("0")
+        .doc("dashes of the traces, numbered as in sfgraph"),
+    Param::int("fatp")
+        .default("1")
+        .doc("accepted, without effect: filled parts have no rim"),
+    Param::int("xmask")
+        .default("1")
+        .doc("accepted, without effect: filled parts are filled wholly"),
+    Param::int("ymask")
+        .default("1")
+        .doc("accepted, without effect: filled parts are filled wholly"),
+    Param::int("frame")
+        .default("0")
+        .range("0 or more", Some(0.0), None)
+        .doc("plane of a cube, counted from 0"),
+    Param::bool("scalebar")
+        .alias("wantscalebar")
+        .default_text("n")
+        .doc("accepted, without effect: wiggles have no colour bar"),
+    Param::bool("pad")
+        .default_text("n")
+        .doc("accepted, without effect: traces have room at both ends"),
     Param::bool("verb").default("n").doc("y: print the clip"),
 ];
 
-static PARAMS: [Param; OWN.len() + STANDARD.len()] = standard::joined(&[&OWN, &STANDARD]);
+static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 
 /// Traces, where they stand, and how wide a value is drawn.
 struct Traces {
@@ -100,7 +142,9 @@ fn read(job: &mut Job, input: &mut Input) -> Result<Traces> {
     let zeros = if job.has_input("xpos") {
         positions(job, two.n, frame)?
     } else {
-        (0..two.n).map(|index| f64::from(two.o) + index as f64 * step_of(&two)).collect()
+        (0..two.n)
+            .map(|index| f64::from(two.o) + index as f64 * step_of(&two))
+            .collect()
     };
     Ok(Traces {
         axis,
@@ -139,15 +183,21 @@ fn clip(job: &Job, values: &[f32]) -> Result<f64> {
     }
     let clip = quantile(values.iter().map(|value| value.abs()), job.float("pclip")?);
     if clip == 0.0 {
-        job.warn("the traces are drawn as straight lines: their values are 0 wherever pclip= looks; try pclip=100");
+        job.warn(
+            "the traces are drawn as straight lines: their values are 0 wherever pclip= looks; try pclip=100",
+        );
     }
     Ok(f64::from(clip))
 }
 
 fn frame(job: &Job, input: &Input, traces: &mut Traces) -> Result<Frame> {
     let finite = || traces.zeros.iter().copied().filter(|zero| zero.is_finite());
-    let low = job.double_opt("xmin")?.unwrap_or_else(|| finite().fold(f64::INFINITY, f64::min));
-    let high = job.double_opt("xmax")?.unwrap_or_else(|| finite().fold(f64::NEG_INFINITY, f64::max));
+    let low = job
+        .double_opt("xmin")?
+        .unwrap_or_else(|| finite().fold(f64::INFINITY, f64::min));
+    let high = job
+        .double_opt("xmax")?
+        .unwrap_or_else(|| finite().fold(f64::NEG_INFINITY, f64::max));
     ensure!(
         low <= high,
         "the traces would stand from xmin={low} to xmax={high}: give xmin= below xmax="
@@ -192,7 +242,7 @@ fn frame(job: &Job, input: &Input, traces: &mut Traces) -> Result<Frame> {
 }
 
 fn draw(job: &Job, page: &mut Page, traces: &Traces) -> Result<()> {
-    let pens = Pens::of(job, &[7])?;
+    let pens = Pens::of(job, &[7], 1.0)?;
     let stroke = pens.stroke(0);
     let transp = job.flag("transp")?;
     let (poly, seemean) = (job.flag("poly")?, job.flag("seemean")?);
@@ -202,7 +252,11 @@ fn draw(job: &Job, page: &mut Page, traces: &Traces) -> Result<()> {
         let along = |sample: f64| f64::from(traces.axis.o) + sample * step;
         let place = |sample: f64, value: f64| {
             let (one, two) = (along(sample), zero + value * traces.scale);
-            if transp { page.place(two, one) } else { page.place(one, two) }
+            if transp {
+                page.place(two, one)
+            } else {
+                page.place(one, two)
+            }
         };
         let thin = |points: &[Place]| match transp {
             true => thinned(points, |p| p.1, |p| p.0),
@@ -215,7 +269,9 @@ fn draw(job: &Job, page: &mut Page, traces: &Traces) -> Result<()> {
             .map(|(sample, value)| place(sample as f64, f64::from(*value)))
             .collect();
         let positive = poly.then(|| {
-            let bounded = above_zero(values).into_iter().map(|(sample, value)| place(sample, value));
+            let bounded = above_zero(values)
+                .into_iter()
+                .map(|(sample, value)| place(sample, value));
             path_through(&thin(&bounded.collect::<Vec<Place>>()))
         });
         let pieces: Vec<Vec<Place>> = points
@@ -265,7 +321,16 @@ mod tests {
     #[test]
     fn filled_parts_end_at_zero() {
         let rim = above_zero(&[-1.0, 1.0, 3.0, -1.0, f32::NAN, 2.0]);
-        let expected = [(0.0, 0.0), (0.5, 0.0), (1.0, 1.0), (2.0, 3.0), (2.75, 0.0), (4.0, 0.0), (5.0, 2.0), (5.0, 0.0)];
+        let expected = [
+            (0.0, 0.0),
+            (0.5, 0.0),
+            (1.0, 1.0),
+            (2.0, 3.0),
+            (2.75, 0.0),
+            (4.0, 0.0),
+            (5.0, 2.0),
+            (5.0, 0.0),
+        ];
         assert_eq!(rim, expected);
     }
 }

@@ -1,0 +1,65 @@
+//! Pictures as pixels, and their PNG.
+
+use anyhow::{Context, Result};
+
+use super::drawing::{Rect, Rgb, frame_text};
+
+/// A picture as pixels.
+#[derive(Clone, Debug)]
+pub struct Pixels {
+    /// Width and height.
+    pub size: (u32, u32),
+    /// Red, green, blue and opacity of every pixel, row after row.
+    pub rgba: Vec<u8>,
+    /// The box of the axes, in pixels.
+    pub frame: Rect,
+}
+
+impl Pixels {
+    /// The bytes of the PNG: without opacity where all is opaque. Its text `frame` holds the box of the axes.
+    pub fn png(&self) -> Result<Vec<u8>> {
+        let (width, height) = self.size;
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.add_text_chunk("frame".into(), frame_text(self.frame))?;
+        let opaque = self.rgba.chunks_exact(4).all(|pixel| pixel[3] == 255);
+        encoder.set_color(if opaque {
+            png::ColorType::Rgb
+        } else {
+            png::ColorType::Rgba
+        });
+        let mut writer = encoder.write_header()?;
+        if opaque {
+            writer.write_image_data(&self.rgb())?;
+        } else {
+            writer.write_image_data(&self.rgba)?;
+        }
+        writer.finish()?;
+        Ok(bytes)
+    }
+
+    /// The pixels without their opacity.
+    pub fn rgb(&self) -> Vec<u8> {
+        self.rgba
+            .chunks_exact(4)
+            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
+            .collect()
+    }
+}
+
+/// The PNG of `width` columns whose colours come row after row.
+pub fn raster_png(width: usize, colours: &[Rgb]) -> Result<Vec<u8>> {
+    let height = colours.len() / width.max(1);
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder
+        .write_header()
+        .context("the raster could not be encoded")?;
+    writer
+        .write_image_data(colours.as_flattened())
+        .context("the raster could not be encoded")?;
+    writer.finish().context("the raster could not be encoded")?;
+    Ok(bytes)
+}

@@ -1,0 +1,229 @@
+//! Tables of parameters: those of all pictures, named as in Madagascar's plots, and how tables are joined.
+
+use rsf_io::Param;
+
+/// A parameter for text.
+pub const fn word(name: &'static str, default: &'static str, doc: &'static str) -> Param {
+    Param::string(name).default_text(default).doc(doc)
+}
+
+/// A parameter for a real number.
+pub const fn real(name: &'static str, default: &'static str, doc: &'static str) -> Param {
+    Param::float(name).default_text(default).doc(doc)
+}
+
+const fn size(name: &'static str, default: &'static str, doc: &'static str) -> Param {
+    real(name, default, doc).range("0.1 to 200", Some(0.1), Some(200.0))
+}
+
+const fn unused(name: &'static str) -> Param {
+    word(
+        name,
+        "",
+        "accepted, without effect: it concerns Madagascar's plotting devices",
+    )
+}
+
+/// The parameters of all programs, and those that are accepted so that flows written for Madagascar run unchanged.
+pub static STANDARD: [Param; 95] = [
+    word("title", "from the header", "text above the picture"),
+    word("label1", "from the header", "label of axis 1"),
+    word("unit1", "from the header", "unit of axis 1"),
+    word("label2", "from the header", "label of axis 2"),
+    word("unit2", "from the header", "unit of axis 2"),
+    word("label3", "from the header", "label of axis 3"),
+    word("unit3", "from the header", "unit of axis 3"),
+    real("min1", "all", "smallest coordinate shown of axis 1"),
+    real("max1", "all", "largest coordinate shown of axis 1"),
+    real("min2", "all", "smallest coordinate shown of axis 2"),
+    real("max2", "all", "largest coordinate shown of axis 2"),
+    Param::bool("wanttitle").default("y").doc("write the title"),
+    word("wheretitle", "top", "top or bottom: where the title stands"),
+    Param::bool("wantaxis").default("y").doc("write both axes"),
+    Param::bool("wantaxis1").default("y").doc("write axis 1"),
+    Param::bool("wantaxis2").default("y").doc("write axis 2"),
+    word(
+        "wherexlabel",
+        "bottom",
+        "top or bottom: where the horizontal axis is written",
+    ),
+    word(
+        "whereylabel",
+        "left",
+        "left or right: where the vertical axis is written",
+    ),
+    size("labelsz", "8", "size of labels and numbers; 8 are 16 pixels"),
+    size("titlesz", "10", "size of the title"),
+    size("barlabelsz", "labelsz", "size of the letters of the colour bar"),
+    Param::int("labelfat")
+        .default("0")
+        .range("0 to 50", Some(0.0), Some(50.0))
+        .doc("thickness of labels and numbers"),
+    Param::int("titlefat")
+        .default("0")
+        .range("0 to 50", Some(0.0), Some(50.0))
+        .doc("thickness of the title"),
+    word(
+        "format1",
+        "as needed",
+        "how numbers of the horizontal axis are written, as in %4.1f",
+    ),
+    word(
+        "format2",
+        "as needed",
+        "how numbers of the vertical axis are written",
+    ),
+    Param::int("n1tic")
+        .default_text("what fits")
+        .range("1 to 500", Some(1.0), Some(500.0))
+        .doc("most numbers of the horizontal axis"),
+    Param::int("n2tic")
+        .default_text("what fits")
+        .range("1 to 500", Some(1.0), Some(500.0))
+        .doc("most numbers of the vertical axis"),
+    real(
+        "d1num",
+        "round",
+        "distance between numbers of the horizontal axis",
+    ),
+    real("d2num", "round", "distance between numbers of the vertical axis"),
+    real("o1num", "0", "one of the numbers of the horizontal axis"),
+    real("o2num", "0", "one of the numbers of the vertical axis"),
+    Param::bool("grid")
+        .default_text("n")
+        .doc("draw lines at the numbers of both axes"),
+    Param::bool("grid1")
+        .default_text("n")
+        .doc("draw lines at the numbers of the horizontal axis"),
+    Param::bool("grid2")
+        .default_text("n")
+        .doc("draw lines at the numbers of the vertical axis"),
+    real(
+        "g1num",
+        "d1num",
+        "distance between grid lines of the horizontal axis",
+    ),
+    real(
+        "g2num",
+        "d2num",
+        "distance between grid lines of the vertical axis",
+    ),
+    Param::int("gridcol")
+        .default_text("pale")
+        .doc("colour of the grid: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
+    Param::int("gridfat")
+        .default("0")
+        .range("0 to 50", Some(0.0), Some(50.0))
+        .doc("thickness of the grid"),
+    Param::int("axiscol")
+        .default("7")
+        .doc("colour of axes and letters, numbered as gridcol="),
+    real(
+        "screenratio",
+        "0.75",
+        "height of Madagascar's page over its width",
+    ),
+    size(
+        "screenht",
+        "10.24",
+        "height of Madagascar's page, of 66 pixels each",
+    ),
+    size("screenwd", "screenht/screenratio", "width of that page"),
+    size("crowd", "0.75", "part of the page that the box of the axes takes"),
+    size("crowd1", "crowd", "the same, of the width"),
+    size("crowd2", "crowd", "the same, of the height"),
+    size(
+        "xinch",
+        "from crowd1",
+        "width of the box of the axes, of 66 pixels each",
+    ),
+    size("yinch", "from crowd2", "height of the box of the axes"),
+    Param::int("width")
+        .default_text("900")
+        .range("100 to 30000", Some(100.0), Some(30000.0))
+        .doc("pixels of the whole picture"),
+    Param::int("height")
+        .default_text("from the axes")
+        .range("100 to 30000", Some(100.0), Some(30000.0))
+        .doc("pixels of the whole picture"),
+    real(
+        "res",
+        "1",
+        "pixels of a PNG for every unit of its layout: 2 draws the same picture twice as fine",
+    )
+    .range("0.1 to 20", Some(0.1), Some(20.0)),
+    Param::bool("transparent")
+        .default("n")
+        .doc("leave out the white paper, to lay the picture over another one"),
+    Param::int("bgcolor")
+        .default("0")
+        .doc("colour of the paper, numbered as gridcol="),
+    word(
+        "format",
+        "from the file's name",
+        "png or svg (a movie: png or gif)",
+    ),
+    word(
+        "out",
+        "standard output",
+        "file to write the picture to; its ending chooses the format",
+    ),
+    unused("axisor1"),
+    unused("axisor2"),
+    unused("axisor3"),
+    unused("axisorbar"),
+    unused("axisfat"),
+    unused("axiswidth"),
+    unused("backcol"),
+    unused("barlabelfat"),
+    unused("fatmult"),
+    unused("font"),
+    unused("gainstep"),
+    unused("labelrot"),
+    unused("nreserve"),
+    unused("parallel"),
+    unused("parallel1"),
+    unused("parallel2"),
+    unused("parallel3"),
+    unused("parallelbar"),
+    unused("seamean"),
+    unused("tickscale"),
+    unused("tickscale1"),
+    unused("tickscale2"),
+    unused("tickscale3"),
+    unused("txscale"),
+    unused("wantframe"),
+    unused("wherebarlabel"),
+    unused("wherebartics"),
+    unused("wheretics"),
+    unused("xll"),
+    unused("xur"),
+    unused("yll"),
+    unused("yur"),
+    unused("xscale"),
+    unused("yscale"),
+    unused("xcenter"),
+    unused("ycenter"),
+    unused("rotate"),
+    unused("style"),
+    unused("size"),
+    unused("cubelinecol"),
+    unused("framelabelcol"),
+];
+
+/// The parameters of several tables, as one.
+pub const fn joined<const N: usize>(tables: &[&[Param]]) -> [Param; N] {
+    let mut all = [Param::bool("unset"); N];
+    let (mut filled, mut table) = (0, 0);
+    while table < tables.len() {
+        let mut row = 0;
+        while row < tables[table].len() {
+            all[filled] = tables[table][row];
+            filled += 1;
+            row += 1;
+        }
+        table += 1;
+    }
+    assert!(filled == N, "the tables do not fill the whole");
+    all
+}

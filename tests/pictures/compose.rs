@@ -1,0 +1,136 @@
+//! `sfbasics pictures`.
+
+use std::fs;
+
+use crate::desk::{Desk, Pixels, Rgb, Svg, quarters};
+
+const BLACK: Rgb = [0; 3];
+
+/// A section with a bar, and a point in its very middle without axes, as files.
+fn section_and_point(desk: &Desk, kind: &str) {
+    quarters(desk);
+    desk.complex("point", "n1=1", &[[3.0, 2.0]]);
+    let section = format!("grey color=bluered title=Section min1=0 max1=4 min2=0 max2=6 out=section.{kind}");
+    desk.made(&section, "quarters");
+    let point = "graph symbol=. plotfat=60 plotcol=7 min2=0 max2=4 min1=0 max1=6 yreverse=y wantaxis=n wanttitle=n transparent=y";
+    desk.made(&format!("{point} out=point.{kind}"), "point");
+}
+
+#[test]
+fn overlays_put_box_on_box() {
+    for kind in ["svg", "png"] {
+        let desk = Desk::new();
+        section_and_point(&desk, kind);
+        let (bytes, said) = desk.made(&format!("pictures mode=overlay section.{kind} point.{kind}"), "-");
+        assert_eq!(said, "", "{kind}");
+        let pixels = Pixels::read(&bytes);
+        let section = Pixels::read(
+            &desk
+                .made(
+                    "grey color=bluered title=Section min1=0 max1=4 min2=0 max2=6",
+                    "quarters",
+                )
+                .0,
+        );
+        assert_eq!(
+            (pixels.width, pixels.height, pixels.frame),
+            (section.width, section.height, section.frame)
+        );
+        assert_eq!(pixels.inside(0.5, 0.5), BLACK, "{kind}: the point");
+        for at in [(0.25, 0.25), (0.75, 0.75), (0.4, 0.5)] {
+            assert_eq!(
+                pixels.inside(at.0, at.1),
+                section.inside(at.0, at.1),
+                "{kind}: the section shows"
+            );
+        }
+    }
+}
+
+#[test]
+fn white_paper_of_an_svg_is_left_out_and_a_png_is_told_about() {
+    let desk = Desk::new();
+    section_and_point(&desk, "svg");
+    let point = "graph symbol=. plotfat=60 plotcol=7 min2=0 max2=4 min1=0 max1=6 yreverse=y";
+    desk.made(&format!("{point} out=paper.svg"), "point");
+    desk.made(&format!("{point} out=paper.png"), "point");
+    let shows = |words: &str| {
+        Pixels::read(&desk.made(&format!("pictures mode=overlay {words}"), "-").0).inside(0.75, 0.75)
+    };
+    assert!(shows("section.svg paper.svg") != [255; 3]);
+    assert_eq!(shows("section.svg paper.png"), [255; 3]);
+    let said = desk.made("pictures mode=overlay section.svg paper.png", "-").1;
+    assert!(
+        said.contains("warning: paper.png hides what lies under it"),
+        "{said}"
+    );
+}
+
+#[test]
+fn rows_columns_and_tables() {
+    let desk = Desk::new();
+    quarters(&desk);
+    desk.made("grey width=400 out=a.svg", "quarters");
+    desk.made("grey width=500 title=B scalebar=n out=b.png", "quarters");
+    let size = |name: &str| match name {
+        "a.svg" => Svg::read(&fs::read(desk.path(name)).unwrap()).size,
+        _ => {
+            let pixels = Pixels::read(&fs::read(desk.path(name)).unwrap());
+            (pixels.width as f64, pixels.height as f64)
+        }
+    };
+    let (a, b) = (size("a.svg"), size("b.png"));
+    let made = |words: &str| Svg::read(&desk.made(&format!("pictures format=svg {words}"), "-").0).size;
+    let (side, over) = (made("a.svg b.png"), made("mode=over a.svg b.png"));
+    assert_eq!(side.0, a.0 + b.0);
+    assert!(
+        side.1 >= a.1.max(b.1) && side.1 < a.1.max(b.1) + 60.0,
+        "boxes are level: {side:?}"
+    );
+    assert_eq!(over.1, a.1 + b.1);
+    assert_eq!(made("gap=30 a.svg b.png").0, side.0 + 30.0);
+    let table = made("columns=2 a.svg b.png a.svg");
+    assert!(table.0 >= side.0 && table.1 > side.1 + 0.9 * a.1, "{table:?}");
+    let letters = Svg::read(&desk.made("pictures format=svg letters=y a.svg b.png", "-").0);
+    assert_eq!(
+        letters
+            .texts()
+            .iter()
+            .filter(|text| ["(a)", "(b)"].contains(text))
+            .count(),
+        2
+    );
+    let pixels = Pixels::read(&desk.made("pictures res=2 a.svg b.png", "-").0);
+    assert_eq!(pixels.width as f64, 2.0 * side.0);
+}
+
+#[test]
+fn a_movie_of_files() {
+    let desk = Desk::new();
+    quarters(&desk);
+    desk.made("grey width=400 out=a.svg", "quarters");
+    desk.made("grey width=400 polarity=y out=b.png", "quarters");
+    let (bytes, _) = desk.made("pictures mode=movie delay=1 a.svg b.png", "-");
+    let reader = png::Decoder::new(std::io::Cursor::new(bytes))
+        .read_info()
+        .unwrap();
+    assert_eq!(reader.info().animation_control().unwrap().num_frames, 2);
+    desk.made("grey width=300 out=c.svg", "quarters");
+    let said = desk.complaint("pictures mode=movie a.svg c.svg", "-");
+    assert!(said.contains("picture 2 of the movie has 300"), "{said}");
+}
+
+#[test]
+fn refusals_say_what_is_allowed() {
+    let desk = Desk::new();
+    fs::write(desk.path("text.svg"), "no picture").unwrap();
+    for (words, expected) in [
+        ("mode=side", "no pictures are named"),
+        ("missing.png", "cannot read missing.png"),
+        ("text.svg", "text.svg is no picture that can be used here"),
+        ("mode=up a.svg", "side"),
+    ] {
+        let said = desk.complaint(&format!("pictures {words}"), "-");
+        assert!(said.contains(expected), "{words}: {said}");
+    }
+}

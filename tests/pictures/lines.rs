@@ -1,0 +1,234 @@
+//! `sfbasics graph`, `wiggle` and `contour`.
+
+use crate::desk::{Desk, Rgb};
+
+const WHITE: Rgb = [255; 3];
+const BLACK: Rgb = [0; 3];
+/// Pens 1 and 2: blue and red as the colour-blind see them apart.
+const BLUE: Rgb = [0, 114, 178];
+const RED: Rgb = [213, 94, 0];
+/// A black line of one pixel between two of them darkens each by half.
+const DARK: u8 = 140;
+
+/// Two curves over 0 to 1: constant 1, and constant 3 with a gap in its middle.
+fn curves(desk: &Desk) {
+    let upper = |i: usize| if (45..56).contains(&i) { f32::NAN } else { 3.0 };
+    let values: Vec<f32> = vec![1.0; 101].into_iter().chain((0..101).map(upper)).collect();
+    desk.floats("curves", "n1=101 o1=0 d1=0.01 label1=Time unit1=s n2=2", &values);
+}
+
+#[test]
+fn curves_run_over_axis_1_and_break_at_gaps() {
+    let desk = Desk::new();
+    curves(&desk);
+    let pixels = desk.pixels("graph min1=0 max1=1 min2=0 max2=4 plotfat=10", "curves");
+    for x in [0.1, 0.5, 0.9] {
+        assert_eq!(pixels.inside(x, 0.75), BLUE, "the first curve at {x}");
+        assert_eq!(pixels.inside(x, 0.5), WHITE);
+    }
+    assert_eq!([0.1, 0.5, 0.9].map(|x| pixels.inside(x, 0.25)), [RED, WHITE, RED]);
+    let turned = desk.pixels(
+        "graph min1=0 max1=1 min2=0 max2=4 plotfat=10 transp=y xreverse=y plotcol=7",
+        "curves",
+    );
+    assert_eq!(
+        turned.inside(0.75, 0.1),
+        BLACK,
+        "values along the horizontal axis, which grows leftwards"
+    );
+    assert_eq!([0.1, 0.5].map(|y| turned.inside(0.25, y)), [BLACK, WHITE]);
+    let down = desk.pixels(
+        "graph min1=0 max1=1 min2=0 max2=4 plotfat=10 yreverse=y",
+        "curves",
+    );
+    assert_eq!(down.inside(0.1, 0.25), BLUE);
+    let dashed = desk.pixels("graph min1=0 max1=1 min2=0 max2=4 plotfat=10 dash=3", "curves");
+    let share = dashed.ink() / pixels.ink();
+    // Dashes of type 3 cover 4 of 6 parts.
+    assert!((share - 2.0 / 3.0).abs() < 0.05, "{share}");
+}
+
+#[test]
+fn names_of_axes() {
+    let desk = Desk::new();
+    curves(&desk);
+    let svg = desk.svg(
+        "graph label2=Amplitude unit2=mm title=Two_curves legend=one:two",
+        "curves",
+    );
+    for text in ["Time (s)", "Amplitude (mm)", "Two curves", "one", "two"] {
+        assert!(svg.has(text), "{text} in {:?}", svg.texts());
+    }
+    let bare = desk.svg("graph wantaxis=n wanttitle=n title=no", "curves");
+    assert!(bare.words.is_empty(), "{:?}", bare.texts());
+}
+
+#[test]
+fn complex_numbers_are_points() {
+    let desk = Desk::new();
+    desk.complex("points", "n1=3", &[[1.0, 1.0], [2.0, 3.0], [f32::NAN, 1.0]]);
+    let page = "min1=0 max1=4 min2=0 max2=4 plotcol=7 width=600 height=600";
+    let pixels = desk.pixels(&format!("graph symbol=. plotfat=40 {page}"), "points");
+    assert_eq!(
+        [(0.25, 0.75), (0.5, 0.25)].map(|(x, y)| pixels.inside(x, y)),
+        [BLACK; 2]
+    );
+    assert_eq!(pixels.inside(0.25, 0.25), WHITE);
+    for symbol in ["o", "+", "x", "*", "A"] {
+        let pixels = desk.pixels(
+            &format!("graph symbol={symbol} symbolsz=20 plotfat=5 {page}"),
+            "points",
+        );
+        let dark = pixels.count(|[r, ..]| r < 100);
+        assert!((60..3000).contains(&dark), "{symbol}: {dark}");
+    }
+    let down = desk.pixels(&format!("graph symbol=. plotfat=40 yreverse=y {page}"), "points");
+    assert_eq!(
+        down.inside(0.5, 0.75),
+        BLACK,
+        "depth grows downwards with yreverse=y"
+    );
+}
+
+#[test]
+fn long_curves_make_small_files() {
+    let desk = Desk::new();
+    let mut values: Vec<f32> = (0..400_000).map(|i| ((i as f32) * 0.37).sin()).collect();
+    values[200_000] = 9.0;
+    desk.floats("long", "n1=400000", &values);
+    let svg = desk.svg("graph min2=-10 max2=10 plotfat=3", "long");
+    assert!(svg.text.len() < 400_000, "{} bytes", svg.text.len());
+    let pixels = desk.pixels("graph min2=-10 max2=10 plotfat=3", "long");
+    let spike = pixels.count(|colour| colour == BLUE && colour != WHITE);
+    let column = (0..100)
+        .filter(|part| pixels.inside(0.5, 0.05 + 0.004 * f64::from(*part)) != WHITE)
+        .count();
+    assert!(
+        spike > 1000 && column > 50,
+        "one sample out of 400000 is seen: {column}"
+    );
+}
+
+/// Three traces: zero, one positive bump, one negative bump.
+fn traces(desk: &Desk) {
+    let bump = |i: usize| if (40..60).contains(&i) { 1.0 } else { 0.0 };
+    let values: Vec<f32> = [0.0, 1.0, -1.0]
+        .iter()
+        .flat_map(|sign| (0..100).map(move |i| sign * bump(i)))
+        .collect();
+    desk.floats(
+        "traces",
+        "n1=100 d1=0.01 label1=Time unit1=s n2=3 o2=1 d2=1 label2=Trace",
+        &values,
+    );
+}
+
+#[test]
+fn wiggles_stand_at_their_traces_and_fill_what_is_above_zero() {
+    let desk = Desk::new();
+    traces(&desk);
+    // Traces at 1, 2, 3 between 1 - zplot and 3 + zplot; clip=1 is drawn half a distance wide.
+    let page = "wiggle clip=1 zplot=0.5 transp=y yreverse=y grid=n";
+    let at = |trace: f64| (trace - 0.5) / 3.0;
+    let pixels = desk.pixels(&format!("{page} poly=y"), "traces");
+    assert_eq!(pixels.inside(at(2.25), 0.5), BLACK, "the positive bump is filled");
+    assert_eq!(pixels.inside(at(2.75), 0.5), WHITE, "the negative one is not");
+    let row = |pixels: &crate::desk::Pixels, trace: f64, y: f64| {
+        let near = (-3..=3).map(|step| at(trace) + f64::from(step) / pixels.frame[2]);
+        near.map(|x| pixels.inside(x, y)[0]).min().unwrap()
+    };
+    assert!(row(&pixels, 1.0, 0.5) < DARK && row(&pixels, 2.5, 0.5) < DARK && row(&pixels, 2.5, 0.45) < DARK);
+    assert!(row(&pixels, 1.3, 0.5) > 200);
+    let empty = desk.pixels(page, "traces");
+    assert_eq!(empty.inside(at(2.25), 0.5), WHITE, "poly=n fills nothing");
+    // Time to the right, traces upwards.
+    let level = desk.pixels("wiggle clip=1 zplot=0.5 grid=n poly=y", "traces");
+    assert_eq!(level.inside(0.5, 1.0 - at(2.25)), BLACK);
+    let lines = desk.pixels("wiggle clip=1 zplot=0.5 transp=y yreverse=y", "traces");
+    let pale = lines.count(|colour| colour == [205; 3]);
+    assert!(pale > 2000, "timing lines: {pale}");
+}
+
+#[test]
+fn wiggles_at_given_positions() {
+    let desk = Desk::new();
+    traces(&desk);
+    desk.floats("xpos", "n1=3", &[1.0, 1.5, 5.0]);
+    let pixels = desk.pixels(
+        "wiggle clip=1 zplot=0.1 transp=y yreverse=y grid=n xpos=xpos.rsf",
+        "traces",
+    );
+    // From 1 - 0.2 to 5 + 0.2.
+    let column = |at: f64| {
+        (-3..=3)
+            .any(|step| pixels.inside((at - 0.8) / 4.4 + f64::from(step) / pixels.frame[2], 0.1)[0] < DARK)
+    };
+    assert!(column(1.0) && column(1.5) && column(5.0) && !column(3.0));
+    desk.floats("xpos", "n1=2", &[1.0, 1.5]);
+    let said = desk.complaint("wiggle xpos=xpos.rsf", "traces");
+    assert!(said.contains("holds 2 positions"), "{said}");
+}
+
+#[test]
+fn contours_lie_at_their_values() {
+    let desk = Desk::new();
+    // Value = 10 * axis 1, negative above 2.
+    let values: Vec<f32> = (0..30).flat_map(|_| (0..41).map(|z| z as f32 - 20.0)).collect();
+    desk.floats("slope", "n1=41 d1=0.1 n2=30 d2=0.1 label=v unit=km/s", &values);
+    let rows = |words: &str| {
+        let pixels = desk.pixels(&format!("contour plotfat=4 {words}"), "slope");
+        let dark: Vec<f64> = (0..400)
+            .map(|step| 0.02 + 0.96 * (f64::from(step) + 0.5) / 400.0)
+            .filter(|y| pixels.inside(0.37, *y)[0] < 128)
+            .collect();
+        let mut rows: Vec<f64> = Vec::new();
+        for y in dark {
+            if rows.last().is_none_or(|last| y - last > 0.02) {
+                rows.push(y);
+            }
+        }
+        rows
+    };
+    let close = |found: Vec<f64>, expected: &[f64]| {
+        assert_eq!(found.len(), expected.len(), "{found:?} {expected:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 0.01, "{found:?} {expected:?}");
+        }
+    };
+    close(rows("c=5,15"), &[0.625, 0.875]);
+    close(rows("c0=4 dc=8 nc=2"), &[0.6, 0.8]);
+    close(rows("dc=10 allpos=n"), &[0.25, 0.5, 0.75]);
+    close(rows("c=-10,10"), &[0.75]);
+    desk.floats("levels", "n1=2", &[-10.0, 10.0]);
+    close(rows("cfile=levels.rsf allpos=n"), &[0.25, 0.75]);
+    let svg = desk.svg("contour dc=5 clabel=y scalebar=y", "slope");
+    assert!(
+        svg.has("v (km/s)") && svg.has("15") && svg.has("5"),
+        "{:?}",
+        svg.texts()
+    );
+}
+
+#[test]
+fn refusals_say_what_is_allowed() {
+    let desk = Desk::new();
+    traces(&desk);
+    desk.bytes("bytes", "n1=2 n2=2", &[1, 2, 3, 4]);
+    desk.floats("nan", "n1=2 n2=2", &[f32::NAN; 4]);
+    let cases = [
+        ("graph frame=1", "traces", "counted from 0 to 0"),
+        ("graph wherelegend=q legend=a", "traces", "take tr, tl, br or bl"),
+        ("graph", "bytes", "sfbasics graph draws float and complex"),
+        ("wiggle frame=4", "traces", "has 1 planes"),
+        ("wiggle clip=0", "traces", "must be more than 0"),
+        ("wiggle xmin=5 xmax=1", "traces", "xmin=5 to xmax=1"),
+        ("wiggle", "bytes", "float data are needed"),
+        ("contour dc=-1", "traces", "more than 0"),
+        ("contour color=blue", "traces", "color=blue is unknown"),
+        ("contour", "nan", "none of the values is a number"),
+    ];
+    for (line, input, expected) in cases {
+        let said = desk.complaint(line, input);
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The programs that draw: what their pictures show, and what they say when they cannot draw.
+
+mod compose;
+mod cube;
+mod desk;
+mod grey;
+mod layout;
+mod lines;
+
+#[path = "../support/built.rs"]
+mod built;
