@@ -73,10 +73,14 @@ use command::{Action, Line};
 
 /// Runs a program: reads the command line, prints the documentation when asked (or when called bare with
 /// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
-/// The exit code is 0, or 1 after an error.
+/// The exit code is 0, 1 after an error, and that of a program ended by a closed pipe when the reader of its output left:
+/// so a flow can tell a reader that has seen enough from a failure.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
 }
+
+/// What a shell reports of a program that SIGPIPE has ended.
+const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
 
 /// [`start`] with given words, the first being the name: for a binary that holds several programs.
 pub fn start_with(
@@ -108,7 +112,14 @@ pub fn start_with(
             let line: Vec<&str> = text.lines().map(str::trim).collect();
             // Nothing is left to do when stderr is closed.
             let _ = writeln!(io::stderr().lock(), "{name}: {}", line.join(" "));
-            ExitCode::FAILURE
+            let closed = |cause: &(dyn std::error::Error + 'static)| {
+                matches!(cause.downcast_ref(), Some(Error::Closed(_)))
+            };
+            if error.chain().any(closed) {
+                ExitCode::from(CLOSED_PIPE)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }

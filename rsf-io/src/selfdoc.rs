@@ -140,10 +140,15 @@ pub(crate) fn json(program: &Program, name: &str) -> String {
             let default = param.default.or(param.default_text).unwrap_or_default();
             let aliases: Vec<String> = param.aliases.iter().flatten().map(|a| quoted(a)).collect();
             format!(
-                "    {{\"name\": {}, \"type\": {}, \"default\": {}, \"range\": {}, \"required\": {}, \
+                "    {{\"name\": {}, \"type\": {}, \"file\": {}, \"default\": {}, \"range\": {}, \"required\": {}, \
                  \"aliases\": [{}], \"doc\": {}}}",
                 quoted(param.name),
                 quoted(param.kind.word()),
+                quoted(match param.kind {
+                    ParamKind::Input => "input",
+                    ParamKind::Output => "output",
+                    _ => "",
+                }),
                 quoted(default),
                 quoted(&param.range_text()),
                 param.required,

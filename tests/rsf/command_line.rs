@@ -122,6 +122,7 @@ fn version_list_and_completion() {
         (&"int".into(), &"10".into(), &">= 0".into())
     );
     assert_eq!(n1["aliases"][0], "count");
+    assert_eq!(n1["file"], "");
 
     for shell in ["bash", "zsh", "fish"] {
         let run = scratch.pipe(&[&format!("--completion={shell}")], b"");

@@ -199,7 +199,7 @@ fn a_closed_pipe_ends_the_program_quietly() {
         err(&run),
         "rsf-probe: standard output: the reading program closed the pipe\n"
     );
-    assert_eq!(scratch.text("code"), "1\n");
+    assert_eq!(scratch.text("code"), "141\n");
 }
 
 #[test]

@@ -25,10 +25,18 @@ pub struct Machine {
     gpus: Vec<Properties>,
 }
 
+/// `device=`; under the names of Madagascar's CPU programs, such as `sfewefd2d_omp`, the CPU unless it says otherwise.
+fn device(job: &Job) -> rsf_io::Result<&'static str> {
+    if job.program().ends_with("_omp") && !job.given("device") {
+        return Ok("cpu");
+    }
+    job.choice("device")
+}
+
 impl Machine {
     /// What `device=`, `gpu=` and `ngpu=` ask for; nothing is opened yet.
     pub fn choose(job: &Job, padded: &Padded) -> anyhow::Result<Self> {
-        let (device, list) = (job.choice("device")?, job.ints("gpu")?);
+        let (device, list) = (device(job)?, job.ints("gpu")?);
         let count = usize::try_from(job.int("ngpu")?)?;
         let listed = job.given("gpu");
         let mut gpus = Vec::new();

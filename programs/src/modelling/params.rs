@@ -76,6 +76,8 @@ macro_rules! params {
                 .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
                 .doc("CPU threads; before a run on GPUs they read the model"),
             Param::int("ompchunk").ignored().doc("accepted for old flows"),
+            Param::int("nt").ignored().doc("accepted for old flows: the wavelet has the number of steps"),
+            Param::input("in1").ignored().doc("accepted for old flows: the wavelet is standard input or wav="),
         ]
     };
 }

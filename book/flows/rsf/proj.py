@@ -1,0 +1,231 @@
+"""Flow, Plot, Result, Fetch, Get and End: what `from rsf.proj import *` gives to an SConstruct.
+
+    Flow('model', None, 'spike n1=200 n2=100 | smooth rect1=5')
+    Flow('data wfl', 'wave model', 'ewefd2d-gpu ccc=${SOURCES[1]} wfl=${TARGETS[1]} snap=y')
+    Result('data', 'grey title="Data"')
+    End()
+
+A name without a dot is an RSF file. A first word that names a program of this project (with or without `sf`) becomes
+that program and a dependency: a flow runs again when the program has changed. The names, parameters and meanings are
+those of Madagascar's package, which takes over wherever it is installed.
+"""
+# SConstructs written for Madagascar count on these names, too.
+import copy
+import os
+import re
+import string
+import sys
+import types
+
+import SCons
+from SCons.Script import *
+
+import rsf.command
+import rsf.path
+import rsf.pictures
+import rsf.prog
+import rsf.retrieve
+import rsf.run
+
+sfprefix = "sf"
+sfsuffix = ".rsf"
+resdir = "Fig"
+
+# What flows see of the environment. PATH is the user's: Python, compilers and MPI are found where the shell finds them.
+PASSED = re.compile(
+    r"^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TERM|LANG|LC_.*|TZ|DISPLAY|XAUTHORITY|WAYLAND_DISPLAY|XDG_.*|LD_LIBRARY_PATH"
+    r"|PYTHONPATH|OMP_.*|RAYON_.*|CUDA.*|NVIDIA_.*|NVRTC.*|SIFAKA_.*|RSF_.*|MPI.*|OMPI_.*|PMI.*|PMIX_.*|I_MPI_.*|SLURM_.*"
+    r"|TMPDATAPATH|.*_proxy|.*_PROXY)$"
+)
+
+
+def stop(message):
+    """Ends SCons with a sentence."""
+    sys.stderr.write(f"rsf.proj: {message}\n")
+    sys.exit(1)
+
+
+def listed(names):
+    """`'a b'`, ['a', 'b'], a map or a node as a list."""
+    if not names:
+        return []
+    if isinstance(names, str):
+        return names.split()
+    try:
+        return list(names)
+    except TypeError:
+        return [names]
+
+
+def suffixed(name, suffix):
+    """The name with its suffix, unless it has one already; nodes of SCons stay as they are."""
+    if not isinstance(name, str):
+        return name
+    return name if "." in os.path.basename(name) else name + suffix
+
+
+def _run(target, source, env):
+    """The action of a flow. SCons runs a flow again when the code of its action changes, so this stays as it is."""
+    return rsf.run.run(target, source, env)
+
+
+class Project(Environment):
+    """A SCons environment that knows flows. One is made by the import; SConstructs may make more."""
+
+    def __init__(self, **options):
+        options.setdefault("tools", [])
+        Environment.__init__(self, **options)
+        self.cwd = os.getcwd()
+        self.path = rsf.path.getpath(self.cwd)
+        self.bindir = rsf.prog.BIN
+        self.resdir = resdir
+        self["RSFROOT"] = rsf.prog.RSFROOT
+        self["PROGPREFIX"] = ""
+        self["ENV"].update({name: value for name, value in os.environ.items() if PASSED.match(name)})
+        self["ENV"].update(RSFROOT=rsf.prog.RSFROOT, DATAPATH=self.path)
+        self["ENV"].setdefault("TMPDATAPATH", self.path)
+        self.SConsignFile(self.path + ".sconsign")
+        self.notes = rsf.run.Notes(self.path)
+        self.views, self.pictures, self.results = [], {}, []
+        self.names = rsf.prog.names()
+        if not self.names and not (GetOption("clean") or GetOption("help")):
+            stop(f"there are no programs in {self.bindir}; build them with ./sconsw at the top of the project, then run this again.")
+
+    def Flow(self, target, source, flow, stdout=1, stdin=1, rsfflow=1, suffix=sfsuffix, prefix=sfprefix,
+             src_suffix=sfsuffix, workdir=None, **ways):
+        """Makes `target` from `source` by the commands of `flow`.
+
+        stdin=0: the first source is not redirected into the first command. stdout=0: the output of the last command is
+        thrown away, stdout=-1: it is left alone; both for commands that write their targets themselves.
+        rsfflow=0: no word is looked up. Madagascar's words for clusters (split, np, local ...) change nothing here.
+        """
+        if not flow:
+            return None
+        unknown = set(ways) - {"split", "np", "reduce", "jobmult", "local", "noderotate", "wall"}
+        if unknown:
+            raise TypeError(f"Flow got unknown words: {', '.join(sorted(unknown))}")
+        if workdir:
+            raise TypeError("Flow got workdir=, which this package does not have; make the folder in the command itself")
+        targets = [suffixed(name, suffix) for name in listed(target)]
+        sources = [suffixed(name, src_suffix) for name in listed(source)]
+        try:
+            command = rsf.command.Command(flow, self.names if rsfflow else (), self.bindir, prefix)
+        except ValueError as fault:
+            stop(f"{' '.join(map(str, targets))}: {fault}")
+        return self._make(targets, sources, command, bool(stdin) and bool(sources), stdout)
+
+    def _make(self, targets, sources, command, stdin, stdout):
+        """Tells SCons about one flow."""
+        before = "< $SOURCE " if stdin else ""
+        after = {1: " > $TARGET", 0: " > /dev/null"}.get(stdout, "")
+        first = str(targets[0])
+        if stdout == 1 and os.path.dirname(first) and first.endswith(sfsuffix) and command.ends_in_program:
+            after = f" --out={self.path}{first}@" + after
+        made = self.Command(
+            targets,
+            sources,
+            Action(_run, rsf.run.show, varlist=["FLOW_SHOWN"]),
+            FLOW_SHOWN=command.line(before, after),
+            FLOW_RUN=command.line(before, after, watched=True),
+            FLOW_NOTES=self.notes,
+        )
+        self.Depends(made, [self.File(name) for name in command.programs])
+        headers = [str(name) for name in targets if str(name).endswith(sfsuffix)]
+        self.Clean(made, [name for header in headers for name in rsf.run.numbers_of(header, self.path)])
+        self.Default(made)
+        return made
+
+    def Plot(self, target, source, flow=None, suffix=None, view=None, usual=rsf.pictures.PART, **ways):
+        """A picture in this folder: drawn by the last command of `flow`, or composed of other pictures by a word.
+
+        The words: Overlay, SideBySideAniso, SideBySideIso, OverUnderAniso, OverUnderIso, TwoRows, TwoColumns, Movie.
+        """
+        if flow is None:
+            source, flow = target, source
+        if flow in rsf.pictures.COMPOSITIONS:
+            source = [self._picture(part) for part in listed(source)]
+            moves = flow == "Movie"
+            flow = rsf.pictures.COMPOSITIONS[flow](len(source)) + " " + ways.pop("vppen", "")
+            ways["stdin"] = 0
+            usual = rsf.pictures.RESULT if moves else usual
+        name = rsf.pictures.named(target, flow, suffix, usual)
+        if os.path.dirname(str(target)) != self.resdir:
+            self.pictures[target] = name
+        return self.Flow(name, source, flow, **ways)
+
+    def _picture(self, part):
+        """The file of a picture that is a part of another: made by Plot, else with the usual suffix."""
+        if not isinstance(part, str):
+            return part
+        return self.pictures.get(part) or suffixed(part, rsf.pictures.PART)
+
+    def Result(self, target, source, flow=None, suffix=None, **ways):
+        """A picture in Fig/: one that is shown by `scons view`, and in the book."""
+        if flow is None:
+            source, flow = target, source
+        ways.setdefault("usual", rsf.pictures.RESULT)
+        plot = self.Plot(os.path.join(self.resdir, target), source, flow, suffix, **ways)
+        view = self.Command(target + ".view", plot, Action(rsf.pictures.show, None))
+        self.AlwaysBuild(view)
+        self.views.append(view)
+        self.results.append(str(plot[0]))
+        return plot
+
+    def Fetch(self, files, dir, private=None, server=None, top="data", usedatapath=True):
+        """Gets data files: SERVER/TOP/DIR/FILE; server='local' is a folder TOP/DIR here. Copies in $SIFAKA_DATA go first."""
+        if private:
+            stop(f"{files}: Fetch with private= needs Madagascar; put a copy into $SIFAKA_DATA/{dir} instead.")
+        server = server or os.environ.get("RSF_DATASERVER", "https://www.ahay.org")
+        fetched = self.Command(
+            listed(files),
+            [],
+            Action(rsf.retrieve.run, rsf.retrieve.show, varlist=["FETCH_FROM"]),
+            FETCH_FROM=rsf.retrieve.place(server, top, dir),
+            FETCH_DIR=dir,
+        )
+        # Downloads are dear: only `scons -c` removes them, never a new try of something else.
+        self.Precious(fetched)
+        return fetched
+
+    def End(self):
+        """Called once, behind the last flow."""
+        listing = "\n".join(self.results) or "nothing: there is no Result in this SConstruct"
+        names = self.Command("results", [], Action(lambda target, source, env: print(listing), None))
+        self.AlwaysBuild(names)
+        if self.views:
+            self.Alias("view", self.views)
+        if not (GetOption("clean") or GetOption("help")):
+            self.notes.results(self.results)
+
+
+rsf.run.Notes(rsf.path.getpath(os.getcwd())).sweep()
+# `import fdmod, stiffness` finds our recipes behind everything else, as in Madagascar's book.
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes"))
+DefaultEnvironment(tools=[])
+project = Project()
+
+
+def Flow(target, source, flow, **ways):
+    """Project.Flow of the project that the import made; so are the functions below."""
+    return project.Flow(target, source, flow, **ways)
+
+
+def Plot(target, source, flow=None, **ways):
+    return project.Plot(target, source, flow, **ways)
+
+
+def Result(target, source, flow=None, **ways):
+    return project.Result(target, source, flow, **ways)
+
+
+def Fetch(file, dir, private=None, **ways):
+    return project.Fetch(file, dir, private, **ways)
+
+
+def Get(name):
+    """A variable of the environment that flows see."""
+    return project["ENV"].get(name)
+
+
+def End():
+    return project.End()

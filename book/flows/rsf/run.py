@@ -1,0 +1,212 @@
+"""Runs the command of one flow: all of its targets appear, or none.
+
+A flow that fails or is interrupted leaves neither a header nor numbers. What even a killed SCons could not remove is
+removed at the next start: before a flow runs, the names of its files are noted in `.flows/`.
+"""
+import hashlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from SCons.Subst import SUBST_CMD, escape_list
+
+# A reader that has seen enough closes the pipe; what wrote into it ends so, and nothing is wrong.
+CLOSED_PIPE = 128 + signal.SIGPIPE
+HEADER_LIMIT = 1 << 20
+
+
+def header_key(path, key):
+    """Value of `key` in the header of the RSF file `path` (the last one counts); None where there is none."""
+    try:
+        with open(path, "rb") as header:
+            text = header.read(HEADER_LIMIT).split(b"\x0c\x0c\x04")[0].decode("utf-8", "replace")
+    except OSError:
+        return None
+    found = None
+    for word in text.split():
+        if word.startswith(key + "="):
+            found = word[len(key) + 1:].strip('"')
+    return found
+
+
+def numbers_of(target, path):
+    """Data files that belong to the RSF header `target`: the usual name, and the one its header tells.
+
+    A header may also point to data of someone else, so only `NAME...@` counts as its own.
+    """
+    name = os.path.basename(target)
+    usual = {path + name + "@", path + target + "@"}
+    told = header_key(target, "in")
+    if told and os.path.basename(told).endswith("@"):
+        stem = os.path.basename(told)[:-1]
+        if stem == name or stem.startswith(name + "."):
+            usual.add(told)
+    return sorted(usual)
+
+
+def remove(files):
+    """Removes what is there."""
+    for name in files:
+        try:
+            os.remove(name)
+        except OSError:
+            pass
+
+
+def born(pid):
+    """When a running process was started, in the system's ticks; None when it has ended, 0 where that is not told."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as text:
+            # behind the name in brackets: the state, and 19 words later the start
+            words = text.read().rpartition(")")[2].split()
+    except OSError:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return None
+        except PermissionError:
+            pass
+        return 0
+    return None if words[0] in "ZX" else int(words[19])
+
+
+class Notes:
+    """The folder of notes of one project: flows under way, and a log of those that are done."""
+
+    def __init__(self, path):
+        self.path = path
+        self.folder = os.path.abspath(".flows")
+
+    def sweep(self):
+        """Removes the unfinished targets of a SCons that was killed."""
+        try:
+            notes = [name for name in os.listdir(self.folder) if name.endswith(".unfinished")]
+        except OSError:
+            return
+        for name in notes:
+            note = os.path.join(self.folder, name)
+            try:
+                with open(note, encoding="utf-8") as text:
+                    told = json.load(text)
+            except (OSError, ValueError):
+                continue
+            # a number that another process has by now is no life
+            if born(told["pid"]) != told["born"]:
+                remove(own_files(told["targets"], self.path))
+                remove([note])
+
+    def begin(self, targets):
+        """Notes that the targets are being made; returns the name of the note."""
+        os.makedirs(self.folder, exist_ok=True)
+        mark = hashlib.sha1("\n".join(targets).encode()).hexdigest()[:16]
+        note = os.path.join(self.folder, mark + ".unfinished")
+        with open(note + ".new", "w", encoding="utf-8") as text:
+            json.dump({"pid": os.getpid(), "born": born(os.getpid()), "targets": targets}, text)
+        os.replace(note + ".new", note)
+        return note
+
+    def results(self, names):
+        """Lists the pictures of the SConstruct, one a line, for whoever collects them."""
+        path, text = os.path.join(self.folder, "results"), "".join(name + "\n" for name in names)
+        try:
+            with open(path, encoding="utf-8") as listing:
+                if listing.read() == text:
+                    return
+        except OSError:
+            os.makedirs(self.folder, exist_ok=True)
+        with open(path + ".new", "w", encoding="utf-8") as listing:
+            listing.write(text)
+        os.replace(path + ".new", path)
+
+    def done(self, **what):
+        """One line in the log: targets, sources, command, seconds, and when."""
+        line = json.dumps(what) + "\n"
+        # One write of one line: flows that run side by side do not mix.
+        with open(os.path.join(self.folder, "log"), "a", encoding="utf-8") as log:
+            log.write(line)
+
+
+def own_files(targets, path):
+    """The targets and their numbers."""
+    numbers = [name for target in targets if target.endswith(".rsf") for name in numbers_of(target, path)]
+    return targets + numbers
+
+
+def told(env, variable, target, source):
+    """The text of a construction variable with sources and targets filled in, as the shell reads it."""
+    lines = env.subst_list("$" + variable, SUBST_CMD, target, source)
+    return " ".join(" ".join(escape_list(line, shlex.quote)) for line in lines)
+
+
+def show(target, source, env):
+    """What SCons prints."""
+    return told(env, "FLOW_SHOWN", target, source)
+
+
+def failure(statuses, text):
+    """The sentence about exit statuses that are not 0."""
+    worst = next(status for status in statuses if status)
+    if worst == 127:
+        return f"a command was not found; it is neither a program of the suite nor on the PATH of flows: {text}"
+    if worst < 0 or worst > 128:
+        number = -worst if worst < 0 else worst - 128
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = str(number)
+        return f"the command was ended by {name}: {text}"
+    return f"the command ended with exit status {worst}, its own message stands above: {text}"
+
+
+def run(target, source, env):
+    """The action of a flow."""
+    notes = env["FLOW_NOTES"]
+    targets, sources = [str(node) for node in target], [str(node) for node in source]
+    for name in targets:
+        # numbers of targets in sub-folders, where --out= asks for it
+        if os.path.dirname(name) and name.endswith(".rsf"):
+            os.makedirs(os.path.dirname(notes.path + name) or ".", exist_ok=True)
+    note = notes.begin(targets)
+    began = time.time()
+    statuses = shell(told(env, "FLOW_RUN", target, source), env)
+    if any(statuses):
+        say(f"{targets[0]}: {failure(statuses, show(target, source, env))}")
+        remove(own_files(targets, notes.path))
+        remove([note])
+        return next(status for status in statuses if status)
+    for name in targets:
+        if not os.path.exists(name):
+            say(f"{name} was not written by its command, which will run again next time; leave it out of the targets if it never is")
+    notes.done(
+        targets=targets,
+        sources=sources,
+        command=show(target, source, env),
+        seconds=round(time.time() - began, 3),
+        finished=int(time.time()),
+    )
+    remove([note])
+    return 0
+
+
+def say(text):
+    """A line on stderr."""
+    sys.stdout.flush()
+    sys.stderr.write(f"flow: {text}\n")
+    sys.stderr.flush()
+
+
+def shell(text, env):
+    """Runs the line; the exit statuses of all that failed in it, that of the line first."""
+    environment = {key: str(value) for key, value in env["ENV"].items()}
+    with tempfile.NamedTemporaryFile(prefix="flow", suffix=".failed") as failed:
+        environment["FLOW_FAILED"] = failed.name
+        # A flow without source must not read what SCons itself was given.
+        nothing = subprocess.DEVNULL
+        status = subprocess.run(["/bin/sh", "-c", text], env=environment, stdin=nothing).returncode
+        stages = [int(word) for word in failed.read().split() if word.isdigit()]
+    return [status] + [stage for stage in stages if stage != CLOSED_PIPE]

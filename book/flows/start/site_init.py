@@ -1,0 +1,27 @@
+"""Read by SCons before any SConstruct, because `sconsw` names this folder with --site-dir.
+
+It lets `from rsf.proj import *` find the package beside this folder where the machine has no Madagascar. A Madagascar
+that can be imported is always used; SIFAKA_RSF=own asks for the package of this project all the same.
+"""
+
+
+def _offer_flows():
+    """Puts our package where Python finds it, and never in front of a real one."""
+    import importlib.util
+    import os
+    import sys
+
+    try:
+        madagascar = importlib.util.find_spec("rsf.proj") is not None
+    except ImportError:
+        madagascar = False
+    if madagascar and os.environ.get("SIFAKA_RSF") != "own":
+        return
+    # What is loaded of another package named rsf, one without proj for instance, must go.
+    for name in [name for name in sys.modules if name == "rsf" or name.startswith("rsf.")]:
+        del sys.modules[name]
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+_offer_flows()
+del _offer_flows

@@ -1,0 +1,99 @@
+"""The chapters of the book: found, mirrored into the build folder, run."""
+import hashlib
+import os
+import subprocess
+import sys
+
+PARTS = ("user", "paper", "developer")
+# Everything a chapter leaves behind when it is run where it lies.
+LEFT_BEHIND = (".rsf", "@", ".png", ".svg", ".gif", ".sconsign.dblite", ".pyc")
+
+
+class Chapter:
+    """A folder of the book with a page (README.md, whose first line is the title), an SConstruct, or both."""
+
+    def __init__(self, book, name):
+        self.name = name
+        self.source = os.path.join(book, name)
+
+    def runs(self):
+        """False for a chapter that is a page only."""
+        return os.path.exists(os.path.join(self.source, "SConstruct"))
+
+    def text(self):
+        """The page, empty where there is none."""
+        try:
+            with open(os.path.join(self.source, "README.md"), encoding="utf-8") as page:
+                return page.read()
+        except OSError:
+            return ""
+
+    def title(self):
+        """The first line of the page without its mark, else the folder's name."""
+        lines = self.text().strip().splitlines()
+        return lines[0].lstrip("# ").strip() if lines else self.name
+
+    def files(self):
+        """The chapter's own files, relative to its folder."""
+        found = []
+        for folder, folders, names in os.walk(self.source):
+            folders[:] = [name for name in folders if name != "Fig" and not name.startswith((".", "__"))]
+            for name in names:
+                if not name.endswith(LEFT_BEHIND):
+                    found.append(os.path.relpath(os.path.join(folder, name), self.source))
+        return sorted(found)
+
+
+def find(book):
+    """All chapters in reading order: by part, then by folder name; a page of a folder comes before the folders in it."""
+    names = []
+    for folder, folders, files in os.walk(book):
+        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
+        name = os.path.relpath(folder, book)
+        if {"SConstruct", "README.md"} & set(files) and name.split(os.sep)[0] not in (".", "flows"):
+            names.append(name)
+    part = {name: number for number, name in enumerate(PARTS)}
+    return [Chapter(book, name) for name in sorted(names, key=lambda n: (part.get(n.split(os.sep)[0], len(PARTS)), n))]
+
+
+def mirror(chapter, folder):
+    """Links the chapter's files into `folder`, so that nothing is ever made among the sources."""
+    os.makedirs(folder, exist_ok=True)
+    wanted = chapter.files()
+    for name in wanted:
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        target = os.path.relpath(os.path.join(chapter.source, name), os.path.dirname(path))
+        if not os.path.islink(path) or os.readlink(path) != target:
+            if os.path.lexists(path):
+                os.remove(path)
+            os.symlink(target, path)
+    # a link whose file has gone from the chapter
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.path.islink(path) and not os.path.exists(path):
+            os.remove(path)
+
+
+def fingerprint(chapter, programs, words):
+    """Changes when the chapter, the flows' package, a program or the words of the command line change."""
+    mark = hashlib.sha256(repr(words).encode())
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    files = [os.path.join(chapter.source, name) for name in chapter.files()]
+    for folder, _, names in sorted(os.walk(os.path.join(package, "rsf"))):
+        files += [os.path.join(folder, name) for name in sorted(names) if name.endswith(".py")]
+    for path in files:
+        with open(path, "rb") as content:
+            mark.update(path.encode() + content.read())
+    for path in programs:
+        found = os.stat(path)
+        mark.update(f"{path} {found.st_size} {found.st_mtime_ns}".encode())
+    return mark.hexdigest()
+
+
+def run(folder, words, environment):
+    """Runs SCons in `folder` with our own flows; returns its exit status."""
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    sys.stdout.flush()
+    command = [os.path.join(top, "sconsw"), "-Q", *words]
+    return subprocess.run(command, cwd=folder, env=dict(environment, SIFAKA_RSF="own")).returncode

@@ -1,0 +1,245 @@
+"""`scons install` and `scons uninstall`: programs, old names and documentation, into a Madagascar or beside none.
+
+Whatever was there before and is not ours is left alone. What was installed is listed in PREFIX/share/sifaka/installed.json,
+and only that is removed again.
+"""
+import glob
+import hashlib
+import json
+import os
+import shutil
+import sys
+
+from . import names, sfdoc
+
+LISTING = os.path.join("share", "sifaka", "installed.json")
+FLOWS = os.path.join("share", "sifaka", "flows")
+RUNNER = """#!/bin/sh
+# scons for flows: finds rsf.proj of Sifaka where no Madagascar can be imported.
+exec scons --site-dir={start} "$@"
+"""
+
+
+class Refused(Exception):
+    """A reason, in a sentence, why nothing was done."""
+
+
+def place(arguments, environment):
+    """The prefix: prefix= of the command line, else RSFROOT, else ~/.local; said aloud."""
+    if arguments.get("prefix"):
+        prefix, why = arguments["prefix"], "as prefix= says"
+    elif environment.get("RSFROOT"):
+        prefix, why = environment["RSFROOT"], "the Madagascar that RSFROOT names"
+    else:
+        prefix, why = os.path.join("~", ".local"), "because neither prefix= nor RSFROOT says another place"
+    prefix = os.path.abspath(os.path.expanduser(prefix))
+    print(f"sifaka: {prefix}, {why}", flush=True)
+    return prefix
+
+
+def madagascar(prefix, environment):
+    """The list of modules, rsf/prog.py, of the Madagascar that lives in `prefix`; None where there is none."""
+    patterns = [("lib*", "python*", "*-packages"), ("lib*", "python*"), ("lib*",), ("python",)]
+    found = [path for parts in patterns for path in glob.glob(os.path.join(glob.escape(prefix), *parts, "rsf", "prog.py"))]
+    for folder in environment.get("PYTHONPATH", "").split(os.pathsep):
+        path = os.path.join(folder, "rsf", "prog.py")
+        if folder and os.path.exists(path):
+            found.append(os.path.abspath(path))
+    for path in found:
+        with open(path, encoding="utf-8") as text:
+            listing = text.read()
+        inside = os.path.realpath(path).startswith(os.path.realpath(prefix) + os.sep)
+        if "import rsf.doc" in listing and (inside or f'"{prefix}"' in listing):
+            return path
+    return None
+
+
+class Installation:
+    """One prefix and the list of what is ours in it: files with their checksums, links, folders, a changed list."""
+
+    def __init__(self, prefix):
+        self.prefix, self.path = prefix, os.path.join(prefix, LISTING)
+        self.ours, self.left = {"files": {}, "folders": [], "registered": None}, []
+        try:
+            with open(self.path, encoding="utf-8") as text:
+                self.ours.update(json.load(text))
+        except FileNotFoundError:
+            pass
+        except ValueError as fault:
+            raise Refused(f"{self.path} cannot be read ({fault}); remove it, and what it should list, by hand") from fault
+
+    def _mine(self, name):
+        """True when nothing is there, or what is there was put there by us and not changed since."""
+        path = os.path.join(self.prefix, name)
+        return not os.path.lexists(path) or self.ours["files"].get(name) == mark(path)
+
+    def _make(self, name, write):
+        """Puts one file into the prefix by `write(draft)`, in one step; False when a foreign one is in its place."""
+        path = os.path.join(self.prefix, name)
+        if not self._mine(name):
+            self.left.append(path)
+            return False
+        self._folder(os.path.dirname(path))
+        draft = path + ".sifaka"
+        if os.path.lexists(draft):
+            os.remove(draft)
+        write(draft)
+        os.replace(draft, path)
+        self.ours["files"][name] = mark(path)
+        return True
+
+    def _folder(self, path):
+        """Makes a folder and remembers those that were not there."""
+        if os.path.isdir(path):
+            return
+        self._folder(os.path.dirname(path))
+        os.mkdir(path)
+        self.ours["folders"].append(os.path.relpath(path, self.prefix))
+
+    def copy(self, source, name):
+        return self._make(name, lambda draft: shutil.copy2(source, draft))
+
+    def link(self, target, name):
+        return self._make(name, lambda draft: os.symlink(target, draft))
+
+    def text(self, text, name, mode=0o644):
+        def write(draft):
+            with open(draft, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(draft, mode)
+
+        return self._make(name, write)
+
+    def save(self):
+        """Writes the list, last, and after every step that may fail half-way."""
+        self._folder(os.path.dirname(self.path))
+        with open(self.path + ".new", "w", encoding="utf-8") as text:
+            json.dump(self.ours, text, indent=1, sort_keys=True)
+        os.replace(self.path + ".new", self.path)
+
+    def drop(self, name):
+        """Removes one file that is ours and unchanged."""
+        path = os.path.join(self.prefix, name)
+        if os.path.lexists(path):
+            if self._mine(name):
+                os.remove(path)
+            else:
+                self.left.append(path)
+        del self.ours["files"][name]
+
+
+def mark(path):
+    """Where a link points, or the checksum of a file."""
+    if os.path.islink(path):
+        return "-> " + os.readlink(path)
+    with open(path, "rb") as content:
+        return hashlib.sha256(content.read()).hexdigest()
+
+
+def install(prefix, binaries, flows, environment):
+    """Installs `binaries` (paths) into prefix/bin, and what flows need; `flows` is the folder book/flows."""
+    listing = madagascar(prefix, environment)
+    try:
+        there = Installation(prefix)
+        stale = set(there.ours["files"])
+        programs = _programs(there, binaries, listing is None)
+        if listing:
+            module = os.path.relpath(os.path.join(os.path.dirname(listing), sfdoc.MODULE + ".py"), prefix)
+            if there.text(sfdoc.module(programs), module):
+                there.ours["registered"] = listing
+                there.save()
+                sfdoc.register(listing)
+                stale.discard(module)
+        else:
+            _package(there, flows)
+        _report(there, listing, programs)
+        for name in stale - _kept(there, programs, listing, flows):
+            there.drop(name)
+        there.save()
+    except (OSError, Refused) as fault:
+        raise Refused(f"{prefix}: {fault}") from fault
+    return there
+
+
+def _programs(there, binaries, alone):
+    """Binaries and names; returns (name, binary) pairs of what is in place. `alone`: there is no Madagascar."""
+    placed = {}
+    for binary in binaries:
+        name = os.path.basename(binary)
+        # the everyday programs are Madagascar's own where it is
+        if (name != "sfbasics" or alone) and there.copy(binary, os.path.join("bin", name)):
+            placed[name] = binary
+    links = dict(names.OLD)
+    if alone:
+        links.update(names.OMP)
+        basics = next((binary for binary in binaries if os.path.basename(binary) == "sfbasics"), None)
+        links.update({name: "sfbasics" for name in names.everyday(basics) if name not in placed} if basics else {})
+    pairs = list(placed.items())
+    for old, new in links.items():
+        if new in placed and there.link(new, os.path.join("bin", old)):
+            pairs.append((old, placed[new]))
+    return pairs
+
+
+def _package_files(flows):
+    """The flows' package, relative to its folder."""
+    found = []
+    for part in ("rsf", "start"):
+        for folder, _, files in os.walk(os.path.join(flows, part)):
+            found += [os.path.relpath(os.path.join(folder, name), flows) for name in files if name.endswith(".py")]
+    return sorted(found)
+
+
+def _package(there, flows):
+    for name in _package_files(flows):
+        there.copy(os.path.join(flows, name), os.path.join(FLOWS, name))
+    start = os.path.join(there.prefix, FLOWS, "start")
+    there.text(RUNNER.format(start=f"'{start}'"), os.path.join("bin", "sifaka-scons"), 0o755)
+
+
+def _kept(there, programs, listing, flows):
+    """Names that this installation wants; others are of an older one."""
+    kept = {os.path.join("bin", name) for name, _ in programs}
+    if listing:
+        return kept | {name for name in there.ours["files"] if name.endswith(sfdoc.MODULE + ".py")}
+    return kept | {os.path.join(FLOWS, name) for name in _package_files(flows)} | {os.path.join("bin", "sifaka-scons")}
+
+
+def _report(there, listing, programs):
+    print(f"sifaka: {len(programs)} programs and names in {os.path.join(there.prefix, 'bin')}")
+    if listing:
+        print(f"sifaka: sfdoc and Flow know them: {sfdoc.LINE} in {listing}")
+        print("sifaka: install again after Madagascar itself, which rewrites that file")
+    else:
+        print(f"sifaka: no Madagascar here, so the everyday programs and rsf.proj, too; run flows with {os.path.join(there.prefix, 'bin', 'sifaka-scons')}")
+    for path in there.left:
+        print(f"sifaka: left alone, because it was there and is not ours: {path}")
+    sys.stdout.flush()
+
+
+def uninstall(prefix):
+    """Removes what install put into `prefix`, and nothing else."""
+    there = Installation(prefix)
+    if not there.ours["files"]:
+        raise Refused(f"{prefix}: nothing of Sifaka is installed there ({there.path} is missing)")
+    if there.ours["registered"]:
+        sfdoc.unregister(there.ours["registered"])
+    count = len(there.ours["files"])
+    for name in list(there.ours["files"]):
+        there.drop(name)
+    os.remove(there.path)
+    # deepest first; a folder in which others have put something stays
+    for folder in sorted((os.path.normpath(os.path.join(prefix, f)) for f in there.ours["folders"]), key=len, reverse=True):
+        _forget(folder)
+    print(f"sifaka: {count - len(there.left)} files removed from {prefix}")
+    for path in there.left:
+        print(f"sifaka: left alone, because it was changed since: {path}")
+    sys.stdout.flush()
+
+
+def _forget(folder):
+    shutil.rmtree(os.path.join(folder, "__pycache__"), ignore_errors=True)
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass

@@ -1,0 +1,101 @@
+"""The programs' documentation as a module for Madagascar's sfdoc, and its line in Madagascar's list of modules."""
+import json
+import os
+import re
+import subprocess
+import textwrap
+
+MODULE = "sfsifaka"
+LINE = f"import rsf.{MODULE}"
+
+HEAD = '''"""Documentation of the programs of Sifaka for sfdoc, Flow() and CHECKPAR=y; written by `scons install`."""
+import rsf.doc
+
+'''
+
+
+def told(binary):
+    """What a program tells about itself: name, about, usage, comments, example, version, params."""
+    answer = subprocess.run([binary, "--sfdoc"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=True)
+    return json.loads(answer.stdout)
+
+
+def entry(number, name, source, doc):
+    """Python text that puts one program under one name into rsf.doc.progs."""
+    var = f"prog{number}"
+    comments = _filled(doc["comments"])
+    if doc["example"].strip():
+        comments += "\n\nExample:\n" + doc["example"].strip("\n")
+    lines = [f"{var} = rsf.doc.rsfprog({name!r}, {source!r}, {doc['about']!r})"]
+    for par in doc["params"]:
+        marks = [par["range"]] if par["range"] and par["type"] != "bool" else []
+        marks += ["required"] if par["required"] else []
+        for key in [par["name"]] + par["aliases"]:
+            text = par["doc"] if key == par["name"] else f"the same as {par['name']}="
+            # Madagascar's lists of ports look for these words in the sentences of files.
+            text = f"auxiliary {par['file']} file: {text}" if par["file"] else text
+            kind = par["type"].split("/")[0]
+            made = f"rsf.doc.rsfpar({kind!r}, {par['default']!r}, {_bracketed(marks)!r}, {text!r})"
+            lines.append(f"{var}.par({key!r}, {made})")
+    lines.append(f"{var}.version({doc['version']!r})")
+    lines.append(f"{var}.synopsis({(name + ' ' + doc['usage'])!r}, {comments!r})")
+    lines.append(f"rsf.doc.progs[{name!r}] = {var}")
+    return "\n".join(lines) + "\n\n"
+
+
+def _filled(text):
+    """Paragraphs filled to the width of a page; lines that begin with a blank are kept."""
+    lines = [line if line.startswith(" ") else textwrap.fill(line, 90) for line in text.split("\n")]
+    return "\n".join(lines)
+
+
+def _bracketed(marks):
+    return f"[{', '.join(marks)}]" if marks else ""
+
+
+def module(programs):
+    """The module's text; `programs` are (name, binary) pairs."""
+    docs = {}
+    text = HEAD
+    for number, (name, binary) in enumerate(sorted(programs), start=1):
+        if binary not in docs:
+            docs[binary] = told(binary)
+        doc = docs[binary]
+        text += entry(number, name, f"sifaka/programs/src/bin/{doc['name']}.rs", doc)
+    return text
+
+
+def register(listing):
+    """Adds the module to Madagascar's rsf/prog.py, once and behind its other modules; True when the file was changed."""
+    with open(listing, encoding="utf-8") as file:
+        text = file.read()
+    if re.search(rf"^{re.escape(LINE)}$", text, re.MULTILINE):
+        return False
+    # the last import that stands at the start of a line, not the one of rsf.use inside its try
+    found = list(re.finditer(r"^import rsf\.\w+[^\S\n]*$\n?", text, re.MULTILINE))
+    at = found[-1].end() if found else len(text)
+    before = text[:at] if text[:at].endswith("\n") or not text[:at] else text[:at] + "\n"
+    _rewrite(listing, before + LINE + "\n" + text[at:])
+    return True
+
+
+def unregister(listing):
+    """Takes the line out again; True when the file was changed."""
+    try:
+        with open(listing, encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return False
+    new = re.sub(rf"^{re.escape(LINE)}\n", "", text, flags=re.MULTILINE)
+    if new == text:
+        return False
+    _rewrite(listing, new)
+    return True
+
+
+def _rewrite(path, text):
+    draft = path + ".sifaka"
+    with open(draft, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(draft, os.stat(path).st_mode)
+    os.replace(draft, path)

@@ -1,0 +1,164 @@
+"""`scons book`: chapters are found, run apart from their sources, and shown on one page."""
+import contextlib
+import functools
+import io
+import os
+import re
+import shutil
+import subprocess
+import unittest
+from unittest import mock
+
+from support import FLOWS, MODEL, TOP, Scratch, clean
+
+from suite import book, chapters, markdown, page, record
+
+CHAPTER = f"""
+from rsf.proj import *
+n = 41 if ARGUMENTS.get('full', 'n') == 'y' else 21
+Flow('model', None, '{MODEL.replace("n1=31", "n1=%d")}' % n)
+Flow('copy', 'model helper.py', 'python3 ${{SOURCES[1]}} | /bin/cat')
+Result('first', 'copy', 'grey frame=0 title="a | b"')
+Result('second', 'model', 'grey frame=1 format=svg')
+End()
+"""
+TEXT = """# Waves & stones
+
+Text with `code <x>`, **strong** words and a [link](https://example.org).
+
+![The **first** picture](Fig/first.png)
+
+- one
+- two
+  more
+
+| a | b |
+| --- | --- |
+| `1` | 2 |
+
+```
+x < y
+```
+"""
+
+
+def quietly(function, *words, **more):
+    """Calls a function of the book; returns what it gives and what it says. What SCons says is dropped."""
+    out, err = io.StringIO(), io.StringIO()
+    silent = functools.partial(subprocess.run, capture_output=True)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(subprocess, "run", silent):
+        status = function(*words, **more)
+    return status, out.getvalue() + err.getvalue()
+
+
+class Book(Scratch):
+    """A book of two chapters in a folder that looks like a checkout."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("book/paper/one/fig1/SConstruct", CHAPTER)
+        self.write("book/paper/one/fig1/helper.py", "import sys\nsys.stdout.write(sys.stdin.read())\n")
+        self.write("book/paper/one/fig1/README.md", TEXT)
+        self.write("book/user/2-second/SConstruct", "from rsf.proj import *\nEnd()\n")
+        self.write("book/flows/rsf/SConstruct", "not a chapter")
+        self.environment = clean(os.environ)
+
+    def make(self, **more):
+        return quietly(book.make, self.folder, self.environment, [__file__], **more)
+
+    def test_from_sources_to_page_and_nothing_the_second_time(self):
+        self.assertEqual([c.name for c in chapters.find(self.path("book"))], ["user/2-second", "paper/one/fig1"])
+        sources = self.names("book/paper/one/fig1")
+        status, text = self.make(version="sifaka-1")
+        self.assertEqual(status, 0, text)
+        self.assertIn(f"2 chapters and 2 pictures: {self.path('build/book/index.html')}", text)
+        self.assertEqual(self.names("book/paper/one/fig1"), sources, "nothing is made among the sources")
+        html = self.read("build/book/index.html")
+        for words in (
+            "<h2 id=\"paper/one/fig1\">Waves &amp; stones</h2>",
+            "<code>code &lt;x&gt;</code>",
+            '<img src="paper/one/fig1/Fig/first.png" alt="The **first** picture">',
+            "sfgrey frame=0 title=&quot;a | b&quot; &gt; Fig/first.png",
+            "sfstiffness vp=2.5",
+            "the 2 commands before it",
+            "sifaka-1, made",
+        ):
+            self.assertIn(words, html)
+        self.assertEqual(html.count("<img "), 2, "every picture once")
+        self.assertLess(html.index("first.png"), html.index("<table>"), "where the text has it")
+        self.assertGreater(html.index("second.svg"), html.index("<table>"), "else at the end")
+        self.assertRegex(html, r"made in \d+ ms, with all it needs in ")
+        self.assertNotIn(FLOWS, html)
+        for address in re.findall(r'<img src="([^"]+)"', html):
+            self.assertGreater(os.path.getsize(self.path("build/book", address)), 1000)
+        with mock.patch.object(chapters, "run", side_effect=AssertionError("nothing is to be run")):
+            self.assertEqual(self.make()[0], 0)
+
+    def test_changes_are_run_again_and_full_is_apart(self):
+        self.assertEqual(self.make()[0], 0)
+        os.remove(self.path("build/book/paper/one/fig1/Fig/first.png"))
+        self.assertIn("Waves & stones (paper/one/fig1)", self.make()[1])
+        self.assertTrue(os.path.exists(self.path("build/book/paper/one/fig1/Fig/first.png")))
+        os.remove(self.path("book/paper/one/fig1/helper.py"))
+        self.write("book/paper/one/fig1/SConstruct", CHAPTER.replace(" helper.py", "").replace("python3 ${SOURCES[1]}", "/bin/cat"))
+        self.assertEqual(self.make(full=True)[0], 0)
+        self.assertIn("n1=41", self.read("build/book-full/paper/one/fig1/model.rsf"))
+        self.assertIn("n1=21", self.read("build/book/paper/one/fig1/model.rsf"))
+        self.assertNotIn("helper.py", self.names("build/book-full/paper/one/fig1"))
+
+    def test_chapters_that_fail_are_named_and_the_rest_is_made(self):
+        self.write("book/user/1-bad/SConstruct", "from rsf.proj import *\nResult('never', None, 'stiffness vp=1')\nEnd()\n")
+        status, text = self.make()
+        self.assertEqual(status, 1)
+        self.assertIn("1 of 3 chapters failed: user/1-bad", text)
+        html = self.read("build/book/index.html")
+        self.assertIn("not made", html)
+        self.assertIn("first.png", html)
+        shutil.rmtree(self.path("book/user/1-bad"))
+        self.assertEqual(self.make()[0], 0)
+
+
+    def test_the_demo_ends_with_where_its_pictures_are(self):
+        self.write("book/user/demo/SConstruct", CHAPTER.replace(" helper.py", "").replace("python3 ${SOURCES[1]}", "/bin/cat"))
+        self.write("book/user/demo/README.md", TEXT)
+        for _ in range(2):
+            status, text = quietly(book.demo, self.folder, self.environment, [__file__])
+            self.assertEqual(status, 0, text)
+            first, second = self.path("build/demo/Fig/first.png"), self.path("build/demo/Fig/second.svg")
+            self.assertIn(f"\npictures\n  {first}\n      The **first** picture\n  {second}\n", text)
+            self.assertGreater(os.path.getsize(first), 1000)
+        self.assertNotIn("== ", text, "the second time nothing is run")
+
+
+class Records(Scratch):
+    def test_devices_are_lines_of_the_history(self):
+        self.write("data.rsf", "sifaka-0.1\tsfx\tplace:\tme@host\tnow\n\nsifaka-0.1\tGPU 0 (sm_90)\n\tn1=5\nsifaka-0.1\tCPU, 2 threads\n")
+        self.assertEqual(record.devices_of(self.path("data.rsf")), ["GPU 0 (sm_90)", "CPU, 2 threads"])
+        self.assertEqual(record.devices_of(self.path("none.rsf")), [])
+
+    def test_modelling_programs_write_such_lines(self):
+        with open(os.path.join(TOP, "rsf-io", "src", "output.rs"), encoding="utf-8") as text:
+            self.assertIn('"{version}\\t{device}"', text.read())
+
+    def test_times(self):
+        self.assertEqual([page.duration(s) for s in (0.0123, 2, 99.94, 150)], ["12 ms", "2.0 s", "99.9 s", "2.5 min"])
+
+
+class Markdown(unittest.TestCase):
+    def test_blocks(self):
+        html = markdown.page("## Head\na *b* c\nd\n1. x\n2. y\n\n3. z\n\n| h |\n| - |\n| a \\| b |\n", lambda *_: "")
+        self.assertEqual(
+            html,
+            "<h3>Head</h3>\n<p>a <em>b</em> c d</p>\n<ol><li>x</li><li>y</li><li>z</li></ol>\n"
+            "<table><tr><th>h</th></tr><tr><td>a | b</td></tr></table>",
+        )
+
+    def test_marks_that_mean_nothing_stay(self):
+        self.assertEqual(markdown.inline("2 * 3 * 4 < 5 & `a*b*c`"), "2 * 3 * 4 &lt; 5 &amp; <code>a*b*c</code>")
+
+    def test_pictures_stand_alone(self):
+        self.assertEqual(markdown.page("![cap](Fig/a.png)", lambda a, c: f"<{a},{c}>"), "<Fig/a.png,cap>")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+"""Flows that fail, are interrupted or killed leave nothing half-written."""
+import os
+import signal
+import unittest
+
+from support import MODEL, NAMES, Scratch
+
+# Two RSF files, then time enough to be interrupted: only while the file `slow` is there.
+JOB = f"{NAMES}/sf{MODEL} > $TARGET && {NAMES}/sf{MODEL} > ${{TARGETS[1]}} && if test -e slow; then touch reached; sleep 60; fi"
+
+
+class Failures(Scratch):
+    def assert_nothing_of(self, *names):
+        left = [name for name in self.names() if name.startswith(names)]
+        self.assertEqual(left, [])
+        self.assertFalse([name for name in os.listdir(self.path(".flows")) if "unfinished" in name])
+
+    def test_the_sentence_is_seen_and_the_flow_stops(self):
+        self.flows(f"""
+            Flow('good', None, '{MODEL}')
+            Flow('bad worse', 'good', '/bin/cat > ${{TARGETS[1]}} && stiffness vp=2 vs=1 ro=-3 n1=5')
+            Flow('after', 'bad', '/bin/cat')
+        """)
+        status, text = self.scons()
+        self.assertEqual(status, 2)
+        self.assertRegex(text, r"sfstiffness: .*ro")
+        self.assertIn("flow: bad.rsf: the command ended with exit status 1", text)
+        self.assertIn("[bad.rsf] Error 1", text)
+        self.assertNotIn("> after.rsf", text)
+        self.assert_nothing_of("bad", "worse", "after")
+
+    def test_a_failure_at_the_head_of_a_pipe_is_one(self):
+        self.flows("Flow('bad', None, 'stiffness vp=2 | /bin/cat | /bin/cat')\nFlow('well.txt', None, 'false | /bin/cat || echo yes; true')\n")
+        status, text = self.scons("-k")
+        self.assertEqual(status, 2)
+        self.assertIn("flow: bad.rsf: the command ended with exit status 1", text)
+        self.assertIn("flow: well.txt: ", text)
+        self.assert_nothing_of("bad", "well")
+
+    def test_a_reader_that_has_seen_enough_is_none(self):
+        self.flows(f"Flow('some.txt', None, '{MODEL.replace('n1=31', 'n1=3000')} | head -c 1000')\n")
+        self.made()
+        self.assertEqual(os.path.getsize(self.path("some.txt")), 1000)
+
+    def test_unknown_programs_are_named(self):
+        self.flows("Flow('a', None, 'nosuchprogram n1=5')\n")
+        status, text = self.scons()
+        self.assertEqual(status, 2)
+        self.assertIn("nosuchprogram", text)
+        self.assertIn("neither a program of the suite nor on the PATH", text)
+        self.assert_nothing_of("a")
+
+    def interrupted(self, number):
+        self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\nFlow('next', 'one', '/bin/cat')\n")
+        self.write("slow", "")
+        process = self.start()
+        self.wait_for(lambda: os.path.exists(self.path("reached")), process)
+        self.assertIn("two.rsf@", self.names())
+        text = self.interrupt(process, number)
+        self.assertNotEqual(process.returncode, 0, text)
+        return text
+
+    def test_ctrl_c(self):
+        self.interrupted(signal.SIGINT)
+        self.assert_nothing_of("one", "two", "next")
+
+    def test_termination(self):
+        self.interrupted(signal.SIGTERM)
+        self.assert_nothing_of("one", "two", "next")
+
+    def test_after_a_kill_the_next_run_clears_up_and_makes_it(self):
+        self.flows(f"Flow('one two', None, '''{JOB}''', stdout=-1)\n")
+        self.made()
+        # The same command on the same sources: SCons would take a half-written target for the one it made before.
+        os.remove(self.path("one.rsf"))
+        self.interrupted(signal.SIGKILL)
+        self.assertIn("two.rsf@", self.names(), "nobody could clear up")
+        os.remove(self.path("slow"))
+        text = self.made()
+        self.assertIn("> one.rsf", text)
+        self.assert_up_to_date()
+
+    def test_a_killed_program_is_told(self):
+        self.flows("Flow('a', None, 'sh -c \"kill -9 $$$$\"')\n")
+        status, text = self.scons()
+        self.assertEqual(status, 2)
+        self.assertIn("SIGKILL", text)
+        self.assert_nothing_of("a")
+
+    def test_numbers_of_others_stay(self):
+        self.write("precious.bin", "0000")
+        self.flows("Flow('a', None, 'echo n1=1 in=precious.bin data_format=native_float && false')\n")
+        self.assertEqual(self.scons()[0], 2)
+        self.assertIn("precious.bin", self.names())
+        self.assert_nothing_of("a")
+
+
+if __name__ == "__main__":
+    unittest.main()
