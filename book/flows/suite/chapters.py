@@ -6,7 +6,7 @@ import sys
 
 PARTS = ("user", "paper", "developer")
 # Everything a chapter leaves behind when it is run where it lies.
-LEFT_BEHIND = (".rsf", "@", ".png", ".svg", ".gif", ".sconsign.dblite", ".pyc")
+LEFT_BEHIND = (".rsf", "@", ".out", ".png", ".svg", ".gif", ".sconsign.dblite", ".pyc")
 
 
 class Chapter:
