@@ -2,6 +2,128 @@
 
 use crate::bench::{Bench, ramp};
 
+/// A command, and what its sentence must hold.
+type Case = (&'static str, &'static str);
+
+const FILES: &[Case] = &[
+    ("sfcat a.rsf missing.rsf", "cannot read missing.rsf: No such file"),
+    ("sfwindow < cut.rsf", "40 bytes of data"),
+    ("head -c 150 a.rsf | sfwindow", "standard input"),
+    ("sfattr want=all < empty.rsf", "is empty"),
+    ("sfattr < none.rsf", "no elements"),
+    ("sfcat axis=2", "no dataset is given"),
+    ("sfadd scale=2", "no dataset is given"),
+    ("sfin nothing.rsf", "cannot read nothing.rsf"),
+];
+
+const AXES: &[Case] = &[
+    ("sfwindow < a.rsf n1=5", "has 4 samples left"),
+    ("sfwindow < a.rsf f2=3", "axis 2 has 3 samples"),
+    ("sfwindow < a.rsf f1=-5", "axis 1 has 4 samples"),
+    ("sfwindow < a.rsf n4=2", "axis 4 has 1 sample"),
+    (
+        "sfwindow < a.rsf min1=100",
+        "axis 1 has 4 samples, from 10 to 11.5",
+    ),
+    ("sfwindow < a.rsf max1=100", "has 4 samples left"),
+    (
+        "sfwindow < a.rsf n1=zero",
+        "n1= got `zero`, allowed is a whole number >= 1",
+    ),
+    ("sfwindow < a.rsf j2=0", "j2= got `0`"),
+    ("sftransp < a.rsf plane=11", "plane= got `11`"),
+    ("sftransp < a.rsf plane=22", "two different axes"),
+    ("sftransp < a.rsf plane=7", "plane= got `7`"),
+    ("sfcat a.rsf b.rsf axis=1", "n2=3 in a.rsf and n2=2 in b.rsf"),
+    ("sfcat a.rsf i.rsf", "float data and i.rsf holds int data"),
+    ("sfcat a.rsf axis=0", "axis= got `0`"),
+    ("sfpad < a.rsf n1=3", "axis 1 has 4 samples"),
+    ("sfpad < a.rsf n1=9 end1=3", "give one of them"),
+    ("sfpad < a.rsf beg1=-1", "beg1= got `-1`"),
+    ("sfput < a.rsf n1=5", "does not fit the 12 elements"),
+    ("sfput < a.rsf n2=no", "n2= got `no`"),
+    ("sfrotate < a.rsf rot1=4", "rot1=4"),
+    ("sfadd a.rsf b.rsf", "the lengths must be equal"),
+    ("sfadd a.rsf b.rsf mode=x", "the lengths must be equal"),
+    ("sfadd a.rsf mode=x", "mode= is one of"),
+    ("sfadd a.rsf scale=1,2", "scale= holds 2 values for 1 datasets"),
+    ("sfadd a.rsf abs=perhaps", "abs= got `perhaps`"),
+    ("sfmath a=a.rsf b=b.rsf output=a+b", "the lengths must be equal"),
+];
+
+const FORMULAS: &[Case] = &[
+    ("sfmath n1=3 nostdin=y", "missing: output="),
+    ("sfmath output=1 nostdin=y", "n1= is missing"),
+    ("sfmath n1=2 n3=2 output=1 nostdin=y", "n2= is missing"),
+    (
+        "sfmath < a.rsf output='input+speed'",
+        "`speed`, which nobody gives; there are input, x1, x2",
+    ),
+    ("sfmath < a.rsf output='input+'", "at its end"),
+    ("sfmath < a.rsf output='in put'", "before `put`"),
+    ("sfmath < a.rsf output='conj(input)'", "no function of float data"),
+    ("sfmath < a.rsf output='x3'", "`x3`, which nobody gives"),
+    (
+        "sfmath < a.rsf output=input x1=a.rsf",
+        "x1= cannot name a dataset",
+    ),
+    (
+        "sfmath < a.rsf output=input type=complex",
+        "type=complex does not fit",
+    ),
+    (
+        "sfmath < i.rsf output=input",
+        "formulas need float or complex data",
+    ),
+    (
+        "sfmath < a.rsf output=input+v v=missing.rsf",
+        "cannot read v=missing.rsf",
+    ),
+];
+
+const TYPES: &[Case] = &[
+    ("sfscale < u.rsf dscale=2", "uchar data"),
+    ("sfscale < i.rsf axis=1", "sfdd type=float converts"),
+    ("sfnoise < i.rsf", "int data"),
+    ("sfricker1 < i.rsf frequency=3", "int data"),
+    ("sfricker1 < a.rsf frequency=-3", "frequency= got `-3`"),
+    ("sfsmooth < i.rsf rect1=3", "int data"),
+    ("sfsmooth < a.rsf diff1=y", "diff1= got `y`"),
+    ("sfreal < a.rsf", "complex data are needed"),
+    ("sfcmplx a.rsf b.rsf", "the lengths must be equal"),
+    ("sfcmplx a.rsf", "standard input"),
+    ("sfbyte < i.rsf", "float data are needed"),
+    ("sfbyte < a.rsf gainpanel=9", "a number from 1 to 1"),
+    ("sfbyte < a.rsf clip=0", "clip= must be more than 0"),
+    ("sfdd < a.rsf", "neither form= nor type="),
+    ("sfdd < a.rsf type=quaternion", "type= is one of"),
+    ("sfdd < a.rsf form=ascii format=%s", "no pattern of printf"),
+    ("sfdd < a.rsf form=ascii format='%g %g'", "2 conversions"),
+    (
+        "sfdd < a.rsf form=xdr type=double",
+        "xdr_double cannot be written",
+    ),
+    ("sfdisfil < a.rsf format=five", "0 conversions"),
+    ("sfattr < a.rsf want=everything", "want= got `everything`"),
+    ("sfget < a.rsf", "no key is given"),
+    ("sfreverse < a.rsf opt=x", "opt= is one of"),
+];
+
+const SPIKES: &[Case] = &[
+    ("sfspike nostdin=y", "n1= is missing"),
+    ("sfspike n1=1000000000000000 nostdin=y", "no memory for"),
+    (
+        "sfspike n1=1000000000 n2=1000000000 n3=1000 nostdin=y",
+        "more elements than can be counted",
+    ),
+    ("sfspike n1=3 n3=2 nostdin=y", "n2= is missing"),
+    (
+        "sfspike n1=3 k1=4 nostdin=y",
+        "k1=4 is beyond the axis, which has 3 samples",
+    ),
+    ("sfspike n1=3 l1=4 k1=1 nostdin=y", "l1=4 is beyond the axis"),
+];
+
 #[test]
 fn wrong_input_is_told_in_one_sentence() {
     let bench = Bench::new();
@@ -15,112 +137,7 @@ fn wrong_input_is_told_in_one_sentence() {
     bench.put("cut.rsf", "n1=100 data_format=native_float in=./cut.rsf@\n");
     bench.put("cut.rsf@", [0; 40]);
     let mut offenders = Vec::new();
-    for (line, expected) in [
-        // Files.
-        ("sfcat a.rsf missing.rsf", "cannot read missing.rsf: No such file"),
-        ("sfwindow < cut.rsf", "40 bytes of data"),
-        ("head -c 150 a.rsf | sfwindow", "standard input"),
-        ("sfattr want=all < empty.rsf", "is empty"),
-        ("sfattr < none.rsf", "no elements"),
-        ("sfcat axis=2", "no dataset is given"),
-        ("sfadd scale=2", "no dataset is given"),
-        ("sfin nothing.rsf", "cannot read nothing.rsf"),
-        // Axes.
-        ("sfwindow < a.rsf n1=5", "has 4 samples left"),
-        ("sfwindow < a.rsf f2=3", "axis 2 has 3 samples"),
-        ("sfwindow < a.rsf f1=-5", "axis 1 has 4 samples"),
-        ("sfwindow < a.rsf n4=2", "axis 4 has 1 sample"),
-        (
-            "sfwindow < a.rsf min1=100",
-            "axis 1 has 4 samples, from 10 to 11.5",
-        ),
-        ("sfwindow < a.rsf max1=100", "has 4 samples left"),
-        (
-            "sfwindow < a.rsf n1=zero",
-            "n1= got `zero`, allowed is a whole number >= 1",
-        ),
-        ("sfwindow < a.rsf j2=0", "j2= got `0`"),
-        ("sftransp < a.rsf plane=11", "plane= got `11`"),
-        ("sftransp < a.rsf plane=22", "two different axes"),
-        ("sftransp < a.rsf plane=7", "plane= got `7`"),
-        ("sfcat a.rsf b.rsf axis=1", "n2=3 in a.rsf and n2=2 in b.rsf"),
-        ("sfcat a.rsf i.rsf", "float data and i.rsf holds int data"),
-        ("sfcat a.rsf axis=0", "axis= got `0`"),
-        ("sfpad < a.rsf n1=3", "axis 1 has 4 samples"),
-        ("sfpad < a.rsf n1=9 end1=3", "give one of them"),
-        ("sfpad < a.rsf beg1=-1", "beg1= got `-1`"),
-        ("sfput < a.rsf n1=5", "does not fit the 12 elements"),
-        ("sfput < a.rsf n2=no", "n2= got `no`"),
-        ("sfrotate < a.rsf rot1=4", "rot1=4"),
-        ("sfadd a.rsf b.rsf", "the lengths must be equal"),
-        ("sfadd a.rsf b.rsf mode=x", "the lengths must be equal"),
-        ("sfadd a.rsf mode=x", "mode= is one of"),
-        ("sfadd a.rsf scale=1,2", "scale= holds 2 values for 1 datasets"),
-        ("sfadd a.rsf abs=perhaps", "abs= got `perhaps`"),
-        ("sfmath a=a.rsf b=b.rsf output=a+b", "the lengths must be equal"),
-        // Formulas.
-        ("sfmath n1=3 nostdin=y", "missing: output="),
-        ("sfmath output=1 nostdin=y", "n1= is missing"),
-        ("sfmath n1=2 n3=2 output=1 nostdin=y", "n2= is missing"),
-        (
-            "sfmath < a.rsf output='input+speed'",
-            "`speed`, which nobody gives; there are input, x1, x2",
-        ),
-        ("sfmath < a.rsf output='input+'", "at its end"),
-        ("sfmath < a.rsf output='in put'", "before `put`"),
-        ("sfmath < a.rsf output='conj(input)'", "no function of float data"),
-        ("sfmath < a.rsf output='x3'", "`x3`, which nobody gives"),
-        (
-            "sfmath < a.rsf output=input x1=a.rsf",
-            "x1= cannot name a dataset",
-        ),
-        (
-            "sfmath < a.rsf output=input type=complex",
-            "type=complex does not fit",
-        ),
-        (
-            "sfmath < i.rsf output=input",
-            "formulas need float or complex data",
-        ),
-        (
-            "sfmath < a.rsf output=input+v v=missing.rsf",
-            "cannot read v=missing.rsf",
-        ),
-        // Types.
-        ("sfscale < u.rsf dscale=2", "uchar data"),
-        ("sfscale < i.rsf axis=1", "sfdd type=float converts"),
-        ("sfnoise < i.rsf", "int data"),
-        ("sfricker1 < i.rsf frequency=3", "int data"),
-        ("sfricker1 < a.rsf frequency=-3", "frequency= got `-3`"),
-        ("sfsmooth < i.rsf rect1=3", "int data"),
-        ("sfsmooth < a.rsf diff1=y", "diff1= got `y`"),
-        ("sfreal < a.rsf", "complex data are needed"),
-        ("sfcmplx a.rsf b.rsf", "the lengths must be equal"),
-        ("sfcmplx a.rsf", "standard input"),
-        ("sfbyte < i.rsf", "float data are needed"),
-        ("sfbyte < a.rsf gainpanel=9", "a number from 1 to 1"),
-        ("sfbyte < a.rsf clip=0", "clip= must be more than 0"),
-        ("sfdd < a.rsf", "neither form= nor type="),
-        ("sfdd < a.rsf type=quaternion", "type= is one of"),
-        ("sfdd < a.rsf form=ascii format=%s", "no pattern of printf"),
-        ("sfdd < a.rsf form=ascii format='%g %g'", "2 conversions"),
-        (
-            "sfdd < a.rsf form=xdr type=double",
-            "xdr_double cannot be written",
-        ),
-        ("sfdisfil < a.rsf format=five", "0 conversions"),
-        ("sfattr < a.rsf want=everything", "want= got `everything`"),
-        ("sfget < a.rsf", "no key is given"),
-        ("sfreverse < a.rsf opt=x", "opt= is one of"),
-        // Spikes.
-        ("sfspike nostdin=y", "n1= is missing"),
-        ("sfspike n1=3 n3=2 nostdin=y", "n2= is missing"),
-        (
-            "sfspike n1=3 k1=4 nostdin=y",
-            "k1=4 is beyond the axis, which has 3 samples",
-        ),
-        ("sfspike n1=3 l1=4 k1=1 nostdin=y", "l1=4 is beyond the axis"),
-    ] {
+    for (line, expected) in [FILES, AXES, FORMULAS, TYPES, SPIKES].concat() {
         let input = if line.contains(['<', '|']) {
             ""
         } else {

@@ -121,7 +121,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.put_float("clip", gain.clip);
     }
     let mut bar = Bar::open(job, panels)?;
-    let (mut values, mut bytes) = (vec![0.0f32; size], vec![0u8; size]);
+    let (mut values, mut bytes) = (cube::room(size)?, cube::room(size)?);
     for panel in 0..panels {
         input.read_f32(&mut values)?;
         let gain = match whole {

@@ -59,6 +59,15 @@ pub fn count(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.n).product()
 }
 
+/// Zeros in memory. Errors: no room for them, which a false header or a slip of the pen can ask for.
+pub fn room<T: Element>(elements: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    let taken = values.try_reserve_exact(elements);
+    taken.with_context(|| format!("no memory for {elements} elements at once"))?;
+    values.resize(elements, T::zeroed());
+    Ok(values)
+}
+
 /// Copies the next `elements` elements.
 pub fn copy<T: Element>(input: &mut Input, output: &mut Output, elements: u64) -> Result<()> {
     let mut buffer = vec![T::zeroed(); elements.min(PIECE as u64) as usize];

@@ -58,7 +58,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             ratio * (1.0 - ratio).exp() / length as f32
         })
         .collect();
-    let (mut trace, mut spectrum) = (forward.make_input_vec(), forward.make_output_vec());
+    let (mut trace, mut spectrum) = (cube::room(length)?, forward.make_output_vec());
     let mut output = job.output()?;
     while input.remaining() > 0 {
         input.read_f32(&mut trace[..axis.n])?;

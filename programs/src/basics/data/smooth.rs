@@ -1,6 +1,6 @@
 //! `sfsmooth`: smoothing by triangles.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rayon::prelude::*;
 use rsf_io::{Job, Kind, Param, Program};
 
@@ -73,11 +73,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         cube::copy_all(&mut input, &mut output)?;
         return Ok(output.finish()?);
     }
-    let mut values: Vec<f32> = Vec::new();
-    values
-        .try_reserve_exact(group)
-        .with_context(|| format!("no memory for groups of {group} numbers"))?;
-    values.resize(group, 0.0);
+    let mut values: Vec<f32> = cube::room(group)?;
     while input.remaining() > 0 {
         input.read_f32(&mut values)?;
         filters.iter().for_each(|filter| filter.smooth(&mut values));

@@ -89,7 +89,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(title) = job.text("title")? {
         output.put_text("title", &title);
     }
-    let mut line = vec![0.0; axes[0].n];
+    let mut line = cube::room(axes[0].n)?;
     let mut place = vec![0usize; axes.len()];
     for _ in 0..cube::count(&axes[1..]) {
         line.fill(0.0);
