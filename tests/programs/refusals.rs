@@ -425,7 +425,11 @@ fn the_reader_of_a_pipe_leaves() {
     let desk = desk(2);
     // More than a pipe holds: a process that another test starts meanwhile may keep the reading end for a moment.
     let nt = 4000;
-    desk.dataset("wav.rsf", &format!("n1=1 n2=2 n3={nt} d3=0.001"), &vec![0.0; 2 * nt]);
+    desk.dataset(
+        "wav.rsf",
+        &format!("n1=1 n2=2 n3={nt} d3=0.001"),
+        &vec![0.0; 2 * nt],
+    );
     let mut run = desk
         .command(&format!("exec {} < wav.rsf", line(2)))
         .stdout(Stdio::piped())
