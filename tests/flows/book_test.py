@@ -106,6 +106,17 @@ class Book(Scratch):
         self.assertIn("n1=21", self.read("build/book/paper/one/fig1/model.rsf"))
         self.assertNotIn("helper.py", self.names("build/book-full/paper/one/fig1"))
 
+    def test_a_page_alone_is_a_chapter_before_the_folders_in_it(self):
+        self.write("book/README.md", "# not a chapter\n")
+        self.write("book/paper/one/README.md", "# A paper\n\nIts figures follow.\n")
+        found = chapters.find(self.path("book"))
+        self.assertEqual([c.name for c in found], ["user/2-second", "paper/one", "paper/one/fig1"])
+        status, text = self.make()
+        self.assertEqual(status, 0, text)
+        self.assertIn("3 chapters and 2 pictures", text)
+        self.assertIn("Its figures follow.", self.read("build/book/index.html"))
+        self.assertNotIn("README.md", self.names("build/book/paper/one"), "only what runs is linked into the build folder")
+
     def test_chapters_that_fail_are_named_and_the_rest_is_made(self):
         self.write("book/user/1-bad/SConstruct", "from rsf.proj import *\nResult('never', None, 'stiffness vp=1')\nEnd()\n")
         status, text = self.make()
