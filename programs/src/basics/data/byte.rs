@@ -52,7 +52,7 @@ static PARAMS: [Param; 15] = [
         .doc("percentage of values that get the lower half of the colours, with gpow=0"),
     Param::output("bar")
         .default_text("none")
-        .doc("file for the scale: for each panel its extremes (two reals) and 256 bytes between them"),
+        .doc("file for the scale: for each panel its extremes (two reals) and 256 bytes between them; its name goes into the header, where sfgrey and sfgrey3 find it for scalebar=y"),
     Param::float("minval")
         .default_text("from the data")
         .doc("smallest value of the scale"),
