@@ -83,6 +83,45 @@ proptest! {
     }
 
     #[test]
+    fn a_stack_is_a_loop_over_one_axis(lengths in prop::collection::vec(1usize..7, 1..4), axis in 0usize..3) {
+        let bench = Bench::new();
+        let axis = axis % lengths.len();
+        // Zeros, which do not count in means, and both signs.
+        let values: Vec<f32> = (0..lengths.iter().product()).map(|i: usize| (i * 7 % 5) as f32 - 1.0).collect();
+        bench.dataset("a.rsf", &lengths, &values);
+        let row: usize = lengths[..axis].iter().product();
+        let n = lengths[axis];
+        type Way<'a> = (&'a str, &'a dyn Fn(&[f32]) -> f32);
+        let fold = |line: &[f32]| line.iter().filter(|x| **x != 0.0).count().max(1) as f32;
+        let ways: [Way; 6] = [
+            ("", &|line| line.iter().sum::<f32>() / fold(line)),
+            ("norm=n", &|line| line.iter().sum()),
+            ("rms=y", &|line| (line.iter().map(|x| x * x).sum::<f32>() / fold(line)).sqrt()),
+            ("min=y", &|line| line.iter().copied().fold(f32::INFINITY, f32::min)),
+            ("max=y", &|line| line.iter().copied().fold(f32::NEG_INFINITY, f32::max)),
+            ("prod=y", &|line| line.iter().product()),
+        ];
+        let mut left = lengths.clone();
+        left.remove(axis);
+        left.push(1);
+        for (words, way) in ways {
+            bench.run(&format!("sfstack < a.rsf axis={} {words} > s.rsf; cat a.rsf | sfrtoc | sfstack axis={} {words} | sfreal > c.rsf", axis + 1, axis + 1));
+            prop_assert_eq!(bench.lengths("s.rsf", lengths.len()), left.clone(), "{}", words);
+            let expected = (0..values.len() / n).map(|i| {
+                let start = i / row * row * n + i % row;
+                let line: Vec<f32> = (0..n).map(|k| values[start + k * row]).collect();
+                way(&line)
+            });
+            let both = [bench.reals("s.rsf"), bench.reals("c.rsf")];
+            for (i, right) in expected.enumerate() {
+                for got in &both {
+                    prop_assert!((got[i] - right).abs() <= 1e-6 * right.abs(), "{words}: {} {right}", got[i]);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn smoothing_is_a_sum_over_neighbours(
         lengths in prop::collection::vec(1usize..9, 1..4),
         widths in prop::collection::vec((1usize..7, any::<bool>()), 3),

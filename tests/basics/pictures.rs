@@ -92,3 +92,25 @@ fn flat_and_broken_data_have_bytes_too() {
         "what is infinite does not set the clip"
     );
 }
+
+#[test]
+fn pictures_of_bytes_find_their_scale() {
+    let bench = Bench::new();
+    panels(&bench);
+    // The scale is complete before the first byte: the picture of the first panel does not wait for the others.
+    let svg = bench.run("sfbyte < a.rsf bar=bar.rsf gainpanel=all | sfgrey scalebar=y format=svg");
+    for number in ["\u{2212}4", "2"] {
+        assert!(svg.contains(&format!(">{number}</text>")), "{number} in {svg}");
+    }
+    let cube = "sfgrey3 scalebar=y format=svg minval=-7 maxval=7 dbarnum=7";
+    let svg = bench.run(&format!(
+        "sfbyte < a.rsf bar=bar.rsf > b.rsf; rm bar.rsf; {cube} < b.rsf"
+    ));
+    assert!(svg.contains(">7</text>"), "{svg}");
+    let gone = bench.sh("sfgrey scalebar=y < b.rsf");
+    assert!(
+        gone.code == 1 && gone.err.contains("bar.rsf of the header"),
+        "{gone:?}"
+    );
+    assert_eq!(bench.run("sfget bar parform=n < b.rsf").trim(), "bar.rsf");
+}

@@ -202,6 +202,7 @@ class Alone(Prefix):
         cases = [
             ({"prefix": "/a"}, {"RSFROOT": "/b"}, "/a", "prefix="),
             ({}, {"RSFROOT": "/b"}, "/b", "RSFROOT"),
+            ({"RSFROOT": "/c"}, {"RSFROOT": "/b"}, "/c", "RSFROOT"),
             ({}, {}, os.path.join(home, ".local"), "neither"),
         ]
         for arguments, environment, prefix, word in cases:

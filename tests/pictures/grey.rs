@@ -399,12 +399,14 @@ fn refusals_say_what_is_allowed() {
 
 #[test]
 fn the_binary_lists_its_programs() {
-    let output = Command::new(built::program(env!("CARGO_BIN_EXE_sfbasics")))
-        .arg("purple")
-        .output()
-        .unwrap();
+    let binary = built::program(env!("CARGO_BIN_EXE_sfbasics"));
+    let output = Command::new(&binary).arg("purple").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("`purple`") && said.lines().count() == 1, "{said}");
+    let output = Command::new(&binary).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8(output.stdout).unwrap();
     for name in ["grey", "grey3", "graph", "wiggle", "contour", "movie", "pictures"] {
         assert!(said.contains(&format!("sfbasics {name} ")), "{name}: {said}");
     }

@@ -25,11 +25,11 @@ class Refused(Exception):
 
 
 def place(arguments, environment):
-    """The prefix: prefix= of the command line, else RSFROOT, else ~/.local; said aloud."""
+    """The prefix: prefix= of the command line, else RSFROOT (there or of the environment), else ~/.local; said aloud."""
     if arguments.get("prefix"):
         prefix, why = arguments["prefix"], "as prefix= says"
-    elif environment.get("RSFROOT"):
-        prefix, why = environment["RSFROOT"], "the Madagascar that RSFROOT names"
+    elif root := arguments.get("RSFROOT") or environment.get("RSFROOT"):
+        prefix, why = root, "the Madagascar that RSFROOT names"
     else:
         prefix, why = os.path.join("~", ".local"), "because neither prefix= nor RSFROOT says another place"
     prefix = os.path.abspath(os.path.expanduser(prefix))

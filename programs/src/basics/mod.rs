@@ -6,6 +6,7 @@ pub mod data;
 pub mod pictures;
 
 use std::ffi::OsString;
+use std::io::{ErrorKind, Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -36,11 +37,24 @@ pub fn start(mut words: Vec<OsString>) -> ExitCode {
         words[0] = program.name.into();
         return rsf_io::start_with(program, run, words);
     }
-    eprintln!("sfbasics: the first word names a program:");
-    for (program, _) in programs() {
-        eprintln!("    sfbasics {:<8} {}", short(program.name), program.about);
+    if let Some(word) = words.get(1) {
+        let word = word.to_string_lossy();
+        eprintln!("sfbasics: `{word}` is none of its programs; sfbasics without words lists them");
+        return ExitCode::FAILURE;
     }
-    ExitCode::from(u8::from(words.len() > 1))
+    print_list()
+}
+
+/// What `sfbasics` alone tells. A reader that leaves early (`| head`) is no fault.
+fn print_list() -> ExitCode {
+    let mut text = String::from("sfbasics: the first word names a program:\n");
+    for (program, _) in programs() {
+        text += &format!("    sfbasics {:<8} {}\n", short(program.name), program.about);
+    }
+    match stdout().write_all(text.as_bytes()) {
+        Err(fault) if fault.kind() != ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
 }
 
 fn short(name: &str) -> &str {

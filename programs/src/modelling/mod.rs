@@ -121,8 +121,8 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
     let shot = Shot {
         dt: wave.time.d,
         wavelet: wave.values,
-        sources: survey::points(sources, ndim)?,
-        receivers: survey::points(receivers, ndim)?,
+        sources: survey::points(job, sources, ndim)?,
+        receivers: survey::points(job, receivers, ndim)?,
         kind: if job.flag("ssou")? {
             SourceKind::Stress
         } else {

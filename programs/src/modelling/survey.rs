@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use kernels::survey::Point;
-use rsf_io::{Axis, Input};
+use rsf_io::{Axis, Input, Job};
 
 /// A wavelet as the engine takes it.
 pub struct Wavelet {
@@ -54,8 +54,9 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     Ok(Wavelet { values, time })
 }
 
-/// Reads points: n1 = coordinates x[, y], z; n2 = how many.
-pub fn points(mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
+/// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
+/// used, as Madagascar's programs do; a warning says so.
+pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
     let (coordinates, count) = (input.axis(1).n, input.axis(2).n);
     let name = input.name();
     if coordinates != ndim {
@@ -65,7 +66,12 @@ pub fn points(mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
     if count == 0 || input.is_empty() {
         bail!("{name} has no points; at least one is needed");
     }
-    // More axes are lines of further points, of which the first is used, as Madagascar's programs do.
+    let all = input.len() / ndim as u64;
+    if all > count as u64 {
+        job.warn(&format!(
+            "{name} holds {all} points, only those of its first line are used, n2={count}; `sfput n2={all} n3=1` makes them one line"
+        ));
+    }
     let mut values = vec![0.0f32; ndim * count];
     input.read_f32(&mut values)?;
     if let Some(bad) = values.iter().position(|v| !v.is_finite()) {

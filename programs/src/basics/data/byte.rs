@@ -52,7 +52,7 @@ static PARAMS: [Param; 15] = [
         .doc("percentage of values that get the lower half of the colours, with gpow=0"),
     Param::output("bar")
         .default_text("none")
-        .doc("file for the scale: for each panel its extremes (two reals) and 256 bytes between them"),
+        .doc("file for the scale: for each panel its extremes (two reals) and 256 bytes between them; its name goes into the header, where sfgrey and sfgrey3 find it for scalebar=y"),
     Param::float("minval")
         .default_text("from the data")
         .doc("smallest value of the scale"),
@@ -120,21 +120,18 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(gain) = whole {
         output.put_float("clip", gain.clip);
     }
-    let mut bar = Bar::open(job, panels)?;
+    let turns = (job.flag("allpos")?, job.flag("polarity")?);
+    if let Some(bar) = Bar::open(job, panels)? {
+        // Who reads this output through a pipe finds the whole scale.
+        output.put_text("bar", &bar.name);
+        bar.fill(&input, size, |values| {
+            Table::new(whole.unwrap_or_else(|| rules.of_its_own(values)), turns)
+        })?;
+    }
     let (mut values, mut bytes) = (cube::room(size)?, cube::room(size)?);
     for panel in 0..panels {
         input.read_f32(&mut values)?;
-        let gain = match whole {
-            Some(gain) => gain,
-            None => rules.of_panel(
-                &values,
-                if rules.mean {
-                    rules.mean_of(&values)
-                } else {
-                    rules.bias
-                },
-            ),
-        };
+        let gain = whole.unwrap_or_else(|| rules.of_its_own(&values));
         if job.flag("verb")? && (panel == 0 || whole.is_none()) {
             job.say(&format!(
                 "panel {}: bias={} clip={} gpow={}",
@@ -144,18 +141,14 @@ pub fn run(job: &mut Job) -> Result<()> {
                 gain.power
             ));
         }
-        let table = Table::new(gain, job.flag("allpos")?, job.flag("polarity")?);
+        let table = Table::new(gain, turns);
         bytes
             .iter_mut()
             .zip(&values)
             .for_each(|(byte, value)| *byte = table.byte(*value));
         output.write_bytes(&bytes)?;
-        if let Some(bar) = &mut bar {
-            bar.write(&values, &table)?;
-        }
     }
-    output.finish()?;
-    bar.map_or(Ok(()), |bar| Ok(bar.output.finish()?))
+    Ok(output.finish()?)
 }
 
 fn rules(job: &Job, n1: usize, panels: usize) -> Result<Rules> {
@@ -207,6 +200,16 @@ impl Rules {
         (sum / count as f64) as f32
     }
 
+    /// The gain of a panel for itself.
+    fn of_its_own(&self, values: &[f32]) -> Gain {
+        let bias = if self.mean {
+            self.mean_of(values)
+        } else {
+            self.bias
+        };
+        self.of_panel(values, bias)
+    }
+
     /// The gain of one panel.
     fn of_panel(&self, values: &[f32], bias: f32) -> Gain {
         let mut sizes: Vec<f32> = self
@@ -231,12 +234,7 @@ impl Rules {
         let mut values = vec![0.0f32; size];
         if let Panel::Number(panel) = self.panel {
             input.read_f32_at((panel * size) as u64, &mut values)?;
-            let bias = if self.mean {
-                self.mean_of(&values)
-            } else {
-                self.bias
-            };
-            return Ok(self.of_panel(&values, bias));
+            return Ok(self.of_its_own(&values));
         }
         let mut bias = self.bias;
         if self.mean {
@@ -284,7 +282,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(gain: Gain, allpos: bool, polarity: bool) -> Self {
+    fn new(gain: Gain, (allpos, polarity): (bool, bool)) -> Self {
         let steps = STEPS as f64;
         let power = |part: f64| {
             if gain.power == 1.0 {
@@ -333,6 +331,8 @@ impl Table {
 /// The scale beside a picture.
 struct Bar {
     output: Output,
+    /// As the user typed it.
+    name: String,
     low: Option<f32>,
     high: Option<f32>,
     reversed: bool,
@@ -340,9 +340,9 @@ struct Bar {
 
 impl Bar {
     fn open(job: &mut Job, panels: usize) -> Result<Option<Self>> {
-        if !job.given("bar") {
+        let Some(name) = job.text("bar")? else {
             return Ok(None);
-        }
+        };
         let mut output = job.tagged_output("bar")?;
         output.set_kind(Kind::Uchar);
         output.put_int("n1", (BAR + 2 * size_of::<f32>()) as i64);
@@ -357,10 +357,21 @@ impl Bar {
         }
         Ok(Some(Self {
             output,
+            name,
             low,
             high,
             reversed: job.flag("barreverse")?,
         }))
+    }
+
+    /// Writes the scales of all panels.
+    fn fill(mut self, input: &Input, size: usize, table: impl Fn(&[f32]) -> Table) -> Result<()> {
+        let mut values = cube::room(size)?;
+        for panel in 0..(input.len() as usize / size) {
+            input.read_f32_at((panel * size) as u64, &mut values)?;
+            self.write(&values, &table(&values))?;
+        }
+        Ok(self.output.finish()?)
     }
 
     fn write(&mut self, values: &[f32], table: &Table) -> Result<()> {

@@ -21,6 +21,7 @@ mod ricker1;
 mod scale;
 mod smooth;
 mod spike;
+mod stack;
 mod transp;
 mod window;
 
@@ -41,6 +42,7 @@ pub const PROGRAMS: Programs = &[
     (&ricker1::SPEC, ricker1::run),
     (&noise::SPEC, noise::run),
     (&smooth::SPEC, smooth::run),
+    (&stack::SPEC, stack::run),
     (&order::REVERSE, order::reverse),
     (&order::ROTATE, order::rotate),
     (&dd::SPEC, dd::run),

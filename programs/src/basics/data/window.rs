@@ -1,7 +1,7 @@
 //! `sfwindow`: a part of a dataset, read as a stream.
 
 use anyhow::{Result, ensure};
-use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
+use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program, format_g};
 
 use super::cube::{self, PIECE, by_kind, write_axes};
 
@@ -113,7 +113,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
         (None, Some(min)) => nearest(samples(o, min, d)),
         (None, None) => 0,
     };
-    let end = o + (n - 1) as f32 * d;
+    let end = format_g(f64::from(o) + (n - 1) as f64 * f64::from(d), 6);
     ensure!(
         first >= 0 && first < n as i64,
         "{}: axis {i} has {n} samples, from {o} to {end}",
@@ -132,7 +132,7 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     };
     ensure!(
         taken >= 1 && taken <= left,
-        "{}: from sample {first} in steps of {jump} axis {i} ({n} samples, to {end}) has {left} samples left",
+        "{}: axis {i} ({n} samples, to {end}) has {left} samples left, from sample {first} in steps of {jump}",
         if job.given(&format!("n{i}")) {
             format!("n{i}={taken}")
         } else {

@@ -14,6 +14,7 @@ use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 use xmlwriter::{Options, XmlWriter};
 
+use super::markup::plain;
 use super::pixels::Pixels;
 
 static FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans.ttf");
@@ -137,7 +138,7 @@ pub fn text_width(words: &str) -> f64 {
     let letters = font.charmap();
     let sizes = font.glyph_metrics(Size::new(1.0), LocationRef::default());
     let advance = |letter| sizes.advance_width(letters.map(letter).unwrap_or_default());
-    words
+    plain(words)
         .chars()
         .map(|letter| f64::from(advance(letter).unwrap_or(0.6)))
         .sum()
@@ -250,7 +251,7 @@ impl Drawing {
             );
         }
         self.xml.set_preserve_whitespaces(true);
-        self.xml.write_text(&escaped(text.words));
+        self.xml.write_text(&escaped(&plain(text.words)));
         self.xml.end_element();
         self.xml.set_preserve_whitespaces(false);
     }

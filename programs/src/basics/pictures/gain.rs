@@ -1,5 +1,7 @@
 //! Which value gets which colour: clip, bias and power, from the user or from the data.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Input, Job, Param};
 
@@ -214,8 +216,9 @@ impl Scale {
         let ends = self.ends();
         let (mut ends, mut table) = ((f64::from(ends.0), f64::from(ends.1)), None);
         if bytes {
-            let known = byte_bar(job, input, plane)?;
-            if known.is_none() && (low.is_none() || high.is_none()) {
+            let needed = low.is_none() || high.is_none();
+            let known = byte_bar(job, input, plane, needed)?;
+            if known.is_none() && needed {
                 bail!(
                     "a colour bar of bytes needs their values: give bar= (a file of sfbyte) or minval= and maxval="
                 );
@@ -310,14 +313,15 @@ fn power(job: &Job, samples: &Samples, bias: f32, clip: f32) -> Result<f32> {
 type ByteBar = ((f64, f64), Vec<u8>);
 
 /// Ends of the values and their bytes from a file of `sfbyte bar=`: two reals and the bytes for every plane.
-fn byte_bar(job: &mut Job, input: &Input, plane: u64) -> Result<Option<ByteBar>> {
+/// Without `needed` a file that only the header names may be gone.
+fn byte_bar(job: &mut Job, input: &Input, plane: u64, needed: bool) -> Result<Option<ByteBar>> {
     let named = input.header().text("bar");
     let mut file = match (job.given("bar"), named) {
         (true, _) => job.input("bar")?,
-        (false, Some(name)) => {
+        (false, Some(name)) if needed || Path::new(&name).exists() => {
             Input::open(name.as_ref()).with_context(|| format!("bar={name} of the header"))?
         }
-        (false, None) => return Ok(None),
+        (false, _) => return Ok(None),
     };
     let length = file.axis(1).n;
     ensure!(

@@ -19,6 +19,7 @@ pub mod grey;
 pub mod grey3;
 pub mod levels;
 pub mod lines;
+pub mod markup;
 pub mod movie;
 pub mod pixels;
 pub mod plane;

@@ -26,7 +26,11 @@ const fn unused(name: &'static str) -> Param {
 
 /// The parameters of all programs, and those that are accepted so that flows written for Madagascar run unchanged.
 pub static STANDARD: [Param; 95] = [
-    word("title", "from the header", "text above the picture"),
+    word(
+        "title",
+        "from the header",
+        "text above the picture; in all texts \\^ raises letters and \\_ lowers them again, as in km\\^2\\_",
+    ),
     word("label1", "from the header", "label of axis 1"),
     word("unit1", "from the header", "unit of axis 1"),
     word("label2", "from the header", "label of axis 2"),
