@@ -58,8 +58,9 @@ pub fn run(job: &mut Job) -> Result<()> {
             other.word()
         ),
     };
-    let mut axes = cube::shape(&input)?;
     let axis = job.int("axis")? as usize;
+    // Axes of one sample at the end are axes, if the header names them.
+    let mut axes = cube::shape_to(&input, axis.min(cube::present(&input)))?;
     ensure!(
         axis <= axes.len(),
         "axis={axis}: the input has {} axes ({})",
