@@ -7,7 +7,7 @@ use super::axes::{Edge, Letters};
 use super::colours::WHITE;
 use super::delivery::{Delivery, Kind};
 use super::drawing::{Anchor, Place, Rect, text_width};
-use super::frame::{Frame, Page, Room};
+use super::frame::{Frame, Page};
 use super::lines::{Pens, symbols, thinned};
 use super::plane::step_of;
 use super::samples::quantile;
@@ -217,23 +217,7 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
     };
     let one = ScreenAxis::new(job, &input.axis(1), 1, one)?;
     let two = ScreenAxis::new(job, &values, 2, two)?;
-    let (across, down) = turns.axes(job, one, two)?;
-    let (across_edge, down_edge) = turns.edges(job)?;
-    Ok(Frame {
-        across,
-        down,
-        across_edge,
-        down_edge,
-        title: standard::title(job, input.header())?,
-        note: None,
-        bar: None,
-        grid: standard::grid(job, (false, false), true)?,
-        style: standard::style(job)?,
-        sizing: standard::sizing(job, 0.75)?,
-        background: standard::background(job)?,
-        extra: Room::default(),
-        boxed: true,
-    })
+    turns.frame(job, input.header(), one, two)
 }
 
 fn draw(job: &Job, page: &mut Page, curves: &Curves) -> Result<()> {

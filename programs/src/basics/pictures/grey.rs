@@ -5,7 +5,7 @@ use rsf_io::{Axis, Input, Job, Param, Program};
 
 use super::delivery::{Delivery, Kind};
 use super::drawing::{Rect, Rgb, Svg};
-use super::frame::{Frame, Page, Room};
+use super::frame::{Frame, Page};
 use super::gain::{GAIN, Scale};
 use super::pixels::raster_png;
 use super::plane::{Plane, Selection};
@@ -90,26 +90,16 @@ pub fn frame(job: &Job, input: &Input, selection: &Selection) -> Result<Frame> {
     let two = standard::window(job, 2, two.first, two.last)?;
     let one = ScreenAxis::new(job, axes.0, 1, one)?;
     let two = ScreenAxis::new(job, axes.1, 2, two)?;
-    let (across, down) = turns.axes(job, one, two)?;
-    let (across_edge, down_edge) = turns.edges(job)?;
+    let frame = turns.frame(job, input.header(), one, two)?;
+    let (across, down) = (&frame.across, &frame.down);
     let same_unit = !across.unit.is_empty() && across.unit == down.unit;
     let ratio = ((down.high - down.low) / (across.high - across.low)).abs();
     // Very flat and very steep sections would leave nothing to see.
     let ratio = if same_unit { ratio.clamp(0.2, 2.0) } else { 0.75 };
     Ok(Frame {
-        across,
-        down,
-        across_edge,
-        down_edge,
-        title: standard::title(job, input.header())?,
-        note: None,
-        bar: None,
         grid: standard::grid(job, (false, false), false)?,
-        style: standard::style(job)?,
         sizing: standard::sizing(job, ratio)?,
-        background: standard::background(job)?,
-        extra: Room::default(),
-        boxed: true,
+        ..frame
     })
 }
 

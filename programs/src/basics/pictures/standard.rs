@@ -6,7 +6,7 @@ use rsf_io::{Axis as DataAxis, Header, Job};
 use super::axes::{Axis, Edge, Style};
 use super::colours::{PALE, WHITE, pen};
 use super::drawing::{Rgb, Stroke};
-use super::frame::{Grid, Sizing};
+use super::frame::{Frame, Grid, Room, Sizing};
 use super::ticks::{Format, TickRule};
 
 /// Pixels of one of Madagascar's inches, and of letters of its size 1.
@@ -135,13 +135,34 @@ impl Turns {
     }
 
     /// Where the axes of the picture, across and down, are written, if at all.
-    pub fn edges(&self, job: &Job) -> Result<(Option<Edge>, Option<Edge>)> {
+    fn edges(&self, job: &Job) -> Result<(Option<Edge>, Option<Edge>)> {
         let want = |name: &str| -> Result<bool> { Ok(job.flag("wantaxis")? && job.flag(name)?) };
         let (one, two) = (want("wantaxis1")?, want("wantaxis2")?);
         let (across, down) = if self.transp { (two, one) } else { (one, two) };
         let across_edge = side(job, "wherexlabel", [('b', Edge::Below), ('t', Edge::Above)])?;
         let down_edge = side(job, "whereylabel", [('l', Edge::Left), ('r', Edge::Right)])?;
         Ok((across.then_some(across_edge), down.then_some(down_edge)))
+    }
+
+    /// The frame around data with these axes 1 and 2: three quarters as high as wide, no lines across unless asked for.
+    pub fn frame(&self, job: &Job, header: &Header, one: ScreenAxis, two: ScreenAxis) -> Result<Frame> {
+        let (across, down) = self.axes(job, one, two)?;
+        let (across_edge, down_edge) = self.edges(job)?;
+        Ok(Frame {
+            across,
+            down,
+            across_edge,
+            down_edge,
+            title: title(job, header)?,
+            note: None,
+            bar: None,
+            grid: grid(job, (false, false), true)?,
+            style: style(job)?,
+            sizing: sizing(job, 0.75)?,
+            background: background(job)?,
+            extra: Room::default(),
+            boxed: true,
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use rsf_io::{Axis, Input, Job, Param, Program};
 use super::colours::PALE;
 use super::delivery::{Delivery, Kind};
 use super::drawing::{Place, Stroke, path_through};
-use super::frame::{Frame, Page, Room};
+use super::frame::{Frame, Page};
 use super::lines::{Pens, thinned};
 use super::plane::step_of;
 use super::samples::quantile;
@@ -222,22 +222,9 @@ fn frame(job: &Job, input: &Input, traces: &mut Traces) -> Result<Frame> {
     let two = standard::window(job, 2, low - room.abs(), high + room.abs())?;
     let one = ScreenAxis::new(job, &traces.axis, 1, one)?;
     let two = ScreenAxis::new(job, &input.axis(2), 2, two)?;
-    let (across, down) = turns.axes(job, one, two)?;
-    let (across_edge, down_edge) = turns.edges(job)?;
     Ok(Frame {
-        across,
-        down,
-        across_edge,
-        down_edge,
-        title: standard::title(job, input.header())?,
-        note: None,
-        bar: None,
         grid: standard::grid(job, (!turns.transp, turns.transp), true)?,
-        style: standard::style(job)?,
-        sizing: standard::sizing(job, 0.75)?,
-        background: standard::background(job)?,
-        extra: Room::default(),
-        boxed: true,
+        ..turns.frame(job, input.header(), one, two)?
     })
 }
 
