@@ -1,6 +1,6 @@
 //! Speed of the displacement engine on GPUs: points a second, effective GB/s and share of the copy speed of the same
 //! run, medians. `cargo bench -p kernels --bench accelerator -- [dim=3] [n=512] [nb=48] [sym=ort] [gpus=1] [steps=100]
-//! [deep=n, interior cells along the slowest axis] [noise=y] [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad]]`; several values of n= or tile= are separated by a
+//! [deep=n, interior cells along the slowest axis] [edge=planes computed before the exchange] [noise=y] [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad]]`; several values of n= or tile= are separated by a
 //! slash.
 
 use kernels::Error;
@@ -10,7 +10,7 @@ use kernels::device::cuda::{Cuda, probe};
 use kernels::displacement::gpu::tile::{self, Tile};
 use kernels::displacement::gpu::{Simulation, Upload};
 use kernels::displacement::{Shot, SourceKind};
-use kernels::domain::partition::partition;
+use kernels::domain::partition::{Slab, partition};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
 use kernels::time_loop::Recorder;
@@ -51,6 +51,8 @@ struct Case {
     /// Interior cells along the slowest axis.
     deep: usize,
     nb: usize,
+    /// Planes of a slab that come first at a cut, in place of the partition's own choice.
+    edge: Option<usize>,
     noise: bool,
     symmetry: Symmetry,
     gpus: usize,
@@ -93,10 +95,24 @@ impl Case {
         }
     }
 
+    fn set_edges(&self, slab: &mut Slab) {
+        let Some(edge) = self.edge else { return };
+        if !slab.low_edge.is_empty() {
+            slab.low_edge.end = slab.own.start + edge;
+        }
+        if !slab.high_edge.is_empty() {
+            slab.high_edge.start = (slab.own.end - edge).max(slab.low_edge.end);
+        }
+        slab.interior = slab.low_edge.end..slab.high_edge.start;
+    }
+
     /// A homogeneous medium of vp 3000, vs 1700 m/s with the planes of every class filled, in blocks from the host.
     fn simulation(&self, devices: &[Arc<Cuda>]) -> Result<Simulation<f32, Cuda>, Error> {
         let (padded, shot) = (self.padded(), self.shot());
-        let layouts = partition(padded.planes(), self.gpus)?;
+        let mut layouts = partition(padded.planes(), self.gpus)?;
+        for slab in &mut layouts {
+            self.set_edges(slab);
+        }
         let machines = devices.iter().cloned().zip(layouts).collect();
         let mut upload = Upload::<f32, Cuda>::new(&padded, machines, shot.surface, shot.dt)?;
         let (p, s, rho) = (2200.0f32 * 9e6, 2200.0f32 * 2.89e6, 2200.0f32);
@@ -260,6 +276,7 @@ fn main() {
                 ndim: words.number("dim", 3),
                 n: n.parse().expect("a number"),
                 deep: words.number("deep", n.parse().expect("a number")),
+                edge: words.0.get("edge").map(|v| v.parse().expect("a number")),
                 noise: words.text("noise", "y") == "y",
                 nb: words.number("nb", 48),
                 symmetry,
