@@ -10,7 +10,7 @@ use kernels::device::cuda::{Cuda, probe};
 use kernels::displacement::gpu::tile::{self, Tile};
 use kernels::displacement::gpu::{Simulation, Upload};
 use kernels::displacement::{Shot, SourceKind};
-use kernels::domain::partition::{Slab, partition};
+use kernels::domain::partition::{Slab, balance};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
 use kernels::time_loop::Recorder;
@@ -109,7 +109,7 @@ impl Case {
     /// A homogeneous medium of vp 3000, vs 1700 m/s with the planes of every class filled, in blocks from the host.
     fn simulation(&self, devices: &[Arc<Cuda>]) -> Result<Simulation<f32, Cuda>, Error> {
         let (padded, shot) = (self.padded(), self.shot());
-        let mut layouts = partition(padded.planes(), self.gpus)?;
+        let mut layouts = balance(padded.planes(), padded.nb, &vec![1.0; self.gpus])?;
         for slab in &mut layouts {
             self.set_edges(slab);
         }

@@ -8,7 +8,7 @@ use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::{Gpu, probe};
 use kernels::displacement::{self, gpu};
-use kernels::domain::partition::{Slab, partition};
+use kernels::domain::partition::{Slab, balance};
 use kernels::grid::Padded;
 use kernels::medium::{Discard, Filler, Medium, Symmetry};
 use kernels::time_loop::Recorder;
@@ -63,7 +63,7 @@ impl Machine {
         let parts = if gpus.is_empty() { count } else { gpus.len() };
         Ok(Self {
             cpu: processors(job)?,
-            slabs: partition(padded.planes(), parts)?,
+            slabs: balance(padded.planes(), padded.nb, &vec![1.0; parts])?,
             gpus,
         })
     }

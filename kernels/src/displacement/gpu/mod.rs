@@ -3,9 +3,11 @@
 
 mod arguments;
 mod calibrate;
+mod ghosts;
 mod launch;
 mod medium;
 mod memory;
+pub mod parts;
 mod record;
 mod slab;
 mod survey;
