@@ -68,6 +68,19 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
+    /// Gives the interior half of the planes, for an exchange that takes longer than a copy between devices.
+    pub(super) fn hide_more(&mut self) {
+        if self.parts.is_none() {
+            return;
+        }
+        let (p, own) = (&self.setup.padded, self.layout.own.len());
+        let parts = self
+            .kernels
+            .parts_that_hide(p, &self.layout, self.variant.tile, own / 2);
+        self.layout = self.layout.with_edges(p.planes(), parts.edge);
+        self.parts = Some(parts);
+    }
+
     fn sweep(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
         let (p, tile) = (&self.setup.padded, self.variant.tile);
         let (across, along) = (p.n[0].div_ceil(tile.z), p.rows().div_ceil(tile.rows));
@@ -271,8 +284,13 @@ impl<A: Accelerator> Kernels<A> {
         if edges == 0 || tile.form == Form::Small || *layout != layout.with_edges(p.planes(), GHOST) {
             return None;
         }
+        Some(self.parts_that_hide(p, layout, tile, HIDDEN))
+    }
+
+    fn parts_that_hide(&self, p: &Padded, layout: &Layout, tile: Tile, hidden: usize) -> Parts {
         let columns = p.n[0].div_ceil(tile.z) * p.rows().div_ceil(tile.rows);
-        Some(parts(columns, self.resident, layout.own.len(), edges, HIDDEN))
+        let edges = layout.neighbours(p.planes());
+        parts(columns, self.resident, layout.own.len(), edges, hidden)
     }
 
     /// Compiles what a variant needs.

@@ -4,6 +4,7 @@ use super::Setup;
 use super::arguments::{SlabArgs, component_len, kept};
 use super::launch::{Kernels, SourceMemory};
 use super::medium::Place;
+use super::outer::Side;
 use super::parts::Parts;
 use super::record::Records;
 use super::variant::Variant;
@@ -54,6 +55,8 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
     pub(super) marks: Marks<A>,
+    /// The sides whose neighbours are other ranks', lower and upper.
+    pub(super) outer: [Option<Side<A>>; 2],
     graph: Option<A::Graph>,
     clock: A::Memory,
     /// What the device's clock says.
@@ -140,6 +143,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
                 edges: a.mark()?,
                 sent: [a.mark()?, a.mark()?],
             },
+            outer: [None, None],
             graph: None,
             clock: a.allocate(size_of::<i32>())?,
             clock_shows: 0,
