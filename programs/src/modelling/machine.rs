@@ -194,15 +194,16 @@ fn first(found: &[Properties], count: usize) -> anyhow::Result<Vec<Properties>> 
 
 /// The threads that `threads=` or the environment ask for.
 fn processors(job: &Job) -> anyhow::Result<Cpu> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let asked = match job.int_opt("threads")? {
-        Some(n) => usize::try_from(n)?,
+        Some(n) => usize::try_from(n)?.min(4 * cores),
+        // Madagascar's flows set it to the cores of the whole machine, also where the process may use only a few.
         None => std::env::var("OMP_NUM_THREADS")
             .ok()
-            .and_then(|n| n.trim().parse().ok())
-            .unwrap_or(0),
+            .and_then(|n| n.trim().parse::<usize>().ok())
+            .map_or(0, |n| n.min(cores)),
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Cpu::new(if asked == 0 { cores } else { asked.min(4 * cores) })?)
+    Ok(Cpu::new(if asked == 0 { cores } else { asked })?)
 }
 
 /// A shot ready to run.

@@ -72,7 +72,7 @@ macro_rules! params {
             Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
             Param::int("threads")
                 .alias("ompnth")
-                .default_text("OMP_NUM_THREADS, else one a core")
+                .default_text("OMP_NUM_THREADS where that is less than the cores, else one a core")
                 .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
                 .doc("CPU threads; before a run on GPUs they read the model"),
             Param::int("ompchunk").ignored().doc("accepted for old flows"),
@@ -122,7 +122,7 @@ const EXAMPLE_2D: &str = "\
 # a 2 km x 2 km VTI block, an explosion in its middle, receivers near its top; see the vertical component through a pipe
 sfstiffness vp=2.5 vs=1.5 ro=2.2 epsilon=0.2 delta=0.1 sym=vti dim=2 n1=201 n2=201 d1=0.01 d2=0.01 > ccc.rsf
 sfspike n1=201 n2=201 d1=0.01 d2=0.01 mag=2.2 > den.rsf
-sfspike n1=1000 d1=0.001 k1=101 | sfricker1 frequency=10 | sfspray axis=1 n=2 | sfspray axis=1 n=1 > wav.rsf
+sfspike n1=1000 d1=0.001 n2=1 n3=2 k1=101 | sfricker1 frequency=10 | sftransp plane=12 | sftransp plane=23 > wav.rsf
 sfspike n1=2 nsp=2 k1=1,2 mag=1,1 > sou.rsf
 sfmath n1=2 n2=201 d2=0.01 output='(1-x1)*x2+x1*0.1' > rec.rsf
 sfewefd2d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf ssou=y dabc=y nb=48 jdata=4 verb=y |
@@ -133,7 +133,7 @@ const EXAMPLE_3D: &str = "\
 sfstiffness vp=3 vs=1.6 ro=2.3 eps1=0.1 eps2=0.15 del1=0.05 del2=0.03 del3=-0.02 gam1=0.1 gam2=0.05 sym=ort dim=3 \\
     n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 > ccc.rsf
 sfspike n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 mag=2.3 > den.rsf
-sfspike n1=500 d1=0.001 k1=101 | sfricker1 frequency=10 | sfspray axis=1 n=3 | sfspray axis=1 n=1 > wav.rsf
+sfspike n1=500 d1=0.001 n2=1 n3=3 k1=101 | sfricker1 frequency=10 | sftransp plane=12 | sftransp plane=23 > wav.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=0.5,0.5,0.5 > sou.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=0.8,0.5,0.1 > rec.rsf
 sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 snap=y jsnap=100 wfl=wfl.rsf verb=y |
