@@ -120,6 +120,8 @@ impl Ranks for World {
     }
 
     fn share(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        // A byte in front of the words: memory of no bytes has an address that MPI takes for a constant of its own.
+        let words = [&[0], words].concat();
         let mut counts = vec![0i32; self.size()];
         self.all
             .all_gather_into(&count(self, words.len())?, &mut counts[..]);
@@ -132,8 +134,8 @@ impl Ranks for World {
             .collect();
         let mut all = vec![0u8; counts.iter().map(|&n| n as usize).sum()];
         let mut parts = PartitionMut::new(&mut all[..], counts.clone(), &starts[..]);
-        self.all.all_gather_varcount_into(words, &mut parts);
-        let part = |(&start, &n): (&i32, &i32)| all[start as usize..(start + n) as usize].to_vec();
+        self.all.all_gather_varcount_into(&words[..], &mut parts);
+        let part = |(&start, &n): (&i32, &i32)| all[start as usize + 1..(start + n) as usize].to_vec();
         Ok(starts.iter().zip(&counts).map(part).collect())
     }
 

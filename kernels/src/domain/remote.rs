@@ -4,6 +4,7 @@ use super::exchange::Exchange;
 use super::ranks::{Line, Ranks, Span};
 use crate::Error;
 use std::ops::Range;
+use std::time::Instant;
 
 /// How ghosts travel between ranks; all but [`Manner::Overlapped`] are for measurements (`benches/ranks.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,4 +192,44 @@ impl<S: Outer, I: Exchange<S>> Exchange<S> for Remote<'_, I> {
             [0, 1, 2].map(|k| number(k) as usize)
         }))
     }
+}
+
+/// Exchanges that [`trial`] times.
+const TRIALS: usize = 5;
+
+/// Seconds of an exchange of `pieces` messages of `bytes` bytes with both neighbours, from host to host: the quickest
+/// of a few. All ranks call it.
+pub fn trial(ranks: &dyn Ranks, bytes: usize, pieces: usize) -> Result<f64, Error> {
+    let (rank, size) = (ranks.rank(), ranks.size());
+    let below = rank.checked_sub(1);
+    let peers = below.into_iter().chain((rank + 1 < size).then_some(rank + 1));
+    let mut ends = Vec::new();
+    for peer in peers {
+        let buffers = [vec![1u8; bytes * pieces], vec![0u8; bytes * pieces]];
+        let [leaving, arriving] = buffers.each_ref().map(|buffer| {
+            let address = |k: usize| buffer.as_ptr() as u64 + (k * bytes) as u64;
+            let span = |k| Span {
+                address: address(k),
+                bytes,
+            };
+            (0..pieces).map(span).collect::<Vec<_>>()
+        });
+        // SAFETY: the line is dropped before the buffers, which nobody touches until then.
+        ends.push((unsafe { ranks.line(peer, &leaving, &arriving)? }, buffers));
+    }
+    let mut best = f64::INFINITY;
+    for _ in 0..TRIALS {
+        ranks.share(&[])?;
+        let begun = Instant::now();
+        for (line, _) in &mut ends {
+            line.listen()?;
+            (0..pieces).try_for_each(|piece| line.send(piece))?;
+        }
+        for (line, _) in &mut ends {
+            while line.arrived()?.is_some() {}
+            line.sent()?;
+        }
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    Ok(best)
 }

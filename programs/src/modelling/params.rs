@@ -25,7 +25,9 @@ div, curl; in 3-D the data are div, x, y, z and the snapshots div, z, x, y.
 device=auto runs on an NVIDIA GPU (compute capability 8.0 or newer) where one can be used and on the CPU elsewhere; \
 verb=y tells why no GPU is taken. It needs the driver and NVRTC, the compiler of the CUDA toolkit (also \
 pip install nvidia-cuda-nvrtc==13.0.88), nothing else; kernels are compiled for the model's class on their first run and \
-kept. ngpu= GPUs share the grid and give the same bits as one. Memory is looked at before it is taken: plan=y tells what a \
+kept. ngpu= GPUs share the grid and give the same bits as one. A build with MPI also runs as several ranks (mpirun -n 4 \
+sfewefd3d-gpu ... ngpu=2): each takes ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and \
+writes its own part of the snapshots; rank 0 reads standard input and writes the data. Memory is looked at before it is taken: plan=y tells what a \
 run needs and how long it takes. Environment: CUDA_VISIBLE_DEVICES chooses and numbers the GPUs; SIFAKA_NVRTC is the \
 folder of NVRTC's library; SIFAKA_CACHE that of kept kernels; CUDA_SYNC=1 waits for every kernel, slowly, so that a fault \
 of the GPU is told with the kernel that did it.";
@@ -69,6 +71,9 @@ macro_rules! params {
             Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
+            Param::choice("exchange", &["auto", "peer", "device", "host"])
+                .default("auto")
+                .doc("between GPUs of different ranks: copies into the other GPU's memory (one host), messages from GPU to GPU (an MPI that can), or from host to host; auto: the first that can be had"),
             Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
             Param::int("threads")
                 .alias("ompnth")
