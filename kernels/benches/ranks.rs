@@ -53,7 +53,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         for _ in 0..=words.number("repeat", 3) {
             world.share(&[])?;
             let begun = Instant::now();
-            simulation.run_among(world, &mut Nothing::default(), company)?;
+            simulation.run_met(world, &mut Nothing::default(), company)?;
             let mine = begun.elapsed().as_secs_f64();
             let all = world.share(&mine.to_le_bytes())?;
             let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
@@ -77,7 +77,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
             );
         }
     }
-    Ok(())
+    simulation.part(world)
 }
 
 fn main() {

@@ -191,6 +191,20 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             return self.run(recorder);
         }
         self.meet(ranks, company.way)?;
+        let result = self.run_met(ranks, recorder, company);
+        if matches!(result, Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere)) {
+            self.part(ranks)?;
+        }
+        result
+    }
+
+    /// [`Simulation::run_among`] between [`Simulation::meet`] and [`Simulation::part`], any number of times.
+    pub fn run_met(
+        &mut self,
+        ranks: &dyn Ranks,
+        recorder: &mut dyn Recorder<T>,
+        company: Company,
+    ) -> Result<(), Error> {
         let own = own(&self.slabs);
         let receivers = self.setup.receivers.within(&own);
         let share = share(&self.setup.window, self.setup.padded.ndim(), &own);
@@ -212,7 +226,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     }
 
     /// Gives back what neighbours have lent, before anybody frees it. All ranks call this.
-    fn part(&mut self, ranks: &dyn Ranks) -> Result<(), Error> {
+    pub fn part(&mut self, ranks: &dyn Ranks) -> Result<(), Error> {
         for slab in &mut self.slabs {
             slab.outer = [None, None];
         }
