@@ -39,6 +39,7 @@ macro_rules! on {
             failures::the_first_cell_that_overflows_is_named
             failures::a_recorder_that_fails_ends_the_run
             ranks::ranks_give_the_same_bits
+            ranks::ranks_run_again
             watched::every_kernel
         }
     };

@@ -10,6 +10,7 @@ use kernels::displacement::{Company, Shot};
 use kernels::domain::gather::Snapshots;
 use kernels::domain::partition::cut;
 use kernels::domain::ranks::Ranks;
+use kernels::domain::remote::Manner;
 use kernels::medium::Symmetry;
 
 /// Slabs of each rank; 46 planes in 2-D, 40 in 3-D.
@@ -98,4 +99,36 @@ pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
             }
         }
     }
+}
+
+pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
+    let small = World::slender(3);
+    let shot = small.shot(settings()[0]);
+    let layouts = cut(small.padded.planes(), &[17, 23]).expect("the slabs fit");
+    let tapes = crowd(2, Talents::default(), |ranks| {
+        let k = ranks.rank();
+        let placed = vec![((machines.open)(k), layouts[k].clone())];
+        let class = Symmetry::Orthorhombic;
+        let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
+        let ways = simulation.meet(ranks, Way::Auto).expect("neighbours meet");
+        assert_eq!((ways[1 - k].is_some(), ways[k]), (true, None));
+        let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
+        for (tape, manner) in
+            tapes
+                .iter_mut()
+                .zip([Manner::Overlapped, Manner::Blocking, Manner::WithoutSends])
+        {
+            // Each run goes on where the last one ended.
+            let company = Company {
+                manner,
+                ..Company::default()
+            };
+            simulation.run_met(ranks, tape, company).expect("the shot runs");
+        }
+        simulation.part(ranks).expect("neighbours part");
+        tapes
+    });
+    let [first, second, _] = &tapes[0];
+    assert_eq!(first.steps, second.steps);
+    assert_ne!(first.traces, second.traces);
 }

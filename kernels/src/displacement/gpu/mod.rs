@@ -211,13 +211,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         let schedule = self.schedule.clone();
         let mut gather = Gather::new(ranks, recorder, &schedule, company.snapshots, (receivers, share))?;
         let planes = self.setup.padded.planes();
-        // SAFETY: the slabs keep the memory of their messages until they part below, after the exchange.
+        // SAFETY: the slabs keep the memory of their messages until they part, after the exchange.
         let exchange = unsafe { Remote::new(PeerToPeer, ranks, &mut self.slabs, &own, planes)? };
-        let result = self.run_by(&mut exchange.manner(company.manner), &mut gather);
-        if matches!(result, Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere)) {
-            self.part(ranks)?;
-        }
-        result
+        self.run_by(&mut exchange.manner(company.manner), &mut gather)
     }
 
     /// Ranks agree on the way of their ghosts. Returns the ways downwards and upwards. All ranks call this.
