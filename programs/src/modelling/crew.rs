@@ -140,7 +140,9 @@ impl Crew {
         if self.is_alone() {
             return outcome;
         }
-        let words = outcome.as_ref().err().map_or(String::new(), |e| format!("{e:#}"));
+        // Who only knows that another tells has nothing to say.
+        let own = outcome.as_ref().err().filter(|error| !is_told(error));
+        let words = own.map_or(String::new(), |e| format!("{e:#}"));
         let all = self.ranks().share(words.as_bytes())?;
         let Some(first) = all.iter().position(|words| !words.is_empty()) else {
             return outcome;
@@ -184,7 +186,7 @@ impl Crew {
     }
 
     /// What all looks at parts of the model have found; the rank with the first bad cell gets it, the others fail
-    /// without a word.
+    /// without a word, so [`Crew::agree`] comes next.
     pub fn merge(&self, found: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
         if self.is_alone() {
             return Ok(found);
@@ -269,6 +271,11 @@ impl Crew {
         tell(&format!("{name}: "));
         world.abort()
     }
+}
+
+/// Another rank has the sentence.
+fn is_told(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(rsf_io::Error::Told))
 }
 
 /// The name by which this program was called.

@@ -12,7 +12,8 @@ use kernels::displacement::{self, Company, gpu};
 use kernels::domain::partition::{Slab, balance};
 use kernels::domain::ranks::Ranks;
 use kernels::grid::{Grid, Padded};
-use kernels::medium::{Discard, Filler, Medium, Symmetry, needed};
+use kernels::medium::{Discard, Filler, Findings, Medium, Symmetry, needed};
+use kernels::stability::BadCell;
 use kernels::time_loop::Recorder;
 use rsf_io::Job;
 use std::ops::Range;
@@ -133,11 +134,8 @@ impl Machine {
         let upload = gpu::Upload::of_class(&run.padded, machines, shot.surface, shot.dt, class);
         let mut upload = crew.agree(upload.map_err(Into::into))?;
         let found = model.read(&run.padded, &self.own(), &self.cpu, &mut upload);
-        let found = crew.merge(crew.agree(found)?)?;
-        let report = match report {
-            Some(seen) => seen,
-            None => crew.agree(plan::examine(job, run, found))?,
-        };
+        let seen = judge(job, run, crew.agree(found)?, crew)?;
+        let report = report.unwrap_or(seen);
         let engine = gpu::Simulation::new(shot, upload, report.class, None);
         Ok((Engine::Gpu(crew.agree(engine.map_err(Into::into))?), report))
     }
@@ -153,8 +151,7 @@ impl Machine {
         let mut medium = crew.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
         let mut filler = Filler::new(&mut medium, &self.cpu);
         let found = model.read(&run.padded, &self.own(), &self.cpu, &mut filler);
-        let found = crew.merge(crew.agree(found)?)?;
-        let report = crew.agree(plan::examine(job, run, found))?;
+        let report = judge(job, run, crew.agree(found)?, crew)?;
         let cpu = Cpu::new(self.cpu.threads())?;
         let engine = displacement::Simulation::new(&run.shot, medium, cpu, self.slabs.clone());
         Ok((Engine::Cpu(crew.agree(engine.map_err(Into::into))?), report))
@@ -164,9 +161,14 @@ impl Machine {
     pub fn look(&self, job: &Job, run: &Run, model: &Volumes, crew: &Crew) -> anyhow::Result<Report> {
         let nowhere = &mut Discard::new(&run.padded);
         let found = model.read(&run.padded, &self.own(), &self.cpu, nowhere);
-        let found = crew.merge(crew.agree(found)?)?;
-        crew.agree(plan::examine(job, run, found))
+        judge(job, run, crew.agree(found)?, crew)
     }
+}
+
+/// What all ranks make of what each has found in its part of the model.
+fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, crew: &Crew) -> anyhow::Result<Report> {
+    let whole = crew.merge(found);
+    crew.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
 }
 
 /// The GPUs, or the processors, that this rank takes; `places` are its number on its host and how many ranks are there.

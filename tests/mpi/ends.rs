@@ -1,0 +1,163 @@
+//! Whatever happens to a rank ends all of them, soon, with one sentence.
+
+use crate::shot::{desk, wavelet_header};
+use crate::{launch, launcher, said, words};
+use std::time::{Duration, Instant};
+
+/// The longest that any end may take.
+const SOON: Duration = Duration::from_secs(10);
+
+#[test]
+fn a_wrong_parameter_is_told_once() {
+    let Some(mpirun) = launcher("a_wrong_parameter_is_told_once") else {
+        return;
+    };
+    let desk = desk(2);
+    for (wrong, wanted) in [
+        ("nbell=-1", "nbell="),
+        ("sou=nothing.rsf", "nothing.rsf"),
+        ("ngpu=100", "slabs do not fit"),
+        ("device=gpu gpu=99", "GPU"),
+    ] {
+        let begun = Instant::now();
+        let line = format!("-n 3 {} threads=1 wav=wav.rsf {wrong} >d.rsf", words(2));
+        let done = launch(&desk, mpirun, &line);
+        assert_ne!(done.code, 0, "{wrong}");
+        let said = said(&done.err);
+        assert!(
+            said.len() == 1 && said[0].contains(wanted),
+            "{wrong}: {}",
+            done.err
+        );
+        assert!(begun.elapsed() < SOON, "{wrong}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn a_cell_that_no_run_can_use_is_told_by_its_rank() {
+    let Some(mpirun) = launcher("a_cell_that_no_run_can_use_is_told_by_its_rank") else {
+        return;
+    };
+    let desk = desk(3);
+    let mut density = desk.read("den.rsf");
+    let last = density.len() - 1;
+    density[last] = -1.0;
+    desk.dataset("den.rsf", &crate::shot::grid(3), &density);
+    let done = launch(
+        &desk,
+        mpirun,
+        &format!("-n 3 {} threads=1 wav=wav.rsf >d.rsf", words(3)),
+    );
+    let said = said(&done.err);
+    assert!(
+        said.len() == 1 && said[0].contains("rank 2 on ") && said[0].contains("density"),
+        "{}",
+        done.err
+    );
+    assert_ne!(done.code, 0);
+}
+
+#[test]
+fn an_unstable_run_is_told_once_and_its_data_stay() {
+    let Some(mpirun) = launcher("an_unstable_run_is_told_once_and_its_data_stay") else {
+        return;
+    };
+    let desk = desk(2);
+    let wavelet: Vec<f32> = (0..2 * 400).map(|k| if k < 2 { 1.0 } else { 0.0 }).collect();
+    let header = wavelet_header(2)
+        .replace("n3=23", "n3=400")
+        .replace("d3=0.001", "d3=0.02");
+    desk.dataset("wav.rsf", &header, &wavelet);
+    let line = format!(
+        "-n 3 {} threads=1 wav=wav.rsf cfl=warn jcheck=20 >d.rsf",
+        words(2)
+    );
+    let done = launch(&desk, mpirun, &line);
+    let said = said(&done.err);
+    assert_ne!(done.code, 0);
+    let told: Vec<_> = said
+        .iter()
+        .filter(|line| line.contains("not finite at step"))
+        .collect();
+    assert_eq!(told.len(), 1, "{}", done.err);
+    assert!(
+        std::fs::metadata(desk.path("d.rsf")).unwrap().len() > 200,
+        "records up to there"
+    );
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_others() {
+    let Some(mpirun) = launcher("a_rank_that_is_killed_ends_the_others") else {
+        return;
+    };
+    let desk = desk(3);
+    let wavelet = vec![0.5f32; 3 * 200_000];
+    desk.dataset(
+        "wav.rsf",
+        &wavelet_header(3).replace("n3=23", "n3=200000"),
+        &wavelet,
+    );
+    let words = format!("{} threads=1 wav=wav.rsf wfl=w.rsf snap=y jsnap=100000", words(3));
+    let line = format!(
+        "-n 1 {words} : -n 1 sh -c 'echo $$ >pid; exec {words}' : -n 1 {words} >d.rsf &
+        while [ ! -s w.rsf@ ] || [ ! -s pid ]; do sleep 0.1; done; sleep 0.5
+        kill -9 $(cat pid); date +%s >killed; wait $!; code=$?; date +%s >ended; exit $code"
+    );
+    let done = launch(&desk, mpirun, &line);
+    assert_ne!(done.code, 0);
+    let when = |name: &str| -> u64 {
+        let text = std::fs::read_to_string(desk.path(name)).unwrap_or_default();
+        text.trim()
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}: {text} {}", done.err))
+    };
+    assert!(when("ended") - when("killed") <= SOON.as_secs(), "{}", done.err);
+    assert!(!done.err.trim().is_empty(), "the launcher says what happened");
+}
+
+#[test]
+fn a_full_disk_on_one_rank_is_told_by_it() {
+    let Some(mpirun) = launcher("a_full_disk_on_one_rank_is_told_by_it") else {
+        return;
+    };
+    let desk = desk(3);
+    let words = format!("{} threads=1 wav=wav.rsf wfl=w.rsf snap=y jsnap=2", words(3));
+    // A limit to any file plays the full disk: MPI's own files fit, the snapshots (34 MB) do not.
+    let limited = format!("sh -c 'trap \"\" XFSZ; ulimit -f 40000; exec {words}'");
+    let begun = Instant::now();
+    let done = launch(&desk, mpirun, &format!("-n 1 {words} : -n 1 {limited} >d.rsf"));
+    assert_ne!(done.code, 0);
+    let said = said(&done.err);
+    assert!(
+        said.iter()
+            .any(|line| line.contains("rank 1 on ") && line.contains("w.rsf@")),
+        "{}",
+        done.err
+    );
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn ranks_of_different_binaries_refuse_to_run() {
+    let Some(mpirun) = launcher("ranks_of_different_binaries_refuse_to_run") else {
+        return;
+    };
+    let desk = desk(2);
+    let made = desk.sh("cp \"$(command -v sfewefd2d-gpu)\" other && printf x >>other");
+    assert_eq!(made.code, 0, "{}", made.err);
+    let words = format!("{} threads=1 wav=wav.rsf", words(2));
+    let (_, rest) = words.split_once(' ').unwrap();
+    let done = launch(
+        &desk,
+        mpirun,
+        &format!("-n 1 {words} : -n 1 ./other {rest} >d.rsf"),
+    );
+    assert_ne!(done.code, 0);
+    let told: Vec<_> = done
+        .err
+        .lines()
+        .filter(|line| line.contains("different binaries"))
+        .collect();
+    assert_eq!(told.len(), 1, "{}", done.err);
+}

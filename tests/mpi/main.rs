@@ -1,0 +1,71 @@
+//! The modelling programs as several ranks of MPI: the same bits as one process, and an end with one sentence whatever
+//! happens to a rank.
+
+mod ends;
+mod same;
+
+#[path = "../support/desk.rs"]
+mod desk;
+#[path = "../programs/shot.rs"]
+#[allow(dead_code)] // the tests of one process use all of it
+mod shot;
+
+use desk::{Desk, Outcome};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// The launcher of the MPI that the programs were built with, and its words.
+static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
+    let beside = std::env::var_os("MPICC").map(|mpicc| Path::new(&mpicc).with_file_name("mpirun"));
+    let named = std::env::var_os("MPIRUN").map(PathBuf::from);
+    let mpirun = named.or(beside).unwrap_or_else(|| "mpirun".into());
+    let answer = Command::new(&mpirun).arg("--version").output();
+    let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
+    let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
+    let words = if open { " --oversubscribe" } else { "" };
+    Ok(format!("{}{words}", mpirun.display()))
+});
+
+/// The launcher; `None`, aloud, where there is none (a panic with `REQUIRE_MPI=1`).
+fn launcher(test: &str) -> Option<&'static str> {
+    match LAUNCHER.as_ref() {
+        Ok(launcher) => Some(launcher),
+        Err(why) => {
+            assert!(
+                std::env::var("REQUIRE_MPI").is_err(),
+                "REQUIRE_MPI is set, but {why}"
+            );
+            let _ = writeln!(std::io::stderr(), "skipped mpi::{test}: {why}");
+            None
+        }
+    }
+}
+
+/// Seconds after which a run that hangs is ended.
+const PATIENCE: u32 = 60;
+
+/// Starts a line under the launcher: what stands between its words and the redirections of a shell.
+fn launch(desk: &Desk, launcher: &str, line: &str) -> Outcome {
+    let mut command = desk.command(&format!("timeout -k 2 {PATIENCE} {launcher} {line}"));
+    command
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("TMPDIR", "/tmp");
+    desk::outcome(command.output().expect("a shell starts"))
+}
+
+/// Words of a shot on the CPU: one thread a rank, a frame that leaves planes for seven ranks.
+fn words(ndim: usize) -> String {
+    format!(
+        "sfewefd{ndim}d-gpu device=cpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=20 jdata=2"
+    )
+}
+
+/// What the programs say in a text, without the launcher's own words.
+fn said(text: &str) -> Vec<&str> {
+    let ours = |line: &&str| line.starts_with("sfewefd") && !line.contains("warning:");
+    // Launchers put blanks and lines of their own between.
+    text.lines().map(str::trim).filter(ours).collect()
+}
