@@ -1,0 +1,182 @@
+//! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the first row of nodes of the
+//! model, where `szz` and the horizontal velocities sit.
+//!
+//! Stresses that vanish at the surface are odd in it: `szz(-k) = -szz(k)`, and likewise `szx`, `szy`. Velocities above it
+//! continue those below by a polynomial: the horizontal ones through the nodes below, the vertical one through its
+//! nodes and with the slope that the surface asks for, `d_z v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`. A polynomial
+//! of degree two under the derivative of order 4 is what switching to order 2 at the surface is (Michea & Komatitsch
+//! 2010, section 2); higher ones keep more of the order (Kristek et al. 2002).
+
+use super::cpu::View;
+use super::rows::PAIR;
+use crate::device::simd::Real;
+
+/// Weights of the images of the velocities.
+pub(super) struct Images<T> {
+    /// Half the order of the derivative: images above the surface.
+    half: usize,
+    /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the spacing.
+    vertical: Vec<(Vec<T>, T)>,
+    /// For each image of a horizontal velocity: weights of the node on the surface and those below.
+    horizontal: Vec<Vec<T>>,
+}
+
+/// Weights of a polynomial's value at `target` by its values at `nodes` and, last, its slope at 0 where asked for.
+fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
+    let n = nodes.len() + usize::from(slope);
+    // Columns: the monomials; rows: what is known. The transposed system has the weights.
+    let known = |k: usize, power: i32| match nodes.get(k) {
+        Some(x) => x.powi(power),
+        None => f64::from(u8::from(power == 1)),
+    };
+    let mut a: Vec<Vec<f64>> = (0..n)
+        .map(|p| {
+            (0..n)
+                .map(|k| known(k, p as i32))
+                .chain([target.powi(p as i32)])
+                .collect()
+        })
+        .collect();
+    for column in 0..n {
+        let pivot = (column..n)
+            .max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()))
+            .unwrap_or(column);
+        a.swap(column, pivot);
+        for row in (0..n).filter(|&row| row != column) {
+            let factor = a[row][column] / a[column][column];
+            for k in column..=n {
+                let above = a[column][k];
+                a[row][k] -= factor * above;
+            }
+        }
+    }
+    (0..n).map(|k| a[k][n] / a[k][k]).collect()
+}
+
+impl<T: Real> Images<T> {
+    /// Images for a derivative of half order `half`, continued by polynomials of this degree.
+    pub fn new(half: usize, degree: usize) -> Self {
+        let real = |w: Vec<f64>| w.into_iter().map(T::of).collect::<Vec<_>>();
+        let below: Vec<f64> = (0..degree).map(|k| k as f64 + 0.5).collect();
+        let vertical = (0..half).map(|k| {
+            let mut w = real(continued(&below, true, -(k as f64) - 0.5));
+            let slope = w.pop().unwrap_or(T::of(0.0));
+            (w, slope)
+        });
+        let on: Vec<f64> = (0..=degree).map(|k| k as f64).collect();
+        let horizontal = (1..=half).map(|k| real(continued(&on, false, -(k as f64))));
+        Self {
+            half,
+            vertical: vertical.collect(),
+            horizontal: horizontal.collect(),
+        }
+    }
+}
+
+impl<T: Real> View<'_, T> {
+    /// Velocities above the surface, on one plane; before its stresses are computed.
+    pub fn velocity_images(&self, images: &Images<T>, plane: usize) {
+        let (s, ndim) = (self.setup, self.setup.padded.ndim());
+        let (top, spacing) = (s.padded.low[0], s.padded.d()[0]);
+        let horizontal: &[usize] = if ndim == 3 { &[1, 2] } else { &[2] };
+        for row in self.rows() {
+            let at = self.local(plane, row) + top;
+            let stiff = |place: usize| s.medium.stiffness(place)[self.global(plane, row) + top].f64();
+            let mut across = 0.0;
+            for &a in horizontal {
+                across += stiff(PAIR[0][a]) * self.spread(a, at);
+            }
+            let slope = T::of(-across / stiff(0) * f64::from(spacing));
+            for (k, (weights, of_slope)) in images.vertical.iter().enumerate() {
+                let mut sum = *of_slope * slope;
+                for (m, &w) in weights.iter().enumerate() {
+                    sum += w * self.get(self.velocity(0), at + m);
+                }
+                self.set(self.velocity(0), at - 1 - k, sum);
+            }
+            for &a in horizontal {
+                for (k, weights) in images.horizontal.iter().enumerate() {
+                    let mut sum = T::of(0.0);
+                    for (m, &w) in weights.iter().enumerate() {
+                        sum += w * self.get(self.velocity(a), at + m);
+                    }
+                    self.set(self.velocity(a), at - 1 - k, sum);
+                }
+            }
+        }
+    }
+
+    /// The derivative of a horizontal velocity along its own axis on a node.
+    fn spread(&self, axis: usize, at: usize) -> f64 {
+        let (s, field) = (self.setup, self.velocity(axis));
+        let stride = self.stride()[axis];
+        let mut sum = 0.0;
+        for (m, w) in s.weights[axis][..s.half].iter().enumerate() {
+            let (ahead, behind) = (
+                self.get(field, at + m * stride),
+                self.get(field, at - (m + 1) * stride),
+            );
+            sum += w.f64() * (ahead.f64() - behind.f64());
+        }
+        sum
+    }
+
+    /// Stresses on and above the surface, on one plane; after its stresses are computed. What is left of `szz` on the
+    /// surface says by how much the vertical strain was wrong there; the other normal stresses are put right by it.
+    pub fn stress_images(&self, images: &Images<T>, plane: usize) {
+        let (s, ndim) = (self.setup, self.setup.padded.ndim());
+        let top = s.padded.low[0];
+        let horizontal: &[usize] = if ndim == 3 { &[1, 2] } else { &[2] };
+        for row in self.rows() {
+            let at = self.local(plane, row) + top;
+            let stiff = |place: usize| s.medium.stiffness(place)[self.global(plane, row) + top].f64();
+            let left = self.get(self.stress(0), at).f64() / stiff(0);
+            for &a in horizontal {
+                let normal = self.stress(a);
+                let put = self.get(normal, at).f64() - stiff(PAIR[0][a]) * left;
+                self.set(normal, at, T::of(put));
+            }
+            self.set(self.stress(0), at, T::of(0.0));
+            for k in 1..=images.half {
+                let odd =
+                    |field: usize, from: usize| self.set(field, at - k, T::of(-self.get(field, from).f64()));
+                odd(self.stress(0), at + k);
+                horizontal
+                    .iter()
+                    .for_each(|&a| odd(self.stress(PAIR[0][a]), at + k - 1));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn degree_two_is_the_derivative_of_order_two() {
+        // 9/8 (v1 - v0) - (v2 - v(-1))/24 = v1 - v0 asks for v(-1) = 3 v0 - 3 v1 + v2.
+        let w = continued(&[0.0, 1.0, 2.0], false, -1.0);
+        assert!(w.iter().zip([3.0, -3.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+
+    #[test]
+    fn polynomials_are_continued_exactly() {
+        for degree in 1..=4 {
+            let f = |x: f64| 2.0 + 0.7 * x - (0.3 * x).powi(degree as i32);
+            let slope = 0.7 - if degree == 1 { 0.3 } else { 0.0 };
+            let below: Vec<f64> = (0..degree).map(|k| k as f64 + 0.5).collect();
+            for target in [-0.5, -1.5, -3.5] {
+                let w = continued(&below, true, target);
+                let got: f64 = below
+                    .iter()
+                    .map(|&x| f(x))
+                    .chain([slope])
+                    .zip(&w)
+                    .map(|(v, w)| v * w)
+                    .sum();
+                assert!((got - f(target)).abs() < 1e-9, "{degree} {target}");
+            }
+        }
+    }
+}
