@@ -66,7 +66,7 @@ fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64,
         order,
         family: Family::Taylor,
         frame,
-        surface: None,
+        surface: false,
         sources: vec![Source {
             point: middle,
             action: Action::explosion(1.0),

@@ -38,7 +38,7 @@ pub fn shot(dt: f64, nt: usize, frame: Frame) -> Shot {
         order: 4,
         family: Family::Taylor,
         frame,
-        surface: None,
+        surface: false,
         sources: Vec::new(),
         series: Vec::new(),
         receivers: Vec::new(),

@@ -3,5 +3,11 @@
 #[path = "../support/shots.rs"]
 mod shots;
 
+mod cuts;
 mod desk;
+mod edges;
+mod energy;
 mod green;
+mod order;
+mod surface;
+mod symmetry;

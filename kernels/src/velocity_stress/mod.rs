@@ -42,7 +42,7 @@ use receivers::Receivers;
 use source::Spots;
 use std::ops::Range;
 use std::sync::Arc;
-use surface::Images;
+use surface::{Images, Shares};
 
 /// Everything about a shot except its medium.
 #[derive(Clone, Debug)]
@@ -57,8 +57,8 @@ pub struct Shot {
     pub family: Family,
     /// The frame around the model.
     pub frame: Frame,
-    /// A free surface through the first row of the model, with images of this degree (2 to 4).
-    pub surface: Option<usize>,
+    /// A free surface through the first row of the model.
+    pub surface: bool,
     /// Sources.
     pub sources: Vec<Source>,
     /// Their series, `[series][step]`: rates of moments at [`Action::time`], or forces.
@@ -124,9 +124,10 @@ impl<T: Real + Default> Simulation<T> {
         let weights = check(shot, &padded)?;
         let medium = Staggered::new(&raw, class, shot.dt, &cpu)?;
         drop(raw);
+        let shares = shot.surface.then(|| Shares::new(weights));
         let placer = Placer {
             padded: &padded,
-            free: shot.surface.is_some(),
+            free: shares.as_ref(),
         };
         let ndim = padded.ndim();
         let spots = Spots::new(&placer, &medium, &shot.sources, &shot.series, shot.dt)?;
@@ -139,7 +140,7 @@ impl<T: Real + Default> Simulation<T> {
         let schedule = schedule(shot, &padded, receivers.len());
         let setup = Arc::new(Setup {
             edges: Edges::new(&padded, &shot.frame, shot.dt),
-            surface: shot.surface.map(|degree| Images::new(weights.len(), degree)),
+            surface: shot.surface.then(|| Images::new(weights.len())),
             window: shot
                 .snapshots
                 .as_ref()
@@ -249,15 +250,10 @@ fn check(shot: &Shot, padded: &Padded) -> Result<&'static [f64], Error> {
             shot.nt, shot.dt
         ));
     }
-    if let Some(degree) = shot.surface.filter(|degree| !(1..=4).contains(degree)) {
-        return fail(format!(
-            "the images of a free surface have degree 1 to 4, not {degree}"
-        ));
-    }
     if shot.jdata == 0 || shot.jcheck == 0 {
         return fail("jdata= and jcheck= must be at least 1".into());
     }
-    if shot.surface.is_some() && padded.model.n[0] < 6 {
+    if shot.surface && padded.model.n[0] < 6 {
         return fail(format!(
             "a model of {} rows is too thin for a free surface: at least 6 are needed",
             padded.model.n[0]

@@ -2,6 +2,7 @@
 
 use super::layout::{RIM, odd, staggered};
 use super::medium::live;
+use super::surface::Shares;
 use crate::Error;
 use crate::grid::{AXES, Padded};
 use crate::survey::Point;
@@ -28,11 +29,11 @@ pub fn lagrange(n: usize, x: f64) -> Vec<f64> {
 }
 
 /// Places points on the fields of a grid.
-pub struct Placer<'a> {
+pub(super) struct Placer<'a> {
     /// The grid.
     pub padded: &'a Padded,
-    /// Whether the first row of the model is a free surface.
-    pub free: bool,
+    /// What nodes stand for below a free surface through the first row of the model.
+    pub free: Option<&'a Shares>,
 }
 
 impl Placer<'_> {
@@ -51,7 +52,7 @@ impl Placer<'_> {
                     "{what} {number} at {} is outside the grid: {} must lie in [{low:.6}, {high:.6}], frame included{}; move the point or enlarge the model",
                     list.join(" "),
                     AXES[a],
-                    if self.free && a == 0 {
+                    if self.free.is_some() && a == 0 {
                         ", below the free surface"
                     } else {
                         ""
@@ -82,37 +83,26 @@ impl Placer<'_> {
         }
     }
 
-    /// The same for a source. What would come to lie above a free surface is put where its mirror image is: a field
-    /// that is even there gets it with its sign, an odd one with the other.
+    /// The same for a source. Close to a free surface a node stands for less or more than a cell, and what falls on
+    /// a stress that vanishes is lost.
     pub fn spread(&self, point: Point, axis: usize, field: usize) -> Weights {
-        let p = self.padded;
-        let plain = self.read(point, axis, field);
-        if axis != 0 || !self.free {
-            return plain;
-        }
-        let q = self.cells(point, axis, field);
-        let (nodes, top) = (plain.weights.len(), p.low[0]);
-        let first = q.floor() as isize - (nodes as isize / 2 - 1);
-        let shifted = staggered(p.ndim(), field)[0];
-        let reach = top as isize - usize::from(shifted) as isize;
-        if first > reach || first + nodes as isize > live(p.n[0]).end as isize {
-            return plain;
-        }
-        let sign = if odd(p.ndim(), field) { -1.0 } else { 1.0 };
-        let mut weights = vec![0.0; nodes];
-        for (k, w) in lagrange(nodes, q - first as f64).into_iter().enumerate() {
-            let z = first + k as isize;
-            let image = 2 * top as isize - z - isize::from(shifted);
-            for (at, w) in [(z, w), (image, sign * w)] {
-                if let Some(w_at) = usize::try_from(at - top as isize)
-                    .ok()
-                    .and_then(|k| weights.get_mut(k))
-                {
-                    *w_at += w;
-                }
+        let mut found = self.read(point, axis, field);
+        let Some(shares) = self.free.filter(|_| axis == 0) else {
+            return found;
+        };
+        let (ndim, top) = (self.padded.ndim(), self.padded.low[0]);
+        let shifted = staggered(ndim, field)[0];
+        for (k, share) in shares.of(field < ndim, shifted).iter().enumerate() {
+            if let Some(k) = (top + k).checked_sub(found.first)
+                && let Some(w) = found.weights.get_mut(k)
+            {
+                *w /= share;
             }
         }
-        Weights { first: top, weights }
+        if odd(ndim, field) && !shifted && found.first == top {
+            found.weights[0] = 0.0;
+        }
+        found
     }
 
     /// A point in cells of a field along an axis.
@@ -143,9 +133,10 @@ mod tests {
     fn polynomials_are_read_exactly_also_beside_the_rim() {
         let grid = Grid::new_2d([30, 40], [10.0, -3.0], [0.5, 0.25]);
         let padded = Padded::framed(&grid, [[RIM; 2]; 3]);
+        let shares = Shares::new(&[9.0 / 8.0, -1.0 / 24.0]);
         let placer = Placer {
             padded: &padded,
-            free: true,
+            free: Some(&shares),
         };
         for z in [10.0f32, 10.1, 17.3, 24.5] {
             for field in 0..5 {
@@ -169,18 +160,29 @@ mod tests {
     }
 
     #[test]
-    fn sources_at_the_surface_keep_their_strength() {
+    fn sources_at_the_surface_keep_their_strength_and_place() {
         let grid = Grid::new_2d([30, 40], [0.0; 2], [1.0; 2]);
         let padded = Padded::framed(&grid, [[RIM; 2]; 3]);
+        let shares = Shares::new(&[9.0 / 8.0, -1.0 / 24.0]);
         let placer = Placer {
             padded: &padded,
-            free: true,
+            free: Some(&shares),
         };
-        // A force at the surface: vz has its nodes half a cell below, vx one on the surface that owns half a cell.
-        let vz = placer.spread([0.0; 3], 0, 0);
-        let vx = placer.spread([0.0; 3], 0, 1);
-        assert!((vz.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        assert_eq!((vx.first, vx.weights[0]), (RIM, 2.0));
+        // Against the sum that is an integral: strength and place of a force.
+        for (field, half) in [(0, 0.5), (1, 0.0)] {
+            for z in [0.0f32, 0.4, 2.0] {
+                let w = placer.spread([z, 0.0, 0.0], 0, field);
+                let of = shares.of(true, half > 0.0);
+                let share = |k: usize| of.get(w.first + k - RIM).copied().unwrap_or(1.0);
+                let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
+                    let nodes = w.weights.iter().enumerate();
+                    nodes
+                        .map(|(k, x)| x * share(k) * f((w.first + k - RIM) as f64 + half))
+                        .sum()
+                };
+                assert!((sum(&|_| 1.0) - 1.0).abs() < 1e-9 && (sum(&|x| x) - f64::from(z)).abs() < 1e-6);
+            }
+        }
         // szz vanishes there.
         assert!(
             placer
@@ -189,7 +191,7 @@ mod tests {
                 .iter()
                 .all(|w| w.abs() < 1e-12)
         );
-        let deep = placer.spread([7.0, 0.0, 0.0], 0, 2);
-        assert_eq!(deep, placer.read([7.0, 0.0, 0.0], 0, 2));
+        let deep = placer.spread([17.0, 0.0, 0.0], 0, 2);
+        assert_eq!(deep, placer.read([17.0, 0.0, 0.0], 0, 2));
     }
 }

@@ -1,42 +1,49 @@
 //! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the first row of nodes of the
 //! model, where `szz` and the horizontal velocities sit.
 //!
-//! Stresses that vanish at the surface are odd in it: `szz(-k) = -szz(k)`, and likewise `szx`, `szy`. Velocities above it
-//! continue those below by a polynomial: the horizontal ones through the nodes below, the vertical one through its
-//! nodes and with the slope that the surface asks for, `d_z v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`. A polynomial
-//! of degree two under the derivative of order 4 is what switching to order 2 at the surface is (Michea & Komatitsch
-//! 2010, section 2); higher ones keep more of the order (Kristek et al. 2002).
+//! What lies above it continues what lies below by parabolas, so that every derivative there is of order two while the
+//! rest of the grid keeps its own (the switch of Michea & Komatitsch 2010, section 2): `szz`, `szx` and `szy`, which
+//! vanish on the surface, through it and two nodes; horizontal velocities through three nodes; the vertical one through
+//! two and with the slope that the surface asks for, `d_z v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`. Plain odd images of
+//! the stresses make the Rayleigh wave three times as wrong; cubic continuations are no better, those of degree four
+//! grow.
 
 use super::cpu::View;
 use super::rows::PAIR;
 use crate::device::simd::Real;
 
-/// Weights of the images of the velocities.
+/// Degree of the polynomials that continue the fields above the surface.
+const DEGREE: usize = 2;
+
+/// Weights of the images.
 pub(super) struct Images<T> {
-    /// Half the order of the derivative: images above the surface.
-    half: usize,
     /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the spacing.
     vertical: Vec<(Vec<T>, T)>,
     /// For each image of a horizontal velocity: weights of the node on the surface and those below.
     horizontal: Vec<Vec<T>>,
+    /// For each image of `szz`, upwards: weights of the nodes below the surface, on which it is zero.
+    normal: Vec<Vec<T>>,
+    /// The same for the shears `szx`, `szy`.
+    shear: Vec<Vec<T>>,
 }
 
-/// Weights of a polynomial's value at `target` by its values at `nodes` and, last, its slope at 0 where asked for.
-fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
+/// Weights of the values at some nodes and, last, of the slope at 0 where asked for, with these moments: the sum over
+/// the nodes of weight times `x^p` (and the slope's weight for p = 1) is `moment(p)`.
+fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> {
     let n = nodes.len() + usize::from(slope);
-    // Columns: the monomials; rows: what is known. The transposed system has the weights.
     let known = |k: usize, power: i32| match nodes.get(k) {
         Some(x) => x.powi(power),
         None => f64::from(u8::from(power == 1)),
     };
-    let mut a: Vec<Vec<f64>> = (0..n)
-        .map(|p| {
-            (0..n)
-                .map(|k| known(k, p as i32))
-                .chain([target.powi(p as i32)])
-                .collect()
-        })
+    let a = (0..n as i32)
+        .map(|p| (0..n).map(|k| known(k, p)).chain([moment(p)]).collect())
         .collect();
+    solved(a)
+}
+
+/// Solves a linear system, each row with its right-hand side behind it.
+fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
+    let n = a.len();
     for column in 0..n {
         let pivot = (column..n)
             .max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()))
@@ -53,20 +60,91 @@ fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
     (0..n).map(|k| a[k][n] / a[k][k]).collect()
 }
 
+/// Weights of a polynomial's value at `target` by its values at `nodes` and, last, its slope at 0 where asked for.
+fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
+    weights(nodes, slope, |p| target.powi(p))
+}
+
+/// What the first nodes below a surface stand for, in cells: a source divides by it. `[node][half a cell beyond]`
+pub(super) struct Shares {
+    /// Of the velocities.
+    velocity: [Vec<f64>; 2],
+}
+
+impl Shares {
+    /// For these weights of the derivative: the first velocities get the masses for which no stress below a free surface
+    /// changes the sum of all momenta, as it must be.
+    pub fn new(c: &[f64]) -> Self {
+        let images = Images::<f64>::new(c.len());
+        let (nodes, unknown) = (12 + c.len(), c.len() + 2);
+        let masses = |shifted: bool| {
+            // Rows: velocities; columns: stresses below the surface.
+            let mut d = vec![vec![0.0; nodes + c.len()]; nodes];
+            for (k, row) in d.iter_mut().enumerate() {
+                for (m, &weight) in c.iter().enumerate() {
+                    // Stresses count from the first below the surface; a normal one on it is zero.
+                    let (m, k) = (m as isize, k as isize);
+                    let (ahead, behind) = (k + m, k - m - 1);
+                    row[ahead as usize] += weight;
+                    let image = if shifted { -behind - 2 } else { -behind - 1 };
+                    if behind >= 0 {
+                        row[behind as usize] -= weight;
+                    } else if image >= 0 {
+                        let of = if shifted { &images.normal } else { &images.shear };
+                        of[image as usize]
+                            .iter()
+                            .enumerate()
+                            .for_each(|(n, w)| row[n] -= weight * w);
+                    }
+                }
+            }
+            let columns = 0..nodes - c.len();
+            let product = |i: usize, j: usize| columns.clone().map(|n| d[i][n] * d[j][n]).sum::<f64>();
+            let system = (0..unknown).map(|i| {
+                let known: f64 = (unknown..nodes).map(|j| product(i, j)).sum();
+                (0..unknown).map(|j| product(i, j)).chain([-known]).collect()
+            });
+            solved(system.collect())
+        };
+        Self {
+            velocity: [masses(false), masses(true)],
+        }
+    }
+
+    /// Of a field, from the surface downwards; further nodes stand for one cell.
+    pub fn of(&self, velocity: bool, shifted: bool) -> &[f64] {
+        match (velocity, shifted) {
+            (true, _) => &self.velocity[usize::from(shifted)],
+            // The sum over all nodes is the integral for straight lines (Euler and Maclaurin).
+            (false, true) => &[25.0 / 24.0, 23.0 / 24.0],
+            (false, false) => &[5.0 / 12.0, 13.0 / 12.0],
+        }
+    }
+}
+
 impl<T: Real> Images<T> {
-    /// Images for a derivative of half order `half`, continued by polynomials of this degree.
-    pub fn new(half: usize, degree: usize) -> Self {
+    /// Images for a derivative of half order `half`.
+    pub fn new(half: usize) -> Self {
         let real = |w: Vec<f64>| w.into_iter().map(T::of).collect::<Vec<_>>();
-        let below: Vec<f64> = (0..degree).map(|k| k as f64 + 0.5).collect();
+        let below: Vec<f64> = (0..DEGREE).map(|k| k as f64 + 0.5).collect();
         let vertical = (0..half).map(|k| {
             let mut w = real(continued(&below, true, -(k as f64) - 0.5));
             let slope = w.pop().unwrap_or(T::of(0.0));
             (w, slope)
         });
-        let on: Vec<f64> = (0..=degree).map(|k| k as f64).collect();
+        let on: Vec<f64> = (0..=DEGREE).map(|k| k as f64).collect();
         let horizontal = (1..=half).map(|k| real(continued(&on, false, -(k as f64))));
+        // Without the node on the surface, whose value is zero.
+        let vanishing = |first: f64, target: f64| {
+            let nodes: Vec<f64> = [0.0]
+                .into_iter()
+                .chain((0..DEGREE).map(|k| first + k as f64))
+                .collect();
+            real(continued(&nodes, false, target)).split_off(1)
+        };
         Self {
-            half,
+            normal: (1..=half).map(|k| vanishing(1.0, -(k as f64))).collect(),
+            shear: (1..=half).map(|k| vanishing(0.5, 0.5 - k as f64)).collect(),
             vertical: vertical.collect(),
             horizontal: horizontal.collect(),
         }
@@ -137,14 +215,19 @@ impl<T: Real> View<'_, T> {
                 self.set(normal, at, T::of(put));
             }
             self.set(self.stress(0), at, T::of(0.0));
-            for k in 1..=images.half {
-                let odd =
-                    |field: usize, from: usize| self.set(field, at - k, T::of(-self.get(field, from).f64()));
-                odd(self.stress(0), at + k);
-                horizontal
-                    .iter()
-                    .for_each(|&a| odd(self.stress(PAIR[0][a]), at + k - 1));
-            }
+            let image = |field: usize, first: usize, weights: &[Vec<T>]| {
+                for (k, weights) in weights.iter().enumerate() {
+                    let mut sum = T::of(0.0);
+                    for (m, &w) in weights.iter().enumerate() {
+                        sum += w * self.get(field, first + m);
+                    }
+                    self.set(field, at - 1 - k, sum);
+                }
+            };
+            image(self.stress(0), at + 1, &images.normal);
+            horizontal
+                .iter()
+                .for_each(|&a| image(self.stress(PAIR[0][a]), at, &images.shear));
         }
     }
 }
