@@ -193,7 +193,7 @@ fn first(found: &[Properties], count: usize) -> anyhow::Result<Vec<Properties>> 
 }
 
 /// The threads that `threads=` or the environment ask for.
-fn processors(job: &Job) -> anyhow::Result<Cpu> {
+pub fn processors(job: &Job) -> anyhow::Result<Cpu> {
     let asked = match job.int_opt("threads")? {
         Some(n) => usize::try_from(n)?,
         None => std::env::var("OMP_NUM_THREADS")
