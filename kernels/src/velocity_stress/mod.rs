@@ -31,7 +31,7 @@ use crate::device::{cpu::Cpu, simd::Real};
 use crate::domain::{exchange::Copying, partition};
 use crate::grid::Padded;
 use crate::medium::{Medium, Symmetry};
-use crate::stability::{Extremes, largest_symbol};
+use crate::stability::largest_symbol;
 use crate::stencil::{self, Family, WEIGHTS};
 use crate::survey::{Point, Snapshots};
 use crate::time_loop::{self, Recorder, Schedule};
@@ -102,13 +102,13 @@ pub struct Simulation<T: Real> {
     schedule: Schedule,
 }
 
-/// The largest stable step of this scheme, from that of the displacement scheme over the same model: both are
+/// The largest stable step of this scheme as a share of that of the displacement scheme over the same model: both are
 /// `2 / sqrt(lambda/rho)` at the greatest wave number that their derivative can take in a corner of the box of wave
-/// vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing.
-pub fn stable_step(extremes: &Extremes, order: usize, family: Family) -> Option<f64> {
+/// vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that there are not.
+pub fn stable_step(order: usize, family: Family) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
     let greatest = 2.0 * weights.iter().map(|c| c.abs()).sum::<f64>();
-    Some(extremes.dt_max * largest_symbol(&WEIGHTS) / greatest)
+    Some(largest_symbol(&WEIGHTS) / greatest)
 }
 
 impl<T: Real + Default> Simulation<T> {

@@ -122,9 +122,11 @@ fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
         ] {
             for i in z.step_by(T::lanes::<S>()) {
                 // SAFETY: promised by whoever made the formula.
-                match framed {
-                    true => unsafe { formula.cells::<S, true>(s, &weights, (row, i), lines) },
-                    false => unsafe { formula.cells::<S, false>(s, &weights, (row, i), lines) },
+                unsafe {
+                    match framed {
+                        true => formula.cells::<S, true>(s, &weights, (row, i), lines),
+                        false => formula.cells::<S, false>(s, &weights, (row, i), lines),
+                    }
                 }
             }
         }

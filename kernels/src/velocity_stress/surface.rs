@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn polynomials_are_continued_exactly() {
         for degree in 1..=4 {
-            let f = |x: f64| 2.0 + 0.7 * x - (0.3 * x).powi(degree as i32);
+            let f = |x: f64| 2.0 + 0.7 * x - (0.3 * x).powi(degree);
             let slope = 0.7 - if degree == 1 { 0.3 } else { 0.0 };
             let below: Vec<f64> = (0..degree).map(|k| k as f64 + 0.5).collect();
             for target in [-0.5, -1.5, -3.5] {

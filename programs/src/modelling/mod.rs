@@ -8,6 +8,7 @@ mod progress;
 mod record;
 mod room;
 mod survey;
+pub mod velocity_stress;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
