@@ -128,6 +128,26 @@ fn stiffness_planes_and_speeds_are_one_medium() {
 }
 
 #[test]
+fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
+    let desk = desk(2);
+    let cells = N[0] * N[1];
+    for (c13, grows) in [(16.5e9f32, true), (8.4e9, false)] {
+        let planes = [8.8e9, 44e9, 4.4e9, c13];
+        let values: Vec<f32> = planes
+            .iter()
+            .flat_map(|&c| std::iter::repeat_n(c, cells))
+            .collect();
+        desk.dataset("ccc.rsf", &format!("{} n3=4", grid(2)), &values);
+        let run = desk.sh(&format!(
+            "{} > data.rsf",
+            line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
+        ));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(run.err.contains("CPML would grow"), grows, "{run:?}");
+    }
+}
+
+#[test]
 fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
     let desk = desk(3);
     desk.dataset("mech.rsf", "n1=4 n2=1", &[30.0, 60.0, 45.0, 1e12]);

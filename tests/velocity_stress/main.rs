@@ -3,6 +3,7 @@
 #[path = "../support/shots.rs"]
 mod shots;
 
+mod anisotropy;
 mod cuts;
 mod desk;
 mod edges;

@@ -89,9 +89,46 @@ impl Layer {
     }
 }
 
+/// Directions in which a plane of symmetry is looked at.
+const DIRECTIONS: u32 = 64;
+
+/// Whether layers across either axis of a plane of symmetry let all of its waves die (Becache, Fauqueux & Joly 2003): the
+/// energy of no wave may run along an axis against its phase. `a` and `b` are the normal stiffnesses of the axes, with the
+/// `shear` and the coupling `off`. An isotropic medium never fails, nor does one with `off = -shear`.
+///
+/// With the squares p, q of the wave numbers `rho w^2 = ((a+s) p + (b+s) q -+ sqrt(((a-s) p - (b-s) q)^2 + 4 e^2 p q))/2`,
+/// `e = off + s`; it must fall with neither. Only the slower wave, with the minus, can.
+pub fn holds(a: f64, b: f64, shear: f64, off: f64) -> bool {
+    let e = off + shear;
+    (0..=DIRECTIONS).all(|k| {
+        let p = f64::from(k) / f64::from(DIRECTIONS);
+        let q = 1.0 - p;
+        let difference = (a - shear) * p - (b - shear) * q;
+        let root = (difference * difference + 4.0 * e * e * p * q).sqrt();
+        if root <= 1e-12 * (a + b) {
+            return true;
+        }
+        let by_p = a + shear - (difference * (a - shear) + 2.0 * e * e * q) / root;
+        let by_q = b + shear - (-difference * (b - shear) + 2.0 * e * e * p) / root;
+        by_p.min(by_q) >= -1e-6 * (a + b)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn media_of_becache_and_others_are_told_apart() {
+        // c11, c22, c33 (shear), c12 of their orthotropic examples; the third has a layer that grows.
+        assert!(holds(4.0, 20.0, 2.0, 3.8));
+        assert!(!holds(4.0, 20.0, 2.0, 7.5));
+        for (vp, vs) in [(3.0, 1.7), (2.0, 1.4), (1.5, 0.0), (3.0, 0.1)] {
+            let (p, s) = (vp * vp, vs * vs);
+            assert!(holds(p, p, s, p - 2.0 * s), "{vp} {vs}");
+        }
+        assert!(holds(9.0, 4.0, 1.0, -1.0));
+    }
 
     #[test]
     fn nothing_inside_and_growing_outwards_on_either_side() {

@@ -8,6 +8,7 @@ use crate::boundary::{cpml, sponge};
 use crate::device::cpu::Buffer;
 use crate::device::simd::Real;
 use crate::grid::{PITCH, Padded};
+use crate::medium::Medium;
 use std::ops::Range;
 
 /// What absorbs in the frame.
@@ -34,6 +35,74 @@ impl Frame {
     pub fn around(&self, grid: &crate::grid::Grid) -> Padded {
         Padded::framed(grid, self.cells.map(|ends| ends.map(|n| n + RIM)))
     }
+}
+
+/// A cell of the model whose medium makes the layers beside it grow: `[z, x, y]` in padded indices, and the axes of the
+/// plane in which it does.
+pub type Growing = ([usize; 3], [usize; 2]);
+
+impl Frame {
+    /// The first cell on a face with layers whose medium they would make grow ([`cpml::holds`] in a plane through the
+    /// face's normal).
+    pub fn first_growing<T: Real>(&self, medium: &Medium<T>) -> Option<Growing> {
+        if matches!(self.absorber, Absorber::Sponge(_)) {
+            return None;
+        }
+        let p = medium.padded();
+        let mut last = [f64::NAN; 4];
+        (0..p.ndim()).find_map(|axis| {
+            let others = (0..p.ndim()).filter(move |&b| b != axis);
+            (0..2)
+                .filter(|&side| self.cells[axis][side] > 0)
+                .find_map(|side| {
+                    others.clone().find_map(|other| {
+                        face(p, axis, side)
+                            .find(|&cell| {
+                                let c = plane(medium, cell, axis, other);
+                                let known = c == last;
+                                last = c;
+                                !known && !cpml::holds(c[0], c[1], c[2], c[3])
+                            })
+                            .map(|cell| (cell, [axis, other]))
+                    })
+                })
+        })
+    }
+}
+
+/// The model's cells on a face, in padded indices.
+fn face(p: &Padded, axis: usize, side: usize) -> impl Iterator<Item = [usize; 3]> {
+    let ranges = [0, 1, 2].map(|a| {
+        let (low, n) = (p.low[a], p.model.n[a]);
+        match (a == axis, side) {
+            (false, _) => low..low + n,
+            (true, 0) => low..low + 1,
+            (true, _) => low + n - 1..low + n,
+        }
+    });
+    let [z, x, y] = ranges;
+    y.flat_map(move |y| {
+        let z = z.clone();
+        x.clone().flat_map(move |x| z.clone().map(move |z| [z, x, y]))
+    })
+}
+
+/// Normal stiffnesses of two axes (z, x, y), their shear and their coupling at a cell.
+fn plane<T: Real>(medium: &Medium<T>, [z, x, y]: [usize; 3], a: usize, b: usize) -> [f64; 4] {
+    let three = medium.padded().ndim() == 3;
+    let at = if three {
+        medium.row_start(y, x)
+    } else {
+        medium.row_start(x, 0)
+    } + z;
+    let normal = |axis: usize| if three { [2, 0, 1][axis] } else { [1, 0][axis] };
+    let (shear, off) = match (three, a + b) {
+        (false, _) => (2, 3),
+        (true, 1) => (4, 7),
+        (true, 2) => (3, 8),
+        (true, _) => (5, 6),
+    };
+    [normal(a), normal(b), shear, off].map(|k| medium.stiffness_array(k)[at].f64())
 }
 
 /// Factors at the nodes and half a cell beyond, of every axis z, row, plane.

@@ -21,7 +21,7 @@ mod surface;
 mod time_function;
 
 pub use cpu::{CpuSlab, GHOST};
-pub use edges::{Absorber, Frame};
+pub use edges::{Absorber, Frame, Growing};
 pub use receivers::Quantity;
 pub use source::{Action, Source};
 pub use time_function::TimeFunction;

@@ -110,6 +110,7 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
         .volumes()?
         .read(&run.padded, &cpu, &mut Filler::new(&mut medium, &cpu))?;
     let report = plan::examine(job, &mut run, found)?;
+    plan::layers_that_grow(job, &mut run, &medium)?;
     let threads = Cpu::new(cpu.threads())?;
     let mut engine = Simulation::new(&run.shot, medium, report.class(), threads, slabs)?;
     outputs.note(&device);

@@ -5,7 +5,8 @@ use crate::modelling::cell_words;
 use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, warn_of_memory};
 use anyhow::Context;
 use kernels::domain::partition::Slab;
-use kernels::medium::{Findings, Symmetry};
+use kernels::grid::AXES;
+use kernels::medium::{Findings, Medium, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
 use kernels::velocity_stress::{Absorber, bytes, stable_step};
 use rsf_io::Job;
@@ -74,6 +75,18 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
         band,
         points,
     })
+}
+
+/// Where layers would grow with the waves the frame becomes a sponge, and the user knows.
+pub fn layers_that_grow(job: &Job, run: &mut Run, medium: &Medium<f32>) -> anyhow::Result<()> {
+    if let Some((cell, [a, b])) = run.shot.frame.first_growing(medium) {
+        run.shot.frame.absorber = Absorber::Sponge(job.double("edge")?);
+        job.warn(&format!(
+            "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which wants nb= of 20 or more",
+            run.padded.describe(cell), AXES[a], AXES[b]
+        ));
+    }
+    Ok(())
 }
 
 /// The largest stable step as a share of the displacement scheme's.
