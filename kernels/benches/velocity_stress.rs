@@ -66,6 +66,7 @@ fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64,
         order,
         family: Family::Taylor,
         frame,
+        attenuation: None,
         surface: false,
         sources: vec![Source {
             point: middle,

@@ -38,6 +38,7 @@ pub fn shot(dt: f64, nt: usize, frame: Frame) -> Shot {
         order: 4,
         family: Family::Taylor,
         frame,
+        attenuation: None,
         surface: false,
         sources: Vec::new(),
         series: Vec::new(),

@@ -4,6 +4,7 @@
 mod shots;
 
 mod anisotropy;
+mod attenuation;
 mod cuts;
 mod desk;
 mod edges;

@@ -6,6 +6,7 @@
 use crate::device::simd::Real;
 use crate::grid::Padded;
 
+pub mod attenuation;
 pub mod destination;
 pub mod eigen;
 pub mod inspection;

@@ -7,7 +7,7 @@ use super::Setup;
 use super::edges::Memory;
 use super::layout::{self, RIM, fields};
 use super::receivers::Quantity;
-use super::rows::{Plane, STIFFNESSES, STRESSES, Stress, Velocity};
+use super::rows::{Loss, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
 use crate::Error;
 use crate::device::cpu::{Buffer, finite};
 use crate::device::simd::Real;
@@ -34,6 +34,8 @@ pub struct CpuSlab<T: Real> {
     /// `[field][ghost + own + ghost planes][row][z]`
     fields: Buffer<T>,
     memory: Memory<T>,
+    /// Memory variables of attenuation.
+    anelastic: Option<Buffer<T>>,
     /// Running quantity at the receivers and the velocities before, `[component][receiver]`.
     kept: [Vec<T>; 2],
     pieces: VecDeque<Vec<T>>,
@@ -51,6 +53,11 @@ impl<T: Real> CpuSlab<T> {
         Ok(Self {
             fields: Buffer::zeroed(len)?,
             memory: Memory::new(p, &setup.edges, &layout.own)?,
+            anelastic: setup
+                .relaxation
+                .as_ref()
+                .map(|r| r.memory(p, layout.own.len()))
+                .transpose()?,
             kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
             pieces: VecDeque::new(),
             layout,
@@ -60,7 +67,7 @@ impl<T: Real> CpuSlab<T> {
 
     /// Bytes of fields and memory variables.
     pub fn bytes(&self) -> usize {
-        self.fields.bytes() + self.memory.bytes()
+        self.fields.bytes() + self.memory.bytes() + self.anelastic.as_ref().map_or(0, Buffer::bytes)
     }
 
     fn field_len(&self) -> usize {
@@ -110,6 +117,11 @@ impl<T: Real> CpuSlab<T> {
             first: self.layout.own.start,
             memory: &self.memory,
             origins,
+            anelastic: self
+                .anelastic
+                .as_mut()
+                .map_or(std::ptr::null_mut(), |a| a.as_mut_slice().as_mut_ptr()),
+            own: self.layout.own.len(),
             it,
         }
     }
@@ -130,6 +142,10 @@ pub(super) struct View<'a, T> {
     first: usize,
     memory: &'a Memory<T>,
     origins: [*mut T; 3],
+    /// Memory variables of attenuation.
+    anelastic: *mut T,
+    /// Own planes.
+    own: usize,
     it: usize,
 }
 
@@ -236,13 +252,33 @@ impl<T: Real> View<'_, T> {
         } else {
             let c: [*const T; STIFFNESSES] =
                 std::array::from_fn(|k| s.medium.stiffness(k)[global..].as_ptr());
-            arch.dispatch(Stress::<T, NDIM, N> {
-                plane: plane_of,
-                v: v.map(|k| at(k).cast_const()),
-                s: sigma.map(at),
-                c,
-            });
+            let (v, s) = (v.map(|k| at(k).cast_const()), sigma.map(at));
+            match self.loss(plane) {
+                None => arch.dispatch(Stress::<T, NDIM, N, false> {
+                    plane: plane_of,
+                    v,
+                    s,
+                    c,
+                    loss: None,
+                }),
+                loss => arch.dispatch(Stress::<T, NDIM, N, true> {
+                    plane: plane_of,
+                    v,
+                    s,
+                    c,
+                    loss,
+                }),
+            }
         }
+    }
+
+    /// Attenuation on a plane.
+    fn loss(&self, plane: usize) -> Option<Loss<'_, T>> {
+        let p = &self.setup.padded;
+        let relaxation = self.setup.relaxation.as_ref()?;
+        let len = self.own * p.plane_len();
+        let at = (len, (plane - self.first) * p.plane_len(), self.global(plane, 0));
+        Some(relaxation.plane(p, self.anelastic, at, plane))
     }
 }
 

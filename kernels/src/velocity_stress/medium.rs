@@ -40,8 +40,17 @@ enum Mean {
 }
 
 impl<T: Real> Staggered<T> {
-    /// The medium of a run with the step `dt`. An isotropic one shares its node stiffnesses.
+    /// The medium of a run with the step `dt`.
     pub fn new(raw: &Medium<T>, class: Symmetry, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
+        let mut made = Self::relaxing(raw, class, dt, cpu)?;
+        made.buoyancy = (0..made.padded.ndim())
+            .map(|a| fill(raw, cpu, raw.density(), Mean::Over(dt, a)))
+            .collect::<Result<_, _>>()?;
+        Ok(made)
+    }
+
+    /// The stiffness of a medium alone. An isotropic one shares those of its nodes.
+    pub fn relaxing(raw: &Medium<T>, class: Symmetry, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         let ndim = padded.ndim();
         let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
@@ -69,14 +78,11 @@ impl<T: Real> Staggered<T> {
             .iter()
             .map(|&(k, mean)| make(raw.stiffness_array(k), mean))
             .collect::<Result<_, _>>()?;
-        let buoyancy = (0..ndim)
-            .map(|a| make(raw.density(), Mean::Over(dt, a)))
-            .collect::<Result<_, _>>()?;
         Ok(Self {
             padded,
             arrays,
             places,
-            buoyancy,
+            buoyancy: Vec::new(),
             dt,
         })
     }

@@ -12,6 +12,7 @@
 mod cpu;
 mod edges;
 pub mod layout;
+mod loss;
 mod medium;
 mod points;
 mod receivers;
@@ -22,6 +23,7 @@ mod time_function;
 
 pub use cpu::{CpuSlab, GHOST};
 pub use edges::{Absorber, Frame, Growing};
+pub use loss::Attenuation;
 pub use receivers::Quantity;
 pub use source::{Action, Source};
 pub use time_function::TimeFunction;
@@ -36,6 +38,7 @@ use crate::stencil::{self, Family, WEIGHTS};
 use crate::survey::{Point, Snapshots};
 use crate::time_loop::{self, Recorder, Schedule};
 use edges::Edges;
+use loss::Relaxation;
 use medium::Staggered;
 use points::Placer;
 use receivers::Receivers;
@@ -57,6 +60,8 @@ pub struct Shot {
     pub family: Family,
     /// The frame around the model.
     pub frame: Frame,
+    /// Attenuation, in isotropic media.
+    pub attenuation: Option<Attenuation>,
     /// A free surface through the first row of the model.
     pub surface: bool,
     /// Sources.
@@ -79,6 +84,7 @@ pub struct Shot {
 pub(crate) struct Setup<T> {
     padded: Padded,
     medium: Staggered<T>,
+    relaxation: Option<Relaxation<T>>,
     edges: Edges<T>,
     surface: Option<Images<T>>,
     spots: Spots<T>,
@@ -115,13 +121,22 @@ impl<T: Real + Default> Simulation<T> {
     /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields.
     pub fn new(
         shot: &Shot,
-        raw: Medium<T>,
+        mut raw: Medium<T>,
         class: Symmetry,
         cpu: Cpu,
         slabs: Vec<partition::Slab>,
     ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         let weights = check(shot, &padded)?;
+        if shot.attenuation.is_some() && class != Symmetry::Isotropic {
+            return Err(Error::setup(format!(
+                "attenuation needs an isotropic medium and the model is {class}: leave out qp= and qs=, or give vp= and vs="
+            )));
+        }
+        let losses = shot.attenuation.as_ref();
+        let relaxation = losses
+            .map(|losses| Relaxation::new(&mut raw, losses, shot.dt, &cpu))
+            .transpose()?;
         let medium = Staggered::new(&raw, class, shot.dt, &cpu)?;
         drop(raw);
         let shares = shot.surface.then(|| Shares::new(weights));
@@ -152,6 +167,7 @@ impl<T: Real + Default> Simulation<T> {
             dt: shot.dt,
             padded,
             medium,
+            relaxation,
             spots,
             receivers,
             cpu,
@@ -171,7 +187,9 @@ impl<T: Real + Default> Simulation<T> {
 
     /// Bytes of fields, medium and memory variables.
     pub fn bytes(&self) -> usize {
-        self.setup.medium.bytes() + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
+        self.setup.medium.bytes()
+            + self.setup.relaxation.as_ref().map_or(0, Relaxation::bytes)
+            + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
     }
 
     /// Runs all steps.

@@ -4,6 +4,7 @@
 //! so that one text serves both dimensions. Stresses and stiffnesses stand where [`PAIR`] says.
 
 use crate::device::simd::{Lane, Real};
+use crate::grid::PITCH;
 use pulp::Simd;
 use std::ops::Range;
 
@@ -291,8 +292,30 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Velocity<'_, 
     }
 }
 
-/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, `e` the strain rate.
-pub struct Stress<'a, T, const NDIM: usize, const N: usize> {
+/// How a mechanism goes on in a step, cell by cell along `z`: `r <- keep r - take (relaxing rate of stress)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern<T> {
+    /// What stays of the memory variable.
+    pub keep: [T; PITCH],
+    /// What a rate adds, with its sign changed.
+    pub take: [T; PITCH],
+}
+
+/// The memory variables of attenuation on a plane.
+#[derive(Clone, Copy)]
+pub struct Loss<'a, T> {
+    /// The first number of each stress.
+    pub r: [*mut T; STRESSES],
+    /// Numbers from mechanism to mechanism.
+    pub mechanism: usize,
+    /// By mechanism and whether the row is odd.
+    pub patterns: &'a [[Pattern<T>; 2]],
+    /// `dt` times the relaxing stiffness, as [`PAIR`] says.
+    pub c: [*const T; STIFFNESSES],
+}
+
+/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, `e` the strain rate; with `LOSSY` also what relaxes of it.
+pub struct Stress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
     /// Where.
     pub plane: Plane<'a, T>,
     /// Velocities along the axes.
@@ -301,9 +324,13 @@ pub struct Stress<'a, T, const NDIM: usize, const N: usize> {
     pub s: [*mut T; STRESSES],
     /// `dt c` where each stress sits, as [`PAIR`] says.
     pub c: [*const T; STIFFNESSES],
+    /// Attenuation.
+    pub loss: Option<Loss<'a, T>>,
 }
 
-impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for Stress<'_, T, NDIM, N> {
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSimd
+    for Stress<'_, T, NDIM, N, LOSSY>
+{
     type Output = ();
 
     #[inline(always)]
@@ -312,7 +339,9 @@ impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for Stress<'_, T
     }
 }
 
-impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Stress<'_, T, NDIM, N> {
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
+    for Stress<'_, T, NDIM, N, LOSSY>
+{
     fn plane(&self) -> &Plane<'_, T> {
         &self.plane
     }
@@ -328,27 +357,30 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Stress<'_, T,
         let at = self.plane.at(row, i);
         // SAFETY: promised by the caller.
         unsafe {
-            let c = |k: usize| Lane::load(s, self.c[k].add(at));
             let mut e = [Lane::splat(s, T::of(0.0)); 3];
             for t in axes::<NDIM>() {
                 e[t] = self.slope::<S, FRAMED>(s, weights, (row, i), (t, t), lines);
             }
             for t in axes::<NDIM>() {
-                let mut rate = c(t) * e[t];
-                for a in axes::<NDIM>() {
-                    if a != t {
-                        rate = c(PAIR[t][a]).mul_add(e[a], rate);
-                    }
-                }
-                self.add::<S, FRAMED>(s, (row, i), t, rate);
+                let rate = normal::<S, T, NDIM>(s, &self.c, &e, t, at);
+                let relaxing = match &self.loss {
+                    Some(loss) if LOSSY => normal::<S, T, NDIM>(s, &loss.c, &e, t, at),
+                    _ => rate,
+                };
+                self.add::<S, FRAMED>(s, (row, i), t, [rate, relaxing]);
             }
             for t in axes::<NDIM>() {
                 for a in axes::<NDIM>() {
                     if a > t {
                         let one = self.slope::<S, FRAMED>(s, weights, (row, i), (a, t), lines);
                         let other = self.slope::<S, FRAMED>(s, weights, (row, i), (t, a), lines);
-                        let rate = c(3 + PAIR[t][a]) * (one + other);
-                        self.add::<S, FRAMED>(s, (row, i), PAIR[t][a], rate);
+                        let (shear, k) = (one + other, PAIR[t][a]);
+                        let rate = Lane::load(s, self.c[3 + k].add(at)) * shear;
+                        let relaxing = match &self.loss {
+                            Some(loss) if LOSSY => Lane::load(s, loss.c[3 + k].add(at)) * shear,
+                            _ => rate,
+                        };
+                        self.add::<S, FRAMED>(s, (row, i), k, [rate, relaxing]);
                     }
                 }
             }
@@ -356,7 +388,31 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Stress<'_, T,
     }
 }
 
-impl<T: Real, const NDIM: usize, const N: usize> Stress<'_, T, NDIM, N> {
+/// The rate of a normal stress from the rates of the normal strains.
+///
+/// # Safety
+/// The stiffnesses of the cells must be readable.
+#[inline(always)]
+unsafe fn normal<S: Simd, T: Real, const NDIM: usize>(
+    s: S,
+    c: &[*const T; STIFFNESSES],
+    e: &[Lane<S, T>; 3],
+    t: usize,
+    at: usize,
+) -> Lane<S, T> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let mut rate = Lane::load(s, c[t].add(at)) * e[t];
+        for a in axes::<NDIM>() {
+            if a != t {
+                rate = Lane::load(s, c[PAIR[t][a]].add(at)).mul_add(e[a], rate);
+            }
+        }
+        rate
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T, NDIM, N, LOSSY> {
     /// The derivative of velocity `of` along an axis, where the stress sits that needs it.
     ///
     /// # Safety
@@ -382,7 +438,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Stress<'_, T, NDIM, N> {
         }
     }
 
-    /// Adds to a stress.
+    /// Adds a rate to a stress, and what its relaxing part leaves of it.
     ///
     /// # Safety
     /// As for the cells.
@@ -392,12 +448,24 @@ impl<T: Real, const NDIM: usize, const N: usize> Stress<'_, T, NDIM, N> {
         s: S,
         (row, i): (usize, usize),
         stress: usize,
-        rate: Lane<S, T>,
+        [rate, relaxing]: [Lane<S, T>; 2],
     ) {
         // SAFETY: promised by the caller.
         unsafe {
-            let p = self.s[stress].add(self.plane.at(row, i));
+            let at = self.plane.at(row, i);
+            let p = self.s[stress].add(at);
             let mut new = Lane::load(s, p.cast_const()) + rate;
+            if LOSSY && let Some(loss) = &self.loss {
+                for (k, patterns) in loss.patterns.iter().enumerate() {
+                    let pattern = &patterns[row & 1];
+                    let of = |numbers: &[T; PITCH]| Lane::load(s, numbers.as_ptr().add(i % PITCH));
+                    let r = loss.r[stress].add(k * loss.mechanism + at);
+                    let old = Lane::load(s, r.cast_const());
+                    let next = of(&pattern.keep) * old - of(&pattern.take) * relaxing;
+                    next.store(r);
+                    new = Lane::splat(s, T::of(0.5)).mul_add(old + next, new);
+                }
+            }
             if FRAMED {
                 new = self.plane.damped(s, new, row, i);
             }

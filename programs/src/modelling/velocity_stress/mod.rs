@@ -188,6 +188,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
             _ => Family::Taylor,
         },
         frame,
+        attenuation: None,
         surface: free,
         sources: sources.list,
         series: sources.series,
