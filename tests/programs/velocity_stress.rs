@@ -148,6 +148,25 @@ fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
 }
 
 #[test]
+fn quality_factors_are_numbers_or_files_and_take_energy() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let cells = N[..ndim].iter().product();
+        desk.dataset("q.rsf", &grid(ndim), &vec![20.0; cells]);
+        let energy = |values: &[f32]| values.iter().map(|x| x * x).sum::<f32>();
+        let none = data(&desk, ndim, "");
+        let some = data(&desk, ndim, "qp=20 qs=20 qmech=2 qref=1");
+        assert_eq!(data(&desk, ndim, "qp=q.rsf qs=q.rsf qmech=2 qref=1"), some);
+        assert!(energy(&some) < 0.9 * energy(&none));
+        let zero = data(&desk, ndim, "qp=0 qs=0");
+        let scale = none.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        assert!(zero.iter().zip(&none).all(|(a, b)| (a - b).abs() < 1e-5 * scale));
+        let coarse = data(&desk, ndim, "qp=20 qs=20 qmech=coarse qref=1 verb=y");
+        assert!(energy(&coarse) < 0.9 * energy(&none));
+    }
+}
+
+#[test]
 fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
     let desk = desk(3);
     desk.dataset("mech.rsf", "n1=4 n2=1", &[30.0, 60.0, 45.0, 1e12]);
@@ -222,6 +241,10 @@ fn bad_input_is_refused_in_a_sentence() {
         ("den=small.rsf", &["n1=3", "one grid"]),
         ("den=zero.rsf", &["density is 0", "z=0"]),
         ("vs=fast.rsf", &["not positive definite"]),
+        ("qp=30", &["qp= and qs= go together"]),
+        ("qp=30 qs=-1", &["qs=", "-1"]),
+        ("qp=30 qs=20 qband=5", &["qband=", "two"]),
+        ("qp=30 qs=sou.rsf", &["sou.rsf", "2 values"]),
         ("ccc=vp.rsf", &["ccc=", "vp="]),
     ] {
         let cells = N[0] * N[1];

@@ -52,6 +52,14 @@ impl Attenuation {
         Law::new(count, self.band, self.reference, typical)
     }
 
+    /// Memory variables of a stress and cell.
+    pub fn variables(&self) -> usize {
+        match self.mechanisms {
+            Mechanisms::Everywhere(n) => n,
+            Mechanisms::Coarse => 1,
+        }
+    }
+
     /// By how much the fastest waves are faster than the model says: stiffness grows with frequency.
     pub fn quickening(&self, ndim: usize) -> f64 {
         let law = self.law(ndim);
@@ -144,7 +152,7 @@ impl<T: Real> Relaxation<T> {
     ) -> RowLoss<'_, T> {
         let ndim = padded.ndim();
         let number = |k: usize| {
-            if ndim == 3 || k % 2 == 0 {
+            if ndim == 3 || k.is_multiple_of(2) {
                 stress(ndim, k) - ndim
             } else {
                 0

@@ -284,23 +284,27 @@ fn check(shot: &Shot, padded: &Padded) -> Result<&'static [f64], Error> {
 }
 
 /// Bytes of fields, medium and memory variables that a run on processors will hold at its height.
-pub fn bytes(padded: &Padded, frame: &Frame, slabs: &[partition::Slab], class: Symmetry) -> usize {
+pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[partition::Slab], class: Symmetry) -> usize {
     let ndim = padded.ndim();
-    let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * GHOST).sum();
+    let own: usize = slabs.iter().map(|s| s.own.len()).sum();
     let coefficients = match (ndim, class) {
         (3, Symmetry::Isotropic) => 2 + 3 + 3,
         (3, _) => 6 + 3 + 3,
         (_, Symmetry::Isotropic) => 2 + 1 + 2,
         _ => 3 + 1 + 2,
     };
-    let (fields, medium) = (layout::fields(ndim) * planes, coefficients * padded.planes());
-    let memory = match frame.absorber {
+    let fields = layout::fields(ndim) * (own + 2 * GHOST * slabs.len());
+    let layers = match shot.frame.absorber {
         Absorber::Sponge(_) => 0,
         Absorber::Cpml(_) => {
-            let share = |a: usize| (frame.cells[a][0] + frame.cells[a][1]) as f64 / padded.n[a] as f64;
+            let share = |a: usize| shot.frame.cells[a].iter().sum::<usize>() as f64 / padded.n[a] as f64;
             let shares: f64 = (0..ndim).map(share).sum();
-            (2.0 * ndim as f64 * shares * padded.planes() as f64) as usize
+            (2.0 * ndim as f64 * shares * own as f64) as usize
         }
     };
-    (fields + medium + memory) * padded.plane_len() * size_of::<f32>()
+    let loss = shot.attenuation.as_ref().map_or(0, |losses| {
+        let weak = if ndim == 3 { 5 } else { 3 };
+        losses.variables() * (layout::fields(ndim) - ndim) * own + weak * own
+    });
+    (fields + coefficients * own + layers + loss) * padded.plane_len() * size_of::<f32>()
 }

@@ -59,7 +59,7 @@ pub fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
 }
 
 /// Refuses a file that has not one number a cell.
-fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
+pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
     let cells = grid.cells();
     if file.len() != cells as u64 {
         bail!(

@@ -1,5 +1,6 @@
 //! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
 
+mod loss;
 mod params;
 mod plan;
 mod sources;
@@ -178,6 +179,8 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     let receivers = file.axis(2);
     let points = survey::points(job, file, ndim)?;
     let sources = sources::read(job, ndim, nt, dt)?;
+    let highest = plan::band(&sources.series, dt).max;
+    let attenuation = loss::read(job, &padded, highest)?;
     let (quantity, name) = quantity(job)?;
     let shot = Shot {
         dt,
@@ -188,7 +191,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
             _ => Family::Taylor,
         },
         frame,
-        attenuation: None,
+        attenuation,
         surface: free,
         sources: sources.list,
         series: sources.series,

@@ -34,6 +34,8 @@ absorb=cpml stretches every derivative in nb= cells around the model (Komatitsch
 its own number. absorb=sponge damps there (Cerjan 1985); take twice the cells. Faces without cells are rigid. In some \
 anisotropic media CPML grows: where the criterion of Becache et al. (2003) says so, the run takes the sponge and tells it.
 
+qp= and qs= attenuate (isotropic media): Q is constant within 2 % over a band of a ratio of 4 with two mechanisms, 12 with three, 40 with four; qmech=coarse spends the memory of one and wants Q above 20. Speeds grow with frequency, and with them the stability limit falls.
+
 ngpu= cuts the grid into slabs, with the same bits for any number. The method runs on the CPU; device=auto is the CPU, too.";
 
 macro_rules! params {
@@ -43,6 +45,13 @@ macro_rules! params {
             Param::input("vs").doc("S speed, m/s; 0 is a fluid"),
             Param::input("ccc").doc("stiffness planes behind the grid axes, Pa, instead of vp= and vs="),
             Param::input("den").required().doc("density, kg/m3"),
+            Param::number_or_file("qp").doc("quality factor of P waves, a number or a file on the grid; 0 is no loss"),
+            Param::number_or_file("qs").doc("quality factor of S waves"),
+            Param::choice("qmech", &["1", "2", "3", "4", "coarse"])
+                .default("3")
+                .doc("relaxation mechanisms: so many in every cell, or one a cell, 4 (2-D) or 8 (3-D) in turn"),
+            Param::floats("qband").default_text("a twelfth of the sources' highest frequency to that").doc("frequencies between which Q is constant, Hz"),
+            Param::float("qref").default_text("the middle of qband").doc("frequency at which vp= and vs= hold, Hz"),
             Param::input("sou").required().doc("source points, x[, y], z"),
             Param::input("rec").required().doc("receiver points, x[, y], z"),
             Param::int("nt").required().range(">= 1", Some(1.0), None).doc("steps"),

@@ -6,6 +6,7 @@ use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, warn_of_m
 use anyhow::Context;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
+use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Findings, Medium, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
 use kernels::velocity_stress::{Absorber, bytes, stable_step};
@@ -41,20 +42,24 @@ fn coarse(order: usize) -> f64 {
     }
 }
 
+/// The widest band of the sources' series.
+pub fn band(series: &[Vec<f32>], dt: f64) -> Band {
+    let bands = series.iter().take(SERIES).map(|s| dominant_frequency(s, dt));
+    bands.max_by(|a, b| a.max.total_cmp(&b.max)).unwrap_or_default()
+}
+
 /// Judges what was found in the model and tells the layers what they need of it.
 pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let shot = &mut run.shot;
-    let bands = shot
-        .series
-        .iter()
-        .take(SERIES)
-        .map(|s| dominant_frequency(s, shot.dt));
-    let band = bands.max_by(|a, b| a.max.total_cmp(&b.max)).unwrap_or_default();
+    let (band, ndim) = (band(&shot.series, shot.dt), run.padded.ndim());
+    // Waves above the reference frequency of Q are faster than the model says.
+    let losses = shot.attenuation.as_ref();
+    let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
     let files = ["vp", "vs", "ccc", "den"].iter().filter(|key| job.has_input(key));
     let asked = Asked {
         padded: &run.padded,
         dt: shot.dt as f32,
-        share: share(shot.order, shot.family)?,
+        share: share(shot.order, shot.family)? / quicker,
         cure: "use dt",
         band,
         coarse: coarse(shot.order),
@@ -65,7 +70,7 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
     };
     let (extremes, points) = judge(job, &asked, found)?;
     if let Absorber::Cpml(layer) = &mut shot.frame.absorber {
-        layer.fastest = extremes.fastest;
+        layer.fastest = extremes.fastest * quicker;
         if layer.frequency == 0.0 {
             layer.frequency = DOMINANT * band.max;
         }
@@ -121,6 +126,17 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         "sources peak {:.4}, highest {:.4} Hz: {:.1} points per shortest wavelength, order {}",
         report.band.peak, report.band.max, report.points, shot.order
     ));
+    if let Some(losses) = &shot.attenuation {
+        let [low, high] = losses.band;
+        job.say(&format!(
+            "Q constant from {low:.4} to {high:.4} Hz by {}, speeds of the model hold at {:.4} Hz",
+            match losses.mechanisms {
+                Mechanisms::Everywhere(n) => counted(n, "mechanism"),
+                Mechanisms::Coarse => "coarse-grained mechanisms".into(),
+            },
+            losses.reference
+        ));
+    }
     let faces: Vec<String> = shot.frame.cells[..p.ndim()]
         .iter()
         .flatten()
@@ -148,7 +164,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 /// Warns of a run that the memory of the host does not hold.
 pub fn memory(job: &Job, run: &Run, slabs: &[Slab], held: u64) {
     // The widest class: which one the model has is not known yet.
-    let needed = bytes(&run.padded, &run.shot.frame, slabs, Symmetry::Orthorhombic);
+    let needed = bytes(&run.padded, &run.shot, slabs, Symmetry::Orthorhombic);
     warn_of_memory(job, (needed as u64 + held) as f64);
 }
 
@@ -166,7 +182,7 @@ pub fn print(job: &Job, run: &Run, report: &Report, slabs: &[Slab], held: u64) -
             own.len()
         ));
     }
-    let bytes = bytes(&run.padded, &run.shot.frame, slabs, report.class()) as f64;
+    let bytes = bytes(&run.padded, &run.shot, slabs, report.class()) as f64;
     job.say(&format!(
         "memory {:.2} GB, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
         bytes / 1e9,
