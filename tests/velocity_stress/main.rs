@@ -10,6 +10,7 @@ mod desk;
 mod edges;
 mod energy;
 mod green;
+mod layer;
 mod order;
 mod surface;
 mod symmetry;
