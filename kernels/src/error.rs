@@ -71,6 +71,21 @@ pub enum Error {
         /// Its messages.
         log: String,
     },
+    /// A process of the same run has found a fault, and tells it.
+    #[error("another rank has ended the run")]
+    Elsewhere,
+    /// Ranks lost each other.
+    #[error("rank {rank} on {host}: {doing} failed: {problem}")]
+    Ranks {
+        /// Which rank says so.
+        rank: usize,
+        /// Its host.
+        host: String,
+        /// What was asked of MPI.
+        doing: String,
+        /// What it answered.
+        problem: String,
+    },
     /// The recorder could not take what the engine gave it (a full disk, a closed pipe).
     #[error(transparent)]
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),

@@ -251,6 +251,13 @@ impl<T: Real> Receivers<T> {
         self.list.is_empty()
     }
 
+    /// Numbers of the receivers whose lower corner lies in `planes`, rising: the ones that [`Receivers::extract`] reads.
+    pub fn within(&self, planes: &Range<usize>) -> Vec<usize> {
+        let axis = self.ndim - 1;
+        let inside = |k: &usize| planes.contains(&self.list[*k].cell[axis]);
+        (0..self.list.len()).filter(inside).collect()
+    }
+
     /// Lower corner and weight of the upper neighbour along z, x, y of every receiver.
     pub(crate) fn places(&self) -> impl Iterator<Item = ([usize; 3], [T; 3])> {
         self.list.iter().map(|r| (r.cell, r.beyond))

@@ -68,8 +68,20 @@ pub trait Recorder<T> {
     fn traces(&mut self, it: usize, traces: &[T]) -> Result<(), Error>;
     /// A piece of the snapshot after step `it`: pieces follow each other in file order until the window is whole.
     fn snapshot(&mut self, it: usize, piece: &[T]) -> Result<(), Error>;
+    /// A snapshot after step `it` is due whose window has no plane in this process.
+    fn empty_snapshot(&mut self, _it: usize) -> Result<(), Error> {
+        Ok(())
+    }
+    /// All pieces of a snapshot are wanted before the next step.
+    fn is_prompt(&self) -> bool {
+        false
+    }
     /// Step `it` is done: a place for progress.
     fn step(&mut self, _it: usize) -> Result<(), Error> {
+        Ok(())
+    }
+    /// Nothing more will come.
+    fn end(&mut self) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -127,11 +139,17 @@ pub fn run<S: Slab<Number: Default + Clone>>(
         let until = schedule.next_look(it);
         advance(slabs, exchange, it..until, &mut desk)?;
         it = until;
-        if schedule.checks(it - 1)
-            && let Some(cell) = first_non_finite(slabs)?
-        {
-            desk.flush(slabs)?;
-            return Err(report(it - 1, cell));
+        if schedule.checks(it - 1) {
+            let found = first_non_finite(slabs)?;
+            if let Some(cell) = exchange.agree(found)? {
+                desk.flush(slabs)?;
+                // Another process may be the one that has found it; it has the sentence.
+                return Err(if found == Some(cell) {
+                    report(it - 1, cell)
+                } else {
+                    Error::Elsewhere
+                });
+            }
         }
         if schedule.shoots(it - 1) {
             desk.snapshot(slabs, it - 1)?;
@@ -154,7 +172,7 @@ fn advance<S: Slab<Number: Default + Clone>>(
         let last = it.next_multiple_of(jdata) + (desk.room() - 1) * jdata + 1;
         let until = steps.end.min(last);
         let alone = match slabs {
-            [slab] => slab.run_alone(it..until, jdata)?,
+            [slab] if slab.layout().edges().next().is_none() => slab.run_alone(it..until, jdata)?,
             _ => false,
         };
         for it in it..until {
@@ -240,6 +258,10 @@ impl<'a, T: Default + Clone> Desk<'a, T> {
     /// Asks for a whole snapshot piece by piece, never more than two ahead of the recorder.
     fn snapshot<S: Slab<Number = T>>(&mut self, slabs: &mut [S], it: usize) -> Result<(), Error> {
         let window = self.schedule.snapshot_planes.clone();
+        let outside = |s: &S| s.layout().own.end <= window.start || s.layout().own.start >= window.end;
+        if slabs.iter().all(outside) {
+            return self.recorder.empty_snapshot(it);
+        }
         for component in 0..self.schedule.components {
             for k in 0..slabs.len() {
                 let own = slabs[k].layout().own.clone();
@@ -255,6 +277,9 @@ impl<'a, T: Default + Clone> Desk<'a, T> {
                     self.pieces.push_back((it, k));
                 }
             }
+        }
+        if self.recorder.is_prompt() {
+            self.take_pieces(slabs)?;
         }
         Ok(())
     }
@@ -273,6 +298,11 @@ impl<'a, T: Default + Clone> Desk<'a, T> {
         while !self.samples.is_empty() {
             self.take_sample(slabs)?;
         }
+        self.take_pieces(slabs)?;
+        self.recorder.end()
+    }
+
+    fn take_pieces<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
         while !self.pieces.is_empty() {
             self.take_piece(slabs)?;
         }

@@ -23,6 +23,9 @@ pub enum Error {
     /// The program panicked, which its hook has told.
     #[error("internal error")]
     Panic,
+    /// Another process of the same run tells the error.
+    #[error("another process has told the error")]
+    Told,
     /// `--dryrun=y`: the header is written and the run ends, successfully.
     #[error("dry run: the header is written")]
     DryRun,

@@ -14,6 +14,7 @@ use crate::input::{Input, NumberOrFile};
 use crate::output::{Output, Parts};
 use crate::params::{Param, ParamKind, Program};
 use crate::pipe::{self, Layout, Places};
+use crate::together::is_second;
 use crate::value::Value;
 use crate::{Error, Header, Result};
 
@@ -30,6 +31,9 @@ pub struct Job {
     history: Option<Arc<Header>>,
     files: Files,
     dry: bool,
+    mute: bool,
+    /// Standard input is a copy of another process's: no output can overwrite it.
+    handed: bool,
 }
 
 impl Job {
@@ -57,6 +61,8 @@ impl Job {
             history: None,
             files: Files::default(),
             dry,
+            mute: is_second(),
+            handed: false,
         };
         for warning in line.warnings {
             job.warn(&warning);
@@ -264,13 +270,26 @@ impl Job {
         self.history = Some(input.shared_header());
     }
 
+    pub(crate) fn take_stdin(&mut self) -> Result<BufReader<File>> {
+        self.stdin
+            .take()
+            .ok_or_else(|| Error::new("standard input is read twice by the program"))
+    }
+
+    pub(crate) fn put_stdin(&mut self, reader: BufReader<File>) {
+        self.stdin = Some(reader);
+        self.handed = true;
+    }
+
+    /// A file for numbers on the way, already without a name.
+    pub(crate) fn scratch(&self) -> Result<File> {
+        self.places.scratch()
+    }
+
     /// The dataset on standard input, once. Call it before any output: outputs opened later carry its
     /// history and follow its format.
     pub fn stdin(&mut self) -> Result<Input> {
-        let reader = self
-            .stdin
-            .take()
-            .ok_or_else(|| Error::new("standard input is read twice by the program"))?;
+        let reader = self.take_stdin()?;
         if reader.get_ref().is_terminal() {
             return Err(Error::new(
                 "standard input is a terminal: give an RSF file with < file.rsf",
@@ -282,7 +301,9 @@ impl Job {
             ));
         }
         let input = Input::from_reader("standard input".into(), reader, None)?;
-        self.files.reading(&input);
+        if !self.handed {
+            self.files.reading(&input);
+        }
         self.history = Some(input.shared_header());
         Ok(input)
     }
@@ -316,7 +337,7 @@ impl Job {
         if input.is_seekable() {
             return Ok(input);
         }
-        input.spooled(self.places.scratch()?)
+        input.spooled(self.scratch()?)
     }
 
     /// True when the parameter of that input was given.
@@ -395,8 +416,15 @@ impl Job {
         }
     }
 
-    /// A line on stderr: `prog: text`.
+    /// A line on stderr: `prog: text`; nothing from a process that is not the one that speaks ([`crate::second`]).
     pub fn say(&self, text: &str) {
+        if !self.mute {
+            self.tell(text);
+        }
+    }
+
+    /// A line on stderr, whoever this process is.
+    pub fn tell(&self, text: &str) {
         // A closed stderr is no reason to stop.
         let _ = writeln!(std::io::stderr().lock(), "{}: {text}", self.name);
     }

@@ -50,6 +50,7 @@ mod output;
 mod params;
 mod pipe;
 mod selfdoc;
+mod together;
 mod value;
 
 use std::ffi::OsString;
@@ -68,6 +69,7 @@ pub use job::Job;
 pub use number::format_g;
 pub use output::Output;
 pub use params::{Param, ParamKind, Program};
+pub use together::{Places, SharedData, second};
 
 use command::{Action, Line};
 
@@ -106,12 +108,14 @@ pub fn start_with(
         {
             ExitCode::SUCCESS
         }
-        Err(error) if matches!(error.downcast_ref(), Some(Error::Panic)) => ExitCode::FAILURE,
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Panic | Error::Told)) => ExitCode::FAILURE,
         Err(error) => {
+            together::wait_for_the_first();
             let text = format!("{error:#}");
             let line: Vec<&str> = text.lines().map(str::trim).collect();
             // Nothing is left to do when stderr is closed.
-            let _ = writeln!(io::stderr().lock(), "{name}: {}", line.join(" "));
+            let told = format!("{name}: {}\n", line.join(" "));
+            let _ = io::stderr().lock().write_all(told.as_bytes());
             let closed = |cause: &(dyn std::error::Error + 'static)| {
                 matches!(cause.downcast_ref(), Some(Error::Closed(_)))
             };

@@ -356,6 +356,19 @@ impl Output {
         close(file).map_err(|e| Error::writing(&self.data_name, e))
     }
 
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Writes the header of floats that others write.
+    pub(crate) fn begin_floats(&mut self) -> Result<()> {
+        self.format.kind = Kind::Float;
+        self.in_time()?;
+        self.begin()?;
+        self.written = self.declared;
+        Ok(())
+    }
+
     /// Writes the header. In a dry run that is all.
     fn begin(&mut self) -> Result<()> {
         if self.format.form == Form::Xdr && matches!(self.format.kind, Kind::Long | Kind::Double) {

@@ -1,6 +1,8 @@
 //! The accelerator engine against the CPU engine and against itself: on a processor that plays accelerator everywhere,
 //! on GPUs where there are any. Each test has one body for all of them.
 
+#[path = "../support/crowd.rs"]
+mod crowd;
 #[path = "../support/real.rs"]
 mod real;
 #[path = "../support/shim.rs"]
@@ -36,6 +38,7 @@ macro_rules! on {
             failures::an_unstable_run_is_noticed
             failures::the_first_cell_that_overflows_is_named
             failures::a_recorder_that_fails_ends_the_run
+            ranks::ranks_give_the_same_bits
             watched::every_kernel
         }
     };
@@ -58,6 +61,7 @@ mod gpus;
 mod graphs;
 mod memory;
 mod played;
+mod ranks;
 mod records;
 mod runs;
 mod tiles;

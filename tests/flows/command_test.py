@@ -35,6 +35,11 @@ class Lines(unittest.TestCase):
         self.assertEqual(made.line(), "X=1 Y='2' /b/sfmath | time math; /b/other")
         self.assertEqual(made.programs, ["/b/sfmath", "/b/other"])
 
+    def test_names_in_full_only(self):
+        made = command.Command("math x=1 | sfmath | sfnone", {"sfmath"}, "/b", prefix="")
+        self.assertEqual(made.line(), "math x=1 | /b/sfmath | sfnone")
+        self.assertEqual(made.programs, ["/b/sfmath"])
+
     def test_redirections_stand_at_both_ends(self):
         self.assertEqual(line("math | cat", "< $SOURCE ", " > $TARGET"), "< $SOURCE /b/sfmath | /b/sfcat > $TARGET")
 

@@ -1,12 +1,15 @@
 """Flows that fail, are interrupted or killed leave nothing half-written."""
 import os
 import signal
+import sys
 import unittest
 
 from support import MODEL, NAMES, Scratch
 
-# Two RSF files, then time enough to be interrupted: only while the file `slow` is there.
-JOB = f"{NAMES}/sf{MODEL} > $TARGET && {NAMES}/sf{MODEL} > ${{TARGETS[1]}} && if test -e slow; then touch reached; sleep 60; fi"
+# Time enough to be interrupted. The process that says so is the one that sleeps: a shell that forks just then may lose the signal.
+SLEEP = f"""{sys.executable} -c "import time; open('reached', 'w').close(); time.sleep(60)\""""
+# Two RSF files, then that: only while the file `slow` is there.
+JOB = f"{NAMES}/sf{MODEL} > $TARGET && {NAMES}/sf{MODEL} > ${{TARGETS[1]}} && if test -e slow; then {SLEEP}; fi"
 
 
 class Failures(Scratch):

@@ -25,6 +25,31 @@ class Flows(Scratch):
         self.assertNotIn("n1=31\n", text, "the output of stdout=0 is thrown away")
         self.assert_up_to_date()
 
+    def test_without_rsfflow_programs_are_found_by_their_names_in_full(self):
+        self.flows(f"Flow('a', None, 'sf{MODEL}', rsfflow=0)\nFlow('b', 'a', 'echo spike | sed s/spike/stack/', stdin=0, rsfflow=0)\n")
+        self.assertIn(f"{NAMES}/sfstiffness vp=2.5", self.made())
+        self.assertEqual(self.read("b.rsf"), "stack\n")
+        self.assert_up_to_date()
+
+    def test_words_that_change_how_flows_run(self):
+        self.flows(f"Flow('a', None, '{MODEL} epsilom=1')\n")
+        status, text = self.scons("CHECKPAR=y")
+        self.assertEqual(status, 2)
+        self.assertRegex(text, r"epsilom.*epsilon")
+        self.assertNotIn("flow: a.rsf: 0.", self.made("CHECKPAR=n"))
+        self.made("-c")
+        self.assertRegex(self.made("TIMER=y"), r"flow: a\.rsf: \d+\.\d+ s\n")
+        self.assert_up_to_date("TIMER=n")
+        self.assert_up_to_date("TIMER=y")
+
+    def test_words_for_clusters_change_nothing(self):
+        self.flows(f"""
+            Flow('a', None, '{MODEL}', np=2, wall='1:00')
+            Flow('b', 'a', '/bin/cat', split=[2, 41], reduce='cat axis=2', jobmult=2, local=1, noderotate=0)
+        """)
+        self.made("-j2")
+        self.assertEqual(self.read("a.rsf"), self.read("b.rsf"))
+
     def test_names_of_sources_may_come_in_every_form(self):
         self.flows(f"""
             Flow('a', None, '{MODEL}')
@@ -114,6 +139,7 @@ class Flows(Scratch):
             """Flow('a', None, 'echo "x')""": "a.rsf: `\"` is missing in the flow",
             "Flow('a', None, 'echo | | /bin/cat')": "a.rsf: a command is missing in the flow `echo | | /bin/cat`",
             "Flow('a', None, 'echo', stdou=0)": "unknown words: stdou",
+            "Program('one.c', 'two.c')": "Program('one.c', 'two.c') needs Madagascar and its C library",
         }
         for text, sentence in cases.items():
             self.flows(text + "\n")
@@ -146,7 +172,8 @@ class Pictures(Scratch):
             Plot('a', None, 'grey')
             Plot('b', None, 'grey format=png')
             Plot('ab', 'a b', 'Overlay')
-            Result('four', 'a b ab a.png', 'TwoRows')
+            Result('four', 'a b ab a.png', 'TwoRows', vppen='dpi=72')
+            Result('plain', None, 'grey', vppen='dpi=72')
             Result('beside', ['a', 'b'], 'SideBySideAniso')
             Result('column', 'a b', 'OverUnderIso', suffix='.svg')
             Result('frames', 'a b', 'Movie')
@@ -156,7 +183,8 @@ class Pictures(Scratch):
             "sfgrey > a.svg",
             "sfgrey format=png > b.png",
             "pictures mode=overlay a.svg b.png > ab.svg",
-            "pictures mode=side columns=2 a.svg b.png ab.svg a.png > Fig/four.png",
+            "pictures mode=side columns=2 a.svg b.png ab.svg a.png dpi=72 > Fig/four.png",
+            "sfgrey > Fig/plain.png",
             "pictures mode=side columns=2 a.svg b.png > Fig/beside.png",
             "pictures mode=over a.svg b.png > Fig/column.svg",
             "pictures mode=movie a.svg b.png > Fig/frames.png",

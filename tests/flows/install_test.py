@@ -2,6 +2,7 @@
 import contextlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -70,6 +71,8 @@ class BesideMadagascar(Prefix):
             self.assertIn(words, text)
         for old in names.OLD:
             self.assertIn(f"\n{old} <", self.document(old))
+            for word in PUBLISHED:
+                self.assertRegex(self.document(old), rf"\n{word}(bool|int|file|string) =", "CHECKPAR=y refuses words that it does not find")
             self.assertTrue(os.access(os.path.join(self.root, "bin", old), os.X_OK))
         self.assertEqual(self.document("sfspike").count("Spikes"), 1)
 
@@ -89,6 +92,27 @@ class BesideMadagascar(Prefix):
         )
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(set(run.stdout.split()), set(names.OLD) | {"sfewefd2d-gpu", "sfewefd3d-gpu", "sfstiffness"})
+
+    def test_every_port_says_which_way_it_goes(self):
+        self.install()
+        text = self.read("root/lib/python3/dist-packages/rsf/sfsifaka.py")
+        ports = [line for line in text.splitlines() if ".rsfpar('file'" in line]
+        self.assertGreater(len(ports), 20)
+        for line in ports:
+            self.assertRegex(line, "auxiliary (input|output) file")
+
+    def test_a_madagascar_whose_list_of_programs_is_not_found_is_left_alone(self):
+        away = self.path("away")
+        os.rename(self.path("root/lib"), away)
+        self.write("root/bin/sfdoc", "#!/bin/sh\n", 0o755)
+        before = self.tree()
+        with self.assertRaisesRegex(install.Refused, "a Madagascar is there.*source its etc/env.sh"):
+            self.install()
+        self.assertEqual(self.tree(), before)
+        self.install(PYTHONPATH=os.path.join(away, "python3", "dist-packages"))
+        self.assertIn("import rsf.sfsifaka", self.read("away/python3/dist-packages/rsf/prog.py"))
+        self.uninstall()
+        self.assertEqual(self.tree(), before)
 
     def test_the_everyday_programs_stay_madagascars(self):
         self.install()
@@ -132,6 +156,9 @@ class BesideMadagascar(Prefix):
         self.assertIn("stand-in for Madagascar", text)
         self.assertIn(self.root + "/bin/sfewefd2d_gpu", text)
         self.assertIn("warning: in1= has no effect", text)
+        threads = [int(number) for number in re.findall(r"CPU, (\d+) thread", text)]
+        self.assertEqual(len(threads), 2, text)
+        self.assertLessEqual(max(threads), os.cpu_count(), "OMP_NUM_THREADS may be that of a larger machine")
         self.assertEqual(self.read("time.txt"), "timed\n")
         for name in ("d-registered", "d-path"):
             self.assertGreater(os.path.getsize(self.path(name + ".rsf@")), 0)
@@ -220,6 +247,8 @@ class Alone(Prefix):
         self.assertEqual(self.read("prog.py").count("\n"), 6)
 
 
+# What the flows of Weiss and Shragge say to these programs.
+PUBLISHED = "jdata dabc free opot verb snap jsnap ssou nb nbell ngpu ccc den sou rec wfl in1 nt".split()
 # A small shot, written without any program; and flows in the manner of the published ones.
 SHOT = """
 from array import array

@@ -1,7 +1,7 @@
 """A stand-in for an installed Madagascar, for the tests of `scons install`: RSFROOT with a package `rsf`.
 
 It has what a third-party program meets there: `rsf.doc` with its registry, the generated `rsf.prog` with one line a module,
-and an `rsf.proj` whose Flow knows only registered programs, runs them from $RSFROOT/bin and has a PATH of its own.
+and an `rsf.proj` whose Flow knows only registered programs, runs them from $RSFROOT/bin and has an environment of its own.
 """
 import os
 import textwrap
@@ -65,7 +65,7 @@ class Project(Environment):
     def __init__(self, **kw):
         Environment.__init__(self, tools=[], **kw)
         self["ENV"] = {"PATH": "/usr/local/bin:/opt/bin:/bin:/usr/bin", "RSFROOT": rsf.prog.RSFROOT, "DATAPATH": "./",
-                       "HOME": os.environ.get("HOME", "/")}
+                       "HOME": os.environ.get("HOME", "/"), "OMP_NUM_THREADS": 4096}
 
     def Flow(self, target, source, flow, stdout=1, stdin=1):
         split = lambda names: names if isinstance(names, list) else (names or "").split()

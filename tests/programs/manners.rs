@@ -100,6 +100,23 @@ fn the_worked_examples_work() {
 }
 
 #[test]
+fn threads_of_the_environment_are_at_most_the_cores() {
+    let desk = desk(2);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    for (set, word, expected) in [("100000", "", cores), ("1", "", 1), ("1", "threads=3", 3)] {
+        let run = desk.sh(&format!(
+            "OMP_NUM_THREADS={set} {} {word} device=cpu plan=y < wav.rsf",
+            line(2)
+        ));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(
+            run.err.contains(&format!("device CPU, {expected} thread")),
+            "{run:?}"
+        );
+    }
+}
+
+#[test]
 fn a_plan_tells_everything_and_writes_nothing() {
     for ndim in [2, 3] {
         let desk = desk(ndim);

@@ -36,6 +36,8 @@ pub struct Shim {
 struct Ledger {
     /// Address and size.
     live: Mutex<BTreeMap<u64, usize>>,
+    /// What another shim has lent.
+    borrowed: Mutex<BTreeMap<u64, usize>>,
     /// Damage that was found when memory was given back.
     damage: Mutex<Vec<String>>,
 }
@@ -53,6 +55,29 @@ pub struct Lump {
 unsafe impl Send for Lump {}
 // SAFETY: as above.
 unsafe impl Sync for Lump {}
+
+/// Memory of another shim.
+struct Borrowed {
+    address: u64,
+    bytes: usize,
+    ledger: Arc<Ledger>,
+}
+
+impl Memory for Borrowed {
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        self.ledger.borrowed.lock().unwrap().remove(&self.address);
+    }
+}
 
 /// Host memory for transfers.
 pub struct Buffer {
@@ -167,8 +192,15 @@ impl Ledger {
 
     /// Refuses a range that is not inside memory that lives.
     fn check(&self, address: u64, bytes: usize) -> Result<(), Error> {
-        let live = self.live.lock().unwrap();
         let end = address + bytes as u64;
+        let holds = |all: &BTreeMap<u64, usize>| {
+            let last = all.range(..=address).next_back();
+            last.is_some_and(|(start, size)| end <= start + *size as u64)
+        };
+        if holds(&self.borrowed.lock().unwrap()) {
+            return Ok(());
+        }
+        let live = self.live.lock().unwrap();
         match live.range(..=address).next_back() {
             Some((start, size)) if end <= start + *size as u64 => Ok(()),
             Some((start, size)) => Err(Error::setup(format!(
@@ -405,6 +437,24 @@ impl Accelerator for Shim {
 
     fn boxes(&self, _: &Boxes) -> Result<[u64; 16], Error> {
         Ok([0; 16])
+    }
+
+    fn lend(&self, memory: &Lump) -> Result<Vec<u8>, Error> {
+        let words = [memory.address(), memory.bytes() as u64];
+        Ok(words.iter().flat_map(|w| w.to_le_bytes()).collect())
+    }
+
+    fn borrow(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
+        let (address, bytes) = words.split_at_checked(8)?;
+        let [address, bytes] = [address, bytes].map(|w| w.try_into().ok().map(u64::from_le_bytes));
+        let borrowed = Borrowed {
+            address: address?,
+            bytes: bytes? as usize,
+            ledger: self.ledger.clone(),
+        };
+        let mut all = self.ledger.borrowed.lock().unwrap();
+        all.insert(borrowed.address, borrowed.bytes);
+        Some(Box::new(borrowed))
     }
 
     fn befriend(&self, _: &Self) -> Result<bool, Error> {

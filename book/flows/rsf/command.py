@@ -48,7 +48,10 @@ class Command:
     """A flow with its programs looked up."""
 
     def __init__(self, flow, names, folder, prefix="sf"):
-        """`names` are the known programs of `folder`; every other first word is left as typed."""
+        """`names` are the known programs of `folder`; every other first word is left as typed.
+
+        prefix="" asks for names in full.
+        """
         self.programs = []
         cut = stages(" ".join(str(flow).split()))
         # a separator at the very end (`a | b;`) opens no stage

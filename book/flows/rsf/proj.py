@@ -28,8 +28,11 @@ import rsf.retrieve
 import rsf.run
 
 sfprefix = "sf"
+plprefix = "vp"
 sfsuffix = ".rsf"
+vpsuffix = ".vpl"
 resdir = "Fig"
+dataserver = os.environ.get("RSF_DATASERVER", "https://www.ahay.org")
 
 # What flows see of the environment. PATH is the user's: Python, compilers and MPI are found where the shell finds them.
 PASSED = re.compile(
@@ -43,6 +46,11 @@ def stop(message):
     """Ends SCons with a sentence."""
     sys.stderr.write(f"rsf.proj: {message}\n")
     sys.exit(1)
+
+
+def wanted(word):
+    """True for `scons WORD=y`."""
+    return ARGUMENTS.get(word, "n")[:1] not in ("", "n", "N", "0")
 
 
 def listed(names):
@@ -84,6 +92,8 @@ class Project(Environment):
         self["ENV"].update({name: value for name, value in os.environ.items() if PASSED.match(name)})
         self["ENV"].update(RSFROOT=rsf.prog.RSFROOT, DATAPATH=self.path)
         self["ENV"].setdefault("TMPDATAPATH", self.path)
+        if wanted("CHECKPAR"):
+            self["ENV"]["RSF_STRICT"] = "1"
         self.SConsignFile(self.path + ".sconsign")
         self.notes = rsf.run.Notes(self.path)
         self.views, self.pictures, self.results = [], {}, []
@@ -97,7 +107,8 @@ class Project(Environment):
 
         stdin=0: the first source is not redirected into the first command. stdout=0: the output of the last command is
         thrown away, stdout=-1: it is left alone; both for commands that write their targets themselves.
-        rsfflow=0: no word is looked up. Madagascar's words for clusters (split, np, local ...) change nothing here.
+        rsfflow=0: only names of programs in full (`sfspike`) are looked up. Madagascar's words for clusters (split, np,
+        local ...) change nothing here.
         """
         if not flow:
             return None
@@ -109,7 +120,7 @@ class Project(Environment):
         targets = [suffixed(name, suffix) for name in listed(target)]
         sources = [suffixed(name, src_suffix) for name in listed(source)]
         try:
-            command = rsf.command.Command(flow, self.names if rsfflow else (), self.bindir, prefix)
+            command = rsf.command.Command(flow, self.names, self.bindir, prefix if rsfflow else "")
         except ValueError as fault:
             stop(f"{' '.join(map(str, targets))}: {fault}")
         return self._make(targets, sources, command, bool(stdin) and bool(sources), stdout)
@@ -128,6 +139,7 @@ class Project(Environment):
             FLOW_SHOWN=command.line(before, after),
             FLOW_RUN=command.line(before, after, watched=True),
             FLOW_NOTES=self.notes,
+            FLOW_TIMED=wanted("TIMER"),
         )
         self.Depends(made, [self.File(name) for name in command.programs])
         headers = [str(name) for name in targets if str(name).endswith(sfsuffix)]
@@ -135,17 +147,17 @@ class Project(Environment):
         self.Default(made)
         return made
 
-    def Plot(self, target, source, flow=None, suffix=None, view=None, usual=rsf.pictures.PART, **ways):
+    def Plot(self, target, source, flow=None, suffix=None, vppen="", view=None, usual=rsf.pictures.PART, **ways):
         """A picture in this folder: drawn by the last command of `flow`, or composed of other pictures by a word.
 
-        The words: Overlay, SideBySideAniso, SideBySideIso, OverUnderAniso, OverUnderIso, TwoRows, TwoColumns, Movie.
+        vppen= is appended to the command that composes. The words: Overlay, SideBySideAniso, SideBySideIso, OverUnderAniso, OverUnderIso, TwoRows, TwoColumns, Movie.
         """
         if flow is None:
             source, flow = target, source
         if flow in rsf.pictures.COMPOSITIONS:
             source = [self._picture(part) for part in listed(source)]
             moves = flow == "Movie"
-            flow = rsf.pictures.COMPOSITIONS[flow](len(source)) + " " + ways.pop("vppen", "")
+            flow = rsf.pictures.COMPOSITIONS[flow](len(source)) + " " + (vppen or "")
             ways["stdin"] = 0
             usual = rsf.pictures.RESULT if moves else usual
         name = rsf.pictures.named(target, flow, suffix, usual)
@@ -175,7 +187,7 @@ class Project(Environment):
         """Gets data files: SERVER/TOP/DIR/FILE; server='local' is a folder TOP/DIR here. Copies in $SIFAKA_DATA go first."""
         if private:
             stop(f"{files}: Fetch with private= needs Madagascar; put a copy into $SIFAKA_DATA/{dir} instead.")
-        server = server or os.environ.get("RSF_DATASERVER", "https://www.ahay.org")
+        server = server or dataserver
         fetched = self.Command(
             listed(files),
             [],
@@ -220,6 +232,11 @@ def Result(target, source, flow=None, **ways):
 
 def Fetch(file, dir, private=None, **ways):
     return project.Fetch(file, dir, private, **ways)
+
+
+def Program(*sources, **ways):
+    """Madagascar compiles with its own library here."""
+    stop(f"Program({str(sources)[1:-1].rstrip(',')}) needs Madagascar and its C library; build it by hand and name it in a Flow, or run this there.")
 
 
 def Get(name):

@@ -182,11 +182,14 @@ def run(target, source, env):
     for name in targets:
         if not os.path.exists(name):
             say(f"{name} was not written by its command, which will run again next time; leave it out of the targets if it never is")
+    seconds = round(time.time() - began, 3)
+    if env["FLOW_TIMED"]:
+        say(f"{targets[0]}: {seconds} s")
     notes.done(
         targets=targets,
         sources=sources,
         command=show(target, source, env),
-        seconds=round(time.time() - began, 3),
+        seconds=seconds,
         finished=int(time.time()),
     )
     remove([note])

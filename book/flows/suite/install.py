@@ -139,6 +139,11 @@ def mark(path):
 def install(prefix, binaries, flows, environment):
     """Installs `binaries` (paths) into prefix/bin, and what flows need; `flows` is the folder book/flows."""
     listing = madagascar(prefix, environment)
+    if listing is None and os.path.exists(os.path.join(prefix, "bin", "sfdoc")):
+        raise Refused(
+            f"{prefix}: a Madagascar is there (bin/sfdoc), but its list of programs, rsf/prog.py, was found neither there nor "
+            "on PYTHONPATH; source its etc/env.sh and run this again, or choose another prefix="
+        )
     try:
         there = Installation(prefix)
         stale = set(there.ours["files"])

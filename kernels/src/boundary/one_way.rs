@@ -9,7 +9,7 @@
 //! `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
 
 use crate::device::simd::Real;
-use crate::medium::Medium;
+use crate::medium::{Medium, lines_of_plane};
 use crate::stencil::RADIUS;
 
 /// Cells that a face changes, and the one beyond that it reads.
@@ -28,11 +28,11 @@ pub enum Form {
 pub struct OneWay<T> {
     /// How they are used.
     pub form: Form,
-    /// Top and bottom: one number a model line.
+    /// Top and bottom: one number a line of the medium.
     pub z: [Vec<T>; 2],
-    /// Low and high x face of a 3-D grid, `[model plane][padded z]`; empty in 2-D.
+    /// Low and high x face of a 3-D grid, `[plane of the medium][padded z]`; empty in 2-D.
     pub rows: [Vec<T>; 2],
-    /// Low and high face of the slowest axis, `[model row][padded z]`.
+    /// Low and high face of the slowest axis, `[model row][padded z]`; of use where the medium holds the outermost plane.
     pub planes: [Vec<T>; 2],
 }
 
@@ -50,10 +50,7 @@ impl<T: Real> OneWay<T> {
             T::of((1.0 - q) / (1.0 + q))
         };
         let (pitch, nz, d) = (p.pitch(), p.n[0], p.d());
-        let (rows, planes) = (
-            if p.ndim() == 3 { p.model.n[1] } else { 1 },
-            p.model.n[p.ndim() - 1],
-        );
+        let (rows, planes) = (lines_of_plane(&p), medium.planes().len());
         let line = |plane: usize, row: usize| (plane * rows + row) * pitch;
         let top = |z: usize| (0..rows * planes).map(|l| factor(l * pitch + z, d[0])).collect();
         let along_rows = |row: usize| {

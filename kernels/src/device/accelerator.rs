@@ -195,6 +195,17 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// multiple of 64 bytes of device memory. For compute capability 9.0 and later.
     fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error>;
 
+    /// Words by which another process of this host can [`Accelerator::borrow`] this memory; empty where it cannot.
+    fn lend(&self, _memory: &Self::Memory) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// Memory that another process has lent; `None` where it cannot be reached from here. It must not outlive what was
+    /// lent.
+    fn borrow(&self, _words: &[u8]) -> Option<Box<dyn Memory>> {
+        None
+    }
+
     /// Makes memory of this device and of `peer` reachable from each other; `false` where the hardware cannot, in
     /// which case [`Accelerator::copy_to`] goes through the host.
     fn befriend(&self, peer: &Self) -> Result<bool, Error>;

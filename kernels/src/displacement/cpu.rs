@@ -12,6 +12,8 @@ use crate::device::{
 };
 use crate::domain::exchange::Neighbour;
 use crate::domain::partition::{GHOST, Slab as Layout};
+use crate::domain::ranks::Span;
+use crate::domain::remote::Outer;
 use crate::survey::potential;
 use crate::time_loop::Slab;
 use std::collections::VecDeque;
@@ -31,6 +33,8 @@ pub struct CpuSlab<T: Real> {
     now: usize,
     tiling: Tiling,
     pieces: VecDeque<Vec<T>>,
+    /// What leaves to and arrives from the ranks below and above, all components behind each other.
+    messages: [[Vec<T>; 2]; 2],
     rings: Vec<Mutex<Buffer<T>>>,
 }
 
@@ -46,6 +50,7 @@ impl<T: Real> CpuSlab<T> {
             now: 0,
             tiling,
             pieces: VecDeque::new(),
+            messages: Default::default(),
             rings,
             layout,
             setup,
@@ -252,5 +257,47 @@ impl<T: Real> Neighbour for CpuSlab<T> {
         let len = self.setup.padded.plane_len();
         let from = piece * self.component_len() + local * len;
         &mut self.levels[1 - self.now].as_mut_slice()[from..from + GHOST * len]
+    }
+}
+
+impl<T: Real> Outer for CpuSlab<T> {
+    fn spans(&mut self, upper: bool) -> (Vec<Span>, Vec<Span>) {
+        let p = &self.setup.padded;
+        let len = GHOST * p.plane_len();
+        let messages = &mut self.messages[usize::from(upper)];
+        let [leaving, arriving] = messages.each_mut().map(|message| {
+            message.resize(p.ndim() * len, T::of(0.0));
+            let bytes = len * size_of::<T>();
+            let address = |k| message.as_ptr() as u64 + (k * bytes) as u64;
+            let span = |k| Span {
+                address: address(k),
+                bytes,
+            };
+            (0..p.ndim()).map(span).collect()
+        });
+        (leaving, arriving)
+    }
+
+    fn leave(&mut self, stage: usize, upper: bool) -> Result<bool, Error> {
+        let mut message = std::mem::take(&mut self.messages[usize::from(upper)][0]);
+        let len = message.len() / self.pieces(stage);
+        for (piece, to) in message.chunks_mut(len).enumerate() {
+            to.copy_from_slice(self.edge(stage, upper, piece));
+        }
+        self.messages[usize::from(upper)][0] = message;
+        Ok(true)
+    }
+
+    fn left(&mut self, _stage: usize, _upper: bool, _piece: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn arrive(&mut self, stage: usize, upper: bool, piece: usize) -> Result<(), Error> {
+        let message = std::mem::take(&mut self.messages[usize::from(upper)][1]);
+        let len = message.len() / self.pieces(stage);
+        self.ghost(stage, upper, piece)
+            .copy_from_slice(&message[piece * len..][..len]);
+        self.messages[usize::from(upper)][1] = message;
+        Ok(())
     }
 }

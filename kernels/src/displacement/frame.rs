@@ -19,7 +19,8 @@ impl<T: Real> View<'_, T> {
             self.z_faces(plane, row, &tile.z);
         }
         if p.ndim() == 3 {
-            let (n, q) = (p.rows(), p.model_plane(plane) * p.pitch());
+            let first = self.setup.medium.planes().start;
+            let (n, q) = (p.rows(), (p.model_plane(plane) - first) * p.pitch());
             let b = |side: usize| &frame.one_way.rows[side][q..q + p.pitch()];
             if tile.rows.start == 0 {
                 (1..FACE - 1)

@@ -27,13 +27,18 @@ pub use cpu::CpuSlab;
 use crate::Error;
 use crate::boundary::{free_surface::Surface, one_way, one_way::OneWay, sponge};
 use crate::device::{cpu::Cpu, simd::Real};
-use crate::domain::{exchange::Copying, partition};
+use crate::domain::exchange::Copying;
+use crate::domain::gather::{self, Gather};
+use crate::domain::partition;
+use crate::domain::ranks::{Alone, Ranks};
+use crate::domain::remote::{Manner, Remote};
 use crate::grid::Padded;
-use crate::medium::Medium;
+use crate::medium::{self, Medium};
 use crate::stencil::WEIGHTS;
 pub use crate::survey::Snapshots;
 use crate::survey::{Point, Receivers, Sources};
-use crate::time_loop::{self, Recorder, Schedule};
+use crate::time_loop::{self, Recorder, Schedule, Slab};
+pub use gpu::Way;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -117,10 +122,9 @@ pub struct Simulation<T: Real> {
     dt: T,
 }
 
-impl<T: Real + Default> Simulation<T> {
-    /// Checks the shot against the grid, turns the medium into factors and allocates the fields.
-    ///
-    /// `sizes` gives the thickness of every slab; [`partition::partition`] makes equal ones.
+impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
+    /// Checks the shot against the grid, turns the medium into factors and allocates the fields of `slabs`: all of the
+    /// grid, or those of one rank, for which the medium may hold no more than they need.
     pub fn new(
         shot: &Shot,
         mut medium: Medium<T>,
@@ -182,6 +186,16 @@ impl<T: Real + Default> Simulation<T> {
 
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
+        self.run_among(&Alone, recorder, Company::default())
+    }
+
+    /// Runs all steps as one of several ranks, each with slabs of its own. Rank 0's recorder gets the traces.
+    pub fn run_among(
+        &mut self,
+        ranks: &dyn Ranks,
+        recorder: &mut dyn Recorder<T>,
+        company: Company,
+    ) -> Result<(), Error> {
         let setup = self.setup.clone();
         let dt2 = self.dt.f64() * self.dt.f64();
         let report = move |step: usize, cell: [usize; 3]| Error::NotFinite {
@@ -189,8 +203,68 @@ impl<T: Real + Default> Simulation<T> {
             cell: setup.padded.describe(cell),
             medium: setup.medium.describe(cell, |b| dt2 / b),
         };
-        time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report)
+        if ranks.size() == 1 {
+            return time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report);
+        }
+        let own = own(&self.slabs);
+        let receivers = self.setup.receivers.within(&own);
+        let share = share(&self.setup.window, self.setup.padded.ndim(), &own);
+        let mut gather = Gather::new(
+            ranks,
+            recorder,
+            &self.schedule,
+            company.snapshots,
+            (receivers, share),
+        )?;
+        let planes = self.setup.padded.planes();
+        // SAFETY: the slabs keep their buffers until they are dropped, after the exchange.
+        let exchange = unsafe { Remote::new(Copying, ranks, &mut self.slabs, &own, planes)? };
+        let mut exchange = exchange.manner(company.manner);
+        time_loop::run(
+            &mut self.slabs,
+            &mut exchange,
+            &self.schedule,
+            &mut gather,
+            &report,
+        )
     }
+}
+
+/// How ranks work together.
+#[derive(Clone, Copy, Debug)]
+pub struct Company {
+    /// How ghosts travel between them.
+    pub manner: Manner,
+    /// By which way, between GPUs.
+    pub way: Way,
+    /// Who writes snapshots.
+    pub snapshots: gather::Snapshots,
+}
+
+impl Default for Company {
+    fn default() -> Self {
+        Self {
+            manner: Manner::Overlapped,
+            way: Way::Auto,
+            snapshots: gather::Snapshots::Own,
+        }
+    }
+}
+
+/// The planes of slabs that follow each other.
+fn own<S: Slab>(slabs: &[S]) -> Range<usize> {
+    let first = slabs.first().map_or(0, |s| s.layout().own.start);
+    first..slabs.last().map_or(0, |s| s.layout().own.end)
+}
+
+/// Numbers of one component of a snapshot on the planes `own`.
+fn share(window: &[Range<usize>; 3], ndim: usize, own: &Range<usize>) -> usize {
+    let planes = &window[ndim - 1];
+    let count = own
+        .end
+        .min(planes.end)
+        .saturating_sub(own.start.max(planes.start));
+    count * window[..ndim - 1].iter().map(Range::len).product::<usize>()
 }
 
 /// When a shot records.
@@ -264,8 +338,9 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
 pub fn bytes(padded: &Padded, slabs: &[partition::Slab], threads: usize) -> usize {
     let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * partition::GHOST).sum();
     let fields = 2 * padded.ndim() * planes * padded.plane_len();
-    let lines = padded.model.cells() / padded.model.n[0];
-    let medium = (crate::medium::plane_names(padded.ndim()).len() + 1) * lines * padded.pitch();
+    let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
+    let lines = medium::needed(padded, &own).len() * medium::lines_of_plane(padded);
+    let medium = (medium::plane_names(padded.ndim()).len() + 1) * lines * padded.pitch();
     let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
     (fields + medium + rings) * size_of::<f32>()
 }

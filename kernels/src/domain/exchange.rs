@@ -8,6 +8,10 @@ pub trait Exchange<S> {
     fn start(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error>;
     /// Returns when the ghosts of all slabs hold the stage's new values.
     fn finish(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error>;
+    /// The first cell that is not finite, of all that take part; `found` is what this process has found.
+    fn agree(&mut self, found: Option<[usize; 3]>) -> Result<Option<[usize; 3]>, Error> {
+        Ok(found)
+    }
 }
 
 /// A slab whose edges and ghosts this process can reach.

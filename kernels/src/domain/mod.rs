@@ -1,4 +1,9 @@
 //! Who computes what: slabs of planes and what they send each other.
 
 pub mod exchange;
+pub mod gather;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod partition;
+pub mod ranks;
+pub mod remote;

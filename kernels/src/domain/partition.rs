@@ -23,17 +23,56 @@ pub struct Slab {
     pub interior: Range<usize>,
 }
 
+/// What a plane of the frame costs against one of the model: its medium is the model's outermost plane again, which
+/// the cache holds (`benches/RESULTS-GPU.md`).
+const FRAME_COST: f64 = 0.87;
+
 /// Cuts `planes` planes into `slabs` slabs of nearly equal thickness (the first ones get one more).
 pub fn partition(planes: usize, slabs: usize) -> Result<Vec<Slab>, Error> {
+    fits(planes, slabs)?;
+    let (thin, rest) = (planes / slabs, planes % slabs);
+    let sizes: Vec<usize> = (0..slabs).map(|k| thin + usize::from(k < rest)).collect();
+    cut(planes, &sizes)
+}
+
+/// Cuts `planes` planes, `frame` of which on either side are frame, into one slab for each of `speeds`, so that all are
+/// done at the same time: a fast device gets more planes, and so does one that has the frame.
+pub fn balance(planes: usize, frame: usize, speeds: &[f64]) -> Result<Vec<Slab>, Error> {
+    fits(planes, speeds.len())?;
+    let inside = frame.min(planes)..planes.saturating_sub(frame);
+    let cost = |plane: usize| {
+        if inside.contains(&plane) { 1.0 } else { FRAME_COST }
+    };
+    let whole: f64 = (0..planes).map(cost).sum();
+    let all: f64 = speeds.iter().sum();
+    let (mut sizes, mut start, mut passed, mut wanted) = (Vec::new(), 0, 0.0, 0.0);
+    for (k, speed) in speeds.iter().enumerate() {
+        wanted += whole * speed / all;
+        // Those behind need their planes, too.
+        let last = planes - GHOST * (speeds.len() - 1 - k);
+        let mut end = start;
+        while end < last && (end < start + GHOST || passed + cost(end) / 2.0 <= wanted) {
+            passed += cost(end);
+            end += 1;
+        }
+        sizes.push(end - start);
+        start = end;
+    }
+    if let Some(size) = sizes.last_mut() {
+        *size += planes - start;
+    }
+    cut(planes, &sizes)
+}
+
+/// Refuses more slabs than there are planes for.
+fn fits(planes: usize, slabs: usize) -> Result<(), Error> {
     let most = (planes / GHOST).max(1);
     if slabs == 0 || slabs > most {
         return Err(Error::setup(format!(
             "ngpu={slabs} slabs do not fit {planes} planes (frame included): a slab needs at least {GHOST} planes, so 1 to {most} slabs are possible"
         )));
     }
-    let (thin, rest) = (planes / slabs, planes % slabs);
-    let sizes: Vec<usize> = (0..slabs).map(|k| thin + usize::from(k < rest)).collect();
-    cut(planes, &sizes)
+    Ok(())
 }
 
 /// Cuts `planes` planes into slabs of the given thicknesses.
@@ -46,17 +85,21 @@ pub fn cut(planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
     let mut start = 0;
     let mut slabs = Vec::with_capacity(sizes.len());
     for (k, size) in sizes.iter().enumerate() {
-        slabs.push(walk(start..start + size, planes, k > 0, k + 1 < sizes.len()));
+        slabs.push(walk(
+            start..start + size,
+            planes,
+            k > 0,
+            k + 1 < sizes.len(),
+            GHOST,
+        ));
         start += size;
     }
     Ok(slabs)
 }
 
-/// Neighbours wait for eight planes, but parts of like size cost devices the least, for each recomputes the stress of
-/// eight planes beyond it (`benches/RESULTS-GPU.md`); what is left for the interior still hides the exchange.
-fn walk(own: Range<usize>, planes: usize, below: bool, above: bool) -> Slab {
-    let parts = 1 + usize::from(below) + usize::from(above);
-    let edge = (own.len() / parts).max(GHOST);
+/// A slab whose edges have `edge` planes (at least those that travel).
+fn walk(own: Range<usize>, planes: usize, below: bool, above: bool, edge: usize) -> Slab {
+    let edge = edge.max(GHOST).min(own.len());
     let mut low = own.start..if below { own.start + edge } else { own.start };
     let mut high = if above { own.end - edge } else { own.end }..own.end;
     // A face group is never split: what it changes must be final before it is sent.
@@ -77,6 +120,17 @@ fn walk(own: Range<usize>, planes: usize, below: bool, above: bool) -> Slab {
 }
 
 impl Slab {
+    /// The same slab of a grid of `planes` planes with edges of another thickness, a face still whole.
+    pub fn with_edges(&self, planes: usize, edge: usize) -> Self {
+        let (below, above) = (self.own.start > 0, self.own.end < planes);
+        walk(self.own.clone(), planes, below, above, edge)
+    }
+
+    /// Neighbours: 0, 1 or 2.
+    pub fn neighbours(&self, planes: usize) -> usize {
+        usize::from(self.own.start > 0) + usize::from(self.own.end < planes)
+    }
+
     /// The non-empty parts in the order of a step: edges, then the interior.
     pub fn edges(&self) -> impl Iterator<Item = Range<usize>> {
         [self.low_edge.clone(), self.high_edge.clone()]
@@ -88,6 +142,32 @@ impl Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slabs_are_done_together() {
+        let sizes = |planes, frame, speeds: &[f64]| -> Vec<usize> {
+            let slabs = balance(planes, frame, speeds).unwrap();
+            slabs.iter().map(|s| s.own.len()).collect()
+        };
+        assert_eq!(sizes(600, 0, &[1.0; 3]), [200, 200, 200]);
+        assert_eq!(sizes(600, 0, &[1.0, 2.0, 3.0]), [100, 200, 300]);
+        // 2 x 96 planes of frame: the outer slabs take more.
+        let four = sizes(2432, 96, &[1.0; 4]);
+        assert_eq!((four[0], four[1]), (four[3], four[2]));
+        let cost = |k: usize| four[k] as f64 - if k == 0 { 96.0 * (1.0 - FRAME_COST) } else { 0.0 };
+        assert!(four[0] > four[1] && (cost(0) - cost(1)).abs() < 2.0, "{four:?}");
+        // The least that a slab can have, whatever the speeds.
+        assert_eq!(sizes(24, 4, &[1.0, 1e-9, 1.0]), [8, 8, 8]);
+        assert_eq!(sizes(30, 4, &[1e-9, 1.0, 1e-9]), [8, 14, 8]);
+        for planes in 9..120 {
+            for count in 1..=planes / GHOST {
+                let sizes = sizes(planes, 20, &vec![1.0; count]);
+                assert_eq!(sizes.iter().sum::<usize>(), planes);
+                assert!(count == 1 || sizes.iter().all(|&s| s >= GHOST), "{sizes:?}");
+            }
+            assert!(balance(planes, 4, &vec![1.0; planes / GHOST + 1]).is_err() || planes / GHOST == 0);
+        }
+    }
 
     #[test]
     fn parts_tile_every_slab_and_faces_stay_whole() {
@@ -103,7 +183,19 @@ mod tests {
                         (s.low_edge.end, s.high_edge.start),
                         (s.interior.start, s.interior.end)
                     );
-                    for part in s.edges().chain([s.interior.clone()]).filter(|r| !r.is_empty()) {
+                    let wide = s.with_edges(planes, planes / 3);
+                    assert_eq!(s.with_edges(planes, GHOST), *s);
+                    assert_eq!(
+                        (wide.own.clone(), wide.low_edge.start),
+                        (s.own.clone(), s.own.start)
+                    );
+                    assert_eq!(
+                        (wide.low_edge.end, wide.high_edge.start, wide.high_edge.end),
+                        (wide.interior.start, wide.interior.end, s.own.end)
+                    );
+                    let parts = s.edges().chain([s.interior.clone()]);
+                    let parts = parts.chain(wide.edges()).chain([wide.interior.clone()]);
+                    for part in parts.filter(|r| !r.is_empty()) {
                         for face in [0..FACE, planes - FACE..planes] {
                             let inside = face.clone().filter(|p| part.contains(p)).count();
                             assert!(

@@ -2,9 +2,10 @@
 
 use crate::device::cpu::Cpu;
 use crate::grid::Padded;
-use crate::medium::plane_names;
+use crate::medium::{Symmetry, lines_of_plane, plane_names};
 use crate::stability::{BadCell, Extremes, Scan};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Bytes of all arrays together that a thread fills and looks at in one go: they stay in its own cache.
 const PIECE_BYTES: usize = 1 << 19;
@@ -27,7 +28,11 @@ pub struct Inspection {
     arrays: usize,
     /// Lines from a cell to its neighbour along the slowest axis.
     rows: usize,
-    /// Lines seen.
+    /// The first line that is seen.
+    begin: usize,
+    /// Lines that are judged; the others are there to be compared with.
+    judged: Range<usize>,
+    /// The next line.
     done: usize,
     scan: Scan,
     jump: f32,
@@ -35,16 +40,71 @@ pub struct Inspection {
     behind: Vec<f32>,
 }
 
+impl Findings {
+    /// Numbers of [`Findings::to_words`].
+    pub const WORDS: usize = 9;
+
+    /// What another look at other cells of the same model has found, too.
+    pub fn merge(&mut self, other: &Self) {
+        self.extremes.merge(&other.extremes);
+        self.density_jump = self.density_jump.max(other.density_jump);
+    }
+
+    /// As numbers that another process can read.
+    pub fn to_words(&self) -> [u64; Self::WORDS] {
+        let e = &self.extremes;
+        [
+            e.dt_max.to_bits(),
+            e.dt_cell as u64,
+            e.slowest.to_bits(),
+            e.slowest_cell as u64,
+            e.fastest.to_bits(),
+            e.fastest_cell as u64,
+            e.fluids as u64,
+            Symmetry::ALL.iter().position(|s| *s == e.symmetry).unwrap_or(0) as u64,
+            u64::from(self.density_jump.to_bits()),
+        ]
+    }
+
+    /// What [`Findings::to_words`] wrote; `None` for anything else.
+    pub fn from_words(words: &[u64; Self::WORDS]) -> Option<Self> {
+        let [dt, dt_cell, slow, slow_cell, fast, fast_cell, fluids, class, jump] = *words;
+        Some(Self {
+            extremes: Extremes {
+                dt_max: f64::from_bits(dt),
+                dt_cell: dt_cell as usize,
+                slowest: f64::from_bits(slow),
+                slowest_cell: slow_cell as usize,
+                fastest: f64::from_bits(fast),
+                fastest_cell: fast_cell as usize,
+                fluids: fluids as usize,
+                symmetry: *Symmetry::ALL.get(class as usize)?,
+            },
+            density_jump: f32::from_bits(u32::try_from(jump).ok()?),
+        })
+    }
+}
+
 impl Inspection {
-    /// A look that has seen nothing.
+    /// A look that has seen nothing, at all lines.
     pub fn new(padded: &Padded) -> Self {
+        let lines = padded.model.cells() / padded.model.n[0];
+        Self::part(padded, 0, 0..lines)
+    }
+
+    /// The same from line `begin` on, the first of a plane; cells of the lines `judged` alone are judged, so that several
+    /// looks at parts that overlap can be merged.
+    pub fn part(padded: &Padded, begin: usize, judged: Range<usize>) -> Self {
         let (model, ndim) = (&padded.model, padded.ndim());
-        let rows = if ndim == 3 { model.n[1] } else { 1 };
+        let rows = lines_of_plane(padded);
+        assert_eq!(begin % rows, 0, "the first line of a plane");
         Self {
             nz: model.n[0],
             arrays: plane_names(ndim).len() + 1,
             rows,
-            done: 0,
+            begin,
+            judged,
+            done: begin,
             scan: Scan::new(ndim, model.d.map(f64::from)),
             jump: 1.0,
             behind: vec![0.0; rows * model.n[0]],
@@ -80,9 +140,14 @@ impl Inspection {
                 load(array, line, to)?;
             }
             let mut scan = self.scan.heir();
-            let planes: Vec<&[f32]> = arrays.iter().map(|a| &**a).collect();
-            let (density, stiffness) = planes.split_last().expect("density is there");
-            scan.rows(stiffness, density, line * nz);
+            let lines = arrays[0].len() / nz;
+            let cut = |l: usize| l.clamp(line, line + lines) - line;
+            let judged = cut(self.judged.start) * nz..cut(self.judged.end) * nz;
+            if !judged.is_empty() {
+                let planes: Vec<&[f32]> = arrays.iter().map(|a| &a[judged.clone()]).collect();
+                let (density, stiffness) = planes.split_last().expect("density is there");
+                scan.rows(stiffness, density, line * nz + judged.start);
+            }
             Ok(scan)
         };
         let pieces = pieces(values, len, step * nz);
@@ -114,7 +179,7 @@ impl Inspection {
                 if l % rows > 0 {
                     most = most.max(largest_ratio(here, line(l - 1)));
                 }
-                if l >= rows {
+                if l >= self.begin + rows {
                     most = most.max(largest_ratio(here, line(l - rows)));
                 }
             }

@@ -23,6 +23,7 @@ pub use thomsen::{Speeds, Thomsen, Tsvankin, Unreal};
 use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
 use crate::stencil::RADIUS;
+use std::ops::Range;
 
 /// Names of the stiffness planes of a model of this dimension, in file order.
 pub fn plane_names(ndim: usize) -> &'static [&'static str] {
@@ -38,6 +39,8 @@ pub fn plane_names(ndim: usize) -> &'static [&'static str] {
 /// Every array is `[model plane][model row][padded z]`, see [`crate::grid`].
 pub struct Medium<T> {
     padded: Padded,
+    /// Model planes held.
+    planes: Range<usize>,
     /// Where each padded row starts in a plane of the arrays.
     lines: Vec<usize>,
     /// Stiffness in file order ([`plane_names`]).
@@ -61,14 +64,20 @@ pub enum Quantity {
 impl<T: Real> Medium<T> {
     /// Memory for the medium of this grid; all zero.
     pub fn new(padded: &Padded) -> Result<Self, Error> {
+        Self::part(padded, 0..padded.model.n[padded.ndim() - 1])
+    }
+
+    /// Memory for the model planes `planes` of this grid alone ([`needed`] says which a range of the grid wants).
+    pub fn part(padded: &Padded, planes: Range<usize>) -> Result<Self, Error> {
         padded.model.check()?;
-        let len = padded.model.cells() / padded.model.n[0] * padded.pitch();
+        let len = planes.len() * lines_of_plane(padded) * padded.pitch();
         let stiffness = plane_names(padded.ndim())
             .iter()
             .map(|_| Buffer::zeroed(len))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             padded: padded.clone(),
+            planes,
             lines: (0..padded.rows())
                 .map(|row| padded.model_row(row) * padded.pitch())
                 .collect(),
@@ -87,9 +96,15 @@ impl<T: Real> Medium<T> {
         self.stiffness.iter().map(Buffer::bytes).sum::<usize>() + self.density.bytes()
     }
 
-    /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`), and repeats their ends into
-    /// the frame. `values` holds a multiple of `nz` numbers.
+    /// Model planes held.
+    pub fn planes(&self) -> Range<usize> {
+        self.planes.clone()
+    }
+
+    /// Copies whole `z` lines in file order, the first being line `line` (`x + nx*y`) of the model, and repeats their
+    /// ends into the frame. `values` holds a multiple of `nz` numbers, of planes that are held.
     pub fn fill(&mut self, quantity: Quantity, line: usize, values: &[T]) {
+        let line = line - self.first_line();
         let array = match quantity {
             Quantity::Stiffness(k) => self.stiffness[k].as_mut_slice(),
             Quantity::Density => self.density.as_mut_slice(),
@@ -103,6 +118,7 @@ impl<T: Real> Medium<T> {
     /// density), on all threads.
     pub(crate) fn fill_all(&mut self, cpu: &Cpu, line: usize, values: &[T]) {
         use rayon::prelude::*;
+        let line = line - self.first_line();
         let (padded, pitch, nz) = (&self.padded, self.padded.pitch(), self.padded.model.n[0]);
         let len = values.len() / (self.stiffness.len() + 1);
         let (rows, step) = (len / nz * pitch, (PIECE / nz).max(1));
@@ -141,16 +157,12 @@ impl<T: Real> Medium<T> {
     /// Start of the array row that stands for padded `row` of padded `plane`.
     pub fn row_start(&self, plane: usize, row: usize) -> usize {
         let p = &self.padded;
-        (p.model_plane(plane) * self.rows() + p.model_row(row)) * p.pitch()
+        ((p.model_plane(plane) - self.planes.start) * lines_of_plane(p) + p.model_row(row)) * p.pitch()
     }
 
-    /// Model rows of a model plane: `nx` in 3-D, 1 in 2-D.
-    fn rows(&self) -> usize {
-        if self.padded.ndim() == 3 {
-            self.padded.model.n[1]
-        } else {
-            1
-        }
+    /// The model line with which the arrays begin.
+    fn first_line(&self) -> usize {
+        self.planes.start * lines_of_plane(&self.padded)
     }
 
     /// Density and stiffness at padded `[z, x, y]` in words; `density` turns the density array's number into density.
@@ -185,6 +197,18 @@ impl<T: Real> Medium<T> {
     }
 }
 
+/// Lines of a plane of the model: `nx` in 3-D, 1 in 2-D.
+pub fn lines_of_plane(padded: &Padded) -> usize {
+    if padded.ndim() == 3 { padded.model.n[1] } else { 1 }
+}
+
+/// Model planes that the padded planes `own` need: stress is computed four planes beyond them.
+pub fn needed(padded: &Padded, own: &Range<usize>) -> Range<usize> {
+    let low = padded.model_plane(own.start.saturating_sub(RADIUS));
+    let high = padded.model_plane((own.end + RADIUS).min(padded.planes()) - 1);
+    low..high + 1
+}
+
 /// Copies lines of the model into padded rows and repeats their ends into the frame.
 fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
     let (nz, low) = (padded.model.n[0], padded.low[0]);
@@ -197,7 +221,7 @@ fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
 }
 
 /// The `z` indices at which stress is differentiated: away from the rim of the padded grid.
-pub(crate) fn live_z(padded: &Padded) -> std::ops::Range<usize> {
+pub(crate) fn live_z(padded: &Padded) -> Range<usize> {
     RADIUS..padded.n[0] - RADIUS
 }
 

@@ -44,6 +44,18 @@ pub enum Symmetry {
 }
 
 impl Symmetry {
+    /// All classes.
+    pub const ALL: [Self; 4] = [Self::Isotropic, Self::Vti, Self::Hti, Self::Orthorhombic];
+
+    /// The narrowest class that holds both.
+    pub fn joined(self, other: Self) -> Self {
+        match (self.holds(other), other.holds(self)) {
+            (true, _) => self,
+            (_, true) => other,
+            _ => Self::Orthorhombic,
+        }
+    }
+
     /// Every medium of the class `other` also belongs to this one.
     pub fn holds(self, other: Self) -> bool {
         self == other || self == Self::Orthorhombic || other == Self::Isotropic

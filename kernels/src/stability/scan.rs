@@ -38,6 +38,29 @@ pub struct Extremes {
     pub symmetry: Symmetry,
 }
 
+impl Extremes {
+    /// What a pass over other cells of the same model has found, too; of equal values the first cell counts.
+    pub fn merge(&mut self, other: &Self) {
+        let lower = |a: f64, i: usize, b: f64, j: usize| b < a || (b == a && j < i);
+        if lower(self.dt_max, self.dt_cell, other.dt_max, other.dt_cell) {
+            (self.dt_max, self.dt_cell) = (other.dt_max, other.dt_cell);
+        }
+        if lower(self.slowest, self.slowest_cell, other.slowest, other.slowest_cell) {
+            (self.slowest, self.slowest_cell) = (other.slowest, other.slowest_cell);
+        }
+        if lower(
+            -self.fastest,
+            self.fastest_cell,
+            -other.fastest,
+            other.fastest_cell,
+        ) {
+            (self.fastest, self.fastest_cell) = (other.fastest, other.fastest_cell);
+        }
+        self.fluids += other.fluids;
+        self.symmetry = self.symmetry.joined(other.symmetry);
+    }
+}
+
 /// A value and the first cell that has it.
 #[derive(Clone, Copy, Debug)]
 struct Peak {

@@ -1,28 +1,42 @@
 //! Which machine runs a shot, and the engine on it.
 
+use super::crew::Crew;
 use super::model::Volumes;
 use super::plan::{self, Report};
 use super::{Run, room};
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::{Gpu, probe};
-use kernels::displacement::{self, gpu};
-use kernels::domain::partition::{Slab, partition};
-use kernels::grid::Padded;
-use kernels::medium::{Discard, Filler, Medium, Symmetry};
+use kernels::displacement::{self, Company, gpu};
+use kernels::domain::partition::{Slab, balance};
+use kernels::domain::ranks::Ranks;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Discard, Filler, Medium, Symmetry, needed};
 use kernels::time_loop::Recorder;
 use rsf_io::Job;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// The machine of a run.
+/// The machine of a run, as one rank has it.
 pub struct Machine {
     /// Threads that read the model; where there are no GPUs they run the shot, too.
     pub cpu: Cpu,
-    /// The grid in parts; on GPUs one each.
+    /// This rank's part of the grid in parts; on GPUs one each.
     pub slabs: Vec<Slab>,
+    /// Slabs of lower ranks.
+    pub before: usize,
     /// In the order of the slabs; empty on the CPU.
     gpus: Vec<Properties>,
+    /// Ranks and hosts, where there are several ranks.
+    company: String,
+}
+
+/// What this rank has to offer.
+struct Offer {
+    gpus: Vec<Properties>,
+    parts: usize,
+    cpu: Cpu,
 }
 
 /// `device=`; under the names of Madagascar's CPU programs, such as `sfewefd2d_omp`, the CPU unless it says otherwise.
@@ -34,38 +48,28 @@ fn device(job: &Job) -> rsf_io::Result<&'static str> {
 }
 
 impl Machine {
-    /// What `device=`, `gpu=` and `ngpu=` ask for; nothing is opened yet.
-    pub fn choose(job: &Job, padded: &Padded) -> anyhow::Result<Self> {
-        let (device, list) = (device(job)?, job.ints("gpu")?);
-        let count = usize::try_from(job.int("ngpu")?)?;
-        let listed = job.given("gpu");
-        let mut gpus = Vec::new();
-        if device == "cpu" && listed {
-            bail!("gpu= names GPUs and device=cpu asks for the CPU: leave out one of them");
-        }
-        if device != "cpu" {
-            match probe() {
-                Ok(found) if listed => gpus = named(&found, &list)?,
-                Ok(found) => gpus = first(&found, count)?,
-                Err(absent) if device == "gpu" || listed => return Err(absent.into()),
-                Err(absent) if job.flag("verb")? || job.flag("plan")? => {
-                    job.say(&format!("no GPU is taken: {absent}"));
-                }
-                Err(_) => {}
-            }
-        }
-        if listed && job.given("ngpu") && count != gpus.len() {
-            job.warn(&format!(
-                "ngpu={count} is not used: gpu= names {} of them",
-                gpus.len()
-            ));
-        }
-        let parts = if gpus.is_empty() { count } else { gpus.len() };
+    /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long.
+    pub fn choose(job: &Job, padded: &Padded, crew: &Crew) -> anyhow::Result<Self> {
+        let places = crew.of_host()?;
+        let offer = crew.agree(offer(job, places))?;
+        let speeds = speeds(&offer, padded.ndim(), crew)?;
+        let counts: Vec<usize> = speeds.iter().map(Vec::len).collect();
+        let slabs = crew.agree(balance(padded.planes(), padded.nb, &speeds.concat()).map_err(Into::into))?;
+        let rank = crew.ranks().rank();
+        let first: usize = counts[..rank].iter().sum();
         Ok(Self {
-            cpu: processors(job)?,
-            slabs: partition(padded.planes(), parts)?,
-            gpus,
+            slabs: slabs[first..first + counts[rank]].to_vec(),
+            before: first,
+            cpu: offer.cpu,
+            gpus: offer.gpus,
+            company: crew.describe()?,
         })
+    }
+
+    /// The planes of this rank.
+    pub fn own(&self) -> Range<usize> {
+        let first = self.slabs.first().map_or(0, |s| s.own.start);
+        first..self.slabs.last().map_or(0, |s| s.own.end)
     }
 
     /// One line: the processors, or the GPUs and whose kernels they run.
@@ -88,7 +92,7 @@ impl Machine {
         if self.slabs.len() > 1 {
             words += &format!(", {} slabs", self.slabs.len());
         }
-        words
+        self.company.clone() + &words
     }
 
     /// Opens the GPUs, if any.
@@ -103,44 +107,160 @@ impl Machine {
         job: &Job,
         run: &Run,
         model: &Volumes,
-        gpus: &[Arc<Gpu>],
+        (gpus, crew): (&[Arc<Gpu>], &Crew),
     ) -> anyhow::Result<(Engine, Report)> {
         if gpus.is_empty() {
-            let mut medium = Medium::new(&run.padded)?;
-            let found = model.read(&run.padded, &self.cpu, &mut Filler::new(&mut medium, &self.cpu))?;
-            let report = plan::examine(job, run, found)?;
-            let cpu = Cpu::new(self.cpu.threads())?;
-            let engine = displacement::Simulation::new(&run.shot, medium, cpu, self.slabs.clone())?;
-            return Ok((Engine::Cpu(engine), report));
+            return self.prepare_cpu(job, run, model, crew);
         }
         let widest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Orthorhombic);
         let mut report = None;
-        if room::shortage(run, &self.slabs, gpus, widest)?.is_some() {
+        let short = crew
+            .agree(room::shortage(run, &self.slabs, gpus, widest))?
+            .is_some();
+        if crew.any(short)? {
             // Room for a narrower class only: which one the model has must be known before memory is taken.
-            let seen = self.look(job, run, model)?;
-            if let Some(shortage) = room::shortage(run, &self.slabs, gpus, seen.class)? {
-                bail!("{shortage}");
-            }
+            let seen = self.look(job, run, model, crew)?;
+            let shortage = room::shortage(run, &self.slabs, gpus, seen.class);
+            crew.agree(shortage.and_then(|found| match found {
+                Some(shortage) => bail!("{shortage}"),
+                None => Ok(()),
+            }))?;
             report = Some(seen);
         }
         let class = report.as_ref().map_or(widest, |seen| seen.class);
         let machines = gpus.iter().cloned().zip(self.slabs.iter().cloned()).collect();
         let shot = &run.shot;
-        let mut upload = gpu::Upload::of_class(&run.padded, machines, shot.surface, shot.dt, class)?;
-        let found = model.read(&run.padded, &self.cpu, &mut upload)?;
+        let upload = gpu::Upload::of_class(&run.padded, machines, shot.surface, shot.dt, class);
+        let mut upload = crew.agree(upload.map_err(Into::into))?;
+        let found = model.read(&run.padded, &self.own(), &self.cpu, &mut upload);
+        let found = crew.merge(crew.agree(found)?)?;
         let report = match report {
             Some(seen) => seen,
-            None => plan::examine(job, run, found)?,
+            None => crew.agree(plan::examine(job, run, found))?,
         };
-        let engine = gpu::Simulation::new(shot, upload, report.class, None)?;
-        Ok((Engine::Gpu(engine), report))
+        let engine = gpu::Simulation::new(shot, upload, report.class, None);
+        Ok((Engine::Gpu(crew.agree(engine.map_err(Into::into))?), report))
+    }
+
+    fn prepare_cpu(
+        &self,
+        job: &Job,
+        run: &Run,
+        model: &Volumes,
+        crew: &Crew,
+    ) -> anyhow::Result<(Engine, Report)> {
+        let planes = needed(&run.padded, &self.own());
+        let mut medium = crew.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+        let mut filler = Filler::new(&mut medium, &self.cpu);
+        let found = model.read(&run.padded, &self.own(), &self.cpu, &mut filler);
+        let found = crew.merge(crew.agree(found)?)?;
+        let report = crew.agree(plan::examine(job, run, found))?;
+        let cpu = Cpu::new(self.cpu.threads())?;
+        let engine = displacement::Simulation::new(&run.shot, medium, cpu, self.slabs.clone());
+        Ok((Engine::Cpu(crew.agree(engine.map_err(Into::into))?), report))
     }
 
     /// Reads the model without keeping it.
-    pub fn look(&self, job: &Job, run: &Run, model: &Volumes) -> anyhow::Result<Report> {
-        let found = model.read(&run.padded, &self.cpu, &mut Discard::new(&run.padded))?;
-        plan::examine(job, run, found)
+    pub fn look(&self, job: &Job, run: &Run, model: &Volumes, crew: &Crew) -> anyhow::Result<Report> {
+        let nowhere = &mut Discard::new(&run.padded);
+        let found = model.read(&run.padded, &self.own(), &self.cpu, nowhere);
+        let found = crew.merge(crew.agree(found)?)?;
+        crew.agree(plan::examine(job, run, found))
     }
+}
+
+/// The GPUs, or the processors, that this rank takes; `places` are its number on its host and how many ranks are there.
+fn offer(job: &Job, places: (usize, usize)) -> anyhow::Result<Offer> {
+    let (device, list) = (device(job)?, job.ints("gpu")?);
+    let count = usize::try_from(job.int("ngpu")?)?;
+    let listed = job.given("gpu");
+    let mut gpus = Vec::new();
+    if device == "cpu" && listed {
+        bail!("gpu= names GPUs and device=cpu asks for the CPU: leave out one of them");
+    }
+    if device != "cpu" {
+        match probe() {
+            Ok(found) if listed => gpus = named(&found, &list, places)?,
+            Ok(found) => gpus = first(&found, count, places)?,
+            Err(absent) if device == "gpu" || listed => return Err(absent.into()),
+            Err(absent) if job.flag("verb")? || job.flag("plan")? => {
+                job.say(&format!("no GPU is taken: {absent}"));
+            }
+            Err(_) => {}
+        }
+    }
+    if listed && job.given("ngpu") && count != gpus.len() {
+        job.warn(&format!(
+            "ngpu={count} is not used: gpu= names {} of them",
+            gpus.len()
+        ));
+    }
+    Ok(Offer {
+        parts: if gpus.is_empty() { count } else { gpus.len() },
+        gpus,
+        cpu: processors(job, places.1)?,
+    })
+}
+
+/// Relative speeds of the slabs of all ranks: alike where all have the same machine, else a small grid is timed.
+fn speeds(offer: &Offer, ndim: usize, crew: &Crew) -> anyhow::Result<Vec<Vec<f64>>> {
+    let kind = match offer.gpus.first() {
+        Some(gpu) => format!("GPU {} {}", gpu.name, gpu.architecture),
+        None => format!("CPU {}", offer.cpu.describe()),
+    };
+    let words = format!("{}\n{kind}", offer.parts);
+    let all = crew.ranks().share(words.as_bytes())?;
+    let all: Vec<String> = all
+        .iter()
+        .map(|words| String::from_utf8_lossy(words).into_owned())
+        .collect();
+    let read = |words: &String| -> Option<(usize, String)> {
+        let (parts, kind) = words.split_once('\n')?;
+        Some((parts.parse().ok()?, kind.to_string()))
+    };
+    let all: Option<Vec<(usize, String)>> = all.iter().map(read).collect();
+    let all = all.ok_or_else(|| anyhow!("ranks do not understand each other"))?;
+    let on_gpu = |(_, kind): &&(usize, String)| kind.starts_with("GPU");
+    if let Some(without) = all
+        .iter()
+        .position(|rank| !on_gpu(&rank))
+        .filter(|_| all.iter().any(|r| on_gpu(&r)))
+    {
+        let with = all.iter().position(|rank| on_gpu(&rank)).unwrap_or(0);
+        return crew.agree(Err(anyhow!(
+            "rank {with} has a GPU and rank {without} has none: all ranks need one (device=gpu tells what is missing), or none (device=cpu)"
+        )));
+    }
+    let alike = all.iter().all(|(_, kind)| *kind == all[0].1);
+    let mine = if alike { Ok(1.0) } else { timed(offer, ndim) };
+    let mine = crew.agree(mine)?;
+    let each = crew.ranks().share(&mine.to_le_bytes())?;
+    let speed = |words: &[u8]| words.try_into().map_or(1.0, f64::from_le_bytes);
+    Ok(all
+        .iter()
+        .zip(&each)
+        .map(|((parts, kind), words)| {
+            // Slabs of one processor share it.
+            let share = if kind.starts_with("GPU") {
+                1.0
+            } else {
+                *parts as f64
+            };
+            vec![speed(words) / share; *parts]
+        })
+        .collect())
+}
+
+/// Points a second of one of the devices.
+fn timed(offer: &Offer, ndim: usize) -> anyhow::Result<f64> {
+    Ok(match offer.gpus.first() {
+        Some(found) => {
+            let gpu = Arc::new(Gpu::open(found.number)?);
+            let whole = Padded::new(&Grid::new_3d([256; 3], [0.0; 3], [1.0; 3]), 0);
+            gpu::calibrate(&whole, &gpu, Symmetry::Orthorhombic)?
+        }
+        None => displacement::calibrate(ndim, &offer.cpu)?,
+    })
 }
 
 /// `0, 1`
@@ -154,8 +274,20 @@ fn gpu_words(gpu: &Properties) -> String {
     format!("GPU {} {} ({})", gpu.number, gpu.name, gpu.architecture)
 }
 
-/// The GPUs with these numbers, in this order.
-fn named(found: &[Properties], list: &[i64]) -> anyhow::Result<Vec<Properties>> {
+/// The GPUs with these numbers, in this order; where the list has them for all ranks of a host, this one's share.
+fn named(
+    found: &[Properties],
+    list: &[i64],
+    (place, ranks): (usize, usize),
+) -> anyhow::Result<Vec<Properties>> {
+    if ranks > 1 && !list.len().is_multiple_of(ranks) {
+        bail!(
+            "gpu= names {} GPUs for {ranks} ranks of this host: name as many for each, all of them in a row",
+            list.len()
+        );
+    }
+    let share = list.len() / ranks;
+    let list = &list[place * share..(place + 1) * share];
     let mut taken: Vec<Properties> = Vec::new();
     for &number in list {
         let Some(gpu) = found.iter().find(|g| i64::try_from(g.number) == Ok(number)) else {
@@ -175,8 +307,23 @@ fn named(found: &[Properties], list: &[i64]) -> anyhow::Result<Vec<Properties>> 
     Ok(taken)
 }
 
-/// The first GPUs.
-fn first(found: &[Properties], count: usize) -> anyhow::Result<Vec<Properties>> {
+/// The first GPUs; with several ranks on the host the next ones for each, unless each sees its own only.
+fn first(
+    found: &[Properties],
+    count: usize,
+    (place, ranks): (usize, usize),
+) -> anyhow::Result<Vec<Properties>> {
+    if ranks > 1 && count <= found.len() && found.len() < ranks * count {
+        let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && found.len() == count;
+        if !apart {
+            bail!(
+                "{ranks} ranks of this host ask for ngpu={count} GPUs each, and there are {} ({}); start fewer ranks, name GPUs by gpu=, several ranks may share one, or set CUDA_VISIBLE_DEVICES for each rank",
+                found.len(),
+                numbers(found)
+            );
+        }
+        return Ok(found.to_vec());
+    }
     if count > found.len() {
         bail!(
             "ngpu={count} GPUs are asked for and there {} ({}); use ngpu={} or less, or device=cpu, where ngpu= cuts the grid into slabs",
@@ -189,20 +336,22 @@ fn first(found: &[Properties], count: usize) -> anyhow::Result<Vec<Properties>> 
             found.len()
         );
     }
-    Ok(found[..count].to_vec())
+    Ok(found[place * count..(place + 1) * count].to_vec())
 }
 
 /// The threads that `threads=` or the environment ask for.
-pub fn processors(job: &Job) -> anyhow::Result<Cpu> {
+pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let asked = match job.int_opt("threads")? {
-        Some(n) => usize::try_from(n)?,
+        Some(n) => usize::try_from(n)?.min(4 * cores),
+        // Madagascar's flows set it to the cores of the whole machine, also where the process may use only a few.
         None => std::env::var("OMP_NUM_THREADS")
             .ok()
-            .and_then(|n| n.trim().parse().ok())
-            .unwrap_or(0),
+            .and_then(|n| n.trim().parse::<usize>().ok())
+            .map_or(0, |n| n.min(cores)),
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Cpu::new(if asked == 0 { cores } else { asked.min(4 * cores) })?)
+    // Ranks of a host share its cores.
+    Ok(Cpu::new(if asked == 0 { (cores / ranks).max(1) } else { asked })?)
 }
 
 /// A shot ready to run.
@@ -238,11 +387,16 @@ impl Engine {
         }
     }
 
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<f32>) -> Result<(), kernels::Error> {
+    /// Runs all steps, together with the other ranks.
+    pub fn run(
+        &mut self,
+        ranks: &dyn Ranks,
+        recorder: &mut dyn Recorder<f32>,
+        company: Company,
+    ) -> Result<(), kernels::Error> {
         match self {
-            Self::Cpu(engine) => engine.run(recorder),
-            Self::Gpu(engine) => engine.run(recorder),
+            Self::Cpu(engine) => engine.run_among(ranks, recorder, company),
+            Self::Gpu(engine) => engine.run_among(ranks, recorder, company),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Elastic modelling: what `sfewefd2d-gpu` and `sfewefd3d-gpu` share.
 
+mod crew;
 mod machine;
 mod model;
 mod params;
@@ -12,17 +13,18 @@ pub mod velocity_stress;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
-use anyhow::bail;
+use crew::Crew;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::displacement::{Shot, SourceKind};
+use kernels::displacement::{Company, Shot, SourceKind, Way};
 use kernels::grid::Padded;
 use kernels::time_loop::{Recorder, behind};
 use machine::Machine;
 use model::Volumes;
 use progress::{Progress, Watched};
 use record::{Films, Outputs, Records, Writer};
-use rsf_io::{Input, Job};
+use rsf_io::{Input, Job, Program};
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// A command line turned into a shot, before the model's volumes are read.
@@ -66,10 +68,107 @@ impl Run {
     }
 }
 
-/// Runs a modelling program of dimension `ndim`.
+/// A modelling program of dimension `ndim`, from its command line to its exit code.
+pub fn main(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
+    crew::quiet_others();
+    rsf_io::start(program, run)
+}
+
+/// Runs a modelling program of dimension `ndim`, alone or as one of several ranks.
 pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
+    let crew = Crew::start()?;
+    let outcome = shoot(job, ndim, &crew);
+    crew.close(outcome)
+}
+
+fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     let started = Instant::now();
-    refuse_mpirun()?;
+    if !job.has_input("wav") {
+        crew::share_stdin(job, crew)?;
+    }
+    let (run, model) = crew.agree(inputs(job, ndim))?;
+    let machine = Machine::choose(job, &run.padded, crew)?;
+    let planning = job.flag("plan")?;
+    if job.is_dry_run() && !planning {
+        let mut outputs = Outputs::open(job, &run.records(), crew)?;
+        outputs.note(&machine.describe(None));
+        return outputs.header_only();
+    }
+    let gpus = crew.agree(machine.open())?;
+    let held = model::held(&[&model.0, &model.1]);
+    let volumes = |model: (Input, Input)| crew.agree(Volumes::new(model.0, model.1));
+    if planning {
+        let report = machine.look(job, &run, &volumes(model)?, crew)?;
+        return plan::print(job, &run, &report, &machine, (&gpus, held, crew));
+    }
+    crew.agree(plan::memory(job, &run, &machine, &gpus, held))?;
+    // Outputs are opened before the model is read: a path that cannot be written fails at once.
+    let mut outputs = Outputs::open(job, &run.records(), crew)?;
+    let model = volumes(model)?;
+    let (mut engine, report) = machine.prepare(job, &run, &model, (&gpus, crew))?;
+    drop(model);
+    let device = machine.describe(Some(report.class));
+    outputs.note(&device);
+    job.say(&device);
+    if job.flag("verb")? {
+        plan::summary(job, &run, &report);
+    }
+    let company = Company {
+        snapshots: outputs.spread(&run, (crew, &machine.own()))?,
+        way: way(job)?,
+        ..Company::default()
+    };
+    let set_up = started.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    let mut progress = Progress::new(job, engine.steps(), crew.leads())?;
+    let mut watched = |recorder: &mut dyn Recorder<f32>| {
+        let mut watched = Watched {
+            recorder,
+            progress: &mut progress,
+        };
+        engine.run(crew.ranks(), &mut watched, company)
+    };
+    let writer = Writer::new(outputs, run.shot.components(ndim));
+    let (writer, outcome) = if gpus.is_empty() {
+        // A thread that writes would take a core from the waves.
+        let mut writer = writer;
+        let outcome = watched(&mut writer);
+        (writer, outcome)
+    } else {
+        behind(writer, watched)
+    };
+    progress.end();
+    settle(outcome, crew)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    crew.agree(writer.finish(job))?;
+    if job.flag("verb")? {
+        plan::speed(job, &run, (&engine, crew), set_up, seconds)?;
+    }
+    Ok(())
+}
+
+/// The end of a run: of a wavefield that is not finite all ranks know, other errors are this rank's alone.
+fn settle(outcome: Result<(), kernels::Error>, crew: &Crew) -> anyhow::Result<()> {
+    match outcome {
+        Err(kernels::Error::Elsewhere) => crew.agree(Ok(())),
+        Ok(()) => crew.agree(Ok(())),
+        Err(error @ kernels::Error::NotFinite { .. }) => crew.agree(Err(error.into())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The way of ghosts that `exchange=` asks for.
+fn way(job: &Job) -> anyhow::Result<Way> {
+    Ok(match job.choice("exchange")? {
+        "peer" => Way::Peer,
+        "device" => Way::Device,
+        "host" => Way::Host,
+        _ => Way::Auto,
+    })
+}
+
+/// Reads the small inputs, and opens the model: stiffness and density.
+fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Run, (Input, Input))> {
     let wavelet = if job.has_input("wav") {
         job.input("wav")?
     } else {
@@ -79,57 +178,7 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
     let density = job.input("den")?;
     let grid = model::grid(&stiffness, &density, ndim)?;
     let padded = model::padded(&grid, usize::try_from(job.int("nb")?)?)?;
-    let run = prepare(job, wavelet, padded)?;
-    let machine = Machine::choose(job, &run.padded)?;
-    let planning = job.flag("plan")?;
-    if job.is_dry_run() && !planning {
-        let mut outputs = Outputs::open(job, &run.records())?;
-        outputs.note(&machine.describe(None));
-        return outputs.header_only();
-    }
-    let gpus = machine.open()?;
-    let held = model::held(&[&stiffness, &density]);
-    if planning {
-        let report = machine.look(job, &run, &Volumes::new(stiffness, density)?)?;
-        return plan::print(job, &run, &report, &machine, &gpus, held);
-    }
-    plan::memory(job, &run, &machine, &gpus, held)?;
-    // Outputs are opened before the model is read: a path that cannot be written fails at once.
-    let mut outputs = Outputs::open(job, &run.records())?;
-    let model = Volumes::new(stiffness, density)?;
-    let (mut engine, report) = machine.prepare(job, &run, &model, &gpus)?;
-    drop(model);
-    let device = machine.describe(Some(report.class));
-    outputs.note(&device);
-    job.say(&device);
-    if job.flag("verb")? {
-        plan::summary(job, &run, &report);
-    }
-    let set_up = started.elapsed().as_secs_f64();
-    let begun = Instant::now();
-    let mut progress = Progress::new(job, engine.steps())?;
-    let mut watched = |recorder: &mut dyn Recorder<f32>| {
-        engine.run(&mut Watched {
-            recorder,
-            progress: &mut progress,
-        })
-    };
-    let (writer, outcome) = if gpus.is_empty() {
-        // A thread that writes would take a core from the waves.
-        let mut writer = Writer::new(outputs);
-        let outcome = watched(&mut writer);
-        (writer, outcome)
-    } else {
-        behind(Writer::new(outputs), watched)
-    };
-    progress.end();
-    outcome?;
-    let seconds = begun.elapsed().as_secs_f64();
-    writer.finish(job)?;
-    if job.flag("verb")? {
-        plan::speed(job, &run, &engine, set_up, seconds);
-    }
-    Ok(())
+    Ok((prepare(job, wavelet, padded)?, (stiffness, density)))
 }
 
 /// Reads the small inputs and the parameters.
@@ -180,26 +229,6 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
         receivers: receiver_axis,
         window,
     })
-}
-
-/// A program without MPI must not run as several copies that overwrite each other's files.
-fn refuse_mpirun() -> anyhow::Result<()> {
-    for (rank_count, launcher) in [
-        ("OMPI_COMM_WORLD_SIZE", "mpirun"),
-        ("PMI_SIZE", "mpiexec"),
-        ("MPI_LOCALNRANKS", "mpiexec"),
-    ] {
-        let ranks = std::env::var(rank_count)
-            .ok()
-            .and_then(|n| n.parse::<usize>().ok())
-            .unwrap_or(1);
-        if ranks > 1 {
-            bail!(
-                "started by {launcher} as {ranks} ranks, but this build has no MPI: every rank would run the whole shot; start it without {launcher}"
-            );
-        }
-    }
-    Ok(())
 }
 
 /// A cell of the model in words, from its number in file order.

@@ -4,9 +4,10 @@ use anyhow::{Context, bail};
 use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::stiffness::isotropic_plane;
-use kernels::medium::{Destination, Findings, Inspection, plane_names};
+use kernels::medium::{Destination, Findings, Inspection, lines_of_plane, needed, plane_names};
 use kernels::stability::BadCell;
 use rsf_io::Input;
+use std::ops::Range;
 
 /// Bytes of a block, all arrays together: large enough that every thread has its share of every array and a transfer
 /// runs at full speed, small enough for the caches that all threads share.
@@ -145,12 +146,13 @@ impl Volumes {
         })
     }
 
-    /// Reads, checks and hands over the model in one pass, a block at a time.
+    /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time.
     ///
-    /// The answer is what the model is like, or the first cell that no run can use.
+    /// The answer is what the model is like inside `own`, or the first cell there that no run can use.
     pub fn read(
         &self,
         padded: &Padded,
+        own: &Range<usize>,
         cpu: &Cpu,
         destination: &mut dyn Destination,
     ) -> anyhow::Result<Result<Findings, BadCell>> {
@@ -172,11 +174,16 @@ impl Volumes {
                 }
             }
         };
-        let mut inspection = Inspection::new(padded);
-        let lines = cells / nz;
+        let rows = lines_of_plane(padded);
+        let lines = |planes: Range<usize>| planes.start * rows..planes.end * rows;
+        let low = padded.low[ndim - 1];
+        let model = |plane: usize| plane.saturating_sub(low).min(padded.model.n[ndim - 1]);
+        let judged = lines(model(own.start)..model(own.end));
+        let wanted = lines(needed(padded, own));
+        let mut inspection = Inspection::part(padded, wanted.start, judged);
         let step = destination.lines((BLOCK_BYTES / (4 * nz * (names + 1))).max(1));
-        for first in (0..lines).step_by(step) {
-            let count = step.min(lines - first);
+        for first in wanted.clone().step_by(step) {
+            let count = step.min(wanted.end - first);
             inspection.block(cpu, destination.block(count)?, load)?;
             destination.commit(first, count)?;
         }

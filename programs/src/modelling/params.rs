@@ -25,7 +25,9 @@ div, curl; in 3-D the data are div, x, y, z and the snapshots div, z, x, y.
 device=auto runs on an NVIDIA GPU (compute capability 8.0 or newer) where one can be used and on the CPU elsewhere; \
 verb=y tells why no GPU is taken. It needs the driver and NVRTC, the compiler of the CUDA toolkit (also \
 pip install nvidia-cuda-nvrtc==13.0.88), nothing else; kernels are compiled for the model's class on their first run and \
-kept. ngpu= GPUs share the grid and give the same bits as one. Memory is looked at before it is taken: plan=y tells what a \
+kept. ngpu= GPUs share the grid and give the same bits as one. A build with MPI also runs as several ranks (mpirun -n 4 \
+sfewefd3d-gpu ... ngpu=2): each takes ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and \
+writes its own part of the snapshots; rank 0 reads standard input and writes the data. Memory is looked at before it is taken: plan=y tells what a \
 run needs and how long it takes. Environment: CUDA_VISIBLE_DEVICES chooses and numbers the GPUs; SIFAKA_NVRTC is the \
 folder of NVRTC's library; SIFAKA_CACHE that of kept kernels; CUDA_SYNC=1 waits for every kernel, slowly, so that a fault \
 of the GPU is told with the kernel that did it.";
@@ -69,10 +71,13 @@ macro_rules! params {
             Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
+            Param::choice("exchange", &["auto", "peer", "device", "host"])
+                .default("auto")
+                .doc("between GPUs of different ranks: copies into the other GPU's memory (one host), messages from GPU to GPU (an MPI that can), or from host to host; auto: the first that can be had"),
             Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
             Param::int("threads")
                 .alias("ompnth")
-                .default_text("OMP_NUM_THREADS, else one a core")
+                .default_text("OMP_NUM_THREADS where that is less than the cores, else one a core")
                 .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
                 .doc("CPU threads; before a run on GPUs they read the model"),
             Param::int("ompchunk").ignored().doc("accepted for old flows"),
@@ -122,7 +127,7 @@ const EXAMPLE_2D: &str = "\
 # a 2 km x 2 km VTI block, an explosion in its middle, receivers near its top; see the vertical component through a pipe
 sfstiffness vp=2.5 vs=1.5 ro=2.2 epsilon=0.2 delta=0.1 sym=vti dim=2 n1=201 n2=201 d1=0.01 d2=0.01 > ccc.rsf
 sfspike n1=201 n2=201 d1=0.01 d2=0.01 mag=2.2 > den.rsf
-sfspike n1=1000 d1=0.001 k1=101 | sfricker1 frequency=10 | sfspray axis=1 n=2 | sfspray axis=1 n=1 > wav.rsf
+sfspike n1=1000 d1=0.001 n2=1 n3=2 k1=101 | sfricker1 frequency=10 | sftransp plane=12 | sftransp plane=23 > wav.rsf
 sfspike n1=2 nsp=2 k1=1,2 mag=1,1 > sou.rsf
 sfmath n1=2 n2=201 d2=0.01 output='(1-x1)*x2+x1*0.1' > rec.rsf
 sfewefd2d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf ssou=y dabc=y nb=48 jdata=4 verb=y |
@@ -133,7 +138,7 @@ const EXAMPLE_3D: &str = "\
 sfstiffness vp=3 vs=1.6 ro=2.3 eps1=0.1 eps2=0.15 del1=0.05 del2=0.03 del3=-0.02 gam1=0.1 gam2=0.05 sym=ort dim=3 \\
     n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 > ccc.rsf
 sfspike n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 mag=2.3 > den.rsf
-sfspike n1=500 d1=0.001 k1=101 | sfricker1 frequency=10 | sfspray axis=1 n=3 | sfspray axis=1 n=1 > wav.rsf
+sfspike n1=500 d1=0.001 n2=1 n3=3 k1=101 | sfricker1 frequency=10 | sftransp plane=12 | sftransp plane=23 > wav.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=0.5,0.5,0.5 > sou.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=0.8,0.5,0.1 > rec.rsf
 sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 snap=y jsnap=100 wfl=wfl.rsf verb=y |

@@ -1,5 +1,8 @@
 //! What a run will be: stability, dispersion, memory and time, before the first step.
 
+mod ranks;
+
+use super::crew::Crew;
 use super::machine::{Engine, Machine, free};
 use super::model::words;
 use super::{Run, cell_words, room};
@@ -297,22 +300,56 @@ fn free_memory() -> Option<f64> {
     Some(1024.0 * (kilobytes("MemAvailable:")? + kilobytes("SwapFree:").unwrap_or(0.0)))
 }
 
-/// The answer of `plan=y`.
+/// The answer of `plan=y`; all ranks call it, rank 0 speaks. `held`: as for [`memory`].
 pub fn print(
     job: &Job,
     run: &Run,
     report: &Report,
     machine: &Machine,
-    gpus: &[Arc<Gpu>],
-    held: u64,
+    (gpus, held, crew): (&[Arc<Gpu>], u64, &Crew),
 ) -> anyhow::Result<()> {
     if let Err(shortage) = memory(job, run, machine, gpus, held) {
         job.warn(&shortage.to_string());
     }
     summary(job, run, report);
-    let (p, slabs) = (&run.padded, &machine.slabs);
     job.say(&format!("device {}", machine.describe(Some(report.class))));
-    let mut bytes = 0;
+    let p = &run.padded;
+    let (lines, bytes) = crew.agree(places(run, report, machine, gpus))?;
+    let speed = match gpus.first() {
+        Some(gpu) => displacement::gpu::calibrate(p, gpu, report.class).map(|r| r * gpus.len() as f64),
+        None => displacement::calibrate(p.ndim(), &machine.cpu),
+    };
+    let speed = crew.agree(speed.map_err(Into::into))?;
+    let own: usize = machine.slabs.iter().map(|slab| slab.own.len()).sum();
+    let mine = own as f64 * p.cells() as f64 / p.planes() as f64 / speed;
+    let all = ranks::lines(crew, machine, &lines, mine)?;
+    all.lines.iter().for_each(|line| job.say(line));
+    let bytes = crew.sum(bytes)?;
+    job.say(&format!(
+        "memory {:.2} GB, {:.1} bytes a point of the padded grid",
+        bytes as f64 / 1e9,
+        bytes as f64 / p.cells() as f64
+    ));
+    if !crew.is_alone() {
+        ranks::exchange(job, run, machine, (crew, all.step))?;
+    }
+    job.say(&format!(
+        "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
+        all.step * run.time.n as f64,
+        p.cells() as f64 / all.step / 1e6
+    ));
+    Ok(())
+}
+
+/// The slabs of this rank, a line each, and the bytes that they take.
+fn places(
+    run: &Run,
+    report: &Report,
+    machine: &Machine,
+    gpus: &[Arc<Gpu>],
+) -> anyhow::Result<(Vec<String>, usize)> {
+    let (p, slabs) = (&run.padded, &machine.slabs);
+    let (mut lines, mut bytes) = (Vec::new(), 0);
     for (k, slab) in slabs.iter().enumerate() {
         let own = &slab.own;
         let place = match gpus.get(k) {
@@ -328,42 +365,36 @@ pub fn print(
                 )
             }
         };
-        job.say(&format!(
+        lines.push(format!(
             "  slab {}: planes {} to {} ({}){place}",
-            k + 1,
+            machine.before + k + 1,
             own.start,
             own.end - 1,
             own.len()
         ));
     }
-    let rate = match gpus.first() {
-        Some(gpu) => displacement::gpu::calibrate(p, gpu, report.class)? * gpus.len() as f64,
-        None => {
-            bytes = displacement::bytes(p, slabs, machine.cpu.threads());
-            displacement::calibrate(p.ndim(), &machine.cpu)?
-        }
-    };
-    job.say(&format!(
-        "memory {:.2} GB, {:.1} bytes a point of the padded grid",
-        bytes as f64 / 1e9,
-        bytes as f64 / p.cells() as f64
-    ));
-    job.say(&format!(
-        "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
-        p.cells() as f64 * run.time.n as f64 / rate,
-        rate / 1e6
-    ));
-    Ok(())
+    if gpus.is_empty() {
+        bytes = displacement::bytes(p, slabs, machine.cpu.threads());
+    }
+    Ok((lines, bytes))
 }
 
 /// The lines of `verb=y` after a run.
-pub fn speed(job: &Job, run: &Run, engine: &Engine, set_up: f64, seconds: f64) {
+pub fn speed(
+    job: &Job,
+    run: &Run,
+    (engine, crew): (&Engine, &Crew),
+    set_up: f64,
+    seconds: f64,
+) -> anyhow::Result<()> {
+    let bytes = crew.sum(engine.bytes())?;
     let (steps, words) = (engine.steps(), engine.words(&run.padded));
     let rate = run.padded.cells() as f64 * steps as f64 / seconds.max(1e-9);
     job.say(&format!(
         "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB/s effective ({words} words a point), {:.2} GB of memory",
         rate / 1e6,
         rate * words as f64 * 4.0 / 1e9,
-        engine.bytes() as f64 / 1e9
+        bytes as f64 / 1e9
     ));
+    Ok(())
 }

@@ -26,8 +26,11 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// For a run of `steps` steps.
-    pub fn new(job: &Job, steps: usize) -> anyhow::Result<Self> {
+    /// For a run of `steps` steps; of several ranks the one that `leads` shows it.
+    pub fn new(job: &Job, steps: usize, leads: bool) -> anyhow::Result<Self> {
+        if !leads {
+            return Ok(Self::Quiet);
+        }
         if std::io::stderr().is_terminal() {
             let bar =
                 ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(4));

@@ -1,10 +1,12 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
+use super::crew::Crew;
 use anyhow::bail;
+use kernels::domain::gather::Snapshots as Writes;
 use kernels::grid::{AXES, Padded};
 use kernels::survey::Snapshots;
 use kernels::time_loop::Recorder;
-use rsf_io::{Axis, Job, Output};
+use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
 
 /// The snapshot window in padded cells and its axes; `None` with `snap=n`. `whole`: the cells without `nq*=`, `oq*=`.
@@ -75,15 +77,83 @@ pub struct Films {
     pub components: Axis,
 }
 
-/// The files a run writes.
+/// The files a run writes, as one rank has them: rank 0 the data, all of them their planes of the snapshots.
 pub struct Outputs {
-    data: Output,
-    snapshots: Option<Output>,
+    data: Option<Output>,
+    snapshots: Wavefield,
+}
+
+/// The snapshots of a run.
+enum Wavefield {
+    /// None from this rank.
+    Nothing,
+    /// One after the other.
+    Stream(Output),
+    /// At their places, beside other ranks.
+    Places {
+        /// On rank 0.
+        header: Option<Output>,
+        data: Places,
+        part: Part,
+    },
+}
+
+/// Where the numbers of this rank stand in a snapshot.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    /// Numbers of one component, of all ranks and of this one, and those of lower ranks.
+    whole: usize,
+    share: usize,
+    before: usize,
+    /// The snapshot (its step) that is coming, its number, and the numbers written of it.
+    coming: Option<usize>,
+    number: usize,
+    written: usize,
+}
+
+impl Part {
+    /// For the padded planes `own` of a window.
+    fn new(snapshots: &Snapshots, ndim: usize, own: &Range<usize>) -> Self {
+        let (lower, planes) = (&snapshots.window[..ndim - 1], &snapshots.window[ndim - 1]);
+        let plane: usize = lower.iter().map(Range::len).product();
+        let inside = |plane: usize| plane.clamp(planes.start, planes.end) - planes.start;
+        Self {
+            whole: plane * planes.len(),
+            share: plane * (inside(own.end) - inside(own.start)),
+            before: plane * inside(own.start),
+            ..Self::default()
+        }
+    }
+
+    /// Where a piece of the snapshot after step `it` goes: pieces follow each other, component by component.
+    fn place(&mut self, it: usize, components: usize, numbers: usize) -> usize {
+        if self.coming != Some(it) {
+            self.number += usize::from(self.coming.is_some());
+            (self.coming, self.written) = (Some(it), 0);
+        }
+        let (component, rest) = (self.written / self.share, self.written % self.share);
+        self.written += numbers;
+        (self.number * components + component) * self.whole + self.before + rest
+    }
 }
 
 impl Outputs {
-    /// Opens the outputs and sets their axes.
-    pub fn open(job: &mut Job, records: &Records) -> anyhow::Result<Self> {
+    /// Opens the outputs and sets their axes; on all ranks.
+    pub fn open(job: &mut Job, records: &Records, crew: &Crew) -> anyhow::Result<Self> {
+        let opened = match crew.leads() {
+            true => Self::first(job, records).map(Some),
+            false => Ok(None),
+        };
+        let opened = crew.agree(opened)?;
+        let (data, snapshots) = opened.map_or((None, None), |(data, wfl)| (Some(data), wfl));
+        Ok(Self {
+            data,
+            snapshots: snapshots.map_or(Wavefield::Nothing, Wavefield::Stream),
+        })
+    }
+
+    /// The outputs of rank 0.
+    fn first(job: &mut Job, records: &Records) -> anyhow::Result<(Output, Option<Output>)> {
         let thinned = |time: &Axis, every: usize| Axis {
             n: time.n.div_ceil(every),
             d: time.d * every as f32,
@@ -95,29 +165,28 @@ impl Outputs {
         data.set_axis(2, &records.components);
         data.set_axis(3, &thinned(&records.time, records.jdata));
         data.set_rank(3);
-        let snapshots = match &records.snapshots {
-            None => None,
-            Some(films) => {
-                let mut wfl = job.tagged_output("wfl")?;
-                films
-                    .window
-                    .iter()
-                    .enumerate()
-                    .for_each(|(i, axis)| wfl.set_axis(i + 1, axis));
-                let rank = films.window.len();
-                wfl.set_axis(rank + 1, &films.components);
-                wfl.set_axis(rank + 2, &thinned(&films.time, films.every));
-                wfl.set_rank(rank + 2);
-                Some(wfl)
-            }
+        let Some(films) = &records.snapshots else {
+            return Ok((data, None));
         };
-        Ok(Self { data, snapshots })
+        let mut wfl = job.tagged_output("wfl")?;
+        films
+            .window
+            .iter()
+            .enumerate()
+            .for_each(|(i, axis)| wfl.set_axis(i + 1, axis));
+        let rank = films.window.len();
+        wfl.set_axis(rank + 1, &films.components);
+        wfl.set_axis(rank + 2, &thinned(&films.time, films.every));
+        wfl.set_rank(rank + 2);
+        Ok((data, Some(wfl)))
     }
 
     /// Puts a text into the headers.
     pub fn tell(&mut self, key: &str, text: &str) {
-        self.data.put_text(key, text);
-        if let Some(wfl) = &mut self.snapshots {
+        if let Some(data) = &mut self.data {
+            data.put_text(key, text);
+        }
+        if let Wavefield::Stream(wfl) = &mut self.snapshots {
             wfl.put_text(key, text);
         }
     }
@@ -125,62 +194,112 @@ impl Outputs {
     /// Puts the device into the history of what is written.
     pub fn note(&mut self, device: &str) {
         let version = rsf_io::version();
-        self.data.put_note(&version, device);
-        if let Some(wfl) = &mut self.snapshots {
+        if let Some(data) = &mut self.data {
+            data.put_note(&version, device);
+        }
+        if let Wavefield::Stream(wfl) = &mut self.snapshots {
             wfl.put_note(&version, device);
         }
     }
 
+    /// Several ranks write their planes themselves where the file allows it; all ranks call it, after
+    /// [`Outputs::note`]. Says who writes snapshots.
+    pub fn spread(
+        &mut self,
+        run: &super::Run,
+        (crew, own): (&Crew, &Range<usize>),
+    ) -> anyhow::Result<Writes> {
+        let Some(snapshots) = run.shot.snapshots.as_ref().filter(|_| !crew.is_alone()) else {
+            return Ok(Writes::Own);
+        };
+        let mut header = None;
+        let shared = match std::mem::replace(&mut self.snapshots, Wavefield::Nothing) {
+            Wavefield::Stream(mut wfl) => {
+                let shared = wfl.share();
+                header = Some(wfl);
+                shared
+            }
+            _ => Ok(None),
+        };
+        let shared = crew.agree(shared.map_err(Into::into))?;
+        let words = crew
+            .ranks()
+            .share(&shared.map_or_else(Vec::new, |s| s.to_words()))?;
+        let Some(shared) = SharedData::from_words(&words[0]) else {
+            self.snapshots = header.map_or(Wavefield::Nothing, Wavefield::Stream);
+            return Ok(Writes::First);
+        };
+        self.snapshots = Wavefield::Places {
+            header,
+            data: crew.agree(shared.open().map_err(Into::into))?,
+            part: Part::new(snapshots, run.padded.ndim(), own),
+        };
+        Ok(Writes::Own)
+    }
+
     /// Ends a dry run, which wants the header of the data and nothing else.
     pub fn header_only(self) -> anyhow::Result<()> {
-        Ok(self.data.finish()?)
+        Ok(self.data.map_or(Ok(()), Output::finish)?)
     }
 }
 
 /// Writes what the engine measures.
 pub struct Writer {
     outputs: Outputs,
+    components: usize,
     silent: bool,
 }
 
 impl Writer {
     /// A writer into these files.
-    pub fn new(outputs: Outputs) -> Self {
+    pub fn new(outputs: Outputs, components: usize) -> Self {
         Self {
             outputs,
+            components,
             silent: true,
         }
     }
 
     /// Ends the files; data without a single non-zero number are worth a warning.
     pub fn finish(self, job: &Job) -> anyhow::Result<()> {
-        self.outputs.data.finish()?;
-        if let Some(wfl) = self.outputs.snapshots {
-            wfl.finish()?;
+        match self.outputs.snapshots {
+            Wavefield::Nothing => {}
+            Wavefield::Stream(wfl) => wfl.finish()?,
+            Wavefield::Places { header, data, .. } => {
+                data.finish()?;
+                header.map_or(Ok(()), Output::finish)?;
+            }
         }
-        if self.silent {
-            job.warn("all data are zero: no wave reached a receiver; look at the source, the wavelet and the number of steps");
+        if let Some(data) = self.outputs.data {
+            data.finish()?;
+            if self.silent {
+                job.warn("all data are zero: no wave reached a receiver; look at the source, the wavelet and the number of steps");
+            }
         }
         Ok(())
     }
 }
 
-fn write(output: &mut Output, values: &[f32]) -> Result<(), kernels::Error> {
-    output
-        .write_f32(values)
-        .map_err(|e| kernels::Error::Recorder(Box::new(e)))
+fn failed(error: rsf_io::Error) -> kernels::Error {
+    kernels::Error::Recorder(Box::new(error))
 }
 
 impl Recorder<f32> for Writer {
     fn traces(&mut self, _it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
         self.silent &= traces.iter().all(|&x| x == 0.0);
-        write(&mut self.outputs.data, traces)
+        let data = self.outputs.data.as_mut();
+        data.map_or(Ok(()), |data| data.write_f32(traces)).map_err(failed)
     }
 
-    fn snapshot(&mut self, _it: usize, piece: &[f32]) -> Result<(), kernels::Error> {
-        self.outputs
-            .snapshots
-            .as_mut()
-            .map_or(Ok(()), |wfl| write(wfl, piece))
+    fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), kernels::Error> {
+        match &mut self.outputs.snapshots {
+            Wavefield::Nothing => Ok(()),
+            Wavefield::Stream(wfl) => wfl.write_f32(piece),
+            Wavefield::Places { data, part, .. } => {
+                let at = part.place(it, self.components, piece.len());
+                data.write_f32(at as u64, piece)
+            }
+        }
+        .map_err(failed)
     }
 }

@@ -4,7 +4,7 @@ use super::machine::free;
 use super::{Run, model};
 use kernels::device::gpu::Gpu;
 use kernels::displacement::gpu::bytes;
-use kernels::domain::partition::{GHOST, Slab, partition};
+use kernels::domain::partition::{GHOST, Slab, balance};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ pub fn narrower(run: &Run, slabs: &[Slab], gpus: &[Arc<Gpu>], class: Symmetry) -
 }
 
 fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
-    partition(run.padded.planes(), gpus).unwrap_or_default()
+    balance(run.padded.planes(), run.padded.nb, &vec![1.0; gpus]).unwrap_or_default()
 }
 
 /// How many GPUs hold the run, each with so many bytes free.
@@ -97,7 +97,7 @@ fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid>
             *n = (*n * percent / 100).max(1);
         }
         let smaller = Padded::new(&model, p.nb);
-        let slabs = partition(smaller.planes(), gpus).ok()?;
+        let slabs = balance(smaller.planes(), smaller.nb, &vec![1.0; gpus]).ok()?;
         // The window of the snapshots shrinks with the grid.
         let mut shot = run.shot.clone();
         if let Some(snapshots) = &mut shot.snapshots {

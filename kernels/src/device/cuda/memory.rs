@@ -66,6 +66,67 @@ impl Drop for DeviceMemory {
     }
 }
 
+/// Memory of a device that another process of this host has taken.
+pub struct BorrowedMemory {
+    context: Arc<Context>,
+    address: u64,
+}
+
+impl DeviceMemory {
+    /// The driver's handle of this memory for other processes; empty where the driver gives none.
+    pub(super) fn handle(&self) -> Result<Vec<u8>, Error> {
+        self.context.bind()?;
+        let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
+        // SAFETY: writes one handle.
+        let code = unsafe { sys::cuIpcGetMemHandle(&mut handle, self.address) };
+        Ok(match code {
+            CUresult::CUDA_SUCCESS => handle.reserved.iter().map(|&byte| byte as u8).collect(),
+            _ => Vec::new(),
+        })
+    }
+}
+
+impl BorrowedMemory {
+    /// Opens a handle of another process; `None` where the driver cannot reach that memory.
+    pub(super) fn open(context: &Arc<Context>, words: &[u8]) -> Option<Self> {
+        context.bind().ok()?;
+        let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
+        if words.len() != handle.reserved.len() {
+            return None;
+        }
+        for (to, &byte) in handle.reserved.iter_mut().zip(words) {
+            *to = byte as std::ffi::c_char;
+        }
+        let mut address = 0;
+        let lazy = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
+        // SAFETY: writes one address; the handle is a copy.
+        let code = unsafe { sys::cuIpcOpenMemHandle_v2(&mut address, handle, lazy) };
+        (code == CUresult::CUDA_SUCCESS).then(|| Self {
+            context: context.clone(),
+            address,
+        })
+    }
+}
+
+impl Memory for BorrowedMemory {
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Drop for BorrowedMemory {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: closed once, when nothing of this process uses it any more.
+            let _ = unsafe { sys::cuIpcCloseMemHandle(self.address) };
+        }
+    }
+}
+
 /// Memory of the host that stays in place, so that every device (not only the one it was taken for) copies it at full speed. Not write-combined: the host
 /// reads what comes back.
 pub struct PinnedMemory {

@@ -24,7 +24,7 @@ pub use launch::{Graph, Kernel};
 pub use memory::{DeviceMemory, Mark, PinnedMemory};
 pub use probe::{Absent, OLDEST_ARCHITECTURE, probe};
 
-use super::accelerator::{Accelerator, Boxes, Dims, Pinned, Properties, Queue, Source};
+use super::accelerator::{Accelerator, Boxes, Dims, Memory, Pinned, Properties, Queue, Source};
 use crate::Error;
 use context::Context;
 use cudarc::driver::sys;
@@ -306,6 +306,14 @@ impl Accelerator for Cuda {
         };
         self.context.check(code, || format!("describing {boxes:?}"))?;
         Ok(map.opaque)
+    }
+
+    fn lend(&self, memory: &DeviceMemory) -> Result<Vec<u8>, Error> {
+        memory.handle()
+    }
+
+    fn borrow(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
+        memory::BorrowedMemory::open(&self.context, words).map(|memory| Box::new(memory) as Box<dyn Memory>)
     }
 
     fn befriend(&self, peer: &Self) -> Result<bool, Error> {

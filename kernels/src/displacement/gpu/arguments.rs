@@ -3,7 +3,7 @@
 use crate::device::simd::Real;
 use crate::domain::partition::Slab as Layout;
 use crate::grid::Padded;
-use crate::medium::stiffness::Symmetry;
+use crate::medium::{needed, stiffness::Symmetry};
 use crate::stencil::{RADIUS, WEIGHTS};
 use std::ops::Range;
 
@@ -68,11 +68,9 @@ pub fn component_len(p: &Padded, layout: &Layout) -> usize {
     (layout.own.len() + 2 * crate::domain::partition::GHOST) * p.plane_len()
 }
 
-/// Model planes that a slab needs: stress is computed four planes beyond its own.
+/// Model planes that a slab needs.
 pub fn medium_planes(p: &Padded, layout: &Layout) -> Range<usize> {
-    let low = p.model_plane(layout.own.start.saturating_sub(RADIUS));
-    let high = p.model_plane((layout.own.end + RADIUS).min(p.planes()) - 1);
-    low..high + 1
+    needed(p, &layout.own)
 }
 
 /// Stiffness arrays that a class keeps, by their place in file order; the order is that of stiffness.cuh.

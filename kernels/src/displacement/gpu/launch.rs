@@ -3,16 +3,18 @@
 use super::Setup;
 use super::arguments::{Extract, Faces, Inject, Small, Sweep, Tick};
 use super::medium::argument;
+use super::parts::{Parts, parts};
 use super::slab::{DeviceSlab, send};
 use super::survey::SourceTables;
-use super::tile::Form;
+use super::tile::{Form, Tile};
 use super::variant::Variant;
 use crate::Error;
 use crate::boundary::one_way::DEPTH;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Queue, Source};
 use crate::device::simd::Real;
 use crate::displacement::SourceKind;
-use crate::domain::partition::{FACE, GHOST};
+use crate::domain::partition::{FACE, GHOST, Slab as Layout};
+use crate::grid::Padded;
 use std::ops::Range;
 
 /// Threads of a block on the faces.
@@ -66,10 +68,27 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
     }
 
+    /// Gives the interior half of the planes, for an exchange that takes longer than a copy between devices.
+    pub(super) fn hide_more(&mut self) {
+        if self.parts.is_none() {
+            return;
+        }
+        let (p, own) = (&self.setup.padded, self.layout.own.len());
+        let parts = self
+            .kernels
+            .parts_that_hide(p, &self.layout, self.variant.tile, own / 2);
+        self.layout = self.layout.with_edges(p.planes(), parts.edge);
+        self.parts = Some(parts);
+    }
+
     fn sweep(&self, queue: Queue, planes: &Range<usize>) -> Result<(), Error> {
         let (p, tile) = (&self.setup.padded, self.variant.tile);
         let (across, along) = (p.n[0].div_ceil(tile.z), p.rows().div_ceil(tile.rows));
-        let chunks = chunks(across * along, planes.len(), self.kernels.resident);
+        let chunks = match self.parts {
+            Some(parts) if *planes == self.layout.interior => parts.interior_chunks,
+            Some(parts) if planes.len() == parts.edge => parts.edge_chunks,
+            _ => chunks(across * along, planes.len(), self.kernels.resident),
+        };
         let args = self.sweep_args(planes, planes.len().div_ceil(chunks));
         let dims = Dims {
             grid: [across, along, planes.len().div_ceil(args.chunk as usize)],
@@ -245,6 +264,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 }
 
+/// Planes of interior that hide an exchange of eight planes from device to device: the copy takes as long as ten.
+const HIDDEN: usize = 24;
+
 /// Parts along the planes into which a sweep of so many columns is cut, so that the device is full until the end:
 /// a part costs eight planes of stress more.
 fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
@@ -256,6 +278,21 @@ fn chunks(columns: usize, planes: usize, resident: usize) -> usize {
 }
 
 impl<A: Accelerator> Kernels<A> {
+    /// How the step of a slab is cut, unless it has no neighbours or its caller has cut it.
+    pub(super) fn parts(&self, p: &Padded, layout: &Layout, tile: Tile) -> Option<Parts> {
+        let edges = layout.neighbours(p.planes());
+        if edges == 0 || tile.form == Form::Small || *layout != layout.with_edges(p.planes(), GHOST) {
+            return None;
+        }
+        Some(self.parts_that_hide(p, layout, tile, HIDDEN))
+    }
+
+    fn parts_that_hide(&self, p: &Padded, layout: &Layout, tile: Tile, hidden: usize) -> Parts {
+        let columns = p.n[0].div_ceil(tile.z) * p.rows().div_ceil(tile.rows);
+        let edges = layout.neighbours(p.planes());
+        parts(columns, self.resident, layout.own.len(), edges, hidden)
+    }
+
     /// Compiles what a variant needs.
     pub(super) fn load(a: &A, variant: &Variant) -> Result<Self, Error> {
         let one = |source: &Source, name: &str| -> Result<A::Kernel, Error> {

@@ -3,9 +3,12 @@
 
 mod arguments;
 mod calibrate;
+mod ghosts;
 mod launch;
 mod medium;
 mod memory;
+mod outer;
+pub mod parts;
 mod record;
 mod slab;
 mod survey;
@@ -15,14 +18,18 @@ pub mod variant;
 pub use calibrate::calibrate;
 pub use medium::Upload;
 pub use memory::bytes;
+pub use outer::Way;
 pub use slab::DeviceSlab;
 
-use super::{Shot, SourceKind, check, schedule, sponges};
+use super::{Company, Shot, SourceKind, check, own, schedule, share, sponges};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
 use crate::device::simd::Real;
-use crate::domain::exchange::PeerToPeer;
+use crate::domain::exchange::{Exchange, PeerToPeer};
+use crate::domain::gather::Gather;
 use crate::domain::partition::{GHOST, Slab as Layout};
+use crate::domain::ranks::Ranks;
+use crate::domain::remote::Remote;
 use crate::grid::Padded;
 use crate::medium::stiffness::Symmetry;
 use crate::medium::{Medium, plane_names};
@@ -170,13 +177,60 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
 
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
+        self.run_by(&mut PeerToPeer, recorder)
+    }
+
+    /// Runs all steps as one of several ranks, each with devices of its own. Rank 0's recorder gets the traces.
+    pub fn run_among(
+        &mut self,
+        ranks: &dyn Ranks,
+        recorder: &mut dyn Recorder<T>,
+        company: Company,
+    ) -> Result<(), Error> {
+        if ranks.size() == 1 {
+            return self.run(recorder);
+        }
+        self.meet(ranks, company.way)?;
+        let own = own(&self.slabs);
+        let receivers = self.setup.receivers.within(&own);
+        let share = share(&self.setup.window, self.setup.padded.ndim(), &own);
+        let schedule = self.schedule.clone();
+        let mut gather = Gather::new(ranks, recorder, &schedule, company.snapshots, (receivers, share))?;
+        let planes = self.setup.padded.planes();
+        // SAFETY: the slabs keep the memory of their messages until they part below, after the exchange.
+        let exchange = unsafe { Remote::new(PeerToPeer, ranks, &mut self.slabs, &own, planes)? };
+        let result = self.run_by(&mut exchange.manner(company.manner), &mut gather);
+        if matches!(result, Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere)) {
+            self.part(ranks)?;
+        }
+        result
+    }
+
+    /// Ranks agree on the way of their ghosts. Returns the ways downwards and upwards. All ranks call this.
+    pub fn meet(&mut self, ranks: &dyn Ranks, way: Way) -> Result<[Option<Way>; 2], Error> {
+        outer::meet(&mut self.slabs, ranks, way)
+    }
+
+    /// Gives back what neighbours have lent, before anybody frees it. All ranks call this.
+    fn part(&mut self, ranks: &dyn Ranks) -> Result<(), Error> {
+        for slab in &mut self.slabs {
+            slab.outer = [None, None];
+        }
+        ranks.share(&[]).map(drop)
+    }
+
+    fn run_by(
+        &mut self,
+        exchange: &mut dyn Exchange<DeviceSlab<T, A>>,
+        recorder: &mut dyn Recorder<T>,
+    ) -> Result<(), Error> {
         self.slabs.iter_mut().for_each(DeviceSlab::rewind);
         let bad = std::cell::Cell::new(None);
         let seen = |step: usize, cell: [usize; 3]| {
             bad.set(Some((step, cell)));
             Error::setup("the wavefield is not finite")
         };
-        let result = time_loop::run(&mut self.slabs, &mut PeerToPeer, &self.schedule, recorder, &seen);
+        let result = time_loop::run(&mut self.slabs, exchange, &self.schedule, recorder, &seen);
         // Nothing may be left in the queues, whatever happened; the first error is the one that tells why.
         let finished = self.slabs.iter().map(|slab| slab.accelerator().finish());
         let finished = finished.fold(Ok(()), Result::and);

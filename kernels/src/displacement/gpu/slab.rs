@@ -4,12 +4,13 @@ use super::Setup;
 use super::arguments::{SlabArgs, component_len, kept};
 use super::launch::{Kernels, SourceMemory};
 use super::medium::Place;
+use super::outer::Side;
+use super::parts::Parts;
 use super::record::Records;
 use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Boxes, Memory, Pinned, Queue};
 use crate::device::simd::Real;
-use crate::domain::exchange::Peer;
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::grid::Padded;
 use crate::time_loop::Slab;
@@ -21,13 +22,17 @@ const GRAPH: usize = 20;
 /// Padded cells below which launching costs more than computing, so that steps are replayed from a graph.
 const SMALL: usize = 4 << 20;
 /// Points in the queues that others wait for.
-struct Marks<A: Accelerator> {
-    /// The main queue after a step.
-    main: A::Mark,
-    /// The kernels of the edges of a step.
-    edges: A::Mark,
+pub(super) struct Marks<A: Accelerator> {
+    /// The main queue after a step, and after what is recorded of it.
+    pub main: A::Mark,
+    /// The queue of the edges before a step.
+    pub begun: A::Mark,
+    /// The kernels of the lower edge where it stands in the main queue.
+    pub first: A::Mark,
+    /// The kernels in the queue of the edges.
+    pub edges: A::Mark,
     /// Copies to the lower and the upper neighbour.
-    sent: [A::Mark; 2],
+    pub sent: [A::Mark; 2],
 }
 
 /// One slab on one device.
@@ -43,11 +48,15 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) boxes: Option<A::Memory>,
     pub(super) variant: Variant,
     pub(super) kernels: Kernels<A>,
+    /// How a step is cut, where there are neighbours.
+    pub(super) parts: Option<Parts>,
     pub(super) sources: SourceMemory<T, A>,
     pub(super) records: Records<T, A>,
     /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
-    marks: Marks<A>,
+    pub(super) marks: Marks<A>,
+    /// The sides whose neighbours are other ranks', lower and upper.
+    pub(super) outer: [Option<Side<A>>; 2],
     graph: Option<A::Graph>,
     clock: A::Memory,
     /// What the device's clock says.
@@ -98,7 +107,12 @@ fn boxes<A: Accelerator>(
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     pub(super) fn new(setup: Arc<Setup<T>>, place: Place<A>, variant: Variant) -> Result<Self, Error> {
         let (p, a) = (&setup.padded, place.accelerator);
-        let layout = place.layout;
+        let kernels = Kernels::load(&*a, &variant)?;
+        let parts = kernels.parts(p, &place.layout, variant.tile);
+        let layout = match parts {
+            Some(parts) => place.layout.with_edges(p.planes(), parts.edge),
+            None => place.layout,
+        };
         let bytes = p.ndim() * component_len(p, &layout) * size_of::<T>();
         let levels = [a.allocate(bytes)?, a.allocate(bytes)?];
         let sponge: Vec<A::Memory> = setup
@@ -118,14 +132,18 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         }
         let sources = SourceMemory::new(&*a, &setup, &layout.own)?;
         Ok(Self {
-            kernels: Kernels::load(&*a, &variant)?,
+            kernels,
+            parts,
             sources,
             records: Records::new(&*a, &setup, &layout.own, &variant)?,
             marks: Marks {
                 main: a.mark()?,
+                begun: a.mark()?,
+                first: a.mark()?,
                 edges: a.mark()?,
                 sent: [a.mark()?, a.mark()?],
             },
+            outer: [None, None],
             graph: None,
             clock: a.allocate(size_of::<i32>())?,
             clock_shows: 0,
@@ -158,14 +176,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     /// Where the device counts steps.
     pub(super) fn clock(&self) -> u64 {
         self.clock.address()
-    }
-
-    /// The planes `first..first+8` of a component of the level that is being made.
-    fn ghosts_at(&self, component: usize, first: isize) -> u64 {
-        let p = &self.setup.padded;
-        let local = (first + GHOST as isize - self.layout.own.start as isize) as usize;
-        let number = component * component_len(p, &self.layout) + local * p.plane_len();
-        self.levels[1 - self.now].address() + (number * size_of::<T>()) as u64
     }
 
     /// A graph of [`GRAPH`] steps from level 0 on, with a sample after each that is due.
@@ -211,22 +221,28 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
     }
 
     fn update(&mut self, _stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
-        let queue = if planes == self.layout.interior {
-            Queue::Main
-        } else {
-            Queue::Edges
-        };
-        if queue == Queue::Edges {
-            // The edges read what the main queue made of the last step; their ghosts were waited for by `received`.
-            self.accelerator.wait(Queue::Edges, &self.marks.main)?;
-            self.enqueue(queue, &planes, it, false)?;
-            return self.accelerator.set(Queue::Edges, &self.marks.edges);
+        let (a, layout) = (self.accelerator.clone(), &self.layout);
+        let two = self.has_two_edges();
+        if planes == layout.interior {
+            if self.is_cut() && !two {
+                // Not before the edge, which waits for the neighbour first.
+                a.wait(Queue::Main, &self.marks.begun)?;
+            }
+            return self.enqueue(Queue::Main, &planes, it, false);
         }
-        self.enqueue(queue, &planes, it, false)
+        if two && planes == layout.low_edge {
+            self.enqueue(Queue::Main, &planes, it, false)?;
+            return a.set(Queue::Main, &self.marks.first);
+        }
+        // The edges read what the main queue made of the last step; their ghosts were waited for by `received`.
+        a.wait(Queue::Edges, &self.marks.main)?;
+        a.set(Queue::Edges, &self.marks.begun)?;
+        self.enqueue(Queue::Edges, &planes, it, false)?;
+        a.set(Queue::Edges, &self.marks.edges)
     }
 
     fn finish_step(&mut self) -> Result<(), Error> {
-        if self.layout.interior != self.layout.own {
+        if self.is_cut() {
             self.accelerator.wait(Queue::Main, &self.marks.edges)?;
             self.accelerator.set(Queue::Main, &self.marks.main)?;
         }
@@ -262,6 +278,7 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
     fn sample(&mut self, it: usize) -> Result<(), Error> {
         self.await_neighbours()?;
         self.extract(it, self.setup.jdata, false)?;
+        self.recorded()?;
         self.extracted(it / self.setup.jdata + 1)
     }
 
@@ -275,7 +292,8 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
 
     fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
         self.await_neighbours()?;
-        self.pack(component, planes)
+        self.pack(component, planes)?;
+        self.recorded()
     }
 
     fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
@@ -300,46 +318,5 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         } else {
             Ok(())
         }
-    }
-
-    /// What is recorded may lie in ghosts: their copies stand in the queue of the edges, behind the neighbours' marks.
-    fn await_neighbours(&mut self) -> Result<(), Error> {
-        if self.layout.interior == self.layout.own {
-            return Ok(());
-        }
-        self.accelerator.set(Queue::Edges, &self.marks.edges)?;
-        self.accelerator.wait(Queue::Main, &self.marks.edges)
-    }
-}
-
-impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
-    fn send(&mut self, to: &Self, upper: bool) -> Result<(), Error> {
-        let (a, p) = (&self.accelerator, &self.setup.padded);
-        // The neighbour may still be reading the level that it overwrites in this step.
-        a.wait(Queue::Edges, &to.marks.main)?;
-        a.wait(Queue::Edges, &to.marks.edges)?;
-        let (from, into) = match upper {
-            true => (
-                self.layout.own.end - GHOST,
-                to.layout.own.start as isize - GHOST as isize,
-            ),
-            false => (self.layout.own.start, to.layout.own.end as isize),
-        };
-        let bytes = GHOST * p.plane_len() * size_of::<T>();
-        for component in 0..p.ndim() {
-            let (from, into) = (
-                self.ghosts_at(component, from as isize),
-                to.ghosts_at(component, into),
-            );
-            // SAFETY: both ranges are eight whole planes of a component; the marks order the copy among their uses.
-            unsafe { a.copy_to(Queue::Edges, from, &to.accelerator, into, bytes)? };
-        }
-        a.set(Queue::Edges, &self.marks.sent[usize::from(upper)])
-    }
-
-    fn received(&mut self, from: &Self, upper: bool) -> Result<(), Error> {
-        // The upper neighbour sent downwards.
-        self.accelerator
-            .wait(Queue::Edges, &from.marks.sent[usize::from(!upper)])
     }
 }

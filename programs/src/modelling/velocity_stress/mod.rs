@@ -7,12 +7,13 @@ mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
+use super::crew::Crew;
 use super::machine::processors;
 use super::model::{self, Volumes};
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
 use super::survey;
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use kernels::boundary::cpml;
 use kernels::device::cpu::Cpu;
 use kernels::domain::partition::{Slab, partition};
@@ -79,19 +80,30 @@ impl Files {
 
 /// Runs a velocity-stress program of dimension `ndim`.
 pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
+    let crew = Crew::start()?;
+    let outcome = match crew.is_alone() {
+        true => shoot(job, ndim, &crew),
+        false => Err(anyhow!(
+            "started as several ranks: the velocity-stress method runs as one process yet; start it without the launcher (ngpu= cuts the grid into slabs)"
+        )),
+    };
+    crew.close(outcome)
+}
+
+fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     let started = Instant::now();
-    super::refuse_mpirun()?;
     if job.choice("device")? == "gpu" {
         bail!("device=gpu: the velocity-stress method has no engine for GPUs yet; use device=cpu");
     }
     let files = Files::open(job)?;
     let mut run = prepare(job, &files.grid(ndim)?)?;
-    let cpu = processors(job)?;
+    let cpu = processors(job, 1)?;
     let slabs = partition(run.padded.planes(), usize::try_from(job.int("ngpu")?)?)?;
+    let whole = 0..run.padded.planes();
     let planning = job.flag("plan")?;
     let device = describe(job, &cpu, &slabs)?;
     if job.is_dry_run() && !planning {
-        let mut outputs = open(job, &run)?;
+        let mut outputs = open(job, &run, crew)?;
         outputs.note(&device);
         return outputs.header_only();
     }
@@ -99,17 +111,17 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
     if planning {
         let found = files
             .volumes()?
-            .read(&run.padded, &cpu, &mut Discard::new(&run.padded))?;
+            .read(&run.padded, &whole, &cpu, &mut Discard::new(&run.padded))?;
         let report = plan::examine(job, &mut run, found)?;
         return plan::print(job, &run, &report, &slabs, held);
     }
     plan::memory(job, &run, &slabs, held);
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
-    let mut outputs = open(job, &run)?;
+    let mut outputs = open(job, &run, crew)?;
     let mut medium = Medium::new(&run.padded)?;
     let found = files
         .volumes()?
-        .read(&run.padded, &cpu, &mut Filler::new(&mut medium, &cpu))?;
+        .read(&run.padded, &whole, &cpu, &mut Filler::new(&mut medium, &cpu))?;
     let report = plan::examine(job, &mut run, found)?;
     plan::layers_that_grow(job, &mut run, &medium)?;
     let threads = Cpu::new(cpu.threads())?;
@@ -121,8 +133,8 @@ pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
     }
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let mut progress = Progress::new(job, engine.steps())?;
-    let mut writer = Writer::new(outputs);
+    let mut progress = Progress::new(job, engine.steps(), true)?;
+    let mut writer = Writer::new(outputs, run.shot.quantity.components(ndim));
     let outcome = engine.run(&mut Watched {
         recorder: &mut writer,
         progress: &mut progress,
@@ -269,7 +281,7 @@ fn frame(job: &Job, ndim: usize, free: bool) -> anyhow::Result<Frame> {
 }
 
 /// Opens the outputs, with the conventions in their headers.
-fn open(job: &mut Job, run: &Run) -> anyhow::Result<Outputs> {
+fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
     let (shot, ndim) = (&run.shot, run.padded.ndim());
     let of = |quantity: Quantity| {
         let order = match quantity {
@@ -300,7 +312,7 @@ fn open(job: &mut Job, run: &Run) -> anyhow::Result<Outputs> {
         jdata: shot.jdata,
         snapshots: films,
     };
-    let mut outputs = Outputs::open(job, &records)?;
+    let mut outputs = Outputs::open(job, &records, crew)?;
     outputs.tell("quantity", run.quantity);
     outputs.tell(
         "convention",

@@ -1,0 +1,216 @@
+//! What the benchmarks on GPUs share: words of a command line, a case and its simulation.
+#![allow(dead_code)] // each benchmark uses a part of it
+
+use kernels::Error;
+use kernels::boundary::{free_surface::Surface, one_way::Form};
+use kernels::device::cuda::Cuda;
+use kernels::displacement::gpu::tile::{self, Tile};
+use kernels::displacement::gpu::{Simulation, Upload};
+use kernels::displacement::{Shot, SourceKind};
+use kernels::domain::partition::Slab;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::Symmetry;
+use kernels::time_loop::Recorder;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Takes the records and forgets them.
+#[derive(Default)]
+pub struct Nothing(pub f64);
+
+impl Recorder<f32> for Nothing {
+    fn traces(&mut self, _it: usize, traces: &[f32]) -> Result<(), Error> {
+        self.0 += traces.iter().map(|&x| f64::from(x.abs())).sum::<f64>();
+        Ok(())
+    }
+    fn snapshot(&mut self, _it: usize, _piece: &[f32]) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Words of the command line.
+pub struct Words(HashMap<String, String>);
+
+impl Words {
+    /// The words of this process's command line.
+    pub fn new() -> Self {
+        let words = std::env::args().skip(1);
+        Self(
+            words
+                .filter_map(|w| w.split_once('=').map(|(k, v)| (k.into(), v.into())))
+                .collect(),
+        )
+    }
+    /// A case of size `n` on `gpus` devices.
+    pub fn case(&self, n: usize, gpus: usize, tile: Option<Tile>) -> Case {
+        Case {
+            ndim: self.number("dim", 3),
+            n,
+            deep: self.number("deep", n),
+            edge: self.0.get("edge").map(|v| v.parse().expect("a number")),
+            noise: self.text("noise", "y") == "y",
+            nb: self.number("nb", 48),
+            symmetry: match self.text("sym", "ort").as_str() {
+                "iso" => Symmetry::Isotropic,
+                "vti" => Symmetry::Vti,
+                "hti" => Symmetry::Hti,
+                _ => Symmetry::Orthorhombic,
+            },
+            gpus,
+            steps: self.number("steps", 100),
+            jdata: self.number("jdata", 10),
+            absorbing: self.text("absorbing", "y") == "y",
+            tile,
+        }
+    }
+    pub fn text(&self, key: &str, default: &str) -> String {
+        self.0.get(key).cloned().unwrap_or_else(|| default.into())
+    }
+    pub fn number(&self, key: &str, default: usize) -> usize {
+        self.0.get(key).map_or(default, |v| v.parse().expect("a number"))
+    }
+}
+
+/// What is measured.
+pub struct Case {
+    pub ndim: usize,
+    pub n: usize,
+    /// Interior cells along the slowest axis.
+    pub deep: usize,
+    pub nb: usize,
+    /// Planes of a slab that come first at a cut, in place of the partition's own choice.
+    pub edge: Option<usize>,
+    pub noise: bool,
+    pub symmetry: Symmetry,
+    pub gpus: usize,
+    pub steps: usize,
+    pub jdata: usize,
+    pub absorbing: bool,
+    pub tile: Option<Tile>,
+}
+
+impl Case {
+    pub fn padded(&self) -> Padded {
+        let grid = match self.ndim {
+            3 => Grid::new_3d([self.n, self.n, self.deep], [0.0; 3], [10.0; 3]),
+            _ => Grid::new_2d([self.n, self.deep], [0.0; 2], [10.0; 2]),
+        };
+        Padded::new(&grid, self.nb)
+    }
+
+    fn shot(&self) -> Shot {
+        let middle = 5.0 * self.n as f32;
+        let count = self.n.min(200);
+        let along = |k: usize| [100.0, 10.0 * (k * (self.n - 1) / count) as f32, middle];
+        Shot {
+            dt: 0.001,
+            wavelet: (0..self.steps * self.ndim)
+                .map(|i| (i as f32 * 0.1).sin())
+                .collect(),
+            sources: vec![[middle; 3]],
+            receivers: (0..count).map(along).collect(),
+            kind: SourceKind::Stress,
+            nbell: 5,
+            absorbing: self.absorbing,
+            one_way: Form::Box,
+            surface: Surface::None,
+            interpolate: true,
+            potentials: false,
+            jdata: self.jdata,
+            snapshots: None,
+            jcheck: 100,
+        }
+    }
+
+    fn set_edges(&self, slab: &mut Slab) {
+        let Some(edge) = self.edge else { return };
+        if !slab.low_edge.is_empty() {
+            slab.low_edge.end = slab.own.start + edge;
+        }
+        if !slab.high_edge.is_empty() {
+            slab.high_edge.start = (slab.own.end - edge).max(slab.low_edge.end);
+        }
+        slab.interior = slab.low_edge.end..slab.high_edge.start;
+    }
+
+    /// A homogeneous medium of vp 3000, vs 1700 m/s with the planes of every class filled, in blocks from the host.
+    pub fn simulation(
+        &self,
+        devices: &[Arc<Cuda>],
+        mut layouts: Vec<Slab>,
+    ) -> Result<Simulation<f32, Cuda>, Error> {
+        let (padded, shot) = (self.padded(), self.shot());
+        for slab in &mut layouts {
+            self.set_edges(slab);
+        }
+        let machines = devices.iter().cloned().zip(layouts).collect();
+        let mut upload = Upload::<f32, Cuda>::new(&padded, machines, shot.surface, shot.dt)?;
+        let (p, s, rho) = (2200.0f32 * 9e6, 2200.0f32 * 2.89e6, 2200.0f32);
+        let planes: &[f32] = match self.ndim {
+            3 => &[p, p, p, s, s, s, p - 2.0 * s, p - 2.0 * s, p - 2.0 * s, rho],
+            _ => &[p, p, s, p - 2.0 * s, rho],
+        };
+        let lines = padded.model.cells() / self.n;
+        let mut first = 0;
+        while first < lines {
+            let count = upload.capacity().min(lines - first);
+            let block = upload.numbers(count)?;
+            for (out, &value) in block.chunks_mut(count * self.n).zip(planes) {
+                out.fill(value);
+            }
+            upload.send(first, count)?;
+            first += count;
+        }
+        let mut simulation = Simulation::new(&shot, upload, self.symmetry, self.tile)?;
+        if !self.noise {
+            return Ok(simulation);
+        }
+        // Noise: fields of zeros can run faster than real ones.
+        let mut seed = 1u32;
+        let mut noise = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as f32 * 1e-8
+        };
+        let (nz, pitch) = (padded.n[0], padded.pitch());
+        simulation.start_from(|_, _, plane| {
+            plane
+                .chunks_mut(pitch)
+                .for_each(|row| row[..nz].iter_mut().for_each(|x| *x = noise()));
+        })?;
+        Ok(simulation)
+    }
+
+    /// Words that a fused step must move at least for a point of the padded grid; the medium has its own, smaller grid.
+    pub fn words(&self) -> f64 {
+        let medium = match (self.ndim, self.symmetry) {
+            (2, Symmetry::Isotropic) | (3, Symmetry::Isotropic) => 3.0,
+            (2, _) => 5.0,
+            (_, Symmetry::Vti | Symmetry::Hti) => 6.0,
+            _ => 10.0,
+        };
+        3.0 * self.ndim as f64 + medium
+    }
+}
+
+pub fn tiles(text: &str) -> Vec<Option<Tile>> {
+    let one = |t: &str| {
+        let k: Vec<usize> = t.split(',').map(|x| x.parse().expect("five numbers")).collect();
+        let form = [tile::Form::Sweep, tile::Form::Relay, tile::Form::Small][k.get(6).copied().unwrap_or(0)];
+        Tile {
+            form,
+            vec: k[0],
+            z: k[1],
+            rows: if form == tile::Form::Small { 1 } else { k[2] },
+            planes: if form == tile::Form::Small { k[2] } else { 1 },
+            ahead: k[3],
+            blocks: k[4],
+            bulk: k.get(5) != Some(&0),
+            pad: k.get(7).copied().unwrap_or(4),
+        }
+    };
+    if text.is_empty() {
+        vec![None]
+    } else {
+        text.split('/').map(|t| Some(one(t))).collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! Speed of several ranks on GPUs, and what their exchange costs, measured as Michea & Komatitsch (2010) did: with the
+//! exchange, without sends, without buffers; and with an exchange that blocks.
+//! `cargo bench -p kernels --features mpi --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, a rank]` and
+//! the words of the benchmark `accelerator`; way=auto|host chooses the way of ghosts. Every rank takes the GPUs behind those
+//! of the ranks before it: for one host. Times are those of the slowest rank, medians.
+
+mod case;
+
+use case::{Nothing, Words};
+use kernels::Error;
+use kernels::device::cuda::{Cuda, probe};
+use kernels::displacement::Company;
+use kernels::displacement::gpu::Way;
+use kernels::domain::mpi::World;
+use kernels::domain::partition::balance;
+use kernels::domain::ranks::Ranks;
+use kernels::domain::remote::Manner;
+use std::sync::Arc;
+use std::time::Instant;
+
+const MANNERS: [Manner; 4] = [
+    Manner::Overlapped,
+    Manner::Blocking,
+    Manner::WithoutSends,
+    Manner::WithoutBuffers,
+];
+
+fn measure(world: &World, words: &Words) -> Result<(), Error> {
+    let (rank, size, gpus) = (world.rank(), world.size(), words.number("gpus", 1));
+    let found = probe().map_err(Error::from)?;
+    let devices = (rank * gpus..(rank + 1) * gpus)
+        .map(|k| Cuda::open(found[k % found.len()].number).map(Arc::new))
+        .collect::<Result<Vec<_>, _>>()?;
+    let case = words.case(words.number("n", 512), gpus * size, None);
+    let padded = case.padded();
+    let layouts = balance(padded.planes(), padded.nb, &vec![1.0; gpus * size])?;
+    let own = layouts[rank * gpus..(rank + 1) * gpus].to_vec();
+    let mut simulation = case.simulation(&devices, own)?;
+    let way = match words.text("way", "auto").as_str() {
+        "host" => Way::Host,
+        _ => Way::Auto,
+    };
+    let ways = simulation.meet(world, way)?;
+    let work = padded.cells() as f64 * case.steps as f64;
+    let mut first = None;
+    for manner in MANNERS {
+        let company = Company {
+            manner,
+            way,
+            ..Company::default()
+        };
+        let mut times = Vec::new();
+        for _ in 0..=words.number("repeat", 3) {
+            world.share(&[])?;
+            let begun = Instant::now();
+            simulation.run_among(world, &mut Nothing::default(), company)?;
+            let mine = begun.elapsed().as_secs_f64();
+            let all = world.share(&mine.to_le_bytes())?;
+            let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
+            times.push(all.iter().map(seconds).fold(0.0, f64::max));
+        }
+        // The first run warms up.
+        times.remove(0);
+        times.sort_by(f64::total_cmp);
+        let seconds = times[times.len() / 2];
+        let base = *first.get_or_insert(seconds);
+        if rank == 0 {
+            println!(
+                "{}-D n={} deep={} {:?} {size} ranks x {gpus} GPUs, ways {ways:?}, {manner:?}: {:.2} Gpt/s, {:.1} us a step, {:+.1} % of overlapped",
+                case.ndim,
+                case.n,
+                case.deep,
+                case.symmetry,
+                work / seconds / 1e9,
+                1e6 * seconds / case.steps as f64,
+                100.0 * (seconds / base - 1.0)
+            );
+        }
+    }
+    Ok(())
+}
+
+fn main() {
+    let world = World::start().expect("a launcher of MPI");
+    match measure(&world, &Words::new()) {
+        Ok(()) => world.end(),
+        Err(error) => {
+            println!("rank {}: {error}", world.rank());
+            world.abort();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What neighbours wait for: the order of edges, copies and interior in the queues of a device.
+//!
+//! At the start of a step the upper edge stands in the queue of the edges and the lower one in the main queue, the
+//! interior behind it; with one neighbour, the edge and the interior. The device fills what one launch leaves free with
+//! blocks of the next ([`super::parts`]), the upper edge first.
+
+use super::arguments::component_len;
+use super::slab::DeviceSlab;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Queue};
+use crate::device::simd::Real;
+use crate::domain::exchange::Peer;
+use crate::domain::partition::GHOST;
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Whether a slab has neighbours.
+    pub(super) fn is_cut(&self) -> bool {
+        self.layout.interior != self.layout.own
+    }
+
+    /// The lower edge stands in the main queue.
+    pub(super) fn has_two_edges(&self) -> bool {
+        !self.layout.low_edge.is_empty() && !self.layout.high_edge.is_empty()
+    }
+
+    /// The planes `first..first+8` of a component of the level that is being made.
+    pub(super) fn ghosts_at(&self, component: usize, first: isize) -> u64 {
+        let p = &self.setup.padded;
+        let local = (first + GHOST as isize - self.layout.own.start as isize) as usize;
+        let number = component * component_len(p, &self.layout) + local * p.plane_len();
+        self.levels[1 - self.now].address() + (number * size_of::<T>()) as u64
+    }
+
+    /// Bytes of one component of what travels.
+    pub(super) fn ghost_bytes(&self) -> usize {
+        GHOST * self.setup.padded.plane_len() * size_of::<T>()
+    }
+
+    /// First plane of what the upper or lower neighbour wants.
+    pub(super) fn edge_plane(&self, upper: bool) -> isize {
+        let own = &self.layout.own;
+        (if upper { own.end - GHOST } else { own.start }) as isize
+    }
+
+    /// First plane of the upper or lower ghosts.
+    pub(super) fn ghost_plane(&self, upper: bool) -> isize {
+        let own = &self.layout.own;
+        if upper {
+            own.end as isize
+        } else {
+            own.start as isize - GHOST as isize
+        }
+    }
+
+    /// What is recorded may lie in ghosts: their copies stand in the queue of the edges, behind the neighbours' marks.
+    pub(super) fn await_neighbours(&mut self) -> Result<(), Error> {
+        if !self.is_cut() {
+            return Ok(());
+        }
+        self.accelerator.set(Queue::Edges, &self.marks.edges)?;
+        self.accelerator.wait(Queue::Main, &self.marks.edges)
+    }
+
+    /// Neighbours may not overwrite ghosts before they were recorded.
+    pub(super) fn recorded(&mut self) -> Result<(), Error> {
+        if !self.is_cut() {
+            return Ok(());
+        }
+        self.accelerator.set(Queue::Main, &self.marks.main)
+    }
+}
+
+impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
+    fn send(&mut self, to: &Self, upper: bool) -> Result<(), Error> {
+        let a = &self.accelerator;
+        a.wait(Queue::Edges, &self.marks.first)?;
+        // The neighbour may still be reading the level that it overwrites in this step.
+        a.wait(Queue::Edges, &to.marks.main)?;
+        for component in 0..self.setup.padded.ndim() {
+            let from = self.ghosts_at(component, self.edge_plane(upper));
+            let into = to.ghosts_at(component, to.ghost_plane(!upper));
+            // SAFETY: both ranges are eight whole planes of a component; the marks order the copy among their uses.
+            unsafe { a.copy_to(Queue::Edges, from, &to.accelerator, into, self.ghost_bytes())? };
+        }
+        a.set(Queue::Edges, &self.marks.sent[usize::from(upper)])
+    }
+
+    fn received(&mut self, from: &Self, upper: bool) -> Result<(), Error> {
+        // The upper neighbour sent downwards.
+        let sent = &from.marks.sent[usize::from(!upper)];
+        self.accelerator.wait(Queue::Edges, sent)?;
+        if self.has_two_edges() {
+            self.accelerator.wait(Queue::Main, sent)?;
+        }
+        Ok(())
+    }
+}

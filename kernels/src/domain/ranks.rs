@@ -1,0 +1,102 @@
+//! What the processes of a run (ranks) say to each other. [`super::mpi`] says it by MPI; the tests have ranks that are
+//! threads of one process.
+
+use crate::Error;
+
+/// Memory that a message leaves from or arrives in: of the host, or of a device where [`Ranks::reaches_devices`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where it starts.
+    pub address: u64,
+    /// Its length.
+    pub bytes: usize,
+}
+
+/// What travels to rank 0 in an order of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// Records of receivers.
+    Traces,
+    /// Pieces of snapshots.
+    Snapshots,
+}
+
+/// The ranks of a run, as one of them sees them. Rank `k` owns the planes next to those of ranks `k-1` and `k+1`.
+///
+/// Calls fail with a sentence when the connection does; where MPI ends all ranks at once they do not return.
+pub trait Ranks {
+    /// Number of this rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many there are.
+    fn size(&self) -> usize;
+
+    /// Name of this rank's host.
+    fn host(&self) -> &str;
+
+    /// Messages may leave from and arrive in the memory of devices.
+    fn reaches_devices(&self) -> bool {
+        false
+    }
+
+    /// Everyone's words, in the order of the ranks. All ranks call it.
+    fn share(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// Messages of fixed sizes to and from `peer`, which calls this with the same sizes the other way round. Messages
+    /// of one pair of ranks keep their order.
+    ///
+    /// # Safety
+    /// The memory must live as long as what is returned, and stay untouched while messages are under way.
+    unsafe fn line(&self, peer: usize, leaving: &[Span], arriving: &[Span]) -> Result<Box<dyn Line>, Error>;
+
+    /// Sends to rank 0 without waiting for it, up to a few messages ahead.
+    fn post(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error>;
+
+    /// On rank 0: the next message that `from` has posted on this topic.
+    fn collect(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error>;
+}
+
+/// The same messages again and again, as a time loop sends them.
+pub trait Line {
+    /// What arrives may now arrive.
+    fn listen(&mut self) -> Result<(), Error>;
+    /// Message `piece` leaves.
+    fn send(&mut self, piece: usize) -> Result<(), Error>;
+    /// Waits for a message and says which it is; `None` when all have arrived.
+    fn arrived(&mut self) -> Result<Option<usize>, Error>;
+    /// Returns when the memory of what left may be used again.
+    fn sent(&mut self) -> Result<(), Error>;
+}
+
+/// A process that is alone.
+pub struct Alone;
+
+impl Ranks for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn host(&self) -> &str {
+        "this host"
+    }
+
+    fn share(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(vec![words.to_vec()])
+    }
+
+    unsafe fn line(&self, _: usize, _: &[Span], _: &[Span]) -> Result<Box<dyn Line>, Error> {
+        Err(Error::setup("a process that is alone has no neighbour"))
+    }
+
+    fn post(&self, _: Topic, _: Vec<u8>) -> Result<(), Error> {
+        Err(Error::setup("a process that is alone has nobody to post to"))
+    }
+
+    fn collect(&self, _: Topic, _: usize) -> Result<Vec<u8>, Error> {
+        Err(Error::setup("a process that is alone collects from nobody"))
+    }
+}

@@ -1,0 +1,295 @@
+//! The ranks of a run: who there is, what all agree on, and how an error on one of them ends all.
+
+use anyhow::anyhow;
+use kernels::domain::ranks::{Alone, Ranks};
+use kernels::medium::Findings;
+use kernels::stability::BadCell;
+use rsf_io::Job;
+
+/// What launchers say of the number of ranks, and of the number of this one.
+const LAUNCHERS: [(&str, &str, &str); 4] = [
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"),
+    ("PMI_SIZE", "PMI_RANK", "mpiexec"),
+    ("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "mpiexec"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"),
+];
+
+/// Ranks, this rank's number and the launcher, where a launcher has started several.
+fn launched() -> Option<(usize, usize, &'static str)> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    LAUNCHERS.into_iter().find_map(|(size, rank, launcher)| {
+        let size = number(size).filter(|&n| n > 1)?;
+        Some((size, number(rank).unwrap_or(0), launcher))
+    })
+}
+
+/// Before anything is read: of several ranks the first speaks.
+pub fn quiet_others() {
+    if launched().is_some_and(|(_, rank, _)| rank > 0) {
+        rsf_io::second();
+    }
+}
+
+/// An error that all ranks know of; this one tells it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Agreed(String);
+
+/// This process among its ranks.
+pub enum Crew {
+    /// There is no other.
+    Alone(Alone),
+    /// Started by a launcher of MPI.
+    #[cfg(feature = "mpi")]
+    Mpi(kernels::domain::mpi::World),
+}
+
+impl Crew {
+    /// Meets the other ranks, if there are any.
+    ///
+    /// # Errors
+    /// Ranks without MPI, with another MPI than the launcher's, or of different programs.
+    pub fn start() -> anyhow::Result<Self> {
+        let Some((size, _, launcher)) = launched() else {
+            return Ok(Self::Alone(Alone));
+        };
+        Self::join(size, launcher)
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    fn join(size: usize, launcher: &str) -> anyhow::Result<Self> {
+        Err(anyhow!(
+            "started by {launcher} as {size} ranks, but this build has no MPI: every rank would run the whole shot; start it without {launcher}, or build with MPI (./sconsw mpi=y)"
+        ))
+    }
+
+    #[cfg(feature = "mpi")]
+    fn join(size: usize, launcher: &str) -> anyhow::Result<Self> {
+        use kernels::domain::mpi;
+        let world = mpi::World::start()?;
+        if world.size() != size {
+            let (found, version) = (world.size(), mpi::version());
+            world.end();
+            return Err(anyhow!(
+                "started by {launcher} as {size} ranks, but the MPI of this build ({version}) finds {found}: use the launcher of that MPI, or build with the MPI of {launcher}"
+            ));
+        }
+        let crew = Self::Mpi(world);
+        match crew.same_program() {
+            Ok(()) => Ok(crew),
+            Err(error) => crew.close(Err(error)).map(|()| Self::Alone(Alone)),
+        }
+    }
+
+    /// All ranks must run one binary: others may compute other numbers.
+    #[cfg(feature = "mpi")]
+    fn same_program(&self) -> anyhow::Result<()> {
+        use std::hash::Hasher;
+        let bytes = std::env::current_exe()
+            .and_then(std::fs::read)
+            .unwrap_or_default();
+        let mut hasher = std::hash::DefaultHasher::new();
+        hasher.write(&bytes);
+        let mine = format!("{} {:016x}", rsf_io::version(), hasher.finish());
+        let all = self.ranks().share(mine.as_bytes())?;
+        let other = all.iter().position(|words| words != &all[0]);
+        self.agree(match other {
+            None => Ok(()),
+            Some(rank) => Err(anyhow!(
+                "ranks run different binaries: rank 0 has {}, rank {rank} has {}; start all of them from one build",
+                String::from_utf8_lossy(&all[0]),
+                String::from_utf8_lossy(&all[rank])
+            )),
+        })
+    }
+
+    /// What the engine needs of them.
+    pub fn ranks(&self) -> &dyn Ranks {
+        match self {
+            Self::Alone(alone) => alone,
+            #[cfg(feature = "mpi")]
+            Self::Mpi(world) => world,
+        }
+    }
+
+    /// Whether there are several.
+    pub fn is_alone(&self) -> bool {
+        self.ranks().size() == 1
+    }
+
+    /// Whether this rank reads standard input, writes the data and speaks.
+    pub fn leads(&self) -> bool {
+        self.ranks().rank() == 0
+    }
+
+    /// `rank 2 on node17`
+    fn name(&self) -> String {
+        format!("rank {} on {}", self.ranks().rank(), self.ranks().host())
+    }
+
+    /// Numbers of the ranks on this host, this one's among them first.
+    pub fn of_host(&self) -> anyhow::Result<(usize, usize)> {
+        let hosts = self.ranks().share(self.ranks().host().as_bytes())?;
+        let mine = &hosts[self.ranks().rank()];
+        let before = hosts[..self.ranks().rank()].iter().filter(|host| *host == mine);
+        Ok((before.count(), hosts.iter().filter(|host| *host == mine).count()))
+    }
+
+    /// All ranks come here with what they have done; when one has failed all fail, and the first of them tells why.
+    pub fn agree<T>(&self, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
+        if self.is_alone() {
+            return outcome;
+        }
+        let words = outcome.as_ref().err().map_or(String::new(), |e| format!("{e:#}"));
+        let all = self.ranks().share(words.as_bytes())?;
+        let Some(first) = all.iter().position(|words| !words.is_empty()) else {
+            return outcome;
+        };
+        if first != self.ranks().rank() {
+            return Err(rsf_io::Error::Told.into());
+        }
+        if all.iter().all(|words| *words == all[first]) {
+            return Err(Agreed(words).into());
+        }
+        Err(Agreed(format!("{}: {words}", self.name())).into())
+    }
+
+    /// Whether it is so on any rank.
+    pub fn any(&self, here: bool) -> anyhow::Result<bool> {
+        let all = self.ranks().share(&[u8::from(here)])?;
+        Ok(all.iter().any(|words| words == &[1]))
+    }
+
+    /// The sum over all ranks.
+    pub fn sum(&self, here: usize) -> anyhow::Result<usize> {
+        let all = self.ranks().share(&(here as u64).to_le_bytes())?;
+        let number = |words: &Vec<u8>| words.as_slice().try_into().map_or(0, u64::from_le_bytes);
+        Ok(all.iter().map(number).sum::<u64>() as usize)
+    }
+
+    /// `4 ranks on 2 hosts; rank 0: `, or nothing for a process that is alone.
+    pub fn describe(&self) -> anyhow::Result<String> {
+        if self.is_alone() {
+            return Ok(String::new());
+        }
+        let mut hosts = self.ranks().share(self.ranks().host().as_bytes())?;
+        hosts.sort();
+        hosts.dedup();
+        let (ranks, hosts) = (self.ranks().size(), hosts.len());
+        let plural = if hosts == 1 { "" } else { "s" };
+        Ok(format!(
+            "{ranks} ranks on {hosts} host{plural}; rank {}: ",
+            self.ranks().rank()
+        ))
+    }
+
+    /// What all looks at parts of the model have found; the rank with the first bad cell gets it, the others fail
+    /// without a word.
+    pub fn merge(&self, found: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
+        if self.is_alone() {
+            return Ok(found);
+        }
+        let words: Vec<u64> = match &found {
+            Ok(findings) => findings.to_words().to_vec(),
+            Err(bad) => vec![bad.cell as u64],
+        };
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let all: Vec<Vec<u64>> = self
+            .ranks()
+            .share(&bytes)?
+            .iter()
+            .map(|bytes| {
+                let words = bytes.as_chunks::<8>().0.iter();
+                words.map(|&word| u64::from_le_bytes(word)).collect()
+            })
+            .collect();
+        if let Some(first) = all
+            .iter()
+            .filter(|words| words.len() == 1)
+            .map(|words| words[0])
+            .min()
+        {
+            return match found {
+                Err(bad) if bad.cell as u64 == first => Ok(Err(bad)),
+                _ => Err(rsf_io::Error::Told.into()),
+            };
+        }
+        let read = |words: &Vec<u64>| Findings::from_words(words.as_slice().try_into().ok()?);
+        let each: Option<Vec<Findings>> = all.iter().map(read).collect();
+        let mut each = each
+            .ok_or_else(|| anyhow!("ranks do not understand each other"))?
+            .into_iter();
+        let mut whole = each
+            .next()
+            .ok_or_else(|| anyhow!("no rank has looked at the model"))?;
+        each.for_each(|other| whole.merge(&other));
+        Ok(Ok(whole))
+    }
+
+    /// Ends MPI: in order after a success and an error that all know of; at once, with this rank's word, after one that
+    /// the others do not.
+    pub fn close(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        match self {
+            Self::Alone(_) => outcome,
+            #[cfg(feature = "mpi")]
+            Self::Mpi(_) => self.close_all(outcome),
+        }
+    }
+
+    #[cfg(feature = "mpi")]
+    fn close_all(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        let name = self.name();
+        let rank = self.ranks().rank();
+        let Self::Mpi(world) = self else { return outcome };
+        let Err(error) = outcome else {
+            world.end();
+            return Ok(());
+        };
+        let text = format!("{error:#}");
+        let line: Vec<&str> = text.lines().map(str::trim).collect();
+        let tell = |who: &str| eprint!("{}", format!("{}: {who}{}\n", program(), line.join(" ")));
+        let ours = |cause: &(dyn std::error::Error + 'static)| {
+            matches!(
+                cause.downcast_ref(),
+                Some(rsf_io::Error::Told | rsf_io::Error::DryRun)
+            )
+        };
+        let agreed = error.chain().any(|cause| cause.is::<Agreed>());
+        if agreed || error.chain().any(ours) {
+            // Launchers end all ranks when one fails: what is to be told is told before.
+            if agreed {
+                tell("");
+            }
+            world.share(&[])?;
+            world.end();
+            return Err(if agreed { rsf_io::Error::Told.into() } else { error });
+        }
+        // Of several ranks that fail at once one is enough: the first ends the others.
+        std::thread::sleep(std::time::Duration::from_millis(30 * rank.min(20) as u64));
+        tell(&format!("{name}: "));
+        world.abort()
+    }
+}
+
+/// The name by which this program was called.
+#[cfg(feature = "mpi")]
+fn program() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let name = std::path::Path::new(&called).file_name();
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Standard input of rank 0 becomes that of all ranks.
+pub fn share_stdin(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
+    if crew.is_alone() {
+        return Ok(());
+    }
+    let read = if crew.leads() {
+        job.stdin_for_all()
+    } else {
+        Ok(Vec::new())
+    };
+    let bytes = crew.agree(read.map_err(anyhow::Error::from))?;
+    let all = crew.ranks().share(&bytes)?;
+    crew.agree(job.set_stdin(&all[0]).map_err(anyhow::Error::from))
+}

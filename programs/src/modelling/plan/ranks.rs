@@ -1,0 +1,79 @@
+//! What `plan=y` says of several ranks.
+
+use crate::modelling::Run;
+use crate::modelling::crew::Crew;
+use crate::modelling::machine::Machine;
+use kernels::domain::partition::GHOST;
+use kernels::domain::remote::trial;
+use rsf_io::Job;
+
+/// What all ranks together will do.
+pub struct All {
+    /// A line for each slab, in the order of the planes.
+    pub lines: Vec<String>,
+    /// Seconds that the slowest rank computes in a step.
+    pub step: f64,
+}
+
+/// Collects the lines of all ranks, and the time of a step on the slowest.
+pub fn lines(crew: &Crew, machine: &Machine, lines: &[String], seconds: f64) -> anyhow::Result<All> {
+    if crew.is_alone() {
+        return Ok(All {
+            lines: lines.to_vec(),
+            step: seconds,
+        });
+    }
+    let mut words = seconds.to_le_bytes().to_vec();
+    words.extend(
+        machine
+            .describe(None)
+            .split_once(": ")
+            .map_or("", |d| d.1)
+            .bytes(),
+    );
+    lines
+        .iter()
+        .for_each(|line| words.extend(format!("\n{line}").bytes()));
+    let hosts = crew.ranks().share(crew.ranks().host().as_bytes())?;
+    let all = crew.ranks().share(&words)?;
+    let (mut told, mut step) = (Vec::new(), 0.0f64);
+    for (rank, words) in all.iter().enumerate() {
+        let (first, text) = words.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+        step = step.max(f64::from_le_bytes(*first));
+        let host = String::from_utf8_lossy(&hosts[rank]);
+        let text = String::from_utf8_lossy(text);
+        told.push(format!(
+            "rank {rank} on {host}: {}",
+            text.lines().next().unwrap_or_default()
+        ));
+        told.extend(text.lines().skip(1).map(str::to_string));
+    }
+    Ok(All { lines: told, step })
+}
+
+/// Times a few exchanges from host to host and tells their share of a step.
+pub fn exchange(job: &Job, run: &Run, machine: &Machine, (crew, step): (&Crew, f64)) -> anyhow::Result<()> {
+    let p = &run.padded;
+    let piece = GHOST * p.plane_len() * size_of::<f32>();
+    let seconds = crew.agree(trial(crew.ranks(), piece, p.ndim()).map_err(Into::into))?;
+    let all = crew.ranks().share(&seconds.to_le_bytes())?;
+    let longest = all
+        .iter()
+        .filter_map(|words| words.as_slice().try_into().ok().map(f64::from_le_bytes))
+        .fold(0.0, f64::max);
+    let thinnest = machine.slabs.iter().map(|slab| slab.own.len()).min().unwrap_or(0);
+    let hides = (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0);
+    let word = if longest < step * hides {
+        "hidden behind the interior"
+    } else {
+        "longer than the interior hides"
+    };
+    job.say(&format!(
+        "exchange {:.2} MB a step to and from each neighbour, {:.2} ms from host to host (timed now), {:.0} % of a step of {:.2} ms: {word}",
+        (p.ndim() * piece) as f64 / 1e6,
+        1e3 * longest,
+        100.0 * longest / step,
+        1e3 * step
+    ));
+    Ok(())
+}

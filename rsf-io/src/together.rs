@@ -1,0 +1,237 @@
+//! What a program needs that runs as several processes: one reads standard input for all, one speaks, all write.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, IsTerminal, Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::data::{Element, Form};
+use crate::job::Job;
+use crate::output::Output;
+use crate::pipe::Layout;
+use crate::{Error, Header, Result, TERMINATOR};
+
+/// Numbers turned at a time for xdr.
+const PIECE: usize = 1 << 18;
+
+/// This process is not the one that speaks.
+static SECOND: AtomicBool = AtomicBool::new(false);
+
+/// How long a second process keeps an error to itself: a launcher ends it when the first one tells the same.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// Declares this process one of several with the same command line, another of which speaks: it warns of nothing, and
+/// tells an error only if it is still there a moment later. Call it before [`crate::start`].
+pub fn second() {
+    SECOND.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn is_second() -> bool {
+    SECOND.load(Ordering::Relaxed)
+}
+
+/// Before an error is told.
+pub(crate) fn wait_for_the_first() {
+    if is_second() {
+        std::thread::sleep(PATIENCE);
+    }
+}
+
+/// Milliseconds without a byte that end a header whose data lie elsewhere.
+const SILENCE: i32 = 300;
+
+/// Where a dataset ends that has come so far.
+enum End {
+    Here,
+    Perhaps,
+    Ahead,
+}
+
+fn end(bytes: &[u8]) -> End {
+    let at = bytes.windows(TERMINATOR.len()).position(|w| w == TERMINATOR);
+    let text = &bytes[..at.unwrap_or(bytes.len())];
+    let Ok(header) = Header::parse(text) else {
+        return End::Ahead;
+    };
+    match at {
+        Some(at) => {
+            let (Ok(elements), Ok(format)) = (header.elements(), header.format()) else {
+                return End::Ahead;
+            };
+            let numbers = elements.saturating_mul(format.esize() as u64);
+            let wanted = (at + TERMINATOR.len()) as u64 + numbers;
+            if format.is_binary() && bytes.len() as u64 >= wanted {
+                End::Here
+            } else {
+                End::Ahead
+            }
+        }
+        None if header.path("in").is_some() && bytes.ends_with(b"\n") => End::Perhaps,
+        None => End::Ahead,
+    }
+}
+
+/// Waits until something can be read, or the end has come; `false` after `patience` milliseconds (-1: never).
+fn readable(file: &File, patience: i32) -> std::io::Result<bool> {
+    let mut one = libc::pollfd {
+        fd: file.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    loop {
+        // SAFETY: one structure, of an open file.
+        match unsafe { libc::poll(&mut one, 1, patience) } {
+            0 => return Ok(false),
+            1.. => return Ok(true),
+            _ => {}
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+impl Job {
+    /// The dataset on standard input, header and what follows it, to be handed to the other processes. Its end is that
+    /// of the stream, or of the numbers that the header counts; some launchers never hand on the end of a stream, so a
+    /// header that names its data file ends when nothing more comes for a moment.
+    ///
+    /// # Errors
+    /// A terminal, and what reading says.
+    pub fn stdin_for_all(&mut self) -> Result<Vec<u8>> {
+        let reader = self.take_stdin()?;
+        if reader.get_ref().is_terminal() {
+            return Err(Error::new(
+                "standard input is a terminal: give an RSF file with < file.rsf",
+            ));
+        }
+        let failed = |cause| Error::os("cannot read standard input", cause);
+        let mut bytes = reader.buffer().to_vec();
+        let mut file = reader.into_inner();
+        let mut piece = vec![0; PIECE];
+        loop {
+            let patience = match end(&bytes) {
+                End::Here => return Ok(bytes),
+                End::Perhaps => SILENCE,
+                End::Ahead => -1,
+            };
+            if !readable(&file, patience).map_err(failed)? {
+                return Ok(bytes);
+            }
+            match file.read(&mut piece) {
+                Ok(0) => return Ok(bytes),
+                Ok(count) => bytes.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Puts what another process has read in the place of standard input.
+    pub fn set_stdin(&mut self, bytes: &[u8]) -> Result<()> {
+        let failed = |cause| Error::os("cannot keep what came on standard input", cause);
+        let mut file = self.scratch()?;
+        file.write_all(bytes)
+            .and_then(|()| file.rewind())
+            .map_err(failed)?;
+        self.put_stdin(BufReader::new(file));
+        Ok(())
+    }
+}
+
+/// The data file of an output that several processes write, each at its own places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedData {
+    path: PathBuf,
+    form: Form,
+}
+
+impl Output {
+    /// Writes the header of an output whose floats several processes will write by [`SharedData::open`]; `None`, and
+    /// nothing is done, for one that has an order: a pipe, or numbers as text.
+    pub fn share(&mut self) -> Result<Option<SharedData>> {
+        let form = self.format().form;
+        let path = match self.layout() {
+            Layout::TwoFiles(path) if form != Form::Ascii => path.clone(),
+            _ => return Ok(None),
+        };
+        self.begin_floats()?;
+        // The others know the place, not this process's folder.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Ok(Some(SharedData { path, form }))
+    }
+}
+
+impl SharedData {
+    /// As words for another process.
+    pub fn to_words(&self) -> Vec<u8> {
+        let mut words = vec![u8::from(self.form == Form::Xdr)];
+        words.extend(self.path.as_os_str().as_bytes());
+        words
+    }
+
+    /// What [`SharedData::to_words`] wrote; `None` for no words.
+    pub fn from_words(words: &[u8]) -> Option<Self> {
+        let (&form, path) = words.split_first()?;
+        Some(Self {
+            path: PathBuf::from(std::ffi::OsString::from_vec(path.to_vec())),
+            form: if form == 1 { Form::Xdr } else { Form::Native },
+        })
+    }
+
+    /// Opens the file that another process has made.
+    pub fn open(&self) -> Result<Places> {
+        let file = OpenOptions::new().write(true).open(&self.path);
+        let file = file.map_err(|e| {
+            Error::os(
+                format!(
+                    "cannot write data file {} (rank 0 has made it; ranks on several hosts need a file system that all of them see, see datapath=)",
+                    self.path.display()
+                ),
+                e,
+            )
+        })?;
+        Ok(Places {
+            file,
+            shared: self.clone(),
+        })
+    }
+}
+
+/// An open data file that takes floats anywhere.
+#[derive(Debug)]
+pub struct Places {
+    file: File,
+    shared: SharedData,
+}
+
+impl Places {
+    /// Writes floats from element `at` on.
+    pub fn write_f32(&self, at: u64, values: &[f32]) -> Result<()> {
+        let failed = |cause| Error::writing(&format!("data file {}", self.shared.path.display()), cause);
+        if self.shared.form == Form::Native {
+            let bytes = bytemuck::cast_slice(values);
+            return self.file.write_all_at(bytes, 4 * at).map_err(failed);
+        }
+        for (k, piece) in values.chunks(PIECE).enumerate() {
+            let mut turned = piece.to_vec();
+            f32::swap(&mut turned);
+            let place = 4 * (at + (k * PIECE) as u64);
+            self.file
+                .write_all_at(bytemuck::cast_slice(&turned), place)
+                .map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the file and tells what closing says.
+    pub fn finish(self) -> Result<()> {
+        let name = format!("data file {}", self.shared.path.display());
+        crate::files::close(self.file).map_err(|e| Error::writing(&name, e))
+    }
+}

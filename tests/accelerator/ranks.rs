@@ -1,0 +1,101 @@
+//! Ranks, each with accelerators of its own: the same bits by every way.
+
+use crate::crowd::{Talents, crowd};
+use crate::runs::{Machines, world};
+use crate::shots::Tape;
+use crate::worlds::{World, difference, settings};
+use kernels::device::accelerator::Accelerator;
+use kernels::displacement::gpu::{Way, from_medium};
+use kernels::displacement::{Company, Shot};
+use kernels::domain::gather::Snapshots;
+use kernels::domain::partition::cut;
+use kernels::domain::ranks::Ranks;
+use kernels::medium::Symmetry;
+
+/// Slabs of each rank; 46 planes in 2-D, 40 in 3-D.
+const PLANE: [&[&[usize]]; 3] = [
+    &[&[24], &[22]],
+    &[&[8], &[15, 14], &[9]],
+    &[&[8, 9], &[12], &[8], &[9]],
+];
+const VOLUME: [&[&[usize]]; 3] = [
+    &[&[17], &[23]],
+    &[&[8], &[14, 8], &[10]],
+    &[&[8, 8], &[8], &[8], &[8]],
+];
+
+/// Talents and the way they are asked to take.
+const WAYS: [(Talents, Way); 4] = [
+    (
+        Talents {
+            reach_devices: false,
+            apart: false,
+        },
+        Way::Auto,
+    ),
+    (
+        Talents {
+            reach_devices: false,
+            apart: false,
+        },
+        Way::Host,
+    ),
+    (
+        Talents {
+            reach_devices: false,
+            apart: true,
+        },
+        Way::Auto,
+    ),
+    (
+        Talents {
+            reach_devices: true,
+            apart: true,
+        },
+        Way::Auto,
+    ),
+];
+
+fn among<A: Accelerator>(
+    machines: &Machines<A>,
+    small: &World,
+    shot: &Shot,
+    parts: &[&[usize]],
+    (talents, way): (Talents, Way),
+) -> Tape<f32> {
+    let layouts = cut(small.padded.planes(), &parts.concat()).expect("the slabs fit");
+    let company = Company {
+        snapshots: Snapshots::First,
+        way,
+        ..Company::default()
+    };
+    let mut tapes = crowd(parts.len(), talents, |ranks| {
+        let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
+        let own = first..first + parts[ranks.rank()].len();
+        let placed = own.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
+        let class = Symmetry::Orthorhombic;
+        let mut simulation = from_medium(shot, &small.medium(), placed, class).expect("a sound shot");
+        let mut tape = Tape::default();
+        simulation
+            .run_among(ranks, &mut tape, company)
+            .expect("the shot runs");
+        tape
+    });
+    tapes.swap_remove(0)
+}
+
+pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
+    for (ndim, all) in [(2, PLANE), (3, VOLUME)] {
+        let small = World::slender(ndim);
+        for (k, setting) in settings().into_iter().enumerate().step_by(3) {
+            let mut shot = small.shot(setting);
+            shot.potentials = k % 2 == 1;
+            let whole = world(machines, &small, &shot, &[]);
+            for (j, parts) in all.into_iter().enumerate() {
+                let by = WAYS[(j + k / 3) % WAYS.len()];
+                let found = difference(&whole, &among(machines, &small, &shot, parts, by));
+                assert_eq!(found, None, "{ndim}-D {setting:?}, ranks {parts:?}, {:?}", by.1);
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Ranks: the same bits as one process, each with its own part of the model alone.
+
+use crate::crowd::{Talents, crowd};
+use crate::shots::Tape;
+use crate::worlds::{World, difference, settings};
+use kernels::Error;
+use kernels::device::cpu::Cpu;
+use kernels::displacement::{Company, Shot, Simulation};
+use kernels::domain::gather::Snapshots;
+use kernels::domain::partition::cut;
+use kernels::domain::ranks::Ranks;
+use kernels::domain::remote::Manner;
+use kernels::grid::Padded;
+use kernels::medium::{Medium, Quantity, lines_of_plane, needed};
+
+/// Slabs of each rank.
+type Parts = &'static [&'static [usize]];
+
+/// 60 planes; cuts in the frame (0 to 11, 48 to 59), through both bells (22 to 33, 31 to 42), up to seven ranks.
+const PLANE: [Parts; 5] = [
+    &[&[27], &[33]],
+    &[&[9], &[20, 8], &[23]],
+    &[&[8], &[17, 12], &[10], &[13]],
+    &[&[8], &[8], &[8], &[9], &[10], &[9], &[8]],
+    &[&[29, 22], &[9]],
+];
+/// 52 planes; frame 0 to 9 and 42 to 51, bells over planes 19 to 30 and 27 to 38.
+const VOLUME: [Parts; 3] = [&[&[24], &[28]], &[&[8], &[9, 10], &[8], &[17]], &[&[44], &[8]]];
+
+/// The lines of a medium that some planes need.
+fn part(whole: &Medium<f32>, padded: &Padded, own: &std::ops::Range<usize>) -> Medium<f32> {
+    let planes = needed(padded, own);
+    let mut part = Medium::part(padded, planes.clone()).expect("a small grid fits");
+    let (nz, nb, pitch, rows) = (
+        padded.model.n[0],
+        padded.nb,
+        padded.pitch(),
+        lines_of_plane(padded),
+    );
+    for line in planes.start * rows..planes.end * rows {
+        let of = |array: &[f32]| array[line * pitch + nb..][..nz].to_vec();
+        for (k, array) in whole.stiffness().enumerate() {
+            part.fill(Quantity::Stiffness(k), line, &of(array));
+        }
+        part.fill(Quantity::Density, line, &of(whole.density()));
+    }
+    part
+}
+
+fn among(world: &World, shot: &Shot, parts: Parts, company: Company) -> Vec<(Tape<f32>, Result<(), Error>)> {
+    let sizes = parts.concat();
+    let layouts = cut(world.padded.planes(), &sizes).expect("the slabs fit");
+    let whole = world.medium();
+    crowd(parts.len(), Talents::default(), |ranks| {
+        let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
+        let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
+        let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
+        let medium = part(&whole, &world.padded, &own);
+        let mut simulation =
+            Simulation::new(shot, medium, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
+        let mut tape = Tape::default();
+        let result = simulation.run_among(ranks, &mut tape, company);
+        (tape, result)
+    })
+}
+
+fn same_bits(world: &World, all: &[Parts], every: usize) {
+    for (k, setting) in settings().into_iter().enumerate().filter(|(k, _)| k % every == 0) {
+        let mut shot = world.shot(setting);
+        shot.potentials = k % 2 == 1;
+        let whole = world.run(&shot, 1, &[]);
+        for &parts in all {
+            let company = Company {
+                snapshots: Snapshots::First,
+                manner: if k % 3 == 0 {
+                    Manner::Blocking
+                } else {
+                    Manner::Overlapped
+                },
+                ..Company::default()
+            };
+            let tapes = among(world, &shot, parts, company);
+            tapes
+                .iter()
+                .for_each(|(_, result)| result.as_ref().expect("the shot runs").to_owned());
+            let found = difference(&whole, &tapes[0].0);
+            assert_eq!(found, None, "{setting:?}, ranks {parts:?}");
+            assert!(
+                tapes[1..]
+                    .iter()
+                    .all(|(tape, _)| tape.steps.is_empty() && tape.snapshots.is_empty())
+            );
+        }
+    }
+}
+
+#[test]
+fn ranks_of_a_plane_give_the_same_bits() {
+    same_bits(&World::plane(), &PLANE, 1);
+}
+
+#[test]
+fn ranks_of_a_volume_give_the_same_bits() {
+    same_bits(&World::volume(), &VOLUME, 4);
+}
+
+#[test]
+fn every_rank_keeps_its_own_planes_of_a_snapshot() {
+    let world = World::plane();
+    let mut shot = world.shot(settings()[0]);
+    // A window that the first and the last rank do not have.
+    let window = [3..30, 10..45, 0..1];
+    shot.snapshots.as_mut().expect("a world takes snapshots").window = window;
+    let whole = world.run(&shot, 1, &[]);
+    for snapshots in [Snapshots::Own, Snapshots::First] {
+        let company = Company {
+            snapshots,
+            ..Company::default()
+        };
+        let tapes = among(&world, &shot, PLANE[2], company);
+        for (k, (step, all)) in whole.snapshots.iter().enumerate() {
+            let mut joined = Vec::new();
+            let components = all.len() / (27 * 35);
+            for component in 0..components {
+                for (tape, _) in &tapes {
+                    let Some((it, piece)) = tape.snapshots.get(k) else {
+                        continue;
+                    };
+                    assert_eq!(it, step);
+                    let share = piece.len() / components;
+                    joined.extend_from_slice(&piece[component * share..][..share]);
+                }
+            }
+            assert_eq!(&joined, all, "{snapshots:?}, step {step}");
+        }
+    }
+}
+
+#[test]
+fn a_fault_ends_all_ranks_and_one_tells_it() {
+    let world = World::plane();
+    let mut shot = world.shot(settings()[0]);
+    shot.dt *= 20.0;
+    shot.jcheck = 5;
+    let results = among(&world, &shot, PLANE[3], Company::default());
+    let told: Vec<usize> = (0..results.len())
+        .filter(|&k| matches!(results[k].1, Err(Error::NotFinite { .. })))
+        .collect();
+    let elsewhere = results
+        .iter()
+        .filter(|r| matches!(r.1, Err(Error::Elsewhere)))
+        .count();
+    assert_eq!((told.len(), elsewhere), (1, results.len() - 1));
+    // What came before is whole.
+    assert_eq!(results[0].0.steps.len() * shot.jdata % 5, 0);
+    assert!(!results[0].0.steps.is_empty());
+}
