@@ -78,6 +78,7 @@ fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64,
         quantity: Quantity::Velocity,
         jdata: 1,
         snapshots: None,
+        peaks: false,
         jcheck: nt,
     };
     let slabs = partition(padded.planes(), 1)?;

@@ -82,6 +82,42 @@ fn data_and_snapshots_have_the_axes_of_what_they_are() {
     }
 }
 
+/// The map against receivers on nodes of the surface.
+#[test]
+fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let nodes = [[9usize, 8], [15, 14]];
+        let points: Vec<f32> = nodes
+            .iter()
+            .flat_map(|n| [10.0 * n[0] as f32, 10.0 * n[1] as f32, 0.0])
+            .enumerate()
+            .filter(|(k, _)| ndim == 3 || k % 3 != 1)
+            .map(|(_, x)| x)
+            .collect();
+        desk.dataset("rec.rsf", &format!("n1={ndim} n2=2"), &points);
+        let values = data(&desk, ndim, "free=y pgv=pgv.rsf");
+        let map = desk.read("pgv.rsf");
+        let axes = desk.axes("pgv.rsf", ndim - 1);
+        assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), N[1..ndim]);
+        let record = 2 * ndim;
+        for (k, n) in nodes.iter().enumerate() {
+            let speed = |it: usize| {
+                let at = |c: usize| values[it * record + 2 * c + k];
+                (1..ndim).map(|c| at(c) * at(c)).sum::<f32>().sqrt()
+            };
+            let peak = (0..STEPS).map(speed).fold(0.0, f32::max);
+            let mapped = map[n[0] + if ndim == 3 { n[1] * N[1] } else { 0 }];
+            assert!(
+                peak > 0.0 && (mapped / peak - 1.0).abs() < 0.03,
+                "{ndim} {k}: {mapped} {peak}"
+            );
+        }
+        data(&desk, ndim, "free=y pgv=cut.rsf ngpu=2");
+        assert!(desk.read("cut.rsf") == map);
+    }
+}
+
 #[test]
 fn slabs_and_threads_give_the_same_bits() {
     let desk = desk(3);

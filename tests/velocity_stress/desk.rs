@@ -46,6 +46,7 @@ pub fn shot(dt: f64, nt: usize, frame: Frame) -> Shot {
         quantity: Quantity::Velocity,
         jdata: 1,
         snapshots: None,
+        peaks: false,
         jcheck: 100,
     }
 }

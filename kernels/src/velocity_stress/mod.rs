@@ -76,6 +76,8 @@ pub struct Shot {
     pub jdata: usize,
     /// Snapshots of the velocities (of pressure where that is recorded), each on its own staggered nodes.
     pub snapshots: Option<Snapshots>,
+    /// Whether the largest horizontal speed of every node on the first row of the model is kept.
+    pub peaks: bool,
     /// Steps between searches for values that are not finite.
     pub jcheck: usize,
 }
@@ -90,6 +92,7 @@ pub(crate) struct Setup<T> {
     spots: Spots<T>,
     receivers: Receivers<T>,
     quantity: Quantity,
+    peaks: bool,
     window: [Range<usize>; 3],
     /// Weights over the spacing, along z, row, plane.
     weights: [[T; rows::MOST]; 3],
@@ -164,6 +167,7 @@ impl<T: Real + Default> Simulation<T> {
             half: weights.len(),
             travelling: travelling(ndim, shot.quantity),
             quantity: shot.quantity,
+            peaks: shot.peaks,
             dt: shot.dt,
             padded,
             medium,
@@ -190,6 +194,28 @@ impl<T: Real + Default> Simulation<T> {
         self.setup.medium.bytes()
             + self.setup.relaxation.as_ref().map_or(0, Relaxation::bytes)
             + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
+    }
+
+    /// The largest horizontal speed so far at every node of the first row of the model, `[y][x]` (2-D: `[x]`); empty
+    /// where it is not kept.
+    pub fn peaks(&self) -> Vec<T> {
+        let p = &self.setup.padded;
+        let axis = p.ndim() - 1;
+        let planes = p.low[axis]..p.low[axis] + p.model.n[axis];
+        let rows = if p.ndim() == 3 {
+            p.low[1]..p.low[1] + p.model.n[1]
+        } else {
+            0..1
+        };
+        let mut all = Vec::new();
+        for (layout, peaks) in self.slabs.iter().map(CpuSlab::peaks) {
+            for (plane, peaks) in layout.own.clone().zip(peaks.chunks(p.rows())) {
+                if planes.contains(&plane) {
+                    all.extend_from_slice(&peaks[rows.clone()]);
+                }
+            }
+        }
+        all
     }
 
     /// Runs all steps.

@@ -17,11 +17,11 @@ use anyhow::{anyhow, bail};
 use kernels::boundary::cpml;
 use kernels::device::cpu::Cpu;
 use kernels::domain::partition::{Slab, partition};
-use kernels::grid::{Grid, Padded};
+use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Discard, Filler, Medium};
 use kernels::stencil::Family;
 use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Simulation};
-use rsf_io::{Axis, Input, Job};
+use rsf_io::{Axis, Input, Job, Output};
 use std::time::Instant;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
@@ -118,6 +118,7 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     plan::memory(job, &run, &slabs, held);
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
     let mut outputs = open(job, &run, crew)?;
+    let peaks = peaks(job, &run)?;
     let mut medium = Medium::new(&run.padded)?;
     let found = files
         .volumes()?
@@ -143,6 +144,10 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     outcome?;
     let seconds = begun.elapsed().as_secs_f64();
     writer.finish(job)?;
+    if let Some(mut file) = peaks {
+        file.write_f32(&engine.peaks())?;
+        file.finish()?;
+    }
     if job.flag("verb")? {
         let rate = run.padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
         job.say(&format!(
@@ -211,6 +216,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         quantity,
         jdata,
         snapshots,
+        peaks: job.given("pgv"),
         jcheck,
     };
     Ok(Run {
@@ -278,6 +284,23 @@ fn frame(job: &Job, ndim: usize, free: bool) -> anyhow::Result<Frame> {
         }
     };
     Ok(Frame { cells, absorber })
+}
+
+/// Opens the map of the largest horizontal speeds, if there is one.
+fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Option<Output>> {
+    if !run.shot.peaks {
+        return Ok(None);
+    }
+    let (grid, mut file) = (&run.padded.model, job.tagged_output("pgv")?);
+    for a in 1..grid.ndim {
+        file.set_axis(a, &Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(AXES[a]));
+    }
+    file.set_rank(grid.ndim - 1);
+    file.put_text(
+        "quantity",
+        "largest horizontal speed in m/s on the first row of the model",
+    );
+    Ok(Some(file))
 }
 
 /// Opens the outputs, with the conventions in their headers.

@@ -78,6 +78,7 @@ macro_rules! params {
             Param::input("series").doc("history of the sources as samples, instead of stf="),
             Param::input("onset").doc("when every source begins, s"),
             Param::output("wfl").doc("snapshots, written when snap=y"),
+            Param::output("pgv").doc("map of the largest horizontal speed on the first row of the model, axes x[, y]"),
             Param::choice("data", &["velocity", "displacement", "acceleration", "pressure"])
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
