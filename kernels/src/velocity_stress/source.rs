@@ -220,6 +220,11 @@ mod tests {
                 "{m:?} {exact:?}"
             );
         }
+        // On a grid with x east and y north, a left-handed one, the same fault has other angles.
+        let of = |angles: [f64; 3]| of_vectors(angles[0], angles[1], angles[2]);
+        let (north, east) = (of([30.0, 50.0, 70.0]), of([270.0 - 30.0, 50.0, 180.0 - 70.0]));
+        let swapped = [north[1], north[0], north[2], north[3], north[5], north[4]];
+        assert!(east.iter().zip(swapped).all(|(a, b)| (a - b).abs() < 1e-12));
         // A vertical fault along x that slips along x: Mxy alone.
         let Action::Moment(m) = Action::double_couple(40.0, 90.0, 0.0, 2.0, 40.0) else {
             panic!("a moment");

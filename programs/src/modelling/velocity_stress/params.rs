@@ -16,7 +16,8 @@ along both of its axes. Receivers are interpolated from there, snapshots are wri
 arithmetically, shear stiffnesses harmonically. free=y puts a free surface through the first row of the model.
 
 Sources (src=): a moment tensor by mxx= ... in N m, grid axes, z down; a double couple by strike=, dip=, rake= in degrees \
-and m0= (Aki and Richards: x north, y east, z down; xaz= turns x); an explosion of moment m0=; a force by fx= ... in N, \
+and m0= (Aki and Richards: x north, y east, z down; xaz= turns x; a grid with x east and \
+y north is left-handed and takes strike 270-s and rake 180-r); an explosion of moment m0=; a force by fx= ... in N, \
 positive along the axes. In 2-D strengths are per metre across the plane and only the components in it act. mech= gives a \
 strength to every source, n2 = sources and n1 = 6 (xx yy zz xy xz yz), 4 (strike dip rake M0), 1 (M0) or 3 (force x, y, z; \
 2-D: 2, x z).
@@ -171,7 +172,7 @@ sfspike n1=61 n2=121 n3=121 d1=100 d2=100 d3=100 mag=2700 > den.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=2000,4000,2500 > sou.rsf
 sfspike n1=3 nsp=3 k1=1,2,3 mag=10000,10000,0 > rec.rsf
 sfvsfd3d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=1000 dt=0.008 free=y \\
-    src=dc strike=0 dip=90 rake=0 m0=1e18 xaz=90 tau=0.15 verb=y | sfattr
+    src=dc strike=0 dip=90 rake=0 m0=1e18 tau=0.15 verb=y | sfattr
 # the same on three slabs, planned but not run
 sfvsfd3d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=1000 dt=0.008 free=y \\
     src=dc m0=1e18 tau=0.15 ngpu=3 plan=y";
