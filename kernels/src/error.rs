@@ -8,7 +8,7 @@ pub enum Error {
     Setup(String),
     /// The time step exceeds the stability limit.
     #[error(
-        "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); resample the wavelet to d3 <= {limit:.6e}, coarsen the grid, or run anyway with cfl=warn"
+        "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); {cure} <= {limit:.6e}, coarsen the grid, or run anyway with cfl=warn"
     )]
     Unstable {
         /// Step asked for, in seconds.
@@ -17,6 +17,8 @@ pub enum Error {
         limit: f64,
         /// Where it is reached.
         cell: String,
+        /// What makes the step smaller, up to the `<=` before the limit.
+        cure: &'static str,
     },
     /// The wavefield left the range of numbers.
     #[error(

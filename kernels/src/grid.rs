@@ -68,8 +68,10 @@ impl Grid {
 pub struct Padded {
     /// The model grid inside.
     pub model: Grid,
-    /// Cells of frame on every face.
+    /// Cells of frame on every face; on the thickest one where they differ.
     pub nb: usize,
+    /// Cells of frame before the model along z, x, y.
+    pub low: [usize; 3],
     /// Padded cells along z, x, y (2-D: y stays 1).
     pub n: [usize; 3],
     /// Padded origins, `o - nb*d` in float32 as the original programs round it.
@@ -82,15 +84,22 @@ pub const PITCH: usize = 16;
 impl Padded {
     /// Pads `grid` with `nb` cells; fewer than the stencil's radius become the radius, as in the original programs.
     pub fn new(grid: &Grid, nb: usize) -> Self {
-        let nb = nb.max(RADIUS);
-        let (mut n, mut o) = (grid.n, grid.o);
+        Self::framed(grid, [[nb.max(RADIUS); 2]; 3])
+    }
+
+    /// Pads `grid` with so many cells before and behind it along z, x, y.
+    pub fn framed(grid: &Grid, frame: [[usize; 2]; 3]) -> Self {
+        let (mut n, mut o, mut low) = (grid.n, grid.o, [0; 3]);
         for a in 0..grid.ndim {
-            n[a] += 2 * nb;
-            o[a] = grid.o[a] - nb as f32 * grid.d[a];
+            let [before, behind] = frame[a];
+            n[a] += before + behind;
+            o[a] = grid.o[a] - before as f32 * grid.d[a];
+            low[a] = before;
         }
         Self {
             model: grid.clone(),
-            nb,
+            nb: frame[..grid.ndim].iter().flatten().copied().max().unwrap_or(0),
+            low,
             n,
             o,
         }
@@ -142,7 +151,7 @@ impl Padded {
     }
 
     fn clamp(&self, index: usize, axis: usize) -> usize {
-        index.saturating_sub(self.nb).min(self.model.n[axis] - 1)
+        index.saturating_sub(self.low[axis]).min(self.model.n[axis] - 1)
     }
 
     /// Padded indices `[z, x, y]` of a cell given by plane, row and z.
@@ -164,7 +173,7 @@ impl Padded {
     pub fn describe(&self, index: [usize; 3]) -> String {
         let mut words = Vec::new();
         for a in 0..self.ndim() {
-            let i = index[a] as i64 - self.nb as i64;
+            let i = index[a] as i64 - self.low[a] as i64;
             let at = f64::from(self.model.o[a]) + i as f64 * f64::from(self.model.d[a]);
             words.push(format!("{}={at:.6} (index {i})", AXES[a]));
         }
@@ -195,5 +204,11 @@ mod tests {
         );
         let p = Padded::new(&Grid::new_2d([10, 3], [0.0; 2], [1.0; 2]), 0);
         assert_eq!((p.nb, p.rows(), p.planes(), p.model_row(0)), (4, 1, 11, 0));
+        let p = Padded::framed(
+            &Grid::new_2d([10, 3], [0.0; 2], [1.0; 2]),
+            [[4, 7], [5, 6], [9, 9]],
+        );
+        assert_eq!((p.nb, p.low, p.n), (7, [4, 5, 0], [21, 14, 1]));
+        assert_eq!((0..14).map(|q| p.model_plane(q)).filter(|&q| q == 1).count(), 1);
     }
 }

@@ -16,5 +16,6 @@ pub mod stability;
 pub mod stencil;
 pub mod survey;
 pub mod time_loop;
+pub mod velocity_stress;
 
 pub use error::Error;

@@ -1,4 +1,5 @@
-//! Finite-difference coefficients: order 8 in space (Weiss & Shragge 2013, eqs 4-5), order 2 in time (eq. 6).
+//! Finite-difference coefficients in space: order 8 on one grid (Weiss & Shragge 2013, eqs 4-5); orders 2, 4 and 8 on
+//! staggered grids (order 4: Michea & Komatitsch 2010, eq. 5).
 
 /// Half width of the derivative: a cell needs this many neighbours on either side.
 pub const RADIUS: usize = 4;
@@ -16,9 +17,69 @@ pub fn derivative(value: impl Fn(isize) -> f64, d: f64) -> f64 {
     sum / d
 }
 
+/// How the weights of a staggered derivative are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Exact for polynomials as far as the order goes: best for long waves.
+    Taylor,
+    /// Holberg (1987): the group velocity of every wave up to the shortest possible one is wrong by a thousandth at
+    /// most; down to 8.4 points a wavelength with two weights, 3.7 with four.
+    Holberg,
+}
+
+/// Weights `c_1..c_N` of the first derivative half way between nodes, N half the order (2, 4 or 8):
+/// `D f(i+1/2) = 1/d * sum_m c_m (f(i+m) - f(i+1-m))`. `None` for other orders.
+pub fn staggered(order: usize, family: Family) -> Option<&'static [f64]> {
+    Some(match (order, family) {
+        (2, _) => &[1.0],
+        (4, Family::Taylor) => &[9.0 / 8.0, -1.0 / 24.0],
+        (4, Family::Holberg) => &[1.138_242_862, -0.046_414_292_17],
+        (8, Family::Taylor) => &[1225.0 / 1024.0, -245.0 / 3072.0, 49.0 / 5120.0, -5.0 / 7168.0],
+        (8, Family::Holberg) => &[
+            1.225_688_716,
+            -0.099_536_725_98,
+            0.018_062_715_22,
+            -0.002_627_446_787,
+        ],
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn staggered_weights_are_exact_to_their_order_or_within_a_thousandth() {
+        for order in [2usize, 4, 8] {
+            let c = staggered(order, Family::Taylor).unwrap();
+            for degree in 0..=order as i32 {
+                let f = |x: f64| (1.0 + 0.5 * x).powi(degree);
+                let pairs = (1..).zip(c).map(|(m, c)| {
+                    let x = f64::from(m) - 0.5;
+                    c * (f(x) - f(-x)) / 0.5
+                });
+                let got: f64 = pairs.sum();
+                assert!(
+                    (got - f64::from(degree)).abs() < 1e-9,
+                    "order {order} degree {degree}"
+                );
+            }
+        }
+        for (order, shortest) in [(4, 8.4), (8, 3.7)] {
+            let c = staggered(order, Family::Holberg).unwrap();
+            for k in 0..100 {
+                let theta = std::f64::consts::TAU / shortest * f64::from(k) / 99.0;
+                let terms = (1..).zip(c).map(|(m, c)| {
+                    let odd = f64::from(2 * m - 1);
+                    c * odd * (0.5 * odd * theta).cos()
+                });
+                let group: f64 = terms.sum();
+                assert!((group - 1.0).abs() < 1.001e-3, "order {order}, {theta}: {group}");
+            }
+        }
+        assert!(staggered(6, Family::Taylor).is_none());
+    }
 
     #[test]
     fn exact_for_polynomials_up_to_degree_eight() {

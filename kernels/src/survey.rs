@@ -9,6 +9,33 @@ use std::ops::Range;
 /// A point `[z, x, y]` in the coordinates of the grid (2-D: y ignored).
 pub type Point = [f32; 3];
 
+/// A snapshot window: first cell and cells along z, x, y in padded indices, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshots {
+    /// Every so many steps, step 0 included.
+    pub every: usize,
+    /// Cells along z, x, y (2-D: y is `0..1`).
+    pub window: [Range<usize>; 3],
+}
+
+impl Snapshots {
+    /// Refuses windows that leave the padded grid.
+    pub fn check(&self, padded: &Padded) -> Result<(), Error> {
+        if self.every == 0 {
+            return Err(Error::setup("jsnap= must be at least 1"));
+        }
+        for a in 0..padded.ndim() {
+            if self.window[a].is_empty() || self.window[a].end > padded.n[a] {
+                return Err(Error::setup(format!(
+                    "the snapshot window takes padded cells {:?} along {}: the padded grid has cells 0..{}",
+                    self.window[a], AXES[a], padded.n[a]
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Position of a point on one axis: cell below it and distance from that cell in cells (0 to 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {

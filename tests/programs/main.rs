@@ -6,6 +6,7 @@ mod manners;
 mod outputs;
 mod refusals;
 mod shot;
+mod velocity_stress;
 
 #[path = "../support/desk.rs"]
 mod desk;

@@ -127,3 +127,17 @@ impl<T: Real> Buffer<T> {
         self.pages.len()
     }
 }
+
+/// Whether all numbers are finite, at the speed of memory: zero times anything else is not a number.
+pub(crate) fn finite<T: Real>(numbers: &[T]) -> bool {
+    const LANES: usize = 32;
+    let zero = T::of(0.0);
+    let mut sums = [zero; LANES];
+    let (blocks, rest) = numbers.as_chunks::<LANES>();
+    for block in blocks {
+        for (sum, &x) in sums.iter_mut().zip(block) {
+            *sum += x * zero;
+        }
+    }
+    sums.iter().all(|&s| s == zero) && rest.iter().all(|&x| x * zero == zero)
+}

@@ -6,7 +6,10 @@
 use super::sweep::{Tile, Tiling, View};
 use super::{Setup, snapshot_component};
 use crate::Error;
-use crate::device::{cpu::Buffer, simd::Real};
+use crate::device::{
+    cpu::{Buffer, finite},
+    simd::Real,
+};
 use crate::domain::exchange::Neighbour;
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::domain::ranks::Span;
@@ -297,18 +300,4 @@ impl<T: Real> Outer for CpuSlab<T> {
         self.messages[usize::from(upper)][1] = message;
         Ok(())
     }
-}
-
-/// Whether all numbers are finite, at the speed of memory: zero times anything else is not a number.
-fn finite<T: Real>(numbers: &[T]) -> bool {
-    const LANES: usize = 32;
-    let zero = T::of(0.0);
-    let mut sums = [zero; LANES];
-    let (blocks, rest) = numbers.as_chunks::<LANES>();
-    for block in blocks {
-        for (sum, &x) in sums.iter_mut().zip(block) {
-            *sum += x * zero;
-        }
-    }
-    sums.iter().all(|&s| s == zero) && rest.iter().all(|&x| x * zero == zero)
 }

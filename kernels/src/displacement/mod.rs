@@ -24,6 +24,7 @@ mod sweep;
 pub use calibrate::calibrate;
 pub use cpu::CpuSlab;
 
+use crate::Error;
 use crate::boundary::{free_surface::Surface, one_way, one_way::OneWay, sponge};
 use crate::device::{cpu::Cpu, simd::Real};
 use crate::domain::exchange::Copying;
@@ -34,9 +35,9 @@ use crate::domain::remote::{Manner, Remote};
 use crate::grid::Padded;
 use crate::medium::{self, Medium};
 use crate::stencil::WEIGHTS;
+pub use crate::survey::Snapshots;
 use crate::survey::{Point, Receivers, Sources};
 use crate::time_loop::{self, Recorder, Schedule, Slab};
-use crate::{Error, grid::AXES};
 pub use gpu::Way;
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,15 +49,6 @@ pub enum SourceKind {
     Stress,
     /// Components z, x, y of a force density (it is divided by density next).
     Force,
-}
-
-/// A snapshot window: first cell and cells along z, x, y in padded indices, and how often.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshots {
-    /// Every so many steps, step 0 included.
-    pub every: usize,
-    /// Cells along z, x, y (2-D: y is `0..1`).
-    pub window: [Range<usize>; 3],
 }
 
 /// Everything about a shot except its medium.
@@ -333,18 +325,11 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
             bad / (ns * nc)
         ));
     }
-    if shot.jdata == 0 || shot.jcheck == 0 || shot.snapshots.as_ref().is_some_and(|s| s.every == 0) {
-        return fail("jdata=, jsnap= and jcheck= must be at least 1".into());
+    if shot.jdata == 0 || shot.jcheck == 0 {
+        return fail("jdata= and jcheck= must be at least 1".into());
     }
     if let Some(s) = &shot.snapshots {
-        for a in 0..nc {
-            if s.window[a].is_empty() || s.window[a].end > padded.n[a] {
-                return fail(format!(
-                    "the snapshot window takes padded cells {:?} along {}: the padded grid has cells 0..{}",
-                    s.window[a], AXES[a], padded.n[a]
-                ));
-            }
-        }
+        s.check(padded)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 use crate::device::simd::Real;
 use crate::grid::Padded;
 
+pub mod attenuation;
 pub mod destination;
 pub mod eigen;
 pub mod inspection;
@@ -210,12 +211,12 @@ pub fn needed(padded: &Padded, own: &Range<usize>) -> Range<usize> {
 
 /// Copies lines of the model into padded rows and repeats their ends into the frame.
 fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
-    let (nz, nb) = (padded.model.n[0], padded.nb);
+    let (nz, low) = (padded.model.n[0], padded.low[0]);
     assert_eq!(lines.len() % nz, 0, "whole lines");
     for (row, from) in rows.chunks_mut(padded.pitch()).zip(lines.chunks(nz)) {
-        row[..nb].fill(from[0]);
-        row[nb..nb + nz].copy_from_slice(from);
-        row[nb + nz..].fill(from[nz - 1]);
+        row[..low].fill(from[0]);
+        row[low..low + nz].copy_from_slice(from);
+        row[low + nz..].fill(from[nz - 1]);
     }
 }
 
@@ -228,9 +229,9 @@ pub(crate) fn live_z(padded: &Padded) -> Range<usize> {
 pub fn cell_of(padded: &Padded, model_cell: usize) -> [usize; 3] {
     let n = padded.model.n;
     let (z, line) = (model_cell % n[0], model_cell / n[0]);
-    let mut index = [z + padded.nb, line % n[1] + padded.nb, 0];
+    let mut index = [z + padded.low[0], line % n[1] + padded.low[1], 0];
     if padded.ndim() == 3 {
-        index[2] = line / n[1] + padded.nb;
+        index[2] = line / n[1] + padded.low[2];
     }
     index
 }

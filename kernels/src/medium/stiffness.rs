@@ -106,6 +106,22 @@ pub enum Fault {
     },
 }
 
+/// One plane, by its place in the file order, of isotropic cells by their speeds P and S; `values` holds their density
+/// and becomes the plane.
+pub fn isotropic_plane(ndim: usize, plane: usize, [vp, vs]: [&[f32]; 2], values: &mut [f32]) {
+    let (normal, shear) = if ndim == 3 { (0..3, 3..6) } else { (0..2, 2..3) };
+    for ((value, &vp), &vs) in values.iter_mut().zip(vp).zip(vs) {
+        let (rho, p, s) = (f64::from(*value), f64::from(vp), f64::from(vs));
+        *value = if normal.contains(&plane) {
+            rho * p * p
+        } else if shear.contains(&plane) {
+            rho * s * s
+        } else {
+            rho * (p * p - 2.0 * s * s)
+        } as f32;
+    }
+}
+
 impl Stiffness {
     /// From the nine planes of a 3-D file, in the order of [`NAMES_3D`].
     pub fn from_planes(c: [f64; 9]) -> Self {

@@ -342,7 +342,7 @@ fn first(
 }
 
 /// The threads that `threads=` or the environment ask for.
-fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
+pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let asked = match job.int_opt("threads")? {
         Some(n) => usize::try_from(n)?.min(4 * cores),

@@ -9,6 +9,7 @@ mod progress;
 mod record;
 mod room;
 mod survey;
+pub mod velocity_stress;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
@@ -21,7 +22,7 @@ use kernels::time_loop::{Recorder, behind};
 use machine::Machine;
 use model::Volumes;
 use progress::{Progress, Watched};
-use record::{Outputs, Writer};
+use record::{Films, Outputs, Records, Writer};
 use rsf_io::{Input, Job, Program};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -38,6 +39,33 @@ pub(crate) struct Run {
     pub receivers: rsf_io::Axis,
     /// Snapshot axes z, x[, y].
     pub window: Vec<rsf_io::Axis>,
+}
+
+impl Run {
+    /// Axes of the data and the snapshots.
+    fn records(&self) -> Records {
+        let (shot, three) = (&self.shot, self.padded.ndim() == 3);
+        let components = |order: &str| {
+            let axis = rsf_io::Axis::new(shot.components(self.padded.ndim()), 0.0, 1.0);
+            if shot.potentials { axis.label(order) } else { axis }
+        };
+        Records {
+            time: self.time.clone(),
+            receivers: rsf_io::Axis {
+                n: shot.receivers.len(),
+                label: Some("r".into()),
+                ..self.receivers.clone()
+            },
+            components: components(if three { "div x y z" } else { "div curl" }),
+            jdata: shot.jdata,
+            snapshots: shot.snapshots.as_ref().map(|s| Films {
+                time: self.time.clone(),
+                every: s.every,
+                window: self.window.clone(),
+                components: components(if three { "div z x y" } else { "div curl" }),
+            }),
+        }
+    }
 }
 
 /// A modelling program of dimension `ndim`, from its command line to its exit code.
@@ -62,12 +90,12 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     let machine = Machine::choose(job, &run.padded, crew)?;
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
-        let mut outputs = Outputs::open(job, &run, crew)?;
+        let mut outputs = Outputs::open(job, &run.records(), crew)?;
         outputs.note(&machine.describe(None));
         return outputs.header_only();
     }
     let gpus = crew.agree(machine.open())?;
-    let held = model::held([&model.0, &model.1]);
+    let held = model::held(&[&model.0, &model.1]);
     let volumes = |model: (Input, Input)| crew.agree(Volumes::new(model.0, model.1));
     if planning {
         let report = machine.look(job, &run, &volumes(model)?, crew)?;
@@ -75,7 +103,7 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     }
     crew.agree(plan::memory(job, &run, &machine, &gpus, held))?;
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
-    let mut outputs = Outputs::open(job, &run, crew)?;
+    let mut outputs = Outputs::open(job, &run.records(), crew)?;
     let model = volumes(model)?;
     let (mut engine, report) = machine.prepare(job, &run, &model, (&gpus, crew))?;
     drop(model);
@@ -160,7 +188,7 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
     let receivers = job.input("rec")?;
     let wave = survey::wavelet(wavelet, &sources, ndim)?;
     let receiver_axis = receivers.axis(2);
-    let (snapshots, window) = record::window(job, &padded, wave.time.n)?;
+    let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {
         (false, _) => Surface::None,

@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
+use kernels::medium::stiffness::isotropic_plane;
 use kernels::medium::{Destination, Findings, Inspection, lines_of_plane, needed, plane_names};
 use kernels::stability::BadCell;
 use rsf_io::Input;
@@ -12,42 +13,69 @@ use std::ops::Range;
 /// runs at full speed, small enough for the caches that all threads share.
 const BLOCK_BYTES: usize = 32 << 20;
 
-/// The model grid of the stiffness file, after checking that the density file has the same.
-pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
+/// The grid of the first file, after checking that the others have the same.
+fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let mut grid = Grid {
         ndim,
         n: [1; 3],
         o: [0.0; 3],
         d: [1.0; 3],
     };
+    let first = files[0];
     for a in 0..ndim {
-        let (axis, other) = (stiffness.axis(a + 1), density.axis(a + 1));
-        let (c, r) = (stiffness.name(), density.name());
-        let number = a + 1;
-        if axis.n != other.n {
-            bail!(
-                "{c} has n{number}={} but {r} has n{number}={}: both must lie on one grid",
-                axis.n,
-                other.n
-            );
-        }
-        if (f64::from(axis.d) - f64::from(other.d)).abs() > 1e-4 * f64::from(axis.d).abs() {
-            bail!(
-                "{c} has d{number}={} but {r} has d{number}={}: both must lie on one grid",
-                axis.d,
-                other.d
-            );
-        }
-        if (f64::from(axis.o) - f64::from(other.o)).abs() > 1e-2 * f64::from(axis.d).abs() {
-            bail!(
-                "{c} has o{number}={} but {r} has o{number}={}: both must lie on one grid",
-                axis.o,
-                other.o
-            );
+        let (axis, number) = (first.axis(a + 1), a + 1);
+        for file in &files[1..] {
+            let (other, c, r) = (file.axis(a + 1), first.name(), file.name());
+            let off = |x: f32, y: f32, share: f64| {
+                (f64::from(x) - f64::from(y)).abs() > share * f64::from(axis.d).abs()
+            };
+            let differ = if axis.n != other.n {
+                Some(("n", axis.n.to_string(), other.n.to_string()))
+            } else if off(axis.d, other.d, 1e-4) {
+                Some(("d", axis.d.to_string(), other.d.to_string()))
+            } else if off(axis.o, other.o, 1e-2) {
+                Some(("o", axis.o.to_string(), other.o.to_string()))
+            } else {
+                None
+            };
+            if let Some((key, one, two)) = differ {
+                bail!(
+                    "{c} has {key}{number}={one} but {r} has {key}{number}={two}: both must lie on one grid"
+                );
+            }
         }
         (grid.n[a], grid.o[a], grid.d[a]) = (axis.n, axis.o, axis.d);
     }
     grid.check()?;
+    Ok(grid)
+}
+
+/// The model grid of files with one number a cell, after checking that they share it.
+pub fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
+    let grid = shared_grid(files, ndim)?;
+    for file in files {
+        one_a_cell(file, &grid)?;
+    }
+    Ok(grid)
+}
+
+/// Refuses a file that has not one number a cell.
+pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
+    let cells = grid.cells();
+    if file.len() != cells as u64 {
+        bail!(
+            "{} has {} values; the grid {} has {cells}",
+            file.name(),
+            file.len(),
+            words(grid)
+        );
+    }
+    Ok(())
+}
+
+/// The model grid of the stiffness file, after checking that the density file has the same.
+pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
+    let grid = shared_grid(&[stiffness, density], ndim)?;
     let (names, cells) = (plane_names(ndim), grid.cells() as u64);
     if stiffness.len() != cells * names.len() as u64 || stiffness.axis(ndim + 1).n != names.len() {
         bail!(
@@ -61,14 +89,7 @@ pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<G
             names.join(" ")
         );
     }
-    if density.len() != cells {
-        bail!(
-            "{} has {} values; the grid {} has {cells}",
-            density.name(),
-            density.len(),
-            words(&grid)
-        );
-    }
+    one_a_cell(density, &grid)?;
     Ok(grid)
 }
 
@@ -96,15 +117,31 @@ pub fn words(grid: &Grid) -> String {
 /// The volumes of a model. What is a file of binary numbers never lies in memory as a whole; a pipe and text have one
 /// order, plane behind plane, and are held from the start.
 pub struct Volumes {
-    stiffness: Source,
+    planes: Planes,
     density: Source,
+}
+
+/// Where the stiffness planes come from.
+enum Planes {
+    /// A file that has them.
+    Stiffness(Source),
+    /// P and S speeds of an isotropic medium.
+    Speeds([Source; 2]),
 }
 
 impl Volumes {
     /// Makes ready what [`Volumes::read`] reads.
     pub fn new(stiffness: Input, density: Input) -> anyhow::Result<Self> {
         Ok(Self {
-            stiffness: Source::of(stiffness)?,
+            planes: Planes::Stiffness(Source::of(stiffness)?),
+            density: Source::of(density)?,
+        })
+    }
+
+    /// The same for an isotropic medium by its P and S speeds.
+    pub fn of_speeds(vp: Input, vs: Input, density: Input) -> anyhow::Result<Self> {
+        Ok(Self {
+            planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
             density: Source::of(density)?,
         })
     }
@@ -119,22 +156,32 @@ impl Volumes {
         cpu: &Cpu,
         destination: &mut dyn Destination,
     ) -> anyhow::Result<Result<Findings, BadCell>> {
-        let (nz, cells) = (padded.model.n[0], padded.model.cells());
-        let planes = plane_names(padded.ndim()).len();
+        let (ndim, nz, cells) = (padded.ndim(), padded.model.n[0], padded.model.cells());
+        let names = plane_names(ndim).len();
         let load = |array: usize, line: usize, to: &mut [f32]| {
-            if array < planes {
-                self.stiffness.read(array * cells + line * nz, to)
-            } else {
-                self.density.read(line * nz, to)
+            if array == names {
+                return self.density.read(line * nz, to);
+            }
+            match &self.planes {
+                Planes::Stiffness(planes) => planes.read(array * cells + line * nz, to),
+                Planes::Speeds([vp, vs]) => {
+                    let (mut p, mut s) = (vec![0.0; to.len()], vec![0.0; to.len()]);
+                    vp.read(line * nz, &mut p)?;
+                    vs.read(line * nz, &mut s)?;
+                    self.density.read(line * nz, to)?;
+                    isotropic_plane(ndim, array, [&p, &s], to);
+                    Ok(())
+                }
             }
         };
         let rows = lines_of_plane(padded);
         let lines = |planes: Range<usize>| planes.start * rows..planes.end * rows;
-        let model = |plane: usize| plane.clamp(padded.nb, padded.planes() - padded.nb) - padded.nb;
+        let low = padded.low[ndim - 1];
+        let model = |plane: usize| plane.saturating_sub(low).min(padded.model.n[ndim - 1]);
         let judged = lines(model(own.start)..model(own.end));
         let wanted = lines(needed(padded, own));
         let mut inspection = Inspection::part(padded, wanted.start, judged);
-        let step = destination.lines((BLOCK_BYTES / (4 * nz * (planes + 1))).max(1));
+        let step = destination.lines((BLOCK_BYTES / (4 * nz * (names + 1))).max(1));
         for first in wanted.clone().step_by(step) {
             let count = step.min(wanted.end - first);
             inspection.block(cpu, destination.block(count)?, load)?;
@@ -145,7 +192,7 @@ impl Volumes {
 }
 
 /// Bytes of the inputs that [`Volumes`] has to hold.
-pub fn held(inputs: [&Input; 2]) -> u64 {
+pub fn held(inputs: &[&Input]) -> u64 {
     inputs
         .iter()
         .filter(|input| !input.is_seekable())

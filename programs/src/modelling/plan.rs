@@ -10,6 +10,7 @@ use anyhow::bail;
 use kernels::boundary::one_way::Form;
 use kernels::device::gpu::Gpu;
 use kernels::displacement;
+use kernels::grid::Padded;
 use kernels::medium::{Findings, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency, points_per_wavelength};
 use rsf_io::Job;
@@ -36,29 +37,54 @@ pub struct Report {
     points: f64,
 }
 
-/// Judges what was found in the model: refuses a medium that no run can use and an unstable time step.
-pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
-    let files = || format!("ccc={} den={}", named(job, "ccc"), named(job, "den"));
+/// What a run asks of its model.
+pub struct Asked<'a> {
+    /// The grid.
+    pub padded: &'a Padded,
+    /// Time step.
+    pub dt: f32,
+    /// The largest stable step as a share of the displacement scheme's.
+    pub share: f64,
+    /// What makes the step smaller, as [`kernels::Error::Unstable`] says it.
+    pub cure: &'static str,
+    /// Band of the sources.
+    pub band: Band,
+    /// Points per shortest wavelength below which a warning is due.
+    pub coarse: f64,
+    /// The files of the model.
+    pub files: String,
+}
+
+/// What one look at the model found, with the limit of the scheme that runs; and points per shortest wavelength.
+///
+/// Refuses a medium that no run can use and an unstable time step.
+pub fn judge(
+    job: &Job,
+    asked: &Asked<'_>,
+    found: Result<Findings, BadCell>,
+) -> anyhow::Result<(Extremes, f64)> {
+    let padded = asked.padded;
     let Findings {
-        extremes,
+        mut extremes,
         density_jump: jump,
     } = match found {
         Ok(findings) => findings,
         Err(bad) => bail!(
             "{}: at {}: {}; values there: {}",
-            files(),
-            cell_words(&run.padded, bad.cell),
+            asked.files,
+            cell_words(padded, bad.cell),
             bad.fault,
             bad.values
         ),
     };
-    let class = class(job, extremes.symmetry, run.padded.ndim())?;
-    let dt = f64::from(run.shot.dt);
+    extremes.dt_max *= asked.share;
+    let dt = f64::from(asked.dt);
     if dt > extremes.dt_max * (1.0 + 1e-6) {
         let error = kernels::Error::Unstable {
-            dt: run.shot.dt,
+            dt: asked.dt,
             limit: extremes.dt_max,
-            cell: cell_words(&run.padded, extremes.dt_cell),
+            cell: cell_words(padded, extremes.dt_cell),
+            cure: asked.cure,
         };
         if job.choice("cfl")? == "error" {
             return Err(error.into());
@@ -71,19 +97,32 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
             100.0 * dt / extremes.dt_max, extremes.dt_max, SAFE * extremes.dt_max
         ));
     }
-    warn_of_growth(job, run, dt / extremes.dt_max);
-    let band = wavelet_band(run);
-    let spacing = run.padded.d()[..run.padded.ndim()]
-        .iter()
-        .copied()
-        .fold(0.0, f32::max);
-    let points = points_per_wavelength(extremes.slowest, band.max, f64::from(spacing));
-    if points < COARSE {
+    let spacing = padded.d()[..padded.ndim()].iter().copied().fold(0.0, f32::max);
+    let points = points_per_wavelength(extremes.slowest, asked.band.max, f64::from(spacing));
+    if points < asked.coarse {
         job.warn(&format!(
-            "only {points:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {COARSE} the waves disperse; refine the grid or lower the frequency",
-            extremes.slowest, cell_words(&run.padded, extremes.slowest_cell), band.max
+            "only {points:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
+            extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.band.max, asked.coarse
         ));
     }
+    Ok((extremes, points))
+}
+
+/// Judges a run of the displacement method.
+pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
+    let band = wavelet_band(run);
+    let asked = Asked {
+        padded: &run.padded,
+        dt: run.shot.dt,
+        share: 1.0,
+        cure: "resample the wavelet to d3",
+        band,
+        coarse: COARSE,
+        files: format!("ccc={} den={}", named(job, "ccc"), named(job, "den")),
+    };
+    let (extremes, points) = judge(job, &asked, found)?;
+    let class = class(job, extremes.symmetry, run.padded.ndim())?;
+    warn_of_growth(job, run, f64::from(run.shot.dt) / extremes.dt_max);
     Ok(Report {
         extremes,
         class,
@@ -127,7 +166,8 @@ fn warn_of_growth(job: &Job, run: &Run, share: f64) {
     }
 }
 
-fn named(job: &Job, key: &str) -> String {
+/// The file of a parameter as it was given.
+pub fn named(job: &Job, key: &str) -> String {
     job.text(key).ok().flatten().unwrap_or_else(|| key.into())
 }
 
@@ -145,10 +185,8 @@ fn wavelet_band(run: &Run) -> Band {
     widest
 }
 
-/// The lines of `verb=y` before a run.
-pub fn summary(job: &Job, run: &Run, report: &Report) {
-    let p = &run.padded;
-    let e = &report.extremes;
+/// The grid, in lines of `verb=y`.
+pub fn grid_lines(job: &Job, p: &Padded) {
     let frame = kernels::grid::Grid {
         n: p.n,
         ..p.model.clone()
@@ -165,6 +203,13 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
             p.model.n[a], p.model.o[a], p.model.d[a]
         ));
     }
+}
+
+/// The lines of `verb=y` before a run.
+pub fn summary(job: &Job, run: &Run, report: &Report) {
+    let p = &run.padded;
+    let e = &report.extremes;
+    grid_lines(job, p);
     job.say(&format!(
         "medium {}{}, wave speeds {:.4} to {:.4}{}",
         e.symmetry,
@@ -212,7 +257,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 }
 
 /// `1 source`, `2 sources`
-fn counted(n: usize, what: &str) -> String {
+pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
@@ -230,6 +275,12 @@ pub fn memory(job: &Job, run: &Run, machine: &Machine, gpus: &[Arc<Gpu>], held: 
             bail!("{shortage}{}", room::narrower(run, slabs, gpus, narrowest)?);
         }
     }
+    warn_of_memory(job, needed);
+    Ok(())
+}
+
+/// Warns of a run that the memory of the host does not hold.
+pub fn warn_of_memory(job: &Job, needed: f64) {
     if let Some(free) = free_memory().filter(|free| needed > *free) {
         job.warn(&format!(
             "this run needs {:.2} GB of memory and {:.2} GB are free: the system may stop it; use a smaller grid or nb=",
@@ -237,7 +288,6 @@ pub fn memory(job: &Job, run: &Run, machine: &Machine, gpus: &[Arc<Gpu>], held: 
             free / 1e9
         ));
     }
-    Ok(())
 }
 
 /// Bytes that the system could give, swap included, where it tells.

@@ -1,17 +1,21 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
-use super::Run;
 use super::crew::Crew;
 use anyhow::bail;
-use kernels::displacement::Snapshots;
 use kernels::domain::gather::Snapshots as Writes;
 use kernels::grid::{AXES, Padded};
+use kernels::survey::Snapshots;
 use kernels::time_loop::Recorder;
 use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
 
-/// The snapshot window in padded cells and its axes; `None` with `snap=n`.
-pub fn window(job: &Job, padded: &Padded, nt: usize) -> anyhow::Result<(Option<Snapshots>, Vec<Axis>)> {
+/// The snapshot window in padded cells and its axes; `None` with `snap=n`. `whole`: the cells without `nq*=`, `oq*=`.
+pub fn window(
+    job: &Job,
+    padded: &Padded,
+    whole: [Range<usize>; 3],
+    nt: usize,
+) -> anyhow::Result<(Option<Snapshots>, Vec<Axis>)> {
     if !job.flag("snap")? {
         if job.given("wfl") {
             job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y");
@@ -25,9 +29,10 @@ pub fn window(job: &Job, padded: &Padded, nt: usize) -> anyhow::Result<(Option<S
     let mut axes = Vec::new();
     for a in 0..padded.ndim() {
         let (n_key, o_key) = (format!("nq{}", AXES[a]), format!("oq{}", AXES[a]));
-        let n = job.int_opt(&n_key)?.map_or(Ok(padded.n[a]), usize::try_from)?;
-        let o = job.float_opt(&o_key)?.unwrap_or(padded.o[a]);
+        let n = job.int_opt(&n_key)?.map_or(Ok(whole[a].len()), usize::try_from)?;
         let d = padded.d()[a];
+        let start = padded.o[a] + whole[a].start as f32 * d;
+        let o = job.float_opt(&o_key)?.unwrap_or(start);
         // The nearest node; half-way origins (a hundredth of a cell either way) go down, as the original's floor has them.
         let first = ((f64::from(o) - f64::from(padded.o[a])) / f64::from(d) + 0.49).floor();
         if first < 0.0 || first + n as f64 > padded.n[a] as f64 {
@@ -44,6 +49,32 @@ pub fn window(job: &Job, padded: &Padded, nt: usize) -> anyhow::Result<(Option<S
     }
     let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
     Ok((Some(Snapshots { every, window: cells }), axes))
+}
+
+/// The axes of what a run writes.
+pub struct Records {
+    /// Steps and when the first record is taken.
+    pub time: Axis,
+    /// Receivers.
+    pub receivers: Axis,
+    /// Components of the data.
+    pub components: Axis,
+    /// Steps from record to record.
+    pub jdata: usize,
+    /// Snapshots, if any.
+    pub snapshots: Option<Films>,
+}
+
+/// The axes of snapshots.
+pub struct Films {
+    /// Steps and when the first is taken.
+    pub time: Axis,
+    /// Steps from one to the next.
+    pub every: usize,
+    /// Axes z, x[, y].
+    pub window: Vec<Axis>,
+    /// Their components.
+    pub components: Axis,
 }
 
 /// The files a run writes, as one rank has them: rank 0 the data, all of them their planes of the snapshots.
@@ -108,9 +139,9 @@ impl Part {
 
 impl Outputs {
     /// Opens the outputs and sets their axes; on all ranks.
-    pub fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Self> {
+    pub fn open(job: &mut Job, records: &Records, crew: &Crew) -> anyhow::Result<Self> {
         let opened = match crew.leads() {
-            true => Self::first(job, run).map(Some),
+            true => Self::first(job, records).map(Some),
             false => Ok(None),
         };
         let opened = crew.agree(opened)?;
@@ -122,43 +153,42 @@ impl Outputs {
     }
 
     /// The outputs of rank 0.
-    fn first(job: &mut Job, run: &Run) -> anyhow::Result<(Output, Option<Output>)> {
-        let (nt, shot) = (run.time.n, &run.shot);
-        let components = shot.components(run.padded.ndim());
-        let time = |every: usize| Axis {
-            n: nt.div_ceil(every),
-            d: run.time.d * every as f32,
+    fn first(job: &mut Job, records: &Records) -> anyhow::Result<(Output, Option<Output>)> {
+        let thinned = |time: &Axis, every: usize| Axis {
+            n: time.n.div_ceil(every),
+            d: time.d * every as f32,
             label: Some("t".into()),
-            ..run.time.clone()
+            ..time.clone()
         };
-        let component = |order: &str| {
-            let axis = Axis::new(components, 0.0, 1.0);
-            if shot.potentials { axis.label(order) } else { axis }
-        };
-        let three = run.padded.ndim() == 3;
         let mut data = job.output()?;
-        let receivers = Axis {
-            n: shot.receivers.len(),
-            label: Some("r".into()),
-            ..run.receivers.clone()
-        };
-        data.set_axis(1, &receivers);
-        data.set_axis(2, &component(if three { "div x y z" } else { "div curl" }));
-        data.set_axis(3, &time(shot.jdata));
+        data.set_axis(1, &records.receivers);
+        data.set_axis(2, &records.components);
+        data.set_axis(3, &thinned(&records.time, records.jdata));
         data.set_rank(3);
-        let Some(s) = &shot.snapshots else {
+        let Some(films) = &records.snapshots else {
             return Ok((data, None));
         };
         let mut wfl = job.tagged_output("wfl")?;
-        run.window
+        films
+            .window
             .iter()
             .enumerate()
             .for_each(|(i, axis)| wfl.set_axis(i + 1, axis));
-        let rank = run.window.len();
-        wfl.set_axis(rank + 1, &component(if three { "div z x y" } else { "div curl" }));
-        wfl.set_axis(rank + 2, &time(s.every));
+        let rank = films.window.len();
+        wfl.set_axis(rank + 1, &films.components);
+        wfl.set_axis(rank + 2, &thinned(&films.time, films.every));
         wfl.set_rank(rank + 2);
         Ok((data, Some(wfl)))
+    }
+
+    /// Puts a text into the headers.
+    pub fn tell(&mut self, key: &str, text: &str) {
+        if let Some(data) = &mut self.data {
+            data.put_text(key, text);
+        }
+        if let Wavefield::Stream(wfl) = &mut self.snapshots {
+            wfl.put_text(key, text);
+        }
     }
 
     /// Puts the device into the history of what is written.
@@ -174,7 +204,11 @@ impl Outputs {
 
     /// Several ranks write their planes themselves where the file allows it; all ranks call it, after
     /// [`Outputs::note`]. Says who writes snapshots.
-    pub fn spread(&mut self, run: &Run, (crew, own): (&Crew, &Range<usize>)) -> anyhow::Result<Writes> {
+    pub fn spread(
+        &mut self,
+        run: &super::Run,
+        (crew, own): (&Crew, &Range<usize>),
+    ) -> anyhow::Result<Writes> {
         let Some(snapshots) = run.shot.snapshots.as_ref().filter(|_| !crew.is_alone()) else {
             return Ok(Writes::Own);
         };

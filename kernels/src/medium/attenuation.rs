@@ -1,0 +1,185 @@
+//! Constant Q over a band: standard linear solids that share their relaxation times.
+//!
+//! A modulus is `M(w) = M_U m(w)`, `m(w) = 1 - phi sum_l w_l / (1 + i w tau_l)`. The times lie evenly on the logarithm of
+//! the band; the weights, alike for all cells, are the non-negative ones for which `Q(w)` is as constant as it can be
+//! there; `phi` is what gives a cell its own Q, and `M_U` what gives it its speed at the reference frequency.
+
+/// Frequencies of the band that are looked at.
+const SAMPLES: usize = 60;
+
+/// How the relaxation times are shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanisms {
+    /// So many in every cell (1 to 4): a generalised standard linear solid.
+    Everywhere(usize),
+    /// One in every cell, all of them in every block of two cells an axis, so 4 in 2-D and 8 in 3-D (Day & Bradley
+    /// 2001).
+    Coarse,
+}
+
+/// A law of attenuation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Law {
+    /// Relaxation times in seconds.
+    pub times: Vec<f64>,
+    /// Their weights.
+    pub weights: Vec<f64>,
+    /// Frequency in Hz at which the speeds of the model hold.
+    pub reference: f64,
+    band: [f64; 2],
+}
+
+/// What a cell's Q makes of a modulus.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// `phi`.
+    pub phi: f64,
+    /// `M_U` over density times the squared speed at the reference frequency.
+    pub unrelaxed: f64,
+}
+
+impl Law {
+    /// A law for the band between two frequencies in Hz with so many times. It fits cells of the `typical` Q best.
+    pub fn new(count: usize, band: [f64; 2], reference: f64, typical: f64) -> Self {
+        let count = count.max(1);
+        // Times somewhat beyond the ends of the band keep Q up there: how far is tried.
+        let tries = (0..12).map(|k| {
+            let beyond = if count == 1 { -0.5 } else { 0.03 * f64::from(k) };
+            let share = |k: usize| k as f64 / (count.max(2) - 1) as f64 * (1.0 + 2.0 * beyond) - beyond;
+            let at = |k: usize| band[0] * (band[1] / band[0]).powf(share(k));
+            let times: Vec<f64> = (0..count)
+                .map(|k| 1.0 / (std::f64::consts::TAU * at(k)))
+                .collect();
+            // Linear in the weights: the loss of phi = 1/Q, over its own loss of stiffness.
+            let row = |w: f64| -> Vec<f64> {
+                let term = |t: &f64| (w * t + 1.0 / typical) / (1.0 + (w * t).powi(2));
+                times.iter().map(term).collect()
+            };
+            let rows: Vec<Vec<f64>> = frequencies(band).map(row).collect();
+            let weights = non_negative(&rows);
+            let off = rows.iter().map(|row| {
+                let sum: f64 = row.iter().zip(&weights).map(|(r, w)| r * w).sum();
+                (sum - 1.0).abs()
+            });
+            (off.fold(0.0, f64::max), times, weights)
+        });
+        let best = tries.min_by(|a, b| a.0.total_cmp(&b.0));
+        let (_, times, weights) = best.expect("several are tried");
+        Self {
+            times,
+            weights,
+            reference,
+            band,
+        }
+    }
+
+    /// Real and imaginary part of `sum_l w_l / (1 + i w tau_l)`, the latter with its sign changed.
+    fn sums(&self, w: f64) -> [f64; 2] {
+        let terms = self.times.iter().zip(&self.weights);
+        terms.fold([0.0, 0.0], |[re, im], (t, weight)| {
+            let share = weight / (1.0 + (w * t).powi(2));
+            [re + share, im + share * w * t]
+        })
+    }
+
+    /// Quality factor and phase speed, as a share of that of `M_U`, of a modulus at a frequency in Hz.
+    pub fn at(&self, phi: f64, frequency: f64) -> [f64; 2] {
+        let [re, im] = self.sums(std::f64::consts::TAU * frequency);
+        let (re, im) = (1.0 - phi * re, phi * im);
+        // 1/sqrt(m) has the argument -1/2 of that of m.
+        let slowness = (0.5 * im.atan2(re)).cos() / re.hypot(im).sqrt();
+        [re / im, 1.0 / slowness]
+    }
+
+    /// What gives a modulus this quality factor on the mean of the band; infinite or none is no loss.
+    pub fn loss(&self, q: f64) -> Loss {
+        if !(q.is_finite() && q > 0.0) {
+            return Loss {
+                phi: 0.0,
+                unrelaxed: 1.0,
+            };
+        }
+        let most = 1.0 / self.weights.iter().sum::<f64>();
+        let (mut low, mut high) = (0.0, most);
+        for _ in 0..50 {
+            let phi = 0.5 * (low + high);
+            let lost: f64 = frequencies(self.band)
+                .map(|w| {
+                    let [re, im] = self.sums(w);
+                    phi * im / (1.0 - phi * re)
+                })
+                .sum();
+            if lost / SAMPLES as f64 > 1.0 / q {
+                high = phi
+            } else {
+                low = phi
+            }
+        }
+        Loss {
+            phi: low,
+            unrelaxed: self.at(low, self.reference)[1].powi(-2),
+        }
+    }
+}
+
+/// Angular frequencies of a band, evenly on its logarithm.
+fn frequencies(band: [f64; 2]) -> impl Iterator<Item = f64> {
+    let ratio = band[1] / band[0];
+    (0..SAMPLES).map(move |k| std::f64::consts::TAU * band[0] * ratio.powf((k as f64 + 0.5) / SAMPLES as f64))
+}
+
+/// The non-negative weights for which the rows' sums are nearest to one, by the coordinates in turn.
+fn non_negative(rows: &[Vec<f64>]) -> Vec<f64> {
+    let n = rows[0].len();
+    let dot = |i: usize, j: usize| rows.iter().map(|r| r[i] * r[j]).sum::<f64>();
+    let normal: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| dot(i, j)).collect()).collect();
+    let right: Vec<f64> = (0..n).map(|i| rows.iter().map(|r| r[i]).sum()).collect();
+    let mut x = vec![0.0f64; n];
+    for _ in 0..3000 {
+        for i in 0..n {
+            let others: f64 = (0..n).filter(|&j| j != i).map(|j| normal[i][j] * x[j]).sum();
+            x[i] = ((right[i] - others) / normal[i][i]).max(0.0);
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q_is_constant_in_the_band() {
+        // Bands whose upper end is so many times the lower one, and what their mechanisms leave.
+        for (count, ratio, tolerance) in [
+            (1, 1.3, 0.02),
+            (2, 4.0, 0.03),
+            (3, 12.0, 0.03),
+            (4, 40.0, 0.03),
+            (8, 200.0, 0.03),
+        ] {
+            for q in [20.0, 50.0, 200.0, 500.0] {
+                let law = Law::new(count, [1.0, ratio], 3.0, q);
+                let loss = law.loss(q);
+                let off = |k: i32| (law.at(loss.phi, ratio.powf(f64::from(k) / 20.0))[0] / q - 1.0).abs();
+                let worst = (0..=20).map(off).fold(0.0, f64::max);
+                println!("{count} mechanisms over a ratio of {ratio}, Q {q}: {worst:.3}");
+                assert!(worst < tolerance, "{count} {q}: {worst}");
+                assert!((law.at(loss.phi, 3.0)[1].powi(2) * loss.unrelaxed - 1.0).abs() < 1e-12);
+            }
+        }
+        assert_eq!(Law::new(3, [1.0, 10.0], 3.0, 50.0).loss(f64::INFINITY).phi, 0.0);
+    }
+
+    #[test]
+    fn speeds_grow_with_frequency_as_constant_q_has_it() {
+        // v(f2)/v(f1) = 1 + ln(f2/f1) / (pi Q)
+        let law = Law::new(4, [0.5, 50.0], 5.0, 50.0);
+        let loss = law.loss(50.0);
+        let ratio = law.at(loss.phi, 10.0)[1] / law.at(loss.phi, 2.0)[1];
+        assert!(
+            ((ratio - 1.0) / (5.0f64.ln() / (std::f64::consts::PI * 50.0)) - 1.0).abs() < 0.06,
+            "{ratio}"
+        );
+    }
+}

@@ -1,0 +1,319 @@
+//! The frame of the grid: which cells are in it, the factors of its layers and their memory variables.
+
+use super::layout::RIM;
+use super::medium::live;
+use super::rows::{Layer as RowLayer, NONE, Sponge};
+use crate::Error;
+use crate::boundary::{cpml, sponge};
+use crate::device::cpu::Buffer;
+use crate::device::simd::Real;
+use crate::grid::{PITCH, Padded};
+use crate::medium::Medium;
+use std::ops::Range;
+
+/// What absorbs in the frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Absorber {
+    /// Convolutional perfectly matched layers.
+    Cpml(cpml::Layer),
+    /// Cerjan's sponge with this weight at the outermost cells.
+    Sponge(f64),
+}
+
+/// The frame: cells on the low and high face of z, x, y, and what absorbs in them. Faces without cells reflect as a
+/// rigid wall does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Cells before and behind the model along z, x, y.
+    pub cells: [[usize; 2]; 3],
+    /// What they do.
+    pub absorber: Absorber,
+}
+
+impl Frame {
+    /// The grid with this frame and the rim around it.
+    pub fn around(&self, grid: &crate::grid::Grid) -> Padded {
+        Padded::framed(grid, self.cells.map(|ends| ends.map(|n| n + RIM)))
+    }
+}
+
+/// A cell of the model whose medium makes the layers beside it grow: `[z, x, y]` in padded indices, and the axes of the
+/// plane in which it does.
+pub type Growing = ([usize; 3], [usize; 2]);
+
+impl Frame {
+    /// The first cell on a face with layers whose medium they would make grow ([`cpml::holds`] in a plane through the
+    /// face's normal).
+    pub fn first_growing<T: Real>(&self, medium: &Medium<T>) -> Option<Growing> {
+        if matches!(self.absorber, Absorber::Sponge(_)) {
+            return None;
+        }
+        let p = medium.padded();
+        let mut last = [f64::NAN; 4];
+        (0..p.ndim()).find_map(|axis| {
+            let others = (0..p.ndim()).filter(move |&b| b != axis);
+            (0..2)
+                .filter(|&side| self.cells[axis][side] > 0)
+                .find_map(|side| {
+                    others.clone().find_map(|other| {
+                        face(p, axis, side)
+                            .find(|&cell| {
+                                let c = plane(medium, cell, axis, other);
+                                let known = c == last;
+                                last = c;
+                                !known && !cpml::holds(c[0], c[1], c[2], c[3])
+                            })
+                            .map(|cell| (cell, [axis, other]))
+                    })
+                })
+        })
+    }
+}
+
+/// The model's cells on a face, in padded indices.
+fn face(p: &Padded, axis: usize, side: usize) -> impl Iterator<Item = [usize; 3]> {
+    let ranges = [0, 1, 2].map(|a| {
+        let (low, n) = (p.low[a], p.model.n[a]);
+        match (a == axis, side) {
+            (false, _) => low..low + n,
+            (true, 0) => low..low + 1,
+            (true, _) => low + n - 1..low + n,
+        }
+    });
+    let [z, x, y] = ranges;
+    y.flat_map(move |y| {
+        let z = z.clone();
+        x.clone().flat_map(move |x| z.clone().map(move |z| [z, x, y]))
+    })
+}
+
+/// Normal stiffnesses of two axes (z, x, y), their shear and their coupling at a cell.
+fn plane<T: Real>(medium: &Medium<T>, [z, x, y]: [usize; 3], a: usize, b: usize) -> [f64; 4] {
+    let three = medium.padded().ndim() == 3;
+    let at = if three {
+        medium.row_start(y, x)
+    } else {
+        medium.row_start(x, 0)
+    } + z;
+    let normal = |axis: usize| if three { [2, 0, 1][axis] } else { [1, 0][axis] };
+    let (shear, off) = match (three, a + b) {
+        (false, _) => (2, 3),
+        (true, 1) => (4, 7),
+        (true, 2) => (3, 8),
+        (true, _) => (5, 6),
+    };
+    [normal(a), normal(b), shear, off].map(|k| medium.stiffness_array(k)[at].f64())
+}
+
+/// Factors at the nodes and half a cell beyond, of every axis z, row, plane.
+type Factors<T> = [[cpml::Factors<T>; 2]; 3];
+
+/// The frame of a grid, as all slabs share it. Axes are z, row, plane.
+pub(super) struct Edges<T> {
+    /// Number of each row and plane among those of the frame, or [`NONE`].
+    lines: [Vec<usize>; 3],
+    /// How many there are.
+    counts: [usize; 3],
+    /// Along `z`: frame, none, frame.
+    z: [usize; 4],
+    layer: Option<Factors<T>>,
+    sponge: Option<[Vec<T>; 3]>,
+}
+
+impl<T: Real> Edges<T> {
+    /// The frame for a step of `dt`.
+    pub fn new(padded: &Padded, frame: &Frame, dt: f64) -> Self {
+        let ndim = padded.ndim();
+        // In 2-D no rows: an axis of one cell without a frame.
+        let ends = [0, if ndim == 3 { 1 } else { 3 }, ndim - 1].map(|a| match a {
+            3 => cpml::Ends {
+                n: 1,
+                outside: [0; 2],
+                thick: [0; 2],
+                d: 1.0,
+            },
+            _ => cpml::Ends {
+                n: padded.n[a],
+                outside: [padded.low[a], padded.n[a] - padded.low[a] - padded.model.n[a]],
+                thick: frame.cells[a],
+                d: f64::from(padded.d()[a]),
+            },
+        });
+        let numbered = |e: &cpml::Ends| {
+            let mut count = 0;
+            let number = |i: usize| {
+                let low = e.thick[0] > 0 && i < e.outside[0];
+                let high = e.thick[1] > 0 && i + 1 + e.outside[1] >= e.n;
+                if !(low || high) || !live(e.n).contains(&i) {
+                    return NONE;
+                }
+                count += 1;
+                count - 1
+            };
+            (0..e.n).map(number).collect::<Vec<_>>()
+        };
+        let lines = [
+            vec![],
+            if ndim == 3 { numbered(&ends[1]) } else { vec![NONE] },
+            numbered(&ends[2]),
+        ];
+        let counts = [0, 1, 2].map(|a| lines[a].iter().filter(|&&l| l != NONE).count());
+        let pitch = padded.pitch();
+        let low = if ends[0].thick[0] > 0 {
+            ends[0].outside[0].next_multiple_of(PITCH)
+        } else {
+            0
+        };
+        let high = match ends[0].thick[1] {
+            0 => pitch,
+            _ => (ends[0].n - ends[0].outside[1] - 1) / PITCH * PITCH,
+        };
+        let (mut layer, mut weights) = (None, None);
+        match &frame.absorber {
+            Absorber::Cpml(made_of) => {
+                let axis = |k: usize| {
+                    [0.0, 0.5].map(|shift| padded_to(made_of.factors(&ends[k], shift, dt), k, pitch))
+                };
+                layer = Some([axis(0), axis(1), axis(2)]);
+            }
+            Absorber::Sponge(edge) => {
+                let axis = |k: usize| sponge::faces(ends[k].n, ends[k].outside, ends[k].thick, *edge);
+                let mut all: [Vec<T>; 3] = [axis(0), axis(1), axis(2)];
+                all[0].resize(pitch, T::of(1.0));
+                weights = Some(all);
+            }
+        }
+        Self {
+            lines,
+            counts,
+            z: [0, low.min(pitch), high.max(low).min(pitch), pitch],
+            layer,
+            sponge: weights,
+        }
+    }
+
+    /// Along `z`: frame, none, frame.
+    pub fn z(&self) -> [usize; 4] {
+        self.z
+    }
+
+    /// Whether a row of a plane lies in the frame as a whole.
+    pub fn framed(&self, plane: usize, row: usize) -> bool {
+        self.lines[1][row] != NONE || self.lines[2][plane] != NONE
+    }
+
+    /// The sponge of a plane.
+    pub fn sponge(&self, plane: usize) -> Option<Sponge<'_, T>> {
+        self.sponge.as_ref().map(|w| Sponge {
+            z: &w[0],
+            rows: &w[1],
+            plane: w[2][plane],
+        })
+    }
+}
+
+/// Numbers along `z` are read a register at a time, up to the end of the row.
+fn padded_to<T: Real>(mut factors: cpml::Factors<T>, axis: usize, pitch: usize) -> cpml::Factors<T> {
+    if axis == 0 {
+        factors.inverse_kappa.resize(pitch, T::of(1.0));
+        factors.a.resize(pitch, T::of(0.0));
+        factors.b.resize(pitch, T::of(0.0));
+    }
+    factors
+}
+
+/// The memory variables of a slab: of each stage and axis `[component][plane][row][z]`, where planes, rows or `z` are
+/// those of the axis' frame alone.
+pub(super) struct Memory<T> {
+    buffers: [[Buffer<T>; 3]; 2],
+    /// Where rows start in a plane, by axis.
+    starts: [Vec<usize>; 3],
+    /// Numbers of a plane, by axis.
+    plane: [usize; 3],
+    /// Planes of a component, by axis.
+    planes: [usize; 3],
+    /// First plane, by axis, in the numbering of the axis.
+    first: [usize; 3],
+}
+
+impl<T: Real> Memory<T> {
+    /// Zeroed memory for the own planes of a slab.
+    pub fn new(padded: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Result<Self, Error> {
+        let (rows, pitch) = (padded.rows(), padded.pitch());
+        let width = edges.z[1] + edges.z[3] - edges.z[2];
+        let starts = [
+            (0..rows).map(|r| r * width).collect::<Vec<_>>(),
+            edges.lines[1]
+                .iter()
+                .map(|&l| if l == NONE { NONE } else { l * pitch })
+                .collect(),
+            (0..rows).map(|r| r * pitch).collect(),
+        ];
+        let plane = [rows * width, edges.counts[1] * pitch, rows * pitch];
+        let mut framed = own.clone().map(|p| edges.lines[2][p]).filter(|&l| l != NONE);
+        let first = framed.next();
+        let planes = [
+            own.len(),
+            own.len(),
+            framed.count() + usize::from(first.is_some()),
+        ];
+        let on = if edges.layer.is_some() { 3 } else { 0 };
+        let stage = || -> Result<[Buffer<T>; 3], Error> {
+            Ok([
+                Buffer::zeroed(on * planes[0] * plane[0])?,
+                Buffer::zeroed(on * planes[1] * plane[1])?,
+                Buffer::zeroed(on * planes[2] * plane[2])?,
+            ])
+        };
+        Ok(Self {
+            buffers: [stage()?, stage()?],
+            starts,
+            plane,
+            planes,
+            first: [own.start, own.start, first.unwrap_or(0)],
+        })
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.buffers.iter().flatten().map(Buffer::bytes).sum()
+    }
+
+    /// Where the memory of each axis begins in a stage.
+    pub fn origins(&mut self, stage: usize) -> [*mut T; 3] {
+        self.buffers[stage]
+            .each_mut()
+            .map(|b| b.as_mut_slice().as_mut_ptr())
+    }
+
+    /// The layers of a plane of the slab; `origins` as [`Memory::origins`] gave them.
+    pub fn layers<'a>(
+        &'a self,
+        edges: &'a Edges<T>,
+        origins: [*mut T; 3],
+        plane: usize,
+    ) -> [RowLayer<'a, T>; 3] {
+        [0, 1, 2].map(|axis| {
+            let number = if axis == 2 { edges.lines[2][plane] } else { plane };
+            let empty = edges.layer.is_none() || self.plane[axis] == 0 || number == NONE;
+            let psi = match empty {
+                true => std::ptr::null_mut(),
+                false => origins[axis].wrapping_add((number - self.first[axis]) * self.plane[axis]),
+            };
+            let ahead = if axis == 2 { plane } else { 0 };
+            let factors = match &edges.layer {
+                None => [[std::ptr::null(); 3]; 2],
+                Some(all) => all[axis]
+                    .each_ref()
+                    .map(|f| [&f.inverse_kappa, &f.a, &f.b].map(|v| v.as_ptr().wrapping_add(ahead))),
+            };
+            RowLayer {
+                psi,
+                component: self.planes[axis] * self.plane[axis],
+                starts: &self.starts[axis],
+                factors,
+                per_row: usize::from(axis == 1),
+            }
+        })
+    }
+}

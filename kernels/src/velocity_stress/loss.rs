@@ -1,0 +1,237 @@
+//! Attenuation by memory variables: `s' = c_U e' + sum_l r_l`, `tau_l r_l' = -r_l - w_l (phi c_U) e'` for every stress
+//! (Robertsson et al. 1994; coarse-grained Day & Bradley 2001), each in one step that is centred in time.
+
+use super::layout::{fields, stress};
+use super::medium::Staggered;
+use super::rows::{Loss as RowLoss, Pattern, STRESSES};
+use crate::Error;
+use crate::device::{
+    cpu::{Buffer, Cpu},
+    simd::Real,
+};
+use crate::grid::{PITCH, Padded};
+use crate::medium::attenuation::{Law, Loss, Mechanisms};
+use crate::medium::stiffness::isotropic_plane;
+use crate::medium::{Medium, Quantity, Symmetry, plane_names};
+use std::collections::HashMap;
+
+/// Quality factors of a model and how they are kept constant.
+#[derive(Clone, Debug)]
+pub struct Attenuation {
+    /// Q of P waves in file order, or one number for all cells; 0 or infinite is none.
+    pub qp: Vec<f32>,
+    /// Q of S waves.
+    pub qs: Vec<f32>,
+    /// Relaxation.
+    pub mechanisms: Mechanisms,
+    /// Frequencies in Hz between which Q is constant.
+    pub band: [f64; 2],
+    /// Frequency in Hz at which the model's speeds hold.
+    pub reference: f64,
+}
+
+impl Attenuation {
+    /// The law of a run in so many dimensions, fitted to the mean loss of its cells.
+    pub fn law(&self, ndim: usize) -> Law {
+        let count = match self.mechanisms {
+            Mechanisms::Everywhere(n) => n,
+            Mechanisms::Coarse => 1 << ndim,
+        };
+        let finite = || {
+            self.qp
+                .iter()
+                .chain(&self.qs)
+                .filter(|q| q.is_finite() && **q > 0.0)
+        };
+        let lost: f64 = finite().map(|&q| 1.0 / f64::from(q)).sum();
+        let typical = if lost > 0.0 {
+            finite().count() as f64 / lost
+        } else {
+            100.0
+        };
+        Law::new(count, self.band, self.reference, typical)
+    }
+
+    /// Memory variables of a stress and cell.
+    pub fn variables(&self) -> usize {
+        match self.mechanisms {
+            Mechanisms::Everywhere(n) => n,
+            Mechanisms::Coarse => 1,
+        }
+    }
+
+    /// By how much the fastest waves are faster than the model says: stiffness grows with frequency.
+    pub fn quickening(&self, ndim: usize) -> f64 {
+        let law = self.law(ndim);
+        let finite = self
+            .qp
+            .iter()
+            .chain(&self.qs)
+            .filter(|q| q.is_finite() && **q > 0.0);
+        let lowest = finite.copied().fold(f32::INFINITY, f32::min);
+        law.loss(f64::from(lowest)).unrelaxed.max(1.0).sqrt()
+    }
+
+    /// Refuses what is no attenuation.
+    pub fn check(&self, cells: usize) -> Result<(), Error> {
+        for (name, q) in [("qp=", &self.qp), ("qs=", &self.qs)] {
+            if q.len() != 1 && q.len() != cells {
+                return Err(Error::setup(format!(
+                    "{name} has {} values for {cells} cells",
+                    q.len()
+                )));
+            }
+            if let Some(bad) = q.iter().position(|q| q.is_nan() || *q < 0.0) {
+                return Err(Error::setup(format!(
+                    "{name} has the value {} at cell {bad}: quality factors are positive, 0 is none",
+                    q[bad]
+                )));
+            }
+        }
+        let [low, high] = self.band;
+        if !(low > 0.0 && high >= low && high.is_finite() && self.reference > 0.0) {
+            return Err(Error::setup(format!(
+                "the band of constant Q is {low} to {high} Hz with the reference {} Hz: they must be positive and in this order",
+                self.reference
+            )));
+        }
+        if let Mechanisms::Everywhere(n) = self.mechanisms
+            && !(1..=4).contains(&n)
+        {
+            return Err(Error::setup(format!("{n} mechanisms: 1 to 4 are possible")));
+        }
+        Ok(())
+    }
+}
+
+/// What the slabs of a lossy run share.
+pub(super) struct Relaxation<T> {
+    /// Relaxing stiffness.
+    weak: Staggered<T>,
+    /// By whether the plane is odd, by mechanism, by whether the row is odd.
+    patterns: [Vec<[Pattern<T>; 2]>; 2],
+}
+
+impl<T: Real> Relaxation<T> {
+    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one.
+    pub fn new(raw: &mut Medium<T>, losses: &Attenuation, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
+        let padded = raw.padded().clone();
+        losses.check(padded.model.cells())?;
+        let law = losses.law(padded.ndim());
+        let weak = split(raw, losses, &law)?;
+        Ok(Self {
+            weak: Staggered::relaxing(&weak, Symmetry::Isotropic, dt, cpu)?,
+            patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
+        })
+    }
+
+    /// Memory variables of a stress and cell.
+    pub fn mechanisms(&self) -> usize {
+        self.patterns[0].len()
+    }
+
+    /// Bytes of the relaxing stiffness.
+    pub fn bytes(&self) -> usize {
+        self.weak.bytes()
+    }
+
+    /// Zeroed memory variables for so many planes, `[mechanism][stress][plane][row][z]`.
+    pub fn memory(&self, padded: &Padded, planes: usize) -> Result<Buffer<T>, Error> {
+        let stresses = fields(padded.ndim()) - padded.ndim();
+        Buffer::zeroed(self.mechanisms() * stresses * planes * padded.plane_len())
+    }
+
+    /// What a plane needs of the memory variables that begin at `memory`; `local` is where the plane begins in one of
+    /// `len` numbers, `global` where it does in the medium.
+    pub fn plane(
+        &self,
+        padded: &Padded,
+        memory: *mut T,
+        (len, local, global): (usize, usize, usize),
+        plane: usize,
+    ) -> RowLoss<'_, T> {
+        let ndim = padded.ndim();
+        let number = |k: usize| {
+            if ndim == 3 || k.is_multiple_of(2) {
+                stress(ndim, k) - ndim
+            } else {
+                0
+            }
+        };
+        let r: [*mut T; STRESSES] = std::array::from_fn(|k| memory.wrapping_add(number(k) * len + local));
+        RowLoss {
+            r,
+            mechanism: (fields(ndim) - ndim) * len,
+            patterns: &self.patterns[plane & 1],
+            c: std::array::from_fn(|k| self.weak.stiffness(k)[global..].as_ptr()),
+        }
+    }
+}
+
+/// How every mechanism goes on in a step, on an odd or even plane.
+fn patterns<T: Real>(
+    law: &Law,
+    mechanisms: Mechanisms,
+    ndim: usize,
+    plane: usize,
+    dt: f64,
+) -> Vec<[Pattern<T>; 2]> {
+    let step = |k: usize, share: f64| {
+        let half = 0.5 * dt / law.times[k];
+        [
+            (1.0 - half) / (1.0 + half),
+            2.0 * half * share * law.weights[k] / (1.0 + half),
+        ]
+    };
+    let make = |which: &dyn Fn(usize) -> usize, share: f64| Pattern {
+        keep: std::array::from_fn::<T, PITCH, _>(|z| T::of(step(which(z), share)[0])),
+        take: std::array::from_fn::<T, PITCH, _>(|z| T::of(step(which(z), share)[1])),
+    };
+    match mechanisms {
+        Mechanisms::Everywhere(n) => (0..n).map(|k| [make(&|_| k, 1.0); 2]).collect(),
+        Mechanisms::Coarse => {
+            let all = 1 << ndim;
+            let cell = |row: usize| {
+                let across = if ndim == 3 { 2 * row + 4 * plane } else { 2 * plane };
+                make(&move |z| z % 2 + across, f64::from(all))
+            };
+            vec![[cell(0), cell(1)]]
+        }
+    }
+}
+
+/// Makes a medium unrelaxed; what relaxes of it is another one.
+fn split<T: Real>(raw: &mut Medium<T>, losses: &Attenuation, law: &Law) -> Result<Medium<T>, Error> {
+    let padded = raw.padded().clone();
+    let (ndim, nz, low, pitch) = (padded.ndim(), padded.model.n[0], padded.low[0], padded.pitch());
+    let mut weak = Medium::new(&padded)?;
+    let mut known: HashMap<u32, Loss> = HashMap::new();
+    let mut loss = |q: &[f32], cell: usize| {
+        let q = if q.len() == 1 { q[0] } else { q[cell] };
+        *known.entry(q.to_bits()).or_insert_with(|| law.loss(f64::from(q)))
+    };
+    let places = if ndim == 3 { [2, 4] } else { [1, 2] };
+    for line in 0..padded.model.cells() / nz {
+        let mut moduli = [vec![[0f32; 2]; nz], vec![[0f32; 2]; nz]];
+        for z in 0..nz {
+            for (k, q) in [&losses.qp, &losses.qs].into_iter().enumerate() {
+                let modulus = raw.stiffness_array(places[k])[line * pitch + low + z].f64();
+                let found = loss(q, line * nz + z);
+                let stiff = modulus * found.unrelaxed;
+                // As speeds in a medium of density one.
+                moduli[0][z][k] = stiff.sqrt() as f32;
+                moduli[1][z][k] = (stiff * found.phi).sqrt() as f32;
+            }
+        }
+        for plane in 0..plane_names(ndim).len() {
+            for (medium, moduli) in [&mut *raw, &mut weak].into_iter().zip(&moduli) {
+                let speed = |k: usize| moduli.iter().map(|m| m[k]).collect::<Vec<_>>();
+                let mut values = vec![1.0f32; nz];
+                isotropic_plane(ndim, plane, [&speed(0), &speed(1)], &mut values);
+                let values: Vec<T> = values.into_iter().map(|x| T::of(f64::from(x))).collect();
+                medium.fill(Quantity::Stiffness(plane), line, &values);
+            }
+        }
+    }
+    Ok(weak)
+}

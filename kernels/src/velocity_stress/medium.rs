@@ -1,0 +1,174 @@
+//! The medium where the staggered fields need it: arithmetic means of density at the velocities, harmonic means of the
+//! shear stiffness at the shear stresses, the others on their nodes (Moczo et al. 2002).
+
+use super::layout::RIM;
+use super::rows::STIFFNESSES;
+use crate::Error;
+use crate::device::cpu::{Buffer, Cpu};
+use crate::device::simd::Real;
+use crate::grid::Padded;
+use crate::medium::{Medium, Symmetry};
+use std::ops::Range;
+
+/// Where each stiffness of [`super::rows::PAIR`] stands in the file order, 3-D: zz xx yy zx zy xy, shears zx zy xy.
+const PLACES_3D: [usize; STIFFNESSES] = [2, 0, 1, 7, 8, 6, 4, 3, 5];
+/// The same in 2-D; unused ones repeat a used one.
+const PLACES_2D: [usize; STIFFNESSES] = [1, 1, 0, 3, 3, 3, 2, 2, 2];
+
+/// Stiffness times the time step and the time step over density, on every cell of the padded grid,
+/// `[plane][row][z]`; zero in the rim along `z`.
+pub struct Staggered<T> {
+    padded: Padded,
+    /// Node stiffnesses that differ, then shears.
+    arrays: Vec<Buffer<T>>,
+    /// Which array each stiffness is.
+    places: [usize; STIFFNESSES],
+    /// `dt/rho` at the velocities along z, x, y.
+    buoyancy: Vec<Buffer<T>>,
+    dt: f64,
+}
+
+/// A mean over cells that are one or two apart, and of what.
+#[derive(Clone, Copy)]
+enum Mean {
+    /// `dt` times the value on the node.
+    Node(f64),
+    /// `dt` times the harmonic mean over two axes.
+    Harmonic(f64, [usize; 2]),
+    /// `dt` over the arithmetic mean along an axis.
+    Over(f64, usize),
+}
+
+impl<T: Real> Staggered<T> {
+    /// The medium of a run with the step `dt`.
+    pub fn new(raw: &Medium<T>, class: Symmetry, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
+        let mut made = Self::relaxing(raw, class, dt, cpu)?;
+        made.buoyancy = (0..made.padded.ndim())
+            .map(|a| fill(raw, cpu, raw.density(), Mean::Over(dt, a)))
+            .collect::<Result<_, _>>()?;
+        Ok(made)
+    }
+
+    /// The stiffness of a medium alone. An isotropic one shares those of its nodes.
+    pub fn relaxing(raw: &Medium<T>, class: Symmetry, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
+        let padded = raw.padded().clone();
+        let ndim = padded.ndim();
+        let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
+        let (normals, pairs): (&[usize], [usize; 6]) = match (ndim, class) {
+            (_, Symmetry::Isotropic) => (&[0, 3], [0, 0, 0, 1, 1, 1]),
+            (3, _) => (&[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]),
+            _ => (&[0, 2, 3], [0, 1, 1, 2, 2, 2]),
+        };
+        let mut jobs: Vec<(usize, Mean)> = normals.iter().map(|&k| (order[k], Mean::Node(dt))).collect();
+        let first = jobs.len();
+        let shears: &[[usize; 2]] = if ndim == 3 {
+            &[[0, 1], [0, 2], [1, 2]]
+        } else {
+            &[[0, 1]]
+        };
+        for (k, &axes) in shears.iter().enumerate() {
+            jobs.push((order[6 + k], Mean::Harmonic(dt, axes)));
+        }
+        let shear = |k: usize| first + if ndim == 3 { k } else { 0 };
+        let mut places = [0; STIFFNESSES];
+        places[..6].copy_from_slice(&pairs);
+        (0..3).for_each(|k| places[6 + k] = shear(k));
+        let make = |from: &[T], mean: Mean| fill(raw, cpu, from, mean);
+        let arrays = jobs
+            .iter()
+            .map(|&(k, mean)| make(raw.stiffness_array(k), mean))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            padded,
+            arrays,
+            places,
+            buoyancy: Vec::new(),
+            dt,
+        })
+    }
+
+    /// `dt c` of one place of [`super::rows::PAIR`].
+    pub fn stiffness(&self, place: usize) -> &[T] {
+        self.arrays[self.places[place]].as_slice()
+    }
+
+    /// `dt/rho` at the velocity along z, x, y (0, 1, 2).
+    pub fn buoyancy(&self, component: usize) -> &[T] {
+        self.buoyancy[component].as_slice()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.arrays.iter().chain(&self.buoyancy).map(Buffer::bytes).sum()
+    }
+
+    /// Density and speeds at a cell in words.
+    pub fn describe(&self, index: [usize; 3]) -> String {
+        let p = &self.padded;
+        let (plane, row) = if p.ndim() == 3 {
+            (index[2], index[1])
+        } else {
+            (index[1], 0)
+        };
+        let live = live(p.n[0]);
+        let at = plane * p.plane_len() + row * p.pitch() + index[0].clamp(live.start, live.end - 1);
+        let rho = self.dt / self.buoyancy[0].as_slice()[at].f64();
+        let speed = |k: usize| (self.stiffness(k)[at].f64() / self.dt / rho).sqrt() as f32;
+        format!(
+            "medium there: density={} P speed={} S speed={}",
+            rho as f32,
+            speed(0),
+            speed(7)
+        )
+    }
+}
+
+/// Cells of an axis that are computed.
+pub fn live(n: usize) -> Range<usize> {
+    RIM..n - RIM
+}
+
+/// One array of the medium, on all threads.
+fn fill<T: Real>(raw: &Medium<T>, cpu: &Cpu, from: &[T], mean: Mean) -> Result<Buffer<T>, Error> {
+    use rayon::prelude::*;
+    let p = raw.padded();
+    let (pitch, rows) = (p.pitch(), p.rows());
+    let mut out = Buffer::zeroed(p.planes() * p.plane_len())?;
+    let plane_axis = p.ndim() - 1;
+    // The row of cells that lies so many steps further along x and y.
+    let line = |plane: usize, row: usize, beyond: [usize; 3]| {
+        let along_rows = if plane_axis == 2 { beyond[1] } else { 0 };
+        let row = (row + along_rows).min(rows - 1);
+        let plane = (plane + beyond[plane_axis]).min(p.planes() - 1);
+        &from[raw.row_start(plane, row)..][..pitch]
+    };
+    let one = |axis: usize| [0, 1, 2].map(|a| usize::from(a == axis));
+    let row = |(number, to): (usize, &mut [T])| {
+        let (plane, row) = (number / rows, number % rows);
+        let here = line(plane, row, [0; 3]);
+        for z in live(p.n[0]) {
+            let at = |cells: &[T], up: usize| cells[z + up].f64();
+            to[z] = T::of(match mean {
+                Mean::Node(dt) => dt * at(here, 0),
+                Mean::Over(dt, axis) => {
+                    let next = line(plane, row, one(axis));
+                    2.0 * dt / (at(here, 0) + at(next, usize::from(axis == 0)))
+                }
+                Mean::Harmonic(dt, [a, b]) => {
+                    let both = [0, 1, 2].map(|k| usize::from(k == a) + usize::from(k == b));
+                    let corners = [[0; 3], one(a), one(b), both].map(|e| at(line(plane, row, e), e[0]));
+                    // 1/0 is infinite and its inverse zero: one fluid cell is enough.
+                    4.0 * dt / corners.iter().map(|c| 1.0 / c).sum::<f64>()
+                }
+            });
+        }
+    };
+    cpu.install(|| {
+        out.as_mut_slice()
+            .par_chunks_mut(pitch)
+            .enumerate()
+            .with_min_len(16)
+            .for_each(row);
+    });
+    Ok(out)
+}

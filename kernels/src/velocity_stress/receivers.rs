@@ -1,0 +1,149 @@
+//! Receivers at points off the grid, each component read where it sits.
+
+use super::layout::{normal, velocity};
+use super::points::{Placer, Weights};
+use super::source::for_each;
+use crate::Error;
+use crate::device::simd::Real;
+use crate::survey::Point;
+use std::ops::Range;
+
+/// What receivers record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Velocity z, x, y in m/s, half a step before the end of its step.
+    Velocity,
+    /// Displacement z, x, y in m, at the end of the step.
+    Displacement,
+    /// Acceleration z, x, y in m/s2, at the beginning of the step.
+    Acceleration,
+    /// Pressure in Pa at the end of the step: minus the mean of the normal stresses.
+    Pressure,
+}
+
+impl Quantity {
+    /// Components of a trace.
+    pub fn components(self, ndim: usize) -> usize {
+        if self == Self::Pressure { 1 } else { ndim }
+    }
+
+    /// When, in steps after the start, record 0 is taken.
+    pub fn first_time(self) -> f64 {
+        match self {
+            Self::Velocity => 0.5,
+            Self::Displacement | Self::Pressure => 1.0,
+            Self::Acceleration => 0.0,
+        }
+    }
+
+    /// Whether what is recorded needs the steps between two records.
+    pub fn runs(self) -> bool {
+        matches!(self, Self::Displacement | Self::Acceleration)
+    }
+
+    /// The fields whose mean with the sign is a component, from z, x, y.
+    pub fn fields(self, ndim: usize, component: usize) -> (Vec<usize>, f64) {
+        match self {
+            Self::Pressure => (normal(ndim).collect(), -1.0 / ndim as f64),
+            _ => (
+                vec![velocity(ndim, if ndim == 3 { component } else { 2 * component })],
+                1.0,
+            ),
+        }
+    }
+}
+
+/// A node that a receiver reads.
+struct Node<T> {
+    field: u32,
+    plane: u32,
+    row: u32,
+    z: u32,
+    weight: T,
+}
+
+/// All receivers of a shot.
+pub(super) struct Receivers<T> {
+    /// The plane of each.
+    planes: Vec<usize>,
+    /// `[component][receiver]`
+    nodes: Vec<Vec<Vec<Node<T>>>>,
+}
+
+impl<T: Real> Receivers<T> {
+    /// Places the receivers.
+    pub fn new(placer: &Placer<'_>, points: &[Point], quantity: Quantity) -> Result<Self, Error> {
+        let p = placer.padded;
+        let ndim = p.ndim();
+        for (k, &point) in points.iter().enumerate() {
+            placer.check(point, "receiver", k + 1)?;
+        }
+        let axis = ndim - 1;
+        let plane = |point: &Point| {
+            let q = (f64::from(point[axis]) - f64::from(p.model.o[axis])) / f64::from(p.d()[axis]);
+            ((q + 1e-4).floor() + p.low[axis] as f64) as usize
+        };
+        let read = |point: Point, component: usize| {
+            let (fields, share) = quantity.fields(ndim, component);
+            let mut nodes = Vec::new();
+            for field in fields {
+                let weights: [Weights; 3] = [0, 1, 2].map(|a| placer.read(point, a, field));
+                for_each(&weights, ndim, |plane, row, z, weight| {
+                    nodes.push(Node {
+                        field: field as u32,
+                        plane: plane as u32,
+                        row: row as u32,
+                        z: z as u32,
+                        weight: T::of(weight * share),
+                    });
+                });
+            }
+            nodes
+        };
+        Ok(Self {
+            planes: points.iter().map(plane).collect(),
+            nodes: (0..quantity.components(ndim))
+                .map(|c| points.iter().map(|&point| read(point, c)).collect())
+                .collect(),
+        })
+    }
+
+    /// Receivers in all.
+    pub fn len(&self) -> usize {
+        self.planes.len()
+    }
+
+    /// Numbers of a record.
+    pub fn values(&self) -> usize {
+        self.nodes.len() * self.len()
+    }
+
+    /// Numbers of a record that belong to receivers on these planes.
+    pub fn own(&self, planes: &Range<usize>) -> impl Iterator<Item = usize> {
+        let (planes, n) = (planes.clone(), self.len().max(1));
+        (0..self.values()).filter(move |k| planes.contains(&self.planes[k % n]))
+    }
+
+    /// Reads the receivers whose plane is among `planes` into `out`, `[component][receiver]`:
+    /// `value(field, plane, row, z)` is a field, `take(old, read)` what becomes of a number.
+    pub fn extract(
+        &self,
+        planes: &Range<usize>,
+        value: impl Fn(usize, usize, usize, usize) -> T,
+        mut take: impl FnMut(&mut T, T),
+        out: &mut [T],
+    ) {
+        for (nodes, out) in self.nodes.iter().zip(out.chunks_mut(self.len().max(1))) {
+            for ((nodes, plane), out) in nodes.iter().zip(&self.planes).zip(out) {
+                if planes.contains(plane) {
+                    let mut sum = T::of(0.0);
+                    for n in nodes {
+                        let [field, plane, row, z] = [n.field, n.plane, n.row, n.z].map(|k| k as usize);
+                        sum += n.weight * value(field, plane, row, z);
+                    }
+                    take(out, sum);
+                }
+            }
+        }
+    }
+}

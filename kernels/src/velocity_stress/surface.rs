@@ -1,0 +1,265 @@
+//! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the first row of nodes of the
+//! model, where `szz` and the horizontal velocities sit.
+//!
+//! What lies above it continues what lies below by parabolas, so that every derivative there is of order two while the
+//! rest of the grid keeps its own (the switch of Michea & Komatitsch 2010, section 2): `szz`, `szx` and `szy`, which
+//! vanish on the surface, through it and two nodes; horizontal velocities through three nodes; the vertical one through
+//! two and with the slope that the surface asks for, `d_z v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`. Plain odd images of
+//! the stresses make the Rayleigh wave three times as wrong; cubic continuations are no better, those of degree four
+//! grow.
+
+use super::cpu::View;
+use super::rows::PAIR;
+use crate::device::simd::Real;
+
+/// Degree of the polynomials that continue the fields above the surface.
+const DEGREE: usize = 2;
+
+/// Weights of the images.
+pub(super) struct Images<T> {
+    /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the spacing.
+    vertical: Vec<(Vec<T>, T)>,
+    /// For each image of a horizontal velocity: weights of the node on the surface and those below.
+    horizontal: Vec<Vec<T>>,
+    /// For each image of `szz`, upwards: weights of the nodes below the surface, on which it is zero.
+    normal: Vec<Vec<T>>,
+    /// The same for the shears `szx`, `szy`.
+    shear: Vec<Vec<T>>,
+}
+
+/// Weights of the values at some nodes and, last, of the slope at 0 where asked for, with these moments: the sum over
+/// the nodes of weight times `x^p` (and the slope's weight for p = 1) is `moment(p)`.
+fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> {
+    let n = nodes.len() + usize::from(slope);
+    let known = |k: usize, power: i32| match nodes.get(k) {
+        Some(x) => x.powi(power),
+        None => f64::from(u8::from(power == 1)),
+    };
+    let a = (0..n as i32)
+        .map(|p| (0..n).map(|k| known(k, p)).chain([moment(p)]).collect())
+        .collect();
+    solved(a)
+}
+
+/// Solves a linear system, each row with its right-hand side behind it.
+fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
+    let n = a.len();
+    for column in 0..n {
+        let pivot = (column..n)
+            .max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()))
+            .unwrap_or(column);
+        a.swap(column, pivot);
+        for row in (0..n).filter(|&row| row != column) {
+            let factor = a[row][column] / a[column][column];
+            for k in column..=n {
+                let above = a[column][k];
+                a[row][k] -= factor * above;
+            }
+        }
+    }
+    (0..n).map(|k| a[k][n] / a[k][k]).collect()
+}
+
+/// Weights of a polynomial's value at `target` by its values at `nodes` and, last, its slope at 0 where asked for.
+fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
+    weights(nodes, slope, |p| target.powi(p))
+}
+
+/// What the first nodes below a surface stand for, in cells: a source divides by it. `[node][half a cell beyond]`
+pub(super) struct Shares {
+    /// Of the velocities.
+    velocity: [Vec<f64>; 2],
+}
+
+impl Shares {
+    /// For these weights of the derivative: the first velocities get the masses for which no stress below a free surface
+    /// changes the sum of all momenta, as it must be.
+    pub fn new(c: &[f64]) -> Self {
+        let images = Images::<f64>::new(c.len());
+        let (nodes, unknown) = (12 + c.len(), c.len() + 2);
+        let masses = |shifted: bool| {
+            // Rows: velocities; columns: stresses below the surface.
+            let mut d = vec![vec![0.0; nodes + c.len()]; nodes];
+            for (k, row) in d.iter_mut().enumerate() {
+                for (m, &weight) in c.iter().enumerate() {
+                    // Stresses count from the first below the surface; a normal one on it is zero.
+                    let (m, k) = (m as isize, k as isize);
+                    let (ahead, behind) = (k + m, k - m - 1);
+                    row[ahead as usize] += weight;
+                    let image = if shifted { -behind - 2 } else { -behind - 1 };
+                    if behind >= 0 {
+                        row[behind as usize] -= weight;
+                    } else if image >= 0 {
+                        let of = if shifted { &images.normal } else { &images.shear };
+                        of[image as usize]
+                            .iter()
+                            .enumerate()
+                            .for_each(|(n, w)| row[n] -= weight * w);
+                    }
+                }
+            }
+            let columns = 0..nodes - c.len();
+            let product = |i: usize, j: usize| columns.clone().map(|n| d[i][n] * d[j][n]).sum::<f64>();
+            let system = (0..unknown).map(|i| {
+                let known: f64 = (unknown..nodes).map(|j| product(i, j)).sum();
+                (0..unknown).map(|j| product(i, j)).chain([-known]).collect()
+            });
+            solved(system.collect())
+        };
+        Self {
+            velocity: [masses(false), masses(true)],
+        }
+    }
+
+    /// Of a field, from the surface downwards; further nodes stand for one cell.
+    pub fn of(&self, velocity: bool, shifted: bool) -> &[f64] {
+        match (velocity, shifted) {
+            (true, _) => &self.velocity[usize::from(shifted)],
+            // The sum over all nodes is the integral for straight lines (Euler and Maclaurin).
+            (false, true) => &[25.0 / 24.0, 23.0 / 24.0],
+            (false, false) => &[5.0 / 12.0, 13.0 / 12.0],
+        }
+    }
+}
+
+impl<T: Real> Images<T> {
+    /// Images for a derivative of half order `half`.
+    pub fn new(half: usize) -> Self {
+        let real = |w: Vec<f64>| w.into_iter().map(T::of).collect::<Vec<_>>();
+        let below: Vec<f64> = (0..DEGREE).map(|k| k as f64 + 0.5).collect();
+        let vertical = (0..half).map(|k| {
+            let mut w = real(continued(&below, true, -(k as f64) - 0.5));
+            let slope = w.pop().unwrap_or(T::of(0.0));
+            (w, slope)
+        });
+        let on: Vec<f64> = (0..=DEGREE).map(|k| k as f64).collect();
+        let horizontal = (1..=half).map(|k| real(continued(&on, false, -(k as f64))));
+        // Without the node on the surface, whose value is zero.
+        let vanishing = |first: f64, target: f64| {
+            let nodes: Vec<f64> = [0.0]
+                .into_iter()
+                .chain((0..DEGREE).map(|k| first + k as f64))
+                .collect();
+            real(continued(&nodes, false, target)).split_off(1)
+        };
+        Self {
+            normal: (1..=half).map(|k| vanishing(1.0, -(k as f64))).collect(),
+            shear: (1..=half).map(|k| vanishing(0.5, 0.5 - k as f64)).collect(),
+            vertical: vertical.collect(),
+            horizontal: horizontal.collect(),
+        }
+    }
+}
+
+impl<T: Real> View<'_, T> {
+    /// Velocities above the surface, on one plane; before its stresses are computed.
+    pub fn velocity_images(&self, images: &Images<T>, plane: usize) {
+        let (s, ndim) = (self.setup, self.setup.padded.ndim());
+        let (top, spacing) = (s.padded.low[0], s.padded.d()[0]);
+        let horizontal: &[usize] = if ndim == 3 { &[1, 2] } else { &[2] };
+        for row in self.rows() {
+            let at = self.local(plane, row) + top;
+            let stiff = |place: usize| s.medium.stiffness(place)[self.global(plane, row) + top].f64();
+            let mut across = 0.0;
+            for &a in horizontal {
+                across += stiff(PAIR[0][a]) * self.spread(a, at);
+            }
+            let slope = T::of(-across / stiff(0) * f64::from(spacing));
+            for (k, (weights, of_slope)) in images.vertical.iter().enumerate() {
+                let mut sum = *of_slope * slope;
+                for (m, &w) in weights.iter().enumerate() {
+                    sum += w * self.get(self.velocity(0), at + m);
+                }
+                self.set(self.velocity(0), at - 1 - k, sum);
+            }
+            for &a in horizontal {
+                for (k, weights) in images.horizontal.iter().enumerate() {
+                    let mut sum = T::of(0.0);
+                    for (m, &w) in weights.iter().enumerate() {
+                        sum += w * self.get(self.velocity(a), at + m);
+                    }
+                    self.set(self.velocity(a), at - 1 - k, sum);
+                }
+            }
+        }
+    }
+
+    /// The derivative of a horizontal velocity along its own axis on a node.
+    fn spread(&self, axis: usize, at: usize) -> f64 {
+        let (s, field) = (self.setup, self.velocity(axis));
+        let stride = self.stride()[axis];
+        let mut sum = 0.0;
+        for (m, w) in s.weights[axis][..s.half].iter().enumerate() {
+            let (ahead, behind) = (
+                self.get(field, at + m * stride),
+                self.get(field, at - (m + 1) * stride),
+            );
+            sum += w.f64() * (ahead.f64() - behind.f64());
+        }
+        sum
+    }
+
+    /// Stresses on and above the surface, on one plane; after its stresses are computed. What is left of `szz` on the
+    /// surface says by how much the vertical strain was wrong there; the other normal stresses are put right by it.
+    pub fn stress_images(&self, images: &Images<T>, plane: usize) {
+        let (s, ndim) = (self.setup, self.setup.padded.ndim());
+        let top = s.padded.low[0];
+        let horizontal: &[usize] = if ndim == 3 { &[1, 2] } else { &[2] };
+        for row in self.rows() {
+            let at = self.local(plane, row) + top;
+            let stiff = |place: usize| s.medium.stiffness(place)[self.global(plane, row) + top].f64();
+            let left = self.get(self.stress(0), at).f64() / stiff(0);
+            for &a in horizontal {
+                let normal = self.stress(a);
+                let put = self.get(normal, at).f64() - stiff(PAIR[0][a]) * left;
+                self.set(normal, at, T::of(put));
+            }
+            self.set(self.stress(0), at, T::of(0.0));
+            let image = |field: usize, first: usize, weights: &[Vec<T>]| {
+                for (k, weights) in weights.iter().enumerate() {
+                    let mut sum = T::of(0.0);
+                    for (m, &w) in weights.iter().enumerate() {
+                        sum += w * self.get(field, first + m);
+                    }
+                    self.set(field, at - 1 - k, sum);
+                }
+            };
+            image(self.stress(0), at + 1, &images.normal);
+            horizontal
+                .iter()
+                .for_each(|&a| image(self.stress(PAIR[0][a]), at, &images.shear));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn degree_two_is_the_derivative_of_order_two() {
+        // 9/8 (v1 - v0) - (v2 - v(-1))/24 = v1 - v0 asks for v(-1) = 3 v0 - 3 v1 + v2.
+        let w = continued(&[0.0, 1.0, 2.0], false, -1.0);
+        assert!(w.iter().zip([3.0, -3.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+
+    #[test]
+    fn polynomials_are_continued_exactly() {
+        for degree in 1..=4 {
+            let f = |x: f64| 2.0 + 0.7 * x - (0.3 * x).powi(degree);
+            let slope = 0.7 - if degree == 1 { 0.3 } else { 0.0 };
+            let below: Vec<f64> = (0..degree).map(|k| k as f64 + 0.5).collect();
+            for target in [-0.5, -1.5, -3.5] {
+                let w = continued(&below, true, target);
+                let got: f64 = below
+                    .iter()
+                    .map(|&x| f(x))
+                    .chain([slope])
+                    .zip(&w)
+                    .map(|(v, w)| v * w)
+                    .sum();
+                assert!((got - f(target)).abs() < 1e-9, "{degree} {target}");
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Built-in histories of sources.
+
+use std::f64::consts::PI;
+
+/// How strong a source is over time. A moment grows by [`TimeFunction::rate`], a force follows
+/// [`TimeFunction::pulse`]; both begin at time zero.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TimeFunction {
+    /// Michea & Komatitsch (2010), eq. 10: a moment rate `exp(-(t-4 tau)^2 / (2 tau^2)) / sqrt(2 pi tau^2)` of area
+    /// one. The pulse has the height one.
+    Gaussian {
+        /// Spread in seconds.
+        tau: f64,
+    },
+    /// `(1 - 2a) exp(-a)`, `a = (pi f (t - 1.2/f))^2`: the moment itself follows it, so that its rate is the
+    /// derivative; so does a force.
+    Ricker {
+        /// Peak frequency in Hz.
+        frequency: f64,
+    },
+    /// Brune (1970): a rate `t/tau^2 exp(-t/tau)` of area one; the pulse has the height one.
+    Brune {
+        /// Time of the largest rate in seconds.
+        tau: f64,
+    },
+    /// A rate `(1 - cos(2 pi t/T))/T` of area one while `t < T`; the pulse has the height one.
+    Cosine {
+        /// Duration in seconds.
+        duration: f64,
+    },
+    /// A series that starts at a time and is zero outside; linear in between. It is the rate and the pulse.
+    Series {
+        /// Time of the first sample.
+        start: f64,
+        /// Time from sample to sample.
+        step: f64,
+        /// Samples.
+        values: Vec<f32>,
+    },
+}
+
+impl TimeFunction {
+    /// Moment rate over moment at a time, in 1/s.
+    pub fn rate(&self, t: f64) -> f64 {
+        match *self {
+            Self::Gaussian { tau } => self.pulse(t) / ((2.0 * PI).sqrt() * tau),
+            Self::Brune { tau } if t > 0.0 => t / (tau * tau) * (-t / tau).exp(),
+            Self::Cosine { duration } => 2.0 * self.pulse(t) / duration,
+            Self::Ricker { frequency } if t >= 0.0 => {
+                let (k, x) = (2.0 * (PI * frequency).powi(2), t - 1.2 / frequency);
+                k * x * (k * x * x - 3.0) * (-0.5 * k * x * x).exp()
+            }
+            Self::Series { .. } => self.pulse(t),
+            _ => 0.0,
+        }
+    }
+
+    /// Force over its strength at a time.
+    pub fn pulse(&self, t: f64) -> f64 {
+        match self {
+            Self::Series { start, step, values } => {
+                let q = (t - start) / step;
+                let at = |k: f64| {
+                    values
+                        .get(k as usize)
+                        .copied()
+                        .filter(|_| k >= 0.0)
+                        .map_or(0.0, f64::from)
+                };
+                let (below, beyond) = (q.floor(), q - q.floor());
+                at(below) * (1.0 - beyond) + at(below + 1.0) * beyond
+            }
+            _ if t < 0.0 => 0.0,
+            Self::Gaussian { tau } => (-0.5 * (t / tau - 4.0).powi(2)).exp(),
+            Self::Ricker { frequency } => {
+                let a = (PI * (frequency * t - 1.2)).powi(2);
+                (1.0 - 2.0 * a) * (-a).exp()
+            }
+            Self::Brune { tau } => t / tau * (1.0 - t / tau).exp(),
+            Self::Cosine { duration } if t < *duration => 0.5 * (1.0 - (2.0 * PI * t / duration).cos()),
+            Self::Cosine { .. } => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_the_area_that_they_should_have() {
+        let series = TimeFunction::Series {
+            start: 0.1,
+            step: 0.5,
+            values: vec![0.0, 2.0, 0.0],
+        };
+        for (f, area) in [
+            (TimeFunction::Gaussian { tau: 0.1 }, 1.0),
+            (TimeFunction::Brune { tau: 0.1 }, 1.0),
+            (TimeFunction::Cosine { duration: 0.7 }, 1.0),
+            (TimeFunction::Ricker { frequency: 3.0 }, 0.0),
+            (series, 1.0),
+        ] {
+            let sum: f64 = (-100..5000).map(|k| 1e-3 * f.rate(1e-3 * f64::from(k))).sum();
+            assert!((sum - area).abs() < 1e-3, "{f:?}: {sum}");
+        }
+        let ricker = TimeFunction::Ricker { frequency: 3.0 };
+        let slope = (ricker.pulse(0.43) - ricker.pulse(0.42)) / 0.01;
+        assert!((ricker.rate(0.425) / slope - 1.0).abs() < 1e-2);
+        assert!((TimeFunction::Brune { tau: 0.2 }.pulse(0.2) - 1.0).abs() < 1e-12);
+    }
+}

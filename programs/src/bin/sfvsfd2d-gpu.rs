@@ -1,0 +1,8 @@
+//! Elastic modelling in 2-D by velocity and stress. Everything is in `programs::modelling::velocity_stress`.
+
+use programs::modelling::main as start;
+use programs::modelling::velocity_stress::{PROGRAM_2D, run};
+
+fn main() -> std::process::ExitCode {
+    start(&PROGRAM_2D, |job| run(job, 2))
+}

@@ -1,0 +1,53 @@
+//! Quality factors of the velocity-stress programs.
+
+use crate::modelling::model::one_a_cell;
+use anyhow::bail;
+use kernels::grid::Padded;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::velocity_stress::Attenuation;
+use rsf_io::{Job, NumberOrFile};
+
+/// The lower end of the band as a share of the upper one.
+const BAND: f64 = 1.0 / 12.0;
+
+/// What qp=, qs= and their companions ask for; `highest` is the highest frequency of the sources.
+pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Option<Attenuation>> {
+    let (Some(qp), Some(qs)) = (factors(job, "qp", padded)?, factors(job, "qs", padded)?) else {
+        if job.given("qp") || job.given("qs") {
+            bail!("qp= and qs= go together: give both (0 is no loss)");
+        }
+        return Ok(None);
+    };
+    let band = match job.floats("qband")?.as_slice() {
+        [] => [BAND * highest, highest],
+        &[low, high] => [f64::from(low), f64::from(high)],
+        list => bail!(
+            "qband= has {} numbers; it takes two, lowest and highest frequency",
+            list.len()
+        ),
+    };
+    let attenuation = Attenuation {
+        qp,
+        qs,
+        mechanisms: match job.choice("qmech")? {
+            "coarse" => Mechanisms::Coarse,
+            count => Mechanisms::Everywhere(count.parse()?),
+        },
+        band,
+        reference: job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt()),
+    };
+    attenuation.check(padded.model.cells())?;
+    Ok(Some(attenuation))
+}
+
+/// A number for all cells or a file with one each.
+fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<Vec<f32>>> {
+    Ok(match job.number_or_file(key)? {
+        None => None,
+        Some(NumberOrFile::Number(q)) => Some(vec![q]),
+        Some(NumberOrFile::File(mut file)) => {
+            one_a_cell(&file, &padded.model)?;
+            Some(file.read_all_f32()?)
+        }
+    })
+}

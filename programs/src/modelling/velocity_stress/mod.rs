@@ -1,0 +1,345 @@
+//! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
+
+mod loss;
+mod params;
+mod plan;
+mod sources;
+
+pub use params::{PROGRAM_2D, PROGRAM_3D};
+
+use super::crew::Crew;
+use super::machine::processors;
+use super::model::{self, Volumes};
+use super::progress::{Progress, Watched};
+use super::record::{self, Films, Outputs, Records, Writer};
+use super::survey;
+use anyhow::{anyhow, bail};
+use kernels::boundary::cpml;
+use kernels::device::cpu::Cpu;
+use kernels::domain::partition::{Slab, partition};
+use kernels::grid::{AXES, Grid, Padded};
+use kernels::medium::{Discard, Filler, Medium};
+use kernels::stencil::Family;
+use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Simulation};
+use rsf_io::{Axis, Input, Job, Output};
+use std::time::Instant;
+
+/// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
+/// known later.
+struct Run {
+    padded: Padded,
+    shot: Shot,
+    window: Vec<Axis>,
+    receivers: Axis,
+    /// What the user calls the quantity.
+    quantity: &'static str,
+}
+
+/// The files of a model.
+enum Files {
+    Speeds([Input; 3]),
+    Stiffness([Input; 2]),
+}
+
+impl Files {
+    fn open(job: &mut Job) -> anyhow::Result<Self> {
+        let speeds = job.has_input("vp") || job.has_input("vs");
+        match (job.has_input("ccc"), speeds) {
+            (true, true) => bail!("ccc= and vp=, vs= both describe the medium: leave out one of them"),
+            (true, false) => Ok(Self::Stiffness([job.input("ccc")?, job.input("den")?])),
+            (false, _) if job.has_input("vp") && job.has_input("vs") => Ok(Self::Speeds([
+                job.input("vp")?,
+                job.input("vs")?,
+                job.input("den")?,
+            ])),
+            _ => bail!("the medium is missing: give vp= and vs= (zero in fluids), or ccc="),
+        }
+    }
+
+    fn inputs(&self) -> Vec<&Input> {
+        match self {
+            Self::Speeds(files) => files.iter().collect(),
+            Self::Stiffness(files) => files.iter().collect(),
+        }
+    }
+
+    fn grid(&self, ndim: usize) -> anyhow::Result<Grid> {
+        match self {
+            Self::Speeds([vp, vs, den]) => model::plain_grid(&[vp, vs, den], ndim),
+            Self::Stiffness([ccc, den]) => model::grid(ccc, den, ndim),
+        }
+    }
+
+    fn volumes(self) -> anyhow::Result<Volumes> {
+        match self {
+            Self::Speeds([vp, vs, den]) => Volumes::of_speeds(vp, vs, den),
+            Self::Stiffness([ccc, den]) => Volumes::new(ccc, den),
+        }
+    }
+}
+
+/// Runs a velocity-stress program of dimension `ndim`.
+pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
+    let crew = Crew::start()?;
+    let outcome = match crew.is_alone() {
+        true => shoot(job, ndim, &crew),
+        false => Err(anyhow!(
+            "started as several ranks: the velocity-stress method runs as one process yet; start it without the launcher (ngpu= cuts the grid into slabs)"
+        )),
+    };
+    crew.close(outcome)
+}
+
+fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
+    let started = Instant::now();
+    if job.choice("device")? == "gpu" {
+        bail!("device=gpu: the velocity-stress method has no engine for GPUs yet; use device=cpu");
+    }
+    let files = Files::open(job)?;
+    let mut run = prepare(job, &files.grid(ndim)?)?;
+    let cpu = processors(job, 1)?;
+    let slabs = partition(run.padded.planes(), usize::try_from(job.int("ngpu")?)?)?;
+    let whole = 0..run.padded.planes();
+    let planning = job.flag("plan")?;
+    let device = describe(job, &cpu, &slabs)?;
+    if job.is_dry_run() && !planning {
+        let mut outputs = open(job, &run, crew)?;
+        outputs.note(&device);
+        return outputs.header_only();
+    }
+    let held = model::held(&files.inputs());
+    if planning {
+        let found = files
+            .volumes()?
+            .read(&run.padded, &whole, &cpu, &mut Discard::new(&run.padded))?;
+        let report = plan::examine(job, &mut run, found)?;
+        return plan::print(job, &run, &report, &slabs, held);
+    }
+    plan::memory(job, &run, &slabs, held);
+    // Outputs are opened before the model is read: a path that cannot be written fails at once.
+    let mut outputs = open(job, &run, crew)?;
+    let peaks = peaks(job, &run)?;
+    let mut medium = Medium::new(&run.padded)?;
+    let found = files
+        .volumes()?
+        .read(&run.padded, &whole, &cpu, &mut Filler::new(&mut medium, &cpu))?;
+    let report = plan::examine(job, &mut run, found)?;
+    plan::layers_that_grow(job, &mut run, &medium)?;
+    let threads = Cpu::new(cpu.threads())?;
+    let mut engine = Simulation::new(&run.shot, medium, report.class(), threads, slabs)?;
+    outputs.note(&device);
+    job.say(&device);
+    if job.flag("verb")? {
+        plan::summary(job, &run, &report);
+    }
+    let set_up = started.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    let mut progress = Progress::new(job, engine.steps(), true)?;
+    let mut writer = Writer::new(outputs, run.shot.quantity.components(ndim));
+    let outcome = engine.run(&mut Watched {
+        recorder: &mut writer,
+        progress: &mut progress,
+    });
+    progress.end();
+    outcome?;
+    let seconds = begun.elapsed().as_secs_f64();
+    writer.finish(job)?;
+    if let Some(mut file) = peaks {
+        file.write_f32(&engine.peaks())?;
+        file.finish()?;
+    }
+    if job.flag("verb")? {
+        let rate = run.padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
+        job.say(&format!(
+            "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB of memory",
+            engine.steps(),
+            rate / 1e6,
+            engine.bytes() as f64 / 1e9
+        ));
+    }
+    Ok(())
+}
+
+/// One line about the machine.
+fn describe(job: &Job, cpu: &Cpu, slabs: &[Slab]) -> anyhow::Result<String> {
+    let mut words = cpu.describe();
+    if slabs.len() > 1 {
+        words += &format!(", {} slabs", slabs.len());
+    }
+    if job.choice("device")? == "auto" {
+        words += " (this method has no engine for GPUs yet)";
+    }
+    Ok(words)
+}
+
+/// Reads the small inputs and the parameters.
+fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
+    let ndim = grid.ndim;
+    let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
+    let (nt, jdata, jcheck) = (positive("nt")?, positive("jdata")?, positive("jcheck")?);
+    let dt = job.double("dt")?;
+    if !(dt > 0.0 && dt.is_finite()) {
+        bail!("dt={dt}: the time step must be a positive number of seconds");
+    }
+    let free = job.flag("free")?;
+    let frame = frame(job, ndim, free)?;
+    let padded = frame.around(grid);
+    let framed = Grid {
+        n: padded.n,
+        ..grid.clone()
+    };
+    framed.check()?;
+    let low = padded.low;
+    let whole = [0, 1, 2].map(|a| low[a]..low[a] + grid.n[a]);
+    let (snapshots, window) = record::window(job, &padded, whole, nt)?;
+    let file = job.input("rec")?;
+    let receivers = file.axis(2);
+    let points = survey::points(job, file, ndim)?;
+    let sources = sources::read(job, ndim, nt, dt)?;
+    let highest = plan::band(&sources.series, dt).max;
+    let attenuation = loss::read(job, &padded, highest)?;
+    let (quantity, name) = quantity(job)?;
+    let shot = Shot {
+        dt,
+        nt,
+        order: job.choice("order")?.parse()?,
+        family: match job.choice("fd")? {
+            "holberg" => Family::Holberg,
+            _ => Family::Taylor,
+        },
+        frame,
+        attenuation,
+        surface: free,
+        sources: sources.list,
+        series: sources.series,
+        receivers: points,
+        quantity,
+        jdata,
+        snapshots,
+        peaks: job.given("pgv"),
+        jcheck,
+    };
+    Ok(Run {
+        padded,
+        receivers: Axis {
+            n: shot.receivers.len(),
+            label: Some("r".into()),
+            ..receivers
+        },
+        shot,
+        window,
+        quantity: name,
+    })
+}
+
+/// What receivers record.
+fn quantity(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
+    Ok(match job.choice("data")? {
+        "displacement" => (Quantity::Displacement, "displacement in m"),
+        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
+        "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        _ => (Quantity::Velocity, "velocity in m/s"),
+    })
+}
+
+/// The frame that absorb=, nb= and faces= ask for.
+fn frame(job: &Job, ndim: usize, free: bool) -> anyhow::Result<Frame> {
+    let nb = usize::try_from(job.int("nb")?)?;
+    let mut cells = [[nb; 2]; 3];
+    if free {
+        cells[0][0] = 0;
+    }
+    if job.given("faces") {
+        let list = job.ints("faces")?;
+        if list.len() != 2 * ndim {
+            bail!(
+                "faces= has {} numbers; a {ndim}-D run needs {}: cells on top, bottom, low x, high x{}",
+                list.len(),
+                2 * ndim,
+                if ndim == 3 { ", low y, high y" } else { "" }
+            );
+        }
+        for (k, &n) in list.iter().enumerate() {
+            cells[k / 2][k % 2] = usize::try_from(n)?;
+        }
+        if free && cells[0][0] > 0 {
+            bail!(
+                "faces= asks for {} cells on top, where free=y has a free surface: give 0 there",
+                cells[0][0]
+            );
+        }
+    }
+    let absorber = match job.choice("absorb")? {
+        "sponge" => Absorber::Sponge(job.double("edge")?),
+        kind => {
+            if kind == "none" {
+                cells = [[0; 2]; 3];
+            }
+            Absorber::Cpml(cpml::Layer {
+                reflection: job.double("cpmlr")?,
+                kappa_max: job.double("kappa")?,
+                frequency: job.double_opt("fcpml")?.unwrap_or(0.0),
+                fastest: 0.0,
+            })
+        }
+    };
+    Ok(Frame { cells, absorber })
+}
+
+/// Opens the map of the largest horizontal speeds, if there is one.
+fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Option<Output>> {
+    if !run.shot.peaks {
+        return Ok(None);
+    }
+    let (grid, mut file) = (&run.padded.model, job.tagged_output("pgv")?);
+    for a in 1..grid.ndim {
+        file.set_axis(a, &Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(AXES[a]));
+    }
+    file.set_rank(grid.ndim - 1);
+    file.put_text(
+        "quantity",
+        "largest horizontal speed in m/s on the first row of the model",
+    );
+    Ok(Some(file))
+}
+
+/// Opens the outputs, with the conventions in their headers.
+fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
+    let (shot, ndim) = (&run.shot, run.padded.ndim());
+    let of = |quantity: Quantity| {
+        let order = match quantity {
+            Quantity::Pressure => "pressure",
+            _ if ndim == 3 => "z x y",
+            _ => "z x",
+        };
+        let time = Axis::new(shot.nt, (quantity.first_time() * shot.dt) as f32, shot.dt as f32).unit("s");
+        (time, Axis::new(quantity.components(ndim), 0.0, 1.0).label(order))
+    };
+    let (time, components) = of(shot.quantity);
+    let films = shot.snapshots.as_ref().map(|s| {
+        let (time, components) = of(match shot.quantity {
+            Quantity::Pressure => Quantity::Pressure,
+            _ => Quantity::Velocity,
+        });
+        Films {
+            time,
+            every: s.every,
+            window: run.window.clone(),
+            components,
+        }
+    });
+    let records = Records {
+        time,
+        receivers: run.receivers.clone(),
+        components,
+        jdata: shot.jdata,
+        snapshots: films,
+    };
+    let mut outputs = Outputs::open(job, &records, crew)?;
+    outputs.tell("quantity", run.quantity);
+    outputs.tell(
+        "convention",
+        "SI units, z down; moment tensors and forces along the axes of the grid",
+    );
+    Ok(outputs)
+}

@@ -1,0 +1,192 @@
+//! What a velocity-stress run will be, before the first step.
+
+use super::Run;
+use crate::modelling::cell_words;
+use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, warn_of_memory};
+use anyhow::Context;
+use kernels::domain::partition::Slab;
+use kernels::grid::AXES;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::medium::{Findings, Medium, Symmetry};
+use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
+use kernels::velocity_stress::{Absorber, bytes, stable_step};
+use rsf_io::Job;
+
+/// Series whose bands are looked at.
+const SERIES: usize = 64;
+
+/// The dominant frequency as a share of the highest one: what it is for a Ricker wavelet. The largest amplitude of a
+/// moment rate may lie at zero.
+const DOMINANT: f64 = 0.36;
+
+/// What one look at the model and the sources found.
+pub struct Report {
+    extremes: Extremes,
+    band: Band,
+    points: f64,
+}
+
+impl Report {
+    /// The medium's class.
+    pub fn class(&self) -> Symmetry {
+        self.extremes.symmetry
+    }
+}
+
+/// Points per shortest wavelength below which waves disperse visibly, by the order in space.
+fn coarse(order: usize) -> f64 {
+    match order {
+        2 => 10.0,
+        4 => 6.0,
+        _ => 4.0,
+    }
+}
+
+/// The widest band of the sources' series.
+pub fn band(series: &[Vec<f32>], dt: f64) -> Band {
+    let bands = series.iter().take(SERIES).map(|s| dominant_frequency(s, dt));
+    bands.max_by(|a, b| a.max.total_cmp(&b.max)).unwrap_or_default()
+}
+
+/// Judges what was found in the model and tells the layers what they need of it.
+pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
+    let shot = &mut run.shot;
+    let (band, ndim) = (band(&shot.series, shot.dt), run.padded.ndim());
+    // Waves above the reference frequency of Q are faster than the model says.
+    let losses = shot.attenuation.as_ref();
+    let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
+    let files = ["vp", "vs", "ccc", "den"].iter().filter(|key| job.has_input(key));
+    let asked = Asked {
+        padded: &run.padded,
+        dt: shot.dt as f32,
+        share: share(shot.order, shot.family)? / quicker,
+        cure: "use dt",
+        band,
+        coarse: coarse(shot.order),
+        files: files
+            .map(|key| format!("{key}={}", named(job, key)))
+            .collect::<Vec<_>>()
+            .join(" "),
+    };
+    let (extremes, points) = judge(job, &asked, found)?;
+    if let Absorber::Cpml(layer) = &mut shot.frame.absorber {
+        layer.fastest = extremes.fastest * quicker;
+        if layer.frequency == 0.0 {
+            layer.frequency = DOMINANT * band.max;
+        }
+    }
+    Ok(Report {
+        extremes,
+        band,
+        points,
+    })
+}
+
+/// Where layers would grow with the waves the frame becomes a sponge, and the user knows.
+pub fn layers_that_grow(job: &Job, run: &mut Run, medium: &Medium<f32>) -> anyhow::Result<()> {
+    if let Some((cell, [a, b])) = run.shot.frame.first_growing(medium) {
+        run.shot.frame.absorber = Absorber::Sponge(job.double("edge")?);
+        job.warn(&format!(
+            "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which wants nb= of 20 or more",
+            run.padded.describe(cell), AXES[a], AXES[b]
+        ));
+    }
+    Ok(())
+}
+
+/// The largest stable step as a share of the displacement scheme's.
+fn share(order: usize, family: kernels::stencil::Family) -> anyhow::Result<f64> {
+    stable_step(order, family).with_context(|| format!("order={order}"))
+}
+
+/// The lines of `verb=y` before a run.
+pub fn summary(job: &Job, run: &Run, report: &Report) {
+    let (p, e, shot) = (&run.padded, &report.extremes, &run.shot);
+    grid_lines(job, p);
+    job.say(&format!(
+        "medium {}, wave speeds {:.4} to {:.4}{}",
+        e.symmetry,
+        e.slowest,
+        e.fastest,
+        if e.fluids > 0 {
+            format!(", {} fluid cells", e.fluids)
+        } else {
+            String::new()
+        }
+    ));
+    job.say(&format!(
+        "{} steps of {} s, {:.0} % of the stability limit {:.6e} s (set by {})",
+        shot.nt,
+        shot.dt,
+        100.0 * shot.dt / e.dt_max,
+        e.dt_max,
+        cell_words(p, e.dt_cell)
+    ));
+    job.say(&format!(
+        "sources peak {:.4}, highest {:.4} Hz: {:.1} points per shortest wavelength, order {}",
+        report.band.peak, report.band.max, report.points, shot.order
+    ));
+    if let Some(losses) = &shot.attenuation {
+        let [low, high] = losses.band;
+        job.say(&format!(
+            "Q constant from {low:.4} to {high:.4} Hz by {}, speeds of the model hold at {:.4} Hz",
+            match losses.mechanisms {
+                Mechanisms::Everywhere(n) => counted(n, "mechanism"),
+                Mechanisms::Coarse => "coarse-grained mechanisms".into(),
+            },
+            losses.reference
+        ));
+    }
+    let faces: Vec<String> = shot.frame.cells[..p.ndim()]
+        .iter()
+        .flatten()
+        .map(|n| n.to_string())
+        .collect();
+    job.say(&format!(
+        "{}{} of {} cells on the faces of z, x{}",
+        if shot.surface { "free surface on top; " } else { "" },
+        match shot.frame.absorber {
+            Absorber::Cpml(_) => "CPML",
+            Absorber::Sponge(_) => "sponge",
+        },
+        faces.join(","),
+        if p.ndim() == 3 { ", y" } else { "" }
+    ));
+    job.say(&format!(
+        "{}, {} of {} every {}",
+        counted(shot.sources.len(), "source"),
+        counted(shot.receivers.len(), "receiver"),
+        run.quantity,
+        counted(shot.jdata, "step")
+    ));
+}
+
+/// Warns of a run that the memory of the host does not hold.
+pub fn memory(job: &Job, run: &Run, slabs: &[Slab], held: u64) {
+    // The widest class: which one the model has is not known yet.
+    let needed = bytes(&run.padded, &run.shot, slabs, Symmetry::Orthorhombic);
+    warn_of_memory(job, (needed as u64 + held) as f64);
+}
+
+/// The answer of `plan=y`.
+pub fn print(job: &Job, run: &Run, report: &Report, slabs: &[Slab], held: u64) -> anyhow::Result<()> {
+    memory(job, run, slabs, held);
+    summary(job, run, report);
+    for (k, slab) in slabs.iter().enumerate() {
+        let own = &slab.own;
+        job.say(&format!(
+            "  slab {}: planes {} to {} ({})",
+            k + 1,
+            own.start,
+            own.end - 1,
+            own.len()
+        ));
+    }
+    let bytes = bytes(&run.padded, &run.shot, slabs, report.class()) as f64;
+    job.say(&format!(
+        "memory {:.2} GB, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
+        bytes / 1e9,
+        bytes / run.padded.cells() as f64
+    ));
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! Sources of the velocity-stress programs: mechanisms and histories from parameters and files.
+
+use crate::modelling::survey;
+use anyhow::{Context, bail};
+use kernels::velocity_stress::{Action, Source, TimeFunction};
+use rsf_io::{Input, Job};
+
+/// The sources and their series, `[series][step]`.
+pub struct Sources {
+    /// Sources.
+    pub list: Vec<Source>,
+    /// Series, shared where sources have the same.
+    pub series: Vec<Vec<f32>>,
+}
+
+/// Reads all that the command line says about sources.
+pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<Sources> {
+    let file = job.input("sou")?;
+    let points = survey::points(job, file, ndim)?;
+    let count = points.len();
+    let actions = actions(job, ndim, count)?;
+    let histories = histories(job, count)?;
+    let onsets = onsets(job, count)?;
+    let mut sources = Sources {
+        list: Vec::with_capacity(count),
+        series: Vec::new(),
+    };
+    for (k, point) in points.into_iter().enumerate() {
+        let (action, history) = (actions[k % actions.len()], &histories[k % histories.len()]);
+        let onset = onsets.as_ref().map_or(0.0, |o| f64::from(o[k]));
+        if k == 0 || onsets.is_some() || histories.len() > 1 {
+            let sample = |it: usize| {
+                let t = action.time(it) * dt - onset;
+                match action {
+                    Action::Moment(_) => history.rate(t) as f32,
+                    Action::Force(_) => history.pulse(t) as f32,
+                }
+            };
+            sources.series.push((0..nt).map(sample).collect());
+        }
+        sources.list.push(Source {
+            point,
+            action,
+            series: sources.series.len() - 1,
+        });
+    }
+    silent(job, &sources, nt as f64 * dt)?;
+    Ok(sources)
+}
+
+/// Refuses sources that do nothing; warns of histories that begin after the run.
+fn silent(job: &Job, sources: &Sources, duration: f64) -> anyhow::Result<()> {
+    let strong = |s: &Source| match s.action {
+        Action::Moment(m) => m.iter().any(|&m| m != 0.0),
+        Action::Force(f) => f.iter().any(|&f| f != 0.0),
+    };
+    if !sources.list.iter().any(strong) {
+        bail!(
+            "all sources have the strength zero: src={} takes {}, or mech=",
+            job.choice("src")?,
+            match job.choice("src")? {
+                "moment" => "mxx=, mzz=, mxz= (3-D: myy=, mxy=, myz=)",
+                "force" => "fx=, fz= (3-D: fy=)",
+                _ => "m0=",
+            }
+        );
+    }
+    if sources.series.iter().flatten().all(|&x| x == 0.0) {
+        job.warn(&format!(
+            "the sources are silent through all {duration} s of the run: look at tau=, freq=, series= and onset="
+        ));
+    }
+    Ok(())
+}
+
+/// One action for all sources, or one each.
+fn actions(job: &mut Job, ndim: usize, count: usize) -> anyhow::Result<Vec<Action>> {
+    let kind = job.choice("src")?;
+    if job.has_input("mech") {
+        return listed(job, kind, ndim, count);
+    }
+    let number = |name: &str| -> anyhow::Result<f64> { Ok(job.double(name)?) };
+    let across = |name: &str| -> anyhow::Result<f64> { if ndim == 3 { number(name) } else { Ok(0.0) } };
+    Ok(vec![match kind {
+        "moment" => Action::Moment([
+            number("mxx")?,
+            across("myy")?,
+            number("mzz")?,
+            across("mxy")?,
+            number("mxz")?,
+            across("myz")?,
+        ]),
+        "dc" => couple(
+            job,
+            [number("strike")?, number("dip")?, number("rake")?, number("m0")?],
+            ndim,
+        )?,
+        "force" => Action::Force([number("fx")?, across("fy")?, number("fz")?]),
+        _ => Action::explosion(number("m0")?),
+    }])
+}
+
+/// A double couple; in 2-D what would shear out of the plane is told.
+fn couple(job: &Job, [strike, dip, rake, m0]: [f64; 4], ndim: usize) -> anyhow::Result<Action> {
+    let action = Action::double_couple(strike, dip, rake, m0, job.double("xaz")?);
+    if let Action::Moment(m) = action
+        && ndim == 2
+        && m[3].hypot(m[5]) > 1e-6 * m0.abs()
+    {
+        job.warn(&format!(
+            "the double couple strike={strike} dip={dip} rake={rake} moves rock across the plane x-z, too (Mxy={:.3e}, Myz={:.3e}): that part makes SH waves, which a 2-D run has not",
+            m[3], m[5]
+        ));
+    }
+    Ok(action)
+}
+
+/// The strengths of mech=.
+fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Result<Vec<Action>> {
+    let mut file = job.input("mech")?;
+    let (wanted, what) = match kind {
+        "moment" => (6, "xx yy zz xy xz yz"),
+        "dc" => (4, "strike dip rake M0"),
+        "force" if ndim == 3 => (3, "x y z"),
+        "force" => (2, "x z"),
+        _ => (1, "M0"),
+    };
+    let name = file.name();
+    let (n1, n2) = (file.axis(1).n, file.axis(2).n);
+    if n1 != wanted || n2 != count || file.len() != (wanted * count) as u64 {
+        bail!(
+            "mech={name} has n1={n1} n2={n2}; src={kind} with {count} sources needs n1={wanted} ({what}) n2={count}"
+        );
+    }
+    let values = finite(&mut file)?;
+    values
+        .chunks(wanted)
+        .map(|v| {
+            let v: Vec<f64> = v.iter().map(|&x| f64::from(x)).collect();
+            Ok(match *v.as_slice() {
+                [xx, yy, zz, xy, xz, yz] => Action::Moment([xx, yy, zz, xy, xz, yz]),
+                [strike, dip, rake, m0] => couple(job, [strike, dip, rake, m0], ndim)?,
+                [x, y, z] => Action::Force([x, y, z]),
+                [x, z] => Action::Force([x, 0.0, z]),
+                _ => Action::explosion(v[0]),
+            })
+        })
+        .collect()
+}
+
+/// All numbers of a small file.
+fn finite(file: &mut Input) -> anyhow::Result<Vec<f32>> {
+    let values = file.read_all_f32()?;
+    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
+        bail!("{}: value {} is {}", file.name(), bad + 1, values[bad]);
+    }
+    Ok(values)
+}
+
+/// One history for all sources, or one each.
+fn histories(job: &mut Job, count: usize) -> anyhow::Result<Vec<TimeFunction>> {
+    if !job.has_input("series") {
+        return Ok(vec![built_in(job)?]);
+    }
+    let mut file = job.input("series")?;
+    let (time, n2, name) = (file.axis(1), file.axis(2).n, file.name());
+    if !(time.d > 0.0 && time.d.is_finite() && time.o.is_finite()) {
+        bail!(
+            "series={name} has d1={} o1={}: the time step must be a positive number",
+            time.d,
+            time.o
+        );
+    }
+    if time.n == 0 || (n2 != 1 && n2 != count) || file.len() != (time.n * n2) as u64 {
+        bail!(
+            "series={name} has n1={} times and n2={n2} series; n2 must be 1 or the number of sources, {count}",
+            time.n
+        );
+    }
+    let values = finite(&mut file)?;
+    let series = values.chunks(time.n).map(|v| TimeFunction::Series {
+        start: f64::from(time.o),
+        step: f64::from(time.d),
+        values: v.to_vec(),
+    });
+    Ok(series.collect())
+}
+
+/// The history of stf=.
+fn built_in(job: &Job) -> anyhow::Result<TimeFunction> {
+    let positive = |key: &str, what: &str| -> anyhow::Result<f64> {
+        let stf = job.choice("stf")?;
+        let value = job
+            .double_opt(key)?
+            .with_context(|| format!("stf={stf} needs {key}=, {what}"))?;
+        if !(value > 0.0 && value.is_finite()) {
+            bail!("{key}={value}: {what} must be a positive number");
+        }
+        Ok(value)
+    };
+    Ok(match job.choice("stf")? {
+        "ricker" => TimeFunction::Ricker {
+            frequency: positive("freq", "the peak frequency in Hz")?,
+        },
+        "brune" => TimeFunction::Brune {
+            tau: positive("tau", "the time of the largest rate in s")?,
+        },
+        "cosine" => TimeFunction::Cosine {
+            duration: positive("tau", "the duration in s")?,
+        },
+        _ => TimeFunction::Gaussian {
+            tau: positive("tau", "the spread in s")?,
+        },
+    })
+}
+
+/// When every source begins.
+fn onsets(job: &mut Job, count: usize) -> anyhow::Result<Option<Vec<f32>>> {
+    if !job.has_input("onset") {
+        return Ok(None);
+    }
+    let mut file = job.input("onset")?;
+    if file.len() != count as u64 {
+        bail!(
+            "onset={} has {} values for {count} sources",
+            file.name(),
+            file.len()
+        );
+    }
+    Ok(Some(finite(&mut file)?))
+}

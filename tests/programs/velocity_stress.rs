@@ -1,0 +1,297 @@
+//! The velocity-stress programs from outside.
+
+use crate::desk::{Desk, Outcome};
+
+/// Nodes along z, x, y.
+const N: [usize; 3] = [24, 26, 23];
+const STEPS: usize = 60;
+
+fn grid(ndim: usize) -> String {
+    (1..=ndim)
+        .map(|i| format!("n{i}={} o{i}=0 d{i}=10 ", N[i - 1]))
+        .collect()
+}
+
+/// A desk with a model in SI units, a source and three receivers.
+fn desk(ndim: usize) -> Desk {
+    let desk = Desk::new();
+    let cells = N[..ndim].iter().product();
+    for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
+        desk.dataset(&format!("{name}.rsf"), &grid(ndim), &vec![value; cells]);
+    }
+    let at = |x: f32| {
+        if ndim == 3 {
+            vec![x, x + 3.0, x - 7.0]
+        } else {
+            vec![x, x - 7.0]
+        }
+    };
+    desk.dataset("sou.rsf", &format!("n1={ndim} n2=1"), &at(120.0));
+    let points: Vec<f32> = [80.0, 110.0, 171.5].into_iter().flat_map(at).collect();
+    desk.dataset("rec.rsf", &format!("n1={ndim} n2=3 o2=5 d2=2"), &points);
+    desk
+}
+
+fn line(ndim: usize) -> String {
+    format!(
+        "sfvsfd{ndim}d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt={STEPS} dt=0.001 tau=0.008 m0=1e12 nb=8"
+    )
+}
+
+fn shoot(desk: &Desk, ndim: usize, extra: &str) -> Outcome {
+    desk.sh(&format!("{} {extra} > data.rsf", line(ndim)))
+}
+
+fn data(desk: &Desk, ndim: usize, extra: &str) -> Vec<f32> {
+    let run = shoot(desk, ndim, extra);
+    assert_eq!(run.code, 0, "{run:?}");
+    desk.read("data.rsf")
+}
+
+fn refused(desk: &Desk, run: &Outcome, words: &[&str]) {
+    assert_eq!(run.code, 1, "{run:?}");
+    let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
+    assert_eq!(sentences.len(), 1, "{run:?}");
+    assert!(
+        words.iter().all(|word| sentences[0].contains(word)),
+        "{words:?}: {run:?}"
+    );
+    assert!(!desk.path("data.rsf@").exists());
+}
+
+#[test]
+fn data_and_snapshots_have_the_axes_of_what_they_are() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let values = data(&desk, ndim, "snap=y wfl=wfl.rsf jsnap=20 jdata=2 free=y");
+        assert!(values.iter().any(|x| x.abs() > 1e-6) && values.iter().all(|x| x.is_finite()));
+        let axes = desk.axes("data.rsf", 3);
+        assert_eq!((axes[0].n, axes[1].n, axes[2].n), (3, ndim, STEPS / 2));
+        assert_eq!((axes[0].o, axes[0].d), (5.0, 2.0));
+        assert!((axes[2].o - 0.0005).abs() < 1e-9 && (axes[2].d - 0.002).abs() < 1e-9);
+        let axes = desk.axes("wfl.rsf", ndim + 2);
+        assert_eq!(axes[..ndim].iter().map(|a| a.n).collect::<Vec<_>>(), N[..ndim]);
+        assert_eq!((axes[ndim].n, axes[ndim + 1].n, axes[0].o), (ndim, 3, 0.0));
+        assert!(
+            desk.open("data.rsf")
+                .header()
+                .text("quantity")
+                .unwrap()
+                .contains("velocity in m/s")
+        );
+    }
+}
+
+/// The map against receivers on nodes of the surface.
+#[test]
+fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let nodes = [[9usize, 8], [15, 14]];
+        let points: Vec<f32> = nodes
+            .iter()
+            .flat_map(|n| [10.0 * n[0] as f32, 10.0 * n[1] as f32, 0.0])
+            .enumerate()
+            .filter(|(k, _)| ndim == 3 || k % 3 != 1)
+            .map(|(_, x)| x)
+            .collect();
+        desk.dataset("rec.rsf", &format!("n1={ndim} n2=2"), &points);
+        let values = data(&desk, ndim, "free=y pgv=pgv.rsf");
+        let map = desk.read("pgv.rsf");
+        let axes = desk.axes("pgv.rsf", ndim - 1);
+        assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), N[1..ndim]);
+        let record = 2 * ndim;
+        for (k, n) in nodes.iter().enumerate() {
+            let speed = |it: usize| {
+                let at = |c: usize| values[it * record + 2 * c + k];
+                (1..ndim).map(|c| at(c) * at(c)).sum::<f32>().sqrt()
+            };
+            let peak = (0..STEPS).map(speed).fold(0.0, f32::max);
+            let mapped = map[n[0] + if ndim == 3 { n[1] * N[1] } else { 0 }];
+            assert!(
+                peak > 0.0 && (mapped / peak - 1.0).abs() < 0.03,
+                "{ndim} {k}: {mapped} {peak}"
+            );
+        }
+        data(&desk, ndim, "free=y pgv=cut.rsf ngpu=2");
+        assert!(desk.read("cut.rsf") == map);
+    }
+}
+
+#[test]
+fn slabs_and_threads_give_the_same_bits() {
+    let desk = desk(3);
+    let one = data(&desk, 3, "free=y threads=1");
+    for extra in ["ngpu=2 threads=2", "ngpu=3 threads=1", "ngpu=5"] {
+        assert!(data(&desk, 3, &format!("free=y {extra}")) == one, "{extra}");
+    }
+}
+
+#[test]
+fn stiffness_planes_and_speeds_are_one_medium() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let cells: usize = N[..ndim].iter().product();
+        let (p, s) = (2200.0f32 * 9e6, 2200.0f32 * 1700.0 * 1700.0);
+        let l = p - 2.0 * s;
+        let planes: &[f32] = if ndim == 3 {
+            &[p, p, p, s, s, s, l, l, l]
+        } else {
+            &[p, p, s, l]
+        };
+        let values: Vec<f32> = planes
+            .iter()
+            .flat_map(|&c| std::iter::repeat_n(c, cells))
+            .collect();
+        desk.dataset(
+            "ccc.rsf",
+            &format!("{} n{}={}", grid(ndim), ndim + 1, planes.len()),
+            &values,
+        );
+        let one = data(&desk, ndim, "");
+        let run = desk.sh(&format!(
+            "{} > data.rsf",
+            line(ndim).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
+        ));
+        assert_eq!(run.code, 0, "{run:?}");
+        let scale = one.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        let same = one
+            .iter()
+            .zip(desk.read("data.rsf"))
+            .all(|(a, b)| (a - b).abs() < 1e-5 * scale);
+        assert!(same);
+    }
+}
+
+#[test]
+fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
+    let desk = desk(2);
+    let cells = N[0] * N[1];
+    for (c13, grows) in [(16.5e9f32, true), (8.4e9, false)] {
+        let planes = [8.8e9, 44e9, 4.4e9, c13];
+        let values: Vec<f32> = planes
+            .iter()
+            .flat_map(|&c| std::iter::repeat_n(c, cells))
+            .collect();
+        desk.dataset("ccc.rsf", &format!("{} n3=4", grid(2)), &values);
+        let run = desk.sh(&format!(
+            "{} > data.rsf",
+            line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
+        ));
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(run.err.contains("CPML would grow"), grows, "{run:?}");
+    }
+}
+
+#[test]
+fn quality_factors_are_numbers_or_files_and_take_energy() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let cells = N[..ndim].iter().product();
+        desk.dataset("q.rsf", &grid(ndim), &vec![20.0; cells]);
+        let energy = |values: &[f32]| values.iter().map(|x| x * x).sum::<f32>();
+        let none = data(&desk, ndim, "");
+        let some = data(&desk, ndim, "qp=20 qs=20 qmech=2 qref=1");
+        assert_eq!(data(&desk, ndim, "qp=q.rsf qs=q.rsf qmech=2 qref=1"), some);
+        assert!(energy(&some) < 0.9 * energy(&none));
+        let zero = data(&desk, ndim, "qp=0 qs=0");
+        let scale = none.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        assert!(zero.iter().zip(&none).all(|(a, b)| (a - b).abs() < 1e-5 * scale));
+        let coarse = data(&desk, ndim, "qp=20 qs=20 qmech=coarse qref=1 verb=y");
+        assert!(energy(&coarse) < 0.9 * energy(&none));
+    }
+}
+
+#[test]
+fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
+    let desk = desk(3);
+    desk.dataset("mech.rsf", "n1=4 n2=1", &[30.0, 60.0, 45.0, 1e12]);
+    let one = data(&desk, 3, "src=dc strike=30 dip=60 rake=45");
+    let same = |a: &[f32], b: &[f32]| {
+        let scale = a.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5 * scale)
+    };
+    assert!(same(&data(&desk, 3, "src=dc mech=mech.rsf"), &one));
+    desk.dataset("late.rsf", "n1=1", &[0.004]);
+    let late = data(&desk, 3, "onset=late.rsf");
+    let now = data(&desk, 3, "");
+    let records = 3 * 3;
+    let scale = now.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+    assert!((0..now.len() - 4 * records).all(|k| (late[k + 4 * records] - now[k]).abs() < 1e-5 * scale));
+    // The Gaussian of eq. 10 as samples.
+    let rate = |k: usize| {
+        let t = 0.0005 * k as f64 / 0.008 - 4.0;
+        ((-0.5 * t * t).exp() / ((2.0 * std::f64::consts::PI).sqrt() * 0.008)) as f32
+    };
+    desk.dataset(
+        "series.rsf",
+        "n1=200 d1=0.0005 o1=0",
+        &(0..200).map(rate).collect::<Vec<_>>(),
+    );
+    let sampled = data(&desk, 3, "series=series.rsf");
+    assert!(
+        sampled
+            .iter()
+            .zip(&now)
+            .all(|(a, b)| (a - b).abs() < 1e-4 * scale)
+    );
+}
+
+#[test]
+fn devices_are_told() {
+    let desk = desk(2);
+    refused(
+        &desk,
+        &shoot(&desk, 2, "device=gpu"),
+        &["device=gpu", "device=cpu"],
+    );
+    let run = shoot(&desk, 2, "device=auto");
+    assert!(
+        run.err.contains("CPU") && run.err.contains("no engine for GPUs"),
+        "{run:?}"
+    );
+    let run = shoot(&desk, 2, "plan=y ngpu=2");
+    assert!(
+        run.code == 0 && run.err.contains("slab 2") && run.err.contains("nothing was run"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn bad_input_is_refused_in_a_sentence() {
+    let desk = desk(2);
+    for (extra, words) in [
+        ("dt=0.01", &["unstable", "dt <= 2."][..]),
+        ("dt=0", &["dt=0"]),
+        ("tau=-1", &["tau=-1"]),
+        ("stf=ricker", &["freq="]),
+        ("src=force", &["strength zero", "fx="]),
+        ("faces=1,2,3", &["faces=", "needs 4"]),
+        ("free=y faces=5,5,5,5", &["free surface"]),
+        ("ngpu=40", &["ngpu=40"]),
+        ("sou=far.rsf", &["source 1", "outside the grid", "x=9000"]),
+        ("free=y sou=high.rsf", &["source 1", "below the free surface"]),
+        ("mech=sou.rsf", &["mech=", "n1=1"]),
+        ("series=nan.rsf", &["nan.rsf", "value 2"]),
+        ("onset=sou.rsf", &["onset=", "2 values for 1 sources"]),
+        ("den=small.rsf", &["n1=3", "one grid"]),
+        ("den=zero.rsf", &["density is 0", "z=0"]),
+        ("vs=fast.rsf", &["not positive definite"]),
+        ("qp=30", &["qp= and qs= go together"]),
+        ("qp=30 qs=-1", &["qs=", "-1"]),
+        ("qp=30 qs=20 qband=5", &["qband=", "two"]),
+        ("qp=30 qs=sou.rsf", &["sou.rsf", "2 values"]),
+        ("ccc=vp.rsf", &["ccc=", "vp="]),
+    ] {
+        let cells = N[0] * N[1];
+        desk.dataset("far.rsf", "n1=2 n2=1", &[9000.0, 50.0]);
+        desk.dataset("high.rsf", "n1=2 n2=1", &[90.0, -5.0]);
+        desk.dataset("nan.rsf", "n1=2 d1=0.1", &[0.0, f32::NAN]);
+        desk.dataset("small.rsf", "n1=3 n2=3 d1=10 d2=10", &[1.0; 9]);
+        desk.dataset("zero.rsf", &grid(2), &vec![0.0; cells]);
+        desk.dataset("fast.rsf", &grid(2), &vec![3100.0; cells]);
+        refused(&desk, &shoot(&desk, 2, extra), words);
+    }
+    let run = desk.sh("sfvsfd2d-gpu den=den.rsf sou=sou.rsf rec=rec.rsf nt=5 dt=0.001 tau=1 > data.rsf");
+    refused(&desk, &run, &["vp=", "ccc="]);
+}

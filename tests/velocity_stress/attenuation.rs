@@ -1,0 +1,153 @@
+//! A viscoelastic full space against the exact solution with complex moduli: Aki & Richards' eq. 4.23, transformed, with
+//! `a(w)`, `b(w)` complex: `N(w) = F(r/b) - F(r/a)`, `F(s) = (1 + i w s) exp(-i w s) / w^2`.
+
+use crate::desk::{frame, isotropic, layer, run, run_on, shot, source};
+use crate::shots::{Ricker, largest};
+use kernels::grid::Grid;
+use kernels::medium::Symmetry;
+use kernels::medium::attenuation::{Law, Mechanisms};
+use kernels::velocity_stress::{Action, Attenuation, Shot};
+use realfft::num_complex::Complex;
+
+const A: f64 = 3000.0;
+const B: f64 = 1800.0;
+const RHO: f64 = 2200.0;
+const D: f32 = 10.0;
+const DT: f64 = 0.001;
+const FORCE: [f64; 3] = [1e9, -0.5e9, 0.7e9];
+
+/// The modulus over density of a law at an angular frequency.
+fn modulus(law: &Law, speed: f64, q: f64, w: f64) -> Complex<f64> {
+    let loss = law.loss(q);
+    let terms = law.times.iter().zip(&law.weights);
+    let sum: Complex<f64> = terms.map(|(&t, &weight)| weight / Complex::new(1.0, w * t)).sum();
+    speed * speed * loss.unrelaxed * (1.0 - loss.phi * sum)
+}
+
+/// Velocity (x, y, z) at an offset, by steps, of a force whose rate is the wavelet.
+fn exact(wavelet: &Ricker, law: &Law, [qp, qs]: [f64; 2], x: [f64; 3], nt: usize) -> Vec<[f64; 3]> {
+    let r = x.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let g = x.map(|v| v / r);
+    let along: f64 = g.iter().zip(FORCE).map(|(g, f)| g * f).sum();
+    let (period, most) = (4.0, 6.0 * wavelet.f);
+    let step = std::f64::consts::TAU / period;
+    let mut out = vec![[0.0; 3]; nt];
+    for k in 1..(most * period) as usize {
+        let w = step * k as f64;
+        let samples = (0..(2.0 * wavelet.t0 / 1e-3) as usize).map(|n| n as f64 * 1e-3);
+        let spectrum: Complex<f64> = samples
+            .map(|t| wavelet.value(t) * Complex::new(0.0, -w * t).exp() * 1e-3)
+            .sum();
+        let i = Complex::new(0.0, 1.0);
+        let (a2, b2) = (modulus(law, A, qp, w), modulus(law, B, qs, w));
+        let (sa, sb) = (r / a2.sqrt(), r / b2.sqrt());
+        let f = |s: Complex<f64>| (1.0 + i * w * s) * (-i * w * s).exp() / (w * w);
+        let (near, p, s) = (f(sb) - f(sa), (-i * w * sa).exp() / a2, (-i * w * sb).exp() / b2);
+        for n in 0..3 {
+            let sum = (3.0 * g[n] * along - FORCE[n]) / r.powi(3) * near + g[n] * along / r * p
+                - (g[n] * along - FORCE[n]) / r * s;
+            let amplitude = sum * spectrum / (4.0 * std::f64::consts::PI * RHO);
+            for (it, out) in out.iter_mut().enumerate() {
+                let turned = amplitude * (i * w * (it as f64 + 0.5) * DT).exp();
+                out[n] += turned.re * step / std::f64::consts::PI;
+            }
+        }
+    }
+    out
+}
+
+fn attenuation(q: [f64; 2], mechanisms: Mechanisms) -> Attenuation {
+    Attenuation {
+        qp: vec![q[0] as f32],
+        qs: vec![q[1] as f32],
+        mechanisms,
+        band: [1.5, 18.0],
+        reference: 7.0,
+    }
+}
+
+/// The worst misfit, and the largest value that the loss takes away, as shares of the receiver's largest velocity.
+fn misfit(q: [f64; 2], mechanisms: Mechanisms) -> [f64; 2] {
+    // Ten cells a shortest wavelength.
+    let w = Ricker::starting_at_zero(B / 100.0 / 2.5);
+    let losses = attenuation(q, mechanisms);
+    let law = losses.law(3);
+    let offsets = [[24.0, 3.0, 2.0], [-14.0, 16.0, 12.0], [5.0, -6.0, 4.0]];
+    let nt = ((270.0 / B + 2.0 * w.t0) / DT) as usize;
+    let mut s = shot(DT, nt, frame(10, layer(1.1 * A, w.f)));
+    s.attenuation = Some(losses);
+    let grid = Grid::new_3d([56, 64, 60], [0.0; 3], [D; 3]);
+    let at = [270.0, 300.0, 290.0];
+    s.receivers = offsets
+        .iter()
+        .map(|o: &[f32; 3]| [at[0] + D * o[2], at[1] + D * o[0], at[2] + D * o[1]])
+        .collect();
+    source(&mut s, at, Action::Force(FORCE), |t| w.integral(t));
+    let tape = run::<f32>(&s, &grid, |_| isotropic(A, B, RHO));
+    let mut worst = [0.0f64, 0.0];
+    for (k, o) in offsets.iter().enumerate() {
+        let x = [0, 1, 2].map(|a| f64::from(D * o[a]));
+        let (lossy, lossless) = (
+            exact(&w, &law, q, x, nt),
+            exact(&w, &law, [f64::INFINITY; 2], x, nt),
+        );
+        let scale = largest(lossy.iter().flatten().copied());
+        for (component, axis) in [2, 0, 1].into_iter().enumerate() {
+            let trace = tape.trace(component, k, offsets.len());
+            let apart = |e: &[[f64; 3]]| largest(trace.iter().zip(e).map(|(v, e)| v - e[axis])) / scale;
+            worst = [worst[0].max(apart(&lossy)), worst[1].max(apart(&lossless))];
+        }
+    }
+    worst
+}
+
+#[test]
+fn a_lossy_full_space_is_exact_within_two_percent() {
+    for (q, mechanisms) in [
+        ([30.0, 20.0], Mechanisms::Everywhere(3)),
+        ([100.0, 50.0], Mechanisms::Everywhere(2)),
+        ([60.0, 40.0], Mechanisms::Coarse),
+    ] {
+        let [lossy, lossless] = misfit(q, mechanisms);
+        println!(
+            "Q {q:?} {mechanisms:?}: {:.2} %; without loss {:.0} %",
+            100.0 * lossy,
+            100.0 * lossless
+        );
+        assert!(lossy < 0.02, "{q:?} {mechanisms:?}: {lossy}");
+        assert!(lossless > 5.0 * lossy, "the loss shows: {lossless}");
+    }
+}
+
+#[test]
+fn lossy_runs_have_the_same_bits_on_slabs_and_fade() {
+    let grid = Grid::new_3d([20, 22, 24], [0.0; 3], [1.0; 3]);
+    let mut s: Shot = shot(0.1, 80, frame(6, layer(2.5, 0.3)));
+    s.frame.cells[0][0] = 0;
+    s.surface = true;
+    source(
+        &mut s,
+        [3.2, 10.0, 11.4],
+        Action::Moment([1.0, 0.2, 0.3, 0.5, 0.1, 0.2]),
+        |t| (-(t - 2.0).powi(2)).exp(),
+    );
+    s.receivers = vec![[0.0, 15.0, 12.3], [7.0, 5.0, 16.6]];
+    let cell = |at: [f64; 3]| isotropic(2.0 + 0.01 * at[0], if at[0] > 15.0 { 0.0 } else { 1.1 }, 2.0);
+    for mechanisms in [Mechanisms::Everywhere(2), Mechanisms::Coarse] {
+        s.attenuation = Some(Attenuation {
+            band: [0.05, 0.5],
+            reference: 0.2,
+            ..attenuation([40.0, 25.0], mechanisms)
+        });
+        let on = |threads, slabs: &[usize]| {
+            run_on::<f32>(&s, &grid, cell, Symmetry::Isotropic, (threads, slabs)).expect("the shot runs")
+        };
+        let one = on(1, &[]);
+        assert!(one.peak() > 0.0);
+        assert!(on(2, &[2]) == one && on(2, &[3]) == one, "{mechanisms:?}");
+    }
+    let refused = run_on::<f32>(&s, &grid, cell, Symmetry::Vti, (1, &[]))
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("isotropic"), "{refused}");
+}

@@ -1,0 +1,121 @@
+//! The same bits for any number of slabs and threads; ghosts of both stages travel. The cuts go through the frame, the
+//! source and the nodes of the receivers.
+
+use crate::desk::{frame, isotropic, layer, run_on, shot, source};
+use crate::shots::Tape;
+use kernels::grid::Grid;
+use kernels::medium::{Stiffness, Symmetry};
+use kernels::survey::Snapshots;
+use kernels::velocity_stress::{Absorber, Action, Frame, Quantity, Shot};
+
+fn layers(at: [f64; 3]) -> (Stiffness, f64) {
+    let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 12.0)) + 0.5 * f64::from(u8::from(at[2] > 9.0));
+    isotropic(2.0 + step, 1.1 + 0.4 * step, 2.0 + 0.1 * step)
+}
+
+fn ready(mut s: Shot, ndim: usize) -> Shot {
+    let history = |t: f64| (-((t - 1.5) / 0.5).powi(2)).exp();
+    let y = if ndim == 3 { 11.3 } else { 0.0 };
+    source(
+        &mut s,
+        [4.3, 9.6, y],
+        Action::Moment([1.0, 0.4, 0.7, 0.3, -0.2, 0.5]),
+        history,
+    );
+    source(
+        &mut s,
+        [1.0, 13.0, y + 2.0],
+        Action::Force([1.0, 0.4, 0.7]),
+        history,
+    );
+    s.receivers = (0..9)
+        .map(|k| {
+            [
+                0.2 * k as f32,
+                4.1 + 1.7 * k as f32,
+                if ndim == 3 { 2.3 + 1.6 * k as f32 } else { 0.0 },
+            ]
+        })
+        .collect();
+    let n = s.frame.around(&grid(ndim)).n;
+    s.snapshots = Some(Snapshots {
+        every: 20,
+        window: [4..n[0], 3..n[1], 0..n[2]],
+    });
+    s
+}
+
+fn grid(ndim: usize) -> Grid {
+    match ndim {
+        3 => Grid::new_3d([17, 21, 22], [0.0; 3], [1.0; 3]),
+        _ => Grid::new_2d([17, 33], [0.0; 2], [1.0; 2]),
+    }
+}
+
+fn go(s: &Shot, ndim: usize, threads: usize, slabs: &[usize]) -> Tape<f32> {
+    run_on(s, &grid(ndim), layers, Symmetry::Isotropic, (threads, slabs)).expect("the shot runs")
+}
+
+#[test]
+fn any_number_of_slabs_and_threads_gives_the_same_bits() {
+    let mut faces = frame(9, layer(3.5, 0.5));
+    faces.cells[0] = [0, 5];
+    faces.cells[1] = [7, 9];
+    let sponge = Frame {
+        absorber: Absorber::Sponge(0.9),
+        ..faces
+    };
+    for (ndim, order, f, quantity) in [
+        (3, 4, faces, Quantity::Velocity),
+        (3, 8, faces, Quantity::Pressure),
+        (3, 2, sponge, Quantity::Displacement),
+        (2, 4, sponge, Quantity::Pressure),
+        (2, 8, faces, Quantity::Acceleration),
+    ] {
+        let mut s = ready(shot(0.12, 41, f), ndim);
+        (s.order, s.quantity, s.surface) = (order, quantity, true);
+        let one = go(&s, ndim, 1, &[]);
+        assert!(one.peak() > 0.0 && one.snapshots.len() == 3);
+        for (threads, slabs) in [(2, &[][..]), (1, &[2]), (2, &[3]), (1, &[5])] {
+            let other = go(&s, ndim, threads, slabs);
+            assert!(
+                one == other,
+                "{ndim}-D order {order} {quantity:?}: {threads} threads, slabs {slabs:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn displacement_and_acceleration_are_those_of_the_velocity() {
+    let mut s = ready(shot(0.1, 60, frame(8, layer(3.5, 0.5))), 2);
+    let of = |quantity: Quantity| {
+        let s = Shot {
+            quantity,
+            ..s.clone()
+        };
+        go(&s, 2, 1, &[])
+    };
+    let (v, u, a) = (
+        of(Quantity::Velocity),
+        of(Quantity::Displacement),
+        of(Quantity::Acceleration),
+    );
+    for (c, k) in (0..2).flat_map(|c| (0..9).map(move |k| (c, k))) {
+        let (v, u, a) = (v.trace(c, k, 9), u.trace(c, k, 9), a.trace(c, k, 9));
+        let (mut sum, mut before) = (0.0, 0.0);
+        let scale = v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        for it in 0..60 {
+            sum += 0.1 * v[it];
+            assert!((u[it] - sum).abs() < 1e-5 * scale, "{c} {k} {it}");
+            assert!((a[it] - (v[it] - before) / 0.1).abs() < 1e-5 * scale);
+            before = v[it];
+        }
+    }
+    // Every third record is every third record.
+    s.quantity = Quantity::Displacement;
+    let all = go(&s, 2, 1, &[]);
+    s.jdata = 3;
+    let some = go(&s, 2, 1, &[]);
+    assert_eq!(some.traces[5], all.traces[15]);
+}

@@ -1,0 +1,101 @@
+//! Shots of the velocity-stress method, and what comes out of them. Triples are (z, x, y), tensors xx yy zz xy xz yz.
+
+use crate::shots::{Tape, medium};
+use kernels::Error;
+use kernels::boundary::cpml::Layer;
+use kernels::device::cpu::Cpu;
+use kernels::device::simd::Real;
+use kernels::domain::partition::{cut, partition};
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Speeds, Stiffness, Symmetry};
+use kernels::stencil::Family;
+use kernels::survey::Point;
+use kernels::velocity_stress::{Absorber, Action, Frame, Quantity, Shot, Simulation, Source};
+
+/// A layer for waves up to this speed around this frequency.
+pub fn layer(fastest: f64, frequency: f64) -> Absorber {
+    Absorber::Cpml(Layer {
+        reflection: 1e-5,
+        kappa_max: 1.0,
+        frequency,
+        fastest,
+    })
+}
+
+/// The same thickness on all faces.
+pub fn frame(cells: usize, absorber: Absorber) -> Frame {
+    Frame {
+        cells: [[cells; 2]; 3],
+        absorber,
+    }
+}
+
+/// A shot of order 4 without sources and receivers.
+pub fn shot(dt: f64, nt: usize, frame: Frame) -> Shot {
+    Shot {
+        dt,
+        nt,
+        order: 4,
+        family: Family::Taylor,
+        frame,
+        attenuation: None,
+        surface: false,
+        sources: Vec::new(),
+        series: Vec::new(),
+        receivers: Vec::new(),
+        quantity: Quantity::Velocity,
+        jdata: 1,
+        snapshots: None,
+        peaks: false,
+        jcheck: 100,
+    }
+}
+
+/// A source with a history, sampled when it acts.
+pub fn source(shot: &mut Shot, point: Point, action: Action, history: impl Fn(f64) -> f64) {
+    let sample = |it: usize| history(action.time(it) * shot.dt) as f32;
+    shot.series.push((0..shot.nt).map(sample).collect());
+    shot.sources.push(Source {
+        point,
+        action,
+        series: shot.series.len() - 1,
+    });
+}
+
+/// An isotropic cell.
+pub fn isotropic(vp: f64, vs: f64, rho: f64) -> (Stiffness, f64) {
+    (Stiffness::isotropic(Speeds { vp, vs, rho }), rho)
+}
+
+/// Runs a shot over a medium, on `threads` threads and slabs of these thicknesses (none: one slab).
+pub fn run_on<T: Real + Default>(
+    shot: &Shot,
+    grid: &Grid,
+    cell: impl Fn([f64; 3]) -> (Stiffness, f64),
+    class: Symmetry,
+    (threads, slabs): (usize, &[usize]),
+) -> Result<Tape<T>, Error> {
+    let padded: Padded = shot.frame.around(grid);
+    let slabs = match slabs {
+        [] => partition(padded.planes(), 1)?,
+        [n] => partition(padded.planes(), *n)?,
+        sizes => cut(padded.planes(), sizes)?,
+    };
+    let mut tape = Tape {
+        steps: Vec::new(),
+        traces: Vec::new(),
+        snapshots: Vec::new(),
+    };
+    let raw = medium::<T>(&padded, cell);
+    Simulation::new(shot, raw, class, Cpu::new(threads)?, slabs)?.run(&mut tape)?;
+    Ok(tape)
+}
+
+/// The same for isotropic media, on two threads and one slab.
+pub fn run<T: Real + Default>(
+    shot: &Shot,
+    grid: &Grid,
+    cell: impl Fn([f64; 3]) -> (Stiffness, f64),
+) -> Tape<T> {
+    run_on(shot, grid, cell, Symmetry::Isotropic, (2, &[])).expect("the shot runs")
+}

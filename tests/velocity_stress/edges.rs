@@ -1,0 +1,73 @@
+//! What the absorbing layers send back: a small grid against one so large that nothing returns from its faces.
+
+use crate::desk::{frame, isotropic, layer, run, shot, source};
+use crate::shots::{Ricker, largest};
+use kernels::grid::Grid;
+use kernels::velocity_stress::{Action, Shot};
+
+const A: f64 = 2.0;
+const B: f64 = 1.15;
+const RHO: f64 = 2.0;
+
+fn ready(n: [usize; 2], o: [f32; 2], cells: usize, w: &Ricker, nt: usize) -> (Shot, Grid) {
+    let mut s = shot(0.28, nt, frame(cells, layer(A, w.f)));
+    source(
+        &mut s,
+        [10.0, 10.0, 0.0],
+        Action::Moment([1.0, 0.0, 0.2, 0.0, 0.8, 0.0]),
+        |t| w.value(t),
+    );
+    (s, Grid::new_2d(n, o, [1.0, 1.0]))
+}
+
+/// The largest difference in decibels of the largest value that any receiver sees.
+fn reflection(n: [usize; 2], receivers: &[[f32; 3]], nt: usize) -> f64 {
+    // Ten cells a wavelength of S at the highest frequency.
+    let w = Ricker::starting_at_zero(B / 10.0 / 2.5);
+    let record = |(mut s, grid): (Shot, Grid)| {
+        s.receivers = receivers.to_vec();
+        run::<f64>(&s, &grid, |_| isotropic(A, B, RHO))
+    };
+    let small = record(ready(n, [0.0; 2], 10, &w, nt));
+    // Waves to the faces of the large grid and back take longer than the run.
+    let beyond = (0.28 * nt as f64 * A / 2.0) as usize + 5;
+    let large = record(ready(
+        [n[0] + 2 * beyond, n[1] + 2 * beyond],
+        [-(beyond as f32); 2],
+        10,
+        &w,
+        nt,
+    ));
+    let peak = large.peak();
+    let apart = largest(
+        (0..2)
+            .flat_map(|c| (0..receivers.len()).flat_map(move |k| [(c, k)]))
+            .flat_map(|(c, k)| {
+                let (a, b) = (
+                    small.trace(c, k, receivers.len()),
+                    large.trace(c, k, receivers.len()),
+                );
+                a.into_iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>()
+            }),
+    );
+    20.0 * (apart / peak).log10()
+}
+
+#[test]
+fn ten_cells_send_back_less_than_a_thousandth() {
+    let head_on = reflection(
+        [61, 61],
+        &[[2.0, 30.0, 0.0], [30.0, 58.0, 0.0], [40.0, 40.0, 0.0]],
+        500,
+    );
+    println!("at all angles: {head_on:.1} dB");
+    // A long thin model: the waves graze the layers.
+    let grazing = reflection(
+        [21, 201],
+        &[[18.0, 60.0, 0.0], [3.0, 120.0, 0.0], [10.0, 190.0, 0.0]],
+        900,
+    );
+    println!("grazing: {grazing:.1} dB");
+    assert!(head_on < -60.0, "{head_on}");
+    assert!(grazing < -60.0, "{grazing}");
+}

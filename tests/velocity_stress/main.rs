@@ -1,0 +1,16 @@
+//! The velocity-stress method against formulas, symmetries and conservation laws.
+
+#[path = "../support/shots.rs"]
+mod shots;
+
+mod anisotropy;
+mod attenuation;
+mod cuts;
+mod desk;
+mod edges;
+mod energy;
+mod green;
+mod layer;
+mod order;
+mod surface;
+mod symmetry;
