@@ -90,42 +90,57 @@ pub fn start_with(
     run: fn(&mut Job) -> anyhow::Result<()>,
     words: Vec<OsString>,
 ) -> ExitCode {
-    let mut arguments = words.into_iter();
-    let called = arguments.next().unwrap_or_default();
-    let name = Path::new(&called)
-        .file_name()
-        .map_or(program.name.into(), |name| name.to_string_lossy());
-    report_panics(name.to_string());
-    let arguments = arguments.collect();
-    let outcome = panic::catch_unwind(|| whole_run(program, &name, arguments, run));
-    // The hook has told about a panic already.
-    match outcome.unwrap_or_else(|_| Err(Error::Panic.into())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error)
-            if error
-                .chain()
-                .any(|cause| matches!(cause.downcast_ref(), Some(Error::DryRun))) =>
-        {
-            ExitCode::SUCCESS
-        }
-        Err(error) if matches!(error.downcast_ref(), Some(Error::Panic | Error::Told)) => ExitCode::FAILURE,
-        Err(error) => {
-            together::wait_for_the_first();
-            let text = format!("{error:#}");
-            let line: Vec<&str> = text.lines().map(str::trim).collect();
-            // Nothing is left to do when stderr is closed.
-            let told = format!("{name}: {}\n", line.join(" "));
-            let _ = io::stderr().lock().write_all(told.as_bytes());
-            let closed = |cause: &(dyn std::error::Error + 'static)| {
-                matches!(cause.downcast_ref(), Some(Error::Closed(_)))
-            };
-            if error.chain().any(closed) {
-                ExitCode::from(CLOSED_PIPE)
-            } else {
-                ExitCode::FAILURE
-            }
-        }
+    let name = name_of(program, &words);
+    end(&name, attempt(program, run, words))
+}
+
+/// What [`start_with`] does before the exit: the outcome is for [`end`], which tells an error.
+///
+/// # Errors
+/// A wrong command line, what `run` returns, and [`Error::Panic`] for a fault that the panic's hook has told.
+pub fn attempt(
+    program: &'static Program,
+    run: impl FnOnce(&mut Job) -> anyhow::Result<()>,
+    words: Vec<OsString>,
+) -> anyhow::Result<()> {
+    let name = name_of(program, &words);
+    report_panics(name.clone());
+    let arguments = words.into_iter().skip(1).collect();
+    // What a panic leaves half done is dropped with the program.
+    let whole = panic::AssertUnwindSafe(|| whole_run(program, &name, arguments, run));
+    panic::catch_unwind(whole).unwrap_or_else(|_| Err(Error::Panic.into()))
+}
+
+/// Tells an error as one line `name: message` and gives the exit code, see [`start`].
+pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    let dry = |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(Error::DryRun));
+    if error.chain().any(dry) {
+        return ExitCode::SUCCESS;
     }
+    if matches!(error.downcast_ref(), Some(Error::Panic | Error::Told)) {
+        return ExitCode::FAILURE;
+    }
+    let text = format!("{error:#}");
+    let line: Vec<&str> = text.lines().map(str::trim).collect();
+    // One piece, so that nothing comes between; nothing is left to do when stderr is closed.
+    let told = format!("{name}: {}\n", line.join(" "));
+    let _ = io::stderr().lock().write_all(told.as_bytes());
+    let closed =
+        |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(Error::Closed(_)));
+    if error.chain().any(closed) {
+        ExitCode::from(CLOSED_PIPE)
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The name by which a program was called.
+pub fn name_of(program: &Program, words: &[OsString]) -> String {
+    let file = words.first().map(Path::new).and_then(Path::file_name);
+    file.map_or(program.name.into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// A fault of the program itself is told on one line too, as `prog: internal error: ...`.
@@ -145,7 +160,7 @@ fn whole_run(
     program: &'static Program,
     name: &str,
     arguments: Vec<OsString>,
-    run: fn(&mut Job) -> anyhow::Result<()>,
+    run: impl FnOnce(&mut Job) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let bare = arguments.is_empty();
     let line = Line::read(program, arguments)?;
@@ -175,6 +190,9 @@ fn whole_run(
 
 /// Prints on standard output; a reader that leaves early (`| head`) is no error.
 fn show(text: &str) -> anyhow::Result<()> {
+    if together::is_second() {
+        return Ok(());
+    }
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

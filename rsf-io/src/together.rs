@@ -7,7 +7,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use crate::data::{Element, Form};
 use crate::job::Job;
@@ -21,24 +20,14 @@ const PIECE: usize = 1 << 18;
 /// This process is not the one that speaks.
 static SECOND: AtomicBool = AtomicBool::new(false);
 
-/// How long a second process keeps an error to itself: a launcher ends it when the first one tells the same.
-const PATIENCE: Duration = Duration::from_millis(400);
-
-/// Declares this process one of several with the same command line, another of which speaks: it warns of nothing, and
-/// tells an error only if it is still there a moment later. Call it before [`crate::start`].
+/// Declares this process one of several with the same command line, another of which speaks: it warns of nothing and
+/// shows no documentation. Call it before [`crate::attempt`].
 pub fn second() {
     SECOND.store(true, Ordering::Relaxed);
 }
 
 pub(crate) fn is_second() -> bool {
     SECOND.load(Ordering::Relaxed)
-}
-
-/// Before an error is told.
-pub(crate) fn wait_for_the_first() {
-    if is_second() {
-        std::thread::sleep(PATIENCE);
-    }
 }
 
 /// Milliseconds without a byte that end a header whose data lie elsewhere.

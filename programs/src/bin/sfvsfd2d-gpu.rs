@@ -1,8 +1,8 @@
 //! Elastic modelling in 2-D by velocity and stress. Everything is in `programs::modelling::velocity_stress`.
 
 use programs::modelling::main as start;
-use programs::modelling::velocity_stress::{PROGRAM_2D, run};
+use programs::modelling::velocity_stress::{PROGRAM_2D, run_2d};
 
 fn main() -> std::process::ExitCode {
-    start(&PROGRAM_2D, |job| run(job, 2))
+    start(&PROGRAM_2D, run_2d)
 }

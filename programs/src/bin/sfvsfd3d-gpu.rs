@@ -1,8 +1,8 @@
 //! Elastic modelling in 3-D by velocity and stress. Everything is in `programs::modelling::velocity_stress`.
 
 use programs::modelling::main as start;
-use programs::modelling::velocity_stress::{PROGRAM_3D, run};
+use programs::modelling::velocity_stress::{PROGRAM_3D, run_3d};
 
 fn main() -> std::process::ExitCode {
-    start(&PROGRAM_3D, |job| run(job, 3))
+    start(&PROGRAM_3D, run_3d)
 }

@@ -13,7 +13,7 @@ pub mod velocity_stress;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
-use crew::Crew;
+pub use crew::Crew;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::displacement::{Company, Shot, SourceKind, Way};
@@ -68,17 +68,35 @@ impl Run {
     }
 }
 
-/// A modelling program of dimension `ndim`, from its command line to its exit code.
-pub fn main(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
+/// A modelling program, from its command line to its exit code, alone or as one of several ranks.
+pub fn main(program: &'static Program, run: fn(&mut Job, &Crew) -> anyhow::Result<()>) -> ExitCode {
     crew::quiet_others();
-    rsf_io::start(program, run)
+    let words: Vec<_> = std::env::args_os().collect();
+    let name = rsf_io::name_of(program, &words);
+    let crew = match Crew::start() {
+        Ok(crew) => crew,
+        Err(error) => return rsf_io::end(&name, Err(error)),
+    };
+    let mut begun = false;
+    let all = |job: &mut Job| {
+        begun = true;
+        // Every rank has understood its command line, or none goes on.
+        crew.agree(Ok(()))?;
+        run(job, &crew)
+    };
+    let outcome = rsf_io::attempt(program, all, words);
+    let outcome = if begun { outcome } else { crew.agree(outcome) };
+    rsf_io::end(&name, crew.close(outcome))
 }
 
-/// Runs a modelling program of dimension `ndim`, alone or as one of several ranks.
-pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
-    let crew = Crew::start()?;
-    let outcome = shoot(job, ndim, &crew);
-    crew.close(outcome)
+/// Runs `sfewefd2d-gpu`.
+pub fn run_2d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
+    shoot(job, 2, crew)
+}
+
+/// Runs `sfewefd3d-gpu`.
+pub fn run_3d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
+    shoot(job, 3, crew)
 }
 
 fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {

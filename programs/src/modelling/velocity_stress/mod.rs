@@ -78,16 +78,23 @@ impl Files {
     }
 }
 
-/// Runs a velocity-stress program of dimension `ndim`.
-pub fn run(job: &mut Job, ndim: usize) -> anyhow::Result<()> {
-    let crew = Crew::start()?;
-    let outcome = match crew.is_alone() {
-        true => shoot(job, ndim, &crew),
-        false => Err(anyhow!(
-            "started as several ranks: the velocity-stress method runs as one process yet; start it without the launcher (ngpu= cuts the grid into slabs)"
-        )),
-    };
-    crew.close(outcome)
+/// Runs `sfvsfd2d-gpu`.
+pub fn run_2d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
+    run(job, 2, crew)
+}
+
+/// Runs `sfvsfd3d-gpu`.
+pub fn run_3d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
+    run(job, 3, crew)
+}
+
+fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
+    if crew.is_alone() {
+        return shoot(job, ndim, crew);
+    }
+    crew.agree(Err(anyhow!(
+        "started as several ranks: the velocity-stress method runs as one process yet; start it without the launcher (ngpu= cuts the grid into slabs)"
+    )))
 }
 
 fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
