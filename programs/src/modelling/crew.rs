@@ -249,7 +249,14 @@ impl Crew {
         };
         let text = format!("{error:#}");
         let line: Vec<&str> = text.lines().map(str::trim).collect();
-        let tell = |who: &str| eprint!("{}", format!("{}: {who}{}\n", program(), line.join(" ")));
+        let tell = |who: &str| {
+            use std::io::Write;
+            let told = format!("{}: {who}{}\n", program(), line.join(" "));
+            // Nothing is left to do when stderr is closed.
+            let _ = std::io::stderr().write_all(told.as_bytes());
+            // Launchers may forget what a rank said just before its end.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        };
         let ours = |cause: &(dyn std::error::Error + 'static)| {
             matches!(
                 cause.downcast_ref(),
