@@ -111,6 +111,16 @@ impl Job {
         &self.words
     }
 
+    /// Everything given on the command line but the parameters `names`, in one order: equal for equal runs.
+    pub fn words_but(&self, names: &[&str]) -> String {
+        let values = self
+            .values
+            .iter()
+            .filter(|(name, _)| !names.contains(&name.as_str()));
+        let words: Vec<String> = values.map(|(name, value)| format!("{name}={value:?}")).collect();
+        format!("{}{}", if self.dry { "--dryrun=y " } else { "" }, words.join(" "))
+    }
+
     /// The undeclared keys, in their order, of a program that declares [`Param::keys`].
     pub fn keys(&self) -> &[(String, OsString)] {
         &self.keys

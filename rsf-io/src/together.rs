@@ -20,23 +20,24 @@ const PIECE: usize = 1 << 18;
 /// This process is not the one that speaks.
 static SECOND: AtomicBool = AtomicBool::new(false);
 
-/// Declares this process one of several with the same command line, another of which speaks: it warns of nothing and
-/// shows no documentation. Call it before [`crate::attempt`].
-pub fn second() {
-    SECOND.store(true, Ordering::Relaxed);
+/// Says whether this process is one of several with the same command line another of which speaks: then it warns of
+/// nothing and shows no documentation. Call it before [`crate::attempt`].
+pub fn second(is_second: bool) {
+    SECOND.store(is_second, Ordering::Relaxed);
 }
 
 pub(crate) fn is_second() -> bool {
     SECOND.load(Ordering::Relaxed)
 }
 
-/// Milliseconds without a byte that end a header whose data lie elsewhere.
-const SILENCE: i32 = 300;
+/// Milliseconds without a byte that end a header whose data lie elsewhere: where its last line names them, as programs
+/// write it, and where another line does, as hands may.
+const SILENCE: [i32; 2] = [300, 3000];
 
 /// Where a dataset ends that has come so far.
 enum End {
     Here,
-    Perhaps,
+    Perhaps(i32),
     Ahead,
 }
 
@@ -59,7 +60,16 @@ fn end(bytes: &[u8]) -> End {
                 End::Ahead
             }
         }
-        None if header.path("in").is_some() && bytes.ends_with(b"\n") => End::Perhaps,
+        // History holds other in= of other files: the last one counts, and its file must be there.
+        None if bytes.ends_with(b"\n") && header.path("in").is_some_and(|path| path.is_file()) => {
+            let last = text
+                .trim_ascii()
+                .rsplit(|&byte| byte == b'\n')
+                .next()
+                .unwrap_or_default();
+            let named = last.trim_ascii_start().starts_with(b"in=");
+            End::Perhaps(SILENCE[usize::from(!named)])
+        }
         None => End::Ahead,
     }
 }
@@ -106,7 +116,7 @@ impl Job {
         loop {
             let patience = match end(&bytes) {
                 End::Here => return Ok(bytes),
-                End::Perhaps => SILENCE,
+                End::Perhaps(silence) => silence,
                 End::Ahead => -1,
             };
             if !readable(&file, patience).map_err(failed)? {

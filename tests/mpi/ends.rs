@@ -161,3 +161,48 @@ fn ranks_of_different_binaries_refuse_to_run() {
         .collect();
     assert_eq!(told.len(), 1, "{}", done.err);
 }
+
+#[test]
+fn ranks_of_different_shots_refuse_to_run() {
+    let Some(mpirun) = launcher("ranks_of_different_shots_refuse_to_run") else {
+        return;
+    };
+    let desk = desk(2);
+    let words = format!("{} threads=1 wav=wav.rsf", words(2));
+    for other in ["jcheck=7", "plan=y", "--help"] {
+        let line = format!("-n 1 {words} : -n 1 {words} {other} >d.rsf");
+        let done = launch(&desk, mpirun, &line);
+        assert_ne!(done.code, 0, "{other}");
+        let said = said(&done.err);
+        assert!(
+            said.len() == 1 && said[0].contains("ranks"),
+            "{other}: {}",
+            done.err
+        );
+    }
+    // What only says more on one rank does no harm.
+    let done = launch(
+        &desk,
+        mpirun,
+        &format!("-n 1 {words} : -n 1 {words} verb=y >d.rsf"),
+    );
+    assert_eq!(done.code, 0, "{}", done.err);
+}
+
+#[test]
+fn a_dry_run_writes_the_header_and_ends() {
+    let Some(mpirun) = launcher("a_dry_run_writes_the_header_and_ends") else {
+        return;
+    };
+    let desk = desk(2);
+    let line = format!("-n 3 {} wav=wav.rsf --dryrun=y >d.rsf", words(2));
+    let begun = Instant::now();
+    let done = launch(&desk, mpirun, &line);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let header = std::fs::read(desk.path("d.rsf")).unwrap();
+    assert!(
+        String::from_utf8_lossy(&header).contains("n1=3"),
+        "three receivers"
+    );
+    assert!(begun.elapsed() < SOON);
+}

@@ -17,11 +17,14 @@ def settings(environment, where, home, packages):
     wanted = [] if mpicc or fetched(home, "bin/mpicc") else [mpi]
     if not environment.get("LIBCLANG_PATH") and not fetched(home, "libclang.so*"):
         wanted.append(clang)
-    if wanted and not fetch(wanted, home, environment):
+    if wanted and not fetch(wanted, home, environment) and mpi in wanted:
         return None
     mpicc = mpicc or fetched(home, "bin/mpicc")
-    library = environment.get("LIBCLANG_PATH") or os.path.dirname(fetched(home, "libclang.so*"))
-    return {"MPICC": mpicc, "LIBCLANG_PATH": library, "BINDGEN_EXTRA_CLANG_ARGS": headers(environment)}
+    found = {"MPICC": mpicc, "BINDGEN_EXTRA_CLANG_ARGS": headers(environment)}
+    # Without one of ours the build looks for the system's.
+    if library := environment.get("LIBCLANG_PATH") or os.path.dirname(fetched(home, "libclang.so*")):
+        found["LIBCLANG_PATH"] = library
+    return found
 
 
 def fetched(home, name):

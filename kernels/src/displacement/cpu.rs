@@ -268,7 +268,8 @@ impl<T: Real> Outer for CpuSlab<T> {
         let [leaving, arriving] = messages.each_mut().map(|message| {
             message.resize(p.ndim() * len, T::of(0.0));
             let bytes = len * size_of::<T>();
-            let address = |k| message.as_ptr() as u64 + (k * bytes) as u64;
+            let start = message.as_mut_ptr() as u64;
+            let address = |k| start + (k * bytes) as u64;
             let span = |k| Span {
                 address: address(k),
                 bytes,

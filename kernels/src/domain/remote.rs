@@ -205,9 +205,10 @@ pub fn trial(ranks: &dyn Ranks, bytes: usize, pieces: usize) -> Result<f64, Erro
     let peers = below.into_iter().chain((rank + 1 < size).then_some(rank + 1));
     let mut ends = Vec::new();
     for peer in peers {
-        let buffers = [vec![1u8; bytes * pieces], vec![0u8; bytes * pieces]];
-        let [leaving, arriving] = buffers.each_ref().map(|buffer| {
-            let address = |k: usize| buffer.as_ptr() as u64 + (k * bytes) as u64;
+        let mut buffers = [vec![1u8; bytes * pieces], vec![0u8; bytes * pieces]];
+        let [leaving, arriving] = buffers.each_mut().map(|buffer| {
+            let start = buffer.as_mut_ptr() as u64;
+            let address = |k: usize| start + (k * bytes) as u64;
             let span = |k| Span {
                 address: address(k),
                 bytes,

@@ -7,33 +7,39 @@ use kernels::stability::BadCell;
 use rsf_io::Job;
 
 /// What launchers say of the number of ranks, and of the number of this one.
-const LAUNCHERS: [(&str, &str, &str); 4] = [
+const LAUNCHERS: [(&str, &str, &str); 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"),
     ("PMI_SIZE", "PMI_RANK", "mpiexec"),
     ("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "mpiexec"),
-    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"),
 ];
+/// The same of Slurm, which says it of every step: only one with PMIx is a start of MPI.
+const SLURM: (&str, &str, &str) = ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun");
 
-/// Ranks, this rank's number and the launcher, where a launcher has started several.
+/// Ranks, this rank's number and the launcher, where a launcher has started several. The innermost launcher counts.
 fn launched() -> Option<(usize, usize, &'static str)> {
     let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
-    LAUNCHERS.into_iter().find_map(|(size, rank, launcher)| {
-        let size = number(size).filter(|&n| n > 1)?;
-        Some((size, number(rank).unwrap_or(0), launcher))
-    })
-}
-
-/// Before anything is read: of several ranks the first speaks.
-pub fn quiet_others() {
-    if launched().is_some_and(|(_, rank, _)| rank > 0) {
-        rsf_io::second();
-    }
+    let slurm = std::env::var_os("PMIX_RANK").map(|_| SLURM);
+    let all = LAUNCHERS.into_iter().chain(slurm);
+    let found = all.filter_map(|(size, rank, launcher)| Some((number(size)?, rank, launcher)));
+    let (size, rank, launcher) = found.into_iter().next()?;
+    (size > 1).then(|| (size, number(rank).unwrap_or(0), launcher))
 }
 
 /// An error that all ranks know of; this one tells it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Agreed(String);
+
+/// A rank among those of its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// Ranks of this host before this one.
+    pub place: usize,
+    /// Ranks of this host.
+    pub ranks: usize,
+    /// Those that may use the same cores.
+    pub sharing: usize,
+}
 
 /// This process among its ranks.
 pub enum Crew {
@@ -50,10 +56,45 @@ impl Crew {
     /// # Errors
     /// Ranks without MPI, with another MPI than the launcher's, or of different programs.
     pub fn start() -> anyhow::Result<Self> {
-        let Some((size, _, launcher)) = launched() else {
+        let Some((size, rank, launcher)) = launched() else {
             return Ok(Self::Alone(Alone));
         };
-        Self::join(size, launcher)
+        // Before ranks have met the launcher's first one speaks.
+        Self::join(size, launcher).map_err(|error| match rank {
+            0 => error,
+            _ => rsf_io::Error::Told.into(),
+        })
+    }
+
+    /// All ranks come here when they have read their command lines: `begun` are those that have something to run, and
+    /// either all have or none.
+    pub fn begin(&self, begun: bool, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        if self.is_alone() {
+            return outcome;
+        }
+        let all = self.ranks().share(&[u8::from(begun)])?;
+        self.agree(outcome)?;
+        if all.iter().all(|words| words == &all[0]) {
+            return Ok(());
+        }
+        self.agree(Err(anyhow!(
+            "some ranks have a run and some have none: give all of them the same words, and the wavelet by wav= where the command line has no other word"
+        )))
+    }
+
+    /// All ranks must run one shot: only the words of the machine may differ.
+    pub fn same_shot(&self, job: &Job) -> anyhow::Result<()> {
+        let mine = job.words_but(&["threads", "gpu", "ngpu", "device", "verb"]);
+        let all = self.ranks().share(mine.as_bytes())?;
+        let other = all.iter().position(|words| words != &all[0]);
+        self.agree(match other {
+            None => Ok(()),
+            Some(rank) => Err(anyhow!(
+                "ranks run different shots: rank 0 has {}, rank {rank} has {}; only threads=, device=, gpu=, ngpu= and verb= may differ",
+                String::from_utf8_lossy(&all[0]),
+                String::from_utf8_lossy(&all[rank])
+            )),
+        })
     }
 
     #[cfg(not(feature = "mpi"))]
@@ -127,12 +168,29 @@ impl Crew {
         format!("rank {} on {}", self.ranks().rank(), self.ranks().host())
     }
 
-    /// Numbers of the ranks on this host, this one's among them first.
-    pub fn of_host(&self) -> anyhow::Result<(usize, usize)> {
-        let hosts = self.ranks().share(self.ranks().host().as_bytes())?;
-        let mine = &hosts[self.ranks().rank()];
-        let before = hosts[..self.ranks().rank()].iter().filter(|host| *host == mine);
-        Ok((before.count(), hosts.iter().filter(|host| *host == mine).count()))
+    /// This rank among those of its host.
+    pub fn of_host(&self) -> anyhow::Result<Places> {
+        let host = self.ranks().host();
+        // Launchers may give each rank cores of its own.
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:"));
+        let all = self
+            .ranks()
+            .share(format!("{host}\n{}", cores.unwrap_or_default()).as_bytes())?;
+        let host_of = |words: &Vec<u8>| {
+            words
+                .split(|&byte| byte == b'\n')
+                .next()
+                .unwrap_or_default()
+                .to_vec()
+        };
+        let mine = &all[self.ranks().rank()];
+        let here = |words: &&Vec<u8>| host_of(words) == host.as_bytes();
+        Ok(Places {
+            place: all[..self.ranks().rank()].iter().filter(here).count(),
+            ranks: all.iter().filter(here).count(),
+            sharing: all.iter().filter(|words| *words == mine).count(),
+        })
     }
 
     /// All ranks come here with what they have done; when one has failed all fail, and the first of them tells why.
@@ -240,22 +298,9 @@ impl Crew {
 
     #[cfg(feature = "mpi")]
     fn close_all(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
-        let name = self.name();
-        let rank = self.ranks().rank();
-        let Self::Mpi(world) = self else { return outcome };
         let Err(error) = outcome else {
-            world.end();
-            return Ok(());
-        };
-        let text = format!("{error:#}");
-        let line: Vec<&str> = text.lines().map(str::trim).collect();
-        let tell = |who: &str| {
-            use std::io::Write;
-            let told = format!("{}: {who}{}\n", program(), line.join(" "));
-            // Nothing is left to do when stderr is closed.
-            let _ = std::io::stderr().write_all(told.as_bytes());
-            // Launchers may forget what a rank said just before its end.
-            std::thread::sleep(std::time::Duration::from_millis(200));
+            self.ranks().share(&[])?;
+            return self.finish(Ok(()));
         };
         let ours = |cause: &(dyn std::error::Error + 'static)| {
             matches!(
@@ -264,20 +309,50 @@ impl Crew {
             )
         };
         let agreed = error.chain().any(|cause| cause.is::<Agreed>());
-        if agreed || error.chain().any(ours) {
-            // Launchers end all ranks when one fails: what is to be told is told before.
-            if agreed {
-                tell("");
-            }
-            world.share(&[])?;
-            world.end();
-            return Err(if agreed { rsf_io::Error::Told.into() } else { error });
+        if !agreed && !error.chain().any(ours) {
+            return Err(self.fail(error));
         }
-        // Of several ranks that fail at once one is enough: the first ends the others.
-        std::thread::sleep(std::time::Duration::from_millis(30 * rank.min(20) as u64));
-        tell(&format!("{name}: "));
-        world.abort()
+        // Launchers end all ranks when one fails: what is to be told is told before.
+        if agreed {
+            tell(&error, "");
+        }
+        self.ranks().share(&[])?;
+        self.finish(Err(if agreed { rsf_io::Error::Told.into() } else { error }))
     }
+
+    #[cfg(feature = "mpi")]
+    fn finish(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        if let Self::Mpi(world) = self {
+            world.end();
+        }
+        outcome
+    }
+
+    /// An error that the other ranks do not know of ends all of them at once, before anything is given back that they
+    /// may still use. A process that is alone gets it back.
+    pub fn fail(&self, error: anyhow::Error) -> anyhow::Error {
+        #[cfg(feature = "mpi")]
+        if let Self::Mpi(world) = self {
+            // Of several ranks that fail at once one is enough: the first ends the others.
+            std::thread::sleep(std::time::Duration::from_millis(30 * world.rank().min(20) as u64));
+            tell(&error, &format!("{}: ", self.name()));
+            world.abort();
+        }
+        error
+    }
+}
+
+/// Tells an error in one piece.
+#[cfg(feature = "mpi")]
+fn tell(error: &anyhow::Error, who: &str) {
+    use std::io::Write;
+    let text = format!("{error:#}");
+    let line: Vec<&str> = text.lines().map(str::trim).collect();
+    let told = format!("{}: {who}{}\n", program(), line.join(" "));
+    // Nothing is left to do when stderr is closed.
+    let _ = std::io::stderr().write_all(told.as_bytes());
+    // Launchers may forget what a rank said just before its end.
+    std::thread::sleep(std::time::Duration::from_millis(200));
 }
 
 /// Another rank has the sentence.

@@ -1,6 +1,6 @@
 //! Which machine runs a shot, and the engine on it.
 
-use super::crew::Crew;
+use super::crew::{Crew, Places};
 use super::model::Volumes;
 use super::plan::{self, Report};
 use super::{Run, room};
@@ -172,7 +172,7 @@ fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, crew: &Crew) ->
 }
 
 /// The GPUs, or the processors, that this rank takes; `places` are its number on its host and how many ranks are there.
-fn offer(job: &Job, places: (usize, usize)) -> anyhow::Result<Offer> {
+fn offer(job: &Job, places: Places) -> anyhow::Result<Offer> {
     let (device, list) = (device(job)?, job.ints("gpu")?);
     let count = usize::try_from(job.int("ngpu")?)?;
     let listed = job.given("gpu");
@@ -200,7 +200,7 @@ fn offer(job: &Job, places: (usize, usize)) -> anyhow::Result<Offer> {
     Ok(Offer {
         parts: if gpus.is_empty() { count } else { gpus.len() },
         gpus,
-        cpu: processors(job, places.1)?,
+        cpu: processors(job, places.sharing)?,
     })
 }
 
@@ -280,7 +280,7 @@ fn gpu_words(gpu: &Properties) -> String {
 fn named(
     found: &[Properties],
     list: &[i64],
-    (place, ranks): (usize, usize),
+    Places { place, ranks, .. }: Places,
 ) -> anyhow::Result<Vec<Properties>> {
     if ranks > 1 && !list.len().is_multiple_of(ranks) {
         bail!(
@@ -313,7 +313,7 @@ fn named(
 fn first(
     found: &[Properties],
     count: usize,
-    (place, ranks): (usize, usize),
+    Places { place, ranks, .. }: Places,
 ) -> anyhow::Result<Vec<Properties>> {
     if ranks > 1 && count <= found.len() && found.len() < ranks * count {
         let apart = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() && found.len() == count;

@@ -70,22 +70,26 @@ impl Run {
 
 /// A modelling program, from its command line to its exit code, alone or as one of several ranks.
 pub fn main(program: &'static Program, run: fn(&mut Job, &Crew) -> anyhow::Result<()>) -> ExitCode {
-    crew::quiet_others();
     let words: Vec<_> = std::env::args_os().collect();
     let name = rsf_io::name_of(program, &words);
     let crew = match Crew::start() {
         Ok(crew) => crew,
         Err(error) => return rsf_io::end(&name, Err(error)),
     };
+    // Of several ranks the first speaks.
+    rsf_io::second(!crew.leads());
     let mut begun = false;
     let all = |job: &mut Job| {
         begun = true;
-        // Every rank has understood its command line, or none goes on.
-        crew.agree(Ok(()))?;
+        crew.begin(true, Ok(()))?;
         run(job, &crew)
     };
     let outcome = rsf_io::attempt(program, all, words);
-    let outcome = if begun { outcome } else { crew.agree(outcome) };
+    let outcome = if begun {
+        outcome
+    } else {
+        crew.begin(false, outcome)
+    };
     rsf_io::end(&name, crew.close(outcome))
 }
 
@@ -101,6 +105,7 @@ pub fn run_3d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
 
 fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     let started = Instant::now();
+    crew.same_shot(job)?;
     if !job.has_input("wav") {
         crew::share_stdin(job, crew)?;
     }
@@ -156,22 +161,30 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
         behind(writer, watched)
     };
     progress.end();
-    settle(outcome, crew)?;
+    let writer = match outcome {
+        Ok(()) => writer,
+        Err(error) => {
+            // What was written stays readable.
+            drop(writer);
+            return settle(error, crew);
+        }
+    };
+    crew.agree(Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
     crew.agree(writer.finish(job))?;
+    let bytes = crew.sum(engine.bytes())?;
     if job.flag("verb")? {
-        plan::speed(job, &run, (&engine, crew), set_up, seconds)?;
+        plan::speed(job, &run, (&engine, bytes), set_up, seconds);
     }
     Ok(())
 }
 
-/// The end of a run: of a wavefield that is not finite all ranks know, other errors are this rank's alone.
-fn settle(outcome: Result<(), kernels::Error>, crew: &Crew) -> anyhow::Result<()> {
-    match outcome {
-        Err(kernels::Error::Elsewhere) => crew.agree(Ok(())),
-        Ok(()) => crew.agree(Ok(())),
-        Err(error @ kernels::Error::NotFinite { .. }) => crew.agree(Err(error.into())),
-        Err(error) => Err(error.into()),
+/// The end of a run that failed: of a wavefield that is not finite all ranks know, other errors are this rank's alone.
+fn settle(error: kernels::Error, crew: &Crew) -> anyhow::Result<()> {
+    match error {
+        kernels::Error::Elsewhere => crew.agree(Ok(())),
+        kernels::Error::NotFinite { .. } => crew.agree(Err(error.into())),
+        _ => Err(crew.fail(error.into())),
     }
 }
 
