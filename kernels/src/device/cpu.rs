@@ -4,6 +4,7 @@ use super::simd::Real;
 use crate::Error;
 use memmap2::MmapMut;
 use no_denormals::no_denormals;
+use std::sync::Mutex;
 
 /// A pool of worker threads; every parallel loop of an engine runs on it.
 pub struct Cpu {
@@ -75,6 +76,18 @@ impl Cpu {
         });
     }
 
+    /// The least number that a job finds; jobs run as in [`Cpu::for_each`].
+    pub fn least(&self, count: usize, find: impl Fn(usize) -> Option<usize> + Sync) -> Option<usize> {
+        let least = Mutex::new(None::<usize>);
+        self.for_each(count, |_, i| {
+            if let Some(found) = find(i) {
+                let mut least = least.lock().expect("no job panics while it holds this");
+                *least = Some(least.map_or(found, |l| l.min(found)));
+            }
+        });
+        least.into_inner().expect("no job panics while it holds this")
+    }
+
     /// Runs a closure inside the pool, so that rayon's own iterators use it.
     pub fn install<R: Send>(&self, job: impl FnOnce() -> R + Send) -> R {
         self.pool.install(job)
@@ -128,8 +141,16 @@ impl<T: Real> Buffer<T> {
     }
 }
 
+/// Where the first number stands that is not finite.
+pub(crate) fn first_bad<T: Real>(numbers: &[T]) -> Option<usize> {
+    if finite(numbers) {
+        return None;
+    }
+    numbers.iter().position(|x| !x.f64().is_finite())
+}
+
 /// Whether all numbers are finite, at the speed of memory: zero times anything else is not a number.
-pub(crate) fn finite<T: Real>(numbers: &[T]) -> bool {
+fn finite<T: Real>(numbers: &[T]) -> bool {
     const LANES: usize = 32;
     let zero = T::of(0.0);
     let mut sums = [zero; LANES];

@@ -7,7 +7,7 @@ use super::sweep::{Tile, Tiling, View};
 use super::{Setup, snapshot_component};
 use crate::Error;
 use crate::device::{
-    cpu::{Buffer, finite},
+    cpu::{Buffer, first_bad},
     simd::Real,
 };
 use crate::domain::exchange::Neighbour;
@@ -212,25 +212,14 @@ impl<T: Real> Slab for CpuSlab<T> {
     fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
         let p = &self.setup.padded;
         let u = self.levels[self.now].as_slice();
-        let found = Mutex::new(None::<usize>);
         let own = &self.layout.own;
-        self.setup.cpu.for_each(own.len(), |_, k| {
+        let cell = self.setup.cpu.least(own.len(), |k| {
             let bad = (0..p.ndim()).find_map(|c| {
                 let from = self.at(c, own.start + k, 0, 0);
-                let plane = &u[from..from + p.plane_len()];
-                if finite(plane) {
-                    None
-                } else {
-                    plane.iter().position(|x| !x.f64().is_finite())
-                }
+                first_bad(&u[from..from + p.plane_len()])
             });
-            if let Some(cell) = bad {
-                let cell = (own.start + k) * p.plane_len() + cell;
-                let mut found = found.lock().expect("no job panics while it holds this");
-                *found = Some(found.map_or(cell, |f| f.min(cell)));
-            }
+            bad.map(|cell| (own.start + k) * p.plane_len() + cell)
         });
-        let cell = found.into_inner().expect("no job panics while it holds this");
         Ok(cell.map(|cell| p.cell_at(cell)))
     }
 }

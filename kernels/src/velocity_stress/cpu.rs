@@ -9,14 +9,14 @@ use super::layout::{self, RIM, fields};
 use super::receivers::Quantity;
 use super::rows::{Loss, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
 use crate::Error;
-use crate::device::cpu::{Buffer, finite};
+use crate::device::cpu::{Buffer, first_bad};
 use crate::device::simd::Real;
 use crate::domain::exchange::Neighbour;
 use crate::domain::partition::Slab as Layout;
 use crate::time_loop::Slab;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Ghost planes on either side: as far as the widest derivative and a receiver's nodes reach.
 pub const GHOST: usize = RIM;
@@ -440,23 +440,13 @@ impl<T: Real> Slab for CpuSlab<T> {
     fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
         let p = &self.setup.padded;
         let own = &self.layout.own;
-        let found = Mutex::new(None::<usize>);
-        self.setup.cpu.for_each(own.len(), |_, k| {
-            let plane = |f: usize| {
+        let cell = self.setup.cpu.least(own.len(), |k| {
+            let bad = (0..p.ndim()).find_map(|f| {
                 let from = self.at(f, own.start + k, 0, 0);
-                &self.fields.as_slice()[from..from + p.plane_len()]
-            };
-            let bad = (0..p.ndim())
-                .map(plane)
-                .filter(|cells| !finite(cells))
-                .find_map(|cells| cells.iter().position(|x| !x.f64().is_finite()));
-            if let Some(cell) = bad {
-                let cell = (own.start + k) * p.plane_len() + cell;
-                let mut found = found.lock().expect("no job panics while it holds this");
-                *found = Some(found.map_or(cell, |f| f.min(cell)));
-            }
+                first_bad(&self.fields.as_slice()[from..from + p.plane_len()])
+            });
+            bad.map(|cell| (own.start + k) * p.plane_len() + cell)
         });
-        let cell = found.into_inner().expect("no job panics while it holds this");
         Ok(cell.map(|cell| p.cell_at(cell)))
     }
 }

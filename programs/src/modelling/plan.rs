@@ -211,20 +211,14 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     let e = &report.extremes;
     grid_lines(job, p);
     job.say(&format!(
-        "medium {}{}, wave speeds {:.4} to {:.4}{}",
+        "medium {}{}, {}",
         e.symmetry,
         if report.class == e.symmetry {
             String::new()
         } else {
             format!(" (taken as {} for sym=)", report.class)
         },
-        e.slowest,
-        e.fastest,
-        if e.fluids > 0 {
-            format!(", {} fluid cells", e.fluids)
-        } else {
-            String::new()
-        }
+        speed_words(e)
     ));
     let share = 100.0 * f64::from(run.shot.dt) / e.dt_max;
     job.say(&format!(
@@ -254,6 +248,15 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
             counted(s.every, "step")
         ))
     ));
+}
+
+/// `wave speeds 1.6000 to 3.0000, 12 fluid cells`
+pub fn speed_words(e: &Extremes) -> String {
+    let fluids = match e.fluids {
+        0 => String::new(),
+        count => format!(", {count} fluid cells"),
+    };
+    format!("wave speeds {:.4} to {:.4}{fluids}", e.slowest, e.fastest)
 }
 
 /// `1 source`, `2 sources`

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::modelling::cell_words;
-use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, warn_of_memory};
+use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, speed_words, warn_of_memory};
 use anyhow::Context;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
@@ -103,17 +103,7 @@ fn share(order: usize, family: kernels::stencil::Family) -> anyhow::Result<f64> 
 pub fn summary(job: &Job, run: &Run, report: &Report) {
     let (p, e, shot) = (&run.padded, &report.extremes, &run.shot);
     grid_lines(job, p);
-    job.say(&format!(
-        "medium {}, wave speeds {:.4} to {:.4}{}",
-        e.symmetry,
-        e.slowest,
-        e.fastest,
-        if e.fluids > 0 {
-            format!(", {} fluid cells", e.fluids)
-        } else {
-            String::new()
-        }
-    ));
+    job.say(&format!("medium {}, {}", e.symmetry, speed_words(e)));
     job.say(&format!(
         "{} steps of {} s, {:.0} % of the stability limit {:.6e} s (set by {})",
         shot.nt,
