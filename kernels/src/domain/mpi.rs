@@ -20,6 +20,7 @@ fn tag(topic: Topic) -> i32 {
     match topic {
         Topic::Traces => 1,
         Topic::Snapshots => 2,
+        Topic::Maps => 3,
     }
 }
 

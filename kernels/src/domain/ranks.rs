@@ -19,6 +19,8 @@ pub enum Topic {
     Traces,
     /// Pieces of snapshots.
     Snapshots,
+    /// Maps at the end of a run.
+    Maps,
 }
 
 /// The ranks of a run, as one of them sees them. Rank `k` owns the planes next to those of ranks `k-1` and `k+1`.

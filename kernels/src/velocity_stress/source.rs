@@ -111,7 +111,7 @@ pub(super) struct Spots<T> {
 }
 
 impl<T: Real> Spots<T> {
-    /// Places the sources.
+    /// Places the sources on the planes that the medium holds.
     pub fn new(
         placer: &Placer<'_>,
         medium: &Staggered<T>,
@@ -129,11 +129,12 @@ impl<T: Real> Spots<T> {
             for (field, strength) in source.action.parts(ndim).into_iter().filter(|part| part.1 != 0.0) {
                 let weights = [0, 1, 2].map(|a| placer.spread(source.point, a, field));
                 for_each(&weights, ndim, |plane, row, z, weight| {
+                    if !medium.holds(plane) {
+                        return;
+                    }
                     let factor = match source.action {
                         Action::Moment(_) => dt,
-                        Action::Force(_) => {
-                            medium.buoyancy(field)[plane * p.plane_len() + row * p.pitch() + z].f64()
-                        }
+                        Action::Force(_) => medium.buoyancy(field)[medium.row(plane, row) + z].f64(),
                     };
                     planes[source.action.stage()][plane].push(Spot {
                         field: u8::try_from(field).unwrap_or(fields(3) as u8),

@@ -6,23 +6,10 @@ use super::slab::DeviceSlab;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
 use crate::device::simd::Real;
+use crate::domain::company::Way;
 use crate::domain::partition::GHOST;
 use crate::domain::ranks::{Ranks, Span};
 use crate::domain::remote::Outer;
-
-/// The way of ghosts between GPUs of different ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
-    /// The first that can be had, in the order below.
-    #[default]
-    Auto,
-    /// A copy into the memory of the neighbour's device, and a note; for devices of one host.
-    Peer,
-    /// Messages from device to device; for an MPI that says it can.
-    Device,
-    /// Messages from host to host.
-    Host,
-}
 
 /// The ghosts of a neighbour on another rank, both time levels.
 struct Beyond {
@@ -196,7 +183,7 @@ pub(super) fn meet<T: Real, A: Accelerator>(
 }
 
 impl<T: Real, A: Accelerator> Outer for DeviceSlab<T, A> {
-    fn spans(&mut self, upper: bool) -> (Vec<Span>, Vec<Span>) {
+    fn spans(&mut self, _stage: usize, upper: bool) -> (Vec<Span>, Vec<Span>) {
         let side = self.side(upper);
         (self.spans_of(&side.leaving), self.spans_of(&side.arriving))
     }
