@@ -80,7 +80,7 @@ fn a_run_takes_what_was_told() {
         ] {
             let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
             for (layout, taken) in layouts.iter().zip(taken(&padded, &shot, slabs, (known, found))) {
-                let told = bytes(&shot, &padded, layout, known);
+                let told = bytes(&shot, &padded, layout, known, 0);
                 println!("{ndim}-D {slabs} slabs {known} {found}: told {told}, taken {taken}");
                 assert!(taken + OWN <= told, "{taken} bytes were taken, {told} told");
                 // Arrays, levels, staging, sources, records: each may end in the middle of a page. A wider class than

@@ -3,11 +3,11 @@
 //! A stage changes its own fields and reads those of the other, so that rows need no order and any partition into slabs,
 //! tiles and threads gives the same bits.
 
+use super::Setup;
 use super::edges::Memory;
 use super::layout::{self, RIM, fields};
 use super::receivers::Quantity;
 use super::rows::{Loss, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
-use super::{Setup, most_travelling};
 use crate::Error;
 use crate::device::cpu::{Buffer, first_bad};
 use crate::device::simd::Real;
@@ -65,7 +65,10 @@ impl<T: Real> CpuSlab<T> {
                 .transpose()?,
             kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
             pieces: VecDeque::new(),
-            messages: Messages::new(GHOST * p.plane_len(), most_travelling(&setup.travelling)),
+            messages: {
+                let most = setup.travelling.each_ref().map(Vec::len);
+                Messages::new(GHOST * p.plane_len(), most[0].max(most[1]))
+            },
             peaks: vec![
                 T::of(0.0);
                 if setup.peaks {

@@ -83,6 +83,13 @@ pub struct Shot {
     pub jcheck: usize,
 }
 
+impl Shot {
+    /// Fields whose ghosts travel after each stage of a step, [`GHOST`] planes of each.
+    pub fn travelling(&self, ndim: usize) -> [usize; 2] {
+        travelling(ndim, self.quantity).map(|fields| fields.len())
+    }
+}
+
 /// What the slabs of one shot share.
 pub(crate) struct Setup<T> {
     padded: Padded,
@@ -235,11 +242,6 @@ fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
     [(0..ndim).collect(), stresses]
 }
 
-/// Fields that travel in the stage where most do.
-fn most_travelling(travelling: &[Vec<usize>; 2]) -> usize {
-    travelling[0].len().max(travelling[1].len())
-}
-
 /// When a shot records.
 fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
     let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
@@ -327,8 +329,8 @@ pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[partition::Slab], class: Sym
             weak * own,
         )
     });
-    let most = most_travelling(&travelling(ndim, shot.quantity));
-    let travels = messages::numbers(slabs, padded.planes(), most * GHOST);
+    let [first, second] = shot.travelling(ndim);
+    let travels = messages::numbers(slabs, padded.planes(), first.max(second) * GHOST);
     let kept = (coefficients * own + weak) * padded.plane_len();
     let running = (fields + variables + travels) * padded.plane_len() + layers;
     // While the medium is made ready the model is there, too; where it is lossy twice.

@@ -214,6 +214,28 @@ impl Crew {
         Err(Agreed(format!("{}: {words}", self.name())).into())
     }
 
+    /// Everyone's numbers, in the order of the ranks.
+    pub fn numbers(&self, mine: &[u64]) -> anyhow::Result<Vec<Vec<u64>>> {
+        let bytes: Vec<u8> = mine.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let all = self.ranks().share(&bytes)?;
+        let read = |bytes: &Vec<u8>| {
+            let words = bytes.as_chunks::<8>().0.iter();
+            words.map(|&word| u64::from_le_bytes(word)).collect()
+        };
+        Ok(all.iter().map(read).collect())
+    }
+
+    /// What the first rank that has something to say says, with its name; on all ranks.
+    pub fn complaint(&self, mine: Option<String>) -> anyhow::Result<Option<String>> {
+        if self.is_alone() {
+            return Ok(mine);
+        }
+        let words = mine.map_or(String::new(), |text| format!("{}: {text}", self.name()));
+        let all = self.ranks().share(words.as_bytes())?;
+        let first = all.iter().find(|words| !words.is_empty());
+        Ok(first.map(|words| String::from_utf8_lossy(words).into_owned()))
+    }
+
     /// Whether it is so on any rank.
     pub fn any(&self, here: bool) -> anyhow::Result<bool> {
         let all = self.ranks().share(&[u8::from(here)])?;
@@ -222,9 +244,29 @@ impl Crew {
 
     /// The sum over all ranks.
     pub fn sum(&self, here: usize) -> anyhow::Result<usize> {
-        let all = self.ranks().share(&(here as u64).to_le_bytes())?;
-        let number = |words: &Vec<u8>| words.as_slice().try_into().map_or(0, u64::from_le_bytes);
-        Ok(all.iter().map(number).sum::<u64>() as usize)
+        let all = self.numbers(&[here as u64])?;
+        Ok(all.iter().flatten().sum::<u64>() as usize)
+    }
+
+    /// For each host its name, how many ranks it has, the sum of what they `need` and the least of what they find
+    /// `free`.
+    pub fn by_host(&self, need: f64, free: f64) -> anyhow::Result<Vec<(String, usize, [f64; 2])>> {
+        let hosts = self.ranks().share(self.ranks().host().as_bytes())?;
+        let all = self.numbers(&[need, free].map(f64::to_bits))?;
+        let mut found: Vec<(String, usize, [f64; 2])> = Vec::new();
+        for (host, numbers) in hosts.iter().zip(&all) {
+            let host = String::from_utf8_lossy(host).into_owned();
+            let number = |k: usize| numbers.get(k).map_or(0.0, |&bits| f64::from_bits(bits));
+            match found.iter_mut().find(|known| known.0 == host) {
+                Some((_, ranks, [needed, least])) => {
+                    *ranks += 1;
+                    *needed += number(0);
+                    *least = least.min(number(1));
+                }
+                None => found.push((host, 1, [number(0), number(1)])),
+            }
+        }
+        Ok(found)
     }
 
     /// `4 ranks on 2 hosts; rank 0: `, or nothing for a process that is alone.
@@ -253,16 +295,7 @@ impl Crew {
             Ok(findings) => findings.to_words().to_vec(),
             Err(bad) => vec![bad.cell as u64],
         };
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let all: Vec<Vec<u64>> = self
-            .ranks()
-            .share(&bytes)?
-            .iter()
-            .map(|bytes| {
-                let words = bytes.as_chunks::<8>().0.iter();
-                words.map(|&word| u64::from_le_bytes(word)).collect()
-            })
-            .collect();
+        let all = self.numbers(&words)?;
         if let Some(first) = all
             .iter()
             .filter(|words| words.len() == 1)

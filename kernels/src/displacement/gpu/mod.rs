@@ -18,7 +18,7 @@ pub mod variant;
 pub use crate::domain::company::Way;
 pub use calibrate::calibrate;
 pub use medium::Upload;
-pub use memory::bytes;
+pub use memory::{bytes, host_bytes};
 pub use slab::DeviceSlab;
 
 use super::{Company, Shot, SourceKind, check, schedule, sponges};
