@@ -40,6 +40,7 @@ macro_rules! on {
             failures::a_recorder_that_fails_ends_the_run
             ranks::ranks_give_the_same_bits
             ranks::ranks_run_again
+            ranks::ways_that_cannot_be_had_are_refused_by_all
             watched::every_kernel
         }
     };

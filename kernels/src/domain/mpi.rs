@@ -65,9 +65,9 @@ impl World {
         drop(self.universe.take());
     }
 
-    /// Ends all ranks now.
-    pub fn abort(&self) -> ! {
-        self.all.abort(1)
+    /// Ends all ranks now, with this exit code where the launcher hands it on.
+    pub fn abort(&self, code: u8) -> ! {
+        self.all.abort(i32::from(code))
     }
 
     /// Waits until at most `left` posted messages are under way.
@@ -93,7 +93,7 @@ impl Drop for World {
     fn drop(&mut self) {
         if self.universe.is_some() {
             // An error or a panic on this rank: the others would wait for it for ever.
-            self.abort();
+            self.abort(1);
         }
     }
 }

@@ -181,11 +181,14 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The end of a run that failed: of a wavefield that is not finite all ranks know, other errors are this rank's alone.
+/// The end of a run that failed: of a wavefield that is not finite and of what ranks have agreed on all know, other errors
+/// are this rank's alone.
 pub(crate) fn settle(error: kernels::Error, crew: &Crew) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => crew.agree(Ok(())),
-        kernels::Error::NotFinite { .. } => crew.agree(Err(error.into())),
+        kernels::Error::NotFinite { .. } | kernels::Error::Agreed(_) => crew.agree(Err(error.into())),
+        // A reader that closed its pipe has an exit code of its own.
+        kernels::Error::Recorder(cause) => Err(crew.fail(anyhow::Error::from_boxed(cause))),
         _ => Err(crew.fail(error.into())),
     }
 }
