@@ -188,7 +188,10 @@ pub(crate) fn settle(error: kernels::Error, crew: &Crew) -> anyhow::Result<()> {
         kernels::Error::Elsewhere => crew.agree(Ok(())),
         kernels::Error::NotFinite { .. } | kernels::Error::Agreed(_) => crew.agree(Err(error.into())),
         // A reader that closed its pipe has an exit code of its own.
-        kernels::Error::Recorder(cause) => Err(crew.fail(anyhow::Error::from_boxed(cause))),
+        kernels::Error::Recorder(cause) => Err(crew.fail(match cause.downcast::<rsf_io::Error>() {
+            Ok(cause) => (*cause).into(),
+            Err(cause) => anyhow::Error::from_boxed(cause),
+        })),
         _ => Err(crew.fail(error.into())),
     }
 }
