@@ -3,6 +3,8 @@
 
 #[path = "../support/crowd.rs"]
 mod crowd;
+#[path = "../velocity_stress/desk.rs"]
+mod desk;
 #[path = "../support/real.rs"]
 mod real;
 #[path = "../support/shim.rs"]
@@ -40,6 +42,11 @@ macro_rules! on {
             failures::a_recorder_that_fails_ends_the_run
             ranks::ranks_give_the_same_bits
             ranks::ranks_run_again
+            staggered::staggered_planes_agree
+            staggered::staggered_volumes_agree
+            staggered::staggered_grids_agree_in_float64
+            staggered::staggered_slabs_give_the_same_bits
+            staggered::a_staggered_run_that_grows_is_noticed
             watched::every_kernel
         }
     };
@@ -65,5 +72,6 @@ mod played;
 mod ranks;
 mod records;
 mod runs;
+mod staggered;
 mod tiles;
 mod watched;

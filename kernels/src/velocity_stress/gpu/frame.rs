@@ -1,0 +1,209 @@
+//! The frame of a slab on a device: which boxes it is made of, its factors and memory variables.
+
+use super::arguments::{BoxArgs, FrameArgs, Layer, MOST_BOXES, int};
+use super::tile::Tile;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, send};
+use crate::device::simd::Real;
+use crate::domain::partition::Slab as Layout;
+use crate::grid::Padded;
+use crate::velocity_stress::cpu::rows;
+use crate::velocity_stress::edges::Edges;
+use crate::velocity_stress::layout::RIM;
+use crate::velocity_stress::medium::live;
+use crate::velocity_stress::rows::NONE;
+use std::ops::Range;
+
+/// Cells of a thread at most: the frame is cut along z by multiples of them.
+const VECTOR: usize = 4;
+
+/// Where the frame ends and begins again along z, the rows and the planes; cells that are computed.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    z: [usize; 4],
+    rows: [usize; 4],
+    planes: [usize; 4],
+}
+
+/// A box of cells.
+type Cells = [Range<usize>; 3];
+
+impl Bounds {
+    /// Of a grid.
+    pub fn new<T: Real>(p: &Padded, edges: &Edges<T>) -> Self {
+        let [low, high] = edges.z_by(VECTOR);
+        let end = p.n[0] - RIM;
+        let inside = |axis: usize, all: Range<usize>| {
+            let plain = |&k: &usize| edges.lines(axis)[k] == NONE;
+            let first = all.clone().find(plain).unwrap_or(all.end);
+            let last = all.clone().rev().find(plain).map_or(first, |k| k + 1);
+            [all.start, first, last, all.end]
+        };
+        Self {
+            z: [
+                RIM,
+                low.clamp(RIM, end),
+                high.clamp(RIM, end).max(low.clamp(RIM, end)),
+                end,
+            ],
+            rows: inside(1, rows(p)),
+            planes: inside(2, live(p.planes())),
+        }
+    }
+
+    /// The boxes of some planes: the one without frame, and those of the frame.
+    pub fn boxes(&self, planes: &Range<usize>) -> (Option<Cells>, Vec<Cells>) {
+        let within = |from: usize, to: usize| planes.start.max(from)..planes.end.min(to);
+        let [p0, p1, p2, p3] = self.planes;
+        let [r0, r1, r2, r3] = self.rows;
+        let [z0, z1, z2, z3] = self.z;
+        let middle = within(p1, p2);
+        let mut frame = vec![
+            [z0..z3, r0..r3, within(p0, p1)],
+            [z0..z3, r0..r3, within(p2, p3)],
+            [z0..z3, r0..r1, middle.clone()],
+            [z0..z3, r2..r3, middle.clone()],
+            [z0..z1, r1..r2, middle.clone()],
+            [z2..z3, r1..r2, middle.clone()],
+        ];
+        let full = |cells: &Cells| cells.iter().all(|r| !r.is_empty());
+        frame.retain(full);
+        let inside = [z1..z2, r1..r2, middle];
+        (full(&inside).then_some(inside), frame)
+    }
+
+    /// Cells along z from here on are rim.
+    pub fn z_end(&self) -> usize {
+        self.z[3]
+    }
+}
+
+/// The box without frame as tiles, with their number.
+pub fn tiled(cells: &Cells, tile: &Tile, vec: usize) -> (BoxArgs, usize) {
+    let mut made = args(cells, vec);
+    let [z, rows, planes] = [
+        (made.vectors, tile.z),
+        (made.rows, tile.rows),
+        (made.planes, tile.planes),
+    ]
+    .map(|(n, of)| (n as usize).div_ceil(of));
+    let strip = tile.strip.min(rows);
+    (made.across, made.along, made.deep) = (int(z), int(strip), int(planes));
+    (made, z * strip * planes * rows.div_ceil(strip))
+}
+
+/// The boxes of the frame behind each other, with their blocks of so many threads.
+pub fn walked(boxes: &[Cells], threads: usize, vec: usize) -> ([BoxArgs; MOST_BOXES], usize) {
+    let mut all = [BoxArgs::default(); MOST_BOXES];
+    let mut blocks = 0;
+    for (to, cells) in all.iter_mut().zip(boxes) {
+        *to = args(cells, vec);
+        to.begin = int(blocks);
+        blocks += (to.vectors as usize * cells[1].len() * cells[2].len()).div_ceil(threads);
+    }
+    (all, blocks)
+}
+
+fn args([z, rows, planes]: &Cells, vec: usize) -> BoxArgs {
+    BoxArgs {
+        z: int(z.start),
+        row: int(rows.start),
+        plane: int(planes.start),
+        vectors: int(z.len().div_ceil(vec)),
+        rows: int(rows.len()),
+        planes: int(planes.len()),
+        ..BoxArgs::default()
+    }
+}
+
+/// The frame of a slab on a device.
+pub struct FrameMemory<A: Accelerator> {
+    /// Of both stages.
+    args: [FrameArgs; 2],
+    tables: Vec<A::Memory>,
+    layers: Vec<A::Memory>,
+}
+
+impl<A: Accelerator> FrameMemory<A> {
+    /// Sends the factors and takes the memory variables.
+    pub fn new<T: Real>(a: &A, p: &Padded, edges: &Edges<T>, layout: &Layout) -> Result<Self, Error> {
+        let [low, high] = edges.z_by(VECTOR);
+        let own = &layout.own;
+        let framed = |axis: usize| edges.lines(axis).iter().filter(|&&l| l != NONE);
+        let mut here = own.clone().map(|k| edges.lines(2)[k]).filter(|&l| l != NONE);
+        let first_plane = here.clone().next().unwrap_or(0);
+        let frame_planes = here.by_ref().count();
+        let width = low + (p.pitch() - high);
+        let mut made = Self {
+            args: [FrameArgs::default(); 2],
+            tables: Vec::new(),
+            layers: Vec::new(),
+        };
+        let mut common = FrameArgs {
+            low: int(low),
+            high: int(high),
+            width: int(width),
+            framed_rows: int(framed(1).count()),
+            first_plane: int(first_plane),
+            ..FrameArgs::default()
+        };
+        for axis in [1, 2] {
+            let number = |&l: &usize| if l == NONE { -1 } else { int(l) };
+            let lines: Vec<i32> = edges.lines(axis).iter().map(number).collect();
+            common.line[axis] = made.table(a, &lines)?;
+        }
+        if let Some(weights) = edges.weights() {
+            for (to, w) in common.sponge.iter_mut().zip(weights) {
+                *to = made.table(a, w)?;
+            }
+        }
+        for axis in 0..3 {
+            let Some(factors) = edges.factors(axis) else {
+                continue;
+            };
+            for (to, f) in common.layer[axis].factor.iter_mut().zip(factors) {
+                for (to, numbers) in to.iter_mut().zip([&f.inverse_kappa, &f.a, &f.b]) {
+                    *to = made.table(a, numbers)?;
+                }
+            }
+        }
+        let component = [
+            own.len() * p.rows() * width,
+            own.len() * framed(1).count() * p.pitch(),
+            frame_planes * p.rows() * p.pitch(),
+        ];
+        for stage in 0..2 {
+            let mut args = common;
+            for (layer, &numbers) in args.layer.iter_mut().zip(&component) {
+                if edges.factors(0).is_some() && numbers > 0 {
+                    let memory = a.allocate(p.ndim() * numbers * size_of::<T>())?;
+                    *layer = Layer {
+                        psi: memory.address(),
+                        component: numbers as i64,
+                        ..*layer
+                    };
+                    made.layers.push(memory);
+                }
+            }
+            made.args[stage] = args;
+        }
+        Ok(made)
+    }
+
+    fn table<N: bytemuck::Pod>(&mut self, a: &A, numbers: &[N]) -> Result<u64, Error> {
+        let memory = send(a, numbers)?;
+        let address = memory.address();
+        self.tables.push(memory);
+        Ok(address)
+    }
+
+    /// What kernels of a stage take.
+    pub fn args(&self, stage: usize) -> FrameArgs {
+        self.args[stage]
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        self.tables.iter().chain(&self.layers).map(Memory::bytes).sum()
+    }
+}
