@@ -13,6 +13,13 @@ pub enum Queue {
     Edges,
     /// What leaves for the host.
     Out,
+    /// A part of the bulk that may run beside the rest of it.
+    Beside,
+}
+
+impl Queue {
+    /// All of them.
+    pub const ALL: [Queue; 4] = [Queue::Main, Queue::Edges, Queue::Out, Queue::Beside];
 }
 
 /// What a device is.

@@ -113,10 +113,12 @@ pub struct BoxArgs {
     pub vectors: i32,
     pub rows: i32,
     pub planes: i32,
+    pub threads: i32,
     pub across: i32,
     pub along: i32,
     pub deep: i32,
     pub begin: i32,
+    pub padding: i32,
 }
 
 /// `struct Loss` of stage.cu.
@@ -138,7 +140,9 @@ pub struct StageArgs<T> {
     pub loss: LossArgs,
     pub boxes: [BoxArgs; MOST_BOXES],
     pub count: i32,
+    pub z_begin: i32,
     pub z_end: i32,
+    pub padding: i32,
 }
 
 /// `struct Surface` of surface.cu.

@@ -40,6 +40,23 @@ INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int pl
     return p;
 }
 
+// Numbers that are wanted later are brought nearer.
+INLINE void foresee(const REAL *p) {
+#if !defined(CUDA_ON_CPU) && AHEAD
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+}
+
+// The memory variables of all axes.
+INLINE void foresee_layers(const struct Frame *f, const struct Place *p) {
+#if LAYERS
+    EACH_AXIS(axis) {
+        if (p->at[axis] < 0) continue;
+        EACH_AXIS(of) foresee(f->layer[axis].psi + VELOCITY(of) * f->layer[axis].component + p->at[axis]);
+    }
+#endif
+}
+
 // What the layers make of a derivative along an axis, taken at the nodes (`half` 0) or half a cell beyond them, for or
 // of the velocity along the axis `of`.
 INLINE void stretch(const struct Frame *f, const struct Place *p, int axis, int half, int of, REAL *d) {

@@ -26,7 +26,7 @@ pub struct Bounds {
 }
 
 /// A box of cells.
-type Cells = [Range<usize>; 3];
+pub type Cells = [Range<usize>; 3];
 
 impl Bounds {
     /// Of a grid.
@@ -72,24 +72,29 @@ impl Bounds {
         (full(&inside).then_some(inside), frame)
     }
 
+    /// The first cell along z without frame.
+    pub fn z_inside(&self) -> usize {
+        self.z[1]
+    }
+
     /// Cells along z from here on are rim.
     pub fn z_end(&self) -> usize {
         self.z[3]
     }
 }
 
-/// The box without frame as tiles, with their number.
-pub fn tiled(cells: &Cells, tile: &Tile, vec: usize) -> (BoxArgs, usize) {
+/// The box without frame as strips, with the number of its blocks.
+pub fn stripped(cells: &Cells, tile: &Tile, vec: usize) -> (BoxArgs, usize) {
     let mut made = args(cells, vec);
-    let [z, rows, planes] = [
-        (made.vectors, tile.z),
-        (made.rows, tile.rows),
-        (made.planes, tile.planes),
-    ]
-    .map(|(n, of)| (n as usize).div_ceil(of));
-    let strip = tile.strip.min(rows);
-    (made.across, made.along, made.deep) = (int(z), int(strip), int(planes));
-    (made, z * strip * planes * rows.div_ceil(strip))
+    let [_, rows, planes] = cells;
+    let (vectors, tiles) = (made.vectors as usize, rows.len().div_ceil(tile.rows));
+    let threads = tile.along(vectors);
+    let across = vectors.div_ceil(threads);
+    let strips = tiles.div_ceil((tile.strip / tile.rows).max(1));
+    let along = tiles.div_ceil(strips);
+    let deep = planes.len().div_ceil(tile.deep);
+    (made.threads, made.across, made.along, made.deep) = (int(threads), int(across), int(along), int(deep));
+    (made, across * along * deep * strips)
 }
 
 /// The boxes of the frame behind each other, with their blocks of so many threads.

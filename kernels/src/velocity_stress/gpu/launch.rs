@@ -2,13 +2,14 @@
 
 use super::Setup;
 use super::arguments::{BoxArgs, MOST_BOXES, StageArgs, SurfaceArgs, int};
-use super::frame::{tiled, walked};
+use super::frame::{Cells, stripped, walked};
 use super::slab::DeviceSlab;
 use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Queue, Source, WALKERS, argument};
 use crate::device::simd::Real;
 use crate::velocity_stress::cpu::rows;
+use crate::velocity_stress::layout::RIM;
 use crate::velocity_stress::medium::live;
 use crate::velocity_stress::rows::MOST;
 use crate::velocity_stress::surface::DEGREE;
@@ -70,33 +71,45 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Ok(())
     }
 
+    /// Both kinds of boxes. In the main queue they run beside each other: what the frame waits for, memory, the rest of
+    /// the grid can use.
     fn sweep(&self, queue: Queue, stage: usize, planes: &Range<usize>) -> Result<(), Error> {
         let (inside, frame) = self.bounds.boxes(planes);
-        let (tile, vec) = (&self.variant.tile, self.variant.vec());
+        let a = &self.accelerator;
+        let apart = queue == Queue::Main && inside.is_some() && !frame.is_empty();
+        if apart {
+            a.set(Queue::Main, &self.marks.begun)?;
+            a.wait(Queue::Beside, &self.marks.begun)?;
+        }
         if !frame.is_empty() {
-            let (boxes, blocks) = walked(&frame, tile.frame_threads, vec);
-            let args = self.stage_args(stage, boxes, frame.len());
-            self.stage(
-                queue,
-                (&self.kernels.framed[stage], &args),
-                blocks,
-                tile.frame_threads,
-            )?;
+            self.sweep_frame(if apart { Queue::Beside } else { queue }, stage, &frame)?;
         }
         if let Some(cells) = inside {
-            let mut boxes = [BoxArgs::default(); MOST_BOXES];
-            let (first, blocks) = tiled(&cells, tile, vec);
-            boxes[0] = first;
-            let mut args = self.stage_args(stage, boxes, 1);
-            args.z_end = int(cells[0].end);
-            self.stage(
-                queue,
-                (&self.kernels.inside[stage], &args),
-                blocks,
-                tile.threads(),
-            )?;
+            self.sweep_inside(queue, stage, &cells)?;
+        }
+        if apart {
+            a.set(Queue::Beside, &self.marks.framed)?;
+            a.wait(Queue::Main, &self.marks.framed)?;
         }
         Ok(())
+    }
+
+    fn sweep_frame(&self, queue: Queue, stage: usize, frame: &[Cells]) -> Result<(), Error> {
+        let threads = self.variant.tile.frame_threads;
+        let (boxes, blocks) = walked(frame, threads, self.variant.vec());
+        let args = self.stage_args(stage, boxes, frame.len());
+        self.stage(queue, (&self.kernels.framed[stage], &args), blocks, threads)
+    }
+
+    fn sweep_inside(&self, queue: Queue, stage: usize, cells: &Cells) -> Result<(), Error> {
+        let tile = &self.variant.tile;
+        let mut boxes = [BoxArgs::default(); MOST_BOXES];
+        let (first, blocks) = stripped(cells, tile, self.variant.vec());
+        boxes[0] = first;
+        let threads = first.threads as usize * tile.rows * tile.deep;
+        let mut args = self.stage_args(stage, boxes, 1);
+        (args.z_begin, args.z_end) = (int(cells[0].start), int(cells[0].end));
+        self.stage(queue, (&self.kernels.inside[stage], &args), blocks, threads)
     }
 
     fn stage_args(&self, stage: usize, boxes: [BoxArgs; MOST_BOXES], count: usize) -> StageArgs<T> {
@@ -106,7 +119,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             loss: self.loss,
             boxes,
             count: int(count),
+            z_begin: int(RIM),
             z_end: int(self.bounds.z_end()),
+            padding: 0,
         }
     }
 

@@ -1,8 +1,9 @@
 //! The medium on its way to a device: numbers on the nodes, from which kernels take their means.
 
 use super::arguments::Stiff;
+use super::lines::Lines;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
+use crate::device::accelerator::{Accelerator, Pinned, Queue};
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
 use crate::domain::partition::Slab as Layout;
@@ -45,8 +46,8 @@ pub fn kept(ndim: usize, isotropic: bool) -> (&'static [usize], &'static [usize]
 
 /// Stiffness on a device.
 pub struct Stiffness<A: Accelerator> {
-    normal: Vec<A::Memory>,
-    shear: Vec<A::Memory>,
+    normal: Vec<Lines<A>>,
+    shear: Vec<Lines<A>>,
     args: Stiff,
 }
 
@@ -58,7 +59,7 @@ impl<A: Accelerator> Stiffness<A> {
 
     /// Bytes of device memory.
     pub fn bytes(&self) -> usize {
-        self.normal.iter().chain(&self.shear).map(Memory::bytes).sum()
+        self.normal.iter().chain(&self.shear).map(Lines::bytes).sum()
     }
 }
 
@@ -71,6 +72,8 @@ pub struct Upload<'a, T, A: Accelerator> {
     part: Range<usize>,
     isotropic: bool,
     dt: f64,
+    /// Bytes from the start of a row to its first cell without frame.
+    first: usize,
 }
 
 impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
@@ -80,7 +83,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         cpu: &'a Cpu,
         (raw, layout): (&'a Medium<T>, &Layout),
         isotropic: bool,
-        dt: f64,
+        (dt, first): (f64, usize),
     ) -> Self {
         let p = raw.padded();
         let rows = if p.ndim() == 3 { p.model.n[1] } else { 1 };
@@ -93,11 +96,12 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
             part: at(wanted.start)..at(wanted.end),
             isotropic,
             dt,
+            first,
         }
     }
 
     /// `rho / (2 dt)` of every cell.
-    pub fn density(&self) -> Result<A::Memory, Error> {
+    pub fn density(&self) -> Result<Lines<A>, Error> {
         self.send(self.raw.density(), Form::Half(self.dt))
     }
 
@@ -123,11 +127,11 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         Ok(Stiffness { normal, shear, args })
     }
 
-    fn send(&self, from: &[T], form: Form) -> Result<A::Memory, Error> {
+    fn send(&self, from: &[T], form: Form) -> Result<Lines<A>, Error> {
         use rayon::prelude::*;
         let from = &from[self.part.clone()];
         let number = size_of::<T>();
-        let to = self.a.allocate(from.len() * number)?;
+        let to = Lines::new(self.a, from.len() * number, self.first)?;
         let mut blocks = [(); 2].map(|()| self.a.pin(BLOCK.min(from.len()) * number));
         let done = [self.a.mark()?, self.a.mark()?];
         for (k, numbers) in from.chunks(BLOCK).enumerate() {

@@ -6,6 +6,7 @@ mod arguments;
 mod frame;
 mod ghosts;
 mod launch;
+mod lines;
 mod medium;
 mod points;
 mod record;
@@ -56,6 +57,11 @@ pub(super) struct Setup<T> {
 }
 
 impl<T: Real> Setup<T> {
+    /// Bytes from the start of a row to its first cell without frame.
+    pub fn first(&self) -> usize {
+        frame::Bounds::new(&self.padded, &self.edges).z_inside() * size_of::<T>()
+    }
+
     /// Whether any cell that is computed lies in a frame.
     pub fn has_frame(&self) -> bool {
         let p = &self.padded;

@@ -56,6 +56,17 @@ INLINE REAL inverse(REAL x) {
 #endif
 }
 
+#if VEC == 4
+INLINE void fetch_pair(const REAL *from, REAL *to) {
+#ifdef CUDA_ON_CPU
+    float2 t = *(const float2 *)from;
+#else
+    float2 t = __ldg((const float2 *)from);
+#endif
+    to[0] = t.x, to[1] = t.y;
+}
+#endif
+
 // The derivative across z of VEC cells, half a cell beyond them (`ahead` 1) or before them, eq. 5; the far neighbours first.
 INLINE void derive_across(const REAL *p, WIDE stride, const REAL *w, int ahead, REAL *out) {
     EACH_VEC out[v] = 0;
@@ -67,11 +78,21 @@ INLINE void derive_across(const REAL *p, WIDE stride, const REAL *w, int ahead, 
     }
 }
 
-// The same along z: whole vectors around the cells.
+// The same along z: whole vectors around the cells, or halves of them where these reach far enough.
+#if VEC == 4 && HALF <= 2
+#define AROUND 2
+#else
 #define AROUND ((HALF + VEC - 1) / VEC * VEC)
+#endif
 INLINE void derive_along(const REAL *p, const REAL *w, int ahead, REAL *out) {
     REAL line[VEC + 2 * AROUND];
+#if VEC == 4 && HALF <= 2
+    fetch_pair(p - 2, line);
+    fetch(p, line + 2);
+    fetch_pair(p + 4, line + 6);
+#else
     UNROLL for (int k = 0; k < VEC + 2 * AROUND; k += VEC) fetch(p + k - AROUND, line + k);
+#endif
     EACH_VEC {
         REAL sum = 0;
         UNROLL for (int m = HALF - 1; m >= 0; m--) {

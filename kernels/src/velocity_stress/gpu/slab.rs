@@ -4,6 +4,7 @@ use super::Setup;
 use super::arguments::{LossArgs, SlabArgs, field_len};
 use super::frame::{Bounds, FrameMemory};
 use super::launch::Kernels;
+use super::lines::Lines;
 use super::medium::{Stiffness, Upload};
 use super::points::SourceMemory;
 use super::record::Records;
@@ -24,6 +25,9 @@ use std::sync::Arc;
 pub(super) struct Marks<A: Accelerator> {
     /// The main queue after a stage, and after what is recorded of a step.
     pub main: A::Mark,
+    /// The main queue before a stage's boxes, and the queue beside it behind those of the frame.
+    pub begun: A::Mark,
+    pub framed: A::Mark,
     /// The kernels in the queue of the edges.
     pub edges: A::Mark,
     /// Copies to the lower and the upper neighbour.
@@ -33,7 +37,7 @@ pub(super) struct Marks<A: Accelerator> {
 /// What relaxes in a slab.
 struct LossMemory<A: Accelerator> {
     weak: Stiffness<A>,
-    memory: A::Memory,
+    memory: Lines<A>,
     pattern: A::Memory,
 }
 
@@ -53,8 +57,8 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) marks: Marks<A>,
     /// The stage that is being computed.
     pub(super) stage: usize,
-    fields: A::Memory,
-    density: A::Memory,
+    fields: Lines<A>,
+    density: Lines<A>,
     stiffness: Stiffness<A>,
     relaxing: Option<LossMemory<A>>,
 }
@@ -70,10 +74,16 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     ) -> Result<Self, Error> {
         let p = &setup.padded;
         let kernels = Kernels::load(&*a, &variant, &setup)?;
-        let upload = Upload::new(&*a, cpu, (raw, &layout), variant.isotropic, setup.dt);
+        let upload = Upload::new(
+            &*a,
+            cpu,
+            (raw, &layout),
+            variant.isotropic,
+            (setup.dt, setup.first()),
+        );
         let (density, stiffness) = (upload.density()?, upload.stiffness()?);
         let bytes = fields(p.ndim()) * field_len(p, &layout) * size_of::<T>();
-        let memory = a.allocate(bytes)?;
+        let memory = Lines::new(&*a, bytes, setup.first())?;
         let mut args = SlabArgs::new(p, &layout, setup.weights);
         (args.fields, args.density, args.stiff) = (memory.address(), density.address(), stiffness.args());
         let relaxing = match weak {
@@ -95,6 +105,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             records: Records::new(&*a, &setup, &layout, &variant)?,
             marks: Marks {
                 main: a.mark()?,
+                begun: a.mark()?,
+                framed: a.mark()?,
                 edges: a.mark()?,
                 sent: [a.mark()?, a.mark()?],
             },
@@ -208,10 +220,17 @@ impl<A: Accelerator> LossMemory<A> {
         cpu: &Cpu,
     ) -> Result<Self, Error> {
         let p = &setup.padded;
-        let upload = Upload::new(a, cpu, (weak, layout), variant.isotropic, setup.dt);
+        let upload = Upload::new(
+            a,
+            cpu,
+            (weak, layout),
+            variant.isotropic,
+            (setup.dt, setup.first()),
+        );
         let stress = layout.own.len() * p.plane_len();
         let stresses = fields(p.ndim()) - p.ndim();
-        let memory = a.allocate(variant.mechanisms * stresses * stress * size_of::<T>())?;
+        let bytes = variant.mechanisms * stresses * stress * size_of::<T>();
+        let memory = Lines::new(a, bytes, setup.first())?;
         let two = |pattern: &Pattern<T>| [pattern.keep[0], pattern.keep[1], pattern.take[0], pattern.take[1]];
         let mut numbers = Vec::new();
         for k in 0..variant.mechanisms {

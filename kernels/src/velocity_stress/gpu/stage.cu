@@ -1,14 +1,14 @@
-// The two stages of a step, on boxes of cells. With FRAMED 0 there is one box without frame, cut into tiles of TZ x TR x
-// TP threads (z, rows, planes); the tiles of a strip of rows follow each other along the planes, so that what neighbours
-// read stays in the cache. With FRAMED 1 the boxes are those of the frame, walked over thread by thread.
+// The two stages of a step, on boxes of cells. With FRAMED 0 there is one box without frame. Its blocks have threads along
+// z, on ROWS rows and DEEP planes; blocks of a strip of rows follow each other along the planes, so that what neighbours
+// read stays in the second-level cache. With FRAMED 1 the boxes are those of the frame, walked over thread by thread.
 
 #define MOST_BOXES 6
 
 struct Box {
     int z, row, plane;              // first cells
     int vectors, rows, planes;      // extent; vectors of VEC cells along z
-    int across, along, deep;        // FRAMED 0: tiles along z, rows of a strip, planes
-    int begin;                      // first block
+    int threads, across, along, deep;  // FRAMED 0: threads along z, blocks along z, of rows in a strip, along the planes
+    int begin, padding;             // first block
 };
 
 struct Loss {
@@ -23,7 +23,8 @@ struct Stage {
     struct Frame f;
     struct Loss loss;
     struct Box box[MOST_BOXES];
-    int boxes, z_end;               // cells along z from z_end on are rim
+    int boxes, z_begin, z_end;      // what lies before or behind along z is another box' or rim
+    int padding;
 };
 
 struct Cell {
@@ -42,31 +43,36 @@ INLINE struct Cell cell_of(const struct Stage *a) {
     i /= b->vectors;
     c.row = b->row + (int)(i % b->rows);
     i /= b->rows;
-    if (i >= b->planes || c.z >= a->z_end) c.z = -1;
+    if (i >= b->planes) c.z = -1;
     c.plane = b->plane + (int)i;
 #else
     const struct Box *b = &a->box[0];
-    int z = block % b->across;
+    int line = thread / b->threads, z = block % b->across * b->threads + thread - line * b->threads;
     block /= b->across;
-    int row = block % b->along;
+    int row = block % b->along * ROWS + line % ROWS;
     block /= b->along;
-    int plane = block % b->deep, strip = block / b->deep;
-    z = z * TZ + thread % TZ;
-    row = (strip * b->along + row) * TR + thread / TZ % TR;
-    plane = plane * TP + thread / (TZ * TR);
+    row += block / b->deep * (b->along * ROWS);
+    int plane = block % b->deep * DEEP + line / ROWS;
     c.z = z < b->vectors && row < b->rows && plane < b->planes ? b->z + z * VEC : -1;
     c.row = b->row + row;
     c.plane = b->plane + plane;
 #endif
+    if (c.z < a->z_begin || c.z >= a->z_end) c.z = -1;
     return c;
 }
 
 // Numbers that are read once, and written to be read in the next stage.
 INLINE void take(const REAL *from, REAL *to) {
-#if defined(CUDA_ON_CPU) || !STREAM
+#if defined(CUDA_ON_CPU) || !(STREAM & 1)
     load(from, to);
 #else
-    fetch_once(from, to);
+    VECTOR t;
+#if REAL_IS_DOUBLE
+    asm("ld.global.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(t.x), "=d"(t.y) : "l"(from) : "memory");
+#else
+    asm("ld.global.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(t.x), "=f"(t.y), "=f"(t.z), "=f"(t.w) : "l"(from) : "memory");
+#endif
+    SPREAD(t, to);
 #endif
 }
 
@@ -75,7 +81,7 @@ INLINE void put(const struct Stage *a, int z, REAL *to, const REAL *from) {
         for (int v = 0; v < VEC && z + v < a->z_end; v++) to[v] = from[v];
         return;
     }
-#if defined(CUDA_ON_CPU) || !STREAM
+#if defined(CUDA_ON_CPU) || !(STREAM & 2)
     store(to, from);
 #else
     __stcs((VECTOR *)to, GATHER(from));
@@ -104,8 +110,10 @@ KERNEL(velocity)(const struct Stage a) {
     const struct Cell c = cell_of(&a);
     if (c.z < 0) return;
     REAL *at = s->fields + row_at(s, c.plane, c.row) + c.z;
+    EACH_AXIS(t) foresee(at + VELOCITY(t) * s->field);
 #if FRAMED
     const struct Place place = place_of(s, &a.f, c.plane, c.row, c.z);
+    foresee_layers(&a.f, &place);
 #endif
     EACH_AXIS(t) {
         REAL sum[VEC], b[VEC], now[VEC];
@@ -206,12 +214,25 @@ INLINE void add(const struct Stage *a, const struct Cell *c, const struct Place 
     put(a, c->z, to, now);
 }
 
+// What a thread reads only when the strains are there.
+INLINE void foresee_stress(const struct Stage *a, const struct Cell *c) {
+    const struct Slab *s = &a->s;
+    const WIDE row = row_at(s, c->plane, c->row) + c->z, own = row - (WIDE)GHOST * s->rows * s->pitch;
+    UNROLL for (int k = NDIM; k < FIELDS; k++) {
+        foresee(s->fields + k * s->field + row);
+        UNROLL for (int m = 0; m < MECHANISMS; m++) {
+            foresee(a->loss.memory + m * a->loss.mechanism + (k - NDIM) * a->loss.stress + own);
+        }
+    }
+}
+
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, STRESS_BLOCKS)
 KERNEL(stress)(const struct Stage a) {
     const struct Slab *s = &a.s;
     const struct Cell c = cell_of(&a);
     if (c.z < 0) return;
+    foresee_stress(&a, &c);
     const REAL *at = s->fields + row_at(s, c.plane, c.row) + c.z;
     const WIDE m = medium_at(s, c.plane, c.row) + c.z;
     REAL e[3][VEC], rate[3][VEC];
@@ -225,6 +246,7 @@ KERNEL(stress)(const struct Stage a) {
 #if FRAMED
     const struct Place here = place_of(s, &a.f, c.plane, c.row, c.z);
     place = &here;
+    foresee_layers(&a.f, place);
 #endif
     EACH_AXIS(t) {
         derive(s, at + VELOCITY(t) * s->field, t, 0, e[t]);

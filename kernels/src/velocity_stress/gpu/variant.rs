@@ -64,10 +64,10 @@ impl Variant {
             ("THREADS", if framed { t.frame_threads } else { t.threads() }),
             ("VELOCITY_BLOCKS", velocity),
             ("STRESS_BLOCKS", stress),
-            ("STREAM", usize::from(t.stream)),
-            ("TZ", t.z),
-            ("TR", t.rows),
-            ("TP", t.planes),
+            ("STREAM", t.stream),
+            ("AHEAD", usize::from(t.ahead)),
+            ("ROWS", t.rows),
+            ("DEEP", t.deep),
         ];
         self.source("stage.cu", &[FRAME, STAGE], self.vec(), &defines)
     }
