@@ -9,7 +9,7 @@ use crate::velocity_stress::rows::MOST;
 use crate::velocity_stress::surface::DEGREE;
 
 /// Boxes of cells of one launch.
-pub const MOST_BOXES: usize = 6;
+pub const MOST_BOXES: usize = 4;
 
 /// `struct Stiff` of slab.cuh.
 #[repr(C)]
@@ -140,9 +140,7 @@ pub struct StageArgs<T> {
     pub loss: LossArgs,
     pub boxes: [BoxArgs; MOST_BOXES],
     pub count: i32,
-    pub z_begin: i32,
     pub z_end: i32,
-    pub padding: i32,
 }
 
 /// `struct Surface` of surface.cu.

@@ -1,4 +1,6 @@
-// The frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7) or the sponge (boundary/sponge.rs).
+// The frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7) or the sponge (boundary/sponge.rs). With
+// FRAMED 1 in rows and planes of the frame; with FRAMED 0 and ALONG_Z 1 at the ends of all other rows.
+#define EDGED (FRAMED || ALONG_Z)
 
 struct Layer {
     REAL *psi;                 // memory variables [component][plane][row][z] of the axis' frame; null without a layer
@@ -25,17 +27,19 @@ INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int pl
     struct Place p;
     p.z = z, p.row = row, p.plane = plane;
     p.at[0] = p.at[1] = p.at[2] = -1;
-#if LAYERS
+#if LAYERS && EDGED
     WIDE own = plane - s->first;
     if (f->layer[0].psi && (z < f->low || z >= f->high)) {
         p.at[0] = (own * s->rows + row) * f->width + (z < f->low ? z : z - f->high + f->low);
     }
+#if FRAMED
     if (NDIM == 3 && f->layer[1].psi && f->line[1][row] >= 0) {
         p.at[1] = (own * f->framed_rows + f->line[1][row]) * s->pitch + z;
     }
     if (f->layer[2].psi && f->line[2][plane] >= 0) {
         p.at[2] = ((WIDE)(f->line[2][plane] - f->first_plane) * s->rows + row) * s->pitch + z;
     }
+#endif
 #endif
     return p;
 }
@@ -49,7 +53,7 @@ INLINE void foresee(const REAL *p) {
 
 // The memory variables of all axes.
 INLINE void foresee_layers(const struct Frame *f, const struct Place *p) {
-#if LAYERS
+#if LAYERS && EDGED
     EACH_AXIS(axis) {
         if (p->at[axis] < 0) continue;
         EACH_AXIS(of) foresee(f->layer[axis].psi + VELOCITY(of) * f->layer[axis].component + p->at[axis]);
@@ -81,7 +85,13 @@ INLINE void stretch(const struct Frame *f, const struct Place *p, int axis, int 
 
 // What the sponge leaves.
 INLINE void damp(const struct Frame *f, const struct Place *p, REAL *x) {
-    REAL w[VEC], outer = f->sponge[2][p->plane] * (NDIM == 3 ? f->sponge[1][p->row] : 1);
+    REAL w[VEC];
+#if FRAMED
+    REAL outer = f->sponge[2][p->plane] * (NDIM == 3 ? f->sponge[1][p->row] : 1);
+#else
+    const REAL outer = 1;
+    if (p->z >= f->low && p->z < f->high) return;
+#endif
     fetch(f->sponge[0] + p->z, w);
     EACH_VEC x[v] *= w[v] * outer;
 }

@@ -17,12 +17,13 @@ use std::ops::Range;
 /// Cells of a thread at most: the frame is cut along z by multiples of them.
 const VECTOR: usize = 4;
 
-/// Where the frame ends and begins again along z, the rows and the planes; cells that are computed.
+/// Cells that are computed: along z, and of rows and planes where the frame ends and begins again among them.
 #[derive(Clone, Debug)]
 pub struct Bounds {
-    z: [usize; 4],
+    z: Range<usize>,
     rows: [usize; 4],
     planes: [usize; 4],
+    along_z: bool,
 }
 
 /// A box of cells.
@@ -32,7 +33,6 @@ impl Bounds {
     /// Of a grid.
     pub fn new<T: Real>(p: &Padded, edges: &Edges<T>) -> Self {
         let [low, high] = edges.z_by(VECTOR);
-        let end = p.n[0] - RIM;
         let inside = |axis: usize, all: Range<usize>| {
             let plain = |&k: &usize| edges.lines(axis)[k] == NONE;
             let first = all.clone().find(plain).unwrap_or(all.end);
@@ -40,46 +40,39 @@ impl Bounds {
             [all.start, first, last, all.end]
         };
         Self {
-            z: [
-                RIM,
-                low.clamp(RIM, end),
-                high.clamp(RIM, end).max(low.clamp(RIM, end)),
-                end,
-            ],
+            z: RIM..p.n[0] - RIM,
+            along_z: low > 0 || high < p.pitch(),
             rows: inside(1, rows(p)),
             planes: inside(2, live(p.planes())),
         }
     }
 
-    /// The boxes of some planes: the one without frame, and those of the frame.
+    /// The boxes of some planes: the one whose rows lie in no frame but with their ends, and those of the frame.
     pub fn boxes(&self, planes: &Range<usize>) -> (Option<Cells>, Vec<Cells>) {
         let within = |from: usize, to: usize| planes.start.max(from)..planes.end.min(to);
         let [p0, p1, p2, p3] = self.planes;
         let [r0, r1, r2, r3] = self.rows;
-        let [z0, z1, z2, z3] = self.z;
-        let middle = within(p1, p2);
+        let (z, middle) = (self.z.clone(), within(p1, p2));
         let mut frame = vec![
-            [z0..z3, r0..r3, within(p0, p1)],
-            [z0..z3, r0..r3, within(p2, p3)],
-            [z0..z3, r0..r1, middle.clone()],
-            [z0..z3, r2..r3, middle.clone()],
-            [z0..z1, r1..r2, middle.clone()],
-            [z2..z3, r1..r2, middle.clone()],
+            [z.clone(), r0..r3, within(p0, p1)],
+            [z.clone(), r0..r3, within(p2, p3)],
+            [z.clone(), r0..r1, middle.clone()],
+            [z.clone(), r2..r3, middle.clone()],
         ];
         let full = |cells: &Cells| cells.iter().all(|r| !r.is_empty());
         frame.retain(full);
-        let inside = [z1..z2, r1..r2, middle];
+        let inside = [z, r1..r2, middle];
         (full(&inside).then_some(inside), frame)
     }
 
-    /// The first cell along z without frame.
-    pub fn z_inside(&self) -> usize {
-        self.z[1]
+    /// Whether rows lie in a frame with an end.
+    pub fn along_z(&self) -> bool {
+        self.along_z
     }
 
     /// Cells along z from here on are rim.
     pub fn z_end(&self) -> usize {
-        self.z[3]
+        self.z.end
     }
 }
 

@@ -9,7 +9,6 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Queue, Source, WALKERS, argument};
 use crate::device::simd::Real;
 use crate::velocity_stress::cpu::rows;
-use crate::velocity_stress::layout::RIM;
 use crate::velocity_stress::medium::live;
 use crate::velocity_stress::rows::MOST;
 use crate::velocity_stress::surface::DEGREE;
@@ -74,7 +73,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     /// Both kinds of boxes. In the main queue they run beside each other: what the frame waits for, memory, the rest of
     /// the grid can use.
     fn sweep(&self, queue: Queue, stage: usize, planes: &Range<usize>) -> Result<(), Error> {
-        let (inside, frame) = self.bounds.boxes(planes);
+        let (inside, frame) = self.setup.bounds.boxes(planes);
         let a = &self.accelerator;
         let apart = queue == Queue::Main && inside.is_some() && !frame.is_empty();
         if apart {
@@ -107,8 +106,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let (first, blocks) = stripped(cells, tile, self.variant.vec());
         boxes[0] = first;
         let threads = first.threads as usize * tile.rows * tile.deep;
-        let mut args = self.stage_args(stage, boxes, 1);
-        (args.z_begin, args.z_end) = (int(cells[0].start), int(cells[0].end));
+        let args = self.stage_args(stage, boxes, 1);
         self.stage(queue, (&self.kernels.inside[stage], &args), blocks, threads)
     }
 
@@ -119,9 +117,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             loss: self.loss,
             boxes,
             count: int(count),
-            z_begin: int(RIM),
-            z_end: int(self.bounds.z_end()),
-            padding: 0,
+            z_end: int(self.setup.bounds.z_end()),
         }
     }
 

@@ -17,6 +17,7 @@ pub mod variant;
 pub use slab::DeviceSlab;
 
 use super::edges::Edges;
+use super::layout::RIM;
 use super::loss::{patterns, split};
 use super::medium::buoyancy_at;
 use super::points::Placer;
@@ -34,6 +35,7 @@ use crate::domain::partition::Slab as Layout;
 use crate::grid::Padded;
 use crate::medium::{Medium, Symmetry};
 use crate::time_loop::{self, Recorder, Schedule, Slab};
+use frame::Bounds;
 use std::ops::Range;
 use std::sync::Arc;
 use tile::Tile;
@@ -43,6 +45,7 @@ use variant::Variant;
 pub(super) struct Setup<T> {
     pub padded: Padded,
     pub edges: Edges<T>,
+    pub bounds: Bounds,
     pub surface: Option<Images<T>>,
     pub spots: Spots<T>,
     pub receivers: Receivers<T>,
@@ -57,16 +60,14 @@ pub(super) struct Setup<T> {
 }
 
 impl<T: Real> Setup<T> {
-    /// Bytes from the start of a row to its first cell without frame.
+    /// Bytes from the start of a row to its first cell that is computed.
     pub fn first(&self) -> usize {
-        frame::Bounds::new(&self.padded, &self.edges).z_inside() * size_of::<T>()
+        RIM * size_of::<T>()
     }
 
-    /// Whether any cell that is computed lies in a frame.
+    /// Whether any row that is computed lies in a frame.
     pub fn has_frame(&self) -> bool {
-        let p = &self.padded;
-        let bounds = frame::Bounds::new(p, &self.edges);
-        !bounds.boxes(&(0..p.planes())).1.is_empty()
+        !self.bounds.boxes(&(0..self.padded.planes())).1.is_empty()
     }
 }
 
@@ -111,10 +112,12 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         };
         let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
         let schedule = schedule(shot, &padded, receivers.len());
+        let edges = Edges::new(&padded, &shot.frame, shot.dt);
         let setup = Arc::new(Setup {
             spots: Spots::new(&placer, buoyancy, &shot.sources, &shot.series, shot.dt)?,
             receivers,
-            edges: Edges::new(&padded, &shot.frame, shot.dt),
+            bounds: Bounds::new(&padded, &edges),
+            edges,
             surface: shot.surface.then(|| Images::new(weights.len())),
             quantity: shot.quantity,
             peaks: shot.peaks,
@@ -136,6 +139,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             half: weights.len(),
             isotropic: class == Symmetry::Isotropic,
             layers: setup.edges.weights().is_none(),
+            along_z: setup.bounds.along_z(),
             mechanisms,
             tile: tile.unwrap_or_else(|| Tile::choose(ndim, weights.len(), mechanisms, double)),
         };

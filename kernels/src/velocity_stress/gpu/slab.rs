@@ -2,7 +2,7 @@
 
 use super::Setup;
 use super::arguments::{LossArgs, SlabArgs, field_len};
-use super::frame::{Bounds, FrameMemory};
+use super::frame::FrameMemory;
 use super::launch::Kernels;
 use super::lines::Lines;
 use super::medium::{Stiffness, Upload};
@@ -47,7 +47,6 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) accelerator: Arc<A>,
     pub(super) layout: Layout,
     pub(super) args: SlabArgs<T>,
-    pub(super) bounds: Bounds,
     pub(super) frame: FrameMemory<A>,
     pub(super) loss: LossArgs,
     pub(super) variant: Variant,
@@ -99,7 +98,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             mechanism: ((fields(p.ndim()) - p.ndim()) * stress) as i64,
         });
         Ok(Self {
-            bounds: Bounds::new(p, &setup.edges),
             frame: FrameMemory::new(&*a, p, &setup.edges, &layout)?,
             sources: SourceMemory::new(&*a, &setup, &layout)?,
             records: Records::new(&*a, &setup, &layout, &variant)?,

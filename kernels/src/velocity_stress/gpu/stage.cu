@@ -1,8 +1,9 @@
-// The two stages of a step, on boxes of cells. With FRAMED 0 there is one box without frame. Its blocks have threads along
+// The two stages of a step, on boxes of cells. With FRAMED 0 there is one box, whose rows lie in no
+// frame but with their ends. Its blocks have threads along
 // z, on ROWS rows and DEEP planes; blocks of a strip of rows follow each other along the planes, so that what neighbours
 // read stays in the second-level cache. With FRAMED 1 the boxes are those of the frame, walked over thread by thread.
 
-#define MOST_BOXES 6
+#define MOST_BOXES 4
 
 struct Box {
     int z, row, plane;              // first cells
@@ -23,8 +24,7 @@ struct Stage {
     struct Frame f;
     struct Loss loss;
     struct Box box[MOST_BOXES];
-    int boxes, z_begin, z_end;      // what lies before or behind along z is another box' or rim
-    int padding;
+    int boxes, z_end;               // cells along z from z_end on are rim
 };
 
 struct Cell {
@@ -57,7 +57,7 @@ INLINE struct Cell cell_of(const struct Stage *a) {
     c.row = b->row + row;
     c.plane = b->plane + plane;
 #endif
-    if (c.z < a->z_begin || c.z >= a->z_end) c.z = -1;
+    if (c.z >= a->z_end) c.z = -1;
     return c;
 }
 
@@ -111,7 +111,7 @@ KERNEL(velocity)(const struct Stage a) {
     if (c.z < 0) return;
     REAL *at = s->fields + row_at(s, c.plane, c.row) + c.z;
     EACH_AXIS(t) foresee(at + VELOCITY(t) * s->field);
-#if FRAMED
+#if EDGED
     const struct Place place = place_of(s, &a.f, c.plane, c.row, c.z);
     foresee_layers(&a.f, &place);
 #endif
@@ -122,14 +122,14 @@ KERNEL(velocity)(const struct Stage a) {
         EACH_AXIS(j) {
             REAL d[VEC];
             derive(s, at + STRESS(PAIR(t, j)) * s->field, j, j == t, d);
-#if FRAMED
+#if EDGED
             stretch(&a.f, &place, j, j == t, t, d);
 #endif
             EACH_VEC sum[v] += d[v];
         }
         buoyancy(s, &c, t, b);
         EACH_VEC now[v] = FMA(b[v], sum[v], now[v]);
-#if FRAMED && !LAYERS
+#if EDGED && !LAYERS
         damp(&a.f, &place, now);
 #endif
         put(&a, c.z, at + VELOCITY(t) * s->field, now);
@@ -208,7 +208,7 @@ INLINE void add(const struct Stage *a, const struct Cell *c, const struct Place 
         put(a, c->z, r, next);
     }
 #endif
-#if FRAMED && !LAYERS
+#if EDGED && !LAYERS
     damp(&a->f, place, now);
 #endif
     put(a, c->z, to, now);
@@ -243,14 +243,14 @@ KERNEL(stress)(const struct Stage a) {
 #define RELAXING(t) 0
 #endif
     const struct Place *place = 0;
-#if FRAMED
+#if EDGED
     const struct Place here = place_of(s, &a.f, c.plane, c.row, c.z);
     place = &here;
     foresee_layers(&a.f, place);
 #endif
     EACH_AXIS(t) {
         derive(s, at + VELOCITY(t) * s->field, t, 0, e[t]);
-#if FRAMED
+#if EDGED
         stretch(&a.f, place, t, 0, t, e[t]);
 #endif
     }
@@ -265,7 +265,7 @@ KERNEL(stress)(const struct Stage a) {
             REAL one[VEC], other[VEC], k[VEC];
             derive(s, at + VELOCITY(j) * s->field, t, 1, one);
             derive(s, at + VELOCITY(t) * s->field, j, 1, other);
-#if FRAMED
+#if EDGED
             stretch(&a.f, place, t, 1, j, one);
             stretch(&a.f, place, j, 1, t, other);
 #endif

@@ -24,6 +24,8 @@ pub struct Variant {
     pub isotropic: bool,
     /// The frame stretches derivatives instead of damping fields.
     pub layers: bool,
+    /// There is a frame at an end of `z`.
+    pub along_z: bool,
     /// Memory variables of a stress; 0 without attenuation.
     pub mechanisms: usize,
     /// How a box is cut.
@@ -60,7 +62,8 @@ impl Variant {
             ("ISOTROPIC", usize::from(self.isotropic)),
             ("MECHANISMS", self.mechanisms),
             ("FRAMED", usize::from(framed)),
-            ("LAYERS", usize::from(framed && self.layers)),
+            ("LAYERS", usize::from((framed || self.along_z) && self.layers)),
+            ("ALONG_Z", usize::from(!framed && self.along_z)),
             ("THREADS", if framed { t.frame_threads } else { t.threads() }),
             ("VELOCITY_BLOCKS", velocity),
             ("STRESS_BLOCKS", stress),
@@ -95,7 +98,7 @@ pub fn all(double: bool) -> Vec<Source> {
     for (ndim, half, bits) in [2, 3]
         .into_iter()
         .flat_map(|ndim| [1, 2, 4].map(|half| (ndim, half)))
-        .flat_map(|(ndim, half)| (0..4).map(move |bits| (ndim, half, bits)))
+        .flat_map(|(ndim, half)| (0..8).map(move |bits| (ndim, half, bits)))
     {
         for mechanisms in if bits & 1 == 0 { 0..1 } else { 0..5 } {
             let variant = Variant {
@@ -104,6 +107,7 @@ pub fn all(double: bool) -> Vec<Source> {
                 half,
                 isotropic: bits & 1 == 1,
                 layers: bits & 2 == 2,
+                along_z: bits & 4 == 4,
                 mechanisms,
                 tile: Tile::choose(ndim, half, mechanisms, double),
             };
