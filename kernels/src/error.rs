@@ -74,6 +74,9 @@ pub enum Error {
     /// A process of the same run has found a fault, and tells it.
     #[error("another rank has ended the run")]
     Elsewhere,
+    /// What one rank or several could not do; all ranks have this error, with the same sentence.
+    #[error("{0}")]
+    Agreed(String),
     /// Ranks lost each other.
     #[error("rank {rank} on {host}: {doing} failed: {problem}")]
     Ranks {

@@ -23,9 +23,9 @@ pub enum Error {
     /// The program panicked, which its hook has told.
     #[error("internal error")]
     Panic,
-    /// Another process of the same run tells the error.
+    /// Another process of the same run tells the error; this one ends with the same exit code.
     #[error("another process has told the error")]
-    Told,
+    Told(u8),
     /// `--dryrun=y`: the header is written and the run ends, successfully.
     #[error("dry run: the header is written")]
     DryRun,

@@ -116,25 +116,28 @@ pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
     };
-    let dry = |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(Error::DryRun));
-    if error.chain().any(dry) {
-        return ExitCode::SUCCESS;
+    let code = exit_code(&error);
+    let told = matches!(error.downcast_ref(), Some(Error::Panic | Error::Told(_)));
+    if !told && code != 0 {
+        let text = format!("{error:#}");
+        let line: Vec<&str> = text.lines().map(str::trim).collect();
+        // One piece, so that nothing comes between; nothing is left to do when stderr is closed.
+        let told = format!("{name}: {}\n", line.join(" "));
+        let _ = io::stderr().lock().write_all(told.as_bytes());
     }
-    if matches!(error.downcast_ref(), Some(Error::Panic | Error::Told)) {
-        return ExitCode::FAILURE;
-    }
-    let text = format!("{error:#}");
-    let line: Vec<&str> = text.lines().map(str::trim).collect();
-    // One piece, so that nothing comes between; nothing is left to do when stderr is closed.
-    let told = format!("{name}: {}\n", line.join(" "));
-    let _ = io::stderr().lock().write_all(told.as_bytes());
-    let closed =
-        |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(Error::Closed(_)));
-    if error.chain().any(closed) {
-        ExitCode::from(CLOSED_PIPE)
-    } else {
-        ExitCode::FAILURE
-    }
+    ExitCode::from(code)
+}
+
+/// The exit code of an error: 0 for a dry run, 141 for a reader that closed its pipe, as the shell has it for a signal,
+/// else 1; where another process tells the error that one's code.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    let code = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref()? {
+        Error::DryRun => Some(0),
+        Error::Closed(_) => Some(CLOSED_PIPE),
+        Error::Told(code) => Some(*code),
+        _ => None,
+    };
+    error.chain().find_map(code).unwrap_or(1)
 }
 
 /// The name by which a program was called.

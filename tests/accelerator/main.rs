@@ -42,6 +42,7 @@ macro_rules! on {
             failures::a_recorder_that_fails_ends_the_run
             ranks::ranks_give_the_same_bits
             ranks::ranks_run_again
+            ranks::ways_that_cannot_be_had_are_refused_by_all
             staggered::staggered_planes_agree
             staggered::staggered_volumes_agree
             staggered::staggered_grids_agree_in_float64

@@ -1,10 +1,13 @@
 //! Memory and speed of a device are told before a run: what is told must be what is taken.
 
+use crate::crowd::{Talents, crowd};
 use crate::shim::Shim;
 use crate::shots::{Ricker, shot};
-use kernels::displacement::gpu::{Simulation, Upload, bytes, calibrate};
+use kernels::displacement::Way;
+use kernels::displacement::gpu::{Simulation, Upload, bytes, calibrate, host_bytes};
 use kernels::displacement::{Shot, Snapshots};
-use kernels::domain::partition::partition;
+use kernels::domain::partition::{Slab, partition};
+use kernels::domain::ranks::Ranks;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Destination, Symmetry};
 use std::sync::Arc;
@@ -32,20 +35,13 @@ fn large(ndim: usize) -> (Padded, Shot) {
     (padded, shot)
 }
 
-/// Peak of what a run on `slabs` devices takes of each, the class known before or not.
-fn taken(padded: &Padded, shot: &Shot, slabs: usize, (first, last): (Symmetry, Symmetry)) -> Vec<usize> {
-    let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
-    let shims: Vec<_> = (0..slabs)
-        .map(|k| Arc::new(Shim::new().numbered(k).with_memory(ALL)))
-        .collect();
-    let used = || -> Vec<usize> {
-        use kernels::device::accelerator::Accelerator;
-        shims
-            .iter()
-            .map(|s| ALL - s.free_bytes().expect("it counts"))
-            .collect()
-    };
-    let machines = shims.iter().cloned().zip(layouts).collect();
+/// A run on these devices whose class is known before or not, and what reading its model took of each.
+fn prepared(
+    (padded, shot): (&Padded, &Shot),
+    machines: Vec<(Arc<Shim>, Slab)>,
+    (first, last): (Symmetry, Symmetry),
+) -> (Simulation<f32, Shim>, Vec<usize>) {
+    let shims: Vec<_> = machines.iter().map(|(shim, _)| shim.clone()).collect();
     let mut upload =
         Upload::<f32, _>::of_class(padded, machines, shot.surface, shot.dt, first).expect("room");
     let lines = padded.model.cells() / padded.model.n[0];
@@ -55,9 +51,26 @@ fn taken(padded: &Padded, shot: &Shot, slabs: usize, (first, last): (Symmetry, S
         upload.block(count).expect("a block").fill(1.0);
         upload.commit(line, count).expect("it travels");
     }
-    let reading = used();
+    let reading = shims.iter().map(|shim| used(shim)).collect();
     let simulation = Simulation::new(shot, upload, last, None).expect("a sound shot");
-    let running = used();
+    (simulation, reading)
+}
+
+/// Bytes taken of a device.
+fn used(shim: &Shim) -> usize {
+    use kernels::device::accelerator::Accelerator;
+    shim.properties().memory_bytes - shim.free_bytes().expect("it counts")
+}
+
+/// Peak of what a run on `slabs` devices takes of each, the class known before or not.
+fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetry)) -> Vec<usize> {
+    let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
+    let shims: Vec<_> = (0..slabs)
+        .map(|k| Arc::new(Shim::new().numbered(k).with_memory(ALL)))
+        .collect();
+    let machines = shims.iter().cloned().zip(layouts).collect();
+    let (simulation, reading) = prepared((padded, shot), machines, classes);
+    let running: Vec<usize> = shims.iter().map(|shim| used(shim)).collect();
     assert!(simulation.bytes() <= running.iter().sum());
     reading.into_iter().zip(running).map(|(a, b)| a.max(b)).collect()
 }
@@ -80,7 +93,7 @@ fn a_run_takes_what_was_told() {
         ] {
             let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
             for (layout, taken) in layouts.iter().zip(taken(&padded, &shot, slabs, (known, found))) {
-                let told = bytes(&shot, &padded, layout, known);
+                let told = bytes(&shot, &padded, layout, known, 0);
                 println!("{ndim}-D {slabs} slabs {known} {found}: told {told}, taken {taken}");
                 assert!(taken + OWN <= told, "{taken} bytes were taken, {told} told");
                 // Arrays, levels, staging, sources, records: each may end in the middle of a page. A wider class than
@@ -92,6 +105,69 @@ fn a_run_takes_what_was_told() {
             }
         }
     }
+}
+
+/// Messages that leave from devices are told; where they do not fit one, all ranks say so.
+#[test]
+fn messages_of_ranks_are_told_and_refused_together() {
+    if let Err(why) = Shim::available() {
+        println!("skipped: {why}");
+        return;
+    }
+    let class = Symmetry::Isotropic;
+    // Long enough for fields to take more than blocks of the model under way.
+    let grid = Grid::new_3d([120, 60, 360], [0.0; 3], [1.0; 3]);
+    let padded = Padded::new(&grid, 16);
+    let wavelet = Ricker::starting_at_zero(0.1).samples(30, 0.1, &[1.0; 3]);
+    let shot = shot(0.1, wavelet, vec![[20.0; 3]], vec![[30.0; 3]]);
+    let layouts = partition(padded.planes(), 3).expect("it is thick enough");
+    let talents = Talents {
+        reach_devices: true,
+        apart: true,
+    };
+    let told = |k: usize, outer: usize| bytes(&shot, &padded, &layouts[k], class, outer);
+    let met = |room: [usize; 3]| {
+        crowd(3, talents, |ranks| {
+            let k = ranks.rank();
+            let shim = Arc::new(Shim::new().numbered(k).with_memory(room[k]));
+            let machines = vec![(shim.clone(), layouts[k].clone())];
+            let (mut simulation, reading) = prepared((&padded, &shot), machines, (class, class));
+            let before = used(&shim);
+            assert!(
+                reading[0] <= before,
+                "the model is read in {}, kept in {before}",
+                reading[0]
+            );
+            let outcome = simulation.meet(ranks, Way::Auto);
+            let after = used(&shim);
+            simulation.part(ranks).expect("neighbours part");
+            (outcome, before, after)
+        })
+    };
+    for (k, (outcome, before, after)) in met([ALL; 3]).into_iter().enumerate() {
+        let ways = outcome.expect("neighbours meet");
+        let outer = ways.iter().flatten().count();
+        assert!(ways.iter().flatten().all(|way| *way == Way::Device));
+        let (told, silent) = (told(k, outer), told(k, 0));
+        println!("rank {k}: told {told}, {after} taken, {before} before");
+        assert!(outer > 0 && after > before && after + OWN <= told && told > silent);
+        assert!(told - OWN - after <= 16 * PAGE);
+        // From the memory of the host they take nothing of the device, and as much there.
+        let here = &layouts[k..k + 1];
+        assert!(host_bytes(&shot, &padded, here, outer) >= host_bytes(&shot, &padded, here, 0));
+    }
+    // The middle one has room for its fields only.
+    let before = met([ALL; 3])[1].1;
+    let short = met([ALL, before + PAGE, ALL]);
+    let words: Vec<String> = short
+        .iter()
+        .map(|(outcome, ..)| outcome.as_ref().expect_err("no room").to_string())
+        .collect();
+    assert!(
+        words[0].starts_with("rank 1 on host1: ") && words[0].contains("out of device memory"),
+        "{words:?}"
+    );
+    assert!(words.iter().all(|other| *other == words[0]), "{words:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::crowd::{Talents, crowd};
 use crate::runs::{Machines, world};
 use crate::shots::Tape;
 use crate::worlds::{World, difference, settings};
+use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::displacement::gpu::{Way, from_medium};
 use kernels::displacement::{Company, Shot};
@@ -98,6 +99,63 @@ pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
                 assert_eq!(found, None, "{ndim}-D {setting:?}, ranks {parts:?}, {:?}", by.1);
             }
         }
+    }
+}
+
+pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Machines<A>) {
+    let small = World::slender(2);
+    let shot = small.shot(settings()[0]);
+    let layouts = cut(small.padded.planes(), &[8, 29, 9]).expect("the slabs fit");
+    let apart = Talents {
+        apart: true,
+        ..Talents::default()
+    };
+    for (talents, way, wanted) in [
+        (
+            apart,
+            Way::Peer,
+            "exchange=peer: the GPU of a neighbour cannot be reached",
+        ),
+        (
+            Talents::default(),
+            Way::Device,
+            "exchange=device: this MPI does not say",
+        ),
+    ] {
+        let outcomes = crowd(3, talents, |ranks| {
+            let k = ranks.rank();
+            let placed = vec![((machines.open)(k), layouts[k].clone())];
+            let class = Symmetry::Orthorhombic;
+            let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
+            let refused = simulation.run_among(
+                ranks,
+                &mut Tape::default(),
+                Company {
+                    way,
+                    ..Company::default()
+                },
+            );
+            // Nothing is left of it: the next way is free.
+            let mut tape = Tape::default();
+            let company = Company {
+                snapshots: Snapshots::First,
+                ..Company::default()
+            };
+            simulation
+                .run_among(ranks, &mut tape, company)
+                .expect("the shot runs");
+            (refused, tape)
+        });
+        for (refused, _) in &outcomes {
+            let Err(Error::Agreed(words)) = refused else {
+                panic!("{way:?}: {refused:?}");
+            };
+            assert!(words.starts_with(wanted), "{words}");
+        }
+        assert_eq!(
+            difference(&world(machines, &small, &shot, &[]), &outcomes[0].1),
+            None
+        );
     }
 }
 

@@ -1,7 +1,8 @@
 //! Whatever happens to a rank ends all of them, soon, with one sentence.
 
-use crate::shot::{desk, wavelet_header};
-use crate::{launch, launcher, said, words};
+use crate::desk::outcome;
+use crate::shot::{desk, middle, wavelet_header};
+use crate::{command, launch, launcher, said, started, words};
 use std::time::{Duration, Instant};
 
 /// The longest that any end may take.
@@ -136,6 +137,67 @@ fn a_full_disk_on_one_rank_is_told_by_it() {
         done.err
     );
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_reader_that_leaves_ends_all_ranks_as_it_ends_one() {
+    let Some(mpirun) = launcher("a_reader_that_leaves_ends_all_ranks_as_it_ends_one") else {
+        return;
+    };
+    let desk = desk(2);
+    // More than buffers hold, so that the run is in its middle: 16 kB a step.
+    desk.dataset("rec.rsf", "n1=2 n2=2000", &middle(2).repeat(2000));
+    let steps = 20_000;
+    desk.dataset(
+        "wav.rsf",
+        &wavelet_header(2).replace("n3=23", &format!("n3={steps}")),
+        &vec![0.5; 2 * steps],
+    );
+    let words = format!("{} threads=1 jdata=1 wav=wav.rsf", words(2));
+    desk.sh("mkfifo pipe");
+    let leaves = "head -c 2000 <pipe >/dev/null &";
+    let one = desk.sh(&format!("{leaves} {words} >pipe; exit $?"));
+    assert_eq!(one.code, 141, "{}", one.err);
+    let begun = Instant::now();
+    let ranks = format!("-n 1 sh -c 'exec {words} >pipe' : -n 2 {words}");
+    let line = format!("{leaves} {}", command(mpirun, &ranks));
+    let done = outcome(started(&desk, &line).output().expect("a shell starts"));
+    let said = said(&done.err);
+    let told: Vec<_> = said
+        .iter()
+        .filter(|line| line.contains("closed the pipe"))
+        .collect();
+    assert_eq!((done.code, told.len()), (141, 1), "{}", done.err);
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
+/// Each rank alone would fit; the sum over the host is what is told.
+#[test]
+fn the_memory_of_a_host_is_that_of_all_its_ranks() {
+    let Some(mpirun) = launcher("the_memory_of_a_host_is_that_of_all_its_ranks") else {
+        return;
+    };
+    let text = std::fs::read_to_string("/proc/meminfo").expect("Linux tells its memory");
+    let kilobytes = |key: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(key));
+        let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+        number.unwrap_or(0.0)
+    };
+    let free = 1024.0 * (kilobytes("MemAvailable:") + kilobytes("SwapFree:"));
+    // Two levels of two components on the padded grid, four bytes a number: once and a half what is free.
+    let nb = (1.5 * free / 16.0).sqrt() / 2.0;
+    let desk = desk(2);
+    let words = words(2).replace("nb=20", &format!("nb={nb:.0}"));
+    let line = format!("-n 2 {words} threads=1 wav=wav.rsf plan=y");
+    let done = launch(&desk, mpirun, &line);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let warned = |line: &&str| line.contains("warning: 2 ranks on ") && line.contains("together need");
+    assert_eq!(done.err.lines().filter(warned).count(), 1, "{}", done.err);
+    // One of them has nothing to warn of.
+    let half = line.replace(&format!("nb={nb:.0}"), &format!("nb={:.0}", nb / 2f64.sqrt()));
+    let done = launch(&desk, mpirun, &half);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(!done.err.contains("together need"), "{}", done.err);
 }
 
 #[test]

@@ -2,15 +2,19 @@
 //! happens to a rank.
 
 mod ends;
+mod gpus;
 mod same;
+mod velocity_stress;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/fakes.rs"]
+mod fakes;
 #[path = "../programs/shot.rs"]
 #[allow(dead_code)] // the tests of one process use all of it
 mod shot;
 
-use desk::{Desk, Outcome};
+use desk::{Desk, Outcome, built};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,12 +52,26 @@ const PATIENCE: u32 = 60;
 
 /// Starts a line under the launcher: what stands between its words and the redirections of a shell.
 fn launch(desk: &Desk, launcher: &str, line: &str) -> Outcome {
-    let mut command = desk.command(&format!("timeout -k 2 {PATIENCE} {launcher} {line}"));
+    desk::outcome(
+        started(desk, &command(launcher, line))
+            .output()
+            .expect("a shell starts"),
+    )
+}
+
+/// What the launcher is called with.
+fn command(launcher: &str, line: &str) -> String {
+    format!("timeout -k 2 {PATIENCE} {launcher} {line}")
+}
+
+/// A line of shell in which the launcher may be called.
+fn started(desk: &Desk, line: &str) -> Command {
+    let mut command = desk.command(line);
     command
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .env("TMPDIR", "/tmp");
-    desk::outcome(command.output().expect("a shell starts"))
+    command
 }
 
 /// Words of a shot on the CPU: one thread a rank, a frame that leaves planes for seven ranks.
@@ -65,7 +83,9 @@ fn words(ndim: usize) -> String {
 
 /// What the programs say in a text, without the launcher's own words.
 fn said(text: &str) -> Vec<&str> {
-    let ours = |line: &&str| line.starts_with("sfewefd") && !line.contains("warning:");
+    let ours = |line: &&str| {
+        (line.starts_with("sfewefd") || line.starts_with("sfvsfd")) && !line.contains("warning:")
+    };
     // Launchers put blanks and lines of their own between.
     text.lines().map(str::trim).filter(ours).collect()
 }

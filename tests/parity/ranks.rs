@@ -1,7 +1,7 @@
 //! Ranks: the same bits as one process, each with its own part of the model alone.
 
 use crate::crowd::{Talents, crowd};
-use crate::shots::Tape;
+use crate::shots::{Tape, part};
 use crate::worlds::{World, difference, settings};
 use kernels::Error;
 use kernels::device::cpu::Cpu;
@@ -10,8 +10,6 @@ use kernels::domain::gather::Snapshots;
 use kernels::domain::partition::cut;
 use kernels::domain::ranks::Ranks;
 use kernels::domain::remote::Manner;
-use kernels::grid::Padded;
-use kernels::medium::{Medium, Quantity, lines_of_plane, needed};
 
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
@@ -27,26 +25,6 @@ const PLANE: [Parts; 5] = [
 /// 52 planes; frame 0 to 9 and 42 to 51, bells over planes 19 to 30 and 27 to 38.
 const VOLUME: [Parts; 3] = [&[&[24], &[28]], &[&[8], &[9, 10], &[8], &[17]], &[&[44], &[8]]];
 
-/// The lines of a medium that some planes need.
-fn part(whole: &Medium<f32>, padded: &Padded, own: &std::ops::Range<usize>) -> Medium<f32> {
-    let planes = needed(padded, own);
-    let mut part = Medium::part(padded, planes.clone()).expect("a small grid fits");
-    let (nz, nb, pitch, rows) = (
-        padded.model.n[0],
-        padded.nb,
-        padded.pitch(),
-        lines_of_plane(padded),
-    );
-    for line in planes.start * rows..planes.end * rows {
-        let of = |array: &[f32]| array[line * pitch + nb..][..nz].to_vec();
-        for (k, array) in whole.stiffness().enumerate() {
-            part.fill(Quantity::Stiffness(k), line, &of(array));
-        }
-        part.fill(Quantity::Density, line, &of(whole.density()));
-    }
-    part
-}
-
 fn among(world: &World, shot: &Shot, parts: Parts, company: Company) -> Vec<(Tape<f32>, Result<(), Error>)> {
     let sizes = parts.concat();
     let layouts = cut(world.padded.planes(), &sizes).expect("the slabs fit");
@@ -55,7 +33,7 @@ fn among(world: &World, shot: &Shot, parts: Parts, company: Company) -> Vec<(Tap
         let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
         let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
         let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
-        let medium = part(&whole, &world.padded, &own);
+        let medium = part(&whole, &own);
         let mut simulation =
             Simulation::new(shot, medium, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
         let mut tape = Tape::default();

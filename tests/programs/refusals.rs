@@ -423,8 +423,10 @@ fn full_disks() {
 #[test]
 fn the_reader_of_a_pipe_leaves() {
     let desk = desk(2);
-    // More than a pipe holds: a process that another test starts meanwhile may keep the reading end for a moment.
+    // More than a pipe and buffers hold: a process that another test starts meanwhile may keep the reading end for a
+    // moment.
     let nt = 4000;
+    desk.dataset("rec.rsf", "n1=2 n2=2000", &middle(2).repeat(2000));
     desk.dataset(
         "wav.rsf",
         &format!("n1=1 n2=2 n3={nt} d3=0.001"),

@@ -13,6 +13,7 @@ type Address = (usize, usize, usize);
 const TRACES: usize = 1;
 const SNAPSHOTS: usize = 2;
 const WORDS: usize = 3;
+const MAPS: usize = 4;
 const GHOSTS: usize = 10;
 
 /// Messages under way.
@@ -145,6 +146,7 @@ fn tag(topic: Topic) -> usize {
     match topic {
         Topic::Traces => TRACES,
         Topic::Snapshots => SNAPSHOTS,
+        Topic::Maps => MAPS,
     }
 }
 

@@ -10,9 +10,10 @@ use kernels::device::simd::Real;
 use kernels::displacement::{Shot, Simulation, SourceKind};
 use kernels::domain::partition::{cut, partition};
 use kernels::grid::Padded;
-use kernels::medium::{Medium, Quantity, Stiffness};
+use kernels::medium::{Medium, Quantity, Stiffness, lines_of_plane, needed};
 use kernels::survey::Point;
 use kernels::time_loop::Recorder;
+use std::ops::Range;
 
 /// Everything a run gave away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,6 +80,23 @@ pub fn medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Stiffness, f
         medium.fill(Quantity::Density, line, &density);
     }
     medium
+}
+
+/// The lines of a medium that some padded planes need, as a rank reads them.
+pub fn part(whole: &Medium<f32>, own: &Range<usize>) -> Medium<f32> {
+    let padded = whole.padded();
+    let planes = needed(padded, own);
+    let mut part = Medium::part(padded, planes.clone()).expect("a small grid fits");
+    let (nz, low, pitch) = (padded.model.n[0], padded.low[0], padded.pitch());
+    let rows = lines_of_plane(padded);
+    for line in planes.start * rows..planes.end * rows {
+        let of = |array: &[f32]| array[line * pitch + low..][..nz].to_vec();
+        for (k, array) in whole.stiffness().enumerate() {
+            part.fill(Quantity::Stiffness(k), line, &of(array));
+        }
+        part.fill(Quantity::Density, line, &of(whole.density()));
+    }
+    part
 }
 
 /// A force shot with a bell of 5 cells, everything else off.

@@ -8,12 +8,13 @@ use kernels::medium::{Stiffness, Symmetry};
 use kernels::survey::Snapshots;
 use kernels::velocity_stress::{Absorber, Action, Frame, Quantity, Shot};
 
-fn layers(at: [f64; 3]) -> (Stiffness, f64) {
+pub fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 12.0)) + 0.5 * f64::from(u8::from(at[2] > 9.0));
     isotropic(2.0 + step, 1.1 + 0.4 * step, 2.0 + 0.1 * step)
 }
 
-fn ready(mut s: Shot, ndim: usize) -> Shot {
+/// A shot with sources, receivers and snapshots that every cut meets.
+pub fn ready(mut s: Shot, ndim: usize) -> Shot {
     let history = |t: f64| (-((t - 1.5) / 0.5).powi(2)).exp();
     let y = if ndim == 3 { 11.3 } else { 0.0 };
     source(
@@ -45,7 +46,7 @@ fn ready(mut s: Shot, ndim: usize) -> Shot {
     s
 }
 
-fn grid(ndim: usize) -> Grid {
+pub fn grid(ndim: usize) -> Grid {
     match ndim {
         3 => Grid::new_3d([17, 21, 22], [0.0; 3], [1.0; 3]),
         _ => Grid::new_2d([17, 33], [0.0; 2], [1.0; 2]),

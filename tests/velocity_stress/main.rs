@@ -1,5 +1,7 @@
 //! The velocity-stress method against formulas, symmetries and conservation laws.
 
+#[path = "../support/crowd.rs"]
+mod crowd;
 #[path = "../support/shots.rs"]
 mod shots;
 
@@ -12,5 +14,6 @@ mod energy;
 mod green;
 mod layer;
 mod order;
+mod ranks;
 mod surface;
 mod symmetry;

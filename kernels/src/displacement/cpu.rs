@@ -11,6 +11,7 @@ use crate::device::{
     simd::Real,
 };
 use crate::domain::exchange::Neighbour;
+use crate::domain::messages::Messages;
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::domain::ranks::Span;
 use crate::domain::remote::Outer;
@@ -33,8 +34,8 @@ pub struct CpuSlab<T: Real> {
     now: usize,
     tiling: Tiling,
     pieces: VecDeque<Vec<T>>,
-    /// What leaves to and arrives from the ranks below and above, all components behind each other.
-    messages: [[Vec<T>; 2]; 2],
+    /// To and from other ranks, a piece a component.
+    messages: Messages<T>,
     rings: Vec<Mutex<Buffer<T>>>,
 }
 
@@ -50,7 +51,7 @@ impl<T: Real> CpuSlab<T> {
             now: 0,
             tiling,
             pieces: VecDeque::new(),
-            messages: Default::default(),
+            messages: Messages::new(GHOST * p.plane_len(), p.ndim()),
             rings,
             layout,
             setup,
@@ -60,7 +61,7 @@ impl<T: Real> CpuSlab<T> {
     /// Bytes of fields and scratch memory.
     pub fn bytes(&self) -> usize {
         let rings: usize = self.rings.iter().map(|r| r.lock().map_or(0, |b| b.bytes())).sum();
-        self.levels.iter().map(Buffer::bytes).sum::<usize>() + rings
+        self.levels.iter().map(Buffer::bytes).sum::<usize>() + rings + self.messages.bytes()
     }
 
     fn component_len(&self) -> usize {
@@ -250,31 +251,17 @@ impl<T: Real> Neighbour for CpuSlab<T> {
 }
 
 impl<T: Real> Outer for CpuSlab<T> {
-    fn spans(&mut self, upper: bool) -> (Vec<Span>, Vec<Span>) {
-        let p = &self.setup.padded;
-        let len = GHOST * p.plane_len();
-        let messages = &mut self.messages[usize::from(upper)];
-        let [leaving, arriving] = messages.each_mut().map(|message| {
-            message.resize(p.ndim() * len, T::of(0.0));
-            let bytes = len * size_of::<T>();
-            let start = message.as_mut_ptr() as u64;
-            let address = |k| start + (k * bytes) as u64;
-            let span = |k| Span {
-                address: address(k),
-                bytes,
-            };
-            (0..p.ndim()).map(span).collect()
-        });
-        (leaving, arriving)
+    fn spans(&mut self, stage: usize, upper: bool) -> (Vec<Span>, Vec<Span>) {
+        self.messages.spans(upper, self.pieces(stage))
     }
 
     fn leave(&mut self, stage: usize, upper: bool) -> Result<bool, Error> {
-        let mut message = std::mem::take(&mut self.messages[usize::from(upper)][0]);
-        let len = message.len() / self.pieces(stage);
-        for (piece, to) in message.chunks_mut(len).enumerate() {
-            to.copy_from_slice(self.edge(stage, upper, piece));
+        let mut messages = std::mem::take(&mut self.messages);
+        for piece in 0..self.pieces(stage) {
+            let edge = self.edge(stage, upper, piece);
+            messages.leaving(upper, piece).copy_from_slice(edge);
         }
-        self.messages[usize::from(upper)][0] = message;
+        self.messages = messages;
         Ok(true)
     }
 
@@ -283,11 +270,10 @@ impl<T: Real> Outer for CpuSlab<T> {
     }
 
     fn arrive(&mut self, stage: usize, upper: bool, piece: usize) -> Result<(), Error> {
-        let message = std::mem::take(&mut self.messages[usize::from(upper)][1]);
-        let len = message.len() / self.pieces(stage);
-        self.ghost(stage, upper, piece)
-            .copy_from_slice(&message[piece * len..][..len]);
-        self.messages[usize::from(upper)][1] = message;
+        let messages = std::mem::take(&mut self.messages);
+        let ghost = self.ghost(stage, upper, piece);
+        ghost.copy_from_slice(messages.arrived(upper, piece));
+        self.messages = messages;
         Ok(())
     }
 }

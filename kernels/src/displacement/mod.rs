@@ -27,18 +27,19 @@ pub use cpu::CpuSlab;
 use crate::Error;
 use crate::boundary::{free_surface::Surface, one_way, one_way::OneWay, sponge};
 use crate::device::{cpu::Cpu, simd::Real};
+pub use crate::domain::company::{Company, Way};
 use crate::domain::exchange::Copying;
-use crate::domain::gather::{self, Gather};
+use crate::domain::gather::{Gather, own, share};
+use crate::domain::messages;
 use crate::domain::partition;
 use crate::domain::ranks::{Alone, Ranks};
-use crate::domain::remote::{Manner, Remote};
+use crate::domain::remote::Remote;
 use crate::grid::Padded;
 use crate::medium::{self, Medium};
 use crate::stencil::WEIGHTS;
 pub use crate::survey::Snapshots;
 use crate::survey::{Point, Receivers, Sources};
-use crate::time_loop::{self, Recorder, Schedule, Slab};
-pub use gpu::Way;
+use crate::time_loop::{self, Recorder, Schedule};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -230,43 +231,6 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     }
 }
 
-/// How ranks work together.
-#[derive(Clone, Copy, Debug)]
-pub struct Company {
-    /// How ghosts travel between them.
-    pub manner: Manner,
-    /// By which way, between GPUs.
-    pub way: Way,
-    /// Who writes snapshots.
-    pub snapshots: gather::Snapshots,
-}
-
-impl Default for Company {
-    fn default() -> Self {
-        Self {
-            manner: Manner::Overlapped,
-            way: Way::Auto,
-            snapshots: gather::Snapshots::Own,
-        }
-    }
-}
-
-/// The planes of slabs that follow each other.
-fn own<S: Slab>(slabs: &[S]) -> Range<usize> {
-    let first = slabs.first().map_or(0, |s| s.layout().own.start);
-    first..slabs.last().map_or(0, |s| s.layout().own.end)
-}
-
-/// Numbers of one component of a snapshot on the planes `own`.
-fn share(window: &[Range<usize>; 3], ndim: usize, own: &Range<usize>) -> usize {
-    let planes = &window[ndim - 1];
-    let count = own
-        .end
-        .min(planes.end)
-        .saturating_sub(own.start.max(planes.start));
-    count * window[..ndim - 1].iter().map(Range::len).product::<usize>()
-}
-
 /// When a shot records.
 fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Schedule {
     let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
@@ -334,7 +298,7 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of fields, medium and scratch memory that a run on processors will hold.
+/// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors.
 pub fn bytes(padded: &Padded, slabs: &[partition::Slab], threads: usize) -> usize {
     let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * partition::GHOST).sum();
     let fields = 2 * padded.ndim() * planes * padded.plane_len();
@@ -342,5 +306,10 @@ pub fn bytes(padded: &Padded, slabs: &[partition::Slab], threads: usize) -> usiz
     let lines = medium::needed(padded, &own).len() * medium::lines_of_plane(padded);
     let medium = (medium::plane_names(padded.ndim()).len() + 1) * lines * padded.pitch();
     let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
-    (fields + medium + rings) * size_of::<f32>()
+    let travels = messages::numbers(
+        slabs,
+        padded.planes(),
+        padded.ndim() * partition::GHOST * padded.plane_len(),
+    );
+    (fields + medium + rings + travels) * size_of::<f32>()
 }

@@ -2,7 +2,8 @@
 
 use super::ranks::{Ranks, Topic};
 use crate::Error;
-use crate::time_loop::{Recorder, Schedule};
+use crate::time_loop::{Recorder, Schedule, Slab};
+use std::ops::Range;
 
 /// Bytes of a batch of records of all receivers.
 const BATCH_BYTES: usize = 1 << 19;
@@ -16,6 +17,22 @@ pub enum Snapshots {
     Own,
     /// Rank 0's recorder takes all, in file order.
     First,
+}
+
+/// The planes of slabs that follow each other.
+pub fn own<S: Slab>(slabs: &[S]) -> Range<usize> {
+    let first = slabs.first().map_or(0, |s| s.layout().own.start);
+    first..slabs.last().map_or(0, |s| s.layout().own.end)
+}
+
+/// Numbers of one component of a snapshot on the planes `own`.
+pub fn share(window: &[Range<usize>; 3], ndim: usize, own: &Range<usize>) -> usize {
+    let planes = &window[ndim - 1];
+    let count = own
+        .end
+        .min(planes.end)
+        .saturating_sub(own.start.max(planes.start));
+    count * window[..ndim - 1].iter().map(Range::len).product::<usize>()
 }
 
 /// Hands the records of this rank on. On rank 0 `inner` gets the traces of all ranks; pieces of snapshots go where

@@ -1,7 +1,9 @@
 //! Who computes what: slabs of planes and what they send each other.
 
+pub mod company;
 pub mod exchange;
 pub mod gather;
+pub mod messages;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod partition;

@@ -20,6 +20,7 @@ fn tag(topic: Topic) -> i32 {
     match topic {
         Topic::Traces => 1,
         Topic::Snapshots => 2,
+        Topic::Maps => 3,
     }
 }
 
@@ -64,9 +65,9 @@ impl World {
         drop(self.universe.take());
     }
 
-    /// Ends all ranks now.
-    pub fn abort(&self) -> ! {
-        self.all.abort(1)
+    /// Ends all ranks now, with this exit code where the launcher hands it on.
+    pub fn abort(&self, code: u8) -> ! {
+        self.all.abort(i32::from(code))
     }
 
     /// Waits until at most `left` posted messages are under way.
@@ -92,7 +93,7 @@ impl Drop for World {
     fn drop(&mut self) {
         if self.universe.is_some() {
             // An error or a panic on this rank: the others would wait for it for ever.
-            self.abort();
+            self.abort(1);
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum Topic {
     Traces,
     /// Pieces of snapshots.
     Snapshots,
+    /// Maps at the end of a run.
+    Maps,
 }
 
 /// The ranks of a run, as one of them sees them. Rank `k` owns the planes next to those of ranks `k-1` and `k+1`.
@@ -54,6 +56,26 @@ pub trait Ranks {
 
     /// On rank 0: the next message that `from` has posted on this topic.
     fn collect(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error>;
+}
+
+/// All ranks come here with what they have done; where one has failed all get [`Error::Agreed`] with the words of the
+/// first.
+pub fn agree<T>(ranks: &dyn Ranks, outcome: Result<T, Error>) -> Result<T, Error> {
+    let words = outcome.as_ref().err().map_or(String::new(), Error::to_string);
+    let all = ranks.share(words.as_bytes())?;
+    let Some(first) = all.iter().position(|words| !words.is_empty()) else {
+        return outcome;
+    };
+    let words = String::from_utf8_lossy(&all[first]);
+    // Hosts are asked for only here: nobody has a reason to come back.
+    let hosts = ranks.share(ranks.host().as_bytes())?;
+    let host = String::from_utf8_lossy(&hosts[first]);
+    Err(Error::Agreed(
+        match all.iter().all(|other| *other == all[first]) {
+            true => words.into_owned(),
+            false => format!("rank {first} on {host}: {words}"),
+        },
+    ))
 }
 
 /// The same messages again and again, as a time loop sends them.

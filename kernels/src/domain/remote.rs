@@ -3,6 +3,7 @@
 use super::exchange::Exchange;
 use super::ranks::{Line, Ranks, Span};
 use crate::Error;
+use crate::time_loop::Slab;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -21,9 +22,10 @@ pub enum Manner {
 }
 
 /// A slab with neighbours on other ranks.
-pub trait Outer {
-    /// Memory of the messages to and from the lower or upper neighbour: what leaves and what arrives, piece by piece.
-    fn spans(&mut self, upper: bool) -> (Vec<Span>, Vec<Span>);
+pub trait Outer: Slab {
+    /// Memory of the messages to and from the lower or upper neighbour in a stage: what leaves and what arrives, piece by
+    /// piece. It stays where it is, whatever other stages ask for.
+    fn spans(&mut self, stage: usize, upper: bool) -> (Vec<Span>, Vec<Span>);
 
     /// The edge begins to move to the memory of its messages; `true` when it is there.
     fn leave(&mut self, stage: usize, upper: bool) -> Result<bool, Error>;
@@ -40,12 +42,12 @@ pub struct Remote<'a, I> {
     inside: I,
     ranks: &'a dyn Ranks,
     manner: Manner,
-    /// To the lower and the upper neighbour.
-    lines: [Option<Box<dyn Line + 'a>>; 2],
+    /// To the lower and the upper neighbour, of each stage.
+    lines: [Vec<Box<dyn Line + 'a>>; 2],
     /// What leaves has reached the memory of its messages, downwards and upwards.
     ready: [bool; 2],
-    /// Pieces of a message, downwards and upwards.
-    pieces: [usize; 2],
+    /// Pieces of a message, downwards and upwards, of each stage.
+    pieces: [Vec<usize>; 2],
 }
 
 impl<'a, I> Remote<'a, I> {
@@ -60,8 +62,8 @@ impl<'a, I> Remote<'a, I> {
         own: &Range<usize>,
         planes: usize,
     ) -> Result<Self, Error> {
-        let mut lines = [None, None];
-        let mut pieces = [0; 2];
+        let mut lines = [Vec::new(), Vec::new()];
+        let mut pieces = [Vec::new(), Vec::new()];
         for upper in [false, true] {
             let is_outermost = if upper { own.end == planes } else { own.start == 0 };
             let slab = if upper {
@@ -73,11 +75,13 @@ impl<'a, I> Remote<'a, I> {
                 continue;
             };
             let peer = if upper { ranks.rank() + 1 } else { ranks.rank() - 1 };
-            let (leaving, arriving) = slab.spans(upper);
-            pieces[usize::from(upper)] = leaving.len();
-            // SAFETY: the caller's promise; between `send` and `sent` nobody writes what leaves, between `listen` and
-            // `arrived` nobody reads what arrives.
-            lines[usize::from(upper)] = Some(unsafe { ranks.line(peer, &leaving, &arriving)? });
+            for stage in 0..slab.stages() {
+                let (leaving, arriving) = slab.spans(stage, upper);
+                pieces[usize::from(upper)].push(leaving.len());
+                // SAFETY: the caller's promise; between `send` and `sent` nobody writes what leaves, between `listen`
+                // and `arrived` nobody reads what arrives.
+                lines[usize::from(upper)].push(unsafe { ranks.line(peer, &leaving, &arriving)? });
+            }
         }
         Ok(Self {
             inside,
@@ -97,7 +101,7 @@ impl<'a, I> Remote<'a, I> {
 
     /// Neighbours on other ranks: whether upwards, and their number in the arrays.
     fn sides(&self) -> impl Iterator<Item = (bool, usize)> + use<I> {
-        let there = [self.lines[0].is_some(), self.lines[1].is_some()];
+        let there = self.lines.each_ref().map(|lines| !lines.is_empty());
         [(false, 0), (true, 1)]
             .into_iter()
             .filter(move |&(_, k)| there[k])
@@ -111,9 +115,9 @@ impl<'a, I> Remote<'a, I> {
             return Ok(());
         }
         for (_, k) in self.sides().filter(|&(_, k)| self.ready[k]) {
-            let line = self.lines[k].as_mut().expect("sides have lines");
+            let line = &mut self.lines[k][stage];
             line.listen()?;
-            (0..self.pieces[k]).try_for_each(|piece| line.send(piece))?;
+            (0..self.pieces[k][stage]).try_for_each(|piece| line.send(piece))?;
         }
         Ok(())
     }
@@ -121,8 +125,8 @@ impl<'a, I> Remote<'a, I> {
     fn settle<S: Outer>(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error> {
         let mute = self.manner == Manner::WithoutSends;
         for (upper, k) in self.sides().filter(|&(_, k)| !self.ready[k]) {
-            let line = self.lines[k].as_mut().expect("sides have lines");
-            for piece in 0..self.pieces[k] {
+            let line = &mut self.lines[k][stage];
+            for piece in 0..self.pieces[k][stage] {
                 // Once a piece has left, what arrived in the last step has been used.
                 end(slabs, upper).left(stage, upper, piece)?;
                 if !mute {
@@ -136,10 +140,10 @@ impl<'a, I> Remote<'a, I> {
         for (upper, k) in self.sides() {
             let slab = end(slabs, upper);
             if mute {
-                (0..self.pieces[k]).try_for_each(|piece| slab.arrive(stage, upper, piece))?;
+                (0..self.pieces[k][stage]).try_for_each(|piece| slab.arrive(stage, upper, piece))?;
                 continue;
             }
-            let line = self.lines[k].as_mut().expect("sides have lines");
+            let line = &mut self.lines[k][stage];
             while let Some(piece) = line.arrived()? {
                 slab.arrive(stage, upper, piece)?;
             }
@@ -147,7 +151,7 @@ impl<'a, I> Remote<'a, I> {
         if mute {
             return Ok(());
         }
-        self.lines.iter_mut().flatten().try_for_each(|line| line.sent())
+        self.sides().try_for_each(|(_, k)| self.lines[k][stage].sent())
     }
 }
 

@@ -12,6 +12,7 @@ use crate::Error;
 use crate::device::cpu::{Buffer, first_bad};
 use crate::device::simd::Real;
 use crate::domain::exchange::Neighbour;
+use crate::domain::messages::Messages;
 use crate::domain::partition::Slab as Layout;
 use crate::time_loop::Slab;
 use std::collections::VecDeque;
@@ -41,6 +42,8 @@ pub struct CpuSlab<T: Real> {
     pieces: VecDeque<Vec<T>>,
     /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
     peaks: Vec<T>,
+    /// To and from other ranks, a piece a field.
+    pub(super) messages: Messages<T>,
 }
 
 impl<T: Real> CpuSlab<T> {
@@ -62,6 +65,10 @@ impl<T: Real> CpuSlab<T> {
                 .transpose()?,
             kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
             pieces: VecDeque::new(),
+            messages: {
+                let most = setup.travelling.each_ref().map(Vec::len);
+                Messages::new(GHOST * p.plane_len(), most[0].max(most[1]))
+            },
             peaks: vec![
                 T::of(0.0);
                 if setup.peaks {
@@ -77,7 +84,10 @@ impl<T: Real> CpuSlab<T> {
 
     /// Bytes of fields and memory variables.
     pub fn bytes(&self) -> usize {
-        self.fields.bytes() + self.memory.bytes() + self.anelastic.as_ref().map_or(0, Buffer::bytes)
+        self.fields.bytes()
+            + self.memory.bytes()
+            + self.anelastic.as_ref().map_or(0, Buffer::bytes)
+            + self.messages.bytes()
     }
 
     fn field_len(&self) -> usize {
@@ -209,8 +219,7 @@ impl<T: Real> View<'_, T> {
 
     /// The same in the medium.
     pub fn global(&self, plane: usize, row: usize) -> usize {
-        let p = &self.setup.padded;
-        plane * p.plane_len() + row * p.pitch()
+        self.setup.medium.row(plane, row)
     }
 
     /// Numbers from cell to cell along z, row, plane.

@@ -43,7 +43,7 @@ pub type Growing = ([usize; 3], [usize; 2]);
 
 impl Frame {
     /// The first cell on a face with layers whose medium they would make grow ([`cpml::holds`] in a plane through the
-    /// face's normal).
+    /// face's normal), among the planes of the model that `medium` holds.
     pub fn first_growing<T: Real>(&self, medium: &Medium<T>) -> Option<Growing> {
         if matches!(self.absorber, Absorber::Sponge(_)) {
             return None;
@@ -56,7 +56,7 @@ impl Frame {
                 .filter(|&side| self.cells[axis][side] > 0)
                 .find_map(|side| {
                     others.clone().find_map(|other| {
-                        face(p, axis, side)
+                        face(medium, axis, side)
                             .find(|&cell| {
                                 let c = plane(medium, cell, axis, other);
                                 let known = c == last;
@@ -70,14 +70,29 @@ impl Frame {
     }
 }
 
-/// The model's cells on a face, in padded indices.
-fn face(p: &Padded, axis: usize, side: usize) -> impl Iterator<Item = [usize; 3]> {
+impl Frame {
+    /// Where a growing cell stands in the order of the search: the least of what is found in parts of a model is what is
+    /// found in the whole.
+    pub fn order(&([z, x, y], [axis, other]): &Growing) -> [usize; 6] {
+        [axis, [z, x, y][axis], other, y, x, z]
+    }
+}
+
+/// The model's cells on a face, in padded indices, on the planes that are held.
+fn face<T: Real>(medium: &Medium<T>, axis: usize, side: usize) -> impl Iterator<Item = [usize; 3]> + use<T> {
+    let (p, held) = (medium.padded(), medium.planes());
+    let last = p.ndim() - 1;
     let ranges = [0, 1, 2].map(|a| {
         let (low, n) = (p.low[a], p.model.n[a]);
-        match (a == axis, side) {
+        let all = match (a == axis, side) {
             (false, _) => low..low + n,
             (true, 0) => low..low + 1,
             (true, _) => low + n - 1..low + n,
+        };
+        if a == last {
+            all.start.max(low + held.start)..all.end.min(low + held.end)
+        } else {
+            all
         }
     });
     let [z, x, y] = ranges;
@@ -187,6 +202,35 @@ impl<T: Real> Edges<T> {
         }
     }
 
+    /// Numbers of a row in the frame along `z`.
+    fn width(&self) -> usize {
+        self.z[1] + self.z[3] - self.z[2]
+    }
+
+    /// What the memory variables of a slab take.
+    fn sizes(&self, padded: &Padded, own: &Range<usize>) -> Sizes {
+        let (rows, pitch) = (padded.rows(), padded.pitch());
+        let mut framed = own.clone().map(|p| self.lines[2][p]).filter(|&l| l != NONE);
+        let first = framed.next();
+        Sizes {
+            plane: [rows * self.width(), self.counts[1] * pitch, rows * pitch],
+            planes: [
+                own.len(),
+                own.len(),
+                framed.count() + usize::from(first.is_some()),
+            ],
+            first,
+            on: if self.layer.is_some() { 3 } else { 0 },
+        }
+    }
+
+    /// Memory variables of a slab, both stages.
+    pub fn variables(&self, padded: &Padded, own: &Range<usize>) -> usize {
+        let sizes = self.sizes(padded, own);
+        let all: usize = sizes.planes.iter().zip(sizes.plane).map(|(a, b)| a * b).sum();
+        2 * sizes.on * all
+    }
+
     /// Along `z`: frame, none, frame.
     pub fn z(&self) -> [usize; 4] {
         self.z
@@ -251,6 +295,18 @@ fn padded_to<T: Real>(mut factors: cpml::Factors<T>, axis: usize, pitch: usize) 
     factors
 }
 
+/// Sizes of the memory variables of a slab, by axis.
+struct Sizes {
+    /// Numbers of a plane.
+    plane: [usize; 3],
+    /// Planes of a component.
+    planes: [usize; 3],
+    /// The first plane in the frame of the planes, in its numbering.
+    first: Option<usize>,
+    /// Components of a stage.
+    on: usize,
+}
+
 /// The memory variables of a slab: of each stage and axis `[component][plane][row][z]`, where planes, rows or `z` are
 /// those of the axis' frame alone.
 pub(super) struct Memory<T> {
@@ -269,7 +325,7 @@ impl<T: Real> Memory<T> {
     /// Zeroed memory for the own planes of a slab.
     pub fn new(padded: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Result<Self, Error> {
         let (rows, pitch) = (padded.rows(), padded.pitch());
-        let width = edges.z[1] + edges.z[3] - edges.z[2];
+        let width = edges.width();
         let starts = [
             (0..rows).map(|r| r * width).collect::<Vec<_>>(),
             edges.lines[1]
@@ -278,15 +334,12 @@ impl<T: Real> Memory<T> {
                 .collect(),
             (0..rows).map(|r| r * pitch).collect(),
         ];
-        let plane = [rows * width, edges.counts[1] * pitch, rows * pitch];
-        let mut framed = own.clone().map(|p| edges.lines[2][p]).filter(|&l| l != NONE);
-        let first = framed.next();
-        let planes = [
-            own.len(),
-            own.len(),
-            framed.count() + usize::from(first.is_some()),
-        ];
-        let on = if edges.layer.is_some() { 3 } else { 0 };
+        let Sizes {
+            plane,
+            planes,
+            first,
+            on,
+        } = edges.sizes(padded, own);
         let stage = || -> Result<[Buffer<T>; 3], Error> {
             Ok([
                 Buffer::zeroed(on * planes[0] * plane[0])?,

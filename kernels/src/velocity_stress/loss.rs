@@ -12,8 +12,9 @@ use crate::device::{
 use crate::grid::{PITCH, Padded};
 use crate::medium::attenuation::{Law, Loss, Mechanisms};
 use crate::medium::stiffness::isotropic_plane;
-use crate::medium::{Medium, Quantity, Symmetry, plane_names};
+use crate::medium::{Medium, Quantity, Symmetry, lines_of_plane, plane_names};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Quality factors of a model and how they are kept constant.
 #[derive(Clone, Debug)]
@@ -113,14 +114,19 @@ pub(super) struct Relaxation<T> {
 }
 
 impl<T: Real> Relaxation<T> {
-    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one.
-    pub fn new(raw: &mut Medium<T>, losses: &Attenuation, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
+    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one; for a run on `planes`.
+    pub fn new(
+        raw: &mut Medium<T>,
+        losses: &Attenuation,
+        dt: f64,
+        (cpu, planes): (&Cpu, &Range<usize>),
+    ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         losses.check(padded.model.cells())?;
         let law = losses.law(padded.ndim());
         let weak = split(raw, losses, &law)?;
         Ok(Self {
-            weak: Staggered::relaxing(&weak, Symmetry::Isotropic, dt, cpu)?,
+            weak: Staggered::relaxing(&weak, Symmetry::Isotropic, dt, (cpu, planes))?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
         })
     }
@@ -208,18 +214,20 @@ pub(super) fn split<T: Real>(
 ) -> Result<Medium<T>, Error> {
     let padded = raw.padded().clone();
     let (ndim, nz, low, pitch) = (padded.ndim(), padded.model.n[0], padded.low[0], padded.pitch());
-    let mut weak = Medium::new(&padded)?;
+    let mut weak = Medium::part(&padded, raw.planes())?;
     let mut known: HashMap<u32, Loss> = HashMap::new();
     let mut loss = |q: &[f32], cell: usize| {
         let q = if q.len() == 1 { q[0] } else { q[cell] };
         *known.entry(q.to_bits()).or_insert_with(|| law.loss(f64::from(q)))
     };
     let places = if ndim == 3 { [2, 4] } else { [1, 2] };
-    for line in 0..padded.model.cells() / nz {
+    let rows = lines_of_plane(&padded);
+    let first = raw.planes().start * rows;
+    for line in first..raw.planes().end * rows {
         let mut moduli = [vec![[0f32; 2]; nz], vec![[0f32; 2]; nz]];
         for z in 0..nz {
             for (k, q) in [&losses.qp, &losses.qs].into_iter().enumerate() {
-                let modulus = raw.stiffness_array(places[k])[line * pitch + low + z].f64();
+                let modulus = raw.stiffness_array(places[k])[(line - first) * pitch + low + z].f64();
                 let found = loss(q, line * nz + z);
                 let stiff = modulus * found.unrelaxed;
                 // As speeds in a medium of density one.

@@ -15,10 +15,12 @@ pub(super) const PLACES_3D: [usize; STIFFNESSES] = [2, 0, 1, 7, 8, 6, 4, 3, 5];
 /// The same in 2-D; unused ones repeat a used one.
 pub(super) const PLACES_2D: [usize; STIFFNESSES] = [1, 1, 0, 3, 3, 3, 2, 2, 2];
 
-/// Stiffness times the time step and the time step over density, on every cell of the padded grid,
+/// Stiffness times the time step and the time step over density, on every cell of some planes of the padded grid,
 /// `[plane][row][z]`; zero in the rim along `z`.
 pub struct Staggered<T> {
     padded: Padded,
+    /// Padded planes held.
+    planes: Range<usize>,
     /// Node stiffnesses that differ, then shears.
     arrays: Vec<Buffer<T>>,
     /// Which array each stiffness is.
@@ -40,17 +42,27 @@ enum Mean {
 }
 
 impl<T: Real> Staggered<T> {
-    /// The medium of a run with the step `dt`.
-    pub fn new(raw: &Medium<T>, class: Symmetry, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
-        let mut made = Self::relaxing(raw, class, dt, cpu)?;
+    /// The medium on `planes` of a run with the step `dt`; `raw` holds the planes behind them, too.
+    pub fn new(
+        raw: &Medium<T>,
+        class: Symmetry,
+        dt: f64,
+        (cpu, planes): (&Cpu, &Range<usize>),
+    ) -> Result<Self, Error> {
+        let mut made = Self::relaxing(raw, class, dt, (cpu, planes))?;
         made.buoyancy = (0..made.padded.ndim())
-            .map(|a| fill(raw, cpu, raw.density(), Mean::Over(dt, a)))
+            .map(|a| fill(raw, (cpu, planes), raw.density(), Mean::Over(dt, a)))
             .collect::<Result<_, _>>()?;
         Ok(made)
     }
 
     /// The stiffness of a medium alone. An isotropic one shares those of its nodes.
-    pub fn relaxing(raw: &Medium<T>, class: Symmetry, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
+    pub fn relaxing(
+        raw: &Medium<T>,
+        class: Symmetry,
+        dt: f64,
+        (cpu, planes): (&Cpu, &Range<usize>),
+    ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         let ndim = padded.ndim();
         let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
@@ -73,13 +85,14 @@ impl<T: Real> Staggered<T> {
         let mut places = [0; STIFFNESSES];
         places[..6].copy_from_slice(&pairs);
         (0..3).for_each(|k| places[6 + k] = shear(k));
-        let make = |from: &[T], mean: Mean| fill(raw, cpu, from, mean);
+        let make = |from: &[T], mean: Mean| fill(raw, (cpu, planes), from, mean);
         let arrays = jobs
             .iter()
             .map(|&(k, mean)| make(raw.stiffness_array(k), mean))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             padded,
+            planes: planes.clone(),
             arrays,
             places,
             buoyancy: Vec::new(),
@@ -97,6 +110,12 @@ impl<T: Real> Staggered<T> {
         self.buoyancy[component].as_slice()
     }
 
+    /// Where a row of a plane that is held begins in every array.
+    pub fn row(&self, plane: usize, row: usize) -> usize {
+        let p = &self.padded;
+        (plane - self.planes.start) * p.plane_len() + row * p.pitch()
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.arrays.iter().chain(&self.buoyancy).map(Buffer::bytes).sum()
@@ -111,7 +130,7 @@ impl<T: Real> Staggered<T> {
             (index[1], 0)
         };
         let live = live(p.n[0]);
-        let at = plane * p.plane_len() + row * p.pitch() + index[0].clamp(live.start, live.end - 1);
+        let at = self.row(plane, row) + index[0].clamp(live.start, live.end - 1);
         let rho = self.dt / self.buoyancy[0].as_slice()[at].f64();
         let speed = |k: usize| (self.stiffness(k)[at].f64() / self.dt / rho).sqrt() as f32;
         format!(
@@ -140,12 +159,17 @@ pub fn live(n: usize) -> Range<usize> {
     RIM..n - RIM
 }
 
-/// One array of the medium, on all threads.
-fn fill<T: Real>(raw: &Medium<T>, cpu: &Cpu, from: &[T], mean: Mean) -> Result<Buffer<T>, Error> {
+/// One array of the medium on `planes`, on all threads.
+fn fill<T: Real>(
+    raw: &Medium<T>,
+    (cpu, planes): (&Cpu, &Range<usize>),
+    from: &[T],
+    mean: Mean,
+) -> Result<Buffer<T>, Error> {
     use rayon::prelude::*;
     let p = raw.padded();
     let (pitch, rows) = (p.pitch(), p.rows());
-    let mut out = Buffer::zeroed(p.planes() * p.plane_len())?;
+    let mut out = Buffer::zeroed(planes.len() * p.plane_len())?;
     let plane_axis = p.ndim() - 1;
     // The row of cells that lies so many steps further along x and y.
     let line = |plane: usize, row: usize, beyond: [usize; 3]| {
@@ -156,7 +180,7 @@ fn fill<T: Real>(raw: &Medium<T>, cpu: &Cpu, from: &[T], mean: Mean) -> Result<B
     };
     let one = |axis: usize| [0, 1, 2].map(|a| usize::from(a == axis));
     let row = |(number, to): (usize, &mut [T])| {
-        let (plane, row) = (number / rows, number % rows);
+        let (plane, row) = (planes.start + number / rows, number % rows);
         let here = line(plane, row, [0; 3]);
         for z in live(p.n[0]) {
             let at = |cells: &[T], up: usize| cells[z + up].f64();

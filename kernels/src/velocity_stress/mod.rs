@@ -16,6 +16,7 @@ pub mod layout;
 mod loss;
 mod medium;
 mod points;
+mod ranks;
 mod receivers;
 mod rows;
 mod source;
@@ -31,13 +32,13 @@ pub use time_function::TimeFunction;
 
 use crate::Error;
 use crate::device::{cpu::Cpu, simd::Real};
-use crate::domain::{exchange::Copying, partition};
+use crate::domain::{messages, partition};
 use crate::grid::Padded;
-use crate::medium::{Medium, Symmetry};
+use crate::medium::{self as model, Medium, Symmetry};
 use crate::stability::largest_symbol;
 use crate::stencil::{self, Family, WEIGHTS};
 use crate::survey::{Point, Snapshots};
-use crate::time_loop::{self, Recorder, Schedule};
+use crate::time_loop::Schedule;
 use edges::Edges;
 use loss::Relaxation;
 use medium::Staggered;
@@ -83,6 +84,13 @@ pub struct Shot {
     pub jcheck: usize,
 }
 
+impl Shot {
+    /// Fields whose ghosts travel after each stage of a step, [`GHOST`] planes of each.
+    pub fn travelling(&self, ndim: usize) -> [usize; 2] {
+        travelling(ndim, self.quantity).map(|fields| fields.len())
+    }
+}
+
 /// What the slabs of one shot share.
 pub(crate) struct Setup<T> {
     padded: Padded,
@@ -122,7 +130,8 @@ pub fn stable_step(order: usize, family: Family) -> Option<f64> {
 }
 
 impl<T: Real + Default> Simulation<T> {
-    /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields.
+    /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields of `slabs`:
+    /// all of the grid, or those of one rank, for which the medium may hold no more than they need.
     pub fn new(
         shot: &Shot,
         mut raw: Medium<T>,
@@ -132,10 +141,11 @@ impl<T: Real + Default> Simulation<T> {
     ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         let weights = check(shot, &padded)?;
+        let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
         let relaxation = losses(shot, class)?
-            .map(|losses| Relaxation::new(&mut raw, losses, shot.dt, &cpu))
+            .map(|losses| Relaxation::new(&mut raw, losses, shot.dt, (&cpu, &own)))
             .transpose()?;
-        let medium = Staggered::new(&raw, class, shot.dt, &cpu)?;
+        let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
         drop(raw);
         let shares = shot.surface.then(|| Shares::new(weights));
         let placer = Placer {
@@ -144,9 +154,9 @@ impl<T: Real + Default> Simulation<T> {
         };
         let ndim = padded.ndim();
         let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
-            medium.buoyancy(field)[plane * padded.plane_len() + row * padded.pitch() + z].f64()
+            medium.buoyancy(field)[medium.row(plane, row) + z].f64()
         };
-        let spots = Spots::new(&placer, buoyancy, &shot.sources, &shot.series, shot.dt)?;
+        let spots = Spots::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?;
         let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
         let schedule = schedule(shot, &padded, receivers.len());
         let setup = Arc::new(Setup {
@@ -189,21 +199,10 @@ impl<T: Real + Default> Simulation<T> {
             + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
     }
 
-    /// The largest horizontal speed so far at every node of the first row of the model, `[y][x]` (2-D: `[x]`); empty
-    /// where it is not kept.
+    /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
+    /// (2-D: `[x]`); empty where it is not kept.
     pub fn peaks(&self) -> Vec<T> {
         surface_planes(&self.setup.padded, self.slabs.iter().map(CpuSlab::peaks))
-    }
-
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        let setup = self.setup.clone();
-        let report = move |step: usize, cell: [usize; 3]| Error::NotFinite {
-            step,
-            cell: setup.padded.describe(cell),
-            medium: setup.medium.describe(cell),
-        };
-        time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report)
     }
 }
 
@@ -328,7 +327,8 @@ fn check(shot: &Shot, padded: &Padded) -> Result<&'static [f64], Error> {
     Ok(weights)
 }
 
-/// Bytes of fields, medium and memory variables that a run on processors will hold at its height.
+/// Bytes of fields, medium, memory variables and messages that the slabs of one rank will hold on processors at the
+/// height of a run.
 pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[partition::Slab], class: Symmetry) -> usize {
     let ndim = padded.ndim();
     let own: usize = slabs.iter().map(|s| s.own.len()).sum();
@@ -339,17 +339,23 @@ pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[partition::Slab], class: Sym
         _ => 3 + 1 + 2,
     };
     let fields = layout::fields(ndim) * (own + 2 * GHOST * slabs.len());
-    let layers = match shot.frame.absorber {
-        Absorber::Sponge(_) => 0,
-        Absorber::Cpml(_) => {
-            let share = |a: usize| shot.frame.cells[a].iter().sum::<usize>() as f64 / padded.n[a] as f64;
-            let shares: f64 = (0..ndim).map(share).sum();
-            (2.0 * ndim as f64 * shares * own as f64) as usize
-        }
-    };
-    let loss = shot.attenuation.as_ref().map_or(0, |losses| {
-        let weak = if ndim == 3 { 5 } else { 3 };
-        losses.variables() * (layout::fields(ndim) - ndim) * own + weak * own
+    let edges = Edges::<f32>::new(padded, &shot.frame, shot.dt);
+    let layers: usize = slabs.iter().map(|s| edges.variables(padded, &s.own)).sum();
+    let weak = if ndim == 3 { 5 } else { 3 };
+    let (variables, weak) = shot.attenuation.as_ref().map_or((0, 0), |losses| {
+        (
+            losses.variables() * (layout::fields(ndim) - ndim) * own,
+            weak * own,
+        )
     });
-    (fields + coefficients * own + layers + loss) * padded.plane_len() * size_of::<f32>()
+    let [first, second] = shot.travelling(ndim);
+    let travels = messages::numbers(slabs, padded.planes(), first.max(second) * GHOST);
+    let kept = (coefficients * own + weak) * padded.plane_len();
+    let running = (fields + variables + travels) * padded.plane_len() + layers;
+    // While the medium is made ready the model is there, too; where it is lossy twice.
+    let whole = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
+    let lines = model::needed(padded, &whole).len() * model::lines_of_plane(padded);
+    let models = 1 + usize::from(shot.attenuation.is_some());
+    let reading = models * (model::plane_names(ndim).len() + 1) * lines * padded.pitch();
+    (kept + running.max(reading)) * size_of::<f32>()
 }

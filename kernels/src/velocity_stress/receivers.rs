@@ -118,6 +118,12 @@ impl<T: Real> Receivers<T> {
         self.nodes.len() * self.len()
     }
 
+    /// Receivers on these planes, rising.
+    pub fn within(&self, planes: &Range<usize>) -> Vec<usize> {
+        let inside = |k: &usize| planes.contains(&self.planes[*k]);
+        (0..self.len()).filter(inside).collect()
+    }
+
     /// Numbers of a record that belong to receivers on these planes.
     pub fn own(&self, planes: &Range<usize>) -> impl Iterator<Item = usize> {
         let (planes, n) = (planes.clone(), self.len().max(1));

@@ -110,10 +110,10 @@ pub(super) struct Spots<T> {
 }
 
 impl<T: Real> Spots<T> {
-    /// Places the sources; `buoyancy(field, plane, row, z)` is `dt/rho` at a velocity.
+    /// Places the sources on the planes `held`; `buoyancy(field, plane, row, z)` is `dt/rho` at a velocity there.
     pub fn new(
         placer: &Placer<'_>,
-        buoyancy: impl Fn(usize, usize, usize, usize) -> f64,
+        (buoyancy, held): (impl Fn(usize, usize, usize, usize) -> f64, &Range<usize>),
         sources: &[Source],
         series: &[Vec<f32>],
         dt: f64,
@@ -128,6 +128,9 @@ impl<T: Real> Spots<T> {
             for (field, strength) in source.action.parts(ndim).into_iter().filter(|part| part.1 != 0.0) {
                 let weights = [0, 1, 2].map(|a| placer.spread(source.point, a, field));
                 for_each(&weights, ndim, |plane, row, z, weight| {
+                    if !held.contains(&plane) {
+                        return;
+                    }
                     let factor = match source.action {
                         Action::Moment(_) => dt,
                         Action::Force(_) => buoyancy(field, plane, row, z),

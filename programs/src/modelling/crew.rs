@@ -27,8 +27,11 @@ fn launched() -> Option<(usize, usize, &'static str)> {
 
 /// An error that all ranks know of; this one tells it.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Agreed(String);
+#[error("{words}")]
+struct Agreed {
+    words: String,
+    code: u8,
+}
 
 /// A rank among those of its host.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +65,7 @@ impl Crew {
         // Before ranks have met the launcher's first one speaks.
         Self::join(size, launcher).map_err(|error| match rank {
             0 => error,
-            _ => rsf_io::Error::Told.into(),
+            _ => rsf_io::Error::Told(1).into(),
         })
     }
 
@@ -200,18 +203,45 @@ impl Crew {
         }
         // Who only knows that another tells has nothing to say.
         let own = outcome.as_ref().err().filter(|error| !is_told(error));
+        let code = own.map_or(0, rsf_io::exit_code);
         let words = own.map_or(String::new(), |e| format!("{e:#}"));
-        let all = self.ranks().share(words.as_bytes())?;
-        let Some(first) = all.iter().position(|words| !words.is_empty()) else {
+        let mut mine = words.clone().into_bytes();
+        mine.push(code);
+        let all = self.ranks().share(&mine)?;
+        let Some(first) = all.iter().position(|words| words.len() > 1) else {
             return outcome;
         };
         if first != self.ranks().rank() {
-            return Err(rsf_io::Error::Told.into());
+            return Err(rsf_io::Error::Told(all[first].last().copied().unwrap_or(1)).into());
         }
-        if all.iter().all(|words| *words == all[first]) {
-            return Err(Agreed(words).into());
+        let all_know = all.iter().all(|other| *other == all[first]);
+        let words = match all_know {
+            true => words,
+            false => format!("{}: {words}", self.name()),
+        };
+        Err(Agreed { words, code }.into())
+    }
+
+    /// Everyone's numbers, in the order of the ranks.
+    pub fn numbers(&self, mine: &[u64]) -> anyhow::Result<Vec<Vec<u64>>> {
+        let bytes: Vec<u8> = mine.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let all = self.ranks().share(&bytes)?;
+        let read = |bytes: &Vec<u8>| {
+            let words = bytes.as_chunks::<8>().0.iter();
+            words.map(|&word| u64::from_le_bytes(word)).collect()
+        };
+        Ok(all.iter().map(read).collect())
+    }
+
+    /// What the first rank that has something to say says, with its name; on all ranks.
+    pub fn complaint(&self, mine: Option<String>) -> anyhow::Result<Option<String>> {
+        if self.is_alone() {
+            return Ok(mine);
         }
-        Err(Agreed(format!("{}: {words}", self.name())).into())
+        let words = mine.map_or(String::new(), |text| format!("{}: {text}", self.name()));
+        let all = self.ranks().share(words.as_bytes())?;
+        let first = all.iter().find(|words| !words.is_empty());
+        Ok(first.map(|words| String::from_utf8_lossy(words).into_owned()))
     }
 
     /// Whether it is so on any rank.
@@ -222,9 +252,29 @@ impl Crew {
 
     /// The sum over all ranks.
     pub fn sum(&self, here: usize) -> anyhow::Result<usize> {
-        let all = self.ranks().share(&(here as u64).to_le_bytes())?;
-        let number = |words: &Vec<u8>| words.as_slice().try_into().map_or(0, u64::from_le_bytes);
-        Ok(all.iter().map(number).sum::<u64>() as usize)
+        let all = self.numbers(&[here as u64])?;
+        Ok(all.iter().flatten().sum::<u64>() as usize)
+    }
+
+    /// For each host its name, how many ranks it has, the sum of what they `need` and the least of what they find
+    /// `free`.
+    pub fn by_host(&self, need: f64, free: f64) -> anyhow::Result<Vec<(String, usize, [f64; 2])>> {
+        let hosts = self.ranks().share(self.ranks().host().as_bytes())?;
+        let all = self.numbers(&[need, free].map(f64::to_bits))?;
+        let mut found: Vec<(String, usize, [f64; 2])> = Vec::new();
+        for (host, numbers) in hosts.iter().zip(&all) {
+            let host = String::from_utf8_lossy(host).into_owned();
+            let number = |k: usize| numbers.get(k).map_or(0.0, |&bits| f64::from_bits(bits));
+            match found.iter_mut().find(|known| known.0 == host) {
+                Some((_, ranks, [needed, least])) => {
+                    *ranks += 1;
+                    *needed += number(0);
+                    *least = least.min(number(1));
+                }
+                None => found.push((host, 1, [number(0), number(1)])),
+            }
+        }
+        Ok(found)
     }
 
     /// `4 ranks on 2 hosts; rank 0: `, or nothing for a process that is alone.
@@ -253,16 +303,7 @@ impl Crew {
             Ok(findings) => findings.to_words().to_vec(),
             Err(bad) => vec![bad.cell as u64],
         };
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let all: Vec<Vec<u64>> = self
-            .ranks()
-            .share(&bytes)?
-            .iter()
-            .map(|bytes| {
-                let words = bytes.as_chunks::<8>().0.iter();
-                words.map(|&word| u64::from_le_bytes(word)).collect()
-            })
-            .collect();
+        let all = self.numbers(&words)?;
         if let Some(first) = all
             .iter()
             .filter(|words| words.len() == 1)
@@ -271,7 +312,7 @@ impl Crew {
         {
             return match found {
                 Err(bad) if bad.cell as u64 == first => Ok(Err(bad)),
-                _ => Err(rsf_io::Error::Told.into()),
+                _ => Err(rsf_io::Error::Told(1).into()),
             };
         }
         let read = |words: &Vec<u64>| Findings::from_words(words.as_slice().try_into().ok()?);
@@ -305,19 +346,20 @@ impl Crew {
         let ours = |cause: &(dyn std::error::Error + 'static)| {
             matches!(
                 cause.downcast_ref(),
-                Some(rsf_io::Error::Told | rsf_io::Error::DryRun)
+                Some(rsf_io::Error::Told(_) | rsf_io::Error::DryRun)
             )
         };
-        let agreed = error.chain().any(|cause| cause.is::<Agreed>());
-        if !agreed && !error.chain().any(ours) {
+        let agreed = error.chain().find_map(|cause| cause.downcast_ref::<Agreed>());
+        let code = agreed.map(|agreed| agreed.code);
+        if code.is_none() && !error.chain().any(ours) {
             return Err(self.fail(error));
         }
         // Launchers end all ranks when one fails: what is to be told is told before.
-        if agreed {
+        if code.is_some() {
             tell(&error, "");
         }
         self.ranks().share(&[])?;
-        self.finish(Err(if agreed { rsf_io::Error::Told.into() } else { error }))
+        self.finish(Err(code.map_or(error, |code| rsf_io::Error::Told(code).into())))
     }
 
     #[cfg(feature = "mpi")]
@@ -336,7 +378,7 @@ impl Crew {
             // Of several ranks that fail at once one is enough: the first ends the others.
             std::thread::sleep(std::time::Duration::from_millis(30 * world.rank().min(20) as u64));
             tell(&error, &format!("{}: ", self.name()));
-            world.abort();
+            world.abort(rsf_io::exit_code(&error));
         }
         error
     }
@@ -357,7 +399,7 @@ fn tell(error: &anyhow::Error, who: &str) {
 
 /// Another rank has the sentence.
 fn is_told(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(rsf_io::Error::Told))
+    matches!(error.downcast_ref(), Some(rsf_io::Error::Told(_)))
 }
 
 /// The name by which this program was called.

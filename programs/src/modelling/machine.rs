@@ -1,9 +1,10 @@
 //! Which machine runs a shot, and the engine on it.
 
+use super::Run;
 use super::crew::{Crew, Places};
 use super::model::Volumes;
 use super::plan::{self, Report};
-use super::{Run, room};
+use super::room::Room;
 use anyhow::{anyhow, bail};
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cpu::Cpu;
@@ -52,10 +53,27 @@ impl Machine {
     /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long.
     pub fn choose(job: &Job, padded: &Padded, crew: &Crew) -> anyhow::Result<Self> {
         let places = crew.of_host()?;
-        let offer = crew.agree(offer(job, places))?;
+        Self::of(crew.agree(offer(job, places))?, padded, padded.nb, crew)
+    }
+
+    /// The same of processors alone, for a method whose frame costs what the model does.
+    pub fn of_processors(job: &Job, padded: &Padded, crew: &Crew) -> anyhow::Result<Self> {
+        let places = crew.of_host()?;
+        let offer = || -> anyhow::Result<Offer> {
+            Ok(Offer {
+                parts: usize::try_from(job.int("ngpu")?)?,
+                gpus: Vec::new(),
+                cpu: processors(job, places.sharing)?,
+            })
+        };
+        Self::of(crew.agree(offer())?, padded, 0, crew)
+    }
+
+    /// What all ranks offer, cut; `frame` planes at either end are cheap.
+    fn of(offer: Offer, padded: &Padded, frame: usize, crew: &Crew) -> anyhow::Result<Self> {
         let speeds = speeds(&offer, padded.ndim(), crew)?;
         let counts: Vec<usize> = speeds.iter().map(Vec::len).collect();
-        let slabs = crew.agree(balance(padded.planes(), padded.nb, &speeds.concat()).map_err(Into::into))?;
+        let slabs = crew.agree(balance(padded.planes(), frame, &speeds.concat()).map_err(Into::into))?;
         let rank = crew.ranks().rank();
         let first: usize = counts[..rank].iter().sum();
         Ok(Self {
@@ -115,14 +133,12 @@ impl Machine {
         }
         let widest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Orthorhombic);
         let mut report = None;
-        let short = crew
-            .agree(room::shortage(run, &self.slabs, gpus, widest))?
-            .is_some();
+        let room = crew.agree(Room::new(job, run, (&self.slabs, gpus), crew))?;
+        let short = crew.agree(room.shortage(widest))?.is_some();
         if crew.any(short)? {
             // Room for a narrower class only: which one the model has must be known before memory is taken.
             let seen = self.look(job, run, model, crew)?;
-            let shortage = room::shortage(run, &self.slabs, gpus, seen.class);
-            crew.agree(shortage.and_then(|found| match found {
+            crew.agree(room.shortage(seen.class).and_then(|found| match found {
                 Some(shortage) => bail!("{shortage}"),
                 None => Ok(()),
             }))?;

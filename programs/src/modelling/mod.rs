@@ -13,6 +13,7 @@ pub mod velocity_stress;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
+use anyhow::anyhow;
 pub use crew::Crew;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
@@ -124,7 +125,8 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
         let report = machine.look(job, &run, &volumes(model)?, crew)?;
         return plan::print(job, &run, &report, &machine, (&gpus, held, crew));
     }
-    crew.agree(plan::memory(job, &run, &machine, &gpus, held))?;
+    let shortage = crew.agree(plan::memory(job, &run, &machine, (&gpus, held, crew)))?;
+    crew.agree(shortage.map_or(Ok(()), |shortage| Err(anyhow!(shortage))))?;
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
     let mut outputs = Outputs::open(job, &run.records(), crew)?;
     let model = volumes(model)?;
@@ -137,7 +139,7 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
         plan::summary(job, &run, &report);
     }
     let company = Company {
-        snapshots: outputs.spread(&run, (crew, &machine.own()))?,
+        snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (crew, &machine.own()))?,
         way: way(job)?,
         ..Company::default()
     };
@@ -179,17 +181,23 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The end of a run that failed: of a wavefield that is not finite all ranks know, other errors are this rank's alone.
-fn settle(error: kernels::Error, crew: &Crew) -> anyhow::Result<()> {
+/// The end of a run that failed: of a wavefield that is not finite and of what ranks have agreed on all know, other errors
+/// are this rank's alone.
+pub(crate) fn settle(error: kernels::Error, crew: &Crew) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => crew.agree(Ok(())),
-        kernels::Error::NotFinite { .. } => crew.agree(Err(error.into())),
+        kernels::Error::NotFinite { .. } | kernels::Error::Agreed(_) => crew.agree(Err(error.into())),
+        // A reader that closed its pipe has an exit code of its own.
+        kernels::Error::Recorder(cause) => Err(crew.fail(match cause.downcast::<rsf_io::Error>() {
+            Ok(cause) => (*cause).into(),
+            Err(cause) => anyhow::Error::from_boxed(cause),
+        })),
         _ => Err(crew.fail(error.into())),
     }
 }
 
 /// The way of ghosts that `exchange=` asks for.
-fn way(job: &Job) -> anyhow::Result<Way> {
+pub(crate) fn way(job: &Job) -> anyhow::Result<Way> {
     Ok(match job.choice("exchange")? {
         "peer" => Way::Peer,
         "device" => Way::Device,

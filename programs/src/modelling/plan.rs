@@ -1,11 +1,12 @@
 //! What a run will be: stability, dispersion, memory and time, before the first step.
 
-mod ranks;
+pub mod ranks;
 
 use super::crew::Crew;
 use super::machine::{Engine, Machine, free};
 use super::model::words;
-use super::{Run, cell_words, room};
+use super::room::Room;
+use super::{Run, cell_words};
 use anyhow::bail;
 use kernels::boundary::one_way::Form;
 use kernels::device::gpu::Gpu;
@@ -264,33 +265,49 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Looks at the memory before the first volume is read. What does not fit the host is a warning: the system would stop
-/// the run without a word. What fits no GPU is an error; a class that is not known yet may still be narrow enough.
-/// `held`: bytes of inputs that cannot be read a block at a time.
-pub fn memory(job: &Job, run: &Run, machine: &Machine, gpus: &[Arc<Gpu>], held: u64) -> anyhow::Result<()> {
-    let mut needed = held as f64;
-    if gpus.is_empty() {
-        needed += displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()) as f64;
-    } else {
-        let narrowest = asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
-        let slabs = &machine.slabs;
-        if let Some(shortage) = room::shortage(run, slabs, gpus, narrowest)? {
-            bail!("{shortage}{}", room::narrower(run, slabs, gpus, narrowest)?);
-        }
-    }
-    warn_of_memory(job, needed);
-    Ok(())
+/// Looks at the memory before the first volume is read; all ranks call it. What does not fit the host is a warning: the
+/// system would stop the run without a word. The answer is a sentence where GPUs of this rank have not the room; a class
+/// that is not known yet may still be narrow enough. `held`: bytes of inputs that cannot be read a block at a time.
+pub fn memory(
+    job: &Job,
+    run: &Run,
+    machine: &Machine,
+    (gpus, held, crew): (&[Arc<Gpu>], u64, &Crew),
+) -> anyhow::Result<Option<String>> {
+    let room = crew.agree(Room::new(job, run, (&machine.slabs, gpus), crew))?;
+    let host = match gpus.is_empty() {
+        true => displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()),
+        false => room.host_bytes(),
+    };
+    warn_of_memory(job, crew, host as f64 + held as f64)?;
+    let narrowest = asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
+    Ok(match room.shortage(narrowest)? {
+        Some(shortage) => Some(format!("{shortage}{}", room.narrower(narrowest)?)),
+        None => None,
+    })
 }
 
-/// Warns of a run that the memory of the host does not hold.
-pub fn warn_of_memory(job: &Job, needed: f64) {
-    if let Some(free) = free_memory().filter(|free| needed > *free) {
-        job.warn(&format!(
-            "this run needs {:.2} GB of memory and {:.2} GB are free: the system may stop it; use a smaller grid or nb=",
-            needed / 1e9,
-            free / 1e9
-        ));
+/// Warns of a run that the memory of a host does not hold, all ranks there together; all ranks call it, rank 0 speaks.
+pub fn warn_of_memory(job: &Job, crew: &Crew, needed: f64) -> anyhow::Result<()> {
+    let free = free_memory().unwrap_or(f64::INFINITY);
+    for (host, ranks, [needed, free]) in crew.by_host(needed, free)? {
+        let who = match crew.is_alone() {
+            true => "this run needs".into(),
+            false => format!("{} on {host} together need", counted(ranks, "rank")),
+        };
+        let cure = match crew.is_alone() {
+            true => "use a smaller grid or nb=",
+            false => "use more hosts, a smaller grid or nb=",
+        };
+        if needed > free {
+            job.warn(&format!(
+                "{who} {:.2} GB of memory and {:.2} GB are free: the system may stop it; {cure}",
+                needed / 1e9,
+                free / 1e9
+            ));
+        }
     }
+    Ok(())
 }
 
 /// Bytes that the system could give, swap included, where it tells.
@@ -311,13 +328,14 @@ pub fn print(
     machine: &Machine,
     (gpus, held, crew): (&[Arc<Gpu>], u64, &Crew),
 ) -> anyhow::Result<()> {
-    if let Err(shortage) = memory(job, run, machine, gpus, held) {
-        job.warn(&shortage.to_string());
+    let shortage = crew.agree(memory(job, run, machine, (gpus, held, crew)))?;
+    if let Some(shortage) = crew.complaint(shortage)? {
+        job.warn(&shortage);
     }
     summary(job, run, report);
     job.say(&format!("device {}", machine.describe(Some(report.class))));
     let p = &run.padded;
-    let (lines, bytes) = crew.agree(places(run, report, machine, gpus))?;
+    let (lines, bytes) = crew.agree(places((job, run, crew), report, machine, gpus))?;
     let speed = match gpus.first() {
         Some(gpu) => displacement::gpu::calibrate(p, gpu, report.class).map(|r| r * gpus.len() as f64),
         None => displacement::calibrate(p.ndim(), &machine.cpu),
@@ -334,7 +352,7 @@ pub fn print(
         bytes as f64 / p.cells() as f64
     ));
     if !crew.is_alone() {
-        ranks::exchange(job, run, machine, (crew, all.step))?;
+        ranks::share_of_step(job, run, machine, (crew, all.step))?;
     }
     job.say(&format!(
         "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
@@ -346,19 +364,20 @@ pub fn print(
 
 /// The slabs of this rank, a line each, and the bytes that they take.
 fn places(
-    run: &Run,
+    (job, run, crew): (&Job, &Run, &Crew),
     report: &Report,
     machine: &Machine,
     gpus: &[Arc<Gpu>],
 ) -> anyhow::Result<(Vec<String>, usize)> {
     let (p, slabs) = (&run.padded, &machine.slabs);
+    let room = Room::new(job, run, (slabs, gpus), crew)?;
     let (mut lines, mut bytes) = (Vec::new(), 0);
     for (k, slab) in slabs.iter().enumerate() {
         let own = &slab.own;
         let place = match gpus.get(k) {
             None => String::new(),
             Some(gpu) => {
-                let needed = displacement::gpu::bytes(&run.shot, p, slab, report.class);
+                let needed = room.bytes(k, report.class);
                 bytes += needed;
                 let (free, name) = free(gpu)?;
                 format!(
@@ -378,6 +397,11 @@ fn places(
     }
     if gpus.is_empty() {
         bytes = displacement::bytes(p, slabs, machine.cpu.threads());
+    } else {
+        lines.push(format!(
+            "  beside them {:.2} GB of the host, pinned",
+            room.host_bytes() as f64 / 1e9
+        ));
     }
     Ok((lines, bytes))
 }

@@ -203,13 +203,14 @@ impl Outputs {
     }
 
     /// Several ranks write their planes themselves where the file allows it; all ranks call it, after
-    /// [`Outputs::note`]. Says who writes snapshots.
+    /// [`Outputs::note`]. `own` are the padded planes of this rank. Says who writes snapshots.
     pub fn spread(
         &mut self,
-        run: &super::Run,
+        snapshots: Option<&Snapshots>,
+        ndim: usize,
         (crew, own): (&Crew, &Range<usize>),
     ) -> anyhow::Result<Writes> {
-        let Some(snapshots) = run.shot.snapshots.as_ref().filter(|_| !crew.is_alone()) else {
+        let Some(snapshots) = snapshots.filter(|_| !crew.is_alone()) else {
             return Ok(Writes::Own);
         };
         let mut header = None;
@@ -232,7 +233,7 @@ impl Outputs {
         self.snapshots = Wavefield::Places {
             header,
             data: crew.agree(shared.open().map_err(Into::into))?,
-            part: Part::new(snapshots, run.padded.ndim(), own),
+            part: Part::new(snapshots, ndim, own),
         };
         Ok(Writes::Own)
     }

@@ -1,12 +1,15 @@
 //! Whether a run fits the memory of its GPUs, and what would, before anything is taken.
 
+use super::crew::Crew;
 use super::machine::free;
-use super::{Run, model};
+use super::{Run, model, way};
 use kernels::device::gpu::Gpu;
-use kernels::displacement::gpu::bytes;
+use kernels::displacement::Way;
+use kernels::displacement::gpu::{bytes, host_bytes};
 use kernels::domain::partition::{GHOST, Slab, balance};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
+use rsf_io::Job;
 use std::sync::Arc;
 
 /// The classes from narrow to wide, with the word of `sym=`.
@@ -15,31 +18,86 @@ const CLASSES: [(Symmetry, &str); 2] = [(Symmetry::Isotropic, "iso"), (Symmetry:
 /// GPUs beyond which nobody wants to know how many would do.
 const MOST: usize = 1000;
 
-/// A sentence when a run with kernels of this class does not fit: what it needs, what is free, what would fit.
-pub fn shortage(
-    run: &Run,
-    slabs: &[Slab],
-    gpus: &[Arc<Gpu>],
-    class: Symmetry,
-) -> anyhow::Result<Option<String>> {
-    for (slab, gpu) in slabs.iter().zip(gpus) {
-        let (free, name) = free(gpu)?;
-        let needed = bytes(&run.shot, &run.padded, slab, class);
-        if needed > free {
-            let share = if slabs.len() > 1 {
-                "its part of this run"
-            } else {
-                "this run"
-            };
-            return Ok(Some(format!(
-                "{name} has not the memory for {share}: {:.2} GB are needed with {class} kernels, {:.2} GB are free; {}",
-                needed as f64 / 1e9,
-                free as f64 / 1e9,
-                ways_out(run, slabs.len(), class, free)
-            )));
-        }
+/// The GPUs of a rank and what shall run on them.
+pub struct Room<'a> {
+    run: &'a Run,
+    slabs: &'a [Slab],
+    gpus: &'a [Arc<Gpu>],
+    /// Messages to other ranks lie in the memory of the GPUs, else in that of the host.
+    on_device: bool,
+}
+
+impl<'a> Room<'a> {
+    /// For the slabs of this rank, one a GPU.
+    pub fn new(
+        job: &Job,
+        run: &'a Run,
+        (slabs, gpus): (&'a [Slab], &'a [Arc<Gpu>]),
+        crew: &Crew,
+    ) -> anyhow::Result<Self> {
+        // Where devices of one host copy into each other messages are notes; whether they can is not known yet.
+        let may = matches!(way(job)?, Way::Auto | Way::Device);
+        Ok(Self {
+            run,
+            slabs,
+            gpus,
+            on_device: may && crew.ranks().reaches_devices(),
+        })
     }
-    Ok(None)
+
+    /// Neighbours of a slab on other ranks.
+    fn outer(&self, number: usize) -> usize {
+        let (own, planes) = (&self.slabs[number].own, self.run.padded.planes());
+        let below = number == 0 && own.start > 0;
+        let above = number + 1 == self.slabs.len() && own.end < planes;
+        usize::from(below) + usize::from(above)
+    }
+
+    /// Bytes of a GPU that its slab takes, with kernels of this class.
+    pub fn bytes(&self, number: usize, class: Symmetry) -> usize {
+        let outer = if self.on_device { self.outer(number) } else { 0 };
+        let (shot, padded) = (&self.run.shot, &self.run.padded);
+        bytes(shot, padded, &self.slabs[number], class, outer)
+    }
+
+    /// Bytes of the host that stay where the GPUs read and write them.
+    pub fn host_bytes(&self) -> usize {
+        let all: usize = (0..self.slabs.len()).map(|k| self.outer(k)).sum();
+        let outer = if self.on_device { 0 } else { all };
+        host_bytes(&self.run.shot, &self.run.padded, self.slabs, outer)
+    }
+
+    /// A sentence when a run with kernels of this class does not fit: what it needs, what is free, what would fit.
+    pub fn shortage(&self, class: Symmetry) -> anyhow::Result<Option<String>> {
+        for (number, gpu) in self.gpus.iter().enumerate() {
+            let (free, name) = free(gpu)?;
+            let needed = self.bytes(number, class);
+            if needed > free {
+                let share = if self.slabs.len() > 1 {
+                    "its part of this run"
+                } else {
+                    "this run"
+                };
+                return Ok(Some(format!(
+                    "{name} has not the memory for {share}: {:.2} GB are needed with {class} kernels, {:.2} GB are free; {}",
+                    needed as f64 / 1e9,
+                    free as f64 / 1e9,
+                    ways_out(self.run, self.slabs.len(), class, free)
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Words on a narrower class than the one that `sym=` forces, where its kernels fit.
+    pub fn narrower(&self, class: Symmetry) -> anyhow::Result<String> {
+        for (narrow, word) in CLASSES {
+            if class != narrow && class.holds(narrow) && self.shortage(narrow)?.is_none() {
+                return Ok(format!("; {narrow} kernels fit (sym={word}, if the model is)"));
+            }
+        }
+        Ok(String::new())
+    }
 }
 
 /// What would fit GPUs with so many bytes free.
@@ -63,16 +121,6 @@ fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
     ways.join("; ")
 }
 
-/// Words on a narrower class than the one that `sym=` forces, where its kernels fit.
-pub fn narrower(run: &Run, slabs: &[Slab], gpus: &[Arc<Gpu>], class: Symmetry) -> anyhow::Result<String> {
-    for (narrow, word) in CLASSES {
-        if class != narrow && class.holds(narrow) && shortage(run, slabs, gpus, narrow)?.is_none() {
-            return Ok(format!("; {narrow} kernels fit (sym={word}, if the model is)"));
-        }
-    }
-    Ok(String::new())
-}
-
 fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
     balance(run.padded.planes(), run.padded.nb, &vec![1.0; gpus]).unwrap_or_default()
 }
@@ -84,7 +132,7 @@ fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize>
         let slabs = layout(run, count);
         slabs
             .iter()
-            .all(|slab| bytes(&run.shot, &run.padded, slab, class) <= free)
+            .all(|slab| bytes(&run.shot, &run.padded, slab, class, 0) <= free)
     })
 }
 
@@ -108,7 +156,7 @@ fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid>
         }
         let fits = slabs
             .iter()
-            .all(|slab| bytes(&shot, &smaller, slab, class) <= free);
+            .all(|slab| bytes(&shot, &smaller, slab, class, 0) <= free);
         fits.then_some(Grid {
             n: smaller.n,
             ..model

@@ -24,7 +24,7 @@ pub fn calibrate<A: Accelerator>(run: &Padded, device: &Arc<A>, symmetry: Symmet
         grid.n[..ndim].iter_mut().for_each(|n| *n = (*n).min(most));
         let padded = Padded::new(&grid, run.nb.min(most / 4));
         let layouts = partition(padded.planes(), 1)?;
-        if most <= 64 || bytes(&shot, &padded, &layouts[0], symmetry) <= free / 2 {
+        if most <= 64 || bytes(&shot, &padded, &layouts[0], symmetry, 0) <= free / 2 {
             break (padded, layouts);
         }
         most /= 2;

@@ -4,7 +4,7 @@ use super::arguments::{component_len, kept};
 use super::medium::{DEPTH, block, lines};
 use crate::device::outgoing::{piece_planes, ring_bytes};
 use crate::displacement::Shot;
-use crate::domain::partition::Slab as Layout;
+use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::grid::Padded;
 use crate::medium::stiffness::Symmetry;
 use crate::stencil::RADIUS;
@@ -16,15 +16,32 @@ const PAGE: usize = 2 << 20;
 
 /// Bytes of device memory that one slab of a shot needs at its peak, in float32, for a medium of this class. Where the
 /// class is not known before the model is read that is [`Symmetry::Orthorhombic`]: all planes are taken, any may stay.
-pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry) -> usize {
+/// `outer`: neighbours on other ranks to which messages go from the memory of the device.
+pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry, outer: usize) -> usize {
     const NUMBER: usize = size_of::<f32>();
     let pages = |bytes: usize| bytes.next_multiple_of(PAGE);
     let array = pages(lines(padded, layout).len() * padded.pitch() * NUMBER);
     let medium = (kept(padded.ndim(), symmetry).len() + 1) * array;
     let level = pages(padded.ndim() * component_len(padded, layout) * NUMBER);
     let reading = DEPTH * pages(block(padded, NUMBER).1);
-    let running = 2 * level + pages(sources(shot, padded, layout)) + pages(records(shot, padded, layout));
+    let running = 2 * level
+        + pages(sources(shot, padded, layout))
+        + pages(records(shot, padded, layout))
+        + 2 * outer * pages(message(padded));
     medium + reading.max(running) + OWN
+}
+
+/// Bytes of pinned memory of the host that slabs of one rank need at their peak, in float32: blocks of the model while it
+/// is read, then what is recorded. `outer`: neighbours on other ranks to which messages go from the memory of the host.
+pub fn host_bytes(shot: &Shot, padded: &Padded, layouts: &[Layout], outer: usize) -> usize {
+    let reading = DEPTH * block(padded, size_of::<f32>()).1;
+    let records: usize = layouts.iter().map(|layout| records(shot, padded, layout)).sum();
+    reading.max(records + 2 * outer * message(padded))
+}
+
+/// What leaves to or arrives from one neighbour.
+fn message(padded: &Padded) -> usize {
+    padded.ndim() * GHOST * padded.plane_len() * size_of::<f32>()
 }
 
 /// Wavelet and tables of the sources, as if all of them lay on the slab.

@@ -15,18 +15,18 @@ mod survey;
 pub mod tile;
 pub mod variant;
 
+pub use crate::domain::company::Way;
 pub use calibrate::calibrate;
 pub use medium::Upload;
-pub use memory::bytes;
-pub use outer::Way;
+pub use memory::{bytes, host_bytes};
 pub use slab::DeviceSlab;
 
-use super::{Company, Shot, SourceKind, check, own, schedule, share, sponges};
+use super::{Company, Shot, SourceKind, check, schedule, sponges};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
 use crate::device::simd::Real;
 use crate::domain::exchange::{Exchange, PeerToPeer};
-use crate::domain::gather::Gather;
+use crate::domain::gather::{Gather, own, share};
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::domain::ranks::Ranks;
 use crate::domain::remote::Remote;

@@ -6,23 +6,10 @@ use super::slab::DeviceSlab;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
 use crate::device::simd::Real;
+use crate::domain::company::Way;
 use crate::domain::partition::GHOST;
-use crate::domain::ranks::{Ranks, Span};
+use crate::domain::ranks::{Ranks, Span, agree};
 use crate::domain::remote::Outer;
-
-/// The way of ghosts between GPUs of different ranks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
-    /// The first that can be had, in the order below.
-    #[default]
-    Auto,
-    /// A copy into the memory of the neighbour's device, and a note; for devices of one host.
-    Peer,
-    /// Messages from device to device; for an MPI that says it can.
-    Device,
-    /// Messages from host to host.
-    Host,
-}
 
 /// The ghosts of a neighbour on another rank, both time levels.
 struct Beyond {
@@ -128,7 +115,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 }
 
 /// The slabs at the ends of all ranks agree on the way of their ghosts. All ranks call this; returns the ways of what
-/// leaves downwards and upwards from this rank.
+/// leaves downwards and upwards from this rank. What one of them cannot do is an error of all.
 pub(super) fn meet<T: Real, A: Accelerator>(
     slabs: &mut [DeviceSlab<T, A>],
     ranks: &dyn Ranks,
@@ -136,8 +123,9 @@ pub(super) fn meet<T: Real, A: Accelerator>(
 ) -> Result<[Option<Way>; 2], Error> {
     let (rank, last) = (ranks.rank(), slabs.len() - 1);
     let hosts = ranks.share(ranks.host().as_bytes())?;
-    let low = ranks.share(&offer(&slabs[0], false)?)?;
-    let high = ranks.share(&offer(&slabs[last], true)?)?;
+    let offers = || Ok([offer(&slabs[0], false)?, offer(&slabs[last], true)?]);
+    let [low, high] = agree(ranks, offers())?;
+    let (low, high) = (ranks.share(&low)?, ranks.share(&high)?);
     let peer = |upper: bool| (if upper { rank + 1 } else { rank.wrapping_sub(1) }) % ranks.size().max(1);
     let there = |upper: bool| if upper { rank + 1 < ranks.size() } else { rank > 0 };
     let open = |upper: bool| {
@@ -149,54 +137,79 @@ pub(super) fn meet<T: Real, A: Accelerator>(
             .flatten()
     };
     let mut beyond = [open(false), open(true)];
-    if way == Way::Peer
-        && [false, true]
-            .iter()
-            .any(|&u| there(u) && beyond[usize::from(u)].is_none())
-    {
-        return Err(Error::setup(format!(
-            "rank {rank} on {} cannot reach the GPU of its neighbour (another host, or hidden by CUDA_VISIBLE_DEVICES): use exchange=auto",
-            ranks.host()
-        )));
-    }
+    let sides: Vec<bool> = [false, true].into_iter().filter(|&upper| there(upper)).collect();
     let on_device = matches!(way, Way::Auto | Way::Device) && ranks.reaches_devices();
-    if way == Way::Device && !on_device {
-        return Err(Error::setup(
-            "exchange=device: this MPI does not say that it can send from GPUs; use exchange=auto",
-        ));
-    }
+    let reached = sides.iter().all(|&upper| beyond[usize::from(upper)].is_some());
     let opened = ranks.share(&beyond.each_ref().map(|b| u8::from(b.is_some())))?;
-    let mut ways = [None, None];
-    for upper in [false, true].into_iter().filter(|&u| there(u)) {
-        let k = usize::from(upper);
-        let slab = &mut slabs[if upper { last } else { 0 }];
-        let by_note = beyond[k].is_some();
-        let told = opened[peer(upper)][1 - k] == 1;
-        let mark = |_| slab.accelerator.mark();
+    let mut make = |slabs: &mut [DeviceSlab<T, A>]| {
+        possible(way, reached, on_device)?;
+        let mut ways = [None, None];
+        for &upper in &sides {
+            let k = usize::from(upper);
+            let slab = &mut slabs[if upper { last } else { 0 }];
+            let told = opened[peer(upper)][1 - k] == 1;
+            ways[k] = Some(slab.take_side(upper, beyond[k].take(), (told, on_device))?);
+        }
+        Ok(ways)
+    };
+    let made = make(slabs);
+    let agreed = agree(ranks, made);
+    if agreed.is_err() {
+        // What was borrowed is given back before its owner frees it.
+        drop(beyond);
+        slabs.iter_mut().for_each(|slab| slab.outer = [None, None]);
+        ranks.share(&[])?;
+    }
+    agreed
+}
+
+/// Refuses a way that cannot be had: all neighbours must be `reached` for one, MPI must send from devices for the other.
+fn possible(way: Way, reached: bool, on_device: bool) -> Result<(), Error> {
+    match way {
+        Way::Peer if !reached => Err(Error::setup(
+            "exchange=peer: the GPU of a neighbour cannot be reached (it is on another host, or hidden by CUDA_VISIBLE_DEVICES); use exchange=auto",
+        )),
+        Way::Device if !on_device => Err(Error::setup(
+            "exchange=device: this MPI does not say that it can send from GPUs; use exchange=auto",
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Makes the side towards a neighbour whose ghosts are `beyond`, where they can be reached; `told`: it reaches the
+    /// ghosts here.
+    fn take_side(
+        &mut self,
+        upper: bool,
+        beyond: Option<Beyond>,
+        (told, on_device): (bool, bool),
+    ) -> Result<Way, Error> {
+        let mark = |_| self.accelerator.mark();
         let side = Side {
-            leaving: slab.place(by_note, on_device)?,
-            arriving: slab.place(told, on_device)?,
-            there: (0..slab.setup.padded.ndim())
+            leaving: self.place(beyond.is_some(), on_device)?,
+            arriving: self.place(told, on_device)?,
+            there: (0..self.setup.padded.ndim())
                 .map(mark)
                 .collect::<Result<_, _>>()?,
-            put: slab.accelerator.mark()?,
-            beyond: beyond[k].take(),
+            put: self.accelerator.mark()?,
+            beyond,
         };
-        ways[k] = Some(match side.leaving {
+        let way = match side.leaving {
             Place::Note(_) => Way::Peer,
             Place::Device(_) => Way::Device,
             Place::Host(_) => Way::Host,
-        });
-        slab.outer[k] = Some(side);
-        if ways[k] == Some(Way::Host) {
-            slab.hide_more();
+        };
+        self.outer[usize::from(upper)] = Some(side);
+        if way == Way::Host {
+            self.hide_more();
         }
+        Ok(way)
     }
-    Ok(ways)
 }
 
 impl<T: Real, A: Accelerator> Outer for DeviceSlab<T, A> {
-    fn spans(&mut self, upper: bool) -> (Vec<Span>, Vec<Span>) {
+    fn spans(&mut self, _stage: usize, upper: bool) -> (Vec<Span>, Vec<Span>) {
         let side = self.side(upper);
         (self.spans_of(&side.leaving), self.spans_of(&side.arriving))
     }

@@ -107,6 +107,8 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             padded: &padded,
             free: shares.as_ref(),
         };
+        let last = machines.last().map_or(0, |m| m.1.own.end);
+        let own = machines.first().map_or(0, |m| m.1.own.start)..last;
         let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
             buoyancy_at(&raw, shot.dt, field, [plane, row, z])
         };
@@ -114,7 +116,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         let schedule = schedule(shot, &padded, receivers.len());
         let edges = Edges::new(&padded, &shot.frame, shot.dt);
         let setup = Arc::new(Setup {
-            spots: Spots::new(&placer, buoyancy, &shot.sources, &shot.series, shot.dt)?,
+            spots: Spots::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?,
             receivers,
             bounds: Bounds::new(&padded, &edges),
             edges,

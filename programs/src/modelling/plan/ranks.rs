@@ -51,16 +51,43 @@ pub fn lines(crew: &Crew, machine: &Machine, lines: &[String], seconds: f64) -> 
     Ok(All { lines: told, step })
 }
 
-/// Times a few exchanges from host to host and tells their share of a step.
-pub fn exchange(job: &Job, run: &Run, machine: &Machine, (crew, step): (&Crew, f64)) -> anyhow::Result<()> {
+/// Times a few exchanges from host to host, of so many pieces of `bytes` bytes in each stage of a step, and tells them.
+/// All ranks call it.
+pub fn exchange(job: &Job, pieces: &[usize], bytes: usize, crew: &Crew) -> anyhow::Result<()> {
+    let seconds = longest(pieces, bytes, crew)?;
+    job.say(&format!("{} (timed now)", exchange_words(pieces, bytes, seconds)));
+    Ok(())
+}
+
+/// Seconds of the exchanges of a step on the slowest rank.
+fn longest(pieces: &[usize], bytes: usize, crew: &Crew) -> anyhow::Result<f64> {
+    let stages = pieces.iter().map(|&count| trial(crew.ranks(), bytes, count));
+    let seconds = stages.sum::<Result<f64, kernels::Error>>();
+    let seconds = crew.agree(seconds.map_err(Into::into))?;
+    let all = crew.numbers(&[seconds.to_bits()])?;
+    let each = all.iter().flatten().map(|&bits| f64::from_bits(bits));
+    Ok(each.fold(0.0, f64::max))
+}
+
+fn exchange_words(pieces: &[usize], bytes: usize, seconds: f64) -> String {
+    format!(
+        "exchange {:.2} MB a step to and from each neighbour, {:.2} ms from host to host",
+        (pieces.iter().sum::<usize>() * bytes) as f64 / 1e6,
+        1e3 * seconds
+    )
+}
+
+/// The same with its share of a step of `step` seconds.
+pub fn share_of_step(
+    job: &Job,
+    run: &Run,
+    machine: &Machine,
+    (crew, step): (&Crew, f64),
+) -> anyhow::Result<()> {
     let p = &run.padded;
     let piece = GHOST * p.plane_len() * size_of::<f32>();
-    let seconds = crew.agree(trial(crew.ranks(), piece, p.ndim()).map_err(Into::into))?;
-    let all = crew.ranks().share(&seconds.to_le_bytes())?;
-    let longest = all
-        .iter()
-        .filter_map(|words| words.as_slice().try_into().ok().map(f64::from_le_bytes))
-        .fold(0.0, f64::max);
+    let pieces = [p.ndim()];
+    let longest = longest(&pieces, piece, crew)?;
     let thinnest = machine.slabs.iter().map(|slab| slab.own.len()).min().unwrap_or(0);
     let hides = (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0);
     let word = if longest < step * hides {
@@ -69,9 +96,8 @@ pub fn exchange(job: &Job, run: &Run, machine: &Machine, (crew, step): (&Crew, f
         "longer than the interior hides"
     };
     job.say(&format!(
-        "exchange {:.2} MB a step to and from each neighbour, {:.2} ms from host to host (timed now), {:.0} % of a step of {:.2} ms: {word}",
-        (p.ndim() * piece) as f64 / 1e6,
-        1e3 * longest,
+        "{} (timed now), {:.0} % of a step of {:.2} ms: {word}",
+        exchange_words(&pieces, piece, longest),
         100.0 * longest / step,
         1e3 * step
     ));

@@ -8,17 +8,17 @@ mod sources;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::crew::Crew;
-use super::machine::processors;
+use super::machine::Machine;
 use super::model::{self, Volumes};
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
-use super::survey;
-use anyhow::{anyhow, bail};
+use super::{settle, survey};
+use anyhow::bail;
 use kernels::boundary::cpml;
 use kernels::device::cpu::Cpu;
-use kernels::domain::partition::{Slab, partition};
+use kernels::domain::company::Company;
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::{Discard, Filler, Medium};
+use kernels::medium::{Destination, Discard, Filler, Medium, needed};
 use kernels::stencil::Family;
 use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Simulation};
 use rsf_io::{Axis, Input, Job, Output};
@@ -88,91 +88,162 @@ pub fn run_3d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
     run(job, 3, crew)
 }
 
-fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
-    if crew.is_alone() {
-        return shoot(job, ndim, crew);
-    }
-    crew.agree(Err(anyhow!(
-        "started as several ranks: the velocity-stress method runs as one process yet; start it without the launcher (ngpu= cuts the grid into slabs)"
-    )))
+/// A shot ready to run, with the files it writes.
+struct Ready {
+    engine: Simulation<f32>,
+    outputs: Outputs,
+    /// On rank 0, where it is asked for.
+    peaks: Option<Output>,
+    report: plan::Report,
 }
 
-fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
+fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     let started = Instant::now();
+    crew.same_shot(job)?;
+    let (files, run) = crew.agree(inputs(job, ndim))?;
+    let machine = Machine::of_processors(job, &run.padded, crew)?;
+    let planning = job.flag("plan")?;
+    if job.is_dry_run() && !planning {
+        let mut outputs = open(job, &run, crew)?;
+        outputs.note(&describe(job, &machine)?);
+        return outputs.header_only();
+    }
+    if planning {
+        return plan(job, run, files, (&machine, crew));
+    }
+    shoot(job, run, files, (&machine, crew, started))
+}
+
+/// Opens the model and reads what is small.
+fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Files, Run)> {
     if job.choice("device")? == "gpu" {
         bail!("device=gpu: the velocity-stress method has no engine for GPUs yet; use device=cpu");
     }
     let files = Files::open(job)?;
-    let mut run = prepare(job, &files.grid(ndim)?)?;
-    let cpu = processors(job, 1)?;
-    let slabs = partition(run.padded.planes(), usize::try_from(job.int("ngpu")?)?)?;
-    let whole = 0..run.padded.planes();
-    let planning = job.flag("plan")?;
-    let device = describe(job, &cpu, &slabs)?;
-    if job.is_dry_run() && !planning {
-        let mut outputs = open(job, &run, crew)?;
-        outputs.note(&device);
-        return outputs.header_only();
-    }
+    let run = prepare(job, &files.grid(ndim)?)?;
+    Ok((files, run))
+}
+
+fn plan(job: &mut Job, mut run: Run, files: Files, (machine, crew): (&Machine, &Crew)) -> anyhow::Result<()> {
     let held = model::held(&files.inputs());
-    if planning {
-        let found = files
-            .volumes()?
-            .read(&run.padded, &whole, &cpu, &mut Discard::new(&run.padded))?;
-        let report = plan::examine(job, &mut run, found)?;
-        return plan::print(job, &run, &report, &slabs, held);
-    }
-    plan::memory(job, &run, &slabs, held);
-    // Outputs are opened before the model is read: a path that cannot be written fails at once.
-    let mut outputs = open(job, &run, crew)?;
-    let peaks = peaks(job, &run)?;
-    let mut medium = Medium::new(&run.padded)?;
-    let found = files
-        .volumes()?
-        .read(&run.padded, &whole, &cpu, &mut Filler::new(&mut medium, &cpu))?;
-    let report = plan::examine(job, &mut run, found)?;
-    plan::layers_that_grow(job, &mut run, &medium)?;
-    let threads = Cpu::new(cpu.threads())?;
-    let mut engine = Simulation::new(&run.shot, medium, report.class(), threads, slabs)?;
+    let nowhere = &mut Discard::new(&run.padded);
+    let report = read(job, &mut run, files, (machine, crew, nowhere))?;
+    plan::print(job, &run, &report, (machine, held, crew))
+}
+
+/// Reads this rank's part of the model; what all ranks have found in theirs is judged.
+fn read(
+    job: &Job,
+    run: &mut Run,
+    files: Files,
+    (machine, crew, to): (&Machine, &Crew, &mut dyn Destination),
+) -> anyhow::Result<plan::Report> {
+    let volumes = crew.agree(files.volumes())?;
+    let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
+    let whole = crew.merge(crew.agree(found)?);
+    crew.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
+}
+
+/// Opens what is written and reads the model; outputs first: a path that cannot be written fails at once.
+fn set_up(
+    job: &mut Job,
+    run: &mut Run,
+    files: Files,
+    (machine, crew): (&Machine, &Crew),
+) -> anyhow::Result<Ready> {
+    plan::memory(job, run, (machine, model::held(&files.inputs()), crew))?;
+    let outputs = open(job, run, crew)?;
+    let peaks = match crew.leads() {
+        true => peaks(job, run),
+        false => Ok(None),
+    };
+    let peaks = crew.agree(peaks)?;
+    let planes = needed(&run.padded, &machine.own());
+    let mut medium = crew.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+    let mut filler = Filler::new(&mut medium, &machine.cpu);
+    let report = read(job, run, files, (machine, crew, &mut filler))?;
+    drop(filler);
+    plan::layers_that_grow(job, run, &medium, crew)?;
+    let threads = Cpu::new(machine.cpu.threads())?;
+    let engine = Simulation::new(&run.shot, medium, report.class(), threads, machine.slabs.clone());
+    Ok(Ready {
+        engine: crew.agree(engine.map_err(Into::into))?,
+        outputs,
+        peaks,
+        report,
+    })
+}
+
+fn shoot(
+    job: &mut Job,
+    mut run: Run,
+    files: Files,
+    (machine, crew, started): (&Machine, &Crew, Instant),
+) -> anyhow::Result<()> {
+    let Ready {
+        mut engine,
+        mut outputs,
+        peaks,
+        report,
+    } = set_up(job, &mut run, files, (machine, crew))?;
+    let (device, ndim) = (describe(job, machine)?, run.padded.ndim());
     outputs.note(&device);
     job.say(&device);
     if job.flag("verb")? {
         plan::summary(job, &run, &report);
     }
+    let company = Company {
+        snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (crew, &machine.own()))?,
+        ..Company::default()
+    };
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let mut progress = Progress::new(job, engine.steps(), true)?;
+    let mut progress = Progress::new(job, engine.steps(), crew.leads())?;
     let mut writer = Writer::new(outputs, run.shot.quantity.components(ndim));
-    let outcome = engine.run(&mut Watched {
+    let mut watched = Watched {
         recorder: &mut writer,
         progress: &mut progress,
-    });
+    };
+    let outcome = engine.run_among(crew.ranks(), &mut watched, company);
     progress.end();
-    outcome?;
-    let seconds = begun.elapsed().as_secs_f64();
-    writer.finish(job)?;
-    if let Some(mut file) = peaks {
-        file.write_f32(&engine.peaks())?;
-        file.finish()?;
+    if let Err(error) = outcome {
+        // What was written stays readable.
+        drop(writer);
+        return settle(error, crew);
     }
+    crew.agree(Ok(()))?;
+    let seconds = begun.elapsed().as_secs_f64();
+    crew.agree(writer.finish(job))?;
+    if run.shot.peaks {
+        let map = engine.peaks_among(crew.ranks());
+        crew.agree(write_peaks(peaks, map))?;
+    }
+    let bytes = crew.sum(engine.bytes())?;
     if job.flag("verb")? {
         let rate = run.padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
         job.say(&format!(
             "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB of memory",
             engine.steps(),
             rate / 1e6,
-            engine.bytes() as f64 / 1e9
+            bytes as f64 / 1e9
         ));
     }
     Ok(())
 }
 
-/// One line about the machine.
-fn describe(job: &Job, cpu: &Cpu, slabs: &[Slab]) -> anyhow::Result<String> {
-    let mut words = cpu.describe();
-    if slabs.len() > 1 {
-        words += &format!(", {} slabs", slabs.len());
+/// Writes the map of the largest speeds where this rank has its file.
+fn write_peaks(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> anyhow::Result<()> {
+    let map = map?;
+    if let Some(mut file) = file {
+        file.write_f32(&map)?;
+        file.finish()?;
     }
+    Ok(())
+}
+
+/// One line about the machine.
+fn describe(job: &Job, machine: &Machine) -> anyhow::Result<String> {
+    let mut words = machine.describe(None);
     if job.choice("device")? == "auto" {
         words += " (this method has no engine for GPUs yet)";
     }

@@ -2,14 +2,16 @@
 
 use super::Run;
 use crate::modelling::cell_words;
-use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, speed_words, warn_of_memory};
+use crate::modelling::crew::Crew;
+use crate::modelling::machine::Machine;
+use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, ranks, speed_words, warn_of_memory};
 use anyhow::Context;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Findings, Medium, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
-use kernels::velocity_stress::{Absorber, bytes, stable_step};
+use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, stable_step};
 use rsf_io::Job;
 
 /// Series whose bands are looked at.
@@ -82,9 +84,17 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
     })
 }
 
-/// Where layers would grow with the waves the frame becomes a sponge, and the user knows.
-pub fn layers_that_grow(job: &Job, run: &mut Run, medium: &Medium<f32>) -> anyhow::Result<()> {
-    if let Some((cell, [a, b])) = run.shot.frame.first_growing(medium) {
+/// Where layers would grow with the waves the frame becomes a sponge, and the user knows. All ranks call it, each with
+/// its part of the medium.
+pub fn layers_that_grow(job: &Job, run: &mut Run, medium: &Medium<f32>, crew: &Crew) -> anyhow::Result<()> {
+    let mine = run.shot.frame.first_growing(medium);
+    let words = mine.map(|([z, x, y], [a, b])| [z, x, y, a, b].map(|n| n as u64));
+    let all = crew.numbers(words.as_ref().map_or(&[], |words| &words[..]))?;
+    let read = |words: &Vec<u64>| -> Option<Growing> {
+        let [z, x, y, a, b] = <[u64; 5]>::try_from(words.as_slice()).ok()?.map(|n| n as usize);
+        Some(([z, x, y], [a, b]))
+    };
+    if let Some((cell, [a, b])) = all.iter().filter_map(read).min_by_key(Frame::order) {
         run.shot.frame.absorber = Absorber::Sponge(job.double("edge")?);
         job.warn(&format!(
             "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which wants nb= of 20 or more",
@@ -151,28 +161,43 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     ));
 }
 
-/// Warns of a run that the memory of the host does not hold.
-pub fn memory(job: &Job, run: &Run, slabs: &[Slab], held: u64) {
+/// Warns of a run that the memory of a host does not hold; all ranks call it. `held`: bytes of inputs that cannot be
+/// read a block at a time.
+pub fn memory(job: &Job, run: &Run, (machine, held, crew): (&Machine, u64, &Crew)) -> anyhow::Result<()> {
     // The widest class: which one the model has is not known yet.
-    let needed = bytes(&run.padded, &run.shot, slabs, Symmetry::Orthorhombic);
-    warn_of_memory(job, (needed as u64 + held) as f64);
+    let needed = bytes(&run.padded, &run.shot, &machine.slabs, Symmetry::Orthorhombic);
+    warn_of_memory(job, crew, (needed as u64 + held) as f64)
 }
 
-/// The answer of `plan=y`.
-pub fn print(job: &Job, run: &Run, report: &Report, slabs: &[Slab], held: u64) -> anyhow::Result<()> {
-    memory(job, run, slabs, held);
+/// The answer of `plan=y`; all ranks call it, rank 0 speaks. `held`: as for [`memory`].
+pub fn print(
+    job: &Job,
+    run: &Run,
+    report: &Report,
+    (machine, held, crew): (&Machine, u64, &Crew),
+) -> anyhow::Result<()> {
+    memory(job, run, (machine, held, crew))?;
     summary(job, run, report);
-    for (k, slab) in slabs.iter().enumerate() {
+    let line = |(k, slab): (usize, &Slab)| {
         let own = &slab.own;
-        job.say(&format!(
+        format!(
             "  slab {}: planes {} to {} ({})",
-            k + 1,
+            machine.before + k + 1,
             own.start,
             own.end - 1,
             own.len()
-        ));
+        )
+    };
+    let mine: Vec<String> = machine.slabs.iter().enumerate().map(line).collect();
+    for line in ranks::lines(crew, machine, &mine, 0.0)?.lines {
+        job.say(&line);
     }
-    let bytes = bytes(&run.padded, &run.shot, slabs, report.class()) as f64;
+    let bytes = bytes(&run.padded, &run.shot, &machine.slabs, report.class());
+    let bytes = crew.sum(bytes)? as f64;
+    if !crew.is_alone() {
+        let plane = GHOST * run.padded.plane_len() * size_of::<f32>();
+        ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, crew)?;
+    }
     job.say(&format!(
         "memory {:.2} GB, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
         bytes / 1e9,

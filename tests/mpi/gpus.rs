@@ -1,0 +1,109 @@
+//! Ranks with GPUs and without, on a driver that needs none: one message, soon.
+
+use crate::fakes::{self, Driver};
+use crate::shot::desk;
+use crate::{Desk, Outcome, launch, launcher, said, words};
+use std::time::{Duration, Instant};
+
+/// The longest that an end may take.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Words of a rank that finds this driver; `None` where no fake can be built.
+fn rank(desk: &Desk, driver: Driver, more: &str) -> Option<String> {
+    let machine = fakes::variables("mpi::gpus", driver, &desk.path(".store"))?;
+    let hidden = fakes::HIDDEN.map(|name| format!("-u {name}")).join(" ");
+    let variables: Vec<String> = machine
+        .iter()
+        .map(|(name, value)| format!("{name}={}", value.display()))
+        .collect();
+    let words = words(2).replace("device=cpu", "");
+    Some(format!(
+        "-n 1 env {hidden} FAKE_MEMORY=1000000000 {} {words} threads=1 wav=wav.rsf {more}",
+        variables.join(" ")
+    ))
+}
+
+/// Two ranks, each with its driver and its words.
+fn two(desk: &Desk, mpirun: &str, drivers: [Driver; 2], more: [&str; 2]) -> Option<Outcome> {
+    let first = rank(desk, drivers[0], more[0])?;
+    let second = rank(desk, drivers[1], more[1])?;
+    let begun = Instant::now();
+    let done = launch(desk, mpirun, &format!("{first} : {second} >d.rsf"));
+    assert!(begun.elapsed() < SOON, "{:?}: {}", begun.elapsed(), done.err);
+    Some(done)
+}
+
+#[test]
+fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
+    let Some(mpirun) = launcher("a_rank_without_a_gpu_beside_one_with_is_told_once") else {
+        return;
+    };
+    let desk = desk(2);
+    for (drivers, asked, wanted) in [
+        (
+            [Driver::Fake, Driver::None],
+            "",
+            ["rank 0 has a GPU and rank 1 has none", "device=cpu"],
+        ),
+        (
+            [Driver::None, Driver::Fake],
+            "",
+            ["rank 1 has a GPU and rank 0 has none", "device=cpu"],
+        ),
+        (
+            [Driver::Fake, Driver::None],
+            "device=gpu",
+            ["rank 1 on ", "no NVIDIA driver"],
+        ),
+    ] {
+        let Some(done) = two(&desk, mpirun, drivers, [asked; 2]) else {
+            return;
+        };
+        assert_ne!(done.code, 0);
+        let said = said(&done.err);
+        assert!(
+            said.len() == 1 && wanted.iter().all(|word| said[0].contains(word)),
+            "{asked}: {}",
+            done.err
+        );
+    }
+    // device=cpu on all of them is the way out.
+    let done = two(&desk, mpirun, [Driver::Fake, Driver::None], ["device=cpu"; 2]);
+    assert_eq!(done.expect("fakes were there").code, 0);
+}
+
+#[test]
+fn what_one_gpu_cannot_do_is_told_once() {
+    let Some(mpirun) = launcher("what_one_gpu_cannot_do_is_told_once") else {
+        return;
+    };
+    let desk = desk(2);
+    let fakes = [Driver::Fake; 2];
+    let Some(done) = two(&desk, mpirun, fakes, [""; 2]) else {
+        return;
+    };
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(done.err.contains("2 ranks on 1 host"), "{}", done.err);
+    // Refused by all of them together, or by the one that has not the room.
+    let small = "FAKE_MEMORY=20000000";
+    let second = rank(&desk, Driver::Fake, "").expect("fakes were there");
+    let second = second.replace("FAKE_MEMORY=1000000000", small);
+    let first = rank(&desk, Driver::Fake, "").expect("fakes were there");
+    let short = launch(&desk, mpirun, &format!("{first} : {second} >d.rsf"));
+    let asked = two(&desk, mpirun, fakes, ["exchange=device"; 2]).expect("fakes were there");
+    for (done, wanted) in [
+        (short, ["rank 1 on ", "memory for this run"]),
+        (asked, ["exchange=device", "exchange=auto"]),
+    ] {
+        assert_ne!(done.code, 0);
+        let told: Vec<&str> = said(&done.err)
+            .into_iter()
+            .filter(|line| !line.contains(" ranks on "))
+            .collect();
+        assert!(
+            told.len() == 1 && wanted.iter().all(|word| told[0].contains(word)),
+            "{}",
+            done.err
+        );
+    }
+}

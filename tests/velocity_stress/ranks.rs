@@ -1,0 +1,253 @@
+//! Ranks: the same bits as one process, each with its own part of the model alone. Data, snapshots and maps of peaks
+//! come together on rank 0. The cuts go through the frame and through both sources.
+
+use crate::crowd::{Talents, crowd};
+use crate::cuts::{grid, layers, ready};
+use crate::desk::{frame, isotropic, layer, shot};
+use crate::shots::{Tape, medium, part};
+use kernels::Error;
+use kernels::device::cpu::Cpu;
+use kernels::domain::company::Company;
+use kernels::domain::gather::Snapshots;
+use kernels::domain::partition::{cut, partition};
+use kernels::domain::ranks::Ranks;
+use kernels::domain::remote::Manner;
+use kernels::grid::Grid;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::medium::{Stiffness, Symmetry};
+use kernels::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation, bytes};
+
+/// Slabs of each rank.
+type Parts = &'static [&'static [usize]];
+
+/// 57 planes, of which the model has 11 to 43; sources on planes 20 and 24, whose nodes reach two and three planes
+/// further.
+const PLANE: [Parts; 5] = [
+    &[&[20], &[37]],
+    &[&[9], &[15, 9], &[24]],
+    &[&[8], &[14, 10], &[10], &[15]],
+    &[&[8], &[8], &[8], &[9], &[8], &[8], &[8]],
+    &[&[22, 27], &[8]],
+];
+/// 58 planes, of which the model has 18 to 39; sources on planes 29 and 31.
+const VOLUME: [Parts; 4] = [
+    &[&[30], &[28]],
+    &[&[16], &[13, 9], &[20]],
+    &[&[9], &[20, 9], &[11], &[9]],
+    &[&[8], &[8], &[8], &[9], &[8], &[8], &[9]],
+];
+
+/// Thicker at the ends of the planes of a volume, so that seven ranks have room.
+fn faces(ndim: usize, absorber: Absorber) -> Frame {
+    let mut faces = frame(9, absorber);
+    faces.cells[0] = [0, 5];
+    faces.cells[1] = [7, 9];
+    if ndim == 3 {
+        faces.cells[2] = [14, 14];
+    }
+    faces
+}
+
+/// Quality factors that differ from cell to cell.
+fn lossy(ndim: usize, mechanisms: Mechanisms) -> Option<Attenuation> {
+    let cells = grid(ndim).cells();
+    Some(Attenuation {
+        qp: (0..cells).map(|k| 40.0 + (k % 37) as f32).collect(),
+        qs: (0..cells).map(|k| 25.0 + (k % 29) as f32).collect(),
+        mechanisms,
+        band: [0.05, 0.5],
+        reference: 0.2,
+    })
+}
+
+/// A run of one process: what it records, and the map of peaks.
+fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
+    let padded = shot.frame.around(&grid(ndim));
+    let slabs = partition(padded.planes(), 1).expect("one slab fits");
+    let raw = medium::<f32>(&padded, layers);
+    let mut simulation =
+        Simulation::new(shot, raw, Symmetry::Isotropic, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
+    let mut tape = Tape::default();
+    simulation.run(&mut tape).expect("the shot runs");
+    (tape, simulation.peaks())
+}
+
+/// What every rank has recorded, its map of peaks, how it ended; bytes taken, and told in advance.
+type Ended = (Tape<f32>, Vec<f32>, Result<(), Error>, [usize; 2]);
+
+fn among(
+    shot: &Shot,
+    grid: &Grid,
+    cell: impl Fn([f64; 3]) -> (Stiffness, f64) + Sync,
+    (parts, company): (Parts, Company),
+) -> Vec<Ended> {
+    let padded = shot.frame.around(grid);
+    let layouts = cut(padded.planes(), &parts.concat()).expect("the slabs fit");
+    let whole = medium::<f32>(&padded, cell);
+    crowd(parts.len(), Talents::default(), |ranks| {
+        let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
+        let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
+        let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
+        let (raw, cpu) = (part(&whole, &own), Cpu::new(1).unwrap());
+        let told = bytes(&padded, shot, &slabs, Symmetry::Isotropic);
+        let mut simulation =
+            Simulation::new(shot, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
+        let mut tape = Tape::default();
+        let result = simulation.run_among(ranks, &mut tape, company);
+        let peaks = match &result {
+            Ok(()) => simulation.peaks_among(ranks).expect("maps travel"),
+            Err(_) => Vec::new(),
+        };
+        // Messages are there after the run.
+        (tape, peaks, result, [simulation.bytes(), told])
+    })
+}
+
+fn same_bits(shot: &Shot, ndim: usize, (parts, company): (Parts, Company)) {
+    let (whole, peaks) = alone(shot, ndim);
+    assert!(whole.peak() > 0.0 && whole.snapshots.len() == 3);
+    let all = among(shot, &grid(ndim), layers, (parts, company));
+    let what = format!(
+        "{ndim}-D order {} {:?}, ranks {parts:?}",
+        shot.order, shot.quantity
+    );
+    for (_, _, result, [taken, told]) in &all {
+        assert!(result.is_ok(), "{what}: {result:?}");
+        // An empty array takes a byte; while the medium is made ready there may be more than is taken at the end.
+        assert!(
+            taken <= &(told + 64) && *told < 2 * taken,
+            "{what}: {taken} bytes are taken, {told} were told"
+        );
+    }
+    assert!(all[0].0 == whole, "{what}");
+    assert!(
+        all[0].1 == peaks && peaks.iter().any(|&x| x > 0.0),
+        "peaks of {what}"
+    );
+    assert!(
+        all[1..].iter().all(|(tape, peaks, ..)| {
+            tape.steps.is_empty() && tape.snapshots.is_empty() && peaks.is_empty()
+        })
+    );
+}
+
+/// Every quantity, both absorbers, all orders, lossless and lossy by both kinds of mechanisms.
+fn settings(ndim: usize) -> Vec<Shot> {
+    let layers = faces(ndim, layer(3.5, 0.5));
+    let sponge = faces(ndim, Absorber::Sponge(0.9));
+    let list = [
+        (4, layers, Quantity::Velocity, None),
+        (8, layers, Quantity::Pressure, None),
+        (2, sponge, Quantity::Displacement, None),
+        (4, layers, Quantity::Acceleration, lossy(ndim, Mechanisms::Coarse)),
+        (
+            8,
+            layers,
+            Quantity::Velocity,
+            lossy(ndim, Mechanisms::Everywhere(2)),
+        ),
+    ];
+    let make = |(order, faces, quantity, attenuation)| {
+        let mut s = ready(shot(0.12, 41, faces), ndim);
+        (s.order, s.quantity, s.attenuation) = (order, quantity, attenuation);
+        (s.surface, s.peaks) = (true, true);
+        s
+    };
+    list.into_iter().map(make).collect()
+}
+
+/// Rank 0 takes all snapshots.
+fn first(manner: Manner) -> Company {
+    Company {
+        snapshots: Snapshots::First,
+        manner,
+        ..Company::default()
+    }
+}
+
+#[test]
+fn ranks_of_a_plane_give_the_same_bits() {
+    for (k, s) in settings(2).iter().enumerate() {
+        for (j, parts) in PLANE.into_iter().enumerate() {
+            let manner = [Manner::Overlapped, Manner::Blocking][(j + k) % 2];
+            same_bits(s, 2, (parts, first(manner)));
+        }
+    }
+}
+
+#[test]
+fn ranks_of_a_volume_give_the_same_bits() {
+    for (k, s) in settings(3).iter().enumerate() {
+        // Two partitions each; every one has its turn.
+        for j in [k, k + 2] {
+            same_bits(s, 3, (VOLUME[j % VOLUME.len()], first(Manner::Overlapped)));
+        }
+    }
+}
+
+#[test]
+fn every_rank_keeps_its_own_planes_of_a_snapshot() {
+    let mut s = settings(2).swap_remove(0);
+    // A window that the first and the last rank do not have.
+    s.snapshots.as_mut().expect("it takes snapshots").window = [4..20, 12..40, 0..1];
+    let (whole, _) = alone(&s, 2);
+    let all = among(&s, &grid(2), layers, (PLANE[2], Company::default()));
+    for (k, (step, wanted)) in whole.snapshots.iter().enumerate() {
+        let mut joined = Vec::new();
+        for component in 0..2 {
+            for (tape, ..) in &all {
+                let Some((it, piece)) = tape.snapshots.get(k) else {
+                    continue;
+                };
+                assert_eq!(it, step);
+                let share = piece.len() / 2;
+                joined.extend_from_slice(&piece[component * share..][..share]);
+            }
+        }
+        assert!(&joined == wanted, "step {step}");
+    }
+}
+
+#[test]
+fn a_fault_ends_all_ranks_and_one_tells_it() {
+    let mut s = settings(2).swap_remove(0);
+    (s.dt, s.jcheck) = (2.0, 5);
+    let all = among(&s, &grid(2), layers, (PLANE[3], Company::default()));
+    let told = all
+        .iter()
+        .filter(|r| matches!(r.2, Err(Error::NotFinite { .. })))
+        .count();
+    let elsewhere = all
+        .iter()
+        .filter(|r| matches!(r.2, Err(Error::Elsewhere)))
+        .count();
+    assert_eq!((told, elsewhere), (1, all.len() - 1));
+    assert!(!all[0].0.steps.is_empty() && all[0].0.steps.len() % 5 == 0);
+}
+
+/// A layer that would grow is found by the rank whose part has the cell, and only there.
+#[test]
+fn cells_that_make_layers_grow_are_found_in_parts() {
+    let grid = grid(2);
+    // The third medium of Becache et al. (2003) in the lower right of the model.
+    let cell = |at: [f64; 3]| {
+        let (mut stiffness, rho) = isotropic(2.0, 1.1, 2.0);
+        if at[0] > 12.0 && at[1] > 25.0 {
+            (stiffness.c11, stiffness.c33) = (4.0, 20.0);
+            (stiffness.c55, stiffness.c13) = (2.0, 7.5);
+        }
+        (stiffness, rho)
+    };
+    let s = shot(0.1, 1, faces(2, layer(5.0, 0.5)));
+    let padded = s.frame.around(&grid);
+    let whole = medium::<f32>(&padded, cell);
+    let wanted = s.frame.first_growing(&whole).expect("it grows");
+    let found: Vec<_> = partition(padded.planes(), 7)
+        .expect("seven slabs fit")
+        .iter()
+        .map(|slab| s.frame.first_growing(&part(&whole, &slab.own)))
+        .collect();
+    assert!(found[..3].iter().all(Option::is_none) && found[6].is_some());
+    let least = found.into_iter().flatten().min_by_key(Frame::order);
+    assert_eq!(least, Some(wanted));
+}
