@@ -122,27 +122,67 @@ pub struct FrameMemory<A: Accelerator> {
     layers: Vec<A::Memory>,
 }
 
+/// Sizes of the memory variables of a slab.
+pub struct Sizes {
+    /// Along z the frame ends before the first and begins again with the second.
+    z: [usize; 2],
+    /// Cells along z that have some.
+    width: usize,
+    framed_rows: usize,
+    /// The first plane in the frame of the planes, in its numbering.
+    first_plane: usize,
+    /// Numbers of a component, by axis.
+    component: [usize; 3],
+}
+
+impl Sizes {
+    /// For the own planes of a slab.
+    pub fn new<T: Real>(p: &Padded, edges: &Edges<T>, own: &Range<usize>) -> Self {
+        let z = edges.z_by(VECTOR);
+        let framed = |&&l: &&usize| l != NONE;
+        let here: Vec<usize> = edges.lines(2)[own.clone()]
+            .iter()
+            .filter(framed)
+            .copied()
+            .collect();
+        let width = z[0] + p.pitch() - z[1];
+        let framed_rows = edges.lines(1).iter().filter(framed).count();
+        let component = [
+            own.len() * p.rows() * width,
+            own.len() * framed_rows * p.pitch(),
+            here.len() * p.rows() * p.pitch(),
+        ];
+        let some = usize::from(edges.factors(0).is_some());
+        Self {
+            z,
+            width,
+            framed_rows,
+            first_plane: here.first().copied().unwrap_or(0),
+            component: component.map(|n| some * n),
+        }
+    }
+
+    /// Numbers of both stages.
+    pub fn numbers(&self, ndim: usize) -> usize {
+        2 * ndim * self.component.iter().sum::<usize>()
+    }
+}
+
 impl<A: Accelerator> FrameMemory<A> {
     /// Sends the factors and takes the memory variables.
     pub fn new<T: Real>(a: &A, p: &Padded, edges: &Edges<T>, layout: &Layout) -> Result<Self, Error> {
-        let [low, high] = edges.z_by(VECTOR);
-        let own = &layout.own;
-        let framed = |axis: usize| edges.lines(axis).iter().filter(|&&l| l != NONE);
-        let mut here = own.clone().map(|k| edges.lines(2)[k]).filter(|&l| l != NONE);
-        let first_plane = here.clone().next().unwrap_or(0);
-        let frame_planes = here.by_ref().count();
-        let width = low + (p.pitch() - high);
+        let sizes = Sizes::new(p, edges, &layout.own);
         let mut made = Self {
             args: [FrameArgs::default(); 2],
             tables: Vec::new(),
             layers: Vec::new(),
         };
         let mut common = FrameArgs {
-            low: int(low),
-            high: int(high),
-            width: int(width),
-            framed_rows: int(framed(1).count()),
-            first_plane: int(first_plane),
+            low: int(sizes.z[0]),
+            high: int(sizes.z[1]),
+            width: int(sizes.width),
+            framed_rows: int(sizes.framed_rows),
+            first_plane: int(sizes.first_plane),
             ..FrameArgs::default()
         };
         for axis in [1, 2] {
@@ -165,15 +205,10 @@ impl<A: Accelerator> FrameMemory<A> {
                 }
             }
         }
-        let component = [
-            own.len() * p.rows() * width,
-            own.len() * framed(1).count() * p.pitch(),
-            frame_planes * p.rows() * p.pitch(),
-        ];
         for stage in 0..2 {
             let mut args = common;
-            for (layer, &numbers) in args.layer.iter_mut().zip(&component) {
-                if edges.factors(0).is_some() && numbers > 0 {
+            for (layer, &numbers) in args.layer.iter_mut().zip(&sizes.component) {
+                if numbers > 0 {
                     let memory = a.allocate(p.ndim() * numbers * size_of::<T>())?;
                     *layer = Layer {
                         psi: memory.address(),

@@ -8,12 +8,14 @@ mod ghosts;
 mod launch;
 mod lines;
 mod medium;
+mod memory;
 mod points;
 mod record;
 mod slab;
 pub mod tile;
 pub mod variant;
 
+pub use memory::bytes;
 pub use slab::DeviceSlab;
 
 use super::edges::Edges;
