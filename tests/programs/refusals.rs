@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, Outcome};
 use crate::shot::{
-    self, cells, desk, fed, grid, line, names, shoot, stiffness, stiffness_header, wavelet_header,
+    self, cells, desk, fed, grid, line, middle, names, shoot, stiffness, stiffness_header, wavelet_header,
 };
 use std::fs;
 use std::io::Read;

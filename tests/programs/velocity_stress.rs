@@ -1,6 +1,7 @@
 //! The velocity-stress programs from outside.
 
 use crate::desk::{Desk, Outcome};
+use crate::real;
 
 /// Nodes along z, x, y.
 const N: [usize; 3] = [24, 26, 23];

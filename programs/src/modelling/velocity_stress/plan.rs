@@ -166,7 +166,10 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 pub fn memory(job: &Job, run: &Run, (machine, held, crew): (&Machine, u64, &Crew)) -> anyhow::Result<()> {
     // The widest class: which one the model has is not known yet.
     let needed = bytes(&run.padded, &run.shot, &machine.slabs, Symmetry::Orthorhombic);
-    warn_of_memory(job, crew, (needed as u64 + held) as f64)
+    let losses = run.shot.attenuation.as_ref();
+    let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
+    let all = (needed + factors * size_of::<f32>()) as u64 + held;
+    warn_of_memory(job, crew, all as f64)
 }
 
 /// The answer of `plan=y`; all ranks call it, rank 0 speaks. `held`: as for [`memory`].
