@@ -5,9 +5,8 @@
 
 mod case;
 
-use case::{Case, Nothing, Words, tiles};
+use case::{Case, Nothing, Words, copy_speed, tiles};
 use kernels::Error;
-use kernels::device::accelerator::{Accelerator, Memory, Queue};
 use kernels::device::cuda::{Cuda, probe};
 use kernels::domain::partition::balance;
 use std::sync::Arc;
@@ -57,23 +56,6 @@ fn measure(case: &Case, devices: &[Arc<Cuda>], repeat: usize, copy: f64) -> Resu
         sum.0,
     );
     Ok(())
-}
-
-/// Bytes a second, read and written, of a copy inside a device.
-fn copy_speed(device: &Cuda) -> Result<f64, Error> {
-    let bytes = 2usize << 30;
-    let (from, to) = (device.allocate(bytes)?, device.allocate(bytes)?);
-    let mut best = f64::INFINITY;
-    for _ in 0..5 {
-        let begun = Instant::now();
-        for _ in 0..10 {
-            // SAFETY: both live until the copies are done, which is waited for.
-            unsafe { device.copy_to(Queue::Main, from.address(), device, to.address(), bytes)? };
-        }
-        device.finish()?;
-        best = best.min(begun.elapsed().as_secs_f64());
-    }
-    Ok(20.0 * bytes as f64 / best)
 }
 
 fn main() {

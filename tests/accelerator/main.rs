@@ -3,6 +3,8 @@
 
 #[path = "../support/crowd.rs"]
 mod crowd;
+#[path = "../velocity_stress/desk.rs"]
+mod desk;
 #[path = "../support/real.rs"]
 mod real;
 #[path = "../support/shim.rs"]
@@ -41,6 +43,11 @@ macro_rules! on {
             ranks::ranks_give_the_same_bits
             ranks::ranks_run_again
             ranks::ways_that_cannot_be_had_are_refused_by_all
+            staggered::staggered_planes_agree
+            staggered::staggered_volumes_agree
+            staggered::staggered_grids_agree_in_float64
+            staggered::staggered_slabs_give_the_same_bits
+            staggered::a_staggered_run_that_grows_is_noticed
             watched::every_kernel
         }
     };
@@ -66,5 +73,6 @@ mod played;
 mod ranks;
 mod records;
 mod runs;
+mod staggered;
 mod tiles;
 mod watched;

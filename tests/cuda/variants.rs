@@ -3,12 +3,13 @@
 use kernels::device::accelerator::Source;
 use kernels::device::cuda::nvrtc;
 use kernels::displacement::gpu::variant;
+use kernels::velocity_stress::gpu::variant as staggered;
 
 /// Generation and shared memory of a block there.
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];
 
 /// Kernels in which spilled registers cost speed.
-const HOT: [&str; 1] = ["sweep"];
+const HOT: [&str; 3] = ["sweep", "velocity", "stress"];
 
 fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
     let compiled = match nvrtc::compile(source, generation, true) {
@@ -45,7 +46,8 @@ fn every_variant_compiles_without_spills() {
     let mut jobs = Vec::new();
     let kinds = GENERATIONS.map(|(generation, shared)| (generation, shared, false));
     for (generation, shared, double) in kinds.into_iter().chain([(90, 227 << 10, true)]) {
-        let sources = variant::all(double, generation, shared).expect("a tile fits");
+        let mut sources = variant::all(double, generation, shared).expect("a tile fits");
+        sources.extend(staggered::all(double));
         jobs.extend(sources.into_iter().map(|source| (generation, source, double)));
     }
     println!("{} texts", jobs.len());

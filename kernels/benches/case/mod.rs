@@ -3,6 +3,7 @@
 
 use kernels::Error;
 use kernels::boundary::{free_surface::Surface, one_way::Form};
+use kernels::device::accelerator::{Accelerator, Memory, Queue};
 use kernels::device::cuda::Cuda;
 use kernels::displacement::gpu::tile::{self, Tile};
 use kernels::displacement::gpu::{Simulation, Upload};
@@ -13,6 +14,7 @@ use kernels::medium::Symmetry;
 use kernels::time_loop::Recorder;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Takes the records and forgets them.
 #[derive(Default)]
@@ -213,4 +215,21 @@ pub fn tiles(text: &str) -> Vec<Option<Tile>> {
     } else {
         text.split('/').map(|t| Some(one(t))).collect()
     }
+}
+
+/// Bytes a second, read and written, of a copy inside a device.
+pub fn copy_speed(device: &Cuda) -> Result<f64, Error> {
+    let bytes = 2usize << 30;
+    let (from, to) = (device.allocate(bytes)?, device.allocate(bytes)?);
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        let begun = Instant::now();
+        for _ in 0..10 {
+            // SAFETY: both live until the copies are done, which is waited for.
+            unsafe { device.copy_to(Queue::Main, from.address(), device, to.address(), bytes)? };
+        }
+        device.finish()?;
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    Ok(20.0 * bytes as f64 / best)
 }

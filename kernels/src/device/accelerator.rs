@@ -13,6 +13,13 @@ pub enum Queue {
     Edges,
     /// What leaves for the host.
     Out,
+    /// A part of the bulk that may run beside the rest of it.
+    Beside,
+}
+
+impl Queue {
+    /// All of them.
+    pub const ALL: [Queue; 4] = [Queue::Main, Queue::Edges, Queue::Out, Queue::Beside];
 }
 
 /// What a device is.
@@ -209,4 +216,35 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Makes memory of this device and of `peer` reachable from each other; `false` where the hardware cannot, in
     /// which case [`Accelerator::copy_to`] goes through the host.
     fn befriend(&self, peer: &Self) -> Result<bool, Error>;
+}
+
+/// Threads of a block of a kernel that walks over memory.
+pub const WALKERS: usize = 256;
+
+/// A pointer to an argument.
+pub fn argument<S>(args: &S) -> [*const c_void; 1] {
+    [std::ptr::from_ref(args).cast()]
+}
+
+/// Enough blocks of [`WALKERS`] threads for `count` numbers, not more than keep a device busy.
+pub fn walk(count: usize) -> Dims {
+    Dims {
+        grid: [count.div_ceil(WALKERS).clamp(1, 4096), 1, 1],
+        threads: WALKERS,
+        shared: 0,
+    }
+}
+
+/// Numbers of the host into new memory of the device.
+pub fn send<A: Accelerator, N: bytemuck::Pod>(accelerator: &A, numbers: &[N]) -> Result<A::Memory, Error> {
+    let bytes: &[u8] = bytemuck::cast_slice(numbers);
+    let memory = accelerator.allocate(bytes.len().max(1))?;
+    if !bytes.is_empty() {
+        let mut pinned = accelerator.pin(bytes.len())?;
+        pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        // SAFETY: both live until the copy is done, which is waited for.
+        unsafe { accelerator.upload(Queue::Main, &pinned, 0, memory.address(), bytes.len())? };
+        accelerator.finish()?;
+    }
+    Ok(memory)
 }

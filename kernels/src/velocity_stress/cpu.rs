@@ -185,7 +185,7 @@ fn on_node(value: impl Fn(usize) -> f64) -> f64 {
 }
 
 /// Rows that are computed: in 3-D not the rim.
-fn rows(p: &crate::grid::Padded) -> Range<usize> {
+pub(super) fn rows(p: &crate::grid::Padded) -> Range<usize> {
     if p.ndim() == 3 { RIM..p.rows() - RIM } else { 0..1 }
 }
 

@@ -131,6 +131,8 @@ pub(super) struct Edges<T> {
     counts: [usize; 3],
     /// Along `z`: frame, none, frame.
     z: [usize; 4],
+    /// The axis `z`.
+    depth: cpml::Ends,
     layer: Option<Factors<T>>,
     sponge: Option<[Vec<T>; 3]>,
 }
@@ -174,15 +176,7 @@ impl<T: Real> Edges<T> {
         ];
         let counts = [0, 1, 2].map(|a| lines[a].iter().filter(|&&l| l != NONE).count());
         let pitch = padded.pitch();
-        let low = if ends[0].thick[0] > 0 {
-            ends[0].outside[0].next_multiple_of(PITCH)
-        } else {
-            0
-        };
-        let high = match ends[0].thick[1] {
-            0 => pitch,
-            _ => (ends[0].n - ends[0].outside[1] - 1) / PITCH * PITCH,
-        };
+        let [low, high] = cut(&ends[0], pitch, PITCH);
         let (mut layer, mut weights) = (None, None);
         match &frame.absorber {
             Absorber::Cpml(made_of) => {
@@ -201,7 +195,8 @@ impl<T: Real> Edges<T> {
         Self {
             lines,
             counts,
-            z: [0, low.min(pitch), high.max(low).min(pitch), pitch],
+            z: [0, low, high, pitch],
+            depth: ends[0],
             layer,
             sponge: weights,
         }
@@ -241,6 +236,27 @@ impl<T: Real> Edges<T> {
         self.z
     }
 
+    /// The same by multiples of other numbers, without what lies outside: where the frame ends below the model's first
+    /// cells (0 without one) and begins again (`pitch` without one).
+    pub fn z_by(&self, multiple: usize) -> [usize; 2] {
+        cut(&self.depth, self.z[3], multiple)
+    }
+
+    /// Number of each row (axis 1) or plane (2) among those of the frame, or [`NONE`].
+    pub fn lines(&self, axis: usize) -> &[usize] {
+        &self.lines[axis]
+    }
+
+    /// Factors of the layers of an axis at its nodes and half a cell further on; `None` without layers.
+    pub fn factors(&self, axis: usize) -> Option<&[cpml::Factors<T>; 2]> {
+        self.layer.as_ref().map(|all| &all[axis])
+    }
+
+    /// Weights of the sponge along z, row, plane.
+    pub fn weights(&self) -> Option<&[Vec<T>; 3]> {
+        self.sponge.as_ref()
+    }
+
     /// Whether a row of a plane lies in the frame as a whole.
     pub fn framed(&self, plane: usize, row: usize) -> bool {
         self.lines[1][row] != NONE || self.lines[2][plane] != NONE
@@ -254,6 +270,19 @@ impl<T: Real> Edges<T> {
             plane: w[2][plane],
         })
     }
+}
+
+/// Where along `z` the frame ends and begins again, rounded into the model to multiples of a number.
+fn cut(ends: &cpml::Ends, pitch: usize, multiple: usize) -> [usize; 2] {
+    let low = match ends.thick[0] {
+        0 => 0,
+        _ => ends.outside[0].next_multiple_of(multiple).min(pitch),
+    };
+    let high = match ends.thick[1] {
+        0 => pitch,
+        _ => (ends.n - ends.outside[1] - 1) / multiple * multiple,
+    };
+    [low, high.max(low)]
 }
 
 /// Numbers along `z` are read a register at a time, up to the end of the row.

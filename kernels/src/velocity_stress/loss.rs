@@ -175,7 +175,7 @@ impl<T: Real> Relaxation<T> {
 }
 
 /// How every mechanism goes on in a step, on an odd or even plane.
-fn patterns<T: Real>(
+pub(super) fn patterns<T: Real>(
     law: &Law,
     mechanisms: Mechanisms,
     ndim: usize,
@@ -207,7 +207,11 @@ fn patterns<T: Real>(
 }
 
 /// Makes a medium unrelaxed; what relaxes of it is another one.
-fn split<T: Real>(raw: &mut Medium<T>, losses: &Attenuation, law: &Law) -> Result<Medium<T>, Error> {
+pub(super) fn split<T: Real>(
+    raw: &mut Medium<T>,
+    losses: &Attenuation,
+    law: &Law,
+) -> Result<Medium<T>, Error> {
     let padded = raw.padded().clone();
     let (ndim, nz, low, pitch) = (padded.ndim(), padded.model.n[0], padded.low[0], padded.pitch());
     let mut weak = Medium::part(&padded, raw.planes())?;

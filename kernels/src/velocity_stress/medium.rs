@@ -11,9 +11,9 @@ use crate::medium::{Medium, Symmetry};
 use std::ops::Range;
 
 /// Where each stiffness of [`super::rows::PAIR`] stands in the file order, 3-D: zz xx yy zx zy xy, shears zx zy xy.
-const PLACES_3D: [usize; STIFFNESSES] = [2, 0, 1, 7, 8, 6, 4, 3, 5];
+pub(super) const PLACES_3D: [usize; STIFFNESSES] = [2, 0, 1, 7, 8, 6, 4, 3, 5];
 /// The same in 2-D; unused ones repeat a used one.
-const PLACES_2D: [usize; STIFFNESSES] = [1, 1, 0, 3, 3, 3, 2, 2, 2];
+pub(super) const PLACES_2D: [usize; STIFFNESSES] = [1, 1, 0, 3, 3, 3, 2, 2, 2];
 
 /// Stiffness times the time step and the time step over density, on every cell of some planes of the padded grid,
 /// `[plane][row][z]`; zero in the rim along `z`.
@@ -116,11 +116,6 @@ impl<T: Real> Staggered<T> {
         (plane - self.planes.start) * p.plane_len() + row * p.pitch()
     }
 
-    /// Whether a padded plane is held.
-    pub fn holds(&self, plane: usize) -> bool {
-        self.planes.contains(&plane)
-    }
-
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.arrays.iter().chain(&self.buoyancy).map(Buffer::bytes).sum()
@@ -145,6 +140,18 @@ impl<T: Real> Staggered<T> {
             speed(7)
         )
     }
+}
+
+/// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a live cell.
+pub fn buoyancy_at<T: Real>(raw: &Medium<T>, dt: f64, component: usize, [plane, row, z]: [usize; 3]) -> f64 {
+    let p = raw.padded();
+    let along = |axis: usize| usize::from(component == axis);
+    let (planes, rows) = match p.ndim() {
+        3 => (along(2), along(1)),
+        _ => (along(1), 0),
+    };
+    let at = |plane: usize, row: usize, z: usize| raw.density()[raw.row_start(plane, row) + z].f64();
+    2.0 * dt / (at(plane, row, z) + at(plane + planes, row + rows, z + along(0)))
 }
 
 /// Cells of an axis that are computed.

@@ -11,6 +11,7 @@
 
 mod cpu;
 mod edges;
+pub mod gpu;
 pub mod layout;
 mod loss;
 mod medium;
@@ -140,14 +141,8 @@ impl<T: Real + Default> Simulation<T> {
     ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         let weights = check(shot, &padded)?;
-        if shot.attenuation.is_some() && class != Symmetry::Isotropic {
-            return Err(Error::setup(format!(
-                "attenuation needs an isotropic medium and the model is {class}: leave out qp= and qs=, or give vp= and vs="
-            )));
-        }
         let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
-        let losses = shot.attenuation.as_ref();
-        let relaxation = losses
+        let relaxation = losses(shot, class)?
             .map(|losses| Relaxation::new(&mut raw, losses, shot.dt, (&cpu, &own)))
             .transpose()?;
         let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
@@ -158,13 +153,11 @@ impl<T: Real + Default> Simulation<T> {
             free: shares.as_ref(),
         };
         let ndim = padded.ndim();
-        let spots = Spots::new(&placer, &medium, &shot.sources, &shot.series, shot.dt)?;
-        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
-        let axes = if ndim == 3 { [0, 1, 2] } else { [0, 0, 1] };
-        let along = |a: usize| {
-            let weight = |m: usize| weights.get(m).map_or(0.0, |c| c / f64::from(padded.d()[a]));
-            std::array::from_fn(|m| T::of(weight(m)))
+        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+            medium.buoyancy(field)[medium.row(plane, row) + z].f64()
         };
+        let spots = Spots::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?;
+        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
         let schedule = schedule(shot, &padded, receivers.len());
         let setup = Arc::new(Setup {
             edges: Edges::new(&padded, &shot.frame, shot.dt),
@@ -173,7 +166,7 @@ impl<T: Real + Default> Simulation<T> {
                 .snapshots
                 .as_ref()
                 .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
-            weights: axes.map(along),
+            weights: over_spacing(&padded, weights),
             half: weights.len(),
             travelling: travelling(ndim, shot.quantity),
             quantity: shot.quantity,
@@ -209,24 +202,50 @@ impl<T: Real + Default> Simulation<T> {
     /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
     /// (2-D: `[x]`); empty where it is not kept.
     pub fn peaks(&self) -> Vec<T> {
-        let p = &self.setup.padded;
-        let axis = p.ndim() - 1;
-        let planes = p.low[axis]..p.low[axis] + p.model.n[axis];
-        let rows = if p.ndim() == 3 {
-            p.low[1]..p.low[1] + p.model.n[1]
-        } else {
-            0..1
-        };
-        let mut all = Vec::new();
-        for (layout, peaks) in self.slabs.iter().map(CpuSlab::peaks) {
-            for (plane, peaks) in layout.own.clone().zip(peaks.chunks(p.rows())) {
-                if planes.contains(&plane) {
-                    all.extend_from_slice(&peaks[rows.clone()]);
-                }
+        surface_planes(&self.setup.padded, self.slabs.iter().map(CpuSlab::peaks))
+    }
+}
+
+/// The attenuation of a shot, where its medium can have any.
+fn losses(shot: &Shot, class: Symmetry) -> Result<Option<&Attenuation>, Error> {
+    if shot.attenuation.is_some() && class != Symmetry::Isotropic {
+        return Err(Error::setup(format!(
+            "attenuation needs an isotropic medium and the model is {class}: leave out qp= and qs=, or give vp= and vs="
+        )));
+    }
+    Ok(shot.attenuation.as_ref())
+}
+
+/// Numbers `[own plane][row]` of slabs, without those of the frame.
+fn surface_planes<'a, T: Real>(
+    p: &Padded,
+    parts: impl Iterator<Item = (&'a partition::Slab, &'a [T])>,
+) -> Vec<T> {
+    let axis = p.ndim() - 1;
+    let planes = p.low[axis]..p.low[axis] + p.model.n[axis];
+    let rows = if p.ndim() == 3 {
+        p.low[1]..p.low[1] + p.model.n[1]
+    } else {
+        0..1
+    };
+    let mut all = Vec::new();
+    for (layout, numbers) in parts {
+        for (plane, numbers) in layout.own.clone().zip(numbers.chunks(p.rows())) {
+            if planes.contains(&plane) {
+                all.extend_from_slice(&numbers[rows.clone()]);
             }
         }
-        all
     }
+    all
+}
+
+/// Weights over the spacing, along z, row, plane.
+fn over_spacing<T: Real>(padded: &Padded, weights: &[f64]) -> [[T; rows::MOST]; 3] {
+    let axes = if padded.ndim() == 3 { [0, 1, 2] } else { [0, 0, 1] };
+    axes.map(|a: usize| {
+        let weight = |m: usize| weights.get(m).map_or(0.0, |c| c / f64::from(padded.d()[a]));
+        std::array::from_fn(|m| T::of(weight(m)))
+    })
 }
 
 /// Velocities are all differentiated along planes; of the stresses those with the plane's axis. A pressure is read

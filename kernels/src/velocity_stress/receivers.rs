@@ -54,12 +54,12 @@ impl Quantity {
 }
 
 /// A node that a receiver reads.
-struct Node<T> {
-    field: u32,
-    plane: u32,
-    row: u32,
-    z: u32,
-    weight: T,
+pub(super) struct Node<T> {
+    pub field: u32,
+    pub plane: u32,
+    pub row: u32,
+    pub z: u32,
+    pub weight: T,
 }
 
 /// All receivers of a shot.
@@ -128,6 +128,12 @@ impl<T: Real> Receivers<T> {
     pub fn own(&self, planes: &Range<usize>) -> impl Iterator<Item = usize> {
         let (planes, n) = (planes.clone(), self.len().max(1));
         (0..self.values()).filter(move |k| planes.contains(&self.planes[k % n]))
+    }
+
+    /// The nodes of a number of a record.
+    pub fn nodes(&self, number: usize) -> &[Node<T>] {
+        let n = self.len().max(1);
+        &self.nodes[number / n][number % n]
     }
 
     /// Reads the receivers whose plane is among `planes` into `out`, `[component][receiver]`:

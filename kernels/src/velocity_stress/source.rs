@@ -4,7 +4,6 @@
 //! force F adds `F dt / (rho V)` to the velocity. Axes are those of the grid, z down.
 
 use super::layout::{fields, tensor, velocity};
-use super::medium::Staggered;
 use super::points::{Placer, Weights};
 use crate::Error;
 use crate::device::simd::Real;
@@ -94,12 +93,12 @@ pub struct Source {
 }
 
 /// One cell that a source acts on.
-struct Spot<T> {
-    field: u8,
-    row: u32,
-    z: u32,
-    series: u32,
-    weight: T,
+pub(super) struct Spot<T> {
+    pub field: u8,
+    pub row: u32,
+    pub z: u32,
+    pub series: u32,
+    pub weight: T,
 }
 
 /// All sources, turned into what they add to which cell.
@@ -111,10 +110,10 @@ pub(super) struct Spots<T> {
 }
 
 impl<T: Real> Spots<T> {
-    /// Places the sources on the planes that the medium holds.
+    /// Places the sources on the planes `held`; `buoyancy(field, plane, row, z)` is `dt/rho` at a velocity there.
     pub fn new(
         placer: &Placer<'_>,
-        medium: &Staggered<T>,
+        (buoyancy, held): (impl Fn(usize, usize, usize, usize) -> f64, &Range<usize>),
         sources: &[Source],
         series: &[Vec<f32>],
         dt: f64,
@@ -129,12 +128,12 @@ impl<T: Real> Spots<T> {
             for (field, strength) in source.action.parts(ndim).into_iter().filter(|part| part.1 != 0.0) {
                 let weights = [0, 1, 2].map(|a| placer.spread(source.point, a, field));
                 for_each(&weights, ndim, |plane, row, z, weight| {
-                    if !medium.holds(plane) {
+                    if !held.contains(&plane) {
                         return;
                     }
                     let factor = match source.action {
                         Action::Moment(_) => dt,
-                        Action::Force(_) => medium.buoyancy(field)[medium.row(plane, row) + z].f64(),
+                        Action::Force(_) => buoyancy(field, plane, row, z),
                     };
                     planes[source.action.stage()][plane].push(Spot {
                         field: u8::try_from(field).unwrap_or(fields(3) as u8),
@@ -151,6 +150,16 @@ impl<T: Real> Spots<T> {
             planes,
             series: series.iter().map(real).collect(),
         })
+    }
+
+    /// What acts on a plane in a stage, in the order of the sources.
+    pub fn on(&self, stage: usize, plane: usize) -> &[Spot<T>] {
+        &self.planes[stage][plane]
+    }
+
+    /// Strengths `[series][step]`.
+    pub fn series(&self) -> &[Vec<T>] {
+        &self.series
     }
 
     /// Calls `add(field, row, z, value)` for what acts on these rows of a plane in a stage of step `it`.

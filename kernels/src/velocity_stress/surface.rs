@@ -13,18 +13,18 @@ use super::rows::PAIR;
 use crate::device::simd::Real;
 
 /// Degree of the polynomials that continue the fields above the surface.
-const DEGREE: usize = 2;
+pub(super) const DEGREE: usize = 2;
 
 /// Weights of the images.
 pub(super) struct Images<T> {
     /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the spacing.
-    vertical: Vec<(Vec<T>, T)>,
+    pub vertical: Vec<(Vec<T>, T)>,
     /// For each image of a horizontal velocity: weights of the node on the surface and those below.
-    horizontal: Vec<Vec<T>>,
+    pub horizontal: Vec<Vec<T>>,
     /// For each image of `szz`, upwards: weights of the nodes below the surface, on which it is zero.
-    normal: Vec<Vec<T>>,
+    pub normal: Vec<Vec<T>>,
     /// The same for the shears `szx`, `szy`.
-    shear: Vec<Vec<T>>,
+    pub shear: Vec<Vec<T>>,
 }
 
 /// Weights of the values at some nodes and, last, of the slope at 0 where asked for, with these moments: the sum over

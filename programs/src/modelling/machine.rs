@@ -56,17 +56,15 @@ impl Machine {
         Self::of(crew.agree(offer(job, places))?, padded, padded.nb, crew)
     }
 
-    /// The same of processors alone, for a method whose frame costs what the model does.
-    pub fn of_processors(job: &Job, padded: &Padded, crew: &Crew) -> anyhow::Result<Self> {
+    /// The same for a method whose frame costs what the model does.
+    pub fn choose_level(job: &Job, padded: &Padded, crew: &Crew) -> anyhow::Result<Self> {
         let places = crew.of_host()?;
-        let offer = || -> anyhow::Result<Offer> {
-            Ok(Offer {
-                parts: usize::try_from(job.int("ngpu")?)?,
-                gpus: Vec::new(),
-                cpu: processors(job, places.sharing)?,
-            })
-        };
-        Self::of(crew.agree(offer())?, padded, 0, crew)
+        Self::of(crew.agree(offer(job, places))?, padded, 0, crew)
+    }
+
+    /// Whether GPUs run the shot.
+    pub fn has_gpus(&self) -> bool {
+        !self.gpus.is_empty()
     }
 
     /// What all ranks offer, cut; `frame` planes at either end are cheap.

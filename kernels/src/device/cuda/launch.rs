@@ -8,10 +8,10 @@ use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// The three lines of work of a device. None of them waits for the driver's own stream.
+/// The lines of work of a device. None of them waits for the driver's own stream.
 pub(super) struct Queues {
     context: Arc<Context>,
-    raw: [CUstream; 3],
+    raw: [CUstream; Queue::ALL.len()],
 }
 
 // SAFETY: streams may be used from any thread.
@@ -29,9 +29,9 @@ impl Queues {
         context.check(code, doing)?;
         let mut queues = Self {
             context: context.clone(),
-            raw: [null_mut(); 3],
+            raw: [null_mut(); Queue::ALL.len()],
         };
-        for queue in [Queue::Main, Queue::Edges, Queue::Out] {
+        for queue in Queue::ALL {
             let priority = if queue == Queue::Edges { highest } else { lowest };
             let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
             // SAFETY: writes one handle.

@@ -243,7 +243,7 @@ impl Accelerator for Cuda {
     }
 
     fn finish(&self) -> Result<(), Error> {
-        for queue in [Queue::Edges, Queue::Main, Queue::Out] {
+        for queue in Queue::ALL {
             self.queues
                 .drain(queue, || format!("finishing the work of queue {queue:?}"))?;
         }

@@ -2,15 +2,14 @@
 
 use super::Setup;
 use super::arguments::{Extract, Faces, Inject, Small, Sweep, Tick};
-use super::medium::argument;
 use super::parts::{Parts, parts};
-use super::slab::{DeviceSlab, send};
+use super::slab::DeviceSlab;
 use super::survey::SourceTables;
 use super::tile::{Form, Tile};
 use super::variant::Variant;
 use crate::Error;
 use crate::boundary::one_way::DEPTH;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Queue, Source};
+use crate::device::accelerator::{Accelerator, Dims, Memory, Queue, Source, argument, send};
 use crate::device::simd::Real;
 use crate::displacement::SourceKind;
 use crate::domain::partition::{FACE, GHOST, Slab as Layout};

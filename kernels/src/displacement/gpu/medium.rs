@@ -3,14 +3,13 @@
 use super::arguments::{Pad, kept, medium_planes};
 use crate::Error;
 use crate::boundary::free_surface::Surface;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Pinned, Queue};
+use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue, argument, walk};
 use crate::device::simd::Real;
 use crate::domain::partition::Slab as Layout;
 use crate::grid::Padded;
 use crate::medium::stiffness::Symmetry;
 use crate::medium::{Destination, Medium, plane_names};
 use crate::stencil::RADIUS;
-use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,23 +17,6 @@ use std::sync::Arc;
 pub const DEPTH: usize = 2;
 /// Bytes of a block, all arrays together: they hide the cost of a transfer.
 const BLOCK_BYTES: usize = 16 << 20;
-/// Threads of a block of a kernel that walks over memory.
-pub const WALKERS: usize = 256;
-
-/// A pointer to an argument.
-pub fn argument<S>(args: &S) -> [*const c_void; 1] {
-    [std::ptr::from_ref(args).cast()]
-}
-
-/// Enough blocks of [`WALKERS`] threads for `count` numbers, not more than keep a device busy.
-pub fn walk(count: usize) -> Dims {
-    Dims {
-        grid: [count.div_ceil(WALKERS).clamp(1, 4096), 1, 1],
-        threads: WALKERS,
-        shared: 0,
-    }
-}
-
 /// Lines and bytes of a block of whole lines of all arrays, whose numbers have `number` bytes.
 pub fn block(padded: &Padded, number: usize) -> (usize, usize) {
     let (nz, arrays) = (padded.model.n[0], plane_names(padded.ndim()).len() + 1);

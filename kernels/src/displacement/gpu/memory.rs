@@ -2,7 +2,7 @@
 
 use super::arguments::{component_len, kept};
 use super::medium::{DEPTH, block, lines};
-use super::record::{HALF, piece_planes};
+use crate::device::outgoing::{piece_planes, ring_bytes};
 use crate::displacement::Shot;
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::grid::Padded;
@@ -60,7 +60,7 @@ fn sources(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
 
 /// Receivers, as if all of them lay on the slab, and the pieces of snapshots.
 fn records(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
-    let ring = 2 * HALF * shot.components(padded.ndim()) * shot.receivers.len();
+    let ring = ring_bytes(shot.components(padded.ndim()) * shot.receivers.len());
     let window = shot.snapshots.as_ref().map_or(0, |s| {
         let [z, x, _] = &s.window;
         let plane = z.len() * if padded.ndim() == 3 { x.len() } else { 1 };

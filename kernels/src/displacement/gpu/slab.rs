@@ -9,7 +9,7 @@ use super::parts::Parts;
 use super::record::Records;
 use super::variant::Variant;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Boxes, Memory, Pinned, Queue};
+use crate::device::accelerator::{Accelerator, Boxes, Memory, Queue, send};
 use crate::device::simd::Real;
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::grid::Padded;
@@ -61,23 +61,6 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     clock: A::Memory,
     /// What the device's clock says.
     clock_shows: i64,
-}
-
-/// Numbers of the host into new memory of the device.
-pub(super) fn send<A: Accelerator, N: bytemuck::Pod>(
-    accelerator: &A,
-    numbers: &[N],
-) -> Result<A::Memory, Error> {
-    let bytes: &[u8] = bytemuck::cast_slice(numbers);
-    let memory = accelerator.allocate(bytes.len().max(1))?;
-    if !bytes.is_empty() {
-        let mut pinned = accelerator.pin(bytes.len())?;
-        pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        // SAFETY: both live until the copy is done, which is waited for.
-        unsafe { accelerator.upload(Queue::Main, &pinned, 0, memory.address(), bytes.len())? };
-        accelerator.finish()?;
-    }
-    Ok(memory)
 }
 
 /// Descriptions of the planes around a tile, for a variant that wants them.

@@ -1,5 +1,6 @@
 //! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
 
+mod engine;
 mod loss;
 mod params;
 mod plan;
@@ -13,14 +14,15 @@ use super::model::{self, Volumes};
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
 use super::{settle, survey};
-use anyhow::bail;
+use anyhow::{anyhow, bail};
+use engine::Engine;
 use kernels::boundary::cpml;
-use kernels::device::cpu::Cpu;
 use kernels::domain::company::Company;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Destination, Discard, Filler, Medium, needed};
 use kernels::stencil::Family;
-use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Simulation};
+use kernels::time_loop::{Recorder, behind};
+use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot};
 use rsf_io::{Axis, Input, Job, Output};
 use std::time::Instant;
 
@@ -90,7 +92,7 @@ pub fn run_3d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
 
 /// A shot ready to run, with the files it writes.
 struct Ready {
-    engine: Simulation<f32>,
+    engine: Engine,
     outputs: Outputs,
     /// On rank 0, where it is asked for.
     peaks: Option<Output>,
@@ -101,11 +103,18 @@ fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     let started = Instant::now();
     crew.same_shot(job)?;
     let (files, run) = crew.agree(inputs(job, ndim))?;
-    let machine = Machine::of_processors(job, &run.padded, crew)?;
+    let machine = Machine::choose_level(job, &run.padded, crew)?;
+    crew.agree(if machine.has_gpus() && !crew.is_alone() {
+        Err(anyhow!(
+            "the velocity-stress method does not share GPUs among ranks yet: start one rank, which takes several GPUs by ngpu=, or use device=cpu"
+        ))
+    } else {
+        Ok(())
+    })?;
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = open(job, &run, crew)?;
-        outputs.note(&describe(job, &machine)?);
+        outputs.note(&machine.describe(None));
         return outputs.header_only();
     }
     if planning {
@@ -116,9 +125,6 @@ fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
 
 /// Opens the model and reads what is small.
 fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Files, Run)> {
-    if job.choice("device")? == "gpu" {
-        bail!("device=gpu: the velocity-stress method has no engine for GPUs yet; use device=cpu");
-    }
     let files = Files::open(job)?;
     let run = prepare(job, &files.grid(ndim)?)?;
     Ok((files, run))
@@ -164,10 +170,10 @@ fn set_up(
     let report = read(job, run, files, (machine, crew, &mut filler))?;
     drop(filler);
     plan::layers_that_grow(job, run, &medium, crew)?;
-    let threads = Cpu::new(machine.cpu.threads())?;
-    let engine = Simulation::new(&run.shot, medium, report.class(), threads, machine.slabs.clone());
+    let gpus = crew.agree(machine.open())?;
+    let engine = Engine::new(run, (medium, report.class()), machine, &gpus);
     Ok(Ready {
-        engine: crew.agree(engine.map_err(Into::into))?,
+        engine: crew.agree(engine)?,
         outputs,
         peaks,
         report,
@@ -186,7 +192,7 @@ fn shoot(
         peaks,
         report,
     } = set_up(job, &mut run, files, (machine, crew))?;
-    let (device, ndim) = (describe(job, machine)?, run.padded.ndim());
+    let (device, ndim) = (machine.describe(Some(report.class())), run.padded.ndim());
     outputs.note(&device);
     job.say(&device);
     if job.flag("verb")? {
@@ -199,12 +205,21 @@ fn shoot(
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
     let mut progress = Progress::new(job, engine.steps(), crew.leads())?;
-    let mut writer = Writer::new(outputs, run.shot.quantity.components(ndim));
-    let mut watched = Watched {
-        recorder: &mut writer,
-        progress: &mut progress,
+    let mut watched = |recorder: &mut dyn Recorder<f32>| {
+        let mut watched = Watched {
+            recorder,
+            progress: &mut progress,
+        };
+        engine.run(crew.ranks(), &mut watched, company)
     };
-    let outcome = engine.run_among(crew.ranks(), &mut watched, company);
+    let mut writer = Writer::new(outputs, run.shot.quantity.components(ndim));
+    let outcome;
+    if machine.has_gpus() {
+        (writer, outcome) = behind(writer, watched);
+    } else {
+        // A thread that writes would take a core from the waves.
+        outcome = watched(&mut writer);
+    }
     progress.end();
     if let Err(error) = outcome {
         // What was written stays readable.
@@ -215,7 +230,7 @@ fn shoot(
     let seconds = begun.elapsed().as_secs_f64();
     crew.agree(writer.finish(job))?;
     if run.shot.peaks {
-        let map = engine.peaks_among(crew.ranks());
+        let map = engine.peaks(crew.ranks());
         crew.agree(write_peaks(peaks, map))?;
     }
     let bytes = crew.sum(engine.bytes())?;
@@ -239,15 +254,6 @@ fn write_peaks(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> a
         file.finish()?;
     }
     Ok(())
-}
-
-/// One line about the machine.
-fn describe(job: &Job, machine: &Machine) -> anyhow::Result<String> {
-    let mut words = machine.describe(None);
-    if job.choice("device")? == "auto" {
-        words += " (this method has no engine for GPUs yet)";
-    }
-    Ok(words)
 }
 
 /// Reads the small inputs and the parameters.

@@ -37,9 +37,10 @@ anisotropic media CPML grows: where the criterion of Becache et al. (2003) says 
 
 qp= and qs= attenuate (isotropic media): Q is constant within 2 % over a band of a ratio of 4 with two mechanisms, 12 with three, 40 with four; qmech=coarse spends the memory of one and wants Q above 20. Speeds grow with frequency, and with them the stability limit falls.
 
-ngpu= cuts the grid into slabs, with the same bits for any number. The method runs on the CPU; device=auto is the CPU, too. \
-A build with MPI also runs as several ranks (mpirun -n 4 sfvsfd3d-gpu ...): each takes its share of the cores, reads its own \
-part of the model (qp= and qs= whole) and writes its own part of the snapshots; rank 0 writes the data and pgv=.";
+It runs on GPUs where there are any, else on the CPU: device=. ngpu= GPUs share the grid; on the CPU it cuts the grid into \
+slabs. Any number gives the same bits. \
+A build with MPI also runs as several ranks (mpirun -n 4 sfvsfd3d-gpu ... device=cpu): each takes its share of the cores, \
+reads its own part of the model (qp= and qs= whole) and writes its own part of the snapshots; rank 0 writes the data and pgv=.";
 
 macro_rules! params {
     ($($more:expr),*) => {
@@ -105,8 +106,9 @@ macro_rules! params {
             Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
             Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
             Param::bool("plan").default("n").doc("tell grid, memory, stability and dispersion; run nothing"),
-            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; the CPU"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("slabs that the grid (of several ranks each one's part) is cut into"),
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
+            Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU slabs that the grid (of several ranks each one's part) is cut into"),
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, else one a core")

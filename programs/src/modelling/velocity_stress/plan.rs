@@ -11,7 +11,7 @@ use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Findings, Medium, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
-use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, stable_step};
+use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, gpu, stable_step};
 use rsf_io::Job;
 
 /// Series whose bands are looked at.
@@ -195,14 +195,20 @@ pub fn print(
     for line in ranks::lines(crew, machine, &mine, 0.0)?.lines {
         job.say(&line);
     }
-    let bytes = bytes(&run.padded, &run.shot, &machine.slabs, report.class());
+    let class = report.class();
+    let of_gpu = |slab| gpu::bytes(&run.shot, &run.padded, slab, class);
+    let bytes = match machine.has_gpus() {
+        true => machine.slabs.iter().map(of_gpu).sum(),
+        false => bytes(&run.padded, &run.shot, &machine.slabs, class),
+    };
     let bytes = crew.sum(bytes)? as f64;
     if !crew.is_alone() {
         let plane = GHOST * run.padded.plane_len() * size_of::<f32>();
         ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, crew)?;
     }
     job.say(&format!(
-        "memory {:.2} GB, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
+        "memory{} {:.2} GB, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
+        if machine.has_gpus() { " of GPUs" } else { "" },
         bytes / 1e9,
         bytes / run.padded.cells() as f64
     ));

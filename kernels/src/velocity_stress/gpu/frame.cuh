@@ -1,0 +1,97 @@
+// The frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7) or the sponge (boundary/sponge.rs). With
+// FRAMED 1 in rows and planes of the frame; with FRAMED 0 and ALONG_Z 1 at the ends of all other rows.
+#define EDGED (FRAMED || ALONG_Z)
+
+struct Layer {
+    REAL *psi;                 // memory variables [component][plane][row][z] of the axis' frame; null without a layer
+    WIDE component;            // numbers from component to component
+    const REAL *factor[2][3];  // 1/kappa, a, b at the nodes and half a cell further on, along the whole axis
+};
+
+struct Frame {
+    struct Layer layer[3];
+    const int *line[3];        // of rows and planes: their number among those of the frame, or -1
+    const REAL *sponge[3];
+    int low, high;             // along z the frame ends before `low` and begins again with `high`
+    int width;                 // cells along z of its memory
+    int framed_rows, first_plane, padding;
+};
+
+// Where a thread's memory variables of the axes stand, or -1.
+struct Place {
+    WIDE at[3];
+    int z, row, plane;
+};
+
+INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int plane, int row, int z) {
+    struct Place p;
+    p.z = z, p.row = row, p.plane = plane;
+    p.at[0] = p.at[1] = p.at[2] = -1;
+#if LAYERS && EDGED
+    WIDE own = plane - s->first;
+    if (f->layer[0].psi && (z < f->low || z >= f->high)) {
+        p.at[0] = (own * s->rows + row) * f->width + (z < f->low ? z : z - f->high + f->low);
+    }
+#if FRAMED
+    if (NDIM == 3 && f->layer[1].psi && f->line[1][row] >= 0) {
+        p.at[1] = (own * f->framed_rows + f->line[1][row]) * s->pitch + z;
+    }
+    if (f->layer[2].psi && f->line[2][plane] >= 0) {
+        p.at[2] = ((WIDE)(f->line[2][plane] - f->first_plane) * s->rows + row) * s->pitch + z;
+    }
+#endif
+#endif
+    return p;
+}
+
+// Numbers that are wanted later are brought nearer.
+INLINE void foresee(const REAL *p) {
+#if !defined(CUDA_ON_CPU) && AHEAD
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+}
+
+// The memory variables of all axes.
+INLINE void foresee_layers(const struct Frame *f, const struct Place *p) {
+#if LAYERS && EDGED
+    EACH_AXIS(axis) {
+        if (p->at[axis] < 0) continue;
+        EACH_AXIS(of) foresee(f->layer[axis].psi + VELOCITY(of) * f->layer[axis].component + p->at[axis]);
+    }
+#endif
+}
+
+// What the layers make of a derivative along an axis, taken at the nodes (`half` 0) or half a cell beyond them, for or
+// of the velocity along the axis `of`.
+INLINE void stretch(const struct Frame *f, const struct Place *p, int axis, int half, int of, REAL *d) {
+    if (p->at[axis] < 0) return;
+    const struct Layer *l = &f->layer[axis];
+    REAL *psi = l->psi + VELOCITY(of) * l->component + p->at[axis], old[VEC], k[VEC], a[VEC], b[VEC];
+    load(psi, old);
+    if (axis == 0) {
+        fetch(l->factor[half][0] + p->z, k);
+        fetch(l->factor[half][1] + p->z, a);
+        fetch(l->factor[half][2] + p->z, b);
+    } else {
+        int i = axis == 1 ? p->row : p->plane;
+        EACH_VEC k[v] = l->factor[half][0][i], a[v] = l->factor[half][1][i], b[v] = l->factor[half][2][i];
+    }
+    EACH_VEC {
+        old[v] = FMA(b[v], old[v], a[v] * d[v]);
+        d[v] = FMA(k[v], d[v], old[v]);
+    }
+    store(psi, old);
+}
+
+// What the sponge leaves.
+INLINE void damp(const struct Frame *f, const struct Place *p, REAL *x) {
+    REAL w[VEC];
+#if FRAMED
+    REAL outer = f->sponge[2][p->plane] * (NDIM == 3 ? f->sponge[1][p->row] : 1);
+#else
+    const REAL outer = 1;
+    if (p->z >= f->low && p->z < f->high) return;
+#endif
+    fetch(f->sponge[0] + p->z, w);
+    EACH_VEC x[v] *= w[v] * outer;
+}

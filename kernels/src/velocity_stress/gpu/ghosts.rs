@@ -1,0 +1,79 @@
+//! What neighbours wait for: after each stage the planes beside a cut travel while the interior is computed.
+
+use super::arguments::field_len;
+use super::slab::DeviceSlab;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Queue};
+use crate::device::simd::Real;
+use crate::domain::exchange::Peer;
+use crate::velocity_stress::GHOST;
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Whether a slab has neighbours.
+    pub(super) fn is_cut(&self) -> bool {
+        self.layout.interior != self.layout.own
+    }
+
+    /// The planes from `first` on of a field.
+    pub(super) fn ghosts_at(&self, field: usize, first: isize) -> u64 {
+        let p = &self.setup.padded;
+        let local = (first + GHOST as isize - self.layout.own.start as isize) as usize;
+        let number = field * field_len(p, &self.layout) + local * p.plane_len();
+        self.fields_at() + (number * size_of::<T>()) as u64
+    }
+
+    /// First plane of what the upper or lower neighbour wants.
+    fn edge_plane(&self, upper: bool) -> isize {
+        let own = &self.layout.own;
+        (if upper { own.end - GHOST } else { own.start }) as isize
+    }
+
+    /// First plane of the upper or lower ghosts.
+    fn ghost_plane(&self, upper: bool) -> isize {
+        let own = &self.layout.own;
+        if upper {
+            own.end as isize
+        } else {
+            own.start as isize - GHOST as isize
+        }
+    }
+
+    /// What is recorded may lie in ghosts: their copies stand in the queue of the edges, behind the neighbours' marks.
+    pub(super) fn await_neighbours(&mut self) -> Result<(), Error> {
+        if !self.is_cut() {
+            return Ok(());
+        }
+        self.accelerator.set(Queue::Edges, &self.marks.edges)?;
+        self.accelerator.wait(Queue::Main, &self.marks.edges)
+    }
+
+    /// Neighbours may not overwrite ghosts before they were recorded.
+    pub(super) fn recorded(&mut self) -> Result<(), Error> {
+        if !self.is_cut() {
+            return Ok(());
+        }
+        self.accelerator.set(Queue::Main, &self.marks.main)
+    }
+}
+
+impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
+    fn send(&mut self, to: &Self, upper: bool) -> Result<(), Error> {
+        let (a, p) = (&self.accelerator, &self.setup.padded);
+        // The neighbour may still be reading what it gets new numbers for, in the stage before.
+        a.wait(Queue::Edges, &to.marks.main)?;
+        let bytes = GHOST * p.plane_len() * size_of::<T>();
+        for &field in &self.setup.travelling[self.stage] {
+            let from = self.ghosts_at(field, self.edge_plane(upper));
+            let into = to.ghosts_at(field, to.ghost_plane(!upper));
+            // SAFETY: both ranges are whole planes of a field; the marks order the copy among their uses.
+            unsafe { a.copy_to(Queue::Edges, from, &to.accelerator, into, bytes)? };
+        }
+        a.set(Queue::Edges, &self.marks.sent[usize::from(upper)])
+    }
+
+    fn received(&mut self, from: &Self, upper: bool) -> Result<(), Error> {
+        // The upper neighbour sent downwards.
+        self.accelerator
+            .wait(Queue::Edges, &from.marks.sent[usize::from(!upper)])
+    }
+}

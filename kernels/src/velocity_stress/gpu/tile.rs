@@ -1,0 +1,58 @@
+//! How boxes of cells are cut into blocks of threads.
+
+/// The blocks of the two stages. Inside the frame a block has threads along z, on some rows and planes, each with 16 bytes
+/// of cells along z; in the frame its threads walk along the boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Threads along z at most; rows are cut into equal parts.
+    pub z: usize,
+    /// Rows.
+    pub rows: usize,
+    /// Planes.
+    pub deep: usize,
+    /// Rows of a strip: what neighbouring planes of it read should stay in the second-level cache.
+    pub strip: usize,
+    /// Blocks that one multiprocessor should hold at once, of velocity and stress.
+    pub blocks: [usize; 2],
+    /// Numbers that are wanted late are asked for early.
+    pub ahead: bool,
+    /// Numbers that a stage reads once (1), that it writes (2) or both (3) do not stay in the caches; 0: none.
+    pub stream: usize,
+    /// Threads of a block in the frame.
+    pub frame_threads: usize,
+    /// Blocks in the frame that one multiprocessor should hold at once.
+    pub frame_blocks: usize,
+}
+
+impl Tile {
+    /// Threads of a block inside the frame at most.
+    pub fn threads(&self) -> usize {
+        self.z * self.rows * self.deep
+    }
+
+    /// Threads along z for a row of so many vectors: an even number that leaves few of them without work.
+    pub fn along(&self, vectors: usize) -> usize {
+        let parts = vectors.div_ceil(self.z);
+        vectors.div_ceil(parts).next_multiple_of(2).min(self.z)
+    }
+
+    /// The tile for a run (figures in `benches/RESULTS-GPU.md`).
+    pub fn choose(ndim: usize, half: usize, mechanisms: usize, double: bool) -> Self {
+        let wide = half == 4 || double || mechanisms > 1;
+        Self {
+            z: if ndim == 3 { 32 } else { 128 },
+            rows: if ndim == 3 { 4 } else { 1 },
+            deep: 2,
+            strip: if ndim == 3 { 128 } else { 1 },
+            blocks: if wide {
+                [2, 2]
+            } else {
+                [4, if mechanisms > 0 { 2 } else { 3 }]
+            },
+            ahead: true,
+            stream: 0,
+            frame_threads: 128,
+            frame_blocks: if wide { 3 } else { 4 },
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Which kernel text a run compiles: the texts are joined behind the defines of their variant.
+
+use super::tile::Tile;
+use crate::device::accelerator::Source;
+use std::fmt::Write;
+
+const PRELUDE: &str = include_str!("../../device/prelude.cuh");
+const SLAB: &str = include_str!("slab.cuh");
+const FRAME: &str = include_str!("frame.cuh");
+const STAGE: &str = include_str!("stage.cu");
+const SURFACE: &str = include_str!("surface.cu");
+const POINTS: &str = include_str!("points.cu");
+
+/// Everything that a kernel text is specialised for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// float64 instead of float32 (tests).
+    pub double: bool,
+    /// 2 or 3.
+    pub ndim: usize,
+    /// Half the order in space: 1, 2 or 4.
+    pub half: usize,
+    /// Two coefficients instead of nine (2-D: four).
+    pub isotropic: bool,
+    /// The frame stretches derivatives instead of damping fields.
+    pub layers: bool,
+    /// There is a frame at an end of `z`.
+    pub along_z: bool,
+    /// Memory variables of a stress; 0 without attenuation.
+    pub mechanisms: usize,
+    /// How a box is cut.
+    pub tile: Tile,
+}
+
+impl Variant {
+    /// Cells of a thread along z: 16 bytes.
+    pub fn vec(&self) -> usize {
+        if self.double { 2 } else { 4 }
+    }
+
+    fn source(&self, file: &str, text: &[&str], vec: usize, defines: &[(&str, usize)]) -> Source {
+        let common = [
+            ("REAL_IS_DOUBLE", usize::from(self.double)),
+            ("NDIM", self.ndim),
+            ("HALF", self.half),
+            ("VEC", vec),
+        ];
+        let (mut head, mut name) = (String::new(), file.to_string());
+        for (key, value) in common.iter().chain(defines) {
+            let _ = writeln!(head, "#define {key} {value}");
+            let _ = write!(name, " {key}={value}");
+        }
+        let text = [&[head.as_str(), PRELUDE, SLAB], text].concat().join("\n");
+        Source { name, text }
+    }
+
+    /// Kernels `velocity` and `stress`, for the frame or for what lies inside.
+    pub fn stages(&self, framed: bool) -> Source {
+        let t = self.tile;
+        let [velocity, stress] = if framed { [t.frame_blocks; 2] } else { t.blocks };
+        let defines = [
+            ("ISOTROPIC", usize::from(self.isotropic)),
+            ("MECHANISMS", self.mechanisms),
+            ("FRAMED", usize::from(framed)),
+            ("LAYERS", usize::from((framed || self.along_z) && self.layers)),
+            ("ALONG_Z", usize::from(!framed && self.along_z)),
+            ("THREADS", if framed { t.frame_threads } else { t.threads() }),
+            ("VELOCITY_BLOCKS", velocity),
+            ("STRESS_BLOCKS", stress),
+            ("STREAM", t.stream),
+            ("AHEAD", usize::from(t.ahead)),
+            ("ROWS", t.rows),
+            ("DEEP", t.deep),
+        ];
+        self.source("stage.cu", &[FRAME, STAGE], self.vec(), &defines)
+    }
+
+    /// Kernels `above` and `upon`.
+    pub fn surface(&self) -> Source {
+        let defines = [("ISOTROPIC", usize::from(self.isotropic))];
+        self.source("surface.cu", &[SURFACE], 1, &defines)
+    }
+
+    /// Kernels `inject`, `extract`, `pack`, `peaks`, `look`.
+    pub fn points(&self) -> Source {
+        self.source("points.cu", &[POINTS], 1, &[])
+    }
+}
+
+/// One text of every kind that a run can need, for checks without a device.
+pub fn all(double: bool) -> Vec<Source> {
+    let mut found = Vec::new();
+    let mut take = |text: Source| {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    };
+    for (ndim, half, bits) in [2, 3]
+        .into_iter()
+        .flat_map(|ndim| [1, 2, 4].map(|half| (ndim, half)))
+        .flat_map(|(ndim, half)| (0..8).map(move |bits| (ndim, half, bits)))
+    {
+        for mechanisms in if bits & 1 == 0 { 0..1 } else { 0..5 } {
+            let variant = Variant {
+                double,
+                ndim,
+                half,
+                isotropic: bits & 1 == 1,
+                layers: bits & 2 == 2,
+                along_z: bits & 4 == 4,
+                mechanisms,
+                tile: Tile::choose(ndim, half, mechanisms, double),
+            };
+            take(variant.stages(false));
+            take(variant.stages(true));
+            take(variant.surface());
+            take(variant.points());
+        }
+    }
+    found
+}

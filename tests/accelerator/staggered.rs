@@ -1,0 +1,274 @@
+//! The velocity-stress method on accelerators: against the CPU engine, over slabs, again and again.
+
+use crate::desk::{frame, isotropic, layer, run_on, shot, source};
+use crate::runs::{Machines, misfit};
+use crate::shots::{Tape, medium};
+use crate::worlds::difference;
+use kernels::Error;
+use kernels::device::accelerator::Accelerator;
+use kernels::device::cpu::Cpu;
+use kernels::device::simd::Real;
+use kernels::domain::partition::{cut, partition};
+use kernels::grid::Grid;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::medium::{Stiffness, Symmetry};
+use kernels::stencil::Family;
+use kernels::survey::Snapshots;
+use kernels::velocity_stress::gpu::Simulation;
+use kernels::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
+use std::sync::Arc;
+
+/// Rock, a fluid in a corner, a fast layer: no two directions are alike.
+fn earth(at: [f64; 3]) -> (Stiffness, f64) {
+    let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 9.0)) + 0.5 * f64::from(u8::from(at[2] > 7.0));
+    let vs = if at[1] > 12.0 && at[0] < 8.0 {
+        0.0
+    } else {
+        1.1 + 0.4 * step
+    };
+    isotropic(2.0 + step, vs, 2.0 + 0.1 * step)
+}
+
+/// Nine stiffnesses that differ.
+fn crystal(at: [f64; 3]) -> (Stiffness, f64) {
+    let s = 1.0 + 0.2 * f64::from(u8::from(at[0] + at[1] > 16.0));
+    let c = Stiffness {
+        c11: 9.0 * s,
+        c22: 7.0,
+        c33: 6.0 * s,
+        c44: 2.2,
+        c55: 2.6 * s,
+        c66: 3.1,
+        c12: 1.1,
+        c13: 0.6 * s,
+        c23: 0.9,
+    };
+    (c, 1.4 + 0.1 * s)
+}
+
+/// One of the grids: odd sizes, so that rows end inside vectors and tiles hang over.
+fn grid(ndim: usize, number: usize) -> Grid {
+    let n = [[17, 15, 14], [18, 9, 23], [23, 11, 12]][number % 3];
+    match ndim {
+        3 => Grid::new_3d(n, [0.0; 3], [1.0, 1.1, 0.9]),
+        _ => Grid::new_2d([n[0], n[1] + n[2]], [0.0; 2], [1.0, 1.1]),
+    }
+}
+
+/// A run and how it is cut.
+struct Case {
+    shot: Shot,
+    grid: Grid,
+    class: Symmetry,
+    what: String,
+}
+
+impl Case {
+    fn cell(&self) -> fn([f64; 3]) -> (Stiffness, f64) {
+        if self.class == Symmetry::Isotropic {
+            earth
+        } else {
+            crystal
+        }
+    }
+}
+
+/// Sources of both kinds, receivers everywhere, a window of snapshots.
+fn survey(mut s: Shot, grid: &Grid) -> Shot {
+    let history = |t: f64| (-((t - 1.5) / 0.5).powi(2)).exp();
+    let y = if grid.ndim == 3 { 5.3 } else { 0.0 };
+    let tensor = Action::Moment([1.0, 0.4, 0.7, 0.3, -0.2, 0.5]);
+    source(&mut s, [4.3, 5.6, y], tensor, history);
+    source(&mut s, [4.0, 6.0, y + 0.4], tensor, history);
+    source(
+        &mut s,
+        [1.0, 7.0, y + 2.0],
+        Action::Force([1.0, 0.4, 0.7]),
+        history,
+    );
+    s.receivers = (0..7)
+        .map(|k| {
+            let across = if grid.ndim == 3 { 0.5 + 1.4 * k as f32 } else { 0.0 };
+            [0.3 * k as f32, 1.1 + 1.2 * k as f32, across]
+        })
+        .collect();
+    let n = s.frame.around(grid).n;
+    s.snapshots = Some(Snapshots {
+        every: 7,
+        window: [4..n[0], 3..n[1], 0..n[2]],
+    });
+    s
+}
+
+/// Every option meets every other sooner or later.
+fn cases(ndim: usize) -> Vec<Case> {
+    let mut faces = frame(6, layer(3.5, 0.5));
+    faces.cells[0] = [0, 5];
+    faces.cells[1] = [7, 4];
+    let absorb = |kind: usize| -> (Frame, &str) {
+        match kind % 4 {
+            0 => (faces, "layers on five faces"),
+            1 => (
+                Frame {
+                    absorber: Absorber::Sponge(0.9),
+                    ..faces
+                },
+                "sponge",
+            ),
+            2 => (
+                Frame {
+                    cells: [[0; 2]; 3],
+                    ..faces
+                },
+                "no frame",
+            ),
+            _ => (frame(9, layer(3.5, 0.5)), "layers"),
+        }
+    };
+    let quantities = [
+        Quantity::Velocity,
+        Quantity::Pressure,
+        Quantity::Displacement,
+        Quantity::Acceleration,
+    ];
+    let losses = [
+        None,
+        Some(Mechanisms::Coarse),
+        Some(Mechanisms::Everywhere(1)),
+        Some(Mechanisms::Everywhere(3)),
+    ];
+    let mut all = Vec::new();
+    for k in 0..24usize {
+        let (cells, name) = absorb(k / 2);
+        let isotropic = k % 3 != 2;
+        let mut s = shot(0.1, 40, cells);
+        s.order = [4, 8, 2, 4, 4][k % 5];
+        s.family = if k % 7 == 3 {
+            Family::Holberg
+        } else {
+            Family::Taylor
+        };
+        // Images are below a frame that does not damp; without cells on top.
+        s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
+        s.quantity = quantities[(k / 3) % 4];
+        s.peaks = k % 2 == 0;
+        (s.jdata, s.jcheck) = (1 + k % 3, 9);
+        if isotropic && let Some(mechanisms) = losses[(k / 2 + k / 8) % 4] {
+            s.attenuation = Some(Attenuation {
+                qp: vec![60.0],
+                qs: vec![25.0],
+                mechanisms,
+                band: [0.1, 1.2],
+                reference: 0.4,
+            });
+        }
+        let grid = grid(ndim, k);
+        let class = if isotropic {
+            Symmetry::Isotropic
+        } else {
+            Symmetry::Orthorhombic
+        };
+        let what = format!(
+            "{ndim}-D case {k}: order {} {name} {class} {:?} {:?} surface {}",
+            s.order,
+            s.quantity,
+            s.attenuation.as_ref().map(|a| a.mechanisms),
+            s.surface
+        );
+        all.push(Case {
+            shot: survey(s, &grid),
+            grid,
+            class,
+            what,
+        });
+    }
+    all
+}
+
+/// Everything a run on accelerators gives, with the largest speeds.
+fn record<T: Real + Default, A: Accelerator>(
+    machines: &Machines<A>,
+    case: &Case,
+    slabs: &[usize],
+) -> Result<(Tape<T>, Vec<T>), Error> {
+    let raw = medium::<T>(&case.shot.frame.around(&case.grid), case.cell());
+    let planes = raw.padded().planes();
+    let layouts = match slabs {
+        [] => partition(planes, 1)?,
+        [n] => partition(planes, *n)?,
+        sizes => cut(planes, sizes)?,
+    };
+    let devices: Vec<Arc<A>> = (0..layouts.len()).map(machines.open).collect();
+    let placed = devices.iter().cloned().zip(layouts).collect();
+    let cpu = Cpu::new(1)?;
+    let mut simulation = Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu)?;
+    let mut tape = Tape::default();
+    let result = simulation.run(&mut tape);
+    let peaks = simulation.peaks()?;
+    drop(simulation);
+    devices.iter().try_for_each(|d| d.finish())?;
+    result.map(|()| (tape, peaks))
+}
+
+fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, ndim: usize, limit: f64) {
+    // Odd, so that what takes turns in twos does not stand still.
+    let step = match (machines.quick, size_of::<T>()) {
+        (true, _) => 1,
+        (_, 8) => 5,
+        _ if ndim == 3 => 3,
+        _ => 1,
+    };
+    for case in cases(ndim).iter().step_by(step) {
+        let cpu = run_on::<T>(&case.shot, &case.grid, case.cell(), case.class, (1, &[]));
+        let cpu = cpu.expect("the shot runs");
+        assert!(cpu.peak() > 0.0, "{}: something is recorded", case.what);
+        let (tape, _) = record::<T, A>(machines, case, &[]).expect("the shot runs");
+        let far = misfit(&cpu, &tape);
+        println!("{}: {far:.1e}", case.what);
+        assert!(far < limit, "{}: {far}", case.what);
+    }
+}
+
+pub fn staggered_planes_agree<A: Accelerator>(machines: &Machines<A>) {
+    agree::<f32, A>(machines, 2, 1e-5);
+}
+
+pub fn staggered_volumes_agree<A: Accelerator>(machines: &Machines<A>) {
+    agree::<f32, A>(machines, 3, 1e-5);
+}
+
+pub fn staggered_grids_agree_in_float64<A: Accelerator>(machines: &Machines<A>) {
+    agree::<f64, A>(machines, 2, 1e-12);
+    agree::<f64, A>(machines, 3, 1e-12);
+}
+
+pub fn staggered_slabs_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        for case in cases(ndim)
+            .iter()
+            .skip(ndim)
+            .step_by(if machines.quick { 1 } else { 7 })
+        {
+            let (one, peaks) = record::<f32, A>(machines, case, &[]).expect("the shot runs");
+            let again = record::<f32, A>(machines, case, &[]).expect("the shot runs");
+            assert_eq!(difference(&one, &again.0), None, "again, {}", case.what);
+            for slabs in [2, 3] {
+                let planes = case.shot.frame.around(&case.grid).planes();
+                if planes < 8 * slabs {
+                    continue;
+                }
+                let (cut, cut_peaks) = record::<f32, A>(machines, case, &[slabs]).expect("the shot runs");
+                assert_eq!(difference(&one, &cut), None, "{slabs} slabs, {}", case.what);
+                assert!(peaks == cut_peaks, "{slabs} slabs, peaks of {}", case.what);
+            }
+        }
+    }
+}
+
+pub fn a_staggered_run_that_grows_is_noticed<A: Accelerator>(machines: &Machines<A>) {
+    let mut case = cases(2).swap_remove(0);
+    (case.shot.dt, case.shot.nt) = (1.5, 400);
+    let error = record::<f32, A>(machines, &case, &[]).expect_err("the step is far too long");
+    let words = error.to_string();
+    assert!(words.contains("P speed"), "{words}");
+}
