@@ -29,7 +29,9 @@ fn two(desk: &Desk, mpirun: &str, drivers: [Driver; 2], more: [&str; 2]) -> Opti
     let second = rank(desk, drivers[1], more[1])?;
     let begun = Instant::now();
     let done = launch(desk, mpirun, &format!("{first} : {second} >d.rsf"));
-    assert!(begun.elapsed() < SOON, "{:?}: {}", begun.elapsed(), done.err);
+    // A run that comes to its end may take its time, a refusal may not.
+    let late = done.code != 0 && begun.elapsed() > SOON;
+    assert!(!late, "{:?}: {}", begun.elapsed(), done.err);
     Some(done)
 }
 

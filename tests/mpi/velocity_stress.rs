@@ -48,7 +48,7 @@ fn desk(ndim: usize) -> Desk {
 /// A frame that leaves planes for seven ranks.
 fn words(ndim: usize) -> String {
     format!(
-        "sfvsfd{ndim}d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=41 dt=0.001 tau=0.008 m0=1e12 nb=15 threads=1 jdata=2 snap=y jsnap=20"
+        "sfvsfd{ndim}d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=41 dt=0.001 tau=0.008 m0=1e12 nb=15 device=cpu threads=1 jdata=2 snap=y jsnap=20"
     )
 }
 
@@ -112,7 +112,7 @@ fn what_is_wrong_is_told_once() {
     for (wrong, wanted) in [
         ("nt=0", "nt="),
         ("qp=20", "qp= and qs= go together"),
-        ("device=gpu", "device=gpu"),
+        ("device=gpu", "device=cpu"),
         ("ngpu=100", "slabs do not fit"),
         ("dt=0.01", "stab"),
         ("pgv=nowhere/map.rsf", "nowhere"),
