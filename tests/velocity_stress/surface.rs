@@ -80,16 +80,17 @@ fn misfits(order: usize, cells: f64, distances: &[f32]) -> Vec<f64> {
     distances.iter().enumerate().map(|(k, &x)| misfit(k, x)).collect()
 }
 
-/// Distances of one and a half, three and six shortest wavelengths. What grows with the distance is the speed of the
-/// Rayleigh wave, which falls with the square of the spacing.
+/// Distances of one and a half to twelve of the shortest wavelengths of S, which ten cells sample at 2.5 times the
+/// wavelet's peak frequency (the wavelength of the peak itself has 25 cells). In order 8 nothing balances what the step in
+/// time adds to the speed: six wavelengths there.
 #[test]
 fn lambs_problem_within_two_percent_at_ten_cells_a_wavelength() {
-    for order in [4, 8] {
-        let found = misfits(order, 10.0, &[15.0, 30.0, 60.0]);
+    for (order, distances) in [(4, &[15.0, 60.0, 120.0][..]), (8, &[15.0, 30.0, 60.0])] {
+        let found = misfits(order, 10.0, distances);
         println!("order {order}: {found:.4?}");
-        assert!(found[0] < 0.02 && found[1] < 0.02 && found[2] < 0.03, "{found:?}");
+        assert!(found.iter().all(|&f| f < 0.02), "{found:?}");
     }
     let found = misfits(4, 20.0, &[30.0, 60.0]);
     println!("order 4, 20 cells: {found:.4?}");
-    assert!(found.iter().all(|&f| f < 0.01), "{found:?}");
+    assert!(found.iter().all(|&f| f < 0.002), "{found:?}");
 }

@@ -36,6 +36,48 @@ fn forces_and_velocities_are_reciprocal() {
     assert!(apart < 1e-3, "{apart}");
 }
 
+/// The same beside a free surface, where the weights of sources and those of receivers differ: one point on it or within
+/// the first cells, the other below. What is left falls with the third power of the spacing.
+#[test]
+fn forces_and_velocities_are_reciprocal_at_a_free_surface() {
+    let misfit = |refined: usize, depth: f32, component: usize, order: usize| {
+        let d = 1.0 / refined as f32;
+        let n = |cells: usize| cells * refined + 1;
+        let grid = Grid::new_2d([n(20), n(34)], [0.0; 2], [d, d]);
+        let points = [[depth, 9.4, 0.0], [7.3, 23.7, 0.0]];
+        let record = |from: usize, force: [f64; 3], component: usize| {
+            let mut s = shot(0.08 / refined as f64, 400 * refined, frame(10, layer(1.8, 0.3)));
+            (s.surface, s.frame.cells[0][0], s.order) = (true, 0, order);
+            // S waves of ten coarse cells and more.
+            source(&mut s, points[from], Action::Force(force), |t| {
+                (-((t - 12.0) / 4.0).powi(2)).exp()
+            });
+            s.receivers = vec![points[1 - from]];
+            run::<f64>(&s, &grid, |_| isotropic(1.8, 1.0, 1.0)).trace(component, 0, 1)
+        };
+        let along = |component: usize| {
+            if component == 0 {
+                [0.0, 0.0, 1.0]
+            } else {
+                [1.0, 0.0, 0.0]
+            }
+        };
+        let there = record(0, along(component), 0);
+        let back = record(1, along(0), component);
+        largest(there.iter().zip(&back).map(|(a, b)| a - b)) / largest(there.iter().copied())
+    };
+    for (order, bound) in [(2, 0.05), (4, 0.01), (8, 0.01)] {
+        for depth in [0.0, 0.3, 1.0] {
+            let apart = [0, 1].map(|component| misfit(1, depth, component, order));
+            println!("order {order}, depth {depth}: {apart:.4?}");
+            assert!(apart.iter().all(|&a| a < bound), "{order} {depth}: {apart:?}");
+        }
+    }
+    let apart = [1, 2].map(|refined| misfit(refined, 0.0, 1, 4));
+    println!("order 4, half the spacing: {apart:.4?}");
+    assert!(apart[1] < apart[0] / 4.0, "{apart:?}");
+}
+
 /// A moment here seen as a velocity there is a force there seen as a strain here: with an explosion and a pressure in a
 /// fluid both are scalars. `K/V` turns the strain of the cell into its pressure.
 #[test]

@@ -9,6 +9,7 @@
 //! In an absorbing layer every derivative is stretched where it is taken (eqs 6-9, [`crate::boundary::cpml`]). Units are
 //! SI: m, s, kg/m3, Pa, N, N m. [`layout`] says where the fields sit, [`rows`] has the formulas of a cell.
 
+mod adjoint;
 mod cpu;
 mod edges;
 pub mod layout;
@@ -37,6 +38,7 @@ use crate::stability::largest_symbol;
 use crate::stencil::{self, Family, WEIGHTS};
 use crate::survey::{Point, Snapshots};
 use crate::time_loop::{self, Recorder, Schedule};
+use adjoint::Adjoint;
 use edges::Edges;
 use loss::Relaxation;
 use medium::Staggered;
@@ -45,7 +47,7 @@ use receivers::Receivers;
 use source::Spots;
 use std::ops::Range;
 use std::sync::Arc;
-use surface::{Images, Shares};
+use surface::Images;
 
 /// Everything about a shot except its medium.
 #[derive(Clone, Debug)]
@@ -142,10 +144,10 @@ impl<T: Real + Default> Simulation<T> {
             .transpose()?;
         let medium = Staggered::new(&raw, class, shot.dt, &cpu)?;
         drop(raw);
-        let shares = shot.surface.then(|| Shares::new(weights));
+        let adjoint = shot.surface.then(|| Adjoint::new(weights));
         let placer = Placer {
             padded: &padded,
-            free: shares.as_ref(),
+            free: adjoint.as_ref(),
         };
         let ndim = padded.ndim();
         let spots = Spots::new(&placer, &medium, &shot.sources, &shot.series, shot.dt)?;
