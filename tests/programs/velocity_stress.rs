@@ -82,6 +82,24 @@ fn data_and_snapshots_have_the_axes_of_what_they_are() {
     }
 }
 
+#[test]
+fn strains_have_six_components_or_three_and_snapshots_stay_velocities() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let values = data(&desk, ndim, "data=strain snap=y wfl=wfl.rsf jsnap=20");
+        assert!(values.iter().any(|x| *x != 0.0) && values.iter().all(|x| x.is_finite()));
+        let (components, label) = [(3, "zz xx zx"), (6, "zz xx yy zx zy xy")][ndim - 2];
+        let axes = desk.axes("data.rsf", 3);
+        assert_eq!((axes[0].n, axes[1].n, axes[2].n), (3, components, STEPS));
+        assert_eq!(axes[1].label.as_deref(), Some(label));
+        assert!((axes[2].o - 0.001).abs() < 1e-9);
+        assert_eq!(desk.axes("wfl.rsf", ndim + 2)[ndim].n, ndim);
+        let film = desk.read("wfl.rsf");
+        data(&desk, ndim, "snap=y wfl=other.rsf jsnap=20");
+        assert!(film == desk.read("other.rsf"));
+    }
+}
+
 /// The map against receivers on nodes of the surface.
 #[test]
 fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {

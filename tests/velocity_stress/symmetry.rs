@@ -104,6 +104,50 @@ fn an_explosion_and_a_pressure_are_reciprocal_to_a_force_and_a_velocity() {
     assert!(apart < 0.02, "{apart}");
 }
 
+/// A moment here seen as a velocity there is a force there seen as the strain here, contracted with the moment: through
+/// layers, and beside a free surface, where the weights of a source are others than a receiver's. The force acts half a
+/// step later, for a strain is taken later, too. S waves have ten cells and more.
+#[test]
+fn moments_and_strains_are_reciprocal() {
+    let grid = Grid::new_3d([26, 24, 25], [0.0; 3], [1.0; 3]);
+    let dt = 0.11;
+    let bell = |t: f64| (-((t - 10.0) / 3.5).powi(2)).exp();
+    let (all, level) = ([1.0, -0.4, 0.7, 0.5, -0.3, 0.6], [1.0, -0.4, 0.0, 0.5, 0.0, 0.0]);
+    for (free, here, moment, bound) in [
+        (false, [9.3, 8.6, 15.4], all, 0.001),
+        (true, [9.3, 8.6, 15.4], all, 0.001),
+        (true, [0.0, 8.6, 15.4], level, 0.005),
+        (true, [0.4, 9.0, 15.0], level, 0.005),
+        (true, [0.0, 8.6, 15.4], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0], 0.04),
+        (true, [0.4, 9.0, 15.0], all, 0.04),
+    ] {
+        let there = [17.6, 15.1, 8.7];
+        let mut s = shot(dt, 300, frame(8, layer(3.5, 0.2)));
+        s.surface = free;
+        s.frame.cells[0][0] = if free { 0 } else { 8 };
+        let mut other = s.clone();
+        source(&mut s, here, Action::Moment(moment), bell);
+        s.receivers = vec![there];
+        let one = run::<f64>(&s, &grid, layers).trace(1, 0, 1);
+        source(&mut other, there, Action::Force([1.0, 0.0, 0.0]), |t| {
+            bell(t - 0.5 * dt)
+        });
+        other.receivers = vec![here];
+        other.quantity = Quantity::Strain;
+        let tape = run::<f64>(&other, &grid, layers);
+        // Moments xx yy zz xy xz yz, strains zz xx yy zx zy xy.
+        let shares = [(1, 1.0), (2, 1.0), (0, 1.0), (5, 2.0), (3, 2.0), (4, 2.0)];
+        let strains = shares.map(|(k, both)| (tape.trace(k, 0, 1), both));
+        let back = (0..one.len()).map(|it| {
+            let parts = strains.iter().zip(moment).map(|((e, both), m)| both * m * e[it]);
+            parts.sum::<f64>()
+        });
+        let apart = largest(back.zip(&one).map(|(a, b)| a - b)) / largest(one.iter().copied());
+        println!("reciprocity of moment and strain, {moment:?} at {here:?}: {apart:.2e}");
+        assert!(apart < bound, "{moment:?} {here:?}: {apart}");
+    }
+}
+
 /// An explosion on a node of a medium that is even in x: the vertical velocity is even, the horizontal one odd, the
 /// horizontal nodes being half a cell off.
 #[test]

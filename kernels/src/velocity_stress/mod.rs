@@ -253,6 +253,7 @@ fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
         jdata: shot.jdata,
         receivers,
         components: shot.quantity.components(padded.ndim()),
+        snapshot_components: shot.quantity.filmed().components(padded.ndim()),
         jsnap: shot.snapshots.as_ref().map(|s| s.every),
         snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
         jcheck: shot.jcheck,

@@ -25,9 +25,9 @@ fn stress_degree(half: usize) -> usize {
 /// Weights of the images.
 pub(super) struct Images<T> {
     /// For each image of the vertical velocity, upwards: weights of the nodes below and of the slope times the spacing.
-    vertical: Vec<(Vec<T>, T)>,
+    pub vertical: Vec<(Vec<T>, T)>,
     /// For each image of a horizontal velocity: weights of the node on the surface and those below.
-    horizontal: Vec<Vec<T>>,
+    pub horizontal: Vec<Vec<T>>,
     /// For each image of `szz`, upwards: weights of the nodes below the surface, on which it is zero.
     pub normal: Vec<Vec<T>>,
     /// The same for the shears `szx`, `szy`.

@@ -251,7 +251,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer into these files.
+    /// A writer into these files; `components` of a snapshot.
     pub fn new(outputs: Outputs, components: usize) -> Self {
         Self {
             outputs,

@@ -142,7 +142,7 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
     let mut progress = Progress::new(job, engine.steps(), true)?;
-    let mut writer = Writer::new(outputs, run.shot.quantity.components(ndim));
+    let mut writer = Writer::new(outputs, run.shot.quantity.filmed().components(ndim));
     let outcome = engine.run(&mut Watched {
         recorder: &mut writer,
         progress: &mut progress,
@@ -245,6 +245,7 @@ fn quantity(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
         "displacement" => (Quantity::Displacement, "displacement in m"),
         "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
         "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        "strain" => (Quantity::Strain, "strain"),
         _ => (Quantity::Velocity, "velocity in m/s"),
     })
 }
@@ -316,6 +317,8 @@ fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
     let of = |quantity: Quantity| {
         let order = match quantity {
             Quantity::Pressure => "pressure",
+            Quantity::Strain if ndim == 3 => "zz xx yy zx zy xy",
+            Quantity::Strain => "zz xx zx",
             _ if ndim == 3 => "z x y",
             _ => "z x",
         };
@@ -324,10 +327,7 @@ fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
     };
     let (time, components) = of(shot.quantity);
     let films = shot.snapshots.as_ref().map(|s| {
-        let (time, components) = of(match shot.quantity {
-            Quantity::Pressure => Quantity::Pressure,
-            _ => Quantity::Velocity,
-        });
+        let (time, components) = of(shot.quantity.filmed());
         Films {
             time,
             every: s.every,
