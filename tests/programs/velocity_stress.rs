@@ -221,6 +221,31 @@ fn quality_factors_are_numbers_or_files_and_take_energy() {
 }
 
 #[test]
+fn anisotropic_rock_attenuates_too() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let cells: usize = N[..ndim].iter().product();
+        let (p, s) = (2200.0f32 * 9e6, 2200.0f32 * 1700.0 * 1700.0);
+        let planes: &[f32] = if ndim == 3 {
+            &[1.2, 1.2, 1.0, 0.0, 0.0, 0.0, 0.5, 0.3, 0.3]
+        } else {
+            &[1.2, 1.0, 0.0, 0.3]
+        };
+        let plane = |c: &f32| std::iter::repeat_n(if *c == 0.0 { s } else { c * p }, cells);
+        let values: Vec<f32> = planes.iter().flat_map(plane).collect();
+        let axes = format!("{} n{}={}", grid(ndim), ndim + 1, planes.len());
+        desk.dataset("ccc.rsf", &axes, &values);
+        let run = |extra: &str| {
+            let line = line(ndim).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf");
+            let run = desk.sh(&format!("{line} verb=y {extra} > data.rsf"));
+            assert!(run.code == 0 && !run.err.contains("medium isotropic"), "{run:?}");
+            desk.read("data.rsf").iter().map(|x| x * x).sum::<f32>()
+        };
+        assert!(run("qp=20 qs=20 qmech=2 qref=1") < 0.9 * run(""));
+    }
+}
+
+#[test]
 fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
     let desk = desk(3);
     desk.dataset("mech.rsf", "n1=4 n2=1", &[30.0, 60.0, 45.0, 1e12]);

@@ -14,6 +14,7 @@ use crate::medium::attenuation::{Law, Loss, Mechanisms};
 use crate::medium::stiffness::isotropic_plane;
 use crate::medium::{Medium, Quantity, Symmetry, plane_names};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Quality factors of a model and how they are kept constant.
 #[derive(Clone, Debug)]
@@ -114,13 +115,22 @@ pub(super) struct Relaxation<T> {
 
 impl<T: Real> Relaxation<T> {
     /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one.
-    pub fn new(raw: &mut Medium<T>, losses: &Attenuation, dt: f64, cpu: &Cpu) -> Result<Self, Error> {
+    pub fn new(
+        raw: &mut Medium<T>,
+        class: Symmetry,
+        losses: &Attenuation,
+        dt: f64,
+        cpu: &Cpu,
+    ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         losses.check(padded.model.cells())?;
         let law = losses.law(padded.ndim());
-        let weak = split(raw, losses, &law)?;
+        let weak = match class {
+            Symmetry::Isotropic => split(raw, losses, &law)?,
+            _ => split_planes(raw, losses, &law)?,
+        };
         Ok(Self {
-            weak: Staggered::relaxing(&weak, Symmetry::Isotropic, dt, cpu)?,
+            weak: Staggered::relaxing(&weak, class, dt, cpu)?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
         })
     }
@@ -200,23 +210,39 @@ fn patterns<T: Real>(
     }
 }
 
-/// Makes a medium unrelaxed; what relaxes of it is another one.
+/// Losses by quality factor.
+struct Known<'a> {
+    law: &'a Law,
+    losses: HashMap<u32, Loss>,
+}
+
+impl<'a> Known<'a> {
+    fn new(law: &'a Law) -> Self {
+        let losses = HashMap::new();
+        Self { law, losses }
+    }
+
+    /// Of a cell, by quality factors of every cell or one for all.
+    fn loss(&mut self, q: &[f32], cell: usize) -> Loss {
+        let q = if q.len() == 1 { q[0] } else { q[cell] };
+        let new = || self.law.loss(f64::from(q));
+        *self.losses.entry(q.to_bits()).or_insert_with(new)
+    }
+}
+
+/// Makes an isotropic medium unrelaxed; what relaxes of it is another one.
 fn split<T: Real>(raw: &mut Medium<T>, losses: &Attenuation, law: &Law) -> Result<Medium<T>, Error> {
     let padded = raw.padded().clone();
     let (ndim, nz, low, pitch) = (padded.ndim(), padded.model.n[0], padded.low[0], padded.pitch());
     let mut weak = Medium::new(&padded)?;
-    let mut known: HashMap<u32, Loss> = HashMap::new();
-    let mut loss = |q: &[f32], cell: usize| {
-        let q = if q.len() == 1 { q[0] } else { q[cell] };
-        *known.entry(q.to_bits()).or_insert_with(|| law.loss(f64::from(q)))
-    };
+    let mut known = Known::new(law);
     let places = if ndim == 3 { [2, 4] } else { [1, 2] };
     for line in 0..padded.model.cells() / nz {
         let mut moduli = [vec![[0f32; 2]; nz], vec![[0f32; 2]; nz]];
         for z in 0..nz {
             for (k, q) in [&losses.qp, &losses.qs].into_iter().enumerate() {
                 let modulus = raw.stiffness_array(places[k])[line * pitch + low + z].f64();
-                let found = loss(q, line * nz + z);
+                let found = known.loss(q, line * nz + z);
                 let stiff = modulus * found.unrelaxed;
                 // As speeds in a medium of density one.
                 moduli[0][z][k] = stiff.sqrt() as f32;
@@ -230,6 +256,51 @@ fn split<T: Real>(raw: &mut Medium<T>, losses: &Attenuation, law: &Law) -> Resul
                 isotropic_plane(ndim, plane, [&speed(0), &speed(1)], &mut values);
                 let values: Vec<T> = values.into_iter().map(|x| T::of(f64::from(x))).collect();
                 medium.fill(Quantity::Stiffness(plane), line, &values);
+            }
+        }
+    }
+    Ok(weak)
+}
+
+/// The same of an anisotropic medium: normal stiffnesses relax like P waves, shears like S waves, and of a coupling
+/// `c13 = (c13 + 2 c55) - 2 c55` each part like its own. An isotropic medium is none other than with [`split`].
+fn split_planes<T: Real>(raw: &mut Medium<T>, losses: &Attenuation, law: &Law) -> Result<Medium<T>, Error> {
+    let padded = raw.padded().clone();
+    let (ndim, nz, low, pitch) = (padded.ndim(), padded.model.n[0], padded.low[0], padded.pitch());
+    let mut weak = Medium::new(&padded)?;
+    let mut known = Known::new(law);
+    // Shears, and for each coupling its shear.
+    let (shears, couplings): (Range<usize>, &[(usize, usize)]) = match ndim {
+        3 => (3..6, &[(6, 5), (7, 4), (8, 3)]),
+        _ => (2..3, &[(3, 2)]),
+    };
+    let planes = plane_names(ndim).len();
+    for line in 0..padded.model.cells() / nz {
+        // Unrelaxed and relaxing, `[plane][z]`.
+        let mut made = [
+            vec![vec![T::of(0.0); nz]; planes],
+            vec![vec![T::of(0.0); nz]; planes],
+        ];
+        for z in 0..nz {
+            let [p, s] = [&losses.qp, &losses.qs].map(|q| known.loss(q, line * nz + z));
+            let c = |k: usize| raw.stiffness_array(k)[line * pitch + low + z].f64();
+            for (made, [p, s]) in made.iter_mut().zip([
+                [p.unrelaxed, s.unrelaxed],
+                [p.unrelaxed * p.phi, s.unrelaxed * s.phi],
+            ]) {
+                for (k, plane) in made.iter_mut().enumerate() {
+                    let coupling = couplings.iter().find(|(off, _)| *off == k);
+                    plane[z] = T::of(match coupling {
+                        Some(&(_, shear)) => p * (c(k) + 2.0 * c(shear)) - 2.0 * s * c(shear),
+                        None if shears.contains(&k) => s * c(k),
+                        None => p * c(k),
+                    });
+                }
+            }
+        }
+        for (medium, planes) in [&mut *raw, &mut weak].into_iter().zip(&made) {
+            for (k, values) in planes.iter().enumerate() {
+                medium.fill(Quantity::Stiffness(k), line, values);
             }
         }
     }

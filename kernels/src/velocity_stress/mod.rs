@@ -62,7 +62,7 @@ pub struct Shot {
     pub family: Family,
     /// The frame around the model.
     pub frame: Frame,
-    /// Attenuation, in isotropic media.
+    /// Attenuation.
     pub attenuation: Option<Attenuation>,
     /// A free surface through the first row of the model.
     pub surface: bool,
@@ -133,14 +133,9 @@ impl<T: Real + Default> Simulation<T> {
     ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
         let weights = check(shot, &padded)?;
-        if shot.attenuation.is_some() && class != Symmetry::Isotropic {
-            return Err(Error::setup(format!(
-                "attenuation needs an isotropic medium and the model is {class}: leave out qp= and qs=, or give vp= and vs="
-            )));
-        }
         let losses = shot.attenuation.as_ref();
         let relaxation = losses
-            .map(|losses| Relaxation::new(&mut raw, losses, shot.dt, &cpu))
+            .map(|losses| Relaxation::new(&mut raw, class, losses, shot.dt, &cpu))
             .transpose()?;
         let medium = Staggered::new(&raw, class, shot.dt, &cpu)?;
         drop(raw);
@@ -332,7 +327,12 @@ pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[partition::Slab], class: Sym
         }
     };
     let loss = shot.attenuation.as_ref().map_or(0, |losses| {
-        let weak = if ndim == 3 { 5 } else { 3 };
+        let weak = match (ndim, class) {
+            (3, Symmetry::Isotropic) => 5,
+            (3, _) => 9,
+            (_, Symmetry::Isotropic) => 3,
+            _ => 4,
+        };
         losses.variables() * (layout::fields(ndim) - ndim) * own + weak * own
     });
     (fields + coefficients * own + layers + loss) * padded.plane_len() * size_of::<f32>()
