@@ -197,7 +197,24 @@ fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
             line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
         ));
         assert_eq!(run.code, 0, "{run:?}");
-        assert_eq!(run.err.contains("CPML would grow"), grows, "{run:?}");
+        let told = |run: &Outcome| {
+            let line = run.err.lines().find(|line| line.contains("CPML would grow"));
+            line.map(str::to_string)
+        };
+        assert_eq!(told(&run).is_some(), grows, "{run:?}");
+        // A plan says the same, with the frame that it will be.
+        let plan = desk.sh(&format!(
+            "{} plan=y",
+            line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
+        ));
+        assert_eq!(plan.code, 0, "{plan:?}");
+        assert_eq!(told(&plan), told(&run));
+        let frame = if grows {
+            "sponge of 8,8,8,8"
+        } else {
+            "CPML of 8,8,8,8"
+        };
+        assert!(plan.err.contains(frame), "{plan:?}");
     }
 }
 
@@ -305,6 +322,7 @@ fn bad_input_is_refused_in_a_sentence() {
     let desk = desk(2);
     for (extra, words) in [
         ("dt=0.01", &["unstable", "dt <= 2."][..]),
+        ("dt=0.01 plan=y", &["unstable", "dt <= 2."]),
         ("dt=0", &["dt=0"]),
         ("tau=-1", &["tau=-1"]),
         ("stf=ricker", &["freq="]),

@@ -12,6 +12,7 @@
 mod adjoint;
 mod cpu;
 mod edges;
+mod growing;
 pub mod layout;
 mod loss;
 mod medium;
@@ -24,6 +25,7 @@ mod time_function;
 
 pub use cpu::{CpuSlab, GHOST};
 pub use edges::{Absorber, Frame, Growing};
+pub use growing::Watch;
 pub use loss::Attenuation;
 pub use receivers::Quantity;
 pub use source::{Action, Source};

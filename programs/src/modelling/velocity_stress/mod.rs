@@ -18,9 +18,9 @@ use kernels::boundary::cpml;
 use kernels::device::cpu::Cpu;
 use kernels::domain::partition::{Slab, partition};
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::{Discard, Filler, Medium};
+use kernels::medium::{Filler, Medium};
 use kernels::stencil::Family;
-use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Simulation};
+use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Simulation, Watch};
 use rsf_io::{Axis, Input, Job, Output};
 use std::time::Instant;
 
@@ -116,10 +116,10 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     }
     let held = model::held(&files.inputs());
     if planning {
-        let found = files
-            .volumes()?
-            .read(&run.padded, &whole, &cpu, &mut Discard::new(&run.padded))?;
+        let mut watch = Watch::new(&run.shot.frame, &run.padded);
+        let found = files.volumes()?.read(&run.padded, &whole, &cpu, &mut watch)?;
         let report = plan::examine(job, &mut run, found)?;
+        plan::layers_that_grow(job, &mut run, watch.found())?;
         return plan::print(job, &run, &report, &slabs, held);
     }
     plan::memory(job, &run, &slabs, held);
@@ -131,7 +131,8 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
         .volumes()?
         .read(&run.padded, &whole, &cpu, &mut Filler::new(&mut medium, &cpu))?;
     let report = plan::examine(job, &mut run, found)?;
-    plan::layers_that_grow(job, &mut run, &medium)?;
+    let growing = run.shot.frame.first_growing(&medium);
+    plan::layers_that_grow(job, &mut run, growing)?;
     let threads = Cpu::new(cpu.threads())?;
     let mut engine = Simulation::new(&run.shot, medium, report.class(), threads, slabs)?;
     outputs.note(&device);

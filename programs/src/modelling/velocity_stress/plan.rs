@@ -7,9 +7,9 @@ use anyhow::Context;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::medium::{Findings, Medium, Symmetry};
+use kernels::medium::{Findings, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
-use kernels::velocity_stress::{Absorber, bytes, stable_step};
+use kernels::velocity_stress::{Absorber, Growing, bytes, stable_step};
 use rsf_io::Job;
 
 /// Series whose bands are looked at.
@@ -83,8 +83,8 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
 }
 
 /// Where layers would grow with the waves the frame becomes a sponge, and the user knows.
-pub fn layers_that_grow(job: &Job, run: &mut Run, medium: &Medium<f32>) -> anyhow::Result<()> {
-    if let Some((cell, [a, b])) = run.shot.frame.first_growing(medium) {
+pub fn layers_that_grow(job: &Job, run: &mut Run, found: Option<Growing>) -> anyhow::Result<()> {
+    if let Some((cell, [a, b])) = found {
         run.shot.frame.absorber = Absorber::Sponge(job.double("edge")?);
         job.warn(&format!(
             "CPML would grow in this anisotropic medium: at {} a wave in the plane of {} and {} carries its energy backwards (Becache et al. 2003); the frame is a sponge instead, which wants nb= of 20 or more",
