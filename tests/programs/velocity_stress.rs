@@ -100,6 +100,46 @@ fn strains_have_six_components_or_three_and_snapshots_stay_velocities() {
     }
 }
 
+/// A window of one row is a map of the surface in time; its values are those of receivers on the fields' own nodes.
+#[test]
+fn snapshots_of_one_row_are_maps_of_the_surface_in_time() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let nodes = [[9usize, 8], [15, 14]];
+        // Half a cell along x, where its velocity sits.
+        let points: Vec<f32> = nodes
+            .iter()
+            .flat_map(|n| [10.0 * n[0] as f32 + 5.0, 10.0 * n[1] as f32, 0.0])
+            .enumerate()
+            .filter(|(k, _)| ndim == 3 || k % 3 != 1)
+            .map(|(_, x)| x)
+            .collect();
+        desk.dataset("rec.rsf", &format!("n1={ndim} n2=2"), &points);
+        let window = "snap=y wfl=map.rsf jsnap=5 nqz=1 oqz=0";
+        let values = data(&desk, ndim, &format!("free=y jdata=5 {window}"));
+        let axes = desk.axes("map.rsf", ndim + 2);
+        let sizes: Vec<usize> = axes.iter().map(|a| a.n).collect();
+        assert_eq!(sizes, [&[1], &N[1..ndim], &[ndim, STEPS / 5][..]].concat());
+        assert!((axes[ndim + 1].d - 0.005).abs() < 1e-9 && (axes[ndim + 1].o - 0.0005).abs() < 1e-9);
+        let header = desk.open("map.rsf").header().clone();
+        assert!(header.text("nodes").unwrap().contains("raw staggered fields"));
+        assert!(header.text("quantity").unwrap().contains("m/s"));
+        let map = desk.read("map.rsf");
+        let component: usize = N[1..ndim].iter().product();
+        let scale = values.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        for (it, (k, n)) in (0..STEPS / 5).flat_map(|it| nodes.iter().enumerate().map(move |n| (it, n))) {
+            let x = values[(it * ndim + 1) * 2 + k];
+            let node = n[0] + if ndim == 3 { n[1] * N[1] } else { 0 };
+            let mapped = map[(it * ndim + 1) * component + node];
+            assert!(
+                (x - mapped).abs() < 1e-5 * scale,
+                "{ndim}-D {it} {k}: {x} {mapped}"
+            );
+        }
+        assert!(map.iter().any(|x| x.abs() > 0.1 * scale));
+    }
+}
+
 /// The map against receivers on nodes of the surface.
 #[test]
 fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {

@@ -345,6 +345,19 @@ fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
     };
     let mut outputs = Outputs::open(job, &records, crew)?;
     outputs.tell("quantity", run.quantity);
+    let (quantity, nodes) = match shot.quantity.filmed() {
+        Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
+        _ if ndim == 3 => (
+            "velocity in m/s",
+            "raw staggered fields: z half a cell below the nodes of the axes, x and y half a cell beyond them along x and y",
+        ),
+        _ => (
+            "velocity in m/s",
+            "raw staggered fields: z half a cell below the nodes of the axes, x half a cell beyond them along x",
+        ),
+    };
+    outputs.tell_snapshots("quantity", quantity);
+    outputs.tell_snapshots("nodes", nodes);
     outputs.tell(
         "convention",
         "SI units, z down; moment tensors and forces along the axes of the grid",
