@@ -130,6 +130,7 @@ fn cases(ndim: usize) -> Vec<Case> {
         Quantity::Pressure,
         Quantity::Displacement,
         Quantity::Acceleration,
+        Quantity::Strain,
     ];
     let losses = [
         None,
@@ -150,10 +151,10 @@ fn cases(ndim: usize) -> Vec<Case> {
         };
         // Images are below a frame that does not damp; without cells on top.
         s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
-        s.quantity = quantities[(k / 3) % 4];
+        s.quantity = quantities[(k / 3) % 5];
         s.peaks = k % 2 == 0;
         (s.jdata, s.jcheck) = (1 + k % 3, 9);
-        if isotropic && let Some(mechanisms) = losses[(k / 2 + k / 8) % 4] {
+        if let Some(mechanisms) = losses[(k / 2 + k / 8) % 4] {
             s.attenuation = Some(Attenuation {
                 qp: vec![60.0],
                 qs: vec![25.0],
