@@ -273,3 +273,16 @@ pub fn a_staggered_run_that_grows_is_noticed<A: Accelerator>(machines: &Machines
     let words = error.to_string();
     assert!(words.contains("P speed"), "{words}");
 }
+
+/// A few short runs that use every kernel, for tools that watch each access (tests/gpu/run sanitize).
+pub fn every_kernel_of_staggered_grids<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        for (mut case, slabs) in cases(ndim).into_iter().zip([1, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1]) {
+            case.shot.nt = 11;
+            let cpu = run_on::<f32>(&case.shot, &case.grid, case.cell(), case.class, (1, &[]));
+            let (tape, _) = record::<f32, A>(machines, &case, &[slabs]).expect("the shot runs");
+            let far = misfit(&cpu.expect("the shot runs"), &tape);
+            assert!(far < 1e-5, "{}: {far}", case.what);
+        }
+    }
+}
