@@ -1,17 +1,24 @@
-//! Speed of the velocity-stress method on the processors of this machine.
+//! Speed of the velocity-stress method on the processors of this machine: million points of the padded grid a second, the
+//! best of several runs. A receiver is recorded every step.
 //!
-//! `cargo bench -p kernels --bench velocity_stress [threads]` prints, for 2-D and 3-D grids, orders and frames, million
-//! points of the padded grid a second. Receivers are recorded.
+//! `cargo bench -p kernels --bench velocity_stress -- [threads=1] [slabs=1] [dim=3/2] [n=200, 2-D 1200]
+//! [size=nz,nx,ny of the model, instead of n] [order=2/4/8] [frame=none/cpml10/cpml16/sponge20] [loss=none/coarse/one/three]
+//! [free=n] [points=60: millions of points and steps a run] [repeat=5] [device=cpu]`; several values are separated by a
+//! slash.
 
+mod case;
+
+use case::Words;
 use kernels::Error;
 use kernels::boundary::cpml::Layer;
 use kernels::device::cpu::Cpu;
 use kernels::domain::partition::partition;
 use kernels::grid::Grid;
-use kernels::medium::{Filler, Medium, Symmetry, plane_names};
+use kernels::medium::attenuation::Mechanisms;
+use kernels::medium::{Destination, Filler, Medium, Symmetry, plane_names};
 use kernels::stencil::Family;
 use kernels::time_loop::Recorder;
-use kernels::velocity_stress::{Absorber, Action, Frame, Quantity, Shot, Simulation, Source};
+use kernels::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Simulation, Source};
 use std::time::Instant;
 
 struct Nothing;
@@ -26,21 +33,55 @@ impl Recorder<f32> for Nothing {
     }
 }
 
-fn layers() -> Absorber {
-    Absorber::Cpml(Layer {
+/// What is measured.
+struct Case {
+    grid: Grid,
+    order: usize,
+    frame: Frame,
+    loss: Option<Mechanisms>,
+    surface: bool,
+}
+
+/// The frame of a word: cells on every face, but not on a free surface.
+fn frame(word: &str, surface: bool) -> Option<Frame> {
+    let digits = word.trim_start_matches(char::is_alphabetic);
+    let layers = Absorber::Cpml(Layer {
         reflection: 1e-4,
         kappa_max: 1.0,
         frequency: 0.1,
         fastest: 1.8,
+    });
+    let (absorber, cells) = match word.strip_suffix(digits)? {
+        "none" => (layers, 0),
+        "cpml" => (layers, digits.parse().ok()?),
+        "sponge" => (Absorber::Sponge(0.92), digits.parse().ok()?),
+        _ => return None,
+    };
+    let mut faces = [[cells; 2]; 3];
+    if surface {
+        faces[0][0] = 0;
+    }
+    Some(Frame {
+        cells: faces,
+        absorber,
     })
 }
 
-/// Million points of the padded grid a second: the best of five runs.
-fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64, Error> {
-    use kernels::medium::Destination;
-    let padded = frame.around(grid);
-    let cpu = Cpu::new(threads)?;
-    let mut medium = Medium::<f32>::new(&padded)?;
+/// The relaxation of a word.
+fn loss(word: &str) -> Option<Option<Mechanisms>> {
+    match word {
+        "none" => Some(None),
+        "coarse" => Some(Some(Mechanisms::Coarse)),
+        "one" => Some(Some(Mechanisms::Everywhere(1))),
+        "three" => Some(Some(Mechanisms::Everywhere(3))),
+        _ => None,
+    }
+}
+
+/// An isotropic medium without contrasts.
+fn medium(case: &Case, cpu: &Cpu) -> Result<Medium<f32>, Error> {
+    let grid = &case.grid;
+    let mut medium = Medium::new(&case.frame.around(grid))?;
     let (nz, lines) = (grid.n[0], grid.cells() / grid.n[0]);
     let arrays: &[f32] = if grid.ndim == 3 {
         &[3.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
@@ -48,7 +89,7 @@ fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64,
         &[3.0, 3.0, 1.0, 1.0, 1.0]
     };
     assert_eq!(arrays.len(), plane_names(grid.ndim).len() + 1);
-    let mut filler = Filler::new(&mut medium, &cpu);
+    let mut filler = Filler::new(&mut medium, cpu);
     for first in (0..lines).step_by(1000) {
         let count = 1000.min(lines - first);
         let block = filler.block(count)?;
@@ -58,16 +99,26 @@ fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64,
             .for_each(|(array, &x)| array.fill(x));
         filler.commit(first, count)?;
     }
-    let nt = (60_000_000 / padded.cells()).max(4);
-    let middle = [0, 1, 2].map(|a| (grid.n[a] / 2) as f32);
-    let shot = Shot {
+    Ok(medium)
+}
+
+fn shot(case: &Case, nt: usize) -> Shot {
+    let middle = [0, 1, 2].map(|a| (case.grid.n[a] / 2) as f32);
+    let attenuation = case.loss.map(|mechanisms| Attenuation {
+        qp: vec![100.0],
+        qs: vec![50.0],
+        mechanisms,
+        band: [0.01, 0.1],
+        reference: 0.03,
+    });
+    Shot {
         dt: 0.2,
         nt,
-        order,
+        order: case.order,
         family: Family::Taylor,
-        frame,
-        attenuation: None,
-        surface: false,
+        frame: case.frame,
+        attenuation,
+        surface: case.surface,
         sources: vec![Source {
             point: middle,
             action: Action::explosion(1.0),
@@ -80,11 +131,19 @@ fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64,
         snapshots: None,
         peaks: false,
         jcheck: nt,
-    };
-    let slabs = partition(padded.planes(), 1)?;
-    let mut engine = Simulation::new(&shot, medium, Symmetry::Isotropic, cpu, slabs)?;
+    }
+}
+
+/// Million points of the padded grid a second.
+fn speed(case: &Case, words: &Words) -> Result<f64, Error> {
+    let cpu = Cpu::new(words.number("threads", 1))?;
+    let padded = case.frame.around(&case.grid);
+    let nt = (words.number("points", 60) * 1_000_000 / padded.cells()).max(4);
+    let slabs = partition(padded.planes(), words.number("slabs", 1))?;
+    let medium = medium(case, &cpu)?;
+    let mut engine = Simulation::new(&shot(case, nt), medium, Symmetry::Isotropic, cpu, slabs)?;
     let mut best = f64::INFINITY;
-    for _ in 0..5 {
+    for _ in 0..words.number("repeat", 5) {
         let begun = Instant::now();
         engine.run(&mut Nothing)?;
         best = best.min(begun.elapsed().as_secs_f64());
@@ -92,30 +151,52 @@ fn speed(grid: &Grid, order: usize, frame: Frame, threads: usize) -> Result<f64,
     Ok(1e-6 * (padded.cells() * nt) as f64 / best)
 }
 
+/// The model of so many dimensions.
+fn grid(dim: &str, words: &Words) -> Grid {
+    let n = words.number("n", if dim == "2" { 1200 } else { 200 });
+    let size: Vec<usize> = words
+        .text("size", "")
+        .split(',')
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    match (dim, size.as_slice()) {
+        ("2", &[nz, nx]) => Grid::new_2d([nz, nx], [0.0; 2], [1.0; 2]),
+        ("2", _) => Grid::new_2d([n; 2], [0.0; 2], [1.0; 2]),
+        (_, &[nz, nx, ny]) => Grid::new_3d([nz, nx, ny], [0.0; 3], [1.0; 3]),
+        _ => Grid::new_3d([n; 3], [0.0; 3], [1.0; 3]),
+    }
+}
+
 fn main() -> Result<(), Error> {
-    let threads = std::env::args()
-        .filter_map(|a| a.parse().ok())
-        .next_back()
-        .unwrap_or(1);
-    println!("{}", Cpu::new(threads)?.describe());
-    for (words, grid) in [
-        ("3-D 200^3", Grid::new_3d([200; 3], [0.0; 3], [1.0; 3])),
-        ("2-D 1200^2", Grid::new_2d([1200; 2], [0.0; 2], [1.0; 2])),
-    ] {
-        for order in [2, 4, 8] {
-            for (name, cells, absorber) in [
-                ("no frame", 0, layers()),
-                ("CPML of 10", 10, layers()),
-                ("sponge of 20", 20, Absorber::Sponge(0.92)),
-            ] {
-                let frame = Frame {
-                    cells: [[cells; 2]; 3],
-                    absorber,
-                };
-                println!(
-                    "{words} order {order} {name}: {:.1} Mpt/s",
-                    speed(&grid, order, frame, threads)?
-                );
+    let words = Words::new();
+    let device = words.text("device", "cpu");
+    if device != "cpu" {
+        return Err(Error::setup(format!("device={device}: this benchmark knows cpu")));
+    }
+    println!("{}", Cpu::new(words.number("threads", 1))?.describe());
+    let surface = words.text("free", "n") == "y";
+    let bad = |key: &str, word: &str| {
+        Error::setup(format!(
+            "{key}={word}: the head of this benchmark lists what there is"
+        ))
+    };
+    for dim in words.text("dim", "3/2").split('/') {
+        for order in words.text("order", "2/4/8").split('/') {
+            for around in words.text("frame", "none/cpml10/cpml16/sponge20").split('/') {
+                for lost in words.text("loss", "none").split('/') {
+                    let case = Case {
+                        grid: grid(dim, &words),
+                        order: order.parse().map_err(|_| bad("order", order))?,
+                        frame: frame(around, surface).ok_or_else(|| bad("frame", around))?,
+                        loss: loss(lost).ok_or_else(|| bad("loss", lost))?,
+                        surface,
+                    };
+                    let n = &case.grid.n[..case.grid.ndim];
+                    println!(
+                        "{dim}-D {n:?} order {order} {around} loss {lost}: {:.1} Mpt/s",
+                        speed(&case, &words)?
+                    );
+                }
             }
         }
     }

@@ -95,8 +95,10 @@ pub struct Schedule {
     pub jdata: usize,
     /// Receivers.
     pub receivers: usize,
-    /// Components of a trace and of a snapshot.
+    /// Components of a trace.
     pub components: usize,
+    /// Components of a snapshot.
+    pub snapshot_components: usize,
     /// Snapshots after every so many steps, step 0 included.
     pub jsnap: Option<usize>,
     /// Planes of the snapshot window, in padded indices.
@@ -262,7 +264,7 @@ impl<'a, T: Default + Clone> Desk<'a, T> {
         if slabs.iter().all(outside) {
             return self.recorder.empty_snapshot(it);
         }
-        for component in 0..self.schedule.components {
+        for component in 0..self.schedule.snapshot_components {
             for k in 0..slabs.len() {
                 let own = slabs[k].layout().own.clone();
                 let (end, most) = (own.end.min(window.end), slabs[k].piece().max(1));

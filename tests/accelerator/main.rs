@@ -48,6 +48,7 @@ macro_rules! on {
             staggered::staggered_grids_agree_in_float64
             staggered::staggered_slabs_give_the_same_bits
             staggered::a_staggered_run_that_grows_is_noticed
+            staggered::every_kernel_of_staggered_grids
             watched::every_kernel
         }
     };

@@ -130,6 +130,7 @@ fn cases(ndim: usize) -> Vec<Case> {
         Quantity::Pressure,
         Quantity::Displacement,
         Quantity::Acceleration,
+        Quantity::Strain,
     ];
     let losses = [
         None,
@@ -150,10 +151,10 @@ fn cases(ndim: usize) -> Vec<Case> {
         };
         // Images are below a frame that does not damp; without cells on top.
         s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
-        s.quantity = quantities[(k / 3) % 4];
+        s.quantity = quantities[(k / 3) % 5];
         s.peaks = k % 2 == 0;
         (s.jdata, s.jcheck) = (1 + k % 3, 9);
-        if isotropic && let Some(mechanisms) = losses[(k / 2 + k / 8) % 4] {
+        if let Some(mechanisms) = losses[(k / 2 + k / 8) % 4] {
             s.attenuation = Some(Attenuation {
                 qp: vec![60.0],
                 qs: vec![25.0],
@@ -271,4 +272,17 @@ pub fn a_staggered_run_that_grows_is_noticed<A: Accelerator>(machines: &Machines
     let error = record::<f32, A>(machines, &case, &[]).expect_err("the step is far too long");
     let words = error.to_string();
     assert!(words.contains("P speed"), "{words}");
+}
+
+/// A few short runs that use every kernel, for tools that watch each access (tests/gpu/run sanitize).
+pub fn every_kernel_of_staggered_grids<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        for (mut case, slabs) in cases(ndim).into_iter().zip([1, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1]) {
+            case.shot.nt = 11;
+            let cpu = run_on::<f32>(&case.shot, &case.grid, case.cell(), case.class, (1, &[]));
+            let (tape, _) = record::<f32, A>(machines, &case, &[slabs]).expect("the shot runs");
+            let far = misfit(&cpu.expect("the shot runs"), &tape);
+            assert!(far < 1e-5, "{}: {far}", case.what);
+        }
+    }
 }

@@ -83,6 +83,64 @@ fn data_and_snapshots_have_the_axes_of_what_they_are() {
     }
 }
 
+#[test]
+fn strains_have_six_components_or_three_and_snapshots_stay_velocities() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let values = data(&desk, ndim, "data=strain snap=y wfl=wfl.rsf jsnap=20");
+        assert!(values.iter().any(|x| *x != 0.0) && values.iter().all(|x| x.is_finite()));
+        let (components, label) = [(3, "zz xx zx"), (6, "zz xx yy zx zy xy")][ndim - 2];
+        let axes = desk.axes("data.rsf", 3);
+        assert_eq!((axes[0].n, axes[1].n, axes[2].n), (3, components, STEPS));
+        assert_eq!(axes[1].label.as_deref(), Some(label));
+        assert!((axes[2].o - 0.001).abs() < 1e-9);
+        assert_eq!(desk.axes("wfl.rsf", ndim + 2)[ndim].n, ndim);
+        let film = desk.read("wfl.rsf");
+        data(&desk, ndim, "snap=y wfl=other.rsf jsnap=20");
+        assert!(film == desk.read("other.rsf"));
+    }
+}
+
+/// A window of one row is a map of the surface in time; its values are those of receivers on the fields' own nodes.
+#[test]
+fn snapshots_of_one_row_are_maps_of_the_surface_in_time() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let nodes = [[9usize, 8], [15, 14]];
+        // Half a cell along x, where its velocity sits.
+        let points: Vec<f32> = nodes
+            .iter()
+            .flat_map(|n| [10.0 * n[0] as f32 + 5.0, 10.0 * n[1] as f32, 0.0])
+            .enumerate()
+            .filter(|(k, _)| ndim == 3 || k % 3 != 1)
+            .map(|(_, x)| x)
+            .collect();
+        desk.dataset("rec.rsf", &format!("n1={ndim} n2=2"), &points);
+        let window = "snap=y wfl=map.rsf jsnap=5 nqz=1 oqz=0";
+        let values = data(&desk, ndim, &format!("free=y jdata=5 {window}"));
+        let axes = desk.axes("map.rsf", ndim + 2);
+        let sizes: Vec<usize> = axes.iter().map(|a| a.n).collect();
+        assert_eq!(sizes, [&[1], &N[1..ndim], &[ndim, STEPS / 5][..]].concat());
+        assert!((axes[ndim + 1].d - 0.005).abs() < 1e-9 && (axes[ndim + 1].o - 0.0005).abs() < 1e-9);
+        let header = desk.open("map.rsf").header().clone();
+        assert!(header.text("nodes").unwrap().contains("raw staggered fields"));
+        assert!(header.text("quantity").unwrap().contains("m/s"));
+        let map = desk.read("map.rsf");
+        let component: usize = N[1..ndim].iter().product();
+        let scale = values.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        for (it, (k, n)) in (0..STEPS / 5).flat_map(|it| nodes.iter().enumerate().map(move |n| (it, n))) {
+            let x = values[(it * ndim + 1) * 2 + k];
+            let node = n[0] + if ndim == 3 { n[1] * N[1] } else { 0 };
+            let mapped = map[(it * ndim + 1) * component + node];
+            assert!(
+                (x - mapped).abs() < 1e-5 * scale,
+                "{ndim}-D {it} {k}: {x} {mapped}"
+            );
+        }
+        assert!(map.iter().any(|x| x.abs() > 0.1 * scale));
+    }
+}
+
 /// The map against receivers on nodes of the surface.
 #[test]
 fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
@@ -180,7 +238,24 @@ fn layers_that_would_grow_become_a_sponge_and_the_user_knows() {
             line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
         ));
         assert_eq!(run.code, 0, "{run:?}");
-        assert_eq!(run.err.contains("CPML would grow"), grows, "{run:?}");
+        let told = |run: &Outcome| {
+            let line = run.err.lines().find(|line| line.contains("CPML would grow"));
+            line.map(str::to_string)
+        };
+        assert_eq!(told(&run).is_some(), grows, "{run:?}");
+        // A plan says the same, with the frame that it will be.
+        let plan = desk.sh(&format!(
+            "{} plan=y",
+            line(2).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
+        ));
+        assert_eq!(plan.code, 0, "{plan:?}");
+        assert_eq!(told(&plan), told(&run));
+        let frame = if grows {
+            "sponge of 8,8,8,8"
+        } else {
+            "CPML of 8,8,8,8"
+        };
+        assert!(plan.err.contains(frame), "{plan:?}");
     }
 }
 
@@ -200,6 +275,31 @@ fn quality_factors_are_numbers_or_files_and_take_energy() {
         assert!(zero.iter().zip(&none).all(|(a, b)| (a - b).abs() < 1e-5 * scale));
         let coarse = data(&desk, ndim, "qp=20 qs=20 qmech=coarse qref=1 verb=y");
         assert!(energy(&coarse) < 0.9 * energy(&none));
+    }
+}
+
+#[test]
+fn anisotropic_rock_attenuates_too() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let cells: usize = N[..ndim].iter().product();
+        let (p, s) = (2200.0f32 * 9e6, 2200.0f32 * 1700.0 * 1700.0);
+        let planes: &[f32] = if ndim == 3 {
+            &[1.2, 1.2, 1.0, 0.0, 0.0, 0.0, 0.5, 0.3, 0.3]
+        } else {
+            &[1.2, 1.0, 0.0, 0.3]
+        };
+        let plane = |c: &f32| std::iter::repeat_n(if *c == 0.0 { s } else { c * p }, cells);
+        let values: Vec<f32> = planes.iter().flat_map(plane).collect();
+        let axes = format!("{} n{}={}", grid(ndim), ndim + 1, planes.len());
+        desk.dataset("ccc.rsf", &axes, &values);
+        let run = |extra: &str| {
+            let line = line(ndim).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf");
+            let run = desk.sh(&format!("{line} verb=y {extra} > data.rsf"));
+            assert!(run.code == 0 && !run.err.contains("medium isotropic"), "{run:?}");
+            desk.read("data.rsf").iter().map(|x| x * x).sum::<f32>()
+        };
+        assert!(run("qp=20 qs=20 qmech=2 qref=1") < 0.9 * run(""));
     }
 }
 
@@ -263,6 +363,7 @@ fn bad_input_is_refused_in_a_sentence() {
     let desk = desk(2);
     for (extra, words) in [
         ("dt=0.01", &["unstable", "dt <= 2."][..]),
+        ("dt=0.01 plan=y", &["unstable", "dt <= 2."]),
         ("dt=0", &["dt=0"]),
         ("tau=-1", &["tau=-1"]),
         ("stf=ricker", &["freq="]),

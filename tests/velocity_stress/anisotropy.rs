@@ -3,8 +3,8 @@
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::{Ricker, Tape, largest, medium};
 use kernels::grid::Grid;
-use kernels::medium::{Stiffness, Symmetry};
-use kernels::velocity_stress::{Absorber, Action, Shot};
+use kernels::medium::{Destination, Stiffness, Symmetry};
+use kernels::velocity_stress::{Absorber, Action, Shot, Watch};
 
 fn go(s: &Shot, grid: &Grid, medium: (Stiffness, f64)) -> Tape<f32> {
     run_on(s, grid, |_| medium, Symmetry::Orthorhombic, (2, &[])).expect("the shot runs")
@@ -126,4 +126,56 @@ fn a_medium_that_layers_grow_in_is_found_and_the_sponge_holds() {
     let held = last(&s, bad);
     println!("layers leave {grown:.1e} of the peak, the sponge {held:.1e}");
     assert!(grown > 1e-2 && held < 1e-3);
+}
+
+/// The search while a model is read finds what the search of the medium finds, wherever the bad cells are, in blocks of
+/// any size.
+#[test]
+fn growing_layers_are_found_without_a_medium() {
+    let grid = Grid::new_3d([9, 7, 8], [0.0; 3], [1.0; 3]);
+    let bad = |along: [f64; 3]| Stiffness {
+        c11: 4.0,
+        c22: 4.0,
+        c33: 20.0,
+        c44: 2.0,
+        c55: 2.0,
+        c66: 1.9,
+        c12: 0.2,
+        c13: 3.8 + along[0],
+        c23: 3.8 + along[1],
+    };
+    let mut f = frame(5, layer(4.5, 0.1));
+    f.cells[1][0] = 0;
+    for (at, way) in [
+        ([3.0, 6.0, 2.0], [3.7, 0.0, 0.0]),
+        ([3.0, 0.0, 2.0], [3.7, 0.0, 0.0]),
+        ([0.0, 0.0, 7.0], [0.0, 3.7, 0.0]),
+        ([8.0, 3.0, 4.0], [3.7, 3.7, 0.0]),
+        ([4.0, 3.0, 4.0], [3.7, 3.7, 0.0]),
+    ] {
+        let cell = |here: [f64; 3]| bad(if here == at { way } else { [0.0; 3] });
+        let padded = f.around(&grid);
+        let whole = f.first_growing(&medium::<f32>(&padded, |here| (cell(here), 1.0)));
+        for step in [1, 5, 56] {
+            let mut watch = Watch::new(&f, &padded);
+            for first in (0..56).step_by(step) {
+                let lines = step.min(56 - first);
+                let block = watch.block(lines).expect("memory");
+                for (line, z) in (0..lines).flat_map(|line| (0..9).map(move |z| (line, z))) {
+                    let (x, y) = ((first + line) % 7, (first + line) / 7);
+                    let planes = cell([z as f64, x as f64, y as f64]).planes();
+                    for (k, c) in planes.iter().enumerate() {
+                        block[(k * lines + line) * 9 + z] = *c as f32;
+                    }
+                }
+                watch.commit(first, lines).expect("taken");
+            }
+            assert_eq!(watch.found(), whole, "{at:?} {step}");
+        }
+        assert_eq!(
+            whole.is_some(),
+            at != [3.0, 0.0, 2.0] && at != [4.0, 3.0, 4.0],
+            "{at:?}"
+        );
+    }
 }

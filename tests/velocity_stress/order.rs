@@ -10,13 +10,13 @@ use kernels::grid::Grid;
 use kernels::stencil::Family;
 use kernels::velocity_stress::Action;
 
-const A: f64 = 1.0;
+pub const A: f64 = 1.0;
 const S: f64 = 0.6;
-const RHO: f64 = 1.3;
+pub const RHO: f64 = 1.3;
 /// Far below the limit: what the step in time adds is smaller than what is looked for.
 const DT: f64 = 1.0 / 600.0;
 
-fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
+pub fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
     let last = (t * A / r).max(1.0).acosh();
     let n = 4000;
     let step = last / f64::from(n);

@@ -7,6 +7,7 @@
 //! `tau^2 = 3/4 + sqrt(3)/4`, `w = 3 Z/(8 pi mu r)` after it.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
+use crate::order;
 use crate::shots::{Ricker, largest};
 use kernels::grid::Grid;
 use kernels::velocity_stress::Action;
@@ -80,16 +81,55 @@ fn misfits(order: usize, cells: f64, distances: &[f32]) -> Vec<f64> {
     distances.iter().enumerate().map(|(k, &x)| misfit(k, x)).collect()
 }
 
-/// Distances of one and a half, three and six shortest wavelengths. What grows with the distance is the speed of the
-/// Rayleigh wave, which falls with the square of the spacing.
+/// Distances of one and a half to twelve of the shortest wavelengths of S, which ten cells sample at 2.5 times the
+/// wavelet's peak frequency (the wavelength of the peak itself has 25 cells). In order 8 nothing balances what the step in
+/// time adds to the speed: six wavelengths there.
 #[test]
 fn lambs_problem_within_two_percent_at_ten_cells_a_wavelength() {
-    for order in [4, 8] {
-        let found = misfits(order, 10.0, &[15.0, 30.0, 60.0]);
+    for (order, distances) in [(4, &[15.0, 60.0, 120.0][..]), (8, &[15.0, 30.0, 60.0])] {
+        let found = misfits(order, 10.0, distances);
         println!("order {order}: {found:.4?}");
-        assert!(found[0] < 0.02 && found[1] < 0.02 && found[2] < 0.03, "{found:?}");
+        assert!(found.iter().all(|&f| f < 0.02), "{found:?}");
     }
     let found = misfits(4, 20.0, &[30.0, 60.0]);
     println!("order 4, 20 cells: {found:.4?}");
-    assert!(found.iter().all(|&f| f < 0.01), "{found:?}");
+    assert!(found.iter().all(|&f| f < 0.002), "{found:?}");
+}
+
+/// An explosion in water is that in a full space and its image above the surface with the other sign.
+#[test]
+fn explosions_under_water_have_their_ghost() {
+    let w = Ricker::starting_at_zero(order::A / 10.0 / 2.5);
+    let grid = Grid::new_2d([50, 71], [0.0; 2], [1.0; 2]);
+    for depth in [0.5f32, 1.3, 3.4] {
+        let mut f = frame(10, layer(order::A, w.f));
+        f.cells[0][0] = 0;
+        let dt = 0.1;
+        let nt = ((50.0 + 3.0 * w.t0) / dt) as usize;
+        let mut s = shot(dt, nt, f);
+        s.surface = true;
+        let at = [depth, 30.0, 0.0];
+        s.receivers = vec![[30.3, 30.0, 0.0], [25.0, 55.3, 0.0]];
+        source(&mut s, at, Action::explosion(1.0), |t| w.value(t));
+        let tape = run::<f64>(&s, &grid, |_| isotropic(order::A, 0.0, order::RHO));
+        for (k, r) in s.receivers.iter().enumerate() {
+            let (below, above, x) = (r[0] - depth, r[0] + depth, r[1] - 30.0);
+            let exact: Vec<f64> = (0..nt)
+                .step_by(5)
+                .map(|it| {
+                    let t = (it as f64 + 0.5) * dt;
+                    let part = |z: f32| {
+                        let r = f64::from(z.hypot(x));
+                        order::exact(&w, r, t) * f64::from(z) / r
+                    };
+                    part(below) - part(above)
+                })
+                .collect();
+            let trace = tape.trace(0, k, 2);
+            let apart = largest(trace.iter().step_by(5).zip(&exact).map(|(v, e)| v - e))
+                / largest(exact.iter().copied());
+            println!("depth {depth} receiver {k}: {apart:.4}");
+            assert!(apart < 0.015, "{depth} {k}: {apart}");
+        }
+    }
 }

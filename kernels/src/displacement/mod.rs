@@ -239,6 +239,7 @@ fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Sch
         jdata: shot.jdata,
         receivers,
         components: shot.components(padded.ndim()),
+        snapshot_components: shot.components(padded.ndim()),
         jsnap: shot.snapshots.as_ref().map(|s| s.every),
         snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
         jcheck: shot.jcheck,

@@ -45,6 +45,7 @@ pub struct Gather<'a, T> {
     owners: Vec<Vec<usize>>,
     receivers: usize,
     components: usize,
+    snapshot_components: usize,
     /// Steps of the records that wait, and their numbers `[record][component][own receiver]`.
     steps: Vec<usize>,
     waiting: Vec<T>,
@@ -80,6 +81,7 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
             owners: all.iter().map(|list| list[1..].to_vec()).collect(),
             receivers: schedule.receivers,
             components: schedule.components,
+            snapshot_components: schedule.snapshot_components,
             steps: Vec::new(),
             waiting: Vec::new(),
             batch: (BATCH_BYTES / record).clamp(1, BATCH),
@@ -193,7 +195,7 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
     fn empty_snapshot(&mut self, it: usize) -> Result<(), Error> {
         // Rank 0 has no plane of the window: what the others have comes all the same.
         if self.snapshots == Snapshots::First && self.ranks.rank() == 0 {
-            (0..self.components).try_for_each(|_| self.others(it))?;
+            (0..self.snapshot_components).try_for_each(|_| self.others(it))?;
         }
         Ok(())
     }

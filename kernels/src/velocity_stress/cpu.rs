@@ -383,9 +383,11 @@ impl<T: Real> Slab for CpuSlab<T> {
         let (dt, own) = (T::of(setup.dt), &self.layout.own);
         let value = |f: usize, plane: usize, row: usize, z: usize| self.value(f, plane, row, z);
         match setup.quantity {
-            Quantity::Displacement => setup
-                .receivers
-                .extract(own, value, |u, v| *u += dt * v, &mut running),
+            Quantity::Displacement | Quantity::Strain => {
+                setup
+                    .receivers
+                    .extract(own, value, |u, v| *u += dt * v, &mut running)
+            }
             _ => {
                 running.copy_from_slice(&before);
                 setup
@@ -427,7 +429,7 @@ impl<T: Real> Slab for CpuSlab<T> {
     fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
         let p = &self.setup.padded;
         let [z, x, _] = &self.setup.window;
-        let (fields, share) = self.setup.quantity.fields(p.ndim(), component);
+        let (fields, share) = self.setup.quantity.filmed().fields(p.ndim(), component);
         let mut piece = Vec::new();
         for plane in planes {
             for row in if p.ndim() == 3 { x.clone() } else { 0..1 } {

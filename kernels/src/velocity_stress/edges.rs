@@ -110,6 +110,12 @@ fn plane<T: Real>(medium: &Medium<T>, [z, x, y]: [usize; 3], a: usize, b: usize)
     } else {
         medium.row_start(x, 0)
     } + z;
+    places(medium.padded().ndim(), a, b).map(|k| medium.stiffness_array(k)[at].f64())
+}
+
+/// Where the normal stiffnesses of two axes (z, x, y), their shear and their coupling stand in the file order.
+pub(super) fn places(ndim: usize, a: usize, b: usize) -> [usize; 4] {
+    let three = ndim == 3;
     let normal = |axis: usize| if three { [2, 0, 1][axis] } else { [1, 0][axis] };
     let (shear, off) = match (three, a + b) {
         (false, _) => (2, 3),
@@ -117,7 +123,7 @@ fn plane<T: Real>(medium: &Medium<T>, [z, x, y]: [usize; 3], a: usize, b: usize)
         (true, 2) => (3, 8),
         (true, _) => (5, 6),
     };
-    [normal(a), normal(b), shear, off].map(|k| medium.stiffness_array(k)[at].f64())
+    [normal(a), normal(b), shear, off]
 }
 
 /// Factors at the nodes and half a cell beyond, of every axis z, row, plane.

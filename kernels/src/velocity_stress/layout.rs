@@ -36,14 +36,6 @@ pub fn staggered(ndim: usize, field: usize) -> [bool; 3] {
     [0, 1, 2].map(|a| axes.contains(&a))
 }
 
-/// Whether a field changes its sign in the mirror of a free surface: the stresses that must vanish there.
-pub fn odd(ndim: usize, field: usize) -> bool {
-    match ndim {
-        3 => matches!(field, 3 | 6 | 7),
-        _ => matches!(field, 2 | 4),
-    }
-}
-
 /// The fields of the symmetric tensor with the components xx, yy, zz, xy, xz, yz; in 2-D those along y have none.
 pub fn tensor(ndim: usize) -> [Option<usize>; 6] {
     match ndim {

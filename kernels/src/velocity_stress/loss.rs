@@ -11,7 +11,6 @@ use crate::device::{
 };
 use crate::grid::{PITCH, Padded};
 use crate::medium::attenuation::{Law, Loss, Mechanisms};
-use crate::medium::stiffness::isotropic_plane;
 use crate::medium::{Medium, Quantity, Symmetry, lines_of_plane, plane_names};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -117,6 +116,7 @@ impl<T: Real> Relaxation<T> {
     /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one; for a run on `planes`.
     pub fn new(
         raw: &mut Medium<T>,
+        class: Symmetry,
         losses: &Attenuation,
         dt: f64,
         (cpu, planes): (&Cpu, &Range<usize>),
@@ -126,7 +126,7 @@ impl<T: Real> Relaxation<T> {
         let law = losses.law(padded.ndim());
         let weak = split(raw, losses, &law)?;
         Ok(Self {
-            weak: Staggered::relaxing(&weak, Symmetry::Isotropic, dt, (cpu, planes))?,
+            weak: Staggered::relaxing(&weak, class, dt, (cpu, planes))?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
         })
     }
@@ -206,7 +206,28 @@ pub(super) fn patterns<T: Real>(
     }
 }
 
-/// Makes a medium unrelaxed; what relaxes of it is another one.
+/// Losses by quality factor.
+struct Known<'a> {
+    law: &'a Law,
+    losses: HashMap<u32, Loss>,
+}
+
+impl<'a> Known<'a> {
+    fn new(law: &'a Law) -> Self {
+        let losses = HashMap::new();
+        Self { law, losses }
+    }
+
+    /// Of a cell, by quality factors of every cell or one for all.
+    fn loss(&mut self, q: &[f32], cell: usize) -> Loss {
+        let q = if q.len() == 1 { q[0] } else { q[cell] };
+        let new = || self.law.loss(f64::from(q));
+        *self.losses.entry(q.to_bits()).or_insert_with(new)
+    }
+}
+
+/// Makes a medium unrelaxed; what relaxes of it is another one. Normal stiffnesses relax like P waves, shears like S
+/// waves, and of a coupling `c13 = (c13 + 2 c55) - 2 c55` each part like its own.
 pub(super) fn split<T: Real>(
     raw: &mut Medium<T>,
     losses: &Attenuation,
@@ -215,33 +236,41 @@ pub(super) fn split<T: Real>(
     let padded = raw.padded().clone();
     let (ndim, nz, low, pitch) = (padded.ndim(), padded.model.n[0], padded.low[0], padded.pitch());
     let mut weak = Medium::part(&padded, raw.planes())?;
-    let mut known: HashMap<u32, Loss> = HashMap::new();
-    let mut loss = |q: &[f32], cell: usize| {
-        let q = if q.len() == 1 { q[0] } else { q[cell] };
-        *known.entry(q.to_bits()).or_insert_with(|| law.loss(f64::from(q)))
+    let mut known = Known::new(law);
+    // Shears, and for each coupling its shear.
+    let (shears, couplings): (Range<usize>, &[(usize, usize)]) = match ndim {
+        3 => (3..6, &[(6, 5), (7, 4), (8, 3)]),
+        _ => (2..3, &[(3, 2)]),
     };
-    let places = if ndim == 3 { [2, 4] } else { [1, 2] };
+    let planes = plane_names(ndim).len();
     let rows = lines_of_plane(&padded);
     let first = raw.planes().start * rows;
     for line in first..raw.planes().end * rows {
-        let mut moduli = [vec![[0f32; 2]; nz], vec![[0f32; 2]; nz]];
+        // Unrelaxed and relaxing, `[plane][z]`.
+        let mut made = [
+            vec![vec![T::of(0.0); nz]; planes],
+            vec![vec![T::of(0.0); nz]; planes],
+        ];
         for z in 0..nz {
-            for (k, q) in [&losses.qp, &losses.qs].into_iter().enumerate() {
-                let modulus = raw.stiffness_array(places[k])[(line - first) * pitch + low + z].f64();
-                let found = loss(q, line * nz + z);
-                let stiff = modulus * found.unrelaxed;
-                // As speeds in a medium of density one.
-                moduli[0][z][k] = stiff.sqrt() as f32;
-                moduli[1][z][k] = (stiff * found.phi).sqrt() as f32;
+            let [p, s] = [&losses.qp, &losses.qs].map(|q| known.loss(q, line * nz + z));
+            let c = |k: usize| raw.stiffness_array(k)[(line - first) * pitch + low + z].f64();
+            for (made, [p, s]) in made.iter_mut().zip([
+                [p.unrelaxed, s.unrelaxed],
+                [p.unrelaxed * p.phi, s.unrelaxed * s.phi],
+            ]) {
+                for (k, plane) in made.iter_mut().enumerate() {
+                    let coupling = couplings.iter().find(|(off, _)| *off == k);
+                    plane[z] = T::of(match coupling {
+                        Some(&(_, shear)) => p * (c(k) + 2.0 * c(shear)) - 2.0 * s * c(shear),
+                        None if shears.contains(&k) => s * c(k),
+                        None => p * c(k),
+                    });
+                }
             }
         }
-        for plane in 0..plane_names(ndim).len() {
-            for (medium, moduli) in [&mut *raw, &mut weak].into_iter().zip(&moduli) {
-                let speed = |k: usize| moduli.iter().map(|m| m[k]).collect::<Vec<_>>();
-                let mut values = vec![1.0f32; nz];
-                isotropic_plane(ndim, plane, [&speed(0), &speed(1)], &mut values);
-                let values: Vec<T> = values.into_iter().map(|x| T::of(f64::from(x))).collect();
-                medium.fill(Quantity::Stiffness(plane), line, &values);
+        for (medium, planes) in [&mut *raw, &mut weak].into_iter().zip(&made) {
+            for (k, values) in planes.iter().enumerate() {
+                medium.fill(Quantity::Stiffness(k), line, values);
             }
         }
     }

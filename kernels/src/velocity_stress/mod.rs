@@ -9,9 +9,11 @@
 //! In an absorbing layer every derivative is stretched where it is taken (eqs 6-9, [`crate::boundary::cpml`]). Units are
 //! SI: m, s, kg/m3, Pa, N, N m. [`layout`] says where the fields sit, [`rows`] has the formulas of a cell.
 
+mod adjoint;
 mod cpu;
 mod edges;
 pub mod gpu;
+mod growing;
 pub mod layout;
 mod loss;
 mod medium;
@@ -25,6 +27,7 @@ mod time_function;
 
 pub use cpu::{CpuSlab, GHOST};
 pub use edges::{Absorber, Frame, Growing};
+pub use growing::Watch;
 pub use loss::Attenuation;
 pub use receivers::Quantity;
 pub use source::{Action, Source};
@@ -39,6 +42,7 @@ use crate::stability::largest_symbol;
 use crate::stencil::{self, Family, WEIGHTS};
 use crate::survey::{Point, Snapshots};
 use crate::time_loop::Schedule;
+use adjoint::Adjoint;
 use edges::Edges;
 use loss::Relaxation;
 use medium::Staggered;
@@ -47,7 +51,7 @@ use receivers::Receivers;
 use source::Spots;
 use std::ops::Range;
 use std::sync::Arc;
-use surface::{Images, Shares};
+use surface::Images;
 
 /// Everything about a shot except its medium.
 #[derive(Clone, Debug)]
@@ -62,7 +66,7 @@ pub struct Shot {
     pub family: Family,
     /// The frame around the model.
     pub frame: Frame,
-    /// Attenuation, in isotropic media.
+    /// Attenuation.
     pub attenuation: Option<Attenuation>,
     /// A free surface through the first row of the model.
     pub surface: bool,
@@ -142,15 +146,16 @@ impl<T: Real + Default> Simulation<T> {
         let padded = raw.padded().clone();
         let weights = check(shot, &padded)?;
         let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
-        let relaxation = losses(shot, class)?
-            .map(|losses| Relaxation::new(&mut raw, losses, shot.dt, (&cpu, &own)))
+        let losses = shot.attenuation.as_ref();
+        let relaxation = losses
+            .map(|losses| Relaxation::new(&mut raw, class, losses, shot.dt, (&cpu, &own)))
             .transpose()?;
         let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
         drop(raw);
-        let shares = shot.surface.then(|| Shares::new(weights));
+        let adjoint = shot.surface.then(|| Adjoint::new(weights));
         let placer = Placer {
             padded: &padded,
-            free: shares.as_ref(),
+            free: adjoint.as_ref(),
         };
         let ndim = padded.ndim();
         let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
@@ -206,16 +211,6 @@ impl<T: Real + Default> Simulation<T> {
     }
 }
 
-/// The attenuation of a shot, where its medium can have any.
-fn losses(shot: &Shot, class: Symmetry) -> Result<Option<&Attenuation>, Error> {
-    if shot.attenuation.is_some() && class != Symmetry::Isotropic {
-        return Err(Error::setup(format!(
-            "attenuation needs an isotropic medium and the model is {class}: leave out qp= and qs=, or give vp= and vs="
-        )));
-    }
-    Ok(shot.attenuation.as_ref())
-}
-
 /// Numbers `[own plane][row]` of slabs, without those of the frame.
 fn surface_planes<'a, T: Real>(
     p: &Padded,
@@ -269,6 +264,7 @@ fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
         jdata: shot.jdata,
         receivers,
         components: shot.quantity.components(padded.ndim()),
+        snapshot_components: shot.quantity.filmed().components(padded.ndim()),
         jsnap: shot.snapshots.as_ref().map(|s| s.every),
         snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
         jcheck: shot.jcheck,
@@ -341,7 +337,12 @@ pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[partition::Slab], class: Sym
     let fields = layout::fields(ndim) * (own + 2 * GHOST * slabs.len());
     let edges = Edges::<f32>::new(padded, &shot.frame, shot.dt);
     let layers: usize = slabs.iter().map(|s| edges.variables(padded, &s.own)).sum();
-    let weak = if ndim == 3 { 5 } else { 3 };
+    let weak = match (ndim, class) {
+        (3, Symmetry::Isotropic) => 5,
+        (3, _) => 9,
+        (_, Symmetry::Isotropic) => 3,
+        _ => 4,
+    };
     let (variables, weak) = shot.attenuation.as_ref().map_or((0, 0), |losses| {
         (
             losses.variables() * (layout::fields(ndim) - ndim) * own,

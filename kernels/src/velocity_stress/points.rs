@@ -1,8 +1,8 @@
 //! Points off the grid: weights of the nodes around them, exact for polynomials of degree five.
 
-use super::layout::{RIM, odd, staggered};
+use super::adjoint::{Acts, Adjoint};
+use super::layout::{RIM, staggered};
 use super::medium::live;
-use super::surface::Shares;
 use crate::Error;
 use crate::grid::{AXES, Padded};
 use crate::survey::Point;
@@ -28,12 +28,25 @@ pub fn lagrange(n: usize, x: f64) -> Vec<f64> {
     (0..n).map(weight).collect()
 }
 
+/// The weights of the slope there.
+pub fn lagrange_slope(n: usize, x: f64) -> Vec<f64> {
+    let weight = |i: usize| {
+        let others = || (0..n).filter(move |&j| j != i);
+        let without = |m: usize| -> f64 {
+            let rest = others().filter(|&j| j != m);
+            rest.map(|j| (x - j as f64) / (i as f64 - j as f64)).product()
+        };
+        others().map(|m| without(m) / (i as f64 - m as f64)).sum()
+    };
+    (0..n).map(weight).collect()
+}
+
 /// Places points on the fields of a grid.
 pub(super) struct Placer<'a> {
     /// The grid.
     pub padded: &'a Padded,
-    /// What nodes stand for below a free surface through the first row of the model.
-    pub free: Option<&'a Shares>,
+    /// What sources act through below a free surface through the first row of the model.
+    pub free: Option<&'a Adjoint>,
 }
 
 impl Placer<'_> {
@@ -72,36 +85,53 @@ impl Placer<'_> {
                 weights: vec![1.0],
             };
         }
-        let q = self.cells(point, axis, field);
-        let live = live(p.n[axis]);
-        let nodes = NODES.min(live.len());
-        let first = (q.floor() as isize - (nodes as isize / 2 - 1))
-            .clamp(live.start as isize, (live.end - nodes) as isize);
+        let (first, nodes, beyond) = self.patch(point, axis, field);
         Weights {
-            first: first as usize,
-            weights: lagrange(nodes, q - first as f64),
+            first,
+            weights: lagrange(nodes, beyond),
         }
     }
 
-    /// The same for a source. Close to a free surface a node stands for less or more than a cell, and what falls on
-    /// a stress that vanishes is lost.
+    /// Weights of the same nodes for the slope of the field along the axis.
+    pub fn slope(&self, point: Point, axis: usize, field: usize) -> Weights {
+        let (first, nodes, beyond) = self.patch(point, axis, field);
+        let d = f64::from(self.padded.d()[axis]);
+        let weights = lagrange_slope(nodes, beyond);
+        Weights {
+            first,
+            weights: weights.into_iter().map(|w| w / d).collect(),
+        }
+    }
+
+    /// The first node of a field around a point, how many there are, and how many cells the point lies beyond the first.
+    fn patch(&self, point: Point, axis: usize, field: usize) -> (usize, usize, f64) {
+        let q = self.cells(point, axis, field);
+        let live = live(self.padded.n[axis]);
+        let nodes = NODES.min(live.len());
+        let first = (q.floor() as isize - (nodes as isize / 2 - 1))
+            .clamp(live.start as isize, (live.end - nodes) as isize);
+        (first as usize, nodes, q - first as f64)
+    }
+
+    /// The same for a source. Close to a free surface it acts through other fields than a receiver reads.
     pub fn spread(&self, point: Point, axis: usize, field: usize) -> Weights {
         let mut found = self.read(point, axis, field);
-        let Some(shares) = self.free.filter(|_| axis == 0) else {
+        let Some(adjoint) = self.free.filter(|_| axis == 0) else {
             return found;
         };
         let (ndim, top) = (self.padded.ndim(), self.padded.low[0]);
         let shifted = staggered(ndim, field)[0];
-        for (k, share) in shares.of(field < ndim, shifted).iter().enumerate() {
-            if let Some(k) = (top + k).checked_sub(found.first)
-                && let Some(w) = found.weights.get_mut(k)
-            {
-                *w /= share;
-            }
-        }
-        if odd(ndim, field) && !shifted && found.first == top {
-            found.weights[0] = 0.0;
-        }
+        let acts = match (field, shifted) {
+            (0, _) => Acts::Vertical,
+            _ if field == ndim => Acts::Normal,
+            (_, true) => Acts::Shear,
+            _ => Acts::Level,
+        };
+        let half = 0.5 * f64::from(u8::from(shifted));
+        let depth = self.cells(point, axis, field) + half - top as f64;
+        let first = found.first.checked_sub(top);
+        let weights = first.and_then(|first| adjoint.weights(acts, first, found.weights.len(), depth));
+        found.weights = weights.unwrap_or(found.weights);
         found
     }
 
@@ -133,10 +163,10 @@ mod tests {
     fn polynomials_are_read_exactly_also_beside_the_rim() {
         let grid = Grid::new_2d([30, 40], [10.0, -3.0], [0.5, 0.25]);
         let padded = Padded::framed(&grid, [[RIM; 2]; 3]);
-        let shares = Shares::new(&[9.0 / 8.0, -1.0 / 24.0]);
+        let adjoint = Adjoint::new(&[9.0 / 8.0, -1.0 / 24.0]);
         let placer = Placer {
             padded: &padded,
-            free: Some(&shares),
+            free: Some(&adjoint),
         };
         for z in [10.0f32, 10.1, 17.3, 24.5] {
             for field in 0..5 {
@@ -146,6 +176,15 @@ mod tests {
                 let node = |k: usize| 10.0 + 0.5 * ((w.first + k) as f64 - RIM as f64) + shift;
                 let got: f64 = w.weights.iter().enumerate().map(|(k, w)| w * f(node(k))).sum();
                 assert!((got - f(f64::from(z))).abs() < 1e-3, "{z} {field}: {got}");
+                let slope = placer.slope([z, 0.0, 0.0], 0, field);
+                let got: f64 = slope
+                    .weights
+                    .iter()
+                    .enumerate()
+                    .map(|(k, w)| w * f(node(k)))
+                    .sum();
+                let exact = 5.0 * (f64::from(z) - 15.0).powi(4);
+                assert!((got - exact).abs() < 1e-2, "{z} {field}: {got} {exact}");
                 assert!(w.first >= RIM && w.first + NODES <= padded.n[0] - RIM);
             }
         }
@@ -159,39 +198,30 @@ mod tests {
         assert!(placer.check([10.0, 0.0, 0.0], "source", 3).is_ok());
     }
 
+    /// Far below a surface a source and a receiver have the same weights; close to it they differ.
     #[test]
-    fn sources_at_the_surface_keep_their_strength_and_place() {
+    fn sources_far_from_the_surface_do_not_know_it() {
         let grid = Grid::new_2d([30, 40], [0.0; 2], [1.0; 2]);
         let padded = Padded::framed(&grid, [[RIM; 2]; 3]);
-        let shares = Shares::new(&[9.0 / 8.0, -1.0 / 24.0]);
+        let adjoint = Adjoint::new(&[9.0 / 8.0, -1.0 / 24.0]);
         let placer = Placer {
             padded: &padded,
-            free: Some(&shares),
+            free: Some(&adjoint),
         };
-        // Against the sum that is an integral: strength and place of a force.
-        for (field, half) in [(0, 0.5), (1, 0.0)] {
-            for z in [0.0f32, 0.4, 2.0] {
-                let w = placer.spread([z, 0.0, 0.0], 0, field);
-                let of = shares.of(true, half > 0.0);
-                let share = |k: usize| of.get(w.first + k - RIM).copied().unwrap_or(1.0);
-                let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
-                    let nodes = w.weights.iter().enumerate();
-                    nodes
-                        .map(|(k, x)| x * share(k) * f((w.first + k - RIM) as f64 + half))
-                        .sum()
-                };
-                assert!((sum(&|_| 1.0) - 1.0).abs() < 1e-9 && (sum(&|x| x) - f64::from(z)).abs() < 1e-6);
-            }
+        for field in 0..5 {
+            let apart = |z: f32| {
+                let (w, r) = (
+                    placer.spread([z, 0.0, 0.0], 0, field),
+                    placer.read([z, 0.0, 0.0], 0, field),
+                );
+                assert_eq!(w.first, r.first);
+                w.weights
+                    .iter()
+                    .zip(&r.weights)
+                    .fold(0.0f64, |m, (a, b)| m.max((a - b).abs()))
+            };
+            assert_eq!(apart(17.2), 0.0);
+            assert!(apart(0.3) > 0.1, "{field}");
         }
-        // szz vanishes there.
-        assert!(
-            placer
-                .spread([0.0; 3], 0, 2)
-                .weights
-                .iter()
-                .all(|w| w.abs() < 1e-12)
-        );
-        let deep = placer.spread([17.0, 0.0, 0.0], 0, 2);
-        assert_eq!(deep, placer.read([17.0, 0.0, 0.0], 0, 2));
     }
 }

@@ -19,29 +19,50 @@ pub enum Quantity {
     Acceleration,
     /// Pressure in Pa at the end of the step: minus the mean of the normal stresses.
     Pressure,
+    /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), of the tensor: a shear is half the change of an angle. At the end of
+    /// the step: the sum of its rates, which are read off the velocities.
+    Strain,
 }
+
+/// Axes (z, x, y) of the components of a strain.
+const STRAINS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+/// The same in 2-D.
+const STRAINS_2D: [[usize; 2]; 3] = [[0, 0], [1, 1], [0, 1]];
 
 impl Quantity {
     /// Components of a trace.
     pub fn components(self, ndim: usize) -> usize {
-        if self == Self::Pressure { 1 } else { ndim }
+        match self {
+            Self::Pressure => 1,
+            Self::Strain if ndim == 3 => STRAINS.len(),
+            Self::Strain => STRAINS_2D.len(),
+            _ => ndim,
+        }
     }
 
     /// When, in steps after the start, record 0 is taken.
     pub fn first_time(self) -> f64 {
         match self {
             Self::Velocity => 0.5,
-            Self::Displacement | Self::Pressure => 1.0,
+            Self::Displacement | Self::Pressure | Self::Strain => 1.0,
             Self::Acceleration => 0.0,
         }
     }
 
     /// Whether what is recorded needs the steps between two records.
     pub fn runs(self) -> bool {
-        matches!(self, Self::Displacement | Self::Acceleration)
+        matches!(self, Self::Displacement | Self::Acceleration | Self::Strain)
     }
 
-    /// The fields whose mean with the sign is a component, from z, x, y.
+    /// What snapshots hold where receivers record this.
+    pub fn filmed(self) -> Self {
+        match self {
+            Self::Pressure => Self::Pressure,
+            _ => Self::Velocity,
+        }
+    }
+
+    /// The fields whose mean with the sign is a component of what is filmed or read as it is, from z, x, y.
     pub fn fields(self, ndim: usize, component: usize) -> (Vec<usize>, f64) {
         match self {
             Self::Pressure => (normal(ndim).collect(), -1.0 / ndim as f64),
@@ -70,6 +91,20 @@ pub(super) struct Receivers<T> {
     nodes: Vec<Vec<Vec<Node<T>>>>,
 }
 
+/// The fields of a component, the axis z, x, y along which they are differentiated, and their shares.
+fn parts(quantity: Quantity, ndim: usize, component: usize) -> Vec<(usize, Option<usize>, f64)> {
+    if quantity == Quantity::Strain {
+        let [a, b] = match ndim {
+            3 => STRAINS[component],
+            _ => STRAINS_2D[component],
+        };
+        // Velocities come first among the fields, in this order of axes.
+        return vec![(a, Some(b), 0.5), (b, Some(a), 0.5)];
+    }
+    let (fields, share) = quantity.fields(ndim, component);
+    fields.into_iter().map(|field| (field, None, share)).collect()
+}
+
 impl<T: Real> Receivers<T> {
     /// Places the receivers.
     pub fn new(placer: &Placer<'_>, points: &[Point], quantity: Quantity) -> Result<Self, Error> {
@@ -84,10 +119,12 @@ impl<T: Real> Receivers<T> {
             ((q + 1e-4).floor() + p.low[axis] as f64) as usize
         };
         let read = |point: Point, component: usize| {
-            let (fields, share) = quantity.fields(ndim, component);
             let mut nodes = Vec::new();
-            for field in fields {
-                let weights: [Weights; 3] = [0, 1, 2].map(|a| placer.read(point, a, field));
+            for (field, along, share) in parts(quantity, ndim, component) {
+                let weights: [Weights; 3] = [0, 1, 2].map(|a| match along == Some(a) {
+                    true => placer.slope(point, a, field),
+                    false => placer.read(point, a, field),
+                });
                 for_each(&weights, ndim, |plane, row, z, weight| {
                     nodes.push(Node {
                         field: field as u32,

@@ -1,19 +1,29 @@
 //! The flat free surface by images (Levander 1988; Robertsson 1996). It runs through the first row of nodes of the
 //! model, where `szz` and the horizontal velocities sit.
 //!
-//! What lies above it continues what lies below by parabolas, so that every derivative there is of order two while the
+//! What lies above it continues what lies below by polynomials, so that every derivative there is of order two while the
 //! rest of the grid keeps its own (the switch of Michea & Komatitsch 2010, section 2): `szz`, `szx` and `szy`, which
-//! vanish on the surface, through it and two nodes; horizontal velocities through three nodes; the vertical one through
-//! two and with the slope that the surface asks for, `d_z v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`. Plain odd images of
-//! the stresses make the Rayleigh wave three times as wrong; cubic continuations are no better, those of degree four
-//! grow.
+//! vanish on the surface, through it and three nodes; horizontal velocities through three nodes; the vertical one through
+//! two and with the slope that the surface asks for, `d_z v_z = -(c13 d_x v_x + c23 d_y v_y) / c33`.
+//!
+//! The degrees are those with which the discrete Rayleigh wave has the least error in speed. At ten cells a wavelength of
+//! S, Poisson's ratio 1/4, order 4 it is 0.01 % (parabolas for the stresses: 0.24 %; plain odd images: 0.9 %), order 8 0.1 %
+//! (0.35 %, 1 %); it falls with the third power of the spacing. All of its waves are stable for any ratio of the speeds.
 
 use super::cpu::View;
 use super::rows::PAIR;
 use crate::device::simd::Real;
 
-/// Degree of the polynomials that continue the fields above the surface.
+/// Degree of the polynomials that continue the velocities above the surface.
 pub(super) const DEGREE: usize = 2;
+
+/// The same of the stresses at most.
+pub(super) const STRESS_DEGREE: usize = 3;
+
+/// Degree of those that continue the stresses, for a derivative of half order `half`.
+fn stress_degree(half: usize) -> usize {
+    if half == 1 { DEGREE } else { STRESS_DEGREE }
+}
 
 /// Weights of the images.
 pub(super) struct Images<T> {
@@ -42,7 +52,7 @@ fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> 
 }
 
 /// Solves a linear system, each row with its right-hand side behind it.
-fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
+pub(super) fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     let n = a.len();
     for column in 0..n {
         let pivot = (column..n)
@@ -65,63 +75,6 @@ fn continued(nodes: &[f64], slope: bool, target: f64) -> Vec<f64> {
     weights(nodes, slope, |p| target.powi(p))
 }
 
-/// What the first nodes below a surface stand for, in cells: a source divides by it. `[node][half a cell beyond]`
-pub(super) struct Shares {
-    /// Of the velocities.
-    velocity: [Vec<f64>; 2],
-}
-
-impl Shares {
-    /// For these weights of the derivative: the first velocities get the masses for which no stress below a free surface
-    /// changes the sum of all momenta, as it must be.
-    pub fn new(c: &[f64]) -> Self {
-        let images = Images::<f64>::new(c.len());
-        let (nodes, unknown) = (12 + c.len(), c.len() + 2);
-        let masses = |shifted: bool| {
-            // Rows: velocities; columns: stresses below the surface.
-            let mut d = vec![vec![0.0; nodes + c.len()]; nodes];
-            for (k, row) in d.iter_mut().enumerate() {
-                for (m, &weight) in c.iter().enumerate() {
-                    // Stresses count from the first below the surface; a normal one on it is zero.
-                    let (m, k) = (m as isize, k as isize);
-                    let (ahead, behind) = (k + m, k - m - 1);
-                    row[ahead as usize] += weight;
-                    let image = if shifted { -behind - 2 } else { -behind - 1 };
-                    if behind >= 0 {
-                        row[behind as usize] -= weight;
-                    } else if image >= 0 {
-                        let of = if shifted { &images.normal } else { &images.shear };
-                        of[image as usize]
-                            .iter()
-                            .enumerate()
-                            .for_each(|(n, w)| row[n] -= weight * w);
-                    }
-                }
-            }
-            let columns = 0..nodes - c.len();
-            let product = |i: usize, j: usize| columns.clone().map(|n| d[i][n] * d[j][n]).sum::<f64>();
-            let system = (0..unknown).map(|i| {
-                let known: f64 = (unknown..nodes).map(|j| product(i, j)).sum();
-                (0..unknown).map(|j| product(i, j)).chain([-known]).collect()
-            });
-            solved(system.collect())
-        };
-        Self {
-            velocity: [masses(false), masses(true)],
-        }
-    }
-
-    /// Of a field, from the surface downwards; further nodes stand for one cell.
-    pub fn of(&self, velocity: bool, shifted: bool) -> &[f64] {
-        match (velocity, shifted) {
-            (true, _) => &self.velocity[usize::from(shifted)],
-            // The sum over all nodes is the integral for straight lines (Euler and Maclaurin).
-            (false, true) => &[25.0 / 24.0, 23.0 / 24.0],
-            (false, false) => &[5.0 / 12.0, 13.0 / 12.0],
-        }
-    }
-}
-
 impl<T: Real> Images<T> {
     /// Images for a derivative of half order `half`.
     pub fn new(half: usize) -> Self {
@@ -138,7 +91,7 @@ impl<T: Real> Images<T> {
         let vanishing = |first: f64, target: f64| {
             let nodes: Vec<f64> = [0.0]
                 .into_iter()
-                .chain((0..DEGREE).map(|k| first + k as f64))
+                .chain((0..stress_degree(half)).map(|k| first + k as f64))
                 .collect();
             real(continued(&nodes, false, target)).split_off(1)
         };

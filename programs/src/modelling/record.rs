@@ -186,6 +186,11 @@ impl Outputs {
         if let Some(data) = &mut self.data {
             data.put_text(key, text);
         }
+        self.tell_snapshots(key, text);
+    }
+
+    /// Puts a text into the header of the snapshots.
+    pub fn tell_snapshots(&mut self, key: &str, text: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
             wfl.put_text(key, text);
         }
@@ -252,7 +257,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer into these files.
+    /// A writer into these files; `components` of a snapshot.
     pub fn new(outputs: Outputs, components: usize) -> Self {
         Self {
             outputs,

@@ -6,7 +6,7 @@ use crate::grid::Padded;
 use crate::medium::needed;
 use crate::velocity_stress::GHOST;
 use crate::velocity_stress::rows::MOST;
-use crate::velocity_stress::surface::DEGREE;
+use crate::velocity_stress::surface::{DEGREE, STRESS_DEGREE};
 
 /// Boxes of cells of one launch.
 pub const MOST_BOXES: usize = 4;
@@ -149,8 +149,8 @@ pub struct SurfaceArgs<T> {
     pub slab: SlabArgs<T>,
     pub vertical: [[T; DEGREE + 1]; MOST],
     pub horizontal: [[T; DEGREE + 1]; MOST],
-    pub normal: [[T; DEGREE]; MOST],
-    pub shear: [[T; DEGREE]; MOST],
+    pub normal: [[T; STRESS_DEGREE]; MOST],
+    pub shear: [[T; STRESS_DEGREE]; MOST],
     pub spacing: T,
     pub top: i32,
     pub begin: i32,

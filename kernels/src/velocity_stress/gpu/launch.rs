@@ -11,7 +11,7 @@ use crate::device::simd::Real;
 use crate::velocity_stress::cpu::rows;
 use crate::velocity_stress::medium::live;
 use crate::velocity_stress::rows::MOST;
-use crate::velocity_stress::surface::DEGREE;
+use crate::velocity_stress::surface::{DEGREE, STRESS_DEGREE};
 use std::ops::Range;
 
 /// Threads of a block at the surface.
@@ -168,8 +168,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             slab: self.args,
             vertical: [[zero; DEGREE + 1]; MOST],
             horizontal: [[zero; DEGREE + 1]; MOST],
-            normal: [[zero; DEGREE]; MOST],
-            shear: [[zero; DEGREE]; MOST],
+            normal: [[zero; STRESS_DEGREE]; MOST],
+            shear: [[zero; STRESS_DEGREE]; MOST],
             spacing: T::of(f64::from(p.d()[0])),
             top: int(p.low[0]),
             begin: int(planes.start),
@@ -185,10 +185,10 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             to.copy_from_slice(nodes);
         }
         for (to, nodes) in args.normal.iter_mut().zip(&images.normal) {
-            to.copy_from_slice(nodes);
+            to[..nodes.len()].copy_from_slice(nodes);
         }
         for (to, nodes) in args.shear.iter_mut().zip(&images.shear) {
-            to.copy_from_slice(nodes);
+            to[..nodes.len()].copy_from_slice(nodes);
         }
         let dims = Dims {
             grid: [(planes.len() * rows.len()).div_ceil(SURFACE_THREADS), 1, 1],

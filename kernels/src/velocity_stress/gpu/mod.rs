@@ -18,6 +18,7 @@ pub mod variant;
 pub use memory::bytes;
 pub use slab::DeviceSlab;
 
+use super::adjoint::Adjoint;
 use super::edges::Edges;
 use super::layout::RIM;
 use super::loss::{patterns, split};
@@ -26,7 +27,7 @@ use super::points::Placer;
 use super::receivers::{Quantity, Receivers};
 use super::rows::{MOST, Pattern};
 use super::source::Spots;
-use super::surface::{Images, Shares};
+use super::surface::Images;
 use super::{Shot, check, over_spacing, schedule, surface_planes, travelling};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
@@ -93,7 +94,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         let padded = raw.padded().clone();
         let weights = check(shot, &padded)?;
         let ndim = padded.ndim();
-        let losses = super::losses(shot, class)?;
+        let losses = shot.attenuation.as_ref();
         let mut both = [Vec::new(), Vec::new()];
         let weak = match losses {
             Some(losses) => {
@@ -104,10 +105,10 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             }
             None => None,
         };
-        let shares = shot.surface.then(|| Shares::new(weights));
+        let adjoint = shot.surface.then(|| Adjoint::new(weights));
         let placer = Placer {
             padded: &padded,
-            free: shares.as_ref(),
+            free: adjoint.as_ref(),
         };
         let last = machines.last().map_or(0, |m| m.1.own.end);
         let own = machines.first().map_or(0, |m| m.1.own.start)..last;

@@ -210,7 +210,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let [z, x, _] = self.setup.window.clone();
         let (row_begin, row_count) = if ndim == 3 { (x.start, x.len()) } else { (0, 1) };
         let numbers = planes.len() * row_count * z.len();
-        let (fields, share) = self.setup.quantity.fields(ndim, component);
+        let (fields, share) = self.setup.quantity.filmed().fields(ndim, component);
         let r = &mut self.records;
         let args = Pack {
             slab: self.args,

@@ -1,13 +1,14 @@
 // The flat free surface by images, a thread for each of its nodes; velocity_stress/surface.rs has the reasons.
 
 #define DEGREE 2
+#define STRESS_DEGREE 3
 
 struct Surface {
     struct Slab s;
     REAL vertical[WEIGHTS][DEGREE + 1];    // images of v_z, upwards: two nodes, then the slope times the spacing
     REAL horizontal[WEIGHTS][DEGREE + 1];  // images of the other velocities: three nodes
-    REAL normal[WEIGHTS][DEGREE];          // images of s_zz: two nodes below the surface
-    REAL shear[WEIGHTS][DEGREE];           // images of the shears
+    REAL normal[WEIGHTS][STRESS_DEGREE];   // images of s_zz: nodes below the surface
+    REAL shear[WEIGHTS][STRESS_DEGREE];    // images of the shears
     REAL spacing;
     int top;                               // first row of the model
     int begin, end, row_begin, row_count;  // planes and rows
@@ -62,11 +63,13 @@ KERNEL(upon)(const struct Surface a) {
     REAL *at = s->fields + row_at(s, plane, row) + a.top, *zz = at + STRESS(0) * s->field;
     REAL left = *zz * inverse(stiff_at(s, m, 0));
     *zz = 0;
-    UNROLL for (int k = 0; k < HALF; k++) zz[-1 - k] = FMA(a.normal[k][0], zz[1], a.normal[k][1] * zz[2]);
+    UNROLL for (int k = 0; k < HALF; k++) zz[-1 - k] = FMA(a.normal[k][0], zz[1], FMA(a.normal[k][1], zz[2], a.normal[k][2] * zz[3]));
     EACH_AXIS(axis) {
         if (axis == 0) continue;
         REAL *along = at + STRESS(axis) * s->field, *shear = at + STRESS(PAIR(0, axis)) * s->field;
         *along = FMA(-stiff_at(s, m, axis), left, *along);
-        UNROLL for (int k = 0; k < HALF; k++) shear[-1 - k] = FMA(a.shear[k][0], shear[0], a.shear[k][1] * shear[1]);
+        UNROLL for (int k = 0; k < HALF; k++) {
+            shear[-1 - k] = FMA(a.shear[k][0], shear[0], FMA(a.shear[k][1], shear[1], a.shear[k][2] * shear[2]));
+        }
     }
 }

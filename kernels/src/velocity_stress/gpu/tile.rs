@@ -39,20 +39,36 @@ impl Tile {
     /// The tile for a run (figures in `benches/RESULTS-GPU.md`).
     pub fn choose(ndim: usize, half: usize, mechanisms: usize, double: bool) -> Self {
         let wide = half == 4 || double || mechanisms > 1;
-        Self {
-            z: if ndim == 3 { 32 } else { 128 },
-            rows: if ndim == 3 { 4 } else { 1 },
-            deep: 2,
-            strip: if ndim == 3 { 128 } else { 1 },
-            blocks: if wide {
-                [2, 2]
-            } else {
-                [4, if mechanisms > 0 { 2 } else { 3 }]
+        let blocks = match (wide, mechanisms) {
+            (true, _) => [2, 2],
+            (_, 0) => [4, 3],
+            _ => [4, 2],
+        };
+        let frame_blocks = if wide { 3 } else { 4 };
+        let (z, frame_threads) = (32, 128);
+        match ndim {
+            3 => Self {
+                z,
+                rows: 4,
+                deep: 2,
+                strip: 128,
+                blocks,
+                ahead: true,
+                stream: 0,
+                frame_threads,
+                frame_blocks,
             },
-            ahead: true,
-            stream: 0,
-            frame_threads: 128,
-            frame_blocks: if wide { 3 } else { 4 },
+            _ => Self {
+                z,
+                rows: 1,
+                deep: 4,
+                strip: 1,
+                blocks: blocks.map(|n| 2 * n),
+                ahead: true,
+                stream: 0,
+                frame_threads,
+                frame_blocks,
+            },
         }
     }
 }

@@ -19,10 +19,10 @@ use engine::Engine;
 use kernels::boundary::cpml;
 use kernels::domain::company::Company;
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::{Destination, Discard, Filler, Medium, needed};
+use kernels::medium::{Destination, Filler, Medium, needed};
 use kernels::stencil::Family;
 use kernels::time_loop::{Recorder, behind};
-use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot};
+use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Watch};
 use rsf_io::{Axis, Input, Job, Output};
 use std::time::Instant;
 
@@ -132,8 +132,9 @@ fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Files, Run)> {
 
 fn plan(job: &mut Job, mut run: Run, files: Files, (machine, crew): (&Machine, &Crew)) -> anyhow::Result<()> {
     let held = model::held(&files.inputs());
-    let nowhere = &mut Discard::new(&run.padded);
-    let report = read(job, &mut run, files, (machine, crew, nowhere))?;
+    let mut watch = Watch::new(&run.shot.frame, &run.padded);
+    let report = read(job, &mut run, files, (machine, crew, &mut watch))?;
+    plan::layers_that_grow(job, &mut run, watch.found(), crew)?;
     plan::print(job, &run, &report, (machine, held, crew))
 }
 
@@ -169,7 +170,8 @@ fn set_up(
     let mut filler = Filler::new(&mut medium, &machine.cpu);
     let report = read(job, run, files, (machine, crew, &mut filler))?;
     drop(filler);
-    plan::layers_that_grow(job, run, &medium, crew)?;
+    let growing = run.shot.frame.first_growing(&medium);
+    plan::layers_that_grow(job, run, growing, crew)?;
     let gpus = crew.agree(machine.open())?;
     let engine = Engine::new(run, (medium, report.class()), machine, &gpus);
     Ok(Ready {
@@ -212,7 +214,7 @@ fn shoot(
         };
         engine.run(crew.ranks(), &mut watched, company)
     };
-    let mut writer = Writer::new(outputs, run.shot.quantity.components(ndim));
+    let mut writer = Writer::new(outputs, run.shot.quantity.filmed().components(ndim));
     let outcome;
     if machine.has_gpus() {
         (writer, outcome) = behind(writer, watched);
@@ -322,6 +324,7 @@ fn quantity(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
         "displacement" => (Quantity::Displacement, "displacement in m"),
         "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
         "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        "strain" => (Quantity::Strain, "strain"),
         _ => (Quantity::Velocity, "velocity in m/s"),
     })
 }
@@ -393,6 +396,8 @@ fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
     let of = |quantity: Quantity| {
         let order = match quantity {
             Quantity::Pressure => "pressure",
+            Quantity::Strain if ndim == 3 => "zz xx yy zx zy xy",
+            Quantity::Strain => "zz xx zx",
             _ if ndim == 3 => "z x y",
             _ => "z x",
         };
@@ -401,10 +406,7 @@ fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
     };
     let (time, components) = of(shot.quantity);
     let films = shot.snapshots.as_ref().map(|s| {
-        let (time, components) = of(match shot.quantity {
-            Quantity::Pressure => Quantity::Pressure,
-            _ => Quantity::Velocity,
-        });
+        let (time, components) = of(shot.quantity.filmed());
         Films {
             time,
             every: s.every,
@@ -421,6 +423,19 @@ fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
     };
     let mut outputs = Outputs::open(job, &records, crew)?;
     outputs.tell("quantity", run.quantity);
+    let (quantity, nodes) = match shot.quantity.filmed() {
+        Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
+        _ if ndim == 3 => (
+            "velocity in m/s",
+            "raw staggered fields: z half a cell below the nodes of the axes, x and y half a cell beyond them along x and y",
+        ),
+        _ => (
+            "velocity in m/s",
+            "raw staggered fields: z half a cell below the nodes of the axes, x half a cell beyond them along x",
+        ),
+    };
+    outputs.tell_snapshots("quantity", quantity);
+    outputs.tell_snapshots("nodes", nodes);
     outputs.tell(
         "convention",
         "SI units, z down; moment tensors and forces along the axes of the grid",

@@ -28,14 +28,15 @@ wavelet of freq= with its peak at 1.2/freq. A force follows the same curves, sca
 gives samples instead, n1 times with d1, o1 and n2 = 1 or one series a source: moment rate over moment in 1/s, or force \
 over strength. onset= delays every source, n1 = sources, in seconds.
 
-Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one), n3 records; o3 says \
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one; strain zz, xx, yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive), n3 records; o3 says \
 when the first is taken: velocities half a step after the stresses. 
 
 absorb=cpml stretches every derivative in nb= cells around the model (Komatitsch and Martin 2007); faces= gives every face \
 its own number. absorb=sponge damps there (Cerjan 1985); take twice the cells. Faces without cells are rigid. In some \
 anisotropic media CPML grows: where the criterion of Becache et al. (2003) says so, the run takes the sponge and tells it.
 
-qp= and qs= attenuate (isotropic media): Q is constant within 2 % over a band of a ratio of 4 with two mechanisms, 12 with three, 40 with four; qmech=coarse spends the memory of one and wants Q above 20. Speeds grow with frequency, and with them the stability limit falls.
+qp= and qs= attenuate: Q is constant within 2 % over a band of a ratio of 4 with two mechanisms, 12 with three, 40 with four; qmech=coarse spends the memory of one and wants Q above 20. With ccc= the normal stiffnesses relax by qp=, the shears by qs=, of a \
+coupling c13 the part c13 + 2 c55 by qp= and -2 c55 by qs=. Speeds grow with frequency, and with them the stability limit falls.
 
 It runs on GPUs where there are any, else on the CPU: device=. ngpu= GPUs share the grid; on the CPU it cuts the grid into \
 slabs. Any number gives the same bits. \
@@ -83,7 +84,7 @@ macro_rules! params {
             Param::input("onset").doc("when every source begins, s"),
             Param::output("wfl").doc("snapshots, written when snap=y"),
             Param::output("pgv").doc("map of the largest horizontal speed on the first row of the model, axes x[, y]"),
-            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure"])
+            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain"])
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
             Param::bool("free").default("n").doc("free surface at the first row of the model"),

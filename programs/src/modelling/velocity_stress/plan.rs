@@ -9,7 +9,7 @@ use anyhow::Context;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::medium::{Findings, Medium, Symmetry};
+use kernels::medium::{Findings, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
 use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, gpu, stable_step};
 use rsf_io::Job;
@@ -85,9 +85,8 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
 }
 
 /// Where layers would grow with the waves the frame becomes a sponge, and the user knows. All ranks call it, each with
-/// its part of the medium.
-pub fn layers_that_grow(job: &Job, run: &mut Run, medium: &Medium<f32>, crew: &Crew) -> anyhow::Result<()> {
-    let mine = run.shot.frame.first_growing(medium);
+/// what it has found in its part of the medium.
+pub fn layers_that_grow(job: &Job, run: &mut Run, mine: Option<Growing>, crew: &Crew) -> anyhow::Result<()> {
     let words = mine.map(|([z, x, y], [a, b])| [z, x, y, a, b].map(|n| n as u64));
     let all = crew.numbers(words.as_ref().map_or(&[], |words| &words[..]))?;
     let read = |words: &Vec<u64>| -> Option<Growing> {

@@ -1,0 +1,112 @@
+"""The tables behind the papers' run times: how they are measured, and that pages show what the tables hold."""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+import unittest.mock
+
+from support import BIN, TOP, Scratch
+
+PAPER = os.path.join(TOP, "book", "paper")
+CHAPTERS = ("michea2010", "zhou2012")
+
+
+def measuring():
+    """book/paper/measure.py as a module."""
+    about = importlib.util.spec_from_file_location("measure", os.path.join(PAPER, "measure.py"))
+    module = importlib.util.module_from_spec(about)
+    about.loader.exec_module(module)
+    return module
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as table:
+        return [line.split() for line in table if line.strip() and not line.startswith("#")]
+
+
+class Measuring(Scratch):
+    def setUp(self):
+        super().setUp()
+        self.measure = measuring()
+        self.program = os.path.join(BIN, "sfvsfd3d-gpu")
+
+    def run_cases(self, paper, cases, groups, head):
+        table = self.measure.Table(self.path("results.txt"), groups, "cpu", head)
+        self.measure.measure(paper, cases, "cpu", self.program, 1, table)
+        return rows(table.path)
+
+    def test_rows_of_small_grids_and_what_is_replaced(self):
+        grid = (40, 36, 30)
+        awp = [("parts", "coarse", grid, 6, 200, 1, f"{self.measure.AWP} {self.measure.COARSE}")]
+        first = self.run_cases("zhou2012", awp, {"parts"}, "# by one")
+        self.assertEqual(first[0][:9], "parts coarse 40 36 30 6 200 cpu 1".split())
+        loop, whole = (float(seconds) for seconds in first[0][9:])
+        self.assertTrue(0 < loop <= whole, first)
+        ondes = [("weak", "each", grid, 4, 4, count, self.measure.MICHEA) for count in (1, 2)]
+        both = self.run_cases("michea2010", ondes, {"weak"}, "# by two")
+        self.assertEqual([row[0] for row in both], ["parts", "weak", "weak"])
+        again = self.run_cases("zhou2012", awp, {"parts"}, "# by three")
+        self.assertEqual([row[0] for row in again], ["weak", "weak", "parts"])
+        with open(self.path("results.txt"), encoding="utf-8") as table:
+            self.assertEqual(table.read().splitlines()[:4], ["# by one", "# by two", "# by three", self.measure.COLUMNS])
+
+    def test_every_case_has_room_for_its_frame(self):
+        for paper in CHAPTERS:
+            for device in ("cpu", "gpu"):
+                for _, _, grid, frame, steps, count, _ in self.measure.PAPERS[paper](device, [1, 2]):
+                    nx, ny, nz = grid
+                    self.assertGreaterEqual(min(nz - frame, nx - 2 * frame, ny - 2 * frame), 6, (grid, frame))
+                    self.assertTrue(steps > 0 and count > 0)
+
+    def test_what_cannot_be_measured_is_said(self):
+        def said(*words):
+            done = subprocess.run([sys.executable, os.path.join(PAPER, "measure.py"), *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done)
+            return done.stderr
+
+        self.assertIn("say which paper (michea2010, zhou2012 or all)", said("weiss2013"))
+        self.assertIn("device=tpu", said("all", "device=tpu", f"bin={BIN}"))
+        self.assertIn("bin= must hold the program", said("all", f"bin={self.folder}"))
+        self.assertIn("groups=depths: there are no such tables", said("all", "groups=depths", f"bin={BIN}", f"out={self.folder}"))
+        self.write("nvidia-smi", "#!/bin/sh\nexit 9\n", 0o755)
+        with unittest.mock.patch.dict(os.environ, PATH=self.folder + os.pathsep + os.environ["PATH"]):
+            self.assertIn("nvidia-smi names no GPU", said("zhou2012", "device=gpu", f"bin={BIN}", f"out={self.folder}"))
+        with self.assertRaises(SystemExit) as ended:
+            self.run_cases("zhou2012", [("parts", "x", (40, 36, 30), 6, 4, 1, "colour=red dt=1")], {"parts"}, "#")
+        self.assertIn("this run failed", str(ended.exception))
+
+
+class Tables(Scratch):
+    def table(self, paper, *words):
+        return subprocess.run([sys.executable, "table.py", *words], cwd=self.path(paper), capture_output=True, text=True)
+
+    def setUp(self):
+        super().setUp()
+        for paper in CHAPTERS:
+            shutil.copytree(os.path.join(PAPER, paper, "runtimes"), self.path(paper))
+
+    def test_pages_show_what_was_measured(self):
+        for paper in CHAPTERS:
+            done = self.table(paper)
+            self.assertEqual(done.returncode, 0, f"{paper}: {done.stderr}")
+            self.assertIn("| CPU core", done.stdout)
+
+    def test_new_rows_are_missed_until_they_are_written(self):
+        for paper, row, shown in (
+            ("michea2010", "table2 small 384 328 52 10 500 gpu 1 0.25 1.25", " 1.50 |"),
+            ("zhou2012", "scaling coarse 128 128 960 20 100 gpu 1 0.1 1.0", " 15.73 | 4829 |"),
+        ):
+            with open(self.path(paper, "results-gpu.txt"), "w", encoding="utf-8") as results:
+                results.write(row + "\n")
+            done = self.table(paper)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("python3 table.py write", done.stderr)
+            self.assertEqual(self.table(paper, "write").returncode, 0)
+            self.assertEqual(self.table(paper).returncode, 0)
+            self.assertIn(shown, self.read(f"{paper}/README.md"))
+
+
+if __name__ == "__main__":
+    unittest.main()
