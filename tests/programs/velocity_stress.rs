@@ -172,7 +172,7 @@ fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
                 "{ndim} {k}: {mapped} {peak}"
             );
         }
-        data(&desk, ndim, "free=y pgv=cut.rsf ngpu=2");
+        data(&desk, ndim, "free=y pgv=cut.rsf ngpu=2 device=cpu");
         assert!(desk.read("cut.rsf") == map);
     }
 }
@@ -181,7 +181,8 @@ fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
 fn slabs_and_threads_give_the_same_bits() {
     let desk = desk(3);
     let one = data(&desk, 3, "free=y threads=1");
-    for extra in ["ngpu=2 threads=2", "ngpu=3 threads=1", "ngpu=5"] {
+    for extra in ["ngpu=2 threads=2", "ngpu=3 threads=1", "ngpu=5"].map(|words| format!("{words} device=cpu"))
+    {
         assert!(data(&desk, 3, &format!("free=y {extra}")) == one, "{extra}");
     }
 }
@@ -351,7 +352,7 @@ fn devices_are_told() {
     let run = shoot(&desk, 2, "device=auto");
     let told = if found == 0 { "CPU" } else { "GPU 0" };
     assert!(run.code == 0 && run.err.contains(told), "{run:?}");
-    let run = shoot(&desk, 2, "plan=y ngpu=2");
+    let run = shoot(&desk, 2, "plan=y ngpu=2 device=cpu");
     assert!(
         run.code == 0 && run.err.contains("slab 2") && run.err.contains("nothing was run"),
         "{run:?}"
