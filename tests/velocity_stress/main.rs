@@ -1,5 +1,7 @@
 //! The velocity-stress method against formulas, symmetries and conservation laws.
 
+#[path = "../support/full_space.rs"]
+mod full_space;
 #[path = "../support/shots.rs"]
 mod shots;
 
