@@ -345,7 +345,7 @@ fn devices_are_told() {
     let found = real::gpus("devices_are_told");
     let run = shoot(&desk, 2, "device=gpu");
     if found == 0 {
-        refused(&desk, &run, &["no GPU", "device=cpu"]);
+        refused(&desk, &run, &["NVIDIA", "device=cpu"]);
     } else {
         assert!(run.code == 0 && run.err.contains("GPU 0"), "{run:?}");
     }
@@ -364,7 +364,7 @@ fn bad_input_is_refused_in_a_sentence() {
     let desk = desk(2);
     for (extra, words) in [
         ("dt=0.01", &["unstable", "dt <= 2."][..]),
-        ("dt=0.01 plan=y", &["unstable", "dt <= 2."]),
+        ("dt=0.01 plan=y device=cpu", &["unstable", "dt <= 2."]),
         ("dt=0", &["dt=0"]),
         ("tau=-1", &["tau=-1"]),
         ("stf=ricker", &["freq="]),
