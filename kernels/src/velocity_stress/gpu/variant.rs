@@ -100,11 +100,11 @@ pub fn all(double: bool) -> Vec<Source> {
         .flat_map(|ndim| [1, 2, 4].map(|half| (ndim, half)))
         .flat_map(|(ndim, half)| (0..8).map(move |bits| (ndim, half, bits)))
     {
-        // With nine stiffnesses the number of mechanisms changes little: the fewest and the most.
-        let counts: &[usize] = if bits & 1 == 0 {
-            &[0, 1, 4]
-        } else {
-            &[0, 1, 2, 3, 4]
+        // All numbers of mechanisms where they are usual, else the fewest and the most.
+        let counts: &[usize] = match (double, half == 2 && bits & 1 == 1) {
+            (true, _) => &[0, 1],
+            (_, true) => &[0, 1, 2, 3, 4],
+            _ => &[0, 1, 4],
         };
         for &mechanisms in counts {
             let variant = Variant {
