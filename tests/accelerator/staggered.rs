@@ -56,15 +56,15 @@ fn grid(ndim: usize, number: usize) -> Grid {
 }
 
 /// A run and how it is cut.
-struct Case {
-    shot: Shot,
-    grid: Grid,
-    class: Symmetry,
-    what: String,
+pub struct Case {
+    pub shot: Shot,
+    pub grid: Grid,
+    pub class: Symmetry,
+    pub what: String,
 }
 
 impl Case {
-    fn cell(&self) -> fn([f64; 3]) -> (Stiffness, f64) {
+    pub fn cell(&self) -> fn([f64; 3]) -> (Stiffness, f64) {
         if self.class == Symmetry::Isotropic {
             earth
         } else {
@@ -101,7 +101,7 @@ fn survey(mut s: Shot, grid: &Grid) -> Shot {
 }
 
 /// Every option meets every other sooner or later.
-fn cases(ndim: usize) -> Vec<Case> {
+pub fn cases(ndim: usize) -> Vec<Case> {
     let mut faces = frame(6, layer(3.5, 0.5));
     faces.cells[0] = [0, 5];
     faces.cells[1] = [7, 4];
@@ -187,7 +187,7 @@ fn cases(ndim: usize) -> Vec<Case> {
 }
 
 /// Everything a run on accelerators gives, with the largest speeds.
-fn record<T: Real + Default, A: Accelerator>(
+pub fn record<T: Real + Default, A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,
     slabs: &[usize],

@@ -9,3 +9,4 @@ pub mod mpi;
 pub mod partition;
 pub mod ranks;
 pub mod remote;
+pub mod sides;
