@@ -15,7 +15,8 @@ use kernels::domain::partition::{Slab, cut, partition};
 use kernels::domain::ranks::Ranks;
 use kernels::domain::remote::Manner;
 use kernels::medium::Medium;
-use kernels::velocity_stress::gpu::Simulation;
+use kernels::velocity_stress::GHOST;
+use kernels::velocity_stress::gpu::{self, Simulation};
 
 /// Slabs of each rank.
 const PARTS: [&[usize]; 4] = [&[1, 1], &[2, 1], &[1, 1, 1], &[1, 2, 1]];
@@ -112,6 +113,7 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         .for_each(|tape| alone.run(tape).expect("the shot runs"));
     for (talents, way) in WAYS {
         let ran = among(machines, case, (&[1, 1], talents), |ranks, simulation| {
+            let before = simulation.bytes();
             let ways = simulation.meet(ranks, way).expect("neighbours meet");
             let k = ranks.rank();
             let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
@@ -123,10 +125,10 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                 };
                 simulation.run_met(ranks, tape, company).expect("the shot runs");
             }
-            let bytes = simulation.bytes();
+            let taken = simulation.bytes();
             simulation.part(ranks).expect("neighbours part");
-            assert_eq!(simulation.bytes(), bytes, "messages stay counted");
-            (tapes, [ways[k], ways[1 - k]])
+            assert_eq!(simulation.bytes(), taken, "messages stay counted");
+            (tapes, [ways[k], ways[1 - k]], taken - before)
         });
         let ran = ran.expect("two slabs fit");
         let taken = match (way, talents.apart, talents.reach_devices) {
@@ -135,10 +137,22 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
             _ => Way::Host,
         };
         assert!(
-            ran.iter().all(|(_, ways)| *ways == [None, Some(taken)]),
+            ran.iter().all(|(_, ways, _)| *ways == [None, Some(taken)]),
             "{way:?}: {:?}",
             ran[0].1
         );
+        let messages = match taken {
+            Way::Device => 2,
+            Way::Peer => 1,
+            _ => 0,
+        };
+        let message = case.shot.travelling(3).iter().sum::<usize>() * GHOST * whole.padded().plane_len();
+        let bytes = messages * message * size_of::<f32>();
+        assert!(ran.iter().all(|rank| rank.2 == bytes), "{taken:?}: {bytes}");
+        let told = |messages: usize| {
+            gpu::bytes(&case.shot, whole.padded(), &layouts[0], case.class, messages)
+        };
+        assert!(told(messages) >= told(0) + bytes, "{taken:?}: {bytes}");
         for (k, tape) in once.iter().enumerate() {
             assert_eq!(difference(tape, &ran[0].0[k]), None, "run {k} by {taken:?}");
         }
