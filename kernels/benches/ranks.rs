@@ -86,7 +86,7 @@ fn main() {
         Ok(()) => world.end(),
         Err(error) => {
             println!("rank {}: {error}", world.rank());
-            world.abort();
+            world.abort(1);
         }
     }
 }

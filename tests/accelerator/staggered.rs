@@ -100,90 +100,92 @@ fn survey(mut s: Shot, grid: &Grid) -> Shot {
     s
 }
 
-/// Every option meets every other sooner or later.
-pub fn cases(ndim: usize) -> Vec<Case> {
+/// Frames of every kind, and their names.
+fn absorb(kind: usize) -> (Frame, &'static str) {
     let mut faces = frame(6, layer(3.5, 0.5));
     faces.cells[0] = [0, 5];
     faces.cells[1] = [7, 4];
-    let absorb = |kind: usize| -> (Frame, &str) {
-        match kind % 4 {
-            0 => (faces, "layers on five faces"),
-            1 => (
-                Frame {
-                    absorber: Absorber::Sponge(0.9),
-                    ..faces
-                },
-                "sponge",
-            ),
-            2 => (
-                Frame {
-                    cells: [[0; 2]; 3],
-                    ..faces
-                },
-                "no frame",
-            ),
-            _ => (frame(9, layer(3.5, 0.5)), "layers"),
-        }
-    };
-    let quantities = [
-        Quantity::Velocity,
-        Quantity::Pressure,
-        Quantity::Displacement,
-        Quantity::Acceleration,
-        Quantity::Strain,
-    ];
-    let losses = [
-        None,
-        Some(Mechanisms::Coarse),
-        Some(Mechanisms::Everywhere(1)),
-        Some(Mechanisms::Everywhere(3)),
-    ];
-    let mut all = Vec::new();
-    for k in 0..24usize {
-        let (cells, name) = absorb(k / 2);
-        let isotropic = k % 3 != 2;
-        let mut s = shot(0.1, 40, cells);
-        s.order = [4, 8, 2, 4, 4][k % 5];
-        s.family = if k % 7 == 3 {
-            Family::Holberg
-        } else {
-            Family::Taylor
-        };
-        // Images are below a frame that does not damp; without cells on top.
-        s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
-        s.quantity = quantities[(k / 3) % 5];
-        s.peaks = k % 2 == 0;
-        (s.jdata, s.jcheck) = (1 + k % 3, 9);
-        if let Some(mechanisms) = losses[(k / 2 + k / 8) % 4] {
-            s.attenuation = Some(Attenuation {
-                qp: vec![60.0],
-                qs: vec![25.0],
-                mechanisms,
-                band: [0.1, 1.2],
-                reference: 0.4,
-            });
-        }
-        let grid = grid(ndim, k);
-        let class = if isotropic {
-            Symmetry::Isotropic
-        } else {
-            Symmetry::Orthorhombic
-        };
-        let what = format!(
-            "{ndim}-D case {k}: order {} {name} {class} {:?} {:?} surface {}",
-            s.order,
-            s.quantity,
-            s.attenuation.as_ref().map(|a| a.mechanisms),
-            s.surface
-        );
-        all.push(Case {
-            shot: survey(s, &grid),
-            grid,
-            class,
-            what,
-        });
+    let sponge = Absorber::Sponge(0.9);
+    match kind % 4 {
+        0 => (faces, "layers on five faces"),
+        1 => (
+            Frame {
+                absorber: sponge,
+                ..faces
+            },
+            "sponge",
+        ),
+        2 => (
+            Frame {
+                cells: [[0; 2]; 3],
+                ..faces
+            },
+            "no frame",
+        ),
+        _ => (frame(9, layer(3.5, 0.5)), "layers"),
     }
-    all
+}
+
+const QUANTITIES: [Quantity; 5] = [
+    Quantity::Velocity,
+    Quantity::Pressure,
+    Quantity::Displacement,
+    Quantity::Acceleration,
+    Quantity::Strain,
+];
+
+const LOSSES: [Option<Mechanisms>; 4] = [
+    None,
+    Some(Mechanisms::Coarse),
+    Some(Mechanisms::Everywhere(1)),
+    Some(Mechanisms::Everywhere(3)),
+];
+
+/// Every option meets every other sooner or later.
+fn case(ndim: usize, k: usize) -> Case {
+    let (cells, name) = absorb(k / 2);
+    let isotropic = k % 3 != 2;
+    let mut s = shot(0.1, 40, cells);
+    s.order = [4, 8, 2, 4, 4][k % 5];
+    s.family = if k % 7 == 3 {
+        Family::Holberg
+    } else {
+        Family::Taylor
+    };
+    s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
+    s.quantity = QUANTITIES[(k / 3) % 5];
+    s.peaks = k.is_multiple_of(2);
+    (s.jdata, s.jcheck) = (1 + k % 3, 9);
+    s.attenuation = LOSSES[(k / 2 + k / 8) % 4].map(|mechanisms| Attenuation {
+        qp: vec![60.0],
+        qs: vec![25.0],
+        mechanisms,
+        band: [0.1, 1.2],
+        reference: 0.4,
+    });
+    let grid = grid(ndim, k);
+    let class = if isotropic {
+        Symmetry::Isotropic
+    } else {
+        Symmetry::Orthorhombic
+    };
+    let what = format!(
+        "{ndim}-D case {k}: order {} {name} {class} {:?} {:?} surface {}",
+        s.order,
+        s.quantity,
+        s.attenuation.as_ref().map(|a| a.mechanisms),
+        s.surface
+    );
+    Case {
+        shot: survey(s, &grid),
+        grid,
+        class,
+        what,
+    }
+}
+
+pub fn cases(ndim: usize) -> Vec<Case> {
+    (0..24).map(|k| case(ndim, k)).collect()
 }
 
 /// Everything a run on accelerators gives, with the largest speeds.

@@ -113,7 +113,7 @@ fn memory_is_zeroed_copied_and_given_back() {
             &journal,
             &[
                 "pin 16 1\n",
-                "stream 1 0\nstream 1 -5\nstream 1 0\n",
+                "stream 1 -5\nstream 1 0\nstream 1 0\nstream 1 0\n",
                 "inside 12 1\n",
             ],
         );

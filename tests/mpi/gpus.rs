@@ -35,7 +35,9 @@ fn two(desk: &Desk, mpirun: &str, drivers: [Driver; 2], more: [&str; 2]) -> Opti
     let second = rank(desk, drivers[1], more[1])?;
     let begun = Instant::now();
     let done = launch(desk, mpirun, &format!("{first} : {second} >d.rsf"));
-    assert!(begun.elapsed() < SOON, "{:?}: {}", begun.elapsed(), done.err);
+    // A run that comes to its end may take its time, a refusal may not.
+    let late = done.code != 0 && begun.elapsed() > SOON;
+    assert!(!late, "{:?}: {}", begun.elapsed(), done.err);
     Some(done)
 }
 
@@ -122,7 +124,8 @@ fn velocity_and_stress_share_gpus_among_ranks() {
     let desk = velocity_stress::desk(2);
     let run = |more: [&str; 2], memory: &str| {
         let rank = |k: usize| {
-            let words = format!("{} pgv=map.rsf {}", velocity_stress::words(2), more[k]);
+            let words = velocity_stress::words(2).replace("device=cpu", "");
+            let words = format!("{words} pgv=map.rsf {}", more[k]);
             rank_of(&desk, Driver::Fake, &words)
         };
         let (first, second) = (rank(0)?, rank(1)?.replace("=1000000000", memory));

@@ -48,7 +48,7 @@ pub fn desk(ndim: usize) -> Desk {
 /// A frame that leaves planes for seven ranks.
 pub fn words(ndim: usize) -> String {
     format!(
-        "sfvsfd{ndim}d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=41 dt=0.001 tau=0.008 m0=1e12 nb=15 threads=1 jdata=2 snap=y jsnap=20"
+        "sfvsfd{ndim}d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=41 dt=0.001 tau=0.008 m0=1e12 nb=15 device=cpu threads=1 jdata=2 snap=y jsnap=20"
     )
 }
 

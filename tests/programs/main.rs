@@ -1,6 +1,7 @@
 //! The modelling programs from outside, as their users meet them.
 
 mod classes;
+mod fault;
 mod gpus;
 mod manners;
 mod outputs;
@@ -12,7 +13,11 @@ mod velocity_stress;
 mod desk;
 #[path = "../support/fakes.rs"]
 mod fakes;
+#[path = "../support/full_space.rs"]
+mod full_space;
 #[path = "../support/real.rs"]
 mod real;
+#[path = "../support/shots.rs"]
+mod shots;
 
 use desk::built;

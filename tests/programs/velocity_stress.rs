@@ -155,7 +155,7 @@ fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
             .map(|(_, x)| x)
             .collect();
         desk.dataset("rec.rsf", &format!("n1={ndim} n2=2"), &points);
-        let values = data(&desk, ndim, "free=y pgv=pgv.rsf");
+        let values = data(&desk, ndim, "free=y pgv=pgv.rsf device=cpu");
         let map = desk.read("pgv.rsf");
         let axes = desk.axes("pgv.rsf", ndim - 1);
         assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), N[1..ndim]);
@@ -172,7 +172,7 @@ fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
                 "{ndim} {k}: {mapped} {peak}"
             );
         }
-        data(&desk, ndim, "free=y pgv=cut.rsf ngpu=2");
+        data(&desk, ndim, "free=y pgv=cut.rsf ngpu=2 device=cpu");
         assert!(desk.read("cut.rsf") == map);
     }
 }
@@ -180,8 +180,9 @@ fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
 #[test]
 fn slabs_and_threads_give_the_same_bits() {
     let desk = desk(3);
-    let one = data(&desk, 3, "free=y threads=1");
-    for extra in ["ngpu=2 threads=2", "ngpu=3 threads=1", "ngpu=5"] {
+    let one = data(&desk, 3, "free=y threads=1 device=cpu");
+    for extra in ["ngpu=2 threads=2", "ngpu=3 threads=1", "ngpu=5"].map(|words| format!("{words} device=cpu"))
+    {
         assert!(data(&desk, 3, &format!("free=y {extra}")) == one, "{extra}");
     }
 }
@@ -351,7 +352,7 @@ fn devices_are_told() {
     let run = shoot(&desk, 2, "device=auto");
     let told = if found == 0 { "CPU" } else { "GPU 0" };
     assert!(run.code == 0 && run.err.contains(told), "{run:?}");
-    let run = shoot(&desk, 2, "plan=y ngpu=2");
+    let run = shoot(&desk, 2, "plan=y ngpu=2 device=cpu");
     assert!(
         run.code == 0 && run.err.contains("slab 2") && run.err.contains("nothing was run"),
         "{run:?}"
@@ -396,4 +397,34 @@ fn bad_input_is_refused_in_a_sentence() {
     }
     let run = desk.sh("sfvsfd2d-gpu den=den.rsf sou=sou.rsf rec=rec.rsf nt=5 dt=0.001 tau=1 > data.rsf");
     refused(&desk, &run, &["vp=", "ccc="]);
+}
+
+#[test]
+fn real_gpus_agree_with_the_processors() {
+    let count = real::gpus("velocity-stress programs on real GPUs");
+    if count == 0 {
+        return;
+    }
+    let apart = |a: &[f32], b: &[f32]| {
+        assert_eq!(a.len(), b.len());
+        let peak = a.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        let worst = a.iter().zip(b).fold(0.0f32, |m, (x, y)| m.max((x - y).abs()));
+        assert!(peak > 0.0 && worst.is_finite());
+        worst / peak
+    };
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let mut all = Vec::new();
+        let gpus = [1, count.min(2)].map(|n| format!("device=gpu ngpu={n}"));
+        for machine in ["device=cpu"].into_iter().chain(gpus.iter().map(String::as_str)) {
+            let words = "free=y qp=80 qs=40 snap=y wfl=wfl.rsf jsnap=20 pgv=pgv.rsf";
+            let traces = data(&desk, ndim, &format!("{words} {machine}"));
+            all.push([traces, desk.read("wfl.rsf"), desk.read("pgv.rsf")]);
+        }
+        for (cpu, gpu) in all[0].iter().zip(&all[1]) {
+            let far = apart(cpu, gpu);
+            assert!(far < 1e-5, "{ndim}-D: {far}");
+        }
+        assert!(all[1] == all[2], "{ndim}-D: other bits on {count} GPUs");
+    }
 }

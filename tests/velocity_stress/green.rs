@@ -1,16 +1,9 @@
-//! Absolute amplitudes in a homogeneous full space, near field included: Aki & Richards (2002), eqs 4.23 and 4.29.
-//!
-//! `4 pi rho u_i = (3 g_i g_j - d_ij) / r^3 N(t) + g_i g_j X(t - r/a) / (a^2 r) - (g_i g_j - d_ij) X(t - r/b) / (b^2 r)`
-//! for a force X along j, `N(t) = integral from r/a to r/b of s X(t - s) ds`; for a moment M_pq
-//!
-//! `4 pi rho u_n = (15 g_n g_p g_q - 3 g_n d_pq - 3 g_p d_nq - 3 g_q d_np) / r^4 N(t)`
-//! `+ (6 g_n g_p g_q - g_n d_pq - g_p d_nq - g_q d_np) M(t - r/a) / (a^2 r^2)`
-//! `- (6 g_n g_p g_q - g_n d_pq - g_p d_nq - 2 g_q d_np) M(t - r/b) / (b^2 r^2)`
-//! `+ g_n g_p g_q M'(t - r/a) / (a^3 r) - (g_n g_p - d_np) g_q M'(t - r/b) / (b^3 r)`.
+//! Absolute amplitudes in a homogeneous full space, near field included.
 //!
 //! Velocities are the displacements of the rate of the source. Vectors are (x, y, z) here. SI units throughout.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
+use crate::full_space::{Rock, of_force, of_moment};
 use crate::shots::{Ricker, largest};
 use kernels::grid::Grid;
 use kernels::velocity_stress::Action;
@@ -35,58 +28,7 @@ const OFFSETS: [[f32; 3]; 6] = [
     [-9.0, -21.7, -5.5],
 ];
 
-fn delta(i: usize, j: usize) -> f64 {
-    f64::from(u8::from(i == j))
-}
-
-/// Distance and direction.
-fn direction(x: [f64; 3]) -> (f64, [f64; 3]) {
-    let r = x.iter().map(|v| v * v).sum::<f64>().sqrt();
-    (r, x.map(|v| v / r))
-}
-
-/// `integral from r/a to r/b of s X(t - s) ds` by parts.
-fn near(w: &Ricker, r: f64, t: f64) -> f64 {
-    let end = |s: f64| s * w.integral(t - s) + w.second_integral(t - s);
-    end(r / A) - end(r / B)
-}
-
-/// Eq. 4.23.
-fn of_force(w: &Ricker, force: [f64; 3], x: [f64; 3], t: f64) -> [f64; 3] {
-    let (r, g) = direction(x);
-    let along: f64 = g.iter().zip(force).map(|(g, f)| g * f).sum();
-    let (near, p, s) = (near(w, r, t), w.value(t - r / A), w.value(t - r / B));
-    [0, 1, 2].map(|i| {
-        let sum = (3.0 * g[i] * along - force[i]) / r.powi(3) * near + g[i] * along * p / (A * A * r)
-            - (g[i] * along - force[i]) * s / (B * B * r);
-        sum / (4.0 * std::f64::consts::PI * RHO)
-    })
-}
-
-/// Eq. 4.29.
-fn of_moment(w: &Ricker, m: [f64; 6], x: [f64; 3], t: f64) -> [f64; 3] {
-    let (r, g) = direction(x);
-    let tensor = [[m[0], m[3], m[4]], [m[3], m[1], m[5]], [m[4], m[5], m[2]]];
-    let (ta, tb) = (t - r / A, t - r / B);
-    let (near, pa, pb, da, db) = (near(w, r, t), w.value(ta), w.value(tb), w.slope(ta), w.slope(tb));
-    [0, 1, 2].map(|n| {
-        let mut sum = 0.0;
-        for p in 0..3 {
-            for q in 0..3 {
-                let ggg = g[n] * g[p] * g[q];
-                let (npq, pnq, qnp) = (g[n] * delta(p, q), g[p] * delta(n, q), g[q] * delta(n, p));
-                let once = npq + pnq + qnp;
-                sum += tensor[p][q]
-                    * ((15.0 * ggg - 3.0 * once) / r.powi(4) * near
-                        + (6.0 * ggg - once) * pa / (A * r).powi(2)
-                        - (6.0 * ggg - once - qnp) * pb / (B * r).powi(2)
-                        + ggg * da / (A.powi(3) * r)
-                        - (ggg - qnp) * db / (B.powi(3) * r));
-            }
-        }
-        sum / (4.0 * std::f64::consts::PI * RHO)
-    })
-}
+const ROCK: Rock = Rock { a: A, b: B, rho: RHO };
 
 /// Ten cells a shortest wavelength on the coarsest axis, at the wavelet's highest frequency.
 fn wavelet() -> Ricker {
@@ -118,8 +60,8 @@ fn misfit(action: Action) -> f64 {
             .map(|it| {
                 let t = (it as f64 + 0.5) * DT;
                 match action {
-                    Action::Moment(m) => of_moment(&w, m, x, t),
-                    Action::Force(f) => of_force(&w, f, x, t),
+                    Action::Moment(m) => of_moment(ROCK, &w, m, x, t),
+                    Action::Force(f) => of_force(ROCK, &w, f, x, t),
                 }
             })
             .collect();

@@ -2,6 +2,8 @@
 
 #[path = "../support/crowd.rs"]
 mod crowd;
+#[path = "../support/full_space.rs"]
+mod full_space;
 #[path = "../support/shots.rs"]
 mod shots;
 

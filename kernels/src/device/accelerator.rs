@@ -18,8 +18,8 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// All of them.
-    pub const ALL: [Queue; 4] = [Queue::Main, Queue::Edges, Queue::Out, Queue::Beside];
+    /// All of them, what others wait for first.
+    pub const ALL: [Queue; 4] = [Queue::Edges, Queue::Main, Queue::Beside, Queue::Out];
 }
 
 /// What a device is.

@@ -11,7 +11,7 @@ use crate::device::{
 };
 use crate::grid::{PITCH, Padded};
 use crate::medium::attenuation::{Law, Loss, Mechanisms};
-use crate::medium::{Medium, Quantity, Symmetry, lines_of_plane, plane_names};
+use crate::medium::{Medium, Symmetry, lines_of_plane, plane_names};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -124,7 +124,7 @@ impl<T: Real> Relaxation<T> {
         let padded = raw.padded().clone();
         losses.check(padded.model.cells())?;
         let law = losses.law(padded.ndim());
-        let weak = split(raw, losses, &law)?;
+        let weak = split(raw, losses, &law, cpu)?;
         Ok(Self {
             weak: Staggered::relaxing(&weak, class, dt, (cpu, planes))?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
@@ -226,53 +226,79 @@ impl<'a> Known<'a> {
     }
 }
 
+/// Numbers that are worked on at once.
+const BLOCK: usize = 4 << 20;
+
 /// Makes a medium unrelaxed; what relaxes of it is another one. Normal stiffnesses relax like P waves, shears like S
 /// waves, and of a coupling `c13 = (c13 + 2 c55) - 2 c55` each part like its own.
 pub(super) fn split<T: Real>(
     raw: &mut Medium<T>,
     losses: &Attenuation,
     law: &Law,
+    cpu: &Cpu,
 ) -> Result<Medium<T>, Error> {
+    use rayon::prelude::*;
     let padded = raw.padded().clone();
-    let (ndim, nz, low, pitch) = (padded.ndim(), padded.model.n[0], padded.low[0], padded.pitch());
+    let (nz, rows) = (padded.model.n[0], lines_of_plane(&padded));
     let mut weak = Medium::part(&padded, raw.planes())?;
-    let mut known = Known::new(law);
+    let arrays = plane_names(padded.ndim()).len() + 1;
+    let (first, end) = (raw.planes().start * rows, raw.planes().end * rows);
+    let most = (BLOCK / (nz * arrays)).max(1);
+    for line in (first..end).step_by(most) {
+        let lines = most.min(end - line);
+        // Of each line what it becomes and what relaxes of it, `[array][z]`.
+        let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
+            let each = (line..line + lines).into_par_iter();
+            each.map_init(
+                || Known::new(law),
+                |known, line| parted(raw, losses, known, (line, first)),
+            )
+            .collect()
+        });
+        for (k, medium) in [&mut *raw, &mut weak].into_iter().enumerate() {
+            let array = |a: usize| made.iter().flat_map(move |made| &made[k][a * nz..(a + 1) * nz]);
+            let values: Vec<T> = (0..arrays).flat_map(array).copied().collect();
+            medium.fill_all(cpu, line, &values);
+        }
+    }
+    Ok(weak)
+}
+
+/// A line of a medium, the model's line `line` where the medium begins with `first`: unrelaxed, and what relaxes of it,
+/// `[stiffness in file order, density][z]`.
+fn parted<T: Real>(
+    raw: &Medium<T>,
+    losses: &Attenuation,
+    known: &mut Known<'_>,
+    (line, first): (usize, usize),
+) -> [Vec<T>; 2] {
+    let p = raw.padded();
+    let (ndim, nz) = (p.ndim(), p.model.n[0]);
     // Shears, and for each coupling its shear.
     let (shears, couplings): (Range<usize>, &[(usize, usize)]) = match ndim {
         3 => (3..6, &[(6, 5), (7, 4), (8, 3)]),
         _ => (2..3, &[(3, 2)]),
     };
     let planes = plane_names(ndim).len();
-    let rows = lines_of_plane(&padded);
-    let first = raw.planes().start * rows;
-    for line in first..raw.planes().end * rows {
-        // Unrelaxed and relaxing, `[plane][z]`.
-        let mut made = [
-            vec![vec![T::of(0.0); nz]; planes],
-            vec![vec![T::of(0.0); nz]; planes],
-        ];
-        for z in 0..nz {
-            let [p, s] = [&losses.qp, &losses.qs].map(|q| known.loss(q, line * nz + z));
-            let c = |k: usize| raw.stiffness_array(k)[(line - first) * pitch + low + z].f64();
-            for (made, [p, s]) in made.iter_mut().zip([
-                [p.unrelaxed, s.unrelaxed],
-                [p.unrelaxed * p.phi, s.unrelaxed * s.phi],
-            ]) {
-                for (k, plane) in made.iter_mut().enumerate() {
-                    let coupling = couplings.iter().find(|(off, _)| *off == k);
-                    plane[z] = T::of(match coupling {
-                        Some(&(_, shear)) => p * (c(k) + 2.0 * c(shear)) - 2.0 * s * c(shear),
-                        None if shears.contains(&k) => s * c(k),
-                        None => p * c(k),
-                    });
-                }
+    let at = (line - first) * p.pitch() + p.low[0];
+    let mut made = [(); 2].map(|()| vec![T::of(0.0); (planes + 1) * nz]);
+    for z in 0..nz {
+        let [p, s] = [&losses.qp, &losses.qs].map(|q| known.loss(q, line * nz + z));
+        let c = |k: usize| raw.stiffness_array(k)[at + z].f64();
+        for (made, [p, s]) in made.iter_mut().zip([
+            [p.unrelaxed, s.unrelaxed],
+            [p.unrelaxed * p.phi, s.unrelaxed * s.phi],
+        ]) {
+            for k in 0..planes {
+                let coupling = couplings.iter().find(|(off, _)| *off == k);
+                made[k * nz + z] = T::of(match coupling {
+                    Some(&(_, shear)) => p * (c(k) + 2.0 * c(shear)) - 2.0 * s * c(shear),
+                    None if shears.contains(&k) => s * c(k),
+                    None => p * c(k),
+                });
             }
-        }
-        for (medium, planes) in [&mut *raw, &mut weak].into_iter().zip(&made) {
-            for (k, values) in planes.iter().enumerate() {
-                medium.fill(Quantity::Stiffness(k), line, values);
-            }
+            made[planes * nz + z] = raw.density()[at + z];
         }
     }
-    Ok(weak)
+    made
 }

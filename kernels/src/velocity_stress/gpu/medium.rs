@@ -131,7 +131,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         use rayon::prelude::*;
         let from = &from[self.part.clone()];
         let number = size_of::<T>();
-        let to = Lines::new(self.a, from.len() * number, self.first)?;
+        let to = Lines::new(self.a, size_of_val(from), self.first)?;
         let mut blocks = [(); 2].map(|()| self.a.pin(BLOCK.min(from.len()) * number));
         let done = [self.a.mark()?, self.a.mark()?];
         for (k, numbers) in from.chunks(BLOCK).enumerate() {

@@ -103,7 +103,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
                 losses.check(padded.model.cells())?;
                 let law = losses.law(ndim);
                 both = [0, 1].map(|plane| patterns(&law, losses.mechanisms, ndim, plane, shot.dt));
-                Some(split(&mut raw, losses, &law)?)
+                Some(split(&mut raw, losses, &law, cpu)?)
             }
             None => None,
         };

@@ -13,8 +13,12 @@ are z (down), x[, y]. Units are SI throughout: m, s, m/s, kg/m3, Pa, N, N m; a m
 amplitudes. sou= and rec= are points, n1 = x, z (3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
 
 Normal stresses sit on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
-along both of its axes. Receivers are interpolated from there, snapshots are written as they are. Densities are averaged \
-arithmetically, shear stiffnesses harmonically. free=y puts a free surface through the first row of the model.
+along both of its axes. Receivers are interpolated from there, snapshots are raw: as they are on the staggered nodes. Densities \
+are averaged arithmetically, shear stiffnesses harmonically. free=y puts a free surface through the first row of the model.
+
+A number of the model fills the cell around its node, so that an interface lies half way between two planes of different rock. A \
+cell that an interface cuts is the mean of its rocks, which is VTI under a flat one (Backus): den=<rho>, c33=1/<1/M>, \
+c55=1/<1/mu>, c66=<mu>, c13=<1-2mu/M> c33, c11=<4mu(1-mu/M)>+<1-2mu/M>^2 c33, M=rho vp^2, mu=rho vs^2.
 
 Sources (src=): a moment tensor by mxx= ... in N m, grid axes, z down; a double couple by strike=, dip=, rake= in degrees \
 and m0= (Aki and Richards: x north, y east, z down; xaz= turns x; a grid with x east and \
@@ -30,7 +34,8 @@ gives samples instead, n1 times with d1, o1 and n2 = 1 or one series a source: m
 over strength. onset= delays every source, n1 = sources, in seconds.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one; strain zz, xx, yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive), n3 records; o3 says \
-when the first is taken: velocities half a step after the stresses. 
+when the first is taken: velocities half a step after the stresses. snap=y nqz=1 oqz=0 with free=y writes maps of the surface in \
+time.
 
 absorb=cpml stretches every derivative in nb= cells around the model (Komatitsch and Martin 2007); faces= gives every face \
 its own number. absorb=sponge damps there (Cerjan 1985); take twice the cells. Faces without cells are rigid. In some \
