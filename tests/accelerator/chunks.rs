@@ -38,7 +38,18 @@ fn any_number_of_chunks_gives_the_same_bits() {
                 tile: Some(tile),
                 ..How::PLAIN
             };
-            let tapes = MACHINES.map(|open| record(&Machines { open, quick: false }, &shot, &medium, how));
+            let tapes = MACHINES.map(|open| {
+                record(
+                    &Machines {
+                        open,
+                        quick: false,
+                        open_memory: true,
+                    },
+                    &shot,
+                    &medium,
+                    how,
+                )
+            });
             for other in &tapes[1..] {
                 assert_eq!(difference(&tapes[0], other), None, "{tile:?}");
             }

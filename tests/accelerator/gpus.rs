@@ -26,7 +26,11 @@ fn machines(_test: &str) -> Option<Machines<Cuda>> {
         let number = HELD[k % HELD.len()].properties().number;
         Arc::new(Cuda::open(number).expect("a device that was found opens"))
     };
-    (!HELD.is_empty()).then_some(Machines { open, quick: true })
+    (!HELD.is_empty()).then_some(Machines {
+        open,
+        quick: true,
+        open_memory: false,
+    })
 }
 
 on!(machines);

@@ -49,6 +49,10 @@ macro_rules! on {
             staggered::staggered_slabs_give_the_same_bits
             staggered::a_staggered_run_that_grows_is_noticed
             staggered::every_kernel_of_staggered_grids
+            staggered_ranks::staggered_ranks_give_the_same_bits
+            staggered_ranks::staggered_ranks_run_again
+            staggered_ranks::staggered_ways_that_cannot_be_had_are_refused_by_all
+            staggered_ranks::a_staggered_rank_that_grows_ends_all
             watched::every_kernel
         }
     };
@@ -75,5 +79,6 @@ mod ranks;
 mod records;
 mod runs;
 mod staggered;
+mod staggered_ranks;
 mod tiles;
 mod watched;

@@ -11,6 +11,7 @@ fn machines(test: &str) -> Option<Machines<Shim>> {
         Ok(()) => Some(Machines {
             open: |k| Arc::new(Shim::new().numbered(k)),
             quick: false,
+            open_memory: true,
         }),
         Err(why) => {
             skip(&format!("played::{test}"), &why);
@@ -29,6 +30,7 @@ fn blocks_and_threads_in_reverse_give_the_same_bits() {
     let back = Machines {
         open: |k| Arc::new(Shim::new().reversed().numbered(k)),
         quick: false,
+        open_memory: true,
     };
     for (ndim, cut) in [(2, [13, 9, 24]), (3, [12, 8, 20])] {
         let small = World::slender(ndim);
@@ -79,6 +81,7 @@ fn any_number_of_multiprocessors_gives_the_same_bits() {
     let many = Machines {
         open: |_| Arc::new(Shim::new().with_multiprocessors(132)),
         quick: false,
+        open_memory: true,
     };
     for ndim in [2, 3] {
         let small = World::slender(ndim);

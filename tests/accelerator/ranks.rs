@@ -27,7 +27,7 @@ const VOLUME: [&[&[usize]]; 3] = [
 ];
 
 /// Talents and the way they are asked to take.
-const WAYS: [(Talents, Way); 4] = [
+pub const WAYS: [(Talents, Way); 4] = [
     (
         Talents {
             reach_devices: false,

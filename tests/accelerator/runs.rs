@@ -18,6 +18,8 @@ pub struct Machines<A> {
     pub open: fn(usize) -> Arc<A>,
     /// Quick enough for every combination.
     pub quick: bool,
+    /// The host reads and writes their memory, so that ranks that are threads can send from it.
+    pub open_memory: bool,
 }
 
 impl<A> Machines<A> {

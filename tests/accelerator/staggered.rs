@@ -56,15 +56,15 @@ fn grid(ndim: usize, number: usize) -> Grid {
 }
 
 /// A run and how it is cut.
-struct Case {
-    shot: Shot,
-    grid: Grid,
-    class: Symmetry,
-    what: String,
+pub struct Case {
+    pub shot: Shot,
+    pub grid: Grid,
+    pub class: Symmetry,
+    pub what: String,
 }
 
 impl Case {
-    fn cell(&self) -> fn([f64; 3]) -> (Stiffness, f64) {
+    pub fn cell(&self) -> fn([f64; 3]) -> (Stiffness, f64) {
         if self.class == Symmetry::Isotropic {
             earth
         } else {
@@ -184,12 +184,12 @@ fn case(ndim: usize, k: usize) -> Case {
     }
 }
 
-fn cases(ndim: usize) -> Vec<Case> {
+pub fn cases(ndim: usize) -> Vec<Case> {
     (0..24).map(|k| case(ndim, k)).collect()
 }
 
 /// Everything a run on accelerators gives, with the largest speeds.
-fn record<T: Real + Default, A: Accelerator>(
+pub fn record<T: Real + Default, A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,
     slabs: &[usize],

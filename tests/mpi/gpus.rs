@@ -2,6 +2,7 @@
 
 use crate::fakes::{self, Driver};
 use crate::shot::desk;
+use crate::velocity_stress;
 use crate::{Desk, Outcome, launch, launcher, said, words};
 use std::time::{Duration, Instant};
 
@@ -10,15 +11,20 @@ const SOON: Duration = Duration::from_secs(10);
 
 /// Words of a rank that finds this driver; `None` where no fake can be built.
 fn rank(desk: &Desk, driver: Driver, more: &str) -> Option<String> {
+    let words = words(2).replace("device=cpu", "");
+    rank_of(desk, driver, &format!("{words} threads=1 wav=wav.rsf {more}"))
+}
+
+/// The same for any words of a program.
+fn rank_of(desk: &Desk, driver: Driver, words: &str) -> Option<String> {
     let machine = fakes::variables("mpi::gpus", driver, &desk.path(".store"))?;
     let hidden = fakes::HIDDEN.map(|name| format!("-u {name}")).join(" ");
     let variables: Vec<String> = machine
         .iter()
         .map(|(name, value)| format!("{name}={}", value.display()))
         .collect();
-    let words = words(2).replace("device=cpu", "");
     Some(format!(
-        "-n 1 env {hidden} FAKE_MEMORY=1000000000 {} {words} threads=1 wav=wav.rsf {more}",
+        "-n 1 env {hidden} FAKE_MEMORY=1000000000 {} {words}",
         variables.join(" ")
     ))
 }
@@ -93,6 +99,64 @@ fn what_one_gpu_cannot_do_is_told_once() {
     let first = rank(&desk, Driver::Fake, "").expect("fakes were there");
     let short = launch(&desk, mpirun, &format!("{first} : {second} >d.rsf"));
     let asked = two(&desk, mpirun, fakes, ["exchange=device"; 2]).expect("fakes were there");
+    for (done, wanted) in [
+        (short, ["rank 1 on ", "memory for this run"]),
+        (asked, ["exchange=device", "exchange=auto"]),
+    ] {
+        assert_ne!(done.code, 0);
+        let told: Vec<&str> = said(&done.err)
+            .into_iter()
+            .filter(|line| !line.contains(" ranks on "))
+            .collect();
+        assert!(
+            told.len() == 1 && wanted.iter().all(|word| told[0].contains(word)),
+            "{}",
+            done.err
+        );
+    }
+}
+
+#[test]
+fn velocity_and_stress_share_gpus_among_ranks() {
+    let Some(mpirun) = launcher("velocity_and_stress_share_gpus_among_ranks") else {
+        return;
+    };
+    let desk = velocity_stress::desk(2);
+    let run = |more: [&str; 2], memory: &str| {
+        let rank = |k: usize| {
+            let words = velocity_stress::words(2).replace("device=cpu", "");
+            let words = format!("{words} pgv=map.rsf {}", more[k]);
+            rank_of(&desk, Driver::Fake, &words)
+        };
+        let (first, second) = (rank(0)?, rank(1)?.replace("=1000000000", memory));
+        let begun = Instant::now();
+        let done = launch(&desk, mpirun, &format!("{first} : {second} >d.rsf"));
+        assert!(begun.elapsed() < SOON, "{:?}: {}", begun.elapsed(), done.err);
+        Some(done)
+    };
+    for way in ["exchange=auto", "exchange=host"] {
+        let Some(done) = run([way; 2], "=1000000000") else {
+            return;
+        };
+        assert_eq!(done.code, 0, "{way}: {}", done.err);
+        assert!(
+            done.err.contains("2 ranks on 1 host; rank 0: GPU 0"),
+            "{way}: {}",
+            done.err
+        );
+    }
+    let planned = run(["plan=y"; 2], "=1000000000").expect("fakes were there");
+    assert_eq!(planned.code, 0, "{}", planned.err);
+    for word in [
+        "a step to and from each neighbour",
+        "memory of GPUs",
+        "rank 1 on ",
+    ] {
+        assert!(planned.err.contains(word), "{word}: {}", planned.err);
+    }
+    // Refused by all of them together, or by the one that has not the room.
+    let asked = run(["exchange=device"; 2], "=1000000000").expect("fakes were there");
+    let short = run([""; 2], "=20000000").expect("fakes were there");
     for (done, wanted) in [
         (short, ["rank 1 on ", "memory for this run"]),
         (asked, ["exchange=device", "exchange=auto"]),

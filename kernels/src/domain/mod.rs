@@ -3,9 +3,11 @@
 pub mod company;
 pub mod exchange;
 pub mod gather;
+mod lent;
 pub mod messages;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod partition;
 pub mod ranks;
 pub mod remote;
+pub mod sides;

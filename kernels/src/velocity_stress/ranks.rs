@@ -58,17 +58,21 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
 
     /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. All call it.
     pub fn peaks_among(&self, ranks: &dyn Ranks) -> Result<Vec<T>, Error> {
-        let mut map = self.peaks();
-        if ranks.rank() > 0 {
-            ranks.post(Topic::Maps, bytemuck::cast_slice(&map).to_vec())?;
-            return Ok(Vec::new());
-        }
-        for from in 1..ranks.size() {
-            let part = ranks.collect(Topic::Maps, from)?;
-            map.extend(bytemuck::pod_collect_to_vec::<u8, T>(&part));
-        }
-        Ok(map)
+        maps_of_all(self.peaks(), ranks)
     }
+}
+
+/// The maps of all ranks behind each other on rank 0, nothing on the others. All call it.
+pub(super) fn maps_of_all<T: bytemuck::Pod>(mut map: Vec<T>, ranks: &dyn Ranks) -> Result<Vec<T>, Error> {
+    if ranks.rank() > 0 {
+        ranks.post(Topic::Maps, bytemuck::cast_slice(&map).to_vec())?;
+        return Ok(Vec::new());
+    }
+    for from in 1..ranks.size() {
+        let part = ranks.collect(Topic::Maps, from)?;
+        map.extend(bytemuck::pod_collect_to_vec::<u8, T>(&part));
+    }
+    Ok(map)
 }
 
 impl<T: Real> Outer for CpuSlab<T> {

@@ -32,6 +32,11 @@ run needs and how long it takes. Environment: CUDA_VISIBLE_DEVICES chooses and n
 folder of NVRTC's library; SIFAKA_CACHE that of kept kernels; CUDA_SYNC=1 waits for every kernel, slowly, so that a fault \
 of the GPU is told with the kernel that did it.";
 
+/// The way of ghosts between ranks.
+pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device", "host"])
+    .default("auto")
+    .doc("between GPUs of different ranks: copies into the other GPU's memory (one host), messages from GPU to GPU (an MPI that can), or from host to host; auto: the first that can be had");
+
 macro_rules! params {
     ($($window:expr),*) => {
         &[
@@ -71,9 +76,7 @@ macro_rules! params {
             Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
-            Param::choice("exchange", &["auto", "peer", "device", "host"])
-                .default("auto")
-                .doc("between GPUs of different ranks: copies into the other GPU's memory (one host), messages from GPU to GPU (an MPI that can), or from host to host; auto: the first that can be had"),
+            EXCHANGE,
             Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
             Param::int("threads")
                 .alias("ompnth")

@@ -47,10 +47,7 @@ impl<'a> Room<'a> {
 
     /// Neighbours of a slab on other ranks.
     fn outer(&self, number: usize) -> usize {
-        let (own, planes) = (&self.slabs[number].own, self.run.padded.planes());
-        let below = number == 0 && own.start > 0;
-        let above = number + 1 == self.slabs.len() && own.end < planes;
-        usize::from(below) + usize::from(above)
+        outer(self.slabs, self.run.padded.planes(), number)
     }
 
     /// Bytes of a GPU that its slab takes, with kernels of this class.
@@ -98,6 +95,14 @@ impl<'a> Room<'a> {
         }
         Ok(String::new())
     }
+}
+
+/// Neighbours on other ranks of one of the slabs of a rank, of so many planes in all.
+pub fn outer(slabs: &[Slab], planes: usize, number: usize) -> usize {
+    let own = &slabs[number].own;
+    let below = number == 0 && own.start > 0;
+    let above = number + 1 == slabs.len() && own.end < planes;
+    usize::from(below) + usize::from(above)
 }
 
 /// What would fit GPUs with so many bytes free.

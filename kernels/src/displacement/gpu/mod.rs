@@ -30,6 +30,7 @@ use crate::domain::gather::{Gather, own, share};
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::domain::ranks::Ranks;
 use crate::domain::remote::Remote;
+use crate::domain::sides;
 use crate::grid::Padded;
 use crate::medium::stiffness::Symmetry;
 use crate::medium::{Medium, plane_names};
@@ -60,6 +61,8 @@ pub struct Simulation<T: Real, A: Accelerator> {
     schedule: Schedule,
     variant: Variant,
     dt: f64,
+    /// Bytes of the messages of the ranks that met last.
+    messages: usize,
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -131,6 +134,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             schedule,
             variant,
             dt: f64::from(shot.dt),
+            messages: 0,
         })
     }
 
@@ -139,9 +143,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         self.schedule.nt
     }
 
-    /// Bytes of memory of all devices.
+    /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
-        self.slabs.iter().map(DeviceSlab::bytes).sum()
+        self.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.messages
     }
 
     /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
@@ -218,15 +222,14 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
 
     /// Ranks agree on the way of their ghosts. Returns the ways downwards and upwards. All ranks call this.
     pub fn meet(&mut self, ranks: &dyn Ranks, way: Way) -> Result<[Option<Way>; 2], Error> {
-        outer::meet(&mut self.slabs, ranks, way)
+        let ways = sides::meet(&mut self.slabs, ranks, way)?;
+        self.messages = sides::bytes(&self.slabs);
+        Ok(ways)
     }
 
     /// Gives back what neighbours have lent, before anybody frees it. All ranks call this.
     pub fn part(&mut self, ranks: &dyn Ranks) -> Result<(), Error> {
-        for slab in &mut self.slabs {
-            slab.outer = [None, None];
-        }
-        ranks.share(&[]).map(drop)
+        sides::part(&mut self.slabs, ranks)
     }
 
     fn run_by(

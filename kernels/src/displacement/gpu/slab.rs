@@ -4,7 +4,6 @@ use super::Setup;
 use super::arguments::{SlabArgs, component_len, kept};
 use super::launch::{Kernels, SourceMemory};
 use super::medium::Place;
-use super::outer::Side;
 use super::parts::Parts;
 use super::record::Records;
 use super::variant::Variant;
@@ -12,6 +11,7 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Boxes, Memory, Queue, send};
 use crate::device::simd::Real;
 use crate::domain::partition::{GHOST, Slab as Layout};
+use crate::domain::sides::Sides;
 use crate::grid::Padded;
 use crate::time_loop::Slab;
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) now: usize,
     pub(super) marks: Marks<A>,
     /// The sides whose neighbours are other ranks', lower and upper.
-    pub(super) outer: [Option<Side<A>>; 2],
+    pub(super) outer: Sides<A>,
     graph: Option<A::Graph>,
     clock: A::Memory,
     /// What the device's clock says.

@@ -6,7 +6,9 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Queue};
 use crate::device::simd::Real;
 use crate::domain::exchange::Peer;
+use crate::domain::sides::{Bordering, Sides};
 use crate::velocity_stress::GHOST;
+use std::sync::Arc;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     /// Whether a slab has neighbours.
@@ -58,10 +60,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 
 impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
     fn send(&mut self, to: &Self, upper: bool) -> Result<(), Error> {
-        let (a, p) = (&self.accelerator, &self.setup.padded);
+        let (a, bytes) = (&self.accelerator, self.piece_bytes());
         // The neighbour may still be reading what it gets new numbers for, in the stage before.
         a.wait(Queue::Edges, &to.marks.main)?;
-        let bytes = GHOST * p.plane_len() * size_of::<T>();
         for &field in &self.setup.travelling[self.stage] {
             let from = self.ghosts_at(field, self.edge_plane(upper));
             let into = to.ghosts_at(field, to.ghost_plane(!upper));
@@ -75,5 +76,39 @@ impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
         // The upper neighbour sent downwards.
         self.accelerator
             .wait(Queue::Edges, &from.marks.sent[usize::from(!upper)])
+    }
+}
+
+/// Neighbours on other ranks may not write the ghosts themselves ([`Bordering::open`] gives none): the velocities that a
+/// step makes first take the place of those that may still be recorded of the step before.
+impl<T: Real, A: Accelerator> Bordering for DeviceSlab<T, A> {
+    type Device = A;
+
+    fn device(&self) -> &Arc<A> {
+        &self.accelerator
+    }
+
+    fn pieces(&self, stage: usize) -> usize {
+        self.setup.travelling[stage].len()
+    }
+
+    fn piece_bytes(&self) -> usize {
+        GHOST * self.setup.padded.plane_len() * size_of::<T>()
+    }
+
+    fn edge(&self, stage: usize, upper: bool, piece: usize) -> u64 {
+        self.ghosts_at(self.setup.travelling[stage][piece], self.edge_plane(upper))
+    }
+
+    fn ghost(&self, stage: usize, upper: bool, piece: usize) -> u64 {
+        self.ghosts_at(self.setup.travelling[stage][piece], self.ghost_plane(upper))
+    }
+
+    fn sides(&self) -> &Sides<A> {
+        &self.outer
+    }
+
+    fn sides_mut(&mut self) -> &mut Sides<A> {
+        &mut self.outer
     }
 }

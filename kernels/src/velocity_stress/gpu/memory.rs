@@ -7,18 +7,19 @@ use crate::device::outgoing::{piece_planes, ring_bytes};
 use crate::domain::partition::Slab as Layout;
 use crate::grid::Padded;
 use crate::medium::{Symmetry, lines_of_plane, needed};
-use crate::velocity_stress::Shot;
 use crate::velocity_stress::edges::Edges;
 use crate::velocity_stress::layout::fields;
 use crate::velocity_stress::points::NODES;
+use crate::velocity_stress::{GHOST, Shot};
 
 /// What the driver takes for itself: the code of the kernels and their local memory.
 const OWN: usize = 32 << 20;
 /// The driver gives memory out in pages of this size.
 const PAGE: usize = 2 << 20;
 
-/// Bytes of device memory that one slab of a shot needs, in float32, for a medium of this class.
-pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, class: Symmetry) -> usize {
+/// Bytes of device memory that one slab of a shot needs, in float32, for a medium of this class. `messages`: what travels
+/// to or from a neighbour on another rank in a step lies so many times in the memory of the device.
+pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, class: Symmetry, messages: usize) -> usize {
     let pages = |numbers: usize| (numbers * size_of::<f32>() + 128).next_multiple_of(PAGE);
     let ndim = padded.ndim();
     let plane = padded.plane_len();
@@ -37,6 +38,7 @@ pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, class: Symmetry) -> 
         + losses
         + layers
         + pages(tables(shot, padded, layout))
+        + messages * pages(shot.travelling(ndim).iter().sum::<usize>() * GHOST * plane)
         + OWN
 }
 

@@ -10,6 +10,7 @@ mod lines;
 mod medium;
 mod memory;
 mod points;
+mod ranks;
 mod record;
 mod slab;
 pub mod tile;
@@ -33,11 +34,10 @@ use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
-use crate::domain::exchange::PeerToPeer;
 use crate::domain::partition::Slab as Layout;
 use crate::grid::Padded;
 use crate::medium::{Medium, Symmetry};
-use crate::time_loop::{self, Recorder, Schedule, Slab};
+use crate::time_loop::{Schedule, Slab};
 use frame::Bounds;
 use std::ops::Range;
 use std::sync::Arc;
@@ -79,6 +79,8 @@ pub struct Simulation<T: Real, A: Accelerator> {
     setup: Arc<Setup<T>>,
     slabs: Vec<DeviceSlab<T, A>>,
     schedule: Schedule,
+    /// Bytes of the messages of the ranks that met last.
+    messages: usize,
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -159,6 +161,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             setup,
             slabs,
             schedule,
+            messages: 0,
         })
     }
 
@@ -167,13 +170,13 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         self.schedule.nt
     }
 
-    /// Bytes of memory of all devices.
+    /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
-        self.slabs.iter().map(DeviceSlab::bytes).sum()
+        self.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.messages
     }
 
-    /// The largest horizontal speed so far at every node of the first row of the model, `[y][x]` (2-D: `[x]`); empty
-    /// where it is not kept.
+    /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
+    /// (2-D: `[x]`); empty where it is not kept.
     pub fn peaks(&self) -> Result<Vec<T>, Error> {
         let each = self.slabs.iter().map(|s| Ok((s.layout().clone(), s.peaks()?)));
         let each: Vec<(Layout, Vec<T>)> = each.collect::<Result<_, Error>>()?;
@@ -188,34 +191,6 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             slab.start_from(&mut field)?;
         }
         Ok(())
-    }
-
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.slabs.iter_mut().for_each(DeviceSlab::rewind);
-        let bad = std::cell::Cell::new(None);
-        let report = |step: usize, cell: [usize; 3]| {
-            bad.set(Some((step, cell)));
-            Error::setup("the wavefield is not finite")
-        };
-        let result = time_loop::run(
-            &mut self.slabs,
-            &mut PeerToPeer,
-            &self.schedule,
-            recorder,
-            &report,
-        );
-        // Nothing may be left in the queues, whatever happened; the first error is the one that tells why.
-        let finished = self.slabs.iter().map(|slab| slab.accelerator().finish());
-        let finished = finished.fold(Ok(()), Result::and);
-        match bad.get() {
-            Some((step, cell)) => Err(Error::NotFinite {
-                step,
-                cell: self.setup.padded.describe(cell),
-                medium: self.describe(cell)?,
-            }),
-            None => result.and(finished),
-        }
     }
 
     /// Density and speeds at a padded cell in words.

@@ -14,6 +14,7 @@ use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue, send};
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
 use crate::domain::partition::Slab as Layout;
+use crate::domain::sides::Sides;
 use crate::medium::{Medium, needed};
 use crate::time_loop::Slab;
 use crate::velocity_stress::layout::fields;
@@ -60,6 +61,8 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     density: Lines<A>,
     stiffness: Stiffness<A>,
     relaxing: Option<LossMemory<A>>,
+    /// The sides whose neighbours are other ranks', lower and upper.
+    pub(super) outer: Sides<A>,
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
@@ -116,6 +119,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             density,
             stiffness,
             relaxing,
+            outer: [None, None],
             args,
             accelerator: a,
             layout,

@@ -1,11 +1,13 @@
 //! The engine of a velocity-stress run: processors, or GPUs whose memory holds it.
 
 use super::Run;
+use crate::modelling::crew::Crew;
 use crate::modelling::machine::{Machine, free};
+use crate::modelling::room::outer;
 use anyhow::bail;
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
-use kernels::domain::company::Company;
+use kernels::domain::company::{Company, Way};
 use kernels::domain::partition::{GHOST, balance};
 use kernels::domain::ranks::Ranks;
 use kernels::medium::{Medium, Symmetry};
@@ -26,7 +28,7 @@ impl Engine {
     pub fn new(
         run: &Run,
         (medium, class): (Medium<f32>, Symmetry),
-        machine: &Machine,
+        (machine, crew): (&Machine, &Crew),
         gpus: &[Arc<Gpu>],
     ) -> anyhow::Result<Self> {
         let (shot, slabs) = (&run.shot, machine.slabs.clone());
@@ -34,7 +36,7 @@ impl Engine {
             let threads = Cpu::new(machine.cpu.threads())?;
             return Ok(Self::Cpu(Simulation::new(shot, medium, class, threads, slabs)?));
         }
-        holds(run, class, machine, gpus)?;
+        holds(run, class, (machine, crew), gpus)?;
         let machines = gpus.iter().cloned().zip(slabs).collect();
         let engine = gpu::Simulation::new(shot, medium, class, (machines, None), &machine.cpu)?;
         Ok(Self::Gpu(engine))
@@ -65,7 +67,7 @@ impl Engine {
     ) -> Result<(), kernels::Error> {
         match self {
             Self::Cpu(engine) => engine.run_among(ranks, recorder, company),
-            Self::Gpu(engine) => engine.run(recorder),
+            Self::Gpu(engine) => engine.run_among(ranks, recorder, company),
         }
     }
 
@@ -73,17 +75,34 @@ impl Engine {
     pub fn peaks(&self, ranks: &dyn Ranks) -> Result<Vec<f32>, kernels::Error> {
         match self {
             Self::Cpu(engine) => engine.peaks_among(ranks),
-            Self::Gpu(engine) => engine.peaks(),
+            Self::Gpu(engine) => engine.peaks_among(ranks),
         }
     }
 }
 
+/// Bytes of the GPU of one of this rank's slabs, with kernels of this class and what travels to other ranks.
+pub fn bytes_of_gpu(run: &Run, class: Symmetry, (machine, crew): (&Machine, &Crew), number: usize) -> usize {
+    let messages = match (run.way, crew.ranks().reaches_devices()) {
+        (Way::Host, _) => 0,
+        (Way::Auto | Way::Device, true) => 2,
+        // What a neighbour of the same host writes, if there is one.
+        _ => 1,
+    };
+    let messages = messages * outer(&machine.slabs, run.padded.planes(), number);
+    gpu::bytes(&run.shot, &run.padded, &machine.slabs[number], class, messages)
+}
+
 /// Refuses a run that the GPUs do not hold, before any of their memory is taken: what it needs, what is free, what
 /// would do.
-fn holds(run: &Run, class: Symmetry, machine: &Machine, gpus: &[Arc<Gpu>]) -> anyhow::Result<()> {
-    for (slab, gpu) in machine.slabs.iter().zip(gpus) {
+fn holds(
+    run: &Run,
+    class: Symmetry,
+    (machine, crew): (&Machine, &Crew),
+    gpus: &[Arc<Gpu>],
+) -> anyhow::Result<()> {
+    for (number, gpu) in gpus.iter().enumerate() {
         let (free, name) = free(gpu)?;
-        let needed = gpu::bytes(&run.shot, &run.padded, slab, class);
+        let needed = bytes_of_gpu(run, class, (machine, crew), number);
         if needed <= free {
             continue;
         }
@@ -110,7 +129,7 @@ fn enough(run: &Run, class: Symmetry, (gpus, free): (usize, usize)) -> Option<us
     let planes = run.padded.planes();
     (gpus + 1..=planes / GHOST).find(|&count| {
         let slabs = balance(planes, 0, &vec![1.0; count]).unwrap_or_default();
-        let fits = |slab| gpu::bytes(&run.shot, &run.padded, slab, class) <= free;
+        let fits = |slab| gpu::bytes(&run.shot, &run.padded, slab, class, 0) <= free;
         !slabs.is_empty() && slabs.iter().all(fits)
     })
 }

@@ -13,11 +13,11 @@ use super::machine::Machine;
 use super::model::{self, Volumes};
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
-use super::{settle, survey};
-use anyhow::{anyhow, bail};
+use super::{settle, survey, way};
+use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
-use kernels::domain::company::Company;
+use kernels::domain::company::{Company, Way};
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Destination, Filler, Medium, needed};
 use kernels::stencil::Family;
@@ -35,6 +35,8 @@ struct Run {
     receivers: Axis,
     /// What the user calls the quantity.
     quantity: &'static str,
+    /// The way of ghosts between GPUs of different ranks.
+    way: Way,
 }
 
 /// The files of a model.
@@ -104,13 +106,6 @@ fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     crew.same_shot(job)?;
     let (files, run) = crew.agree(inputs(job, ndim))?;
     let machine = Machine::choose_level(job, &run.padded, crew)?;
-    crew.agree(if machine.has_gpus() && !crew.is_alone() {
-        Err(anyhow!(
-            "the velocity-stress method does not share GPUs among ranks yet: start one rank, which takes several GPUs by ngpu=, or use device=cpu"
-        ))
-    } else {
-        Ok(())
-    })?;
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = open(job, &run, crew)?;
@@ -173,7 +168,7 @@ fn set_up(
     let growing = run.shot.frame.first_growing(&medium);
     plan::layers_that_grow(job, run, growing, crew)?;
     let gpus = crew.agree(machine.open())?;
-    let engine = Engine::new(run, (medium, report.class()), machine, &gpus);
+    let engine = Engine::new(run, (medium, report.class()), (machine, crew), &gpus);
     Ok(Ready {
         engine: crew.agree(engine)?,
         outputs,
@@ -202,6 +197,7 @@ fn shoot(
     }
     let company = Company {
         snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (crew, &machine.own()))?,
+        way: run.way,
         ..Company::default()
     };
     let set_up = started.elapsed().as_secs_f64();
@@ -315,6 +311,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         shot,
         window,
         quantity: name,
+        way: way(job)?,
     })
 }
 

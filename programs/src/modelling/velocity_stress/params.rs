@@ -1,5 +1,6 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
+use crate::modelling::params::EXCHANGE;
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -45,8 +46,8 @@ coupling c13 the part c13 + 2 c55 by qp= and -2 c55 by qs=. Speeds grow with fre
 
 It runs on GPUs where there are any, else on the CPU: device=. ngpu= GPUs share the grid; on the CPU it cuts the grid into \
 slabs. Any number gives the same bits. \
-A build with MPI also runs as several ranks (mpirun -n 4 sfvsfd3d-gpu ... device=cpu): each takes its share of the cores, \
-reads its own part of the model (qp= and qs= whole) and writes its own part of the snapshots; rank 0 writes the data and pgv=.";
+A build with MPI also runs as several ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2): each takes ngpu= GPUs of its host, or its \
+share of the cores, reads its own part of the model (qp= and qs= whole) and writes its own part of the snapshots; rank 0 writes the data and pgv=.";
 
 macro_rules! params {
     ($($more:expr),*) => {
@@ -115,6 +116,7 @@ macro_rules! params {
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU slabs that the grid (of several ranks each one's part) is cut into"),
+            EXCHANGE,
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, else one a core")

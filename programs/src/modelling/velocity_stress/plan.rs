@@ -1,6 +1,7 @@
 //! What a velocity-stress run will be, before the first step.
 
 use super::Run;
+use super::engine::bytes_of_gpu;
 use crate::modelling::cell_words;
 use crate::modelling::crew::Crew;
 use crate::modelling::machine::Machine;
@@ -11,7 +12,7 @@ use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Findings, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
-use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, gpu, stable_step};
+use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, stable_step};
 use rsf_io::Job;
 
 /// Series whose bands are looked at.
@@ -195,9 +196,9 @@ pub fn print(
         job.say(&line);
     }
     let class = report.class();
-    let of_gpu = |slab| gpu::bytes(&run.shot, &run.padded, slab, class);
+    let of_gpu = |number| bytes_of_gpu(run, class, (machine, crew), number);
     let bytes = match machine.has_gpus() {
-        true => machine.slabs.iter().map(of_gpu).sum(),
+        true => (0..machine.slabs.len()).map(of_gpu).sum(),
         false => bytes(&run.padded, &run.shot, &machine.slabs, class),
     };
     let bytes = crew.sum(bytes)? as f64;

@@ -1,0 +1,223 @@
+//! The velocity-stress method as ranks with accelerators of their own: the same bits by every way.
+
+use crate::crowd::{Member, Talents, crowd};
+use crate::ranks::WAYS;
+use crate::runs::Machines;
+use crate::shots::{Tape, medium, part};
+use crate::staggered::{Case, cases, record};
+use crate::worlds::difference;
+use kernels::Error;
+use kernels::device::accelerator::Accelerator;
+use kernels::device::cpu::Cpu;
+use kernels::domain::company::{Company, Way};
+use kernels::domain::gather::Snapshots;
+use kernels::domain::partition::{Slab, cut, partition};
+use kernels::domain::ranks::Ranks;
+use kernels::domain::remote::Manner;
+use kernels::medium::Medium;
+use kernels::velocity_stress::GHOST;
+use kernels::velocity_stress::gpu::{self, Simulation};
+
+/// Slabs of each rank.
+const PARTS: [&[usize]; 4] = [&[1, 1], &[2, 1], &[1, 1, 1], &[1, 2, 1]];
+
+/// Planes of the slabs: unequal ones.
+fn layouts(case: &Case, count: usize) -> Option<Vec<Slab>> {
+    let planes = case.shot.frame.around(&case.grid).planes();
+    let mut sizes = vec![8; count];
+    sizes[count / 2] = planes.checked_sub(8 * (count - 1)).filter(|&n| n >= 8)?;
+    Some(if count % 2 == 1 {
+        partition(planes, count).expect("the slabs fit")
+    } else {
+        cut(planes, &sizes).expect("the slabs fit")
+    })
+}
+
+/// A rank's simulation, with no more of the medium than it needs.
+fn one_of<A: Accelerator>(
+    machines: &Machines<A>,
+    case: &Case,
+    (whole, layouts): (&Medium<f32>, &[Slab]),
+    (parts, rank): (&[usize], usize),
+) -> Simulation<f32, A> {
+    let first: usize = parts[..rank].iter().sum();
+    let mine = first..first + parts[rank];
+    let own = layouts[first].own.start..layouts[mine.end - 1].own.end;
+    let placed = mine.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
+    let cpu = Cpu::new(1).expect("one thread");
+    let raw = part(whole, &own);
+    Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu).expect("a sound shot")
+}
+
+/// Work of every rank with its simulation.
+fn among<R: Send, A: Accelerator>(
+    machines: &Machines<A>,
+    case: &Case,
+    (parts, talents): (&[usize], Talents),
+    work: impl Fn(&Member, &mut Simulation<f32, A>) -> R + Sync,
+) -> Option<Vec<R>> {
+    let layouts = layouts(case, parts.iter().sum())?;
+    let whole = medium::<f32>(&case.shot.frame.around(&case.grid), case.cell());
+    Some(crowd(parts.len(), talents, |ranks| {
+        let mut simulation = one_of(machines, case, (&whole, &layouts), (parts, ranks.rank()));
+        work(ranks, &mut simulation)
+    }))
+}
+
+/// Talents that these machines can have, and the way that is asked for.
+fn ways<A>(machines: &Machines<A>) -> Vec<(Talents, Way)> {
+    let can = |(talents, _): &(Talents, Way)| machines.open_memory || !talents.reach_devices;
+    WAYS.into_iter().filter(can).collect()
+}
+
+/// Everything on rank 0, by a way.
+fn company(way: Way) -> Company {
+    Company {
+        snapshots: Snapshots::First,
+        way,
+        ..Company::default()
+    }
+}
+
+pub fn staggered_ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        let mut runs = 0;
+        for (k, case) in cases(ndim)
+            .iter()
+            .enumerate()
+            .step_by(if machines.quick { 1 } else { 5 })
+        {
+            let (one, peaks) = record::<f32, A>(machines, case, &[]).expect("the shot runs");
+            let ways = ways(machines);
+            for (j, parts) in PARTS.into_iter().enumerate() {
+                let (talents, way) = ways[(j + k) % ways.len()];
+                let all = among(machines, case, (parts, talents), |ranks, simulation| {
+                    let mut tape = Tape::default();
+                    let done = simulation.run_among(ranks, &mut tape, company(way));
+                    done.expect("the shot runs");
+                    (tape, simulation.peaks_among(ranks).expect("peaks"))
+                });
+                let Some(all) = all else { continue };
+                let what = format!("{}, ranks {parts:?}, {way:?}", case.what);
+                assert_eq!(difference(&one, &all[0].0), None, "{what}");
+                assert!(peaks == all[0].1, "peaks, {what}");
+                assert!(all[1..].iter().all(|(_, map)| map.is_empty()), "{what}");
+                runs += 1;
+            }
+        }
+        assert!(runs >= 8, "{ndim}-D: {runs} runs");
+    }
+}
+
+pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
+    let case = &cases(3)[0];
+    let whole = medium::<f32>(&case.shot.frame.around(&case.grid), case.cell());
+    let layouts = layouts(case, 1).expect("one slab fits");
+    let mut alone = one_of(machines, case, (&whole, &layouts), (&[1], 0));
+    let mut once = [Tape::default(), Tape::default()];
+    // Each run goes on where the last one ended.
+    once.iter_mut()
+        .for_each(|tape| alone.run(tape).expect("the shot runs"));
+    for (talents, way) in ways(machines) {
+        let ran = among(machines, case, (&[1, 1], talents), |ranks, simulation| {
+            let before = simulation.bytes();
+            let ways = simulation.meet(ranks, way).expect("neighbours meet");
+            let k = ranks.rank();
+            let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
+            let manners = [Manner::Overlapped, Manner::Blocking, Manner::WithoutSends];
+            for (tape, manner) in tapes.iter_mut().zip(manners) {
+                let company = Company {
+                    manner,
+                    ..company(way)
+                };
+                simulation.run_met(ranks, tape, company).expect("the shot runs");
+            }
+            let taken = simulation.bytes();
+            simulation.part(ranks).expect("neighbours part");
+            assert_eq!(simulation.bytes(), taken, "messages stay counted");
+            // Rank 0 has nobody below it, rank 1 nobody above.
+            (tapes, [ways[k], ways[1 - k]], taken - before)
+        });
+        let ran = ran.expect("two slabs fit");
+        let taken = ran[0].1[1].expect("a neighbour");
+        assert!(ran.iter().all(|(_, ways, _)| *ways == [None, Some(taken)]));
+        if machines.open_memory {
+            let wanted = match (way, talents.apart, talents.reach_devices) {
+                (Way::Auto, false, _) => Way::Peer,
+                (Way::Auto, _, true) => Way::Device,
+                _ => Way::Host,
+            };
+            assert_eq!(taken, wanted);
+        }
+        let messages = match taken {
+            Way::Device => 2,
+            Way::Peer => 1,
+            _ => 0,
+        };
+        let message = case.shot.travelling(3).iter().sum::<usize>() * GHOST * whole.padded().plane_len();
+        let bytes = messages * message * size_of::<f32>();
+        assert!(ran.iter().all(|rank| rank.2 == bytes), "{taken:?}: {bytes}");
+        let told =
+            |messages: usize| gpu::bytes(&case.shot, whole.padded(), &layouts[0], case.class, messages);
+        assert!(told(messages) >= told(0) + bytes, "{taken:?}: {bytes}");
+        for (k, tape) in once.iter().enumerate() {
+            assert_eq!(difference(tape, &ran[0].0[k]), None, "run {k} by {taken:?}");
+        }
+        assert_eq!(ran[0].0[2].steps, once[0].steps);
+    }
+}
+
+pub fn staggered_ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Machines<A>) {
+    let case = &cases(2)[6];
+    let (one, _) = record::<f32, A>(machines, case, &[]).expect("the shot runs");
+    let apart = Talents {
+        apart: true,
+        ..Talents::default()
+    };
+    for (talents, way, wanted) in [
+        (
+            apart,
+            Way::Peer,
+            "exchange=peer: the GPU of a neighbour cannot be reached",
+        ),
+        (
+            Talents::default(),
+            Way::Device,
+            "exchange=device: this MPI does not say",
+        ),
+    ] {
+        let outcomes = among(machines, case, (&[1, 1, 1], talents), |ranks, simulation| {
+            let refused = simulation.run_among(ranks, &mut Tape::default(), company(way));
+            // Nothing is left of it: the next way is free.
+            let mut tape = Tape::default();
+            let done = simulation.run_among(ranks, &mut tape, company(Way::Auto));
+            done.expect("the shot runs");
+            (refused, tape)
+        });
+        let outcomes = outcomes.expect("three slabs fit");
+        for (refused, _) in &outcomes {
+            let Err(Error::Agreed(words)) = refused else {
+                panic!("{way:?}: {refused:?}");
+            };
+            assert!(words.starts_with(wanted), "{words}");
+        }
+        assert_eq!(difference(&one, &outcomes[0].1), None);
+    }
+}
+
+pub fn a_staggered_rank_that_grows_ends_all<A: Accelerator>(machines: &Machines<A>) {
+    let mut case = cases(2).swap_remove(0);
+    (case.shot.dt, case.shot.nt) = (1.5, 400);
+    let parts: &[usize] = &[1, 1, 1];
+    let ends = among(
+        machines,
+        &case,
+        (parts, Talents::default()),
+        |ranks, simulation| simulation.run_among(ranks, &mut Tape::default(), company(Way::Auto)),
+    );
+    let ends = ends.expect("three slabs fit");
+    let found = |end: &&Result<(), Error>| matches!(end, Err(Error::NotFinite { .. }));
+    assert_eq!(ends.iter().filter(found).count(), 1, "{ends:?}");
+    let elsewhere = |end: &&Result<(), Error>| matches!(end, Err(Error::Elsewhere));
+    assert_eq!(ends.iter().filter(elsewhere).count(), 2, "{ends:?}");
+}
