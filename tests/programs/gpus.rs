@@ -11,7 +11,7 @@ use std::fs;
 const ZERO: &str = "warning: all data are zero";
 
 /// Runs a line of shell with this driver and `FAKE_...` variables; `None` where no fake can be built.
-fn on(desk: &Desk, driver: Driver, variables: &[(&str, &str)], line: &str) -> Option<Outcome> {
+pub fn on(desk: &Desk, driver: Driver, variables: &[(&str, &str)], line: &str) -> Option<Outcome> {
     let machine = fakes::variables("programs on fake GPUs", driver, &desk.path(".store"))?;
     let mut command = desk.command(line);
     fakes::HIDDEN.iter().for_each(|name| {
@@ -26,14 +26,14 @@ fn small(ndim: usize, device: &str) -> String {
     format!("{} < wav.rsf > data.rsf", line_on(ndim, device))
 }
 
-fn assert_says(run: &Outcome, words: &[&str]) {
+pub fn assert_says(run: &Outcome, words: &[&str]) {
     for word in words {
         assert!(run.err.contains(word), "`{word}` is missing in {run:?}");
     }
 }
 
 /// One sentence with these words, exit code 1, nothing left behind.
-fn assert_refused(desk: &Desk, run: &Outcome, words: &[&str]) {
+pub fn assert_refused(desk: &Desk, run: &Outcome, words: &[&str]) {
     assert_eq!((run.code, run.out.as_str()), (1, ""), "{run:?}");
     let told = run.err.lines().filter(|l| !l.contains(": warning: "));
     assert_eq!(told.count(), 1, "one sentence: {run:?}");

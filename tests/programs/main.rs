@@ -7,6 +7,7 @@ mod manners;
 mod outputs;
 mod refusals;
 mod shot;
+mod staggered_gpus;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

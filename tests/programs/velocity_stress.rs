@@ -14,7 +14,7 @@ fn grid(ndim: usize) -> String {
 }
 
 /// A desk with a model in SI units, a source and three receivers.
-fn desk(ndim: usize) -> Desk {
+pub fn desk(ndim: usize) -> Desk {
     let desk = Desk::new();
     let cells = N[..ndim].iter().product();
     for (name, value) in [("vp", 3000.0f32), ("vs", 1700.0), ("den", 2200.0)] {
@@ -33,7 +33,7 @@ fn desk(ndim: usize) -> Desk {
     desk
 }
 
-fn line(ndim: usize) -> String {
+pub fn line(ndim: usize) -> String {
     format!(
         "sfvsfd{ndim}d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt={STEPS} dt=0.001 tau=0.008 m0=1e12 nb=8"
     )
