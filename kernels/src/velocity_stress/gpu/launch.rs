@@ -35,10 +35,18 @@ impl<A: Accelerator> Kernels<A> {
             true => a.load(source, names),
             false => Ok(Vec::new()),
         };
-        let stages = ["velocity", "stress"];
+        let stages = |framed: bool| -> Result<Vec<A::Kernel>, Error> {
+            let mut both = a.load(&variant.stage(0, framed), &["velocity"])?;
+            both.extend(a.load(&variant.stage(1, framed), &["stress"])?);
+            Ok(both)
+        };
         Ok(Self {
-            inside: a.load(&variant.stages(false), &stages)?,
-            framed: maybe(setup.has_frame(), &variant.stages(true), &stages)?,
+            inside: stages(false)?,
+            framed: if setup.has_frame() {
+                stages(true)?
+            } else {
+                Vec::new()
+            },
             surface: maybe(setup.surface.is_some(), &variant.surface(), &["above", "upon"])?,
             inject: a.load(&variant.points(), &["inject"])?.remove(0),
         })

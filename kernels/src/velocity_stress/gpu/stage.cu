@@ -1,4 +1,4 @@
-// The two stages of a step, on boxes of cells. With FRAMED 0 there is one box, whose rows lie in no
+// A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie in no
 // frame but with their ends. Its blocks have threads along
 // z, on ROWS rows and DEEP planes; blocks of a strip of rows follow each other along the planes, so that what neighbours
 // read stays in the second-level cache. With FRAMED 1 the boxes are those of the frame, walked over thread by thread.
@@ -88,6 +88,7 @@ INLINE void put(const struct Stage *a, int z, REAL *to, const REAL *from) {
 #endif
 }
 
+#if STAGE == 0
 // ---- v(t+dt/2) = v(t-dt/2) + dt/rho D_j s_ij ----
 
 // dt/rho between the nodes.
@@ -104,7 +105,7 @@ INLINE void buoyancy(const struct Slab *s, const struct Cell *c, int axis, REAL 
 }
 
 #undef BOUNDS
-#define BOUNDS __launch_bounds__(THREADS, VELOCITY_BLOCKS)
+#define BOUNDS __launch_bounds__(THREADS, BLOCKS)
 KERNEL(velocity)(const struct Stage a) {
     const struct Slab *s = &a.s;
     const struct Cell c = cell_of(&a);
@@ -136,6 +137,7 @@ KERNEL(velocity)(const struct Stage a) {
     }
 }
 
+#else
 // ---- s(t+dt) = s(t) + dt c_ijkl e_kl ----
 
 // Rates of the normal stresses at the nodes.
@@ -227,7 +229,7 @@ INLINE void foresee_stress(const struct Stage *a, const struct Cell *c) {
 }
 
 #undef BOUNDS
-#define BOUNDS __launch_bounds__(THREADS, STRESS_BLOCKS)
+#define BOUNDS __launch_bounds__(THREADS, BLOCKS)
 KERNEL(stress)(const struct Stage a) {
     const struct Slab *s = &a.s;
     const struct Cell c = cell_of(&a);
@@ -280,5 +282,6 @@ KERNEL(stress)(const struct Stage a) {
         }
     }
 }
+#endif
 #undef BOUNDS
 #define BOUNDS

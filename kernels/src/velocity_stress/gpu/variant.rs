@@ -54,19 +54,23 @@ impl Variant {
         Source { name, text }
     }
 
-    /// Kernels `velocity` and `stress`, for the frame or for what lies inside.
-    pub fn stages(&self, framed: bool) -> Source {
+    /// Kernel `velocity` (stage 0) or `stress` (1), for the frame or for what lies inside.
+    pub fn stage(&self, stage: usize, framed: bool) -> Source {
         let t = self.tile;
-        let [velocity, stress] = if framed { [t.frame_blocks; 2] } else { t.blocks };
+        // Velocities feel neither the symmetry nor the losses.
+        let (isotropic, mechanisms) = match stage {
+            0 => (true, 0),
+            _ => (self.isotropic, self.mechanisms),
+        };
         let defines = [
-            ("ISOTROPIC", usize::from(self.isotropic)),
-            ("MECHANISMS", self.mechanisms),
+            ("STAGE", stage),
+            ("ISOTROPIC", usize::from(isotropic)),
+            ("MECHANISMS", mechanisms),
             ("FRAMED", usize::from(framed)),
             ("LAYERS", usize::from((framed || self.along_z) && self.layers)),
             ("ALONG_Z", usize::from(!framed && self.along_z)),
             ("THREADS", if framed { t.frame_threads } else { t.threads() }),
-            ("VELOCITY_BLOCKS", velocity),
-            ("STRESS_BLOCKS", stress),
+            ("BLOCKS", if framed { t.frame_blocks } else { t.blocks[stage] }),
             ("STREAM", t.stream),
             ("AHEAD", usize::from(t.ahead)),
             ("ROWS", t.rows),
@@ -117,8 +121,9 @@ pub fn all(double: bool) -> Vec<Source> {
                 mechanisms,
                 tile: Tile::choose(ndim, half, mechanisms, double),
             };
-            take(variant.stages(false));
-            take(variant.stages(true));
+            for (stage, framed) in [(0, false), (0, true), (1, false), (1, true)] {
+                take(variant.stage(stage, framed));
+            }
             take(variant.surface());
             take(variant.points());
         }
