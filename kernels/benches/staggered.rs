@@ -1,7 +1,7 @@
 //! Speed of the velocity-stress engine on GPUs: points of the padded grid a second, effective GB/s and share of the copy
 //! speed of the same run, medians. `cargo bench -p kernels --bench staggered -- [dim=3] [n=512, or z,x,y: cells of the
 //! model] [nb=10] [absorb=cpml|sponge|none] [free=n] [order=4] [sym=iso|ort] [q=none|coarse|1|2|3|4] [gpus=1] [deep=n]
-//! [steps=100] [repeat=5] [jdata=10] [noise=y] [tile=threads along z,rows,deep,strip,velocity blocks,stress blocks,ahead,stream,
+//! [steps=100] [repeat=5] [jdata=10] [noise=y] [tile=threads along z,rows,deep,strip,velocity blocks,stress blocks,ahead,
 //! frame threads,frame blocks]`; several values of tile= are separated by a slash.
 
 mod case;
@@ -200,9 +200,8 @@ fn tiles(list: &str) -> Vec<Option<Tile>> {
             strip: at(3, 64),
             blocks: [at(4, 4), at(5, 3)],
             ahead: at(6, 1) == 1,
-            stream: at(7, 0),
-            frame_threads: at(8, 128),
-            frame_blocks: at(9, 4),
+            frame_threads: at(7, 128),
+            frame_blocks: at(8, 4),
         })
     };
     list.split('/').map(tile).collect()

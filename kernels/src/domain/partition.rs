@@ -131,6 +131,29 @@ impl Slab {
         usize::from(self.own.start > 0) + usize::from(self.own.end < planes)
     }
 
+    /// The first of so many planes that the upper or lower neighbour wants.
+    pub fn edge_plane(&self, upper: bool, ghost: usize) -> isize {
+        (if upper {
+            self.own.end - ghost
+        } else {
+            self.own.start
+        }) as isize
+    }
+
+    /// The first of so many ghost planes on the upper or lower side.
+    pub fn ghost_plane(&self, upper: bool, ghost: usize) -> isize {
+        if upper {
+            self.own.end as isize
+        } else {
+            self.own.start as isize - ghost as isize
+        }
+    }
+
+    /// Whether edges are computed apart from the rest: the slab has neighbours.
+    pub fn is_cut(&self) -> bool {
+        self.interior != self.own
+    }
+
     /// The non-empty parts in the order of a step: edges, then the interior.
     pub fn edges(&self) -> impl Iterator<Item = Range<usize>> {
         [self.low_edge.clone(), self.high_edge.clone()]

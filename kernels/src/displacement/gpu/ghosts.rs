@@ -13,11 +13,6 @@ use crate::domain::exchange::Peer;
 use crate::domain::partition::GHOST;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Whether a slab has neighbours.
-    pub(super) fn is_cut(&self) -> bool {
-        self.layout.interior != self.layout.own
-    }
-
     /// The lower edge stands in the main queue.
     pub(super) fn has_two_edges(&self) -> bool {
         !self.layout.low_edge.is_empty() && !self.layout.high_edge.is_empty()
@@ -36,25 +31,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         GHOST * self.setup.padded.plane_len() * size_of::<T>()
     }
 
-    /// First plane of what the upper or lower neighbour wants.
-    pub(super) fn edge_plane(&self, upper: bool) -> isize {
-        let own = &self.layout.own;
-        (if upper { own.end - GHOST } else { own.start }) as isize
-    }
-
-    /// First plane of the upper or lower ghosts.
-    pub(super) fn ghost_plane(&self, upper: bool) -> isize {
-        let own = &self.layout.own;
-        if upper {
-            own.end as isize
-        } else {
-            own.start as isize - GHOST as isize
-        }
-    }
-
     /// What is recorded may lie in ghosts: their copies stand in the queue of the edges, behind the neighbours' marks.
     pub(super) fn await_neighbours(&mut self) -> Result<(), Error> {
-        if !self.is_cut() {
+        if !self.layout.is_cut() {
             return Ok(());
         }
         self.accelerator.set(Queue::Edges, &self.marks.edges)?;
@@ -63,7 +42,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 
     /// Neighbours may not overwrite ghosts before they were recorded.
     pub(super) fn recorded(&mut self) -> Result<(), Error> {
-        if !self.is_cut() {
+        if !self.layout.is_cut() {
             return Ok(());
         }
         self.accelerator.set(Queue::Main, &self.marks.main)
@@ -77,8 +56,8 @@ impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
         // The neighbour may still be reading the level that it overwrites in this step.
         a.wait(Queue::Edges, &to.marks.main)?;
         for component in 0..self.setup.padded.ndim() {
-            let from = self.ghosts_at(component, self.edge_plane(upper));
-            let into = to.ghosts_at(component, to.ghost_plane(!upper));
+            let from = self.ghosts_at(component, self.layout.edge_plane(upper, GHOST));
+            let into = to.ghosts_at(component, to.layout.ghost_plane(!upper, GHOST));
             // SAFETY: both ranges are eight whole planes of a component; the marks order the copy among their uses.
             unsafe { a.copy_to(Queue::Edges, from, &to.accelerator, into, self.ghost_bytes())? };
         }

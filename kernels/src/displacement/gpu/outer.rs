@@ -25,11 +25,11 @@ impl<T: Real, A: Accelerator> Bordering for DeviceSlab<T, A> {
     }
 
     fn edge(&self, _stage: usize, upper: bool, piece: usize) -> u64 {
-        self.ghosts_at(piece, self.edge_plane(upper))
+        self.ghosts_at(piece, self.layout.edge_plane(upper, GHOST))
     }
 
     fn ghost(&self, _stage: usize, upper: bool, piece: usize) -> u64 {
-        self.ghosts_at(piece, self.ghost_plane(upper))
+        self.ghosts_at(piece, self.layout.ghost_plane(upper, GHOST))
     }
 
     fn sides(&self) -> &Sides<A> {

@@ -207,7 +207,7 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
         let (a, layout) = (self.accelerator.clone(), &self.layout);
         let two = self.has_two_edges();
         if planes == layout.interior {
-            if self.is_cut() && !two {
+            if self.layout.is_cut() && !two {
                 // Not before the edge, which waits for the neighbour first.
                 a.wait(Queue::Main, &self.marks.begun)?;
             }
@@ -225,7 +225,7 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
     }
 
     fn finish_step(&mut self) -> Result<(), Error> {
-        if self.is_cut() {
+        if self.layout.is_cut() {
             self.accelerator.wait(Queue::Main, &self.marks.edges)?;
             self.accelerator.set(Queue::Main, &self.marks.main)?;
         }

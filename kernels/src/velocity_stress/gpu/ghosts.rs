@@ -11,11 +11,6 @@ use crate::velocity_stress::GHOST;
 use std::sync::Arc;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Whether a slab has neighbours.
-    pub(super) fn is_cut(&self) -> bool {
-        self.layout.interior != self.layout.own
-    }
-
     /// The planes from `first` on of a field.
     pub(super) fn ghosts_at(&self, field: usize, first: isize) -> u64 {
         let p = &self.setup.padded;
@@ -24,25 +19,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         self.fields_at() + (number * size_of::<T>()) as u64
     }
 
-    /// First plane of what the upper or lower neighbour wants.
-    fn edge_plane(&self, upper: bool) -> isize {
-        let own = &self.layout.own;
-        (if upper { own.end - GHOST } else { own.start }) as isize
-    }
-
-    /// First plane of the upper or lower ghosts.
-    fn ghost_plane(&self, upper: bool) -> isize {
-        let own = &self.layout.own;
-        if upper {
-            own.end as isize
-        } else {
-            own.start as isize - GHOST as isize
-        }
-    }
-
     /// What is recorded may lie in ghosts: their copies stand in the queue of the edges, behind the neighbours' marks.
     pub(super) fn await_neighbours(&mut self) -> Result<(), Error> {
-        if !self.is_cut() {
+        if !self.layout.is_cut() {
             return Ok(());
         }
         self.accelerator.set(Queue::Edges, &self.marks.edges)?;
@@ -51,7 +30,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 
     /// Neighbours may not overwrite ghosts before they were recorded.
     pub(super) fn recorded(&mut self) -> Result<(), Error> {
-        if !self.is_cut() {
+        if !self.layout.is_cut() {
             return Ok(());
         }
         self.accelerator.set(Queue::Main, &self.marks.main)
@@ -64,8 +43,8 @@ impl<T: Real, A: Accelerator> Peer for DeviceSlab<T, A> {
         // The neighbour may still be reading what it gets new numbers for, in the stage before.
         a.wait(Queue::Edges, &to.marks.main)?;
         for &field in &self.setup.travelling[self.stage] {
-            let from = self.ghosts_at(field, self.edge_plane(upper));
-            let into = to.ghosts_at(field, to.ghost_plane(!upper));
+            let from = self.ghosts_at(field, self.layout.edge_plane(upper, GHOST));
+            let into = to.ghosts_at(field, to.layout.ghost_plane(!upper, GHOST));
             // SAFETY: both ranges are whole planes of a field; the marks order the copy among their uses.
             unsafe { a.copy_to(Queue::Edges, from, &to.accelerator, into, bytes)? };
         }
@@ -97,11 +76,17 @@ impl<T: Real, A: Accelerator> Bordering for DeviceSlab<T, A> {
     }
 
     fn edge(&self, stage: usize, upper: bool, piece: usize) -> u64 {
-        self.ghosts_at(self.setup.travelling[stage][piece], self.edge_plane(upper))
+        self.ghosts_at(
+            self.setup.travelling[stage][piece],
+            self.layout.edge_plane(upper, GHOST),
+        )
     }
 
     fn ghost(&self, stage: usize, upper: bool, piece: usize) -> u64 {
-        self.ghosts_at(self.setup.travelling[stage][piece], self.ghost_plane(upper))
+        self.ghosts_at(
+            self.setup.travelling[stage][piece],
+            self.layout.ghost_plane(upper, GHOST),
+        )
     }
 
     fn sides(&self) -> &Sides<A> {

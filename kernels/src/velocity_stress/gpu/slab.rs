@@ -261,7 +261,7 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
 
     fn update(&mut self, stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
         self.stage = stage;
-        if !self.is_cut() {
+        if !self.layout.is_cut() {
             return self.enqueue(Queue::Main, stage, &planes, it);
         }
         let a = self.accelerator.clone();

@@ -61,31 +61,13 @@ INLINE struct Cell cell_of(const struct Stage *a) {
     return c;
 }
 
-// Numbers that are read once, and written to be read in the next stage.
-INLINE void take(const REAL *from, REAL *to) {
-#if defined(CUDA_ON_CPU) || !(STREAM & 1)
-    load(from, to);
-#else
-    VECTOR t;
-#if REAL_IS_DOUBLE
-    asm("ld.global.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(t.x), "=d"(t.y) : "l"(from) : "memory");
-#else
-    asm("ld.global.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(t.x), "=f"(t.y), "=f"(t.z), "=f"(t.w) : "l"(from) : "memory");
-#endif
-    SPREAD(t, to);
-#endif
-}
-
+// Cells that are computed; the rim keeps what it has.
 INLINE void put(const struct Stage *a, int z, REAL *to, const REAL *from) {
     if (z + VEC > a->z_end) {
         for (int v = 0; v < VEC && z + v < a->z_end; v++) to[v] = from[v];
         return;
     }
-#if defined(CUDA_ON_CPU) || !(STREAM & 2)
     store(to, from);
-#else
-    __stcs((VECTOR *)to, GATHER(from));
-#endif
 }
 
 #if STAGE == 0
@@ -118,7 +100,7 @@ KERNEL(velocity)(const struct Stage a) {
 #endif
     EACH_AXIS(t) {
         REAL sum[VEC], b[VEC], now[VEC];
-        take(at + VELOCITY(t) * s->field, now);
+        load(at + VELOCITY(t) * s->field, now);
         EACH_VEC sum[v] = 0;
         EACH_AXIS(j) {
             REAL d[VEC];
@@ -195,14 +177,14 @@ INLINE void add(const struct Stage *a, const struct Cell *c, const struct Place 
     const struct Slab *s = &a->s;
     WIDE row = row_at(s, c->plane, c->row) + c->z;
     REAL *to = s->fields + STRESS(pair) * s->field + row, now[VEC];
-    take(to, now);
+    load(to, now);
     EACH_VEC now[v] += rate[v];
 #if MECHANISMS
     WIDE own = row - (WIDE)GHOST * s->rows * s->pitch + (STRESS(pair) - NDIM) * a->loss.stress;
     UNROLL for (int k = 0; k < MECHANISMS; k++) {
         const REAL *pattern = a->loss.pattern + (k * 4 + (c->plane & 1) * 2 + (NDIM == 3 ? c->row & 1 : 0)) * 4;
         REAL *r = a->loss.memory + k * a->loss.mechanism + own, old[VEC], next[VEC];
-        take(r, old);
+        load(r, old);
         EACH_VEC {
             next[v] = FMA(-pattern[2 + (v & 1)], relaxing[v], pattern[v & 1] * old[v]);
             now[v] = FMA((REAL)0.5, old[v] + next[v], now[v]);

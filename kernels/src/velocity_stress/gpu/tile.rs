@@ -16,8 +16,6 @@ pub struct Tile {
     pub blocks: [usize; 2],
     /// Numbers that are wanted late are asked for early.
     pub ahead: bool,
-    /// Numbers that a stage reads once (1), that it writes (2) or both (3) do not stay in the caches; 0: none.
-    pub stream: usize,
     /// Threads of a block in the frame.
     pub frame_threads: usize,
     /// Blocks in the frame that one multiprocessor should hold at once.
@@ -54,7 +52,6 @@ impl Tile {
                 strip: 128,
                 blocks,
                 ahead: true,
-                stream: 0,
                 frame_threads,
                 frame_blocks,
             },
@@ -65,7 +62,6 @@ impl Tile {
                 strip: 1,
                 blocks: blocks.map(|n| 2 * n),
                 ahead: true,
-                stream: 0,
                 frame_threads,
                 frame_blocks,
             },

@@ -71,7 +71,6 @@ impl Variant {
             ("ALONG_Z", usize::from(!framed && self.along_z)),
             ("THREADS", if framed { t.frame_threads } else { t.threads() }),
             ("BLOCKS", if framed { t.frame_blocks } else { t.blocks[stage] }),
-            ("STREAM", t.stream),
             ("AHEAD", usize::from(t.ahead)),
             ("ROWS", t.rows),
             ("DEEP", t.deep),
