@@ -40,7 +40,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         "host" => Way::Host,
         _ => Way::Auto,
     };
-    let ways = simulation.meet(world, way)?;
+    let ways = simulation.team().meet(world, way)?;
     let work = padded.cells() as f64 * case.steps as f64;
     let mut first = None;
     for manner in MANNERS {
@@ -53,7 +53,9 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         for _ in 0..=words.number("repeat", 3) {
             world.share(&[])?;
             let begun = Instant::now();
-            simulation.run_met(world, &mut Nothing::default(), company)?;
+            simulation
+                .team()
+                .run_met(world, &mut Nothing::default(), company)?;
             let mine = begun.elapsed().as_secs_f64();
             let all = world.share(&mine.to_le_bytes())?;
             let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
@@ -77,7 +79,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
             );
         }
     }
-    simulation.part(world)
+    simulation.team().part(world)
 }
 
 fn main() {

@@ -138,9 +138,9 @@ fn messages_of_ranks_are_told_and_refused_together() {
                 "the model is read in {}, kept in {before}",
                 reading[0]
             );
-            let outcome = simulation.meet(ranks, Way::Auto);
+            let outcome = simulation.team().meet(ranks, Way::Auto);
             let after = used(&shim);
-            simulation.part(ranks).expect("neighbours part");
+            simulation.team().part(ranks).expect("neighbours part");
             (outcome, before, after)
         })
     };

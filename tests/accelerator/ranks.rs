@@ -168,7 +168,7 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let placed = vec![((machines.open)(k), layouts[k].clone())];
         let class = Symmetry::Orthorhombic;
         let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
-        let ways = simulation.meet(ranks, Way::Auto).expect("neighbours meet");
+        let ways = simulation.team().meet(ranks, Way::Auto).expect("neighbours meet");
         assert_eq!((ways[1 - k].is_some(), ways[k]), (true, None));
         let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
         for (tape, manner) in
@@ -181,9 +181,12 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                 manner,
                 ..Company::default()
             };
-            simulation.run_met(ranks, tape, company).expect("the shot runs");
+            simulation
+                .team()
+                .run_met(ranks, tape, company)
+                .expect("the shot runs");
         }
-        simulation.part(ranks).expect("neighbours part");
+        simulation.team().part(ranks).expect("neighbours part");
         tapes
     });
     let [first, second, _] = &tapes[0];

@@ -121,7 +121,7 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
     for (talents, way) in ways(machines) {
         let ran = among(machines, case, (&[1, 1], talents), |ranks, simulation| {
             let before = simulation.bytes();
-            let ways = simulation.meet(ranks, way).expect("neighbours meet");
+            let ways = simulation.team().meet(ranks, way).expect("neighbours meet");
             let k = ranks.rank();
             let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
             let manners = [Manner::Overlapped, Manner::Blocking, Manner::WithoutSends];
@@ -130,10 +130,13 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                     manner,
                     ..company(way)
                 };
-                simulation.run_met(ranks, tape, company).expect("the shot runs");
+                simulation
+                    .team()
+                    .run_met(ranks, tape, company)
+                    .expect("the shot runs");
             }
             let taken = simulation.bytes();
-            simulation.part(ranks).expect("neighbours part");
+            simulation.team().part(ranks).expect("neighbours part");
             assert_eq!(simulation.bytes(), taken, "messages stay counted");
             // Rank 0 has nobody below it, rank 1 nobody above.
             (tapes, [ways[k], ways[1 - k]], taken - before)

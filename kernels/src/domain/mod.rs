@@ -11,3 +11,4 @@ pub mod partition;
 pub mod ranks;
 pub mod remote;
 pub mod sides;
+pub mod team;

@@ -25,17 +25,14 @@ use super::{Company, Shot, SourceKind, check, schedule, sponges};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
 use crate::device::simd::Real;
-use crate::domain::exchange::{Exchange, PeerToPeer};
-use crate::domain::gather::{Gather, own, share};
 use crate::domain::partition::{GHOST, Slab as Layout};
 use crate::domain::ranks::Ranks;
-use crate::domain::remote::Remote;
-use crate::domain::sides;
+use crate::domain::team::Team;
 use crate::grid::Padded;
+use crate::medium::Medium;
 use crate::medium::stiffness::Symmetry;
-use crate::medium::{Medium, plane_names};
 use crate::survey::{Receivers, Sources};
-use crate::time_loop::{self, Recorder, Schedule, Slab};
+use crate::time_loop::{Recorder, Slab};
 use std::ops::Range;
 use std::sync::Arc;
 use tile::{Terms, Tile};
@@ -52,17 +49,14 @@ pub(crate) struct Setup<T> {
     pub window: [Range<usize>; 3],
     pub sponge: [Vec<T>; 3],
     pub jdata: usize,
+    pub dt: f64,
 }
 
 /// A shot ready to run on accelerators, one slab each.
 pub struct Simulation<T: Real, A: Accelerator> {
     setup: Arc<Setup<T>>,
-    slabs: Vec<DeviceSlab<T, A>>,
-    schedule: Schedule,
+    team: Team<DeviceSlab<T, A>>,
     variant: Variant,
-    dt: f64,
-    /// Bytes of the messages of the ranks that met last.
-    messages: usize,
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -118,6 +112,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
                 .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
             sponge: sponges(&padded),
             jdata: shot.jdata,
+            dt: f64::from(shot.dt),
             padded,
         });
         let places = upload.finish(symmetry)?;
@@ -125,27 +120,21 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             .into_iter()
             .map(|place| DeviceSlab::new(setup.clone(), place, variant))
             .collect::<Result<Vec<_>, _>>()?;
-        for pair in slabs.windows(2) {
-            pair[0].accelerator().befriend(pair[1].accelerator())?;
-        }
         Ok(Self {
             setup,
-            slabs,
-            schedule,
+            team: Team::new(slabs, schedule)?,
             variant,
-            dt: f64::from(shot.dt),
-            messages: 0,
         })
     }
 
     /// Steps to run.
     pub fn steps(&self) -> usize {
-        self.schedule.nt
+        self.team.steps()
     }
 
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
-        self.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.messages
+        self.team.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.team.messages()
     }
 
     /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
@@ -157,7 +146,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
     /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
-        for slab in &self.slabs {
+        for slab in &self.team.slabs {
             let (p, own) = (&self.setup.padded, slab.layout().own.clone());
             let bytes = p.plane_len() * size_of::<T>();
             let mut host = slab.accelerator.pin(bytes)?;
@@ -181,7 +170,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
 
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.run_by(&mut PeerToPeer, recorder)
+        self.team.run(recorder)
     }
 
     /// Runs all steps as one of several ranks, each with devices of its own. Rank 0's recorder gets the traces.
@@ -191,117 +180,12 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         recorder: &mut dyn Recorder<T>,
         company: Company,
     ) -> Result<(), Error> {
-        if ranks.size() == 1 {
-            return self.run(recorder);
-        }
-        self.meet(ranks, company.way)?;
-        let result = self.run_met(ranks, recorder, company);
-        if matches!(result, Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere)) {
-            self.part(ranks)?;
-        }
-        result
+        self.team.run_among(ranks, recorder, company)
     }
 
-    /// [`Simulation::run_among`] between [`Simulation::meet`] and [`Simulation::part`], any number of times.
-    pub fn run_met(
-        &mut self,
-        ranks: &dyn Ranks,
-        recorder: &mut dyn Recorder<T>,
-        company: Company,
-    ) -> Result<(), Error> {
-        let own = own(&self.slabs);
-        let receivers = self.setup.receivers.within(&own);
-        let share = share(&self.setup.window, self.setup.padded.ndim(), &own);
-        let schedule = self.schedule.clone();
-        let mut gather = Gather::new(ranks, recorder, &schedule, company.snapshots, (receivers, share))?;
-        let planes = self.setup.padded.planes();
-        // SAFETY: the slabs keep the memory of their messages until they part, after the exchange.
-        let exchange = unsafe { Remote::new(PeerToPeer, ranks, &mut self.slabs, &own, planes)? };
-        self.run_by(&mut exchange.manner(company.manner), &mut gather)
-    }
-
-    /// Ranks agree on the way of their ghosts. Returns the ways downwards and upwards. All ranks call this.
-    pub fn meet(&mut self, ranks: &dyn Ranks, way: Way) -> Result<[Option<Way>; 2], Error> {
-        let ways = sides::meet(&mut self.slabs, ranks, way)?;
-        self.messages = sides::bytes(&self.slabs);
-        Ok(ways)
-    }
-
-    /// Gives back what neighbours have lent, before anybody frees it. All ranks call this.
-    pub fn part(&mut self, ranks: &dyn Ranks) -> Result<(), Error> {
-        sides::part(&mut self.slabs, ranks)
-    }
-
-    fn run_by(
-        &mut self,
-        exchange: &mut dyn Exchange<DeviceSlab<T, A>>,
-        recorder: &mut dyn Recorder<T>,
-    ) -> Result<(), Error> {
-        self.slabs.iter_mut().for_each(DeviceSlab::rewind);
-        let bad = std::cell::Cell::new(None);
-        let seen = |step: usize, cell: [usize; 3]| {
-            bad.set(Some((step, cell)));
-            Error::setup("the wavefield is not finite")
-        };
-        let result = time_loop::run(&mut self.slabs, exchange, &self.schedule, recorder, &seen);
-        // Nothing may be left in the queues, whatever happened; the first error is the one that tells why.
-        let finished = self.slabs.iter().map(|slab| slab.accelerator().finish());
-        let finished = finished.fold(Ok(()), Result::and);
-        match bad.get() {
-            Some((step, cell)) => Err(Error::NotFinite {
-                step,
-                cell: self.setup.padded.describe(cell),
-                medium: self.describe(cell)?,
-            }),
-            None => result.and(finished),
-        }
-    }
-
-    /// Density and stiffness at a padded cell in words.
-    fn describe(&self, cell: [usize; 3]) -> Result<String, Error> {
-        let p = &self.setup.padded;
-        let (plane, row) = if p.ndim() == 3 {
-            (cell[2], cell[1])
-        } else {
-            (cell[1], 0)
-        };
-        let slab = self.slabs.iter().find(|s| s.layout().own.contains(&plane));
-        let slab = slab.ok_or_else(|| Error::setup("no slab owns the cell"))?;
-        let z = cell[0].clamp(p.nb, p.nb + p.model.n[0] - 1);
-        let rows = if p.ndim() == 3 { p.model.n[1] } else { 1 };
-        let first = arguments::medium_planes(p, &slab.layout).start;
-        let line = (p.model_plane(plane) - first) * rows + p.model_row(row);
-        let at = (line * p.pitch() + z) * size_of::<T>();
-        let read = |memory: &A::Memory| -> Result<f64, Error> {
-            let mut host = slab.accelerator.pin(size_of::<T>())?;
-            // SAFETY: the cell lies in the array; the copy is waited for.
-            unsafe {
-                let from = memory.address() + at as u64;
-                slab.accelerator
-                    .download(Queue::Main, from, &mut host, 0, size_of::<T>())?;
-            }
-            slab.accelerator.finish()?;
-            Ok(bytemuck::cast_slice::<u8, T>(&host.bytes()[..size_of::<T>()])[0].f64())
-        };
-        let mut words = Vec::new();
-        let names = plane_names(p.ndim()).iter().copied().chain(["density"]);
-        for (name, memory) in names.zip(&slab.medium) {
-            if let Some(memory) = memory {
-                let value = read(memory)?;
-                let value = if name == "density" {
-                    self.dt * self.dt / value
-                } else {
-                    value
-                };
-                words.push(format!("{name}={}", value as f32));
-            }
-        }
-        words.rotate_right(1);
-        Ok(format!(
-            "medium there ({}): {}",
-            self.variant.symmetry,
-            words.join(" ")
-        ))
+    /// The slabs, for runs among ranks that meet but once.
+    pub fn team(&mut self) -> &mut Team<DeviceSlab<T, A>> {
+        &mut self.team
     }
 }
 

@@ -1,12 +1,16 @@
-//! What neighbours on other ranks see of a slab.
+//! What neighbours on other ranks and the team of its process see of a slab.
 
-use super::arguments::component_len;
+use super::arguments::{component_len, medium_planes};
 use super::slab::DeviceSlab;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Queue};
+use crate::device::accelerator::{Accelerator, Memory, Pinned, Queue};
 use crate::device::simd::Real;
 use crate::domain::partition::GHOST;
 use crate::domain::sides::{Bordering, Open, Sides};
+use crate::domain::team::Member;
+use crate::grid::Padded;
+use crate::medium::plane_names;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl<T: Real, A: Accelerator> Bordering for DeviceSlab<T, A> {
@@ -69,5 +73,74 @@ impl<T: Real, A: Accelerator> Bordering for DeviceSlab<T, A> {
 
     fn goes_by_host(&mut self) {
         self.hide_more();
+    }
+}
+
+impl<T: Real + Default, A: Accelerator> Member for DeviceSlab<T, A> {
+    fn padded(&self) -> &Padded {
+        &self.setup.padded
+    }
+
+    fn window(&self) -> &[Range<usize>; 3] {
+        &self.setup.window
+    }
+
+    fn receivers(&self, planes: &Range<usize>) -> Vec<usize> {
+        self.setup.receivers.within(planes)
+    }
+
+    fn rewind(&mut self) {
+        self.records.rewind();
+    }
+
+    fn describe(&self, cell: [usize; 3]) -> Result<String, Error> {
+        self.medium_words(cell)
+    }
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Density and stiffness at a padded cell in words.
+    fn medium_words(&self, cell: [usize; 3]) -> Result<String, Error> {
+        let p = &self.setup.padded;
+        let (plane, row) = if p.ndim() == 3 {
+            (cell[2], cell[1])
+        } else {
+            (cell[1], 0)
+        };
+        let z = cell[0].clamp(p.nb, p.nb + p.model.n[0] - 1);
+        let rows = if p.ndim() == 3 { p.model.n[1] } else { 1 };
+        let first = medium_planes(p, &self.layout).start;
+        let line = (p.model_plane(plane) - first) * rows + p.model_row(row);
+        let at = (line * p.pitch() + z) * size_of::<T>();
+        let read = |memory: &A::Memory| -> Result<f64, Error> {
+            let mut host = self.accelerator.pin(size_of::<T>())?;
+            // SAFETY: the cell lies in the array; the copy is waited for.
+            unsafe {
+                let from = memory.address() + at as u64;
+                self.accelerator
+                    .download(Queue::Main, from, &mut host, 0, size_of::<T>())?;
+            }
+            self.accelerator.finish()?;
+            Ok(bytemuck::cast_slice::<u8, T>(&host.bytes()[..size_of::<T>()])[0].f64())
+        };
+        let mut words = Vec::new();
+        let names = plane_names(p.ndim()).iter().copied().chain(["density"]);
+        for (name, memory) in names.zip(&self.medium) {
+            if let Some(memory) = memory {
+                let value = read(memory)?;
+                let value = if name == "density" {
+                    self.setup.dt * self.setup.dt / value
+                } else {
+                    value
+                };
+                words.push(format!("{name}={}", value as f32));
+            }
+        }
+        words.rotate_right(1);
+        Ok(format!(
+            "medium there ({}): {}",
+            self.variant.symmetry,
+            words.join(" ")
+        ))
     }
 }

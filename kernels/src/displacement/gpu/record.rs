@@ -50,6 +50,12 @@ impl<T: Real, A: Accelerator> Records<T, A> {
         })
     }
 
+    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
+    pub(super) fn rewind(&mut self) {
+        self.ring.rewind();
+        self.pieces.rewind();
+    }
+
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> usize {
         self.cell.bytes() + self.beyond.bytes() + self.ring.bytes() + self.pieces.bytes()
@@ -101,12 +107,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             self.accelerator
                 .launch(Queue::Main, &r.extract, dims, &argument(&args))
         }
-    }
-
-    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
-    pub(super) fn rewind(&mut self) {
-        self.records.ring.rewind();
-        self.records.pieces.rewind();
     }
 
     /// So many records were extracted in all.

@@ -7,7 +7,10 @@ use crate::device::accelerator::{Accelerator, Queue};
 use crate::device::simd::Real;
 use crate::domain::exchange::Peer;
 use crate::domain::sides::{Bordering, Sides};
+use crate::domain::team::Member;
+use crate::grid::Padded;
 use crate::velocity_stress::GHOST;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
@@ -95,5 +98,27 @@ impl<T: Real, A: Accelerator> Bordering for DeviceSlab<T, A> {
 
     fn sides_mut(&mut self) -> &mut Sides<A> {
         &mut self.outer
+    }
+}
+
+impl<T: Real + Default, A: Accelerator> Member for DeviceSlab<T, A> {
+    fn padded(&self) -> &Padded {
+        &self.setup.padded
+    }
+
+    fn window(&self) -> &[Range<usize>; 3] {
+        &self.setup.window
+    }
+
+    fn receivers(&self, planes: &Range<usize>) -> Vec<usize> {
+        self.setup.receivers.within(planes)
+    }
+
+    fn rewind(&mut self) {
+        self.records.rewind();
+    }
+
+    fn describe(&self, cell: [usize; 3]) -> Result<String, Error> {
+        self.medium_words(cell)
     }
 }

@@ -35,9 +35,10 @@ use crate::device::accelerator::Accelerator;
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
 use crate::domain::partition::Slab as Layout;
+use crate::domain::team::Team;
 use crate::grid::Padded;
 use crate::medium::{Medium, Symmetry};
-use crate::time_loop::{Schedule, Slab};
+use crate::time_loop::Slab;
 use frame::Bounds;
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,10 +78,7 @@ impl<T: Real> Setup<T> {
 /// A shot ready to run on accelerators, one slab each.
 pub struct Simulation<T: Real, A: Accelerator> {
     setup: Arc<Setup<T>>,
-    slabs: Vec<DeviceSlab<T, A>>,
-    schedule: Schedule,
-    /// Bytes of the messages of the ranks that met last.
-    messages: usize,
+    team: Team<DeviceSlab<T, A>>,
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -154,31 +152,30 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             .into_iter()
             .map(|machine| DeviceSlab::new(setup.clone(), machine, (&raw, weak.as_ref()), variant, cpu))
             .collect::<Result<Vec<_>, _>>()?;
-        for pair in slabs.windows(2) {
-            pair[0].accelerator().befriend(pair[1].accelerator())?;
-        }
         Ok(Self {
             setup,
-            slabs,
-            schedule,
-            messages: 0,
+            team: Team::new(slabs, schedule)?,
         })
     }
 
     /// Steps to run.
     pub fn steps(&self) -> usize {
-        self.schedule.nt
+        self.team.steps()
     }
 
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
-        self.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.messages
+        self.team.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.team.messages()
     }
 
     /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
     /// (2-D: `[x]`); empty where it is not kept.
     pub fn peaks(&self) -> Result<Vec<T>, Error> {
-        let each = self.slabs.iter().map(|s| Ok((s.layout().clone(), s.peaks()?)));
+        let each = self
+            .team
+            .slabs
+            .iter()
+            .map(|s| Ok((s.layout().clone(), s.peaks()?)));
         let each: Vec<(Layout, Vec<T>)> = each.collect::<Result<_, Error>>()?;
         let parts = each.iter().map(|(layout, peaks)| (layout, peaks.as_slice()));
         Ok(surface_planes(&self.setup.padded, parts))
@@ -187,21 +184,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a field. Rims and
     /// ghosts take part, so this is for measurements.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
-        for slab in &self.slabs {
+        for slab in &self.team.slabs {
             slab.start_from(&mut field)?;
         }
         Ok(())
-    }
-
-    /// Density and speeds at a padded cell in words.
-    fn describe(&self, cell: [usize; 3]) -> Result<String, Error> {
-        let plane = if self.setup.padded.ndim() == 3 {
-            cell[2]
-        } else {
-            cell[1]
-        };
-        let slab = self.slabs.iter().find(|s| s.layout().own.contains(&plane));
-        let slab = slab.ok_or_else(|| Error::setup("no slab owns the cell"))?;
-        slab.describe(cell)
     }
 }

@@ -72,6 +72,13 @@ impl<A: Accelerator> Records<A> {
         })
     }
 
+    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
+    pub(super) fn rewind(&mut self) {
+        self.ring.rewind();
+        self.pieces.rewind();
+        self.written = 0;
+    }
+
     /// Bytes of device memory.
     pub(super) fn bytes(&self) -> usize {
         let kept: usize = self.kept.iter().flatten().map(Memory::bytes).sum();
@@ -90,13 +97,6 @@ impl<A: Accelerator> Records<A> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
-    pub(super) fn rewind(&mut self) {
-        self.records.ring.rewind();
-        self.records.pieces.rewind();
-        self.records.written = 0;
-    }
-
     /// Reads the receivers into the record at this address (0: into what runs alone).
     fn extract(&self, record: u64) -> Result<(), Error> {
         let r = &self.records;

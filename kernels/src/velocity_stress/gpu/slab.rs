@@ -167,7 +167,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 
     /// Density and speeds at a padded cell in words.
-    pub(super) fn describe(&self, cell: [usize; 3]) -> Result<String, Error> {
+    pub(super) fn medium_words(&self, cell: [usize; 3]) -> Result<String, Error> {
         let p = &self.setup.padded;
         let (plane, row) = if p.ndim() == 3 {
             (cell[2], cell[1])
