@@ -1,6 +1,6 @@
-// The frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7) or the sponge (boundary/sponge.rs). With
-// FRAMED 1 in rows and planes of the frame; with FRAMED 0 and ALONG_Z 1 at the ends of all other rows.
-#define EDGED (FRAMED || ALONG_Z)
+// The frame: stretched derivatives of the layers (boundary/cpml.rs, eqs 6 and 7), with FRAMED 1 in rows and planes of the
+// frame, with FRAMED 0 and LAYERS 1 at the ends of all other rows; or with SPONGE 1 the sponge (boundary/sponge.rs), which has
+// no memory and so needs no boxes of its own.
 
 struct Layer {
     REAL *psi;                 // memory variables [component][plane][row][z] of the axis' frame; null without a layer
@@ -27,7 +27,7 @@ INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int pl
     struct Place p;
     p.z = z, p.row = row, p.plane = plane;
     p.at[0] = p.at[1] = p.at[2] = -1;
-#if LAYERS && EDGED
+#if LAYERS
     WIDE own = plane - s->first;
     if (f->layer[0].psi && (z < f->low || z >= f->high)) {
         p.at[0] = (own * s->rows + row) * f->width + (z < f->low ? z : z - f->high + f->low);
@@ -53,7 +53,7 @@ INLINE void foresee(const REAL *p) {
 
 // The memory variables of all axes.
 INLINE void foresee_layers(const struct Frame *f, const struct Place *p) {
-#if LAYERS && EDGED
+#if LAYERS
     EACH_AXIS(axis) {
         if (p->at[axis] < 0) continue;
         EACH_AXIS(of) foresee(f->layer[axis].psi + VELOCITY(of) * f->layer[axis].component + p->at[axis]);
@@ -83,15 +83,19 @@ INLINE void stretch(const struct Frame *f, const struct Place *p, int axis, int 
     store(psi, old);
 }
 
-// What the sponge leaves.
-INLINE void damp(const struct Frame *f, const struct Place *p, REAL *x) {
-    REAL w[VEC];
-#if FRAMED
-    REAL outer = f->sponge[2][p->plane] * (NDIM == 3 ? f->sponge[1][p->row] : 1);
+// What the sponge leaves of a row.
+INLINE REAL row_weight(const struct Frame *f, int plane, int row) {
+#if SPONGE
+    return f->sponge[2][plane] * (NDIM == 3 ? f->sponge[1][row] : 1);
 #else
-    const REAL outer = 1;
-    if (p->z >= f->low && p->z < f->high) return;
+    return 1;
 #endif
-    fetch(f->sponge[0] + p->z, w);
+}
+
+// What it leaves of cells of a row with that weight; most keep all, which is known without weights of their own.
+INLINE void damp(const struct Frame *f, REAL outer, int z, REAL *x) {
+    REAL w[VEC];
+    if (outer == 1 && z >= f->low && z < f->high) return;
+    fetch(f->sponge[0] + z, w);
     EACH_VEC x[v] *= w[v] * outer;
 }

@@ -30,11 +30,12 @@ pub struct Bounds {
 pub type Cells = [Range<usize>; 3];
 
 impl Bounds {
-    /// Of a grid.
+    /// Of a grid. A sponge is no frame here: its cells are computed as all others.
     pub fn new<T: Real>(p: &Padded, edges: &Edges<T>) -> Self {
         let [low, high] = edges.z_by(VECTOR);
         let inside = |axis: usize, all: Range<usize>| {
-            let plain = |&k: &usize| edges.lines(axis)[k] == NONE;
+            let sponge = edges.weights().is_some();
+            let plain = |&k: &usize| sponge || edges.lines(axis)[k] == NONE;
             let first = all.clone().find(plain).unwrap_or(all.end);
             let last = all.clone().rev().find(plain).map_or(first, |k| k + 1);
             [all.start, first, last, all.end]
@@ -65,7 +66,7 @@ impl Bounds {
         (full(&inside).then_some(inside), frame)
     }
 
-    /// Whether rows lie in a frame with an end.
+    /// Whether some cells along z lie in the frame of that axis.
     pub fn along_z(&self) -> bool {
         self.along_z
     }

@@ -19,9 +19,9 @@ const SURFACE_THREADS: usize = 64;
 
 /// The kernels of a run.
 pub(super) struct Kernels<A: Accelerator> {
-    /// Of the two stages, without frame.
+    /// Of the two stages, outside layers.
     inside: Vec<A::Kernel>,
-    /// In the frame, where there is one.
+    /// In layers, where there are some.
     framed: Vec<A::Kernel>,
     /// Before and after the stresses at a free surface.
     surface: Vec<A::Kernel>,
@@ -42,7 +42,7 @@ impl<A: Accelerator> Kernels<A> {
         };
         Ok(Self {
             inside: stages(false)?,
-            framed: if setup.has_frame() {
+            framed: if setup.has_boxes() {
                 stages(true)?
             } else {
                 Vec::new()

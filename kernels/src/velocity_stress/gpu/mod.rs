@@ -43,7 +43,7 @@ use frame::Bounds;
 use std::ops::Range;
 use std::sync::Arc;
 use tile::Tile;
-use variant::Variant;
+use variant::{Edge, Variant};
 
 /// What the slabs of one shot share.
 pub(super) struct Setup<T> {
@@ -69,8 +69,18 @@ impl<T: Real> Setup<T> {
         RIM * size_of::<T>()
     }
 
-    /// Whether any row that is computed lies in a frame.
-    pub fn has_frame(&self) -> bool {
+    /// What absorbs.
+    pub fn edge(&self) -> Edge {
+        let along_z = self.bounds.along_z();
+        match self.edges.weights() {
+            Some(_) => Edge::Sponge,
+            None if along_z || self.has_boxes() => Edge::Layers { along_z },
+            None => Edge::Rigid,
+        }
+    }
+
+    /// Whether layers have rows and planes of their own.
+    pub fn has_boxes(&self) -> bool {
         !self.bounds.boxes(&(0..self.padded.planes())).1.is_empty()
     }
 }
@@ -143,8 +153,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             ndim,
             half: weights.len(),
             isotropic: class == Symmetry::Isotropic,
-            layers: setup.edges.weights().is_none(),
-            along_z: setup.bounds.along_z(),
+            edge: setup.edge(),
             mechanisms,
             tile: tile.unwrap_or_else(|| Tile::choose(ndim, weights.len(), mechanisms, double)),
         };

@@ -1,7 +1,7 @@
 // A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie in no
-// frame but with their ends. Its blocks have threads along
-// z, on ROWS rows and DEEP planes; blocks of a strip of rows follow each other along the planes, so that what neighbours
-// read stays in the second-level cache. With FRAMED 1 the boxes are those of the frame, walked over thread by thread.
+// layers but with their ends. Its blocks have threads along z, on ROWS rows and DEEP planes; blocks of a strip of rows follow
+// each other along the planes, so that what neighbours read stays in the second-level cache. With FRAMED 1 the boxes are those
+// of the layers, walked over thread by thread.
 
 #define MOST_BOXES 4
 
@@ -94,7 +94,8 @@ KERNEL(velocity)(const struct Stage a) {
     if (c.z < 0) return;
     REAL *at = s->fields + row_at(s, c.plane, c.row) + c.z;
     EACH_AXIS(t) foresee(at + VELOCITY(t) * s->field);
-#if EDGED
+    const REAL outer = row_weight(&a.f, c.plane, c.row);
+#if LAYERS
     const struct Place place = place_of(s, &a.f, c.plane, c.row, c.z);
     foresee_layers(&a.f, &place);
 #endif
@@ -105,15 +106,15 @@ KERNEL(velocity)(const struct Stage a) {
         EACH_AXIS(j) {
             REAL d[VEC];
             derive(s, at + STRESS(PAIR(t, j)) * s->field, j, j == t, d);
-#if EDGED
+#if LAYERS
             stretch(&a.f, &place, j, j == t, t, d);
 #endif
             EACH_VEC sum[v] += d[v];
         }
         buoyancy(s, &c, t, b);
         EACH_VEC now[v] = FMA(b[v], sum[v], now[v]);
-#if EDGED && !LAYERS
-        damp(&a.f, &place, now);
+#if SPONGE
+        damp(&a.f, outer, c.z, now);
 #endif
         put(&a, c.z, at + VELOCITY(t) * s->field, now);
     }
@@ -172,8 +173,8 @@ INLINE void shear_stiffness(const struct Slab *s, const struct Stiff *k, const s
     EACH_VEC out[v] = inverse(sum[v]);
 }
 
-// Adds a rate to a stress, and what its relaxing part leaves of it.
-INLINE void add(const struct Stage *a, const struct Cell *c, const struct Place *place, int pair, const REAL *rate, const REAL *relaxing) {
+// Adds a rate to a stress of a row with a weight, and what its relaxing part leaves of it.
+INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pair, const REAL *rate, const REAL *relaxing) {
     const struct Slab *s = &a->s;
     WIDE row = row_at(s, c->plane, c->row) + c->z;
     REAL *to = s->fields + STRESS(pair) * s->field + row, now[VEC];
@@ -192,8 +193,8 @@ INLINE void add(const struct Stage *a, const struct Cell *c, const struct Place 
         put(a, c->z, r, next);
     }
 #endif
-#if EDGED && !LAYERS
-    damp(&a->f, place, now);
+#if SPONGE
+    damp(&a->f, outer, c->z, now);
 #endif
     put(a, c->z, to, now);
 }
@@ -226,32 +227,31 @@ KERNEL(stress)(const struct Stage a) {
 #else
 #define RELAXING(t) 0
 #endif
-    const struct Place *place = 0;
-#if EDGED
-    const struct Place here = place_of(s, &a.f, c.plane, c.row, c.z);
-    place = &here;
-    foresee_layers(&a.f, place);
+    const REAL outer = row_weight(&a.f, c.plane, c.row);
+#if LAYERS
+    const struct Place place = place_of(s, &a.f, c.plane, c.row, c.z);
+    foresee_layers(&a.f, &place);
 #endif
     EACH_AXIS(t) {
         derive(s, at + VELOCITY(t) * s->field, t, 0, e[t]);
-#if EDGED
-        stretch(&a.f, place, t, 0, t, e[t]);
+#if LAYERS
+        stretch(&a.f, &place, t, 0, t, e[t]);
 #endif
     }
     normal_rates(&s->stiff, m, e, rate);
 #if MECHANISMS
     normal_rates(&a.loss.weak, m, e, relaxing);
 #endif
-    EACH_AXIS(t) add(&a, &c, place, t, rate[t], RELAXING(t));
+    EACH_AXIS(t) add(&a, &c, outer, t, rate[t], RELAXING(t));
     EACH_AXIS(t) {
         EACH_AXIS(j) {
             if (j <= t) continue;
             REAL one[VEC], other[VEC], k[VEC];
             derive(s, at + VELOCITY(j) * s->field, t, 1, one);
             derive(s, at + VELOCITY(t) * s->field, j, 1, other);
-#if EDGED
-            stretch(&a.f, place, t, 1, j, one);
-            stretch(&a.f, place, j, 1, t, other);
+#if LAYERS
+            stretch(&a.f, &place, t, 1, j, one);
+            stretch(&a.f, &place, j, 1, t, other);
 #endif
             EACH_VEC one[v] += other[v];
             shear_stiffness(s, &s->stiff, &c, t, j, k);
@@ -260,7 +260,7 @@ KERNEL(stress)(const struct Stage a) {
             shear_stiffness(s, &a.loss.weak, &c, t, j, k);
             EACH_VEC relaxing[0][v] = k[v] * one[v];
 #endif
-            add(&a, &c, place, PAIR(t, j), rate[0], RELAXING(0));
+            add(&a, &c, outer, PAIR(t, j), rate[0], RELAXING(0));
         }
     }
 }

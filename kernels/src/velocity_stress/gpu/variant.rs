@@ -11,6 +11,20 @@ const STAGE: &str = include_str!("stage.cu");
 const SURFACE: &str = include_str!("surface.cu");
 const POINTS: &str = include_str!("points.cu");
 
+/// What absorbs at the edges of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Nothing.
+    Rigid,
+    /// Layers, which rows and planes in them meet in boxes of their own.
+    Layers {
+        /// There are some at an end of `z`, too.
+        along_z: bool,
+    },
+    /// A sponge, which every cell looks up.
+    Sponge,
+}
+
 /// Everything that a kernel text is specialised for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
@@ -22,10 +36,8 @@ pub struct Variant {
     pub half: usize,
     /// Two coefficients instead of nine (2-D: four).
     pub isotropic: bool,
-    /// The frame stretches derivatives instead of damping fields.
-    pub layers: bool,
-    /// There is a frame at an end of `z`.
-    pub along_z: bool,
+    /// What absorbs.
+    pub edge: Edge,
     /// Memory variables of a stress; 0 without attenuation.
     pub mechanisms: usize,
     /// How a box is cut.
@@ -54,7 +66,7 @@ impl Variant {
         Source { name, text }
     }
 
-    /// Kernel `velocity` (stage 0) or `stress` (1), for the frame or for what lies inside.
+    /// Kernel `velocity` (stage 0) or `stress` (1), for layers or for all else.
     pub fn stage(&self, stage: usize, framed: bool) -> Source {
         let t = self.tile;
         // Velocities feel neither the symmetry nor the losses.
@@ -67,8 +79,11 @@ impl Variant {
             ("ISOTROPIC", usize::from(isotropic)),
             ("MECHANISMS", mechanisms),
             ("FRAMED", usize::from(framed)),
-            ("LAYERS", usize::from((framed || self.along_z) && self.layers)),
-            ("ALONG_Z", usize::from(!framed && self.along_z)),
+            (
+                "LAYERS",
+                usize::from(framed || self.edge == Edge::Layers { along_z: true }),
+            ),
+            ("SPONGE", usize::from(self.edge == Edge::Sponge)),
             ("THREADS", if framed { t.frame_threads } else { t.threads() }),
             ("BLOCKS", if framed { t.frame_blocks } else { t.blocks[stage] }),
             ("AHEAD", usize::from(t.ahead)),
@@ -90,6 +105,14 @@ impl Variant {
     }
 }
 
+/// Every kind of edge.
+const EDGES: [Edge; 4] = [
+    Edge::Rigid,
+    Edge::Layers { along_z: false },
+    Edge::Layers { along_z: true },
+    Edge::Sponge,
+];
+
 /// One text of every kind that a run can need, for checks without a device.
 pub fn all(double: bool) -> Vec<Source> {
     let mut found = Vec::new();
@@ -98,13 +121,14 @@ pub fn all(double: bool) -> Vec<Source> {
             found.push(text);
         }
     };
-    for (ndim, half, bits) in [2, 3]
+    for (ndim, half, edge, isotropic) in [2, 3]
         .into_iter()
         .flat_map(|ndim| [1, 2, 4].map(|half| (ndim, half)))
-        .flat_map(|(ndim, half)| (0..8).map(move |bits| (ndim, half, bits)))
+        .flat_map(|(ndim, half)| EDGES.map(|edge| (ndim, half, edge)))
+        .flat_map(|(ndim, half, edge)| [false, true].map(|isotropic| (ndim, half, edge, isotropic)))
     {
         // All numbers of mechanisms where they are usual, else the fewest and the most.
-        let counts: &[usize] = match (double, half == 2 && bits & 1 == 1) {
+        let counts: &[usize] = match (double, half == 2 && isotropic) {
             (true, _) => &[0, 1],
             (_, true) => &[0, 1, 2, 3, 4],
             _ => &[0, 1, 4],
@@ -114,14 +138,16 @@ pub fn all(double: bool) -> Vec<Source> {
                 double,
                 ndim,
                 half,
-                isotropic: bits & 1 == 1,
-                layers: bits & 2 == 2,
-                along_z: bits & 4 == 4,
+                isotropic,
+                edge,
                 mechanisms,
                 tile: Tile::choose(ndim, half, mechanisms, double),
             };
-            for (stage, framed) in [(0, false), (0, true), (1, false), (1, true)] {
-                take(variant.stage(stage, framed));
+            for stage in 0..2 {
+                take(variant.stage(stage, false));
+                if matches!(edge, Edge::Layers { .. }) {
+                    take(variant.stage(stage, true));
+                }
             }
             take(variant.surface());
             take(variant.points());
