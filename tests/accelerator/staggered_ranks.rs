@@ -1,7 +1,7 @@
 //! The velocity-stress method as ranks with accelerators of their own: the same bits by every way.
 
 use crate::crowd::{Member, Talents, crowd};
-use crate::ranks::WAYS;
+use crate::ranks::ways;
 use crate::runs::Machines;
 use crate::shots::{Tape, medium, part};
 use crate::staggered::{Case, cases, record};
@@ -62,12 +62,6 @@ fn among<R: Send, A: Accelerator>(
         let mut simulation = one_of(machines, case, (&whole, &layouts), (parts, ranks.rank()));
         work(ranks, &mut simulation)
     }))
-}
-
-/// Talents that these machines can have, and the way that is asked for.
-fn ways<A>(machines: &Machines<A>) -> Vec<(Talents, Way)> {
-    let can = |(talents, _): &(Talents, Way)| machines.open_memory || !talents.reach_devices;
-    WAYS.into_iter().filter(can).collect()
 }
 
 /// Everything on rank 0, by a way.
