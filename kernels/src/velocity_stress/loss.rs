@@ -206,23 +206,34 @@ pub(super) fn patterns<T: Real>(
     }
 }
 
-/// Losses by quality factor.
+/// Losses by quality factor; neighbours tend to have the same, which is looked at first.
 struct Known<'a> {
     law: &'a Law,
+    last: Option<(u32, Loss)>,
     losses: HashMap<u32, Loss>,
 }
 
 impl<'a> Known<'a> {
     fn new(law: &'a Law) -> Self {
-        let losses = HashMap::new();
-        Self { law, losses }
+        Self {
+            law,
+            last: None,
+            losses: HashMap::new(),
+        }
     }
 
     /// Of a cell, by quality factors of every cell or one for all.
     fn loss(&mut self, q: &[f32], cell: usize) -> Loss {
         let q = if q.len() == 1 { q[0] } else { q[cell] };
-        let new = || self.law.loss(f64::from(q));
-        *self.losses.entry(q.to_bits()).or_insert_with(new)
+        match self.last {
+            Some((bits, loss)) if bits == q.to_bits() => loss,
+            _ => {
+                let new = || self.law.loss(f64::from(q));
+                let loss = *self.losses.entry(q.to_bits()).or_insert_with(new);
+                self.last = Some((q.to_bits(), loss));
+                loss
+            }
+        }
     }
 }
 
@@ -244,21 +255,28 @@ pub(super) fn split<T: Real>(
     let arrays = plane_names(padded.ndim()).len() + 1;
     let (first, end) = (raw.planes().start * rows, raw.planes().end * rows);
     let most = (BLOCK / (nz * arrays)).max(1);
+    let mut values = vec![T::of(0.0); arrays * most.min(end - first) * nz];
     for line in (first..end).step_by(most) {
         let lines = most.min(end - line);
         // Of each line what it becomes and what relaxes of it, `[array][z]`.
         let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
             let each = (line..line + lines).into_par_iter();
             each.map_init(
-                || Known::new(law),
+                || [Known::new(law), Known::new(law)],
                 |known, line| parted(raw, losses, known, (line, first)),
             )
             .collect()
         });
         for (k, medium) in [&mut *raw, &mut weak].into_iter().enumerate() {
-            let array = |a: usize| made.iter().flat_map(move |made| &made[k][a * nz..(a + 1) * nz]);
-            let values: Vec<T> = (0..arrays).flat_map(array).copied().collect();
-            medium.fill_all(cpu, line, &values);
+            let values = &mut values[..arrays * lines * nz];
+            cpu.install(|| {
+                let each = values.par_chunks_mut(lines * nz).enumerate();
+                each.for_each(|(a, values)| {
+                    let lines = values.par_chunks_mut(nz).zip(&made);
+                    lines.for_each(|(to, made)| to.copy_from_slice(&made[k][a * nz..(a + 1) * nz]));
+                });
+            });
+            medium.fill_all(cpu, line, values);
         }
     }
     Ok(weak)
@@ -269,7 +287,7 @@ pub(super) fn split<T: Real>(
 fn parted<T: Real>(
     raw: &Medium<T>,
     losses: &Attenuation,
-    known: &mut Known<'_>,
+    [known_p, known_s]: &mut [Known<'_>; 2],
     (line, first): (usize, usize),
 ) -> [Vec<T>; 2] {
     let p = raw.padded();
@@ -283,7 +301,8 @@ fn parted<T: Real>(
     let at = (line - first) * p.pitch() + p.low[0];
     let mut made = [(); 2].map(|()| vec![T::of(0.0); (planes + 1) * nz]);
     for z in 0..nz {
-        let [p, s] = [&losses.qp, &losses.qs].map(|q| known.loss(q, line * nz + z));
+        let cell = line * nz + z;
+        let (p, s) = (known_p.loss(&losses.qp, cell), known_s.loss(&losses.qs, cell));
         let c = |k: usize| raw.stiffness_array(k)[at + z].f64();
         for (made, [p, s]) in made.iter_mut().zip([
             [p.unrelaxed, s.unrelaxed],

@@ -1,7 +1,7 @@
 //! The frame of a slab on a device: which boxes it is made of, its factors and memory variables.
 
 use super::arguments::{BoxArgs, FrameArgs, Layer, MOST_BOXES, int};
-use super::tile::Tile;
+use super::tile::{CHUNK, Tile};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, send};
 use crate::device::simd::Real;
@@ -81,14 +81,16 @@ impl Bounds {
 pub fn stripped(cells: &Cells, tile: &Tile, vec: usize) -> (BoxArgs, usize) {
     let mut made = args(cells, vec);
     let [_, rows, planes] = cells;
-    let (vectors, tiles) = (made.vectors as usize, rows.len().div_ceil(tile.rows));
-    let threads = tile.along(vectors);
-    let across = vectors.div_ceil(threads);
+    let (chunks, tiles) = (
+        (made.vectors as usize).div_ceil(CHUNK),
+        rows.len().div_ceil(tile.rows),
+    );
     let strips = tiles.div_ceil((tile.strip / tile.rows).max(1));
     let along = tiles.div_ceil(strips);
+    let across = (along * chunks).div_ceil(tile.z / CHUNK);
     let deep = planes.len().div_ceil(tile.deep);
-    (made.threads, made.across, made.along, made.deep) = (int(threads), int(across), int(along), int(deep));
-    (made, across * along * deep * strips)
+    (made.chunks, made.along, made.across, made.deep) = (int(chunks), int(along), int(across), int(deep));
+    (made, across * deep * strips)
 }
 
 /// The boxes of the frame behind each other, with their blocks of so many threads.

@@ -113,7 +113,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let mut boxes = [BoxArgs::default(); MOST_BOXES];
         let (first, blocks) = stripped(cells, tile, self.variant.vec());
         boxes[0] = first;
-        let threads = first.threads as usize * tile.rows * tile.deep;
+        let threads = tile.threads();
         let args = self.stage_args(stage, boxes, 1);
         self.stage(queue, (&self.kernels.inside[stage], &args), blocks, threads)
     }

@@ -1,14 +1,15 @@
 // A stage of a step (STAGE 0: velocity, 1: stress) on boxes of cells. With FRAMED 0 there is one box, whose rows lie in no
-// layers but with their ends. Its blocks have threads along z, on ROWS rows and DEEP planes; blocks of a strip of rows follow
-// each other along the planes, so that what neighbours read stays in the second-level cache. With FRAMED 1 the boxes are those
-// of the layers, walked over thread by thread.
+// layers but with their ends. Its blocks have ACROSS threads along z, on ROWS rows and DEEP planes; rows are cut into chunks
+// of 128 bytes, and where those of a tile of ROWS rows end, a block goes on with the next tile. Blocks of a strip of tiles
+// follow each other along the planes, so that what neighbours read stays in the second-level cache. With FRAMED 1 the boxes
+// are those of the layers, walked over thread by thread.
 
 #define MOST_BOXES 4
 
 struct Box {
     int z, row, plane;              // first cells
     int vectors, rows, planes;      // extent; vectors of VEC cells along z
-    int threads, across, along, deep;  // FRAMED 0: threads along z, blocks along z, of rows in a strip, along the planes
+    int chunks, along, across, deep;   // FRAMED 0: chunks of a row; tiles of rows and blocks of a strip; blocks along the planes
     int begin, padding;             // first block
 };
 
@@ -47,13 +48,13 @@ INLINE struct Cell cell_of(const struct Stage *a) {
     c.plane = b->plane + (int)i;
 #else
     const struct Box *b = &a->box[0];
-    int line = thread / b->threads, z = block % b->across * b->threads + thread - line * b->threads;
+    int line = thread / ACROSS, across = thread % ACROSS;
+    int chunk = block % b->across * (ACROSS / CHUNK) + across / CHUNK, tile = chunk / b->chunks;
+    int z = (chunk - tile * b->chunks) * CHUNK + across % CHUNK;
     block /= b->across;
-    int row = block % b->along * ROWS + line % ROWS;
-    block /= b->along;
-    row += block / b->deep * (b->along * ROWS);
+    int row = (block / b->deep * b->along + tile) * ROWS + line % ROWS;
     int plane = block % b->deep * DEEP + line / ROWS;
-    c.z = z < b->vectors && row < b->rows && plane < b->planes ? b->z + z * VEC : -1;
+    c.z = z < b->vectors && tile < b->along && row < b->rows && plane < b->planes ? b->z + z * VEC : -1;
     c.row = b->row + row;
     c.plane = b->plane + plane;
 #endif

@@ -1,10 +1,13 @@
 //! How boxes of cells are cut into blocks of threads.
 
+/// Threads whose cells along z fill a line of the cache, 128 bytes.
+pub const CHUNK: usize = 8;
+
 /// The blocks of the two stages. Inside the frame a block has threads along z, on some rows and planes, each with 16 bytes
 /// of cells along z; in the frame its threads walk along the boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Threads along z at most; rows are cut into equal parts.
+    /// Threads along z, a multiple of [`CHUNK`].
     pub z: usize,
     /// Rows.
     pub rows: usize,
@@ -23,15 +26,9 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Threads of a block inside the frame at most.
+    /// Threads of a block inside the frame.
     pub fn threads(&self) -> usize {
         self.z * self.rows * self.deep
-    }
-
-    /// Threads along z for a row of so many vectors: an even number that leaves few of them without work.
-    pub fn along(&self, vectors: usize) -> usize {
-        let parts = vectors.div_ceil(self.z);
-        vectors.div_ceil(parts).next_multiple_of(2).min(self.z)
     }
 
     /// The tile for a run (figures in `benches/RESULTS-GPU.md`).

@@ -1,6 +1,6 @@
 //! Which kernel text a run compiles: the texts are joined behind the defines of their variant.
 
-use super::tile::Tile;
+use super::tile::{CHUNK, Tile};
 use crate::device::accelerator::Source;
 use std::fmt::Write;
 
@@ -87,6 +87,8 @@ impl Variant {
             ("THREADS", if framed { t.frame_threads } else { t.threads() }),
             ("BLOCKS", if framed { t.frame_blocks } else { t.blocks[stage] }),
             ("AHEAD", usize::from(t.ahead)),
+            ("CHUNK", CHUNK),
+            ("ACROSS", t.z),
             ("ROWS", t.rows),
             ("DEEP", t.deep),
         ];
