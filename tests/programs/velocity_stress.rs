@@ -379,7 +379,7 @@ fn bad_input_is_refused_in_a_sentence() {
         ("onset=sou.rsf", &["onset=", "2 values for 1 sources"]),
         ("den=small.rsf", &["n1=3", "one grid"]),
         ("den=zero.rsf", &["density is 0", "z=0"]),
-        ("vs=fast.rsf", &["not positive definite"]),
+        ("vs=fast.rsf", &["vs is 3100", "to vp"]),
         ("qp=30", &["qp= and qs= go together"]),
         ("qp=30 qs=-1", &["qs=", "-1"]),
         ("qp=30 qs=20 qband=5", &["qband=", "two"]),

@@ -45,9 +45,22 @@ pub fn window(
             );
         }
         cells[a] = first as usize..first as usize + n;
-        axes.push(Axis::new(n, o, d));
+        // What is asked for, unless the node is another place than rounding can tell.
+        let node = (f64::from(padded.o[a]) + first * f64::from(d)) as f32;
+        let there = (node - o).abs() <= 0.01 * d.abs();
+        axes.push(Axis::new(n, if there { o } else { node }, d).label(AXES[a]));
     }
     let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
+    if every >= nt && nt > 1 {
+        job.warn(&format!(
+            "{}: the only snapshot is that of the first step; give a jsnap= below nt={nt}",
+            if job.given("jsnap") {
+                format!("jsnap={every}")
+            } else {
+                "jsnap= is not given".into()
+            }
+        ));
+    }
     Ok((Some(Snapshots { every, window: cells }), axes))
 }
 

@@ -1,5 +1,6 @@
 //! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
 
+mod advice;
 mod engine;
 mod loss;
 mod params;
@@ -20,6 +21,7 @@ use kernels::boundary::cpml;
 use kernels::domain::company::{Company, Way};
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Destination, Filler, Medium, needed};
+use kernels::stability::Band;
 use kernels::stencil::Family;
 use kernels::time_loop::{Recorder, behind};
 use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Watch};
@@ -35,6 +37,8 @@ struct Run {
     receivers: Axis,
     /// What the user calls the quantity.
     quantity: &'static str,
+    /// Of the sources' whole histories.
+    band: Band,
     /// The way of ghosts between GPUs of different ranks.
     way: Way,
 }
@@ -56,7 +60,19 @@ impl Files {
                 job.input("vs")?,
                 job.input("den")?,
             ])),
-            _ => bail!("the medium is missing: give vp= and vs= (zero in fluids), or ccc="),
+            _ => {
+                let missing: Vec<_> = ["vp=", "vs="]
+                    .into_iter()
+                    .filter(|key| !job.has_input(key.trim_end_matches('=')))
+                    .collect();
+                bail!(
+                    "{} missing: give vp= and vs= (zero in fluids), or ccc=; /dev/stdin is a model that comes through a pipe",
+                    match missing.as_slice() {
+                        [one] => format!("{one} is"),
+                        _ => "vp= and vs= are".into(),
+                    }
+                )
+            }
         }
     }
 
@@ -120,8 +136,10 @@ fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
 
 /// Opens the model and reads what is small.
 fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Files, Run)> {
+    advice::idle(job)?;
     let files = Files::open(job)?;
     let run = prepare(job, &files.grid(ndim)?)?;
+    advice::acquisition(job, &run.padded, &run.shot);
     Ok((files, run))
 }
 
@@ -143,7 +161,10 @@ fn read(
     let volumes = crew.agree(files.volumes())?;
     let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
     let whole = crew.merge(crew.agree(found)?);
-    crew.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
+    crew.agree(whole.and_then(|whole| {
+        advice::cells(job, &run.padded, &volumes, &whole)?;
+        plan::examine(job, run, whole)
+    }))
 }
 
 /// Opens what is written and reads the model; outputs first: a path that cannot be written fails at once.
@@ -278,8 +299,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     let receivers = file.axis(2);
     let points = survey::points(job, file, ndim)?;
     let sources = sources::read(job, ndim, nt, dt)?;
-    let highest = plan::band(&sources.series, dt).max;
-    let attenuation = loss::read(job, &padded, highest)?;
+    let attenuation = loss::read(job, &padded, sources.band.max)?;
     let (quantity, name) = quantity(job)?;
     let shot = Shot {
         dt,
@@ -311,6 +331,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         shot,
         window,
         quantity: name,
+        band: sources.band,
         way: way(job)?,
     })
 }
