@@ -45,10 +45,7 @@ pub fn window(
             );
         }
         cells[a] = first as usize..first as usize + n;
-        // What is asked for, unless the node is another place than rounding can tell.
-        let node = (f64::from(padded.o[a]) + first * f64::from(d)) as f32;
-        let there = (node - o).abs() <= 0.01 * d.abs();
-        axes.push(Axis::new(n, if there { o } else { node }, d).label(AXES[a]));
+        axes.push(Axis::new(n, o, d));
     }
     let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
     if every >= nt && nt > 1 {

@@ -294,7 +294,14 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     framed.check()?;
     let low = padded.low;
     let whole = [0, 1, 2].map(|a| low[a]..low[a] + grid.n[a]);
-    let (snapshots, window) = record::window(job, &padded, whole, nt)?;
+    let (snapshots, mut window) = record::window(job, &padded, whole, nt)?;
+    for (a, (axis, cells)) in window
+        .iter_mut()
+        .zip(snapshots.iter().flat_map(|s| &s.window))
+        .enumerate()
+    {
+        on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
+    }
     let file = job.input("rec")?;
     let receivers = file.axis(2);
     let points = survey::points(job, file, ndim)?;
@@ -334,6 +341,16 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         band: sources.band,
         way: way(job)?,
     })
+}
+
+/// Lets an axis of snapshots begin at its first `node`, where what was asked for lies between nodes: unlike the headers of
+/// Madagascar's programs, which the displacement programs follow.
+fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
+    // Rounding of float32 is left as it was asked for.
+    if (axis.o - node).abs() > 0.01 * axis.d.abs() {
+        axis.o = node;
+    }
+    axis.label = Some(name.into());
 }
 
 /// What receivers record.
