@@ -259,3 +259,41 @@ fn windows_say_where_their_nodes_are_and_lone_snapshots_are_told() {
     );
     warned(&desk, 2, "snap=y wfl=wfl.rsf jsnap=100", &["jsnap=100", "nt=60"]);
 }
+
+#[test]
+fn files_of_sources_and_axes_that_do_not_fit_are_named_once() {
+    let desk = desk(2);
+    desk.dataset("three.rsf", "n1=3 n2=1", &[1.0, 2.0, 3.0]);
+    desk.dataset("two.rsf", "n1=2 n2=2", &[1.0; 4]);
+    let sentence = |extra: &str| {
+        let run = shoot(&desk, 2, extra);
+        assert_eq!(run.code, 1, "{run:?}");
+        run.err.lines().last().unwrap_or_default().to_string()
+    };
+    for (extra, rest) in [
+        (
+            "mech=three.rsf",
+            "mech=three.rsf has n1=3 n2=1; src=explosion with 1 source needs n1=1 (M0) n2=1",
+        ),
+        (
+            "onset=three.rsf",
+            "onset=three.rsf has 3 values; onset= takes one a source, 1 here",
+        ),
+        (
+            "series=two.rsf",
+            "series=two.rsf has n1=2 times and n2=2 series; n2 must be 1 or the number of sources, 1",
+        ),
+    ] {
+        assert_eq!(sentence(extra), format!("sfvsfd2d-gpu: {rest}"));
+    }
+    for name in ["vp", "vs", "den"] {
+        desk.dataset(&format!("{name}_up.rsf"), "n1=2 n2=2 d1=-10 d2=10", &[1.0; 4]);
+    }
+    let up = sentence("vp=vp_up.rsf vs=vs_up.rsf den=den_up.rsf");
+    assert!(up.contains("vp=vp_up.rsf") && up.contains("d=-10"), "{up}");
+    let missing = desk.sh(&format!("{} > data.rsf", line(2).replace("vp=vp.rsf ", "")));
+    assert!(
+        missing.err.contains("vp= is missing") && missing.err.contains("/dev/stdin"),
+        "{missing:?}"
+    );
+}

@@ -376,7 +376,10 @@ fn bad_input_is_refused_in_a_sentence() {
         ("free=y sou=high.rsf", &["source 1", "below the free surface"]),
         ("mech=sou.rsf", &["mech=", "n1=1"]),
         ("series=nan.rsf", &["nan.rsf", "value 2"]),
-        ("onset=sou.rsf", &["onset=", "2 values for 1 sources"]),
+        (
+            "onset=sou.rsf",
+            &["onset=", "has 2 values", "one a source, 1 here"],
+        ),
         ("den=small.rsf", &["n1=3", "one grid"]),
         ("den=zero.rsf", &["density is 0", "z=0"]),
         ("vs=fast.rsf", &["vs is 3100", "to vp"]),

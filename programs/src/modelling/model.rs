@@ -46,7 +46,7 @@ fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
         }
         (grid.n[a], grid.o[a], grid.d[a]) = (axis.n, axis.o, axis.d);
     }
-    grid.check()?;
+    grid.check().with_context(|| first.name())?;
     Ok(grid)
 }
 

@@ -135,7 +135,7 @@ pub fn cells(
 pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot) {
     let sources: Vec<Point> = shot.sources.iter().map(|source| source.point).collect();
     for (points, what) in [(&sources, "source"), (&shot.receivers, "receiver")] {
-        let beyond = |p: &&Point| (0..padded.ndim()).any(|a| outside(padded, a, p[a]));
+        let beyond = |p: &&Point| (0..padded.ndim()).any(|a| framed(padded, a, shot.frame.cells[a], p[a]));
         let count = points.iter().filter(beyond).count();
         if let Some(p) = points.iter().find(beyond) {
             let at: Vec<String> = (0..padded.ndim())
@@ -162,9 +162,11 @@ pub fn acquisition(job: &Job, padded: &Padded, shot: &Shot) {
     }
 }
 
-/// Whether a coordinate lies more than half a cell outside the model.
-fn outside(padded: &Padded, axis: usize, x: f32) -> bool {
-    let (model, half) = (&padded.model, 0.5 * padded.d()[axis]);
-    let last = model.o[axis] + (model.n[axis] - 1) as f32 * model.d[axis];
-    x < model.o[axis] - 1.001 * half || x > last + 1.001 * half
+/// Whether a coordinate lies more than half a cell outside the model, in the `cells` below or above it: what lies beyond
+/// those is refused.
+fn framed(padded: &Padded, axis: usize, cells: [usize; 2], x: f32) -> bool {
+    let (model, d) = (&padded.model, padded.d()[axis]);
+    let (first, last) = (model.o[axis], model.o[axis] + (model.n[axis] - 1) as f32 * d);
+    let within = |depth: f32, cells: usize| depth > 0.501 * d && depth <= (cells as f32 + 0.001) * d;
+    within(first - x, cells[0]) || within(x - last, cells[1])
 }

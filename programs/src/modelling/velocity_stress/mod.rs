@@ -12,6 +12,7 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use super::crew::Crew;
 use super::machine::Machine;
 use super::model::{self, Volumes};
+use super::plan::gigabytes;
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
 use super::{settle, survey, way};
@@ -256,10 +257,10 @@ fn shoot(
     if job.flag("verb")? {
         let rate = run.padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
         job.say(&format!(
-            "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB of memory",
+            "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s, {} of memory",
             engine.steps(),
             rate / 1e6,
-            bytes as f64 / 1e9
+            gigabytes(bytes as f64)
         ));
     }
     Ok(())

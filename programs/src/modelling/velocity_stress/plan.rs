@@ -5,7 +5,9 @@ use super::engine::bytes_of_gpu;
 use crate::modelling::cell_words;
 use crate::modelling::crew::Crew;
 use crate::modelling::machine::Machine;
-use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, ranks, speed_words, warn_of_memory};
+use crate::modelling::plan::{
+    Asked, counted, gigabytes, grid_lines, judge, named, ranks, speed_words, warn_of_memory,
+};
 use anyhow::Context;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
@@ -198,9 +200,9 @@ pub fn print(
         ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, crew)?;
     }
     job.say(&format!(
-        "memory{} {:.2} GB, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
+        "memory{} {}, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
         if machine.has_gpus() { " of GPUs" } else { "" },
-        bytes / 1e9,
+        gigabytes(bytes),
         bytes / run.padded.cells() as f64
     ));
     Ok(())

@@ -1,5 +1,6 @@
 //! Sources of the velocity-stress programs: mechanisms and histories from parameters and files.
 
+use crate::modelling::plan::counted;
 use crate::modelling::survey;
 use anyhow::{Context, bail};
 use kernels::stability::{Band, dominant_frequency};
@@ -226,7 +227,8 @@ fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Resul
     let (n1, n2) = (file.axis(1).n, file.axis(2).n);
     if n1 != wanted || n2 != count || file.len() != (wanted * count) as u64 {
         bail!(
-            "mech={name} has n1={n1} n2={n2}; src={kind} with {count} sources needs n1={wanted} ({what}) n2={count}"
+            "{name} has n1={n1} n2={n2}; src={kind} with {} needs n1={wanted} ({what}) n2={count}",
+            counted(count, "source")
         );
     }
     let values = finite(&mut file)?;
@@ -268,14 +270,14 @@ fn histories(job: &mut Job, count: usize) -> anyhow::Result<Vec<TimeFunction>> {
     let (time, n2, name) = (file.axis(1), file.axis(2).n, file.name());
     if !(time.d > 0.0 && time.d.is_finite() && time.o.is_finite()) {
         bail!(
-            "series={name} has d1={} o1={}: the time step must be a positive number",
+            "{name} has d1={} o1={}: the time step must be a positive number",
             time.d,
             time.o
         );
     }
     if time.n == 0 || (n2 != 1 && n2 != count) || file.len() != (time.n * n2) as u64 {
         bail!(
-            "series={name} has n1={} times and n2={n2} series; n2 must be 1 or the number of sources, {count}",
+            "{name} has n1={} times and n2={n2} series; n2 must be 1 or the number of sources, {count}",
             time.n
         );
     }
@@ -324,7 +326,7 @@ fn onsets(job: &mut Job, count: usize) -> anyhow::Result<Option<Vec<f32>>> {
     let mut file = job.input("onset")?;
     if file.len() != count as u64 {
         bail!(
-            "onset={} has {} values for {count} sources",
+            "{} has {} values; onset= takes one a source, {count} here",
             file.name(),
             file.len()
         );
