@@ -1,5 +1,6 @@
 //! The modelling programs from outside, as their users meet them.
 
+mod advice;
 mod classes;
 mod fault;
 mod gpus;

@@ -107,17 +107,19 @@ pub enum Fault {
 }
 
 /// One plane, by its place in the file order, of isotropic cells by their speeds P and S; `values` holds their density
-/// and becomes the plane.
+/// and becomes the plane. A negative speed makes a negative stiffness, so that the look at every cell finds it: its square
+/// would hide it.
 pub fn isotropic_plane(ndim: usize, plane: usize, [vp, vs]: [&[f32]; 2], values: &mut [f32]) {
     let (normal, shear) = if ndim == 3 { (0..3, 3..6) } else { (0..2, 2..3) };
     for ((value, &vp), &vs) in values.iter_mut().zip(vp).zip(vs) {
-        let (rho, p, s) = (f64::from(*value), f64::from(vp), f64::from(vs));
+        let [rho, p, s] = [*value, vp, vs].map(f64::from);
+        let (normal_stiffness, shear_stiffness) = (rho * p * p.abs(), rho * s * s.abs());
         *value = if normal.contains(&plane) {
-            rho * p * p
+            normal_stiffness
         } else if shear.contains(&plane) {
-            rho * s * s
+            shear_stiffness
         } else {
-            rho * (p * p - 2.0 * s * s)
+            rho * (p * p.abs() - 2.0 * s * s.abs())
         } as f32;
     }
 }

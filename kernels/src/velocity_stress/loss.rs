@@ -72,6 +72,30 @@ impl Attenuation {
         law.loss(f64::from(lowest)).unrelaxed.max(1.0).sqrt()
     }
 
+    /// Refuses coarse-grained mechanisms for cells whose Q is too low: the one that a cell has must do the work of all,
+    /// and its relaxed stiffness would fall below zero, where waves grow.
+    ///
+    /// # Errors
+    /// Says which Q is possible.
+    pub fn check_coarse(&self, ndim: usize) -> Result<(), Error> {
+        if self.mechanisms != Mechanisms::Coarse {
+            return Ok(());
+        }
+        let law = self.law(ndim);
+        let share = law.weights.len() as f64 * law.weights.iter().copied().fold(0.0, f64::max);
+        let grows = |q: f64| law.loss(q).phi * share >= 1.0;
+        let lossy = self.qp.iter().chain(&self.qs).filter(|q| **q > 0.0);
+        let lowest = f64::from(lossy.copied().fold(f32::INFINITY, f32::min));
+        if !grows(lowest) {
+            return Ok(());
+        }
+        let possible = (1..200).find(|&q| f64::from(q) > lowest && !grows(f64::from(q)));
+        Err(Error::setup(format!(
+            "coarse-grained mechanisms (qmech=coarse) make waves grow where Q is {lowest}: take Q of {} or more, or qmech=3",
+            possible.unwrap_or(200)
+        )))
+    }
+
     /// Refuses what is no attenuation.
     pub fn check(&self, cells: usize) -> Result<(), Error> {
         for (name, q) in [("qp=", &self.qp), ("qs=", &self.qs)] {

@@ -55,6 +55,18 @@ impl TimeFunction {
         }
     }
 
+    /// When it begins and when it is over, in seconds; what rate and pulse have outside is less than 1e-3 of their largest
+    /// value.
+    pub fn span(&self) -> [f64; 2] {
+        match self {
+            Self::Gaussian { tau } => [0.0, 8.0 * tau],
+            Self::Ricker { frequency } => [0.0, 2.4 / frequency],
+            Self::Brune { tau } => [0.0, 15.0 * tau],
+            Self::Cosine { duration } => [0.0, *duration],
+            Self::Series { start, step, values } => [*start, start + step * values.len() as f64],
+        }
+    }
+
     /// Force over its strength at a time.
     pub fn pulse(&self, t: f64) -> f64 {
         match self {
@@ -108,5 +120,34 @@ mod tests {
         let slope = (ricker.pulse(0.43) - ricker.pulse(0.42)) / 0.01;
         assert!((ricker.rate(0.425) / slope - 1.0).abs() < 1e-2);
         assert!((TimeFunction::Brune { tau: 0.2 }.pulse(0.2) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_history_is_over_at_the_end_of_its_span() {
+        let series = TimeFunction::Series {
+            start: -0.2,
+            step: 0.1,
+            values: vec![1.0, 2.0, 1.0],
+        };
+        for f in [
+            TimeFunction::Gaussian { tau: 0.1 },
+            TimeFunction::Brune { tau: 0.1 },
+            TimeFunction::Cosine { duration: 0.7 },
+            TimeFunction::Ricker { frequency: 3.0 },
+            series,
+        ] {
+            let [begin, end] = f.span();
+            for what in [TimeFunction::rate, TimeFunction::pulse] {
+                let most = |range: std::ops::Range<i32>, from: f64| {
+                    let at = |k| what(&f, from + 1e-3 * f64::from(k)).abs();
+                    range.map(at).fold(0.0, f64::max)
+                };
+                let all = most(0..((end - begin) * 1e3) as i32, begin);
+                assert!(
+                    most(1..5000, end) < 1e-3 * all && most(-5000..0, begin - 0.1) < 1e-3 * all,
+                    "{f:?}"
+                );
+            }
+        }
     }
 }

@@ -46,7 +46,7 @@ fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
         }
         (grid.n[a], grid.o[a], grid.d[a]) = (axis.n, axis.o, axis.d);
     }
-    grid.check()?;
+    grid.check().with_context(|| first.name())?;
     Ok(grid)
 }
 
@@ -146,6 +146,21 @@ impl Volumes {
         })
     }
 
+    /// One cell, by its number in file order.
+    pub fn cell(&self, cell: usize) -> rsf_io::Result<Cell> {
+        let one = |source: &Source| {
+            let mut value = [0.0];
+            source.read(cell, &mut value).map(|()| value[0])
+        };
+        Ok(Cell {
+            speeds: match &self.planes {
+                Planes::Stiffness(_) => None,
+                Planes::Speeds([vp, vs]) => Some([one(vp)?, one(vs)?]),
+            },
+            density: one(&self.density)?,
+        })
+    }
+
     /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time.
     ///
     /// The answer is what the model is like inside `own`, or the first cell there that no run can use.
@@ -189,6 +204,14 @@ impl Volumes {
         }
         Ok(inspection.finish())
     }
+}
+
+/// What the files say of one cell.
+pub struct Cell {
+    /// P and S speed, where the files have speeds.
+    pub speeds: Option<[f32; 2]>,
+    /// Density.
+    pub density: f32,
 }
 
 /// Bytes of the inputs that [`Volumes`] has to hold.

@@ -265,6 +265,12 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// `12.34 GB`, with more digits for what would be none.
+pub fn gigabytes(bytes: f64) -> String {
+    let digits = if bytes < 1e8 { 4 } else { 2 };
+    format!("{:.digits$} GB", bytes / 1e9)
+}
+
 /// Looks at the memory before the first volume is read; all ranks call it. What does not fit the host is a warning: the
 /// system would stop the run without a word. The answer is a sentence where GPUs of this rank have not the room; a class
 /// that is not known yet may still be narrow enough. `held`: bytes of inputs that cannot be read a block at a time.
@@ -347,8 +353,8 @@ pub fn print(
     all.lines.iter().for_each(|line| job.say(line));
     let bytes = crew.sum(bytes)?;
     job.say(&format!(
-        "memory {:.2} GB, {:.1} bytes a point of the padded grid",
-        bytes as f64 / 1e9,
+        "memory {}, {:.1} bytes a point of the padded grid",
+        gigabytes(bytes as f64),
         bytes as f64 / p.cells() as f64
     ));
     if !crew.is_alone() {
@@ -411,9 +417,9 @@ pub fn speed(job: &Job, run: &Run, (engine, bytes): (&Engine, usize), set_up: f6
     let (steps, words) = (engine.steps(), engine.words(&run.padded));
     let rate = run.padded.cells() as f64 * steps as f64 / seconds.max(1e-9);
     job.say(&format!(
-        "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB/s effective ({words} words a point), {:.2} GB of memory",
+        "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB/s effective ({words} words a point), {} of memory",
         rate / 1e6,
         rate * words as f64 * 4.0 / 1e9,
-        bytes as f64 / 1e9
+        gigabytes(bytes as f64)
     ));
 }

@@ -48,6 +48,16 @@ pub fn window(
         axes.push(Axis::new(n, o, d));
     }
     let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
+    if every >= nt && nt > 1 {
+        job.warn(&format!(
+            "{}: the only snapshot is that of the first step; give a jsnap= below nt={nt}",
+            if job.given("jsnap") {
+                format!("jsnap={every}")
+            } else {
+                "jsnap= is not given".into()
+            }
+        ));
+    }
     Ok((Some(Snapshots { every, window: cells }), axes))
 }
 

@@ -10,6 +10,9 @@ use rsf_io::{Job, NumberOrFile};
 /// The lower end of the band as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
+/// The Q that coarse-grained mechanisms want.
+const COARSE: f32 = 20.0;
+
 /// What qp=, qs= and their companions ask for; `highest` is the highest frequency of the sources.
 pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Option<Attenuation>> {
     let (Some(qp), Some(qs)) = (factors(job, "qp", padded)?, factors(job, "qs", padded)?) else {
@@ -37,7 +40,23 @@ pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Opti
         reference: job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt()),
     };
     attenuation.check(padded.model.cells())?;
+    attenuation.check_coarse(padded.ndim())?;
+    inexact(job, &attenuation);
     Ok(Some(attenuation))
+}
+
+/// Warns where one mechanism a cell is known to be off.
+fn inexact(job: &Job, attenuation: &Attenuation) {
+    let factors = attenuation.qp.iter().chain(&attenuation.qs);
+    let lowest = factors
+        .copied()
+        .filter(|q| *q > 0.0)
+        .fold(f32::INFINITY, f32::min);
+    if attenuation.mechanisms == Mechanisms::Coarse && lowest < COARSE {
+        job.warn(&format!(
+            "qmech=coarse wants Q above {COARSE}, and the lowest is {lowest}: amplitudes are off there; qmech=3 is exact"
+        ));
+    }
 }
 
 /// A number for all cells or a file with one each.

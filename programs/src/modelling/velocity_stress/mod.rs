@@ -1,5 +1,6 @@
 //! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
 
+mod advice;
 mod engine;
 mod loss;
 mod params;
@@ -11,6 +12,7 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use super::crew::Crew;
 use super::machine::Machine;
 use super::model::{self, Volumes};
+use super::plan::gigabytes;
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
 use super::{settle, survey, way};
@@ -20,6 +22,7 @@ use kernels::boundary::cpml;
 use kernels::domain::company::{Company, Way};
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Destination, Filler, Medium, needed};
+use kernels::stability::Band;
 use kernels::stencil::Family;
 use kernels::time_loop::{Recorder, behind};
 use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Watch};
@@ -35,6 +38,8 @@ struct Run {
     receivers: Axis,
     /// What the user calls the quantity.
     quantity: &'static str,
+    /// Of the sources' whole histories.
+    band: Band,
     /// The way of ghosts between GPUs of different ranks.
     way: Way,
 }
@@ -56,7 +61,19 @@ impl Files {
                 job.input("vs")?,
                 job.input("den")?,
             ])),
-            _ => bail!("the medium is missing: give vp= and vs= (zero in fluids), or ccc="),
+            _ => {
+                let missing: Vec<_> = ["vp=", "vs="]
+                    .into_iter()
+                    .filter(|key| !job.has_input(key.trim_end_matches('=')))
+                    .collect();
+                bail!(
+                    "{} missing: give vp= and vs= (zero in fluids), or ccc=; /dev/stdin is a model that comes through a pipe",
+                    match missing.as_slice() {
+                        [one] => format!("{one} is"),
+                        _ => "vp= and vs= are".into(),
+                    }
+                )
+            }
         }
     }
 
@@ -120,8 +137,10 @@ fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
 
 /// Opens the model and reads what is small.
 fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Files, Run)> {
+    advice::idle(job)?;
     let files = Files::open(job)?;
     let run = prepare(job, &files.grid(ndim)?)?;
+    advice::acquisition(job, &run.padded, &run.shot);
     Ok((files, run))
 }
 
@@ -143,7 +162,10 @@ fn read(
     let volumes = crew.agree(files.volumes())?;
     let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
     let whole = crew.merge(crew.agree(found)?);
-    crew.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
+    crew.agree(whole.and_then(|whole| {
+        advice::cells(job, &run.padded, &volumes, &whole)?;
+        plan::examine(job, run, whole)
+    }))
 }
 
 /// Opens what is written and reads the model; outputs first: a path that cannot be written fails at once.
@@ -235,10 +257,10 @@ fn shoot(
     if job.flag("verb")? {
         let rate = run.padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
         job.say(&format!(
-            "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB of memory",
+            "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s, {} of memory",
             engine.steps(),
             rate / 1e6,
-            bytes as f64 / 1e9
+            gigabytes(bytes as f64)
         ));
     }
     Ok(())
@@ -273,13 +295,19 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     framed.check()?;
     let low = padded.low;
     let whole = [0, 1, 2].map(|a| low[a]..low[a] + grid.n[a]);
-    let (snapshots, window) = record::window(job, &padded, whole, nt)?;
+    let (snapshots, mut window) = record::window(job, &padded, whole, nt)?;
+    for (a, (axis, cells)) in window
+        .iter_mut()
+        .zip(snapshots.iter().flat_map(|s| &s.window))
+        .enumerate()
+    {
+        on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
+    }
     let file = job.input("rec")?;
     let receivers = file.axis(2);
     let points = survey::points(job, file, ndim)?;
     let sources = sources::read(job, ndim, nt, dt)?;
-    let highest = plan::band(&sources.series, dt).max;
-    let attenuation = loss::read(job, &padded, highest)?;
+    let attenuation = loss::read(job, &padded, sources.band.max)?;
     let (quantity, name) = quantity(job)?;
     let shot = Shot {
         dt,
@@ -311,8 +339,19 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         shot,
         window,
         quantity: name,
+        band: sources.band,
         way: way(job)?,
     })
+}
+
+/// Lets an axis of snapshots begin at its first `node`, where what was asked for lies between nodes: unlike the headers of
+/// Madagascar's programs, which the displacement programs follow.
+fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
+    // Rounding of float32 is left as it was asked for.
+    if (axis.o - node).abs() > 0.01 * axis.d.abs() {
+        axis.o = node;
+    }
+    axis.label = Some(name.into());
 }
 
 /// What receivers record.

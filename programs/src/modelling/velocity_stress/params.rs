@@ -6,11 +6,12 @@ use rsf_io::{Param, Program};
 /// Long text of the self-documentation.
 const COMMENTS: &str = "\
 Solves the elastic wave equation in velocity and stress on the standard staggered grid, order 2, 4 or 8 in space and 2 in \
-time, for isotropic, VTI and orthorhombic media and fluids (vs=0).
+time, for isotropic, VTI and orthorhombic media and fluids (vs=0). Time steps near the stability limit make waves early, most \
+visibly with order=8: verb=y tells the limit, half of it is a good step.
 
 The medium is vp=, vs= and den=, or ccc= (stiffness planes behind the grid axes, as sfstiffness writes them) and den=. Axes \
-are z (down), x[, y]. Units are SI throughout: m, s, m/s, kg/m3, Pa, N, N m; a model in km gives no error and wrong \
-amplitudes. sou= and rec= are points, n1 = x, z (3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
+are z (down), x[, y]. Units are SI throughout: m, s, m/s, kg/m3, Pa, N, N m; a model in km or g/cm3 gets a warning and \
+wrong amplitudes. A model from a pipe is vp=/dev/stdin. sou= and rec= are points, n1 = x, z (3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
 
 Normal stresses sit on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
 along both of its axes. Receivers are interpolated from there, snapshots are raw: as they are on the staggered nodes. Densities \
@@ -104,7 +105,7 @@ macro_rules! params {
             Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
             Param::bool("snap").default("n").doc("write snapshots into wfl="),
             Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
-            Param::int("jsnap").default_text("all steps: one snapshot after the first").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
+            Param::int("jsnap").default_text("nt: one snapshot, of the first step").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
             Param::int("nqz").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
             Param::int("nqx").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
             Param::float("oqz").default_text("the model").doc("snapshot window: first z, rounded to the nearest node"),

@@ -5,18 +5,17 @@ use super::engine::bytes_of_gpu;
 use crate::modelling::cell_words;
 use crate::modelling::crew::Crew;
 use crate::modelling::machine::Machine;
-use crate::modelling::plan::{Asked, counted, grid_lines, judge, named, ranks, speed_words, warn_of_memory};
+use crate::modelling::plan::{
+    Asked, counted, gigabytes, grid_lines, judge, named, ranks, speed_words, warn_of_memory,
+};
 use anyhow::Context;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Findings, Symmetry};
-use kernels::stability::{BadCell, Band, Extremes, dominant_frequency};
+use kernels::stability::{BadCell, Band, Extremes};
 use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, stable_step};
 use rsf_io::Job;
-
-/// Series whose bands are looked at.
-const SERIES: usize = 64;
 
 /// The dominant frequency as a share of the highest one: what it is for a Ricker wavelet. The largest amplitude of a
 /// moment rate may lie at zero.
@@ -45,16 +44,10 @@ fn coarse(order: usize) -> f64 {
     }
 }
 
-/// The widest band of the sources' series.
-pub fn band(series: &[Vec<f32>], dt: f64) -> Band {
-    let bands = series.iter().take(SERIES).map(|s| dominant_frequency(s, dt));
-    bands.max_by(|a, b| a.max.total_cmp(&b.max)).unwrap_or_default()
-}
-
 /// Judges what was found in the model and tells the layers what they need of it.
 pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let shot = &mut run.shot;
-    let (band, ndim) = (band(&shot.series, shot.dt), run.padded.ndim());
+    let (band, ndim) = (run.band, run.padded.ndim());
     // Waves above the reference frequency of Q are faster than the model says.
     let losses = shot.attenuation.as_ref();
     let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
@@ -207,9 +200,9 @@ pub fn print(
         ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, crew)?;
     }
     job.say(&format!(
-        "memory{} {:.2} GB, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
+        "memory{} {}, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
         if machine.has_gpus() { " of GPUs" } else { "" },
-        bytes / 1e9,
+        gigabytes(bytes),
         bytes / run.padded.cells() as f64
     ));
     Ok(())

@@ -1,9 +1,17 @@
 //! Sources of the velocity-stress programs: mechanisms and histories from parameters and files.
 
+use crate::modelling::plan::counted;
 use crate::modelling::survey;
 use anyhow::{Context, bail};
+use kernels::stability::{Band, dominant_frequency};
 use kernels::velocity_stress::{Action, Source, TimeFunction};
 use rsf_io::{Input, Job};
+
+/// Histories whose bands are looked at, evenly spread over all.
+const LOOKED_AT: usize = 64;
+
+/// Samples of a history that are looked at; longer ones are taken in longer steps.
+const SAMPLES: f64 = 1e6;
 
 /// The sources and their series, `[series][step]`.
 pub struct Sources {
@@ -11,6 +19,8 @@ pub struct Sources {
     pub list: Vec<Source>,
     /// Series, shared where sources have the same.
     pub series: Vec<Vec<f32>>,
+    /// The widest band of their whole histories: it does not depend on where the run ends.
+    pub band: Band,
 }
 
 /// Reads all that the command line says about sources.
@@ -19,24 +29,33 @@ pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<So
     let points = survey::points(job, file, ndim)?;
     let count = points.len();
     let actions = actions(job, ndim, count)?;
+    if ndim == 2 && job.choice("src")? == "dc" {
+        out_of_plane(job, &actions);
+    }
     let histories = histories(job, count)?;
     let onsets = onsets(job, count)?;
     let mut sources = Sources {
         list: Vec::with_capacity(count),
         series: Vec::new(),
+        band: Band::default(),
+    };
+    let value = |action: Action, history: &TimeFunction, t: f64| match action {
+        Action::Moment(_) => history.rate(t) as f32,
+        Action::Force(_) => history.pulse(t) as f32,
     };
     for (k, point) in points.into_iter().enumerate() {
         let (action, history) = (actions[k % actions.len()], &histories[k % histories.len()]);
         let onset = onsets.as_ref().map_or(0.0, |o| f64::from(o[k]));
         if k == 0 || onsets.is_some() || histories.len() > 1 {
-            let sample = |it: usize| {
-                let t = action.time(it) * dt - onset;
-                match action {
-                    Action::Moment(_) => history.rate(t) as f32,
-                    Action::Force(_) => history.pulse(t) as f32,
-                }
-            };
-            sources.series.push((0..nt).map(sample).collect());
+            let sample = |it: usize| value(action, history, action.time(it) * dt - onset);
+            let mut series = Vec::new();
+            if series.try_reserve_exact(nt).is_err() {
+                bail!(
+                    "nt={nt}: the samples of a source do not fit into memory; take fewer steps, or a larger dt="
+                );
+            }
+            series.extend((0..nt).map(sample));
+            sources.series.push(series);
         }
         sources.list.push(Source {
             point,
@@ -44,12 +63,71 @@ pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<So
             series: sources.series.len() - 1,
         });
     }
-    silent(job, &sources, nt as f64 * dt)?;
+    early(job, &histories, onsets.as_deref(), dt);
+    let whole = whole(&actions, &histories, dt, value);
+    sources.band = whole.band;
+    silent(job, &sources, nt as f64 * dt, whole.largest)?;
     Ok(sources)
 }
 
-/// Refuses sources that do nothing; warns of histories that begin after the run.
-fn silent(job: &Job, sources: &Sources, duration: f64) -> anyhow::Result<()> {
+/// Warns of samples before the run: it begins at zero.
+fn early(job: &Job, histories: &[TimeFunction], onsets: Option<&[f32]>, dt: f64) {
+    let count = onsets.map_or(histories.len(), <[f32]>::len);
+    let first = |k: usize| {
+        let TimeFunction::Series { start, step, values } = &histories[k % histories.len()] else {
+            return 0.0;
+        };
+        let loud = values.iter().position(|&x| x != 0.0).unwrap_or(values.len());
+        start + loud as f64 * step + onsets.map_or(0.0, |o| f64::from(o[k]))
+    };
+    let earliest = (0..count).map(first).fold(0.0, f64::min);
+    // Float32 axes miss zero by less.
+    if earliest < -0.01 * dt {
+        job.warn(&format!(
+            "series= begins at {} s, but the run at 0: what lies before is left out; raise o1 of series= or onset=",
+            earliest as f32
+        ));
+    }
+}
+
+/// What the histories have from their beginnings to their ends.
+struct Whole {
+    /// The widest band.
+    band: Band,
+    /// The largest absolute value.
+    largest: f32,
+}
+
+/// Looks at whole histories: a run that ends in the middle of one would see a step there, which is in none of its waves.
+fn whole(
+    actions: &[Action],
+    histories: &[TimeFunction],
+    dt: f64,
+    value: impl Fn(Action, &TimeFunction, f64) -> f32,
+) -> Whole {
+    let mut found = Whole {
+        band: Band::default(),
+        largest: 0.0,
+    };
+    for history in histories.iter().step_by(histories.len().div_ceil(LOOKED_AT)) {
+        let [begin, end] = history.span();
+        let step = dt.max((end - begin) / SAMPLES);
+        // Silence behind it makes the spectrum dense enough to read a frequency off.
+        let samples = ((end - begin) / step).ceil() as usize + 1;
+        let at = |k: usize| value(actions[0], history, begin + (k as f64 + 0.5) * step);
+        let mut trace: Vec<f32> = (0..samples).map(at).collect();
+        found.largest = trace.iter().fold(found.largest, |most, x| most.max(x.abs()));
+        trace.resize(4 * samples, 0.0);
+        let band = dominant_frequency(&trace, step);
+        if band.max > found.band.max {
+            found.band = band;
+        }
+    }
+    found
+}
+
+/// Refuses sources that do nothing; warns of histories that begin after the run, or have their `largest` value there.
+fn silent(job: &Job, sources: &Sources, duration: f64, largest: f32) -> anyhow::Result<()> {
     let strong = |s: &Source| match s.action {
         Action::Moment(m) => m.iter().any(|&m| m != 0.0),
         Action::Force(f) => f.iter().any(|&f| f != 0.0),
@@ -65,9 +143,19 @@ fn silent(job: &Job, sources: &Sources, duration: f64) -> anyhow::Result<()> {
             }
         );
     }
-    if sources.series.iter().flatten().all(|&x| x == 0.0) {
+    let seen = sources
+        .series
+        .iter()
+        .flatten()
+        .fold(0.0f32, |most, x| most.max(x.abs()));
+    if seen == 0.0 {
         job.warn(&format!(
             "the sources are silent through all {duration} s of the run: look at tau=, freq=, series= and onset="
+        ));
+    } else if seen < 0.5 * largest {
+        job.warn(&format!(
+            "the run ends after {duration} s, before the sources have reached more than {:.2} % of their largest value: raise nt=, or look at tau=, freq=, series= and onset=",
+            100.0 * seen / largest
         ));
     }
     Ok(())
@@ -93,26 +181,36 @@ fn actions(job: &mut Job, ndim: usize, count: usize) -> anyhow::Result<Vec<Actio
         "dc" => couple(
             job,
             [number("strike")?, number("dip")?, number("rake")?, number("m0")?],
-            ndim,
         )?,
         "force" => Action::Force([number("fx")?, across("fy")?, number("fz")?]),
         _ => Action::explosion(number("m0")?),
     }])
 }
 
-/// A double couple; in 2-D what would shear out of the plane is told.
-fn couple(job: &Job, [strike, dip, rake, m0]: [f64; 4], ndim: usize) -> anyhow::Result<Action> {
-    let action = Action::double_couple(strike, dip, rake, m0, job.double("xaz")?);
-    if let Action::Moment(m) = action
-        && ndim == 2
-        && m[3].hypot(m[5]) > 1e-6 * m0.abs()
-    {
+/// A double couple.
+fn couple(job: &Job, [strike, dip, rake, m0]: [f64; 4]) -> anyhow::Result<Action> {
+    Ok(Action::double_couple(strike, dip, rake, m0, job.double("xaz")?))
+}
+
+/// Tells in 2-D what of double couples would shear out of the plane.
+fn out_of_plane(job: &Job, actions: &[Action]) {
+    let across = |action: &Action| match *action {
+        Action::Moment(m) => {
+            let all = m.iter().fold(0.0f64, |most, m| most.max(m.abs()));
+            m[3].hypot(m[5]) > 1e-6 * all
+        }
+        Action::Force(_) => false,
+    };
+    let mut found = actions.iter().enumerate().filter(|(_, action)| across(action));
+    if let Some((first, &Action::Moment(m))) = found.next() {
+        let others = found.count();
         job.warn(&format!(
-            "the double couple strike={strike} dip={dip} rake={rake} moves rock across the plane x-z, too (Mxy={:.3e}, Myz={:.3e}): that part makes SH waves, which a 2-D run has not",
+            "the double couple {}{} moves rock across the plane x-z, too (Mxy={:.3e}, Myz={:.3e}): that part makes SH waves, which a 2-D run has not",
+            if actions.len() == 1 { "of src=dc".into() } else { format!("of source {}", first + 1) },
+            if others > 0 { format!(" (and {others} more)") } else { String::new() },
             m[3], m[5]
         ));
     }
-    Ok(action)
 }
 
 /// The strengths of mech=.
@@ -129,7 +227,8 @@ fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Resul
     let (n1, n2) = (file.axis(1).n, file.axis(2).n);
     if n1 != wanted || n2 != count || file.len() != (wanted * count) as u64 {
         bail!(
-            "mech={name} has n1={n1} n2={n2}; src={kind} with {count} sources needs n1={wanted} ({what}) n2={count}"
+            "{name} has n1={n1} n2={n2}; src={kind} with {} needs n1={wanted} ({what}) n2={count}",
+            counted(count, "source")
         );
     }
     let values = finite(&mut file)?;
@@ -139,7 +238,7 @@ fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Resul
             let v: Vec<f64> = v.iter().map(|&x| f64::from(x)).collect();
             Ok(match *v.as_slice() {
                 [xx, yy, zz, xy, xz, yz] => Action::Moment([xx, yy, zz, xy, xz, yz]),
-                [strike, dip, rake, m0] => couple(job, [strike, dip, rake, m0], ndim)?,
+                [strike, dip, rake, m0] => couple(job, [strike, dip, rake, m0])?,
                 [x, y, z] => Action::Force([x, y, z]),
                 [x, z] => Action::Force([x, 0.0, z]),
                 _ => Action::explosion(v[0]),
@@ -152,7 +251,12 @@ fn listed(job: &mut Job, kind: &str, ndim: usize, count: usize) -> anyhow::Resul
 fn finite(file: &mut Input) -> anyhow::Result<Vec<f32>> {
     let values = file.read_all_f32()?;
     if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
-        bail!("{}: value {} is {}", file.name(), bad + 1, values[bad]);
+        bail!(
+            "{}: value {} is {}; all must be finite numbers",
+            file.name(),
+            bad + 1,
+            values[bad]
+        );
     }
     Ok(values)
 }
@@ -166,14 +270,14 @@ fn histories(job: &mut Job, count: usize) -> anyhow::Result<Vec<TimeFunction>> {
     let (time, n2, name) = (file.axis(1), file.axis(2).n, file.name());
     if !(time.d > 0.0 && time.d.is_finite() && time.o.is_finite()) {
         bail!(
-            "series={name} has d1={} o1={}: the time step must be a positive number",
+            "{name} has d1={} o1={}: the time step must be a positive number",
             time.d,
             time.o
         );
     }
     if time.n == 0 || (n2 != 1 && n2 != count) || file.len() != (time.n * n2) as u64 {
         bail!(
-            "series={name} has n1={} times and n2={n2} series; n2 must be 1 or the number of sources, {count}",
+            "{name} has n1={} times and n2={n2} series; n2 must be 1 or the number of sources, {count}",
             time.n
         );
     }
@@ -222,7 +326,7 @@ fn onsets(job: &mut Job, count: usize) -> anyhow::Result<Option<Vec<f32>>> {
     let mut file = job.input("onset")?;
     if file.len() != count as u64 {
         bail!(
-            "onset={} has {} values for {count} sources",
+            "{} has {} values; onset= takes one a source, {count} here",
             file.name(),
             file.len()
         );

@@ -1,0 +1,299 @@
+//! What the velocity-stress programs say where a user may have meant otherwise.
+
+use crate::desk::{Desk, Outcome};
+use crate::velocity_stress::{desk, line};
+
+fn shoot(desk: &Desk, ndim: usize, extra: &str) -> Outcome {
+    desk.sh(&format!("{} {extra} > data.rsf", line(ndim)))
+}
+
+/// The one warning of a run that goes on, or nothing.
+fn warning(desk: &Desk, ndim: usize, extra: &str) -> String {
+    let run = shoot(desk, ndim, extra);
+    assert_eq!(run.code, 0, "{run:?}");
+    let coarse =
+        |line: &&str| line.contains(": warning: ") && !line.contains("points per shortest wavelength");
+    let warnings: Vec<&str> = run.err.lines().filter(coarse).collect();
+    assert!(warnings.len() < 2, "{run:?}");
+    warnings.concat()
+}
+
+fn warned(desk: &Desk, ndim: usize, extra: &str, words: &[&str]) {
+    let text = warning(desk, ndim, extra);
+    assert!(
+        words.iter().all(|word| text.contains(word)),
+        "{extra}: {words:?}: {text}"
+    );
+}
+
+fn refused(desk: &Desk, ndim: usize, extra: &str, words: &[&str]) {
+    let run = shoot(desk, ndim, extra);
+    assert_eq!(run.code, 1, "{run:?}");
+    let text = run.err.lines().last().unwrap_or_default();
+    assert!(
+        words.iter().all(|word| text.contains(word)),
+        "{extra}: {words:?}: {run:?}"
+    );
+    assert!(!desk.path("data.rsf@").exists());
+}
+
+fn grid(desk: &Desk, name: &str) -> String {
+    let axes = desk.axes(name, 3);
+    (1..=3)
+        .map(|k| {
+            format!(
+                "n{k}={} o{k}={} d{k}={} ",
+                axes[k - 1].n,
+                axes[k - 1].o,
+                axes[k - 1].d
+            )
+        })
+        .collect()
+}
+
+/// A model file with all values multiplied.
+fn scaled(desk: &Desk, from: &str, to: &str, factor: f32) {
+    let values: Vec<f32> = desk.read(from).iter().map(|x| x * factor).collect();
+    desk.dataset(to, &grid(desk, from), &values);
+}
+
+#[test]
+fn a_run_that_ends_earlier_has_the_same_beginning_with_attenuation_too() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        for extra in ["qp=40 qs=20", "qp=40 qs=20 stf=ricker freq=40"] {
+            assert_eq!(shoot(&desk, ndim, &format!("{extra} nt=60")).code, 0);
+            let long = desk.read("data.rsf");
+            assert_eq!(shoot(&desk, ndim, &format!("{extra} nt=35")).code, 0);
+            let short = desk.read("data.rsf");
+            assert!(short.iter().any(|x| x.abs() > 1e-6));
+            assert!(short == long[..short.len()], "{ndim}-D {extra}");
+        }
+    }
+}
+
+#[test]
+fn speeds_that_no_rock_has_are_refused_in_the_words_of_the_files() {
+    for (ndim, limit) in [(2, "to vp"), (3, "0.866 vp")] {
+        let desk = desk(ndim);
+        scaled(&desk, "vs.rsf", "negative.rsf", -1.0);
+        refused(
+            &desk,
+            ndim,
+            "vs=negative.rsf",
+            &["vs=negative.rsf", "z=0", "vs is -1700", limit],
+        );
+        scaled(&desk, "vp.rsf", "negative.rsf", -1.0);
+        refused(
+            &desk,
+            ndim,
+            "vp=negative.rsf",
+            &["vp=negative.rsf", "vp is -3000"],
+        );
+        scaled(&desk, "vp.rsf", "nan.rsf", f32::NAN);
+        refused(&desk, ndim, "vp=nan.rsf", &["vp is NaN", "finite"]);
+        refused(
+            &desk,
+            ndim,
+            "vp=vs.rsf vs=vp.rsf",
+            &["vp is 1700, vs is 3000", limit],
+        );
+        let mut values = desk.read("den.rsf");
+        values[30] = 0.0;
+        desk.dataset("hole.rsf", &grid(&desk, "den.rsf"), &values);
+        refused(&desk, ndim, "den=hole.rsf", &["index 6", "density is 0"]);
+    }
+}
+
+#[test]
+fn units_that_are_not_si_are_told() {
+    let desk = desk(2);
+    for name in ["vp", "vs", "den"] {
+        scaled(&desk, &format!("{name}.rsf"), &format!("{name}_small.rsf"), 1e-3);
+    }
+    warned(&desk, 2, "", &[]);
+    assert_eq!(warning(&desk, 2, ""), "");
+    warned(&desk, 2, "den=den_small.rsf", &["2.2 kg/m3", "g/cm3"]);
+    warned(&desk, 2, "vp=vp_small.rsf vs=vs_small.rsf", &["3.0000 m/s", "SI"]);
+    desk.dataset("far.rsf", "n1=2 n2=3", &[0.08, 0.07, 0.11, 0.1, 0.17, 0.16]);
+    warned(&desk, 2, "rec=far.rsf", &["all 3 receivers", "one cell", "rec="]);
+}
+
+#[test]
+fn points_in_the_frame_are_told() {
+    let desk = desk(2);
+    desk.dataset("off.rsf", "n1=2 n2=3", &[80.0, -5.0, 80.0, -20.0, -40.0, 100.0]);
+    warned(
+        &desk,
+        2,
+        "rec=off.rsf",
+        &["2 receivers lie", "frame", "z=-20 x=80"],
+    );
+    desk.dataset("off.rsf", "n1=2 n2=1", &[275.0, 60.0]);
+    warned(&desk, 2, "sou=off.rsf", &["1 source lies", "x=275"]);
+}
+
+#[test]
+fn parameters_without_effect_are_told() {
+    let desk = desk(2);
+    for (extra, words) in [
+        (
+            "strike=30 dip=60",
+            "strike=, dip= have no effect with src=explosion, only with src=dc",
+        ),
+        (
+            "mxx=1e12",
+            "mxx= has no effect with src=explosion, only with src=moment",
+        ),
+        ("fz=1", "fz= has no effect"),
+        (
+            "freq=8",
+            "freq= has no effect with stf=gauss, only with stf=ricker",
+        ),
+        ("stf=ricker freq=60", "tau= has no effect with stf=ricker"),
+        (
+            "src=force fz=1e9",
+            "m0= has no effect with src=force, only with src=explosion or src=dc",
+        ),
+        ("absorb=none", "nb= has no effect with absorb=none"),
+        ("faces=8,8,8,8", "nb= has no effect beside faces="),
+        ("absorb=sponge kappa=2", "kappa= has no effect with absorb=sponge"),
+        ("jsnap=10 oqz=0", "jsnap=, oqz= have no effect without snap=y"),
+        ("qmech=2 qband=1,9", "qmech=, qband= have no effect without qp="),
+    ] {
+        warned(&desk, 2, extra, &[words]);
+    }
+    desk.dataset("mech.rsf", "n1=1 n2=1", &[1e12]);
+    warned(&desk, 2, "mech=mech.rsf", &["m0= has no effect beside mech="]);
+    desk.dataset("series.rsf", "n1=3 d1=0.01", &[0.0, 1.0, 0.0]);
+    warned(
+        &desk,
+        2,
+        "series=series.rsf",
+        &["tau= has no effect beside series="],
+    );
+}
+
+#[test]
+fn histories_that_the_run_cuts_are_told() {
+    let desk = desk(2);
+    warned(&desk, 2, "tau=1", &["ends after 0.06 s", "largest value", "nt="]);
+    warned(&desk, 2, "tau=0.025", &["ends after 0.06 s", "nt="]);
+    let line = line(2).replace("tau=0.008", "");
+    for (o1, cut) in [(-0.015, true), (-0.01, false), (0.0, false)] {
+        desk.dataset(
+            "series.rsf",
+            &format!("n1=4 d1=0.01 o1={o1}"),
+            &[0.0, 1.0, -1.0, 0.0],
+        );
+        let run = desk.sh(&format!("{line} series=series.rsf > data.rsf"));
+        assert_eq!(
+            (run.code, run.err.contains("series= begins at -0.005")),
+            (0, cut),
+            "{run:?}"
+        );
+    }
+    refused(
+        &crate::velocity_stress::desk(2),
+        2,
+        "nt=4000000000000000000",
+        &["nt=4000000000000000000", "memory", "dt="],
+    );
+}
+
+#[test]
+fn couples_across_a_section_are_told_once() {
+    let desk = desk(2);
+    desk.dataset("sou.rsf", "n1=2 n2=3", &[100.0, 90.0, 110.0, 90.0, 120.0, 90.0]);
+    let slips = [
+        90.0, 45.0, 90.0, 1e12, 30.0, 45.0, 90.0, 1e12, 60.0, 45.0, 0.0, 1e12,
+    ];
+    desk.dataset("mech.rsf", "n1=4 n2=3", &slips);
+    let run = desk.sh(&format!(
+        "{} src=dc mech=mech.rsf > data.rsf",
+        line(2).replace("m0=1e12", "")
+    ));
+    let told: Vec<&str> = run.err.lines().filter(|l| l.contains("SH waves")).collect();
+    assert_eq!((run.code, told.len()), (0, 1), "{run:?}");
+    assert!(told[0].contains("source 2 (and 1 more)"), "{run:?}");
+}
+
+#[test]
+fn coarse_mechanisms_that_cannot_hold_a_low_q_are_refused() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        refused(
+            &desk,
+            ndim,
+            "qp=3 qs=3 qmech=coarse",
+            &["qmech=coarse", "Q is 3", "qmech=3"],
+        );
+        warned(
+            &desk,
+            ndim,
+            "qp=15 qs=15 qmech=coarse",
+            &["above 20", "lowest is 15"],
+        );
+        assert_eq!(warning(&desk, ndim, "qp=40 qs=20 qmech=coarse"), "");
+    }
+}
+
+#[test]
+fn windows_say_where_their_nodes_are_and_lone_snapshots_are_told() {
+    let desk = desk(2);
+    for (asked, node) in [(20.0, 20.0), (15.0, 10.0), (16.0, 20.0), (24.0, 20.0)] {
+        let window = format!("snap=y wfl=wfl.rsf jsnap=20 nqz=1 oqz={asked}");
+        assert_eq!(warning(&desk, 2, &window), "");
+        let axes = desk.axes("wfl.rsf", 4);
+        assert_eq!(axes[0].o, node, "oqz={asked}");
+        assert_eq!(
+            (axes[0].label.as_deref(), axes[1].label.as_deref()),
+            (Some("z"), Some("x"))
+        );
+    }
+    warned(
+        &desk,
+        2,
+        "snap=y wfl=wfl.rsf",
+        &["only snapshot is that of the first step", "jsnap="],
+    );
+    warned(&desk, 2, "snap=y wfl=wfl.rsf jsnap=100", &["jsnap=100", "nt=60"]);
+}
+
+#[test]
+fn files_of_sources_and_axes_that_do_not_fit_are_named_once() {
+    let desk = desk(2);
+    desk.dataset("three.rsf", "n1=3 n2=1", &[1.0, 2.0, 3.0]);
+    desk.dataset("two.rsf", "n1=2 n2=2", &[1.0; 4]);
+    let sentence = |extra: &str| {
+        let run = shoot(&desk, 2, extra);
+        assert_eq!(run.code, 1, "{run:?}");
+        run.err.lines().last().unwrap_or_default().to_string()
+    };
+    for (extra, rest) in [
+        (
+            "mech=three.rsf",
+            "mech=three.rsf has n1=3 n2=1; src=explosion with 1 source needs n1=1 (M0) n2=1",
+        ),
+        (
+            "onset=three.rsf",
+            "onset=three.rsf has 3 values; onset= takes one a source, 1 here",
+        ),
+        (
+            "series=two.rsf",
+            "series=two.rsf has n1=2 times and n2=2 series; n2 must be 1 or the number of sources, 1",
+        ),
+    ] {
+        assert_eq!(sentence(extra), format!("sfvsfd2d-gpu: {rest}"));
+    }
+    for name in ["vp", "vs", "den"] {
+        desk.dataset(&format!("{name}_up.rsf"), "n1=2 n2=2 d1=-10 d2=10", &[1.0; 4]);
+    }
+    let up = sentence("vp=vp_up.rsf vs=vs_up.rsf den=den_up.rsf");
+    assert!(up.contains("vp=vp_up.rsf") && up.contains("d=-10"), "{up}");
+    let missing = desk.sh(&format!("{} > data.rsf", line(2).replace("vp=vp.rsf ", "")));
+    assert!(
+        missing.err.contains("vp= is missing") && missing.err.contains("/dev/stdin"),
+        "{missing:?}"
+    );
+}
