@@ -73,6 +73,7 @@ mod engines;
 mod failures;
 mod gpus;
 mod graphs;
+mod late;
 mod memory;
 mod played;
 mod ranks;
