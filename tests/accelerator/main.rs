@@ -81,6 +81,7 @@ mod ranks;
 mod records;
 mod runs;
 mod staggered;
+mod staggered_memory;
 mod staggered_ranks;
 mod staggered_small;
 mod tiles;

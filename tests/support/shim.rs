@@ -101,6 +101,15 @@ impl Shim {
         self
     }
 
+    /// Bytes that are taken where memory is given out in pages: large pieces end in pages of their own, small ones share
+    /// some.
+    pub fn paged_bytes(&self, page: usize) -> usize {
+        let live = self.ledger.live.lock().unwrap();
+        let (small, large): (Vec<usize>, Vec<usize>) = live.values().partition(|bytes| **bytes < page / 2);
+        let large = large.iter().map(|bytes| bytes.next_multiple_of(page));
+        large.sum::<usize>() + small.iter().sum::<usize>().next_multiple_of(page)
+    }
+
     /// How often recorded work was replayed.
     pub fn replays(&self) -> usize {
         self.replays.load(Ordering::Relaxed)
