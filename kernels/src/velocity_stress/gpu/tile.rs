@@ -31,7 +31,7 @@ impl Tile {
         self.z * self.rows * self.deep
     }
 
-    /// The tile for a run (figures in `benches/RESULTS-GPU.md`).
+    /// The tile for a run (figures in `benches/RESULTS-STAGGERED.md`).
     pub fn choose(ndim: usize, half: usize, mechanisms: usize, double: bool) -> Self {
         let wide = half == 4 || double || mechanisms > 1;
         let blocks = match (wide, mechanisms) {
