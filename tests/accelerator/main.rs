@@ -49,6 +49,7 @@ macro_rules! on {
             staggered::staggered_slabs_give_the_same_bits
             staggered::a_staggered_run_that_grows_is_noticed
             staggered::every_kernel_of_staggered_grids
+            staggered_small::staggered_models_of_a_few_cells
             staggered_ranks::staggered_ranks_give_the_same_bits
             staggered_ranks::staggered_ranks_run_again
             staggered_ranks::staggered_ways_that_cannot_be_had_are_refused_by_all
@@ -73,12 +74,15 @@ mod engines;
 mod failures;
 mod gpus;
 mod graphs;
+mod late;
 mod memory;
 mod played;
 mod ranks;
 mod records;
 mod runs;
 mod staggered;
+mod staggered_memory;
 mod staggered_ranks;
+mod staggered_small;
 mod tiles;
 mod watched;

@@ -99,6 +99,8 @@ pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
         for (k, setting) in settings().into_iter().enumerate().step_by(3) {
             let mut shot = small.shot(setting);
             shot.potentials = k % 2 == 1;
+            // Records wait for all queues: between two of them nothing but the marks of a step does.
+            shot.jdata = if k % 2 == 0 { 7 } else { 1 };
             let whole = world(machines, &small, &shot, &[]);
             for (j, parts) in all.into_iter().enumerate() {
                 let by = ways[(j + k / 3) % ways.len()];

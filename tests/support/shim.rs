@@ -1,88 +1,35 @@
 //! A processor that plays accelerator: it runs the text of the kernels, unchanged, so that every machine can test it.
 //!
-//! Queues are synchronous. Device memory is host memory between two guards, which [`Accelerator::finish`] checks;
-//! copies are refused outside of device memory that lives.
+//! Queues are synchronous, or late ([`Shim::late`]). Device memory is host memory between two guards, which
+//! [`Accelerator::finish`] checks; copies are refused outside of device memory that lives.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernels::Error;
-use kernels::device::accelerator::{Accelerator, Boxes, Dims, Memory, Pinned, Properties, Queue, Source};
-use memmap2::MmapMut;
+use kernels::device::accelerator::{Accelerator, Boxes, Dims, Memory, Properties, Queue, Source};
 
 #[path = "cuda_on_cpu.rs"]
 mod cuda_on_cpu;
+#[path = "lumps.rs"]
+mod lumps;
+#[path = "queues.rs"]
+mod queues;
 
 use cuda_on_cpu::{GUARD, Kernel, MOST_THREADS};
-
-const POISON: u8 = 0xFF;
-
-type Work = Box<dyn Fn() -> Result<(), Error> + Send + Sync>;
+use lumps::{Borrowed, Buffer, Ledger, Lump, POISON, damage, inside, pages};
+use queues::{Late, Mark, Work};
 
 /// The accelerator.
 pub struct Shim {
     properties: Properties,
     reversed: bool,
     ledger: Arc<Ledger>,
+    late: Option<Late>,
     recording: Mutex<Option<Vec<Work>>>,
     replays: AtomicUsize,
-}
-
-/// What is allocated.
-#[derive(Default)]
-struct Ledger {
-    /// Address and size.
-    live: Mutex<BTreeMap<u64, usize>>,
-    /// What another shim has lent.
-    borrowed: Mutex<BTreeMap<u64, usize>>,
-    /// Damage that was found when memory was given back.
-    damage: Mutex<Vec<String>>,
-}
-
-/// Host memory that plays device memory: guard, bytes, guard.
-pub struct Lump {
-    /// Never borrowed again: kernels write behind our back, through the address.
-    start: *mut u8,
-    bytes: usize,
-    ledger: Arc<Ledger>,
-    _pages: MmapMut,
-}
-
-// SAFETY: `start` is an address; only kernels and copies use it, under the rules of `Accelerator`.
-unsafe impl Send for Lump {}
-// SAFETY: as above.
-unsafe impl Sync for Lump {}
-
-/// Memory of another shim.
-struct Borrowed {
-    address: u64,
-    bytes: usize,
-    ledger: Arc<Ledger>,
-}
-
-impl Memory for Borrowed {
-    fn address(&self) -> u64 {
-        self.address
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        self.ledger.borrowed.lock().unwrap().remove(&self.address);
-    }
-}
-
-/// Host memory for transfers.
-pub struct Buffer {
-    pages: MmapMut,
-    bytes: usize,
 }
 
 impl Shim {
@@ -111,6 +58,7 @@ impl Shim {
             },
             reversed: false,
             ledger: Arc::default(),
+            late: None,
             recording: Mutex::default(),
             replays: AtomicUsize::new(0),
         }
@@ -119,6 +67,13 @@ impl Shim {
     /// Runs blocks and threads from the last to the first: what depends on their order gives other bits.
     pub fn reversed(mut self) -> Self {
         self.reversed = true;
+        self
+    }
+
+    /// Its queues, and those of all late devices of this thread, run beside each other: work waits until the host does,
+    /// and what marks leave open is done in an order that follows from the seed.
+    pub fn late(mut self, seed: u64) -> Self {
+        self.late = Some(Late::open(seed));
         self
     }
 
@@ -146,17 +101,32 @@ impl Shim {
         self
     }
 
+    /// Bytes that are taken where memory is given out in pages: large pieces end in pages of their own, small ones share
+    /// some.
+    pub fn paged_bytes(&self, page: usize) -> usize {
+        let live = self.ledger.live.lock().unwrap();
+        let (small, large): (Vec<usize>, Vec<usize>) = live.values().partition(|bytes| **bytes < page / 2);
+        let large = large.iter().map(|bytes| bytes.next_multiple_of(page));
+        large.sum::<usize>() + small.iter().sum::<usize>().next_multiple_of(page)
+    }
+
     /// How often recorded work was replayed.
     pub fn replays(&self) -> usize {
         self.replays.load(Ordering::Relaxed)
     }
 
-    fn submit(&self, work: Work) -> Result<(), Error> {
+    fn submit(&self, queue: Queue, work: Work) -> Result<(), Error> {
         if let Some(recorded) = self.recording.lock().unwrap().as_mut() {
             recorded.push(work);
             return Ok(());
         }
-        work()
+        match &self.late {
+            None => work(),
+            Some(late) => {
+                late.submit(queue, work);
+                Ok(())
+            }
+        }
     }
 
     fn check(&self, kernel: &Kernel, dims: Dims, args: usize) -> Result<(), Error> {
@@ -185,105 +155,17 @@ impl Shim {
     }
 }
 
-impl Ledger {
-    fn used(&self) -> usize {
-        self.live.lock().unwrap().values().sum()
-    }
-
-    /// Refuses a range that is not inside memory that lives.
-    fn check(&self, address: u64, bytes: usize) -> Result<(), Error> {
-        let end = address + bytes as u64;
-        let holds = |all: &BTreeMap<u64, usize>| {
-            let last = all.range(..=address).next_back();
-            last.is_some_and(|(start, size)| end <= start + *size as u64)
-        };
-        if holds(&self.borrowed.lock().unwrap()) {
-            return Ok(());
-        }
-        let live = self.live.lock().unwrap();
-        match live.range(..=address).next_back() {
-            Some((start, size)) if end <= start + *size as u64 => Ok(()),
-            Some((start, size)) => Err(Error::setup(format!(
-                "copy of {bytes} bytes at byte {} of device memory of {size} bytes",
-                address - start
-            ))),
-            None => Err(Error::setup(format!(
-                "copy of {bytes} bytes at {address:#x}: no device memory"
-            ))),
-        }
-    }
-}
-
-/// What was written outside of device memory, if anything was.
-///
-/// # Safety
-/// There are guards on both sides of the memory and nothing writes to them now.
-unsafe fn damage(address: u64, bytes: usize) -> Option<String> {
-    let first = |from: u64| {
-        // SAFETY: the caller's promise.
-        let guard = unsafe { std::slice::from_raw_parts(from as *const u8, GUARD) };
-        guard.iter().position(|byte| *byte != POISON)
-    };
-    let found = |place: String| format!("a kernel wrote {place} device memory of {bytes} bytes");
-    let behind = first(address + bytes as u64).map(|at| found(format!("{at} bytes behind the end of")));
-    behind.or_else(|| first(address - GUARD as u64).map(|at| found(format!("{} bytes before", GUARD - at))))
-}
-
-impl Memory for Lump {
-    fn address(&self) -> u64 {
-        self.start as u64
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Lump {
-    fn drop(&mut self) {
-        self.ledger.live.lock().unwrap().remove(&self.address());
-        // SAFETY: the pages are still ours and queues are synchronous.
-        let found = unsafe { damage(self.address(), self.bytes) };
-        self.ledger.damage.lock().unwrap().extend(found);
-    }
-}
-
-impl Pinned for Buffer {
-    fn bytes(&self) -> &[u8] {
-        &self.pages[..self.bytes]
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.pages[..self.bytes]
-    }
-}
-
-/// Zeroed pages, at least one.
-fn pages(bytes: usize) -> Result<MmapMut, Error> {
-    MmapMut::map_anon(bytes.max(1)).map_err(|e| Error::setup(format!("no {bytes} bytes of memory: {e}")))
-}
-
 /// A copy that can be put off: addresses are those of memory that lives until it is done.
 fn copy(from: u64, to: u64, bytes: usize) {
     // SAFETY: the callers of the copies of `Accelerator` promise both ranges.
     unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) }
 }
 
-fn inside(buffer: &Buffer, offset: usize, bytes: usize) -> Result<(), Error> {
-    match offset + bytes <= buffer.bytes {
-        true => Ok(()),
-        false => Err(Error::setup(format!(
-            "copy of {bytes} bytes at byte {offset} of {} bytes of host memory",
-            buffer.bytes
-        ))),
-    }
-}
-
 impl Accelerator for Shim {
     type Memory = Lump;
     type Pinned = Buffer;
     type Kernel = Kernel;
-    type Mark = ();
+    type Mark = Mark;
     type Graph = Vec<Work>;
 
     fn properties(&self) -> &Properties {
@@ -319,18 +201,23 @@ impl Accelerator for Shim {
             start,
             bytes,
             ledger: self.ledger.clone(),
+            late: self.late.clone(),
             _pages: pages,
         })
     }
 
     fn pin(&self, bytes: usize) -> Result<Buffer, Error> {
         let pages = pages(bytes)?;
-        Ok(Buffer { pages, bytes })
+        Ok(Buffer {
+            pages,
+            bytes,
+            late: self.late.clone(),
+        })
     }
 
     unsafe fn upload(
         &self,
-        _: Queue,
+        queue: Queue,
         from: &Buffer,
         offset: usize,
         to: u64,
@@ -339,15 +226,18 @@ impl Accelerator for Shim {
         inside(from, offset, bytes)?;
         self.ledger.check(to, bytes)?;
         let from = from.pages.as_ptr() as u64 + offset as u64;
-        self.submit(Box::new(move || {
-            copy(from, to, bytes);
-            Ok(())
-        }))
+        self.submit(
+            queue,
+            Arc::new(move || {
+                copy(from, to, bytes);
+                Ok(())
+            }),
+        )
     }
 
     unsafe fn download(
         &self,
-        _: Queue,
+        queue: Queue,
         from: u64,
         to: &mut Buffer,
         offset: usize,
@@ -356,24 +246,37 @@ impl Accelerator for Shim {
         inside(to, offset, bytes)?;
         self.ledger.check(from, bytes)?;
         let to = to.pages.as_mut_ptr() as u64 + offset as u64;
-        self.submit(Box::new(move || {
-            copy(from, to, bytes);
-            Ok(())
-        }))
+        self.submit(
+            queue,
+            Arc::new(move || {
+                copy(from, to, bytes);
+                Ok(())
+            }),
+        )
     }
 
-    unsafe fn copy_to(&self, _: Queue, from: u64, peer: &Self, to: u64, bytes: usize) -> Result<(), Error> {
+    unsafe fn copy_to(
+        &self,
+        queue: Queue,
+        from: u64,
+        peer: &Self,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), Error> {
         self.ledger.check(from, bytes)?;
         peer.ledger.check(to, bytes)?;
-        self.submit(Box::new(move || {
-            copy(from, to, bytes);
-            Ok(())
-        }))
+        self.submit(
+            queue,
+            Arc::new(move || {
+                copy(from, to, bytes);
+                Ok(())
+            }),
+        )
     }
 
     unsafe fn launch(
         &self,
-        _: Queue,
+        queue: Queue,
         kernel: &Kernel,
         dims: Dims,
         args: &[*const c_void],
@@ -386,32 +289,42 @@ impl Accelerator for Shim {
             std::ptr::copy_nonoverlapping(args[0].cast(), held.as_mut_ptr().cast::<u8>(), kernel.args_bytes)
         };
         let (kernel, reversed) = (kernel.clone(), self.reversed);
-        self.submit(Box::new(move || {
-            // SAFETY: as above; the caller keeps alive what the kernel touches.
-            unsafe { kernel.run(dims, held.as_ptr().cast(), reversed) }
-        }))
+        self.submit(
+            queue,
+            Arc::new(move || {
+                // SAFETY: as above; the caller keeps alive what the kernel touches.
+                unsafe { kernel.run(dims, held.as_ptr().cast(), reversed) }
+            }),
+        )
     }
 
-    fn mark(&self) -> Result<(), Error> {
+    fn mark(&self) -> Result<Mark, Error> {
+        Ok(Mark::default())
+    }
+
+    fn set(&self, queue: Queue, mark: &Mark) -> Result<(), Error> {
+        if let Some(late) = &self.late {
+            late.set(queue, mark);
+        }
         Ok(())
     }
 
-    fn set(&self, _: Queue, (): &()) -> Result<(), Error> {
+    fn wait(&self, queue: Queue, mark: &Mark) -> Result<(), Error> {
+        if let Some(late) = &self.late {
+            late.wait(queue, mark);
+        }
         Ok(())
     }
 
-    fn wait(&self, _: Queue, (): &()) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn reach(&self, (): &()) -> Result<(), Error> {
-        Ok(())
+    fn reach(&self, mark: &Mark) -> Result<(), Error> {
+        self.late.as_ref().map_or(Ok(()), |late| late.reach(mark))
     }
 
     fn finish(&self) -> Result<(), Error> {
+        self.late.as_ref().map_or(Ok(()), Late::finish)?;
         let mut found = self.ledger.damage.lock().unwrap().clone();
         for (address, bytes) in self.ledger.live.lock().unwrap().iter() {
-            // SAFETY: memory in the ledger lives, with its guards, and queues are synchronous.
+            // SAFETY: memory in the ledger lives, with its guards, and queues are done.
             found.extend(unsafe { damage(*address, *bytes) });
         }
         match found.is_empty() {
@@ -432,7 +345,9 @@ impl Accelerator for Shim {
 
     fn replay(&self, graph: &Vec<Work>) -> Result<(), Error> {
         self.replays.fetch_add(1, Ordering::Relaxed);
-        graph.iter().try_for_each(|work| work())
+        graph
+            .iter()
+            .try_for_each(|work| self.submit(Queue::Main, work.clone()))
     }
 
     fn boxes(&self, _: &Boxes) -> Result<[u64; 16], Error> {

@@ -235,6 +235,14 @@ pub fn walk(count: usize) -> Dims {
     }
 }
 
+/// The same for a search, which reads all of a device's memory at once.
+pub fn search(count: usize) -> Dims {
+    Dims {
+        grid: [count.div_ceil(4 * WALKERS).clamp(1, 1 << 20), 1, 1],
+        ..walk(count)
+    }
+}
+
 /// Numbers of the host into new memory of the device.
 pub fn send<A: Accelerator, N: bytemuck::Pod>(accelerator: &A, numbers: &[N]) -> Result<A::Memory, Error> {
     let bytes: &[u8] = bytemuck::cast_slice(numbers);

@@ -62,6 +62,14 @@ impl Quantity {
         }
     }
 
+    /// Fields that a component reads.
+    pub fn parts(self, ndim: usize) -> usize {
+        match self {
+            Self::Strain => 2,
+            _ => self.fields(ndim, 0).0.len(),
+        }
+    }
+
     /// The fields whose mean with the sign is a component of what is filmed or read as it is, from z, x, y.
     pub fn fields(self, ndim: usize, component: usize) -> (Vec<usize>, f64) {
         match self {

@@ -165,9 +165,10 @@ impl Sizes {
         }
     }
 
-    /// Numbers of both stages.
-    pub fn numbers(&self, ndim: usize) -> usize {
-        2 * ndim * self.component.iter().sum::<usize>()
+    /// Numbers of each array: of both stages and all axes.
+    pub fn pieces(&self, ndim: usize) -> [usize; 6] {
+        let [z, row, plane] = self.component.map(|n| ndim * n);
+        [z, row, plane, z, row, plane]
     }
 }
 

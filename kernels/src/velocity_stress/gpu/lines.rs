@@ -1,5 +1,5 @@
-//! Memory in which the rows of the box without frame begin with a line of the caches, so that a warp touches no more of
-//! them than it must.
+//! Memory in which what is computed of a row begins with a line of the caches (of every second row where rows are an odd
+//! number of half lines apart), so that a warp touches no more of them than it must.
 
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};

@@ -72,7 +72,7 @@ pub struct Upload<'a, T, A: Accelerator> {
     part: Range<usize>,
     isotropic: bool,
     dt: f64,
-    /// Bytes from the start of a row to its first cell without frame.
+    /// Bytes from the start of a row to its first cell that is computed.
     first: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The velocity-stress method on accelerators: a kernel for each stage inside the frame and one in it, small ones for the
-//! free surface, sources and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a
+//! The velocity-stress method on accelerators: a kernel for each stage, another for its rows and planes in layers, small
+//! ones for the free surface, sources and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a
 //! processor.
 
 mod arguments;

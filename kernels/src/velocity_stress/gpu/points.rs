@@ -18,6 +18,16 @@ fn place<T>(setup: &Setup<T>, layout: &Layout, field: usize, [plane, row, z]: [u
     (planes * p.plane_len() + row * p.pitch() + z) as i64
 }
 
+/// A place in a list of nodes as kernels have it.
+fn listed(n: usize, what: &str) -> Result<i32, Error> {
+    i32::try_from(n).map_err(|_| {
+        Error::setup(format!(
+            "the {what} of one GPU use {n} nodes or more; {} are possible: take fewer {what}, or more GPUs (ngpu=)",
+            i32::MAX
+        ))
+    })
+}
+
 /// The cells that sources act on in one stage.
 struct Stage<A: Accelerator> {
     cell: A::Memory,
@@ -110,7 +120,7 @@ impl<A: Accelerator> Stage<A> {
                     series.push(number);
                     weight.push(strength);
                 }
-                first.push(int(series.len()));
+                first.push(listed(series.len(), "sources")?);
             }
             begins.push(cell.len());
         }
@@ -144,7 +154,7 @@ impl<A: Accelerator> ReceiverMemory<A> {
                 cell.push(place(setup, layout, node.field as usize, at));
                 weight.push(node.weight);
             }
-            first.push(int(cell.len()));
+            first.push(listed(cell.len(), "receivers")?);
         }
         Ok(Self {
             own,
@@ -157,5 +167,20 @@ impl<A: Accelerator> ReceiverMemory<A> {
     /// Bytes of device memory.
     pub fn bytes(&self) -> usize {
         self.first.bytes() + self.cell.bytes() + self.weight.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_are_too_long_are_refused() {
+        assert_eq!(listed(i32::MAX as usize, "receivers").unwrap(), i32::MAX);
+        let words = listed(1 << 31, "receivers").unwrap_err().to_string();
+        assert!(
+            words.contains("2147483648") && words.contains("2147483647"),
+            "{words}"
+        );
     }
 }

@@ -6,7 +6,9 @@ use super::points::ReceiverMemory;
 use super::slab::DeviceSlab;
 use super::variant::Variant;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Pinned, Queue, WALKERS, argument, send, walk};
+use crate::device::accelerator::{
+    Accelerator, Dims, Memory, Pinned, Queue, WALKERS, argument, search, send, walk,
+};
 use crate::device::outgoing::{HALF, Pieces, Ring, Search};
 use crate::device::simd::Real;
 use crate::domain::partition::Slab as Layout;
@@ -248,13 +250,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             found: r.search.address(),
         };
         let cells = self.layout.own.len() * self.setup.padded.plane_len();
-        let wide = Dims {
-            grid: [cells.div_ceil(4 * WALKERS).clamp(1, 1 << 20), 1, 1],
-            ..walk(cells)
-        };
         let a = &self.accelerator;
         // SAFETY: the kernel reads the slab and writes one number.
-        let launch = || unsafe { a.launch(Queue::Main, &r.look, wide, &argument(&args)) };
+        let launch = || unsafe { a.launch(Queue::Main, &r.look, search(cells), &argument(&args)) };
         r.search.run(a, launch)
     }
 

@@ -3,8 +3,8 @@
 /// Threads whose cells along z fill a line of the cache, 128 bytes.
 pub const CHUNK: usize = 8;
 
-/// The blocks of the two stages. Inside the frame a block has threads along z, on some rows and planes, each with 16 bytes
-/// of cells along z; in the frame its threads walk along the boxes.
+/// The blocks of the two stages. A block has threads along z, on some rows and planes, each with 16 bytes of cells along z;
+/// in rows and planes of layers its threads walk along the boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Threads along z, a multiple of [`CHUNK`].
@@ -19,9 +19,9 @@ pub struct Tile {
     pub blocks: [usize; 2],
     /// Numbers that are wanted late are asked for early.
     pub ahead: bool,
-    /// Threads of a block in the frame.
+    /// Threads of a block in layers.
     pub frame_threads: usize,
-    /// Blocks in the frame that one multiprocessor should hold at once.
+    /// Blocks in layers that one multiprocessor should hold at once.
     pub frame_blocks: usize,
 }
 
@@ -31,7 +31,7 @@ impl Tile {
         self.z * self.rows * self.deep
     }
 
-    /// The tile for a run (figures in `benches/RESULTS-GPU.md`).
+    /// The tile for a run (figures in `benches/RESULTS-STAGGERED.md`).
     pub fn choose(ndim: usize, half: usize, mechanisms: usize, double: bool) -> Self {
         let wide = half == 4 || double || mechanisms > 1;
         let blocks = match (wide, mechanisms) {

@@ -1,0 +1,114 @@
+//! Queues that only their marks keep in order: the same bits as on queues that do everything at once.
+
+use crate::runs::{Machines, skip, world};
+use crate::shim::Shim;
+use crate::staggered::{cases, record};
+use crate::worlds::{World, difference, settings};
+use std::sync::Arc;
+
+/// A late device whose queues take turns in one of many ways.
+fn late<const SEED: u64>(k: usize) -> Arc<Shim> {
+    Arc::new(Shim::new().numbered(k).late(SEED))
+}
+
+/// Some of the ways.
+const LATE: [fn(usize) -> Arc<Shim>; 4] = [late::<1>, late::<2>, late::<3>, late::<4>];
+
+fn on_queues(open: fn(usize) -> Arc<Shim>) -> Machines<Shim> {
+    Machines {
+        open,
+        quick: false,
+        open_memory: true,
+    }
+}
+
+/// Queues that do everything at once, or the reason of the skip is said.
+fn prompt(test: &str) -> Option<Machines<Shim>> {
+    match Shim::available() {
+        Ok(()) => Some(on_queues(|k| Arc::new(Shim::new().numbered(k)))),
+        Err(why) => {
+            skip(&format!("late::{test}"), &why);
+            None
+        }
+    }
+}
+
+#[test]
+fn staggered_slabs_need_their_marks_alone() {
+    let Some(prompt) = prompt("staggered_slabs_need_their_marks_alone") else {
+        return;
+    };
+    for ndim in [2, 3] {
+        for (k, mut case) in cases(ndim).into_iter().enumerate().skip(1).step_by(2 * ndim - 1) {
+            case.shot.nt = 22;
+            let planes = case.shot.frame.around(&case.grid).planes();
+            let (one, peaks) = record::<f32, _>(&prompt, &case, &[]).expect("the shot runs");
+            // One slab, the thinnest slabs, and one slab of edges alone.
+            let mut thin = vec![8; planes / 8];
+            thin[k % (planes / 8)] += planes % 8;
+            for (j, sizes) in [vec![], thin, vec![planes - 8, 8]].into_iter().enumerate() {
+                let machines = on_queues(LATE[(j + k) % LATE.len()]);
+                let (tape, late_peaks) = record::<f32, _>(&machines, &case, &sizes).expect("the shot runs");
+                assert_eq!(difference(&one, &tape), None, "{sizes:?} {}", case.what);
+                assert!(peaks == late_peaks, "{sizes:?}: peaks of {}", case.what);
+            }
+        }
+    }
+}
+
+#[test]
+fn staggered_ranks_need_their_marks_alone() {
+    if prompt("staggered_ranks_need_their_marks_alone").is_none() {
+        return;
+    }
+    for open in &LATE[..2] {
+        crate::staggered_ranks::staggered_ranks_run_again(&on_queues(*open));
+    }
+    crate::staggered_ranks::staggered_ranks_give_the_same_bits(&on_queues(LATE[0]));
+    crate::staggered_ranks::a_staggered_rank_that_grows_ends_all(&on_queues(LATE[1]));
+}
+
+#[test]
+fn long_records_and_growing_runs_need_their_marks_alone() {
+    let Some(prompt) = prompt("long_records_and_growing_runs_need_their_marks_alone") else {
+        return;
+    };
+    for open in LATE {
+        crate::staggered::a_staggered_run_that_grows_is_noticed(&on_queues(open));
+    }
+    // More records than a ring holds, some of them asked for one by one.
+    let mut case = cases(2).swap_remove(0);
+    (case.shot.nt, case.shot.jdata, case.shot.snapshots) = (700, 1, None);
+    let (one, _) = record::<f32, _>(&prompt, &case, &[]).expect("the shot runs");
+    for open in LATE {
+        let (tape, _) = record::<f32, _>(&on_queues(open), &case, &[2]).expect("the shot runs");
+        assert_eq!(difference(&one, &tape), None);
+    }
+}
+
+#[test]
+fn displacement_needs_its_marks_alone() {
+    let Some(prompt) = prompt("displacement_needs_its_marks_alone") else {
+        return;
+    };
+    for (ndim, cuts) in [
+        (2, [&[13, 9, 24][..], &[8, 38]]),
+        (3, [&[12, 8, 20][..], &[32, 8]]),
+    ] {
+        let small = World::slender(ndim);
+        for k in [0, 3, 5, 10] {
+            let mut shot = small.shot(settings()[k]);
+            shot.potentials = k == 3;
+            // Records wait for all queues: between two of them nothing but the marks of a step does.
+            shot.jdata = if k.is_multiple_of(2) { 7 } else { 1 };
+            let one = world(&prompt, &small, &shot, &[]);
+            for (j, slabs) in [&[][..], cuts[0], cuts[1]].into_iter().enumerate() {
+                let machines = on_queues(LATE[(j + k) % LATE.len()]);
+                let found = difference(&one, &world(&machines, &small, &shot, slabs));
+                assert_eq!(found, None, "{ndim}-D {:?} {slabs:?}", settings()[k]);
+            }
+        }
+    }
+    crate::ranks::ranks_give_the_same_bits(&on_queues(LATE[2]));
+    crate::ranks::ranks_run_again(&on_queues(LATE[3]));
+}

@@ -1,0 +1,102 @@
+//! Memory of a device for the velocity-stress method is told before a run: what is told must be what is taken.
+
+use crate::desk::{frame, isotropic, layer, shot, source};
+use crate::shim::Shim;
+use crate::shots::medium;
+use crate::staggered::Case;
+use kernels::device::cpu::Cpu;
+use kernels::domain::partition::partition;
+use kernels::grid::Grid;
+use kernels::medium::Symmetry;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::survey::Snapshots;
+use kernels::velocity_stress::gpu::{Simulation, bytes};
+use kernels::velocity_stress::{Absorber, Action, Attenuation, Quantity};
+use std::sync::Arc;
+
+/// What the driver takes for itself, and the pages in which it gives memory out.
+const OWN: usize = 32 << 20;
+const PAGE: usize = 2 << 20;
+
+/// Runs whose tables weigh as much as their fields.
+fn cases() -> Vec<Case> {
+    let mut all = Vec::new();
+    for (ndim, k) in [2, 3].into_iter().flat_map(|d| (0..6).map(move |k| (d, k))) {
+        let grid = match ndim {
+            3 => Grid::new_3d([40, 50, 60], [0.0; 3], [1.0; 3]),
+            _ => Grid::new_2d([400, 700], [0.0; 2], [1.0; 2]),
+        };
+        let absorber = if k % 3 == 1 {
+            Absorber::Sponge(0.9)
+        } else {
+            layer(3.5, 0.5)
+        };
+        let mut s = shot(0.1, 60_000, frame(10, absorber));
+        s.quantity = [Quantity::Strain, Quantity::Pressure, Quantity::Velocity][k % 3];
+        s.peaks = true;
+        let tensor = Action::Moment([1.0, 0.4, 0.7, 0.3, -0.2, 0.5]);
+        for _ in 0..200 {
+            source(&mut s, [14.3, 25.6, 15.3], tensor, |_| 0.0);
+        }
+        // All but one are silent after some steps.
+        s.series[1..].iter_mut().for_each(|series| series.truncate(30));
+        // Between the nodes in all directions, so that every node of a patch has a weight.
+        let count = if ndim == 2 { 20_000 } else { 2_000 };
+        s.receivers = (0..count)
+            .map(|j| [10.3, 5.3 + (j % 40) as f32, 5.7 + (j % 50) as f32])
+            .collect();
+        let window = s.frame.around(&grid).n.map(|n| 0..n);
+        s.snapshots = (k % 2 == 0).then_some(Snapshots { every: 10, window });
+        s.attenuation = (k > 2).then(|| Attenuation {
+            qp: vec![60.0],
+            qs: vec![25.0],
+            mechanisms: Mechanisms::Everywhere(2),
+            band: [0.1, 1.2],
+            reference: 0.4,
+        });
+        let class = if k < 4 {
+            Symmetry::Isotropic
+        } else {
+            Symmetry::Orthorhombic
+        };
+        let what = format!("{ndim}-D {class} {:?} {:?}", s.quantity, s.frame.absorber);
+        all.push(Case {
+            shot: s,
+            grid,
+            class,
+            what,
+        });
+    }
+    all
+}
+
+#[test]
+fn a_staggered_run_takes_what_was_told() {
+    if let Err(why) = Shim::available() {
+        println!("skipped: {why}");
+        return;
+    }
+    for (case, slabs) in cases().iter().zip([1, 2, 3].into_iter().cycle()) {
+        let padded = case.shot.frame.around(&case.grid);
+        let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
+        let shims: Vec<_> = (0..slabs).map(|k| Arc::new(Shim::new().numbered(k))).collect();
+        let placed = shims.iter().cloned().zip(layouts.iter().cloned()).collect();
+        let raw = medium::<f32>(&padded, |_| isotropic(2.0, 1.1, 2.0));
+        let cpu = Cpu::new(1).expect("one thread");
+        let simulation = Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu);
+        let simulation = simulation.expect("a sound shot");
+        let mut all = 0;
+        for (shim, layout) in shims.iter().zip(&layouts) {
+            let taken = shim.paged_bytes(PAGE);
+            let told = bytes(&case.shot, &padded, layout, case.class, 0);
+            println!("{} {slabs} slabs: told {told}, taken {taken}", case.what);
+            assert!(
+                taken + OWN <= told,
+                "{}, {slabs} slabs: {taken} bytes were taken, {told} told",
+                case.what
+            );
+            all += taken;
+        }
+        assert!(simulation.bytes() <= all);
+    }
+}
