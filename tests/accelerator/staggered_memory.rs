@@ -11,7 +11,7 @@ use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::survey::Snapshots;
 use kernels::velocity_stress::gpu::{Simulation, bytes};
-use kernels::velocity_stress::{Absorber, Action, Attenuation, Quantity};
+use kernels::velocity_stress::{Absorber, Action, Attenuation, Quantity, calibrate, calibrate_device};
 use std::sync::Arc;
 
 /// What the driver takes for itself, and the pages in which it gives memory out.
@@ -98,5 +98,31 @@ fn a_staggered_run_takes_what_was_told() {
             all += taken;
         }
         assert!(simulation.bytes() <= all);
+    }
+}
+
+#[test]
+fn machines_are_timed_for_any_run() {
+    if let Err(why) = Shim::available() {
+        println!("skipped: {why}");
+        return;
+    }
+    let cpu = Cpu::new(1).expect("one thread");
+    for (k, mut case) in cases().into_iter().enumerate().step_by(2) {
+        // The cut keeps what the speed depends on, and nothing of the sources and receivers, which may lie elsewhere.
+        case.shot.surface = k % 4 == 0;
+        case.grid.n = case.grid.n.map(|n| n.min(24));
+        let padded = case.shot.frame.around(&case.grid);
+        let device = Arc::new(Shim::new().with_memory(300 << 20));
+        let rates = [
+            calibrate_device(&case.shot, &padded, case.class, (&device, &cpu)),
+            calibrate(&case.shot, &padded, case.class, &cpu),
+        ];
+        for rate in rates {
+            let rate = rate.expect("it runs");
+            println!("{} {rate:.0} points a second", case.what);
+            assert!(rate > 1e4 && rate < 1e12, "{}: {rate}", case.what);
+        }
+        assert_eq!(device.paged_bytes(PAGE), 0, "{}: memory was kept", case.what);
     }
 }

@@ -31,7 +31,10 @@ fn memory_is_looked_at_before_it_is_taken() {
     assert_says(&run, &["GPU 0 Fake 0 (90), isotropic kernels"]);
     let run = with("200000000", "ngpu=2 plan=y").expect("the fake was there a moment ago");
     assert_eq!(run.code, 0, "{run:?}");
-    assert_says(&run, &["slab 2", "memory of GPUs", "nothing was run"]);
+    assert_says(
+        &run,
+        &["slab 2", "memory of GPUs", "time about", "nothing was run"],
+    );
 }
 
 #[test]

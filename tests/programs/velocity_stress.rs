@@ -354,7 +354,10 @@ fn devices_are_told() {
     assert!(run.code == 0 && run.err.contains(told), "{run:?}");
     let run = shoot(&desk, 2, "plan=y ngpu=2 device=cpu");
     assert!(
-        run.code == 0 && run.err.contains("slab 2") && run.err.contains("nothing was run"),
+        run.code == 0
+            && run.err.contains("slab 2")
+            && run.err.contains("time about")
+            && run.err.contains("nothing was run"),
         "{run:?}"
     );
 }

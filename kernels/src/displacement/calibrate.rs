@@ -7,20 +7,7 @@ use crate::device::cpu::Cpu;
 use crate::domain::partition::partition;
 use crate::grid::{Grid, Padded};
 use crate::medium::{Destination, Filler, Medium, plane_names};
-use crate::time_loop::Recorder;
-
-/// Takes what is recorded and forgets it.
-pub(super) struct Nothing;
-
-impl Recorder<f32> for Nothing {
-    fn traces(&mut self, _it: usize, _traces: &[f32]) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn snapshot(&mut self, _it: usize, _piece: &[f32]) -> Result<(), Error> {
-        Ok(())
-    }
-}
+use crate::time_loop::Nothing;
 
 /// A shot of `steps` steps on a grid with spacing 1, wave speeds of [`ones`].
 pub(super) fn shot(ndim: usize, steps: usize) -> Shot {

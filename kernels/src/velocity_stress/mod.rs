@@ -10,6 +10,7 @@
 //! SI: m, s, kg/m3, Pa, N, N m. [`layout`] says where the fields sit, [`rows`] has the formulas of a cell.
 
 mod adjoint;
+mod calibrate;
 mod cpu;
 mod edges;
 pub mod gpu;
@@ -25,6 +26,7 @@ mod source;
 mod surface;
 mod time_function;
 
+pub use calibrate::{calibrate, calibrate_device};
 pub use cpu::{CpuSlab, GHOST};
 pub use edges::{Absorber, Frame, Growing};
 pub use growing::Watch;

@@ -3,10 +3,11 @@
 use super::{Simulation, Upload, bytes};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
-use crate::displacement::calibrate::{Nothing, ones, shot};
+use crate::displacement::calibrate::{ones, shot};
 use crate::domain::partition::partition;
 use crate::grid::{Grid, Padded};
 use crate::medium::stiffness::Symmetry;
+use crate::time_loop::Nothing;
 use std::sync::Arc;
 
 /// Points a second of one device, from a second or less of the grid of a run where that is small, else of a cut of it;

@@ -149,7 +149,8 @@ fn plan(job: &mut Job, mut run: Run, files: Files, (machine, crew): (&Machine, &
     let mut watch = Watch::new(&run.shot.frame, &run.padded);
     let report = read(job, &mut run, files, (machine, crew, &mut watch))?;
     plan::layers_that_grow(job, &mut run, watch.found(), crew)?;
-    plan::print(job, &run, &report, (machine, held, crew))
+    let gpus = crew.agree(machine.open())?;
+    plan::print(job, &run, &report, (machine, &gpus), (held, crew))
 }
 
 /// Reads this rank's part of the model; what all ranks have found in theirs is judged.

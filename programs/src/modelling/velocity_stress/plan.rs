@@ -9,13 +9,15 @@ use crate::modelling::plan::{
     Asked, counted, gigabytes, grid_lines, judge, named, ranks, speed_words, warn_of_memory,
 };
 use anyhow::Context;
+use kernels::device::gpu::Gpu;
 use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Findings, Symmetry};
 use kernels::stability::{BadCell, Band, Extremes};
-use kernels::velocity_stress::{Absorber, Frame, GHOST, Growing, bytes, stable_step};
+use kernels::velocity_stress::{self, Absorber, Frame, GHOST, Growing, bytes, stable_step};
 use rsf_io::Job;
+use std::sync::Arc;
 
 /// The dominant frequency as a share of the highest one: what it is for a Ricker wavelet. The largest amplitude of a
 /// moment rate may lie at zero.
@@ -170,7 +172,8 @@ pub fn print(
     job: &Job,
     run: &Run,
     report: &Report,
-    (machine, held, crew): (&Machine, u64, &Crew),
+    (machine, gpus): (&Machine, &[Arc<Gpu>]),
+    (held, crew): (u64, &Crew),
 ) -> anyhow::Result<()> {
     memory(job, run, (machine, held, crew))?;
     summary(job, run, report);
@@ -185,10 +188,17 @@ pub fn print(
         )
     };
     let mine: Vec<String> = machine.slabs.iter().enumerate().map(line).collect();
-    for line in ranks::lines(crew, machine, &mine, 0.0)?.lines {
-        job.say(&line);
-    }
-    let class = report.class();
+    let (p, class) = (&run.padded, report.class());
+    let speed = match gpus.first() {
+        Some(gpu) => velocity_stress::calibrate_device(&run.shot, p, class, (gpu, &machine.cpu))
+            .map(|rate| rate * gpus.len() as f64),
+        None => velocity_stress::calibrate(&run.shot, p, class, &machine.cpu),
+    };
+    let speed = crew.agree(speed.map_err(Into::into))?;
+    let own: usize = machine.slabs.iter().map(|slab| slab.own.len()).sum();
+    let seconds = own as f64 * p.cells() as f64 / p.planes() as f64 / speed;
+    let all = ranks::lines(crew, machine, &mine, seconds)?;
+    all.lines.iter().for_each(|line| job.say(line));
     let of_gpu = |number| bytes_of_gpu(run, class, (machine, crew), number);
     let bytes = match machine.has_gpus() {
         true => (0..machine.slabs.len()).map(of_gpu).sum(),
@@ -200,10 +210,15 @@ pub fn print(
         ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, crew)?;
     }
     job.say(&format!(
-        "memory{} {}, {:.1} bytes a point of the padded grid; nothing was run (plan=y)",
+        "memory{} {}, {:.1} bytes a point of the padded grid",
         if machine.has_gpus() { " of GPUs" } else { "" },
         gigabytes(bytes),
-        bytes / run.padded.cells() as f64
+        bytes / p.cells() as f64
+    ));
+    job.say(&format!(
+        "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
+        all.step * run.shot.nt as f64,
+        p.cells() as f64 / all.step / 1e6
     ));
     Ok(())
 }
