@@ -16,6 +16,7 @@ pub mod stability;
 pub mod stencil;
 pub mod survey;
 pub mod time_loop;
+mod trial;
 pub mod velocity_stress;
 
 pub use error::Error;

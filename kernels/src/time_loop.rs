@@ -86,19 +86,6 @@ pub trait Recorder<T> {
     }
 }
 
-/// Takes what is recorded and forgets it.
-pub(crate) struct Nothing;
-
-impl<T> Recorder<T> for Nothing {
-    fn traces(&mut self, _it: usize, _traces: &[T]) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn snapshot(&mut self, _it: usize, _piece: &[T]) -> Result<(), Error> {
-        Ok(())
-    }
-}
-
 /// When to record and to look.
 #[derive(Clone, Debug)]
 pub struct Schedule {

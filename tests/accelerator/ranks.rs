@@ -58,6 +58,26 @@ const WAYS: [(Talents, Way); 4] = [
     ),
 ];
 
+/// Talents, a way that cannot be had with them, and the first words of the refusal.
+pub const REFUSED: [(Talents, Way, &str); 2] = [
+    (
+        Talents {
+            reach_devices: false,
+            apart: true,
+        },
+        Way::Peer,
+        "exchange=peer: the GPU of a neighbour cannot be reached",
+    ),
+    (
+        Talents {
+            reach_devices: false,
+            apart: false,
+        },
+        Way::Device,
+        "exchange=device: this MPI does not say",
+    ),
+];
+
 /// Those that ranks with these machines can have: they are threads here, and their messages the host's own copies.
 pub fn ways<A>(machines: &Machines<A>) -> Vec<(Talents, Way)> {
     let can = |(talents, _): &(Talents, Way)| machines.open_memory || !talents.reach_devices;
@@ -115,22 +135,7 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
     let small = World::slender(2);
     let shot = small.shot(settings()[0]);
     let layouts = cut(small.padded.planes(), &[8, 29, 9]).expect("the slabs fit");
-    let apart = Talents {
-        apart: true,
-        ..Talents::default()
-    };
-    for (talents, way, wanted) in [
-        (
-            apart,
-            Way::Peer,
-            "exchange=peer: the GPU of a neighbour cannot be reached",
-        ),
-        (
-            Talents::default(),
-            Way::Device,
-            "exchange=device: this MPI does not say",
-        ),
-    ] {
+    for (talents, way, wanted) in REFUSED {
         let outcomes = crowd(3, talents, |ranks| {
             let k = ranks.rank();
             let placed = vec![((machines.open)(k), layouts[k].clone())];

@@ -1,7 +1,7 @@
 //! The velocity-stress method as ranks with accelerators of their own: the same bits by every way.
 
 use crate::crowd::{Member, Talents, crowd};
-use crate::ranks::ways;
+use crate::ranks::{REFUSED, ways};
 use crate::runs::Machines;
 use crate::shots::{Tape, medium, part};
 use crate::staggered::{Case, cases, record};
@@ -167,22 +167,7 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
 pub fn staggered_ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Machines<A>) {
     let case = &cases(2)[6];
     let (one, _) = record::<f32, A>(machines, case, &[]).expect("the shot runs");
-    let apart = Talents {
-        apart: true,
-        ..Talents::default()
-    };
-    for (talents, way, wanted) in [
-        (
-            apart,
-            Way::Peer,
-            "exchange=peer: the GPU of a neighbour cannot be reached",
-        ),
-        (
-            Talents::default(),
-            Way::Device,
-            "exchange=device: this MPI does not say",
-        ),
-    ] {
+    for (talents, way, wanted) in REFUSED {
         let outcomes = among(machines, case, (&[1, 1, 1], talents), |ranks, simulation| {
             let refused = simulation.run_among(ranks, &mut Tape::default(), company(way));
             // Nothing is left of it: the next way is free.

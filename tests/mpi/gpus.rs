@@ -41,6 +41,20 @@ fn two(desk: &Desk, mpirun: &str, drivers: [Driver; 2], more: [&str; 2]) -> Opti
     Some(done)
 }
 
+/// A run that failed with one sentence of these words, beside what tells of ranks and devices.
+fn assert_told_once(done: &Outcome, wanted: [&str; 2]) {
+    assert_ne!(done.code, 0);
+    let told: Vec<&str> = said(&done.err)
+        .into_iter()
+        .filter(|line| !line.contains(" ranks on "))
+        .collect();
+    assert!(
+        told.len() == 1 && wanted.iter().all(|word| told[0].contains(word)),
+        "{wanted:?}: {}",
+        done.err
+    );
+}
+
 #[test]
 fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
     let Some(mpirun) = launcher("a_rank_without_a_gpu_beside_one_with_is_told_once") else {
@@ -67,13 +81,7 @@ fn a_rank_without_a_gpu_beside_one_with_is_told_once() {
         let Some(done) = two(&desk, mpirun, drivers, [asked; 2]) else {
             return;
         };
-        assert_ne!(done.code, 0);
-        let said = said(&done.err);
-        assert!(
-            said.len() == 1 && wanted.iter().all(|word| said[0].contains(word)),
-            "{asked}: {}",
-            done.err
-        );
+        assert_told_once(&done, wanted);
     }
     // device=cpu on all of them is the way out.
     let done = two(&desk, mpirun, [Driver::Fake, Driver::None], ["device=cpu"; 2]);
@@ -99,21 +107,8 @@ fn what_one_gpu_cannot_do_is_told_once() {
     let first = rank(&desk, Driver::Fake, "").expect("fakes were there");
     let short = launch(&desk, mpirun, &format!("{first} : {second} >d.rsf"));
     let asked = two(&desk, mpirun, fakes, ["exchange=device"; 2]).expect("fakes were there");
-    for (done, wanted) in [
-        (short, ["rank 1 on ", "memory for this run"]),
-        (asked, ["exchange=device", "exchange=auto"]),
-    ] {
-        assert_ne!(done.code, 0);
-        let told: Vec<&str> = said(&done.err)
-            .into_iter()
-            .filter(|line| !line.contains(" ranks on "))
-            .collect();
-        assert!(
-            told.len() == 1 && wanted.iter().all(|word| told[0].contains(word)),
-            "{}",
-            done.err
-        );
-    }
+    assert_told_once(&short, ["rank 1 on ", "memory for this run"]);
+    assert_told_once(&asked, ["exchange=device", "exchange=auto"]);
 }
 
 #[test]
@@ -157,19 +152,6 @@ fn velocity_and_stress_share_gpus_among_ranks() {
     // Refused by all of them together, or by the one that has not the room.
     let asked = run(["exchange=device"; 2], "=1000000000").expect("fakes were there");
     let short = run([""; 2], "=20000000").expect("fakes were there");
-    for (done, wanted) in [
-        (short, ["rank 1 on ", "memory for this run"]),
-        (asked, ["exchange=device", "exchange=auto"]),
-    ] {
-        assert_ne!(done.code, 0);
-        let told: Vec<&str> = said(&done.err)
-            .into_iter()
-            .filter(|line| !line.contains(" ranks on "))
-            .collect();
-        assert!(
-            told.len() == 1 && wanted.iter().all(|word| told[0].contains(word)),
-            "{}",
-            done.err
-        );
-    }
+    assert_told_once(&short, ["rank 1 on ", "memory for this run"]);
+    assert_told_once(&asked, ["exchange=device", "exchange=auto"]);
 }

@@ -6,22 +6,14 @@ use crate::device::accelerator::Accelerator;
 use crate::device::cpu::Cpu;
 use crate::domain::partition::partition;
 use crate::grid::{Grid, Padded};
-use crate::medium::{Destination, Filler, Medium, Symmetry};
-use crate::time_loop::Nothing;
+use crate::medium::{Filler, Medium, Symmetry};
+use crate::trial::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A silent shot of so many steps with everything that the speed of a step depends on, over a model of at most `most` nodes
 /// a side with spacing 1.
 fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid) {
-    let mut grid = Grid {
-        o: [0.0; 3],
-        d: [1.0; 3],
-        ..padded.model.clone()
-    };
-    grid.n[..padded.ndim()]
-        .iter_mut()
-        .for_each(|n| *n = (*n).min(most));
+    let grid = cut(&padded.model, most);
     let attenuation = run.attenuation.as_ref().map(|losses| Attenuation {
         qp: vec![100.0],
         qs: vec![50.0],
@@ -54,33 +46,6 @@ fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid
     (shot, grid)
 }
 
-/// One rock: normal stiffnesses of 3, all others and the density 1.
-fn rock(padded: &Padded, cpu: &Cpu) -> Result<Medium<f32>, Error> {
-    let mut medium = Medium::new(padded)?;
-    let (ndim, nz) = (padded.ndim(), padded.model.n[0]);
-    let lines = padded.model.cells() / nz;
-    let mut filler = Filler::new(&mut medium, cpu);
-    let step = filler.lines((4 << 20) / (10 * nz)).max(1);
-    for first in (0..lines).step_by(step) {
-        let count = step.min(lines - first);
-        let arrays = filler.block(count)?.chunks_mut(count * nz);
-        for (k, array) in arrays.enumerate() {
-            array.fill(if k < ndim { 3.0 } else { 1.0 });
-        }
-        filler.commit(first, count)?;
-    }
-    drop(filler);
-    Ok(medium)
-}
-
-/// Points a second of steps that `once` runs, after a run to warm up.
-fn speed(points: usize, mut once: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
-    once()?;
-    let begun = Instant::now();
-    once()?;
-    Ok(points as f64 / begun.elapsed().as_secs_f64())
-}
-
 /// Points a second on the processors of this machine, for media of a class.
 ///
 /// # Errors
@@ -91,7 +56,9 @@ pub fn calibrate(run: &Shot, padded: &Padded, class: Symmetry, cpu: &Cpu) -> Res
     let padded = shot.frame.around(&grid);
     let slabs = partition(padded.planes(), 1)?;
     let threads = Cpu::new(cpu.threads())?;
-    let mut simulation = Simulation::<f32>::new(&shot, rock(&padded, cpu)?, class, threads, slabs)?;
+    let mut medium = Medium::<f32>::new(&padded)?;
+    rock(&padded, &mut Filler::new(&mut medium, cpu))?;
+    let mut simulation = Simulation::new(&shot, medium, class, threads, slabs)?;
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
 }
 
@@ -114,10 +81,10 @@ pub fn calibrate_device<A: Accelerator>(
     };
     let (shot, padded, layouts) = loop {
         let (shot, grid) = sample(run, padded, most, steps);
-        let cut = shot.frame.around(&grid);
-        let layouts = partition(cut.planes(), 1)?;
-        if most <= 64 || gpu::bytes(&shot, &cut, &layouts[0], class, 0) <= free / 2 {
-            break (shot, cut, layouts);
+        let padded = shot.frame.around(&grid);
+        let layouts = partition(padded.planes(), 1)?;
+        if most <= 64 || gpu::bytes(&shot, &padded, &layouts[0], class, 0) <= free / 2 {
+            break (shot, padded, layouts);
         }
         most /= 2;
     };
@@ -125,14 +92,10 @@ pub fn calibrate_device<A: Accelerator>(
         .into_iter()
         .map(|layout| (device.clone(), layout))
         .collect();
-    let raw = rock(&padded, cpu)?;
-    let mut simulation = gpu::Simulation::<f32, A>::new(&shot, raw, class, (machines, None), cpu)?;
-    let mut seed = 1_u32;
-    simulation.start_from(|_, _, numbers| {
-        for x in numbers {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            *x = (seed >> 8) as f32 * 1e-9 - 8e-3;
-        }
-    })?;
+    let mut medium = Medium::<f32>::new(&padded)?;
+    rock(&padded, &mut Filler::new(&mut medium, cpu))?;
+    let mut simulation = gpu::Simulation::new(&shot, medium, class, (machines, None), cpu)?;
+    let mut noise = noise();
+    simulation.start_from(|_, _, numbers| numbers.iter_mut().for_each(|x| *x = noise()))?;
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
 }

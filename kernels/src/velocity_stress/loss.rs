@@ -72,12 +72,12 @@ impl Attenuation {
         law.loss(f64::from(lowest)).unrelaxed.max(1.0).sqrt()
     }
 
-    /// Refuses coarse-grained mechanisms for cells whose Q is too low: the one that a cell has must do the work of all,
+    /// Refuses coarse-grained mechanisms in so many dimensions for cells whose Q is too low: the one that a cell has must do the work of all,
     /// and its relaxed stiffness would fall below zero, where waves grow.
     ///
     /// # Errors
     /// Says which Q is possible.
-    pub fn check_coarse(&self, ndim: usize) -> Result<(), Error> {
+    fn check_coarse(&self, ndim: usize) -> Result<(), Error> {
         if self.mechanisms != Mechanisms::Coarse {
             return Ok(());
         }
@@ -96,8 +96,9 @@ impl Attenuation {
         )))
     }
 
-    /// Refuses what is no attenuation.
-    pub fn check(&self, cells: usize) -> Result<(), Error> {
+    /// Refuses what is no attenuation for the model of this grid, or makes waves grow.
+    pub fn check(&self, padded: &Padded) -> Result<(), Error> {
+        let cells = padded.model.cells();
         for (name, q) in [("qp=", &self.qp), ("qs=", &self.qs)] {
             if q.len() != 1 && q.len() != cells {
                 return Err(Error::setup(format!(
@@ -124,7 +125,7 @@ impl Attenuation {
         {
             return Err(Error::setup(format!("{n} mechanisms: 1 to 4 are possible")));
         }
-        Ok(())
+        self.check_coarse(padded.ndim())
     }
 }
 
@@ -146,7 +147,7 @@ impl<T: Real> Relaxation<T> {
         (cpu, planes): (&Cpu, &Range<usize>),
     ) -> Result<Self, Error> {
         let padded = raw.padded().clone();
-        losses.check(padded.model.cells())?;
+        losses.check(&padded)?;
         let law = losses.law(padded.ndim());
         let weak = split(raw, losses, &law, cpu)?;
         Ok(Self {

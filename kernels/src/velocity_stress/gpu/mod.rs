@@ -108,7 +108,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         let mut both = [Vec::new(), Vec::new()];
         let weak = match losses {
             Some(losses) => {
-                losses.check(padded.model.cells())?;
+                losses.check(&padded)?;
                 let law = losses.law(ndim);
                 both = [0, 1].map(|plane| patterns(&law, losses.mechanisms, ndim, plane, shot.dt));
                 Some(split(&mut raw, losses, &law, cpu)?)

@@ -39,8 +39,7 @@ pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Opti
         band,
         reference: job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt()),
     };
-    attenuation.check(padded.model.cells())?;
-    attenuation.check_coarse(padded.ndim())?;
+    attenuation.check(padded)?;
     inexact(job, &attenuation);
     Ok(Some(attenuation))
 }

@@ -1,0 +1,66 @@
+//! What timing a machine takes, whatever the method: a cut of a grid, one rock, noise, and nobody who listens.
+
+use crate::Error;
+use crate::grid::{Grid, Padded};
+use crate::medium::{Destination, plane_names};
+use crate::time_loop::Recorder;
+use std::time::Instant;
+
+/// Takes what is recorded and forgets it.
+pub(crate) struct Nothing;
+
+impl<T> Recorder<T> for Nothing {
+    fn traces(&mut self, _it: usize, _traces: &[T]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn snapshot(&mut self, _it: usize, _piece: &[T]) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// At most so many nodes a side of a model's grid, with spacing 1.
+pub(crate) fn cut(model: &Grid, most: usize) -> Grid {
+    let mut grid = Grid {
+        o: [0.0; 3],
+        d: [1.0; 3],
+        ..model.clone()
+    };
+    grid.n[..model.ndim].iter_mut().for_each(|n| *n = (*n).min(most));
+    grid
+}
+
+/// One rock everywhere: normal stiffnesses of 3, all others and the density 1.
+pub(crate) fn rock(padded: &Padded, medium: &mut dyn Destination) -> Result<(), Error> {
+    let (ndim, nz) = (padded.ndim(), padded.model.n[0]);
+    let lines = padded.model.cells() / nz;
+    let step = medium
+        .lines((4 << 20) / ((plane_names(ndim).len() + 1) * nz))
+        .max(1);
+    for first in (0..lines).step_by(step) {
+        let count = step.min(lines - first);
+        let arrays = medium.block(count)?.chunks_mut(count * nz);
+        for (k, array) in arrays.enumerate() {
+            array.fill(if k < ndim { 3.0 } else { 1.0 });
+        }
+        medium.commit(first, count)?;
+    }
+    Ok(())
+}
+
+/// Numbers from 0 to 0.17 without a pattern: fields of zeros can be faster than those of a run.
+pub(crate) fn noise() -> impl FnMut() -> f32 {
+    let mut seed = 1_u32;
+    move || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as f32 * 1e-8
+    }
+}
+
+/// Points a second of steps that `once` runs, after a run to warm up.
+pub(crate) fn speed(points: usize, mut once: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+    once()?;
+    let begun = Instant::now();
+    once()?;
+    Ok(points as f64 / begun.elapsed().as_secs_f64())
+}
