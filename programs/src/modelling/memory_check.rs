@@ -2,7 +2,7 @@
 
 use super::machine::free;
 use super::world::World;
-use super::{Run, model, way};
+use super::{Run, model, transport};
 use kernels::device::gpu::Gpu;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
@@ -36,7 +36,7 @@ impl<'a> MemoryCheck<'a> {
         world: &World,
     ) -> anyhow::Result<Self> {
         // Where devices of one host copy into each other messages are notes; whether they can is not known yet.
-        let may = matches!(way(job)?, Transport::Auto | Transport::CudaAware);
+        let may = matches!(transport(job)?, Transport::Auto | Transport::CudaAware);
         Ok(Self {
             run,
             slabs,

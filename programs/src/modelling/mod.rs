@@ -140,7 +140,7 @@ fn shoot(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let options = ParallelOptions {
         snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (world, &machine.own()))?,
-        way: way(job)?,
+        transport: transport(job)?,
         ..ParallelOptions::default()
     };
     let set_up = started.elapsed().as_secs_f64();
@@ -197,7 +197,7 @@ pub(crate) fn settle(error: kernels::Error, world: &World) -> anyhow::Result<()>
 }
 
 /// The way of ghosts that `exchange=` asks for.
-pub(crate) fn way(job: &Job) -> anyhow::Result<Transport> {
+pub(crate) fn transport(job: &Job) -> anyhow::Result<Transport> {
     Ok(match job.choice("exchange")? {
         "peer" => Transport::Ipc,
         "device" => Transport::CudaAware,

@@ -4,7 +4,7 @@ use super::world::World;
 use anyhow::bail;
 use kernels::grid::points::Snapshots;
 use kernels::grid::{AXES, Padded};
-use kernels::parallel::gather::Snapshots as Writes;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::time_loop::Recorder;
 use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
@@ -224,9 +224,9 @@ impl Outputs {
         snapshots: Option<&Snapshots>,
         ndim: usize,
         (world, own): (&World, &Range<usize>),
-    ) -> anyhow::Result<Writes> {
+    ) -> anyhow::Result<SnapshotWriter> {
         let Some(snapshots) = snapshots.filter(|_| !world.is_alone()) else {
-            return Ok(Writes::Own);
+            return Ok(SnapshotWriter::EachRank);
         };
         let mut header = None;
         let shared = match std::mem::replace(&mut self.snapshots, Wavefield::Nothing) {
@@ -243,14 +243,14 @@ impl Outputs {
             .all_gather(&shared.map_or_else(Vec::new, |s| s.to_words()))?;
         let Some(shared) = SharedData::from_words(&words[0]) else {
             self.snapshots = header.map_or(Wavefield::Nothing, Wavefield::Stream);
-            return Ok(Writes::First);
+            return Ok(SnapshotWriter::Root);
         };
         self.snapshots = Wavefield::Places {
             header,
             data: world.agree(shared.open().map_err(Into::into))?,
             part: Part::new(snapshots, ndim, own),
         };
-        Ok(Writes::Own)
+        Ok(SnapshotWriter::EachRank)
     }
 
     /// Ends a dry run, which wants the header of the data and nothing else.

@@ -36,14 +36,11 @@ use crate::grid::points::Point;
 pub use crate::grid::points::Snapshots;
 use crate::grid::stencil::WEIGHTS;
 use crate::medium::{self, Medium};
-use crate::parallel::communicator::{Alone, Communicator};
-use crate::parallel::gather::{Gather, own, share};
-use crate::parallel::halo::Copying;
-use crate::parallel::message_buffers;
+use crate::parallel::communicator::Communicator;
+use crate::parallel::group::Group;
 pub use crate::parallel::options::{ParallelOptions, Transport};
-use crate::parallel::rank_halo::Remote;
-use crate::parallel::slabs;
-use crate::time_loop::{self, Recorder, Schedule};
+use crate::parallel::{message_buffers, slabs};
+use crate::time_loop::{Direction, Recorder, Schedule};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -110,6 +107,7 @@ pub(crate) struct Setup<T> {
     pub window: [Range<usize>; 3],
     pub weights: rows::Weights<T>,
     pub cpu: Cpu,
+    pub dt: T,
 }
 
 /// The absorbing frame.
@@ -120,11 +118,9 @@ pub(crate) struct Frame<T> {
 }
 
 /// A shot ready to run on this machine's processors.
-pub struct Simulation<T: Real> {
+pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     setup: Arc<Setup<T>>,
-    slabs: Vec<CpuSlab<T>>,
-    schedule: Schedule,
-    dt: T,
+    group: Group<CpuSlab<T>>,
 }
 
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
@@ -161,86 +157,69 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             window,
             weights,
             cpu,
-        });
-        let slabs = slabs
-            .into_iter()
-            .map(|slab| CpuSlab::new(setup.clone(), slab))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            setup,
-            slabs,
-            schedule,
             dt,
+        });
+        let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab));
+        Ok(Self {
+            group: Group::new(slabs.collect::<Result<_, _>>()?, schedule)?,
+            setup,
         })
     }
 
     /// Steps to run.
     pub fn steps(&self) -> usize {
-        self.schedule.nt
+        self.group.steps()
     }
 
-    /// Bytes of fields, medium and scratch memory.
+    /// Bytes of fields, medium and scratch memory, with the messages of the ranks that were connected last.
     pub fn bytes(&self) -> usize {
-        self.setup.medium.bytes() + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
+        let slabs: usize = self.group.subdomains.iter().map(CpuSlab::bytes).sum();
+        self.setup.medium.bytes() + slabs + self.group.message_bytes()
     }
 
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.run_among(&Alone, recorder, ParallelOptions::default())
+        self.group.run(recorder)
     }
 
-    /// Runs all steps as one of several ranks, each with slabs of its own. Rank 0's recorder gets the traces.
+    /// Runs all steps as one of several ranks, each with slabs of its own. Rank 0's recorder receives the traces.
+    /// Collective: all ranks must call this.
     pub fn run_among(
         &mut self,
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<T>,
         options: ParallelOptions,
     ) -> Result<(), Error> {
-        let setup = self.setup.clone();
-        let dt2 = self.dt.f64() * self.dt.f64();
-        let report = move |step: usize, cell: [usize; 3]| Error::NotFinite {
-            step,
-            cell: setup.padded.describe(cell),
-            medium: setup.medium.describe(cell, |b| dt2 / b),
-        };
-        if ranks.size() == 1 {
-            return time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report);
-        }
-        let own = own(&self.slabs);
-        let receivers = self.setup.receivers.within(&own);
-        let share = share(&self.setup.window, self.setup.padded.ndim(), &own);
-        let mut gather = Gather::new(
-            ranks,
-            recorder,
-            &self.schedule,
-            options.snapshots,
-            (receivers, share),
-        )?;
-        let planes = self.setup.padded.planes();
-        // SAFETY: the slabs keep their buffers until they are dropped, after the exchange.
-        let exchange = unsafe { Remote::new(Copying, ranks, &mut self.slabs, &own, planes)? };
-        let mut exchange = exchange.manner(options.manner);
-        time_loop::run(
-            &mut self.slabs,
-            &mut exchange,
-            &self.schedule,
-            &mut gather,
-            &report,
-        )
+        self.group.run_among(ranks, recorder, options)
+    }
+
+    /// The slabs and their schedule.
+    pub fn group(&mut self) -> &mut Group<CpuSlab<T>> {
+        &mut self.group
+    }
+}
+
+/// Refuses to run backward where the frame absorbs: what is lost cannot come back.
+fn reversible(absorbs: bool) -> Result<(), Error> {
+    match absorbs {
+        false => Ok(()),
+        true => Err(Error::setup(
+            "a run with an absorbing frame loses energy and cannot run backward in time; run it without the frame",
+        )),
     }
 }
 
 /// When a shot records.
 fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Schedule {
-    let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
     Schedule {
+        first: 0,
         nt: steps,
+        direction: Direction::Forward,
         jdata: shot.jdata,
         receivers,
         components: shot.components(padded.ndim()),
         snapshot_components: shot.components(padded.ndim()),
         jsnap: shot.snapshots.as_ref().map(|s| s.every),
-        snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
         jcheck: shot.jcheck,
     }
 }

@@ -87,7 +87,7 @@ pub fn bytes_of_gpu(
     (machine, world): (&Machine, &World),
     number: usize,
 ) -> usize {
-    let messages = match (run.way, world.ranks().reaches_devices()) {
+    let messages = match (run.transport, world.ranks().reaches_devices()) {
         (Transport::HostStaged, _) => 0,
         (Transport::Auto | Transport::CudaAware, true) => 2,
         // What a neighbour of the same host writes, if there is one.

@@ -15,7 +15,7 @@ use super::plan::gigabytes;
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
 use super::world::World;
-use super::{settle, survey, way};
+use super::{settle, survey, transport};
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
@@ -41,7 +41,7 @@ struct Run {
     /// Of the sources' whole histories.
     band: Band,
     /// The way of ghosts between GPUs of different ranks.
-    way: Transport,
+    transport: Transport,
 }
 
 /// The files of a model.
@@ -225,7 +225,7 @@ fn shoot(
     }
     let options = ParallelOptions {
         snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (world, &machine.own()))?,
-        way: run.way,
+        transport: run.transport,
         ..ParallelOptions::default()
     };
     let set_up = started.elapsed().as_secs_f64();
@@ -346,7 +346,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         window,
         quantity: name,
         band: sources.band,
-        way: way(job)?,
+        transport: transport(job)?,
     })
 }
 

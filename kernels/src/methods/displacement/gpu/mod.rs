@@ -2,11 +2,10 @@
 //! sources, faces and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a processor.
 
 mod arguments;
-mod ghosts;
+mod halo;
 mod launch;
 mod medium;
 mod memory;
-mod outer;
 pub mod parts;
 mod plan;
 mod record;
@@ -31,9 +30,9 @@ use crate::grid::Padded;
 use crate::medium::Medium;
 use crate::medium::stiffness::Symmetry;
 use crate::parallel::communicator::Communicator;
-use crate::parallel::group::DeviceGroup;
+use crate::parallel::group::Group;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
-use crate::time_loop::{Recorder, Slab};
+use crate::time_loop::Recorder;
 use std::ops::Range;
 use std::sync::Arc;
 use tile::{Terms, Tile};
@@ -54,9 +53,9 @@ pub(crate) struct Setup<T> {
 }
 
 /// A shot ready to run on accelerators, one slab each.
-pub struct Simulation<T: Real, A: Accelerator> {
+pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
-    team: DeviceGroup<DeviceSlab<T, A>>,
+    group: Group<DeviceSlab<T, A>>,
     variant: Variant,
 }
 
@@ -123,19 +122,19 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             setup,
-            team: DeviceGroup::new(slabs, schedule)?,
+            group: Group::new(slabs, schedule)?,
             variant,
         })
     }
 
     /// Steps to run.
     pub fn steps(&self) -> usize {
-        self.team.steps()
+        self.group.steps()
     }
 
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
-        self.team.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.team.messages()
+        self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
     }
 
     /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
@@ -147,8 +146,8 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
     /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
-        for slab in &self.team.slabs {
-            let (p, own) = (&self.setup.padded, slab.layout().own.clone());
+        for slab in &self.group.subdomains {
+            let (p, own) = (&self.setup.padded, slab.layout.own.clone());
             let bytes = p.plane_len() * size_of::<T>();
             let mut host = slab.accelerator.pin(bytes)?;
             for (component, plane) in (0..p.ndim()).flat_map(|c| own.clone().map(move |q| (c, q))) {
@@ -171,7 +170,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
 
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.team.run(recorder)
+        self.group.run(recorder)
     }
 
     /// Runs all steps as one of several ranks, each with devices of its own. Rank 0's recorder gets the traces.
@@ -181,12 +180,12 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         recorder: &mut dyn Recorder<T>,
         options: ParallelOptions,
     ) -> Result<(), Error> {
-        self.team.run_among(ranks, recorder, options)
+        self.group.run_among(ranks, recorder, options)
     }
 
-    /// The slabs, for runs among ranks that meet but once.
-    pub fn team(&mut self) -> &mut DeviceGroup<DeviceSlab<T, A>> {
-        &mut self.team
+    /// The slabs and their schedule, and runs among ranks that connect but once.
+    pub fn group(&mut self) -> &mut Group<DeviceSlab<T, A>> {
+        &mut self.group
     }
 }
 
