@@ -14,6 +14,7 @@ use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 use xmlwriter::{Options, XmlWriter};
 
+use super::clipping;
 use super::markup::plain;
 use super::pixels::Pixels;
 
@@ -185,9 +186,30 @@ impl Drawing {
         drawing
     }
 
-    /// A line through `points`.
+    /// A line through `points`, as far as it can be seen.
     pub fn line(&mut self, points: &[Place], stroke: &Stroke) {
-        self.path(&path_through(points), Some(stroke), None);
+        let pieces = clipping::lines(points, self.reach(stroke.width));
+        let words: String = pieces.iter().map(|piece| path_through(piece)).collect();
+        self.path(&words, Some(stroke), None);
+    }
+
+    /// The area inside `rim` in one colour, as far as it can be seen.
+    pub fn area(&mut self, rim: &[Place], colour: Rgb) {
+        let words = path_through(&clipping::area(rim, self.reach(0.0)));
+        if !words.is_empty() {
+            self.path(&format!("{words}Z"), None, Some(colour));
+        }
+    }
+
+    /// The page and its neighbourhood, from which marks of `size` can still reach into it.
+    pub fn reach(&self, size: f64) -> Rect {
+        let page = Rect {
+            x: 0.0,
+            y: 0.0,
+            width: self.size.0,
+            height: self.size.1,
+        };
+        clipping::grown(page, 100.0 + size)
     }
 
     /// A path in SVG's own words, with a line along it, or filled.
@@ -226,7 +248,8 @@ impl Drawing {
 
     /// Letters.
     pub fn text(&mut self, text: &Text) {
-        if text.words.trim().is_empty() {
+        let reach = self.reach(self.size.0 + self.size.1);
+        if text.words.trim().is_empty() || !clipping::holds(reach, text.at) {
             return;
         }
         let (x, y) = text.at;

@@ -6,6 +6,7 @@
 
 pub mod animation;
 pub mod axes;
+pub mod clipping;
 pub mod colours;
 pub mod compose;
 pub mod contour;
