@@ -1,6 +1,7 @@
 //! The everyday programs of `sfbasics` from outside: against what Madagascar's wrote, against plain loops over random data,
 //! and with input that must be refused.
 
+mod agreement;
 mod bench;
 mod exactness;
 mod files;
