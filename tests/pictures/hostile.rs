@@ -185,6 +185,40 @@ fn hostile_curves_and_planes_end_in_a_picture_or_a_sentence() {
 }
 
 #[test]
+fn pictures_of_others_may_be_hostile_too() {
+    let desk = Desk::new();
+    let svg = |marks: &str| {
+        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"90\" height=\"60\">{marks}</svg>")
+    };
+    let marks = [
+        "<path d=\"M0 0L4e9 2e9L5 4e9\" stroke=\"#000\" stroke-width=\"2\"/>",
+        "<path d=\"M0 0L1e38 1e38\" fill=\"none\" stroke=\"#000\"/>",
+        "<circle cx=\"5\" cy=\"5\" r=\"1e30\"/>",
+        "<rect width=\"1e9\" height=\"1e9\" transform=\"scale(1e9)\"/>",
+        "<path d=\"M0 0Lnan nan\" stroke=\"#000\"/>",
+    ];
+    for (number, marks) in marks.iter().enumerate() {
+        let name = format!("{number}.svg");
+        std::fs::write(desk.path(&name), svg(marks)).unwrap();
+        for mode in ["side", "over", "overlay"] {
+            harmless(&desk, &format!("pictures mode={mode} {name} {name}"), "none");
+        }
+        harmless(&desk, &format!("pictures mode=movie {name}"), "none");
+    }
+    let steep: Vec<f32> = (1..=10).map(|x| 4e9 / (x as f32).powi(10)).collect();
+    desk.floats("steep", "n1=10 o1=1 d1=1", &steep);
+    desk.made("graph min2=0 max2=2500 out=a.svg", "steep");
+    desk.made("graph min2=0 max2=2500 out=b.png", "steep");
+    harmless(&desk, "pictures mode=overlay a.svg b.png", "none");
+    std::fs::write(
+        desk.path("cut.png"),
+        &std::fs::read(desk.path("b.png")).unwrap()[..300],
+    )
+    .unwrap();
+    harmless(&desk, "pictures b.png cut.png", "none");
+}
+
+#[test]
 fn noise_about_zero_draws_no_seam() {
     let desk = Desk::new();
     let noise: Vec<f32> = (0..400)

@@ -11,7 +11,7 @@ pub static SPEC: Program = Program {
     name: "sftransp",
     about: "Let two axes change places.",
     usage: "< in.rsf plane=12 memsize=1024 > out.rsf",
-    comments: "Files are read in several passes, with a quarter of their size in memory, at most memsize=; where whole lines change \
+    comments: "Files are read in several passes, with an eighth of their size (or 64 MB) in memory, at most memsize=; where whole lines change \
 places (plane=23) with hardly any. Data of a pipe are turned in memory, or if they do not fit into memsize=, go into a \
 temporary file in the data path first.",
     example: "sftransp < in.rsf plane=23 > out.rsf",
@@ -133,7 +133,7 @@ fn in_passes<T: Element + Send + Sync>(
     room: usize,
 ) -> Result<()> {
     let slab = turn.group() / turn.first;
-    let wanted = (turn.group() / 4).max(SMALL / size_of::<T>()).min(room);
+    let wanted = (turn.group() / 8).max(SMALL / size_of::<T>()).min(room);
     let at_once = (wanted / slab).clamp(1, turn.first);
     let mut new: Vec<T> = cube::room(slab * at_once)?;
     let line = at_once * turn.below;

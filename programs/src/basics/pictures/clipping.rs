@@ -1,6 +1,8 @@
 //! Lines and areas cut at a box. What makes pixels of a drawing fails on coordinates far outside, and curves have values of
 //! any size: so nothing leaves the neighbourhood of the page.
 
+use resvg::usvg::{Group, ImageKind, Node};
+
 use super::drawing::{Place, Rect};
 
 /// Differences of coordinates must be finite, too.
@@ -76,6 +78,23 @@ pub fn area(rim: &[Place], rect: Rect) -> Vec<Place> {
         rim = kept;
     }
     rim
+}
+
+/// The largest coordinate of anything that is drawn, in pictures inside the picture, too; infinite where one is not a number.
+pub fn farthest(group: &Group) -> f32 {
+    let own = group.abs_stroke_bounding_box();
+    let far = [own.left(), own.top(), own.right(), own.bottom()]
+        .into_iter()
+        .map(|side| if side.is_nan() { f32::INFINITY } else { side.abs() });
+    let inside = group.children().iter().map(|child| match child {
+        Node::Group(group) => farthest(group),
+        Node::Image(image) => match image.kind() {
+            ImageKind::SVG(tree) => farthest(tree.root()),
+            _ => 0.0,
+        },
+        _ => 0.0,
+    });
+    far.chain(inside).fold(0.0, f32::max)
 }
 
 /// The part of a segment inside the box.

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg;
@@ -25,6 +25,8 @@ const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 pub const CAPITAL: f64 = 0.73;
 /// Most pixels of a picture on each side.
 pub const LARGEST_SIDE: f64 = 30_000.0;
+/// Coordinates for which pixels can be made, with much to spare on both sides.
+const FARTHEST: f64 = 1e6;
 
 static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = usvg::fontdb::Database::new();
@@ -404,6 +406,10 @@ make it smaller, with res= width= or screenht="
             ..usvg::Options::default()
         };
         let tree = usvg::Tree::from_str(&self.text, &options).context("the picture could not be drawn")?;
+        ensure!(
+            f64::from(clipping::farthest(tree.root())) * fineness <= FARTHEST,
+            "a mark of the picture lies too far outside of the page to be drawn as pixels"
+        );
         let mut canvas = Pixmap::new(width.round().max(1.0) as u32, height.round().max(1.0) as u32)
             .context("there is no memory for the picture; make it smaller with res= or width=")?;
         let scale = fineness as f32;
