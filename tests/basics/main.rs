@@ -2,6 +2,7 @@
 //! and with input that must be refused.
 
 mod bench;
+mod cut;
 mod exactness;
 mod files;
 mod formulas;
