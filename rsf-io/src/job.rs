@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Write};
+use std::io::{BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -302,6 +302,14 @@ impl Job {
         self.stdin
             .take()
             .ok_or_else(|| Error::new("standard input is read twice by the program"))
+    }
+
+    /// Everything on standard input, which need not be a dataset.
+    pub fn stdin_bytes(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = self.take_stdin()?.read_to_end(&mut bytes);
+        read.map_err(|cause| Error::os("cannot read standard input", cause))?;
+        Ok(bytes)
     }
 
     pub(crate) fn put_stdin(&mut self, reader: BufReader<File>) {

@@ -8,6 +8,7 @@ mod files;
 mod formulas;
 mod large;
 mod madagascar;
+mod pen;
 mod pictures;
 mod refusals;
 mod shapes;
