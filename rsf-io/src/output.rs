@@ -1,7 +1,9 @@
 //! A dataset that is written: its header once, at the first element, then its elements as they come.
 
+mod early;
+
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -12,7 +14,7 @@ use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::files::{close, remove};
 use crate::header::TERMINATOR;
 use crate::number::format_g;
-use crate::pipe::Layout;
+use crate::place::Layout;
 use crate::{Axis, Error, Header, Result};
 
 /// Bytes gathered before they are written, and turned at a time for xdr.
@@ -49,6 +51,8 @@ pub struct Output {
     format: Format,
     layout: Layout,
     header_file: Option<File>,
+    /// The header file once more, for a line that is added later.
+    header_again: Option<File>,
     data: Option<BufWriter<File>>,
     data_name: String,
     created: Vec<PathBuf>,
@@ -80,6 +84,7 @@ impl Output {
             format: parts.format,
             layout: parts.layout,
             header_file,
+            header_again: None,
             data: Some(BufWriter::with_capacity(PIECE, data)),
             data_name,
             created: parts.created,
@@ -384,10 +389,13 @@ impl Output {
             .map_err(|error| Error::new(format!("{}: {error}", self.name)))?;
         match self.header_file.take() {
             Some(mut file) => {
-                let written = file.write_all(&text).and_then(|()| close(file));
-                written.map_err(|e| Error::writing(&self.name, e))?;
+                let written = file.write_all(&text).and_then(|()| file.try_clone());
+                // Closed here, because closing may tell of a full disk.
+                let written = written.and_then(|again| close(file).map(|()| again));
+                self.header_again = Some(written.map_err(|e| Error::writing(&self.name, e))?);
             }
             None => {
+                self.refuse_terminal()?;
                 text.extend_from_slice(b"\tin=\"stdin\"\n\n");
                 text.extend_from_slice(&TERMINATOR);
                 if let Some(data) = &mut self.data {
@@ -401,6 +409,21 @@ impl Output {
             return Err(Error::DryRun);
         }
         Ok(())
+    }
+
+    /// A terminal shows no binary numbers, and may take some of them for commands.
+    fn refuse_terminal(&self) -> Result<()> {
+        let terminal = self
+            .data
+            .as_ref()
+            .is_some_and(|data| data.get_ref().is_terminal());
+        if !terminal || self.dry || !self.format.is_binary() {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "{} is a terminal, which shows no binary numbers: > file.rsf keeps them, | sfdisfil shows them",
+            self.name
+        )))
     }
 
     /// History, banner, notes, keys.

@@ -2,11 +2,13 @@
 //! and with input that must be refused.
 
 mod bench;
+mod cut;
 mod exactness;
 mod files;
 mod formulas;
 mod large;
 mod madagascar;
+mod pen;
 mod pictures;
 mod refusals;
 mod shapes;
