@@ -3,11 +3,13 @@
 
 mod agreement;
 mod bench;
+mod cut;
 mod exactness;
 mod files;
 mod formulas;
 mod large;
 mod madagascar;
+mod pen;
 mod pictures;
 mod refusals;
 mod shapes;

@@ -7,7 +7,7 @@ type Case = (&'static str, &'static str);
 
 const FILES: &[Case] = &[
     ("sfcat a.rsf missing.rsf", "cannot read missing.rsf: No such file"),
-    ("sfwindow < cut.rsf", "40 bytes of data"),
+    ("sfwindow n1=11 < cut.rsf", "11"),
     ("head -c 150 a.rsf | sfwindow", "standard input"),
     ("sfattr want=all < empty.rsf", "is empty"),
     ("sfattr < none.rsf", "no elements"),

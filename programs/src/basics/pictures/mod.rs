@@ -22,6 +22,7 @@ pub mod levels;
 pub mod lines;
 pub mod markup;
 pub mod movie;
+pub mod pen;
 pub mod pixels;
 pub mod plane;
 pub mod samples;
@@ -41,6 +42,7 @@ pub const PROGRAMS: Programs = &[
     (&contour::SPEC, contour::run),
     (&movie::SPEC, movie::run),
     (&compose::SPEC, compose::run),
+    (&pen::SPEC, pen::run),
 ];
 
 #[cfg(test)]
