@@ -9,7 +9,9 @@ mod large;
 mod madagascar;
 mod pictures;
 mod refusals;
+mod segy;
 mod shapes;
+mod signals;
 
 #[path = "../support/desk.rs"]
 mod desk;
