@@ -43,7 +43,7 @@ const NEVER: [(&str, &[&str], &str); 6] = [
         "mathematics knows no machine",
     ),
     (
-        "kernels/src/stencil",
+        "kernels/src/grid/stencil",
         &["thread", "rayon", "cuda", "gpu", "file"],
         "mathematics knows no machine",
     ),

@@ -8,7 +8,7 @@ mod case;
 use case::{Case, Nothing, Words, copy_speed, tiles};
 use kernels::Error;
 use kernels::device::cuda::{Cuda, probe};
-use kernels::domain::partition::balance;
+use kernels::parallel::slabs::balance;
 use std::sync::Arc;
 use std::time::Instant;
 

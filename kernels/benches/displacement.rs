@@ -9,10 +9,10 @@
 
 use kernels::boundary::free_surface::Surface;
 use kernels::device::cpu::Cpu;
-use kernels::displacement::{Shot, Simulation, SourceKind};
-use kernels::domain::partition::partition;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Medium, Quantity, plane_names};
+use kernels::methods::displacement::{Shot, Simulation, SourceKind};
+use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
 use std::time::Instant;
 

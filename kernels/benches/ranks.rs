@@ -9,20 +9,20 @@ mod case;
 use case::{Nothing, Words};
 use kernels::Error;
 use kernels::device::cuda::{Cuda, probe};
-use kernels::displacement::Company;
-use kernels::displacement::gpu::Way;
-use kernels::domain::mpi::World;
-use kernels::domain::partition::balance;
-use kernels::domain::ranks::Ranks;
-use kernels::domain::remote::Manner;
+use kernels::methods::displacement::ParallelOptions;
+use kernels::methods::displacement::gpu::Transport;
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::mpi::World;
+use kernels::parallel::rank_halo::Overlap;
+use kernels::parallel::slabs::balance;
 use std::sync::Arc;
 use std::time::Instant;
 
-const MANNERS: [Manner; 4] = [
-    Manner::Overlapped,
-    Manner::Blocking,
-    Manner::WithoutSends,
-    Manner::WithoutBuffers,
+const MANNERS: [Overlap; 4] = [
+    Overlap::Overlapped,
+    Overlap::Blocking,
+    Overlap::WithoutSends,
+    Overlap::WithoutBuffers,
 ];
 
 fn measure(world: &World, words: &Words) -> Result<(), Error> {
@@ -37,27 +37,27 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
     let own = layouts[rank * gpus..(rank + 1) * gpus].to_vec();
     let mut simulation = case.simulation(&devices, own)?;
     let way = match words.text("way", "auto").as_str() {
-        "host" => Way::Host,
-        _ => Way::Auto,
+        "host" => Transport::HostStaged,
+        _ => Transport::Auto,
     };
     let ways = simulation.team().meet(world, way)?;
     let work = padded.cells() as f64 * case.steps as f64;
     let mut first = None;
     for manner in MANNERS {
-        let company = Company {
+        let options = ParallelOptions {
             manner,
             way,
-            ..Company::default()
+            ..ParallelOptions::default()
         };
         let mut times = Vec::new();
         for _ in 0..=words.number("repeat", 3) {
-            world.share(&[])?;
+            world.all_gather(&[])?;
             let begun = Instant::now();
             simulation
                 .team()
-                .run_met(world, &mut Nothing::default(), company)?;
+                .run_met(world, &mut Nothing::default(), options)?;
             let mine = begun.elapsed().as_secs_f64();
-            let all = world.share(&mine.to_le_bytes())?;
+            let all = world.all_gather(&mine.to_le_bytes())?;
             let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
             times.push(all.iter().map(seconds).fold(0.0, f64::max));
         }

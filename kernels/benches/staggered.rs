@@ -11,13 +11,13 @@ use kernels::Error;
 use kernels::boundary::cpml::Layer;
 use kernels::device::cpu::Cpu;
 use kernels::device::cuda::{Cuda, probe};
-use kernels::domain::partition::partition;
 use kernels::grid::Grid;
+use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
-use kernels::stencil::Family;
-use kernels::velocity_stress::gpu::{Simulation, tile::Tile};
-use kernels::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
+use kernels::methods::velocity_stress::gpu::{Simulation, tile::Tile};
+use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
+use kernels::parallel::slabs::partition;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -12,13 +12,15 @@ use case::Words;
 use kernels::Error;
 use kernels::boundary::cpml::Layer;
 use kernels::device::cpu::Cpu;
-use kernels::domain::partition::partition;
 use kernels::grid::Grid;
+use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry, plane_names};
-use kernels::stencil::Family;
+use kernels::methods::velocity_stress::{
+    Absorber, Action, Attenuation, Frame, Quantity, Shot, Simulation, Source,
+};
+use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
-use kernels::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Simulation, Source};
 use std::time::Instant;
 
 struct Nothing;

@@ -7,16 +7,13 @@
 
 pub mod boundary;
 pub mod device;
-pub mod displacement;
-pub mod domain;
 pub mod error;
 pub mod grid;
 pub mod medium;
+pub mod methods;
+pub mod parallel;
 pub mod stability;
-pub mod stencil;
-pub mod survey;
 pub mod time_loop;
-mod trial;
-pub mod velocity_stress;
+mod timing;
 
 pub use error::Error;

@@ -22,8 +22,8 @@ mod tests;
 pub use band::{Band, dominant_frequency, points_per_wavelength};
 pub use scan::{BadCell, Extremes, Scan};
 
+use crate::grid::stencil::WEIGHTS;
 use crate::medium::{Stiffness, eigen};
-use crate::stencil::WEIGHTS;
 
 /// The largest value of `2 sum_m W_m sin(m theta)`: the derivative's greatest wave number times the spacing.
 pub fn largest_symbol(weights: &[f64]) -> f64 {

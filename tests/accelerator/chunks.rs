@@ -1,23 +1,23 @@
 //! How a sweep is cut into chunks of planes does not show.
 
+use crate::cases::{World, difference, settings};
+use crate::emulator::Emulator;
 use crate::runs::{How, Machines, record, skip};
-use crate::shim::Shim;
-use crate::worlds::{World, difference, settings};
-use kernels::displacement::gpu::tile::{Form, Terms, Tile};
 use kernels::medium::Symmetry;
+use kernels::methods::displacement::gpu::tile::{Form, Terms, Tile};
 use std::sync::Arc;
 
 /// More multiprocessors, more chunks.
-const MACHINES: [fn(usize) -> Arc<Shim>; 4] = [
-    |_| Arc::new(Shim::new().with_multiprocessors(3)),
-    |_| Arc::new(Shim::new().with_multiprocessors(6)),
-    |_| Arc::new(Shim::new().with_multiprocessors(9)),
-    |_| Arc::new(Shim::new().with_multiprocessors(13)),
+const MACHINES: [fn(usize) -> Arc<Emulator>; 4] = [
+    |_| Arc::new(Emulator::new().with_multiprocessors(3)),
+    |_| Arc::new(Emulator::new().with_multiprocessors(6)),
+    |_| Arc::new(Emulator::new().with_multiprocessors(9)),
+    |_| Arc::new(Emulator::new().with_multiprocessors(13)),
 ];
 
 #[test]
 fn any_number_of_chunks_gives_the_same_bits() {
-    if let Err(why) = Shim::available() {
+    if let Err(why) = Emulator::available() {
         return skip("chunks::any_number_of_chunks_gives_the_same_bits", &why);
     }
     for ndim in [2, 3] {

@@ -1,9 +1,9 @@
 //! A medium of a class gives the same on the kernels of its class, which keep fewer coefficients, as on the
 //! orthorhombic ones.
 
+use crate::cases::{World, difference, settings};
 use crate::runs::{How, Machines, misfit, record};
 use crate::shots::{Tape, medium};
-use crate::worlds::{World, difference, settings};
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
 use kernels::medium::{Speeds, Stiffness, Symmetry, Thomsen};

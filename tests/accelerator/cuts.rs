@@ -1,9 +1,9 @@
 //! Slabs and repeats: one answer, to the last bit.
 
+use crate::cases::{World, difference, settings};
 use crate::runs::{How, Machines, on, record, world};
 use crate::shots::Tape;
 use crate::tiles::turn;
-use crate::worlds::{World, difference, settings};
 use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
@@ -92,8 +92,8 @@ pub fn repeats_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
 }
 
 pub fn slabs_share_a_device<A: Accelerator>(machines: &Machines<A>) {
-    use kernels::displacement::gpu::from_medium;
-    use kernels::domain::partition::cut;
+    use kernels::methods::displacement::gpu::from_medium;
+    use kernels::parallel::slabs::cut;
     for (ndim, slabs) in [(2, CUTS_2D[4]), (3, CUTS_3D[4])] {
         let small = World::slender(ndim);
         let shot = small.shot(settings()[2]);

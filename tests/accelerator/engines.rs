@@ -1,15 +1,15 @@
 //! The CPU engine and the accelerator engine agree: to rounding in float32, and in float64 to that of float64.
 
+use crate::cases::{World, settings};
 use crate::runs::{How, Machines, apart, misfit, on, record};
 use crate::shots::run_on;
 use crate::tiles::turn;
-use crate::worlds::{World, settings};
 use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
-use kernels::displacement::Shot;
-use kernels::displacement::gpu::tile::Form as Cut;
 use kernels::grid::Padded;
+use kernels::methods::displacement::Shot;
+use kernels::methods::displacement::gpu::tile::Form as Cut;
 
 /// Every setting, form of the one-way condition and record of a world; slow machines leave some out.
 fn agree<T: Real + Default, A: Accelerator>(machines: &Machines<A>, small: &World, limit: f64) {

@@ -1,15 +1,15 @@
 //! What goes wrong during a run is said as on the CPU, and what was recorded before is handed over.
 
+use crate::cases::{World, settings};
 use crate::runs::{How, Machines, on, prepare, run};
 use crate::shots::{Tape, medium, shot};
-use crate::worlds::{World, settings};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
-use kernels::displacement::{self, Shot};
-use kernels::domain::partition::partition;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Medium, Speeds, Stiffness};
+use kernels::methods::displacement::{self, Shot};
+use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
 
 /// Step, cell and medium of a wavefield that is not finite.

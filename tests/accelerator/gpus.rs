@@ -1,14 +1,14 @@
 //! On the GPUs of this machine: slabs go round them, so several slabs also meet on one.
 
+use crate::cases::difference;
 use crate::real;
 use crate::runs::{How, Machines, prepare};
 use crate::shots::{Tape, medium, shot};
-use crate::worlds::difference;
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cuda::{Cuda, probe};
-use kernels::displacement::Snapshots;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Symmetry};
+use kernels::methods::displacement::Snapshots;
 use std::sync::{Arc, LazyLock};
 
 /// The devices' contexts, kept while tests open and close them: none where there is no GPU.

@@ -1,8 +1,8 @@
 //! On small grids one slab replays recorded steps, twenty at a time, where the host does not look at the fields for
 //! forty; several slabs never do.
 
+use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, world};
-use crate::worlds::{World, difference, settings};
 use kernels::device::accelerator::Accelerator;
 
 /// Steps, jdata, jsnap (0: none), jcheck: around multiples of twenty, and starts on odd steps.

@@ -1,20 +1,20 @@
 //! Queues that only their marks keep in order: the same bits as on queues that do everything at once.
 
+use crate::cases::{World, difference, settings};
+use crate::emulator::Emulator;
 use crate::runs::{Machines, skip, world};
-use crate::shim::Shim;
 use crate::staggered::{cases, record};
-use crate::worlds::{World, difference, settings};
 use std::sync::Arc;
 
 /// A late device whose queues take turns in one of many ways.
-fn late<const SEED: u64>(k: usize) -> Arc<Shim> {
-    Arc::new(Shim::new().numbered(k).late(SEED))
+fn late<const SEED: u64>(k: usize) -> Arc<Emulator> {
+    Arc::new(Emulator::new().numbered(k).late(SEED))
 }
 
 /// Some of the ways.
-const LATE: [fn(usize) -> Arc<Shim>; 4] = [late::<1>, late::<2>, late::<3>, late::<4>];
+const LATE: [fn(usize) -> Arc<Emulator>; 4] = [late::<1>, late::<2>, late::<3>, late::<4>];
 
-fn on_queues(open: fn(usize) -> Arc<Shim>) -> Machines<Shim> {
+fn on_queues(open: fn(usize) -> Arc<Emulator>) -> Machines<Emulator> {
     Machines {
         open,
         quick: false,
@@ -23,9 +23,9 @@ fn on_queues(open: fn(usize) -> Arc<Shim>) -> Machines<Shim> {
 }
 
 /// Queues that do everything at once, or the reason of the skip is said.
-fn prompt(test: &str) -> Option<Machines<Shim>> {
-    match Shim::available() {
-        Ok(()) => Some(on_queues(|k| Arc::new(Shim::new().numbered(k)))),
+fn prompt(test: &str) -> Option<Machines<Emulator>> {
+    match Emulator::available() {
+        Ok(()) => Some(on_queues(|k| Arc::new(Emulator::new().numbered(k)))),
         Err(why) => {
             skip(&format!("late::{test}"), &why);
             None

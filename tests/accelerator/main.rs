@@ -1,18 +1,18 @@
 //! The accelerator engine against the CPU engine and against itself: on a processor that plays accelerator everywhere,
 //! on GPUs where there are any. Each test has one body for all of them.
 
-#[path = "../support/crowd.rs"]
-mod crowd;
+#[path = "../parity/cases.rs"]
+mod cases;
 #[path = "../velocity_stress/desk.rs"]
 mod desk;
+#[path = "../support/emulator.rs"]
+mod emulator;
 #[path = "../support/real.rs"]
 mod real;
-#[path = "../support/shim.rs"]
-mod shim;
 #[path = "../support/shots.rs"]
 mod shots;
-#[path = "../parity/worlds.rs"]
-mod worlds;
+#[path = "../support/thread_ranks.rs"]
+mod thread_ranks;
 
 /// A test for each body; `$machines` takes the test's name and gives the machines, or says why there are none.
 macro_rules! on {
@@ -70,13 +70,13 @@ macro_rules! on {
 mod chunks;
 mod classes;
 mod cuts;
+mod emulated;
 mod engines;
 mod failures;
 mod gpus;
 mod graphs;
 mod late;
 mod memory;
-mod played;
 mod ranks;
 mod records;
 mod runs;

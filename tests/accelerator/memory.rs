@@ -1,15 +1,15 @@
 //! Memory and speed of a device are told before a run: what is told must be what is taken.
 
-use crate::crowd::{Talents, crowd};
-use crate::shim::Shim;
+use crate::emulator::Emulator;
 use crate::shots::{Ricker, shot};
-use kernels::displacement::Way;
-use kernels::displacement::gpu::{Simulation, Upload, bytes, calibrate, host_bytes};
-use kernels::displacement::{Shot, Snapshots};
-use kernels::domain::partition::{Slab, partition};
-use kernels::domain::ranks::Ranks;
+use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Destination, Symmetry};
+use kernels::methods::displacement::Transport;
+use kernels::methods::displacement::gpu::{Simulation, Upload, bytes, calibrate, host_bytes};
+use kernels::methods::displacement::{Shot, Snapshots};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::slabs::{Slab, partition};
 use std::sync::Arc;
 
 /// What the driver takes for itself, and the most that pages add to an array.
@@ -38,10 +38,10 @@ fn large(ndim: usize) -> (Padded, Shot) {
 /// A run on these devices whose class is known before or not, and what reading its model took of each.
 fn prepared(
     (padded, shot): (&Padded, &Shot),
-    machines: Vec<(Arc<Shim>, Slab)>,
+    machines: Vec<(Arc<Emulator>, Slab)>,
     (first, last): (Symmetry, Symmetry),
-) -> (Simulation<f32, Shim>, Vec<usize>) {
-    let shims: Vec<_> = machines.iter().map(|(shim, _)| shim.clone()).collect();
+) -> (Simulation<f32, Emulator>, Vec<usize>) {
+    let shims: Vec<_> = machines.iter().map(|(emulator, _)| emulator.clone()).collect();
     let mut upload =
         Upload::<f32, _>::of_class(padded, machines, shot.surface, shot.dt, first).expect("room");
     let lines = padded.model.cells() / padded.model.n[0];
@@ -51,33 +51,33 @@ fn prepared(
         upload.block(count).expect("a block").fill(1.0);
         upload.commit(line, count).expect("it travels");
     }
-    let reading = shims.iter().map(|shim| used(shim)).collect();
+    let reading = shims.iter().map(|emulator| used(emulator)).collect();
     let simulation = Simulation::new(shot, upload, last, None).expect("a sound shot");
     (simulation, reading)
 }
 
 /// Bytes taken of a device.
-fn used(shim: &Shim) -> usize {
+fn used(emulator: &Emulator) -> usize {
     use kernels::device::accelerator::Accelerator;
-    shim.properties().memory_bytes - shim.free_bytes().expect("it counts")
+    emulator.properties().memory_bytes - emulator.free_bytes().expect("it counts")
 }
 
 /// Peak of what a run on `slabs` devices takes of each, the class known before or not.
 fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetry)) -> Vec<usize> {
     let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
     let shims: Vec<_> = (0..slabs)
-        .map(|k| Arc::new(Shim::new().numbered(k).with_memory(ALL)))
+        .map(|k| Arc::new(Emulator::new().numbered(k).with_memory(ALL)))
         .collect();
     let machines = shims.iter().cloned().zip(layouts).collect();
     let (simulation, reading) = prepared((padded, shot), machines, classes);
-    let running: Vec<usize> = shims.iter().map(|shim| used(shim)).collect();
+    let running: Vec<usize> = shims.iter().map(|emulator| used(emulator)).collect();
     assert!(simulation.bytes() <= running.iter().sum());
     reading.into_iter().zip(running).map(|(a, b)| a.max(b)).collect()
 }
 
 #[test]
 fn a_run_takes_what_was_told() {
-    if let Err(why) = Shim::available() {
+    if let Err(why) = Emulator::available() {
         println!("skipped: {why}");
         return;
     }
@@ -110,7 +110,7 @@ fn a_run_takes_what_was_told() {
 /// Messages that leave from devices are told; where they do not fit one, all ranks say so.
 #[test]
 fn messages_of_ranks_are_told_and_refused_together() {
-    if let Err(why) = Shim::available() {
+    if let Err(why) = Emulator::available() {
         println!("skipped: {why}");
         return;
     }
@@ -121,25 +121,25 @@ fn messages_of_ranks_are_told_and_refused_together() {
     let wavelet = Ricker::starting_at_zero(0.1).samples(30, 0.1, &[1.0; 3]);
     let shot = shot(0.1, wavelet, vec![[20.0; 3]], vec![[30.0; 3]]);
     let layouts = partition(padded.planes(), 3).expect("it is thick enough");
-    let talents = Talents {
+    let talents = Capabilities {
         reach_devices: true,
         apart: true,
     };
     let told = |k: usize, outer: usize| bytes(&shot, &padded, &layouts[k], class, outer);
     let met = |room: [usize; 3]| {
-        crowd(3, talents, |ranks| {
+        thread_ranks(3, talents, |ranks| {
             let k = ranks.rank();
-            let shim = Arc::new(Shim::new().numbered(k).with_memory(room[k]));
-            let machines = vec![(shim.clone(), layouts[k].clone())];
+            let emulator = Arc::new(Emulator::new().numbered(k).with_memory(room[k]));
+            let machines = vec![(emulator.clone(), layouts[k].clone())];
             let (mut simulation, reading) = prepared((&padded, &shot), machines, (class, class));
-            let before = used(&shim);
+            let before = used(&emulator);
             assert!(
                 reading[0] <= before,
                 "the model is read in {}, kept in {before}",
                 reading[0]
             );
-            let outcome = simulation.team().meet(ranks, Way::Auto);
-            let after = used(&shim);
+            let outcome = simulation.team().meet(ranks, Transport::Auto);
+            let after = used(&emulator);
             simulation.team().part(ranks).expect("neighbours part");
             (outcome, before, after)
         })
@@ -147,7 +147,7 @@ fn messages_of_ranks_are_told_and_refused_together() {
     for (k, (outcome, before, after)) in met([ALL; 3]).into_iter().enumerate() {
         let ways = outcome.expect("neighbours meet");
         let outer = ways.iter().flatten().count();
-        assert!(ways.iter().flatten().all(|way| *way == Way::Device));
+        assert!(ways.iter().flatten().all(|way| *way == Transport::CudaAware));
         let (told, silent) = (told(k, outer), told(k, 0));
         println!("rank {k}: told {told}, {after} taken, {before} before");
         assert!(outer > 0 && after > before && after + OWN <= told && told > silent);
@@ -172,7 +172,7 @@ fn messages_of_ranks_are_told_and_refused_together() {
 
 #[test]
 fn a_small_device_is_calibrated_too() {
-    if let Err(why) = Shim::available() {
+    if let Err(why) = Emulator::available() {
         println!("skipped: {why}");
         return;
     }
@@ -181,7 +181,7 @@ fn a_small_device_is_calibrated_too() {
             3 => Grid::new_3d([20, 18, 22], [0.0; 3], [5.0; 3]),
             _ => Grid::new_2d([60, 50], [0.0; 2], [5.0; 2]),
         };
-        let device = Arc::new(Shim::new().with_memory(300 << 20));
+        let device = Arc::new(Emulator::new().with_memory(300 << 20));
         let rate = calibrate(&Padded::new(&grid, 8), &device, Symmetry::Vti).expect("it runs");
         println!("{ndim}-D {rate:.0} points a second");
         assert!(rate > 0.0 && rate.is_finite());

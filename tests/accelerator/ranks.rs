@@ -1,18 +1,18 @@
-//! Ranks, each with accelerators of its own: the same bits by every way.
+//! Communicator, each with accelerators of its own: the same bits by every way.
 
-use crate::crowd::{Talents, crowd};
+use crate::cases::{World, difference, settings};
 use crate::runs::{Machines, world};
 use crate::shots::Tape;
-use crate::worlds::{World, difference, settings};
+use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
-use kernels::displacement::gpu::{Way, from_medium};
-use kernels::displacement::{Company, Shot};
-use kernels::domain::gather::Snapshots;
-use kernels::domain::partition::cut;
-use kernels::domain::ranks::Ranks;
-use kernels::domain::remote::Manner;
 use kernels::medium::Symmetry;
+use kernels::methods::displacement::gpu::{Transport, from_medium};
+use kernels::methods::displacement::{ParallelOptions, Shot};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::gather::Snapshots;
+use kernels::parallel::rank_halo::Overlap;
+use kernels::parallel::slabs::cut;
 
 /// Slabs of each rank; 46 planes in 2-D, 40 in 3-D.
 const PLANE: [&[&[usize]]; 3] = [
@@ -26,61 +26,61 @@ const VOLUME: [&[&[usize]]; 3] = [
     &[&[8, 8], &[8], &[8], &[8]],
 ];
 
-/// Talents and the way they are asked to take.
-const WAYS: [(Talents, Way); 4] = [
+/// Capabilities and the way they are asked to take.
+const WAYS: [(Capabilities, Transport); 4] = [
     (
-        Talents {
+        Capabilities {
             reach_devices: false,
             apart: false,
         },
-        Way::Auto,
+        Transport::Auto,
     ),
     (
-        Talents {
+        Capabilities {
             reach_devices: false,
             apart: false,
         },
-        Way::Host,
+        Transport::HostStaged,
     ),
     (
-        Talents {
+        Capabilities {
             reach_devices: false,
             apart: true,
         },
-        Way::Auto,
+        Transport::Auto,
     ),
     (
-        Talents {
+        Capabilities {
             reach_devices: true,
             apart: true,
         },
-        Way::Auto,
+        Transport::Auto,
     ),
 ];
 
-/// Talents, a way that cannot be had with them, and the first words of the refusal.
-pub const REFUSED: [(Talents, Way, &str); 2] = [
+/// Capabilities, a way that cannot be had with them, and the first words of the refusal.
+pub const REFUSED: [(Capabilities, Transport, &str); 2] = [
     (
-        Talents {
+        Capabilities {
             reach_devices: false,
             apart: true,
         },
-        Way::Peer,
+        Transport::Ipc,
         "exchange=peer: the GPU of a neighbour cannot be reached",
     ),
     (
-        Talents {
+        Capabilities {
             reach_devices: false,
             apart: false,
         },
-        Way::Device,
+        Transport::CudaAware,
         "exchange=device: this MPI does not say",
     ),
 ];
 
 /// Those that ranks with these machines can have: they are threads here, and their messages the host's own copies.
-pub fn ways<A>(machines: &Machines<A>) -> Vec<(Talents, Way)> {
-    let can = |(talents, _): &(Talents, Way)| machines.open_memory || !talents.reach_devices;
+pub fn ways<A>(machines: &Machines<A>) -> Vec<(Capabilities, Transport)> {
+    let can = |(talents, _): &(Capabilities, Transport)| machines.open_memory || !talents.reach_devices;
     WAYS.into_iter().filter(can).collect()
 }
 
@@ -89,15 +89,15 @@ fn among<A: Accelerator>(
     small: &World,
     shot: &Shot,
     parts: &[&[usize]],
-    (talents, way): (Talents, Way),
+    (talents, way): (Capabilities, Transport),
 ) -> Tape<f32> {
     let layouts = cut(small.padded.planes(), &parts.concat()).expect("the slabs fit");
-    let company = Company {
+    let options = ParallelOptions {
         snapshots: Snapshots::First,
         way,
-        ..Company::default()
+        ..ParallelOptions::default()
     };
-    let mut tapes = crowd(parts.len(), talents, |ranks| {
+    let mut tapes = thread_ranks(parts.len(), talents, |ranks| {
         let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
         let own = first..first + parts[ranks.rank()].len();
         let placed = own.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
@@ -105,7 +105,7 @@ fn among<A: Accelerator>(
         let mut simulation = from_medium(shot, &small.medium(), placed, class).expect("a sound shot");
         let mut tape = Tape::default();
         simulation
-            .run_among(ranks, &mut tape, company)
+            .run_among(ranks, &mut tape, options)
             .expect("the shot runs");
         tape
     });
@@ -136,7 +136,7 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
     let shot = small.shot(settings()[0]);
     let layouts = cut(small.padded.planes(), &[8, 29, 9]).expect("the slabs fit");
     for (talents, way, wanted) in REFUSED {
-        let outcomes = crowd(3, talents, |ranks| {
+        let outcomes = thread_ranks(3, talents, |ranks| {
             let k = ranks.rank();
             let placed = vec![((machines.open)(k), layouts[k].clone())];
             let class = Symmetry::Orthorhombic;
@@ -144,19 +144,19 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
             let refused = simulation.run_among(
                 ranks,
                 &mut Tape::default(),
-                Company {
+                ParallelOptions {
                     way,
-                    ..Company::default()
+                    ..ParallelOptions::default()
                 },
             );
             // Nothing is left of it: the next way is free.
             let mut tape = Tape::default();
-            let company = Company {
+            let options = ParallelOptions {
                 snapshots: Snapshots::First,
-                ..Company::default()
+                ..ParallelOptions::default()
             };
             simulation
-                .run_among(ranks, &mut tape, company)
+                .run_among(ranks, &mut tape, options)
                 .expect("the shot runs");
             (refused, tape)
         });
@@ -177,27 +177,30 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
     let small = World::slender(3);
     let shot = small.shot(settings()[0]);
     let layouts = cut(small.padded.planes(), &[17, 23]).expect("the slabs fit");
-    let tapes = crowd(2, Talents::default(), |ranks| {
+    let tapes = thread_ranks(2, Capabilities::default(), |ranks| {
         let k = ranks.rank();
         let placed = vec![((machines.open)(k), layouts[k].clone())];
         let class = Symmetry::Orthorhombic;
         let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
-        let ways = simulation.team().meet(ranks, Way::Auto).expect("neighbours meet");
+        let ways = simulation
+            .team()
+            .meet(ranks, Transport::Auto)
+            .expect("neighbours meet");
         assert_eq!((ways[1 - k].is_some(), ways[k]), (true, None));
         let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
         for (tape, manner) in
             tapes
                 .iter_mut()
-                .zip([Manner::Overlapped, Manner::Blocking, Manner::WithoutSends])
+                .zip([Overlap::Overlapped, Overlap::Blocking, Overlap::WithoutSends])
         {
             // Each run goes on where the last one ended.
-            let company = Company {
+            let options = ParallelOptions {
                 manner,
-                ..Company::default()
+                ..ParallelOptions::default()
             };
             simulation
                 .team()
-                .run_met(ranks, tape, company)
+                .run_met(ranks, tape, options)
                 .expect("the shot runs");
         }
         simulation.team().part(ranks).expect("neighbours part");

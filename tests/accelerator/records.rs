@@ -1,13 +1,13 @@
 //! Receivers on their way: the ring of records, slabs that have none.
 
+use crate::cases::{World, difference, settings};
 use crate::runs::{How, Machines, apart, misfit, on, prepare, record, world};
 use crate::shots::{Tape, medium};
-use crate::worlds::{World, difference, settings};
 use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
-use kernels::displacement;
-use kernels::domain::partition::partition;
+use kernels::methods::displacement;
+use kernels::parallel::slabs::partition;
 
 /// The ring holds twice 32 records.
 pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {

@@ -1,14 +1,14 @@
 //! Runs on accelerators, whatever they are.
 
+use crate::cases::World;
 use crate::shots::{Tape, run_on};
-use crate::worlds::World;
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
-use kernels::displacement::Shot;
-use kernels::displacement::gpu::{Simulation, Upload, tile::Tile};
-use kernels::domain::partition::{cut, partition};
 use kernels::medium::{Medium, Symmetry};
+use kernels::methods::displacement::Shot;
+use kernels::methods::displacement::gpu::{Simulation, Upload, tile::Tile};
+use kernels::parallel::slabs::{cut, partition};
 use std::io::Write;
 use std::sync::Arc;
 

@@ -1,21 +1,21 @@
 //! The velocity-stress method on accelerators: against the CPU engine, over slabs, again and again.
 
+use crate::cases::difference;
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::runs::{Machines, misfit};
 use crate::shots::{Tape, medium};
-use crate::worlds::difference;
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
-use kernels::domain::partition::{cut, partition};
 use kernels::grid::Grid;
+use kernels::grid::points::Snapshots;
+use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::stencil::Family;
-use kernels::survey::Snapshots;
-use kernels::velocity_stress::gpu::Simulation;
-use kernels::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
+use kernels::methods::velocity_stress::gpu::Simulation;
+use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
+use kernels::parallel::slabs::{cut, partition};
 use std::sync::Arc;
 
 /// Rock, a fluid in a corner, a fast layer: no two directions are alike.

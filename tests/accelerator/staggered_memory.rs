@@ -1,17 +1,19 @@
 //! Memory of a device for the velocity-stress method is told before a run: what is told must be what is taken.
 
 use crate::desk::{frame, isotropic, layer, shot, source};
-use crate::shim::Shim;
+use crate::emulator::Emulator;
 use crate::shots::medium;
 use crate::staggered::Case;
 use kernels::device::cpu::Cpu;
-use kernels::domain::partition::partition;
 use kernels::grid::Grid;
+use kernels::grid::points::Snapshots;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::survey::Snapshots;
-use kernels::velocity_stress::gpu::{Simulation, bytes};
-use kernels::velocity_stress::{Absorber, Action, Attenuation, Quantity, calibrate, calibrate_device};
+use kernels::methods::velocity_stress::gpu::{Simulation, bytes};
+use kernels::methods::velocity_stress::{
+    Absorber, Action, Attenuation, Quantity, calibrate, calibrate_device,
+};
+use kernels::parallel::slabs::partition;
 use std::sync::Arc;
 
 /// What the driver takes for itself, and the pages in which it gives memory out.
@@ -72,22 +74,24 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn a_staggered_run_takes_what_was_told() {
-    if let Err(why) = Shim::available() {
+    if let Err(why) = Emulator::available() {
         println!("skipped: {why}");
         return;
     }
     for (case, slabs) in cases().iter().zip([1, 2, 3].into_iter().cycle()) {
         let padded = case.shot.frame.around(&case.grid);
         let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
-        let shims: Vec<_> = (0..slabs).map(|k| Arc::new(Shim::new().numbered(k))).collect();
+        let shims: Vec<_> = (0..slabs)
+            .map(|k| Arc::new(Emulator::new().numbered(k)))
+            .collect();
         let placed = shims.iter().cloned().zip(layouts.iter().cloned()).collect();
         let raw = medium::<f32>(&padded, |_| isotropic(2.0, 1.1, 2.0));
         let cpu = Cpu::new(1).expect("one thread");
         let simulation = Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu);
         let simulation = simulation.expect("a sound shot");
         let mut all = 0;
-        for (shim, layout) in shims.iter().zip(&layouts) {
-            let taken = shim.paged_bytes(PAGE);
+        for (emulator, layout) in shims.iter().zip(&layouts) {
+            let taken = emulator.paged_bytes(PAGE);
             let told = bytes(&case.shot, &padded, layout, case.class, 0);
             println!("{} {slabs} slabs: told {told}, taken {taken}", case.what);
             assert!(
@@ -103,7 +107,7 @@ fn a_staggered_run_takes_what_was_told() {
 
 #[test]
 fn machines_are_timed_for_any_run() {
-    if let Err(why) = Shim::available() {
+    if let Err(why) = Emulator::available() {
         println!("skipped: {why}");
         return;
     }
@@ -113,7 +117,7 @@ fn machines_are_timed_for_any_run() {
         case.shot.surface = k % 4 == 0;
         case.grid.n = case.grid.n.map(|n| n.min(24));
         let padded = case.shot.frame.around(&case.grid);
-        let device = Arc::new(Shim::new().with_memory(300 << 20));
+        let device = Arc::new(Emulator::new().with_memory(300 << 20));
         let rates = [
             calibrate_device(&case.shot, &padded, case.class, (&device, &cpu)),
             calibrate(&case.shot, &padded, case.class, &cpu),

@@ -1,22 +1,22 @@
 //! The velocity-stress method as ranks with accelerators of their own: the same bits by every way.
 
-use crate::crowd::{Member, Talents, crowd};
+use crate::cases::difference;
 use crate::ranks::{REFUSED, ways};
 use crate::runs::Machines;
 use crate::shots::{Tape, medium, part};
 use crate::staggered::{Case, cases, record};
-use crate::worlds::difference;
+use crate::thread_ranks::{Capabilities, DeviceSubdomain, thread_ranks};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
-use kernels::domain::company::{Company, Way};
-use kernels::domain::gather::Snapshots;
-use kernels::domain::partition::{Slab, cut, partition};
-use kernels::domain::ranks::Ranks;
-use kernels::domain::remote::Manner;
 use kernels::medium::Medium;
-use kernels::velocity_stress::GHOST;
-use kernels::velocity_stress::gpu::{self, Simulation};
+use kernels::methods::velocity_stress::GHOST;
+use kernels::methods::velocity_stress::gpu::{self, Simulation};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::gather::Snapshots;
+use kernels::parallel::options::{ParallelOptions, Transport};
+use kernels::parallel::rank_halo::Overlap;
+use kernels::parallel::slabs::{Slab, cut, partition};
 
 /// Slabs of each rank.
 const PARTS: [&[usize]; 4] = [&[1, 1], &[2, 1], &[1, 1, 1], &[1, 2, 1]];
@@ -53,23 +53,23 @@ fn one_of<A: Accelerator>(
 fn among<R: Send, A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,
-    (parts, talents): (&[usize], Talents),
-    work: impl Fn(&Member, &mut Simulation<f32, A>) -> R + Sync,
+    (parts, talents): (&[usize], Capabilities),
+    work: impl Fn(&DeviceSubdomain, &mut Simulation<f32, A>) -> R + Sync,
 ) -> Option<Vec<R>> {
     let layouts = layouts(case, parts.iter().sum())?;
     let whole = medium::<f32>(&case.shot.frame.around(&case.grid), case.cell());
-    Some(crowd(parts.len(), talents, |ranks| {
+    Some(thread_ranks(parts.len(), talents, |ranks| {
         let mut simulation = one_of(machines, case, (&whole, &layouts), (parts, ranks.rank()));
         work(ranks, &mut simulation)
     }))
 }
 
 /// Everything on rank 0, by a way.
-fn company(way: Way) -> Company {
-    Company {
+fn options(way: Transport) -> ParallelOptions {
+    ParallelOptions {
         snapshots: Snapshots::First,
         way,
-        ..Company::default()
+        ..ParallelOptions::default()
     }
 }
 
@@ -87,7 +87,7 @@ pub fn staggered_ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>
                 let (talents, way) = ways[(j + k) % ways.len()];
                 let all = among(machines, case, (parts, talents), |ranks, simulation| {
                     let mut tape = Tape::default();
-                    let done = simulation.run_among(ranks, &mut tape, company(way));
+                    let done = simulation.run_among(ranks, &mut tape, options(way));
                     done.expect("the shot runs");
                     (tape, simulation.peaks_among(ranks).expect("peaks"))
                 });
@@ -118,15 +118,15 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
             let ways = simulation.team().meet(ranks, way).expect("neighbours meet");
             let k = ranks.rank();
             let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
-            let manners = [Manner::Overlapped, Manner::Blocking, Manner::WithoutSends];
+            let manners = [Overlap::Overlapped, Overlap::Blocking, Overlap::WithoutSends];
             for (tape, manner) in tapes.iter_mut().zip(manners) {
-                let company = Company {
+                let options = ParallelOptions {
                     manner,
-                    ..company(way)
+                    ..options(way)
                 };
                 simulation
                     .team()
-                    .run_met(ranks, tape, company)
+                    .run_met(ranks, tape, options)
                     .expect("the shot runs");
             }
             let taken = simulation.bytes();
@@ -140,15 +140,15 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         assert!(ran.iter().all(|(_, ways, _)| *ways == [None, Some(taken)]));
         if machines.open_memory {
             let wanted = match (way, talents.apart, talents.reach_devices) {
-                (Way::Auto, false, _) => Way::Peer,
-                (Way::Auto, _, true) => Way::Device,
-                _ => Way::Host,
+                (Transport::Auto, false, _) => Transport::Ipc,
+                (Transport::Auto, _, true) => Transport::CudaAware,
+                _ => Transport::HostStaged,
             };
             assert_eq!(taken, wanted);
         }
         let messages = match taken {
-            Way::Device => 2,
-            Way::Peer => 1,
+            Transport::CudaAware => 2,
+            Transport::Ipc => 1,
             _ => 0,
         };
         let message = case.shot.travelling(3).iter().sum::<usize>() * GHOST * whole.padded().plane_len();
@@ -169,10 +169,10 @@ pub fn staggered_ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(mach
     let (one, _) = record::<f32, A>(machines, case, &[]).expect("the shot runs");
     for (talents, way, wanted) in REFUSED {
         let outcomes = among(machines, case, (&[1, 1, 1], talents), |ranks, simulation| {
-            let refused = simulation.run_among(ranks, &mut Tape::default(), company(way));
+            let refused = simulation.run_among(ranks, &mut Tape::default(), options(way));
             // Nothing is left of it: the next way is free.
             let mut tape = Tape::default();
-            let done = simulation.run_among(ranks, &mut tape, company(Way::Auto));
+            let done = simulation.run_among(ranks, &mut tape, options(Transport::Auto));
             done.expect("the shot runs");
             (refused, tape)
         });
@@ -194,8 +194,8 @@ pub fn a_staggered_rank_that_grows_ends_all<A: Accelerator>(machines: &Machines<
     let ends = among(
         machines,
         &case,
-        (parts, Talents::default()),
-        |ranks, simulation| simulation.run_among(ranks, &mut Tape::default(), company(Way::Auto)),
+        (parts, Capabilities::default()),
+        |ranks, simulation| simulation.run_among(ranks, &mut Tape::default(), options(Transport::Auto)),
     );
     let ends = ends.expect("three slabs fit");
     let found = |end: &&Result<(), Error>| matches!(end, Err(Error::NotFinite { .. }));

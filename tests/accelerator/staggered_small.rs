@@ -1,17 +1,17 @@
 //! The velocity-stress method on accelerators where sizes are odd: models of a few cells, faces without a frame, slabs
 //! that lie in the frame as a whole, windows that take the rim.
 
+use crate::cases::difference;
 use crate::desk::{layer, run_on, shot, source};
 use crate::runs::{Machines, misfit};
 use crate::staggered::{Case, record};
-use crate::worlds::difference;
 use kernels::device::accelerator::Accelerator;
 use kernels::grid::Grid;
+use kernels::grid::points::Snapshots;
+use kernels::grid::stencil::Family;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::stencil::Family;
-use kernels::survey::Snapshots;
-use kernels::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity};
+use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity};
 
 /// Cells along z, x, y.
 const MODELS: [[usize; 3]; 10] = [

@@ -1,12 +1,12 @@
 //! How a sweep is cut into blocks changes nothing.
 
+use crate::cases::{World, settings};
 use crate::runs::{How, Machines, misfit, record};
 use crate::shots::Tape;
-use crate::worlds::{World, settings};
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
-use kernels::displacement::gpu::tile::{Form, Terms, Tile};
 use kernels::medium::Symmetry;
+use kernels::methods::displacement::gpu::tile::{Form, Terms, Tile};
 
 /// vec, z, rows, ahead, blocks, bulk: shapes that no device is given, some of them as small as they get.
 const STRANGE_PLANES: [[usize; 6]; 6] = [

@@ -1,13 +1,13 @@
 //! A few short runs that use every kernel, for tools that watch each access (tests/gpu/run sanitize).
 
+use crate::cases::{World, settings};
 use crate::runs::{How, Machines, misfit, record};
 use crate::shots::{Tape, medium, run_on};
 use crate::tiles::listed;
-use crate::worlds::{World, settings};
 use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
-use kernels::displacement::{Shot, SourceKind};
 use kernels::medium::{Speeds, Stiffness, Symmetry};
+use kernels::methods::displacement::{Shot, SourceKind};
 
 fn close<A: Accelerator>(machines: &Machines<A>, world: &World, shot: &Shot, how: How<'_>) {
     let speeds = Speeds {

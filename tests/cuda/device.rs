@@ -2,7 +2,7 @@
 
 use crate::fake::{Driver, on_machine};
 use kernels::Error;
-use kernels::device::accelerator::{Accelerator, Dims, Memory, Pinned, Queue, Source};
+use kernels::device::accelerator::{Accelerator, Dims, Memory, Pinned, Source, Stream};
 use kernels::device::cuda::{Cuda, DeviceMemory, Kernel};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
@@ -42,13 +42,13 @@ fn add(cuda: &Cuda, kernel: &Kernel, to: &DeviceMemory, value: f32) -> Result<()
         (&raw const value).cast(),
     ];
     // SAFETY: the arguments are the fake's, the memory outlives the launch.
-    unsafe { cuda.launch(Queue::Main, kernel, FIVE, &args) }
+    unsafe { cuda.launch(Stream::Main, kernel, FIVE, &args) }
 }
 
 fn read(cuda: &Cuda, from: &DeviceMemory) -> Vec<f32> {
     let mut host = cuda.pin(from.bytes() + 8).expect("host memory");
     // SAFETY: both live; the copy is awaited.
-    unsafe { cuda.download(Queue::Out, from.address(), &mut host, 8, from.bytes()) }.expect("a copy");
+    unsafe { cuda.download(Stream::Out, from.address(), &mut host, 8, from.bytes()) }.expect("a copy");
     cuda.finish().expect("nothing failed");
     let numbers = host.bytes()[8..].chunks_exact(4);
     numbers
@@ -95,10 +95,10 @@ fn memory_is_zeroed_copied_and_given_back() {
         host.bytes_mut()[4..].copy_from_slice(&[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64]);
         // SAFETY: all of it lives until it is read back.
         unsafe {
-            cuda.upload(Queue::Main, &host, 4, memory.address(), 12)
+            cuda.upload(Stream::Main, &host, 4, memory.address(), 12)
                 .expect("up");
             let copy = cuda.allocate(12).expect("there is room");
-            cuda.copy_to(Queue::Main, memory.address(), &cuda, copy.address(), 12)
+            cuda.copy_to(Stream::Main, memory.address(), &cuda, copy.address(), 12)
                 .expect("inside");
             assert_eq!(read(&cuda, &copy), [1.0, 2.0, 3.0]);
         }
@@ -108,7 +108,7 @@ fn memory_is_zeroed_copied_and_given_back() {
         drop((memory, host));
         assert_eq!(live(), 0, "everything is given back");
         let journal = journal();
-        // Not write-combined; non-blocking queues, one of them first; marks none.
+        // Not write-combined; non-blocking streams, one of them first; events none.
         assert_says(
             &journal,
             &[
@@ -175,7 +175,7 @@ fn failures_name_the_kernel() {
             ..FIVE
         };
         // SAFETY: refused before it could read anything.
-        let refused = message(unsafe { cuda.launch(Queue::Main, &kernel, dims, &[]) });
+        let refused = message(unsafe { cuda.launch(Stream::Main, &kernel, dims, &[]) });
         assert_says(
             &refused,
             &[
@@ -198,17 +198,17 @@ fn a_fault_surfaces_late_and_says_how_to_find_it() {
         let [kernel, fault] = kernels(&cuda);
         let memory = cuda.allocate(4).expect("there is room");
         // SAFETY: it takes no arguments.
-        unsafe { cuda.launch(Queue::Main, &fault, FIVE, &[]) }.expect("only started");
+        unsafe { cuda.launch(Stream::Main, &fault, FIVE, &[]) }.expect("only started");
         let first = message(cuda.finish());
         let words = [
-            "finishing the work of queue Edges",
+            "finishing the work of stream Edges",
             "CUDA_ERROR_ILLEGAL_ADDRESS (700)",
             "CUDA_SYNC=1",
             "stays readable",
         ];
         assert_says(&first, &words);
         let second = message(add(&cuda, &kernel, &memory, 1.0));
-        assert_says(&second, &["first seen while finishing the work of queue Edges"]);
+        assert_says(&second, &["first seen while finishing the work of stream Edges"]);
     });
 }
 
@@ -220,7 +220,7 @@ fn cuda_sync_finds_the_kernel() {
         let memory = cuda.allocate(4).expect("there is room");
         add(&cuda, &kernel, &memory, 1.0).expect("it runs");
         // SAFETY: it takes no arguments.
-        let found = message(unsafe { cuda.launch(Queue::Edges, &fault, FIVE, &[]) });
+        let found = message(unsafe { cuda.launch(Stream::Edges, &fault, FIVE, &[]) });
         assert_says(&found, &["running kernel fault of test.cu X=1", "(700)"]);
         assert!(!found.contains("CUDA_SYNC"), "it is set already: {found}");
     });
@@ -228,7 +228,7 @@ fn cuda_sync_finds_the_kernel() {
 
 #[test]
 fn recorded_work_runs_when_it_is_replayed() {
-    // The fake refuses to wait for a queue that records, as the driver does.
+    // The fake refuses to wait for a stream that records, as the driver does.
     for sync in ["0", "1"] {
         on_fake(
             "recorded_work_runs_when_it_is_replayed",
@@ -238,19 +238,19 @@ fn recorded_work_runs_when_it_is_replayed() {
                 let [kernel, _] = kernels(&cuda);
                 let memory = cuda.allocate(8).expect("there is room");
                 let graph = cuda
-                    .record(&mut || {
+                    .capture(&mut || {
                         add(&cuda, &kernel, &memory, 1.0)?;
                         add(&cuda, &kernel, &memory, 2.0)
                     })
                     .expect("it records");
                 assert_eq!(read(&cuda, &memory), [0.0; 2]);
-                cuda.replay(&graph).expect("it runs");
-                cuda.replay(&graph).expect("it runs again");
+                cuda.launch_graph(&graph).expect("it runs");
+                cuda.launch_graph(&graph).expect("it runs again");
                 assert_eq!(read(&cuda, &memory), [6.0; 2]);
                 drop(kernel);
-                let broken = cuda.record(&mut || Err(Error::setup("in the middle")));
+                let broken = cuda.capture(&mut || Err(Error::setup("in the middle")));
                 assert_eq!(message(broken), "in the middle");
-                add(&cuda, &kernels(&cuda)[0], &memory, 1.0).expect("the queue records no longer");
+                add(&cuda, &kernels(&cuda)[0], &memory, 1.0).expect("the stream records no longer");
                 assert_eq!(read(&cuda, &memory), [7.0; 2]);
                 drop((graph, memory, cuda));
                 assert_eq!(live(), 0);
@@ -267,10 +267,10 @@ fn a_fault_in_recorded_work_names_its_kernels() {
         let [kernel, _] = kernels(&cuda);
         let memory = cuda.allocate(8).expect("there is room");
         let graph = cuda
-            .record(&mut || add(&cuda, &kernel, &memory, 1.0))
+            .capture(&mut || add(&cuda, &kernel, &memory, 1.0))
             .expect("it records");
         let words = ["running recorded work (kernel add of test.cu X=1)", "(700)"];
-        assert_says(&message(cuda.replay(&graph)), &words);
+        assert_says(&message(cuda.launch_graph(&graph)), &words);
     });
 }
 
@@ -278,17 +278,17 @@ fn a_fault_in_recorded_work_names_its_kernels() {
 fn neighbours_copy_and_wait_for_each_other() {
     on_fake("neighbours_copy_and_wait_for_each_other", &[], || {
         let (one, two) = (open(0), open(1));
-        assert!(one.befriend(&two).expect("they answer"));
-        assert!(two.befriend(&one).expect("once more does no harm"));
+        assert!(one.enable_peer_access(&two).expect("they answer"));
+        assert!(two.enable_peer_access(&one).expect("once more does no harm"));
         let (from, to) = (one.allocate(4).expect("room"), two.allocate(4).expect("room"));
         add(&one, &kernels(&one)[0], &from, 2.5).expect("it runs");
-        let mark = one.mark().expect("a mark");
-        one.reach(&mark).expect("reached before it is set");
+        let event = one.event().expect("an event");
+        one.synchronize(&event).expect("reached before it is set");
         // SAFETY: both live until the end.
-        unsafe { one.copy_to(Queue::Edges, from.address(), &two, to.address(), 4) }.expect("a copy");
-        one.set(Queue::Edges, &mark).expect("set");
-        two.wait(Queue::Main, &mark).expect("another device's mark");
-        one.reach(&mark).expect("reached");
+        unsafe { one.copy_to(Stream::Edges, from.address(), &two, to.address(), 4) }.expect("a copy");
+        one.record(Stream::Edges, &event).expect("set");
+        two.wait(Stream::Main, &event).expect("another device's event");
+        one.synchronize(&event).expect("reached");
         assert_eq!(read(&two, &to), [2.5]);
         let journal = journal();
         // An event without a clock; peers both ways; each call with its own device bound.
@@ -309,7 +309,7 @@ fn neighbours_copy_and_wait_for_each_other() {
 #[test]
 fn strangers_are_told_apart() {
     on_fake("strangers_are_told_apart", &[("FAKE_PEERS", "0")], || {
-        assert!(!open(0).befriend(&open(1)).expect("they answer"));
+        assert!(!open(0).enable_peer_access(&open(1)).expect("they answer"));
     });
 }
 
@@ -317,15 +317,15 @@ fn strangers_are_told_apart() {
 fn a_thread_binds_its_device_once() {
     on_fake("a_thread_binds_its_device_once", &[], || {
         let cuda = open(0);
-        let mark = cuda.mark().expect("a mark");
+        let event = cuda.event().expect("an event");
         let binds = || journal().matches("bind").count();
         let before = binds();
         for _ in 0..9 {
-            cuda.set(Queue::Out, &mark).expect("set");
+            cuda.record(Stream::Out, &event).expect("set");
         }
         assert_eq!(binds(), before);
         std::thread::scope(|scope| {
-            scope.spawn(|| cuda.set(Queue::Out, &mark).expect("set from elsewhere"));
+            scope.spawn(|| cuda.record(Stream::Out, &event).expect("set from elsewhere"));
         });
         assert_eq!(binds(), before + 1, "another thread binds for itself");
     });

@@ -2,8 +2,8 @@
 
 use kernels::device::accelerator::Source;
 use kernels::device::cuda::nvrtc;
-use kernels::displacement::gpu::variant;
-use kernels::velocity_stress::gpu::variant as staggered;
+use kernels::methods::displacement::gpu::variant;
+use kernels::methods::velocity_stress::gpu::variant as staggered;
 
 /// Generation and shared memory of a block there.
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];

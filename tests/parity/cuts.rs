@@ -1,8 +1,8 @@
 //! Slabs: any number, any thickness, cut anywhere.
 
-use crate::worlds::{World, difference, settings};
+use crate::cases::{World, difference, settings};
 use kernels::boundary::one_way::Form;
-use kernels::displacement::Shot;
+use kernels::methods::displacement::Shot;
 
 /// 2, 3 and 5 slabs of 60 planes. Planes 0 to 11 and 48 to 59 are frame; the bells reach over planes 22 to 33 and 31
 /// to 42: every list cuts one of them, the frame, or both.

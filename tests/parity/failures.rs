@@ -2,9 +2,9 @@
 
 use crate::shots::{medium, run_on, shot};
 use kernels::Error;
-use kernels::displacement::Shot;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
+use kernels::methods::displacement::Shot;
 
 /// A run at twice the stable time step in a fast lens around x = 30, z = 20.
 fn explode(jcheck: usize, slabs: &[usize]) -> (usize, String, String) {

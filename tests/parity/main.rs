@@ -1,13 +1,13 @@
 //! One answer, to the last bit, whatever the machine is cut into.
 
-#[path = "../support/crowd.rs"]
-mod crowd;
 #[path = "../support/shots.rs"]
 mod shots;
+#[path = "../support/thread_ranks.rs"]
+mod thread_ranks;
 
+mod cases;
 mod cuts;
 mod failures;
 mod ranks;
 mod receivers;
 mod threads;
-mod worlds;

@@ -1,15 +1,15 @@
-//! Ranks: the same bits as one process, each with its own part of the model alone.
+//! Communicator: the same bits as one process, each with its own part of the model alone.
 
-use crate::crowd::{Talents, crowd};
+use crate::cases::{World, difference, settings};
 use crate::shots::{Tape, part};
-use crate::worlds::{World, difference, settings};
+use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::device::cpu::Cpu;
-use kernels::displacement::{Company, Shot, Simulation};
-use kernels::domain::gather::Snapshots;
-use kernels::domain::partition::cut;
-use kernels::domain::ranks::Ranks;
-use kernels::domain::remote::Manner;
+use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::gather::Snapshots;
+use kernels::parallel::rank_halo::Overlap;
+use kernels::parallel::slabs::cut;
 
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
@@ -25,11 +25,16 @@ const PLANE: [Parts; 5] = [
 /// 52 planes; frame 0 to 9 and 42 to 51, bells over planes 19 to 30 and 27 to 38.
 const VOLUME: [Parts; 3] = [&[&[24], &[28]], &[&[8], &[9, 10], &[8], &[17]], &[&[44], &[8]]];
 
-fn among(world: &World, shot: &Shot, parts: Parts, company: Company) -> Vec<(Tape<f32>, Result<(), Error>)> {
+fn among(
+    world: &World,
+    shot: &Shot,
+    parts: Parts,
+    options: ParallelOptions,
+) -> Vec<(Tape<f32>, Result<(), Error>)> {
     let sizes = parts.concat();
     let layouts = cut(world.padded.planes(), &sizes).expect("the slabs fit");
     let whole = world.medium();
-    crowd(parts.len(), Talents::default(), |ranks| {
+    thread_ranks(parts.len(), Capabilities::default(), |ranks| {
         let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
         let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
         let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
@@ -37,7 +42,7 @@ fn among(world: &World, shot: &Shot, parts: Parts, company: Company) -> Vec<(Tap
         let mut simulation =
             Simulation::new(shot, medium, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
         let mut tape = Tape::default();
-        let result = simulation.run_among(ranks, &mut tape, company);
+        let result = simulation.run_among(ranks, &mut tape, options);
         (tape, result)
     })
 }
@@ -48,16 +53,16 @@ fn same_bits(world: &World, all: &[Parts], every: usize) {
         shot.potentials = k % 2 == 1;
         let whole = world.run(&shot, 1, &[]);
         for &parts in all {
-            let company = Company {
+            let options = ParallelOptions {
                 snapshots: Snapshots::First,
                 manner: if k % 3 == 0 {
-                    Manner::Blocking
+                    Overlap::Blocking
                 } else {
-                    Manner::Overlapped
+                    Overlap::Overlapped
                 },
-                ..Company::default()
+                ..ParallelOptions::default()
             };
-            let tapes = among(world, &shot, parts, company);
+            let tapes = among(world, &shot, parts, options);
             tapes
                 .iter()
                 .for_each(|(_, result)| result.as_ref().expect("the shot runs").to_owned());
@@ -91,11 +96,11 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     shot.snapshots.as_mut().expect("a world takes snapshots").window = window;
     let whole = world.run(&shot, 1, &[]);
     for snapshots in [Snapshots::Own, Snapshots::First] {
-        let company = Company {
+        let options = ParallelOptions {
             snapshots,
-            ..Company::default()
+            ..ParallelOptions::default()
         };
-        let tapes = among(&world, &shot, PLANE[2], company);
+        let tapes = among(&world, &shot, PLANE[2], options);
         for (k, (step, all)) in whole.snapshots.iter().enumerate() {
             let mut joined = Vec::new();
             let components = all.len() / (27 * 35);
@@ -120,7 +125,7 @@ fn a_fault_ends_all_ranks_and_one_tells_it() {
     let mut shot = world.shot(settings()[0]);
     shot.dt *= 20.0;
     shot.jcheck = 5;
-    let results = among(&world, &shot, PLANE[3], Company::default());
+    let results = among(&world, &shot, PLANE[3], ParallelOptions::default());
     let told: Vec<usize> = (0..results.len())
         .filter(|&k| matches!(results[k].1, Err(Error::NotFinite { .. })))
         .collect();

@@ -1,7 +1,7 @@
 //! Receivers against the snapshot of the same step: on cells, between cells, on slab cuts, nearest.
 
+use crate::cases::{World, settings};
 use crate::shots::{Tape, largest};
-use crate::worlds::{World, settings};
 
 /// Component `c` of the field at padded plane `plane` of the line on which the receivers of a world lie, by a
 /// snapshot; the line is between cells along `z` (weight 0.3) and on cells along the rows.

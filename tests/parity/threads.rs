@@ -1,6 +1,6 @@
 //! Threads: the work is handed out differently every time, the numbers stay.
 
-use crate::worlds::{World, difference, settings};
+use crate::cases::{World, difference, settings};
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {

@@ -9,9 +9,9 @@
 
 use crate::christoffel::{Mode, Vector, cross, dot, ray, unit};
 use crate::shots::{Ricker, medium, run, shot};
-use kernels::displacement::Shot;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Thomsen, Tsvankin};
+use kernels::methods::displacement::Shot;
 
 const RHO: f64 = 2.2;
 /// Half width of the model, in cells of one length unit.

@@ -10,9 +10,9 @@
 use crate::shots::{Ricker, Tape, medium, run, shot};
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::displacement::{Shot, Snapshots, SourceKind};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Thomsen};
+use kernels::methods::displacement::{Shot, Snapshots, SourceKind};
 
 const STEPS: usize = 20_000;
 /// Two fifths of the limit in the plane, half of it in the volume.

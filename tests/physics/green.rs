@@ -19,9 +19,9 @@
 //! accounted for exactly, as the sum of its cells. Vectors here are (z, x, y).
 
 use crate::shots::{Ricker, largest, medium, run, shot};
-use kernels::displacement::SourceKind;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
+use kernels::methods::displacement::SourceKind;
 
 const A: f64 = 3.2;
 const B: f64 = 2.0;

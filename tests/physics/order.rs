@@ -7,9 +7,9 @@
 //! reference, `(e_1 - e_3) / (e_2 - e_3)` gives p.
 
 use crate::shots::{Ricker, largest, medium, run, shot};
-use kernels::displacement::Shot;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Thomsen, Tsvankin};
+use kernels::methods::displacement::Shot;
 
 /// Half width of the bell, in cells of size `d`, whose standard deviation is `width`.
 fn bell(width: f64, d: f32) -> usize {

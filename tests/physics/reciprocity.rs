@@ -7,9 +7,9 @@
 
 use crate::shots::{Ricker, largest, medium, run, shot};
 use kernels::boundary::free_surface::Surface;
-use kernels::displacement::Shot;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Tsvankin};
+use kernels::methods::displacement::Shot;
 
 const DT: f32 = 0.05;
 

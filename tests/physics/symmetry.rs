@@ -2,9 +2,9 @@
 //! across the plane reversed. Nothing but rounding may tell left from right, frame and source included.
 
 use crate::shots::{Ricker, largest, medium, run, shot};
-use kernels::displacement::{Shot, SourceKind};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Tsvankin};
+use kernels::methods::displacement::{Shot, SourceKind};
 
 const FORCE: (SourceKind, bool) = (SourceKind::Force, true);
 const STRESS: (SourceKind, bool) = (SourceKind::Stress, true);

@@ -7,11 +7,11 @@ use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
-use kernels::displacement::{Shot, Simulation, SourceKind};
-use kernels::domain::partition::{cut, partition};
 use kernels::grid::Padded;
+use kernels::grid::points::Point;
 use kernels::medium::{Medium, Quantity, Stiffness, lines_of_plane, needed};
-use kernels::survey::Point;
+use kernels::methods::displacement::{Shot, Simulation, SourceKind};
+use kernels::parallel::slabs::{cut, partition};
 use kernels::time_loop::Recorder;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@ use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::{Ricker, Tape, largest, medium};
 use kernels::grid::Grid;
 use kernels::medium::{Destination, Stiffness, Symmetry};
-use kernels::velocity_stress::{Absorber, Action, Shot, Watch};
+use kernels::methods::velocity_stress::{Absorber, Action, Shot, Watch};
 
 fn go(s: &Shot, grid: &Grid, medium: (Stiffness, f64)) -> Tape<f32> {
     run_on(s, grid, |_| medium, Symmetry::Orthorhombic, (2, &[])).expect("the shot runs")

@@ -6,7 +6,7 @@ use crate::shots::{Ricker, largest};
 use kernels::grid::Grid;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::{Law, Mechanisms};
-use kernels::velocity_stress::{Action, Attenuation, Shot};
+use kernels::methods::velocity_stress::{Action, Attenuation, Shot};
 use realfft::num_complex::Complex;
 
 const A: f64 = 3000.0;

@@ -4,9 +4,9 @@
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::Tape;
 use kernels::grid::Grid;
+use kernels::grid::points::Snapshots;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::survey::Snapshots;
-use kernels::velocity_stress::{Absorber, Action, Frame, Quantity, Shot};
+use kernels::methods::velocity_stress::{Absorber, Action, Frame, Quantity, Shot};
 
 pub fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 12.0)) + 0.5 * f64::from(u8::from(at[2] > 9.0));

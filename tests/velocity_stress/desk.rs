@@ -6,12 +6,12 @@ use kernels::Error;
 use kernels::boundary::cpml::Layer;
 use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
-use kernels::domain::partition::{cut, partition};
+use kernels::grid::points::Point;
+use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Symmetry};
-use kernels::stencil::Family;
-use kernels::survey::Point;
-use kernels::velocity_stress::{Absorber, Action, Frame, Quantity, Shot, Simulation, Source};
+use kernels::methods::velocity_stress::{Absorber, Action, Frame, Quantity, Shot, Simulation, Source};
+use kernels::parallel::slabs::{cut, partition};
 
 /// A layer for waves up to this speed around this frequency.
 pub fn layer(fastest: f64, frequency: f64) -> Absorber {

@@ -3,7 +3,7 @@
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::{Ricker, largest};
 use kernels::grid::Grid;
-use kernels::velocity_stress::{Action, Shot};
+use kernels::methods::velocity_stress::{Action, Shot};
 
 const A: f64 = 2.0;
 const B: f64 = 1.15;

@@ -5,9 +5,9 @@
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::Tape;
 use kernels::grid::Grid;
+use kernels::grid::points::Snapshots;
 use kernels::medium::Stiffness;
-use kernels::survey::Snapshots;
-use kernels::velocity_stress::{Action, Frame};
+use kernels::methods::velocity_stress::{Action, Frame};
 
 fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let [z, x, y] = at;

@@ -6,7 +6,7 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::full_space::{Rock, of_force, of_moment};
 use crate::shots::{Ricker, largest};
 use kernels::grid::Grid;
-use kernels::velocity_stress::Action;
+use kernels::methods::velocity_stress::Action;
 
 const A: f64 = 3200.0;
 const B: f64 = 2000.0;

@@ -5,7 +5,7 @@ use crate::desk::{frame, layer, run_on, shot, source};
 use crate::shots::largest;
 use kernels::grid::Grid;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::velocity_stress::{Action, TimeFunction};
+use kernels::methods::velocity_stress::{Action, TimeFunction};
 
 const FILE: &str = include_str!("../data/loh1/velocity.txt");
 /// Seven steps are one row of the file.

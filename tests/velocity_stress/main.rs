@@ -1,11 +1,11 @@
 //! The velocity-stress method against formulas, symmetries and conservation laws.
 
-#[path = "../support/crowd.rs"]
-mod crowd;
 #[path = "../support/full_space.rs"]
 mod full_space;
 #[path = "../support/shots.rs"]
 mod shots;
+#[path = "../support/thread_ranks.rs"]
+mod thread_ranks;
 
 mod anisotropy;
 mod attenuation;

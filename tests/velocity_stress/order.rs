@@ -7,8 +7,8 @@
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::{Ricker, largest};
 use kernels::grid::Grid;
-use kernels::stencil::Family;
-use kernels::velocity_stress::Action;
+use kernels::grid::stencil::Family;
+use kernels::methods::velocity_stress::Action;
 
 pub const A: f64 = 1.0;
 const S: f64 = 0.6;

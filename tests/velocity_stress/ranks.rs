@@ -1,21 +1,21 @@
-//! Ranks: the same bits as one process, each with its own part of the model alone. Data, snapshots and maps of peaks
+//! Communicator: the same bits as one process, each with its own part of the model alone. Data, snapshots and maps of peaks
 //! come together on rank 0. The cuts go through the frame and through both sources.
 
-use crate::crowd::{Talents, crowd};
 use crate::cuts::{grid, layers, ready};
 use crate::desk::{frame, isotropic, layer, shot};
 use crate::shots::{Tape, medium, part};
+use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::device::cpu::Cpu;
-use kernels::domain::company::Company;
-use kernels::domain::gather::Snapshots;
-use kernels::domain::partition::{cut, partition};
-use kernels::domain::ranks::Ranks;
-use kernels::domain::remote::Manner;
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation, bytes};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation, bytes};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::gather::Snapshots;
+use kernels::parallel::options::ParallelOptions;
+use kernels::parallel::rank_halo::Overlap;
+use kernels::parallel::slabs::{cut, partition};
 
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
@@ -79,12 +79,12 @@ fn among(
     shot: &Shot,
     grid: &Grid,
     cell: impl Fn([f64; 3]) -> (Stiffness, f64) + Sync,
-    (parts, company): (Parts, Company),
+    (parts, options): (Parts, ParallelOptions),
 ) -> Vec<Ended> {
     let padded = shot.frame.around(grid);
     let layouts = cut(padded.planes(), &parts.concat()).expect("the slabs fit");
     let whole = medium::<f32>(&padded, cell);
-    crowd(parts.len(), Talents::default(), |ranks| {
+    thread_ranks(parts.len(), Capabilities::default(), |ranks| {
         let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
         let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
         let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
@@ -93,7 +93,7 @@ fn among(
         let mut simulation =
             Simulation::new(shot, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
         let mut tape = Tape::default();
-        let result = simulation.run_among(ranks, &mut tape, company);
+        let result = simulation.run_among(ranks, &mut tape, options);
         let peaks = match &result {
             Ok(()) => simulation.peaks_among(ranks).expect("maps travel"),
             Err(_) => Vec::new(),
@@ -103,10 +103,10 @@ fn among(
     })
 }
 
-fn same_bits(shot: &Shot, ndim: usize, (parts, company): (Parts, Company)) {
+fn same_bits(shot: &Shot, ndim: usize, (parts, options): (Parts, ParallelOptions)) {
     let (whole, peaks) = alone(shot, ndim);
     assert!(whole.peak() > 0.0 && whole.snapshots.len() == 3);
-    let all = among(shot, &grid(ndim), layers, (parts, company));
+    let all = among(shot, &grid(ndim), layers, (parts, options));
     let what = format!(
         "{ndim}-D order {} {:?}, ranks {parts:?}",
         shot.order, shot.quantity
@@ -157,11 +157,11 @@ fn settings(ndim: usize) -> Vec<Shot> {
 }
 
 /// Rank 0 takes all snapshots.
-fn first(manner: Manner) -> Company {
-    Company {
+fn first(manner: Overlap) -> ParallelOptions {
+    ParallelOptions {
         snapshots: Snapshots::First,
         manner,
-        ..Company::default()
+        ..ParallelOptions::default()
     }
 }
 
@@ -169,7 +169,7 @@ fn first(manner: Manner) -> Company {
 fn ranks_of_a_plane_give_the_same_bits() {
     for (k, s) in settings(2).iter().enumerate() {
         for (j, parts) in PLANE.into_iter().enumerate() {
-            let manner = [Manner::Overlapped, Manner::Blocking][(j + k) % 2];
+            let manner = [Overlap::Overlapped, Overlap::Blocking][(j + k) % 2];
             same_bits(s, 2, (parts, first(manner)));
         }
     }
@@ -180,7 +180,7 @@ fn ranks_of_a_volume_give_the_same_bits() {
     for (k, s) in settings(3).iter().enumerate() {
         // Two partitions each; every one has its turn.
         for j in [k, k + 2] {
-            same_bits(s, 3, (VOLUME[j % VOLUME.len()], first(Manner::Overlapped)));
+            same_bits(s, 3, (VOLUME[j % VOLUME.len()], first(Overlap::Overlapped)));
         }
     }
 }
@@ -191,7 +191,7 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     // A window that the first and the last rank do not have.
     s.snapshots.as_mut().expect("it takes snapshots").window = [4..20, 12..40, 0..1];
     let (whole, _) = alone(&s, 2);
-    let all = among(&s, &grid(2), layers, (PLANE[2], Company::default()));
+    let all = among(&s, &grid(2), layers, (PLANE[2], ParallelOptions::default()));
     for (k, (step, wanted)) in whole.snapshots.iter().enumerate() {
         let mut joined = Vec::new();
         for component in 0..2 {
@@ -212,7 +212,7 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
 fn a_fault_ends_all_ranks_and_one_tells_it() {
     let mut s = settings(2).swap_remove(0);
     (s.dt, s.jcheck) = (2.0, 5);
-    let all = among(&s, &grid(2), layers, (PLANE[3], Company::default()));
+    let all = among(&s, &grid(2), layers, (PLANE[3], ParallelOptions::default()));
     let told = all
         .iter()
         .filter(|r| matches!(r.2, Err(Error::NotFinite { .. })))

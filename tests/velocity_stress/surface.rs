@@ -10,7 +10,7 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::order;
 use crate::shots::{Ricker, largest};
 use kernels::grid::Grid;
-use kernels::velocity_stress::Action;
+use kernels::methods::velocity_stress::Action;
 
 const B: f64 = 1.0;
 const RHO: f64 = 1.0;

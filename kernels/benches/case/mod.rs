@@ -3,14 +3,14 @@
 
 use kernels::Error;
 use kernels::boundary::{free_surface::Surface, one_way::Form};
-use kernels::device::accelerator::{Accelerator, Memory, Queue};
+use kernels::device::accelerator::{Accelerator, Memory, Stream};
 use kernels::device::cuda::Cuda;
-use kernels::displacement::gpu::tile::{self, Tile};
-use kernels::displacement::gpu::{Simulation, Upload};
-use kernels::displacement::{Shot, SourceKind};
-use kernels::domain::partition::Slab;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
+use kernels::methods::displacement::gpu::tile::{self, Tile};
+use kernels::methods::displacement::gpu::{Simulation, Upload};
+use kernels::methods::displacement::{Shot, SourceKind};
+use kernels::parallel::slabs::Slab;
 use kernels::time_loop::Recorder;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -226,7 +226,7 @@ pub fn copy_speed(device: &Cuda) -> Result<f64, Error> {
         let begun = Instant::now();
         for _ in 0..10 {
             // SAFETY: both live until the copies are done, which is waited for.
-            unsafe { device.copy_to(Queue::Main, from.address(), device, to.address(), bytes)? };
+            unsafe { device.copy_to(Stream::Main, from.address(), device, to.address(), bytes)? };
         }
         device.finish()?;
         best = best.min(begun.elapsed().as_secs_f64());

@@ -9,8 +9,8 @@
 //! `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
 
 use crate::device::simd::Real;
+use crate::grid::stencil::RADIUS;
 use crate::medium::{Medium, lines_of_plane};
-use crate::stencil::RADIUS;
 
 /// Cells that a face changes, and the one beyond that it reads.
 pub const DEPTH: usize = RADIUS + 1;

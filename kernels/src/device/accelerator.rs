@@ -1,12 +1,12 @@
-//! What an engine needs of an accelerator: memory, queues, kernels compiled from text. [`super::cuda`] is the real
+//! What an engine needs of an accelerator: memory, streams, kernels compiled from text. [`super::cuda`] is the real
 //! one; the tests have one that runs the same kernel text on a processor.
 
 use crate::Error;
 use std::ffi::c_void;
 
-/// A line of work: what is put into one queue runs in order, queues run beside each other.
+/// A line of work: what is put into one stream runs in order, streams run beside each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
+pub enum Stream {
     /// The bulk of a step.
     Main,
     /// What neighbours wait for; goes first where both could run.
@@ -17,9 +17,9 @@ pub enum Queue {
     Beside,
 }
 
-impl Queue {
+impl Stream {
     /// All of them, what others wait for first.
-    pub const ALL: [Queue; 4] = [Queue::Edges, Queue::Main, Queue::Beside, Queue::Out];
+    pub const ALL: [Stream; 4] = [Stream::Edges, Stream::Main, Stream::Beside, Stream::Out];
 }
 
 /// What a device is.
@@ -97,8 +97,8 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     type Pinned: Pinned;
     /// A compiled kernel.
     type Kernel: Send + Sync;
-    /// A point in a queue that others can wait for; re-usable.
-    type Mark: Send + Sync;
+    /// A point in a stream that others can wait for; re-usable.
+    type Event: Send + Sync;
     /// Recorded work that can be replayed at little cost.
     type Graph: Send + Sync;
 
@@ -126,7 +126,7 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// `from` must live and stay unchanged until the copy is done, `to` must be device memory of that size.
     unsafe fn upload(
         &self,
-        queue: Queue,
+        stream: Stream,
         from: &Self::Pinned,
         offset: usize,
         to: u64,
@@ -139,20 +139,20 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// `to` must live and stay untouched until the copy is done, `from` must be device memory of that size.
     unsafe fn download(
         &self,
-        queue: Queue,
+        stream: Stream,
         from: u64,
         to: &mut Self::Pinned,
         offset: usize,
         bytes: usize,
     ) -> Result<(), Error>;
 
-    /// Device to device, to this or another device, put into this device's queue.
+    /// Device to device, to this or another device, put into this device's stream.
     ///
     /// # Safety
     /// Both must be device memory of that size that lives until the copy is done.
     unsafe fn copy_to(
         &self,
-        queue: Queue,
+        stream: Stream,
         from: u64,
         peer: &Self,
         to: u64,
@@ -166,25 +166,25 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// it is done.
     unsafe fn launch(
         &self,
-        queue: Queue,
+        stream: Stream,
         kernel: &Self::Kernel,
         dims: Dims,
         args: &[*const c_void],
     ) -> Result<(), Error>;
 
-    /// A new mark, which counts as reached until it is first set.
-    fn mark(&self) -> Result<Self::Mark, Error>;
+    /// A new event, which counts as reached until it is first set.
+    fn event(&self) -> Result<Self::Event, Error>;
 
-    /// Moves a mark behind all work put into the queue so far.
-    fn set(&self, queue: Queue, mark: &Self::Mark) -> Result<(), Error>;
+    /// Moves an event behind all work put into the stream so far.
+    fn record(&self, stream: Stream, event: &Self::Event) -> Result<(), Error>;
 
-    /// Work put into the queue from now on waits for the mark, which may be another device's.
-    fn wait(&self, queue: Queue, mark: &Self::Mark) -> Result<(), Error>;
+    /// Work put into the stream from now on waits for the event, which may be another device's.
+    fn wait(&self, stream: Stream, event: &Self::Event) -> Result<(), Error>;
 
-    /// Returns when the mark is reached.
-    fn reach(&self, mark: &Self::Mark) -> Result<(), Error>;
+    /// Returns when the event is reached.
+    fn synchronize(&self, event: &Self::Event) -> Result<(), Error>;
 
-    /// Returns when all queues are empty, with the error of any work that failed.
+    /// Returns when all streams are empty, with the error of any work that failed.
     fn finish(&self) -> Result<(), Error>;
 
     /// Every launch is waited for, so that a fault is that launch's; what replays recorded work would hide it.
@@ -192,30 +192,30 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
         false
     }
 
-    /// Records the launches that `work` puts into the main queue instead of running them.
-    fn record(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Self::Graph, Error>;
+    /// Records the launches that `work` puts into the main stream instead of running them.
+    fn capture(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Self::Graph, Error>;
 
-    /// Puts recorded work into the main queue.
-    fn replay(&self, graph: &Self::Graph) -> Result<(), Error>;
+    /// Puts recorded work into the main stream.
+    fn launch_graph(&self, graph: &Self::Graph) -> Result<(), Error>;
 
     /// The description with which kernels copy such boxes into shared memory (`copy_box` of prelude.cuh), to be put at a
     /// multiple of 64 bytes of device memory. For compute capability 9.0 and later.
     fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error>;
 
-    /// Words by which another process of this host can [`Accelerator::borrow`] this memory; empty where it cannot.
-    fn lend(&self, _memory: &Self::Memory) -> Result<Vec<u8>, Error> {
+    /// Words by which another process of this host can [`Accelerator::import_ipc`] this memory; empty where it cannot.
+    fn export_ipc(&self, _memory: &Self::Memory) -> Result<Vec<u8>, Error> {
         Ok(Vec::new())
     }
 
     /// Memory that another process has lent; `None` where it cannot be reached from here. It must not outlive what was
     /// lent.
-    fn borrow(&self, _words: &[u8]) -> Option<Box<dyn Memory>> {
+    fn import_ipc(&self, _words: &[u8]) -> Option<Box<dyn Memory>> {
         None
     }
 
     /// Makes memory of this device and of `peer` reachable from each other; `false` where the hardware cannot, in
     /// which case [`Accelerator::copy_to`] goes through the host.
-    fn befriend(&self, peer: &Self) -> Result<bool, Error>;
+    fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error>;
 }
 
 /// Threads of a block of a kernel that walks over memory.
@@ -251,7 +251,7 @@ pub fn send<A: Accelerator, N: bytemuck::Pod>(accelerator: &A, numbers: &[N]) ->
         let mut pinned = accelerator.pin(bytes.len())?;
         pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
         // SAFETY: both live until the copy is done, which is waited for.
-        unsafe { accelerator.upload(Queue::Main, &pinned, 0, memory.address(), bytes.len())? };
+        unsafe { accelerator.upload(Stream::Main, &pinned, 0, memory.address(), bytes.len())? };
         accelerator.finish()?;
     }
     Ok(memory)

@@ -3,7 +3,7 @@
 pub mod accelerator;
 pub mod cpu;
 pub mod cuda;
-pub mod outgoing;
+pub mod device_to_host;
 pub mod simd;
 
 /// The GPUs that programs run on, by names that do not tell who makes them.

@@ -22,7 +22,7 @@ pub use thomsen::{Speeds, Thomsen, Tsvankin, Unreal};
 
 use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
-use crate::stencil::RADIUS;
+use crate::grid::stencil::RADIUS;
 use std::ops::Range;
 
 /// Names of the stiffness planes of a model of this dimension, in file order.

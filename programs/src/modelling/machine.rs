@@ -1,19 +1,19 @@
 //! Which machine runs a shot, and the engine on it.
 
 use super::Run;
-use super::crew::{Crew, Places};
+use super::memory_check::MemoryCheck;
 use super::model::Volumes;
 use super::plan::{self, Report};
-use super::room::Room;
+use super::world::{Places, World};
 use anyhow::{anyhow, bail};
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::{Gpu, probe};
-use kernels::displacement::{self, Company, gpu};
-use kernels::domain::partition::{Slab, balance};
-use kernels::domain::ranks::Ranks;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Discard, Filler, Findings, Medium, Symmetry, needed};
+use kernels::methods::displacement::{self, ParallelOptions, gpu};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::slabs::{Slab, balance};
 use kernels::stability::BadCell;
 use kernels::time_loop::Recorder;
 use rsf_io::Job;
@@ -31,7 +31,7 @@ pub struct Machine {
     /// In the order of the slabs; empty on the CPU.
     gpus: Vec<Properties>,
     /// Ranks and hosts, where there are several ranks.
-    company: String,
+    options: String,
 }
 
 /// What this rank has to offer.
@@ -51,15 +51,15 @@ fn device(job: &Job) -> rsf_io::Result<&'static str> {
 
 impl Machine {
     /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long.
-    pub fn choose(job: &Job, padded: &Padded, crew: &Crew) -> anyhow::Result<Self> {
-        let places = crew.of_host()?;
-        Self::of(crew.agree(offer(job, places))?, padded, padded.nb, crew)
+    pub fn choose(job: &Job, padded: &Padded, world: &World) -> anyhow::Result<Self> {
+        let places = world.of_host()?;
+        Self::of(world.agree(offer(job, places))?, padded, padded.nb, world)
     }
 
     /// The same for a method whose frame costs what the model does.
-    pub fn choose_level(job: &Job, padded: &Padded, crew: &Crew) -> anyhow::Result<Self> {
-        let places = crew.of_host()?;
-        Self::of(crew.agree(offer(job, places))?, padded, 0, crew)
+    pub fn choose_level(job: &Job, padded: &Padded, world: &World) -> anyhow::Result<Self> {
+        let places = world.of_host()?;
+        Self::of(world.agree(offer(job, places))?, padded, 0, world)
     }
 
     /// Whether GPUs run the shot.
@@ -68,18 +68,18 @@ impl Machine {
     }
 
     /// What all ranks offer, cut; `frame` planes at either end are cheap.
-    fn of(offer: Offer, padded: &Padded, frame: usize, crew: &Crew) -> anyhow::Result<Self> {
-        let speeds = speeds(&offer, padded.ndim(), crew)?;
+    fn of(offer: Offer, padded: &Padded, frame: usize, world: &World) -> anyhow::Result<Self> {
+        let speeds = speeds(&offer, padded.ndim(), world)?;
         let counts: Vec<usize> = speeds.iter().map(Vec::len).collect();
-        let slabs = crew.agree(balance(padded.planes(), frame, &speeds.concat()).map_err(Into::into))?;
-        let rank = crew.ranks().rank();
+        let slabs = world.agree(balance(padded.planes(), frame, &speeds.concat()).map_err(Into::into))?;
+        let rank = world.ranks().rank();
         let first: usize = counts[..rank].iter().sum();
         Ok(Self {
             slabs: slabs[first..first + counts[rank]].to_vec(),
             before: first,
             cpu: offer.cpu,
             gpus: offer.gpus,
-            company: crew.describe()?,
+            options: world.describe()?,
         })
     }
 
@@ -109,7 +109,7 @@ impl Machine {
         if self.slabs.len() > 1 {
             words += &format!(", {} slabs", self.slabs.len());
         }
-        self.company.clone() + &words
+        self.options.clone() + &words
     }
 
     /// Opens the GPUs, if any.
@@ -124,19 +124,19 @@ impl Machine {
         job: &Job,
         run: &Run,
         model: &Volumes,
-        (gpus, crew): (&[Arc<Gpu>], &Crew),
+        (gpus, world): (&[Arc<Gpu>], &World),
     ) -> anyhow::Result<(Engine, Report)> {
         if gpus.is_empty() {
-            return self.prepare_cpu(job, run, model, crew);
+            return self.prepare_cpu(job, run, model, world);
         }
         let widest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Orthorhombic);
         let mut report = None;
-        let room = crew.agree(Room::new(job, run, (&self.slabs, gpus), crew))?;
-        let short = crew.agree(room.shortage(widest))?.is_some();
-        if crew.any(short)? {
-            // Room for a narrower class only: which one the model has must be known before memory is taken.
-            let seen = self.look(job, run, model, crew)?;
-            crew.agree(room.shortage(seen.class).and_then(|found| match found {
+        let room = world.agree(MemoryCheck::new(job, run, (&self.slabs, gpus), world))?;
+        let short = world.agree(room.shortage(widest))?.is_some();
+        if world.any(short)? {
+            // MemoryCheck for a narrower class only: which one the model has must be known before memory is taken.
+            let seen = self.look(job, run, model, world)?;
+            world.agree(room.shortage(seen.class).and_then(|found| match found {
                 Some(shortage) => bail!("{shortage}"),
                 None => Ok(()),
             }))?;
@@ -146,12 +146,12 @@ impl Machine {
         let machines = gpus.iter().cloned().zip(self.slabs.iter().cloned()).collect();
         let shot = &run.shot;
         let upload = gpu::Upload::of_class(&run.padded, machines, shot.surface, shot.dt, class);
-        let mut upload = crew.agree(upload.map_err(Into::into))?;
+        let mut upload = world.agree(upload.map_err(Into::into))?;
         let found = model.read(&run.padded, &self.own(), &self.cpu, &mut upload);
-        let seen = judge(job, run, crew.agree(found)?, crew)?;
+        let seen = judge(job, run, world.agree(found)?, world)?;
         let report = report.unwrap_or(seen);
         let engine = gpu::Simulation::new(shot, upload, report.class, None);
-        Ok((Engine::Gpu(crew.agree(engine.map_err(Into::into))?), report))
+        Ok((Engine::Gpu(world.agree(engine.map_err(Into::into))?), report))
     }
 
     fn prepare_cpu(
@@ -159,30 +159,30 @@ impl Machine {
         job: &Job,
         run: &Run,
         model: &Volumes,
-        crew: &Crew,
+        world: &World,
     ) -> anyhow::Result<(Engine, Report)> {
         let planes = needed(&run.padded, &self.own());
-        let mut medium = crew.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+        let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
         let mut filler = Filler::new(&mut medium, &self.cpu);
         let found = model.read(&run.padded, &self.own(), &self.cpu, &mut filler);
-        let report = judge(job, run, crew.agree(found)?, crew)?;
+        let report = judge(job, run, world.agree(found)?, world)?;
         let cpu = Cpu::new(self.cpu.threads())?;
         let engine = displacement::Simulation::new(&run.shot, medium, cpu, self.slabs.clone());
-        Ok((Engine::Cpu(crew.agree(engine.map_err(Into::into))?), report))
+        Ok((Engine::Cpu(world.agree(engine.map_err(Into::into))?), report))
     }
 
     /// Reads the model without keeping it.
-    pub fn look(&self, job: &Job, run: &Run, model: &Volumes, crew: &Crew) -> anyhow::Result<Report> {
+    pub fn look(&self, job: &Job, run: &Run, model: &Volumes, world: &World) -> anyhow::Result<Report> {
         let nowhere = &mut Discard::new(&run.padded);
         let found = model.read(&run.padded, &self.own(), &self.cpu, nowhere);
-        judge(job, run, crew.agree(found)?, crew)
+        judge(job, run, world.agree(found)?, world)
     }
 }
 
 /// What all ranks make of what each has found in its part of the model.
-fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, crew: &Crew) -> anyhow::Result<Report> {
-    let whole = crew.merge(found);
-    crew.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
+fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, world: &World) -> anyhow::Result<Report> {
+    let whole = world.merge(found);
+    world.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
 }
 
 /// The GPUs, or the processors, that this rank takes; `places` are its number on its host and how many ranks are there.
@@ -219,13 +219,13 @@ fn offer(job: &Job, places: Places) -> anyhow::Result<Offer> {
 }
 
 /// Relative speeds of the slabs of all ranks: alike where all have the same machine, else a small grid is timed.
-fn speeds(offer: &Offer, ndim: usize, crew: &Crew) -> anyhow::Result<Vec<Vec<f64>>> {
+fn speeds(offer: &Offer, ndim: usize, world: &World) -> anyhow::Result<Vec<Vec<f64>>> {
     let kind = match offer.gpus.first() {
         Some(gpu) => format!("GPU {} {}", gpu.name, gpu.architecture),
         None => format!("CPU {}", offer.cpu.describe()),
     };
     let words = format!("{}\n{kind}", offer.parts);
-    let all = crew.ranks().share(words.as_bytes())?;
+    let all = world.ranks().all_gather(words.as_bytes())?;
     let all: Vec<String> = all
         .iter()
         .map(|words| String::from_utf8_lossy(words).into_owned())
@@ -243,14 +243,14 @@ fn speeds(offer: &Offer, ndim: usize, crew: &Crew) -> anyhow::Result<Vec<Vec<f64
         .filter(|_| all.iter().any(|r| on_gpu(&r)))
     {
         let with = all.iter().position(|rank| on_gpu(&rank)).unwrap_or(0);
-        return crew.agree(Err(anyhow!(
+        return world.agree(Err(anyhow!(
             "rank {with} has a GPU and rank {without} has none: all ranks need one (device=gpu tells what is missing), or none (device=cpu)"
         )));
     }
     let alike = all.iter().all(|(_, kind)| *kind == all[0].1);
     let mine = if alike { Ok(1.0) } else { timed(offer, ndim) };
-    let mine = crew.agree(mine)?;
-    let each = crew.ranks().share(&mine.to_le_bytes())?;
+    let mine = world.agree(mine)?;
+    let each = world.ranks().all_gather(&mine.to_le_bytes())?;
     let speed = |words: &[u8]| words.try_into().map_or(1.0, f64::from_le_bytes);
     Ok(all
         .iter()
@@ -406,13 +406,13 @@ impl Engine {
     /// Runs all steps, together with the other ranks.
     pub fn run(
         &mut self,
-        ranks: &dyn Ranks,
+        ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<f32>,
-        company: Company,
+        options: ParallelOptions,
     ) -> Result<(), kernels::Error> {
         match self {
-            Self::Cpu(engine) => engine.run_among(ranks, recorder, company),
-            Self::Gpu(engine) => engine.run_among(ranks, recorder, company),
+            Self::Cpu(engine) => engine.run_among(ranks, recorder, options),
+            Self::Gpu(engine) => engine.run_among(ranks, recorder, options),
         }
     }
 }

@@ -1,25 +1,24 @@
 //! Elastic modelling: what `sfewefd2d-gpu` and `sfewefd3d-gpu` share.
 
-mod crew;
 mod machine;
+mod memory_check;
 mod model;
 mod params;
 mod plan;
 mod progress;
 mod record;
-mod room;
 mod survey;
 pub mod velocity_stress;
+mod world;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use anyhow::anyhow;
-pub use crew::Crew;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::displacement::{Company, Shot, SourceKind, Way};
 use kernels::grid::Padded;
-use kernels::time_loop::{Recorder, behind};
+use kernels::methods::displacement::{ParallelOptions, Shot, SourceKind, Transport};
+use kernels::time_loop::{Recorder, async_recorder};
 use machine::Machine;
 use model::Volumes;
 use progress::{Progress, Watched};
@@ -27,6 +26,7 @@ use record::{Films, Outputs, Records, Writer};
 use rsf_io::{Input, Job, Program};
 use std::process::ExitCode;
 use std::time::Instant;
+pub use world::World;
 
 /// A command line turned into a shot, before the model's volumes are read.
 pub(crate) struct Run {
@@ -70,67 +70,67 @@ impl Run {
 }
 
 /// A modelling program, from its command line to its exit code, alone or as one of several ranks.
-pub fn main(program: &'static Program, run: fn(&mut Job, &Crew) -> anyhow::Result<()>) -> ExitCode {
+pub fn main(program: &'static Program, run: fn(&mut Job, &World) -> anyhow::Result<()>) -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     let name = rsf_io::name_of(program, &words);
-    let crew = match Crew::start() {
-        Ok(crew) => crew,
+    let world = match World::start() {
+        Ok(world) => world,
         Err(error) => return rsf_io::end(&name, Err(error)),
     };
     // Of several ranks the first speaks.
-    rsf_io::second(!crew.leads());
+    rsf_io::second(!world.leads());
     let mut begun = false;
     let all = |job: &mut Job| {
         begun = true;
-        crew.begin(true, Ok(()))?;
-        run(job, &crew)
+        world.begin(true, Ok(()))?;
+        run(job, &world)
     };
     let outcome = rsf_io::attempt(program, all, words);
     let outcome = if begun {
         outcome
     } else {
-        crew.begin(false, outcome)
+        world.begin(false, outcome)
     };
-    rsf_io::end(&name, crew.close(outcome))
+    rsf_io::end(&name, world.close(outcome))
 }
 
 /// Runs `sfewefd2d-gpu`.
-pub fn run_2d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
-    shoot(job, 2, crew)
+pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    shoot(job, 2, world)
 }
 
 /// Runs `sfewefd3d-gpu`.
-pub fn run_3d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
-    shoot(job, 3, crew)
+pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    shoot(job, 3, world)
 }
 
-fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
+fn shoot(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let started = Instant::now();
-    crew.same_shot(job)?;
+    world.same_shot(job)?;
     if !job.has_input("wav") {
-        crew::share_stdin(job, crew)?;
+        world::share_stdin(job, world)?;
     }
-    let (run, model) = crew.agree(inputs(job, ndim))?;
-    let machine = Machine::choose(job, &run.padded, crew)?;
+    let (run, model) = world.agree(inputs(job, ndim))?;
+    let machine = Machine::choose(job, &run.padded, world)?;
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
-        let mut outputs = Outputs::open(job, &run.records(), crew)?;
+        let mut outputs = Outputs::open(job, &run.records(), world)?;
         outputs.note(&machine.describe(None));
         return outputs.header_only();
     }
-    let gpus = crew.agree(machine.open())?;
+    let gpus = world.agree(machine.open())?;
     let held = model::held(&[&model.0, &model.1]);
-    let volumes = |model: (Input, Input)| crew.agree(Volumes::new(model.0, model.1));
+    let volumes = |model: (Input, Input)| world.agree(Volumes::new(model.0, model.1));
     if planning {
-        let report = machine.look(job, &run, &volumes(model)?, crew)?;
-        return plan::print(job, &run, &report, &machine, (&gpus, held, crew));
+        let report = machine.look(job, &run, &volumes(model)?, world)?;
+        return plan::print(job, &run, &report, &machine, (&gpus, held, world));
     }
-    let shortage = crew.agree(plan::memory(job, &run, &machine, (&gpus, held, crew)))?;
-    crew.agree(shortage.map_or(Ok(()), |shortage| Err(anyhow!(shortage))))?;
+    let shortage = world.agree(plan::memory(job, &run, &machine, (&gpus, held, world)))?;
+    world.agree(shortage.map_or(Ok(()), |shortage| Err(anyhow!(shortage))))?;
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
-    let mut outputs = Outputs::open(job, &run.records(), crew)?;
+    let mut outputs = Outputs::open(job, &run.records(), world)?;
     let model = volumes(model)?;
-    let (mut engine, report) = machine.prepare(job, &run, &model, (&gpus, crew))?;
+    let (mut engine, report) = machine.prepare(job, &run, &model, (&gpus, world))?;
     drop(model);
     let device = machine.describe(Some(report.class));
     outputs.note(&device);
@@ -138,20 +138,20 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
     if job.flag("verb")? {
         plan::summary(job, &run, &report);
     }
-    let company = Company {
-        snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (crew, &machine.own()))?,
+    let options = ParallelOptions {
+        snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (world, &machine.own()))?,
         way: way(job)?,
-        ..Company::default()
+        ..ParallelOptions::default()
     };
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let mut progress = Progress::new(job, engine.steps(), crew.leads())?;
+    let mut progress = Progress::new(job, engine.steps(), world.leads())?;
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
         let mut watched = Watched {
             recorder,
             progress: &mut progress,
         };
-        engine.run(crew.ranks(), &mut watched, company)
+        engine.run(world.ranks(), &mut watched, options)
     };
     let writer = Writer::new(outputs, run.shot.components(ndim));
     let (writer, outcome) = if gpus.is_empty() {
@@ -160,7 +160,7 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
         let outcome = watched(&mut writer);
         (writer, outcome)
     } else {
-        behind(writer, watched)
+        async_recorder(writer, watched)
     };
     progress.end();
     let writer = match outcome {
@@ -168,13 +168,13 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
         Err(error) => {
             // What was written stays readable.
             drop(writer);
-            return settle(error, crew);
+            return settle(error, world);
         }
     };
-    crew.agree(Ok(()))?;
+    world.agree(Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
-    crew.agree(writer.finish(job))?;
-    let bytes = crew.sum(engine.bytes())?;
+    world.agree(writer.finish(job))?;
+    let bytes = world.sum(engine.bytes())?;
     if job.flag("verb")? {
         plan::speed(job, &run, (&engine, bytes), set_up, seconds);
     }
@@ -183,26 +183,26 @@ fn shoot(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
 
 /// The end of a run that failed: of a wavefield that is not finite and of what ranks have agreed on all know, other errors
 /// are this rank's alone.
-pub(crate) fn settle(error: kernels::Error, crew: &Crew) -> anyhow::Result<()> {
+pub(crate) fn settle(error: kernels::Error, world: &World) -> anyhow::Result<()> {
     match error {
-        kernels::Error::Elsewhere => crew.agree(Ok(())),
-        kernels::Error::NotFinite { .. } | kernels::Error::Agreed(_) => crew.agree(Err(error.into())),
+        kernels::Error::Elsewhere => world.agree(Ok(())),
+        kernels::Error::NotFinite { .. } | kernels::Error::Agreed(_) => world.agree(Err(error.into())),
         // A reader that closed its pipe has an exit code of its own.
-        kernels::Error::Recorder(cause) => Err(crew.fail(match cause.downcast::<rsf_io::Error>() {
+        kernels::Error::Recorder(cause) => Err(world.fail(match cause.downcast::<rsf_io::Error>() {
             Ok(cause) => (*cause).into(),
             Err(cause) => anyhow::Error::from_boxed(cause),
         })),
-        _ => Err(crew.fail(error.into())),
+        _ => Err(world.fail(error.into())),
     }
 }
 
 /// The way of ghosts that `exchange=` asks for.
-pub(crate) fn way(job: &Job) -> anyhow::Result<Way> {
+pub(crate) fn way(job: &Job) -> anyhow::Result<Transport> {
     Ok(match job.choice("exchange")? {
-        "peer" => Way::Peer,
-        "device" => Way::Device,
-        "host" => Way::Host,
-        _ => Way::Auto,
+        "peer" => Transport::Ipc,
+        "device" => Transport::CudaAware,
+        "host" => Transport::HostStaged,
+        _ => Transport::Auto,
     })
 }
 

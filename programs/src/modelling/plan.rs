@@ -2,17 +2,17 @@
 
 pub mod ranks;
 
-use super::crew::Crew;
 use super::machine::{Engine, Machine, free};
+use super::memory_check::MemoryCheck;
 use super::model::words;
-use super::room::Room;
+use super::world::World;
 use super::{Run, cell_words};
 use anyhow::bail;
 use kernels::boundary::one_way::Form;
 use kernels::device::gpu::Gpu;
-use kernels::displacement;
 use kernels::grid::Padded;
 use kernels::medium::{Findings, Symmetry};
+use kernels::methods::displacement;
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency, points_per_wavelength};
 use rsf_io::Job;
 use std::sync::Arc;
@@ -278,14 +278,14 @@ pub fn memory(
     job: &Job,
     run: &Run,
     machine: &Machine,
-    (gpus, held, crew): (&[Arc<Gpu>], u64, &Crew),
+    (gpus, held, world): (&[Arc<Gpu>], u64, &World),
 ) -> anyhow::Result<Option<String>> {
-    let room = crew.agree(Room::new(job, run, (&machine.slabs, gpus), crew))?;
+    let room = world.agree(MemoryCheck::new(job, run, (&machine.slabs, gpus), world))?;
     let host = match gpus.is_empty() {
         true => displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()),
         false => room.host_bytes(),
     };
-    warn_of_memory(job, crew, host as f64 + held as f64)?;
+    warn_of_memory(job, world, host as f64 + held as f64)?;
     let narrowest = asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
     Ok(match room.shortage(narrowest)? {
         Some(shortage) => Some(format!("{shortage}{}", room.narrower(narrowest)?)),
@@ -294,14 +294,14 @@ pub fn memory(
 }
 
 /// Warns of a run that the memory of a host does not hold, all ranks there together; all ranks call it, rank 0 speaks.
-pub fn warn_of_memory(job: &Job, crew: &Crew, needed: f64) -> anyhow::Result<()> {
+pub fn warn_of_memory(job: &Job, world: &World, needed: f64) -> anyhow::Result<()> {
     let free = free_memory().unwrap_or(f64::INFINITY);
-    for (host, ranks, [needed, free]) in crew.by_host(needed, free)? {
-        let who = match crew.is_alone() {
+    for (host, ranks, [needed, free]) in world.by_host(needed, free)? {
+        let who = match world.is_alone() {
             true => "this run needs".into(),
             false => format!("{} on {host} together need", counted(ranks, "rank")),
         };
-        let cure = match crew.is_alone() {
+        let cure = match world.is_alone() {
             true => "use a smaller grid or nb=",
             false => "use more hosts, a smaller grid or nb=",
         };
@@ -332,33 +332,33 @@ pub fn print(
     run: &Run,
     report: &Report,
     machine: &Machine,
-    (gpus, held, crew): (&[Arc<Gpu>], u64, &Crew),
+    (gpus, held, world): (&[Arc<Gpu>], u64, &World),
 ) -> anyhow::Result<()> {
-    let shortage = crew.agree(memory(job, run, machine, (gpus, held, crew)))?;
-    if let Some(shortage) = crew.complaint(shortage)? {
+    let shortage = world.agree(memory(job, run, machine, (gpus, held, world)))?;
+    if let Some(shortage) = world.complaint(shortage)? {
         job.warn(&shortage);
     }
     summary(job, run, report);
     job.say(&format!("device {}", machine.describe(Some(report.class))));
     let p = &run.padded;
-    let (lines, bytes) = crew.agree(places((job, run, crew), report, machine, gpus))?;
+    let (lines, bytes) = world.agree(places((job, run, world), report, machine, gpus))?;
     let speed = match gpus.first() {
         Some(gpu) => displacement::gpu::calibrate(p, gpu, report.class).map(|r| r * gpus.len() as f64),
         None => displacement::calibrate(p.ndim(), &machine.cpu),
     };
-    let speed = crew.agree(speed.map_err(Into::into))?;
+    let speed = world.agree(speed.map_err(Into::into))?;
     let own: usize = machine.slabs.iter().map(|slab| slab.own.len()).sum();
     let mine = own as f64 * p.cells() as f64 / p.planes() as f64 / speed;
-    let all = ranks::lines(crew, machine, &lines, mine)?;
+    let all = ranks::lines(world, machine, &lines, mine)?;
     all.lines.iter().for_each(|line| job.say(line));
-    let bytes = crew.sum(bytes)?;
+    let bytes = world.sum(bytes)?;
     job.say(&format!(
         "memory {}, {:.1} bytes a point of the padded grid",
         gigabytes(bytes as f64),
         bytes as f64 / p.cells() as f64
     ));
-    if !crew.is_alone() {
-        ranks::share_of_step(job, run, machine, (crew, all.step))?;
+    if !world.is_alone() {
+        ranks::share_of_step(job, run, machine, (world, all.step))?;
     }
     job.say(&format!(
         "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
@@ -370,13 +370,13 @@ pub fn print(
 
 /// The slabs of this rank, a line each, and the bytes that they take.
 fn places(
-    (job, run, crew): (&Job, &Run, &Crew),
+    (job, run, world): (&Job, &Run, &World),
     report: &Report,
     machine: &Machine,
     gpus: &[Arc<Gpu>],
 ) -> anyhow::Result<(Vec<String>, usize)> {
     let (p, slabs) = (&run.padded, &machine.slabs);
-    let room = Room::new(job, run, (slabs, gpus), crew)?;
+    let room = MemoryCheck::new(job, run, (slabs, gpus), world)?;
     let (mut lines, mut bytes) = (Vec::new(), 0);
     for (k, slab) in slabs.iter().enumerate() {
         let own = &slab.own;

@@ -1,10 +1,10 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
-use super::crew::Crew;
+use super::world::World;
 use anyhow::bail;
-use kernels::domain::gather::Snapshots as Writes;
+use kernels::grid::points::Snapshots;
 use kernels::grid::{AXES, Padded};
-use kernels::survey::Snapshots;
+use kernels::parallel::gather::Snapshots as Writes;
 use kernels::time_loop::Recorder;
 use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
@@ -149,12 +149,12 @@ impl Part {
 
 impl Outputs {
     /// Opens the outputs and sets their axes; on all ranks.
-    pub fn open(job: &mut Job, records: &Records, crew: &Crew) -> anyhow::Result<Self> {
-        let opened = match crew.leads() {
+    pub fn open(job: &mut Job, records: &Records, world: &World) -> anyhow::Result<Self> {
+        let opened = match world.leads() {
             true => Self::first(job, records).map(Some),
             false => Ok(None),
         };
-        let opened = crew.agree(opened)?;
+        let opened = world.agree(opened)?;
         let (data, snapshots) = opened.map_or((None, None), |(data, wfl)| (Some(data), wfl));
         Ok(Self {
             data,
@@ -223,9 +223,9 @@ impl Outputs {
         &mut self,
         snapshots: Option<&Snapshots>,
         ndim: usize,
-        (crew, own): (&Crew, &Range<usize>),
+        (world, own): (&World, &Range<usize>),
     ) -> anyhow::Result<Writes> {
-        let Some(snapshots) = snapshots.filter(|_| !crew.is_alone()) else {
+        let Some(snapshots) = snapshots.filter(|_| !world.is_alone()) else {
             return Ok(Writes::Own);
         };
         let mut header = None;
@@ -237,17 +237,17 @@ impl Outputs {
             }
             _ => Ok(None),
         };
-        let shared = crew.agree(shared.map_err(Into::into))?;
-        let words = crew
+        let shared = world.agree(shared.map_err(Into::into))?;
+        let words = world
             .ranks()
-            .share(&shared.map_or_else(Vec::new, |s| s.to_words()))?;
+            .all_gather(&shared.map_or_else(Vec::new, |s| s.to_words()))?;
         let Some(shared) = SharedData::from_words(&words[0]) else {
             self.snapshots = header.map_or(Wavefield::Nothing, Wavefield::Stream);
             return Ok(Writes::First);
         };
         self.snapshots = Wavefield::Places {
             header,
-            data: crew.agree(shared.open().map_err(Into::into))?,
+            data: world.agree(shared.open().map_err(Into::into))?,
             part: Part::new(snapshots, ndim, own),
         };
         Ok(Writes::Own)

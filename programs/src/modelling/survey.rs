@@ -1,7 +1,7 @@
 //! RSF files of the acquisition: wavelet, sources, receivers.
 
 use anyhow::bail;
-use kernels::survey::Point;
+use kernels::grid::points::Point;
 use rsf_io::{Axis, Input, Job};
 
 /// A wavelet as the engine takes it.

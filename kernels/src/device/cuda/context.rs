@@ -123,7 +123,7 @@ impl Context {
     }
 
     /// Whether this device can reach memory of `peer`; makes it so where the hardware can.
-    pub(super) fn reach(&self, peer: &Self) -> Result<bool, Error> {
+    pub(super) fn synchronize(&self, peer: &Self) -> Result<bool, Error> {
         if self.is_same_device(peer) {
             return Ok(true);
         }

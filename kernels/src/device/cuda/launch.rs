@@ -1,61 +1,62 @@
-//! Queues, kernels and recorded work.
+//! Streams, kernels and recorded work.
 
 use super::context::Context;
 use crate::Error;
-use crate::device::accelerator::{Dims, Queue, Source};
+use crate::device::accelerator::{Dims, Source, Stream};
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUgraphExec, CUmodule, CUstream};
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// The lines of work of a device. None of them waits for the driver's own stream.
-pub(super) struct Queues {
+pub(super) struct Streams {
     context: Arc<Context>,
-    raw: [CUstream; Queue::ALL.len()],
+    raw: [CUstream; Stream::ALL.len()],
 }
 
 // SAFETY: streams may be used from any thread.
-unsafe impl Send for Queues {}
+unsafe impl Send for Streams {}
 // SAFETY: as above.
-unsafe impl Sync for Queues {}
+unsafe impl Sync for Streams {}
 
-impl Queues {
+impl Streams {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, Error> {
         context.bind()?;
         let (mut lowest, mut highest) = (0, 0);
-        let doing = || "making its queues".to_string();
+        let doing = || "making its streams".to_string();
         // SAFETY: writes two numbers.
         let code = unsafe { sys::cuCtxGetStreamPriorityRange(&mut lowest, &mut highest) };
         context.check(code, doing)?;
-        let mut queues = Self {
+        let mut streams = Self {
             context: context.clone(),
-            raw: [null_mut(); Queue::ALL.len()],
+            raw: [null_mut(); Stream::ALL.len()],
         };
-        for queue in Queue::ALL {
-            let priority = if queue == Queue::Edges { highest } else { lowest };
+        for stream in Stream::ALL {
+            let priority = if stream == Stream::Edges { highest } else { lowest };
             let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
             // SAFETY: writes one handle.
-            let code =
-                unsafe { sys::cuStreamCreateWithPriority(&mut queues.raw[queue as usize], flags, priority) };
+            let code = unsafe {
+                sys::cuStreamCreateWithPriority(&mut streams.raw[stream as usize], flags, priority)
+            };
             context.check(code, doing)?;
         }
-        Ok(queues)
+        Ok(streams)
     }
 
-    pub(super) fn raw(&self, queue: Queue) -> CUstream {
-        self.raw[queue as usize]
+    pub(super) fn raw(&self, stream: Stream) -> CUstream {
+        self.raw[stream as usize]
     }
 
-    /// Waits until one queue is empty.
-    pub(super) fn drain(&self, queue: Queue, doing: impl FnOnce() -> String) -> Result<(), Error> {
+    /// Waits until one stream is empty.
+    pub(super) fn drain(&self, stream: Stream, doing: impl FnOnce() -> String) -> Result<(), Error> {
         self.context.bind()?;
         // SAFETY: the stream is held.
-        let code = unsafe { sys::cuStreamSynchronize(self.raw(queue)) };
+        let code = unsafe { sys::cuStreamSynchronize(self.raw(stream)) };
         self.context.check(code, doing)
     }
 }
 
-impl Drop for Queues {
+impl Drop for Streams {
     fn drop(&mut self) {
         if self.context.bind().is_err() {
             return;
@@ -217,7 +218,7 @@ fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Recorded work of the main queue.
+/// Recorded work of the main stream.
 pub struct Graph {
     context: Arc<Context>,
     raw: CUgraphExec,
@@ -231,7 +232,7 @@ unsafe impl Send for Graph {}
 unsafe impl Sync for Graph {}
 
 impl Graph {
-    /// Runs `work` while the queue records, then makes what was recorded ready to start. `launched` returns the
+    /// Runs `work` while the stream records, then makes what was recorded ready to start. `launched` returns the
     /// kernels that `work` started.
     pub(super) fn record(
         context: &Arc<Context>,
@@ -286,7 +287,7 @@ impl Drop for Graph {
     }
 }
 
-/// A queue that records; ended when dropped, also by a panic in the recorded work.
+/// A stream that records; ended when dropped, also by a panic in the recorded work.
 struct Capture<'a> {
     context: &'a Context,
     stream: CUstream,

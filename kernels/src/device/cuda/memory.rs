@@ -1,4 +1,4 @@
-//! Memory of the device, memory of the host that the device can reach, and marks in queues.
+//! Memory of the device, memory of the host that the device can reach, and events in streams.
 
 use super::context::Context;
 use crate::Error;
@@ -34,7 +34,7 @@ impl DeviceMemory {
             address,
             bytes,
         };
-        // SAFETY: the memory is that long. The queues do not wait for the driver's own stream, in which this runs.
+        // SAFETY: the memory is that long. The streams do not wait for the driver's own stream, in which this runs.
         unsafe {
             context.check(sys::cuMemsetD8_v2(address, 0, bytes.max(1)), || clearing(bytes))?;
             context.check(sys::cuStreamSynchronize(null_mut()), || clearing(bytes))?;
@@ -185,39 +185,39 @@ impl Drop for PinnedMemory {
     }
 }
 
-/// A point in a queue: an event without a clock.
-pub struct Mark {
+/// A point in a stream: an event without a clock.
+pub struct Event {
     context: Arc<Context>,
     pub(super) raw: CUevent,
 }
 
 // SAFETY: events may be used from any thread.
-unsafe impl Send for Mark {}
+unsafe impl Send for Event {}
 // SAFETY: as above.
-unsafe impl Sync for Mark {}
+unsafe impl Sync for Event {}
 
-impl Mark {
+impl Event {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, Error> {
         context.bind()?;
         let mut raw = null_mut();
         // SAFETY: writes one handle.
         let code = unsafe { sys::cuEventCreate(&mut raw, CUevent_flags::CU_EVENT_DISABLE_TIMING as u32) };
-        context.check(code, || "making a mark".to_string())?;
+        context.check(code, || "making an event".to_string())?;
         Ok(Self {
             context: context.clone(),
             raw,
         })
     }
 
-    pub(super) fn reach(&self) -> Result<(), Error> {
+    pub(super) fn synchronize(&self) -> Result<(), Error> {
         self.context.bind()?;
         // SAFETY: the event is held.
         let code = unsafe { sys::cuEventSynchronize(self.raw) };
-        self.context.check(code, || "waiting for a mark".to_string())
+        self.context.check(code, || "waiting for an event".to_string())
     }
 }
 
-impl Drop for Mark {
+impl Drop for Event {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
             // SAFETY: given back once; the driver keeps it until work that waits for it is done.

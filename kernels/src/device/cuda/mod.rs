@@ -21,25 +21,25 @@ mod probe;
 
 pub use cache::{Cache, Key};
 pub use launch::{Graph, Kernel};
-pub use memory::{DeviceMemory, Mark, PinnedMemory};
+pub use memory::{DeviceMemory, Event, PinnedMemory};
 pub use probe::{Absent, OLDEST_ARCHITECTURE, probe};
 
-use super::accelerator::{Accelerator, Boxes, Dims, Memory, Pinned, Properties, Queue, Source};
+use super::accelerator::{Accelerator, Boxes, Dims, Memory, Pinned, Properties, Source, Stream};
 use crate::Error;
 use context::Context;
 use cudarc::driver::sys;
-use launch::Queues;
+use launch::Streams;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One GPU. Memory, kernels, marks and graphs made by it keep the device alive by themselves.
+/// One GPU. Memory, kernels, events and graphs made by it keep the device alive by themselves.
 pub struct Cuda {
     properties: Properties,
     context: Arc<Context>,
-    queues: Queues,
+    streams: Streams,
     cache: Cache,
-    /// The main queue records: no waiting, and what is started is noted.
+    /// The main stream records: no waiting, and what is started is noted.
     recording: AtomicBool,
     recorded: Mutex<Vec<Kernel>>,
 }
@@ -57,7 +57,7 @@ impl Cuda {
         };
         let context = Arc::new(Context::open(&properties)?);
         Ok(Self {
-            queues: Queues::new(&context)?,
+            streams: Streams::new(&context)?,
             properties,
             context,
             cache: Cache::of_user(),
@@ -73,9 +73,9 @@ impl Cuda {
 
     /// Waits after a launch where that was asked for and can be.
     #[inline]
-    fn started(&self, queue: Queue, doing: impl FnOnce() -> String) -> Result<(), Error> {
+    fn started(&self, stream: Stream, doing: impl FnOnce() -> String) -> Result<(), Error> {
         if self.context.synchronous && !self.recording.load(Ordering::Relaxed) {
-            return self.queues.drain(queue, doing);
+            return self.streams.drain(stream, doing);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Accelerator for Cuda {
     type Memory = DeviceMemory;
     type Pinned = PinnedMemory;
     type Kernel = Kernel;
-    type Mark = Mark;
+    type Event = Event;
     type Graph = Graph;
 
     fn properties(&self) -> &Properties {
@@ -143,7 +143,7 @@ impl Accelerator for Cuda {
 
     unsafe fn upload(
         &self,
-        queue: Queue,
+        stream: Stream,
         from: &PinnedMemory,
         offset: usize,
         to: u64,
@@ -155,14 +155,14 @@ impl Accelerator for Cuda {
         }
         self.context.bind()?;
         // SAFETY: the source was checked, the caller promises the rest.
-        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.queues.raw(queue)) };
+        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), bytes, self.streams.raw(stream)) };
         self.context
             .check(code, || format!("copying {bytes} bytes from the host"))
     }
 
     unsafe fn download(
         &self,
-        queue: Queue,
+        stream: Stream,
         from: u64,
         to: &mut PinnedMemory,
         offset: usize,
@@ -174,14 +174,14 @@ impl Accelerator for Cuda {
         }
         self.context.bind()?;
         // SAFETY: the target was checked, the caller promises the rest.
-        let code = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.queues.raw(queue)) };
+        let code = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, bytes, self.streams.raw(stream)) };
         self.context
             .check(code, || format!("copying {bytes} bytes to the host"))
     }
 
     unsafe fn copy_to(
         &self,
-        queue: Queue,
+        stream: Stream,
         from: u64,
         peer: &Self,
         to: u64,
@@ -191,7 +191,7 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.context.bind()?;
-        let (here, there, stream) = (self.context.raw(), peer.context.raw(), self.queues.raw(queue));
+        let (here, there, stream) = (self.context.raw(), peer.context.raw(), self.streams.raw(stream));
         // SAFETY: the caller promises memory of that size; both devices are held.
         let code = unsafe {
             if self.context.is_same_device(&peer.context) {
@@ -206,7 +206,7 @@ impl Accelerator for Cuda {
 
     unsafe fn launch(
         &self,
-        queue: Queue,
+        stream: Stream,
         kernel: &Kernel,
         dims: Dims,
         args: &[*const c_void],
@@ -216,36 +216,36 @@ impl Accelerator for Cuda {
             recorded.push(kernel.clone());
         }
         // SAFETY: the caller's promise.
-        unsafe { kernel.launch(self.queues.raw(queue), dims, args)? };
-        self.started(queue, || format!("running {} with {dims:?}", kernel.name()))
+        unsafe { kernel.launch(self.streams.raw(stream), dims, args)? };
+        self.started(stream, || format!("running {} with {dims:?}", kernel.name()))
     }
 
-    fn mark(&self) -> Result<Mark, Error> {
-        Mark::new(&self.context)
+    fn event(&self) -> Result<Event, Error> {
+        Event::new(&self.context)
     }
 
-    fn set(&self, queue: Queue, mark: &Mark) -> Result<(), Error> {
+    fn record(&self, stream: Stream, event: &Event) -> Result<(), Error> {
         self.context.bind()?;
         // SAFETY: both are held.
-        let code = unsafe { sys::cuEventRecord(mark.raw, self.queues.raw(queue)) };
-        self.context.check(code, || "setting a mark".to_string())
+        let code = unsafe { sys::cuEventRecord(event.raw, self.streams.raw(stream)) };
+        self.context.check(code, || "setting an event".to_string())
     }
 
-    fn wait(&self, queue: Queue, mark: &Mark) -> Result<(), Error> {
+    fn wait(&self, stream: Stream, event: &Event) -> Result<(), Error> {
         self.context.bind()?;
         // SAFETY: both are held.
-        let code = unsafe { sys::cuStreamWaitEvent(self.queues.raw(queue), mark.raw, 0) };
-        self.context.check(code, || "waiting for a mark".to_string())
+        let code = unsafe { sys::cuStreamWaitEvent(self.streams.raw(stream), event.raw, 0) };
+        self.context.check(code, || "waiting for an event".to_string())
     }
 
-    fn reach(&self, mark: &Mark) -> Result<(), Error> {
-        mark.reach()
+    fn synchronize(&self, event: &Event) -> Result<(), Error> {
+        event.synchronize()
     }
 
     fn finish(&self) -> Result<(), Error> {
-        for queue in Queue::ALL {
-            self.queues
-                .drain(queue, || format!("finishing the work of queue {queue:?}"))?;
+        for stream in Stream::ALL {
+            self.streams
+                .drain(stream, || format!("finishing the work of stream {stream:?}"))?;
         }
         Ok(())
     }
@@ -254,23 +254,23 @@ impl Accelerator for Cuda {
         self.context.synchronous
     }
 
-    fn record(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Graph, Error> {
+    fn capture(&self, work: &mut dyn FnMut() -> Result<(), Error>) -> Result<Graph, Error> {
         self.take_recorded();
         let flag = Recording(&self.recording);
         flag.0.store(true, Ordering::Relaxed);
-        Graph::record(&self.context, self.queues.raw(Queue::Main), work, || {
+        Graph::record(&self.context, self.streams.raw(Stream::Main), work, || {
             self.take_recorded()
         })
     }
 
-    fn replay(&self, graph: &Graph) -> Result<(), Error> {
-        graph.replay(self.queues.raw(Queue::Main))?;
-        self.started(Queue::Main, || graph.doing("running"))
+    fn launch_graph(&self, graph: &Graph) -> Result<(), Error> {
+        graph.replay(self.streams.raw(Stream::Main))?;
+        self.started(Stream::Main, || graph.doing("running"))
     }
 
     fn boxes(&self, boxes: &Boxes) -> Result<[u64; 16], Error> {
         use sys::{
-            CUtensorMapDataType_enum as Type, CUtensorMapFloatOOBfill_enum as Beyond,
+            CUtensorMapDataType_enum as Type, CUtensorMapFloatOOBfill_enum as IpcImport,
             CUtensorMapInterleave_enum as Interleave, CUtensorMapL2promotion_enum as Promotion,
             CUtensorMapSwizzle_enum as Swizzle,
         };
@@ -301,22 +301,22 @@ impl Accelerator for Cuda {
                 Interleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
                 Swizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
                 Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                Beyond::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+                IpcImport::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
             )
         };
         self.context.check(code, || format!("describing {boxes:?}"))?;
         Ok(map.opaque)
     }
 
-    fn lend(&self, memory: &DeviceMemory) -> Result<Vec<u8>, Error> {
+    fn export_ipc(&self, memory: &DeviceMemory) -> Result<Vec<u8>, Error> {
         memory.handle()
     }
 
-    fn borrow(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
+    fn import_ipc(&self, words: &[u8]) -> Option<Box<dyn Memory>> {
         memory::BorrowedMemory::open(&self.context, words).map(|memory| Box::new(memory) as Box<dyn Memory>)
     }
 
-    fn befriend(&self, peer: &Self) -> Result<bool, Error> {
-        Ok(self.context.reach(&peer.context)? && peer.context.reach(&self.context)?)
+    fn enable_peer_access(&self, peer: &Self) -> Result<bool, Error> {
+        Ok(self.context.synchronize(&peer.context)? && peer.context.synchronize(&self.context)?)
     }
 }

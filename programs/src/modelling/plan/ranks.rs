@@ -1,10 +1,10 @@
 //! What `plan=y` says of several ranks.
 
 use crate::modelling::Run;
-use crate::modelling::crew::Crew;
 use crate::modelling::machine::Machine;
-use kernels::domain::partition::GHOST;
-use kernels::domain::remote::trial;
+use crate::modelling::world::World;
+use kernels::parallel::rank_halo::trial;
+use kernels::parallel::slabs::GHOST;
 use rsf_io::Job;
 
 /// What all ranks together will do.
@@ -16,8 +16,8 @@ pub struct All {
 }
 
 /// Collects the lines of all ranks, and the time of a step on the slowest.
-pub fn lines(crew: &Crew, machine: &Machine, lines: &[String], seconds: f64) -> anyhow::Result<All> {
-    if crew.is_alone() {
+pub fn lines(world: &World, machine: &Machine, lines: &[String], seconds: f64) -> anyhow::Result<All> {
+    if world.is_alone() {
         return Ok(All {
             lines: lines.to_vec(),
             step: seconds,
@@ -34,8 +34,8 @@ pub fn lines(crew: &Crew, machine: &Machine, lines: &[String], seconds: f64) -> 
     lines
         .iter()
         .for_each(|line| words.extend(format!("\n{line}").bytes()));
-    let hosts = crew.ranks().share(crew.ranks().host().as_bytes())?;
-    let all = crew.ranks().share(&words)?;
+    let hosts = world.ranks().all_gather(world.ranks().host().as_bytes())?;
+    let all = world.ranks().all_gather(&words)?;
     let (mut told, mut step) = (Vec::new(), 0.0f64);
     for (rank, words) in all.iter().enumerate() {
         let (first, text) = words.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
@@ -53,18 +53,18 @@ pub fn lines(crew: &Crew, machine: &Machine, lines: &[String], seconds: f64) -> 
 
 /// Times a few exchanges from host to host, of so many pieces of `bytes` bytes in each stage of a step, and tells them.
 /// All ranks call it.
-pub fn exchange(job: &Job, pieces: &[usize], bytes: usize, crew: &Crew) -> anyhow::Result<()> {
-    let seconds = longest(pieces, bytes, crew)?;
+pub fn exchange(job: &Job, pieces: &[usize], bytes: usize, world: &World) -> anyhow::Result<()> {
+    let seconds = longest(pieces, bytes, world)?;
     job.say(&format!("{} (timed now)", exchange_words(pieces, bytes, seconds)));
     Ok(())
 }
 
 /// Seconds of the exchanges of a step on the slowest rank.
-fn longest(pieces: &[usize], bytes: usize, crew: &Crew) -> anyhow::Result<f64> {
-    let stages = pieces.iter().map(|&count| trial(crew.ranks(), bytes, count));
+fn longest(pieces: &[usize], bytes: usize, world: &World) -> anyhow::Result<f64> {
+    let stages = pieces.iter().map(|&count| trial(world.ranks(), bytes, count));
     let seconds = stages.sum::<Result<f64, kernels::Error>>();
-    let seconds = crew.agree(seconds.map_err(Into::into))?;
-    let all = crew.numbers(&[seconds.to_bits()])?;
+    let seconds = world.agree(seconds.map_err(Into::into))?;
+    let all = world.numbers(&[seconds.to_bits()])?;
     let each = all.iter().flatten().map(|&bits| f64::from_bits(bits));
     Ok(each.fold(0.0, f64::max))
 }
@@ -82,12 +82,12 @@ pub fn share_of_step(
     job: &Job,
     run: &Run,
     machine: &Machine,
-    (crew, step): (&Crew, f64),
+    (world, step): (&World, f64),
 ) -> anyhow::Result<()> {
     let p = &run.padded;
     let piece = GHOST * p.plane_len() * size_of::<f32>();
     let pieces = [p.ndim()];
-    let longest = longest(&pieces, piece, crew)?;
+    let longest = longest(&pieces, piece, world)?;
     let thinnest = machine.slabs.iter().map(|slab| slab.own.len()).min().unwrap_or(0);
     let hides = (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0);
     let word = if longest < step * hides {

@@ -4,11 +4,11 @@ use crate::modelling::cell_words;
 use crate::modelling::model::{Cell, Volumes};
 use crate::modelling::plan::{counted, named};
 use anyhow::bail;
+use kernels::grid::points::Point;
 use kernels::grid::{AXES, Padded};
 use kernels::medium::Findings;
+use kernels::methods::velocity_stress::Shot;
 use kernels::stability::BadCell;
-use kernels::survey::Point;
-use kernels::velocity_stress::Shot;
 use rsf_io::Job;
 
 /// No rock and no fluid of the Earth is slower for P waves, in m/s: a model in km/s is.

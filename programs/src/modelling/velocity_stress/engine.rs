@@ -1,18 +1,18 @@
 //! The engine of a velocity-stress run: processors, or GPUs whose memory holds it.
 
 use super::Run;
-use crate::modelling::crew::Crew;
 use crate::modelling::machine::{Machine, free};
-use crate::modelling::room::outer;
+use crate::modelling::memory_check::outer;
+use crate::modelling::world::World;
 use anyhow::bail;
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
-use kernels::domain::company::{Company, Way};
-use kernels::domain::partition::{GHOST, balance};
-use kernels::domain::ranks::Ranks;
 use kernels::medium::{Medium, Symmetry};
+use kernels::methods::velocity_stress::{Simulation, gpu};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::options::{ParallelOptions, Transport};
+use kernels::parallel::slabs::{GHOST, balance};
 use kernels::time_loop::Recorder;
-use kernels::velocity_stress::{Simulation, gpu};
 use std::sync::Arc;
 
 /// A shot ready to run.
@@ -28,7 +28,7 @@ impl Engine {
     pub fn new(
         run: &Run,
         (medium, class): (Medium<f32>, Symmetry),
-        (machine, crew): (&Machine, &Crew),
+        (machine, world): (&Machine, &World),
         gpus: &[Arc<Gpu>],
     ) -> anyhow::Result<Self> {
         let (shot, slabs) = (&run.shot, machine.slabs.clone());
@@ -36,7 +36,7 @@ impl Engine {
             let threads = Cpu::new(machine.cpu.threads())?;
             return Ok(Self::Cpu(Simulation::new(shot, medium, class, threads, slabs)?));
         }
-        holds(run, class, (machine, crew), gpus)?;
+        holds(run, class, (machine, world), gpus)?;
         let machines = gpus.iter().cloned().zip(slabs).collect();
         let engine = gpu::Simulation::new(shot, medium, class, (machines, None), &machine.cpu)?;
         Ok(Self::Gpu(engine))
@@ -61,18 +61,18 @@ impl Engine {
     /// Runs all steps, together with the other ranks.
     pub fn run(
         &mut self,
-        ranks: &dyn Ranks,
+        ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<f32>,
-        company: Company,
+        options: ParallelOptions,
     ) -> Result<(), kernels::Error> {
         match self {
-            Self::Cpu(engine) => engine.run_among(ranks, recorder, company),
-            Self::Gpu(engine) => engine.run_among(ranks, recorder, company),
+            Self::Cpu(engine) => engine.run_among(ranks, recorder, options),
+            Self::Gpu(engine) => engine.run_among(ranks, recorder, options),
         }
     }
 
     /// The largest horizontal speeds of all ranks, on rank 0. All call it.
-    pub fn peaks(&self, ranks: &dyn Ranks) -> Result<Vec<f32>, kernels::Error> {
+    pub fn peaks(&self, ranks: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
         match self {
             Self::Cpu(engine) => engine.peaks_among(ranks),
             Self::Gpu(engine) => engine.peaks_among(ranks),
@@ -81,10 +81,15 @@ impl Engine {
 }
 
 /// Bytes of the GPU of one of this rank's slabs, with kernels of this class and what travels to other ranks.
-pub fn bytes_of_gpu(run: &Run, class: Symmetry, (machine, crew): (&Machine, &Crew), number: usize) -> usize {
-    let messages = match (run.way, crew.ranks().reaches_devices()) {
-        (Way::Host, _) => 0,
-        (Way::Auto | Way::Device, true) => 2,
+pub fn bytes_of_gpu(
+    run: &Run,
+    class: Symmetry,
+    (machine, world): (&Machine, &World),
+    number: usize,
+) -> usize {
+    let messages = match (run.way, world.ranks().reaches_devices()) {
+        (Transport::HostStaged, _) => 0,
+        (Transport::Auto | Transport::CudaAware, true) => 2,
         // What a neighbour of the same host writes, if there is one.
         _ => 1,
     };
@@ -97,12 +102,12 @@ pub fn bytes_of_gpu(run: &Run, class: Symmetry, (machine, crew): (&Machine, &Cre
 fn holds(
     run: &Run,
     class: Symmetry,
-    (machine, crew): (&Machine, &Crew),
+    (machine, world): (&Machine, &World),
     gpus: &[Arc<Gpu>],
 ) -> anyhow::Result<()> {
     for (number, gpu) in gpus.iter().enumerate() {
         let (free, name) = free(gpu)?;
-        let needed = bytes_of_gpu(run, class, (machine, crew), number);
+        let needed = bytes_of_gpu(run, class, (machine, world), number);
         if needed <= free {
             continue;
         }

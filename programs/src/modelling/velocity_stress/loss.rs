@@ -4,7 +4,7 @@ use crate::modelling::model::one_a_cell;
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::velocity_stress::Attenuation;
+use kernels::methods::velocity_stress::Attenuation;
 use rsf_io::{Job, NumberOrFile};
 
 /// The lower end of the band as a share of the upper one.

@@ -9,23 +9,23 @@ mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
-use super::crew::Crew;
 use super::machine::Machine;
 use super::model::{self, Volumes};
 use super::plan::gigabytes;
 use super::progress::{Progress, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
+use super::world::World;
 use super::{settle, survey, way};
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
-use kernels::domain::company::{Company, Way};
+use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Destination, Filler, Medium, needed};
+use kernels::methods::velocity_stress::{Absorber, Frame, Quantity, Shot, Watch};
+use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::stability::Band;
-use kernels::stencil::Family;
-use kernels::time_loop::{Recorder, behind};
-use kernels::velocity_stress::{Absorber, Frame, Quantity, Shot, Watch};
+use kernels::time_loop::{Recorder, async_recorder};
 use rsf_io::{Axis, Input, Job, Output};
 use std::time::Instant;
 
@@ -41,7 +41,7 @@ struct Run {
     /// Of the sources' whole histories.
     band: Band,
     /// The way of ghosts between GPUs of different ranks.
-    way: Way,
+    way: Transport,
 }
 
 /// The files of a model.
@@ -100,13 +100,13 @@ impl Files {
 }
 
 /// Runs `sfvsfd2d-gpu`.
-pub fn run_2d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
-    run(job, 2, crew)
+pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    run(job, 2, world)
 }
 
 /// Runs `sfvsfd3d-gpu`.
-pub fn run_3d(job: &mut Job, crew: &Crew) -> anyhow::Result<()> {
-    run(job, 3, crew)
+pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    run(job, 3, world)
 }
 
 /// A shot ready to run, with the files it writes.
@@ -118,21 +118,21 @@ struct Ready {
     report: plan::Report,
 }
 
-fn run(job: &mut Job, ndim: usize, crew: &Crew) -> anyhow::Result<()> {
+fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let started = Instant::now();
-    crew.same_shot(job)?;
-    let (files, run) = crew.agree(inputs(job, ndim))?;
-    let machine = Machine::choose_level(job, &run.padded, crew)?;
+    world.same_shot(job)?;
+    let (files, run) = world.agree(inputs(job, ndim))?;
+    let machine = Machine::choose_level(job, &run.padded, world)?;
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
-        let mut outputs = open(job, &run, crew)?;
+        let mut outputs = open(job, &run, world)?;
         outputs.note(&machine.describe(None));
         return outputs.header_only();
     }
     if planning {
-        return plan(job, run, files, (&machine, crew));
+        return plan(job, run, files, (&machine, world));
     }
-    shoot(job, run, files, (&machine, crew, started))
+    shoot(job, run, files, (&machine, world, started))
 }
 
 /// Opens the model and reads what is small.
@@ -144,13 +144,18 @@ fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Files, Run)> {
     Ok((files, run))
 }
 
-fn plan(job: &mut Job, mut run: Run, files: Files, (machine, crew): (&Machine, &Crew)) -> anyhow::Result<()> {
+fn plan(
+    job: &mut Job,
+    mut run: Run,
+    files: Files,
+    (machine, world): (&Machine, &World),
+) -> anyhow::Result<()> {
     let held = model::held(&files.inputs());
     let mut watch = Watch::new(&run.shot.frame, &run.padded);
-    let report = read(job, &mut run, files, (machine, crew, &mut watch))?;
-    plan::layers_that_grow(job, &mut run, watch.found(), crew)?;
-    let gpus = crew.agree(machine.open())?;
-    plan::print(job, &run, &report, (machine, &gpus), (held, crew))
+    let report = read(job, &mut run, files, (machine, world, &mut watch))?;
+    plan::layers_that_grow(job, &mut run, watch.found(), world)?;
+    let gpus = world.agree(machine.open())?;
+    plan::print(job, &run, &report, (machine, &gpus), (held, world))
 }
 
 /// Reads this rank's part of the model; what all ranks have found in theirs is judged.
@@ -158,12 +163,12 @@ fn read(
     job: &Job,
     run: &mut Run,
     files: Files,
-    (machine, crew, to): (&Machine, &Crew, &mut dyn Destination),
+    (machine, world, to): (&Machine, &World, &mut dyn Destination),
 ) -> anyhow::Result<plan::Report> {
-    let volumes = crew.agree(files.volumes())?;
+    let volumes = world.agree(files.volumes())?;
     let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
-    let whole = crew.merge(crew.agree(found)?);
-    crew.agree(whole.and_then(|whole| {
+    let whole = world.merge(world.agree(found)?);
+    world.agree(whole.and_then(|whole| {
         advice::cells(job, &run.padded, &volumes, &whole)?;
         plan::examine(job, run, whole)
     }))
@@ -174,26 +179,26 @@ fn set_up(
     job: &mut Job,
     run: &mut Run,
     files: Files,
-    (machine, crew): (&Machine, &Crew),
+    (machine, world): (&Machine, &World),
 ) -> anyhow::Result<Ready> {
-    plan::memory(job, run, (machine, model::held(&files.inputs()), crew))?;
-    let outputs = open(job, run, crew)?;
-    let peaks = match crew.leads() {
+    plan::memory(job, run, (machine, model::held(&files.inputs()), world))?;
+    let outputs = open(job, run, world)?;
+    let peaks = match world.leads() {
         true => peaks(job, run),
         false => Ok(None),
     };
-    let peaks = crew.agree(peaks)?;
+    let peaks = world.agree(peaks)?;
     let planes = needed(&run.padded, &machine.own());
-    let mut medium = crew.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+    let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
     let mut filler = Filler::new(&mut medium, &machine.cpu);
-    let report = read(job, run, files, (machine, crew, &mut filler))?;
+    let report = read(job, run, files, (machine, world, &mut filler))?;
     drop(filler);
     let growing = run.shot.frame.first_growing(&medium);
-    plan::layers_that_grow(job, run, growing, crew)?;
-    let gpus = crew.agree(machine.open())?;
-    let engine = Engine::new(run, (medium, report.class()), (machine, crew), &gpus);
+    plan::layers_that_grow(job, run, growing, world)?;
+    let gpus = world.agree(machine.open())?;
+    let engine = Engine::new(run, (medium, report.class()), (machine, world), &gpus);
     Ok(Ready {
-        engine: crew.agree(engine)?,
+        engine: world.agree(engine)?,
         outputs,
         peaks,
         report,
@@ -204,39 +209,39 @@ fn shoot(
     job: &mut Job,
     mut run: Run,
     files: Files,
-    (machine, crew, started): (&Machine, &Crew, Instant),
+    (machine, world, started): (&Machine, &World, Instant),
 ) -> anyhow::Result<()> {
     let Ready {
         mut engine,
         mut outputs,
         peaks,
         report,
-    } = set_up(job, &mut run, files, (machine, crew))?;
+    } = set_up(job, &mut run, files, (machine, world))?;
     let (device, ndim) = (machine.describe(Some(report.class())), run.padded.ndim());
     outputs.note(&device);
     job.say(&device);
     if job.flag("verb")? {
         plan::summary(job, &run, &report);
     }
-    let company = Company {
-        snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (crew, &machine.own()))?,
+    let options = ParallelOptions {
+        snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (world, &machine.own()))?,
         way: run.way,
-        ..Company::default()
+        ..ParallelOptions::default()
     };
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let mut progress = Progress::new(job, engine.steps(), crew.leads())?;
+    let mut progress = Progress::new(job, engine.steps(), world.leads())?;
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
         let mut watched = Watched {
             recorder,
             progress: &mut progress,
         };
-        engine.run(crew.ranks(), &mut watched, company)
+        engine.run(world.ranks(), &mut watched, options)
     };
     let mut writer = Writer::new(outputs, run.shot.quantity.filmed().components(ndim));
     let outcome;
     if machine.has_gpus() {
-        (writer, outcome) = behind(writer, watched);
+        (writer, outcome) = async_recorder(writer, watched);
     } else {
         // A thread that writes would take a core from the waves.
         outcome = watched(&mut writer);
@@ -245,16 +250,16 @@ fn shoot(
     if let Err(error) = outcome {
         // What was written stays readable.
         drop(writer);
-        return settle(error, crew);
+        return settle(error, world);
     }
-    crew.agree(Ok(()))?;
+    world.agree(Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
-    crew.agree(writer.finish(job))?;
+    world.agree(writer.finish(job))?;
     if run.shot.peaks {
-        let map = engine.peaks(crew.ranks());
-        crew.agree(write_peaks(peaks, map))?;
+        let map = engine.peaks(world.ranks());
+        world.agree(write_peaks(peaks, map))?;
     }
-    let bytes = crew.sum(engine.bytes())?;
+    let bytes = world.sum(engine.bytes())?;
     if job.flag("verb")? {
         let rate = run.padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
         job.say(&format!(
@@ -428,7 +433,7 @@ fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Option<Output>> {
 }
 
 /// Opens the outputs, with the conventions in their headers.
-fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
+fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> {
     let (shot, ndim) = (&run.shot, run.padded.ndim());
     let of = |quantity: Quantity| {
         let order = match quantity {
@@ -458,7 +463,7 @@ fn open(job: &mut Job, run: &Run, crew: &Crew) -> anyhow::Result<Outputs> {
         jdata: shot.jdata,
         snapshots: films,
     };
-    let mut outputs = Outputs::open(job, &records, crew)?;
+    let mut outputs = Outputs::open(job, &records, world)?;
     outputs.tell("quantity", run.quantity);
     let (quantity, nodes) = match shot.quantity.filmed() {
         Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),

@@ -3,19 +3,19 @@
 use super::Run;
 use super::engine::bytes_of_gpu;
 use crate::modelling::cell_words;
-use crate::modelling::crew::Crew;
 use crate::modelling::machine::Machine;
 use crate::modelling::plan::{
     Asked, counted, gigabytes, grid_lines, judge, named, ranks, speed_words, warn_of_memory,
 };
+use crate::modelling::world::World;
 use anyhow::Context;
 use kernels::device::gpu::Gpu;
-use kernels::domain::partition::Slab;
 use kernels::grid::AXES;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Findings, Symmetry};
+use kernels::methods::velocity_stress::{self, Absorber, Frame, GHOST, Growing, bytes, stable_step};
+use kernels::parallel::slabs::Slab;
 use kernels::stability::{BadCell, Band, Extremes};
-use kernels::velocity_stress::{self, Absorber, Frame, GHOST, Growing, bytes, stable_step};
 use rsf_io::Job;
 use std::sync::Arc;
 
@@ -82,9 +82,14 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
 
 /// Where layers would grow with the waves the frame becomes a sponge, and the user knows. All ranks call it, each with
 /// what it has found in its part of the medium.
-pub fn layers_that_grow(job: &Job, run: &mut Run, mine: Option<Growing>, crew: &Crew) -> anyhow::Result<()> {
+pub fn layers_that_grow(
+    job: &Job,
+    run: &mut Run,
+    mine: Option<Growing>,
+    world: &World,
+) -> anyhow::Result<()> {
     let words = mine.map(|([z, x, y], [a, b])| [z, x, y, a, b].map(|n| n as u64));
-    let all = crew.numbers(words.as_ref().map_or(&[], |words| &words[..]))?;
+    let all = world.numbers(words.as_ref().map_or(&[], |words| &words[..]))?;
     let read = |words: &Vec<u64>| -> Option<Growing> {
         let [z, x, y, a, b] = <[u64; 5]>::try_from(words.as_slice()).ok()?.map(|n| n as usize);
         Some(([z, x, y], [a, b]))
@@ -100,7 +105,7 @@ pub fn layers_that_grow(job: &Job, run: &mut Run, mine: Option<Growing>, crew: &
 }
 
 /// The largest stable step as a share of the displacement scheme's.
-fn share(order: usize, family: kernels::stencil::Family) -> anyhow::Result<f64> {
+fn share(order: usize, family: kernels::grid::stencil::Family) -> anyhow::Result<f64> {
     stable_step(order, family).with_context(|| format!("order={order}"))
 }
 
@@ -158,13 +163,13 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 
 /// Warns of a run that the memory of a host does not hold; all ranks call it. `held`: bytes of inputs that cannot be
 /// read a block at a time.
-pub fn memory(job: &Job, run: &Run, (machine, held, crew): (&Machine, u64, &Crew)) -> anyhow::Result<()> {
+pub fn memory(job: &Job, run: &Run, (machine, held, world): (&Machine, u64, &World)) -> anyhow::Result<()> {
     // The widest class: which one the model has is not known yet.
     let needed = bytes(&run.padded, &run.shot, &machine.slabs, Symmetry::Orthorhombic);
     let losses = run.shot.attenuation.as_ref();
     let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
     let all = (needed + factors * size_of::<f32>()) as u64 + held;
-    warn_of_memory(job, crew, all as f64)
+    warn_of_memory(job, world, all as f64)
 }
 
 /// The answer of `plan=y`; all ranks call it, rank 0 speaks. `held`: as for [`memory`].
@@ -173,9 +178,9 @@ pub fn print(
     run: &Run,
     report: &Report,
     (machine, gpus): (&Machine, &[Arc<Gpu>]),
-    (held, crew): (u64, &Crew),
+    (held, world): (u64, &World),
 ) -> anyhow::Result<()> {
-    memory(job, run, (machine, held, crew))?;
+    memory(job, run, (machine, held, world))?;
     summary(job, run, report);
     let line = |(k, slab): (usize, &Slab)| {
         let own = &slab.own;
@@ -194,20 +199,20 @@ pub fn print(
             .map(|rate| rate * gpus.len() as f64),
         None => velocity_stress::calibrate(&run.shot, p, class, &machine.cpu),
     };
-    let speed = crew.agree(speed.map_err(Into::into))?;
+    let speed = world.agree(speed.map_err(Into::into))?;
     let own: usize = machine.slabs.iter().map(|slab| slab.own.len()).sum();
     let seconds = own as f64 * p.cells() as f64 / p.planes() as f64 / speed;
-    let all = ranks::lines(crew, machine, &mine, seconds)?;
+    let all = ranks::lines(world, machine, &mine, seconds)?;
     all.lines.iter().for_each(|line| job.say(line));
-    let of_gpu = |number| bytes_of_gpu(run, class, (machine, crew), number);
+    let of_gpu = |number| bytes_of_gpu(run, class, (machine, world), number);
     let bytes = match machine.has_gpus() {
         true => (0..machine.slabs.len()).map(of_gpu).sum(),
         false => bytes(&run.padded, &run.shot, &machine.slabs, class),
     };
-    let bytes = crew.sum(bytes)? as f64;
-    if !crew.is_alone() {
+    let bytes = world.sum(bytes)? as f64;
+    if !world.is_alone() {
         let plane = GHOST * run.padded.plane_len() * size_of::<f32>();
-        ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, crew)?;
+        ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, world)?;
     }
     job.say(&format!(
         "memory{} {}, {:.1} bytes a point of the padded grid",

@@ -3,8 +3,8 @@
 use crate::modelling::plan::counted;
 use crate::modelling::survey;
 use anyhow::{Context, bail};
+use kernels::methods::velocity_stress::{Action, Source, TimeFunction};
 use kernels::stability::{Band, dominant_frequency};
-use kernels::velocity_stress::{Action, Source, TimeFunction};
 use rsf_io::{Input, Job};
 
 /// Histories whose bands are looked at, evenly spread over all.

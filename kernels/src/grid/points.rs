@@ -1,0 +1,72 @@
+//! Points between the nodes of a regular grid, and windows of a grid that snapshots show.
+
+use super::{AXES, Padded};
+use crate::Error;
+use std::ops::Range;
+
+/// A point `[z, x, y]` in the coordinates of the grid (2-D: y ignored).
+pub type Point = [f32; 3];
+
+/// A snapshot window: first cell and cells along z, x, y in padded indices, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshots {
+    /// Every so many steps, step 0 included.
+    pub every: usize,
+    /// Cells along z, x, y (2-D: y is `0..1`).
+    pub window: [Range<usize>; 3],
+}
+
+impl Snapshots {
+    /// Refuses windows that leave the padded grid.
+    pub fn check(&self, padded: &Padded) -> Result<(), Error> {
+        if self.every == 0 {
+            return Err(Error::setup("jsnap= must be at least 1"));
+        }
+        for a in 0..padded.ndim() {
+            if self.window[a].is_empty() || self.window[a].end > padded.n[a] {
+                return Err(Error::setup(format!(
+                    "the snapshot window takes padded cells {:?} along {}: the padded grid has cells 0..{}",
+                    self.window[a], AXES[a], padded.n[a]
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Position of a point on one axis: cell below it and distance from that cell in cells (0 to 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Cell below the point.
+    pub cell: usize,
+    /// Distance beyond that cell, in cells from 0 to 1.
+    pub beyond: f32,
+}
+
+/// Places a point on the padded grid: `q = (p - op)/d` in double precision, cell `trunc(q)`, rest in float32.
+///
+/// # Errors
+/// The point lies outside the padded grid; the sentence names it by `what` and `number`.
+pub fn place(padded: &Padded, point: Point, what: &str, number: usize) -> Result<[Place; 3], Error> {
+    let mut places = [Place { cell: 0, beyond: 0.0 }; 3];
+    for a in 0..padded.ndim() {
+        let (low, high) = padded.bounds(a);
+        if !(low <= point[a] && point[a] < high) {
+            let list: Vec<String> = (0..padded.ndim())
+                .map(|b| format!("{}={}", AXES[b], point[b]))
+                .collect();
+            return Err(Error::setup(format!(
+                "{what} {number} at {} is outside the grid: {} must lie in [{low}, {high}), frame included; move the point or enlarge the model or nb=",
+                list.join(" "),
+                AXES[a]
+            )));
+        }
+        let q = (f64::from(point[a]) - f64::from(padded.o[a])) / f64::from(padded.d()[a]);
+        let cell = (q.trunc() as usize).min(padded.n[a] - 2);
+        places[a] = Place {
+            cell,
+            beyond: (q - cell as f64) as f32,
+        };
+    }
+    Ok(places)
+}

@@ -1,0 +1,279 @@
+//! The displacement method on processors: stress lives in a ring of planes that fits the cache.
+//!
+//! The new level overwrites the old one in place; the current level is only read, so tiles need no order among each
+//! other and any partition into slabs, tiles and threads gives the same bits.
+
+use super::receivers::potential;
+use super::sweep::{Tile, Tiling, View};
+use super::{Setup, snapshot_component};
+use crate::Error;
+use crate::device::{
+    cpu::{Buffer, first_bad},
+    simd::Real,
+};
+use crate::parallel::communicator::Span;
+use crate::parallel::halo::Neighbour;
+use crate::parallel::message_buffers::Messages;
+use crate::parallel::rank_halo::RankHalo;
+use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::time_loop::Slab;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+/// Planes that a sweep must have before it is worth cutting for another thread.
+const CHUNK_PLANES: usize = 32;
+
+/// One slab of the grid in this process's memory.
+pub struct CpuSlab<T: Real> {
+    setup: Arc<Setup<T>>,
+    layout: Layout,
+    /// Two time levels, `[component][ghost + own + ghost planes][row][z]`.
+    levels: [Buffer<T>; 2],
+    /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
+    now: usize,
+    tiling: Tiling,
+    pieces: VecDeque<Vec<T>>,
+    /// To and from other ranks, a piece a component.
+    messages: Messages<T>,
+    rings: Vec<Mutex<Buffer<T>>>,
+}
+
+impl<T: Real> CpuSlab<T> {
+    pub(super) fn new(setup: Arc<Setup<T>>, layout: Layout) -> Result<Self, Error> {
+        let p = &setup.padded;
+        let len = p.ndim() * (layout.own.len() + 2 * GHOST) * p.plane_len();
+        let tiling = Tiling::new(p, size_of::<T>());
+        let ring = |_| Buffer::zeroed(tiling.ring_len()).map(Mutex::new);
+        let rings = (0..setup.cpu.threads()).map(ring).collect::<Result<_, _>>()?;
+        Ok(Self {
+            levels: [Buffer::zeroed(len)?, Buffer::zeroed(len)?],
+            now: 0,
+            tiling,
+            pieces: VecDeque::new(),
+            messages: Messages::new(GHOST * p.plane_len(), p.ndim()),
+            rings,
+            layout,
+            setup,
+        })
+    }
+
+    /// Bytes of fields and scratch memory.
+    pub fn bytes(&self) -> usize {
+        let rings: usize = self.rings.iter().map(|r| r.lock().map_or(0, |b| b.bytes())).sum();
+        self.levels.iter().map(Buffer::bytes).sum::<usize>() + rings + self.messages.bytes()
+    }
+
+    fn component_len(&self) -> usize {
+        (self.layout.own.len() + 2 * GHOST) * self.setup.padded.plane_len()
+    }
+
+    /// Where a cell of the current level stands; planes may be ghosts.
+    fn at(&self, component: usize, plane: usize, row: usize, z: usize) -> usize {
+        let p = &self.setup.padded;
+        let local = plane + GHOST - self.layout.own.start;
+        component * self.component_len() + local * p.plane_len() + row * p.pitch() + z
+    }
+
+    /// Displacement (or, with `opot=y`, a potential) of the current level.
+    fn value(&self, component: usize, plane: usize, row: usize, z: usize) -> T {
+        let u = self.levels[self.now].as_slice();
+        if !self.setup.potentials {
+            return u[self.at(component, plane, row, z)];
+        }
+        let p = &self.setup.padded;
+        let value = |c: usize, i: [usize; 3]| {
+            let (plane, row) = if p.ndim() == 3 { (i[2], i[1]) } else { (i[1], 0) };
+            u[self.at(c, plane, row, i[0])].f64()
+        };
+        T::of(potential(p, component, p.index(plane, row, z), value))
+    }
+
+    /// One plane of one component of the snapshot window.
+    fn pack(&self, component: usize, plane: usize, out: &mut Vec<T>) {
+        let [z, x, _] = &self.setup.window;
+        let three = self.setup.padded.ndim() == 3;
+        let component = snapshot_component(component, three && self.setup.potentials);
+        for row in if three { x.clone() } else { 0..1 } {
+            out.extend(z.clone().map(|z| self.value(component, plane, row, z)));
+        }
+    }
+
+    fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
+        let threads = self.setup.cpu.threads();
+        let columns = self.tiling.columns();
+        let wanted = if threads == 1 {
+            1
+        } else {
+            (2 * threads).div_ceil(columns.len())
+        };
+        let chunks = wanted.min(planes.len() / CHUNK_PLANES).max(1);
+        let cut = |k: usize| planes.start + planes.len() * k / chunks;
+        let tile = |k: usize, c: &(Range<usize>, Range<usize>)| Tile {
+            rows: c.0.clone(),
+            z: c.1.clone(),
+            planes: cut(k)..cut(k + 1),
+        };
+        (0..chunks)
+            .flat_map(|k| columns.iter().map(move |c| tile(k, c)))
+            .collect()
+    }
+}
+
+impl<T: Real> Slab for CpuSlab<T> {
+    type Number = T;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn update(&mut self, _stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
+        let tiles = self.tiles(&planes);
+        let component = self.component_len();
+        let (low, high) = self.levels.split_at_mut(1);
+        let (curr, next) = if self.now == 0 {
+            (&low[0], &mut high[0])
+        } else {
+            (&high[0], &mut low[0])
+        };
+        let setup = &*self.setup;
+        let view = View {
+            setup,
+            first: self.layout.own.start,
+            curr: curr.as_slice().as_ptr(),
+            next: next.as_mut_slice().as_mut_ptr(),
+            component,
+            it,
+        };
+        let p = &setup.padded;
+        setup.cpu.for_each(tiles.len(), |worker, k| {
+            let tile = &tiles[k];
+            let mut buffer = self.rings[worker]
+                .lock()
+                .expect("a worker runs one job at a time");
+            let mut ring = self.tiling.ring(tile, buffer.as_mut_slice());
+            match (p.ndim(), setup.frame.is_some()) {
+                (3, true) => view.sweep::<3, true>(tile, &mut ring),
+                (3, false) => view.sweep::<3, false>(tile, &mut ring),
+                (_, true) => view.sweep::<2, true>(tile, &mut ring),
+                (_, false) => view.sweep::<2, false>(tile, &mut ring),
+            }
+        });
+        if setup.frame.is_some() {
+            view.plane_faces(&planes);
+        }
+        Ok(())
+    }
+
+    fn finish_step(&mut self) -> Result<(), Error> {
+        self.now = 1 - self.now;
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        1
+    }
+
+    fn sample(&mut self, _it: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
+        let receivers = &self.setup.receivers;
+        for (component, out) in out.chunks_mut(receivers.len()).enumerate() {
+            receivers.extract(
+                &self.layout.own,
+                |z, row, plane| self.value(component, plane, row, z),
+                out,
+            );
+        }
+        Ok(())
+    }
+
+    fn piece(&self) -> usize {
+        1
+    }
+
+    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+        let mut piece = Vec::new();
+        planes.for_each(|plane| self.pack(component, plane, &mut piece));
+        self.pieces.push_back(piece);
+        Ok(())
+    }
+
+    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        out.extend(self.pieces.pop_front().expect("a piece was asked for"));
+        Ok(())
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        let p = &self.setup.padded;
+        let u = self.levels[self.now].as_slice();
+        let own = &self.layout.own;
+        let cell = self.setup.cpu.least(own.len(), |k| {
+            let bad = (0..p.ndim()).find_map(|c| {
+                let from = self.at(c, own.start + k, 0, 0);
+                first_bad(&u[from..from + p.plane_len()])
+            });
+            bad.map(|cell| (own.start + k) * p.plane_len() + cell)
+        });
+        Ok(cell.map(|cell| p.cell_at(cell)))
+    }
+}
+
+impl<T: Real> Neighbour for CpuSlab<T> {
+    type Number = T;
+
+    fn pieces(&self, _stage: usize) -> usize {
+        self.setup.padded.ndim()
+    }
+
+    fn edge(&self, _stage: usize, upper: bool, piece: usize) -> &[T] {
+        let plane = if upper {
+            self.layout.own.end - GHOST
+        } else {
+            self.layout.own.start
+        };
+        let from = self.at(piece, plane, 0, 0);
+        &self.levels[1 - self.now].as_slice()[from..from + GHOST * self.setup.padded.plane_len()]
+    }
+
+    fn ghost(&mut self, _stage: usize, upper: bool, piece: usize) -> &mut [T] {
+        let local = if upper { GHOST + self.layout.own.len() } else { 0 };
+        let len = self.setup.padded.plane_len();
+        let from = piece * self.component_len() + local * len;
+        &mut self.levels[1 - self.now].as_mut_slice()[from..from + GHOST * len]
+    }
+}
+
+impl<T: Real> RankHalo for CpuSlab<T> {
+    fn spans(&mut self, stage: usize, upper: bool) -> (Vec<Span>, Vec<Span>) {
+        self.messages.spans(upper, self.pieces(stage))
+    }
+
+    fn leave(&mut self, stage: usize, upper: bool) -> Result<bool, Error> {
+        let mut messages = std::mem::take(&mut self.messages);
+        for piece in 0..self.pieces(stage) {
+            let edge = self.edge(stage, upper, piece);
+            messages.leaving(upper, piece).copy_from_slice(edge);
+        }
+        self.messages = messages;
+        Ok(true)
+    }
+
+    fn left(&mut self, _stage: usize, _upper: bool, _piece: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn arrive(&mut self, stage: usize, upper: bool, piece: usize) -> Result<(), Error> {
+        let messages = std::mem::take(&mut self.messages);
+        let ghost = self.ghost(stage, upper, piece);
+        ghost.copy_from_slice(messages.arrived(upper, piece));
+        self.messages = messages;
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! The medium on its way to the devices: blocks of lines from pinned memory, padded along z there.
+
+use super::arguments::{Pad, kept, medium_planes};
+use crate::Error;
+use crate::boundary::free_surface::Surface;
+use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream, argument, walk};
+use crate::device::simd::Real;
+use crate::grid::Padded;
+use crate::grid::stencil::RADIUS;
+use crate::medium::stiffness::Symmetry;
+use crate::medium::{Destination, Medium, plane_names};
+use crate::parallel::slabs::Slab as Layout;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Blocks under way at once.
+pub const DEPTH: usize = 2;
+/// Bytes of a block, all arrays together: they hide the cost of a transfer.
+const BLOCK_BYTES: usize = 16 << 20;
+/// Lines and bytes of a block of whole lines of all arrays, whose numbers have `number` bytes.
+pub fn block(padded: &Padded, number: usize) -> (usize, usize) {
+    let (nz, arrays) = (padded.model.n[0], plane_names(padded.ndim()).len() + 1);
+    let line = nz * arrays * number;
+    let lines = (BLOCK_BYTES / line).clamp(1, padded.model.cells() / nz);
+    (lines, lines * line)
+}
+
+/// Lines of the model that a slab needs.
+pub fn lines(padded: &Padded, layout: &Layout) -> Range<usize> {
+    let rows = if padded.ndim() == 3 { padded.model.n[1] } else { 1 };
+    let planes = medium_planes(padded, layout);
+    planes.start * rows..planes.end * rows
+}
+
+/// One device, what it owns of the grid, and its part of the medium.
+pub struct Place<A: Accelerator> {
+    pub(super) accelerator: Arc<A>,
+    pub(super) layout: Layout,
+    /// Lines of the model that are needed here.
+    lines: Range<usize>,
+    /// Stiffness in file order (those not kept are given back), then density as `dt^2/rho`.
+    pub(super) arrays: Vec<Option<A::Memory>>,
+    pad: A::Kernel,
+    staging: Vec<A::Memory>,
+    done: Vec<A::Event>,
+}
+
+/// A medium that is being uploaded.
+pub struct Upload<T, A: Accelerator> {
+    padded: Padded,
+    surface: Surface,
+    scale: T,
+    pub(super) places: Vec<Place<A>>,
+    blocks: Vec<A::Pinned>,
+    /// Lines that fit a block.
+    capacity: usize,
+    turn: usize,
+}
+
+impl<T: Real, A: Accelerator> Upload<T, A> {
+    /// Takes memory for all arrays of the medium on the devices, one slab each; `dt` is the time step of the run and
+    /// `surface` what bounds the model on top: both go into what is stored.
+    pub fn new(
+        padded: &Padded,
+        machines: Vec<(Arc<A>, Layout)>,
+        surface: Surface,
+        dt: f32,
+    ) -> Result<Self, Error> {
+        Self::of_class(padded, machines, surface, dt, Symmetry::Orthorhombic)
+    }
+
+    /// The same for a medium of which it is known before it is read that it is of this class or of a narrower one:
+    /// memory is taken only for what the class needs.
+    pub fn of_class(
+        padded: &Padded,
+        machines: Vec<(Arc<A>, Layout)>,
+        surface: Surface,
+        dt: f32,
+        symmetry: Symmetry,
+    ) -> Result<Self, Error> {
+        let (capacity, bytes) = block(padded, size_of::<T>());
+        let kept = kept(padded.ndim(), symmetry);
+        let first = machines
+            .first()
+            .ok_or_else(|| Error::setup("no device to run on"))?
+            .0
+            .clone();
+        let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
+        let places = machines
+            .into_iter()
+            .map(|(accelerator, layout)| Place::new::<T>(padded, accelerator, layout, bytes, kept))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            padded: padded.clone(),
+            surface,
+            scale: T::of(f64::from(dt)) * T::of(f64::from(dt)),
+            places,
+            blocks,
+            capacity,
+            turn: 0,
+        })
+    }
+
+    /// The grid.
+    pub fn padded(&self) -> &Padded {
+        &self.padded
+    }
+
+    /// Lines that a block may hold at most.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Memory for the next block, `[array][line][z of the model]`: stiffness in file order, then density.
+    pub fn numbers(&mut self, lines: usize) -> Result<&mut [T], Error> {
+        assert!(lines <= self.capacity, "a block holds {} lines", self.capacity);
+        for place in &self.places {
+            place.accelerator.synchronize(&place.done[self.turn])?;
+        }
+        let count = (plane_names(self.padded.ndim()).len() + 1) * lines * self.padded.model.n[0];
+        let bytes = &mut self.blocks[self.turn].bytes_mut()[..count * size_of::<T>()];
+        Ok(bytemuck::cast_slice_mut(bytes))
+    }
+
+    /// Sends the block given out last, whose first line is `first`, to the devices that need it.
+    pub fn send(&mut self, first: usize, lines: usize) -> Result<(), Error> {
+        let turn = self.turn;
+        for place in &self.places {
+            let wanted = place.lines.start.max(first)..place.lines.end.min(first + lines);
+            if !wanted.is_empty() {
+                self.send_to(place, turn, first..first + lines, wanted)?;
+            }
+        }
+        self.turn = (turn + 1) % DEPTH;
+        Ok(())
+    }
+
+    fn send_to(
+        &self,
+        place: &Place<A>,
+        turn: usize,
+        block: Range<usize>,
+        wanted: Range<usize>,
+    ) -> Result<(), Error> {
+        let (p, a) = (&self.padded, &place.accelerator);
+        let (nz, number) = (p.model.n[0], size_of::<T>());
+        let density = place.arrays.len() - 1;
+        for (k, array) in place.arrays.iter().enumerate() {
+            let Some(array) = array else { continue };
+            let offset = (k * block.len() + wanted.start - block.start) * nz * number;
+            let staging = place.staging[turn].address() + offset as u64;
+            let to = array.address() + ((wanted.start - place.lines.start) * p.pitch() * number) as u64;
+            let top = if self.surface == Surface::Vacuum && k < density {
+                p.nb
+            } else {
+                RADIUS
+            };
+            let args = Pad {
+                from: staging,
+                to,
+                lines: wanted.len() as i64,
+                model_nz: nz as i32,
+                nb: p.nb as i32,
+                nz: p.n[0] as i32,
+                pitch: p.pitch() as i32,
+                top: top as i32,
+                divide: i32::from(k == density),
+                scale: self.scale,
+            };
+            // SAFETY: block and staging memory are not touched again before the event set below is reached; `array`
+            // holds all lines of the place.
+            unsafe {
+                a.upload(
+                    Stream::Main,
+                    &self.blocks[turn],
+                    offset,
+                    staging,
+                    wanted.len() * nz * number,
+                )?;
+                a.launch(
+                    Stream::Main,
+                    &place.pad,
+                    walk(wanted.len() * p.pitch()),
+                    &argument(&args),
+                )?;
+            }
+        }
+        a.record(Stream::Main, &place.done[turn])
+    }
+
+    /// Sends a whole medium of this host.
+    pub fn medium(&mut self, medium: &Medium<T>) -> Result<(), Error> {
+        let p = self.padded.clone();
+        let (nz, pitch) = (p.model.n[0], p.pitch());
+        let lines = p.model.cells() / nz;
+        for first in (0..lines).step_by(self.capacity) {
+            let count = self.capacity.min(lines - first);
+            let block = self.numbers(count)?;
+            let arrays = medium.stiffness().chain([medium.density()]);
+            for (out, array) in block.chunks_mut(count * nz).zip(arrays) {
+                for (k, line) in out.chunks_mut(nz).enumerate() {
+                    let from = (first + k) * pitch + p.nb;
+                    line.copy_from_slice(&array[from..from + nz]);
+                }
+            }
+            self.send(first, count)?;
+        }
+        Ok(())
+    }
+
+    /// All is sent: gives back what the class of the medium does not need and what the transfers needed.
+    pub(super) fn finish(mut self, symmetry: Symmetry) -> Result<Vec<Place<A>>, Error> {
+        let kept = kept(self.padded.ndim(), symmetry);
+        for place in &mut self.places {
+            place.accelerator.finish()?;
+            place.staging.clear();
+            let density = place.arrays.len() - 1;
+            for (k, array) in place.arrays.iter_mut().enumerate() {
+                if k != density && !kept.contains(&k) {
+                    *array = None;
+                }
+            }
+        }
+        Ok(std::mem::take(&mut self.places))
+    }
+}
+
+/// Blocks of the model go on while the next is read.
+impl<A: Accelerator> Destination for Upload<f32, A> {
+    fn lines(&self, wanted: usize) -> usize {
+        wanted.min(self.capacity)
+    }
+
+    fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {
+        self.numbers(lines)
+    }
+
+    fn commit(&mut self, first_line: usize, lines: usize) -> Result<(), Error> {
+        self.send(first_line, lines)
+    }
+}
+
+impl<T, A: Accelerator> Drop for Upload<T, A> {
+    fn drop(&mut self) {
+        // Transfers may still be reading the pinned blocks; what went wrong with them no longer matters.
+        self.places
+            .iter()
+            .for_each(|place| drop(place.accelerator.finish()));
+    }
+}
+
+impl<A: Accelerator> Place<A> {
+    fn new<T: Real>(
+        padded: &Padded,
+        accelerator: Arc<A>,
+        layout: Layout,
+        staging: usize,
+        kept: &[usize],
+    ) -> Result<Self, Error> {
+        let lines = lines(padded, &layout);
+        let bytes = lines.len() * padded.pitch() * size_of::<T>();
+        let density = plane_names(padded.ndim()).len();
+        let arrays = (0..=density)
+            .map(|k| {
+                let wanted = k == density || kept.contains(&k);
+                wanted.then(|| accelerator.allocate(bytes)).transpose()
+            })
+            .collect::<Result<_, _>>()?;
+        let staging = (0..DEPTH)
+            .map(|_| accelerator.allocate(staging))
+            .collect::<Result<_, _>>()?;
+        let done = (0..DEPTH)
+            .map(|_| accelerator.event())
+            .collect::<Result<_, _>>()?;
+        let source = super::variant::pad_source(size_of::<T>() == 8, padded.ndim());
+        let pad = accelerator.load(&source, &["pad"])?.remove(0);
+        Ok(Self {
+            accelerator,
+            layout,
+            lines,
+            arrays,
+            pad,
+            staging,
+            done,
+        })
+    }
+}

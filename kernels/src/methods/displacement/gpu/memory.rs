@@ -1,0 +1,70 @@
+//! The memory of a device that a run takes, before anything of it is taken.
+
+use super::arguments::{component_len, kept};
+use super::medium::{DEPTH, block, lines};
+use crate::device::device_to_host::{piece_planes, ring_bytes};
+use crate::grid::Padded;
+use crate::grid::stencil::RADIUS;
+use crate::medium::stiffness::Symmetry;
+use crate::methods::displacement::Shot;
+use crate::parallel::slabs::{GHOST, Slab as Layout};
+
+/// What the driver takes for itself: the code of the kernels and their local memory.
+const OWN: usize = 32 << 20;
+/// The driver gives memory out in pages of this size.
+const PAGE: usize = 2 << 20;
+
+/// Bytes of device memory that one slab of a shot needs at its peak, in float32, for a medium of this class. Where the
+/// class is not known before the model is read that is [`Symmetry::Orthorhombic`]: all planes are taken, any may stay.
+/// `outer`: neighbours on other ranks to which messages go from the memory of the device.
+pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry, outer: usize) -> usize {
+    const NUMBER: usize = size_of::<f32>();
+    let pages = |bytes: usize| bytes.next_multiple_of(PAGE);
+    let array = pages(lines(padded, layout).len() * padded.pitch() * NUMBER);
+    let medium = (kept(padded.ndim(), symmetry).len() + 1) * array;
+    let level = pages(padded.ndim() * component_len(padded, layout) * NUMBER);
+    let reading = DEPTH * pages(block(padded, NUMBER).1);
+    let running = 2 * level
+        + pages(sources(shot, padded, layout))
+        + pages(records(shot, padded, layout))
+        + 2 * outer * pages(message(padded));
+    medium + reading.max(running) + OWN
+}
+
+/// Bytes of pinned memory of the host that slabs of one rank need at their peak, in float32: blocks of the model while it
+/// is read, then what is recorded. `outer`: neighbours on other ranks to which messages go from the memory of the host.
+pub fn host_bytes(shot: &Shot, padded: &Padded, layouts: &[Layout], outer: usize) -> usize {
+    let reading = DEPTH * block(padded, size_of::<f32>()).1;
+    let records: usize = layouts.iter().map(|layout| records(shot, padded, layout)).sum();
+    reading.max(records + 2 * outer * message(padded))
+}
+
+/// What leaves to or arrives from one neighbour.
+fn message(padded: &Padded) -> usize {
+    padded.ndim() * GHOST * padded.plane_len() * size_of::<f32>()
+}
+
+/// Wavelet and tables of the sources, as if all of them lay on the slab.
+fn sources(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
+    let (count, length) = (shot.sources.len(), 2 * shot.nbell + 2 + 2 * RADIUS);
+    let across = if padded.ndim() == 3 {
+        length.min(padded.rows())
+    } else {
+        1
+    };
+    let touched = count * across * length.min(layout.own.len());
+    let lines = touched.min(layout.own.len() * padded.rows());
+    // A line has six numbers and the list of its sources; a source its place and six rows of weights.
+    4 * (shot.wavelet.len() + 6 * lines + touched + count * (3 + 6 * length))
+}
+
+/// Receivers, as if all of them lay on the slab, and the pieces of snapshots.
+fn records(shot: &Shot, padded: &Padded, layout: &Layout) -> usize {
+    let ring = ring_bytes(shot.components(padded.ndim()) * shot.receivers.len());
+    let window = shot.snapshots.as_ref().map_or(0, |s| {
+        let [z, x, _] = &s.window;
+        let plane = z.len() * if padded.ndim() == 3 { x.len() } else { 1 };
+        2 * plane * piece_planes(4 * plane, layout.own.len())
+    });
+    4 * (ring + 6 * shot.receivers.len() + window)
+}

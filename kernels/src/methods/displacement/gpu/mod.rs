@@ -1,0 +1,203 @@
+//! The displacement method on accelerators: one kernel for strain, stress, force and time step, a few small ones for
+//! sources, faces and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a processor.
+
+mod arguments;
+mod ghosts;
+mod launch;
+mod medium;
+mod memory;
+mod outer;
+pub mod parts;
+mod plan;
+mod record;
+mod slab;
+mod survey;
+pub mod tile;
+pub mod variant;
+
+pub use crate::parallel::options::Transport;
+pub use medium::Upload;
+pub use memory::{bytes, host_bytes};
+pub use plan::calibrate;
+pub use slab::DeviceSlab;
+
+use super::receivers::Receivers;
+use super::sources::Sources;
+use super::{ParallelOptions, Shot, SourceKind, check, schedule, sponges};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
+use crate::device::simd::Real;
+use crate::grid::Padded;
+use crate::medium::Medium;
+use crate::medium::stiffness::Symmetry;
+use crate::parallel::communicator::Communicator;
+use crate::parallel::group::DeviceGroup;
+use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::time_loop::{Recorder, Slab};
+use std::ops::Range;
+use std::sync::Arc;
+use tile::{Terms, Tile};
+use variant::Variant;
+
+/// What the slabs of one shot share.
+pub(crate) struct Setup<T> {
+    pub padded: Padded,
+    pub sources: Sources<T>,
+    pub receivers: Receivers<T>,
+    pub kind: SourceKind,
+    pub potentials: bool,
+    pub components: usize,
+    pub window: [Range<usize>; 3],
+    pub sponge: [Vec<T>; 3],
+    pub jdata: usize,
+    pub dt: f64,
+}
+
+/// A shot ready to run on accelerators, one slab each.
+pub struct Simulation<T: Real, A: Accelerator> {
+    setup: Arc<Setup<T>>,
+    team: DeviceGroup<DeviceSlab<T, A>>,
+    variant: Variant,
+}
+
+impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
+    /// Checks the shot against the grid and allocates the fields beside an uploaded medium of class `symmetry`, or of
+    /// a narrower one. `tile` overrides how the sweep is cut.
+    pub fn new(
+        shot: &Shot,
+        upload: Upload<T, A>,
+        symmetry: Symmetry,
+        tile: Option<Tile>,
+    ) -> Result<Self, Error> {
+        let padded = upload.padded().clone();
+        check(shot, &padded)?;
+        let sources = Sources::new(&padded, &shot.sources, shot.nbell, &shot.wavelet)?;
+        let receivers = Receivers::new(&padded, &shot.receivers, shot.interpolate)?;
+        let schedule = schedule(shot, &padded, sources.steps(), receivers.len());
+        let double = size_of::<T>() == 8;
+        let devices = || upload.places.iter().map(|place| place.accelerator.properties());
+        let shared = devices().map(|d| d.shared_bytes).min().unwrap_or(0);
+        let oldest = devices().map(|d| d.architecture).min().unwrap_or(0);
+        let terms = Terms {
+            ndim: padded.ndim(),
+            double,
+            symmetry,
+            cells: padded.cells(),
+            shortest: padded.n[..padded.ndim()].iter().copied().min().unwrap_or(0),
+            architecture: oldest,
+            shared_bytes: shared,
+        };
+        let tile = match tile {
+            Some(tile) if tile.fits(&terms) => tile,
+            Some(tile) => return Err(Error::setup(format!("{tile:?} does not fit {terms:?}"))),
+            None => Tile::choose(&terms)?,
+        };
+        let variant = Variant {
+            double,
+            ndim: padded.ndim(),
+            symmetry,
+            absorbing: shot.absorbing,
+            one_way: shot.one_way,
+            surface: shot.surface,
+            tile,
+        };
+        let setup = Arc::new(Setup {
+            sources,
+            receivers,
+            kind: shot.kind,
+            potentials: shot.potentials,
+            components: schedule.components,
+            window: shot
+                .snapshots
+                .as_ref()
+                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
+            sponge: sponges(&padded),
+            jdata: shot.jdata,
+            dt: f64::from(shot.dt),
+            padded,
+        });
+        let places = upload.finish(symmetry)?;
+        let slabs = places
+            .into_iter()
+            .map(|place| DeviceSlab::new(setup.clone(), place, variant))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            setup,
+            team: DeviceGroup::new(slabs, schedule)?,
+            variant,
+        })
+    }
+
+    /// Steps to run.
+    pub fn steps(&self) -> usize {
+        self.team.steps()
+    }
+
+    /// Bytes of memory of all devices, with the messages of the ranks that met last.
+    pub fn bytes(&self) -> usize {
+        self.team.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.team.messages()
+    }
+
+    /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
+    pub fn words(&self) -> usize {
+        let ndim = self.setup.padded.ndim();
+        3 * ndim + arguments::kept(ndim, self.variant.symmetry).len() + 1
+    }
+
+    /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
+    /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
+    pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
+        for slab in &self.team.slabs {
+            let (p, own) = (&self.setup.padded, slab.layout().own.clone());
+            let bytes = p.plane_len() * size_of::<T>();
+            let mut host = slab.accelerator.pin(bytes)?;
+            for (component, plane) in (0..p.ndim()).flat_map(|c| own.clone().map(move |q| (c, q))) {
+                field(
+                    component,
+                    plane,
+                    bytemuck::cast_slice_mut(&mut host.bytes_mut()[..bytes]),
+                );
+                let planes = component * (own.len() + 2 * GHOST) + GHOST + plane - own.start;
+                for level in &slab.levels {
+                    let to = level.address() + (planes * bytes) as u64;
+                    // SAFETY: the plane lies in the level; the copy is waited for.
+                    unsafe { slab.accelerator.upload(Stream::Main, &host, 0, to, bytes)? };
+                }
+                slab.accelerator.finish()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs all steps.
+    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
+        self.team.run(recorder)
+    }
+
+    /// Runs all steps as one of several ranks, each with devices of its own. Rank 0's recorder gets the traces.
+    pub fn run_among(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<T>,
+        options: ParallelOptions,
+    ) -> Result<(), Error> {
+        self.team.run_among(ranks, recorder, options)
+    }
+
+    /// The slabs, for runs among ranks that meet but once.
+    pub fn team(&mut self) -> &mut DeviceGroup<DeviceSlab<T, A>> {
+        &mut self.team
+    }
+}
+
+/// Uploads a medium of this host and prepares a shot on it: `machines` gives each slab its device.
+pub fn from_medium<T: Real + Default, A: Accelerator>(
+    shot: &Shot,
+    medium: &Medium<T>,
+    machines: Vec<(Arc<A>, Layout)>,
+    symmetry: Symmetry,
+) -> Result<Simulation<T, A>, Error> {
+    let mut upload = Upload::new(medium.padded(), machines, shot.surface, shot.dt)?;
+    upload.medium(medium)?;
+    Simulation::new(shot, upload, symmetry, None)
+}

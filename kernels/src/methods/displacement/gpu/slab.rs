@@ -1,0 +1,305 @@
+//! One slab of the grid on one device: its memory and its part of a step.
+
+use super::Setup;
+use super::arguments::{SlabArgs, component_len, kept};
+use super::launch::{Kernels, SourceMemory};
+use super::medium::Place;
+use super::parts::Parts;
+use super::record::Records;
+use super::variant::Variant;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Boxes, Memory, Stream, send};
+use crate::device::simd::Real;
+use crate::grid::Padded;
+use crate::parallel::device_halo::HaloChannels;
+use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::time_loop::Slab;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Steps of a recorded graph; even, so that it ends on the level on which it began.
+const GRAPH: usize = 20;
+/// Padded cells below which launching costs more than computing, so that steps are replayed from a graph.
+const SMALL: usize = 4 << 20;
+/// Points in the streams that others wait for.
+pub(super) struct Events<A: Accelerator> {
+    /// The main stream after a step, and after what is recorded of it.
+    pub main: A::Event,
+    /// The stream of the edges before a step.
+    pub begun: A::Event,
+    /// The kernels of the lower edge where it stands in the main stream.
+    pub first: A::Event,
+    /// The kernels in the stream of the edges.
+    pub edges: A::Event,
+    /// Copies to the lower and the upper neighbour.
+    pub sent: [A::Event; 2],
+}
+
+/// One slab on one device.
+pub struct DeviceSlab<T: Real, A: Accelerator> {
+    pub(super) setup: Arc<Setup<T>>,
+    pub(super) accelerator: Arc<A>,
+    pub(super) layout: Layout,
+    pub(super) args: SlabArgs<T>,
+    pub(super) levels: [A::Memory; 2],
+    pub(super) medium: Vec<Option<A::Memory>>,
+    _sponge: Vec<A::Memory>,
+    /// How the device copies planes around a tile on its own, for each level.
+    pub(super) boxes: Option<A::Memory>,
+    pub(super) variant: Variant,
+    pub(super) kernels: Kernels<A>,
+    /// How a step is cut, where there are neighbours.
+    pub(super) parts: Option<Parts>,
+    pub(super) sources: SourceMemory<T, A>,
+    pub(super) records: Records<T, A>,
+    /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
+    pub(super) now: usize,
+    pub(super) events: Events<A>,
+    /// The sides whose neighbours are other ranks', lower and upper.
+    pub(super) outer: HaloChannels<A>,
+    graph: Option<A::Graph>,
+    clock: A::Memory,
+    /// What the device's clock says.
+    clock_shows: i64,
+}
+
+/// Descriptions of the planes around a tile, for a variant that wants them.
+fn boxes<A: Accelerator>(
+    a: &A,
+    p: &Padded,
+    layout: &Layout,
+    variant: &Variant,
+    levels: &[A::Memory; 2],
+) -> Result<Option<A::Memory>, Error> {
+    if p.ndim() == 2 || !variant.tile.bulk {
+        return Ok(None);
+    }
+    let [z, rows] = variant.tile.around();
+    let map = |level: &A::Memory| {
+        a.boxes(&Boxes {
+            address: level.address(),
+            double: variant.double,
+            size: [p.pitch(), p.rows(), layout.own.len() + 2 * GHOST, p.ndim()],
+            part: [z, rows, 1, p.ndim()],
+        })
+    };
+    let maps = [map(&levels[0])?, map(&levels[1])?];
+    send(a, maps.as_flattened()).map(Some)
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    pub(super) fn new(setup: Arc<Setup<T>>, place: Place<A>, variant: Variant) -> Result<Self, Error> {
+        let (p, a) = (&setup.padded, place.accelerator);
+        let kernels = Kernels::load(&*a, &variant)?;
+        let parts = kernels.parts(p, &place.layout, variant.tile);
+        let layout = match parts {
+            Some(parts) => place.layout.with_edges(p.planes(), parts.edge),
+            None => place.layout,
+        };
+        let bytes = p.ndim() * component_len(p, &layout) * size_of::<T>();
+        let levels = [a.allocate(bytes)?, a.allocate(bytes)?];
+        let sponge: Vec<A::Memory> = setup
+            .sponge
+            .iter()
+            .map(|w| send(&*a, w))
+            .collect::<Result<_, _>>()?;
+        let mut args = SlabArgs::new(p, &layout);
+        args.level = [levels[0].address(), levels[1].address()];
+        let address = |k: usize| place.arrays[k].as_ref().map_or(0, Memory::address);
+        for (to, &k) in args.stiffness.iter_mut().zip(kept(p.ndim(), variant.symmetry)) {
+            *to = address(k);
+        }
+        args.buoyancy = address(place.arrays.len() - 1);
+        for (to, w) in args.sponge.iter_mut().zip(&sponge) {
+            *to = w.address();
+        }
+        let sources = SourceMemory::new(&*a, &setup, &layout.own)?;
+        Ok(Self {
+            kernels,
+            parts,
+            sources,
+            records: Records::new(&*a, &setup, &layout.own, &variant)?,
+            events: Events {
+                main: a.event()?,
+                begun: a.event()?,
+                first: a.event()?,
+                edges: a.event()?,
+                sent: [a.event()?, a.event()?],
+            },
+            outer: [None, None],
+            graph: None,
+            clock: a.allocate(size_of::<i32>())?,
+            clock_shows: 0,
+            now: 0,
+            _sponge: sponge,
+            boxes: boxes(&*a, p, &layout, &variant, &levels)?,
+            medium: place.arrays,
+            accelerator: a,
+            layout,
+            args,
+            levels,
+            variant,
+            setup,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let medium: usize = self.medium.iter().flatten().map(Memory::bytes).sum();
+        let levels: usize = self.levels.iter().map(Memory::bytes).sum();
+        let sponge: usize = self._sponge.iter().map(Memory::bytes).sum();
+        medium + levels + sponge + self.sources.bytes() + self.records.bytes()
+    }
+
+    /// The device.
+    pub fn accelerator(&self) -> &Arc<A> {
+        &self.accelerator
+    }
+
+    /// Where the device counts steps.
+    pub(super) fn clock(&self) -> u64 {
+        self.clock.address()
+    }
+
+    /// A graph of [`GRAPH`] steps from level 0 on, with a sample after each that is due.
+    fn record_graph(&mut self, jdata: usize) -> Result<A::Graph, Error> {
+        let accelerator = self.accelerator.clone();
+        let slab = std::cell::RefCell::new(self);
+        accelerator.capture(&mut || {
+            let mut slab = slab.borrow_mut();
+            for k in 0..GRAPH {
+                slab.graph_step(k, jdata)?;
+            }
+            slab.extract(GRAPH - 1, jdata, true)?;
+            slab.tick(GRAPH as i64)
+        })
+    }
+
+    /// Replays whole graphs over `steps` and returns the steps left over at its end.
+    fn replay(&mut self, steps: Range<usize>, jdata: usize) -> Result<Range<usize>, Error> {
+        if self.graph.is_none() {
+            self.graph = Some(self.record_graph(jdata)?);
+        }
+        let drift = steps.start as i64 - self.clock_shows;
+        if drift != 0 {
+            self.tick(drift)?;
+        }
+        let graphs = steps.len() / GRAPH;
+        let graph = self.graph.as_ref().expect("recorded above");
+        (0..graphs).try_for_each(|_| self.accelerator.launch_graph(graph))?;
+        self.clock_shows = (steps.start + graphs * GRAPH) as i64;
+        Ok(self.clock_shows as usize..steps.end)
+    }
+}
+
+impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
+    type Number = T;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn update(&mut self, _stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
+        let (a, layout) = (self.accelerator.clone(), &self.layout);
+        let two = self.has_two_edges();
+        if planes == layout.interior {
+            if self.layout.is_cut() && !two {
+                // Not before the edge, which waits for the neighbour first.
+                a.wait(Stream::Main, &self.events.begun)?;
+            }
+            return self.enqueue(Stream::Main, &planes, it, false);
+        }
+        if two && planes == layout.low_edge {
+            self.enqueue(Stream::Main, &planes, it, false)?;
+            return a.record(Stream::Main, &self.events.first);
+        }
+        // The edges read what the main stream made of the last step; their ghosts were waited for by `received`.
+        a.wait(Stream::Edges, &self.events.main)?;
+        a.record(Stream::Edges, &self.events.begun)?;
+        self.enqueue(Stream::Edges, &planes, it, false)?;
+        a.record(Stream::Edges, &self.events.edges)
+    }
+
+    fn finish_step(&mut self) -> Result<(), Error> {
+        if self.layout.is_cut() {
+            self.accelerator.wait(Stream::Main, &self.events.edges)?;
+            self.accelerator.record(Stream::Main, &self.events.main)?;
+        }
+        self.now = 1 - self.now;
+        Ok(())
+    }
+
+    fn run_alone(&mut self, steps: Range<usize>, jdata: usize) -> Result<bool, Error> {
+        if self.accelerator.is_synchronous()
+            || self.setup.padded.cells() > SMALL
+            || steps.len() < 2 * GRAPH
+            || self.layout.own != self.layout.interior
+        {
+            return Ok(false);
+        }
+        let (mut rest, last) = (steps.clone(), steps.end - 1);
+        if self.now == 1 {
+            self.single(rest.start, jdata)?;
+            rest.start += 1;
+        }
+        let rest = self.replay(rest, jdata)?;
+        for it in rest {
+            self.single(it, jdata)?;
+        }
+        self.extracted(last / jdata + 1)?;
+        Ok(true)
+    }
+
+    fn capacity(&self) -> usize {
+        2 * self.records.half()
+    }
+
+    fn sample(&mut self, it: usize) -> Result<(), Error> {
+        self.await_neighbours()?;
+        self.extract(it, self.setup.jdata, false)?;
+        self.recorded()?;
+        self.extracted(it / self.setup.jdata + 1)
+    }
+
+    fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
+        self.take_traces(out)
+    }
+
+    fn piece(&self) -> usize {
+        self.records.piece_planes()
+    }
+
+    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+        self.await_neighbours()?;
+        self.pack(component, planes)?;
+        self.recorded()
+    }
+
+    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        self.take_piece(out)
+    }
+
+    fn search(&mut self) -> Result<(), Error> {
+        self.look()
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        self.found()
+    }
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    fn single(&mut self, it: usize, jdata: usize) -> Result<(), Error> {
+        self.enqueue(Stream::Main, &self.layout.own.clone(), it, false)?;
+        self.now = 1 - self.now;
+        if it.is_multiple_of(jdata) {
+            self.extract(it, jdata, false)
+        } else {
+            Ok(())
+        }
+    }
+}

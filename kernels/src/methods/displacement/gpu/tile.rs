@@ -1,0 +1,230 @@
+//! How a sweep is cut into blocks.
+
+use crate::Error;
+use crate::grid::stencil::RADIUS;
+use crate::medium::stiffness::Symmetry;
+use crate::parallel::slabs::FACE;
+
+/// The text of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// All threads make stress, then force (sweep.cu).
+    Sweep,
+    /// Stress and force have warps of their own (warp_specialized.cu; 3-D, compute capability 9.0 and later).
+    Relay,
+    /// The whole step of a tile at once, for small grids (fused_2d.cu; 2-D).
+    Small,
+}
+
+/// The tile of a block of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// The text.
+    pub form: Form,
+    /// Cells of a thread along z: 1, 2 or 4, at most 16 bytes.
+    pub vec: usize,
+    /// Cells along z.
+    pub z: usize,
+    /// Rows (2-D: 1).
+    pub rows: usize,
+    /// Planes of a tile of fused_2d.cu.
+    pub planes: usize,
+    /// Planes on their way to shared memory; cells of stress of a thread in fused_2d.cu.
+    pub ahead: usize,
+    /// Blocks that one multiprocessor should hold at once.
+    pub blocks: usize,
+    /// Numbers between rows of a plane in shared memory (3-D), against conflicts of its banks.
+    pub pad: usize,
+    /// Planes come in one piece (compute capability 9.0 and later), else in pieces of 16 bytes.
+    pub bulk: bool,
+}
+
+/// What a tile is chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// 2 or 3.
+    pub ndim: usize,
+    /// float64 instead of float32.
+    pub double: bool,
+    /// Class of the medium.
+    pub symmetry: Symmetry,
+    /// Cells of the padded grid.
+    pub cells: usize,
+    /// Cells along its shortest axis.
+    pub shortest: usize,
+    /// Compute capability times ten.
+    pub architecture: u32,
+    /// Bytes of shared memory that a block may use.
+    pub shared_bytes: usize,
+}
+
+/// Padded cells of a 2-D grid up to which the shortest way through a step counts.
+const SMALL: usize = 600_000;
+/// Registers of a force thread and of a copying thread of warp_specialized.cu; force64 needs more.
+const FORCE_REGISTERS: [usize; 2] = [64, 104];
+const COPY_REGISTERS: usize = 24;
+/// Bytes of shared memory that a kernel keeps for itself.
+const OWN_BYTES: usize = 256;
+
+const fn volume(form: Form, vec: usize, z: usize, rows: usize, pad: usize) -> Tile {
+    Tile {
+        form,
+        vec,
+        z,
+        rows,
+        planes: 1,
+        ahead: 1,
+        blocks: 1,
+        pad,
+        bulk: true,
+    }
+}
+
+const fn plane(vec: usize, z: usize, ahead: usize, blocks: usize) -> Tile {
+    Tile {
+        form: Form::Sweep,
+        vec,
+        z,
+        rows: 1,
+        planes: 1,
+        ahead,
+        blocks,
+        pad: 0,
+        bulk: true,
+    }
+}
+
+const fn patch(z: usize, planes: usize, ahead: usize, blocks: usize) -> Tile {
+    Tile {
+        form: Form::Small,
+        vec: 1,
+        z,
+        rows: 1,
+        planes,
+        ahead,
+        blocks,
+        pad: 0,
+        bulk: false,
+    }
+}
+
+/// Tiles of grids up to so many cells.
+const PATCHES: [(usize, Tile); 2] = [(300_000, patch(24, 16, 2, 2)), (SMALL, patch(32, 24, 4, 1))];
+
+/// Tiles in the order of preference; the first that fits is taken (figures in `benches/RESULTS-GPU.md`).
+const VOLUMES: [Tile; 4] = [
+    volume(Form::Relay, 2, 32, 12, 0),
+    volume(Form::Sweep, 2, 32, 16, 4),
+    volume(Form::Sweep, 4, 32, 8, 4),
+    volume(Form::Sweep, 2, 16, 4, 4),
+];
+const VOLUMES_DOUBLE: [Tile; 3] = [
+    volume(Form::Relay, 1, 16, 8, 0),
+    volume(Form::Sweep, 1, 16, 8, 0),
+    volume(Form::Sweep, 1, 8, 4, 0),
+];
+const PLANES: [Tile; 2] = [plane(4, 248, 2, 6), plane(4, 120, 2, 4)];
+const PLANES_DOUBLE: [Tile; 1] = [plane(2, 120, 2, 4)];
+
+impl Tile {
+    /// All tiles of a kind of run, the preferred one first, whether they fit a device or not.
+    pub fn all(terms: &Terms) -> Vec<Self> {
+        let mut tiles = match (terms.ndim, terms.double) {
+            (3, false) => VOLUMES.to_vec(),
+            (3, true) => VOLUMES_DOUBLE.to_vec(),
+            (_, false) => PLANES.to_vec(),
+            (_, true) => PLANES_DOUBLE.to_vec(),
+        };
+        // With few coefficients all warps can do everything.
+        if terms.ndim == 3 && !terms.double && terms.symmetry != Symmetry::Orthorhombic {
+            tiles.swap(0, 1);
+        }
+        let small = |(cells, _): &&(usize, Tile)| terms.ndim == 2 && terms.cells <= *cells;
+        if let Some((_, patch)) = PATCHES.iter().find(small) {
+            tiles.insert(0, *patch);
+        }
+        tiles
+    }
+
+    /// Whether a device and a grid can take this tile.
+    pub fn fits(&self, terms: &Terms) -> bool {
+        let number = if terms.double { 8 } else { 4 };
+        self.vec * number <= 16
+            && self.shared(terms.ndim) * number + OWN_BYTES <= terms.shared_bytes
+            && match self.form {
+                Form::Sweep => true,
+                Form::Relay => terms.ndim == 3 && terms.architecture >= 90,
+                // A tile holds the whole face of one side, not those of two.
+                Form::Small => terms.ndim == 2 && terms.shortest >= 2 * FACE,
+            }
+    }
+
+    /// The tile for these terms.
+    pub fn choose(terms: &Terms) -> Result<Self, Error> {
+        let modern = terms.architecture >= 90;
+        let found = Self::all(terms)
+            .into_iter()
+            .find(|t| t.fits(terms))
+            .map(|t| Tile {
+                bulk: t.bulk && modern,
+                ..t
+            });
+        found.ok_or_else(|| {
+            Error::setup(format!(
+                "a block of this GPU may use {} bytes of shared memory, which is less than the smallest tile needs; use device=cpu",
+                terms.shared_bytes
+            ))
+        })
+    }
+
+    /// Threads of a block, as the texts count them.
+    pub fn threads(&self, ndim: usize) -> usize {
+        let (quads, side) = (self.z / self.vec, RADIUS / self.vec);
+        let all = match ndim {
+            3 => quads * self.rows + 2 * side * self.rows + quads * 2 * RADIUS,
+            _ => quads + 2 * side,
+        };
+        match self.form {
+            Form::Small => ((self.z + 8) * (self.planes + 8))
+                .div_ceil(self.ahead)
+                .next_multiple_of(32),
+            Form::Sweep => all.next_multiple_of(32),
+            Form::Relay => all.next_multiple_of(128) + (self.z * self.rows).next_multiple_of(128) + 128,
+        }
+    }
+
+    /// Registers of a thread at the start of warp_specialized.cu, then of its stress, force and copying warps: as many as there
+    /// are, in eights.
+    pub fn registers(&self, double: bool) -> [usize; 4] {
+        let (all, force) = (self.threads(3), (self.z * self.rows).next_multiple_of(128));
+        let each = FORCE_REGISTERS[usize::from(double)];
+        let start = (65536 / all / 8 * 8).min(248);
+        let left = (start * all).saturating_sub(COPY_REGISTERS * 128 + each * force);
+        let stress = (left / (all - force - 128) / 8 * 8).min(248);
+        [start, stress, each, COPY_REGISTERS]
+    }
+
+    /// Cells along z and rows of a plane of displacement in shared memory (3-D).
+    pub fn around(&self) -> [usize; 2] {
+        [self.z + 16 + self.pad, self.rows + 16]
+    }
+
+    /// Numbers of shared memory of a block: displacement around it and stress, two planes of it where it walks.
+    pub fn shared(&self, ndim: usize) -> usize {
+        let ring = 2 * RADIUS + self.ahead + 1;
+        let (z, rows) = (self.z, self.rows);
+        match (self.form, ndim) {
+            (Form::Small, _) => {
+                let planes = self.planes;
+                2 * (z + 16) * (planes + 16) + 3 * (z + 8) * (planes + 8) + 2 * z * planes
+            }
+            (_, 3) => {
+                let across = rows + 2 * RADIUS;
+                let own = if self.form == Form::Relay { rows * z } else { 0 };
+                let stress = 2 * rows * (z + 12) + across * (z + 12) + 2 * across * z + own;
+                ring * (3 * (rows + 16) * (z + 16 + self.pad)).next_multiple_of(32) + 2 * stress
+            }
+            _ => ring * (2 * (z + 16)).next_multiple_of(32) + 4 * (z + 8),
+        }
+    }
+}

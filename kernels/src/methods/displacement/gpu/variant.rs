@@ -1,0 +1,189 @@
+//! Which kernel text a run compiles: the texts are joined behind the defines of their variant.
+
+use super::tile::{Form as Cut, Terms, Tile};
+use crate::Error;
+use crate::boundary::{free_surface::Surface, one_way::Form};
+use crate::device::accelerator::Source;
+use crate::medium::stiffness::Symmetry;
+use std::fmt::Write;
+
+const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
+const SLAB: &str = include_str!("slab.cuh");
+const STIFFNESS: &str = include_str!("../../../medium/stiffness.cuh");
+const TILE: &str = include_str!("tile.cuh");
+const SWEEP: &str = include_str!("sweep.cu");
+const RELAY: &str = include_str!("warp_specialized.cu");
+const SMALL: &str = include_str!("fused_2d.cu");
+const FACES: &str = include_str!("faces.cu");
+const PAD: &str = include_str!("pad.cu");
+const ONE_WAY: &str = include_str!("../../../boundary/one_way.cuh");
+const POINTS: &str = include_str!("survey.cuh");
+const SURVEY: &str = include_str!("survey.cu");
+
+/// Everything that a kernel text is specialised for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// float64 instead of float32 (tests).
+    pub double: bool,
+    /// 2 or 3.
+    pub ndim: usize,
+    /// Class of the medium.
+    pub symmetry: Symmetry,
+    /// One-way condition and sponge.
+    pub absorbing: bool,
+    /// Form of the one-way condition.
+    pub one_way: Form,
+    /// The top of the model.
+    pub surface: Surface,
+    /// How a block of the sweep is cut.
+    pub tile: Tile,
+}
+
+/// The order of the classes in stiffness.cuh; in 2-D all but the isotropic are one.
+fn class(ndim: usize, symmetry: Symmetry) -> u32 {
+    match symmetry {
+        Symmetry::Isotropic => 0,
+        Symmetry::Vti if ndim == 3 => 1,
+        Symmetry::Hti if ndim == 3 => 2,
+        _ => 3,
+    }
+}
+
+/// Kernel `pad`.
+pub fn pad_source(double: bool, ndim: usize) -> Source {
+    let head = format!(
+        "#define REAL_IS_DOUBLE {}\n#define NDIM {ndim}\n#define VEC 1\n",
+        u32::from(double)
+    );
+    Source {
+        name: format!("pad.cu REAL_IS_DOUBLE={} NDIM={ndim}", u32::from(double)),
+        text: [head.as_str(), PRELUDE, SLAB, PAD].join("\n"),
+    }
+}
+
+impl Variant {
+    fn source(&self, file: &str, text: &str, vec: usize, defines: &[(&str, usize)]) -> Source {
+        let common = [
+            ("REAL_IS_DOUBLE", usize::from(self.double)),
+            ("NDIM", self.ndim),
+            ("SYM", class(self.ndim, self.symmetry) as usize),
+            ("DAMPED", usize::from(self.absorbing)),
+            ("VEC", vec),
+        ];
+        let (mut head, mut name) = (String::new(), file.to_string());
+        for (key, value) in common.iter().chain(defines) {
+            let _ = writeln!(head, "#define {key} {value}");
+            let _ = write!(name, " {key}={value}");
+        }
+        let text = [head.as_str(), PRELUDE, SLAB, STIFFNESS, text].join("\n");
+        Source { name, text }
+    }
+
+    /// Kernel `sweep`; that of fused_2d.cu is the whole step.
+    pub fn sweep(&self) -> Source {
+        let t = self.tile;
+        let surface = match self.surface {
+            Surface::Traction => 2,
+            // Above a vacuum the medium itself carries no stress: only faces need to know.
+            Surface::Vacuum if t.form == Cut::Small => 1,
+            _ => 0,
+        };
+        let [start, stress, force, copy] = match t.form {
+            Cut::Relay => t.registers(self.double),
+            _ => [0; 4],
+        };
+        let defines = [
+            ("SURFACE", surface),
+            ("TZ", t.z),
+            ("TX", t.rows.max(t.planes)),
+            ("AHEAD", t.ahead),
+            ("BLOCKS", t.blocks),
+            ("BULK", usize::from(t.bulk)),
+            ("PAD", t.pad),
+            ("START_REGISTERS", start),
+            ("STRESS_REGISTERS", stress),
+            ("FORCE_REGISTERS", force),
+            ("COPY_REGISTERS", copy),
+        ];
+        match t.form {
+            Cut::Sweep => self.source("sweep.cu", &[TILE, SWEEP].join("\n"), t.vec, &defines),
+            Cut::Relay => self.source("warp_specialized.cu", &[TILE, RELAY].join("\n"), t.vec, &defines),
+            Cut::Small => {
+                let defines = [&defines[..], &[self.form()]].concat();
+                self.source(
+                    "fused_2d.cu",
+                    &[ONE_WAY, POINTS, SMALL].join("\n"),
+                    t.vec,
+                    &defines,
+                )
+            }
+        }
+    }
+
+    /// The form of the one-way condition, which means nothing to a run without it.
+    fn form(&self) -> (&'static str, usize) {
+        (
+            "ONE_WAY",
+            usize::from(self.absorbing && self.one_way == Form::Upwind),
+        )
+    }
+
+    /// Kernels `faces` and, in 3-D, `plane_faces`.
+    pub fn faces(&self) -> Source {
+        let surface = usize::from(self.surface != Surface::None);
+        let defines = [("SURFACE", surface), self.form()];
+        self.source("faces.cu", &[ONE_WAY, FACES].join("\n"), 1, &defines)
+    }
+
+    /// Kernels `inject`, `extract`, `pack`, `look`, `tick`.
+    pub fn survey(&self) -> Source {
+        self.source("survey.cu", &[POINTS, SURVEY].join("\n"), 1, &[])
+    }
+}
+
+/// One text of every kind that a run can need on a device with this much shared memory, for checks without a device.
+pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<Source>, Error> {
+    let mut found = vec![pad_source(double, 2), pad_source(double, 3)];
+    let classes = [
+        Symmetry::Isotropic,
+        Symmetry::Vti,
+        Symmetry::Hti,
+        Symmetry::Orthorhombic,
+    ];
+    let surfaces = [Surface::None, Surface::Vacuum, Surface::Traction];
+    let sizes = [(2, 1), (2, 500_000), (2, usize::MAX), (3, usize::MAX)];
+    let runs = sizes
+        .into_iter()
+        .flat_map(|size| classes.map(|class| (size, class)));
+    for (((ndim, cells), symmetry), surface) in runs.flat_map(|run| surfaces.map(|s| (run, s))) {
+        let terms = Terms {
+            ndim,
+            double,
+            symmetry,
+            cells,
+            shortest: usize::MAX,
+            architecture,
+            shared_bytes,
+        };
+        let tile = Tile::choose(&terms)?;
+        for bits in 0..4 {
+            let on = |bit: u32| bits >> bit & 1 == 1;
+            let variant = Variant {
+                double,
+                ndim,
+                symmetry,
+                absorbing: on(0),
+                one_way: if on(1) { Form::Upwind } else { Form::Box },
+                surface,
+                tile,
+            };
+            let mut texts = vec![variant.sweep(), variant.survey()];
+            if variant.absorbing && tile.form != Cut::Small {
+                texts.push(variant.faces());
+            }
+            texts.retain(|text| !found.contains(text));
+            found.extend(texts);
+        }
+    }
+    Ok(found)
+}

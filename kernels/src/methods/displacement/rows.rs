@@ -1,0 +1,356 @@
+//! The formulas of a cell, a register of cells at a time (Weiss & Shragge 2013, eqs 1-3 and 6).
+//!
+//! A row runs along `z`. `ROW` is the axis from row to row (x in 3-D, absent in 2-D) and `PLANE` the slowest axis
+//! (y in 3-D, x in 2-D), so that one text serves both dimensions.
+
+use crate::boundary::one_way::Form;
+use crate::device::simd::{Lane, Real};
+use crate::grid::stencil::RADIUS;
+use pulp::Simd;
+use std::ops::Range;
+
+/// Stresses in the order of the ring: those differentiated along planes first.
+pub const STRESSES: usize = 6;
+/// Plane-normal stress (3-D `yy`, 2-D `xx`).
+pub const PP: usize = 0;
+/// Shear of `z` and the plane axis.
+pub const ZP: usize = 1;
+/// `zz`
+pub const ZZ: usize = 2;
+/// Shear of the row and the plane axis (3-D `xy`).
+pub const RP: usize = 3;
+/// Row-normal stress (3-D `xx`).
+pub const RR: usize = 4;
+/// Shear of `z` and the row axis (3-D `zx`).
+pub const ZR: usize = 5;
+
+/// Where each stiffness of a [`Stress`] block stands in the file order, 3-D: zz, pp, zp (shear), z-p coupling, rr, zr,
+/// rp (shears), z-r and r-p coupling.
+pub const SLOTS_3D: [usize; 9] = [2, 1, 3, 8, 0, 4, 5, 7, 6];
+/// The same in 2-D.
+pub const SLOTS_2D: [usize; 4] = [1, 0, 2, 3];
+
+/// Derivative weights divided by the spacing, along z, row, plane.
+pub type Weights<T> = [[T; RADIUS]; 3];
+
+/// A block of cells of one plane: rows that follow each other, and a range along `z` that is a multiple of every
+/// register's length.
+#[derive(Clone)]
+pub struct Block {
+    /// Rows.
+    pub rows: Range<usize>,
+    /// Cells along `z`.
+    pub z: Range<usize>,
+}
+
+impl Block {
+    /// Visits every register of the block once.
+    #[inline(always)]
+    fn for_each(&self, lanes: usize, mut visit: impl FnMut(usize, usize)) {
+        for row in self.rows.clone() {
+            for i in self.z.clone().step_by(lanes) {
+                visit(row, i);
+            }
+        }
+    }
+}
+
+/// Distances between rows and planes in numbers.
+pub struct Layout {
+    /// Displacement, from row to row.
+    pub row: usize,
+    /// Displacement, from plane to plane.
+    pub plane: usize,
+    /// Stress ring, from row to row.
+    pub ring: usize,
+}
+
+/// Strain and stress of a block. Without `CORE` only the stresses differentiated across rows are written.
+///
+/// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
+pub struct Stress<'a, T, const NDIM: usize, const CORE: bool> {
+    /// Where.
+    pub block: Block,
+    /// Distances.
+    pub layout: Layout,
+    /// Displacement now: components z, plane, row.
+    pub u: [*const T; 3],
+    /// Stiffness of the plane in slot order.
+    pub stiffness: [*const T; 9],
+    /// Where each row starts in a plane of stiffness.
+    pub lines: &'a [usize],
+    /// Stress to write.
+    pub out: [*mut T; STRESSES],
+    /// Weights.
+    pub weights: &'a Weights<T>,
+}
+
+/// `D f = sum_m W_m (f(m) - f(-m))`, summed from the far neighbours inwards.
+///
+/// # Safety
+/// Four neighbours on either side must be readable.
+#[inline(always)]
+unsafe fn derive<S: Simd, T: Real>(s: S, p: *const T, stride: isize, w: &[Lane<S, T>; RADIUS]) -> Lane<S, T> {
+    // SAFETY: promised by the caller.
+    let pair =
+        |m: isize| unsafe { Lane::load(s, p.offset(m * stride)) - Lane::load(s, p.offset(-m * stride)) };
+    let mut sum = w[3] * pair(4);
+    sum = w[2].mul_add(pair(3), sum);
+    sum = w[1].mul_add(pair(2), sum);
+    w[0].mul_add(pair(1), sum)
+}
+
+#[inline(always)]
+fn splat_weights<S: Simd, T: Real>(s: S, w: &Weights<T>) -> [[Lane<S, T>; RADIUS]; 3] {
+    let axis = |a: &[T; RADIUS]| {
+        [
+            Lane::splat(s, a[0]),
+            Lane::splat(s, a[1]),
+            Lane::splat(s, a[2]),
+            Lane::splat(s, a[3]),
+        ]
+    };
+    [axis(&w[0]), axis(&w[1]), axis(&w[2])]
+}
+
+impl<T: Real, const NDIM: usize, const CORE: bool> pulp::WithSimd for Stress<'_, T, NDIM, CORE> {
+    type Output = ();
+
+    /// Strain (eq. 1) and stress (eq. 2) of every cell of the block.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        let weights = splat_weights(s, self.weights);
+        // SAFETY: the caller owns the block's cells of `out` and may read the block's neighbours of `u`.
+        self.block.for_each(T::lanes::<S>(), |row, i| unsafe {
+            self.cells(s, &weights, row, i)
+        });
+    }
+}
+
+impl<T: Real, const NDIM: usize, const CORE: bool> Stress<'_, T, NDIM, CORE> {
+    /// One register of cells.
+    ///
+    /// # Safety
+    /// The cells' stresses must be writable, their stiffness and their neighbours' displacement readable.
+    #[inline(always)]
+    unsafe fn cells<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], row: usize, i: usize) {
+        let [wz, wr, wp] = weights;
+        let (along_row, along_plane) = (self.layout.row as isize, self.layout.plane as isize);
+        let at = row * self.layout.row + i;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let line = *self.lines.get_unchecked(row) + i;
+            let (uz, up) = (self.u[0].add(at), self.u[1].add(at));
+            let ur = if NDIM == 3 { self.u[2].add(at) } else { uz };
+            let out = |k: usize| self.out[k].wrapping_add(row * self.layout.ring + i);
+            let c = |slot: usize| Lane::load(s, self.stiffness[slot].add(line));
+            let ezz = derive(s, uz, 1, wz);
+            let epp = derive(s, up, along_plane, wp);
+            let mut err = ezz;
+            if NDIM == 3 {
+                err = derive(s, ur, along_row, wr);
+                c(4).mul_add(err, c(7).mul_add(ezz, c(8) * epp)).store(out(RR));
+                let ezr = derive(s, uz, along_row, wr) + derive(s, ur, 1, wz);
+                (c(5) * ezr).store(out(ZR));
+                let erp = derive(s, ur, along_plane, wp) + derive(s, up, along_row, wr);
+                (c(6) * erp).store(out(RP));
+            }
+            if CORE {
+                let (mut szz, mut spp) = (c(3).mul_add(epp, c(0) * ezz), c(3).mul_add(ezz, c(1) * epp));
+                if NDIM == 3 {
+                    szz = c(7).mul_add(err, szz);
+                    spp = c(8).mul_add(err, spp);
+                }
+                szz.store(out(ZZ));
+                spp.store(out(PP));
+                let ezp = derive(s, uz, along_plane, wp) + derive(s, up, 1, wz);
+                (c(2) * ezp).store(out(ZP));
+            }
+        }
+    }
+}
+
+/// Force and time step of a block.
+///
+/// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
+pub struct Update<'a, T, const NDIM: usize, const DAMPED: bool> {
+    /// Where.
+    pub block: Block,
+    /// Rows in which forces act: not the rim.
+    pub live: Range<usize>,
+    /// Distances.
+    pub layout: Layout,
+    /// Stress of the plane, in ring order.
+    pub stress: [*const T; STRESSES],
+    /// The stresses differentiated along planes (`PP`, `ZP`, `RP`), 4 planes below to 4 above.
+    pub along: [[*const T; 2 * RADIUS + 1]; 3],
+    /// Displacement now: components z, plane, row.
+    pub curr: [*const T; 3],
+    /// Displacement before; becomes the next one in place.
+    pub prev: [*mut T; 3],
+    /// `dt*dt/rho` of the plane, zero in the rim.
+    pub buoyancy: *const T,
+    /// Where each row starts in a plane of it.
+    pub lines: &'a [usize],
+    /// Sponge along z.
+    pub sponge_z: &'a [T],
+    /// Sponge of the rows, and the plane's factor.
+    pub sponge: (&'a [T], T),
+    /// Weights.
+    pub weights: &'a Weights<T>,
+}
+
+impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'_, T, NDIM, DAMPED> {
+    type Output = ();
+
+    /// Force `D_j s_ij` (eq. 3) and the time step `next = 2 curr - prev + f dt^2/rho` (eq. 6). With the sponge on,
+    /// `prev` still lacks its second damping: it gets it here, so that no pass over memory is spent on it.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        let weights = splat_weights(s, self.weights);
+        // SAFETY: the caller owns the block's cells of `prev` and the ring around them.
+        self.block.for_each(T::lanes::<S>(), |row, i| unsafe {
+            self.cells(s, &weights, row, i)
+        });
+    }
+}
+
+impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED> {
+    /// One register of cells.
+    ///
+    /// # Safety
+    /// The cells must be writable, their neighbours in the ring readable.
+    #[inline(always)]
+    unsafe fn cells<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], row: usize, i: usize) {
+        let at = row * self.layout.row + i;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let mut next = [Lane::splat(s, self.sponge.1); NDIM];
+            if DAMPED {
+                let outer = Lane::splat(s, *self.sponge.0.get_unchecked(row) * self.sponge.1);
+                next = [Lane::load(s, self.sponge_z.as_ptr().add(i)) * outer; NDIM];
+            }
+            for (k, next) in next.iter_mut().enumerate() {
+                let (curr, prev) = (
+                    Lane::load(s, self.curr[k].add(at)),
+                    Lane::load(s, self.prev[k].add(at)),
+                );
+                *next = curr + curr - if DAMPED { prev * *next } else { prev };
+            }
+            if self.live.contains(&row) {
+                let b = Lane::load(s, self.buoyancy.add(*self.lines.get_unchecked(row) + i));
+                let force = self.force(s, weights, row * self.layout.ring + i);
+                for k in 0..NDIM {
+                    next[k] = force[k].mul_add(b, next[k]);
+                }
+            }
+            for (k, next) in next.into_iter().enumerate() {
+                next.store(self.prev[k].add(at));
+            }
+        }
+    }
+
+    /// Components z, plane, row of `D_j s_ij` at a cell of the ring.
+    ///
+    /// # Safety
+    /// As for [`Update::cells`].
+    #[inline(always)]
+    unsafe fn force<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], at: usize) -> [Lane<S, T>; 3] {
+        let [wz, wr, wp] = weights;
+        let across = self.layout.ring as isize;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let p = |k: usize| self.stress[k].wrapping_add(at);
+            let along = |k: usize| {
+                let rows = &self.along[k];
+                let cell = |m: usize| Lane::load(s, rows[m].wrapping_add(at));
+                let mut sum = wp[3] * (cell(8) - cell(0));
+                sum = wp[2].mul_add(cell(7) - cell(1), sum);
+                sum = wp[1].mul_add(cell(6) - cell(2), sum);
+                wp[0].mul_add(cell(5) - cell(3), sum)
+            };
+            let fz = derive(s, p(ZZ), 1, wz) + along(1);
+            let fp = derive(s, p(ZP), 1, wz) + along(0);
+            if NDIM == 2 {
+                return [fz, fp, fp];
+            }
+            let fr = derive(s, p(ZR), 1, wz) + derive(s, p(RR), across, wr) + along(2);
+            [
+                fz + derive(s, p(ZR), across, wr),
+                fp + derive(s, p(RP), across, wr),
+                fr,
+            ]
+        }
+    }
+}
+
+/// The one-way condition between two rows, for all cells of a row (see [`crate::boundary::one_way`]).
+pub struct OneWayRow<T> {
+    /// `next` of this row, in place.
+    pub next: *mut T,
+    /// `next` of the row further in.
+    pub next_in: *const T,
+    /// `curr` of this row.
+    pub curr: *const T,
+    /// `curr` of the row further in.
+    pub curr_in: *const T,
+    /// How.
+    pub form: Form,
+    /// Factors.
+    pub b: *const T,
+    /// Numbers a row.
+    pub len: usize,
+}
+
+impl<T: Real> pulp::WithSimd for OneWayRow<T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        let mut i = 0;
+        while i < self.len {
+            // SAFETY: the caller owns `len` numbers of all five rows.
+            unsafe {
+                let load = |p: *const T| Lane::load(s, p.add(i));
+                let (curr, next_in, b) = (load(self.curr), load(self.next_in), load(self.b));
+                let next = match self.form {
+                    Form::Box => (curr - next_in).mul_add(b, load(self.curr_in)),
+                    // 1/(1+q) = (1+b)/2 and q/(1+q) = (1-b)/2.
+                    Form::Upwind => (curr - next_in).mul_add(b, curr + next_in) * Lane::splat(s, T::of(0.5)),
+                };
+                next.store(self.next.add(i));
+            }
+            i += T::lanes::<S>();
+        }
+    }
+}
+
+/// Multiplies a row by the sponge along z and the row's own factor.
+pub struct SpongeRow<T> {
+    /// The row.
+    pub row: *mut T,
+    /// Sponge along z.
+    pub sponge_z: *const T,
+    /// Product of the other axes.
+    pub sponge: T,
+    /// Numbers a row.
+    pub len: usize,
+}
+
+impl<T: Real> pulp::WithSimd for SpongeRow<T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        let outer = Lane::splat(s, self.sponge);
+        let mut i = 0;
+        while i < self.len {
+            // SAFETY: the caller owns `len` numbers of both rows.
+            unsafe {
+                let damp = Lane::load(s, self.sponge_z.add(i)) * outer;
+                (Lane::load(s, self.row.add(i)) * damp).store(self.row.add(i));
+            }
+            i += T::lanes::<S>();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Looks for media that make layers grow while a model is read, for those who keep none of it.
+
+use super::absorbing_frame::{Absorber, Frame, Growing, places};
+use crate::Error;
+use crate::boundary::cpml;
+use crate::grid::Padded;
+use crate::medium::{Destination, plane_names};
+use std::ops::Range;
+
+/// Takes a model block by block and keeps the first cell that [`Frame::first_growing`] would find in it.
+pub struct Watch {
+    frame: Frame,
+    padded: Padded,
+    block: Vec<f32>,
+    /// The cell and its place in the search.
+    found: Option<([usize; 6], Growing)>,
+}
+
+impl Watch {
+    /// For a model on this grid and its frame.
+    pub fn new(frame: &Frame, padded: &Padded) -> Self {
+        Self {
+            frame: *frame,
+            padded: padded.clone(),
+            block: Vec::new(),
+            found: None,
+        }
+    }
+
+    /// What was found in the blocks so far.
+    pub fn found(&self) -> Option<Growing> {
+        self.found.map(|(_, growing)| growing)
+    }
+
+    /// Numbers of a line of all arrays.
+    fn line(&self) -> usize {
+        (plane_names(self.padded.ndim()).len() + 1) * self.padded.model.n[0]
+    }
+
+    /// The model's cells of a line that lie on a face with layers.
+    fn face(&self, (x, y): (usize, usize), axis: usize, side: usize) -> Range<usize> {
+        let n = self.padded.model.n;
+        let outermost = if side == 0 { 0 } else { n[axis] - 1 };
+        match axis {
+            0 => outermost..outermost + 1,
+            1 if x == outermost => 0..n[0],
+            2 if y == outermost => 0..n[0],
+            _ => 0..0,
+        }
+    }
+
+    /// Looks at a line; `c(plane, z)` are its stiffnesses.
+    fn look(&mut self, (x, y): (usize, usize), c: &dyn Fn(usize, usize) -> f64) {
+        let (ndim, low) = (self.padded.ndim(), self.padded.low);
+        for (axis, side) in (0..ndim).flat_map(|axis| [(axis, 0), (axis, 1)]) {
+            if self.frame.cells[axis][side] == 0 {
+                continue;
+            }
+            for other in (0..ndim).filter(|&b| b != axis) {
+                let mut last = [f64::NAN; 4];
+                let grows = |&z: &usize| {
+                    let stiff = places(ndim, axis, other).map(|k| c(k, z));
+                    let known = stiff == last;
+                    last = stiff;
+                    !known && !cpml::holds(stiff[0], stiff[1], stiff[2], stiff[3])
+                };
+                if let Some(z) = self.face((x, y), axis, side).find(grows) {
+                    let cell = [z + low[0], x + low[1], if ndim == 3 { y + low[2] } else { 0 }];
+                    let place = [axis, side, other, y, x, z];
+                    if self.found.is_none_or(|(before, _)| place < before) {
+                        self.found = Some((place, (cell, [axis, other])));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Destination for Watch {
+    fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {
+        let len = lines * self.line();
+        if self.block.len() < len {
+            self.block.resize(len, 0.0);
+        }
+        Ok(&mut self.block[..len])
+    }
+
+    fn commit(&mut self, first_line: usize, lines: usize) -> Result<(), Error> {
+        if matches!(self.frame.absorber, Absorber::Sponge(_)) {
+            return Ok(());
+        }
+        let block = std::mem::take(&mut self.block);
+        let [nz, nx, _] = self.padded.model.n;
+        for line in 0..lines {
+            let at = first_line + line;
+            let c = |plane: usize, z: usize| f64::from(block[(plane * lines + line) * nz + z]);
+            self.look((at % nx, at / nx), &c);
+        }
+        self.block = block;
+        Ok(())
+    }
+}

@@ -1,0 +1,485 @@
+//! The velocity-stress method on processors: one slab, its fields and its two stages.
+//!
+//! A stage changes its own fields and reads those of the other, so that rows need no order and any partition into slabs,
+//! tiles and threads gives the same bits.
+
+use super::Setup;
+use super::absorbing_frame::Memory;
+use super::layout::{self, RIM, fields};
+use super::receivers::Quantity;
+use super::rows::{Loss, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
+use crate::Error;
+use crate::device::cpu::{Buffer, first_bad};
+use crate::device::simd::Real;
+use crate::parallel::halo::Neighbour;
+use crate::parallel::message_buffers::Messages;
+use crate::parallel::slabs::Slab as Layout;
+use crate::time_loop::Slab;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Ghost planes on either side: as far as the widest derivative and a receiver's nodes reach.
+pub const GHOST: usize = RIM;
+
+/// Bytes that the planes in use of a tile may touch: they should stay in a second-level cache.
+const TILE_BYTES: usize = 1 << 20;
+
+/// Planes that a sweep must have before it is worth cutting for another thread.
+const CHUNK_PLANES: usize = 8;
+
+/// One slab of the grid in this process's memory.
+pub struct CpuSlab<T: Real> {
+    setup: Arc<Setup<T>>,
+    layout: Layout,
+    /// `[field][ghost + own + ghost planes][row][z]`
+    fields: Buffer<T>,
+    memory: Memory<T>,
+    /// Memory variables of attenuation.
+    anelastic: Option<Buffer<T>>,
+    /// Running quantity at the receivers and the velocities before, `[component][receiver]`.
+    kept: [Vec<T>; 2],
+    pieces: VecDeque<Vec<T>>,
+    /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
+    peaks: Vec<T>,
+    /// To and from other ranks, a piece a field.
+    pub(super) messages: Messages<T>,
+}
+
+impl<T: Real> CpuSlab<T> {
+    pub(super) fn new(setup: Arc<Setup<T>>, layout: Layout) -> Result<Self, Error> {
+        let p = &setup.padded;
+        let len = fields(p.ndim()) * (layout.own.len() + 2 * GHOST) * p.plane_len();
+        let kept = if setup.quantity.runs() {
+            setup.receivers.values()
+        } else {
+            0
+        };
+        Ok(Self {
+            fields: Buffer::zeroed(len)?,
+            memory: Memory::new(p, &setup.edges, &layout.own)?,
+            anelastic: setup
+                .relaxation
+                .as_ref()
+                .map(|r| r.memory(p, layout.own.len()))
+                .transpose()?,
+            kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
+            pieces: VecDeque::new(),
+            messages: {
+                let most = setup.travelling.each_ref().map(Vec::len);
+                Messages::new(GHOST * p.plane_len(), most[0].max(most[1]))
+            },
+            peaks: vec![
+                T::of(0.0);
+                if setup.peaks {
+                    layout.own.len() * p.rows()
+                } else {
+                    0
+                }
+            ],
+            layout,
+            setup,
+        })
+    }
+
+    /// Bytes of fields and memory variables.
+    pub fn bytes(&self) -> usize {
+        self.fields.bytes()
+            + self.memory.bytes()
+            + self.anelastic.as_ref().map_or(0, Buffer::bytes)
+            + self.messages.bytes()
+    }
+
+    fn field_len(&self) -> usize {
+        (self.layout.own.len() + 2 * GHOST) * self.setup.padded.plane_len()
+    }
+
+    /// Where a cell stands; planes may be ghosts.
+    fn at(&self, field: usize, plane: usize, row: usize, z: usize) -> usize {
+        let p = &self.setup.padded;
+        let local = plane + GHOST - self.layout.own.start;
+        field * self.field_len() + local * p.plane_len() + row * p.pitch() + z
+    }
+
+    fn value(&self, field: usize, plane: usize, row: usize, z: usize) -> T {
+        self.fields.as_slice()[self.at(field, plane, row, z)]
+    }
+
+    /// Largest horizontal speeds so far on the first row of the model and the own planes, `[own plane][row]`.
+    pub(super) fn peaks(&self) -> (&Layout, &[T]) {
+        (&self.layout, &self.peaks)
+    }
+
+    /// Horizontal velocities of the first row of the model, put onto its nodes by polynomials of degree three.
+    fn keep_peaks(&mut self) {
+        let p = self.setup.padded.clone();
+        let (ndim, top, own) = (p.ndim(), p.low[0], self.layout.own.clone());
+        let live = super::medium::live(p.planes());
+        let mut peaks = std::mem::take(&mut self.peaks);
+        for plane in own.start.max(live.start)..own.end.min(live.end) {
+            for row in rows(&p) {
+                let across = |k: usize| {
+                    self.value(layout::velocity(ndim, 2), plane + k - 2, row, top)
+                        .f64()
+                };
+                let along = |k: usize| {
+                    self.value(layout::velocity(ndim, 1), plane, row + k - 2, top)
+                        .f64()
+                };
+                let square = match ndim {
+                    3 => on_node(across).powi(2) + on_node(along).powi(2),
+                    _ => on_node(across).powi(2),
+                };
+                let peak = &mut peaks[(plane - own.start) * p.rows() + row];
+                *peak = T::of(peak.f64().max(square.sqrt()));
+            }
+        }
+        self.peaks = peaks;
+    }
+
+    /// Rows and planes of every tile of a range of planes.
+    fn tiles(&self, planes: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
+        let (p, threads) = (&self.setup.padded, self.setup.cpu.threads());
+        let all = rows(p);
+        let used = 6 * self.setup.half + 15;
+        let most = (TILE_BYTES / (used * p.pitch() * size_of::<T>())).max(8);
+        let columns = all.len().div_ceil(most).max(1);
+        let wanted = if threads == 1 {
+            1
+        } else {
+            (4 * threads).div_ceil(columns)
+        };
+        let chunks = wanted.min(planes.len() / CHUNK_PLANES).max(1);
+        let cut =
+            |r: &Range<usize>, k: usize, n: usize| r.start + r.len() * k / n..r.start + r.len() * (k + 1) / n;
+        (0..chunks)
+            .flat_map(|k| (0..columns).map(move |c| (k, c)))
+            .map(|(k, c)| (cut(&all, c, columns), cut(planes, k, chunks)))
+            .collect()
+    }
+
+    /// What the threads of an update share.
+    fn view(&mut self, stage: usize, it: usize) -> View<'_, T> {
+        let origins = self.memory.origins(stage);
+        let field_len = self.field_len();
+        View {
+            setup: &self.setup,
+            fields: self.fields.as_mut_slice().as_mut_ptr(),
+            field_len,
+            first: self.layout.own.start,
+            memory: &self.memory,
+            origins,
+            anelastic: self
+                .anelastic
+                .as_mut()
+                .map_or(std::ptr::null_mut(), |a| a.as_mut_slice().as_mut_ptr()),
+            own: self.layout.own.len(),
+            it,
+        }
+    }
+}
+
+/// A value between the second and the third of four.
+fn on_node(value: impl Fn(usize) -> f64) -> f64 {
+    (9.0 * (value(1) + value(2)) - value(0) - value(3)) / 16.0
+}
+
+/// Rows that are computed: in 3-D not the rim.
+pub(super) fn rows(p: &crate::grid::Padded) -> Range<usize> {
+    if p.ndim() == 3 { RIM..p.rows() - RIM } else { 0..1 }
+}
+
+/// The slab as raw memory, shared by the threads of an update.
+pub(super) struct View<'a, T> {
+    pub setup: &'a Setup<T>,
+    fields: *mut T,
+    /// Numbers from field to field.
+    field_len: usize,
+    /// First own plane.
+    first: usize,
+    memory: &'a Memory<T>,
+    origins: [*mut T; 3],
+    /// Memory variables of attenuation.
+    anelastic: *mut T,
+    /// Own planes.
+    own: usize,
+    it: usize,
+}
+
+// SAFETY: in a stage every row of the fields it changes, with its memory variables, belongs to one tile; the fields that
+// its neighbours read are not changed in that stage.
+unsafe impl<T: Sync> Sync for View<'_, T> {}
+
+impl<T: Real> View<'_, T> {
+    /// Where row 0 and `z` 0 of a plane's row stand in a field.
+    pub fn local(&self, plane: usize, row: usize) -> usize {
+        let p = &self.setup.padded;
+        (plane + GHOST - self.first) * p.plane_len() + row * p.pitch()
+    }
+
+    /// The same in the medium.
+    pub fn global(&self, plane: usize, row: usize) -> usize {
+        self.setup.medium.row(plane, row)
+    }
+
+    /// Numbers from cell to cell along z, row, plane.
+    pub fn stride(&self) -> [usize; 3] {
+        let p = &self.setup.padded;
+        [1, p.pitch(), p.plane_len()]
+    }
+
+    /// Rows that are computed.
+    pub fn rows(&self) -> Range<usize> {
+        rows(&self.setup.padded)
+    }
+
+    /// Start of the velocity along an axis z, row, plane.
+    pub fn velocity(&self, axis: usize) -> usize {
+        layout::velocity(self.setup.padded.ndim(), axis) * self.field_len
+    }
+
+    /// Start of a stress.
+    pub fn stress(&self, pair: usize) -> usize {
+        layout::stress(self.setup.padded.ndim(), pair) * self.field_len
+    }
+
+    /// A number of a field that starts at `field`.
+    pub fn get(&self, field: usize, at: usize) -> T {
+        // SAFETY: callers name cells of the slab or its ghosts that no other thread changes.
+        unsafe { *self.fields.add(field + at) }
+    }
+
+    /// Sets a number of a field.
+    pub fn set(&self, field: usize, at: usize, x: T) {
+        // SAFETY: callers name cells of the slab that no other thread uses.
+        unsafe { *self.fields.add(field + at) = x }
+    }
+
+    /// A stage on the rows of a tile, sources included.
+    fn sweep(&self, stage: usize, rows: &Range<usize>, planes: &Range<usize>) {
+        for plane in planes.clone() {
+            match (self.setup.padded.ndim(), self.setup.half) {
+                (3, 1) => self.plane::<3, 1>(stage, rows, plane),
+                (3, 2) => self.plane::<3, 2>(stage, rows, plane),
+                (3, _) => self.plane::<3, 4>(stage, rows, plane),
+                (_, 1) => self.plane::<2, 1>(stage, rows, plane),
+                (_, 2) => self.plane::<2, 2>(stage, rows, plane),
+                _ => self.plane::<2, 4>(stage, rows, plane),
+            }
+            let add = |field: usize, row: usize, z: usize, x: T| {
+                let (start, at) = (field * self.field_len, self.local(plane, row) + z);
+                let mut sum = self.get(start, at);
+                sum += x;
+                self.set(start, at, sum);
+            };
+            self.setup.spots.for_rows((stage, plane, self.it), rows, add);
+        }
+    }
+
+    fn plane<const NDIM: usize, const N: usize>(&self, stage: usize, rows: &Range<usize>, plane: usize) {
+        let (s, local, global) = (self.setup, self.local(plane, 0), self.global(plane, 0));
+        let exists = |axis: usize| NDIM == 3 || axis != 1;
+        let v = [0, 1, 2].map(|a| if exists(a) { self.velocity(a) } else { 0 } + local);
+        let sigma: [usize; STRESSES] =
+            std::array::from_fn(|k| if NDIM == 3 || k % 2 == 0 { self.stress(k) } else { 0 } + local);
+        let at = |offset: usize| self.fields.wrapping_add(offset);
+        let framed = |row: usize| s.edges.framed(plane, row);
+        let plane_of = Plane {
+            rows: rows.clone(),
+            framed: &framed,
+            z: s.edges.z(),
+            stride: self.stride(),
+            weights: &s.weights,
+            layers: self.memory.layers(&s.edges, self.origins, plane),
+            sponge: s.edges.sponge(plane),
+        };
+        let arch = s.cpu.arch();
+        if stage == 0 {
+            let b = [0, 1, 2].map(|a| {
+                let component = layout::velocity(NDIM, if exists(a) { a } else { 0 });
+                s.medium.buoyancy(component)[global..].as_ptr()
+            });
+            arch.dispatch(Velocity::<T, NDIM, N> {
+                plane: plane_of,
+                v: v.map(at),
+                s: sigma.map(|k| at(k).cast_const()),
+                b,
+            });
+        } else {
+            let c: [*const T; STIFFNESSES] =
+                std::array::from_fn(|k| s.medium.stiffness(k)[global..].as_ptr());
+            let (v, s) = (v.map(|k| at(k).cast_const()), sigma.map(at));
+            match self.loss(plane) {
+                None => arch.dispatch(Stress::<T, NDIM, N, false> {
+                    plane: plane_of,
+                    v,
+                    s,
+                    c,
+                    loss: None,
+                }),
+                loss => arch.dispatch(Stress::<T, NDIM, N, true> {
+                    plane: plane_of,
+                    v,
+                    s,
+                    c,
+                    loss,
+                }),
+            }
+        }
+    }
+
+    /// Attenuation on a plane.
+    fn loss(&self, plane: usize) -> Option<Loss<'_, T>> {
+        let p = &self.setup.padded;
+        let relaxation = self.setup.relaxation.as_ref()?;
+        let len = self.own * p.plane_len();
+        let at = (len, (plane - self.first) * p.plane_len(), self.global(plane, 0));
+        Some(relaxation.plane(p, self.anelastic, at, plane))
+    }
+}
+
+impl<T: Real> Slab for CpuSlab<T> {
+    type Number = T;
+
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn update(&mut self, stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
+        let live = super::medium::live(self.setup.padded.planes());
+        let planes = planes.start.max(live.start)..planes.end.min(live.end);
+        if planes.is_empty() {
+            return Ok(());
+        }
+        let tiles = self.tiles(&planes);
+        let view = self.view(stage, it);
+        let cpu = &view.setup.cpu;
+        let images = view.setup.surface.as_ref().filter(|_| stage == 1);
+        if let Some(images) = images {
+            cpu.for_each(planes.len(), |_, k| {
+                view.velocity_images(images, planes.start + k)
+            });
+        }
+        cpu.for_each(tiles.len(), |_, k| view.sweep(stage, &tiles[k].0, &tiles[k].1));
+        if let Some(images) = images {
+            cpu.for_each(planes.len(), |_, k| view.stress_images(images, planes.start + k));
+        }
+        Ok(())
+    }
+
+    fn finish_step(&mut self) -> Result<(), Error> {
+        let setup = self.setup.clone();
+        if setup.peaks {
+            self.keep_peaks();
+        }
+        if !setup.quantity.runs() {
+            return Ok(());
+        }
+        let [mut running, mut before] = std::mem::take(&mut self.kept);
+        let (dt, own) = (T::of(setup.dt), &self.layout.own);
+        let value = |f: usize, plane: usize, row: usize, z: usize| self.value(f, plane, row, z);
+        match setup.quantity {
+            Quantity::Displacement | Quantity::Strain => {
+                setup
+                    .receivers
+                    .extract(own, value, |u, v| *u += dt * v, &mut running)
+            }
+            _ => {
+                running.copy_from_slice(&before);
+                setup
+                    .receivers
+                    .extract(own, value, |old, v| *old = v, &mut before);
+                for (then, now) in running.iter_mut().zip(&before) {
+                    *then = T::of((now.f64() - then.f64()) / setup.dt);
+                }
+            }
+        }
+        self.kept = [running, before];
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        1
+    }
+
+    fn sample(&mut self, _it: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
+        let receivers = &self.setup.receivers;
+        if self.setup.quantity.runs() {
+            let kept = receivers.own(&self.layout.own);
+            kept.for_each(|k| out[k] = self.kept[0][k]);
+            return Ok(());
+        }
+        let value = |f: usize, plane: usize, row: usize, z: usize| self.value(f, plane, row, z);
+        receivers.extract(&self.layout.own, value, |out, x| *out = x, out);
+        Ok(())
+    }
+
+    fn piece(&self) -> usize {
+        1
+    }
+
+    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+        let p = &self.setup.padded;
+        let [z, x, _] = &self.setup.window;
+        let (fields, share) = self.setup.quantity.filmed().fields(p.ndim(), component);
+        let mut piece = Vec::new();
+        for plane in planes {
+            for row in if p.ndim() == 3 { x.clone() } else { 0..1 } {
+                piece.extend(z.clone().map(|z| {
+                    let sum: f64 = fields.iter().map(|&f| self.value(f, plane, row, z).f64()).sum();
+                    T::of(sum * share)
+                }));
+            }
+        }
+        self.pieces.push_back(piece);
+        Ok(())
+    }
+
+    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        out.extend(self.pieces.pop_front().expect("a piece was asked for"));
+        Ok(())
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        let p = &self.setup.padded;
+        let own = &self.layout.own;
+        let cell = self.setup.cpu.least(own.len(), |k| {
+            let bad = (0..p.ndim()).find_map(|f| {
+                let from = self.at(f, own.start + k, 0, 0);
+                first_bad(&self.fields.as_slice()[from..from + p.plane_len()])
+            });
+            bad.map(|cell| (own.start + k) * p.plane_len() + cell)
+        });
+        Ok(cell.map(|cell| p.cell_at(cell)))
+    }
+}
+
+impl<T: Real> Neighbour for CpuSlab<T> {
+    type Number = T;
+
+    fn pieces(&self, stage: usize) -> usize {
+        self.setup.travelling[stage].len()
+    }
+
+    fn edge(&self, stage: usize, upper: bool, piece: usize) -> &[T] {
+        let own = &self.layout.own;
+        let plane = if upper { own.end - GHOST } else { own.start };
+        let from = self.at(self.setup.travelling[stage][piece], plane, 0, 0);
+        &self.fields.as_slice()[from..from + GHOST * self.setup.padded.plane_len()]
+    }
+
+    fn ghost(&mut self, stage: usize, upper: bool, piece: usize) -> &mut [T] {
+        let local = if upper { GHOST + self.layout.own.len() } else { 0 };
+        let len = self.setup.padded.plane_len();
+        let from = self.setup.travelling[stage][piece] * self.field_len() + local * len;
+        &mut self.fields.as_mut_slice()[from..from + GHOST * len]
+    }
+}

@@ -1,0 +1,212 @@
+//! What a stage launches.
+
+use super::Setup;
+use super::arguments::{BoxArgs, MOST_BOXES, StageArgs, SurfaceArgs, int};
+use super::frame::{Cells, stripped, walked};
+use super::slab::DeviceSlab;
+use super::variant::Variant;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Dims, Source, Stream, WALKERS, argument};
+use crate::device::simd::Real;
+use crate::methods::velocity_stress::cpu::rows;
+use crate::methods::velocity_stress::medium::live;
+use crate::methods::velocity_stress::rows::MOST;
+use crate::methods::velocity_stress::surface::{DEGREE, STRESS_DEGREE};
+use std::ops::Range;
+
+/// Threads of a block at the surface.
+const SURFACE_THREADS: usize = 64;
+
+/// The kernels of a run.
+pub(super) struct Kernels<A: Accelerator> {
+    /// Of the two stages, outside layers.
+    inside: Vec<A::Kernel>,
+    /// In layers, where there are some.
+    framed: Vec<A::Kernel>,
+    /// Before and after the stresses at a free surface.
+    surface: Vec<A::Kernel>,
+    inject: A::Kernel,
+}
+
+impl<A: Accelerator> Kernels<A> {
+    /// Compiles what a variant needs.
+    pub(super) fn load<T: Real>(a: &A, variant: &Variant, setup: &Setup<T>) -> Result<Self, Error> {
+        let maybe = |wanted: bool, source: &Source, names: &[&str]| match wanted {
+            true => a.load(source, names),
+            false => Ok(Vec::new()),
+        };
+        let stages = |framed: bool| -> Result<Vec<A::Kernel>, Error> {
+            let mut both = a.load(&variant.stage(0, framed), &["velocity"])?;
+            both.extend(a.load(&variant.stage(1, framed), &["stress"])?);
+            Ok(both)
+        };
+        Ok(Self {
+            inside: stages(false)?,
+            framed: if setup.has_boxes() {
+                stages(true)?
+            } else {
+                Vec::new()
+            },
+            surface: maybe(setup.surface.is_some(), &variant.surface(), &["above", "upon"])?,
+            inject: a.load(&variant.points(), &["inject"])?.remove(0),
+        })
+    }
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// All kernels of a stage on some planes.
+    pub(super) fn enqueue(
+        &self,
+        stream: Stream,
+        stage: usize,
+        planes: &Range<usize>,
+        it: usize,
+    ) -> Result<(), Error> {
+        let live = live(self.setup.padded.planes());
+        let planes = planes.start.max(live.start)..planes.end.min(live.end);
+        if planes.is_empty() {
+            return Ok(());
+        }
+        if stage == 1 {
+            self.surface(stream, 0, &planes)?;
+        }
+        self.sweep(stream, stage, &planes)?;
+        self.inject(stream, stage, &planes, it)?;
+        if stage == 1 {
+            self.surface(stream, 1, &planes)?;
+        }
+        Ok(())
+    }
+
+    /// Both kinds of boxes. In the main stream they run beside each other: what the frame waits for, memory, the rest of
+    /// the grid can use.
+    fn sweep(&self, stream: Stream, stage: usize, planes: &Range<usize>) -> Result<(), Error> {
+        let (inside, frame) = self.setup.bounds.boxes(planes);
+        let a = &self.accelerator;
+        let apart = stream == Stream::Main && inside.is_some() && !frame.is_empty();
+        if apart {
+            a.record(Stream::Main, &self.events.begun)?;
+            a.wait(Stream::Beside, &self.events.begun)?;
+        }
+        if !frame.is_empty() {
+            self.sweep_frame(if apart { Stream::Beside } else { stream }, stage, &frame)?;
+        }
+        if let Some(cells) = inside {
+            self.sweep_inside(stream, stage, &cells)?;
+        }
+        if apart {
+            a.record(Stream::Beside, &self.events.framed)?;
+            a.wait(Stream::Main, &self.events.framed)?;
+        }
+        Ok(())
+    }
+
+    fn sweep_frame(&self, stream: Stream, stage: usize, frame: &[Cells]) -> Result<(), Error> {
+        let threads = self.variant.tile.frame_threads;
+        let (boxes, blocks) = walked(frame, threads, self.variant.vec());
+        let args = self.stage_args(stage, boxes, frame.len());
+        self.stage(stream, (&self.kernels.framed[stage], &args), blocks, threads)
+    }
+
+    fn sweep_inside(&self, stream: Stream, stage: usize, cells: &Cells) -> Result<(), Error> {
+        let tile = &self.variant.tile;
+        let mut boxes = [BoxArgs::default(); MOST_BOXES];
+        let (first, blocks) = stripped(cells, tile, self.variant.vec());
+        boxes[0] = first;
+        let threads = tile.threads();
+        let args = self.stage_args(stage, boxes, 1);
+        self.stage(stream, (&self.kernels.inside[stage], &args), blocks, threads)
+    }
+
+    fn stage_args(&self, stage: usize, boxes: [BoxArgs; MOST_BOXES], count: usize) -> StageArgs<T> {
+        StageArgs {
+            slab: self.args,
+            frame: self.frame.args(stage),
+            loss: self.loss,
+            boxes,
+            count: int(count),
+            z_end: int(self.setup.bounds.z_end()),
+        }
+    }
+
+    fn stage(
+        &self,
+        stream: Stream,
+        (kernel, args): (&A::Kernel, &StageArgs<T>),
+        blocks: usize,
+        threads: usize,
+    ) -> Result<(), Error> {
+        let dims = Dims {
+            grid: [blocks, 1, 1],
+            threads,
+            shared: 0,
+        };
+        // SAFETY: boxes lie among the live cells of own planes, whose neighbours are in the slab or its ghosts; a stage
+        // changes other fields than those it reads around a cell.
+        unsafe { self.accelerator.launch(stream, kernel, dims, &argument(args)) }
+    }
+
+    fn inject(&self, stream: Stream, stage: usize, planes: &Range<usize>, it: usize) -> Result<(), Error> {
+        let own = self.layout.own.start;
+        let args = self.sources.args(self.args, (stage, own), planes, it);
+        let cells = (args.end - args.begin) as usize;
+        if cells == 0 {
+            return Ok(());
+        }
+        let dims = Dims {
+            grid: [cells.div_ceil(WALKERS), 1, 1],
+            threads: WALKERS,
+            shared: 0,
+        };
+        // SAFETY: the tables name cells of the slab, each once.
+        unsafe {
+            self.accelerator
+                .launch(stream, &self.kernels.inject, dims, &argument(&args))
+        }
+    }
+
+    /// The images at a free surface before (0) or after (1) the stresses.
+    fn surface(&self, stream: Stream, when: usize, planes: &Range<usize>) -> Result<(), Error> {
+        let Some(images) = &self.setup.surface else {
+            return Ok(());
+        };
+        let (p, rows) = (&self.setup.padded, rows(&self.setup.padded));
+        let zero = T::of(0.0);
+        let mut args = SurfaceArgs {
+            slab: self.args,
+            vertical: [[zero; DEGREE + 1]; MOST],
+            horizontal: [[zero; DEGREE + 1]; MOST],
+            normal: [[zero; STRESS_DEGREE]; MOST],
+            shear: [[zero; STRESS_DEGREE]; MOST],
+            spacing: T::of(f64::from(p.d()[0])),
+            top: int(p.low[0]),
+            begin: int(planes.start),
+            end: int(planes.end),
+            row_begin: int(rows.start),
+            row_count: int(rows.len()),
+        };
+        for (to, (nodes, slope)) in args.vertical.iter_mut().zip(&images.vertical) {
+            to[..DEGREE].copy_from_slice(nodes);
+            to[DEGREE] = *slope;
+        }
+        for (to, nodes) in args.horizontal.iter_mut().zip(&images.horizontal) {
+            to.copy_from_slice(nodes);
+        }
+        for (to, nodes) in args.normal.iter_mut().zip(&images.normal) {
+            to[..nodes.len()].copy_from_slice(nodes);
+        }
+        for (to, nodes) in args.shear.iter_mut().zip(&images.shear) {
+            to[..nodes.len()].copy_from_slice(nodes);
+        }
+        let dims = Dims {
+            grid: [(planes.len() * rows.len()).div_ceil(SURFACE_THREADS), 1, 1],
+            threads: SURFACE_THREADS,
+            shared: 0,
+        };
+        // SAFETY: nodes of the surface on live rows and planes; what is written lies above or on their own node.
+        unsafe {
+            self.accelerator
+                .launch(stream, &self.kernels.surface[when], dims, &argument(&args))
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The velocity-stress method on accelerators: a kernel for each stage, another for its rows and planes in layers, small
+//! ones for the free surface, sources and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a
+//! processor.
+
+mod arguments;
+mod frame;
+mod ghosts;
+mod launch;
+mod lines;
+mod medium;
+mod memory;
+mod points;
+mod ranks;
+mod record;
+mod slab;
+pub mod tile;
+pub mod variant;
+
+pub use memory::bytes;
+pub use slab::DeviceSlab;
+
+use super::absorbing_frame::Edges;
+use super::adjoint::Adjoint;
+use super::attenuation::{patterns, split};
+use super::layout::RIM;
+use super::medium::buoyancy_at;
+use super::points::Placer;
+use super::receivers::{Quantity, Receivers};
+use super::rows::{MOST, Pattern};
+use super::sources::SourceNodes;
+use super::surface::Images;
+use super::{Shot, check, over_spacing, schedule, surface_planes, travelling};
+use crate::Error;
+use crate::device::accelerator::Accelerator;
+use crate::device::cpu::Cpu;
+use crate::device::simd::Real;
+use crate::grid::Padded;
+use crate::medium::{Medium, Symmetry};
+use crate::parallel::group::DeviceGroup;
+use crate::parallel::slabs::Slab as Layout;
+use crate::time_loop::Slab;
+use frame::Bounds;
+use std::ops::Range;
+use std::sync::Arc;
+use tile::Tile;
+use variant::{Edge, Variant};
+
+/// What the slabs of one shot share.
+pub(super) struct Setup<T> {
+    pub padded: Padded,
+    pub edges: Edges<T>,
+    pub bounds: Bounds,
+    pub surface: Option<Images<T>>,
+    pub spots: SourceNodes<T>,
+    pub receivers: Receivers<T>,
+    pub quantity: Quantity,
+    pub peaks: bool,
+    pub window: [Range<usize>; 3],
+    pub weights: [[T; MOST]; 3],
+    pub travelling: [Vec<usize>; 2],
+    /// How mechanisms go on, on even and odd planes; empty without attenuation.
+    pub patterns: [Vec<[Pattern<T>; 2]>; 2],
+    pub dt: f64,
+}
+
+impl<T: Real> Setup<T> {
+    /// Bytes from the start of a row to its first cell that is computed.
+    pub fn first(&self) -> usize {
+        RIM * size_of::<T>()
+    }
+
+    /// What absorbs.
+    pub fn edge(&self) -> Edge {
+        let along_z = self.bounds.along_z();
+        match self.edges.weights() {
+            Some(_) => Edge::Sponge,
+            None if along_z || self.has_boxes() => Edge::Layers { along_z },
+            None => Edge::Rigid,
+        }
+    }
+
+    /// Whether layers have rows and planes of their own.
+    pub fn has_boxes(&self) -> bool {
+        !self.bounds.boxes(&(0..self.padded.planes())).1.is_empty()
+    }
+}
+
+/// A shot ready to run on accelerators, one slab each.
+pub struct Simulation<T: Real, A: Accelerator> {
+    setup: Arc<Setup<T>>,
+    team: DeviceGroup<DeviceSlab<T, A>>,
+}
+
+impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
+    /// Checks the shot against the grid of the medium, which [`super::Frame::around`] made, and sends everything to the
+    /// devices, a slab each. `tile` overrides how kernels are cut, `cpu` prepares the numbers.
+    pub fn new(
+        shot: &Shot,
+        mut raw: Medium<T>,
+        class: Symmetry,
+        (machines, tile): (Vec<(Arc<A>, Layout)>, Option<Tile>),
+        cpu: &Cpu,
+    ) -> Result<Self, Error> {
+        let padded = raw.padded().clone();
+        let weights = check(shot, &padded)?;
+        let ndim = padded.ndim();
+        let losses = shot.attenuation.as_ref();
+        let mut both = [Vec::new(), Vec::new()];
+        let weak = match losses {
+            Some(losses) => {
+                losses.check(&padded)?;
+                let law = losses.law(ndim);
+                both = [0, 1].map(|plane| patterns(&law, losses.mechanisms, ndim, plane, shot.dt));
+                Some(split(&mut raw, losses, &law, cpu)?)
+            }
+            None => None,
+        };
+        let adjoint = shot.surface.then(|| Adjoint::new(weights));
+        let placer = Placer {
+            padded: &padded,
+            free: adjoint.as_ref(),
+        };
+        let last = machines.last().map_or(0, |m| m.1.own.end);
+        let own = machines.first().map_or(0, |m| m.1.own.start)..last;
+        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+            buoyancy_at(&raw, shot.dt, field, [plane, row, z])
+        };
+        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
+        let schedule = schedule(shot, &padded, receivers.len());
+        let edges = Edges::new(&padded, &shot.frame, shot.dt);
+        let setup = Arc::new(Setup {
+            spots: SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?,
+            receivers,
+            bounds: Bounds::new(&padded, &edges),
+            edges,
+            surface: shot.surface.then(|| Images::new(weights.len())),
+            quantity: shot.quantity,
+            peaks: shot.peaks,
+            window: shot
+                .snapshots
+                .as_ref()
+                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
+            weights: over_spacing(&padded, weights),
+            travelling: travelling(ndim, shot.quantity),
+            dt: shot.dt,
+            padded: padded.clone(),
+            patterns: both,
+        });
+        let double = size_of::<T>() == 8;
+        let mechanisms = setup.patterns[0].len();
+        let variant = Variant {
+            double,
+            ndim,
+            half: weights.len(),
+            isotropic: class == Symmetry::Isotropic,
+            edge: setup.edge(),
+            mechanisms,
+            tile: tile.unwrap_or_else(|| Tile::choose(ndim, weights.len(), mechanisms, double)),
+        };
+        let slabs = machines
+            .into_iter()
+            .map(|machine| DeviceSlab::new(setup.clone(), machine, (&raw, weak.as_ref()), variant, cpu))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            setup,
+            team: DeviceGroup::new(slabs, schedule)?,
+        })
+    }
+
+    /// Steps to run.
+    pub fn steps(&self) -> usize {
+        self.team.steps()
+    }
+
+    /// Bytes of memory of all devices, with the messages of the ranks that met last.
+    pub fn bytes(&self) -> usize {
+        self.team.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.team.messages()
+    }
+
+    /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
+    /// (2-D: `[x]`); empty where it is not kept.
+    pub fn peaks(&self) -> Result<Vec<T>, Error> {
+        let each = self
+            .team
+            .slabs
+            .iter()
+            .map(|s| Ok((s.layout().clone(), s.peaks()?)));
+        let each: Vec<(Layout, Vec<T>)> = each.collect::<Result<_, Error>>()?;
+        let parts = each.iter().map(|(layout, peaks)| (layout, peaks.as_slice()));
+        Ok(surface_planes(&self.setup.padded, parts))
+    }
+
+    /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a field. Rims and
+    /// ghosts take part, so this is for measurements.
+    pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
+        for slab in &self.team.slabs {
+            slab.start_from(&mut field)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Sources and receivers as tables for the device.
+
+use super::Setup;
+use super::arguments::{Inject, SlabArgs, int};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, send};
+use crate::device::simd::Real;
+use crate::methods::velocity_stress::GHOST;
+use crate::parallel::slabs::Slab as Layout;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Where a cell of a plane (own or ghost) stands in the fields of a slab.
+fn place<T>(setup: &Setup<T>, layout: &Layout, field: usize, [plane, row, z]: [usize; 3]) -> i64 {
+    let p = &setup.padded;
+    let local = plane + GHOST - layout.own.start;
+    let planes = field * (layout.own.len() + 2 * GHOST) + local;
+    (planes * p.plane_len() + row * p.pitch() + z) as i64
+}
+
+/// A place in a list of nodes as kernels have it.
+fn listed(n: usize, what: &str) -> Result<i32, Error> {
+    i32::try_from(n).map_err(|_| {
+        Error::setup(format!(
+            "the {what} of one GPU use {n} nodes or more; {} are possible: take fewer {what}, or more GPUs (ngpu=)",
+            i32::MAX
+        ))
+    })
+}
+
+/// The cells that sources act on in one stage.
+struct Stage<A: Accelerator> {
+    cell: A::Memory,
+    first: A::Memory,
+    series: A::Memory,
+    weight: A::Memory,
+    /// The first cell of every own plane; one more than there are planes.
+    begins: Vec<usize>,
+}
+
+/// The sources of a slab.
+pub struct SourceMemory<A: Accelerator> {
+    stages: [Stage<A>; 2],
+    /// `[step][series]`
+    strength: A::Memory,
+    series: usize,
+    steps: usize,
+}
+
+impl<A: Accelerator> SourceMemory<A> {
+    /// Sends the tables of the own planes.
+    pub fn new<T: Real>(a: &A, setup: &Setup<T>, layout: &Layout) -> Result<Self, Error> {
+        let all = setup.spots.series();
+        let steps = all.iter().map(Vec::len).max().unwrap_or(0);
+        let at = |it: usize, series: &Vec<T>| series.get(it).copied().unwrap_or(T::of(0.0));
+        let strength: Vec<T> = (0..steps)
+            .flat_map(|it| all.iter().map(move |series| at(it, series)))
+            .collect();
+        Ok(Self {
+            stages: [Stage::new(a, setup, layout, 0)?, Stage::new(a, setup, layout, 1)?],
+            strength: send(a, &strength)?,
+            series: all.len(),
+            steps,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let stages = self.stages.iter().map(|s| {
+            [&s.cell, &s.first, &s.series, &s.weight]
+                .into_iter()
+                .map(Memory::bytes)
+                .sum::<usize>()
+        });
+        stages.sum::<usize>() + self.strength.bytes()
+    }
+
+    /// What acts on planes of the slab in a stage, where `own` is its first one.
+    pub fn args<T>(
+        &self,
+        slab: SlabArgs<T>,
+        (stage, own): (usize, usize),
+        planes: &Range<usize>,
+        it: usize,
+    ) -> Inject<T> {
+        let s = &self.stages[stage];
+        Inject {
+            slab,
+            cell: s.cell.address(),
+            first: s.first.address(),
+            series: s.series.address(),
+            weight: s.weight.address(),
+            strength: self.strength.address(),
+            all_series: self.series as i64,
+            begin: int(s.begins[planes.start - own]),
+            end: int(s.begins[planes.end - own]),
+            step: int(it),
+            steps: int(self.steps),
+        }
+    }
+}
+
+impl<A: Accelerator> Stage<A> {
+    fn new<T: Real>(a: &A, setup: &Setup<T>, layout: &Layout, stage: usize) -> Result<Self, Error> {
+        let (mut cell, mut first, mut series, mut weight) = (vec![], vec![0i32], vec![], vec![]);
+        let mut begins = vec![0];
+        for plane in layout.own.clone() {
+            let mut cells: BTreeMap<i64, Vec<(i32, T)>> = BTreeMap::new();
+            for spot in setup.spots.on(stage, plane) {
+                let at = [plane, spot.row as usize, spot.z as usize];
+                let at = place(setup, layout, usize::from(spot.field), at);
+                cells
+                    .entry(at)
+                    .or_default()
+                    .push((int(spot.series as usize), spot.weight));
+            }
+            for (at, acting) in cells {
+                cell.push(at);
+                for (number, strength) in acting {
+                    series.push(number);
+                    weight.push(strength);
+                }
+                first.push(listed(series.len(), "sources")?);
+            }
+            begins.push(cell.len());
+        }
+        Ok(Self {
+            cell: send(a, &cell)?,
+            first: send(a, &first)?,
+            series: send(a, &series)?,
+            weight: send(a, &weight)?,
+            begins,
+        })
+    }
+}
+
+/// The receivers of a slab.
+pub struct ReceiverMemory<A: Accelerator> {
+    /// Which numbers of a record are read here.
+    pub own: Vec<usize>,
+    pub first: A::Memory,
+    pub cell: A::Memory,
+    pub weight: A::Memory,
+}
+
+impl<A: Accelerator> ReceiverMemory<A> {
+    /// Sends the tables of the receivers on own planes.
+    pub fn new<T: Real>(a: &A, setup: &Setup<T>, layout: &Layout) -> Result<Self, Error> {
+        let own: Vec<usize> = setup.receivers.own(&layout.own).collect();
+        let (mut first, mut cell, mut weight) = (vec![0i32], Vec::new(), Vec::new());
+        for &number in &own {
+            for node in setup.receivers.nodes(number) {
+                let at = [node.plane, node.row, node.z].map(|k| k as usize);
+                cell.push(place(setup, layout, node.field as usize, at));
+                weight.push(node.weight);
+            }
+            first.push(listed(cell.len(), "receivers")?);
+        }
+        Ok(Self {
+            own,
+            first: send(a, &first)?,
+            cell: send(a, &cell)?,
+            weight: send(a, &weight)?,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        self.first.bytes() + self.cell.bytes() + self.weight.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_are_too_long_are_refused() {
+        assert_eq!(listed(i32::MAX as usize, "receivers").unwrap(), i32::MAX);
+        let words = listed(1 << 31, "receivers").unwrap_err().to_string();
+        assert!(
+            words.contains("2147483648") && words.contains("2147483647"),
+            "{words}"
+        );
+    }
+}

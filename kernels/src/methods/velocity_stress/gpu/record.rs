@@ -1,0 +1,264 @@
+//! What is recorded of a slab: receivers, snapshots, largest speeds, the search for values that are not finite.
+
+use super::Setup;
+use super::arguments::{Extract, Look, Pack, Peaks, int};
+use super::points::ReceiverMemory;
+use super::slab::DeviceSlab;
+use super::variant::Variant;
+use crate::Error;
+use crate::device::accelerator::{
+    Accelerator, Dims, Memory, Pinned, Stream, WALKERS, argument, search, send, walk,
+};
+use crate::device::device_to_host::{HALF, Pieces, Ring, Search};
+use crate::device::simd::Real;
+use crate::methods::velocity_stress::receivers::Quantity;
+use crate::methods::velocity_stress::{cpu::rows, medium::live};
+use crate::parallel::slabs::Slab as Layout;
+use std::ops::Range;
+
+/// Threads that read one number of a record; as in points.cu.
+const READERS: usize = 32;
+
+/// Memory for what is recorded on one slab.
+pub struct Records<A: Accelerator> {
+    receivers: ReceiverMemory<A>,
+    /// Running value and value before of every number that is read here.
+    kept: Option<[A::Memory; 2]>,
+    ring: Ring<A>,
+    /// Records written.
+    written: usize,
+    pieces: Pieces<A>,
+    search: Search<A>,
+    /// `[own plane][row]`
+    peaks: Option<A::Memory>,
+    extract: A::Kernel,
+    pack: A::Kernel,
+    largest: A::Kernel,
+    look: A::Kernel,
+}
+
+impl<A: Accelerator> Records<A> {
+    pub(super) fn new<T: Real>(
+        a: &A,
+        setup: &Setup<T>,
+        layout: &Layout,
+        variant: &Variant,
+    ) -> Result<Self, Error> {
+        let receivers = ReceiverMemory::new(a, setup, layout)?;
+        let p = &setup.padded;
+        let zeros = |n: usize| send(a, &vec![T::of(0.0); n]);
+        let [z, x, _] = &setup.window;
+        let rows = if p.ndim() == 3 { x.len() } else { 1 };
+        let names = ["extract", "pack", "peaks", "look"];
+        let mut kernels = a.load(&variant.points(), &names)?.into_iter();
+        let mut kernel = || kernels.next().expect("as many kernels as names");
+        let count = receivers.own.len();
+        Ok(Self {
+            kept: match setup.quantity.runs() {
+                true => Some([zeros(count)?, zeros(count)?]),
+                false => None,
+            },
+            ring: Ring::new(a, count * size_of::<T>())?,
+            written: 0,
+            pieces: Pieces::new(a, z.len() * rows * size_of::<T>(), layout.own.len())?,
+            search: Search::new(a)?,
+            peaks: match setup.peaks {
+                true => Some(zeros(layout.own.len() * p.rows())?),
+                false => None,
+            },
+            receivers,
+            extract: kernel(),
+            pack: kernel(),
+            largest: kernel(),
+            look: kernel(),
+        })
+    }
+
+    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
+    pub(super) fn rewind(&mut self) {
+        self.ring.rewind();
+        self.pieces.rewind();
+        self.written = 0;
+    }
+
+    /// Bytes of device memory.
+    pub(super) fn bytes(&self) -> usize {
+        let kept: usize = self.kept.iter().flatten().map(Memory::bytes).sum();
+        let peaks = self.peaks.as_ref().map_or(0, Memory::bytes);
+        self.receivers.bytes() + kept + self.ring.bytes() + self.pieces.bytes() + peaks
+    }
+
+    /// Records that fit the ring.
+    pub(super) fn slots(&self) -> usize {
+        2 * HALF
+    }
+
+    pub(super) fn piece_planes(&self) -> usize {
+        self.pieces.planes()
+    }
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Reads the receivers into the record at this address (0: into what runs alone).
+    fn extract(&self, record: u64) -> Result<(), Error> {
+        let r = &self.records;
+        if r.receivers.own.is_empty() {
+            return Ok(());
+        }
+        let kept = r
+            .kept
+            .as_ref()
+            .map_or([0; 2], |k| k.each_ref().map(Memory::address));
+        let args = Extract {
+            slab: self.args,
+            first: r.receivers.first.address(),
+            cell: r.receivers.cell.address(),
+            weight: r.receivers.weight.address(),
+            kept,
+            record,
+            dt: T::of(self.setup.dt),
+            integral: i32::from(self.setup.quantity != Quantity::Acceleration),
+        };
+        let dims = Dims {
+            grid: [r.receivers.own.len(), 1, 1],
+            threads: READERS,
+            shared: READERS * size_of::<T>(),
+        };
+        // SAFETY: receivers lie on the slab, their nodes at most in its ghosts.
+        unsafe {
+            self.accelerator
+                .launch(Stream::Main, &r.extract, dims, &argument(&args))
+        }
+    }
+
+    /// What runs from step to step; the newest values stand where the next record would.
+    pub(super) fn keep(&mut self) -> Result<(), Error> {
+        if self.records.peaks.is_some() {
+            self.keep_peaks()?;
+        }
+        if self.records.kept.is_none() {
+            return Ok(());
+        }
+        self.extract(self.records.ring.slot(self.records.written))
+    }
+
+    /// Records the receivers.
+    pub(super) fn record(&mut self) -> Result<(), Error> {
+        if self.records.kept.is_none() {
+            self.extract(self.records.ring.slot(self.records.written))?;
+        }
+        self.records.written += 1;
+        let written = self.records.written;
+        self.records.ring.written(&self.accelerator, written)
+    }
+
+    /// Takes the oldest record.
+    pub(super) fn take_traces(&mut self, out: &mut [T]) -> Result<(), Error> {
+        let r = &mut self.records;
+        let record: &[T] = bytemuck::cast_slice(r.ring.take(&self.accelerator)?);
+        for (&number, &value) in r.receivers.own.iter().zip(record) {
+            out[number] = value;
+        }
+        Ok(())
+    }
+
+    fn keep_peaks(&self) -> Result<(), Error> {
+        let (p, r) = (&self.setup.padded, &self.records);
+        let (live, rows) = (live(p.planes()), rows(p));
+        let planes = self.layout.own.start.max(live.start)..self.layout.own.end.min(live.end);
+        if planes.is_empty() {
+            return Ok(());
+        }
+        let args = Peaks {
+            slab: self.args,
+            peaks: r.peaks.as_ref().map_or(0, Memory::address),
+            top: int(p.low[0]),
+            begin: int(planes.start),
+            end: int(planes.end),
+            row_begin: int(rows.start),
+            row_count: int(rows.len()),
+        };
+        let dims = Dims {
+            grid: [(planes.len() * rows.len()).div_ceil(WALKERS), 1, 1],
+            threads: WALKERS,
+            shared: 0,
+        };
+        // SAFETY: live planes and rows, whose neighbours lie in the slab or its ghosts.
+        unsafe {
+            self.accelerator
+                .launch(Stream::Main, &r.largest, dims, &argument(&args))
+        }
+    }
+
+    /// Largest horizontal speeds so far on the first row of the model and the own planes, `[own plane][row]`.
+    pub(super) fn peaks(&self) -> Result<Vec<T>, Error> {
+        let Some(memory) = &self.records.peaks else {
+            return Ok(Vec::new());
+        };
+        let bytes = self.layout.own.len() * self.setup.padded.rows() * size_of::<T>();
+        let mut host = self.accelerator.pin(bytes)?;
+        // SAFETY: both hold so many bytes; the copy is waited for.
+        unsafe {
+            self.accelerator
+                .download(Stream::Main, memory.address(), &mut host, 0, bytes)?;
+        }
+        self.accelerator.finish()?;
+        Ok(bytemuck::cast_slice(&host.bytes()[..bytes]).to_vec())
+    }
+
+    /// Packs own planes of a component of the snapshot window and sends them.
+    pub(super) fn pack(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+        let ndim = self.setup.padded.ndim();
+        let [z, x, _] = self.setup.window.clone();
+        let (row_begin, row_count) = if ndim == 3 { (x.start, x.len()) } else { (0, 1) };
+        let numbers = planes.len() * row_count * z.len();
+        let (fields, share) = self.setup.quantity.filmed().fields(ndim, component);
+        let r = &mut self.records;
+        let args = Pack {
+            slab: self.args,
+            field: std::array::from_fn(|k| fields.get(k).copied().map_or(0, int)),
+            fields: int(fields.len()),
+            share: T::of(share),
+            begin: int(planes.start),
+            end: int(planes.end),
+            z_begin: int(z.start),
+            z_count: int(z.len()),
+            row_begin: int(row_begin),
+            row_count: int(row_count),
+            out: r.pieces.address(),
+        };
+        // SAFETY: the window lies on the slab; the piece was taken, so nothing else uses its memory.
+        unsafe {
+            self.accelerator
+                .launch(Stream::Main, &r.pack, walk(numbers), &argument(&args))?;
+        }
+        r.pieces.send(&self.accelerator, numbers * size_of::<T>())
+    }
+
+    /// Takes the oldest piece that was packed.
+    pub(super) fn take_piece(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        let piece = self.records.pieces.take(&self.accelerator)?;
+        out.extend_from_slice(bytemuck::cast_slice(piece));
+        Ok(())
+    }
+
+    /// Searches the velocities for values that are not finite.
+    pub(super) fn look(&mut self) -> Result<(), Error> {
+        let r = &mut self.records;
+        let args = Look {
+            slab: self.args,
+            found: r.search.address(),
+        };
+        let cells = self.layout.own.len() * self.setup.padded.plane_len();
+        let a = &self.accelerator;
+        // SAFETY: the kernel reads the slab and writes one number.
+        let launch = || unsafe { a.launch(Stream::Main, &r.look, search(cells), &argument(&args)) };
+        r.search.run(a, launch)
+    }
+
+    /// The first cell that the search found.
+    pub(super) fn found(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        let found = self.records.search.answer(&self.accelerator)?;
+        Ok(found.map(|cell| self.setup.padded.cell_at(cell)))
+    }
+}

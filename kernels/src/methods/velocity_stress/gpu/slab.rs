@@ -1,0 +1,327 @@
+//! One slab of the grid on one device: its memory and its part of a step.
+
+use super::Setup;
+use super::arguments::{LossArgs, SlabArgs, field_len};
+use super::frame::FrameMemory;
+use super::launch::Kernels;
+use super::lines::Lines;
+use super::medium::{Stiffness, Upload};
+use super::points::SourceMemory;
+use super::record::Records;
+use super::variant::Variant;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream, send};
+use crate::device::cpu::Cpu;
+use crate::device::simd::Real;
+use crate::medium::{Medium, needed};
+use crate::methods::velocity_stress::layout::fields;
+use crate::methods::velocity_stress::rows::Pattern;
+use crate::parallel::device_halo::HaloChannels;
+use crate::parallel::slabs::Slab as Layout;
+use crate::time_loop::Slab;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Points in the streams that others wait for.
+pub(super) struct Events<A: Accelerator> {
+    /// The main stream after a stage, and after what is recorded of a step.
+    pub main: A::Event,
+    /// The main stream before a stage's boxes, and the stream beside it behind those of the frame.
+    pub begun: A::Event,
+    pub framed: A::Event,
+    /// The kernels in the stream of the edges.
+    pub edges: A::Event,
+    /// Copies to the lower and the upper neighbour.
+    pub sent: [A::Event; 2],
+}
+
+/// What relaxes in a slab.
+struct LossMemory<A: Accelerator> {
+    weak: Stiffness<A>,
+    memory: Lines<A>,
+    pattern: A::Memory,
+}
+
+/// One slab on one device.
+pub struct DeviceSlab<T: Real, A: Accelerator> {
+    pub(super) setup: Arc<Setup<T>>,
+    pub(super) accelerator: Arc<A>,
+    pub(super) layout: Layout,
+    pub(super) args: SlabArgs<T>,
+    pub(super) frame: FrameMemory<A>,
+    pub(super) loss: LossArgs,
+    pub(super) variant: Variant,
+    pub(super) kernels: Kernels<A>,
+    pub(super) sources: SourceMemory<A>,
+    pub(super) records: Records<A>,
+    pub(super) events: Events<A>,
+    /// The stage that is being computed.
+    pub(super) stage: usize,
+    fields: Lines<A>,
+    density: Lines<A>,
+    stiffness: Stiffness<A>,
+    relaxing: Option<LossMemory<A>>,
+    /// The sides whose neighbours are other ranks', lower and upper.
+    pub(super) outer: HaloChannels<A>,
+}
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Takes the memory of a slab and sends its part of the medium; `weak` is what relaxes of it.
+    pub(super) fn new(
+        setup: Arc<Setup<T>>,
+        (a, layout): (Arc<A>, Layout),
+        (raw, weak): (&Medium<T>, Option<&Medium<T>>),
+        variant: Variant,
+        cpu: &Cpu,
+    ) -> Result<Self, Error> {
+        let p = &setup.padded;
+        let kernels = Kernels::load(&*a, &variant, &setup)?;
+        let upload = Upload::new(
+            &*a,
+            cpu,
+            (raw, &layout),
+            variant.isotropic,
+            (setup.dt, setup.first()),
+        );
+        let (density, stiffness) = (upload.density()?, upload.stiffness()?);
+        let bytes = fields(p.ndim()) * field_len(p, &layout) * size_of::<T>();
+        let memory = Lines::new(&*a, bytes, setup.first())?;
+        let mut args = SlabArgs::new(p, &layout, setup.weights);
+        (args.fields, args.density, args.stiff) = (memory.address(), density.address(), stiffness.args());
+        let relaxing = match weak {
+            Some(weak) => Some(LossMemory::new(&*a, &setup, (weak, &layout), variant, cpu)?),
+            None => None,
+        };
+        let stress = layout.own.len() * p.plane_len();
+        let loss = relaxing.as_ref().map_or_else(LossArgs::default, |r| LossArgs {
+            weak: r.weak.args(),
+            memory: r.memory.address(),
+            pattern: r.pattern.address(),
+            stress: stress as i64,
+            mechanism: ((fields(p.ndim()) - p.ndim()) * stress) as i64,
+        });
+        Ok(Self {
+            frame: FrameMemory::new(&*a, p, &setup.edges, &layout)?,
+            sources: SourceMemory::new(&*a, &setup, &layout)?,
+            records: Records::new(&*a, &setup, &layout, &variant)?,
+            events: Events {
+                main: a.event()?,
+                begun: a.event()?,
+                framed: a.event()?,
+                edges: a.event()?,
+                sent: [a.event()?, a.event()?],
+            },
+            stage: 0,
+            loss,
+            variant,
+            kernels,
+            fields: memory,
+            density,
+            stiffness,
+            relaxing,
+            outer: [None, None],
+            args,
+            accelerator: a,
+            layout,
+            setup,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let loss = self.relaxing.as_ref();
+        self.fields.bytes()
+            + self.density.bytes()
+            + self.stiffness.bytes()
+            + self.frame.bytes()
+            + self.sources.bytes()
+            + self.records.bytes()
+            + loss.map_or(0, |l| l.weak.bytes() + l.memory.bytes() + l.pattern.bytes())
+    }
+
+    /// The device.
+    pub fn accelerator(&self) -> &Arc<A> {
+        &self.accelerator
+    }
+
+    pub(super) fn fields_at(&self) -> u64 {
+        self.fields.address()
+    }
+
+    /// Writes the own planes of all fields.
+    pub(super) fn start_from(&self, field: &mut dyn FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
+        let p = &self.setup.padded;
+        let bytes = p.plane_len() * size_of::<T>();
+        let mut host = self.accelerator.pin(bytes)?;
+        for number in 0..fields(p.ndim()) {
+            for plane in self.layout.own.clone() {
+                let numbers = bytemuck::cast_slice_mut(&mut host.bytes_mut()[..bytes]);
+                field(number, plane, numbers);
+                let to = self.ghosts_at(number, plane as isize);
+                // SAFETY: an own plane of a field; the copy is waited for.
+                unsafe { self.accelerator.upload(Stream::Main, &host, 0, to, bytes)? };
+                self.accelerator.finish()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Density and speeds at a padded cell in words.
+    pub(super) fn medium_words(&self, cell: [usize; 3]) -> Result<String, Error> {
+        let p = &self.setup.padded;
+        let (plane, row) = if p.ndim() == 3 {
+            (cell[2], cell[1])
+        } else {
+            (cell[1], 0)
+        };
+        let rows = if p.ndim() == 3 { p.model.n[1] } else { 1 };
+        let first = needed(p, &self.layout.own).start;
+        let line = (p.model_plane(plane) - first) * rows + p.model_row(row);
+        let z = cell[0].clamp(p.low[0], p.low[0] + p.model.n[0] - 1);
+        let offset = ((line * p.pitch() + z) * size_of::<T>()) as u64;
+        let read = |array: u64| -> Result<f64, Error> {
+            let mut host = self.accelerator.pin(size_of::<T>())?;
+            // SAFETY: the cell lies in the array; the copy is waited for.
+            unsafe {
+                self.accelerator
+                    .download(Stream::Main, array + offset, &mut host, 0, size_of::<T>())?;
+            }
+            self.accelerator.finish()?;
+            Ok(bytemuck::cast_slice::<u8, T>(&host.bytes()[..size_of::<T>()])[0].f64())
+        };
+        let (dt, stiff) = (self.setup.dt, self.args.stiff);
+        let shear = stiff.shear.into_iter().find(|&array| array != 0);
+        let (rho, mu) = (
+            read(self.args.density)? * 2.0 * dt,
+            0.25 / read(shear.unwrap_or_default())?,
+        );
+        let along = read(stiff.normal[0])? + if self.variant.isotropic { 2.0 * mu } else { 0.0 };
+        let speed = |c: f64| (c / dt / rho).sqrt() as f32;
+        Ok(format!(
+            "medium there: density={} P speed={} S speed={}",
+            rho as f32,
+            speed(along),
+            speed(mu)
+        ))
+    }
+
+    /// Whether the planes are the last ones of a stage.
+    fn is_last(&self, planes: &Range<usize>) -> bool {
+        let l = &self.layout;
+        let last = [&l.interior, &l.high_edge, &l.low_edge];
+        last.into_iter().find(|r| !r.is_empty()) == Some(planes)
+    }
+}
+
+impl<A: Accelerator> LossMemory<A> {
+    fn new<T: Real>(
+        a: &A,
+        setup: &Setup<T>,
+        (weak, layout): (&Medium<T>, &Layout),
+        variant: Variant,
+        cpu: &Cpu,
+    ) -> Result<Self, Error> {
+        let p = &setup.padded;
+        let upload = Upload::new(
+            a,
+            cpu,
+            (weak, layout),
+            variant.isotropic,
+            (setup.dt, setup.first()),
+        );
+        let stress = layout.own.len() * p.plane_len();
+        let stresses = fields(p.ndim()) - p.ndim();
+        let bytes = variant.mechanisms * stresses * stress * size_of::<T>();
+        let memory = Lines::new(a, bytes, setup.first())?;
+        let two = |pattern: &Pattern<T>| [pattern.keep[0], pattern.keep[1], pattern.take[0], pattern.take[1]];
+        let mut numbers = Vec::new();
+        for k in 0..variant.mechanisms {
+            for plane in &setup.patterns {
+                numbers.extend(plane[k].iter().flat_map(two));
+            }
+        }
+        Ok(Self {
+            weak: upload.stiffness()?,
+            memory,
+            pattern: send(a, &numbers)?,
+        })
+    }
+}
+
+impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
+    type Number = T;
+
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn update(&mut self, stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
+        self.stage = stage;
+        if !self.layout.is_cut() {
+            return self.enqueue(Stream::Main, stage, &planes, it);
+        }
+        let a = self.accelerator.clone();
+        if planes == self.layout.interior {
+            self.enqueue(Stream::Main, stage, &planes, it)?;
+        } else {
+            // The edges read what the main stream made in the stage before; their ghosts were waited for by `received`.
+            a.wait(Stream::Edges, &self.events.main)?;
+            self.enqueue(Stream::Edges, stage, &planes, it)?;
+            a.record(Stream::Edges, &self.events.edges)?;
+        }
+        if self.is_last(&planes) {
+            a.wait(Stream::Main, &self.events.edges)?;
+            a.record(Stream::Main, &self.events.main)?;
+        }
+        Ok(())
+    }
+
+    fn finish_step(&mut self) -> Result<(), Error> {
+        if !self.setup.peaks && !self.setup.quantity.runs() {
+            return Ok(());
+        }
+        self.await_neighbours()?;
+        self.keep()?;
+        self.recorded()
+    }
+
+    fn capacity(&self) -> usize {
+        self.records.slots()
+    }
+
+    fn sample(&mut self, _it: usize) -> Result<(), Error> {
+        self.await_neighbours()?;
+        self.record()?;
+        self.recorded()
+    }
+
+    fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
+        self.take_traces(out)
+    }
+
+    fn piece(&self) -> usize {
+        self.records.piece_planes()
+    }
+
+    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+        self.await_neighbours()?;
+        self.pack(component, planes)?;
+        self.recorded()
+    }
+
+    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        self.take_piece(out)
+    }
+
+    fn search(&mut self) -> Result<(), Error> {
+        self.look()
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+        self.found()
+    }
+}

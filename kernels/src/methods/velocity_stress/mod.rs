@@ -1,0 +1,367 @@
+//! The velocity-stress method: first-order elastic wave equation on the standard staggered grid (Madariaga 1976,
+//! Virieux 1986, Levander 1988), orders 2, 4 or 8 in space, 2 in time (Michea & Komatitsch 2010, section 2).
+//!
+//! One step has two stages, after each of which ghosts travel:
+//! 1. `v(t+dt/2) = v(t-dt/2) + dt/rho (D_j s_ij + f_i)` (their eq. 2, first line), sponge
+//! 2. `s(t+dt) = s(t) + dt (c_ijkl e_kl - dM_ij/dt / V)` (second line), `e` the rate of strain of the new velocity; sponge;
+//!    images at a free surface
+//!
+//! In an absorbing layer every derivative is stretched where it is taken (eqs 6-9, [`crate::boundary::cpml`]). Units are
+//! SI: m, s, kg/m3, Pa, N, N m. [`layout`] says where the fields sit, [`rows`] has the formulas of a cell.
+
+mod absorbing_frame;
+mod adjoint;
+mod attenuation;
+mod cpml_stability;
+mod cpu;
+
+pub mod gpu;
+
+pub mod layout;
+
+mod medium;
+mod plan;
+mod points;
+mod ranks;
+mod receivers;
+mod rows;
+mod sources;
+mod surface;
+mod time_function;
+
+pub use absorbing_frame::{Absorber, Frame, Growing};
+pub use attenuation::Attenuation;
+pub use cpml_stability::Watch;
+pub use cpu::{CpuSlab, GHOST};
+pub use plan::{calibrate, calibrate_device};
+pub use receivers::Quantity;
+pub use sources::{Action, Source};
+pub use time_function::TimeFunction;
+
+use crate::Error;
+use crate::device::{cpu::Cpu, simd::Real};
+use crate::grid::Padded;
+use crate::grid::points::{Point, Snapshots};
+use crate::grid::stencil::{self, Family, WEIGHTS};
+use crate::medium::{self as model, Medium, Symmetry};
+use crate::parallel::{message_buffers, slabs};
+use crate::stability::largest_symbol;
+use crate::time_loop::Schedule;
+use absorbing_frame::Edges;
+use adjoint::Adjoint;
+use attenuation::Relaxation;
+use medium::Staggered;
+use points::Placer;
+use receivers::Receivers;
+use sources::SourceNodes;
+use std::ops::Range;
+use std::sync::Arc;
+use surface::Images;
+
+/// Everything about a shot except its medium.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    /// Time step in seconds.
+    pub dt: f64,
+    /// Steps.
+    pub nt: usize,
+    /// Order in space: 2, 4 or 8.
+    pub order: usize,
+    /// How the weights of the derivative are chosen.
+    pub family: Family,
+    /// The frame around the model.
+    pub frame: Frame,
+    /// Attenuation.
+    pub attenuation: Option<Attenuation>,
+    /// A free surface through the first row of the model.
+    pub surface: bool,
+    /// Sources.
+    pub sources: Vec<Source>,
+    /// Their series, `[series][step]`: rates of moments at [`Action::time`], or forces.
+    pub series: Vec<Vec<f32>>,
+    /// Receiver points.
+    pub receivers: Vec<Point>,
+    /// What they record.
+    pub quantity: Quantity,
+    /// Receivers after every so many steps.
+    pub jdata: usize,
+    /// Snapshots of the velocities (of pressure where that is recorded), each on its own staggered nodes.
+    pub snapshots: Option<Snapshots>,
+    /// Whether the largest horizontal speed of every node on the first row of the model is kept.
+    pub peaks: bool,
+    /// Steps between searches for values that are not finite.
+    pub jcheck: usize,
+}
+
+impl Shot {
+    /// Fields whose ghosts travel after each stage of a step, [`GHOST`] planes of each.
+    pub fn travelling(&self, ndim: usize) -> [usize; 2] {
+        travelling(ndim, self.quantity).map(|fields| fields.len())
+    }
+}
+
+/// What the slabs of one shot share.
+pub(crate) struct Setup<T> {
+    padded: Padded,
+    medium: Staggered<T>,
+    relaxation: Option<Relaxation<T>>,
+    edges: Edges<T>,
+    surface: Option<Images<T>>,
+    spots: SourceNodes<T>,
+    receivers: Receivers<T>,
+    quantity: Quantity,
+    peaks: bool,
+    window: [Range<usize>; 3],
+    /// Weights over the spacing, along z, row, plane.
+    weights: [[T; rows::MOST]; 3],
+    /// Half the order.
+    half: usize,
+    /// Fields whose ghosts travel after each stage.
+    travelling: [Vec<usize>; 2],
+    dt: f64,
+    cpu: Cpu,
+}
+
+/// A shot ready to run on this machine's processors.
+pub struct Simulation<T: Real> {
+    setup: Arc<Setup<T>>,
+    slabs: Vec<CpuSlab<T>>,
+    schedule: Schedule,
+}
+
+/// The largest stable step of this scheme as a share of that of the displacement scheme over the same model: both are
+/// `2 / sqrt(lambda/rho)` at the greatest wave number that their derivative can take in a corner of the box of wave
+/// vectors; for the staggered derivative that is `2 sum |c_m|` over the spacing. `None` for orders that there are not.
+pub fn stable_step(order: usize, family: Family) -> Option<f64> {
+    let weights = stencil::staggered(order, family)?;
+    let greatest = 2.0 * weights.iter().map(|c| c.abs()).sum::<f64>();
+    Some(largest_symbol(&WEIGHTS) / greatest)
+}
+
+impl<T: Real + Default> Simulation<T> {
+    /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields of `slabs`:
+    /// all of the grid, or those of one rank, for which the medium may hold no more than they need.
+    pub fn new(
+        shot: &Shot,
+        mut raw: Medium<T>,
+        class: Symmetry,
+        cpu: Cpu,
+        slabs: Vec<slabs::Slab>,
+    ) -> Result<Self, Error> {
+        let padded = raw.padded().clone();
+        let weights = check(shot, &padded)?;
+        let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
+        let losses = shot.attenuation.as_ref();
+        let relaxation = losses
+            .map(|losses| Relaxation::new(&mut raw, class, losses, shot.dt, (&cpu, &own)))
+            .transpose()?;
+        let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
+        drop(raw);
+        let adjoint = shot.surface.then(|| Adjoint::new(weights));
+        let placer = Placer {
+            padded: &padded,
+            free: adjoint.as_ref(),
+        };
+        let ndim = padded.ndim();
+        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+            medium.buoyancy(field)[medium.row(plane, row) + z].f64()
+        };
+        let spots = SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?;
+        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
+        let schedule = schedule(shot, &padded, receivers.len());
+        let setup = Arc::new(Setup {
+            edges: Edges::new(&padded, &shot.frame, shot.dt),
+            surface: shot.surface.then(|| Images::new(weights.len())),
+            window: shot
+                .snapshots
+                .as_ref()
+                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
+            weights: over_spacing(&padded, weights),
+            half: weights.len(),
+            travelling: travelling(ndim, shot.quantity),
+            quantity: shot.quantity,
+            peaks: shot.peaks,
+            dt: shot.dt,
+            padded,
+            medium,
+            relaxation,
+            spots,
+            receivers,
+            cpu,
+        });
+        let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab));
+        Ok(Self {
+            slabs: slabs.collect::<Result<_, _>>()?,
+            setup,
+            schedule,
+        })
+    }
+
+    /// Steps to run.
+    pub fn steps(&self) -> usize {
+        self.schedule.nt
+    }
+
+    /// Bytes of fields, medium and memory variables.
+    pub fn bytes(&self) -> usize {
+        self.setup.medium.bytes()
+            + self.setup.relaxation.as_ref().map_or(0, Relaxation::bytes)
+            + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
+    }
+
+    /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
+    /// (2-D: `[x]`); empty where it is not kept.
+    pub fn peaks(&self) -> Vec<T> {
+        surface_planes(&self.setup.padded, self.slabs.iter().map(CpuSlab::peaks))
+    }
+}
+
+/// Numbers `[own plane][row]` of slabs, without those of the frame.
+fn surface_planes<'a, T: Real>(
+    p: &Padded,
+    parts: impl Iterator<Item = (&'a slabs::Slab, &'a [T])>,
+) -> Vec<T> {
+    let axis = p.ndim() - 1;
+    let planes = p.low[axis]..p.low[axis] + p.model.n[axis];
+    let rows = if p.ndim() == 3 {
+        p.low[1]..p.low[1] + p.model.n[1]
+    } else {
+        0..1
+    };
+    let mut all = Vec::new();
+    for (layout, numbers) in parts {
+        for (plane, numbers) in layout.own.clone().zip(numbers.chunks(p.rows())) {
+            if planes.contains(&plane) {
+                all.extend_from_slice(&numbers[rows.clone()]);
+            }
+        }
+    }
+    all
+}
+
+/// Weights over the spacing, along z, row, plane.
+fn over_spacing<T: Real>(padded: &Padded, weights: &[f64]) -> [[T; rows::MOST]; 3] {
+    let axes = if padded.ndim() == 3 { [0, 1, 2] } else { [0, 0, 1] };
+    axes.map(|a: usize| {
+        let weight = |m: usize| weights.get(m).map_or(0.0, |c| c / f64::from(padded.d()[a]));
+        std::array::from_fn(|m| T::of(weight(m)))
+    })
+}
+
+/// Velocities are all differentiated along planes; of the stresses those with the plane's axis. A pressure is read
+/// across a cut, too.
+fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
+    let pairs: &[usize] = if ndim == 3 { &[2, 4, 5] } else { &[2, 4] };
+    let mut stresses: Vec<usize> = pairs.iter().map(|&k| layout::stress(ndim, k)).collect();
+    if quantity == Quantity::Pressure {
+        stresses.extend(layout::normal(ndim));
+        stresses.sort_unstable();
+        stresses.dedup();
+    }
+    [(0..ndim).collect(), stresses]
+}
+
+/// When a shot records.
+fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
+    let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
+    Schedule {
+        nt: shot.nt,
+        jdata: shot.jdata,
+        receivers,
+        components: shot.quantity.components(padded.ndim()),
+        snapshot_components: shot.quantity.filmed().components(padded.ndim()),
+        jsnap: shot.snapshots.as_ref().map(|s| s.every),
+        snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
+        jcheck: shot.jcheck,
+    }
+}
+
+/// Refuses what no grid can run; the weights of the derivative.
+fn check(shot: &Shot, padded: &Padded) -> Result<&'static [f64], Error> {
+    let fail = |sentence: String| Err(Error::Setup(sentence));
+    let Some(weights) = stencil::staggered(shot.order, shot.family) else {
+        return fail(format!(
+            "order={}: the derivative has order 2, 4 or 8",
+            shot.order
+        ));
+    };
+    if shot.sources.is_empty() || shot.receivers.is_empty() {
+        return fail(format!(
+            "{} sources and {} receivers: at least one of each is needed",
+            shot.sources.len(),
+            shot.receivers.len()
+        ));
+    }
+    if let Some(lost) = shot.sources.iter().find(|s| s.series >= shot.series.len()) {
+        return fail(format!(
+            "a source has series {} and there are {}",
+            lost.series + 1,
+            shot.series.len()
+        ));
+    }
+    for (k, series) in shot.series.iter().enumerate() {
+        if let Some(bad) = series.iter().position(|x| !x.is_finite()) {
+            return fail(format!(
+                "series {} of the sources is not finite at step {bad}",
+                k + 1
+            ));
+        }
+    }
+    if !(shot.dt > 0.0 && shot.dt.is_finite()) || shot.nt == 0 {
+        return fail(format!(
+            "{} steps of {} s: the number and the time step must be positive",
+            shot.nt, shot.dt
+        ));
+    }
+    if shot.jdata == 0 || shot.jcheck == 0 {
+        return fail("jdata= and jcheck= must be at least 1".into());
+    }
+    if shot.surface && padded.model.n[0] < 6 {
+        return fail(format!(
+            "a model of {} rows is too thin for a free surface: at least 6 are needed",
+            padded.model.n[0]
+        ));
+    }
+    if let Some(s) = &shot.snapshots {
+        s.check(padded)?;
+    }
+    Ok(weights)
+}
+
+/// Bytes of fields, medium, memory variables and messages that the slabs of one rank will hold on processors at the
+/// height of a run.
+pub fn bytes(padded: &Padded, shot: &Shot, slabs: &[slabs::Slab], class: Symmetry) -> usize {
+    let ndim = padded.ndim();
+    let own: usize = slabs.iter().map(|s| s.own.len()).sum();
+    let coefficients = match (ndim, class) {
+        (3, Symmetry::Isotropic) => 2 + 3 + 3,
+        (3, _) => 6 + 3 + 3,
+        (_, Symmetry::Isotropic) => 2 + 1 + 2,
+        _ => 3 + 1 + 2,
+    };
+    let fields = layout::fields(ndim) * (own + 2 * GHOST * slabs.len());
+    let edges = Edges::<f32>::new(padded, &shot.frame, shot.dt);
+    let layers: usize = slabs.iter().map(|s| edges.variables(padded, &s.own)).sum();
+    let weak = match (ndim, class) {
+        (3, Symmetry::Isotropic) => 5,
+        (3, _) => 9,
+        (_, Symmetry::Isotropic) => 3,
+        _ => 4,
+    };
+    let (variables, weak) = shot.attenuation.as_ref().map_or((0, 0), |losses| {
+        (
+            losses.variables() * (layout::fields(ndim) - ndim) * own,
+            weak * own,
+        )
+    });
+    let [first, second] = shot.travelling(ndim);
+    let travels = message_buffers::numbers(slabs, padded.planes(), first.max(second) * GHOST);
+    let kept = (coefficients * own + weak) * padded.plane_len();
+    let running = (fields + variables + travels) * padded.plane_len() + layers;
+    // While the medium is made ready the model is there, too; where it is lossy twice.
+    let whole = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
+    let lines = model::needed(padded, &whole).len() * model::lines_of_plane(padded);
+    let models = 1 + usize::from(shot.attenuation.is_some());
+    let reading = models * (model::plane_names(ndim).len() + 1) * lines * padded.pitch();
+    (kept + running.max(reading)) * size_of::<f32>()
+}

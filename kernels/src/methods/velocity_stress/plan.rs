@@ -1,0 +1,101 @@
+//! How fast a machine is at this method, from a second or so of a cut of a run's grid.
+
+use super::{Action, Attenuation, Frame, Shot, Simulation, Source, gpu};
+use crate::Error;
+use crate::device::accelerator::Accelerator;
+use crate::device::cpu::Cpu;
+use crate::grid::{Grid, Padded};
+use crate::medium::{Filler, Medium, Symmetry};
+use crate::parallel::slabs::partition;
+use crate::timing::{Nothing, cut, noise, rock, speed};
+use std::sync::Arc;
+
+/// A silent shot of so many steps with everything that the speed of a step depends on, over a model of at most `most` nodes
+/// a side with spacing 1.
+fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid) {
+    let grid = cut(&padded.model, most);
+    let attenuation = run.attenuation.as_ref().map(|losses| Attenuation {
+        qp: vec![100.0],
+        qs: vec![50.0],
+        mechanisms: losses.mechanisms,
+        band: [0.01, 0.1],
+        reference: 0.03,
+    });
+    let cells = run.frame.cells.map(|ends| ends.map(|n| n.min(most / 4)));
+    let shot = Shot {
+        dt: 0.1,
+        nt: steps,
+        order: run.order,
+        family: run.family,
+        frame: Frame { cells, ..run.frame },
+        attenuation,
+        surface: run.surface,
+        sources: vec![Source {
+            point: [0, 1, 2].map(|axis| (grid.n[axis] / 2) as f32),
+            action: Action::explosion(0.0),
+            series: 0,
+        }],
+        series: vec![vec![0.0; steps]],
+        receivers: vec![[0.0; 3]],
+        quantity: run.quantity,
+        jdata: 1,
+        snapshots: None,
+        peaks: false,
+        jcheck: steps,
+    };
+    (shot, grid)
+}
+
+/// Points a second on the processors of this machine, for media of a class.
+///
+/// # Errors
+/// What a run can fail of.
+pub fn calibrate(run: &Shot, padded: &Padded, class: Symmetry, cpu: &Cpu) -> Result<f64, Error> {
+    let (most, steps) = if padded.ndim() == 3 { (100, 8) } else { (1000, 25) };
+    let (shot, grid) = sample(run, padded, most, steps);
+    let padded = shot.frame.around(&grid);
+    let slabs = partition(padded.planes(), 1)?;
+    let threads = Cpu::new(cpu.threads())?;
+    let mut medium = Medium::<f32>::new(&padded)?;
+    rock(&padded, &mut Filler::new(&mut medium, cpu))?;
+    let mut simulation = Simulation::new(&shot, medium, class, threads, slabs)?;
+    speed(padded.cells() * steps, || simulation.run(&mut Nothing))
+}
+
+/// The same on one device, with fields of noise: zeros can be faster. The cut is as large as the device's free memory lets it
+/// be, up to what tells the speed of a large grid.
+///
+/// # Errors
+/// What a run can fail of.
+pub fn calibrate_device<A: Accelerator>(
+    run: &Shot,
+    padded: &Padded,
+    class: Symmetry,
+    (device, cpu): (&Arc<A>, &Cpu),
+) -> Result<f64, Error> {
+    let free = device.free_bytes()?;
+    let (mut most, steps) = if padded.ndim() == 3 {
+        (256, 40)
+    } else {
+        (3000, 200)
+    };
+    let (shot, padded, layouts) = loop {
+        let (shot, grid) = sample(run, padded, most, steps);
+        let padded = shot.frame.around(&grid);
+        let layouts = partition(padded.planes(), 1)?;
+        if most <= 64 || gpu::bytes(&shot, &padded, &layouts[0], class, 0) <= free / 2 {
+            break (shot, padded, layouts);
+        }
+        most /= 2;
+    };
+    let machines = layouts
+        .into_iter()
+        .map(|layout| (device.clone(), layout))
+        .collect();
+    let mut medium = Medium::<f32>::new(&padded)?;
+    rock(&padded, &mut Filler::new(&mut medium, cpu))?;
+    let mut simulation = gpu::Simulation::new(&shot, medium, class, (machines, None), cpu)?;
+    let mut noise = noise();
+    simulation.start_from(|_, _, numbers| numbers.iter_mut().for_each(|x| *x = noise()))?;
+    speed(padded.cells() * steps, || simulation.run(&mut Nothing))
+}

@@ -1,0 +1,206 @@
+//! Receivers at points off the grid, each component read where it sits.
+
+use super::layout::{normal, velocity};
+use super::points::{Placer, Weights};
+use super::sources::for_each;
+use crate::Error;
+use crate::device::simd::Real;
+use crate::grid::points::Point;
+use std::ops::Range;
+
+/// What receivers record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Velocity z, x, y in m/s, half a step before the end of its step.
+    Velocity,
+    /// Displacement z, x, y in m, at the end of the step.
+    Displacement,
+    /// Acceleration z, x, y in m/s2, at the beginning of the step.
+    Acceleration,
+    /// Pressure in Pa at the end of the step: minus the mean of the normal stresses.
+    Pressure,
+    /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), of the tensor: a shear is half the change of an angle. At the end of
+    /// the step: the sum of its rates, which are read off the velocities.
+    Strain,
+}
+
+/// Axes (z, x, y) of the components of a strain.
+const STRAINS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+/// The same in 2-D.
+const STRAINS_2D: [[usize; 2]; 3] = [[0, 0], [1, 1], [0, 1]];
+
+impl Quantity {
+    /// Components of a trace.
+    pub fn components(self, ndim: usize) -> usize {
+        match self {
+            Self::Pressure => 1,
+            Self::Strain if ndim == 3 => STRAINS.len(),
+            Self::Strain => STRAINS_2D.len(),
+            _ => ndim,
+        }
+    }
+
+    /// When, in steps after the start, record 0 is taken.
+    pub fn first_time(self) -> f64 {
+        match self {
+            Self::Velocity => 0.5,
+            Self::Displacement | Self::Pressure | Self::Strain => 1.0,
+            Self::Acceleration => 0.0,
+        }
+    }
+
+    /// Whether what is recorded needs the steps between two records.
+    pub fn runs(self) -> bool {
+        matches!(self, Self::Displacement | Self::Acceleration | Self::Strain)
+    }
+
+    /// What snapshots hold where receivers record this.
+    pub fn filmed(self) -> Self {
+        match self {
+            Self::Pressure => Self::Pressure,
+            _ => Self::Velocity,
+        }
+    }
+
+    /// Fields that a component reads.
+    pub fn parts(self, ndim: usize) -> usize {
+        match self {
+            Self::Strain => 2,
+            _ => self.fields(ndim, 0).0.len(),
+        }
+    }
+
+    /// The fields whose mean with the sign is a component of what is filmed or read as it is, from z, x, y.
+    pub fn fields(self, ndim: usize, component: usize) -> (Vec<usize>, f64) {
+        match self {
+            Self::Pressure => (normal(ndim).collect(), -1.0 / ndim as f64),
+            _ => (
+                vec![velocity(ndim, if ndim == 3 { component } else { 2 * component })],
+                1.0,
+            ),
+        }
+    }
+}
+
+/// A node that a receiver reads.
+pub(super) struct Node<T> {
+    pub field: u32,
+    pub plane: u32,
+    pub row: u32,
+    pub z: u32,
+    pub weight: T,
+}
+
+/// All receivers of a shot.
+pub(super) struct Receivers<T> {
+    /// The plane of each.
+    planes: Vec<usize>,
+    /// `[component][receiver]`
+    nodes: Vec<Vec<Vec<Node<T>>>>,
+}
+
+/// The fields of a component, the axis z, x, y along which they are differentiated, and their shares.
+fn parts(quantity: Quantity, ndim: usize, component: usize) -> Vec<(usize, Option<usize>, f64)> {
+    if quantity == Quantity::Strain {
+        let [a, b] = match ndim {
+            3 => STRAINS[component],
+            _ => STRAINS_2D[component],
+        };
+        // Velocities come first among the fields, in this order of axes.
+        return vec![(a, Some(b), 0.5), (b, Some(a), 0.5)];
+    }
+    let (fields, share) = quantity.fields(ndim, component);
+    fields.into_iter().map(|field| (field, None, share)).collect()
+}
+
+impl<T: Real> Receivers<T> {
+    /// Places the receivers.
+    pub fn new(placer: &Placer<'_>, points: &[Point], quantity: Quantity) -> Result<Self, Error> {
+        let p = placer.padded;
+        let ndim = p.ndim();
+        for (k, &point) in points.iter().enumerate() {
+            placer.check(point, "receiver", k + 1)?;
+        }
+        let axis = ndim - 1;
+        let plane = |point: &Point| {
+            let q = (f64::from(point[axis]) - f64::from(p.model.o[axis])) / f64::from(p.d()[axis]);
+            ((q + 1e-4).floor() + p.low[axis] as f64) as usize
+        };
+        let read = |point: Point, component: usize| {
+            let mut nodes = Vec::new();
+            for (field, along, share) in parts(quantity, ndim, component) {
+                let weights: [Weights; 3] = [0, 1, 2].map(|a| match along == Some(a) {
+                    true => placer.slope(point, a, field),
+                    false => placer.read(point, a, field),
+                });
+                for_each(&weights, ndim, |plane, row, z, weight| {
+                    nodes.push(Node {
+                        field: field as u32,
+                        plane: plane as u32,
+                        row: row as u32,
+                        z: z as u32,
+                        weight: T::of(weight * share),
+                    });
+                });
+            }
+            nodes
+        };
+        Ok(Self {
+            planes: points.iter().map(plane).collect(),
+            nodes: (0..quantity.components(ndim))
+                .map(|c| points.iter().map(|&point| read(point, c)).collect())
+                .collect(),
+        })
+    }
+
+    /// Receivers in all.
+    pub fn len(&self) -> usize {
+        self.planes.len()
+    }
+
+    /// Numbers of a record.
+    pub fn values(&self) -> usize {
+        self.nodes.len() * self.len()
+    }
+
+    /// Receivers on these planes, rising.
+    pub fn within(&self, planes: &Range<usize>) -> Vec<usize> {
+        let inside = |k: &usize| planes.contains(&self.planes[*k]);
+        (0..self.len()).filter(inside).collect()
+    }
+
+    /// Numbers of a record that belong to receivers on these planes.
+    pub fn own(&self, planes: &Range<usize>) -> impl Iterator<Item = usize> {
+        let (planes, n) = (planes.clone(), self.len().max(1));
+        (0..self.values()).filter(move |k| planes.contains(&self.planes[k % n]))
+    }
+
+    /// The nodes of a number of a record.
+    pub fn nodes(&self, number: usize) -> &[Node<T>] {
+        let n = self.len().max(1);
+        &self.nodes[number / n][number % n]
+    }
+
+    /// Reads the receivers whose plane is among `planes` into `out`, `[component][receiver]`:
+    /// `value(field, plane, row, z)` is a field, `take(old, read)` what becomes of a number.
+    pub fn extract(
+        &self,
+        planes: &Range<usize>,
+        value: impl Fn(usize, usize, usize, usize) -> T,
+        mut take: impl FnMut(&mut T, T),
+        out: &mut [T],
+    ) {
+        for (nodes, out) in self.nodes.iter().zip(out.chunks_mut(self.len().max(1))) {
+            for ((nodes, plane), out) in nodes.iter().zip(&self.planes).zip(out) {
+                if planes.contains(plane) {
+                    let mut sum = T::of(0.0);
+                    for n in nodes {
+                        let [field, plane, row, z] = [n.field, n.plane, n.row, n.z].map(|k| k as usize);
+                        sum += n.weight * value(field, plane, row, z);
+                    }
+                    take(out, sum);
+                }
+            }
+        }
+    }
+}

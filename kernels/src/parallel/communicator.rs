@@ -1,0 +1,124 @@
+//! What the processes of a run (ranks) say to each other. [`super::mpi`] says it by MPI; the tests have ranks that are
+//! threads of one process.
+
+use crate::Error;
+
+/// Memory that a message leaves from or arrives in: of the host, or of a device where [`Communicator::reaches_devices`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where it starts.
+    pub address: u64,
+    /// Its length.
+    pub bytes: usize,
+}
+
+/// What travels to rank 0 in an order of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// Records of receivers.
+    Traces,
+    /// Pieces of snapshots.
+    Snapshots,
+    /// Maps at the end of a run.
+    Maps,
+}
+
+/// The ranks of a run, as one of them sees them. Rank `k` owns the planes next to those of ranks `k-1` and `k+1`.
+///
+/// Calls fail with a sentence when the connection does; where MPI ends all ranks at once they do not return.
+pub trait Communicator {
+    /// Number of this rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many there are.
+    fn size(&self) -> usize;
+
+    /// Name of this rank's host.
+    fn host(&self) -> &str;
+
+    /// Messages may leave from and arrive in the memory of devices.
+    fn reaches_devices(&self) -> bool {
+        false
+    }
+
+    /// Everyone's words, in the order of the ranks. All ranks call it.
+    fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// Messages of fixed sizes to and from `peer`, which calls this with the same sizes the other way round. Messages
+    /// of one pair of ranks keep their order.
+    ///
+    /// # Safety
+    /// The memory must live as long as what is returned, and stay untouched while messages are under way.
+    unsafe fn line(&self, peer: usize, leaving: &[Span], arriving: &[Span]) -> Result<Box<dyn Line>, Error>;
+
+    /// Sends to rank 0 without waiting for it, up to a few messages ahead.
+    fn send_to_root(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error>;
+
+    /// On rank 0: the next message that `from` has posted on this topic.
+    fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error>;
+}
+
+/// All ranks come here with what they have done; where one has failed all get [`Error::Agreed`] with the words of the
+/// first.
+pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T, Error> {
+    let words = outcome.as_ref().err().map_or(String::new(), Error::to_string);
+    let all = ranks.all_gather(words.as_bytes())?;
+    let Some(first) = all.iter().position(|words| !words.is_empty()) else {
+        return outcome;
+    };
+    let words = String::from_utf8_lossy(&all[first]);
+    // Hosts are asked for only here: nobody has a reason to come back.
+    let hosts = ranks.all_gather(ranks.host().as_bytes())?;
+    let host = String::from_utf8_lossy(&hosts[first]);
+    Err(Error::Agreed(
+        match all.iter().all(|other| *other == all[first]) {
+            true => words.into_owned(),
+            false => format!("rank {first} on {host}: {words}"),
+        },
+    ))
+}
+
+/// The same messages again and again, as a time loop sends them.
+pub trait Line {
+    /// What arrives may now arrive.
+    fn listen(&mut self) -> Result<(), Error>;
+    /// Message `piece` leaves.
+    fn send(&mut self, piece: usize) -> Result<(), Error>;
+    /// Waits for a message and says which it is; `None` when all have arrived.
+    fn arrived(&mut self) -> Result<Option<usize>, Error>;
+    /// Returns when the memory of what left may be used again.
+    fn sent(&mut self) -> Result<(), Error>;
+}
+
+/// A process that is alone.
+pub struct Alone;
+
+impl Communicator for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn host(&self) -> &str {
+        "this host"
+    }
+
+    fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(vec![words.to_vec()])
+    }
+
+    unsafe fn line(&self, _: usize, _: &[Span], _: &[Span]) -> Result<Box<dyn Line>, Error> {
+        Err(Error::setup("a process that is alone has no neighbour"))
+    }
+
+    fn send_to_root(&self, _: Topic, _: Vec<u8>) -> Result<(), Error> {
+        Err(Error::setup("a process that is alone has nobody to post to"))
+    }
+
+    fn receive_from(&self, _: Topic, _: usize) -> Result<Vec<u8>, Error> {
+        Err(Error::setup("a process that is alone collects from nobody"))
+    }
+}

@@ -1,0 +1,15 @@
+//! Subdomains that work together: how grids are cut into slabs, what subdomains send each other, and how ranks, devices
+//! and threads run one schedule.
+
+pub mod communicator;
+pub mod device_halo;
+pub mod gather;
+pub mod group;
+pub mod halo;
+mod ipc;
+pub mod message_buffers;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+pub mod options;
+pub mod rank_halo;
+pub mod slabs;

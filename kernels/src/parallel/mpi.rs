@@ -1,0 +1,261 @@
+//! Ranks that speak by MPI: the only room that does. MPI calls stay on the thread that started it.
+
+use super::communicator::{Communicator, Line, Span, Topic};
+use crate::Error;
+use mpi::datatype::PartitionMut;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+use mpi::{Threading, ffi};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ffi::c_int;
+
+/// Messages to rank 0 that may be under way before a rank waits for the oldest.
+const AHEAD: usize = 8;
+/// Tags: pieces of ghosts count on from here.
+const GHOSTS: i32 = 100;
+
+fn tag(topic: Topic) -> i32 {
+    match topic {
+        Topic::Traces => 1,
+        Topic::Snapshots => 2,
+        Topic::Maps => 3,
+    }
+}
+
+/// A message to rank 0 under way, with the memory that it leaves from.
+type Posted = (ffi::MPI_Request, Vec<u8>);
+
+/// All ranks that the launcher started. Ends all of them at once when it is dropped before [`World::end`].
+pub struct World {
+    /// Taken when MPI is ended.
+    universe: Option<Universe>,
+    all: SimpleCommunicator,
+    host: String,
+    posted: RefCell<VecDeque<Posted>>,
+}
+
+impl World {
+    /// Starts MPI; once a process.
+    pub fn start() -> Result<Self, Error> {
+        let started = mpi::initialize_with_threading(Threading::Funneled);
+        let Some((universe, threading)) = started else {
+            return Err(Error::setup("MPI was started twice"));
+        };
+        if threading < Threading::Funneled {
+            return Err(Error::setup(format!(
+                "this MPI ({}) refuses programs with threads (it grants {threading:?}, Funneled is needed): use another MPI",
+                version()
+            )));
+        }
+        let all = universe.world();
+        Ok(Self {
+            all,
+            universe: Some(universe),
+            host: mpi::environment::processor_name().unwrap_or_else(|_| "unknown host".into()),
+            posted: RefCell::default(),
+        })
+    }
+
+    /// Ends MPI in order. All ranks call it.
+    pub fn end(mut self) {
+        self.drain(0);
+        // Dropping it is what ends MPI.
+        drop(self.universe.take());
+    }
+
+    /// Ends all ranks now, with this exit code where the launcher hands it on.
+    pub fn abort(&self, code: u8) -> ! {
+        self.all.abort(i32::from(code))
+    }
+
+    /// Waits until at most `left` posted messages are under way.
+    fn drain(&self, left: usize) {
+        let mut posted = self.posted.borrow_mut();
+        while posted.len() > left {
+            if let Some((mut request, _memory)) = posted.pop_front() {
+                // SAFETY: the request was made by MPI_Isend and is waited for once; its memory lives until then.
+                unsafe { ffi::MPI_Wait(&mut request, ffi::RSMPI_STATUS_IGNORE) };
+            }
+        }
+    }
+}
+
+/// Name and version of the library.
+pub fn version() -> String {
+    let text = mpi::environment::library_version().unwrap_or_default();
+    let first = text.trim_end_matches('\0').lines().next().unwrap_or_default();
+    first.split(',').next().unwrap_or_default().trim().to_string()
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if self.universe.is_some() {
+            // An error or a panic on this rank: the others would wait for it for ever.
+            self.abort(1);
+        }
+    }
+}
+
+impl Communicator for World {
+    fn rank(&self) -> usize {
+        self.all.rank() as usize
+    }
+
+    fn size(&self) -> usize {
+        self.all.size() as usize
+    }
+
+    fn host(&self) -> &str {
+        &self.host
+    }
+
+    fn reaches_devices(&self) -> bool {
+        let here = libloading::os::unix::Library::this();
+        // SAFETY: where the library has this function, it takes nothing and returns 1 or 0 (MPI's extension of that name).
+        unsafe {
+            here.get::<unsafe extern "C" fn() -> c_int>(b"MPIX_Query_cuda_support")
+                .is_ok_and(|asked| asked() == 1)
+        }
+    }
+
+    fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        // A byte in front of the words: memory of no bytes has an address that MPI takes for a constant of its own.
+        let words = [&[0], words].concat();
+        let mut counts = vec![0i32; self.size()];
+        self.all
+            .all_gather_into(&count(self, words.len())?, &mut counts[..]);
+        let starts: Vec<i32> = counts
+            .iter()
+            .scan(0, |sum, &n| {
+                *sum += n;
+                Some(*sum - n)
+            })
+            .collect();
+        let mut all = vec![0u8; counts.iter().map(|&n| n as usize).sum()];
+        let mut parts = PartitionMut::new(&mut all[..], counts.clone(), &starts[..]);
+        self.all.all_gather_varcount_into(&words[..], &mut parts);
+        let part = |(&start, &n): (&i32, &i32)| all[start as usize + 1..(start + n) as usize].to_vec();
+        Ok(starts.iter().zip(&counts).map(part).collect())
+    }
+
+    unsafe fn line(&self, peer: usize, leaving: &[Span], arriving: &[Span]) -> Result<Box<dyn Line>, Error> {
+        let (mut sends, mut receives) = (Vec::new(), Vec::new());
+        for (spans, requests, is_send) in [(leaving, &mut sends, true), (arriving, &mut receives, false)] {
+            for (piece, span) in spans.iter().enumerate() {
+                // SAFETY: all bits zero are a value of this plain type, which MPI overwrites.
+                let mut request: ffi::MPI_Request = unsafe { std::mem::zeroed() };
+                let (memory, bytes) = (span.address as *mut std::ffi::c_void, count(self, span.bytes)?);
+                let (peer, tag) = (peer as c_int, GHOSTS + piece as c_int);
+                // SAFETY: the caller promises that the memory lives as long as the line.
+                unsafe {
+                    let (byte, world) = (ffi::RSMPI_UINT8_T, self.all.as_raw());
+                    if is_send {
+                        ffi::MPI_Send_init(memory, bytes, byte, peer, tag, world, &mut request);
+                    } else {
+                        ffi::MPI_Recv_init(memory, bytes, byte, peer, tag, world, &mut request);
+                    }
+                }
+                requests.push(request);
+            }
+        }
+        Ok(Box::new(Persistent { sends, receives }))
+    }
+
+    fn send_to_root(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error> {
+        self.drain(AHEAD - 1);
+        // SAFETY: all bits zero are a value of this plain type, which MPI overwrites.
+        let mut request: ffi::MPI_Request = unsafe { std::mem::zeroed() };
+        let bytes = count(self, message.len())?;
+        // SAFETY: the message is kept until it was waited for; moving the Vec does not move its numbers.
+        unsafe {
+            let (byte, world) = (ffi::RSMPI_UINT8_T, self.all.as_raw());
+            ffi::MPI_Isend(
+                message.as_ptr().cast(),
+                bytes,
+                byte,
+                0,
+                tag(topic),
+                world,
+                &mut request,
+            );
+        }
+        self.posted.borrow_mut().push_back((request, message));
+        Ok(())
+    }
+
+    fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error> {
+        let process = self.all.process_at_rank(from as i32);
+        Ok(process.receive_vec_with_tag::<u8>(tag(topic)).0)
+    }
+}
+
+/// Bytes of a message as MPI counts them.
+fn count(world: &World, bytes: usize) -> Result<c_int, Error> {
+    c_int::try_from(bytes).map_err(|_| Error::Ranks {
+        rank: world.rank(),
+        host: world.host.clone(),
+        doing: format!("a message of {bytes} bytes"),
+        problem: format!(
+            "MPI counts up to {} bytes; use more ranks or a smaller grid",
+            c_int::MAX
+        ),
+    })
+}
+
+/// Messages that MPI has been told once.
+struct Persistent {
+    sends: Vec<ffi::MPI_Request>,
+    receives: Vec<ffi::MPI_Request>,
+}
+
+impl Line for Persistent {
+    fn listen(&mut self) -> Result<(), Error> {
+        // SAFETY: inactive persistent requests of this line.
+        unsafe { ffi::MPI_Startall(self.receives.len() as c_int, self.receives.as_mut_ptr()) };
+        Ok(())
+    }
+
+    fn send(&mut self, piece: usize) -> Result<(), Error> {
+        // SAFETY: an inactive persistent request of this line.
+        unsafe { ffi::MPI_Start(&mut self.sends[piece]) };
+        Ok(())
+    }
+
+    fn arrived(&mut self) -> Result<Option<usize>, Error> {
+        let mut index: c_int = -1;
+        // SAFETY: persistent requests of this line; inactive ones are passed over, and the index is not one of them when
+        // all are inactive.
+        unsafe {
+            ffi::MPI_Waitany(
+                self.receives.len() as c_int,
+                self.receives.as_mut_ptr(),
+                &mut index,
+                ffi::RSMPI_STATUS_IGNORE,
+            )
+        };
+        Ok(usize::try_from(index).ok().filter(|&k| k < self.receives.len()))
+    }
+
+    fn sent(&mut self) -> Result<(), Error> {
+        // SAFETY: persistent requests of this line; statuses are not asked for.
+        unsafe {
+            ffi::MPI_Waitall(
+                self.sends.len() as c_int,
+                self.sends.as_mut_ptr(),
+                ffi::RSMPI_STATUSES_IGNORE,
+            )
+        };
+        Ok(())
+    }
+}
+
+impl Drop for Persistent {
+    fn drop(&mut self) {
+        for request in self.sends.iter_mut().chain(&mut self.receives) {
+            // SAFETY: made by this line and given back once, before MPI ends.
+            unsafe { ffi::MPI_Request_free(request) };
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! A recorder that works on a thread of its own, while the time loop goes on.
+
+use super::Recorder;
+use crate::Error;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Numbers that may wait for the recorder, unless a single piece has more.
+const WAITING: usize = 48 << 20;
+/// Numbers of traces that travel together: many small records would cost more to hand over than to make.
+const BATCH: usize = 1 << 14;
+
+/// Calls `work` with a recorder that hands everything to `recorder` on another thread, and returns `recorder` when all
+/// of it has been taken. [`Recorder::step`] is not handed over.
+///
+/// # Errors
+/// That of `work`; what it recorded before is still taken. An error of `recorder` ends `work` at its next call and is
+/// the answer, whatever `work` makes of it.
+pub fn async_recorder<T, R>(
+    mut recorder: R,
+    work: impl FnOnce(&mut dyn Recorder<T>) -> Result<(), Error>,
+) -> (R, Result<(), Error>)
+where
+    T: Copy + Send,
+    R: Recorder<T> + Send,
+{
+    let line = Line::new();
+    let (taken, outcome) = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let guard = Ends(&line);
+            let taken = line.serve(&mut recorder);
+            drop(guard);
+            taken
+        });
+        let mut sender = Sender {
+            line: &line,
+            batch: Load::default(),
+        };
+        let outcome = work(&mut sender);
+        // Also when the work failed: what it made before is of use.
+        let _ = sender.flush();
+        drop(sender);
+        let taken = writer
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (taken, outcome)
+    });
+    (recorder, taken.and(outcome))
+}
+
+/// What travels in one go.
+enum Kind {
+    /// Records of these steps.
+    Traces(Vec<usize>),
+    /// A piece of the snapshot of this step.
+    Piece(usize),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Traces(Vec::new())
+    }
+}
+
+struct Load<T> {
+    kind: Kind,
+    numbers: Vec<T>,
+}
+
+impl<T> Default for Load<T> {
+    fn default() -> Self {
+        Self {
+            kind: Kind::default(),
+            numbers: Vec::new(),
+        }
+    }
+}
+
+/// What waits.
+struct Waiting<T> {
+    loads: VecDeque<Load<T>>,
+    /// Numbers of all of them.
+    numbers: usize,
+    /// Memory to be used again.
+    spare: Vec<Vec<T>>,
+    /// No more will come.
+    closed: bool,
+    /// Nothing more will be taken.
+    ended: bool,
+}
+
+struct Line<T> {
+    waiting: Mutex<Waiting<T>>,
+    /// Something came, or nothing more will.
+    came: Condvar,
+    /// Something went, or nothing more will.
+    went: Condvar,
+}
+
+impl<T: Copy> Line<T> {
+    fn new() -> Self {
+        Self {
+            waiting: Mutex::new(Waiting {
+                loads: VecDeque::new(),
+                numbers: 0,
+                spare: Vec::new(),
+                closed: false,
+                ended: false,
+            }),
+            came: Condvar::new(),
+            went: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what comes until no more will.
+    fn serve(&self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
+        loop {
+            let waiting = self.lock();
+            let mut waiting = self
+                .came
+                .wait_while(waiting, |w| w.loads.is_empty() && !w.closed)
+                .unwrap_or_else(PoisonError::into_inner);
+            let Some(load) = waiting.loads.pop_front() else {
+                return Ok(());
+            };
+            drop(waiting);
+            match &load.kind {
+                Kind::Piece(it) => recorder.snapshot(*it, &load.numbers)?,
+                Kind::Traces(steps) => {
+                    let records = load.numbers.chunks((load.numbers.len() / steps.len()).max(1));
+                    steps
+                        .iter()
+                        .zip(records)
+                        .try_for_each(|(&it, record)| recorder.traces(it, record))?;
+                }
+            }
+            let mut waiting = self.lock();
+            waiting.numbers -= load.numbers.len();
+            if waiting.spare.len() < 4 {
+                waiting.spare.push(load.numbers);
+            }
+            drop(waiting);
+            self.went.notify_one();
+        }
+    }
+
+    /// Puts a load into the line, when there is room, and returns memory for the next one.
+    fn put(&self, load: Load<T>) -> Result<Vec<T>, Error> {
+        let many = load.numbers.len();
+        let mut waiting = self
+            .went
+            .wait_while(self.lock(), |w| {
+                !w.ended && w.numbers > 0 && w.numbers + many > WAITING
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        if waiting.ended {
+            // The recorder's own error says why.
+            return Err(Error::setup("the recorder has stopped"));
+        }
+        waiting.numbers += many;
+        waiting.loads.push_back(load);
+        let mut spare = waiting.spare.pop().unwrap_or_default();
+        drop(waiting);
+        self.came.notify_one();
+        spare.clear();
+        Ok(spare)
+    }
+}
+
+/// Tells the sender, also after a panic, that nothing more will be taken.
+struct Ends<'a, T: Copy>(&'a Line<T>);
+
+impl<T: Copy> Drop for Ends<'_, T> {
+    fn drop(&mut self) {
+        self.0.lock().ended = true;
+        self.0.went.notify_one();
+    }
+}
+
+/// The time loop's end of the line.
+struct Sender<'a, T: Copy> {
+    line: &'a Line<T>,
+    /// Records that do not travel yet.
+    batch: Load<T>,
+}
+
+impl<T: Copy> Sender<'_, T> {
+    fn flush(&mut self) -> Result<(), Error> {
+        if matches!(&self.batch.kind, Kind::Traces(steps) if steps.is_empty()) {
+            return Ok(());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.batch.numbers = self.line.put(batch)?;
+        Ok(())
+    }
+}
+
+impl<T: Copy> Recorder<T> for Sender<'_, T> {
+    fn traces(&mut self, it: usize, traces: &[T]) -> Result<(), Error> {
+        if let Kind::Traces(steps) = &mut self.batch.kind {
+            steps.push(it);
+        }
+        self.batch.numbers.extend_from_slice(traces);
+        if self.batch.numbers.len() >= BATCH {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn snapshot(&mut self, it: usize, piece: &[T]) -> Result<(), Error> {
+        self.flush()?;
+        self.batch.kind = Kind::Piece(it);
+        self.batch.numbers.extend_from_slice(piece);
+        self.flush()
+    }
+}
+
+impl<T: Copy> Drop for Sender<'_, T> {
+    /// Tells the recorder, also after a panic, that no more will come.
+    fn drop(&mut self) {
+        self.line.lock().closed = true;
+        self.line.came.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Tape {
+        traces: Vec<(usize, Vec<f32>)>,
+        pieces: Vec<(usize, usize)>,
+        full_at: Option<usize>,
+    }
+
+    impl Recorder<f32> for Tape {
+        fn traces(&mut self, it: usize, traces: &[f32]) -> Result<(), Error> {
+            if self.full_at == Some(it) {
+                return Err(Error::Recorder("no space left".into()));
+            }
+            self.traces.push((it, traces.to_vec()));
+            Ok(())
+        }
+
+        fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), Error> {
+            self.pieces.push((it, piece.len()));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn everything_arrives_in_order() {
+        let (tape, outcome) = async_recorder(Tape::default(), |recorder| {
+            for it in 0..5000 {
+                recorder.traces(it, &[it as f32, 1.0, 2.0])?;
+                if it % 1000 == 999 {
+                    recorder.snapshot(it, &vec![0.5; WAITING / 2 + it])?;
+                }
+            }
+            Ok(())
+        });
+        outcome.unwrap();
+        let whole = |(it, (step, record)): (usize, &(usize, Vec<f32>))| {
+            it == *step && record == &[it as f32, 1.0, 2.0]
+        };
+        assert!(tape.traces.len() == 5000 && tape.traces.iter().enumerate().all(whole));
+        let pieces: Vec<_> = (1..6)
+            .map(|k| (1000 * k - 1, WAITING / 2 + 1000 * k - 1))
+            .collect();
+        assert_eq!(tape.pieces, pieces);
+    }
+
+    #[test]
+    fn what_was_recorded_before_an_error_is_taken() {
+        let (tape, outcome) = async_recorder(Tape::default(), |recorder| {
+            (0..7).try_for_each(|it| recorder.traces(it, &[1.0]))?;
+            Err(Error::setup("the device is lost"))
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "the device is lost");
+        assert_eq!(tape.traces.len(), 7);
+    }
+
+    #[test]
+    fn an_error_of_the_recorder_ends_the_work_and_is_the_answer() {
+        let full = Tape {
+            full_at: Some(3),
+            ..Tape::default()
+        };
+        let mut made = 0;
+        let (tape, outcome) = async_recorder(full, |recorder| {
+            loop {
+                recorder.traces(made, &[0.0; 1000])?;
+                made += 1;
+                assert!(made < 1_000_000, "the work goes on without its recorder");
+            }
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "no space left");
+        assert_eq!(tape.traces.len(), 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "spoiled")]
+    fn a_panic_of_the_work_is_passed_on() {
+        let _ = async_recorder(Tape::default(), |_| panic!("spoiled"));
+    }
+}

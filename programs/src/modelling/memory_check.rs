@@ -1,0 +1,170 @@
+//! Whether a run fits the memory of its GPUs, and what would, before anything is taken.
+
+use super::machine::free;
+use super::world::World;
+use super::{Run, model, way};
+use kernels::device::gpu::Gpu;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::Symmetry;
+use kernels::methods::displacement::Transport;
+use kernels::methods::displacement::gpu::{bytes, host_bytes};
+use kernels::parallel::slabs::{GHOST, Slab, balance};
+use rsf_io::Job;
+use std::sync::Arc;
+
+/// The classes from narrow to wide, with the word of `sym=`.
+const CLASSES: [(Symmetry, &str); 2] = [(Symmetry::Isotropic, "iso"), (Symmetry::Vti, "vti")];
+
+/// GPUs beyond which nobody wants to know how many would do.
+const MOST: usize = 1000;
+
+/// The GPUs of a rank and what shall run on them.
+pub struct MemoryCheck<'a> {
+    run: &'a Run,
+    slabs: &'a [Slab],
+    gpus: &'a [Arc<Gpu>],
+    /// Messages to other ranks lie in the memory of the GPUs, else in that of the host.
+    on_device: bool,
+}
+
+impl<'a> MemoryCheck<'a> {
+    /// For the slabs of this rank, one a GPU.
+    pub fn new(
+        job: &Job,
+        run: &'a Run,
+        (slabs, gpus): (&'a [Slab], &'a [Arc<Gpu>]),
+        world: &World,
+    ) -> anyhow::Result<Self> {
+        // Where devices of one host copy into each other messages are notes; whether they can is not known yet.
+        let may = matches!(way(job)?, Transport::Auto | Transport::CudaAware);
+        Ok(Self {
+            run,
+            slabs,
+            gpus,
+            on_device: may && world.ranks().reaches_devices(),
+        })
+    }
+
+    /// Neighbours of a slab on other ranks.
+    fn outer(&self, number: usize) -> usize {
+        outer(self.slabs, self.run.padded.planes(), number)
+    }
+
+    /// Bytes of a GPU that its slab takes, with kernels of this class.
+    pub fn bytes(&self, number: usize, class: Symmetry) -> usize {
+        let outer = if self.on_device { self.outer(number) } else { 0 };
+        let (shot, padded) = (&self.run.shot, &self.run.padded);
+        bytes(shot, padded, &self.slabs[number], class, outer)
+    }
+
+    /// Bytes of the host that stay where the GPUs read and write them.
+    pub fn host_bytes(&self) -> usize {
+        let all: usize = (0..self.slabs.len()).map(|k| self.outer(k)).sum();
+        let outer = if self.on_device { 0 } else { all };
+        host_bytes(&self.run.shot, &self.run.padded, self.slabs, outer)
+    }
+
+    /// A sentence when a run with kernels of this class does not fit: what it needs, what is free, what would fit.
+    pub fn shortage(&self, class: Symmetry) -> anyhow::Result<Option<String>> {
+        for (number, gpu) in self.gpus.iter().enumerate() {
+            let (free, name) = free(gpu)?;
+            let needed = self.bytes(number, class);
+            if needed > free {
+                let share = if self.slabs.len() > 1 {
+                    "its part of this run"
+                } else {
+                    "this run"
+                };
+                return Ok(Some(format!(
+                    "{name} has not the memory for {share}: {:.2} GB are needed with {class} kernels, {:.2} GB are free; {}",
+                    needed as f64 / 1e9,
+                    free as f64 / 1e9,
+                    ways_out(self.run, self.slabs.len(), class, free)
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Words on a narrower class than the one that `sym=` forces, where its kernels fit.
+    pub fn narrower(&self, class: Symmetry) -> anyhow::Result<String> {
+        for (narrow, word) in CLASSES {
+            if class != narrow && class.holds(narrow) && self.shortage(narrow)?.is_none() {
+                return Ok(format!("; {narrow} kernels fit (sym={word}, if the model is)"));
+            }
+        }
+        Ok(String::new())
+    }
+}
+
+/// Neighbours on other ranks of one of the slabs of a rank, of so many planes in all.
+pub fn outer(slabs: &[Slab], planes: usize, number: usize) -> usize {
+    let own = &slabs[number].own;
+    let below = number == 0 && own.start > 0;
+    let above = number + 1 == slabs.len() && own.end < planes;
+    usize::from(below) + usize::from(above)
+}
+
+/// What would fit GPUs with so many bytes free.
+fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
+    let mut ways = Vec::new();
+    if let Some(count) = enough(run, gpus, class, free) {
+        ways.push(format!("{count} such GPUs hold it (ngpu={count})"));
+    }
+    if let Some(grid) = largest(run, gpus, class, free) {
+        ways.push(format!(
+            "a grid of {} with its frame fits {}",
+            model::words(&grid),
+            if gpus == 1 {
+                "this one".into()
+            } else {
+                format!("these {gpus}")
+            }
+        ));
+    }
+    ways.push("device=cpu runs in the memory of the host".into());
+    ways.join("; ")
+}
+
+fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
+    balance(run.padded.planes(), run.padded.nb, &vec![1.0; gpus]).unwrap_or_default()
+}
+
+/// How many GPUs hold the run, each with so many bytes free.
+fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize> {
+    let most = (run.padded.planes() / GHOST).min(MOST);
+    (gpus + 1..=most).find(|&count| {
+        let slabs = layout(run, count);
+        slabs
+            .iter()
+            .all(|slab| bytes(&run.shot, &run.padded, slab, class, 0) <= free)
+    })
+}
+
+/// The largest padded grid of the same shape that fits, with its frame.
+fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid> {
+    let (p, ndim) = (&run.padded, run.padded.ndim());
+    (1..100).rev().find_map(|percent| {
+        let mut model = p.model.clone();
+        for n in &mut model.n[..ndim] {
+            *n = (*n * percent / 100).max(1);
+        }
+        let smaller = Padded::new(&model, p.nb);
+        let slabs = balance(smaller.planes(), smaller.nb, &vec![1.0; gpus]).ok()?;
+        // The window of the snapshots shrinks with the grid.
+        let mut shot = run.shot.clone();
+        if let Some(snapshots) = &mut shot.snapshots {
+            for (axis, cells) in snapshots.window.iter_mut().enumerate() {
+                cells.end = cells.end.min(smaller.n[axis]).max(1);
+                cells.start = cells.start.min(cells.end - 1);
+            }
+        }
+        let fits = slabs
+            .iter()
+            .all(|slab| bytes(&shot, &smaller, slab, class, 0) <= free);
+        fits.then_some(Grid {
+            n: smaller.n,
+            ..model
+        })
+    })
+}

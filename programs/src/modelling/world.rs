@@ -1,0 +1,426 @@
+//! The ranks of a run: who there is, what all agree on, and how an error on one of them ends all.
+
+use anyhow::anyhow;
+use kernels::medium::Findings;
+use kernels::parallel::communicator::{Alone, Communicator};
+use kernels::stability::BadCell;
+use rsf_io::Job;
+
+/// What launchers say of the number of ranks, and of the number of this one.
+const LAUNCHERS: [(&str, &str, &str); 3] = [
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"),
+    ("PMI_SIZE", "PMI_RANK", "mpiexec"),
+    ("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "mpiexec"),
+];
+/// The same of Slurm, which says it of every step: only one with PMIx is a start of MPI.
+const SLURM: (&str, &str, &str) = ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun");
+
+/// Communicator, this rank's number and the launcher, where a launcher has started several. The innermost launcher counts.
+fn launched() -> Option<(usize, usize, &'static str)> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    let slurm = std::env::var_os("PMIX_RANK").map(|_| SLURM);
+    let all = LAUNCHERS.into_iter().chain(slurm);
+    let found = all.filter_map(|(size, rank, launcher)| Some((number(size)?, rank, launcher)));
+    let (size, rank, launcher) = found.into_iter().next()?;
+    (size > 1).then(|| (size, number(rank).unwrap_or(0), launcher))
+}
+
+/// An error that all ranks know of; this one tells it.
+#[derive(Debug, thiserror::Error)]
+#[error("{words}")]
+struct Agreed {
+    words: String,
+    code: u8,
+}
+
+/// A rank among those of its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// Ranks of this host before this one.
+    pub place: usize,
+    /// Ranks of this host.
+    pub ranks: usize,
+    /// Those that may use the same cores.
+    pub sharing: usize,
+}
+
+/// This process among its ranks.
+pub enum World {
+    /// There is no other.
+    Alone(Alone),
+    /// Started by a launcher of MPI.
+    #[cfg(feature = "mpi")]
+    Mpi(kernels::parallel::mpi::World),
+}
+
+impl World {
+    /// Meets the other ranks, if there are any.
+    ///
+    /// # Errors
+    /// Ranks without MPI, with another MPI than the launcher's, or of different programs.
+    pub fn start() -> anyhow::Result<Self> {
+        let Some((size, rank, launcher)) = launched() else {
+            return Ok(Self::Alone(Alone));
+        };
+        // Before ranks have met the launcher's first one speaks.
+        Self::join(size, launcher).map_err(|error| match rank {
+            0 => error,
+            _ => rsf_io::Error::Told(1).into(),
+        })
+    }
+
+    /// All ranks come here when they have read their command lines: `begun` are those that have something to run, and
+    /// either all have or none.
+    pub fn begin(&self, begun: bool, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        if self.is_alone() {
+            return outcome;
+        }
+        let all = self.ranks().all_gather(&[u8::from(begun)])?;
+        self.agree(outcome)?;
+        if all.iter().all(|words| words == &all[0]) {
+            return Ok(());
+        }
+        self.agree(Err(anyhow!(
+            "some ranks have a run and some have none: give all of them the same words, and the wavelet by wav= where the command line has no other word"
+        )))
+    }
+
+    /// All ranks must run one shot: only the words of the machine may differ.
+    pub fn same_shot(&self, job: &Job) -> anyhow::Result<()> {
+        let mine = job.words_but(&["threads", "gpu", "ngpu", "device", "verb"]);
+        let all = self.ranks().all_gather(mine.as_bytes())?;
+        let other = all.iter().position(|words| words != &all[0]);
+        self.agree(match other {
+            None => Ok(()),
+            Some(rank) => Err(anyhow!(
+                "ranks run different shots: rank 0 has {}, rank {rank} has {}; only threads=, device=, gpu=, ngpu= and verb= may differ",
+                String::from_utf8_lossy(&all[0]),
+                String::from_utf8_lossy(&all[rank])
+            )),
+        })
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    fn join(size: usize, launcher: &str) -> anyhow::Result<Self> {
+        Err(anyhow!(
+            "started by {launcher} as {size} ranks, but this build has no MPI: every rank would run the whole shot; start it without {launcher}, or build with MPI (./sconsw mpi=y)"
+        ))
+    }
+
+    #[cfg(feature = "mpi")]
+    fn join(size: usize, launcher: &str) -> anyhow::Result<Self> {
+        use kernels::parallel::mpi;
+        let world = mpi::World::start()?;
+        if world.size() != size {
+            let (found, version) = (world.size(), mpi::version());
+            world.end();
+            return Err(anyhow!(
+                "started by {launcher} as {size} ranks, but the MPI of this build ({version}) finds {found}: use the launcher of that MPI, or build with the MPI of {launcher}"
+            ));
+        }
+        let world = Self::Mpi(world);
+        match world.same_program() {
+            Ok(()) => Ok(world),
+            Err(error) => world.close(Err(error)).map(|()| Self::Alone(Alone)),
+        }
+    }
+
+    /// All ranks must run one binary: others may compute other numbers.
+    #[cfg(feature = "mpi")]
+    fn same_program(&self) -> anyhow::Result<()> {
+        use std::hash::Hasher;
+        let bytes = std::env::current_exe()
+            .and_then(std::fs::read)
+            .unwrap_or_default();
+        let mut hasher = std::hash::DefaultHasher::new();
+        hasher.write(&bytes);
+        let mine = format!("{} {:016x}", rsf_io::version(), hasher.finish());
+        let all = self.ranks().all_gather(mine.as_bytes())?;
+        let other = all.iter().position(|words| words != &all[0]);
+        self.agree(match other {
+            None => Ok(()),
+            Some(rank) => Err(anyhow!(
+                "ranks run different binaries: rank 0 has {}, rank {rank} has {}; start all of them from one build",
+                String::from_utf8_lossy(&all[0]),
+                String::from_utf8_lossy(&all[rank])
+            )),
+        })
+    }
+
+    /// What the engine needs of them.
+    pub fn ranks(&self) -> &dyn Communicator {
+        match self {
+            Self::Alone(alone) => alone,
+            #[cfg(feature = "mpi")]
+            Self::Mpi(world) => world,
+        }
+    }
+
+    /// Whether there are several.
+    pub fn is_alone(&self) -> bool {
+        self.ranks().size() == 1
+    }
+
+    /// Whether this rank reads standard input, writes the data and speaks.
+    pub fn leads(&self) -> bool {
+        self.ranks().rank() == 0
+    }
+
+    /// `rank 2 on node17`
+    fn name(&self) -> String {
+        format!("rank {} on {}", self.ranks().rank(), self.ranks().host())
+    }
+
+    /// This rank among those of its host.
+    pub fn of_host(&self) -> anyhow::Result<Places> {
+        let host = self.ranks().host();
+        // Launchers may give each rank cores of its own.
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let cores = status.lines().find(|line| line.starts_with("Cpus_allowed:"));
+        let all = self
+            .ranks()
+            .all_gather(format!("{host}\n{}", cores.unwrap_or_default()).as_bytes())?;
+        let host_of = |words: &Vec<u8>| {
+            words
+                .split(|&byte| byte == b'\n')
+                .next()
+                .unwrap_or_default()
+                .to_vec()
+        };
+        let mine = &all[self.ranks().rank()];
+        let here = |words: &&Vec<u8>| host_of(words) == host.as_bytes();
+        Ok(Places {
+            place: all[..self.ranks().rank()].iter().filter(here).count(),
+            ranks: all.iter().filter(here).count(),
+            sharing: all.iter().filter(|words| *words == mine).count(),
+        })
+    }
+
+    /// All ranks come here with what they have done; when one has failed all fail, and the first of them tells why.
+    pub fn agree<T>(&self, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
+        if self.is_alone() {
+            return outcome;
+        }
+        // Who only knows that another tells has nothing to say.
+        let own = outcome.as_ref().err().filter(|error| !is_told(error));
+        let code = own.map_or(0, rsf_io::exit_code);
+        let words = own.map_or(String::new(), |e| format!("{e:#}"));
+        let mut mine = words.clone().into_bytes();
+        mine.push(code);
+        let all = self.ranks().all_gather(&mine)?;
+        let Some(first) = all.iter().position(|words| words.len() > 1) else {
+            return outcome;
+        };
+        if first != self.ranks().rank() {
+            return Err(rsf_io::Error::Told(all[first].last().copied().unwrap_or(1)).into());
+        }
+        let all_know = all.iter().all(|other| *other == all[first]);
+        let words = match all_know {
+            true => words,
+            false => format!("{}: {words}", self.name()),
+        };
+        Err(Agreed { words, code }.into())
+    }
+
+    /// Everyone's numbers, in the order of the ranks.
+    pub fn numbers(&self, mine: &[u64]) -> anyhow::Result<Vec<Vec<u64>>> {
+        let bytes: Vec<u8> = mine.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let all = self.ranks().all_gather(&bytes)?;
+        let read = |bytes: &Vec<u8>| {
+            let words = bytes.as_chunks::<8>().0.iter();
+            words.map(|&word| u64::from_le_bytes(word)).collect()
+        };
+        Ok(all.iter().map(read).collect())
+    }
+
+    /// What the first rank that has something to say says, with its name; on all ranks.
+    pub fn complaint(&self, mine: Option<String>) -> anyhow::Result<Option<String>> {
+        if self.is_alone() {
+            return Ok(mine);
+        }
+        let words = mine.map_or(String::new(), |text| format!("{}: {text}", self.name()));
+        let all = self.ranks().all_gather(words.as_bytes())?;
+        let first = all.iter().find(|words| !words.is_empty());
+        Ok(first.map(|words| String::from_utf8_lossy(words).into_owned()))
+    }
+
+    /// Whether it is so on any rank.
+    pub fn any(&self, here: bool) -> anyhow::Result<bool> {
+        let all = self.ranks().all_gather(&[u8::from(here)])?;
+        Ok(all.iter().any(|words| words == &[1]))
+    }
+
+    /// The sum over all ranks.
+    pub fn sum(&self, here: usize) -> anyhow::Result<usize> {
+        let all = self.numbers(&[here as u64])?;
+        Ok(all.iter().flatten().sum::<u64>() as usize)
+    }
+
+    /// For each host its name, how many ranks it has, the sum of what they `need` and the least of what they find
+    /// `free`.
+    pub fn by_host(&self, need: f64, free: f64) -> anyhow::Result<Vec<(String, usize, [f64; 2])>> {
+        let hosts = self.ranks().all_gather(self.ranks().host().as_bytes())?;
+        let all = self.numbers(&[need, free].map(f64::to_bits))?;
+        let mut found: Vec<(String, usize, [f64; 2])> = Vec::new();
+        for (host, numbers) in hosts.iter().zip(&all) {
+            let host = String::from_utf8_lossy(host).into_owned();
+            let number = |k: usize| numbers.get(k).map_or(0.0, |&bits| f64::from_bits(bits));
+            match found.iter_mut().find(|known| known.0 == host) {
+                Some((_, ranks, [needed, least])) => {
+                    *ranks += 1;
+                    *needed += number(0);
+                    *least = least.min(number(1));
+                }
+                None => found.push((host, 1, [number(0), number(1)])),
+            }
+        }
+        Ok(found)
+    }
+
+    /// `4 ranks on 2 hosts; rank 0: `, or nothing for a process that is alone.
+    pub fn describe(&self) -> anyhow::Result<String> {
+        if self.is_alone() {
+            return Ok(String::new());
+        }
+        let mut hosts = self.ranks().all_gather(self.ranks().host().as_bytes())?;
+        hosts.sort();
+        hosts.dedup();
+        let (ranks, hosts) = (self.ranks().size(), hosts.len());
+        let plural = if hosts == 1 { "" } else { "s" };
+        Ok(format!(
+            "{ranks} ranks on {hosts} host{plural}; rank {}: ",
+            self.ranks().rank()
+        ))
+    }
+
+    /// What all looks at parts of the model have found; the rank with the first bad cell gets it, the others fail
+    /// without a word, so [`World::agree`] comes next.
+    pub fn merge(&self, found: Result<Findings, BadCell>) -> anyhow::Result<Result<Findings, BadCell>> {
+        if self.is_alone() {
+            return Ok(found);
+        }
+        let words: Vec<u64> = match &found {
+            Ok(findings) => findings.to_words().to_vec(),
+            Err(bad) => vec![bad.cell as u64],
+        };
+        let all = self.numbers(&words)?;
+        if let Some(first) = all
+            .iter()
+            .filter(|words| words.len() == 1)
+            .map(|words| words[0])
+            .min()
+        {
+            return match found {
+                Err(bad) if bad.cell as u64 == first => Ok(Err(bad)),
+                _ => Err(rsf_io::Error::Told(1).into()),
+            };
+        }
+        let read = |words: &Vec<u64>| Findings::from_words(words.as_slice().try_into().ok()?);
+        let each: Option<Vec<Findings>> = all.iter().map(read).collect();
+        let mut each = each
+            .ok_or_else(|| anyhow!("ranks do not understand each other"))?
+            .into_iter();
+        let mut whole = each
+            .next()
+            .ok_or_else(|| anyhow!("no rank has looked at the model"))?;
+        each.for_each(|other| whole.merge(&other));
+        Ok(Ok(whole))
+    }
+
+    /// Ends MPI: in order after a success and an error that all know of; at once, with this rank's word, after one that
+    /// the others do not.
+    pub fn close(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        match self {
+            Self::Alone(_) => outcome,
+            #[cfg(feature = "mpi")]
+            Self::Mpi(_) => self.close_all(outcome),
+        }
+    }
+
+    #[cfg(feature = "mpi")]
+    fn close_all(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        let Err(error) = outcome else {
+            self.ranks().all_gather(&[])?;
+            return self.finish(Ok(()));
+        };
+        let ours = |cause: &(dyn std::error::Error + 'static)| {
+            matches!(
+                cause.downcast_ref(),
+                Some(rsf_io::Error::Told(_) | rsf_io::Error::DryRun)
+            )
+        };
+        let agreed = error.chain().find_map(|cause| cause.downcast_ref::<Agreed>());
+        let code = agreed.map(|agreed| agreed.code);
+        if code.is_none() && !error.chain().any(ours) {
+            return Err(self.fail(error));
+        }
+        // Launchers end all ranks when one fails: what is to be told is told before.
+        if code.is_some() {
+            tell(&error, "");
+        }
+        self.ranks().all_gather(&[])?;
+        self.finish(Err(code.map_or(error, |code| rsf_io::Error::Told(code).into())))
+    }
+
+    #[cfg(feature = "mpi")]
+    fn finish(self, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        if let Self::Mpi(world) = self {
+            world.end();
+        }
+        outcome
+    }
+
+    /// An error that the other ranks do not know of ends all of them at once, before anything is given back that they
+    /// may still use. A process that is alone gets it back.
+    pub fn fail(&self, error: anyhow::Error) -> anyhow::Error {
+        #[cfg(feature = "mpi")]
+        if let Self::Mpi(world) = self {
+            // Of several ranks that fail at once one is enough: the first ends the others.
+            std::thread::sleep(std::time::Duration::from_millis(30 * world.rank().min(20) as u64));
+            tell(&error, &format!("{}: ", self.name()));
+            world.abort(rsf_io::exit_code(&error));
+        }
+        error
+    }
+}
+
+/// Tells an error in one piece.
+#[cfg(feature = "mpi")]
+fn tell(error: &anyhow::Error, who: &str) {
+    use std::io::Write;
+    let text = format!("{error:#}");
+    let line: Vec<&str> = text.lines().map(str::trim).collect();
+    let told = format!("{}: {who}{}\n", program(), line.join(" "));
+    // Nothing is left to do when stderr is closed.
+    let _ = std::io::stderr().write_all(told.as_bytes());
+    // Launchers may forget what a rank said just before its end.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+}
+
+/// Another rank has the sentence.
+fn is_told(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(rsf_io::Error::Told(_)))
+}
+
+/// The name by which this program was called.
+#[cfg(feature = "mpi")]
+fn program() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let name = std::path::Path::new(&called).file_name();
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Standard input of rank 0 becomes that of all ranks.
+pub fn share_stdin(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    if world.is_alone() {
+        return Ok(());
+    }
+    let read = if world.leads() {
+        job.stdin_for_all()
+    } else {
+        Ok(Vec::new())
+    };
+    let bytes = world.agree(read.map_err(anyhow::Error::from))?;
+    let all = world.ranks().all_gather(&bytes)?;
+    world.agree(job.set_stdin(&all[0]).map_err(anyhow::Error::from))
+}

@@ -1,0 +1,94 @@
+//! On a processor that plays accelerator.
+
+use crate::cases::{World, difference, settings};
+use crate::emulator::Emulator;
+use crate::runs::{How, Machines, on, prepare, record, skip, world};
+use crate::shots::Tape;
+use std::sync::Arc;
+
+fn machines(test: &str) -> Option<Machines<Emulator>> {
+    match Emulator::available() {
+        Ok(()) => Some(Machines {
+            open: |k| Arc::new(Emulator::new().numbered(k)),
+            quick: false,
+            open_memory: true,
+        }),
+        Err(why) => {
+            skip(&format!("emulated::{test}"), &why);
+            None
+        }
+    }
+}
+
+on!(machines);
+
+#[test]
+fn blocks_and_threads_in_reverse_give_the_same_bits() {
+    let Some(forth) = machines("blocks_and_threads_in_reverse_give_the_same_bits") else {
+        return;
+    };
+    let back = Machines {
+        open: |k| Arc::new(Emulator::new().reversed().numbered(k)),
+        quick: false,
+        open_memory: true,
+    };
+    for (ndim, cut) in [(2, [13, 9, 24]), (3, [12, 8, 20])] {
+        let small = World::slender(ndim);
+        for k in [0, 3, 5, 10] {
+            let mut shot = small.shot(settings()[k]);
+            shot.potentials = k == 3;
+            let one = world(&forth, &small, &shot, &[]);
+            for slabs in [&[][..], &cut] {
+                let found = difference(&one, &world(&back, &small, &shot, slabs));
+                assert_eq!(found, None, "{ndim}-D {:?} {slabs:?}", settings()[k]);
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_of_small_grids_are_replayed() {
+    let Some(machines) = machines("steps_of_small_grids_are_replayed") else {
+        return;
+    };
+    // Steps, jsnap (0: none), and graphs of twenty that fit between two looks of the host.
+    for (steps, jsnap, replays) in [(39, 0, 0), (40, 0, 2), (119, 0, 5), (101, 50, 4), (100, 39, 0)] {
+        let mut tiny = World::tiny(&[8, 9]);
+        tiny.steps = steps;
+        let mut shot = tiny.shot(settings()[0]);
+        (shot.nbell, shot.jcheck, shot.jdata) = (1, 1000, 3);
+        match jsnap {
+            0 => shot.snapshots = None,
+            every => shot.snapshots.as_mut().expect("a world takes snapshots").every = every,
+        }
+        let (mut simulation, devices) =
+            prepare::<f32, _>(&machines, &shot, &tiny.medium(), How::PLAIN).expect("a sound shot");
+        simulation.run(&mut Tape::default()).expect("the shot runs");
+        assert_eq!(
+            devices[0].replays(),
+            replays,
+            "{steps} steps, snapshots every {jsnap}"
+        );
+    }
+}
+
+#[test]
+fn any_number_of_multiprocessors_gives_the_same_bits() {
+    let Some(two) = machines("any_number_of_multiprocessors_gives_the_same_bits") else {
+        return;
+    };
+    // How a sweep is cut along the planes follows the number of blocks that fit the device.
+    let many = Machines {
+        open: |_| Arc::new(Emulator::new().with_multiprocessors(132)),
+        quick: false,
+        open_memory: true,
+    };
+    for ndim in [2, 3] {
+        let small = World::slender(ndim);
+        let (shot, medium) = (small.shot(settings()[4]), small.medium());
+        let one: Tape<f32> = record(&two, &shot, &medium, How::PLAIN);
+        for slabs in [&[][..], if ndim == 2 { &[23, 23] } else { &[8, 32] }] {
+            assert_eq!(difference(&one, &record(&many, &shot, &medium, on(slabs))), None);
+        }
+    }
+}

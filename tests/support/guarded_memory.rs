@@ -1,0 +1,166 @@
+//! Memory of a emulated accelerator: memory of the host between guards, and a ledger of it.
+
+use super::cuda_on_cpu::GUARD;
+use super::streams::Late;
+use kernels::Error;
+use kernels::device::accelerator::{Memory, Pinned};
+use memmap2::MmapMut;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// What guards are made of.
+pub const POISON: u8 = 0xFF;
+
+/// What is allocated.
+#[derive(Default)]
+pub struct Ledger {
+    /// Address and size.
+    pub live: Mutex<BTreeMap<u64, usize>>,
+    /// What another emulator has lent.
+    pub borrowed: Mutex<BTreeMap<u64, usize>>,
+    /// Damage that was found when memory was given back.
+    pub damage: Mutex<Vec<String>>,
+}
+
+/// Host memory that plays device memory: guard, bytes, guard.
+pub struct Lump {
+    /// Never borrowed again: kernels write behind our back, through the address.
+    pub start: *mut u8,
+    pub bytes: usize,
+    pub ledger: Arc<Ledger>,
+    pub late: Option<Late>,
+    pub _pages: MmapMut,
+}
+
+// SAFETY: `start` is an address; only kernels and copies use it, under the rules of `Accelerator`.
+unsafe impl Send for Lump {}
+// SAFETY: as above.
+unsafe impl Sync for Lump {}
+
+/// Memory of another emulator.
+pub struct Borrowed {
+    pub address: u64,
+    pub bytes: usize,
+    pub ledger: Arc<Ledger>,
+}
+
+impl Memory for Borrowed {
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        self.ledger.borrowed.lock().unwrap().remove(&self.address);
+    }
+}
+
+/// Host memory for transfers.
+pub struct Buffer {
+    pub pages: MmapMut,
+    pub bytes: usize,
+    pub late: Option<Late>,
+}
+
+impl Ledger {
+    /// Bytes that are taken.
+    pub fn used(&self) -> usize {
+        self.live.lock().unwrap().values().sum()
+    }
+
+    /// Refuses a range that is not inside memory that lives.
+    pub fn check(&self, address: u64, bytes: usize) -> Result<(), Error> {
+        let end = address + bytes as u64;
+        let holds = |all: &BTreeMap<u64, usize>| {
+            let last = all.range(..=address).next_back();
+            last.is_some_and(|(start, size)| end <= start + *size as u64)
+        };
+        if holds(&self.borrowed.lock().unwrap()) {
+            return Ok(());
+        }
+        let live = self.live.lock().unwrap();
+        match live.range(..=address).next_back() {
+            Some((start, size)) if end <= start + *size as u64 => Ok(()),
+            Some((start, size)) => Err(Error::setup(format!(
+                "copy of {bytes} bytes at byte {} of device memory of {size} bytes",
+                address - start
+            ))),
+            None => Err(Error::setup(format!(
+                "copy of {bytes} bytes at {address:#x}: no device memory"
+            ))),
+        }
+    }
+}
+
+/// What was written outside of device memory, if anything was.
+///
+/// # Safety
+/// There are guards on both sides of the memory and nothing writes to them now.
+pub unsafe fn damage(address: u64, bytes: usize) -> Option<String> {
+    let first = |from: u64| {
+        // SAFETY: the caller's promise.
+        let guard = unsafe { std::slice::from_raw_parts(from as *const u8, GUARD) };
+        guard.iter().position(|byte| *byte != POISON)
+    };
+    let found = |place: String| format!("a kernel wrote {place} device memory of {bytes} bytes");
+    let behind = first(address + bytes as u64).map(|at| found(format!("{at} bytes behind the end of")));
+    behind.or_else(|| first(address - GUARD as u64).map(|at| found(format!("{} bytes before", GUARD - at))))
+}
+
+impl Memory for Lump {
+    fn address(&self) -> u64 {
+        self.start as u64
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Lump {
+    fn drop(&mut self) {
+        // A device gives memory back when it has done all that it was told; what failed is said elsewhere.
+        let _ = self.late.as_ref().map(Late::finish);
+        self.ledger.live.lock().unwrap().remove(&self.address());
+        // SAFETY: the pages are still ours and queues are done.
+        let found = unsafe { damage(self.address(), self.bytes) };
+        self.ledger.damage.lock().unwrap().extend(found);
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let _ = self.late.as_ref().map(Late::finish);
+    }
+}
+
+impl Pinned for Buffer {
+    fn bytes(&self) -> &[u8] {
+        &self.pages[..self.bytes]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.pages[..self.bytes]
+    }
+}
+
+/// Zeroed pages, at least one.
+pub fn pages(bytes: usize) -> Result<MmapMut, Error> {
+    MmapMut::map_anon(bytes.max(1)).map_err(|e| Error::setup(format!("no {bytes} bytes of memory: {e}")))
+}
+
+/// Refuses a range that leaves a buffer.
+pub fn inside(buffer: &Buffer, offset: usize, bytes: usize) -> Result<(), Error> {
+    match offset + bytes <= buffer.bytes {
+        true => Ok(()),
+        false => Err(Error::setup(format!(
+            "copy of {bytes} bytes at byte {offset} of {} bytes of host memory",
+            buffer.bytes
+        ))),
+    }
+}

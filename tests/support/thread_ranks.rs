@@ -1,0 +1,199 @@
+//! Ranks that are threads of this process: what the ranks of a run do together is tested without MPI.
+#![allow(dead_code)] // each test target that mounts this file uses a part of it
+
+use kernels::Error;
+use kernels::parallel::communicator::{Communicator, Line, Span, Topic};
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// From, to and tag of a message.
+type Address = (usize, usize, usize);
+
+const TRACES: usize = 1;
+const SNAPSHOTS: usize = 2;
+const WORDS: usize = 3;
+const MAPS: usize = 4;
+const GHOSTS: usize = 10;
+
+/// Messages under way.
+#[derive(Default)]
+struct Post {
+    boxes: Mutex<BTreeMap<Address, VecDeque<Vec<u8>>>>,
+    came: Condvar,
+}
+
+impl Post {
+    fn send(&self, to: Address, message: Vec<u8>) {
+        self.boxes
+            .lock()
+            .unwrap()
+            .entry(to)
+            .or_default()
+            .push_back(message);
+        self.came.notify_all();
+    }
+
+    fn take(&self, from: Address) -> Vec<u8> {
+        let mut boxes = self.boxes.lock().unwrap();
+        loop {
+            if let Some(message) = boxes.get_mut(&from).and_then(VecDeque::pop_front) {
+                return message;
+            }
+            boxes = self.came.wait(boxes).unwrap();
+        }
+    }
+}
+
+/// One of them.
+pub struct DeviceSubdomain {
+    rank: usize,
+    size: usize,
+    host: String,
+    reaches_devices: bool,
+    post: Arc<Post>,
+    shared: Cell<usize>,
+}
+
+/// What the ranks of a test can do.
+#[derive(Clone, Copy, Default)]
+pub struct Capabilities {
+    /// Messages may lie in the memory of devices.
+    pub reach_devices: bool,
+    /// Every rank has a host of its own.
+    pub apart: bool,
+}
+
+/// Runs `work` as `size` ranks and returns their answers.
+pub fn thread_ranks<R: Send>(
+    size: usize,
+    talents: Capabilities,
+    work: impl Fn(&DeviceSubdomain) -> R + Sync,
+) -> Vec<R> {
+    let post = Arc::new(Post::default());
+    std::thread::scope(|scope| {
+        let rank = |rank: usize| {
+            let (post, work) = (post.clone(), &work);
+            let host = if talents.apart {
+                format!("host{rank}")
+            } else {
+                "host".into()
+            };
+            scope.spawn(move || {
+                work(&DeviceSubdomain {
+                    rank,
+                    size,
+                    host,
+                    reaches_devices: talents.reach_devices,
+                    post,
+                    shared: Cell::new(0),
+                })
+            })
+        };
+        let threads: Vec<_> = (0..size).map(rank).collect();
+        threads
+            .into_iter()
+            .map(|t| t.join().expect("a rank that ends well"))
+            .collect()
+    })
+}
+
+impl Communicator for DeviceSubdomain {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn host(&self) -> &str {
+        &self.host
+    }
+
+    fn reaches_devices(&self) -> bool {
+        self.reaches_devices
+    }
+
+    fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        for to in 0..self.size {
+            self.post.send((self.rank, to, WORDS), words.to_vec());
+        }
+        self.shared.set(self.shared.get() + 1);
+        Ok((0..self.size)
+            .map(|from| self.post.take((from, self.rank, WORDS)))
+            .collect())
+    }
+
+    unsafe fn line(&self, peer: usize, leaving: &[Span], arriving: &[Span]) -> Result<Box<dyn Line>, Error> {
+        assert!(peer.abs_diff(self.rank) == 1, "ghosts go to neighbours");
+        Ok(Box::new(Wire {
+            post: self.post.clone(),
+            ranks: (self.rank, peer),
+            leaving: leaving.to_vec(),
+            arriving: arriving.to_vec(),
+            due: Vec::new(),
+        }))
+    }
+
+    fn send_to_root(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error> {
+        self.post.send((self.rank, 0, tag(topic)), message);
+        Ok(())
+    }
+
+    fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error> {
+        Ok(self.post.take((from, self.rank, tag(topic))))
+    }
+}
+
+fn tag(topic: Topic) -> usize {
+    match topic {
+        Topic::Traces => TRACES,
+        Topic::Snapshots => SNAPSHOTS,
+        Topic::Maps => MAPS,
+    }
+}
+
+struct Wire {
+    post: Arc<Post>,
+    ranks: (usize, usize),
+    leaving: Vec<Span>,
+    arriving: Vec<Span>,
+    /// Pieces that are still to come.
+    due: Vec<usize>,
+}
+
+impl Line for Wire {
+    fn listen(&mut self) -> Result<(), Error> {
+        assert!(self.due.is_empty(), "the last step's messages have arrived");
+        // Any order is right.
+        self.due = (0..self.arriving.len()).collect();
+        Ok(())
+    }
+
+    fn send(&mut self, piece: usize) -> Result<(), Error> {
+        let span = self.leaving[piece];
+        // SAFETY: the slab keeps its memory; the test's devices have theirs in this process.
+        let bytes = unsafe { std::slice::from_raw_parts(span.address as *const u8, span.bytes) };
+        let (me, peer) = self.ranks;
+        self.post.send((me, peer, GHOSTS + piece), bytes.to_vec());
+        Ok(())
+    }
+
+    fn arrived(&mut self) -> Result<Option<usize>, Error> {
+        let Some(piece) = self.due.pop() else {
+            return Ok(None);
+        };
+        let (me, peer) = self.ranks;
+        let message = self.post.take((peer, me, GHOSTS + piece));
+        let span = self.arriving[piece];
+        assert_eq!(message.len(), span.bytes, "neighbours agree on sizes");
+        // SAFETY: as above; nobody reads it before this returns.
+        unsafe { std::ptr::copy_nonoverlapping(message.as_ptr(), span.address as *mut u8, span.bytes) };
+        Ok(Some(piece))
+    }
+
+    fn sent(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
