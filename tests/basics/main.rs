@@ -12,7 +12,9 @@ mod madagascar;
 mod pen;
 mod pictures;
 mod refusals;
+mod segy;
 mod shapes;
+mod signals;
 
 #[path = "../support/desk.rs"]
 mod desk;

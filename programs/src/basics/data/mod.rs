@@ -1,26 +1,44 @@
 //! Programs that make, cut, join and look at datasets.
 
 mod add;
+mod agc;
 mod attr;
+mod bandpass;
 mod byte;
 mod cat;
+mod causint;
 pub mod cube;
+mod cut;
 mod dd;
 mod disfil;
+mod fft1;
+mod fft3;
 mod files;
+mod fourier;
+mod gains;
 mod get;
+mod headerattr;
 mod info;
+mod lines;
+mod mask;
 mod math;
+mod maxflat;
+mod mutter;
 mod noise;
 mod order;
 mod pad;
 mod parts;
 mod pattern;
 mod put;
+mod remap1;
 mod ricker1;
 mod scale;
+mod segy;
 mod smooth;
+mod spectra;
 mod spike;
+mod spline;
+mod spray;
 mod stack;
 mod transp;
 mod window;
@@ -65,4 +83,26 @@ pub const PROGRAMS: Programs = &[
     (&files::CP, files::cp),
     (&files::MV, files::mv),
     (&files::RM, files::rm),
+    (&spray::SPEC, spray::run),
+    (&cut::SPEC, cut::run),
+    (&mask::MASK, mask::mask),
+    (&mask::CLIP2, mask::clip2),
+    (&fft1::SPEC, fft1::run),
+    (&fft3::SPEC, fft3::run),
+    (&spectra::SPEC, spectra::run),
+    (&bandpass::SPEC, bandpass::run),
+    (&mutter::SPEC, mutter::run),
+    (&maxflat::ENVELOPE, maxflat::envelope),
+    (&maxflat::DERIV, maxflat::deriv),
+    (&causint::SPEC, causint::run),
+    (&gains::POW, gains::pow),
+    (&gains::COSTAPER, gains::costaper),
+    (&agc::SPEC, agc::run),
+    (&spline::SPEC, spline::run),
+    (&remap1::SPEC, remap1::run),
+    (&segy::SEGYREAD, segy::segyread),
+    (&segy::SEGYWRITE, segy::segywrite),
+    (&segy::SUREAD, segy::suread),
+    (&segy::SUWRITE, segy::suwrite),
+    (&headerattr::SPEC, headerattr::run),
 ];

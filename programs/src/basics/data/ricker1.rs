@@ -7,7 +7,7 @@ use num_complex::Complex32;
 use realfft::RealFftPlanner;
 use rsf_io::{Job, Kind, Param, Program};
 
-use super::cube;
+use super::{cube, fourier};
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -55,7 +55,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         axis.d
     );
 
-    let length = 2 * fast_length(axis.n.div_ceil(2));
+    let length = fourier::fast_even_length(axis.n);
     let mut planner = RealFftPlanner::<f32>::new();
     let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
     let deriv = job.flag("deriv")?;
@@ -85,37 +85,4 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.write_f32(&trace[..axis.n])?;
     }
     Ok(output.finish()?)
-}
-
-/// The smallest product of 2, 3 and 5 that is not below `n`.
-fn fast_length(n: usize) -> usize {
-    let left = |n: usize| {
-        [2, 3, 5].into_iter().fold(n, |mut left, factor| {
-            while left % factor == 0 {
-                left /= factor;
-            }
-            left
-        })
-    };
-    (n.max(1)..).find(|n| left(*n) == 1).unwrap_or(n)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fast_length;
-
-    #[test]
-    fn fast_lengths() {
-        for (n, fast) in [
-            (0, 1),
-            (1, 1),
-            (7, 8),
-            (11, 12),
-            (13, 15),
-            (121, 125),
-            (1001, 1024),
-        ] {
-            assert_eq!(fast_length(n), fast, "{n}");
-        }
-    }
 }

@@ -42,7 +42,7 @@ static PARAMS: [Param; 5] = [
 
 /// The filter of one axis.
 #[derive(Clone, Copy)]
-struct Filter {
+pub(super) struct Filter {
     n: usize,
     /// Elements between two neighbours.
     stride: usize,
@@ -105,7 +105,19 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 impl Filter {
-    fn smooth(self, values: &mut [f32]) {
+    /// A triangle on an axis of `n` samples that lie `stride` elements apart.
+    pub(super) fn triangle((n, stride): (usize, usize), width: usize, repeat: usize) -> Self {
+        Self {
+            n,
+            stride,
+            width,
+            flat: false,
+            repeat,
+        }
+    }
+
+    /// Smooths whole groups of the axes up to this one.
+    pub(super) fn smooth(self, values: &mut [f32]) {
         // What the axis spans lies together, so threads share the values without meeting.
         values.par_chunks_mut(self.n * self.stride).for_each(|slab| {
             let mut line = vec![0.0; self.n];

@@ -50,29 +50,26 @@ static PARAMS: [Param; 9] = [
 
 /// Samples `first`, `first + jump`, ... of one axis, `n` of them, and the axis that they form.
 #[derive(Clone, Debug)]
-struct Cut {
+pub(super) struct Cut {
     whole: usize,
     first: usize,
     jump: usize,
     axis: Axis,
 }
 
+impl Cut {
+    /// True for a sample of the axis that lies in the window.
+    pub(super) fn holds(&self, i: usize) -> bool {
+        i >= self.first
+            && (i - self.first).is_multiple_of(self.jump)
+            && (i - self.first) / self.jump < self.axis.n
+    }
+}
+
 /// Cuts.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let axes = cube::shape(&input)?;
-    let cuts: Vec<Cut> = axes
-        .iter()
-        .enumerate()
-        .map(|(i, axis)| cut(job, i + 1, axis))
-        .collect::<Result<_>>()?;
-    for i in axes.len() + 1..=MAX_AXES {
-        let (n, f) = (job.int_opt(&format!("n{i}"))?, job.int_opt(&format!("f{i}"))?);
-        ensure!(
-            n.unwrap_or(1) == 1 && matches!(f, None | Some(0 | -1)),
-            "axis {i} has 1 sample: n{i}= can only be 1 and f{i}= only 0"
-        );
-    }
+    let cuts = cuts(job, &input)?;
     if job.flag("verb")? {
         say(job, &cuts);
     }
@@ -86,6 +83,19 @@ pub fn run(job: &mut Job) -> Result<()> {
     write_axes(&mut output, &order);
     by_kind!(input.format().kind, stream(&mut input, &mut output, &cuts))?;
     Ok(output.finish()?)
+}
+
+/// The windows that the words of the command line mean, axis by axis.
+pub(super) fn cuts(job: &Job, input: &Input) -> Result<Vec<Cut>> {
+    let axes = cube::shape(input)?;
+    for i in axes.len() + 1..=MAX_AXES {
+        let (n, f) = (job.int_opt(&format!("n{i}"))?, job.int_opt(&format!("f{i}"))?);
+        ensure!(
+            n.unwrap_or(1) == 1 && matches!(f, None | Some(0 | -1)),
+            "axis {i} has 1 sample: n{i}= can only be 1 and f{i}= only 0"
+        );
+    }
+    (1..).zip(&axes).map(|(i, axis)| cut(job, i, axis)).collect()
 }
 
 fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
@@ -161,7 +171,8 @@ fn nearest(samples: f64) -> i64 {
     (samples + 0.5).floor() as i64
 }
 
-fn say(job: &Job, cuts: &[Cut]) {
+/// Prints the windows of the axes that are cut.
+pub(super) fn say(job: &Job, cuts: &[Cut]) {
     for (i, cut) in cuts.iter().enumerate().filter(|(_, cut)| cut.axis.n != cut.whole) {
         let Axis { n, o, d, .. } = cut.axis;
         let i = i + 1;
