@@ -66,7 +66,7 @@ pub const REFUSED: [(Capabilities, Transport, &str); 2] = [
             apart: true,
         },
         Transport::Ipc,
-        "exchange=peer: the GPU of a neighbour cannot be reached",
+        "halos cannot be copied from GPU to GPU: the GPU of a neighbour cannot be reached",
     ),
     (
         Capabilities {
@@ -74,7 +74,7 @@ pub const REFUSED: [(Capabilities, Transport, &str); 2] = [
             apart: false,
         },
         Transport::CudaAware,
-        "exchange=device: this MPI does not say",
+        "halos cannot be sent from GPU to GPU: this MPI does not say",
     ),
 ];
 

@@ -6,18 +6,20 @@ use super::halo::{End, Linked, Local, Network, Peer};
 use super::options::{ParallelOptions, Transport};
 use super::rank_halo::{MessagePassing, outer_ends};
 use crate::Error;
+use crate::time_loop::state::{self as saved, Checkpoints, State, StateHeader, StateSource};
 use crate::time_loop::{self, Feed, Halo, Hooks, Recorder, Sampler, Schedule, Stepper, merge};
 
 /// A subdomain of a group.
-pub trait Subdomain: Sampler<Number: Default + bytemuck::Pod> + Linked + Sized {
+pub trait Subdomain: Sampler<Number: Default + bytemuck::Pod> + Linked + State + Sized {
     /// How halos of such subdomains travel.
     type Network: Network<Self>;
 
     /// The numbers of the receivers that this subdomain owns, rising.
     fn receivers(&self) -> Vec<usize>;
 
-    /// Before the first step of a run: records are counted from zero, and what a run that failed left behind is forgotten.
-    fn rewind(&mut self) {}
+    /// Before the first step of a run: so many records were taken before it, and what a run that failed left behind is
+    /// forgotten.
+    fn rewind(&mut self, _records: usize) {}
 
     /// Whether a place (cell of the padded grid, node of a mesh) is one of this subdomain's.
     fn owns(&self, place: usize) -> bool;
@@ -81,8 +83,34 @@ impl<S: Subdomain> Group<S> {
         recorder: &mut dyn Recorder<S::Number>,
         feed: Option<&mut dyn Feed<S>>,
     ) -> Result<(), Error> {
+        let between = Between {
+            recorder,
+            feed,
+            checkpoints: None,
+        };
+        self.run_alone(between)
+    }
+
+    fn run_alone(&mut self, between: Between<'_, '_, '_, S>) -> Result<(), Error> {
         let halo = &mut Local(&mut self.network);
-        run_by(&mut self.subdomains, &self.schedule, halo, (recorder, feed))
+        run_by(&mut self.subdomains, &self.schedule, halo, between)
+    }
+
+    /// Loads a state, behind which the next run goes on; every rank has a source of the same bytes. Collective: all ranks
+    /// must call this.
+    pub fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<StateHeader, Error> {
+        let header = saved::load(ranks, source, &mut self.subdomains)?;
+        self.schedule.resume(&header)?;
+        Ok(header)
+    }
+
+    /// Bytes of the host's memory and of the file that the subdomains of this process take for a state.
+    pub fn state_bytes(&self) -> usize {
+        saved::owned_bytes(&self.subdomains)
     }
 
     /// Runs all steps as one of several ranks. Rank 0's recorder receives the traces. Collective: all ranks must call
@@ -93,12 +121,34 @@ impl<S: Subdomain> Group<S> {
         recorder: &mut dyn Recorder<S::Number>,
         options: ParallelOptions,
     ) -> Result<(), Error> {
+        self.run_saving(ranks, recorder, options, None)
+    }
+
+    /// [`Group::run_among`], with states saved as `checkpoints` say.
+    pub fn run_saving(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<S::Number>,
+        options: ParallelOptions,
+        checkpoints: Option<&mut Checkpoints<'_>>,
+    ) -> Result<(), Error> {
+        let between = Between {
+            recorder,
+            feed: None,
+            checkpoints,
+        };
         if ranks.size() == 1 {
-            return self.run(recorder);
+            return self.run_alone(between);
         }
         self.connect(ranks, options.transport)?;
-        let result = self.run_connected(ranks, recorder, options);
-        if matches!(result, Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere)) {
+        let result = self.run_together(ranks, options, between);
+        let by_all = |e: &Error| {
+            matches!(
+                e,
+                Error::NotFinite { .. } | Error::Elsewhere | Error::Stopped { .. }
+            )
+        };
+        if result.as_ref().err().is_none_or(by_all) {
             self.disconnect(ranks)?;
         }
         result
@@ -111,10 +161,25 @@ impl<S: Subdomain> Group<S> {
         recorder: &mut dyn Recorder<S::Number>,
         options: ParallelOptions,
     ) -> Result<(), Error> {
+        let between = Between {
+            recorder,
+            feed: None,
+            checkpoints: None,
+        };
+        self.run_together(ranks, options, between)
+    }
+
+    fn run_together(
+        &mut self,
+        ranks: &dyn Communicator,
+        options: ParallelOptions,
+        between: Between<'_, '_, '_, S>,
+    ) -> Result<(), Error> {
         let mut receivers: Vec<usize> = self.subdomains.iter().flat_map(S::receivers).collect();
         receivers.sort_unstable();
         let shares: Vec<_> = self.subdomains.iter().map(S::snapshot_share).collect();
         let own = (receivers, merge(&shares));
+        let recorder = between.recorder;
         let mut gather = Gather::new(ranks, recorder, &self.schedule, options.snapshots, own)?;
         let Self {
             subdomains,
@@ -124,7 +189,12 @@ impl<S: Subdomain> Group<S> {
         } = self;
         // SAFETY: the network keeps the memory of its messages until it is disconnected, after the exchange.
         let mut halo = unsafe { MessagePassing::new(network, ranks, subdomains, outer, options.overlap)? };
-        run_by(subdomains, &self.schedule, &mut halo, (&mut gather, None))
+        let between = Between {
+            recorder: &mut gather,
+            feed: between.feed,
+            checkpoints: between.checkpoints,
+        };
+        run_by(subdomains, &self.schedule, &mut halo, between)
     }
 
     /// Ranks agree on the transport of their halos. Returns the transports of what leaves by each end of a link to
@@ -148,28 +218,31 @@ impl<S: Subdomain> Group<S> {
     }
 }
 
-/// The recorder and the feed of a run.
-type Between<'r, 'f, S> = (
-    &'r mut dyn Recorder<<S as Stepper>::Number>,
-    Option<&'f mut dyn Feed<S>>,
-);
+/// Those who look at a run between its steps.
+struct Between<'r, 'f, 'c, S: Stepper> {
+    recorder: &'r mut dyn Recorder<S::Number>,
+    feed: Option<&'f mut dyn Feed<S>>,
+    checkpoints: Option<&'f mut Checkpoints<'c>>,
+}
 
 fn run_by<S: Subdomain>(
     subdomains: &mut [S],
     schedule: &Schedule,
     halo: &mut dyn Halo<S>,
-    (recorder, feed): Between<'_, '_, S>,
+    between: Between<'_, '_, '_, S>,
 ) -> Result<(), Error> {
-    subdomains.iter_mut().for_each(Subdomain::rewind);
+    let before = schedule.first.div_ceil(schedule.jdata);
+    subdomains.iter_mut().for_each(|s| s.rewind(before));
     let bad = std::cell::Cell::new(None);
     let report = |step: usize, place: usize| {
         bad.set(Some((step, place)));
         Error::setup("the wavefield is not finite")
     };
     let hooks = Hooks {
-        recorder,
+        recorder: between.recorder,
         report: &report,
-        feed,
+        feed: between.feed,
+        checkpoints: between.checkpoints,
     };
     let result = time_loop::run(subdomains, halo, schedule, hooks);
     // Nothing may be left in the streams, whatever happened; the first error is the one that tells why.

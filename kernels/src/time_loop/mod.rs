@@ -6,12 +6,14 @@
 
 mod async_recorder;
 mod outputs;
+pub mod state;
 
 pub use async_recorder::async_recorder;
 pub use outputs::{is_in_order, merge};
 
 use crate::Error;
 use outputs::OutputQueue;
+use state::{Checkpoints, State, StateError, StateHeader};
 use std::ops::Range;
 
 /// The two parts of a subdomain in a stage.
@@ -137,6 +139,10 @@ pub trait Recorder<T> {
     fn step(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
+    /// Returns when everything so far is written: a state is about to be saved that counts on it.
+    fn sync(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
     /// Nothing more will come.
     fn end(&mut self) -> Result<(), Error> {
         Ok(())
@@ -167,6 +173,19 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// The run goes on behind a state that was loaded.
+    ///
+    /// # Errors
+    /// Nothing is left to do.
+    pub fn resume(&mut self, header: &StateHeader) -> Result<(), StateError> {
+        let (step, steps) = (header.step, self.nt);
+        if step >= steps {
+            return Err(StateError::AtEnd { step, steps });
+        }
+        self.first = step;
+        Ok(())
+    }
+
     /// Steps to run.
     fn count(&self) -> usize {
         self.nt.saturating_sub(self.first)
@@ -217,26 +236,29 @@ pub trait Feed<S> {
 }
 
 /// Those who look at the fields of a run, or change them, between its steps.
-pub struct Hooks<'r, 'f, S: Stepper> {
+pub struct Hooks<'r, 'f, 'c, S: Stepper> {
     /// Receives the records.
     pub recorder: &'r mut dyn Recorder<S::Number>,
     /// Makes the error of fields that are not finite.
     pub report: Report<'r>,
     /// Feeds the fields.
     pub feed: Option<&'f mut dyn Feed<S>>,
+    /// Saves states; of runs forward in time.
+    pub checkpoints: Option<&'f mut Checkpoints<'c>>,
 }
 
 /// Runs all steps of a schedule over the subdomains of this process.
-pub fn run<S: Sampler<Number: Default + Clone>>(
+pub fn run<S: Sampler<Number: Default + Clone> + State>(
     subdomains: &mut [S],
     halo: &mut dyn Halo<S>,
     schedule: &Schedule,
-    hooks: Hooks<'_, '_, S>,
+    hooks: Hooks<'_, '_, '_, S>,
 ) -> Result<(), Error> {
     let Hooks {
         recorder,
         report,
         mut feed,
+        mut checkpoints,
     } = hooks;
     subdomains
         .iter_mut()
@@ -244,14 +266,19 @@ pub fn run<S: Sampler<Number: Default + Clone>>(
     let mut outputs = OutputQueue::new(schedule, subdomains, recorder);
     let mut done = 0;
     while done < schedule.count() {
-        let until = schedule.next_look(done);
+        let until = schedule.next_look(done).min(next_save(schedule, &checkpoints, done));
         advance(subdomains, halo, done..until, (&mut outputs, &mut feed))?;
         done = until;
-        let step = schedule.step(done - 1);
-        if schedule.checks(step) {
+        let (step, all) = (schedule.step(done - 1), schedule.first + done);
+        let due = match &mut checkpoints {
+            Some(c) if all < schedule.nt => c.look(all)?,
+            _ => false,
+        };
+        if due || schedule.checks(step) {
             let found = first_non_finite(subdomains)?;
             if let Some(place) = halo.agree(found)? {
                 outputs.flush(subdomains)?;
+                finish_saving(checkpoints)?;
                 // Another process may be the one that has found it; it has the sentence.
                 return Err(if found == Some(place) {
                     report(step, place)
@@ -263,8 +290,30 @@ pub fn run<S: Sampler<Number: Default + Clone>>(
         if schedule.shoots(step) {
             outputs.snapshot(subdomains, step)?;
         }
+        if due && let Some(c) = &mut checkpoints {
+            outputs.hand_over(subdomains)?;
+            outputs.recorder.sync()?;
+            c.take(all, subdomains)?;
+            if c.stopping() {
+                outputs.flush(subdomains)?;
+                finish_saving(checkpoints)?;
+                return Err(Error::Stopped { done: all });
+            }
+        }
     }
-    outputs.flush(subdomains)
+    outputs.flush(subdomains)?;
+    finish_saving(checkpoints)
+}
+
+/// Steps of this run that are done when a state may be due next.
+fn next_save(schedule: &Schedule, checkpoints: &Option<&mut Checkpoints<'_>>, done: usize) -> usize {
+    let next = checkpoints.as_ref().map(|c| c.next(schedule.first + done) - schedule.first);
+    next.unwrap_or(usize::MAX)
+}
+
+/// Waits for a state that is being written. Collective: all ranks must call this.
+fn finish_saving(checkpoints: Option<&mut Checkpoints<'_>>) -> Result<(), Error> {
+    checkpoints.map_or(Ok(()), Checkpoints::complete)
 }
 
 /// The outputs and the feed of a run.

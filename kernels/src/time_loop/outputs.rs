@@ -185,12 +185,17 @@ impl<'a, T: Default + Clone> OutputQueue<'a, T> {
         Ok(())
     }
 
-    /// Hands over everything that is left.
-    pub fn flush<S: Sampler<Number = T>>(&mut self, subdomains: &mut [S]) -> Result<(), Error> {
+    /// Hands over everything that was requested.
+    pub fn hand_over<S: Sampler<Number = T>>(&mut self, subdomains: &mut [S]) -> Result<(), Error> {
         while !self.samples.is_empty() {
             self.take_sample(subdomains)?;
         }
-        self.take_pieces(subdomains)?;
+        self.take_pieces(subdomains)
+    }
+
+    /// Hands over everything that is left.
+    pub fn flush<S: Sampler<Number = T>>(&mut self, subdomains: &mut [S]) -> Result<(), Error> {
+        self.hand_over(subdomains)?;
         self.recorder.end()
     }
 }

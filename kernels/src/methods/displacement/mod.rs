@@ -21,6 +21,7 @@ mod plan;
 mod receivers;
 mod rows;
 mod sources;
+mod state;
 mod sweep;
 
 pub use cpu::CpuSlab;

@@ -25,6 +25,7 @@ mod points;
 mod receivers;
 mod rows;
 mod sources;
+mod state;
 mod surface;
 mod time_function;
 

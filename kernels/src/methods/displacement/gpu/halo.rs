@@ -103,8 +103,8 @@ impl<T: Real + Default, A: Accelerator> Subdomain for DeviceSlab<T, A> {
         self.setup.receivers.within(&self.layout.own)
     }
 
-    fn rewind(&mut self) {
-        self.records.rewind();
+    fn rewind(&mut self, records: usize) {
+        self.records.rewind(records);
     }
 
     fn owns(&self, place: usize) -> bool {

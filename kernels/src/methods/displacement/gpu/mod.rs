@@ -10,6 +10,7 @@ pub mod parts;
 mod plan;
 mod record;
 mod slab;
+mod state;
 mod survey;
 pub mod tile;
 pub mod variant;

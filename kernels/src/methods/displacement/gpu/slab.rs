@@ -11,6 +11,7 @@ use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Boxes, Memory, Stream, send};
 use crate::device::simd::Real;
+use crate::device::staging::Staging;
 use crate::grid::Padded;
 use crate::parallel::halo::Link;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
@@ -56,6 +57,7 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) events: Events<A>,
     pub(super) links: Vec<Link>,
     direction: Direction,
+    pub(super) staging: Staging<A>,
     graph: Option<A::Graph>,
     clock: A::Memory,
     /// What the device's clock says.
@@ -126,6 +128,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             },
             direction: Direction::Forward,
             links: layout.links(p.planes(), (GHOST, p.plane_len()), &[(0..p.ndim()).collect()]),
+            staging: Staging::default(),
             graph: None,
             clock: a.allocate(size_of::<i32>())?,
             clock_shows: 0,

@@ -73,7 +73,7 @@ impl<T: Real + Default, A: Accelerator> Subdomain for DeviceSlab<T, A> {
         self.setup.receivers.within(&self.layout.own)
     }
 
-    fn rewind(&mut self) {
+    fn rewind(&mut self, _records: usize) {
         self.records.rewind();
     }
 

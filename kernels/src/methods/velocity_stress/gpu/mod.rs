@@ -12,6 +12,7 @@ mod memory;
 mod points;
 mod record;
 mod slab;
+mod state;
 pub mod tile;
 pub mod variant;
 

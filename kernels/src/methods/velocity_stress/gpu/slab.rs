@@ -13,6 +13,7 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream, send};
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
+use crate::device::staging::Staging;
 use crate::medium::{Medium, needed};
 use crate::methods::velocity_stress::GHOST;
 use crate::methods::velocity_stress::layout::fields;
@@ -60,6 +61,7 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     relaxing: Option<LossMemory<A>>,
     pub(super) links: Vec<Link>,
     direction: Direction,
+    pub(super) staging: Staging<A>,
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
@@ -116,6 +118,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             relaxing,
             links: layout.links(p.planes(), (GHOST, p.plane_len()), &setup.travelling),
             direction: Direction::Forward,
+            staging: Staging::default(),
             args,
             accelerator: a,
             layout,
