@@ -40,7 +40,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         "host" => Transport::HostStaged,
         _ => Transport::Auto,
     };
-    let ways = simulation.group().connect(world, way)?;
+    let ways = simulation.connect(world, way)?;
     let work = padded.cells() as f64 * case.steps as f64;
     let mut first = None;
     for overlap in MANNERS {
@@ -53,9 +53,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         for _ in 0..=words.number("repeat", 3) {
             world.all_gather(&[])?;
             let begun = Instant::now();
-            simulation
-                .group()
-                .run_connected(world, &mut Nothing::default(), options)?;
+            simulation.run_connected(world, &mut Nothing::default(), options)?;
             let mine = begun.elapsed().as_secs_f64();
             let all = world.all_gather(&mine.to_le_bytes())?;
             let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
@@ -79,7 +77,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
             );
         }
     }
-    simulation.group().disconnect(world)
+    simulation.disconnect(world)
 }
 
 fn main() {

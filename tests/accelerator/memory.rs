@@ -138,9 +138,9 @@ fn messages_of_ranks_are_told_and_refused_together() {
                 "the model is read in {}, kept in {before}",
                 reading[0]
             );
-            let outcome = simulation.group().connect(ranks, Transport::Auto);
+            let outcome = simulation.connect(ranks, Transport::Auto);
             let after = used(&emulator);
-            simulation.group().disconnect(ranks).expect("neighbours part");
+            simulation.disconnect(ranks).expect("neighbours part");
             (outcome, before, after)
         })
     };

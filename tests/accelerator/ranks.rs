@@ -183,7 +183,6 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let class = Symmetry::Orthorhombic;
         let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
         let ways = simulation
-            .group()
             .connect(ranks, Transport::Auto)
             .expect("neighbours meet");
         assert_eq!(ways.len(), 1, "rank {k} has one neighbour");
@@ -199,11 +198,10 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                 ..ParallelOptions::default()
             };
             simulation
-                .group()
                 .run_connected(ranks, tape, options)
                 .expect("the shot runs");
         }
-        simulation.group().disconnect(ranks).expect("neighbours part");
+        simulation.disconnect(ranks).expect("neighbours part");
         tapes
     });
     let [first, second, _] = &tapes[0];

@@ -115,7 +115,7 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
     for (talents, way) in ways(machines) {
         let ran = among(machines, case, (&[1, 1], talents), |ranks, simulation| {
             let before = simulation.bytes();
-            let ways = simulation.group().connect(ranks, way).expect("neighbours meet");
+            let ways = simulation.connect(ranks, way).expect("neighbours meet");
             let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
             let manners = [Overlap::Overlapped, Overlap::Blocking, Overlap::WithoutSends];
             for (tape, overlap) in tapes.iter_mut().zip(manners) {
@@ -124,12 +124,11 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
                     ..options(way)
                 };
                 simulation
-                    .group()
                     .run_connected(ranks, tape, options)
                     .expect("the shot runs");
             }
             let taken = simulation.bytes();
-            simulation.group().disconnect(ranks).expect("neighbours part");
+            simulation.disconnect(ranks).expect("neighbours part");
             assert_eq!(simulation.bytes(), taken, "messages stay counted");
             // Rank 0 has nobody below it, rank 1 nobody above.
             (tapes, ways, taken - before)

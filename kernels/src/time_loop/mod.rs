@@ -266,7 +266,9 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
     let mut outputs = OutputQueue::new(schedule, subdomains, recorder);
     let mut done = 0;
     while done < schedule.count() {
-        let until = schedule.next_look(done).min(next_save(schedule, &checkpoints, done));
+        let until = schedule
+            .next_look(done)
+            .min(next_save(schedule, &checkpoints, done));
         advance(subdomains, halo, done..until, (&mut outputs, &mut feed))?;
         done = until;
         let (step, all) = (schedule.step(done - 1), schedule.first + done);
@@ -307,7 +309,9 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
 
 /// Steps of this run that are done when a state may be due next.
 fn next_save(schedule: &Schedule, checkpoints: &Option<&mut Checkpoints<'_>>, done: usize) -> usize {
-    let next = checkpoints.as_ref().map(|c| c.next(schedule.first + done) - schedule.first);
+    let next = checkpoints
+        .as_ref()
+        .map(|c| c.next(schedule.first + done) - schedule.first);
     next.unwrap_or(usize::MAX)
 }
 

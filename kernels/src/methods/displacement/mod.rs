@@ -37,12 +37,11 @@ use crate::grid::points::Point;
 pub use crate::grid::points::Snapshots;
 use crate::grid::stencil::WEIGHTS;
 use crate::medium::{self, Medium};
-use crate::parallel::communicator::Communicator;
 use crate::parallel::group::Group;
 pub use crate::parallel::options::{ParallelOptions, Transport};
 use crate::parallel::{message_buffers, slabs};
-use crate::time_loop::{Direction, Recorder, Schedule};
-use std::ops::Range;
+use crate::time_loop::{Direction, Schedule};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 /// How the wavelet enters.
@@ -124,6 +123,22 @@ pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     group: Group<CpuSlab<T>>,
 }
 
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default + bytemuck::Pod> Deref for Simulation<T> {
+    type Target = Group<CpuSlab<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default + bytemuck::Pod> DerefMut for Simulation<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
+}
+
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     /// Checks the shot against the grid, turns the medium into factors and allocates the fields of `slabs`: all of the
     /// grid, or those of one rank, for which the medium may hold no more than they need.
@@ -167,36 +182,10 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         })
     }
 
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.group.steps()
-    }
-
     /// Bytes of fields, medium and scratch memory, with the messages of the ranks that were connected last.
     pub fn bytes(&self) -> usize {
         let slabs: usize = self.group.subdomains.iter().map(CpuSlab::bytes).sum();
         self.setup.medium.bytes() + slabs + self.group.message_bytes()
-    }
-
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.group.run(recorder)
-    }
-
-    /// Runs all steps as one of several ranks, each with slabs of its own. Rank 0's recorder receives the traces.
-    /// Collective: all ranks must call this.
-    pub fn run_among(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-    ) -> Result<(), Error> {
-        self.group.run_among(ranks, recorder, options)
-    }
-
-    /// The slabs and their schedule.
-    pub fn group(&mut self) -> &mut Group<CpuSlab<T>> {
-        &mut self.group
     }
 }
 

@@ -46,10 +46,9 @@ use crate::grid::stencil::{self, Family, WEIGHTS};
 use crate::medium::{self as model, Medium, Symmetry};
 use crate::parallel::communicator::{Communicator, Topic};
 use crate::parallel::group::Group;
-use crate::parallel::options::ParallelOptions;
 use crate::parallel::{message_buffers, slabs};
 use crate::stability::largest_symbol;
-use crate::time_loop::{Direction, Recorder, Schedule};
+use crate::time_loop::{Direction, Schedule};
 use absorbing_frame::Edges;
 use adjoint::Adjoint;
 use attenuation::Relaxation;
@@ -57,7 +56,7 @@ use medium::Staggered;
 use points::Placer;
 use receivers::Receivers;
 use sources::SourceNodes;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use surface::Images;
 
@@ -140,6 +139,22 @@ pub fn stable_step(order: usize, family: Family) -> Option<f64> {
     Some(largest_symbol(&WEIGHTS) / greatest)
 }
 
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default + bytemuck::Pod> Deref for Simulation<T> {
+    type Target = Group<CpuSlab<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default + bytemuck::Pod> DerefMut for Simulation<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
+}
+
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields of `slabs`:
     /// all of the grid, or those of one rank, for which the medium may hold no more than they need.
@@ -196,32 +211,6 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             group: Group::new(slabs.collect::<Result<_, _>>()?, schedule)?,
             setup,
         })
-    }
-
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.group.steps()
-    }
-
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.group.run(recorder)
-    }
-
-    /// Runs all steps as one of several ranks, each with slabs of its own and no more of the medium than they need. Rank
-    /// 0's recorder receives the traces. Collective: all ranks must call this.
-    pub fn run_among(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-    ) -> Result<(), Error> {
-        self.group.run_among(ranks, recorder, options)
-    }
-
-    /// The slabs and their schedule.
-    pub fn group(&mut self) -> &mut Group<CpuSlab<T>> {
-        &mut self.group
     }
 
     /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. Collective: all

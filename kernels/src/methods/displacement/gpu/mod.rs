@@ -23,18 +23,16 @@ pub use slab::DeviceSlab;
 
 use super::receivers::Receivers;
 use super::sources::Sources;
-use super::{ParallelOptions, Shot, SourceKind, check, schedule, sponges};
+use super::{Shot, SourceKind, check, schedule, sponges};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::medium::Medium;
 use crate::medium::stiffness::Symmetry;
-use crate::parallel::communicator::Communicator;
 use crate::parallel::group::Group;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
-use crate::time_loop::Recorder;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use tile::{Terms, Tile};
 use variant::Variant;
@@ -58,6 +56,22 @@ pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
     group: Group<DeviceSlab<T, A>>,
     variant: Variant,
+}
+
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default, A: Accelerator> Deref for Simulation<T, A> {
+    type Target = Group<DeviceSlab<T, A>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -128,11 +142,6 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         })
     }
 
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.group.steps()
-    }
-
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
         self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
@@ -167,26 +176,6 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             }
         }
         Ok(())
-    }
-
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.group.run(recorder)
-    }
-
-    /// Runs all steps as one of several ranks, each with devices of its own. Rank 0's recorder gets the traces.
-    pub fn run_among(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-    ) -> Result<(), Error> {
-        self.group.run_among(ranks, recorder, options)
-    }
-
-    /// The slabs and their schedule, and runs among ranks that connect but once.
-    pub fn group(&mut self) -> &mut Group<DeviceSlab<T, A>> {
-        &mut self.group
     }
 }
 

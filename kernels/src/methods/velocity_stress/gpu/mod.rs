@@ -38,11 +38,9 @@ use crate::grid::Padded;
 use crate::medium::{Medium, Symmetry};
 use crate::parallel::communicator::{Communicator, agree};
 use crate::parallel::group::Group;
-use crate::parallel::options::ParallelOptions;
 use crate::parallel::slabs::Slab as Layout;
-use crate::time_loop::Recorder;
 use frame::Bounds;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use tile::Tile;
 use variant::{Edge, Variant};
@@ -97,6 +95,22 @@ impl<T: Real> Setup<T> {
 pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
     group: Group<DeviceSlab<T, A>>,
+}
+
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default, A: Accelerator> Deref for Simulation<T, A> {
+    type Target = Group<DeviceSlab<T, A>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -175,35 +189,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         })
     }
 
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.group.steps()
-    }
-
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
         self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
-    }
-
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.group.run(recorder)
-    }
-
-    /// Runs all steps as one of several ranks, each with devices of its own and no more of the medium than they need.
-    /// Rank 0's recorder receives the traces. Collective: all ranks must call this.
-    pub fn run_among(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-    ) -> Result<(), Error> {
-        self.group.run_among(ranks, recorder, options)
-    }
-
-    /// The slabs and their schedule, and runs among ranks that connect but once.
-    pub fn group(&mut self) -> &mut Group<DeviceSlab<T, A>> {
-        &mut self.group
     }
 
     /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. Collective: all
