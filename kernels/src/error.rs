@@ -89,6 +89,9 @@ pub enum Error {
         /// What it answered.
         problem: String,
     },
+    /// The recorder wants no more steps, though nothing has failed: all that was recorded has been handed over.
+    #[error(transparent)]
+    Stopped(Box<dyn std::error::Error + Send + Sync>),
     /// The recorder could not take what the engine gave it (a full disk, a closed pipe).
     #[error(transparent)]
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),

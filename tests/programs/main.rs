@@ -8,6 +8,7 @@ mod manners;
 mod outputs;
 mod refusals;
 mod shot;
+mod signals;
 mod staggered_gpus;
 mod velocity_stress;
 

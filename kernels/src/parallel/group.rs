@@ -82,7 +82,11 @@ impl<S: DeviceSubdomain> DeviceGroup<S> {
         }
         self.meet(ranks, options.way)?;
         let result = self.run_met(ranks, recorder, options);
-        if matches!(result, Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere)) {
+        let all_know = matches!(
+            result,
+            Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere | Error::Stopped(_))
+        );
+        if all_know {
             self.part(ranks)?;
         }
         result

@@ -76,7 +76,8 @@ pub trait Recorder<T> {
     fn is_prompt(&self) -> bool {
         false
     }
-    /// Step `it` is done: a place for progress.
+    /// Step `it` is done: a place for progress. [`Error::Stopped`] ends the run in order, after the records of this step
+    /// and before its snapshot; of several ranks all give it after the same step.
     fn step(&mut self, _it: usize) -> Result<(), Error> {
         Ok(())
     }
@@ -139,7 +140,11 @@ pub fn run<S: Slab<Number: Default + Clone>>(
     let mut it = 0;
     while it < schedule.nt {
         let until = schedule.next_look(it);
-        advance(slabs, exchange, it..until, &mut desk)?;
+        let advanced = advance(slabs, exchange, it..until, &mut desk);
+        if let Err(Error::Stopped(_)) = &advanced {
+            desk.flush(slabs)?;
+        }
+        advanced?;
         it = until;
         if schedule.checks(it - 1) {
             let found = first_non_finite(slabs)?;

@@ -21,7 +21,7 @@ use kernels::methods::displacement::{ParallelOptions, Shot, SourceKind, Transpor
 use kernels::time_loop::{Recorder, async_recorder};
 use machine::Machine;
 use model::Volumes;
-use progress::{Progress, Watched};
+use progress::{Interrupted, Progress, Signals, Watched};
 use record::{Films, Outputs, Records, Writer};
 use rsf_io::{Input, Job, Program};
 use std::process::ExitCode;
@@ -146,10 +146,12 @@ fn shoot(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
     let mut progress = Progress::new(job, engine.steps(), world.leads())?;
+    let signals = Signals::new(world, engine.steps(), run.shot.jcheck);
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
         let mut watched = Watched {
             recorder,
             progress: &mut progress,
+            signals: &signals,
         };
         engine.run(world.ranks(), &mut watched, options)
     };
@@ -165,11 +167,7 @@ fn shoot(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     progress.end();
     let writer = match outcome {
         Ok(()) => writer,
-        Err(error) => {
-            // What was written stays readable.
-            drop(writer);
-            return settle(error, world);
-        }
+        Err(error) => return end_early(writer, error, world),
     };
     world.agree(Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
@@ -181,9 +179,31 @@ fn shoot(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The end of a run that failed, whose files stay as they are, or was interrupted, whose files are ended in order.
+pub(crate) fn end_early(writer: Writer, error: kernels::Error, world: &World) -> anyhow::Result<()> {
+    let kernels::Error::Stopped(cause) = error else {
+        drop(writer);
+        return settle(error, world);
+    };
+    let stop = cause
+        .downcast::<Interrupted>()
+        .map_err(anyhow::Error::from_boxed)?;
+    let Interrupted { signal, step, steps } = *stop;
+    let held = writer.finish_early(step);
+    // Of several ranks the first tells.
+    world.agree(match held {
+        Ok(held) if world.leads() => Err(rsf_io::Error::Interrupted {
+            signal,
+            left: format!("step {step} of {steps} was the last; {held}"),
+        }
+        .into()),
+        held => held.map(|_| ()),
+    })
+}
+
 /// The end of a run that failed: of a wavefield that is not finite and of what ranks have agreed on all know, other errors
 /// are this rank's alone.
-pub(crate) fn settle(error: kernels::Error, world: &World) -> anyhow::Result<()> {
+fn settle(error: kernels::Error, world: &World) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),
         kernels::Error::NotFinite { .. } | kernels::Error::Agreed(_) => world.agree(Err(error.into())),

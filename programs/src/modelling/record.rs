@@ -90,6 +90,8 @@ pub struct Films {
 /// The files a run writes, as one rank has them: rank 0 the data, all of them their planes of the snapshots.
 pub struct Outputs {
     data: Option<Output>,
+    /// The axis of the snapshots that counts them.
+    last_axis: usize,
     snapshots: Wavefield,
 }
 
@@ -115,6 +117,8 @@ struct Part {
     whole: usize,
     share: usize,
     before: usize,
+    /// Steps from one snapshot to the next.
+    every: usize,
     /// The snapshot (its step) that is coming, its number, and the numbers written of it.
     coming: Option<usize>,
     number: usize,
@@ -131,6 +135,7 @@ impl Part {
             whole: plane * planes.len(),
             share: plane * (inside(own.end) - inside(own.start)),
             before: plane * inside(own.start),
+            every: snapshots.every,
             ..Self::default()
         }
     }
@@ -158,6 +163,10 @@ impl Outputs {
         let (data, snapshots) = opened.map_or((None, None), |(data, wfl)| (Some(data), wfl));
         Ok(Self {
             data,
+            last_axis: records
+                .snapshots
+                .as_ref()
+                .map_or(0, |films| films.window.len() + 2),
             snapshots: snapshots.map_or(Wavefield::Nothing, Wavefield::Stream),
         })
     }
@@ -276,6 +285,29 @@ impl Writer {
         }
     }
 
+    /// Ends the files after `step` steps of a run that was to go on: their headers get the number of whole records. What
+    /// they hold, in words.
+    pub fn finish_early(self, step: usize) -> anyhow::Result<String> {
+        let axis = self.outputs.last_axis;
+        let mut held = Vec::new();
+        if let Some(data) = self.outputs.data {
+            held.push(ended(data, 3, None)? + " records");
+        }
+        match self.outputs.snapshots {
+            Wavefield::Nothing => {}
+            Wavefield::Stream(wfl) => held.push(ended(wfl, axis, None)? + " snapshots"),
+            Wavefield::Places { header, data, part } => {
+                data.finish()?;
+                // The run ends before a snapshot of its last step would be taken.
+                let whole = (step - 1).div_ceil(part.every) as u64;
+                if let Some(header) = header {
+                    held.push(ended(header, axis, Some(whole))? + " snapshots");
+                }
+            }
+        }
+        Ok(held.join(", "))
+    }
+
     /// Ends the files; data without a single non-zero number are worth a warning.
     pub fn finish(self, job: &Job) -> anyhow::Result<()> {
         match self.outputs.snapshots {
@@ -294,6 +326,14 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// What an output holds that was ended early, in words.
+fn ended(output: Output, axis: usize, records: Option<u64>) -> rsf_io::Result<String> {
+    let (written, of) = output.records(axis)?;
+    let (name, records) = (output.name(), records.unwrap_or(written));
+    output.finish_at(axis, records)?;
+    Ok(format!("{name} holds {records} of {of}"))
 }
 
 fn failed(error: rsf_io::Error) -> kernels::Error {

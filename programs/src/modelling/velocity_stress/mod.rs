@@ -12,10 +12,10 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use super::machine::Machine;
 use super::model::{self, Volumes};
 use super::plan::gigabytes;
-use super::progress::{Progress, Watched};
+use super::progress::{Progress, Signals, Watched};
 use super::record::{self, Films, Outputs, Records, Writer};
 use super::world::World;
-use super::{settle, survey, way};
+use super::{end_early, survey, way};
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
@@ -231,10 +231,12 @@ fn shoot(
     let set_up = started.elapsed().as_secs_f64();
     let begun = Instant::now();
     let mut progress = Progress::new(job, engine.steps(), world.leads())?;
+    let signals = Signals::new(world, engine.steps(), run.shot.jcheck);
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
         let mut watched = Watched {
             recorder,
             progress: &mut progress,
+            signals: &signals,
         };
         engine.run(world.ranks(), &mut watched, options)
     };
@@ -248,9 +250,7 @@ fn shoot(
     }
     progress.end();
     if let Err(error) = outcome {
-        // What was written stays readable.
-        drop(writer);
-        return settle(error, world);
+        return end_early(writer, error, world);
     }
     world.agree(Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
