@@ -9,6 +9,7 @@ mod outputs;
 mod refusals;
 mod shot;
 mod signals;
+mod slips;
 mod staggered_gpus;
 mod velocity_stress;
 

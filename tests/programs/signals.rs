@@ -73,7 +73,7 @@ fn displacement_runs_end_in_order() {
     let header =
         |nt: usize| shot::wavelet_header(2).replace(&format!("n3={}", shot::NT), &format!("n3={nt}"));
     desk.dataset("long.rsf", &header(steps), &wavelet);
-    let line = format!("{} snap=y jsnap=500 jdata=4", shot::line(2));
+    let line = format!("{} oneway=upwind snap=y jsnap=500 jdata=4", shot::line(2));
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         let child = running(
             &desk,

@@ -16,7 +16,7 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use anyhow::anyhow;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::grid::Padded;
+use kernels::grid::{AXES, Padded};
 use kernels::methods::displacement::{ParallelOptions, Shot, SourceKind, Transport};
 use kernels::time_loop::{Recorder, async_recorder};
 use machine::Machine;
@@ -129,6 +129,11 @@ fn shoot(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     world.agree(shortage.map_or(Ok(()), |shortage| Err(anyhow!(shortage))))?;
     // Outputs are opened before the model is read: a path that cannot be written fails at once.
     let mut outputs = Outputs::open(job, &run.records(), world)?;
+    outputs.tell_quantity(if run.shot.potentials {
+        "divergence and curl"
+    } else {
+        "displacement"
+    });
     let model = volumes(model)?;
     let (mut engine, report) = machine.prepare(job, &run, &model, (&gpus, world))?;
     drop(model);
@@ -237,7 +242,11 @@ fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Run, (Input, Input))> {
     let density = job.input("den")?;
     let grid = model::grid(&stiffness, &density, ndim)?;
     let padded = model::padded(&grid, usize::try_from(job.int("nb")?)?)?;
-    Ok((prepare(job, wavelet, padded)?, (stiffness, density)))
+    let mut run = prepare(job, wavelet, padded)?;
+    for (a, axis) in run.window.iter_mut().enumerate() {
+        record::named_as(axis, &stiffness.axis(a + 1), AXES[a]);
+    }
+    Ok((run, (stiffness, density)))
 }
 
 /// Reads the small inputs and the parameters.
@@ -246,7 +255,7 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
     let wave = survey::wavelet(wavelet, &sources, ndim)?;
-    let receiver_axis = receivers.axis(2);
+    let (receiver_axis, names) = (receivers.axis(2), [sources.name(), receivers.name()]);
     let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {
@@ -278,6 +287,9 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
         snapshots,
         jcheck: positive("jcheck")?,
     };
+    survey::inside(&padded, &shot.sources, &names[0])?;
+    survey::inside(&padded, &shot.receivers, &names[1])?;
+    survey::bell(&padded, shot.nbell)?;
     if shot.wavelet.iter().all(|&w| w == 0.0) {
         job.warn("the wavelet is zero everywhere: the source injects nothing");
     }

@@ -61,6 +61,13 @@ pub fn window(
     Ok((Some(Snapshots { every, window: cells }), axes))
 }
 
+/// Gives an axis of the snapshots the label and the unit that the `model` has there, else the label `name`.
+pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
+    let told = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    axis.label = told(&model.label).or(Some(name.into()));
+    axis.unit = told(&model.unit);
+}
+
 /// The axes of what a run writes.
 pub struct Records {
     /// Steps and when the first record is taken.
@@ -208,6 +215,21 @@ impl Outputs {
         self.tell_snapshots(key, text);
     }
 
+    /// Says what the numbers are, as in `velocity in m/s`: in a sentence for readers, and as label and unit for pictures.
+    pub fn tell_quantity(&mut self, quantity: &str) {
+        if let Some(data) = &mut self.data {
+            put_quantity(data, quantity);
+        }
+        self.tell_quantity_of_snapshots(quantity);
+    }
+
+    /// The same of the snapshots alone.
+    pub fn tell_quantity_of_snapshots(&mut self, quantity: &str) {
+        if let Wavefield::Stream(wfl) = &mut self.snapshots {
+            put_quantity(wfl, quantity);
+        }
+    }
+
     /// Puts a text into the header of the snapshots.
     pub fn tell_snapshots(&mut self, key: &str, text: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
@@ -319,13 +341,27 @@ impl Writer {
             }
         }
         if let Some(data) = self.outputs.data {
+            let records = data.records(3)?.1;
             data.finish()?;
-            if self.silent {
+            let every = job.int("jdata")?;
+            if self.silent && records == 1 && every > 1 {
+                job.warn(&format!(
+                    "all data are zero: jdata={every} leaves the record of the first step alone, before any wave; give a smaller jdata="
+                ));
+            } else if self.silent {
                 job.warn("all data are zero: no wave reached a receiver; look at the source, the wavelet and the number of steps");
             }
         }
         Ok(())
     }
+}
+
+fn put_quantity(output: &mut Output, quantity: &str) {
+    let (label, unit) = quantity.split_once(" in ").unwrap_or((quantity, ""));
+    let (first, rest) = label.split_at(label.len().min(1));
+    output.put_text("quantity", quantity);
+    output.put_text("label", &(first.to_uppercase() + rest));
+    output.put_text("unit", unit);
 }
 
 /// What an output holds that was ended early, in words.
