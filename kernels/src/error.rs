@@ -91,7 +91,16 @@ pub enum Error {
     },
     /// The recorder wants no more steps, though nothing has failed: all that was recorded has been handed over.
     #[error(transparent)]
-    Stopped(Box<dyn std::error::Error + Send + Sync>),
+    Interrupted(Box<dyn std::error::Error + Send + Sync>),
+    /// A saved state cannot be used.
+    #[error(transparent)]
+    State(#[from] crate::time_loop::state::StateError),
+    /// The program has asked the run to stop, and its state was saved.
+    #[error("the run was stopped after {done} steps")]
+    Stopped {
+        /// Steps done.
+        done: usize,
+    },
     /// The recorder could not take what the engine gave it (a full disk, a closed pipe).
     #[error(transparent)]
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),

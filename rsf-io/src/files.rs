@@ -19,6 +19,8 @@ const OWNER: &str = "user.sifaka.header";
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     used: Vec<(FileId, String)>,
+    /// Files that are there are not emptied when they are opened.
+    pub(crate) keeps: bool,
 }
 
 impl Files {
@@ -49,7 +51,7 @@ impl Files {
             .open(path)
             .map_err(failed)?;
         self.writing(&file, name)?;
-        if is_regular(&file) {
+        if is_regular(&file) && !self.keeps {
             file.set_len(0).map_err(failed)?;
         }
         Ok(file)
@@ -108,7 +110,9 @@ impl Files {
         if !own || self.used.iter().any(|(used, _)| *used == id) {
             return Ok(None);
         }
-        file.set_len(0)?;
+        if !self.keeps {
+            file.set_len(0)?;
+        }
         Ok(Some(file))
     }
 }

@@ -1,6 +1,8 @@
 //! One run of a program: its parameters, its datasets, its messages.
 
-use std::collections::BTreeMap;
+mod continued;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Read, Write};
@@ -11,7 +13,7 @@ use crate::command::Line;
 use crate::data::Format;
 use crate::files::{Files, is_regular, remove};
 use crate::input::{Input, NumberOrFile};
-use crate::output::{Output, Parts};
+use crate::output::{Output, Parts, Written};
 use crate::params::{Param, ParamKind, Program};
 use crate::pipe;
 use crate::place::{Layout, Place, Places};
@@ -39,6 +41,8 @@ pub struct Job {
     accepts_cut: bool,
     /// Standard input is a copy of another process's: no output can overwrite it.
     handed: bool,
+    /// See [`Job::continue_outputs`].
+    continued: VecDeque<Written>,
 }
 
 impl Job {
@@ -70,6 +74,7 @@ impl Job {
             path_told: false,
             accepts_cut: false,
             handed: false,
+            continued: VecDeque::new(),
         };
         for warning in line.warnings {
             job.warn(&warning);
@@ -410,8 +415,11 @@ impl Job {
         if !is_regular(&header) {
             return self.new_output(shown, Place::Stream, header, None);
         }
-        let names = self.places.beside(&path).inspect_err(|_| remove(&path))?;
-        self.new_output(shown, Place::Free(names), header, Some(path))
+        let kept = !self.continued.is_empty();
+        let header_made = (!kept).then(|| path.clone());
+        let names = self.places.beside(&path);
+        let names = names.inspect_err(|_| header_made.iter().for_each(|path| remove(path)))?;
+        self.new_output(shown, Place::Free(names), header, header_made)
     }
 
     fn new_output(
@@ -434,10 +442,11 @@ impl Job {
         let (layout, second) = match made {
             None => (Layout::Stream, None),
             Some((file, path)) => {
-                created.push(path.clone());
+                created.extend((!self.files.keeps).then(|| path.clone()));
                 (Layout::TwoFiles(path), Some(file))
             }
         };
+        let before = self.next_continued(&name)?;
         let history = self.history.as_ref();
         let format = history.map_or(Ok(Format::NATIVE_FLOAT), |header| header.format())?;
         let output = Output::new(Parts {
@@ -450,6 +459,7 @@ impl Job {
             second,
             created,
             dry: self.dry,
+            before,
         })?;
         self.tell_of_the_data_path(&output);
         Ok(output)

@@ -69,7 +69,7 @@ pub use header::{Header, TERMINATOR};
 pub use input::{Input, NumberOrFile};
 pub use job::Job;
 pub use number::format_g;
-pub use output::Output;
+pub use output::{Output, Written};
 pub use params::{Param, ParamKind, Program};
 pub use signals::{Signal, Watch, interrupted};
 pub use together::{Places, SharedData, second};

@@ -1,6 +1,11 @@
 //! A dataset that is written: its header once, at the first element, then its elements as they come.
 
+mod continued;
 mod early;
+mod numbers;
+
+pub use continued::Written;
+use numbers::{write_ascii, write_xdr};
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -34,6 +39,8 @@ pub(crate) struct Parts {
     /// Files to remove if nothing gets written.
     pub created: Vec<PathBuf>,
     pub dry: bool,
+    /// What the dataset begins with.
+    pub before: Option<Written>,
 }
 
 /// A dataset being written. The header goes out with the first element (or at the end, if there is
@@ -63,6 +70,9 @@ pub struct Output {
     written: u64,
     /// The lines of text are the program's own.
     own_lines: bool,
+    before: Option<Written>,
+    /// Bytes of the data file before the first element.
+    start: u64,
 }
 
 impl Output {
@@ -94,6 +104,8 @@ impl Output {
             declared: 0,
             written: 0,
             own_lines: false,
+            before: parts.before,
+            start: 0,
         })
     }
 
@@ -389,6 +401,7 @@ impl Output {
             .map_err(|error| Error::new(format!("{}: {error}", self.name)))?;
         match self.header_file.take() {
             Some(mut file) => {
+                self.empty_kept(&file)?;
                 let written = file.write_all(&text).and_then(|()| file.try_clone());
                 // Closed here, because closing may tell of a full disk.
                 let written = written.and_then(|again| close(file).map(|()| again));
@@ -401,9 +414,11 @@ impl Output {
                 if let Some(data) = &mut self.data {
                     data.write_all(&text).map_err(|e| Error::writing(&self.name, e))?;
                 }
+                self.start = text.len() as u64;
             }
         }
         self.begun = true;
+        self.recall()?;
         if self.dry {
             self.flush()?;
             return Err(Error::DryRun);
@@ -468,25 +483,4 @@ impl Drop for Output {
             }
         }
     }
-}
-
-fn write_xdr<T: Element>(sink: &mut impl Write, data: &[T]) -> std::io::Result<()> {
-    let mut turned: Vec<T> = Vec::with_capacity(data.len().min(PIECE / size_of::<T>()));
-    for piece in data.chunks(PIECE / size_of::<T>()) {
-        turned.clear();
-        turned.extend_from_slice(piece);
-        T::swap(&mut turned);
-        sink.write_all(bytemuck::cast_slice(&turned))?;
-    }
-    Ok(())
-}
-
-fn write_ascii<T: Element>(sink: &mut impl Write, data: &[T], written: u64) -> std::io::Result<()> {
-    let mut text = Vec::new();
-    for (i, piece) in data.chunks(1 << 14).enumerate() {
-        text.clear();
-        ascii::print(piece, written + (i << 14) as u64, &mut text);
-        sink.write_all(&text)?;
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::low_level;
 
 /// A signal that ends a run.
@@ -86,6 +86,9 @@ pub fn interrupted() -> Option<Signal> {
 pub(crate) fn tell_of_signals(name: &str, mute: bool) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        // A file that grows beyond what the user allows (ulimit -f) is a failed write, not the end of the process.
+        // SAFETY: the handler does nothing.
+        let _ = unsafe { low_level::register(SIGXFSZ, || ()) };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if is_ignored(signal) {
                 continue;

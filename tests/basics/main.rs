@@ -1,6 +1,7 @@
 //! The everyday programs of `sfbasics` from outside: against what Madagascar's wrote, against plain loops over random data,
 //! and with input that must be refused.
 
+mod agreement;
 mod bench;
 mod cut;
 mod exactness;
@@ -11,7 +12,9 @@ mod madagascar;
 mod pen;
 mod pictures;
 mod refusals;
+mod segy;
 mod shapes;
+mod signals;
 
 #[path = "../support/desk.rs"]
 mod desk;

@@ -90,6 +90,9 @@ class BesideMadagascar(Prefix):
     def test_programs_names_and_documentation(self):
         told = self.install()
         self.assertIn("import rsf.sfsifaka", told)
+        module = os.path.join(self.root, "share", "sifaka", "python")
+        self.assertIn(f"`import rsfdata`, if PYTHONPATH has {module}", told)
+        self.assertEqual(os.listdir(module), ["rsfdata.py"], "a folder that hides no other module")
         text = self.document("sfewefd3d-gpu")
         for words in ("Elastic finite-difference modelling in 3-D", "ccc", "nqy", "required", "sfewefd3d-gpu < wav.rsf", "sifaka-"):
             self.assertIn(words, text)

@@ -112,7 +112,7 @@ impl<'a> Signals<'a> {
         }
     }
 
-    /// Step `it` is done. Errors: [`kernels::Error::Stopped`] with [`Interrupted`] on all ranks when one of them was sent
+    /// Step `it` is done. Errors: [`kernels::Error::Interrupted`] with [`Interrupted`] on all ranks when one of them was sent
     /// a signal, unless this was the last step.
     fn look(&self, it: usize) -> Result<(), kernels::Error> {
         let step = it + 1;
@@ -127,7 +127,7 @@ impl<'a> Signals<'a> {
         }
         match signal {
             None => Ok(()),
-            Some(signal) => Err(kernels::Error::Stopped(Box::new(Interrupted {
+            Some(signal) => Err(kernels::Error::Interrupted(Box::new(Interrupted {
                 signal,
                 step,
                 steps: self.steps,

@@ -6,10 +6,12 @@
 
 pub mod animation;
 pub mod axes;
+pub mod clipping;
 pub mod colours;
 pub mod compose;
 pub mod contour;
 pub mod delivery;
+pub mod dots;
 pub mod drawing;
 pub mod faces;
 pub mod frame;
@@ -38,6 +40,7 @@ pub const PROGRAMS: Programs = &[
     (&grey3::SPEC, grey3::run),
     (&graph::SPEC, graph::run),
     (&wiggle::SPEC, wiggle::run),
+    (&dots::SPEC, dots::run),
     (&contour::SPEC, contour::run),
     (&movie::SPEC, movie::run),
     (&compose::SPEC, compose::run),

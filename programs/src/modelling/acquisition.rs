@@ -1,59 +1,9 @@
-//! RSF files of the acquisition: wavelet, sources, receivers.
+//! RSF files of the acquisition that all methods share: points.
 
 use anyhow::bail;
 use kernels::grid::points::Point;
 use kernels::grid::{AXES, Padded};
-use rsf_io::{Axis, Input, Job, format_g};
-
-/// A wavelet as the engine takes it.
-pub struct Wavelet {
-    /// `[time][component][source]`
-    pub values: Vec<f32>,
-    /// The time axis.
-    pub time: Axis,
-}
-
-/// Reads a wavelet after checking it against the sources and the dimension.
-pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result<Wavelet> {
-    let (ns, nc, time) = (input.axis(1).n, input.axis(2).n, input.axis(3));
-    let points = sources.axis(2).n;
-    let name = input.name();
-    if ns != points {
-        bail!(
-            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series a source",
-            sources.name()
-        );
-    }
-    if nc != ndim {
-        let order = if ndim == 3 { "z, x, y" } else { "z, x" };
-        bail!("wavelet {name} has n2={nc} components; a {ndim}-D run needs n2={ndim}: {order}");
-    }
-    if time.n == 0 {
-        bail!("wavelet {name} has n3=0 time samples; at least one is needed");
-    }
-    if input.len() != (ns * nc) as u64 * time.n as u64 {
-        bail!(
-            "wavelet {name} has {} values; n1 x n2 x n3 = {ns} x {nc} x {} are allowed, no more axes",
-            input.len(),
-            time.n
-        );
-    }
-    if !(time.d > 0.0 && time.d.is_finite()) {
-        bail!(
-            "wavelet {name} has d3={}: the time step must be a positive number",
-            time.d
-        );
-    }
-    let values: Vec<f32> = input.read_all_f32()?;
-    if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
-        bail!(
-            "wavelet {name} is not finite at time sample {} (value {})",
-            bad / (ns * nc),
-            values[bad]
-        );
-    }
-    Ok(Wavelet { values, time })
-}
+use rsf_io::{Input, Job, format_g};
 
 /// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
 /// used, as Madagascar's programs do; a warning says so.
@@ -115,17 +65,4 @@ pub fn inside(padded: &Padded, points: &[Point], name: &str) -> anyhow::Result<(
         at.collect::<Vec<_>>().join(" "),
         allowed.collect::<Vec<_>>().join(", ")
     )
-}
-
-/// Refuses a source bell that the grid cannot hold wherever its source lies.
-pub fn bell(padded: &Padded, nbell: usize) -> anyhow::Result<()> {
-    let needed = 2 * nbell + 1;
-    match (0..padded.ndim()).find(|&a| padded.n[a] < needed) {
-        Some(a) => bail!(
-            "nbell={nbell} spreads a source over {needed} nodes, and the grid has {} along {}, frame included: give a smaller nbell= (5 is usual) or a larger nb=",
-            padded.n[a],
-            AXES[a]
-        ),
-        None => Ok(()),
-    }
 }

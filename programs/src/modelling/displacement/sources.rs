@@ -1,0 +1,85 @@
+//! Sources of the displacement programs: the wavelet.
+
+use anyhow::bail;
+use kernels::grid::{AXES, Padded};
+use kernels::stability::{Band, dominant_frequency};
+use rsf_io::{Axis, Input};
+
+/// Series of the wavelet that are searched for their band.
+const SERIES: usize = 64;
+
+/// A wavelet as the engine takes it.
+pub struct Wavelet {
+    /// `[time][component][source]`
+    pub values: Vec<f32>,
+    /// The time axis.
+    pub time: Axis,
+}
+
+/// Reads a wavelet after checking it against the sources and the dimension.
+pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result<Wavelet> {
+    let (ns, nc, time) = (input.axis(1).n, input.axis(2).n, input.axis(3));
+    let points = sources.axis(2).n;
+    let name = input.name();
+    if ns != points {
+        bail!(
+            "wavelet {name} has n1={ns} sources but {} has n2={points} points: give one series a source",
+            sources.name()
+        );
+    }
+    if nc != ndim {
+        let order = if ndim == 3 { "z, x, y" } else { "z, x" };
+        bail!("wavelet {name} has n2={nc} components; a {ndim}-D run needs n2={ndim}: {order}");
+    }
+    if time.n == 0 {
+        bail!("wavelet {name} has n3=0 time samples; at least one is needed");
+    }
+    if input.len() != (ns * nc) as u64 * time.n as u64 {
+        bail!(
+            "wavelet {name} has {} values; n1 x n2 x n3 = {ns} x {nc} x {} are allowed, no more axes",
+            input.len(),
+            time.n
+        );
+    }
+    if !(time.d > 0.0 && time.d.is_finite()) {
+        bail!(
+            "wavelet {name} has d3={}: the time step must be a positive number",
+            time.d
+        );
+    }
+    let values: Vec<f32> = input.read_all_f32()?;
+    if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
+        bail!(
+            "wavelet {name} is not finite at time sample {} (value {})",
+            bad / (ns * nc),
+            values[bad]
+        );
+    }
+    Ok(Wavelet { values, time })
+}
+
+/// The widest band of the wavelet's series, `count` of them side by side with a time step of `dt`.
+pub fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
+    let mut widest = Band::default();
+    for k in 0..count.min(SERIES) {
+        let trace: Vec<f32> = wavelet.iter().skip(k).step_by(count).copied().collect();
+        let band = dominant_frequency(&trace, f64::from(dt));
+        if band.max > widest.max {
+            widest = band;
+        }
+    }
+    widest
+}
+
+/// Refuses a source bell that the grid cannot hold wherever its source lies.
+pub fn bell(padded: &Padded, nbell: usize) -> anyhow::Result<()> {
+    let needed = 2 * nbell + 1;
+    match (0..padded.ndim()).find(|&a| padded.n[a] < needed) {
+        Some(a) => bail!(
+            "nbell={nbell} spreads a source over {needed} nodes, and the grid has {} along {}, frame included: give a smaller nbell= (5 is usual) or a larger nb=",
+            padded.n[a],
+            AXES[a]
+        ),
+        None => Ok(()),
+    }
+}
