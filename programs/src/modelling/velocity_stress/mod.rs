@@ -210,6 +210,7 @@ fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
         axis.o = node;
     }
     axis.label = Some(name.into());
+    axis.unit = Some("m".into());
 }
 
 /// What receivers record.
