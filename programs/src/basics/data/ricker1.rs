@@ -1,6 +1,9 @@
 //! `sfricker1`: convolution with a Ricker wavelet.
 
+use std::f32::consts::PI;
+
 use anyhow::{Result, ensure};
+use num_complex::Complex32;
 use realfft::RealFftPlanner;
 use rsf_io::{Job, Kind, Param, Program};
 
@@ -18,7 +21,7 @@ matters.",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 2] = [
+static PARAMS: [Param; 3] = [
     Param::float("frequency")
         .default_text("from freq=")
         .range("> 0", Some(1e-30), None)
@@ -27,6 +30,9 @@ static PARAMS: [Param; 2] = [
         .default("0.2")
         .range("> 0", Some(1e-30), None)
         .doc("peak frequency as a part of the Nyquist frequency"),
+    Param::bool("deriv")
+        .default("n")
+        .doc("y: take the half derivative along axis 1, too"),
 ];
 
 /// Convolves.
@@ -52,10 +58,14 @@ pub fn run(job: &mut Job) -> Result<()> {
     let length = fourier::fast_even_length(axis.n);
     let mut planner = RealFftPlanner::<f32>::new();
     let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
-    let weights: Vec<f32> = (0..=length / 2)
+    let deriv = job.flag("deriv")?;
+    let weights: Vec<Complex32> = (0..=length / 2)
         .map(|i| {
             let ratio = (i as f32 / (length as f32 * peak)).powi(2);
-            ratio * (1.0 - ratio).exp() / length as f32
+            let weight = ratio * (1.0 - ratio).exp() / length as f32;
+            // The root of i omega, damped by one sample of the spectrum, as in Madagascar.
+            let half = || (Complex32::new(1.0, i as f32) * (2.0 * PI / length as f32)).sqrt();
+            if deriv { half() * weight } else { weight.into() }
         })
         .collect();
     let (mut trace, mut spectrum) = (cube::room(length)?, forward.make_output_vec());

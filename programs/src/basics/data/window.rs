@@ -12,12 +12,14 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf n1= f1= j1= min2= max2= squeeze=y > out.rsf",
     comments: "On every axis the window begins at sample f# (counted from 0; negative: from the end) or at the sample \
 nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An axis that is not \
-mentioned is kept whole.\n\nWith squeeze=y axes of one sample move behind the others.",
+mentioned is kept whole.\n\nWith squeeze=y axes of one sample move behind the others.\n\nOther keys go into the header, as with sfput; axes that \
+have a label or a unit keep theirs.",
     example: "sfwindow < wfl.rsf n3=1 f3=1 n4=1 f4=20 > frame.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 8] = [
+static PARAMS: [Param; 9] = [
+    Param::keys("KEY").doc("what goes into the header: title=, unit= or anything else"),
     Param::int("n#")
         .default_text("the rest")
         .range(">= 1", Some(1.0), None)
@@ -77,6 +79,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         // A stable sort: long axes keep their order, and so do those of one sample.
         order.sort_by_key(|axis| axis.n == 1);
     }
+    cube::put_keys(job, &mut output, |_| true);
     write_axes(&mut output, &order);
     by_kind!(input.format().kind, stream(&mut input, &mut output, &cuts))?;
     Ok(output.finish()?)
@@ -99,16 +102,17 @@ fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     let Axis { n, o, d, .. } = *axis;
     let real = |key: &str| job.float_opt(&format!("{key}{i}"));
     let int = |key: &str| job.int_opt(&format!("{key}{i}"));
-    let samples = |from: f32, to: f32, step: f32| (f64::from(to) - f64::from(from)) / f64::from(step);
+    // In single precision, so that halves meet the sample that Madagascar takes.
+    let samples = |from: f32, to: f32, step: f32| f64::from((to - from) / step);
     let jump = match (int("j")?, real("d")?) {
         (Some(jump), _) => jump,
         (None, Some(wanted)) => {
-            let jump = samples(0.0, wanted, d).round();
+            let jump = nearest(samples(0.0, wanted, d));
             ensure!(
-                jump >= 1.0,
+                jump >= 1,
                 "d{i}={wanted}: the sampling of the input is {d}, and the window can only be coarser"
             );
-            jump as i64
+            jump
         }
         (None, None) => 1,
     };

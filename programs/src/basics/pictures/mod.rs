@@ -6,6 +6,7 @@
 
 pub mod animation;
 pub mod axes;
+pub mod clipping;
 pub mod colours;
 pub mod compose;
 pub mod contour;
@@ -22,6 +23,7 @@ pub mod levels;
 pub mod lines;
 pub mod markup;
 pub mod movie;
+pub mod pen;
 pub mod pixels;
 pub mod plane;
 pub mod samples;
@@ -42,6 +44,7 @@ pub const PROGRAMS: Programs = &[
     (&contour::SPEC, contour::run),
     (&movie::SPEC, movie::run),
     (&compose::SPEC, compose::run),
+    (&pen::SPEC, pen::run),
 ];
 
 #[cfg(test)]
