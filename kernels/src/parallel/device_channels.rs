@@ -34,6 +34,8 @@ pub(super) struct HaloChannel<A: Accelerator> {
     pub packed: Vec<A::Event>,
     /// The numbers that arrived are in the halo.
     pub unpacked: A::Event,
+    /// Messages that have left and that have arrived: of two parts of memory beside the halo they take turns.
+    pub turns: [usize; 2],
 }
 
 impl<A: Accelerator> HaloChannel<A> {
@@ -88,6 +90,18 @@ pub(super) fn message<S: Linked>(subdomain: &S, link: usize, way: Way) -> usize 
     all.map(size::<S>).sum()
 }
 
+/// Parts of the memory beside a halo. A part is written again when the neighbour's message of the next stage has come; a
+/// method of one stage has none in between, so its messages take turns.
+pub(super) fn parts<S: Linked>(subdomain: &S) -> usize {
+    if subdomain.stages() == 1 { 2 } else { 1 }
+}
+
+/// Pieces of all stages that arrive by a link.
+pub(super) fn arriving<S: Linked>(subdomain: &S, link: usize) -> usize {
+    let stages = &subdomain.links()[link].stages;
+    stages.iter().map(|t| t.receive.len()).sum()
+}
+
 /// Address of a piece in the fields.
 pub(super) fn address<S: DeviceHalo>(subdomain: &S, stage: usize, piece: &Range<usize>) -> u64 {
     subdomain.exchanged(stage) + (piece.start * size_of::<S::Number>()) as u64
@@ -116,7 +130,7 @@ impl Connecting<'_> {
     ) -> Result<Option<Store<S>>, Error> {
         match self.is_near(peer) && subdomain.exported(link).is_none() {
             true => {
-                let bytes = message(subdomain, link, Way::Arriving);
+                let bytes = parts(subdomain) * message(subdomain, link, Way::Arriving);
                 subdomain.device().allocate(bytes).map(Some)
             }
             false => Ok(None),
@@ -131,11 +145,15 @@ impl Connecting<'_> {
         (peer, beside): (&Peer, Option<&Store<S>>),
     ) -> Result<Vec<u8>, Error> {
         let stages = 0..subdomain.links()[link].stages.len();
+        let one = message(subdomain, link, Way::Arriving);
+        let offsets: Vec<usize> = stages
+            .flat_map(|stage| places(subdomain, link, stage, Way::Arriving))
+            .map(|(offset, _)| offset)
+            .collect();
         let apart = |memory| IpcExport {
             memories: vec![memory],
-            places: stages
-                .flat_map(|stage| places(subdomain, link, stage, Way::Arriving))
-                .map(|(offset, _)| (0, offset as u64))
+            places: (0..parts(subdomain))
+                .flat_map(|part| offsets.iter().map(move |offset| (0, (part * one + offset) as u64)))
                 .collect(),
         };
         match beside.map(apart).or_else(|| subdomain.exported(link)) {
@@ -244,6 +262,7 @@ impl<M> Making<M> {
             arriving,
             packed,
             unpacked: a.event()?,
+            turns: [0, 0],
             import: self.import,
         };
         Ok((channel, transport))

@@ -14,7 +14,8 @@
 
 use super::communicator::{Communicator, Span, agree};
 use super::device_channels::{
-    Connecting, HaloChannel, Making, Place, Store, Way, address, pieces, places, size, tell, told,
+    Connecting, HaloChannel, Making, Place, Store, Way, address, arriving, message, parts, pieces,
+    places, size, tell, told,
 };
 use super::halo::{End, Linked, Network, Peer, both, local_pairs};
 pub use super::ipc::IpcExport;
@@ -118,14 +119,15 @@ impl<A: Accelerator> DeviceNetwork<A> {
     }
 }
 
-/// Moves a piece that arrived in memory of the device to its halo.
+/// Moves a piece that arrived in a part of memory of the device to its halo.
 fn put<S: DeviceHalo>(
     subdomain: &S,
-    from: &Store<S>,
+    (from, part): (&Store<S>, usize),
     link: usize,
     (stage, piece): (usize, usize),
 ) -> Result<(), Error> {
     let (offset, bytes) = places(subdomain, link, stage, Way::Arriving)[piece];
+    let offset = offset + part * message(subdomain, link, Way::Arriving);
     let to = address(
         subdomain,
         stage,
@@ -265,6 +267,10 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let subdomain = &subdomains[end.subdomain];
         let channel = self.channel(end);
         let spans = |place: &Place<A>, way: Way| -> Vec<Span> {
+            let places = places(subdomain, end.link, stage, way);
+            if places.is_empty() {
+                return Vec::new();
+            }
             let start = match place {
                 Place::Notice { word, .. } => {
                     return vec![Span {
@@ -279,7 +285,6 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
                 address: start + offset as u64,
                 bytes,
             };
-            let places = places(subdomain, end.link, stage, way);
             places.into_iter().map(span).collect()
         };
         (
@@ -294,6 +299,13 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         let link = end.link;
         subdomain.await_boundary()?;
         let channel = self.channels.get_mut(&end).expect("the ranks are connected");
+        // Memory beside the halo is there where the method exports none; neighbours are alike in that.
+        let beside = parts(subdomain) > 1 && subdomain.exported(link).is_none();
+        let turn = match beside {
+            true => channel.turns[0] % parts(subdomain) * arriving(subdomain, link),
+            false => 0,
+        };
+        channel.turns[0] += 1;
         let leaving = pieces(subdomain, link, stage, Way::Leaving);
         let offsets = places(subdomain, link, stage, Way::Leaving);
         for (k, (piece, (offset, bytes))) in leaving.iter().zip(offsets).enumerate() {
@@ -308,7 +320,7 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
                         a.copy_to(Stream::Edges, from, &a, to, bytes)?;
                     }
                     (Place::Notice { .. }, Some(import)) => {
-                        let to = import.address(subdomain.exported_place(stage, link, k));
+                        let to = import.address(turn + subdomain.exported_place(stage, link, k));
                         a.copy_to(Stream::Edges, from, &a, to, bytes)?;
                     }
                     (Place::Notice { .. }, None) => {
@@ -336,7 +348,10 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
 
     fn unpack(&mut self, subdomains: &mut [S], end: End, stage: usize, piece: usize) -> Result<(), Error> {
         let (subdomain, link) = (&subdomains[end.subdomain], end.link);
-        let (a, channel) = (subdomain.device(), self.channel(end));
+        let a = subdomain.device();
+        let channel = self.channels.get_mut(&end).expect("the ranks are connected");
+        let part = channel.turns[1] % parts(subdomain);
+        channel.turns[1] += 1;
         match &channel.arriving {
             Place::Notice { beside: None, .. } => return Ok(()),
             Place::Notice {
@@ -344,9 +359,9 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
             } => {
                 let all = 0..pieces(subdomain, link, stage, Way::Arriving).len();
                 all.into_iter()
-                    .try_for_each(|k| put(subdomain, memory, link, (stage, k)))?;
+                    .try_for_each(|k| put(subdomain, (memory, part), link, (stage, k)))?;
             }
-            Place::Device(memory) => put(subdomain, memory, link, (stage, piece))?,
+            Place::Device(memory) => put(subdomain, (memory, 0), link, (stage, piece))?,
             Place::Host(memory) => {
                 let (offset, bytes) = places(subdomain, link, stage, Way::Arriving)[piece];
                 let range = &pieces(subdomain, link, stage, Way::Arriving)[piece];

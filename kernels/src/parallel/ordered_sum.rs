@@ -18,17 +18,17 @@ struct SumArgs {
     count: i64,
 }
 
+/// The head of a kernel text that needs no more than the types and macros of all: `REAL`, `WIDE`, `KERNEL`, `FMA`.
+pub fn prelude(double: bool) -> String {
+    let real = usize::from(double);
+    format!("#define REAL_IS_DOUBLE {real}\n#define NDIM 3\n#define VEC 1\n{PRELUDE}\n")
+}
+
 /// The kernel's text.
 pub fn source(double: bool) -> Source {
-    let real = usize::from(double);
     Source {
-        name: format!("ordered_sum.cu REAL_IS_DOUBLE={real}"),
-        text: [
-            &format!("#define REAL_IS_DOUBLE {real}\n#define VEC 1\n"),
-            PRELUDE,
-            TEXT,
-        ]
-        .concat(),
+        name: format!("ordered_sum.cu REAL_IS_DOUBLE={}", usize::from(double)),
+        text: prelude(double) + TEXT,
     }
 }
 
