@@ -15,7 +15,7 @@ use kernels::methods::displacement::gpu::from_medium;
 use kernels::methods::displacement::{self, Shot};
 use kernels::methods::velocity_stress::{self, gpu};
 use kernels::parallel::communicator::{Alone, Communicator};
-use kernels::parallel::gather::Snapshots;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 use kernels::parallel::slabs::cut;
 use kernels::time_loop::state::{Checkpoints, Every};
@@ -37,7 +37,7 @@ struct Given {
 
 fn options() -> ParallelOptions {
     ParallelOptions {
-        snapshots: Snapshots::First,
+        snapshots: SnapshotWriter::Root,
         ..ParallelOptions::default()
     }
 }

@@ -10,7 +10,7 @@ use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Cpu;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::communicator::{Alone, Communicator};
-use kernels::parallel::gather::Snapshots;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::slabs::cut;
 use kernels::time_loop::state::{Checkpoints, Every, StateError, read_header};
 use std::sync::Arc;
@@ -114,7 +114,7 @@ fn among(
         let mut simulation = Simulation::new(shot, part(&whole, &own), cpu, slabs).expect("a sound shot");
         let mut tape = Tape::default();
         let options = ParallelOptions {
-            snapshots: Snapshots::First,
+            snapshots: SnapshotWriter::Root,
             ..ParallelOptions::default()
         };
         if let Some(state) = state

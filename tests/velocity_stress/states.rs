@@ -12,7 +12,7 @@ use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation};
 use kernels::parallel::communicator::{Alone, Communicator};
-use kernels::parallel::gather::Snapshots;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 use kernels::parallel::slabs::cut;
 use kernels::time_loop::state::{Checkpoints, Every, StateError};
@@ -104,7 +104,7 @@ fn go(
         let to = |(shelf, every): (&Arc<Shelf>, _)| Checkpoints::new(ranks, shelf.clone(), every);
         let mut checkpoints = states.to.map(to);
         let options = ParallelOptions {
-            snapshots: Snapshots::First,
+            snapshots: SnapshotWriter::Root,
             ..ParallelOptions::default()
         };
         simulation.run_saving(ranks, &mut tape, options, checkpoints.as_mut())?;
