@@ -145,7 +145,7 @@ impl<S: Subdomain> Group<S> {
         let by_all = |e: &Error| {
             matches!(
                 e,
-                Error::NotFinite { .. } | Error::Elsewhere | Error::Stopped { .. } | Error::Interrupted(_)
+                Error::NotFinite { .. } | Error::Elsewhere | Error::Stopped { .. }
             )
         };
         if result.as_ref().err().is_none_or(by_all) {

@@ -135,8 +135,7 @@ pub trait Recorder<T> {
     fn is_prompt(&self) -> bool {
         false
     }
-    /// Step `step` is done: a place for progress. [`Error::Interrupted`] ends the run in order, after the records of this step
-    /// and before its snapshot; of several ranks all give it after the same step.
+    /// Step `step` is done: a place for progress.
     fn step(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
@@ -270,11 +269,7 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
         let until = schedule
             .next_look(done)
             .min(next_save(schedule, &checkpoints, done));
-        let advanced = advance(subdomains, halo, done..until, (&mut outputs, &mut feed));
-        if let Err(Error::Interrupted(_)) = &advanced {
-            outputs.flush(subdomains)?;
-        }
-        advanced?;
+        advance(subdomains, halo, done..until, (&mut outputs, &mut feed))?;
         done = until;
         let (step, all) = (schedule.step(done - 1), schedule.first + done);
         let due = match &mut checkpoints {

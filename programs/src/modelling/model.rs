@@ -8,6 +8,9 @@ use kernels::medium::{Destination, Findings, Inspection, lines_of_plane, needed,
 use kernels::stability::BadCell;
 use rsf_io::Input;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a block, all arrays together: large enough that every thread has its share of every array and a transfer
 /// runs at full speed, small enough for the caches that all threads share.
@@ -119,6 +122,29 @@ pub fn words(grid: &Grid) -> String {
 pub struct Volumes {
     planes: Planes,
     density: Source,
+    fingerprint: Option<Arc<Fingerprint>>,
+}
+
+/// A checksum of all numbers of a model, the same for any parts in which it is read.
+#[derive(Default)]
+pub struct Fingerprint(AtomicU64);
+
+impl Fingerprint {
+    /// The sum of what was read last.
+    pub fn sum(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// With some lines of an array, of which those outside `own` belong to another rank.
+    fn add(&self, (array, first): (usize, usize), nz: usize, values: &[f32], own: &Range<usize>) {
+        for (k, line) in values.chunks_exact(nz).enumerate() {
+            if own.contains(&(first + k)) {
+                let seed = ((array as u64) << 56) ^ (first + k) as u64;
+                let sum = xxh3_64_with_seed(bytemuck::cast_slice(line), seed);
+                self.0.fetch_add(sum, Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 /// Where the stiffness planes come from.
@@ -157,7 +183,7 @@ impl Volumes {
     ) -> anyhow::Result<Result<Findings, BadCell>> {
         let (ndim, nz, cells) = (padded.ndim(), padded.model.n[0], padded.model.cells());
         let names = plane_names(ndim).len();
-        let load = |array: usize, line: usize, to: &mut [f32]| {
+        let numbers = |array: usize, line: usize, to: &mut [f32]| {
             if array == names {
                 return self.density.read(line * nz, to);
             }
@@ -178,8 +204,19 @@ impl Volumes {
         let low = padded.low[ndim - 1];
         let model = |plane: usize| plane.saturating_sub(low).min(padded.model.n[ndim - 1]);
         let judged = lines(model(own.start)..model(own.end));
+        let fingerprint = self.fingerprint.as_deref();
+        if let Some(fingerprint) = fingerprint {
+            fingerprint.0.store(0, Ordering::SeqCst);
+        }
+        let load = |array: usize, line: usize, to: &mut [f32]| -> rsf_io::Result<()> {
+            numbers(array, line, to)?;
+            if let Some(fingerprint) = fingerprint {
+                fingerprint.add((array, line), nz, to, &judged);
+            }
+            Ok(())
+        };
         let wanted = lines(needed(padded, own));
-        let mut inspection = Inspection::part(padded, wanted.start, judged);
+        let mut inspection = Inspection::part(padded, wanted.start, judged.clone());
         let step = destination.lines((BLOCK_BYTES / (4 * nz * (names + 1))).max(1));
         for first in wanted.clone().step_by(step) {
             let count = step.min(wanted.end - first);
@@ -215,16 +252,18 @@ impl Files {
         }
     }
 
-    /// Makes ready what [`Volumes::read`] reads.
-    pub fn volumes(self) -> anyhow::Result<Volumes> {
+    /// Makes ready what [`Volumes::read`] reads; it leaves the checksum of the model in `fingerprint`.
+    pub fn volumes(self, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
         Ok(match self {
             Self::Speeds([vp, vs, density]) => Volumes {
                 planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
                 density: Source::of(density)?,
+                fingerprint,
             },
             Self::Stiffness([stiffness, density]) => Volumes {
                 planes: Planes::Stiffness(Source::of(stiffness)?),
                 density: Source::of(density)?,
+                fingerprint,
             },
         })
     }

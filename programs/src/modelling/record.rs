@@ -1,5 +1,6 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
+use super::checkpoint::Marks;
 use super::world::World;
 use anyhow::bail;
 use kernels::grid::points::Snapshots;
@@ -8,6 +9,7 @@ use kernels::parallel::gather::SnapshotWriter;
 use kernels::time_loop::Recorder;
 use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The snapshot window in padded cells and its axes; `None` with `snap=n`. `whole`: the cells without `nq*=`, `oq*=`.
 pub fn window(
@@ -133,8 +135,8 @@ struct Part {
 }
 
 impl Part {
-    /// For the padded planes `own` of a window.
-    fn new(snapshots: &Snapshots, ndim: usize, own: &Range<usize>) -> Self {
+    /// For the padded planes `own` of a window, behind so many steps.
+    fn new(snapshots: &Snapshots, ndim: usize, own: &Range<usize>, done: usize) -> Self {
         let (lower, planes) = (&snapshots.window[..ndim - 1], &snapshots.window[ndim - 1]);
         let plane: usize = lower.iter().map(Range::len).product();
         let inside = |plane: usize| plane.clamp(planes.start, planes.end) - planes.start;
@@ -143,6 +145,7 @@ impl Part {
             share: plane * (inside(own.end) - inside(own.start)),
             before: plane * inside(own.start),
             every: snapshots.every,
+            number: done.div_ceil(snapshots.every),
             ..Self::default()
         }
     }
@@ -249,12 +252,14 @@ impl Outputs {
     }
 
     /// Several ranks write their planes themselves where the file allows it; all ranks call it, after
-    /// [`Outputs::note`]. `own` are the padded planes of this rank. Says who writes snapshots.
+    /// [`Outputs::note`]. `own` are the padded planes of this rank; `done` steps were done before. Says who writes
+    /// snapshots.
     pub fn spread(
         &mut self,
         snapshots: Option<&Snapshots>,
         ndim: usize,
         (world, own): (&World, &Range<usize>),
+        done: usize,
     ) -> anyhow::Result<SnapshotWriter> {
         let Some(snapshots) = snapshots.filter(|_| !world.is_alone()) else {
             return Ok(SnapshotWriter::EachRank);
@@ -279,9 +284,19 @@ impl Outputs {
         self.snapshots = Wavefield::Places {
             header,
             data: world.agree(shared.open().map_err(Into::into))?,
-            part: Part::new(snapshots, ndim, own),
+            part: Part::new(snapshots, ndim, own, done),
         };
         Ok(SnapshotWriter::EachRank)
+    }
+
+    /// The name of an output that goes into a pipe, which keeps nothing.
+    pub fn piped(&self) -> Option<String> {
+        let wfl = match &self.snapshots {
+            Wavefield::Stream(wfl) => Some(wfl),
+            _ => None,
+        };
+        let mut outputs = self.data.iter().chain(wfl);
+        outputs.find(|output| output.is_piped()).map(Output::name)
     }
 
     /// Ends a dry run, which wants the header of the data and nothing else.
@@ -295,16 +310,44 @@ pub struct Writer {
     outputs: Outputs,
     components: usize,
     silent: bool,
+    /// What a state is to know of the files, where states are saved.
+    marks: Option<Arc<Mutex<Marks>>>,
 }
 
 impl Writer {
-    /// A writer into these files; `components` of a snapshot.
-    pub fn new(outputs: Outputs, components: usize) -> Self {
+    /// A writer into these files; `components` of a snapshot; `silent`: all data before were zero.
+    pub fn new(outputs: Outputs, components: usize, silent: bool, marks: Option<Arc<Mutex<Marks>>>) -> Self {
+        if let Some(marks) = &marks {
+            let mut marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
+            let wfl = match &outputs.snapshots {
+                Wavefield::Stream(wfl) => wfl.data_file(),
+                Wavefield::Places { data, .. } => data.data_file(),
+                Wavefield::Nothing => None,
+            };
+            let data = outputs.data.as_ref().and_then(Output::data_file);
+            marks.files = data.into_iter().chain(wfl).collect();
+        }
         Self {
             outputs,
             components,
-            silent: true,
+            silent,
+            marks,
         }
+    }
+
+    /// Tells where the files stand.
+    fn mark(&mut self, marks: &mut Marks) -> rsf_io::Result<()> {
+        marks.silent = self.silent;
+        marks.data = self.outputs.data.as_mut().map(Output::so_far).transpose()?;
+        (marks.snapshots, marks.places) = match &mut self.outputs.snapshots {
+            Wavefield::Nothing => (None, None),
+            Wavefield::Stream(wfl) => (Some(wfl.so_far()?), None),
+            Wavefield::Places { header, part, .. } => {
+                let header = header.as_mut().map(Output::so_far).transpose()?;
+                (header, Some((part.every, (self.components * part.whole) as u64)))
+            }
+        };
+        Ok(())
     }
 
     /// Ends the files after `step` steps of a run that was to go on: their headers get the number of whole records. What
@@ -320,8 +363,7 @@ impl Writer {
             Wavefield::Stream(wfl) => held.push(ended(wfl, axis, None)? + " snapshots"),
             Wavefield::Places { header, data, part } => {
                 data.finish()?;
-                // The run ends before a snapshot of its last step would be taken.
-                let whole = (step - 1).div_ceil(part.every) as u64;
+                let whole = step.div_ceil(part.every) as u64;
                 if let Some(header) = header {
                     held.push(ended(header, axis, Some(whole))? + " snapshots");
                 }
@@ -393,5 +435,13 @@ impl Recorder<f32> for Writer {
             }
         }
         .map_err(failed)
+    }
+
+    fn sync(&mut self) -> Result<(), kernels::Error> {
+        let Some(marks) = self.marks.clone() else {
+            return Ok(());
+        };
+        let mut marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
+        self.mark(&mut marks).map_err(failed)
     }
 }

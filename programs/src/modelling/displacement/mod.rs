@@ -9,6 +9,7 @@ mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
+use super::checkpoint::Checksum;
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Films, Outputs, Records};
@@ -18,7 +19,7 @@ use super::{acquisition, transport};
 use engine::Engine;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::grid::points::Snapshots;
+use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::{AXES, Padded};
 use kernels::methods::displacement::{Shot, SourceKind};
 use kernels::parallel::options::Transport;
@@ -88,6 +89,26 @@ impl Method for Run {
     fn snapshots(&self) -> (Option<&Snapshots>, usize) {
         let components = self.shot.components(self.padded.ndim());
         (self.shot.snapshots.as_ref(), components)
+    }
+
+    fn steps(&self) -> usize {
+        self.time.n
+    }
+
+    fn contents(&self) -> Vec<(&'static str, u64)> {
+        let points = |points: &[Point]| Checksum::new().with(points).end();
+        let time = [self.shot.dt, self.time.o];
+        vec![
+            ("sou=", points(&self.shot.sources)),
+            ("rec=", points(&self.shot.receivers)),
+            ("the wavelet's time axis", Checksum::new().with(&time).end()),
+        ]
+    }
+
+    fn sources_by_step(&self) -> Vec<u64> {
+        let together = self.shot.sources.len() * self.padded.ndim();
+        let steps = self.shot.wavelet.chunks_exact(together.max(1));
+        steps.map(|numbers| Checksum::new().with(numbers).end()).collect()
     }
 
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {

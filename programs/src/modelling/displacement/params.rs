@@ -1,6 +1,6 @@
 //! The parameters of the displacement programs, each declared once.
 
-use crate::modelling::params::EXCHANGE;
+use crate::modelling::params::{CHECKPOINT, EVERY, EXCHANGE, RESUME};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -69,6 +69,9 @@ macro_rules! params {
                 .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one"),
             Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
             Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            CHECKPOINT,
+            EVERY,
+            RESUME,
             Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
