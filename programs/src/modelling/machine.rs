@@ -129,10 +129,12 @@ impl Machine {
         if gpus.is_empty() {
             return self.prepare_cpu(job, run, model, world);
         }
-        let widest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Orthorhombic);
+        let widest = plan::widest(job, run)?;
         let mut report = None;
         let room = world.agree(MemoryCheck::new(job, run, (&self.slabs, gpus), world))?;
         let short = world.agree(room.shortage(widest))?.is_some();
+        // Planes that the kernels asked for by sym= do not need must be looked at all the same.
+        let short = short || !widest.holds(Symmetry::widest(run.coefficients));
         if world.any(short)? {
             // MemoryCheck for a narrower class only: which one the model has must be known before memory is taken.
             let seen = self.look(job, run, model, world)?;
@@ -162,10 +164,13 @@ impl Machine {
         world: &World,
     ) -> anyhow::Result<(Engine, Report)> {
         let planes = needed(&run.padded, &self.own());
-        let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+        let kind = plan::read_as(job, run)?;
+        let medium = Medium::holding(&run.padded, planes, kind);
+        let mut medium = world.agree(medium.map_err(Into::into))?;
         let mut filler = Filler::new(&mut medium, &self.cpu);
         let found = model.read(&run.padded, &self.own(), &self.cpu, &mut filler);
         let report = judge(job, run, world.agree(found)?, world)?;
+        medium.narrow(report.class);
         let cpu = Cpu::new(self.cpu.threads())?;
         let engine = displacement::Simulation::new(&run.shot, medium, cpu, self.slabs.clone());
         Ok((Engine::Cpu(world.agree(engine.map_err(Into::into))?), report))
@@ -173,7 +178,7 @@ impl Machine {
 
     /// Reads the model without keeping it.
     pub fn look(&self, job: &Job, run: &Run, model: &Volumes, world: &World) -> anyhow::Result<Report> {
-        let nowhere = &mut Discard::new(&run.padded);
+        let nowhere = &mut Discard::new(&run.padded, run.coefficients);
         let found = model.read(&run.padded, &self.own(), &self.cpu, nowhere);
         judge(job, run, world.agree(found)?, world)
     }
@@ -396,9 +401,9 @@ impl Engine {
     }
 
     /// Numbers that a step must move at least for a point of the padded grid.
-    pub fn words(&self, padded: &Padded) -> usize {
+    pub fn words(&self) -> usize {
         match self {
-            Self::Cpu(_) => 3 * padded.ndim() + kernels::medium::plane_names(padded.ndim()).len() + 1,
+            Self::Cpu(engine) => engine.words(),
             Self::Gpu(engine) => engine.words(),
         }
     }

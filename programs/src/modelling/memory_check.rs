@@ -13,7 +13,11 @@ use rsf_io::Job;
 use std::sync::Arc;
 
 /// The classes from narrow to wide, with the word of `sym=`.
-const CLASSES: [(Symmetry, &str); 2] = [(Symmetry::Isotropic, "iso"), (Symmetry::Vti, "vti")];
+const CLASSES: [(Symmetry, &str); 3] = [
+    (Symmetry::Isotropic, "iso"),
+    (Symmetry::Vti, "vti"),
+    (Symmetry::Orthorhombic, "ort"),
+];
 
 /// GPUs beyond which nobody wants to know how many would do.
 const MOST: usize = 1000;

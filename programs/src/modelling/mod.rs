@@ -17,6 +17,7 @@ use anyhow::anyhow;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::grid::Padded;
+use kernels::medium::Coefficients;
 use kernels::methods::displacement::{ParallelOptions, Shot, SourceKind, Transport};
 use kernels::time_loop::{Recorder, async_recorder};
 use machine::Machine;
@@ -32,6 +33,8 @@ pub use world::World;
 pub(crate) struct Run {
     /// Model grid with its frame.
     pub padded: Padded,
+    /// What the planes of the model are.
+    pub coefficients: Coefficients,
     /// The shot.
     pub shot: Shot,
     /// Wavelet's time axis.
@@ -120,7 +123,7 @@ fn shoot(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let gpus = world.agree(machine.open())?;
     let held = model::held(&[&model.0, &model.1]);
-    let volumes = |model: (Input, Input)| world.agree(Volumes::new(model.0, model.1));
+    let volumes = |model: (Input, Input)| world.agree(Volumes::new(model.0, model.1, ndim, run.coefficients));
     if planning {
         let report = machine.look(job, &run, &volumes(model)?, world)?;
         return plan::print(job, &run, &report, &machine, (&gpus, held, world));
@@ -215,13 +218,20 @@ fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Run, (Input, Input))> {
     };
     let stiffness = job.input("ccc")?;
     let density = job.input("den")?;
-    let grid = model::grid(&stiffness, &density, ndim)?;
+    let (grid, coefficients) = model::grid(&stiffness, &density, ndim)?;
     let padded = model::padded(&grid, usize::try_from(job.int("nb")?)?)?;
-    Ok((prepare(job, wavelet, padded)?, (stiffness, density)))
+    Ok((
+        prepare(job, wavelet, (padded, coefficients))?,
+        (stiffness, density),
+    ))
 }
 
 /// Reads the small inputs and the parameters.
-fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run> {
+fn prepare(
+    job: &mut Job,
+    wavelet: Input,
+    (padded, coefficients): (Padded, Coefficients),
+) -> anyhow::Result<Run> {
     let ndim = padded.ndim();
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
@@ -263,6 +273,7 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
     }
     Ok(Run {
         padded,
+        coefficients,
         shot,
         time: wave.time,
         receivers: receiver_axis,

@@ -11,7 +11,7 @@ use anyhow::bail;
 use kernels::boundary::one_way::Form;
 use kernels::device::gpu::Gpu;
 use kernels::grid::Padded;
-use kernels::medium::{Findings, Symmetry};
+use kernels::medium::{Coefficients, Findings, Symmetry};
 use kernels::methods::displacement;
 use kernels::stability::{BadCell, Band, Extremes, dominant_frequency, points_per_wavelength};
 use rsf_io::Job;
@@ -137,6 +137,7 @@ pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     Ok(match job.choice("sym")? {
         "auto" => None,
         "iso" => Some(Symmetry::Isotropic),
+        "tri" => Some(Symmetry::Triclinic),
         _ if ndim == 2 => Some(Symmetry::Vti),
         "vti" => Some(Symmetry::Vti),
         "hti" => Some(Symmetry::Hti),
@@ -144,12 +145,30 @@ pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     })
 }
 
+/// The widest class whose kernels may run: the one that `sym=` asks for, else that of all models with such planes.
+pub fn widest(job: &Job, run: &Run) -> anyhow::Result<Symmetry> {
+    let asked = asked(job, run.padded.ndim())?;
+    Ok(asked.unwrap_or(Symmetry::widest(run.coefficients)))
+}
+
+/// The coefficients that a run on processors reads: those of the files, and all where `sym=` asks for them.
+pub fn read_as(job: &Job, run: &Run) -> anyhow::Result<Coefficients> {
+    Ok(match widest(job, run)? {
+        Symmetry::Triclinic => Coefficients::All,
+        _ => run.coefficients,
+    })
+}
+
 /// The class whose kernels run: the one asked for must hold the one `found` in the model.
 fn class(job: &Job, found: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
     let class = asked(job, ndim)?.unwrap_or(found);
     if !class.holds(found) {
+        let wide = match found {
+            Symmetry::Triclinic => "sym=tri",
+            _ => "sym=ort",
+        };
         bail!(
-            "sym={} asks for the kernels of {class} media, but the model is {found}: use sym=auto or a wider class (sym=ort takes every model)",
+            "sym={} asks for the kernels of {class} media, but the model is {found}: use sym=auto or a wider class ({wide} takes every model)",
             job.choice("sym")?
         );
     }
@@ -282,7 +301,12 @@ pub fn memory(
 ) -> anyhow::Result<Option<String>> {
     let room = world.agree(MemoryCheck::new(job, run, (&machine.slabs, gpus), world))?;
     let host = match gpus.is_empty() {
-        true => displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()),
+        true => displacement::bytes(
+            &run.padded,
+            &machine.slabs,
+            machine.cpu.threads(),
+            read_as(job, run)?,
+        ),
         false => room.host_bytes(),
     };
     warn_of_memory(job, world, host as f64 + held as f64)?;
@@ -402,7 +426,7 @@ fn places(
         ));
     }
     if gpus.is_empty() {
-        bytes = displacement::bytes(p, slabs, machine.cpu.threads());
+        bytes = displacement::bytes(p, slabs, machine.cpu.threads(), read_as(job, run)?);
     } else {
         lines.push(format!(
             "  beside them {:.2} GB of the host, pinned",
@@ -414,7 +438,7 @@ fn places(
 
 /// The lines of `verb=y` after a run.
 pub fn speed(job: &Job, run: &Run, (engine, bytes): (&Engine, usize), set_up: f64, seconds: f64) {
-    let (steps, words) = (engine.steps(), engine.words(&run.padded));
+    let (steps, words) = (engine.steps(), engine.words());
     let rate = run.padded.cells() as f64 * steps as f64 / seconds.max(1e-9);
     job.say(&format!(
         "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s, {:.2} GB/s effective ({words} words a point), {} of memory",

@@ -21,7 +21,7 @@ use engine::Engine;
 use kernels::boundary::cpml;
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::{Destination, Filler, Medium, needed};
+use kernels::medium::{Coefficients, Destination, Filler, Medium, needed};
 use kernels::methods::velocity_stress::{Absorber, Frame, Quantity, Shot, Watch};
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::stability::Band;
@@ -87,14 +87,23 @@ impl Files {
     fn grid(&self, ndim: usize) -> anyhow::Result<Grid> {
         match self {
             Self::Speeds([vp, vs, den]) => model::plain_grid(&[vp, vs, den], ndim),
-            Self::Stiffness([ccc, den]) => model::grid(ccc, den, ndim),
+            Self::Stiffness([ccc, den]) => match model::grid(ccc, den, ndim)? {
+                (grid, Coefficients::Orthorhombic) => Ok(grid),
+                (_, Coefficients::All) => bail!(
+                    "{} has {} planes, all coefficients of a medium that may be tilted: on the staggered grid of this program \
+                     they do not lie where the formulas want them. sfewefd{ndim}d-gpu runs such models; here the planes are {}",
+                    ccc.name(),
+                    Coefficients::All.count(ndim),
+                    Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
+                ),
+            },
         }
     }
 
-    fn volumes(self) -> anyhow::Result<Volumes> {
+    fn volumes(self, ndim: usize) -> anyhow::Result<Volumes> {
         match self {
             Self::Speeds([vp, vs, den]) => Volumes::of_speeds(vp, vs, den),
-            Self::Stiffness([ccc, den]) => Volumes::new(ccc, den),
+            Self::Stiffness([ccc, den]) => Volumes::new(ccc, den, ndim, Coefficients::Orthorhombic),
         }
     }
 }
@@ -165,7 +174,7 @@ fn read(
     files: Files,
     (machine, world, to): (&Machine, &World, &mut dyn Destination),
 ) -> anyhow::Result<plan::Report> {
-    let volumes = world.agree(files.volumes())?;
+    let volumes = world.agree(files.volumes(run.padded.ndim()))?;
     let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
     let whole = world.merge(world.agree(found)?);
     world.agree(whole.and_then(|whole| {

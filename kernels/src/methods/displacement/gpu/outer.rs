@@ -6,7 +6,7 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::device::simd::Real;
 use crate::grid::Padded;
-use crate::medium::plane_names;
+use crate::medium::Coefficients;
 use crate::parallel::device_halo::{DeviceHalo, HaloChannels, IpcExport};
 use crate::parallel::group::DeviceSubdomain;
 use crate::parallel::slabs::GHOST;
@@ -124,7 +124,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             Ok(bytemuck::cast_slice::<u8, T>(&host.bytes()[..size_of::<T>()])[0].f64())
         };
         let mut words = Vec::new();
-        let names = plane_names(p.ndim()).iter().copied().chain(["density"]);
+        let names = &Coefficients::All.table(p.ndim()).names[..self.medium.len() - 1];
+        let names = names.iter().copied().chain(["density"]);
         for (name, memory) in names.zip(&self.medium) {
             if let Some(memory) = memory {
                 let value = read(memory)?;
