@@ -165,12 +165,12 @@ fn p_sv_and_sh_arrive_with_the_group_velocities_of_a_vti_volume() {
         [-0.7, 0.4, 0.35],
         [0.2, -0.3, -1.0],
     ];
-    check(
-        "VTI",
-        s.voigt(),
-        ([Mode::P, Mode::Sv, Mode::Sh], 0.01),
-        &directions,
-    );
+    let terms = Terms {
+        modes: [Mode::P, Mode::Sv, Mode::Sh],
+        forces: &ONE,
+        limit: 0.01,
+    };
+    check("VTI", s.voigt(), &terms, &directions);
 }
 
 #[test]
@@ -200,12 +200,12 @@ fn all_three_waves_arrive_with_the_group_velocities_of_an_orthorhombic_volume() 
         [0.4, 0.6, 0.8],
         [0.3, -0.9, 0.4],
     ];
-    check(
-        "orthorhombic",
-        s.voigt(),
-        ([Mode::P, Mode::S1, Mode::S2], 0.01),
-        &directions,
-    );
+    let terms = Terms {
+        modes: [Mode::P, Mode::S1, Mode::S2],
+        forces: &ONE,
+        limit: 0.01,
+    };
+    check("orthorhombic", s.voigt(), &terms, &directions);
 }
 
 /// An orthorhombic medium turned about two axes, with other couplings on top: no plane of it is a symmetry plane.
