@@ -110,13 +110,14 @@ fn ways(ndim: usize) -> (usize, usize) {
     if ndim == 2 { (2, 4) } else { (4, 9) }
 }
 
-/// Eigenvalues of the Christoffel matrix of any medium, largest first; in 2-D (x-z) there are two.
-fn rates_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> Vec<f64> {
+/// Eigenvalues of the Christoffel matrix of any medium, largest first; in 2-D (x-z) the last is the one before it.
+fn rates_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> [f64; 3] {
     let g = triclinic::christoffel(c, k);
-    match ndim {
-        2 => eigen::pair(g[0][0], g[2][2], g[0][2]).to_vec(),
-        _ => eigen::triple(&g).to_vec(),
+    if ndim == 2 {
+        let [fast, slow] = eigen::pair(g[0][0], g[2][2], g[0][2]);
+        return [fast, slow, slow];
     }
+    eigen::triple(&g)
 }
 
 /// [`largest_rate`] of any medium, over all corners of the box of wave vectors.

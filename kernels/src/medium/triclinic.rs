@@ -50,14 +50,18 @@ fn is_positive_definite(c: &Voigt) -> bool {
 
 /// The Christoffel matrix `c_ijkl k_j k_l` of a wave vector (x, y, z).
 pub fn christoffel(c: &Voigt, [x, y, z]: [f64; 3]) -> [[f64; 3]; 3] {
-    // Strain (Voigt, engineering shears) of a unit displacement along x, y, z.
-    let strain = [
-        [x, 0.0, 0.0, 0.0, z, y],
-        [0.0, y, 0.0, z, 0.0, x],
-        [0.0, 0.0, z, y, x, 0.0],
-    ];
-    let stress = strain.map(|e| c.map(|row| row.iter().zip(e).map(|(c, e)| c * e).sum::<f64>()));
-    strain.map(|e| stress.map(|s| e.iter().zip(s).map(|(e, s)| e * s).sum()))
+    let c = |i: usize, j: usize| c[i - 1][j - 1];
+    let (yz, zx, xy) = (y * z, z * x, x * y);
+    let squares = |a: f64, b: f64, c: f64| a * x * x + b * y * y + c * z * z;
+    let products = |a: f64, b: f64, c: f64| a * yz + b * zx + c * xy;
+    let (yz_zx, yz_xy, zx_xy) = (c(3, 6) + c(4, 5), c(2, 5) + c(4, 6), c(1, 4) + c(5, 6));
+    let g_xx = squares(c(1, 1), c(6, 6), c(5, 5)) + 2.0 * products(c(5, 6), c(1, 5), c(1, 6));
+    let g_yy = squares(c(6, 6), c(2, 2), c(4, 4)) + 2.0 * products(c(2, 4), c(4, 6), c(2, 6));
+    let g_zz = squares(c(5, 5), c(4, 4), c(3, 3)) + 2.0 * products(c(3, 4), c(3, 5), c(4, 5));
+    let g_yz = squares(c(5, 6), c(2, 4), c(3, 4)) + products(c(2, 3) + c(4, 4), yz_zx, yz_xy);
+    let g_zx = squares(c(1, 5), c(4, 6), c(3, 5)) + products(yz_zx, c(1, 3) + c(5, 5), zx_xy);
+    let g_xy = squares(c(1, 6), c(2, 6), c(4, 5)) + products(yz_xy, zx_xy, c(1, 2) + c(6, 6));
+    [[g_xx, g_xy, g_zx], [g_xy, g_yy, g_yz], [g_zx, g_yz, g_zz]]
 }
 
 #[cfg(test)]

@@ -110,6 +110,21 @@ pub const fn slot(ndim: usize, (i, j): Pair) -> usize {
     panic!("no coefficient with these Voigt numbers in this dimension");
 }
 
+/// Places in memory by Voigt numbers less one, rows and columns in any order: [`slot`] for loops that must not search.
+/// Those that a model of this dimension does not have are [`usize::MAX`].
+pub const fn slots(ndim: usize) -> [[usize; 6]; 6] {
+    let pairs = if ndim == 3 { ALL_3D.pairs } else { ALL_2D.pairs };
+    let mut places = [[usize::MAX; 6]; 6];
+    let mut k = 0;
+    while k < pairs.len() {
+        let (i, j) = pairs[k];
+        places[i - 1][j - 1] = k;
+        places[j - 1][i - 1] = k;
+        k += 1;
+    }
+    places
+}
+
 /// Voigt number of the stress or strain of two axes (0 = x, 1 = y, 2 = z).
 pub const fn number(a: usize, b: usize) -> usize {
     if a == b { a + 1 } else { 7 - a - b }
@@ -132,6 +147,7 @@ mod tests {
             for (k, (&(i, j), name)) in all.pairs.iter().zip(all.names).enumerate() {
                 assert_eq!(*name, format!("c{i}{j}"));
                 assert_eq!(slot(ndim, (i, j)), k);
+                assert_eq!([slots(ndim)[i - 1][j - 1], slots(ndim)[j - 1][i - 1]], [k; 2]);
             }
         }
     }

@@ -4,7 +4,11 @@
 
 mod any;
 
-use crate::medium::voigt::slot;
+use crate::medium::voigt::slots;
+
+/// Places of coefficients in memory.
+const PLACES_3D: [[usize; 6]; 6] = slots(3);
+const PLACES_2D: [[usize; 6]; 6] = slots(2);
 
 /// Cells judged together; a multiple of every vector width.
 pub(super) const LANES: usize = 16;
@@ -77,7 +81,7 @@ impl Gate {
     pub(super) fn flags_3d(&self, p: &[&[f32; LANES]; 10]) -> [u32; LANES] {
         let mut out = [0; LANES];
         for l in 0..LANES {
-            let c = |i: usize, j: usize| p[slot(3, (i, j))][l];
+            let c = |i: usize, j: usize| p[PLACES_3D[i - 1][j - 1]][l];
             let [c11, c22, c33, c44, c55, c66] = [c(1, 1), c(2, 2), c(3, 3), c(4, 4), c(5, 5), c(6, 6)];
             let [c12, c13, c23, rho] = [c(1, 2), c(1, 3), c(2, 3), p[9][l]];
             let product = c11 * c22;
@@ -131,7 +135,7 @@ impl Gate {
     pub(super) fn flags_2d(&self, p: &[&[f32; LANES]; 5]) -> [u32; LANES] {
         let mut out = [0; LANES];
         for l in 0..LANES {
-            let c = |i: usize, j: usize| p[slot(2, (i, j))][l];
+            let c = |i: usize, j: usize| p[PLACES_2D[i - 1][j - 1]][l];
             let [c11, c33, c55, c13, rho] = [c(1, 1), c(3, 3), c(5, 5), c(1, 3), p[4][l]];
             let product = c11 * c33;
             let sound = (c11 > 0.0)

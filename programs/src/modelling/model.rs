@@ -51,7 +51,7 @@ fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
 }
 
 /// The model grid of files with one number a cell, after checking that they share it.
-pub fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
+fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let grid = shared_grid(files, ndim)?;
     for file in files {
         one_a_cell(file, &grid)?;
@@ -73,29 +73,26 @@ pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The model grid of the stiffness file, after checking that the density file has the same, and which coefficients its
-/// planes are.
-pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<(Grid, Coefficients)> {
+/// The model grid of the stiffness file, after checking that the density file has the same.
+fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
     let grid = shared_grid(&[stiffness, density], ndim)?;
     let (planes, cells) = (stiffness.axis(ndim + 1).n, grid.cells() as u64);
-    let found = Coefficients::of_count(ndim, planes).filter(|_| stiffness.len() == cells * planes as u64);
-    let Some(kind) = found else {
-        let names = |kind: Coefficients| kind.table(ndim).file_names().join(" ");
+    let known = Coefficients::of_count(ndim, planes).is_some();
+    if !known || stiffness.len() != cells * planes as u64 {
+        let kinds = [Coefficients::Orthorhombic, Coefficients::All].map(|kind| {
+            let names = kind.table(ndim).file_names();
+            format!("n{}={}: {}", ndim + 1, names.len(), names.join(" "))
+        });
         bail!(
-            "{} has n{}={planes} planes behind the grid axes and {} values; a {ndim}-D run needs n{}={}: {}, or n{}={}: {}",
+            "{} has n{}={planes} planes behind the grid axes and {} values; a {ndim}-D run needs {}",
             stiffness.name(),
             ndim + 1,
             stiffness.len(),
-            ndim + 1,
-            Coefficients::Orthorhombic.count(ndim),
-            names(Coefficients::Orthorhombic),
-            ndim + 1,
-            Coefficients::All.count(ndim),
-            names(Coefficients::All),
+            kinds.join(", or ")
         );
-    };
+    }
     one_a_cell(density, &grid)?;
-    Ok((grid, kind))
+    Ok(grid)
 }
 
 /// The grid with its frame, refused where its cells could not be counted.
@@ -135,28 +132,6 @@ enum Planes {
 }
 
 impl Volumes {
-    /// Makes ready what [`Volumes::read`] reads of a model of this dimension whose planes are these coefficients.
-    pub fn new(stiffness: Input, density: Input, ndim: usize, kind: Coefficients) -> anyhow::Result<Self> {
-        let order = kind.table(ndim).file_order();
-        let mut planes = vec![0; order.len()];
-        order
-            .iter()
-            .enumerate()
-            .for_each(|(plane, &place)| planes[place] = plane);
-        Ok(Self {
-            planes: Planes::Stiffness(Source::of(stiffness)?, planes),
-            density: Source::of(density)?,
-        })
-    }
-
-    /// The same for an isotropic medium by its P and S speeds.
-    pub fn of_speeds(vp: Input, vs: Input, density: Input) -> anyhow::Result<Self> {
-        Ok(Self {
-            planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
-            density: Source::of(density)?,
-        })
-    }
-
     /// One cell, by its number in file order.
     pub fn cell(&self, cell: usize) -> rsf_io::Result<Cell> {
         let one = |source: &Source| {
@@ -225,6 +200,61 @@ impl Volumes {
     }
 }
 
+/// The opened files of a model.
+pub enum Files {
+    /// P speed, S speed and density.
+    Speeds([Input; 3]),
+    /// Stiffness planes and density.
+    Stiffness([Input; 2]),
+}
+
+impl Files {
+    /// All of them.
+    pub fn inputs(&self) -> Vec<&Input> {
+        match self {
+            Self::Speeds(files) => files.iter().collect(),
+            Self::Stiffness(files) => files.iter().collect(),
+        }
+    }
+
+    /// The grid, after checking that all files have the same.
+    pub fn grid(&self, ndim: usize) -> anyhow::Result<Grid> {
+        match self {
+            Self::Speeds([vp, vs, den]) => plain_grid(&[vp, vs, den], ndim),
+            Self::Stiffness([ccc, den]) => grid(ccc, den, ndim),
+        }
+    }
+
+    /// What the planes of a model of this dimension are; of speeds those of an orthorhombic medium.
+    pub fn coefficients(&self, ndim: usize) -> Coefficients {
+        let found = match self {
+            Self::Speeds(_) => None,
+            Self::Stiffness([ccc, _]) => Coefficients::of_count(ndim, ccc.axis(ndim + 1).n),
+        };
+        found.unwrap_or(Coefficients::Orthorhombic)
+    }
+
+    /// Makes ready what [`Volumes::read`] reads of a model of this dimension.
+    pub fn volumes(self, ndim: usize) -> anyhow::Result<Volumes> {
+        let order = self.coefficients(ndim).table(ndim).file_order();
+        let mut planes = vec![0; order.len()];
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(plane, &place)| planes[place] = plane);
+        Ok(match self {
+            Self::Speeds([vp, vs, density]) => Volumes {
+                planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
+                density: Source::of(density)?,
+            },
+            Self::Stiffness([stiffness, density]) => Volumes {
+                planes: Planes::Stiffness(Source::of(stiffness)?, planes),
+                density: Source::of(density)?,
+            },
+        })
+    }
+}
+
 /// What the files say of one cell.
 pub struct Cell {
     /// P and S speed, where the files have speeds.
@@ -268,4 +298,9 @@ impl Source {
             }
         }
     }
+}
+
+/// A cell of the model in words, from its number in file order.
+pub fn cell_words(padded: &Padded, cell: usize) -> String {
+    padded.describe(kernels::medium::cell_of(padded, cell))
 }
