@@ -89,6 +89,9 @@ pub enum Error {
         /// What it answered.
         problem: String,
     },
+    /// The recorder wants no more steps, though nothing has failed: all that was recorded has been handed over.
+    #[error(transparent)]
+    Interrupted(Box<dyn std::error::Error + Send + Sync>),
     /// A saved state cannot be used.
     #[error(transparent)]
     State(#[from] crate::time_loop::state::StateError),

@@ -10,6 +10,7 @@ pub mod device;
 pub mod error;
 pub mod grid;
 pub mod medium;
+pub mod mesh;
 pub mod methods;
 pub mod parallel;
 pub mod stability;

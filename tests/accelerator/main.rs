@@ -9,6 +9,8 @@ mod desk;
 mod emulator;
 #[path = "../support/real.rs"]
 mod real;
+#[path = "../support/saved_states.rs"]
+mod saved_states;
 #[path = "../support/shots.rs"]
 mod shots;
 #[path = "../support/thread_ranks.rs"]
@@ -56,6 +58,10 @@ macro_rules! on {
             staggered_ranks::staggered_ranks_run_again
             staggered_ranks::staggered_ways_that_cannot_be_had_are_refused_by_all
             staggered_ranks::a_staggered_rank_that_grows_ends_all
+            states::saved_runs_go_on_on_other_devices
+            states::saved_staggered_runs_go_on_on_other_devices
+            states::replayed_steps_go_on_behind_a_state
+            states::states_move_between_processors_and_devices
             watched::every_kernel
         }
     };
@@ -86,5 +92,6 @@ mod staggered;
 mod staggered_memory;
 mod staggered_ranks;
 mod staggered_small;
+mod states;
 mod tiles;
 mod watched;

@@ -163,6 +163,9 @@ fn blocks_of_a_file_and_of_a_pipe() {
         let density: Vec<f32> = (0..n).map(|i| slope(2.2, i / 7)).collect();
         desk.dataset("ccc.rsf", &format!("{grid} n3=4"), &planes);
         desk.dataset("den.rsf", &grid, &density);
+        // Inside the narrower of the two.
+        desk.dataset("sou.rsf", "n1=2 n2=1", &[0.005, 0.09]);
+        desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.09]);
         let line = format!("{} plan=y < wav.rsf 2>&1", line(2));
         let told = |shell: &str| {
             let run = desk.sh(shell);

@@ -8,6 +8,8 @@ mod manners;
 mod outputs;
 mod refusals;
 mod shot;
+mod signals;
+mod slips;
 mod staggered_gpus;
 mod velocity_stress;
 

@@ -50,6 +50,30 @@ fn missing_or_contradictory_words() {
 }
 
 #[test]
+fn words_that_contradict_the_files() {
+    refused(
+        "vp=vp-2d.rsf vs=1 ro=2 n1=5",
+        None,
+        &["n1=5 is given, but vp=vp-2d.rsf gives the grid and has n1=12: leave n1= out"],
+    );
+    refused(
+        "vp=vp-2d.rsf vs=1 ro=2 d2=3.5",
+        None,
+        &["d2=3.5 is given", "vp-2d.rsf"],
+    );
+    refused(
+        "vp=2 vs=1 ro=2 n1=3 n2=3 d1=0",
+        None,
+        &["d1=0 in n1=, n2=, n3=: the distance of nodes must be a number other than 0"],
+    );
+    refused(
+        "vp=2 vs=1 ro=2 n1=3 n2=3 eps=0.1 epsilon=0.2",
+        None,
+        &["eps= and epsilon= are two names of one parameter"],
+    );
+}
+
+#[test]
 fn grids_that_differ() {
     refused(
         "vp=vp-2d.rsf vs=vs-3d.rsf ro=2",

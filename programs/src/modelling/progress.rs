@@ -1,8 +1,9 @@
 //! How far a run is.
 
+use super::world::World;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernels::time_loop::Recorder;
-use rsf_io::Job;
+use rsf_io::{Job, Signal, Watch, interrupted};
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -77,12 +78,72 @@ impl Progress {
     }
 }
 
-/// A recorder whose steps are told.
+/// A signal ended a run between two steps.
+#[derive(Debug, thiserror::Error)]
+#[error("ended by {signal} after step {step} of {steps}")]
+pub struct Interrupted {
+    /// Which one.
+    pub signal: Signal,
+    /// Steps that are done.
+    pub step: usize,
+    /// Steps that were wanted.
+    pub steps: usize,
+}
+
+/// Looks for signals between the steps of a run.
+pub struct Signals<'a> {
+    world: &'a World,
+    steps: usize,
+    /// Steps between two looks of several ranks, which must look together.
+    every: usize,
+    /// From now on the first signal waits for a look.
+    _watch: Watch,
+}
+
+impl<'a> Signals<'a> {
+    /// For a run of `steps` steps. A lone process looks after every step, ranks after every `jcheck`-th, when they wait
+    /// for each other anyway.
+    pub fn new(world: &'a World, steps: usize, jcheck: usize) -> Self {
+        Self {
+            world,
+            steps,
+            every: if world.is_alone() { 1 } else { jcheck },
+            _watch: Watch::begin(),
+        }
+    }
+
+    /// Step `it` is done. Errors: [`kernels::Error::Interrupted`] with [`Interrupted`] on all ranks when one of them was sent
+    /// a signal, unless this was the last step.
+    fn look(&self, it: usize) -> Result<(), kernels::Error> {
+        let step = it + 1;
+        if !step.is_multiple_of(self.every) || step == self.steps {
+            return Ok(());
+        }
+        let mut signal = interrupted();
+        if !self.world.is_alone() {
+            let mine = signal.map_or(0, Signal::number);
+            let all = self.world.ranks().all_gather(&[mine])?;
+            signal = all.iter().flatten().find_map(|&number| Signal::of(number));
+        }
+        match signal {
+            None => Ok(()),
+            Some(signal) => Err(kernels::Error::Interrupted(Box::new(Interrupted {
+                signal,
+                step,
+                steps: self.steps,
+            }))),
+        }
+    }
+}
+
+/// A recorder whose steps are told, and that ends a run when a signal has come.
 pub struct Watched<'a> {
     /// Takes the rest.
     pub recorder: &'a mut dyn Recorder<f32>,
     /// Takes the steps.
     pub progress: &'a mut Progress,
+    /// Asked after every step.
+    pub signals: &'a Signals<'a>,
 }
 
 impl Recorder<f32> for Watched<'_> {
@@ -96,6 +157,6 @@ impl Recorder<f32> for Watched<'_> {
 
     fn step(&mut self, it: usize) -> Result<(), kernels::Error> {
         self.progress.step(it);
-        Ok(())
+        self.signals.look(it)
     }
 }

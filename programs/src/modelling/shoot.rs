@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::model::{self, Files, Volumes};
 use super::plan::{Report, gigabytes};
-use super::progress::{Progress, Watched};
+use super::progress::{Interrupted, Progress, Signals, Watched};
 use super::record::{Outputs, Writer};
 use super::world::{World, share_stdin};
 use kernels::device::gpu::Gpu;
@@ -193,15 +193,17 @@ fn run<M: Method>(
     let (snapshots, components) = shot.snapshots();
     let options = ParallelOptions {
         snapshots: outputs.spread(snapshots, shot.padded().ndim(), (world, &machine.own()))?,
-        way: shot.transport(),
+        transport: shot.transport(),
         ..ParallelOptions::default()
     };
     let begun = Instant::now();
     let mut progress = Progress::new(job, engine.steps(), world.leads())?;
+    let signals = Signals::new(world, engine.steps(), usize::try_from(job.int("jcheck")?)?);
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
         let mut watched = Watched {
             recorder,
             progress: &mut progress,
+            signals: &signals,
         };
         engine.run(world.ranks(), &mut watched, options)
     };
@@ -215,9 +217,7 @@ fn run<M: Method>(
     }
     progress.end();
     if let Err(error) = outcome {
-        // What was written stays readable.
-        drop(writer);
-        return settle(error, world);
+        return end_early(writer, error, world);
     }
     world.agree(Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
@@ -262,6 +262,28 @@ fn tell_speed(
         gigabytes(bytes as f64)
     ));
     Ok(())
+}
+
+/// The end of a run that failed, whose files stay as they are, or was interrupted, whose files are ended in order.
+fn end_early(writer: Writer, error: kernels::Error, world: &World) -> anyhow::Result<()> {
+    let kernels::Error::Interrupted(cause) = error else {
+        drop(writer);
+        return settle(error, world);
+    };
+    let stop = cause
+        .downcast::<Interrupted>()
+        .map_err(anyhow::Error::from_boxed)?;
+    let Interrupted { signal, step, steps } = *stop;
+    let held = writer.finish_early(step);
+    // Of several ranks the first tells.
+    world.agree(match held {
+        Ok(held) if world.leads() => Err(rsf_io::Error::Interrupted {
+            signal,
+            left: format!("step {step} of {steps} was the last; {held}"),
+        }
+        .into()),
+        held => held.map(|_| ()),
+    })
 }
 
 /// The end of a run that failed: of a wavefield that is not finite and of what ranks have agreed on all know, other errors

@@ -206,6 +206,11 @@ impl<T: Real> Edges<T> {
         }
     }
 
+    /// Whether any face has a frame that absorbs.
+    pub fn absorbs(&self) -> bool {
+        self.width() + self.counts[1] + self.counts[2] > 0
+    }
+
     /// Numbers of a row in the frame along `z`.
     fn width(&self) -> usize {
         self.z[1] + self.z[3] - self.z[2]

@@ -39,7 +39,7 @@ impl<'a> MemoryCheck<'a> {
     /// For the slabs of this rank, one a GPU.
     pub fn new(run: &'a Run, on: Resources<'a>) -> Self {
         // Where devices of one host copy into each other messages are notes; whether they can is not known yet.
-        let may = matches!(run.way, Transport::Auto | Transport::CudaAware);
+        let may = matches!(run.transport, Transport::Auto | Transport::CudaAware);
         Self {
             run,
             slabs: &on.machine.slabs,

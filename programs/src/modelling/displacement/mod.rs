@@ -18,8 +18,8 @@ use super::{acquisition, transport};
 use engine::Engine;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::grid::Padded;
 use kernels::grid::points::Snapshots;
+use kernels::grid::{AXES, Padded};
 use kernels::medium::Coefficients;
 use kernels::methods::displacement::{Shot, SourceKind};
 use kernels::parallel::options::Transport;
@@ -40,7 +40,7 @@ struct Run {
     /// Snapshot axes z, x[, y].
     window: Vec<Axis>,
     /// The way of ghosts between GPUs of different ranks.
-    way: Transport,
+    transport: Transport,
 }
 
 /// Runs `sfewefd2d-gpu`.
@@ -68,8 +68,12 @@ impl Method for Run {
         };
         let files = Files::Stiffness([job.input("ccc")?, job.input("den")?]);
         let padded = model::padded(&files.grid(ndim)?, usize::try_from(job.int("nb")?)?)?;
-        let coefficients = files.coefficients(ndim);
-        Ok((prepare(job, wavelet, (padded, coefficients))?, files))
+        let mut run = prepare(job, wavelet, (padded, files.coefficients(ndim)))?;
+        let stiffness = files.inputs()[0];
+        for (a, axis) in run.window.iter_mut().enumerate() {
+            record::named_as(axis, &stiffness.axis(a + 1), AXES[a]);
+        }
+        Ok((run, files))
     }
 
     fn padded(&self) -> &Padded {
@@ -81,7 +85,7 @@ impl Method for Run {
     }
 
     fn transport(&self) -> Transport {
-        self.way
+        self.transport
     }
 
     fn snapshots(&self) -> (Option<&Snapshots>, usize) {
@@ -90,7 +94,13 @@ impl Method for Run {
     }
 
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
-        Outputs::open(job, &self.records(), world)
+        let mut outputs = Outputs::open(job, &self.records(), world)?;
+        outputs.tell_quantity(if self.shot.potentials {
+            "divergence and curl"
+        } else {
+            "displacement"
+        });
+        Ok(outputs)
     }
 
     fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()> {
@@ -148,7 +158,7 @@ fn prepare(
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
     let wave = sources::wavelet(wavelet, &sources, ndim)?;
-    let receiver_axis = receivers.axis(2);
+    let (receiver_axis, names) = (receivers.axis(2), [sources.name(), receivers.name()]);
     let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {
@@ -180,6 +190,9 @@ fn prepare(
         snapshots,
         jcheck: positive("jcheck")?,
     };
+    acquisition::inside(&padded, &shot.sources, &names[0])?;
+    acquisition::inside(&padded, &shot.receivers, &names[1])?;
+    sources::bell(&padded, shot.nbell)?;
     advice::silent(job, &shot);
     Ok(Run {
         padded,
@@ -188,6 +201,6 @@ fn prepare(
         time: wave.time,
         receivers: receiver_axis,
         window,
-        way: transport(job)?,
+        transport: transport(job)?,
     })
 }

@@ -56,10 +56,10 @@ macro_rules! params {
                 .doc("with dabc=y, the one-way condition: box as published, upwind for long runs, thin frames and large time steps"),
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
-            Param::int("nbell").default("5").range(">= 0", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
+            Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
             Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
             Param::int("jsnap").default_text("nt: one snapshot, of the first step").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
-            Param::int("nb").default("4").range(">= 0; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
+            Param::int("nb").default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
             Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
             Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
             Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, rounded to the nearest node"),
@@ -74,13 +74,14 @@ macro_rules! params {
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
             EXCHANGE,
-            Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
+            Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS where that is less than the cores, else one a core")
-                .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
+                .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
                 .doc("CPU threads; before a run on GPUs they read the model"),
             Param::int("ompchunk").ignored().doc("accepted for old flows"),
+            Param::float("dt").ignored().doc("the time step is d3 of the wavelet: sfput d3= changes it"),
             Param::int("nt").ignored().doc("accepted for old flows: the wavelet has the number of steps"),
             Param::input("in1").ignored().doc("accepted for old flows: the wavelet is standard input or wav="),
         ]

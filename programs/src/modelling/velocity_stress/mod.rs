@@ -41,7 +41,7 @@ struct Run {
     /// Of the sources' whole histories.
     band: Band,
     /// The way of ghosts between GPUs of different ranks.
-    way: Transport,
+    transport: Transport,
 }
 
 /// Runs `sfvsfd2d-gpu`.
@@ -79,7 +79,7 @@ impl Method for Run {
     }
 
     fn transport(&self) -> Transport {
-        self.way
+        self.transport
     }
 
     fn snapshots(&self) -> (Option<&Snapshots>, usize) {
@@ -208,7 +208,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         window,
         quantity: name,
         band: sources.band,
-        way: transport(job)?,
+        transport: transport(job)?,
     })
 }
 
@@ -220,6 +220,7 @@ fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
         axis.o = node;
     }
     axis.label = Some(name.into());
+    axis.unit = Some("m".into());
 }
 
 /// What receivers record.

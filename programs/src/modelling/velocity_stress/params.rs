@@ -121,7 +121,7 @@ macro_rules! params {
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, else one a core")
-                .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
+                .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
                 .doc("CPU threads"),
         ]
     };

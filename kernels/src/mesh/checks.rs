@@ -1,0 +1,327 @@
+//! The faults that a mesh can have by itself, and with its materials.
+
+use std::collections::{HashMap, HashSet};
+
+use rayon::prelude::*;
+
+use super::basis::Basis;
+use super::cell::faces;
+use super::geometry::{Tabulated, difference, length};
+use super::neighbours;
+use super::search::{Locator, TOUCHES};
+use super::{Fault, MOST_ELEMENTS, Material, Mesh, Order, Parts, Side};
+
+/// Nodes closer than this part of the shortest edge are taken for the same place.
+const SAME_PLACE: f64 = 1e-4;
+
+/// Lengths that must agree.
+pub(super) fn counts<const D: usize>(parts: &Parts<D>) -> Result<(), Fault> {
+    let elements = parts.elements.len() / parts.per_element;
+    if elements == 0 {
+        return Err(Fault::Empty);
+    }
+    if elements as u64 > MOST_ELEMENTS {
+        return Err(Fault::TooMany {
+            elements: elements as u128,
+            most: MOST_ELEMENTS,
+        });
+    }
+    let agree = |what, got, wanted, reason| match got == wanted {
+        true => Ok(()),
+        false => Err(Fault::Count {
+            what,
+            got,
+            wanted,
+            reason,
+        }),
+    };
+    let whole = elements * parts.per_element;
+    agree(
+        "the list of elements",
+        parts.elements.len(),
+        whole,
+        "every element has the same number of nodes",
+    )?;
+    agree(
+        "the list of regions",
+        parts.regions.len(),
+        elements,
+        "every element has a region",
+    )
+}
+
+/// The nodes of all elements, each of which exists and is named once an element.
+pub(super) fn connectivity<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>, Fault> {
+    let last = parts.nodes.len().saturating_sub(1);
+    let mut sorted = Vec::new();
+    for (element, nodes) in parts.elements.chunks_exact(parts.per_element).enumerate() {
+        for node in nodes {
+            let known = usize::try_from(*node)
+                .ok()
+                .and_then(|n| Some((n, parts.nodes.get(n)?)));
+            let Some((node, x)) = known else {
+                return Err(Fault::IndexOutside {
+                    element,
+                    node: (*node).into(),
+                    last,
+                });
+            };
+            if !x.iter().all(|c| c.is_finite()) {
+                return Err(Fault::NotANumber {
+                    node,
+                    at: (*x).into(),
+                });
+            }
+        }
+        sorted.clear();
+        sorted.extend_from_slice(nodes);
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Fault::NodeTwice {
+                element,
+                node: pair[0] as usize,
+                at: parts.nodes[pair[0] as usize].into(),
+            });
+        }
+    }
+    Ok(parts.elements.iter().map(|node| *node as u32).collect())
+}
+
+/// The region of every element, none below zero.
+pub(super) fn regions<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>, Fault> {
+    let checked = parts.regions.iter().enumerate().map(|(element, region)| {
+        u32::try_from(*region).map_err(|_| Fault::NegativeRegion {
+            element,
+            region: (*region).into(),
+        })
+    });
+    checked.collect()
+}
+
+/// Every Jacobian at the points of a basis is above zero.
+pub(super) fn jacobians<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Result<(), Fault> {
+    let table = Tabulated::<D>::new(mesh.order(), basis);
+    let fault = |element| {
+        let nodes = mesh.coordinates(element);
+        let (value, point) = table.smallest_determinant(&nodes);
+        let sound = value > 0.0;
+        (!sound).then(|| Fault::Jacobian {
+            element,
+            value,
+            at: table.position(&nodes, point).into(),
+        })
+    };
+    // The first in the order of elements, however many threads look.
+    match (0..mesh.len()).into_par_iter().find_map_first(fault) {
+        Some(fault) => Err(fault),
+        None => Ok(()),
+    }
+}
+
+/// Elements with three nodes along an edge share those between the corners too.
+fn same_middles<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
+    let places = neighbours::middles::<D>();
+    let mut known: HashMap<[u32; 4], (u32, usize)> = HashMap::new();
+    for element in 0..mesh.len() {
+        let nodes = mesh.element(element);
+        for (middle, corners) in &places {
+            let mut key = [u32::MAX; 4];
+            for (slot, corner) in key.iter_mut().zip(corners) {
+                *slot = nodes[*corner];
+            }
+            key.sort_unstable();
+            let (first, owner) = *known.entry(key).or_insert((nodes[*middle], element));
+            if first != nodes[*middle] {
+                return Err(Fault::MiddleDiffers {
+                    elements: [owner, element],
+                    at: mesh.nodes()[first as usize].into(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// As [`same_middles`], for cells that have such nodes.
+pub(super) fn middles<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
+    match mesh.order() {
+        Order::Linear => Ok(()),
+        Order::Quadratic => same_middles(mesh),
+    }
+}
+
+/// The corners of outer faces, each with an element that has it, ascending.
+fn outer_corners<const D: usize>(mesh: &Mesh<D>) -> Vec<(u32, usize)> {
+    let corners = mesh.outer().flat_map(|side| {
+        mesh.face_corners(side)
+            .into_iter()
+            .map(move |node| (node, side.element))
+    });
+    let mut all: Vec<(u32, usize)> = corners.collect();
+    all.sort_unstable();
+    all.dedup_by_key(|pair| pair.0);
+    all
+}
+
+/// No two corners of outer faces are in the same place. Inner nodes need no look: a duplicate opens faces.
+pub(super) fn duplicates<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
+    let outer = outer_corners(mesh);
+    let shortest = outer
+        .iter()
+        .map(|(_, element)| super::quality::edges(mesh, *element).0);
+    let reach = SAME_PLACE * shortest.fold(f64::INFINITY, f64::min);
+    // The shift keeps round coordinates away from the borders of the boxes; neighbours are looked at all the same.
+    let boxed = |x: [f64; D]| x.map(|c| (c / (4.0 * reach) + 0.377).floor() as i64);
+    let mut boxes: HashMap<[i64; D], Vec<(u32, usize)>> = HashMap::new();
+    for (node, element) in outer {
+        let x = mesh.nodes()[node as usize];
+        let home = boxed(x);
+        for step in 0..3_usize.pow(D as u32) {
+            let near: [i64; D] = std::array::from_fn(|a| {
+                home[a].saturating_add((step / 3_usize.pow(a as u32) % 3) as i64 - 1)
+            });
+            for (other, owner) in boxes.get(&near).into_iter().flatten() {
+                if length(difference(x, mesh.nodes()[*other as usize])) <= reach {
+                    return Err(Fault::DuplicateNodes {
+                        first: *other as usize,
+                        second: node as usize,
+                        elements: [*owner, element],
+                        at: x.into(),
+                    });
+                }
+            }
+        }
+        boxes.entry(home).or_default().push((node, element));
+    }
+    Ok(())
+}
+
+/// No corner of an outer face lies on an outer element that does not have it.
+pub(super) fn hanging<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
+    let elements: HashSet<usize> = mesh.outer().map(|side| side.element).collect();
+    let mut elements: Vec<usize> = elements.into_iter().collect();
+    elements.sort_unstable();
+    let locator = Locator::among(mesh, elements);
+    let outer = outer_corners(mesh);
+    let fault = |(node, _): &(u32, usize)| {
+        let x = mesh.nodes()[*node as usize];
+        let strange = |element: &usize| !mesh.corners(*element).contains(node);
+        let hit = locator.candidates(x).filter(strange).find(|element| {
+            locator
+                .local(*element, x)
+                .is_some_and(|(_, beyond)| beyond <= TOUCHES)
+        })?;
+        Some(Fault::HangingNode {
+            node: *node as usize,
+            element: hit,
+            at: x.into(),
+        })
+    };
+    match outer.par_iter().find_map_first(fault) {
+        Some(fault) => Err(fault),
+        None => Ok(()),
+    }
+}
+
+/// The faces of a list: each exists, is an outer one and is named once.
+pub(super) fn sides<const D: usize>(
+    mesh: &Mesh<D>,
+    list: &'static str,
+    pairs: &[[i32; 2]],
+) -> Result<Vec<Side>, Fault> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::with_capacity(pairs.len());
+    for (entry, [element, face]) in pairs.iter().enumerate() {
+        let within = |value: i32, limit: usize| usize::try_from(value).ok().filter(|v| *v < limit);
+        let (Some(e), Some(f)) = (within(*element, mesh.len()), within(*face, faces::<D>())) else {
+            return Err(Fault::NoSuchFace {
+                list,
+                entry,
+                element: (*element).into(),
+                face: (*face).into(),
+                elements: mesh.len(),
+                faces: faces::<D>(),
+            });
+        };
+        let side = Side { element: e, face: f };
+        if let Some(other) = mesh.across(side) {
+            return Err(Fault::FaceInside {
+                list,
+                entry,
+                element: e,
+                face: f,
+                neighbour: other.element,
+                at: mesh.face_centre(side).into(),
+            });
+        }
+        if !seen.insert(side) {
+            return Err(Fault::FaceTwice {
+                list,
+                element: e,
+                face: f,
+                at: mesh.face_centre(side).into(),
+            });
+        }
+        found.push(side);
+    }
+    Ok(found)
+}
+
+/// Every region has a material and every material a region; every fluid body meets a solid, if there is one.
+pub(super) fn materials<const D: usize>(mesh: &Mesh<D>, materials: &[Material]) -> Result<(), Fault> {
+    let mut used = vec![false; materials.len()];
+    for (element, region) in mesh.regions().iter().enumerate() {
+        let Some(used) = used.get_mut(*region as usize) else {
+            return Err(Fault::NoMaterial {
+                element,
+                region: (*region).into(),
+                materials: materials.len(),
+                at: mesh.centre(element).into(),
+            });
+        };
+        *used = true;
+    }
+    if let Some(region) = used.iter().position(|used| !used) {
+        return Err(Fault::EmptyRegion { region });
+    }
+    let fluid: Vec<bool> = mesh
+        .regions()
+        .iter()
+        .map(|r| materials[*r as usize].vs == 0.0)
+        .collect();
+    if fluid.iter().all(|f| *f) {
+        return Ok(());
+    }
+    coupled(mesh, &fluid)
+}
+
+/// Walks through every fluid body from face to face until it has met a solid.
+fn coupled<const D: usize>(mesh: &Mesh<D>, fluid: &[bool]) -> Result<(), Fault> {
+    let mut seen = vec![false; mesh.len()];
+    for start in (0..mesh.len()).filter(|e| fluid[*e]) {
+        if seen[start] {
+            continue;
+        }
+        let (mut open, mut meets) = (vec![start], false);
+        seen[start] = true;
+        while let Some(element) = open.pop() {
+            for face in 0..faces::<D>() {
+                match mesh.across(Side { element, face }) {
+                    Some(other) if !fluid[other.element] => meets = true,
+                    Some(other) if !seen[other.element] => {
+                        seen[other.element] = true;
+                        open.push(other.element);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if !meets {
+            return Err(Fault::StrandedFluid {
+                element: start,
+                at: mesh.centre(start).into(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! What can be wrong with a mesh, each a sentence with the element and its place.
+
+use std::fmt;
+
+/// A place, printed as `(x, y, z) = (1, 2, 3)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place(Vec<f64>);
+
+impl<const D: usize> From<[f64; D]> for Place {
+    fn from(x: [f64; D]) -> Self {
+        Self(x.to_vec())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = if self.0.len() == 2 { "(x, z)" } else { "(x, y, z)" };
+        // Seven digits are what single precision holds; a shorter number is printed as it is.
+        let shown: Vec<String> = self.0.iter().map(|x| format!("{}", seven(*x))).collect();
+        write!(f, "{names} = ({})", shown.join(", "))
+    }
+}
+
+/// The number rounded to seven digits.
+fn seven(x: f64) -> f64 {
+    format!("{x:.6e}").parse().unwrap_or(x)
+}
+
+/// A fault of a mesh; the sentences say what the fields are. Elements, nodes, faces and regions are counted from 0, as in the files.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum Fault {
+    #[error("degree {0} is not available; the degrees 2 to 8 are")]
+    Degree(usize),
+    #[error("the mesh has no elements; it needs at least one")]
+    Empty,
+    #[error(
+        "elements have {0} nodes; a mesh has elements of 4 or 9 nodes in 2-D and of 8 or 27 in 3-D, the same everywhere"
+    )]
+    NodesOfElement(usize),
+    #[error("{what} has {got} entries, {wanted} are needed: {reason}; make the two files from one mesh")]
+    Count {
+        what: &'static str,
+        got: usize,
+        wanted: usize,
+        reason: &'static str,
+    },
+    #[error(
+        "the mesh would have {elements} elements, at most {most} can be counted; use fewer and larger elements, a higher degree= resolves as much"
+    )]
+    TooMany { elements: u128, most: u64 },
+    #[error(
+        "the mesh has {points} points at degree {degree}, at most 4294967295 can be counted; use fewer elements or a lower degree"
+    )]
+    TooManyPoints { points: u64, degree: usize },
+    #[error(
+        "element {element} names node {node}, but nodes are numbered from 0 to {last}; was the file counted from 1?"
+    )]
+    IndexOutside { element: usize, node: i64, last: usize },
+    #[error(
+        "element {element} near {at} names node {node} twice; collapsed elements are not possible, use elements with distinct corners"
+    )]
+    NodeTwice { element: usize, node: usize, at: Place },
+    #[error("node {node} has a coordinate that is not a number ({at})")]
+    NotANumber { node: usize, at: Place },
+    #[error(
+        "the Jacobian of element {element} is {value:.3e} at {at}, it must be above zero: the element is {}; mend its nodes or their order (counter-clockwise seen along growing w)",
+        if *.value < 0.0 { "folded or inside out" } else { "flat" }
+    )]
+    Jacobian { element: usize, value: f64, at: Place },
+    #[error(
+        "nodes {first} and {second} are both at {at}: elements {elements:?} are not connected there; merge duplicate nodes when the mesh is exported"
+    )]
+    DuplicateNodes {
+        first: usize,
+        second: usize,
+        elements: [usize; 2],
+        at: Place,
+    },
+    #[error(
+        "node {node} at {at} hangs on element {element}, which does not name it; only meshes whose elements share whole faces are possible"
+    )]
+    HangingNode { node: usize, element: usize, at: Place },
+    #[error(
+        "the face near {at} belongs to three elements, {elements:?}; a face has one element on each side"
+    )]
+    FaceThrice { elements: [usize; 3], at: Place },
+    #[error(
+        "elements {elements:?} share corners near {at} but have different nodes between them; a curved face must be the same from both sides"
+    )]
+    MiddleDiffers { elements: [usize; 2], at: Place },
+    #[error(
+        "element {element} at {at} is of region {region}, but there are {materials} materials, numbered from 0; add a row to the materials or mend the regions"
+    )]
+    NoMaterial {
+        element: usize,
+        region: i64,
+        materials: usize,
+        at: Place,
+    },
+    #[error("element {element} is of region {region}; regions are numbered from 0")]
+    NegativeRegion { element: usize, region: i64 },
+    #[error("region {region} has a material but no element; take the row out or mend the regions")]
+    EmptyRegion { region: usize },
+    #[error(
+        "entry {entry} of {list} names face {face} of element {element}; there are {elements} elements of {faces} faces, counted from 0"
+    )]
+    NoSuchFace {
+        list: &'static str,
+        entry: usize,
+        element: i64,
+        face: i64,
+        elements: usize,
+        faces: usize,
+    },
+    #[error(
+        "entry {entry} of {list} is face {face} of element {element} at {at}, but element {neighbour} lies behind it; only outer faces can be {list}"
+    )]
+    FaceInside {
+        list: &'static str,
+        entry: usize,
+        element: usize,
+        face: usize,
+        neighbour: usize,
+        at: Place,
+    },
+    #[error("face {face} of element {element} at {at} is in the list {list} twice; take one entry out")]
+    FaceTwice {
+        list: &'static str,
+        element: usize,
+        face: usize,
+        at: Place,
+    },
+    #[error(
+        "the fluid body around element {element} at {at} shares no face with a solid, so no wave can pass; let them share whole faces"
+    )]
+    StrandedFluid { element: usize, at: Place },
+    #[error(
+        "{what} at {at} is outside of the mesh; the nearest point of the mesh is {nearest}, {distance:.4e} m away in element {element}"
+    )]
+    Outside {
+        what: String,
+        at: Place,
+        nearest: Place,
+        distance: f64,
+        element: usize,
+    },
+}
+
+impl From<Fault> for crate::Error {
+    fn from(fault: Fault) -> Self {
+        Self::setup(fault.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_read_well() {
+        assert_eq!(
+            Place::from([1.0, 0.1_f32.into()]).to_string(),
+            "(x, z) = (1, 0.1)"
+        );
+        let place = Place::from([1.0 / 3.0, 2e5, -0.5]);
+        assert_eq!(place.to_string(), "(x, y, z) = (0.3333333, 200000, -0.5)");
+    }
+}

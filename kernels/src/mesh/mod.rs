@@ -1,0 +1,216 @@
+//! Meshes of quadrilaterals (`D` = 2) and hexahedra (`D` = 3), for methods that work element by element.
+//!
+//! | file | what it knows |
+//! | --- | --- |
+//! | `basis` | points, weights and derivatives of degree 2 to 8 |
+//! | `cell` | the reference cell: nodes and faces in Gmsh's order, shape functions |
+//! | `geometry` | positions, Jacobian, its inverse, normals and areas |
+//! | `neighbours` | which faces meet, which are outer ones |
+//! | `numbering` | one number for every point, whoever shares it, found from the topology |
+//! | `search` | the element and local coordinates of a place |
+//! | `checks`, `fault` | the faults of a mesh, each a sentence with element and place |
+//! | `quality` | Jacobians, angles, ratios of sides, resolved frequency |
+//! | `step` | the largest stable time step from the largest eigenvalue of single elements |
+//!
+//! Coordinates are x, y, z in metres, z downwards (x, z in 2-D); elements, nodes, regions and faces are counted
+//! from 0. The Jacobian of an element is above zero in these axes.
+
+pub mod basis;
+pub mod cell;
+mod checks;
+mod fault;
+pub mod geometry;
+mod neighbours;
+mod numbering;
+pub mod quality;
+mod search;
+pub mod step;
+
+pub use basis::Basis;
+pub use cell::Order;
+pub use fault::{Fault, Place};
+pub use neighbours::Side;
+pub use numbering::Numbering;
+pub use search::{Found, Locator};
+
+use neighbours::Neighbours;
+
+/// Most elements that a mesh can have, so that their faces are counted in 32 bits.
+pub const MOST_ELEMENTS: u64 = 500_000_000;
+
+/// A mesh as files give it, not yet looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Parts<const D: usize> {
+    /// Coordinates of the nodes.
+    pub nodes: Vec<[f64; D]>,
+    /// Nodes of an element: 4, 9, 8 or 27.
+    pub per_element: usize,
+    /// Nodes of all elements, element after element, in Gmsh's order.
+    pub elements: Vec<i32>,
+    /// The region of every element.
+    pub regions: Vec<i32>,
+    /// Element and local face of the absorbing faces.
+    pub absorbing: Vec<[i32; 2]>,
+    /// Element and local face of the faces of the free surface.
+    pub free: Vec<[i32; 2]>,
+}
+
+/// What fills a region.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Material {
+    /// kg/m3.
+    pub density: f64,
+    /// m/s.
+    pub vp: f64,
+    /// m/s; 0 is a fluid.
+    pub vs: f64,
+    /// Quality factor of the bulk modulus; 9999 is no loss.
+    pub q_kappa: f64,
+    /// Quality factor of the shear modulus.
+    pub q_mu: f64,
+    /// True where a table of 21 constants holds instead of the speeds.
+    pub anisotropic: bool,
+}
+
+/// A mesh whose faults have been looked for: its elements share whole faces and have Jacobians above zero.
+#[derive(Clone, Debug)]
+pub struct Mesh<const D: usize> {
+    nodes: Vec<[f64; D]>,
+    order: Order,
+    elements: Vec<u32>,
+    regions: Vec<u32>,
+    absorbing: Vec<Side>,
+    free: Vec<Side>,
+    neighbours: Neighbours,
+}
+
+impl<const D: usize> Mesh<D> {
+    /// Looks for every fault that a mesh can have by itself.
+    ///
+    /// # Errors
+    /// The first fault found; see [`Fault`].
+    pub fn new(parts: Parts<D>) -> Result<Self, Fault> {
+        let order =
+            Order::with_nodes::<D>(parts.per_element).ok_or(Fault::NodesOfElement(parts.per_element))?;
+        checks::counts(&parts)?;
+        let elements = checks::connectivity(&parts)?;
+        let regions = checks::regions(&parts)?;
+        let mut mesh = Self {
+            nodes: parts.nodes,
+            order,
+            elements,
+            regions,
+            absorbing: Vec::new(),
+            free: Vec::new(),
+            neighbours: Neighbours::default(),
+        };
+        checks::jacobians(&mesh, &Basis::new(4)?)?;
+        mesh.neighbours = Neighbours::find(&mesh)?;
+        checks::middles(&mesh)?;
+        checks::duplicates(&mesh)?;
+        checks::hanging(&mesh)?;
+        mesh.absorbing = checks::sides(&mesh, "absorbing", &parts.absorbing)?;
+        mesh.free = checks::sides(&mesh, "free", &parts.free)?;
+        Ok(mesh)
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.regions.len()
+    }
+
+    /// Never true: a mesh has elements.
+    pub fn is_empty(&self) -> bool {
+        self.regions.is_empty()
+    }
+
+    /// Coordinates of all nodes.
+    pub fn nodes(&self) -> &[[f64; D]] {
+        &self.nodes
+    }
+
+    /// Nodes along an edge of the elements.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Numbers of the nodes of an element, in Gmsh's order; the first 2 to the power D are its corners.
+    pub fn element(&self, element: usize) -> &[u32] {
+        let n = self.order.nodes::<D>();
+        &self.elements[element * n..(element + 1) * n]
+    }
+
+    /// Numbers of the corners of an element.
+    pub fn corners(&self, element: usize) -> &[u32] {
+        &self.element(element)[..1 << D]
+    }
+
+    /// Coordinates of the nodes of an element.
+    pub fn coordinates(&self, element: usize) -> Vec<[f64; D]> {
+        self.element(element)
+            .iter()
+            .map(|n| self.nodes[*n as usize])
+            .collect()
+    }
+
+    /// The mean of an element's corners.
+    pub fn centre(&self, element: usize) -> [f64; D] {
+        self.mean(self.corners(element))
+    }
+
+    /// The mean of some nodes.
+    fn mean(&self, nodes: &[u32]) -> [f64; D] {
+        let sum = |c: usize| nodes.iter().map(|n| self.nodes[*n as usize][c]).sum::<f64>();
+        std::array::from_fn(|c| sum(c) / nodes.len() as f64)
+    }
+
+    /// The region of every element.
+    pub fn regions(&self) -> &[u32] {
+        &self.regions
+    }
+
+    /// The absorbing faces.
+    pub fn absorbing(&self) -> &[Side] {
+        &self.absorbing
+    }
+
+    /// The faces of the free surface.
+    pub fn free(&self) -> &[Side] {
+        &self.free
+    }
+
+    /// The face that meets a face, or none for an outer one.
+    pub fn across(&self, side: Side) -> Option<Side> {
+        self.neighbours.across::<D>(side)
+    }
+
+    /// The outer faces, in the order of elements and local faces.
+    pub fn outer(&self) -> impl Iterator<Item = Side> + '_ {
+        self.neighbours.outer::<D>()
+    }
+
+    /// Numbers of the corners of a face.
+    pub fn face_corners(&self, side: Side) -> Vec<u32> {
+        let code = cell::face::<D>(side.face).code::<D>();
+        let nodes = self.element(side.element);
+        cell::corners(code).into_iter().map(|c| nodes[c]).collect()
+    }
+
+    /// The mean of a face's corners.
+    pub fn face_centre(&self, side: Side) -> [f64; D] {
+        self.mean(&self.face_corners(side))
+    }
+
+    /// Whether the materials fit the mesh: every region has one, each is used, and fluids meet solids by whole faces.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn check_materials(&self, materials: &[Material]) -> Result<(), Fault> {
+        checks::materials(self, materials)
+    }
+}
+
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! The element that holds a place, and the local coordinates there.
+
+use super::geometry::{difference, dot, inverse, length, map};
+use super::{Fault, Mesh, Order};
+
+/// A place this far beyond the faces of an element, in local coordinates, still belongs to it: coordinates come in
+/// single precision.
+pub(super) const TOUCHES: f64 = 1e-3;
+/// Places so close to a face are on it, and belong to the first of the elements that share it.
+const ON_FACE: f64 = 1e-6;
+
+/// Where a place lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found<const D: usize> {
+    /// The element; of several that share the place the first.
+    pub element: usize,
+    /// Local coordinates, each from -1 to 1.
+    pub local: [f64; D],
+}
+
+/// Finds places in a mesh: elements are sorted into boxes of a regular grid by what they span.
+#[derive(Debug)]
+pub struct Locator<'a, const D: usize> {
+    mesh: &'a Mesh<D>,
+    elements: Vec<usize>,
+    bounds: Vec<Bounds<D>>,
+    lower: [f64; D],
+    width: [f64; D],
+    boxes: [usize; D],
+    /// Elements of box k: `items[starts[k]..starts[k + 1]]`, places in `elements`.
+    starts: Vec<usize>,
+    items: Vec<u32>,
+}
+
+/// The lowest and highest coordinates that an element can reach.
+type Bounds<const D: usize> = [[f64; D]; 2];
+
+/// Local coordinates and how far the largest of them lies beyond the cell.
+type Local<const D: usize> = ([f64; D], f64);
+
+impl<'a, const D: usize> Locator<'a, D> {
+    /// A locator of all elements.
+    pub fn new(mesh: &'a Mesh<D>) -> Self {
+        Self::among(mesh, (0..mesh.len()).collect())
+    }
+
+    /// A locator of some elements, ascending.
+    pub(super) fn among(mesh: &'a Mesh<D>, elements: Vec<usize>) -> Self {
+        let bounds: Vec<Bounds<D>> = elements.iter().map(|e| reach(mesh, *e)).collect();
+        let lower = extreme(&bounds, 0, f64::min);
+        let span = difference(extreme(&bounds, 1, f64::max), lower);
+        // As many boxes as elements, as cubic as they can be.
+        let edge = (span.iter().product::<f64>() / elements.len().max(1) as f64).powf(1.0 / D as f64);
+        let boxes = span.map(|s| ((s / edge.max(f64::MIN_POSITIVE)).ceil() as usize).clamp(1, 1 << 10));
+        let width = std::array::from_fn(|c| (span[c] / boxes[c] as f64).max(f64::MIN_POSITIVE));
+        let mut locator = Self {
+            mesh,
+            elements,
+            bounds,
+            lower,
+            width,
+            boxes,
+            starts: Vec::new(),
+            items: Vec::new(),
+        };
+        locator.sort();
+        locator
+    }
+
+    /// Fills the boxes.
+    fn sort(&mut self) {
+        let mut pairs = Vec::with_capacity(2 * self.elements.len());
+        for (item, bounds) in self.bounds.iter().enumerate() {
+            let (first, last) = (self.box_of(bounds[0]), self.box_of(bounds[1]));
+            let counts: [usize; D] = std::array::from_fn(|c| last[c] - first[c] + 1);
+            for k in 0..counts.iter().product() {
+                let mut rest = k;
+                let place = std::array::from_fn(|c| {
+                    let step = rest % counts[c];
+                    rest /= counts[c];
+                    first[c] + step
+                });
+                pairs.push((self.flat(place), item as u32));
+            }
+        }
+        pairs.sort_unstable();
+        let all = self.boxes.iter().product::<usize>();
+        self.starts = (0..=all)
+            .map(|k| pairs.partition_point(|pair| pair.0 < k))
+            .collect();
+        self.items = pairs.into_iter().map(|pair| pair.1).collect();
+    }
+
+    fn box_of(&self, x: [f64; D]) -> [usize; D] {
+        // A number below zero or none at all becomes zero.
+        std::array::from_fn(|c| (((x[c] - self.lower[c]) / self.width[c]) as usize).min(self.boxes[c] - 1))
+    }
+
+    fn flat(&self, place: [usize; D]) -> usize {
+        (0..D).rev().fold(0, |flat, c| flat * self.boxes[c] + place[c])
+    }
+
+    /// The elements that can hold a place, ascending.
+    pub(super) fn candidates(&self, x: [f64; D]) -> impl Iterator<Item = usize> + '_ {
+        let at = self.flat(self.box_of(x));
+        let items = &self.items[self.starts[at]..self.starts[at + 1]];
+        let within = move |b: &Bounds<D>| (0..D).all(|c| b[0][c] <= x[c] && x[c] <= b[1][c]);
+        let near = items
+            .iter()
+            .filter(move |item| within(&self.bounds[**item as usize]));
+        near.map(|item| self.elements[*item as usize])
+    }
+
+    /// Local coordinates of a place in an element by Newton's method; none where that does not converge.
+    pub(super) fn local(&self, element: usize, x: [f64; D]) -> Option<Local<D>> {
+        let nodes = self.mesh.coordinates(element);
+        let size = length(difference(nodes[0], nodes[(1 << D) - 1]));
+        let mut u = [0.0; D];
+        for _ in 0..30 {
+            let (at, jacobian) = map(self.mesh.order(), &nodes, u);
+            let miss = difference(x, at);
+            if length(miss) <= 1e-12 * size {
+                break;
+            }
+            let step = inverse(&jacobian).map(|row| dot(row, miss));
+            // Far from the cell the mapping can fold, so no step goes there.
+            u = std::array::from_fn(|c| (u[c] + step[c]).clamp(-1.5, 1.5));
+        }
+        let (at, _) = map(self.mesh.order(), &nodes, u);
+        let beyond = u.iter().fold(0.0, |most: f64, c| most.max(c.abs() - 1.0));
+        (length(difference(x, at)) <= 1e-9 * size).then_some((u, beyond))
+    }
+
+    /// The element and the local coordinates of a place, if one holds it.
+    pub fn find(&self, x: [f64; D]) -> Option<Found<D>> {
+        let mut best: Option<(f64, Found<D>)> = None;
+        for element in self.candidates(x) {
+            let Some((u, beyond)) = self.local(element, x) else {
+                continue;
+            };
+            let found = Found {
+                element,
+                local: u.map(|c| c.clamp(-1.0, 1.0)),
+            };
+            if beyond <= ON_FACE {
+                return Some(found);
+            }
+            if beyond <= TOUCHES && best.as_ref().is_none_or(|(least, _)| beyond < *least) {
+                best = Some((beyond, found));
+            }
+        }
+        best.map(|(_, found)| found)
+    }
+
+    /// As [`Self::find`]; a place outside is an error that calls it `what` and names the nearest point of the mesh.
+    ///
+    /// # Errors
+    /// No element holds the place.
+    pub fn locate(&self, what: &str, x: [f64; D]) -> Result<Found<D>, Fault> {
+        if let Some(found) = self.find(x) {
+            return Ok(found);
+        }
+        let (element, nearest) = self.nearest(x);
+        Err(Fault::Outside {
+            what: what.to_string(),
+            at: x.into(),
+            nearest: nearest.into(),
+            distance: length(difference(nearest, x)),
+            element,
+        })
+    }
+
+    /// The point of the mesh that is nearest to a place, and its element.
+    fn nearest(&self, x: [f64; D]) -> (usize, [f64; D]) {
+        let far = |b: &Bounds<D>| {
+            length::<D>(std::array::from_fn(|c| {
+                (b[0][c] - x[c]).max(x[c] - b[1][c]).max(0.0)
+            }))
+        };
+        let mut order: Vec<(f64, usize)> = self
+            .bounds
+            .iter()
+            .map(far)
+            .zip(self.elements.iter().copied())
+            .collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut best = (f64::INFINITY, 0, x);
+        for (at_least, element) in order {
+            if at_least >= best.0 {
+                break;
+            }
+            let (distance, point) = self.nearest_in(element, x);
+            if distance < best.0 {
+                best = (distance, element, point);
+            }
+        }
+        (best.1, best.2)
+    }
+
+    /// The nearest point of an element, by a lattice of 5 points an axis that closes in on the best of them.
+    fn nearest_in(&self, element: usize, x: [f64; D]) -> (f64, [f64; D]) {
+        let nodes = self.mesh.coordinates(element);
+        let (mut centre, mut half) = ([0.0; D], 1.0);
+        let mut best = (f64::INFINITY, x, centre);
+        for _ in 0..25 {
+            for k in 0..5_usize.pow(D as u32) {
+                let u: [f64; D] = std::array::from_fn(|c| {
+                    let step = (k / 5_usize.pow(c as u32) % 5) as f64 / 2.0 - 1.0;
+                    (centre[c] + half * step).clamp(-1.0, 1.0)
+                });
+                let at = map(self.mesh.order(), &nodes, u).0;
+                let distance = length(difference(at, x));
+                if distance < best.0 {
+                    best = (distance, at, u);
+                }
+            }
+            centre = best.2;
+            half /= 2.0;
+        }
+        (best.0, best.1)
+    }
+}
+
+/// The box that an element cannot leave. A linear cell lies between its corners; a quadratic one leaves the box of its
+/// nodes by at most the Lebesgue constant of three points, 5/4 an axis.
+fn reach<const D: usize>(mesh: &Mesh<D>, element: usize) -> Bounds<D> {
+    let nodes = mesh.coordinates(element);
+    let grown = match mesh.order() {
+        Order::Linear => 1.0 + 2.0 * TOUCHES,
+        Order::Quadratic => 1.25_f64.powi(D as i32) + 2.0 * TOUCHES,
+    };
+    let bound = |c: usize, pick: fn(f64, f64) -> f64| nodes.iter().map(|x| x[c]).reduce(pick).unwrap_or(0.0);
+    let ends: [[f64; 2]; D] = std::array::from_fn(|c| {
+        let (low, high) = (bound(c, f64::min), bound(c, f64::max));
+        let (middle, half) = ((low + high) / 2.0, grown * (high - low) / 2.0);
+        [middle - half, middle + half]
+    });
+    [ends.map(|e| e[0]), ends.map(|e| e[1])]
+}
+
+fn extreme<const D: usize>(bounds: &[Bounds<D>], end: usize, pick: fn(f64, f64) -> f64) -> [f64; D] {
+    std::array::from_fn(|c| bounds.iter().map(|b| b[end][c]).reduce(pick).unwrap_or(0.0))
+}

@@ -1,0 +1,328 @@
+//! The largest stable time step of a mesh, bounded by the eigenvalues of single elements.
+//!
+//! The mass and the stiffness of a mesh are sums over elements, so no eigenvalue of the whole is above the largest
+//! one of a single element (Irons & Treharne 1971). With explicit Newmark steps dt <= 2 / omega is stable, hence a dt
+//! below the bound of every element is. The bound holds for any medium and any shape; on regular meshes it is some 15 %
+//! below the true limit.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+use rayon::prelude::*;
+
+use super::geometry::{Element, Tabulated, difference, length};
+use super::{Basis, Mesh};
+
+/// What the points of an element obey.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Law {
+    /// Lame's constants, Pa.
+    Isotropic {
+        /// First constant.
+        lambda: f64,
+        /// Shear modulus.
+        mu: f64,
+    },
+    /// Stiffness in Voigt's order xx yy zz yz xz xy, Pa; of 2-D meshes x and z count.
+    Anisotropic(Box<[[f64; 6]; 6]>),
+    /// Bulk modulus of a fluid, Pa.
+    Fluid(f64),
+}
+
+/// Density (kg/m3) and law of a region.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Medium {
+    /// kg/m3.
+    pub density: f64,
+    /// The law.
+    pub law: Law,
+}
+
+impl Medium {
+    /// An isotropic solid, or a fluid where `vs` is zero (kg/m3, m/s).
+    pub fn isotropic(density: f64, vp: f64, vs: f64) -> Self {
+        let (modulus, mu) = (density * vp * vp, density * vs * vs);
+        let law = match vs == 0.0 {
+            true => Law::Fluid(modulus),
+            false => Law::Isotropic {
+                lambda: modulus - 2.0 * mu,
+                mu,
+            },
+        };
+        Self { density, law }
+    }
+}
+
+/// Voigt's index of two axes.
+const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
+
+impl Law {
+    /// The stress of a displacement gradient `[i][c] = d u_i / d x_c`, extension positive.
+    pub fn stress<const D: usize>(&self, gradient: &[[f64; D]; D]) -> [[f64; D]; D] {
+        // Axis c of the mesh as an axis of space: z is the last one of either.
+        let axis = |c: usize| if D == 2 { 2 * c } else { c };
+        let shear = |i: usize, c: usize| gradient[i][c] + gradient[c][i];
+        match self {
+            Self::Isotropic { lambda, mu } => {
+                let pressure = lambda * (0..D).map(|i| gradient[i][i]).sum::<f64>();
+                std::array::from_fn(|i| {
+                    std::array::from_fn(|c| mu * shear(i, c) + if i == c { pressure } else { 0.0 })
+                })
+            }
+            Self::Anisotropic(stiffness) => std::array::from_fn(|i| {
+                std::array::from_fn(|c| {
+                    let row = &stiffness[VOIGT[axis(i)][axis(c)]];
+                    let pairs = (0..D).flat_map(|k| (k..D).map(move |l| (k, l)));
+                    // Voigt's shear strains are twice the tensor's.
+                    let strain = |k: usize, l: usize| if k == l { gradient[k][k] } else { shear(k, l) };
+                    pairs
+                        .map(|(k, l)| row[VOIGT[axis(k)][axis(l)]] * strain(k, l))
+                        .sum()
+                })
+            }),
+            Self::Fluid(modulus) => {
+                let pressure = modulus * (0..D).map(|i| gradient[i][i]).sum::<f64>();
+                std::array::from_fn(|i| std::array::from_fn(|c| if i == c { pressure } else { 0.0 }))
+            }
+        }
+    }
+}
+
+/// The largest stable step (s) of every element; `media` has one entry a region.
+pub fn steps<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: &[Medium]) -> Vec<f64> {
+    let table = Tabulated::new(mesh.order(), basis);
+    let mut order: Vec<(u128, u32)> = (0..mesh.len())
+        .into_par_iter()
+        .map(|element| (likeness(mesh, element), element as u32))
+        .collect();
+    order.par_sort_unstable();
+    // Equal elements are computed once.
+    let groups: Vec<&[(u128, u32)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
+    let found: Vec<f64> = groups
+        .par_iter()
+        .map(|group| {
+            let element = group[0].1 as usize;
+            let medium = &media[mesh.regions()[element] as usize];
+            2.0 / largest_eigenvalue(&table, basis, &mesh.coordinates(element), medium).sqrt()
+        })
+        .collect();
+    let mut steps = vec![0.0; mesh.len()];
+    for (group, step) in groups.iter().zip(found) {
+        group
+            .iter()
+            .for_each(|(_, element)| steps[*element as usize] = step);
+    }
+    steps
+}
+
+/// A number that elements of the same shape and region have in common: coordinates relative to the first node, in
+/// parts of a millionth of a diagonal. At 128 bits two others meet once in 10^25 meshes.
+fn likeness<const D: usize>(mesh: &Mesh<D>, element: usize) -> u128 {
+    let nodes = mesh.coordinates(element);
+    let size = length(difference(nodes[0], nodes[(1 << D) - 1]));
+    // The size keeps 20 bits of its fraction, as the shape does.
+    let digits = |salt: u64| {
+        let mut hasher = DefaultHasher::new();
+        (salt, mesh.regions()[element], (size.to_bits() + (1 << 31)) >> 32).hash(&mut hasher);
+        for x in &nodes {
+            difference(*x, nodes[0])
+                .map(|c| (c / size * 1e6).round() as i64)
+                .hash(&mut hasher);
+        }
+        u128::from(hasher.finish())
+    };
+    digits(1) << 64 | digits(2)
+}
+
+/// Steps of Lanczos' method at most.
+const MOST_ROUNDS: usize = 80;
+/// What is accepted as the residual, as a part of the eigenvalue.
+const RESIDUAL: f64 = 2e-3;
+
+/// An upper bound of the largest eigenvalue (1/s2) of mass^-1 stiffness of one element by itself: Lanczos' value and
+/// its residual. A solid moves by its displacement, a fluid by a potential.
+pub fn largest_eigenvalue<const D: usize>(
+    table: &Tabulated<D>,
+    basis: &Basis,
+    nodes: &[[f64; D]],
+    medium: &Medium,
+) -> f64 {
+    let element = table.element(nodes);
+    match &medium.law {
+        Law::Fluid(modulus) => lanczos(&Operator {
+            element,
+            table,
+            basis,
+            mass: 1.0 / modulus,
+            flux: |gradient: &[[f64; D]; 1]| gradient.map(|row| row.map(|x| x / medium.density)),
+        }),
+        law => lanczos(&Operator {
+            element,
+            table,
+            basis,
+            mass: medium.density,
+            flux: |gradient: &[[f64; D]; D]| law.stress(gradient),
+        }),
+    }
+}
+
+/// The largest eigenvalue of an element, from above.
+fn lanczos<const D: usize, const F: usize, X>(operator: &Operator<D, X>) -> f64
+where
+    X: Fn(&[[f64; D]; F]) -> [[f64; D]; F],
+{
+    let points = operator.table.points();
+    // A start that no symmetry of the element is orthogonal to.
+    let scatter = |k: usize| ((k as f64 + 1.0) * 0.618_033_988_749_894_9).fract() - 0.5;
+    let mut now: Vec<[f64; F]> = (0..points)
+        .map(|p| std::array::from_fn(|i| scatter(p * F + i)))
+        .collect();
+    let mut before = vec![[0.0; F]; points];
+    let size = norm(&now);
+    scale(&mut now, 1.0 / size);
+    let (mut diagonal, mut side) = (Vec::new(), vec![0.0]);
+    let mut bound = 0.0;
+    for round in 1..=MOST_ROUNDS {
+        let mut next = operator.apply(&now);
+        let alpha: f64 = next
+            .iter()
+            .flatten()
+            .zip(now.iter().flatten())
+            .map(|(a, b)| a * b)
+            .sum();
+        let beta: f64 = side[round - 1];
+        for ((n, m), b) in next.iter_mut().zip(&now).zip(&before) {
+            *n = std::array::from_fn(|i| n[i] - alpha * m[i] - beta * b[i]);
+        }
+        let left = norm(&next);
+        diagonal.push(alpha);
+        side.push(left);
+        let (value, residual) = largest_of_tridiagonal(&diagonal, &side);
+        bound = value + residual;
+        if left <= 1e-12 * value || residual <= RESIDUAL * value {
+            break;
+        }
+        scale(&mut next, 1.0 / left);
+        before = std::mem::replace(&mut now, next);
+    }
+    bound
+}
+
+fn norm<const D: usize>(v: &[[f64; D]]) -> f64 {
+    v.iter().flatten().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn scale<const D: usize>(v: &mut [[f64; D]], by: f64) {
+    v.iter_mut().flatten().for_each(|x| *x *= by);
+}
+
+/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection, and the residual of its vector in Lanczos'
+/// method; `side[k]` couples rows k-1 and k, its last entry goes beyond the matrix.
+fn largest_of_tridiagonal(diagonal: &[f64], side: &[f64]) -> (f64, f64) {
+    let n = diagonal.len();
+    let radius = |k: usize| if k + 1 < n { side[k] + side[k + 1] } else { side[k] };
+    let mut low = diagonal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut high = (0..n).map(|k| diagonal[k] + radius(k)).fold(low, f64::max);
+    // Sturm: no pivot of (x - T) is below zero exactly when x is above all eigenvalues.
+    let above = |x: f64| {
+        let mut pivot = 1.0;
+        (0..n).all(|k| {
+            let coupling = if k == 0 { 0.0 } else { side[k] * side[k] / pivot };
+            pivot = x - diagonal[k] - coupling;
+            pivot > 0.0
+        })
+    };
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        *(if above(middle) { &mut high } else { &mut low }) = middle;
+    }
+    // The vector by its recurrence from the last row upwards, where it is stable for the largest eigenvalue.
+    let mut vector = vec![0.0; n];
+    vector[0] = 1.0;
+    if n > 1 {
+        vector[1] = (high - diagonal[0]) / side[1].max(f64::MIN_POSITIVE);
+    }
+    for k in 1..n.saturating_sub(1) {
+        vector[k + 1] =
+            ((high - diagonal[k]) * vector[k] - side[k] * vector[k - 1]) / side[k + 1].max(f64::MIN_POSITIVE);
+    }
+    let size = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let last = vector[n - 1] / size;
+    (high, side[n] * if last.is_finite() { last.abs() } else { 1.0 })
+}
+
+/// One element: mass^-1/2 stiffness mass^-1/2 of a field.
+struct Operator<'a, const D: usize, X> {
+    element: Element<D>,
+    table: &'a Tabulated<D>,
+    basis: &'a Basis,
+    /// Mass of a unit volume.
+    mass: f64,
+    /// From the gradient `[i][c]` of the field to its flux.
+    flux: X,
+}
+
+impl<const D: usize, X> Operator<'_, D, X> {
+    fn weight(&self, point: usize) -> f64 {
+        self.table.weights()[point] * self.element.determinant[point]
+    }
+
+    fn apply<const F: usize>(&self, x: &[[f64; F]]) -> Vec<[f64; F]>
+    where
+        X: Fn(&[[f64; D]; F]) -> [[f64; D]; F],
+    {
+        let root: Vec<f64> = (0..x.len())
+            .map(|p| (self.weight(p) * self.mass).sqrt())
+            .collect();
+        let u: Vec<[f64; F]> = x.iter().zip(&root).map(|(v, root)| v.map(|c| c / root)).collect();
+        let fluxes: Vec<[[f64; F]; D]> = (0..u.len()).map(|q| self.flux_along(&u, q)).collect();
+        let n = self.basis.len();
+        let mut force = vec![[0.0; F]; u.len()];
+        for p in 0..u.len() {
+            for a in 0..D {
+                let (first, stride, at) = line(p, a, n);
+                for q in 0..n {
+                    let d = self.basis.derivative(q, at);
+                    (0..F).for_each(|i| force[p][i] += d * fluxes[first + q * stride][a][i]);
+                }
+            }
+            force[p] = force[p].map(|f| f / root[p]);
+        }
+        force
+    }
+
+    /// Weighted flux through the surfaces on which each coordinate of the cell is constant: `[a][i]`.
+    fn flux_along<const F: usize>(&self, u: &[[f64; F]], point: usize) -> [[f64; F]; D]
+    where
+        X: Fn(&[[f64; D]; F]) -> [[f64; D]; F],
+    {
+        let n = self.basis.len();
+        let mut slopes = [[0.0; F]; D];
+        for a in 0..D {
+            let (first, stride, at) = line(point, a, n);
+            for p in 0..n {
+                let d = self.basis.derivative(at, p);
+                (0..F).for_each(|i| slopes[a][i] += d * u[first + p * stride][i]);
+            }
+        }
+        let inverse = &self.element.inverse[point];
+        let gradient: [[f64; D]; F] = std::array::from_fn(|i| {
+            std::array::from_fn(|c| (0..D).map(|a| inverse[a][c] * slopes[a][i]).sum())
+        });
+        let flux = (self.flux)(&gradient);
+        let weight = self.weight(point);
+        std::array::from_fn(|a| {
+            std::array::from_fn(|i| weight * (0..D).map(|c| inverse[a][c] * flux[i][c]).sum::<f64>())
+        })
+    }
+}
+
+/// The line of points through `point` along an axis: its first point, its stride, and where `point` is on it.
+fn line(point: usize, axis: usize, n: usize) -> (usize, usize, usize) {
+    let stride = n.pow(axis as u32);
+    let at = point / stride % n;
+    (point - at * stride, stride, at)
+}
