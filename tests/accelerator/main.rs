@@ -34,6 +34,8 @@ macro_rules! on {
             cuts::slabs_share_a_device
             classes::a_class_equals_orthorhombic
             classes::a_class_equals_orthorhombic_in_float64
+            classes::triclinic_media_agree_with_the_processor
+            classes::orthorhombic_media_are_triclinic_media
             tiles::every_tile_gives_the_same_numbers
             graphs::replayed_steps_equal_steps
             records::a_ring_of_records_goes_round

@@ -1,6 +1,6 @@
 //! Bad input gets one sentence that names the culprit, exit code 1 and no output.
 
-use super::rsf::{dataset, run};
+use super::rsf::{dataset, planes, run};
 
 /// The words, what stands on stdin, and what the sentence must contain.
 fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
@@ -143,24 +143,39 @@ fn values_that_are_no_medium() {
 fn tilts_that_do_not_fit() {
     let ti = "vp=2 vs=1 ro=2 epsilon=0.2 n1=3 n2=3";
     refused(
-        &format!("{ti} nu=30"),
+        &format!("{ti} nu=30 planes=4"),
         None,
         &[
             "does not fit 4 planes",
             "c15",
             "% of the largest",
             "nu = 30",
+            "leave out planes=",
             "drop=y",
         ],
     );
     refused(
-        &format!("{ti} n3=2 nu=90 alpha=20"),
+        &format!("{ti} n3=2 nu=90 alpha=20 planes=9"),
         None,
         &["does not fit 9 planes", "alpha = 20"],
     );
-    refused(&format!("{ti} nu=40 alpha=90"), None, &["does not fit 4 planes"]);
+    refused(
+        &format!("{ti} nu=40 alpha=90"),
+        None,
+        &["does not fit 6 planes", "3-D"],
+    );
+    refused(
+        &format!("{ti} planes=21"),
+        None,
+        &["planes=21", "4 planes or", "6"],
+    );
+    refused(
+        &format!("{ti} n3=2 planes=6"),
+        None,
+        &["planes=6", "9 planes or", "21"],
+    );
     for fits in ["nu=90", "nu=180 alpha=77", "nu=90 alpha=90"] {
-        assert_eq!(run(&format!("{ti} {fits}"), None).code, Some(0), "{fits}");
+        assert_eq!(planes(&format!("{ti} {fits}")).int("n3"), 4, "{fits}");
     }
 }
 

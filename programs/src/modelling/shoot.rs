@@ -110,7 +110,7 @@ pub trait Engine {
     fn bytes(&self) -> usize;
 
     /// Numbers that a step must move at least for a point of the padded grid, where the method tells it.
-    fn words(&self, _padded: &Padded) -> Option<usize> {
+    fn words(&self) -> Option<usize> {
         None
     }
 
@@ -162,7 +162,7 @@ pub fn shoot<M: Method>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
         world,
     };
     if planning {
-        let volumes = world.agree(files.volumes(None))?;
+        let volumes = world.agree(files.volumes(ndim, None))?;
         return shot.plan(job, volumes, on);
     }
     let wishes = world.agree(Wishes::read(job))?;
@@ -219,8 +219,9 @@ fn set_up<M: Method>(
         _ => Ok(None),
     };
     let map = world.agree(map)?;
+    let ndim = shot.padded().ndim();
     let fingerprint = identity.as_ref().map(|_| Arc::<Fingerprint>::default());
-    let volumes = world.agree(files.volumes(fingerprint.clone()))?;
+    let volumes = world.agree(files.volumes(ndim, fingerprint.clone()))?;
     let (mut engine, report) = shot.engine(job, volumes, on)?;
     let device = machine.describe(Some(report.class));
     outputs.note(&device);
@@ -374,7 +375,7 @@ fn tell_speed(
     }
     let steps = engine.steps() - first;
     let rate = padded.cells() as f64 * steps as f64 / seconds.max(1e-9);
-    let traffic = engine.words(padded).map_or(String::new(), |words| {
+    let traffic = engine.words().map_or(String::new(), |words| {
         let effective = rate * words as f64 * 4.0 / 1e9;
         format!(" {effective:.2} GB/s effective ({words} words a point),")
     });

@@ -36,7 +36,7 @@ use crate::grid::Padded;
 use crate::grid::points::Point;
 pub use crate::grid::points::Snapshots;
 use crate::grid::stencil::WEIGHTS;
-use crate::medium::{self, Medium};
+use crate::medium::{self, Coefficients, Medium};
 use crate::parallel::group::Group;
 pub use crate::parallel::options::{ParallelOptions, Transport};
 use crate::parallel::{message_buffers, slabs};
@@ -182,6 +182,12 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         })
     }
 
+    /// Numbers that a step must move at least for a point of the padded grid: levels, coefficients and density.
+    pub fn words(&self) -> usize {
+        let ndim = self.setup.padded.ndim();
+        3 * ndim + self.setup.medium.coefficients().count(ndim) + 1
+    }
+
     /// Bytes of fields, medium and scratch memory, with the messages of the ranks that were connected last.
     pub fn bytes(&self) -> usize {
         let slabs: usize = self.group.subdomains.iter().map(CpuSlab::bytes).sum();
@@ -267,13 +273,14 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors.
-pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], threads: usize) -> usize {
+/// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors, for a model with
+/// these coefficients.
+pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], threads: usize, kind: Coefficients) -> usize {
     let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * slabs::GHOST).sum();
     let fields = 2 * padded.ndim() * planes * padded.plane_len();
     let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
     let lines = medium::needed(padded, &own).len() * medium::lines_of_plane(padded);
-    let medium = (medium::plane_names(padded.ndim()).len() + 1) * lines * padded.pitch();
+    let medium = (kind.count(padded.ndim()) + 1) * lines * padded.pitch();
     let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
     let travels = message_buffers::numbers(
         slabs,

@@ -21,6 +21,7 @@ use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::{AXES, Padded};
+use kernels::medium::Coefficients;
 use kernels::methods::displacement::{Shot, SourceKind};
 use kernels::parallel::options::Transport;
 use rsf_io::{Axis, Input, Job};
@@ -29,6 +30,8 @@ use rsf_io::{Axis, Input, Job};
 struct Run {
     /// Model grid with its frame.
     padded: Padded,
+    /// What the planes of the model are.
+    coefficients: Coefficients,
     /// The shot.
     shot: Shot,
     /// Wavelet's time axis.
@@ -66,7 +69,7 @@ impl Method for Run {
         };
         let files = Files::Stiffness([job.input("ccc")?, job.input("den")?]);
         let padded = model::padded(&files.grid(ndim)?, usize::try_from(job.int("nb")?)?)?;
-        let mut run = prepare(job, wavelet, padded)?;
+        let mut run = prepare(job, wavelet, (padded, files.coefficients(ndim)))?;
         let stiffness = files.inputs()[0];
         for (a, axis) in run.window.iter_mut().enumerate() {
             record::named_as(axis, &stiffness.axis(a + 1), AXES[a]);
@@ -167,7 +170,11 @@ impl Run {
 }
 
 /// Reads the small inputs and the parameters.
-fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run> {
+fn prepare(
+    job: &mut Job,
+    wavelet: Input,
+    (padded, coefficients): (Padded, Coefficients),
+) -> anyhow::Result<Run> {
     let ndim = padded.ndim();
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
@@ -210,6 +217,7 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
     advice::silent(job, &shot);
     Ok(Run {
         padded,
+        coefficients,
         shot,
         time: wave.time,
         receivers: receiver_axis,

@@ -6,11 +6,12 @@ use rsf_io::{Param, Program};
 /// Long text of the self-documentation.
 const COMMENTS: &str = "\
 Solves the elastic wave equation in displacements on a regular grid, order 8 in space and 2 in time \
-(Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI and orthorhombic media.
+(Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI, orthorhombic and triclinic (for instance tilted) media.
 
 Standard input (or wav=) is the wavelet: n1 sources, n2 components in the order z, x[, y], n3 times; d3 is the time \
 step. ccc= holds the stiffness planes behind the grid axes z, x[, y]: in 2-D c11 c33 c55 c13, in 3-D c11 c22 c33 c44 \
-c55 c66 c12 c13 c23 (Voigt 1=x 2=y 3=z). den= is the density on the same grid. sou= and rec= are points, n1 = x, z \
+c55 c66 c12 c13 c23 (Voigt 1=x 2=y 3=z 4=yz 5=zx 6=xy); or all coefficients by the rows of the upper triangle, in 2-D the \
+six c11 c13 c15 c33 c35 c55, in 3-D the 21 c11 c12 c13 c14 c15 c16 c22 ... c66. den= is the density on the same grid. sou= and rec= are points, n1 = x, z \
 (3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
 
 All fields sit on the nodes of the grid. Units are any consistent set: km, s, km/s and g/cm3 give stiffness in GPa; m, \
@@ -64,9 +65,9 @@ macro_rules! params {
             Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, rounded to the nearest node"),
             Param::float("oqx").default_text("the padded grid").doc("snapshot window: first x, rounded to the nearest node"),
             $($window,)*
-            Param::choice("sym", &["auto", "iso", "vti", "hti", "ort"])
+            Param::choice("sym", &["auto", "iso", "vti", "hti", "ort", "tri"])
                 .default("auto")
-                .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one"),
+                .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one; tri has all coefficients"),
             Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
             Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
             CHECKPOINT,

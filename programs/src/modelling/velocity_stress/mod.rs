@@ -24,6 +24,7 @@ use kernels::boundary::cpml;
 use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
+use kernels::medium::Coefficients;
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot};
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
@@ -60,7 +61,16 @@ impl Method for Run {
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
         advice::idle(job)?;
         let files = files(job)?;
-        let run = prepare(job, &files.grid(ndim)?)?;
+        let grid = files.grid(ndim)?;
+        if files.coefficients(ndim) == Coefficients::All {
+            bail!(
+                "ccc= has {} planes, all coefficients of a medium that may be tilted: on the staggered grid of this program they \
+                 do not lie where the formulas want them. sfewefd{ndim}d-gpu runs such models; here the planes are {}",
+                Coefficients::All.count(ndim),
+                Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
+            );
+        }
+        let run = prepare(job, &grid)?;
         advice::acquisition(job, &run.padded, &run.shot);
         Ok((run, files))
     }

@@ -9,7 +9,7 @@ use super::slab::DeviceSlab;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::device::simd::Real;
-use crate::medium::plane_names;
+use crate::medium::Coefficients;
 use crate::parallel::device_halo::{DeviceHalo, DeviceNetwork, IpcExport};
 use crate::parallel::group::Subdomain;
 use crate::parallel::halo::{Link, Linked};
@@ -148,7 +148,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             Ok(bytemuck::cast_slice::<u8, T>(&host.bytes()[..size_of::<T>()])[0].f64())
         };
         let mut words = Vec::new();
-        let names = plane_names(p.ndim()).iter().copied().chain(["density"]);
+        let names = &Coefficients::All.table(p.ndim()).names[..self.medium.len() - 1];
+        let names = names.iter().copied().chain(["density"]);
         for (name, memory) in names.zip(&self.medium) {
             if let Some(memory) = memory {
                 let value = read(memory)?;

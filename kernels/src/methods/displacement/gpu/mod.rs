@@ -186,7 +186,8 @@ pub fn from_medium<T: Real + Default, A: Accelerator>(
     machines: Vec<(Arc<A>, Layout)>,
     symmetry: Symmetry,
 ) -> Result<Simulation<T, A>, Error> {
-    let mut upload = Upload::new(medium.padded(), machines, shot.surface, shot.dt)?;
+    let widest = Symmetry::widest(medium.coefficients());
+    let mut upload = Upload::of_class(medium.padded(), machines, shot.surface, shot.dt, widest)?;
     upload.medium(medium)?;
     Simulation::new(shot, upload, symmetry, None)
 }

@@ -107,7 +107,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let mut args = SlabArgs::new(p, &layout);
         args.level = [levels[0].address(), levels[1].address()];
         let address = |k: usize| place.arrays[k].as_ref().map_or(0, Memory::address);
-        for (to, &k) in args.stiffness.iter_mut().zip(kept(p.ndim(), variant.symmetry)) {
+        for (to, k) in args.stiffness.iter_mut().zip(kept(p.ndim(), variant.symmetry)) {
             *to = address(k);
         }
         args.buoyancy = address(place.arrays.len() - 1);
