@@ -14,8 +14,8 @@ const FILE_LINES: usize = 500;
 const PROGRAM_LINES: usize = 120;
 const FUNCTION_LINES: usize = 80;
 const ARGUMENTS: usize = 6;
-/// Two printed pages.
-const PAGE_LINES: usize = 130;
+/// Two printed pages, with tables.
+const PAGE_LINES: usize = 150;
 const FOLDERS: [&str; 5] = ["book", "kernels", "programs", "rsf-io", "tests"];
 const PAGES: [&str; 5] = [
     "README.md",

@@ -89,6 +89,15 @@ pub enum Error {
         /// What it answered.
         problem: String,
     },
+    /// A saved state cannot be used.
+    #[error(transparent)]
+    State(#[from] crate::time_loop::state::StateError),
+    /// The program has asked the run to stop, and its state was saved.
+    #[error("the run was stopped after {done} steps")]
+    Stopped {
+        /// Steps done.
+        done: usize,
+    },
     /// The recorder could not take what the engine gave it (a full disk, a closed pipe).
     #[error(transparent)]
     Recorder(#[from] Box<dyn std::error::Error + Send + Sync>),

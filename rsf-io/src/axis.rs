@@ -1,6 +1,6 @@
 //! Axes of a dataset and the number of its elements.
 
-use crate::header::shown;
+use crate::header::{shown, unquoted};
 use crate::number::leading_int;
 use crate::{Error, Header, Result};
 
@@ -54,6 +54,26 @@ impl Default for Axis {
     }
 }
 
+/// How far data go that end before their header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeRecords {
+    /// The axis along which they are counted.
+    pub axis: usize,
+    /// Records that are complete.
+    pub whole: u64,
+    /// Records that the header counts.
+    pub of: u64,
+}
+
+impl std::fmt::Display for WholeRecords {
+    /// As the end of a sentence: `57 of the 100 records along axis 3 are whole`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { axis, whole, of } = self;
+        let are = if *whole == 1 { "is" } else { "are" };
+        write!(f, "{whole} of the {of} records along axis {axis} {are} whole")
+    }
+}
+
 impl Header {
     /// Axis `i`, counted from 1; absent keys give n=1, o=0, d=1 and no label or unit.
     /// A negative n reads as 0 here; [`Header::elements`] refuses it.
@@ -74,7 +94,7 @@ impl Header {
     }
 
     /// Number of elements: `n1 n2 ...`, stopping before the first absent n.
-    /// Errors: a negative n, more elements than 64 bits can count.
+    /// Errors: an n that is negative or no number, more elements than 64 bits can count.
     pub fn elements(&self) -> Result<u64> {
         let mut product = 1u64;
         let mut overflow = false;
@@ -85,6 +105,13 @@ impl Header {
                 Some(n) if n < 0 => {
                     return Err(Error::new(format!(
                         "{key}={} in the header is negative",
+                        shown(raw)
+                    )));
+                }
+                // A number in quotes is 0 to Madagascar's library, too; a word is a mistake.
+                Some(0) if leading_int(unquoted(raw)).1 == 0 => {
+                    return Err(Error::new(format!(
+                        "{key}={} in the header is no whole number",
                         shown(raw)
                     )));
                 }
@@ -114,6 +141,37 @@ impl Header {
         Ok(product)
     }
 
+    /// Number of axes that have a length, up to the first gap.
+    fn present(&self) -> usize {
+        let present = (1..=MAX_AXES).take_while(|i| self.raw(&format!("n{i}")).is_some());
+        present.count()
+    }
+
+    /// The records that the first `elements` elements complete, when these are not all: along the last axis longer than 1,
+    /// or, where not even one record is whole, along the one before. `None` without a whole record.
+    pub fn whole_records(&self, elements: u64) -> Option<WholeRecords> {
+        let mut inside = self.elements().ok()?;
+        for axis in (1..=self.present()).rev() {
+            let of = self.axis(axis).n as u64;
+            inside /= of.max(1);
+            let whole = elements.checked_div(inside)?;
+            if whole > 0 && of > 1 {
+                let whole = whole.min(of);
+                return Some(WholeRecords { axis, whole, of });
+            }
+        }
+        None
+    }
+
+    /// Makes the header that of whole records only, in a line of its own.
+    pub(crate) fn keep(&mut self, records: &WholeRecords) {
+        let mut line = format!("\tn{}={}", records.axis, records.whole);
+        for axis in records.axis + 1..=self.present() {
+            line += &format!(" n{axis}=1");
+        }
+        self.append(&line);
+    }
+
     /// The lengths as in `n1=10 n2=20`, for messages.
     pub fn sizes(&self) -> String {
         let keys: Vec<String> = (1..=MAX_AXES)
@@ -140,9 +198,13 @@ mod tests {
     fn lengths() {
         assert_eq!(header("").elements().unwrap(), 1);
         assert_eq!(header("n1=7 n3=5").elements().unwrap(), 7);
+        assert_eq!(header("n1=\"7\" n2=5").elements().unwrap(), 0);
+        for bad in ["n1=\"x\"", "n1=4 n2=forty", "n1="] {
+            let error = header(bad).elements().unwrap_err().to_string();
+            assert!(error.ends_with("in the header is no whole number"), "{error}");
+        }
         assert_eq!(header("n1=7 n3=5").rank(), 3);
         assert_eq!(header("n1=7 n2=5 n3=1").rank(), 2);
-        assert_eq!(header("n1=\"7\" n2=5").elements().unwrap(), 0);
         assert_eq!(
             header("n1=1000000 n2=1000000 n3=100000").elements().unwrap(),
             100_000_000_000_000_000
@@ -160,5 +222,22 @@ mod tests {
                 .unwrap_or(9),
             0
         );
+    }
+
+    #[test]
+    fn records_that_are_whole() {
+        let h = header("n1=4 n2=3 n3=5 n4=1");
+        let found = |elements| h.whole_records(elements).map(|w| (w.axis, w.whole, w.of));
+        assert_eq!(found(59), Some((3, 4, 5)));
+        assert_eq!(found(12), Some((3, 1, 5)));
+        assert_eq!(found(11), Some((2, 2, 3)));
+        assert_eq!(found(3), Some((1, 3, 4)));
+        assert_eq!(found(0), None);
+        let gap = header("n1=7 n3=5").whole_records(6).unwrap();
+        assert_eq!((gap.axis, gap.whole), (1, 6));
+        let mut cut = h.clone();
+        cut.keep(&h.whole_records(9).unwrap());
+        assert_eq!(cut.sizes(), "n1=4 n2=2 n3=1 n4=1");
+        assert_eq!(Header::parse(cut.history()).unwrap(), cut);
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Line {
 #[derive(Default)]
 struct Words {
     keys: BTreeMap<String, OsString>,
+    /// The names under which parameters were typed on the command line itself.
+    typed: BTreeMap<String, String>,
     free_words: Vec<OsString>,
     free_keys: Vec<(String, OsString)>,
     common: BTreeMap<&'static str, OsString>,
@@ -143,7 +145,7 @@ impl Words {
             }
             if key == "--completion" {
                 self.options.push(argument);
-            } else if !self.assign(program, &key, value) {
+            } else if !self.assign(program, &key, value, true)? {
                 self.unknown.push(unknown(program, &key));
             }
             return Ok(());
@@ -158,7 +160,7 @@ impl Words {
             _ => match word.strip_prefix("--").and_then(|key| declared(program, key)) {
                 Some(param) => {
                     let value = rest.next().unwrap_or_default();
-                    self.keys.insert(param.key(&word[2..]), value);
+                    self.set(param, &word[2..], value, true)?;
                 }
                 None if takes(program, ParamKind::Words) => self.free_words.push(argument),
                 None => self.unknown.push(format!(
@@ -169,13 +171,35 @@ impl Words {
         Ok(())
     }
 
+    /// Remembers the value of a parameter. Of two values of one name the last wins; two names of one parameter on one
+    /// command line are taken for a mistake.
+    fn set(&mut self, param: &'static Param, typed: &str, value: OsString, on_line: bool) -> Result<()> {
+        let key = param.key(typed);
+        if on_line {
+            let before = self.typed.insert(key.clone(), typed.to_string());
+            if let Some(before) = before.filter(|before| before != typed) {
+                return Err(Error::new(format!(
+                    "{before}= and {typed}= are two names of one parameter: give one of them"
+                )));
+            }
+        }
+        self.keys.insert(key, value);
+        Ok(())
+    }
+
     /// Remembers a value; false for a key that nobody knows.
-    fn assign(&mut self, program: &'static Program, key: &str, value: OsString) -> bool {
+    fn assign(
+        &mut self,
+        program: &'static Program,
+        key: &str,
+        value: OsString,
+        on_line: bool,
+    ) -> Result<bool> {
         // A program may declare a key that is otherwise common, such as out.
         let bare = key.strip_prefix("--").filter(|k| *k != "out").unwrap_or(key);
         if let Some(param) = declared(program, bare) {
-            self.keys.insert(param.key(bare), value);
-            return true;
+            self.set(param, bare, value, on_line)?;
+            return Ok(true);
         }
         let common = COMMON
             .iter()
@@ -185,7 +209,7 @@ impl Words {
         for known in common {
             if known == key {
                 self.common.insert(known, value);
-                return true;
+                return Ok(true);
             }
         }
         let free =
@@ -194,7 +218,7 @@ impl Words {
             self.free_keys.retain(|(known, _)| known != key);
             self.free_keys.push((key.to_string(), value));
         }
-        free
+        Ok(free)
     }
 
     fn par_file(&mut self, program: &'static Program, file: &OsStr) -> Result<()> {
@@ -206,7 +230,7 @@ impl Words {
             let key = String::from_utf8_lossy(key).into_owned();
             // A par= inside a par= file has no effect, as ever.
             let value = OsString::from_vec(unquoted(value).to_vec());
-            if key != "par" && !self.assign(program, &key, value) {
+            if key != "par" && !self.assign(program, &key, value, false)? {
                 self.unknown.push(format!("{name}: {}", unknown(program, &key)));
             }
         }

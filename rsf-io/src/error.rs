@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::Signal;
+
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,6 +28,14 @@ pub enum Error {
     /// Another process of the same run tells the error; this one ends with the same exit code.
     #[error("another process has told the error")]
     Told(u8),
+    /// A signal ended the run, at a place where its outputs are in order.
+    #[error("ended by {signal}: {left}")]
+    Interrupted {
+        /// The signal, which ends the process when all is told.
+        signal: Signal,
+        /// What is left of the run, as the rest of a sentence.
+        left: String,
+    },
     /// `--dryrun=y`: the header is written and the run ends, successfully.
     #[error("dry run: the header is written")]
     DryRun,

@@ -3,15 +3,24 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::IntoRawFd;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use xattr::FileExt;
 
 use crate::input::{FileId, Input, file_id};
+use crate::place::{Name, Names};
 use crate::{Error, Result};
+
+/// The attribute of a data file that holds the path of its header.
+const OWNER: &str = "user.sifaka.header";
 
 /// Every regular file that the run has open, with the name that messages use.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     used: Vec<(FileId, String)>,
+    /// Files that are there are not emptied when they are opened.
+    pub(crate) keeps: bool,
 }
 
 impl Files {
@@ -42,10 +51,69 @@ impl Files {
             .open(path)
             .map_err(failed)?;
         self.writing(&file, name)?;
-        if is_regular(&file) {
+        if is_regular(&file) && !self.keeps {
             file.set_len(0).map_err(failed)?;
         }
         Ok(file)
+    }
+
+    /// Creates the data file of `output` under the first name that belongs to nobody else, or empties the one that this
+    /// header has had before; the file and its path. A new name is taken in one step with the check that it is new, so
+    /// that programs that start at once do not get the same one.
+    pub(crate) fn create_data(&mut self, names: &Names, output: &str) -> Result<(File, PathBuf)> {
+        for name in names.tried() {
+            let shown = format!("data file {} of {output}", name.path.display());
+            let failed = |cause| Error::os(format!("cannot write {shown}"), cause);
+            let made = OpenOptions::new().write(true).create_new(true).open(&name.path);
+            let file = match made {
+                Ok(file) => {
+                    if let Some(header) = &names.header {
+                        // Where the file system has no attributes, the name alone tells whose the file is.
+                        let _ = file.set_xattr(OWNER, header.as_os_str().as_bytes());
+                    }
+                    file
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    match self.old_data(&name, names.header.as_deref()).map_err(failed)? {
+                        Some(file) => file,
+                        None => continue,
+                    }
+                }
+                Err(error) => return Err(failed(error)),
+            };
+            self.writing(&file, &shown)?;
+            return Ok((file, name.path));
+        }
+        Err(Error::new(format!(
+            "{output}: a thousand data files of other headers have its name: choose another data path with datapath="
+        )))
+    }
+
+    /// An existing file, emptied, if it is the header's own and this run does not use it; anything but a regular file as
+    /// it is.
+    fn old_data(&self, name: &Name, header: Option<&Path>) -> io::Result<Option<File>> {
+        let file = match OpenOptions::new().write(true).open(&name.path) {
+            Ok(file) => file,
+            // Another user's.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(id) = file_id(&file) else {
+            return Ok(Some(file));
+        };
+        let owner = file.get_xattr(OWNER).ok().flatten();
+        let own = match (owner, header) {
+            (Some(owner), Some(header)) => owner == header.as_os_str().as_bytes(),
+            (None, _) => name.own,
+            (Some(_), None) => false,
+        };
+        if !own || self.used.iter().any(|(used, _)| *used == id) {
+            return Ok(None);
+        }
+        if !self.keeps {
+            file.set_len(0)?;
+        }
+        Ok(Some(file))
     }
 }
 

@@ -76,6 +76,15 @@ impl Header {
         Ok(())
     }
 
+    /// Adds a line of keys without quotes behind all others.
+    pub(crate) fn append(&mut self, line: &str) {
+        if self.text.last().is_some_and(|last| *last != b'\n') {
+            self.text.push(b'\n');
+        }
+        // A line without quotes cannot be refused.
+        let _ = self.add_line(format!("{line}\n").as_bytes());
+    }
+
     /// Every line as it was read, without the terminator: the history of the dataset.
     pub fn history(&self) -> &[u8] {
         &self.text

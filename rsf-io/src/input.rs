@@ -1,9 +1,10 @@
 //! A dataset that is read: its header, and its elements as one forward stream or by position.
 
+mod flaws;
 mod spool;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,20 +48,23 @@ pub struct Input {
     start: Option<u64>,
     pos: u64,
     ids: Vec<FileId>,
+    /// What is wrong with the data though they can be read.
+    flaws: Vec<String>,
 }
 
 impl Input {
     /// Opens the header file `path` and the data it names. Relative names of data are looked for in the
     /// current directory, then beside the header.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_as(path.display().to_string(), path)
+        Self::open_as(path.display().to_string(), path, false)
     }
 
-    /// As [`Input::open`], with the name that messages use.
-    pub(crate) fn open_as(name: String, path: &Path) -> Result<Self> {
+    /// As [`Input::open`], with the name that messages use; see [`crate::Job::accept_cut_data`].
+    pub(crate) fn open_as(name: String, path: &Path, accept_cut: bool) -> Result<Self> {
         let file = open_file(path, &name)?;
         let reader = BufReader::with_capacity(PIECE, file);
-        Self::from_reader(name, reader, path.parent().map(Path::to_path_buf))
+        let dir = path.parent().map(Path::to_path_buf);
+        Self::from_reader(name, reader, dir, accept_cut)
     }
 
     /// Reads a dataset whose header starts at the reader's place.
@@ -68,6 +72,7 @@ impl Input {
         name: String,
         mut reader: BufReader<File>,
         dir: Option<PathBuf>,
+        accept_cut: bool,
     ) -> Result<Self> {
         let at = |error: Error| Error::new(format!("{name}: {error}"));
         let mut ids = file_id(reader.get_ref()).into_iter().collect::<Vec<_>>();
@@ -105,31 +110,11 @@ impl Input {
             start: None,
             pos: 0,
             ids,
+            flaws: Vec::new(),
         };
-        input.measure()?;
+        input.compare_sizes();
+        input.measure(accept_cut)?;
         Ok(input)
-    }
-
-    /// Finds out whether elements have places, and if so whether all of them are there.
-    fn measure(&mut self) -> Result<()> {
-        let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
-        if !meta.is_file() || !self.format.is_binary() {
-            return Ok(());
-        }
-        let start = self.reader.stream_position().map_err(|e| self.unreadable(e))?;
-        let have = meta.len().saturating_sub(start);
-        let need = self.len * self.format.kind.size() as u64;
-        if have < need {
-            return Err(Error::new(format!(
-                "{}: {} has {have} bytes of data, {} of {} need {need}: the file is cut short or the header is wrong",
-                self.name,
-                if self.data == self.name { "it" } else { &self.data },
-                self.header.sizes(),
-                self.format,
-            )));
-        }
-        self.start = Some(start);
-        Ok(())
     }
 
     /// The header.
@@ -143,6 +128,11 @@ impl Input {
 
     pub(crate) fn ids(&self) -> &[FileId] {
         &self.ids
+    }
+
+    /// What is wrong with the data though they can be read, a sentence each.
+    pub(crate) fn flaws(&self) -> &[String] {
+        &self.flaws
     }
 
     /// Name for messages: `ccc=stiff.rsf` or `standard input`.

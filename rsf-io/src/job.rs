@@ -1,9 +1,11 @@
 //! One run of a program: its parameters, its datasets, its messages.
 
-use std::collections::BTreeMap;
+mod continued;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Write};
+use std::io::{BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,9 +13,10 @@ use crate::command::Line;
 use crate::data::Format;
 use crate::files::{Files, is_regular, remove};
 use crate::input::{Input, NumberOrFile};
-use crate::output::{Output, Parts};
+use crate::output::{Output, Parts, Written};
 use crate::params::{Param, ParamKind, Program};
-use crate::pipe::{self, Layout, Places};
+use crate::pipe;
+use crate::place::{Layout, Place, Places};
 use crate::together::is_second;
 use crate::value::Value;
 use crate::{Error, Header, Result};
@@ -32,8 +35,14 @@ pub struct Job {
     files: Files,
     dry: bool,
     mute: bool,
+    /// What is odd about the data path has been told.
+    path_told: bool,
+    /// See [`Job::accept_cut_data`].
+    accepts_cut: bool,
     /// Standard input is a copy of another process's: no output can overwrite it.
     handed: bool,
+    /// See [`Job::continue_outputs`].
+    continued: VecDeque<Written>,
 }
 
 impl Job {
@@ -62,7 +71,10 @@ impl Job {
             files: Files::default(),
             dry,
             mute: is_second(),
+            path_told: false,
+            accepts_cut: false,
             handed: false,
+            continued: VecDeque::new(),
         };
         for warning in line.warnings {
             job.warn(&warning);
@@ -280,10 +292,29 @@ impl Job {
         self.history = Some(input.shared_header());
     }
 
+    /// Lets inputs that are opened from now on have data that end before their header says: their whole records are read,
+    /// with a warning. Without this call that is an error.
+    pub fn accept_cut_data(&mut self) {
+        self.accepts_cut = true;
+    }
+
+    /// Tells what is wrong with an input that can be read.
+    fn warn_of(&self, input: &Input) {
+        input.flaws().iter().for_each(|flaw| self.warn(flaw));
+    }
+
     pub(crate) fn take_stdin(&mut self) -> Result<BufReader<File>> {
         self.stdin
             .take()
             .ok_or_else(|| Error::new("standard input is read twice by the program"))
+    }
+
+    /// Everything on standard input, which need not be a dataset.
+    pub fn stdin_bytes(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = self.take_stdin()?.read_to_end(&mut bytes);
+        read.map_err(|cause| Error::os("cannot read standard input", cause))?;
+        Ok(bytes)
     }
 
     pub(crate) fn put_stdin(&mut self, reader: BufReader<File>) {
@@ -310,7 +341,8 @@ impl Job {
                 "standard input is a directory, an RSF file was expected",
             ));
         }
-        let input = Input::from_reader("standard input".into(), reader, None)?;
+        let input = Input::from_reader("standard input".into(), reader, None, self.accepts_cut)?;
+        self.warn_of(&input);
         if !self.handed {
             self.files.reading(&input);
         }
@@ -336,7 +368,8 @@ impl Job {
 
     /// The dataset of the header file `path`, which messages call `name`.
     pub fn open_as(&mut self, name: String, path: &OsStr) -> Result<Input> {
-        let input = Input::open_as(name, Path::new(path))?;
+        let input = Input::open_as(name, Path::new(path), self.accepts_cut)?;
+        self.warn_of(&input);
         self.files.reading(&input);
         Ok(input)
     }
@@ -360,8 +393,8 @@ impl Job {
         let mut stdout = pipe::stdout_file()?;
         let name = "standard output".to_string();
         self.files.writing(&stdout, &name)?;
-        let layout = self.places.of_stdout(&mut stdout)?;
-        self.new_output(name, layout, stdout, Vec::new())
+        let place = self.places.of_stdout(&mut stdout)?;
+        self.new_output(name, place, stdout, None)
     }
 
     /// The dataset of tag `name`; without the parameter, a file named like the tag. The files are made at
@@ -380,33 +413,43 @@ impl Job {
     pub fn output_to(&mut self, shown: String, path: PathBuf) -> Result<Output> {
         let header = self.files.create(&path, &shown)?;
         if !is_regular(&header) {
-            return self.new_output(shown, Layout::Stream, header, Vec::new());
+            return self.new_output(shown, Place::Stream, header, None);
         }
-        let layout = self.places.beside(&path).map(Layout::TwoFiles);
-        let layout = layout.inspect_err(|_| remove(&path))?;
-        self.new_output(shown, layout, header, vec![path])
+        let kept = !self.continued.is_empty();
+        let header_made = (!kept).then(|| path.clone());
+        let names = self.places.beside(&path);
+        let names = names.inspect_err(|_| header_made.iter().for_each(|path| remove(path)))?;
+        self.new_output(shown, Place::Free(names), header, header_made)
     }
 
     fn new_output(
         &mut self,
         name: String,
-        layout: Layout,
+        place: Place,
         first: File,
-        mut created: Vec<PathBuf>,
+        header: Option<PathBuf>,
     ) -> Result<Output> {
-        let second = match &layout {
-            Layout::Stream => None,
-            Layout::TwoFiles(path) => {
+        let made = match place {
+            Place::Stream => Ok(None),
+            Place::Named(path) => {
                 let shown = format!("data file {} of {name}", path.display());
-                let made = self.files.create(path, &shown);
-                let made = made.inspect_err(|_| created.iter().for_each(|path| remove(path)))?;
-                created.push(path.clone());
-                Some(made)
+                self.files.create(&path, &shown).map(|file| Some((file, path)))
+            }
+            Place::Free(names) => self.files.create_data(&names, &name).map(Some),
+        };
+        let made = made.inspect_err(|_| header.iter().for_each(|path| remove(path)))?;
+        let mut created: Vec<PathBuf> = header.into_iter().collect();
+        let (layout, second) = match made {
+            None => (Layout::Stream, None),
+            Some((file, path)) => {
+                created.extend((!self.files.keeps).then(|| path.clone()));
+                (Layout::TwoFiles(path), Some(file))
             }
         };
+        let before = self.next_continued(&name)?;
         let history = self.history.as_ref();
         let format = history.map_or(Ok(Format::NATIVE_FLOAT), |header| header.format())?;
-        Output::new(Parts {
+        let output = Output::new(Parts {
             name,
             program: self.name.clone(),
             history: history.map_or_else(Vec::new, |header| header.history().to_vec()),
@@ -416,7 +459,22 @@ impl Job {
             second,
             created,
             dry: self.dry,
-        })
+            before,
+        })?;
+        self.tell_of_the_data_path(&output);
+        Ok(output)
+    }
+
+    /// Says once what is odd about the data path, if it is used.
+    fn tell_of_the_data_path(&mut self, output: &Output) {
+        let used = output.layout() != &Layout::Stream && self.places.out.is_none();
+        if used
+            && !self.path_told
+            && let Some(remark) = self.places.remark()
+        {
+            self.path_told = true;
+            self.warn(&remark);
+        }
     }
 
     /// A warning on stderr, `prog: warning: text`; silent in a dry run.

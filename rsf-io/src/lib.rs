@@ -49,7 +49,9 @@ mod number;
 mod output;
 mod params;
 mod pipe;
+mod place;
 mod selfdoc;
+mod signals;
 mod together;
 mod value;
 
@@ -59,7 +61,7 @@ use std::panic;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub use axis::{Axis, MAX_AXES};
+pub use axis::{Axis, MAX_AXES, WholeRecords};
 pub use banner::version;
 pub use data::{Complex, Element, Form, Format, Kind};
 pub use error::{Error, Result};
@@ -67,15 +69,16 @@ pub use header::{Header, TERMINATOR};
 pub use input::{Input, NumberOrFile};
 pub use job::Job;
 pub use number::format_g;
-pub use output::Output;
+pub use output::{Output, Written};
 pub use params::{Param, ParamKind, Program};
+pub use signals::{Signal, Watch, interrupted};
 pub use together::{Places, SharedData, second};
 
 use command::{Action, Line};
 
 /// Runs a program: reads the command line, prints the documentation when asked (or when called bare with
 /// nothing on standard input), calls `run`, prints an error as one line `prog: message`.
-/// The exit code is 0, 1 after an error, and that of a program ended by a closed pipe when the reader of its output left:
+/// The exit code is 0, 1 after an error, that of a signal that ended the run, and that of a program ended by a closed pipe when the reader of its output left:
 /// so a flow can tell a reader that has seen enough from a failure.
 pub fn start(program: &'static Program, run: fn(&mut Job) -> anyhow::Result<()>) -> ExitCode {
     start_with(program, run, std::env::args_os().collect())
@@ -87,7 +90,7 @@ const CLOSED_PIPE: u8 = 128 + libc::SIGPIPE as u8;
 /// [`start`] with given words, the first being the name: for a binary that holds several programs.
 pub fn start_with(
     program: &'static Program,
-    run: fn(&mut Job) -> anyhow::Result<()>,
+    run: impl FnOnce(&mut Job) -> anyhow::Result<()>,
     words: Vec<OsString>,
 ) -> ExitCode {
     let name = name_of(program, &words);
@@ -105,6 +108,7 @@ pub fn attempt(
 ) -> anyhow::Result<()> {
     let name = name_of(program, &words);
     report_panics(name.clone());
+    signals::tell_of_signals(&name, together::is_second());
     let arguments = words.into_iter().skip(1).collect();
     // What a panic leaves half done is dropped with the program.
     let whole = panic::AssertUnwindSafe(|| whole_run(program, &name, arguments, run));
@@ -125,16 +129,28 @@ pub fn end(name: &str, outcome: anyhow::Result<()>) -> ExitCode {
         let told = format!("{name}: {}\n", line.join(" "));
         let _ = io::stderr().lock().write_all(told.as_bytes());
     }
+    if let Some(signal) = ended_by(&error) {
+        signal.end_process();
+    }
     ExitCode::from(code)
 }
 
-/// The exit code of an error: 0 for a dry run, 141 for a reader that closed its pipe, as the shell has it for a signal,
-/// else 1; where another process tells the error that one's code.
+/// The signal that ended a run, if one did.
+pub fn ended_by(error: &anyhow::Error) -> Option<Signal> {
+    error.chain().find_map(|cause| match cause.downcast_ref()? {
+        Error::Interrupted { signal, .. } => Some(*signal),
+        _ => None,
+    })
+}
+
+/// The exit code of an error: 0 for a dry run, 141 for a reader that closed its pipe and 130, 143 or 129 for an interrupted
+/// run, as the shell has it for a signal, else 1; where another process tells the error that one's code.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     let code = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref()? {
         Error::DryRun => Some(0),
         Error::Closed(_) => Some(CLOSED_PIPE),
         Error::Told(code) => Some(*code),
+        Error::Interrupted { signal, .. } => Some(signal.exit_code()),
         _ => None,
     };
     error.chain().find_map(code).unwrap_or(1)
@@ -181,6 +197,7 @@ fn whole_run(
     let stdin = if bare {
         let (stdin, with_data) = pipe::stdin_with_data()?;
         if !with_data {
+            refuse_file(name)?;
             return show(&selfdoc::text(program, name));
         }
         stdin
@@ -189,6 +206,17 @@ fn whole_run(
     };
     let mut job = Job::new(program, name, line, stdin)?;
     run(&mut job)
+}
+
+/// The documentation is no dataset: `sfspike > out.rsf` was meant to make one.
+fn refuse_file(name: &str) -> Result<()> {
+    let stdout = pipe::stdout_file()?;
+    if !files::is_regular(&stdout) {
+        return Ok(());
+    }
+    Err(Error::new(format!(
+        "there are neither parameters nor an RSF file on standard input, so there is nothing to write ({name} --help > FILE writes the documentation)"
+    )))
 }
 
 /// Prints on standard output; a reader that leaves early (`| head`) is no error.

@@ -1,7 +1,14 @@
 //! A dataset that is written: its header once, at the first element, then its elements as they come.
 
+mod continued;
+mod early;
+mod numbers;
+
+pub use continued::Written;
+use numbers::{write_ascii, write_xdr};
+
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -12,7 +19,7 @@ use crate::data::{Complex, Element, Form, Format, Kind};
 use crate::files::{close, remove};
 use crate::header::TERMINATOR;
 use crate::number::format_g;
-use crate::pipe::Layout;
+use crate::place::Layout;
 use crate::{Axis, Error, Header, Result};
 
 /// Bytes gathered before they are written, and turned at a time for xdr.
@@ -32,6 +39,8 @@ pub(crate) struct Parts {
     /// Files to remove if nothing gets written.
     pub created: Vec<PathBuf>,
     pub dry: bool,
+    /// What the dataset begins with.
+    pub before: Option<Written>,
 }
 
 /// A dataset being written. The header goes out with the first element (or at the end, if there is
@@ -49,6 +58,8 @@ pub struct Output {
     format: Format,
     layout: Layout,
     header_file: Option<File>,
+    /// The header file once more, for a line that is added later.
+    header_again: Option<File>,
     data: Option<BufWriter<File>>,
     data_name: String,
     created: Vec<PathBuf>,
@@ -59,6 +70,9 @@ pub struct Output {
     written: u64,
     /// The lines of text are the program's own.
     own_lines: bool,
+    before: Option<Written>,
+    /// Bytes of the data file before the first element.
+    start: u64,
 }
 
 impl Output {
@@ -80,6 +94,7 @@ impl Output {
             format: parts.format,
             layout: parts.layout,
             header_file,
+            header_again: None,
             data: Some(BufWriter::with_capacity(PIECE, data)),
             data_name,
             created: parts.created,
@@ -89,6 +104,8 @@ impl Output {
             declared: 0,
             written: 0,
             own_lines: false,
+            before: parts.before,
+            start: 0,
         })
     }
 
@@ -384,23 +401,44 @@ impl Output {
             .map_err(|error| Error::new(format!("{}: {error}", self.name)))?;
         match self.header_file.take() {
             Some(mut file) => {
-                let written = file.write_all(&text).and_then(|()| close(file));
-                written.map_err(|e| Error::writing(&self.name, e))?;
+                self.empty_kept(&file)?;
+                let written = file.write_all(&text).and_then(|()| file.try_clone());
+                // Closed here, because closing may tell of a full disk.
+                let written = written.and_then(|again| close(file).map(|()| again));
+                self.header_again = Some(written.map_err(|e| Error::writing(&self.name, e))?);
             }
             None => {
+                self.refuse_terminal()?;
                 text.extend_from_slice(b"\tin=\"stdin\"\n\n");
                 text.extend_from_slice(&TERMINATOR);
                 if let Some(data) = &mut self.data {
                     data.write_all(&text).map_err(|e| Error::writing(&self.name, e))?;
                 }
+                self.start = text.len() as u64;
             }
         }
         self.begun = true;
+        self.recall()?;
         if self.dry {
             self.flush()?;
             return Err(Error::DryRun);
         }
         Ok(())
+    }
+
+    /// A terminal shows no binary numbers, and may take some of them for commands.
+    fn refuse_terminal(&self) -> Result<()> {
+        let terminal = self
+            .data
+            .as_ref()
+            .is_some_and(|data| data.get_ref().is_terminal());
+        if !terminal || self.dry || !self.format.is_binary() {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "{} is a terminal, which shows no binary numbers: > file.rsf keeps them, | sfdisfil shows them",
+            self.name
+        )))
     }
 
     /// History, banner, notes, keys.
@@ -445,25 +483,4 @@ impl Drop for Output {
             }
         }
     }
-}
-
-fn write_xdr<T: Element>(sink: &mut impl Write, data: &[T]) -> std::io::Result<()> {
-    let mut turned: Vec<T> = Vec::with_capacity(data.len().min(PIECE / size_of::<T>()));
-    for piece in data.chunks(PIECE / size_of::<T>()) {
-        turned.clear();
-        turned.extend_from_slice(piece);
-        T::swap(&mut turned);
-        sink.write_all(bytemuck::cast_slice(&turned))?;
-    }
-    Ok(())
-}
-
-fn write_ascii<T: Element>(sink: &mut impl Write, data: &[T], written: u64) -> std::io::Result<()> {
-    let mut text = Vec::new();
-    for (i, piece) in data.chunks(1 << 14).enumerate() {
-        text.clear();
-        ascii::print(piece, written + (i << 14) as u64, &mut text);
-        sink.write_all(&text)?;
-    }
-    Ok(())
 }

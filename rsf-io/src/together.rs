@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::data::{Element, Form};
 use crate::job::Job;
 use crate::output::Output;
-use crate::pipe::Layout;
+use crate::place::Layout;
 use crate::{Error, Header, Result, TERMINATOR};
 
 /// Numbers turned at a time for xdr.

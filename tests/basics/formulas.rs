@@ -94,7 +94,11 @@ fn complex_formulas() {
     );
     close(&run("input*input-input^2"), &[0.0; 8]);
     close(&run("exp(log(input))"), values.as_flattened());
-    close(&run("real(input)+imag(input)"), values.as_flattened());
+    close(&run("real(input)+imag(input)*I"), values.as_flattened());
+    close(
+        &run("imag(input)"),
+        values.map(|[_, im]| [im, 0.0]).as_flattened(),
+    );
     close(
         &run("abs(input)"),
         values.map(|[re, im]| [re.hypot(im), 0.0]).as_flattened(),

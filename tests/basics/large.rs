@@ -43,6 +43,28 @@ fn turns_in_several_passes() {
     );
 }
 
+/// Lines of 2.8 kB change places one by one, and the axis between them may be long.
+#[test]
+fn lines_that_lie_together_are_fetched_one_by_one() {
+    let bench = Bench::new();
+    let lengths = [700, 9, 11, 7];
+    let values: Vec<f32> = (0..lengths.iter().product::<usize>()).map(|i| i as f32).collect();
+    bench.dataset("a.rsf", &lengths, &values);
+    for (plane, order) in [(23, [0, 2, 1, 3]), (34, [0, 1, 3, 2]), (24, [0, 3, 2, 1])] {
+        bench.run(&format!(
+            "sftransp < a.rsf plane={plane} memsize=1 > f.rsf; cat a.rsf | sftransp plane={plane} > m.rsf"
+        ));
+        assert_eq!(bench.bytes("f.rsf@"), bench.bytes("m.rsf@"), "{plane}");
+        let (turned, new) = (bench.reals("f.rsf"), order.map(|i| lengths[i]));
+        for at in (0..turned.len()).step_by(331) {
+            let here = place(at, &new);
+            let mut from = [0; 4];
+            order.iter().zip(&here).for_each(|(axis, i)| from[*axis] = *i);
+            assert_eq!(turned[at], values[element(&from, &lengths)], "{plane}");
+        }
+    }
+}
+
 #[test]
 fn orders_by_position_and_in_memory() {
     let bench = Bench::new();

@@ -1,15 +1,20 @@
 //! The everyday programs of `sfbasics` from outside: against what Madagascar's wrote, against plain loops over random data,
 //! and with input that must be refused.
 
+mod agreement;
 mod bench;
+mod cut;
 mod exactness;
 mod files;
 mod formulas;
 mod large;
 mod madagascar;
+mod pen;
 mod pictures;
 mod refusals;
+mod segy;
 mod shapes;
+mod signals;
 
 #[path = "../support/desk.rs"]
 mod desk;

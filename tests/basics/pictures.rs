@@ -40,6 +40,12 @@ fn gains_of_panels() {
     );
     assert_eq!(bench.run("sfget < b.rsf clip parform=n").trim(), "400");
     assert_eq!(bytes(&bench, "clip=400"), all);
+    assert!(
+        bench.sh("sfget < b.rsf clip").err.contains("no key clip"),
+        "only a clip that was found goes into the header"
+    );
+    let even = bytes(&bench, "clip=4 symcp=y gainpanel=1");
+    assert_eq!(even[..8], [2, 33, 65, 97, 128, 159, 191, 223]);
     assert_eq!(bytes(&bench, "pclip=100"), bytes(&bench, "pclip=100 gainpanel=1"));
 }
 
@@ -91,6 +97,23 @@ fn flat_and_broken_data_have_bytes_too() {
         (254, 254),
         "what is infinite does not set the clip"
     );
+}
+
+#[test]
+fn a_panel_of_zeros_has_a_bar() {
+    let bench = Bench::new();
+    bench.run("sfspike n1=4 n2=3 n3=2 mag=0 | sfbyte bar=bar.rsf gainpanel=each > b.rsf");
+    for program in ["sfgrey", "sfgrey3"] {
+        let svg = bench.run(&format!("{program} scalebar=y format=svg < b.rsf"));
+        for number in ["\u{2212}1", "0", "1"] {
+            assert!(
+                svg.contains(&format!(">{number}")),
+                "{program}: {number} in {svg}"
+            );
+        }
+    }
+    // The clips of several planes, some of them zeros.
+    bench.run("sfspike n1=4 n2=3 n3=3 k3=2 | sfbyte bar=bar2.rsf gainpanel=all > c.rsf; sfgrey scalebar=y < c.rsf > c.png");
 }
 
 #[test]

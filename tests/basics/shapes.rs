@@ -179,7 +179,7 @@ proptest! {
         let bench = Bench::new();
         let values = ramp(lengths.iter().product());
         bench.dataset("a.rsf", &lengths, &values);
-        let rot: String = (1..).zip(lengths.iter().zip(&turns)).map(|(i, (n, r))| format!(" rot{i}={}", r % n)).collect();
+        let rot: String = (1..).zip(lengths.iter().zip(&turns)).map(|(i, (n, r))| format!(" rot{i}={}", if i % 2 == 0 { (r % n) as i64 - *n as i64 } else { (r % n) as i64 })).collect();
         bench.run(&format!("sfreverse < a.rsf which={which} > v.rsf; cat v.rsf | sfreverse which={which} > vv.rsf; sfrotate < a.rsf {rot} > r.rsf"));
         prop_assert_eq!(bench.reals("vv.rsf"), values.clone());
         prop_assert_eq!(bench.axes("vv.rsf", 9), bench.axes("a.rsf", 9));
@@ -190,7 +190,7 @@ proptest! {
                 .map(|i| if which >> i & 1 == 1 { lengths[i] - 1 - here[i] } else { here[i] })
                 .collect();
             prop_assert_eq!(reversed[at], values[element(&from, &lengths)]);
-            let from: Vec<usize> = (0..lengths.len()).map(|i| (here[i] + turns[i] % lengths[i]) % lengths[i]).collect();
+            let from: Vec<usize> = (0..lengths.len()).map(|i| (here[i] + lengths[i] - turns[i] % lengths[i]) % lengths[i]).collect();
             prop_assert_eq!(rotated[at], values[element(&from, &lengths)]);
         }
     }

@@ -6,12 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import standin
 from support import BIN, FLOWS, MODEL, NAMES, Scratch
 
-from suite import install, names, sfdoc
+from suite import install, mpi, names, sfdoc
 
 BINARIES = [os.path.join(BIN, name) for name in sorted(os.listdir(BIN))]
 DOCUMENT = "import rsf.prog, rsf.doc, sys; print(rsf.doc.progs[sys.argv[1]].document())"
@@ -50,6 +51,29 @@ class Prefix(Scratch):
         return found
 
 
+class Mpi(unittest.TestCase):
+    """Which programs are installed: with MPI or without."""
+
+    def test_what_was_built_is_installed(self):
+        for before in (True, False):
+            for at_hand in (True, False):
+                self.assertEqual(mpi.choice("auto", before, at_hand)[0], before)
+                self.assertEqual(mpi.choice("y", before, at_hand)[0], True)
+                self.assertEqual(mpi.choice("n", before, at_hand)[0], False)
+        self.assertEqual([mpi.choice("auto", None, hand)[0] for hand in (True, False)], [True, False])
+        for why in (mpi.choice("auto", False, True)[1], mpi.choice("auto", None, True)[1]):
+            self.assertIn("mpi=n", why)
+
+    def test_a_program_tells_whether_mpi_is_inside(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "program")
+            self.assertIsNone(mpi.is_inside(program))
+            for bytes, inside in ((b"\x7fELF MPI_Init_thread", True), (b"\x7fELF", False)):
+                with open(program, "wb") as file:
+                    file.write(bytes)
+                self.assertEqual(mpi.is_inside(program), inside)
+
+
 class BesideMadagascar(Prefix):
     def setUp(self):
         super().setUp()
@@ -66,6 +90,9 @@ class BesideMadagascar(Prefix):
     def test_programs_names_and_documentation(self):
         told = self.install()
         self.assertIn("import rsf.sfsifaka", told)
+        module = os.path.join(self.root, "share", "sifaka", "python")
+        self.assertIn(f"`import rsfdata`, if PYTHONPATH has {module}", told)
+        self.assertEqual(os.listdir(module), ["rsfdata.py"], "a folder that hides no other module")
         text = self.document("sfewefd3d-gpu")
         for words in ("Elastic finite-difference modelling in 3-D", "ccc", "nqy", "required", "sfewefd3d-gpu < wav.rsf", "sifaka-"):
             self.assertIn(words, text)

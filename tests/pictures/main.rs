@@ -4,6 +4,7 @@ mod compose;
 mod cube;
 mod desk;
 mod grey;
+mod hostile;
 mod layout;
 mod lines;
 

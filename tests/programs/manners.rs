@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, built};
 use crate::shot::{desk, line, names, shoot};
-use programs::modelling::{PROGRAM_2D, PROGRAM_3D};
+use programs::modelling::displacement::{PROGRAM_2D, PROGRAM_3D};
 use rsf_io::Program;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};

@@ -1,6 +1,11 @@
 //! A small program on top of rsf-io, started by the tests as a process of its own.
 
-use rsf_io::{Axis, Form, Input, Job, Kind, NumberOrFile, Output, Param, Program, start};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rsf_io::{
+    Axis, Error, Form, Input, Job, Kind, NumberOrFile, Output, Param, Program, Watch, interrupted, start,
+};
 
 static PROBE: Program = Program {
     name: "rsf-probe",
@@ -12,7 +17,7 @@ static PROBE: Program = Program {
         Param::choice(
             "mode",
             &[
-                "copy", "make", "tags", "show", "early", "late", "panic", "short", "long",
+                "copy", "make", "tags", "show", "early", "late", "panic", "short", "long", "slow", "watch",
             ],
         )
         .default("copy")
@@ -52,6 +57,7 @@ fn run(job: &mut Job) -> anyhow::Result<()> {
         "copy" => copy(job),
         "tags" => tags(job),
         "show" => show(job),
+        "slow" | "watch" => slow(job),
         mode => make(job, mode),
     }
 }
@@ -140,6 +146,33 @@ fn make(job: &mut Job, mode: &str) -> anyhow::Result<()> {
         tagged.write_f32(&[1.0, 2.0])?;
         tagged.finish()?;
     }
+    Ok(output.finish()?)
+}
+
+/// Records of three numbers, one every ten milliseconds, until they are all there or a watched signal comes.
+fn slow(job: &mut Job) -> anyhow::Result<()> {
+    let watch = (job.choice("mode")? == "watch").then(Watch::begin);
+    let output = job.output()?;
+    let mut output = formed(job, output)?;
+    output.set_axis(1, &Axis::new(3, 0.0, 1.0));
+    output.set_axis(2, &Axis::new(job.int("n1")? as usize, 0.0, 1.0));
+    for record in 0..job.int("n1")? {
+        if let Some(signal) = interrupted() {
+            // Half a record, which nobody can use.
+            output.write_f32(&[record as f32])?;
+            let records = output.whole_records(2)?;
+            output.finish_at(2, records)?;
+            let left = format!("{records} records are there");
+            return Err(Error::Interrupted { signal, left }.into());
+        }
+        output.write_f32(&[record as f32; 3])?;
+        output.flush()?;
+        if record == 0 {
+            job.say("it runs");
+        }
+        sleep(Duration::from_millis(10));
+    }
+    drop(watch);
     Ok(output.finish()?)
 }
 

@@ -100,6 +100,12 @@ impl Scratch {
             .unwrap()
     }
 
+    /// A dataset in the folder.
+    #[track_caller]
+    pub fn open(&self, name: &str) -> Input {
+        Input::open(&self.file(name)).unwrap()
+    }
+
     /// Reals of a dataset in the folder.
     pub fn reals(&self, name: &str) -> Vec<f32> {
         Input::open(&self.file(name)).unwrap().read_all_f32().unwrap()

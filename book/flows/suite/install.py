@@ -14,6 +14,8 @@ from . import names, sfdoc
 
 LISTING = os.path.join("share", "sifaka", "installed.json")
 FLOWS = os.path.join("share", "sifaka", "flows")
+# A folder with nothing but this in it: on PYTHONPATH it hides no other module.
+PYTHON = os.path.join("share", "sifaka", "python", "rsfdata.py")
 RUNNER = """#!/bin/sh
 # scons for flows: finds rsf.proj of Sifaka where no Madagascar can be imported.
 exec scons --site-dir={start} "$@"
@@ -157,6 +159,7 @@ def install(prefix, binaries, flows, environment):
                 stale.discard(module)
         else:
             _package(there, flows)
+        there.copy(os.path.join(flows, "python", "rsfdata.py"), PYTHON)
         _report(there, listing, programs)
         for name in stale - _kept(there, programs, listing, flows):
             there.drop(name)
@@ -204,7 +207,7 @@ def _package(there, flows):
 
 def _kept(there, programs, listing, flows):
     """Names that this installation wants; others are of an older one."""
-    kept = {os.path.join("bin", name) for name, _ in programs}
+    kept = {os.path.join("bin", name) for name, _ in programs} | {PYTHON}
     if listing:
         return kept | {name for name in there.ours["files"] if name.endswith(sfdoc.MODULE + ".py")}
     return kept | {os.path.join(FLOWS, name) for name in _package_files(flows)} | {os.path.join("bin", "sifaka-scons")}
@@ -217,6 +220,7 @@ def _report(there, listing, programs):
         print("sifaka: install again after Madagascar itself, which rewrites that file")
     else:
         print(f"sifaka: no Madagascar here, so the everyday programs and rsf.proj, too; run flows with {os.path.join(there.prefix, 'bin', 'sifaka-scons')}")
+    print(f"sifaka: Python reads and writes RSF files with `import rsfdata`, if PYTHONPATH has {os.path.dirname(os.path.join(there.prefix, PYTHON))}")
     for path in there.left:
         print(f"sifaka: left alone, because it was there and is not ours: {path}")
     sys.stdout.flush()

@@ -6,6 +6,27 @@ import subprocess
 import sys
 
 
+def is_inside(program):
+    """Whether `program` was built with MPI; None where there is no such program."""
+    try:
+        with open(program, "rb") as binary:
+            return b"MPI_Init" in binary.read()
+    except OSError:
+        return None
+
+
+def choice(asked, before, at_hand):
+    """Whether to build with MPI, and why, in words: as mpi= says (`asked`: y, n or auto), else as `before` (None: never
+    built), else where an mpicc is `at_hand`."""
+    if asked[:1] in ("y", "Y", "1", "n", "N", "0"):
+        return asked[:1] in "yY1", f"as mpi={asked} says"
+    if before is not None:
+        return before, "as they were built before (mpi=y and mpi=n choose)"
+    if at_hand:
+        return True, "because mpicc is on PATH (mpi=n builds without)"
+    return False, "because no mpicc is on PATH (mpi=y fetches an MPI)"
+
+
 def settings(environment, where, home, packages):
     """What cargo needs in its environment to build with MPI; None, aloud, where there is no way.
 

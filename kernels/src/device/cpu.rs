@@ -88,6 +88,18 @@ impl Cpu {
         least.into_inner().expect("no job panics while it holds this")
     }
 
+    /// Copies bytes to as many others, on all threads.
+    pub fn copy(&self, from: &[u8], to: &mut [u8]) {
+        use rayon::prelude::*;
+        const PIECE: usize = 1 << 20;
+        if self.threads() == 1 || from.len() <= PIECE {
+            return to.copy_from_slice(from);
+        }
+        let pieces = to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE));
+        self.pool
+            .install(|| pieces.for_each(|(to, from)| to.copy_from_slice(from)));
+    }
+
     /// Runs a closure inside the pool, so that rayon's own iterators use it.
     pub fn install<R: Send>(&self, job: impl FnOnce() -> R + Send) -> R {
         self.pool.install(job)

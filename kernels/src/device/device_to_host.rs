@@ -65,7 +65,12 @@ impl<A: Accelerator> Ring<A> {
 
     /// Counts records from zero again and forgets what was not taken.
     pub fn rewind(&mut self) {
-        (self.written, self.sent, self.taken) = (0, 0, 0);
+        self.rewind_to(0);
+    }
+
+    /// The same where so many records were taken before.
+    pub fn rewind_to(&mut self, records: usize) {
+        (self.written, self.sent, self.taken) = (records, records, records);
     }
 
     /// So many records were written in all; halves that are full are sent to the host.

@@ -5,6 +5,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod device_to_host;
 pub mod simd;
+pub mod staging;
 
 /// The GPUs that programs run on, by names that do not tell who makes them.
 pub mod gpu {

@@ -209,6 +209,11 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
         self.inner.step(it)
     }
 
+    fn sync(&mut self) -> Result<(), Error> {
+        self.flush()?;
+        self.inner.sync()
+    }
+
     fn end(&mut self) -> Result<(), Error> {
         self.flush()?;
         self.inner.end()

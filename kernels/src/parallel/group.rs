@@ -9,11 +9,12 @@ use super::rank_halo::Remote;
 use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::grid::Padded;
+use crate::time_loop::state::{self as saved, Checkpoints, State, StateHeader, StateSource};
 use crate::time_loop::{self, Recorder, Schedule};
 use std::ops::Range;
 
 /// A slab of a team.
-pub trait DeviceSubdomain: DeviceHalo<Number: Default + Clone> + Peer {
+pub trait DeviceSubdomain: DeviceHalo<Number: Default + Clone> + Peer + State {
     /// The grid that all share.
     fn padded(&self) -> &Padded;
 
@@ -23,8 +24,8 @@ pub trait DeviceSubdomain: DeviceHalo<Number: Default + Clone> + Peer {
     /// Receivers whose plane is among these.
     fn receivers(&self, planes: &Range<usize>) -> Vec<usize>;
 
-    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
-    fn rewind(&mut self);
+    /// Before the first step: so many records were taken before it, and what a run that failed left behind is forgotten.
+    fn rewind(&mut self, records: usize);
 
     /// The medium at a padded cell of an own plane, in words.
     fn describe(&self, cell: [usize; 3]) -> Result<String, Error>;
@@ -64,7 +65,23 @@ impl<S: DeviceSubdomain> DeviceGroup<S> {
 
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<S::Number>) -> Result<(), Error> {
-        run_by(&mut self.slabs, &self.schedule, &mut PeerToPeer, recorder)
+        run_by(&mut self.slabs, &self.schedule, &mut PeerToPeer, recorder, None)
+    }
+
+    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
+    pub fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<StateHeader, Error> {
+        let header = saved::load(ranks, source, &mut self.slabs)?;
+        self.schedule.resume(&header)?;
+        Ok(header)
+    }
+
+    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
+    pub fn state_bytes(&self) -> usize {
+        saved::owned_bytes(&self.slabs)
     }
 
     /// Runs all steps as one of several ranks. Rank 0's recorder gets the traces.
@@ -77,12 +94,33 @@ impl<S: DeviceSubdomain> DeviceGroup<S> {
     where
         S::Number: bytemuck::Pod,
     {
+        self.run_saving(ranks, recorder, options, None)
+    }
+
+    /// [`DeviceGroup::run_among`], with states saved as `checkpoints` say.
+    pub fn run_saving(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<S::Number>,
+        options: ParallelOptions,
+        checkpoints: Option<&mut Checkpoints<'_>>,
+    ) -> Result<(), Error>
+    where
+        S::Number: bytemuck::Pod,
+    {
         if ranks.size() == 1 {
-            return self.run(recorder);
+            let (slabs, schedule) = (&mut self.slabs, &self.schedule);
+            return run_by(slabs, schedule, &mut PeerToPeer, recorder, checkpoints);
         }
         self.meet(ranks, options.way)?;
-        let result = self.run_met(ranks, recorder, options);
-        if matches!(result, Ok(()) | Err(Error::NotFinite { .. } | Error::Elsewhere)) {
+        let result = self.run_together(ranks, recorder, options, checkpoints);
+        let together = |e: &Error| {
+            matches!(
+                e,
+                Error::NotFinite { .. } | Error::Elsewhere | Error::Stopped { .. }
+            )
+        };
+        if result.as_ref().err().is_none_or(together) {
             self.part(ranks)?;
         }
         result
@@ -98,6 +136,19 @@ impl<S: DeviceSubdomain> DeviceGroup<S> {
     where
         S::Number: bytemuck::Pod,
     {
+        self.run_together(ranks, recorder, options, None)
+    }
+
+    fn run_together(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<S::Number>,
+        options: ParallelOptions,
+        checkpoints: Option<&mut Checkpoints<'_>>,
+    ) -> Result<(), Error>
+    where
+        S::Number: bytemuck::Pod,
+    {
         let (own, first) = (own(&self.slabs), &self.slabs[0]);
         let (padded, receivers) = (first.padded(), first.receivers(&own));
         let share = share(first.window(), padded.ndim(), &own);
@@ -107,7 +158,7 @@ impl<S: DeviceSubdomain> DeviceGroup<S> {
         // SAFETY: the slabs keep the memory of their messages until they part, after the exchange.
         let exchange = unsafe { Remote::new(PeerToPeer, ranks, &mut self.slabs, &own, planes)? };
         let mut exchange = exchange.manner(options.manner);
-        run_by(&mut self.slabs, schedule, &mut exchange, &mut gather)
+        run_by(&mut self.slabs, schedule, &mut exchange, &mut gather, checkpoints)
     }
 
     /// Ranks agree on the way of their ghosts. Returns the ways downwards and upwards. All ranks call this.
@@ -132,14 +183,16 @@ fn run_by<S: DeviceSubdomain>(
     schedule: &Schedule,
     exchange: &mut dyn Exchange<S>,
     recorder: &mut dyn Recorder<S::Number>,
+    checkpoints: Option<&mut Checkpoints<'_>>,
 ) -> Result<(), Error> {
-    slabs.iter_mut().for_each(DeviceSubdomain::rewind);
+    let before = schedule.first.div_ceil(schedule.jdata);
+    slabs.iter_mut().for_each(|slab| slab.rewind(before));
     let bad = std::cell::Cell::new(None);
     let seen = |step: usize, cell: [usize; 3]| {
         bad.set(Some((step, cell)));
         Error::setup("the wavefield is not finite")
     };
-    let result = time_loop::run(slabs, exchange, schedule, recorder, &seen);
+    let result = time_loop::run(slabs, exchange, schedule, recorder, &seen, checkpoints);
     // Nothing may be left in the queues, whatever happened; the first error is the one that tells why.
     let finished = slabs.iter().map(|slab| slab.device().finish());
     let finished = finished.fold(Ok(()), Result::and);

@@ -54,6 +54,8 @@ enum Kind {
     Traces(Vec<usize>),
     /// A piece of the snapshot of this step.
     Piece(usize),
+    /// Nothing but the wish to know that all before it is written.
+    Sync,
 }
 
 impl Default for Kind {
@@ -83,6 +85,8 @@ struct Waiting<T> {
     numbers: usize,
     /// Memory to be used again.
     spare: Vec<Vec<T>>,
+    /// The last [`Kind::Sync`] was taken.
+    synced: bool,
     /// No more will come.
     closed: bool,
     /// Nothing more will be taken.
@@ -104,6 +108,7 @@ impl<T: Copy> Line<T> {
                 loads: VecDeque::new(),
                 numbers: 0,
                 spare: Vec::new(),
+                synced: false,
                 closed: false,
                 ended: false,
             }),
@@ -130,6 +135,7 @@ impl<T: Copy> Line<T> {
             drop(waiting);
             match &load.kind {
                 Kind::Piece(it) => recorder.snapshot(*it, &load.numbers)?,
+                Kind::Sync => recorder.sync()?,
                 Kind::Traces(steps) => {
                     let records = load.numbers.chunks((load.numbers.len() / steps.len()).max(1));
                     steps
@@ -140,6 +146,7 @@ impl<T: Copy> Line<T> {
             }
             let mut waiting = self.lock();
             waiting.numbers -= load.numbers.len();
+            waiting.synced |= matches!(load.kind, Kind::Sync);
             if waiting.spare.len() < 4 {
                 waiting.spare.push(load.numbers);
             }
@@ -168,6 +175,26 @@ impl<T: Copy> Line<T> {
         self.came.notify_one();
         spare.clear();
         Ok(spare)
+    }
+}
+
+impl<T: Copy> Line<T> {
+    /// Returns when all that was put into the line is written.
+    fn sync(&self) -> Result<(), Error> {
+        self.lock().synced = false;
+        self.put(Load {
+            kind: Kind::Sync,
+            numbers: Vec::new(),
+        })?;
+        let waiting = self
+            .went
+            .wait_while(self.lock(), |w| !w.ended && !w.synced)
+            .unwrap_or_else(PoisonError::into_inner);
+        match waiting.synced {
+            true => Ok(()),
+            // The recorder's own error says why.
+            false => Err(Error::setup("the recorder has stopped")),
+        }
     }
 }
 
@@ -217,6 +244,11 @@ impl<T: Copy> Recorder<T> for Sender<'_, T> {
         self.batch.numbers.extend_from_slice(piece);
         self.flush()
     }
+
+    fn sync(&mut self) -> Result<(), Error> {
+        self.flush()?;
+        self.line.sync()
+    }
 }
 
 impl<T: Copy> Drop for Sender<'_, T> {
@@ -233,6 +265,7 @@ mod tests {
 
     #[derive(Default)]
     struct Tape {
+        synced: Vec<usize>,
         traces: Vec<(usize, Vec<f32>)>,
         pieces: Vec<(usize, usize)>,
         full_at: Option<usize>,
@@ -249,6 +282,11 @@ mod tests {
 
         fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), Error> {
             self.pieces.push((it, piece.len()));
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<(), Error> {
+            self.synced.push(self.traces.len());
             Ok(())
         }
     }
@@ -273,6 +311,30 @@ mod tests {
             .map(|k| (1000 * k - 1, WAITING / 2 + 1000 * k - 1))
             .collect();
         assert_eq!(tape.pieces, pieces);
+    }
+
+    #[test]
+    fn a_sync_waits_for_all_before_it() {
+        let (tape, outcome) = async_recorder(Tape::default(), |recorder| {
+            for it in 0..1000 {
+                recorder.traces(it, &[1.0; 7])?;
+                if it % 100 == 9 {
+                    recorder.sync()?;
+                }
+            }
+            Ok(())
+        });
+        outcome.unwrap();
+        assert_eq!(tape.synced, (0..10).map(|k| 100 * k + 10).collect::<Vec<_>>());
+        let full = Tape {
+            full_at: Some(3),
+            ..Tape::default()
+        };
+        let (_, outcome) = async_recorder(full, |recorder| {
+            (0..5).try_for_each(|it| recorder.traces(it, &[1.0]))?;
+            recorder.sync()
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "no space left");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The time loop: stages, edges, exchange, interior, recorder. It names no field and no device.
 
 mod async_recorder;
+pub mod state;
 
 pub use async_recorder::async_recorder;
 
 use crate::Error;
 use crate::parallel::halo::Exchange;
 use crate::parallel::slabs;
+use state::{Checkpoints, State, StateError, StateHeader};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -80,6 +82,10 @@ pub trait Recorder<T> {
     fn step(&mut self, _it: usize) -> Result<(), Error> {
         Ok(())
     }
+    /// Returns when everything so far is written: a state is about to be saved that counts on it.
+    fn sync(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
     /// Nothing more will come.
     fn end(&mut self) -> Result<(), Error> {
         Ok(())
@@ -89,7 +95,9 @@ pub trait Recorder<T> {
 /// When to record and to look.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Steps.
+    /// Steps done before: those of the state that was loaded.
+    pub first: usize,
+    /// Steps, those before included.
     pub nt: usize,
     /// Receivers after every `jdata`-th step, step 0 included.
     pub jdata: usize,
@@ -108,6 +116,19 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// The run goes on behind a state that was loaded.
+    ///
+    /// # Errors
+    /// Nothing is left to do.
+    pub fn resume(&mut self, header: &StateHeader) -> Result<(), StateError> {
+        let (step, steps) = (header.step, self.nt);
+        if step >= steps {
+            return Err(StateError::AtEnd { step, steps });
+        }
+        self.first = step;
+        Ok(())
+    }
+
     fn checks(&self, it: usize) -> bool {
         (it + 1).is_multiple_of(self.jcheck) || it + 1 == self.nt
     }
@@ -127,24 +148,31 @@ impl Schedule {
 /// Where the search for values that are not finite found one.
 pub type Report<'a> = &'a dyn Fn(usize, [usize; 3]) -> Error;
 
-/// Runs all steps of a schedule over the slabs of this process, lowest plane first.
-pub fn run<S: Slab<Number: Default + Clone>>(
+/// Runs all steps of a schedule over the slabs of this process, lowest plane first. States are saved as `checkpoints` say.
+pub fn run<S: Slab<Number: Default + Clone> + State>(
     slabs: &mut [S],
     exchange: &mut dyn Exchange<S>,
     schedule: &Schedule,
     recorder: &mut dyn Recorder<S::Number>,
     report: Report<'_>,
+    mut checkpoints: Option<&mut Checkpoints<'_>>,
 ) -> Result<(), Error> {
     let mut desk = OutputQueue::new(schedule, slabs, recorder);
-    let mut it = 0;
+    let mut it = schedule.first;
     while it < schedule.nt {
-        let until = schedule.next_look(it);
+        let saves = checkpoints.as_ref().map_or(schedule.nt, |c| c.next(it));
+        let until = schedule.next_look(it).min(saves);
         advance(slabs, exchange, it..until, &mut desk)?;
         it = until;
-        if schedule.checks(it - 1) {
+        let due = match &mut checkpoints {
+            Some(c) if it < schedule.nt => c.look(it)?,
+            _ => false,
+        };
+        if due || schedule.checks(it - 1) {
             let found = first_non_finite(slabs)?;
             if let Some(cell) = exchange.agree(found)? {
                 desk.flush(slabs)?;
+                finish_saving(checkpoints)?;
                 // Another process may be the one that has found it; it has the sentence.
                 return Err(if found == Some(cell) {
                     report(it - 1, cell)
@@ -156,8 +184,24 @@ pub fn run<S: Slab<Number: Default + Clone>>(
         if schedule.shoots(it - 1) {
             desk.snapshot(slabs, it - 1)?;
         }
+        if due && let Some(c) = &mut checkpoints {
+            desk.hand_over(slabs)?;
+            desk.recorder.sync()?;
+            c.take(it, slabs)?;
+            if c.stopping() {
+                desk.flush(slabs)?;
+                finish_saving(checkpoints)?;
+                return Err(Error::Stopped { done: it });
+            }
+        }
     }
-    desk.flush(slabs)
+    desk.flush(slabs)?;
+    finish_saving(checkpoints)
+}
+
+/// Collective: waits for a state that is being written.
+fn finish_saving(checkpoints: Option<&mut Checkpoints<'_>>) -> Result<(), Error> {
+    checkpoints.map_or(Ok(()), Checkpoints::complete)
 }
 
 /// Steps between two looks of the host at the fields.
@@ -295,12 +339,17 @@ impl<'a, T: Default + Clone> OutputQueue<'a, T> {
         Ok(())
     }
 
-    /// Hands over all that is left.
-    fn flush<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
+    /// Hands over all that was asked for.
+    fn hand_over<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
         while !self.samples.is_empty() {
             self.take_sample(slabs)?;
         }
-        self.take_pieces(slabs)?;
+        self.take_pieces(slabs)
+    }
+
+    /// Hands over all that is left.
+    fn flush<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
+        self.hand_over(slabs)?;
         self.recorder.end()
     }
 

@@ -30,12 +30,12 @@ pub fn start(mut words: Vec<OsString>) -> ExitCode {
         .and_then(|path| Path::new(path).file_stem())
         .map(|name| name.to_owned());
     if let Some((program, run)) = called.and_then(|name| find(&name.to_string_lossy())) {
-        return rsf_io::start_with(program, run, words);
+        return begin(program, run, words);
     }
     if let Some((program, run)) = words.get(1).and_then(|word| find(&word.to_string_lossy())) {
         words.remove(0);
         words[0] = program.name.into();
-        return rsf_io::start_with(program, run, words);
+        return begin(program, run, words);
     }
     if let Some(word) = words.get(1) {
         let word = word.to_string_lossy();
@@ -43,6 +43,15 @@ pub fn start(mut words: Vec<OsString>) -> ExitCode {
         return ExitCode::FAILURE;
     }
     print_list()
+}
+
+/// Starts one of them. They are what users look at damaged files with, so they read what is there.
+fn begin(program: &'static Program, run: Run, words: Vec<OsString>) -> ExitCode {
+    let work = move |job: &mut Job| {
+        job.accept_cut_data();
+        run(job)
+    };
+    rsf_io::start_with(program, work, words)
 }
 
 /// What `sfbasics` alone tells. A reader that leaves early (`| head`) is no fault.

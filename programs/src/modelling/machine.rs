@@ -1,21 +1,14 @@
-//! Which machine runs a shot, and the engine on it.
+//! Which machine runs a shot.
 
-use super::Run;
-use super::memory_check::MemoryCheck;
-use super::model::Volumes;
-use super::plan::{self, Report};
 use super::world::{Places, World};
 use anyhow::{anyhow, bail};
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::{Gpu, probe};
 use kernels::grid::{Grid, Padded};
-use kernels::medium::{Discard, Filler, Findings, Medium, Symmetry, needed};
-use kernels::methods::displacement::{self, ParallelOptions, gpu};
-use kernels::parallel::communicator::Communicator;
+use kernels::medium::Symmetry;
+use kernels::methods::displacement::{self, gpu};
 use kernels::parallel::slabs::{Slab, balance};
-use kernels::stability::BadCell;
-use kernels::time_loop::Recorder;
 use rsf_io::Job;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +20,7 @@ pub struct Machine {
     /// This rank's part of the grid in parts; on GPUs one each.
     pub slabs: Vec<Slab>,
     /// Slabs of lower ranks.
-    pub before: usize,
+    before: usize,
     /// In the order of the slabs; empty on the CPU.
     gpus: Vec<Properties>,
     /// Ranks and hosts, where there are several ranks.
@@ -50,16 +43,11 @@ fn device(job: &Job) -> rsf_io::Result<&'static str> {
 }
 
 impl Machine {
-    /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long.
-    pub fn choose(job: &Job, padded: &Padded, world: &World) -> anyhow::Result<Self> {
+    /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long. `frame`
+    /// planes at either end of the grid cost nearly nothing.
+    pub fn choose(job: &Job, padded: &Padded, frame: usize, world: &World) -> anyhow::Result<Self> {
         let places = world.of_host()?;
-        Self::of(world.agree(offer(job, places))?, padded, padded.nb, world)
-    }
-
-    /// The same for a method whose frame costs what the model does.
-    pub fn choose_level(job: &Job, padded: &Padded, world: &World) -> anyhow::Result<Self> {
-        let places = world.of_host()?;
-        Self::of(world.agree(offer(job, places))?, padded, 0, world)
+        Self::of(world.agree(offer(job, places))?, padded, frame, world)
     }
 
     /// Whether GPUs run the shot.
@@ -112,77 +100,23 @@ impl Machine {
         self.options.clone() + &words
     }
 
+    /// `  slab 2: planes 40 to 79 (40)`: one of this rank's slabs, counted over all ranks.
+    pub fn slab_words(&self, number: usize) -> String {
+        let own = &self.slabs[number].own;
+        format!(
+            "  slab {}: planes {} to {} ({})",
+            self.before + number + 1,
+            own.start,
+            own.end - 1,
+            own.len()
+        )
+    }
+
     /// Opens the GPUs, if any.
     pub fn open(&self) -> anyhow::Result<Vec<Arc<Gpu>>> {
         let open = |found: &Properties| Ok(Arc::new(Gpu::open(found.number)?));
         self.gpus.iter().map(open).collect()
     }
-
-    /// Reads the model into the machine and prepares the shot there. `gpus` as [`Machine::open`] gave them.
-    pub fn prepare(
-        &self,
-        job: &Job,
-        run: &Run,
-        model: &Volumes,
-        (gpus, world): (&[Arc<Gpu>], &World),
-    ) -> anyhow::Result<(Engine, Report)> {
-        if gpus.is_empty() {
-            return self.prepare_cpu(job, run, model, world);
-        }
-        let widest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Orthorhombic);
-        let mut report = None;
-        let room = world.agree(MemoryCheck::new(job, run, (&self.slabs, gpus), world))?;
-        let short = world.agree(room.shortage(widest))?.is_some();
-        if world.any(short)? {
-            // MemoryCheck for a narrower class only: which one the model has must be known before memory is taken.
-            let seen = self.look(job, run, model, world)?;
-            world.agree(room.shortage(seen.class).and_then(|found| match found {
-                Some(shortage) => bail!("{shortage}"),
-                None => Ok(()),
-            }))?;
-            report = Some(seen);
-        }
-        let class = report.as_ref().map_or(widest, |seen| seen.class);
-        let machines = gpus.iter().cloned().zip(self.slabs.iter().cloned()).collect();
-        let shot = &run.shot;
-        let upload = gpu::Upload::of_class(&run.padded, machines, shot.surface, shot.dt, class);
-        let mut upload = world.agree(upload.map_err(Into::into))?;
-        let found = model.read(&run.padded, &self.own(), &self.cpu, &mut upload);
-        let seen = judge(job, run, world.agree(found)?, world)?;
-        let report = report.unwrap_or(seen);
-        let engine = gpu::Simulation::new(shot, upload, report.class, None);
-        Ok((Engine::Gpu(world.agree(engine.map_err(Into::into))?), report))
-    }
-
-    fn prepare_cpu(
-        &self,
-        job: &Job,
-        run: &Run,
-        model: &Volumes,
-        world: &World,
-    ) -> anyhow::Result<(Engine, Report)> {
-        let planes = needed(&run.padded, &self.own());
-        let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
-        let mut filler = Filler::new(&mut medium, &self.cpu);
-        let found = model.read(&run.padded, &self.own(), &self.cpu, &mut filler);
-        let report = judge(job, run, world.agree(found)?, world)?;
-        let cpu = Cpu::new(self.cpu.threads())?;
-        let engine = displacement::Simulation::new(&run.shot, medium, cpu, self.slabs.clone());
-        Ok((Engine::Cpu(world.agree(engine.map_err(Into::into))?), report))
-    }
-
-    /// Reads the model without keeping it.
-    pub fn look(&self, job: &Job, run: &Run, model: &Volumes, world: &World) -> anyhow::Result<Report> {
-        let nowhere = &mut Discard::new(&run.padded);
-        let found = model.read(&run.padded, &self.own(), &self.cpu, nowhere);
-        judge(job, run, world.agree(found)?, world)
-    }
-}
-
-/// What all ranks make of what each has found in its part of the model.
-fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, world: &World) -> anyhow::Result<Report> {
-    let whole = world.merge(found);
-    world.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
 }
 
 /// The GPUs, or the processors, that this rank takes; `places` are its number on its host and how many ranks are there.
@@ -370,54 +304,15 @@ pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
     Ok(Cpu::new(if asked == 0 { (cores / ranks).max(1) } else { asked })?)
 }
 
-/// A shot ready to run.
-pub enum Engine {
-    /// On the processors.
-    Cpu(displacement::Simulation<f32>),
-    /// On GPUs.
-    Gpu(gpu::Simulation<f32, Gpu>),
-}
-
-impl Engine {
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        match self {
-            Self::Cpu(engine) => engine.steps(),
-            Self::Gpu(engine) => engine.steps(),
-        }
-    }
-
-    /// Bytes of memory that fields and medium take.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Self::Cpu(engine) => engine.bytes(),
-            Self::Gpu(engine) => engine.bytes(),
-        }
-    }
-
-    /// Numbers that a step must move at least for a point of the padded grid.
-    pub fn words(&self, padded: &Padded) -> usize {
-        match self {
-            Self::Cpu(_) => 3 * padded.ndim() + kernels::medium::plane_names(padded.ndim()).len() + 1,
-            Self::Gpu(engine) => engine.words(),
-        }
-    }
-
-    /// Runs all steps, together with the other ranks.
-    pub fn run(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<f32>,
-        options: ParallelOptions,
-    ) -> Result<(), kernels::Error> {
-        match self {
-            Self::Cpu(engine) => engine.run_among(ranks, recorder, options),
-            Self::Gpu(engine) => engine.run_among(ranks, recorder, options),
-        }
-    }
-}
-
 /// Bytes free on a GPU now, and its name.
 pub fn free(gpu: &Gpu) -> anyhow::Result<(usize, String)> {
     Ok((gpu.free_bytes()?, gpu_words(gpu.properties())))
+}
+
+/// Neighbours on other ranks of one of the slabs of a rank, of so many planes in all.
+pub fn outer(slabs: &[Slab], planes: usize, number: usize) -> usize {
+    let own = &slabs[number].own;
+    let below = number == 0 && own.start > 0;
+    let above = number + 1 == slabs.len() && own.end < planes;
+    usize::from(below) + usize::from(above)
 }

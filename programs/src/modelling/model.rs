@@ -51,7 +51,7 @@ fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
 }
 
 /// The model grid of files with one number a cell, after checking that they share it.
-pub fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
+fn plain_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let grid = shared_grid(files, ndim)?;
     for file in files {
         one_a_cell(file, &grid)?;
@@ -74,7 +74,7 @@ pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
 }
 
 /// The model grid of the stiffness file, after checking that the density file has the same.
-pub fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
+fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
     let grid = shared_grid(&[stiffness, density], ndim)?;
     let (names, cells) = (plane_names(ndim), grid.cells() as u64);
     if stiffness.len() != cells * names.len() as u64 || stiffness.axis(ndim + 1).n != names.len() {
@@ -130,22 +130,6 @@ enum Planes {
 }
 
 impl Volumes {
-    /// Makes ready what [`Volumes::read`] reads.
-    pub fn new(stiffness: Input, density: Input) -> anyhow::Result<Self> {
-        Ok(Self {
-            planes: Planes::Stiffness(Source::of(stiffness)?),
-            density: Source::of(density)?,
-        })
-    }
-
-    /// The same for an isotropic medium by its P and S speeds.
-    pub fn of_speeds(vp: Input, vs: Input, density: Input) -> anyhow::Result<Self> {
-        Ok(Self {
-            planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
-            density: Source::of(density)?,
-        })
-    }
-
     /// One cell, by its number in file order.
     pub fn cell(&self, cell: usize) -> rsf_io::Result<Cell> {
         let one = |source: &Source| {
@@ -206,6 +190,46 @@ impl Volumes {
     }
 }
 
+/// The opened files of a model.
+pub enum Files {
+    /// P speed, S speed and density.
+    Speeds([Input; 3]),
+    /// Stiffness planes and density.
+    Stiffness([Input; 2]),
+}
+
+impl Files {
+    /// All of them.
+    pub fn inputs(&self) -> Vec<&Input> {
+        match self {
+            Self::Speeds(files) => files.iter().collect(),
+            Self::Stiffness(files) => files.iter().collect(),
+        }
+    }
+
+    /// The grid, after checking that all files have the same.
+    pub fn grid(&self, ndim: usize) -> anyhow::Result<Grid> {
+        match self {
+            Self::Speeds([vp, vs, den]) => plain_grid(&[vp, vs, den], ndim),
+            Self::Stiffness([ccc, den]) => grid(ccc, den, ndim),
+        }
+    }
+
+    /// Makes ready what [`Volumes::read`] reads.
+    pub fn volumes(self) -> anyhow::Result<Volumes> {
+        Ok(match self {
+            Self::Speeds([vp, vs, density]) => Volumes {
+                planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
+                density: Source::of(density)?,
+            },
+            Self::Stiffness([stiffness, density]) => Volumes {
+                planes: Planes::Stiffness(Source::of(stiffness)?),
+                density: Source::of(density)?,
+            },
+        })
+    }
+}
+
 /// What the files say of one cell.
 pub struct Cell {
     /// P and S speed, where the files have speeds.
@@ -249,4 +273,9 @@ impl Source {
             }
         }
     }
+}
+
+/// A cell of the model in words, from its number in file order.
+pub fn cell_words(padded: &Padded, cell: usize) -> String {
+    padded.describe(kernels::medium::cell_of(padded, cell))
 }

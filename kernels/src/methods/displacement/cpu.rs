@@ -26,12 +26,12 @@ const CHUNK_PLANES: usize = 32;
 
 /// One slab of the grid in this process's memory.
 pub struct CpuSlab<T: Real> {
-    setup: Arc<Setup<T>>,
-    layout: Layout,
+    pub(super) setup: Arc<Setup<T>>,
+    pub(super) layout: Layout,
     /// Two time levels, `[component][ghost + own + ghost planes][row][z]`.
-    levels: [Buffer<T>; 2],
+    pub(super) levels: [Buffer<T>; 2],
     /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
-    now: usize,
+    pub(super) now: usize,
     tiling: Tiling,
     pieces: VecDeque<Vec<T>>,
     /// To and from other ranks, a piece a component.
@@ -69,7 +69,7 @@ impl<T: Real> CpuSlab<T> {
     }
 
     /// Where a cell of the current level stands; planes may be ghosts.
-    fn at(&self, component: usize, plane: usize, row: usize, z: usize) -> usize {
+    pub(super) fn at(&self, component: usize, plane: usize, row: usize, z: usize) -> usize {
         let p = &self.setup.padded;
         let local = plane + GHOST - self.layout.own.start;
         component * self.component_len() + local * p.plane_len() + row * p.pitch() + z

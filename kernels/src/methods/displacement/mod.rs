@@ -21,6 +21,7 @@ mod plan;
 mod receivers;
 mod rows;
 mod sources;
+mod state;
 mod sweep;
 
 pub use cpu::CpuSlab;
@@ -43,6 +44,7 @@ use crate::parallel::message_buffers;
 pub use crate::parallel::options::{ParallelOptions, Transport};
 use crate::parallel::rank_halo::Remote;
 use crate::parallel::slabs;
+use crate::time_loop::state::{self as saved, Checkpoints, StateHeader, StateSource};
 use crate::time_loop::{self, Recorder, Schedule};
 use std::ops::Range;
 use std::sync::Arc;
@@ -196,6 +198,33 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         recorder: &mut dyn Recorder<T>,
         options: ParallelOptions,
     ) -> Result<(), Error> {
+        self.run_saving(ranks, recorder, options, None)
+    }
+
+    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
+    pub fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<StateHeader, Error> {
+        let header = saved::load(ranks, source, &mut self.slabs)?;
+        self.schedule.resume(&header)?;
+        Ok(header)
+    }
+
+    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
+    pub fn state_bytes(&self) -> usize {
+        saved::owned_bytes(&self.slabs)
+    }
+
+    /// [`Simulation::run_among`], with states saved as `checkpoints` say.
+    pub fn run_saving(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<T>,
+        options: ParallelOptions,
+        checkpoints: Option<&mut Checkpoints<'_>>,
+    ) -> Result<(), Error> {
         let setup = self.setup.clone();
         let dt2 = self.dt.f64() * self.dt.f64();
         let report = move |step: usize, cell: [usize; 3]| Error::NotFinite {
@@ -204,7 +233,8 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             medium: setup.medium.describe(cell, |b| dt2 / b),
         };
         if ranks.size() == 1 {
-            return time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report);
+            let (slabs, schedule) = (&mut self.slabs, &self.schedule);
+            return time_loop::run(slabs, &mut Copying, schedule, recorder, &report, checkpoints);
         }
         let own = own(&self.slabs);
         let receivers = self.setup.receivers.within(&own);
@@ -226,6 +256,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             &self.schedule,
             &mut gather,
             &report,
+            checkpoints,
         )
     }
 }
@@ -234,6 +265,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
 fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Schedule {
     let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
     Schedule {
+        first: 0,
         nt: steps,
         jdata: shot.jdata,
         receivers,

@@ -213,6 +213,13 @@ impl<T: Real> Edges<T> {
         self.z[1] + self.z[3] - self.z[2]
     }
 
+    /// Numbers of a plane of the memory variables of an axis; none without layers.
+    pub fn layer_plane(&self, padded: &Padded, axis: usize) -> usize {
+        let (rows, pitch) = (padded.rows(), padded.pitch());
+        let plane = [rows * self.width(), self.counts[1] * pitch, rows * pitch];
+        if self.layer.is_some() { plane[axis] } else { 0 }
+    }
+
     /// What the memory variables of a slab take.
     fn sizes(&self, padded: &Padded, own: &Range<usize>) -> Sizes {
         let (rows, pitch) = (padded.rows(), padded.pitch());
@@ -365,6 +372,18 @@ impl<T: Real> Memory<T> {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.buffers.iter().flatten().map(Buffer::bytes).sum()
+    }
+
+    /// The memory of an axis in a stage, and where a plane of a component begins in it; planes have the numbers of the axis.
+    pub fn component(
+        &mut self,
+        stage: usize,
+        axis: usize,
+        (component, plane): (usize, usize),
+    ) -> (&mut [T], usize) {
+        let plane = component * self.planes[axis] + plane - self.first[axis];
+        let from = plane * self.plane[axis];
+        (self.buffers[stage][axis].as_mut_slice(), from)
     }
 
     /// Where the memory of each axis begins in a stage.

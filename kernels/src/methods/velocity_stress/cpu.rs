@@ -30,18 +30,18 @@ const CHUNK_PLANES: usize = 8;
 
 /// One slab of the grid in this process's memory.
 pub struct CpuSlab<T: Real> {
-    setup: Arc<Setup<T>>,
-    layout: Layout,
+    pub(super) setup: Arc<Setup<T>>,
+    pub(super) layout: Layout,
     /// `[field][ghost + own + ghost planes][row][z]`
-    fields: Buffer<T>,
-    memory: Memory<T>,
+    pub(super) fields: Buffer<T>,
+    pub(super) memory: Memory<T>,
     /// Memory variables of attenuation.
-    anelastic: Option<Buffer<T>>,
+    pub(super) anelastic: Option<Buffer<T>>,
     /// Running quantity at the receivers and the velocities before, `[component][receiver]`.
-    kept: [Vec<T>; 2],
+    pub(super) kept: [Vec<T>; 2],
     pieces: VecDeque<Vec<T>>,
     /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
-    peaks: Vec<T>,
+    pub(super) peaks: Vec<T>,
     /// To and from other ranks, a piece a field.
     pub(super) messages: Messages<T>,
 }
@@ -95,7 +95,7 @@ impl<T: Real> CpuSlab<T> {
     }
 
     /// Where a cell stands; planes may be ghosts.
-    fn at(&self, field: usize, plane: usize, row: usize, z: usize) -> usize {
+    pub(super) fn at(&self, field: usize, plane: usize, row: usize, z: usize) -> usize {
         let p = &self.setup.padded;
         let local = plane + GHOST - self.layout.own.start;
         field * self.field_len() + local * p.plane_len() + row * p.pitch() + z

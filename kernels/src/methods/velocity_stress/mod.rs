@@ -26,6 +26,7 @@ mod ranks;
 mod receivers;
 mod rows;
 mod sources;
+mod state;
 mod surface;
 mod time_function;
 
@@ -265,6 +266,7 @@ fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
 fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
     let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
     Schedule {
+        first: 0,
         nt: shot.nt,
         jdata: shot.jdata,
         receivers,

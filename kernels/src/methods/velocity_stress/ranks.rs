@@ -9,6 +9,7 @@ use crate::parallel::gather::{Gather, own, share};
 use crate::parallel::halo::{Copying, Neighbour};
 use crate::parallel::options::ParallelOptions;
 use crate::parallel::rank_halo::{RankHalo, Remote};
+use crate::time_loop::state::{self as saved, Checkpoints, StateHeader, StateSource};
 use crate::time_loop::{self, Recorder};
 
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
@@ -24,6 +25,33 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         recorder: &mut dyn Recorder<T>,
         options: ParallelOptions,
     ) -> Result<(), Error> {
+        self.run_saving(ranks, recorder, options, None)
+    }
+
+    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
+    pub fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<StateHeader, Error> {
+        let header = saved::load(ranks, source, &mut self.slabs)?;
+        self.schedule.resume(&header)?;
+        Ok(header)
+    }
+
+    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
+    pub fn state_bytes(&self) -> usize {
+        saved::owned_bytes(&self.slabs)
+    }
+
+    /// [`Simulation::run_among`], with states saved as `checkpoints` say.
+    pub fn run_saving(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<T>,
+        options: ParallelOptions,
+        checkpoints: Option<&mut Checkpoints<'_>>,
+    ) -> Result<(), Error> {
         let setup = self.setup.clone();
         let report = |step: usize, cell: [usize; 3]| Error::NotFinite {
             step,
@@ -31,7 +59,8 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             medium: setup.medium.describe(cell),
         };
         if ranks.size() == 1 {
-            return time_loop::run(&mut self.slabs, &mut Copying, &self.schedule, recorder, &report);
+            let (slabs, schedule) = (&mut self.slabs, &self.schedule);
+            return time_loop::run(slabs, &mut Copying, schedule, recorder, &report, checkpoints);
         }
         let own = own(&self.slabs);
         let receivers = setup.receivers.within(&own);
@@ -53,6 +82,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             &self.schedule,
             &mut gather,
             &report,
+            checkpoints,
         )
     }
 

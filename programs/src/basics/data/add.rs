@@ -19,8 +19,48 @@ value serves those that are left.\n\nAll datasets have the same shape and the sa
     params: &PARAMS,
 };
 
+/// What the user sees of the product.
+pub static MUL: Program = Program {
+    name: "sfmul",
+    about: "Multiply datasets.",
+    usage: "[< first.rsf] second.rsf third.rsf ... scale= > out.rsf",
+    comments: "This is sfadd with mode=multiply; the other parameters change every dataset before.",
+    example: "sfmul vp.rsf vp.rsf ro.rsf > c33.rsf",
+    params: ALONE,
+};
+
+/// What the user sees of the quotient.
+pub static DIV: Program = Program {
+    name: "sfdiv",
+    about: "Divide a dataset by others.",
+    usage: "[< first.rsf] second.rsf third.rsf ... scale= > out.rsf",
+    comments: "This is sfadd with mode=divide: a division by zero leaves the number as it is. The other parameters change every \
+dataset before.",
+    example: "sfdiv < vp.rsf vs.rsf > ratio.rsf",
+    params: ALONE,
+};
+
 static PARAMS: [Param; 8] = [
-    Param::words("file.rsf ...").doc("the datasets"),
+    WORDS,
+    CHANGES[0],
+    CHANGES[1],
+    CHANGES[2],
+    CHANGES[3],
+    CHANGES[4],
+    CHANGES[5],
+    Param::string("mode")
+        .default("add")
+        .doc("add, product (or multiply), divide; the first letter is enough"),
+];
+
+/// Parameters of the programs whose name says the mode.
+const ALONE: &[Param] = &[
+    WORDS, CHANGES[0], CHANGES[1], CHANGES[2], CHANGES[3], CHANGES[4], CHANGES[5],
+];
+
+const WORDS: Param = Param::words("file.rsf ...").doc("the datasets");
+
+const CHANGES: [Param; 6] = [
     Param::floats("scale").default("1").doc("factors"),
     Param::floats("add").default("0").doc("numbers that are added"),
     Param::string("sqrt")
@@ -35,9 +75,6 @@ static PARAMS: [Param; 8] = [
     Param::string("exp")
         .default("n")
         .doc("y,n,...: take the exponential"),
-    Param::string("mode")
-        .default("add")
-        .doc("add, product (or multiply), divide; the first letter is enough"),
 ];
 
 /// What is done to one dataset.
@@ -60,12 +97,35 @@ enum Mode {
 
 /// A number that can be changed and joined.
 trait Cell: Element {
-    fn change(self, change: Change) -> Self;
-    fn join(self, other: Self, mode: Mode) -> Self;
+    /// A changed number, before it is one of the output.
+    type Changed;
+    fn change(self, change: Change) -> Self::Changed;
+    fn first(changed: Self::Changed) -> Self;
+    fn join(self, other: Self::Changed, mode: Mode) -> Self;
 }
 
-/// Adds.
+/// Adds, or as `mode=` says.
 pub fn run(job: &mut Job) -> Result<()> {
+    let mode = match job.text("mode")?.unwrap_or_default().as_bytes().first() {
+        Some(b'a') => Mode::Add,
+        Some(b'p' | b'm') => Mode::Multiply,
+        Some(b'd') => Mode::Divide,
+        _ => bail!("mode= is one of add, product, multiply and divide"),
+    };
+    all(job, mode)
+}
+
+/// Multiplies.
+pub fn mul(job: &mut Job) -> Result<()> {
+    all(job, Mode::Multiply)
+}
+
+/// Divides.
+pub fn div(job: &mut Job) -> Result<()> {
+    all(job, Mode::Divide)
+}
+
+fn all(job: &mut Job, mode: Mode) -> Result<()> {
     let mut inputs: Vec<Input> = job.stdin_if_any()?.into_iter().collect();
     for path in job.words().to_vec() {
         let input = job.open_as(path.to_string_lossy().into_owned(), &path)?;
@@ -80,12 +140,6 @@ pub fn run(job: &mut Job) -> Result<()> {
         "no dataset is given: name files, or give one on standard input"
     );
     let changes = changes(job, inputs.len())?;
-    let mode = match job.text("mode")?.unwrap_or_default().as_bytes().first() {
-        Some(b'a') => Mode::Add,
-        Some(b'p' | b'm') => Mode::Multiply,
-        Some(b'd') => Mode::Divide,
-        _ => bail!("mode= is one of add, product, multiply and divide"),
-    };
     let kind = inputs[0].format().kind;
     let mut output = job.output()?;
     match kind {
@@ -93,22 +147,26 @@ pub fn run(job: &mut Job) -> Result<()> {
         Kind::Complex => join::<Complex>(&mut inputs, &mut output, &changes, mode)?,
         Kind::Int => join::<i32>(&mut inputs, &mut output, &changes, mode)?,
         other => bail!(
-            "{}: holds {} data, sfadd takes float, complex and int",
+            "{}: holds {} data, {} takes float, complex and int",
             inputs[0].name(),
-            other.word()
+            other.word(),
+            job.program()
         ),
     }
     Ok(output.finish()?)
 }
 
 fn changes(job: &Job, count: usize) -> Result<Vec<Change>> {
+    let spare = |key: &str, length: usize| {
+        if length > count {
+            job.warn(&format!(
+                "{key}= holds {length} values for {count} datasets: the first {count} are taken"
+            ));
+        }
+    };
     let reals = |key: &str, usual: f32| -> Result<Vec<f32>> {
         let list = job.floats(key)?;
-        ensure!(
-            list.len() <= count,
-            "{key}= holds {} values for {count} datasets",
-            list.len()
-        );
+        spare(key, list.len());
         let last = list.last().copied().unwrap_or(usual);
         Ok((0..count).map(|i| list.get(i).copied().unwrap_or(last)).collect())
     };
@@ -122,11 +180,7 @@ fn changes(job: &Job, count: usize) -> Result<Vec<Change>> {
                 _ => bail!("{key}= got `{text}`, allowed are y and n separated by commas"),
             })
             .collect::<Result<_>>()?;
-        ensure!(
-            list.len() <= count,
-            "{key}= holds {} values for {count} datasets",
-            list.len()
-        );
+        spare(key, list.len());
         let last = list.last().copied().unwrap_or(false);
         Ok((0..count).map(|i| list.get(i).copied().unwrap_or(last)).collect())
     };
@@ -153,7 +207,7 @@ fn join<T: Cell>(inputs: &mut [Input], output: &mut Output, changes: &[Change], 
             input.read(&mut next[..now])?;
             let pairs = sum[..now].iter_mut().zip(&next);
             match i {
-                0 => pairs.for_each(|(sum, value)| *sum = value.change(*change)),
+                0 => pairs.for_each(|(sum, value)| *sum = T::first(value.change(*change))),
                 _ => pairs.for_each(|(sum, value)| *sum = sum.join(value.change(*change), mode)),
             }
         }
@@ -163,6 +217,12 @@ fn join<T: Cell>(inputs: &mut [Input], output: &mut Output, changes: &[Change], 
 }
 
 impl Cell for f32 {
+    type Changed = f32;
+
+    fn first(changed: f32) -> f32 {
+        changed
+    }
+
     fn change(self, change: Change) -> f32 {
         let value = if change.abs { self.abs() } else { self } + change.add;
         let value = if change.log { value.ln() } else { value };
@@ -181,22 +241,30 @@ impl Cell for f32 {
     }
 }
 
-/// Integers go through float, whose fraction is cut off, as in Madagascar.
+/// Integers are changed and joined as floats, and each result loses its fraction, as in Madagascar.
 impl Cell for i32 {
-    fn change(self, change: Change) -> i32 {
-        (self as f32).change(change) as i32
+    type Changed = f32;
+
+    fn first(changed: f32) -> i32 {
+        changed as i32
     }
 
-    fn join(self, other: i32, mode: Mode) -> i32 {
-        match mode {
-            Mode::Add => self.saturating_add(other),
-            Mode::Multiply => self.saturating_mul(other),
-            Mode::Divide => self.checked_div(other).unwrap_or(self),
-        }
+    fn change(self, change: Change) -> f32 {
+        (self as f32).change(change)
+    }
+
+    fn join(self, other: f32, mode: Mode) -> i32 {
+        (self as f32).join(other, mode) as i32
     }
 }
 
 impl Cell for Complex {
+    type Changed = Complex;
+
+    fn first(changed: Complex) -> Complex {
+        changed
+    }
+
     fn change(self, change: Change) -> Complex {
         let value = Complex32::new(self[0], self[1]);
         let value = if change.abs { value.norm().into() } else { value } + change.add;

@@ -123,10 +123,10 @@ fn report(totals: &Totals, axes: &[Axis], lval: i64, want: &str) -> Vec<String> 
     let number = |value: f64| format!("{:>13}", short(value));
     let mean = totals.sum / count;
     // Rounding can make a variance of 0 negative.
-    let variance = if count > 1.0 {
-        ((totals.squares - count * mean * mean) / (count - 1.0)).max(0.0)
-    } else {
-        0.0
+    let variance = match (totals.squares - count * mean * mean) / (count - 1.0) {
+        _ if count <= 1.0 => 0.0,
+        variance if variance < 0.0 => 0.0,
+        variance => variance,
     };
     let norm = match lval {
         0 => count - totals.zeros as f64,

@@ -18,7 +18,7 @@ panels (all).",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 15] = [
+static PARAMS: [Param; 16] = [
     Param::float("clip")
         .default_text("from pclip=")
         .doc("distance from bias= that gets the last colour"),
@@ -43,6 +43,9 @@ static PARAMS: [Param; 15] = [
     Param::bool("polarity")
         .default("n")
         .doc("y: the bytes run the other way"),
+    Param::bool("symcp")
+        .default("n")
+        .doc("y: bytes lie evenly about 128, for a palette of 255 colours"),
     Param::float("gpow")
         .default("1")
         .doc("power of the distance from bias= (<= 0: from phalf=)"),
@@ -117,10 +120,14 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let mut output = job.output()?;
     output.set_kind(Kind::Uchar);
-    if let Some(gain) = whole {
+    if let Some(gain) = whole.filter(|_| rules.clip.is_none()) {
         output.put_float("clip", gain.clip);
     }
-    let turns = (job.flag("allpos")?, job.flag("polarity")?);
+    let turns = Turns {
+        allpos: job.flag("allpos")?,
+        polarity: job.flag("polarity")?,
+        symmetric: job.flag("symcp")?,
+    };
     if let Some(bar) = Bar::open(job, panels)? {
         // Who reads this output through a pipe finds the whole scale.
         output.put_text("bar", &bar.name);
@@ -272,6 +279,15 @@ fn quantile(values: &mut [f32], percent: f32) -> f32 {
     *values.select_nth_unstable_by(place.min(last), f32::total_cmp).1
 }
 
+/// How the bytes run.
+#[derive(Clone, Copy)]
+struct Turns {
+    allpos: bool,
+    polarity: bool,
+    /// As far from 128 above as below.
+    symmetric: bool,
+}
+
 /// Bytes of values.
 struct Table {
     bytes: Vec<u8>,
@@ -282,7 +298,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(gain: Gain, (allpos, polarity): (bool, bool)) -> Self {
+    fn new(gain: Gain, turns: Turns) -> Self {
         let steps = STEPS as f64;
         let power = |part: f64| {
             if gain.power == 1.0 {
@@ -291,24 +307,31 @@ impl Table {
                 part.powf(f64::from(gain.power))
             }
         };
+        // The colours above the middle, the first of them, and what a pair of bytes about the middle adds up to.
+        let (colours, first, pair) = if turns.symmetric {
+            (254.0, 1.0, 256)
+        } else {
+            (252.0, 3.0, 257)
+        };
         let mut bytes = vec![0u8; STEPS + 1];
-        if allpos {
+        if turns.allpos {
             (1..STEPS).for_each(|i| bytes[i] = (256.0 * power((i as f64 - 1.0) / steps)) as u8);
         } else {
             for i in 1..=STEPS / 2 {
-                let upper = (252.0 * (power((steps - 2.0 * i as f64) / steps) + 1.0) / 2.0 + 3.0) as u8;
+                let part = power((steps - 2.0 * i as f64) / steps);
+                let upper = (colours * (part + 1.0) / 2.0 + first) as u8;
                 bytes[STEPS - i] = upper;
-                bytes[i] = 255 - upper + 2;
+                bytes[i] = (pair - i32::from(upper)) as u8;
             }
         }
         bytes[0] = bytes[1];
         bytes[STEPS] = bytes[STEPS - 1];
-        if polarity {
+        if turns.polarity {
             bytes.iter_mut().for_each(|byte| *byte = 255 - *byte);
         }
         // Where all is bias, any clip will do but 0.
         let clip = if gain.clip > 0.0 { gain.clip } else { 1.0 };
-        let (shift, width) = if allpos {
+        let (shift, width) = if turns.allpos {
             (0.0, clip)
         } else {
             (STEPS as f32 / 2.0, 2.0 * clip)

@@ -13,9 +13,17 @@ pub static SPEC: Program = Program {
     about: "Join datasets along an axis.",
     usage: "[< first.rsf] second.rsf third.rsf ... axis=3 > out.rsf",
     comments: "All datasets have the same type and agree on every axis but axis=. The dataset on standard input, if there \
-is one, comes first. The header is that of the first dataset.",
+is one, comes first. The header is that of the first dataset, also where order= puts another one before it.",
     example: "sfcat axis=2 vx.rsf vz.rsf > both.rsf",
     params: &PARAMS,
+};
+
+/// What the user sees of the second name of the program without gaps.
+pub static RCAT: Program = Program {
+    name: "sfrcat",
+    about: "Join datasets along an axis: another name of sfcat.",
+    example: "sfrcat axis=2 vx.rsf vz.rsf > both.rsf",
+    ..SPEC
 };
 
 /// What the user sees of the program with gaps.
@@ -27,12 +35,22 @@ pub static MERGE: Program = Program {
     ..SPEC
 };
 
-static PARAMS: [Param; 4] = [
+static PARAMS: [Param; 7] = [
     Param::words("file.rsf ...").doc("the datasets"),
     Param::int("axis")
         .default("3")
-        .range("1 to 9", Some(1.0), Some(9.0))
-        .doc("axis along which they are joined"),
+        .range("0 to 9", Some(0.0), Some(9.0))
+        .doc("axis along which they are joined; 0: the last one that is longer than 1"),
+    Param::ints("order")
+        .default_text("0,1,2,...")
+        .range(">= 0", Some(0.0), None)
+        .doc("place of each dataset in the result, counted from 0"),
+    Param::float("o")
+        .default_text("of the first dataset")
+        .doc("origin of the axis"),
+    Param::float("d")
+        .default_text("of the first dataset")
+        .doc("sampling of the axis"),
     Param::bool("space")
         .default_text("n; y for sfmerge")
         .doc("y: a gap of zeros between the datasets"),
@@ -60,15 +78,18 @@ pub fn merge(job: &mut Job) -> Result<()> {
 }
 
 fn join(job: &mut Job, usual: bool) -> Result<()> {
-    let axis = job.int("axis")? as usize;
-    let (mut axes, mut sources, kind) = open(job, axis)?;
+    let (axis, mut axes, mut sources, kind) = open(job)?;
+    arrange(job, &mut sources)?;
     let total: usize = sources.iter().map(|(_, n)| n).sum();
     let gap = match (job.flag_opt("space")?.unwrap_or(usual), job.int_opt("nspace")?) {
         (false, _) => 0,
         (true, Some(gap)) => gap as usize,
         (true, None) => total / (20 * sources.len()) + 1,
     };
-    axes[axis - 1].n = total + gap * (sources.len() - 1);
+    let joined = &mut axes[axis - 1];
+    joined.n = total + gap * (sources.len() - 1);
+    joined.o = job.float_opt("o")?.unwrap_or(joined.o);
+    joined.d = job.float_opt("d")?.unwrap_or(joined.d);
     let mut output = job.output()?;
     write_axes(&mut output, &axes);
     let (block, outer) = (cube::count(&axes[..axis - 1]) as u64, cube::count(&axes[axis..]));
@@ -104,10 +125,34 @@ fn piece<T: Element>(input: &mut Input, output: &mut Output, elements: u64, gap:
     cube::zeros::<T>(output, gap)
 }
 
-type Opened = (Vec<Axis>, Vec<(Source, usize)>, rsf_io::Kind);
+/// Puts the datasets where `order=` wants them; equal places keep the order of the command line.
+fn arrange(job: &Job, sources: &mut Vec<(Source, usize)>) -> Result<()> {
+    let places = job.ints("order")?;
+    let Some(last) = places.last() else { return Ok(()) };
+    if places.len() != sources.len() {
+        job.warn(&format!(
+            "order= holds {} places for {} datasets: the last one serves those that are left",
+            places.len(),
+            sources.len()
+        ));
+    }
+    let mut placed: Vec<_> = std::mem::take(sources).into_iter().enumerate().collect();
+    placed.sort_by_key(|(number, _)| places.get(*number).unwrap_or(last));
+    sources.extend(placed.into_iter().map(|(_, source)| source));
+    Ok(())
+}
 
-/// Looks at every dataset; each comes with its length on the axis.
-fn open(job: &mut Job, axis: usize) -> Result<Opened> {
+/// The axis, the axes of the first dataset, every dataset with its length on the axis, the type.
+type Opened = (usize, Vec<Axis>, Vec<(Source, usize)>, rsf_io::Kind);
+
+/// Looks at every dataset.
+fn open(job: &mut Job) -> Result<Opened> {
+    let axis_of = |job: &Job, first: &Input| -> Result<usize> {
+        Ok(match job.int("axis")? as usize {
+            0 => first.rank(),
+            axis => axis,
+        })
+    };
     let mut first = job.stdin_if_any()?;
     let mut sources = Vec::new();
     for path in job.words().to_vec() {
@@ -117,6 +162,7 @@ fn open(job: &mut Job, axis: usize) -> Result<Opened> {
             first = Some(input);
             continue;
         };
+        let axis = axis_of(job, first)?;
         cube::agree(job, first, &input, Some(axis))?;
         let n = input.axis(axis).n;
         let inner = cube::shape_to(&input, axis)?.len() == axis;
@@ -132,8 +178,9 @@ fn open(job: &mut Job, axis: usize) -> Result<Opened> {
     let Some(first) = first else {
         bail!("no dataset is given: name files, or give one on standard input");
     };
+    let axis = axis_of(job, &first)?;
     let axes = cube::shape_to(&first, axis)?;
     let (n, kind) = (first.axis(axis).n, first.format().kind);
     sources.insert(0, (Source::Open(Box::new(first)), n));
-    Ok((axes, sources, kind))
+    Ok((axis, axes, sources, kind))
 }

@@ -116,6 +116,20 @@ pub fn write_axes(output: &mut Output, axes: &[Axis]) {
     }
 }
 
+/// Puts the undeclared keys of the command line into the header, as `sfput` does, but for those that `wanted` leaves out.
+/// What is no usual key of a header may be a slip of the pen and is told.
+pub fn put_keys(job: &Job, output: &mut Output, wanted: impl Fn(&str) -> bool) {
+    for (key, value) in job.keys().iter().filter(|(key, _)| wanted(key)) {
+        let name = key.trim_end_matches(|c: char| c.is_ascii_digit());
+        if !matches!(name, "o" | "d" | "label" | "unit" | "title") {
+            job.warn(&format!(
+                "{key}= is no parameter of this program: it goes into the header"
+            ));
+        }
+        output.put_raw(key, &value.to_string_lossy());
+    }
+}
+
 /// Moves to the next place on some axes, the first fastest; false when it wraps around to the beginning.
 pub fn step(place: &mut [usize], axes: &[Axis]) -> bool {
     for (at, axis) in place.iter_mut().zip(axes) {

@@ -19,7 +19,7 @@ nearest integer, or with trunc=y the next one towards 0; what is too large becom
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 6] = [
+static PARAMS: [Param; 7] = [
     Param::string("form")
         .default_text("of the input")
         .doc("native, xdr or ascii; the first letter is enough"),
@@ -40,6 +40,9 @@ static PARAMS: [Param; 6] = [
     Param::bool("trunc")
         .default("n")
         .doc("y: reals lose their fraction; n: they are rounded"),
+    Param::bool("ibm")
+        .default("n")
+        .doc("y: the integers are the bits of IBM floats, with type=float"),
 ];
 
 /// Converts.
@@ -87,7 +90,10 @@ pub fn run(job: &mut Job) -> Result<()> {
         trunc: job.flag("trunc")?,
         written: 0,
     };
-    if old.kind == kind {
+    let ibm = job.flag("ibm")?;
+    if ibm && (old.kind, kind) == (Kind::Int, Kind::Float) {
+        from_ibm(&mut input, &mut sink)?;
+    } else if old.kind == kind {
         by_kind!(kind, same(&mut input, &mut sink))?;
     } else {
         convert(&mut input, &mut sink)?;
@@ -182,6 +188,31 @@ fn same<T: Shown>(input: &mut Input, sink: &mut Sink) -> Result<()> {
     Ok(())
 }
 
+/// Reads integers as the bits of IBM floats.
+fn from_ibm(input: &mut Input, sink: &mut Sink) -> Result<()> {
+    let mut bits = vec![0i32; PIECE.min(input.len() as usize)];
+    while input.remaining() > 0 {
+        let now = bits.len().min(input.remaining() as usize);
+        input.read_i32(&mut bits[..now])?;
+        let numbers: Vec<f32> = bits[..now].iter().map(|bits| ibm(*bits as u32)).collect();
+        sink.write(&numbers)?;
+    }
+    Ok(())
+}
+
+/// A sign, seven bits of an exponent of 16 and a fraction of 24 bits. What is too large becomes the largest float, what is
+/// too small zero.
+fn ibm(bits: u32) -> f32 {
+    let exponent = (bits >> 24 & 0x7f) as i32 - 64;
+    let size = f64::from(bits & 0xff_ffff) * 16f64.powi(exponent - 6);
+    let size = if size < f64::from(f32::MIN_POSITIVE) {
+        0.0
+    } else {
+        size.min(f64::from(f32::MAX)) as f32
+    };
+    if bits >> 31 == 1 { -size } else { size }
+}
+
 /// By way of f64, which holds every number of 32 bits.
 fn convert(input: &mut Input, sink: &mut Sink) -> Result<()> {
     let mut numbers = Vec::new();
@@ -216,4 +247,24 @@ fn convert(input: &mut Input, sink: &mut Sink) -> Result<()> {
 
 fn cast<T>(numbers: &[f64], to: impl Fn(f64) -> T) -> Vec<T> {
     numbers.iter().map(|number| to(*number)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ibm;
+
+    #[test]
+    fn ibm_floats() {
+        // -118.625 is the example of the format's manual.
+        for (bits, value) in [
+            (0xC276_A000, -118.625),
+            (0x4110_0000, 1.0),
+            (0x0000_0000, 0.0),
+            (0x7fff_ffff, f32::MAX),
+            (0xffff_ffd6, -f32::MAX),
+            (0x0010_0000, 0.0),
+        ] {
+            assert_eq!(ibm(bits), value, "{bits:x}");
+        }
+    }
 }

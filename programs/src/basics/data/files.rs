@@ -15,9 +15,10 @@ use super::info::data_of;
 pub static CP: Program = Program {
     name: "sfcp",
     about: "Copy a dataset.",
-    usage: "in.rsf out.rsf",
-    comments: "The new data file lies in the data path.",
-    example: "sfcp vp.rsf backup.rsf",
+    usage: "in.rsf out.rsf    or    < in.rsf > out.rsf",
+    comments: "The new data file lies in the data path. Without names the dataset on standard input goes to standard output, \
+as the last program of a pipe.",
+    example: "sfcp vp.rsf backup.rsf\nsfspike n1=100 | sfcp > spikes.rsf",
     params: &[Param::words("in.rsf out.rsf").doc("the dataset and its copy")],
 };
 
@@ -43,6 +44,13 @@ pub static RM: Program = Program {
 
 /// Copies.
 pub fn cp(job: &mut Job) -> Result<()> {
+    if job.words().is_empty()
+        && let Some(mut input) = job.stdin_if_any()?
+    {
+        let mut output = job.output()?;
+        cube::copy_all(&mut input, &mut output)?;
+        return Ok(output.finish()?);
+    }
     copy(job).map(|_| ())
 }
 

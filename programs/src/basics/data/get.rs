@@ -1,6 +1,6 @@
 //! `sfget`: values of a header.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rsf_io::{Job, Param, Program};
 
 use super::cube::Printer;
@@ -10,23 +10,33 @@ pub static SPEC: Program = Program {
     name: "sfget",
     about: "Print values of a header.",
     usage: "< in.rsf n1 d1 label1 parform=y",
-    comments: "",
+    comments: "With all=y every key is printed, with its value as it is written in the header.",
     example: "sfget < in.rsf n1 n2 parform=n",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 2] = [
+static PARAMS: [Param; 3] = [
     Param::words("key ...").doc("the keys"),
     Param::bool("parform")
         .default("y")
         .doc("y: print key=value; n: the value only"),
+    Param::bool("all").default("n").doc("y: print every key"),
 ];
 
 /// Prints. A key that is missing is told on stderr.
 pub fn run(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
-    ensure!(!job.words().is_empty(), "no key is given, for instance n1");
     let mut out = Printer::stdout();
+    if job.flag("all")? {
+        for (key, value) in input.header().entries() {
+            let (key, value) = (String::from_utf8_lossy(key), String::from_utf8_lossy(value));
+            out.line(&format!("\t{key}={value}"))?;
+        }
+        return out.finish();
+    }
+    if job.words().is_empty() {
+        job.warn("no key is given, for instance n1; all=y prints all of them");
+    }
     for key in job.words() {
         let key = key.to_string_lossy();
         match input.header().text(&key) {

@@ -154,8 +154,11 @@ fn look_at(job: &Job, header: &Header, mut data: BufReader<File>) -> Result<()> 
     let found = meta.len().saturating_sub(data.stream_position()?);
     if found != expected {
         let percent = format_g(100.0 * found as f64 / expected as f64, 6);
+        let whole = header.whole_records(found / format.kind.size() as u64);
+        let whole = whole.filter(|records| records.whole < records.of);
+        let whole = whole.map_or(String::new(), |records| format!(": {records}"));
         job.warn(&format!(
-            "the data have {found} bytes, {percent}% of the {expected} that the header says"
+            "the data have {found} bytes, {percent}% of the {expected} that the header says{whole}"
         ));
     }
     let limit = (f64::from(job.float("check")?) * 1024.0 * 1024.0) as u64;

@@ -1,26 +1,44 @@
 //! Programs that make, cut, join and look at datasets.
 
 mod add;
+mod agc;
 mod attr;
+mod bandpass;
 mod byte;
 mod cat;
+mod causint;
 pub mod cube;
+mod cut;
 mod dd;
 mod disfil;
+mod fft1;
+mod fft3;
 mod files;
+mod fourier;
+mod gains;
 mod get;
+mod headerattr;
 mod info;
+mod lines;
+mod mask;
 mod math;
+mod maxflat;
+mod mutter;
 mod noise;
 mod order;
 mod pad;
 mod parts;
 mod pattern;
 mod put;
+mod remap1;
 mod ricker1;
 mod scale;
+mod segy;
 mod smooth;
+mod spectra;
 mod spike;
+mod spline;
+mod spray;
 mod stack;
 mod transp;
 mod window;
@@ -34,15 +52,22 @@ pub const PROGRAMS: Programs = &[
     (&window::SPEC, window::run),
     (&cat::SPEC, cat::run),
     (&cat::MERGE, cat::merge),
+    (&cat::RCAT, cat::run),
     (&transp::SPEC, transp::run),
     (&put::SPEC, put::run),
     (&pad::SPEC, pad::run),
     (&scale::SPEC, scale::run),
     (&add::SPEC, add::run),
+    (&add::MUL, add::mul),
+    (&add::DIV, add::div),
     (&ricker1::SPEC, ricker1::run),
     (&noise::SPEC, noise::run),
     (&smooth::SPEC, smooth::run),
     (&stack::SPEC, stack::run),
+    (&stack::MAX, stack::max),
+    (&stack::MIN, stack::min),
+    (&stack::PROD, stack::prod),
+    (&stack::RMS, stack::rms),
     (&order::REVERSE, order::reverse),
     (&order::ROTATE, order::rotate),
     (&dd::SPEC, dd::run),
@@ -58,4 +83,26 @@ pub const PROGRAMS: Programs = &[
     (&files::CP, files::cp),
     (&files::MV, files::mv),
     (&files::RM, files::rm),
+    (&spray::SPEC, spray::run),
+    (&cut::SPEC, cut::run),
+    (&mask::MASK, mask::mask),
+    (&mask::CLIP2, mask::clip2),
+    (&fft1::SPEC, fft1::run),
+    (&fft3::SPEC, fft3::run),
+    (&spectra::SPEC, spectra::run),
+    (&bandpass::SPEC, bandpass::run),
+    (&mutter::SPEC, mutter::run),
+    (&maxflat::ENVELOPE, maxflat::envelope),
+    (&maxflat::DERIV, maxflat::deriv),
+    (&causint::SPEC, causint::run),
+    (&gains::POW, gains::pow),
+    (&gains::COSTAPER, gains::costaper),
+    (&agc::SPEC, agc::run),
+    (&spline::SPEC, spline::run),
+    (&remap1::SPEC, remap1::run),
+    (&segy::SEGYREAD, segy::segyread),
+    (&segy::SEGYWRITE, segy::segywrite),
+    (&segy::SUREAD, segy::suread),
+    (&segy::SUWRITE, segy::suwrite),
+    (&headerattr::SPEC, headerattr::run),
 ];

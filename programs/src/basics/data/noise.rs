@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 use rand_mt::Mt;
-use rsf_io::{Job, Kind, Param, Program};
+use rsf_io::{Complex, Job, Kind, Param, Program};
 
 use super::cube;
 
@@ -15,7 +15,7 @@ pub static SPEC: Program = Program {
     about: "Add random noise to data.",
     usage: "< in.rsf seed=2013 var=0.01 > out.rsf",
     comments: "The same seed= gives the same numbers on every machine: a Mersenne twister, and the method of Box and Muller \
-for the normal distribution.",
+for the normal distribution. Of complex data both parts get noise, the real part first.",
     example: "sfspike n1=1000 | sfnoise rep=y seed=1 > noise.rsf",
     params: &PARAMS,
 };
@@ -43,10 +43,11 @@ static PARAMS: [Param; 6] = [
 /// Adds noise.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
+    let kind = input.format().kind;
     ensure!(
-        input.format().kind == Kind::Float,
-        "the input holds {} data, sfnoise takes float (sfdd type=float converts)",
-        input.format().kind.word()
+        matches!(kind, Kind::Float | Kind::Complex),
+        "the input holds {} data, sfnoise takes float and complex (sfdd type=float converts)",
+        kind.word()
     );
     let time = || {
         SystemTime::now()
@@ -73,11 +74,17 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let replace = job.flag("rep")?;
     let mut output = job.output()?;
-    cube::map::<f32>(&mut input, &mut output, |values| {
+    let mut fill = |values: &mut [f32]| {
         for value in values {
             *value = if replace { next() } else { *value + next() };
         }
-    })?;
+    };
+    match kind {
+        Kind::Complex => cube::map::<Complex>(&mut input, &mut output, |values| {
+            fill(values.as_flattened_mut());
+        })?,
+        _ => cube::map::<f32>(&mut input, &mut output, fill)?,
+    }
     Ok(output.finish()?)
 }
 

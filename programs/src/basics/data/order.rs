@@ -14,9 +14,9 @@ pub static REVERSE: Program = Program {
     example: "sfreverse < in.rsf which=2 > out.rsf",
     params: &[
         Param::int("which")
-            .default_text("the last axis")
-            .range("0 to 511", Some(0.0), Some(511.0))
-            .doc("axes to reverse, as a sum of powers of 2"),
+            .default("-1")
+            .range("-1 to 511", Some(-1.0), Some(511.0))
+            .doc("axes to reverse, as a sum of powers of 2; -1: the last axis"),
         Param::string("opt").default("y").doc(
             "y: o# and d# are those of the reversed axis; n: d# stays and o# changes its sign; i: both stay",
         ),
@@ -30,15 +30,14 @@ pub static REVERSE: Program = Program {
 /// What the user sees of the rotation.
 pub static ROTATE: Program = Program {
     name: "sfrotate",
-    about: "Move samples from the beginning of an axis to its end.",
+    about: "Move samples from the end of an axis to its beginning.",
     usage: "< in.rsf rot1= rot2= > out.rsf",
-    comments: "",
+    comments: "rot1=2 makes 4 5 0 1 2 3 of 0 1 2 3 4 5, and rot1=-2 makes 2 3 4 5 0 1 of it. Origins stay.",
     example: "sfrotate < in.rsf rot1=50 > out.rsf",
     params: &[
         Param::int("rot#")
             .default_text("0")
-            .range(">= 0", Some(0.0), None)
-            .doc("samples of axis # that move from the beginning to the end"),
+            .doc("samples of axis # that move from the end to the beginning; negative: the other way, fewer than there are"),
         MEMORY,
         Param::bool("verb").default("n").doc("no effect here").ignored(),
     ],
@@ -72,7 +71,10 @@ impl Order {
 pub fn reverse(job: &mut Job) -> Result<()> {
     let input = job.stdin()?;
     let mut axes = cube::shape(&input)?;
-    let which = job.int_opt("which")?.unwrap_or(1 << (axes.len() - 1));
+    let which = match job.int("which")? {
+        -1 => 1 << (axes.len() - 1),
+        which => which,
+    };
     let orders: Vec<Order> = (0..axes.len())
         .map(|i| {
             if which >> i & 1 == 1 && axes[i].n > 1 {
@@ -89,10 +91,10 @@ pub fn reverse(job: &mut Job) -> Result<()> {
         .filter(|(i, _)| orders[*i] == Order::Reversed)
     {
         let end = axis.o + (axis.n - 1) as f32 * axis.d;
-        match job.text("opt")?.as_deref() {
-            Some("y") => (axis.o, axis.d) = (end, -axis.d),
-            Some("n") => axis.o = -end,
-            Some("i") => {}
+        match job.text("opt")?.unwrap_or_default().as_bytes().first() {
+            Some(b'y') => (axis.o, axis.d) = (end, -axis.d),
+            Some(b'n') => axis.o = -end,
+            Some(b'i') => {}
             _ => bail!("opt= is one of y, n and i"),
         }
         if job.flag("verb")? {
@@ -108,16 +110,15 @@ pub fn rotate(job: &mut Job) -> Result<()> {
     let axes = cube::shape(&input)?;
     let mut orders = Vec::new();
     for (i, axis) in (1..).zip(&axes) {
-        let first = job.int_opt(&format!("rot{i}"))?.unwrap_or(0) as usize;
+        let (shift, n) = (job.int_opt(&format!("rot{i}"))?.unwrap_or(0), axis.n as i64);
         ensure!(
-            first < axis.n,
-            "rot{i}={first}: axis {i} has {} samples, so fewer can move",
-            axis.n
+            (-n..=n).contains(&shift) && shift != n,
+            "rot{i}={shift}: axis {i} has {n} samples, allowed is -{n} to {}",
+            n - 1
         );
-        orders.push(if first == 0 {
-            Order::Same
-        } else {
-            Order::From(first)
+        orders.push(match (-shift).rem_euclid(n) as usize {
+            0 => Order::Same,
+            first => Order::From(first),
         });
     }
     reorder(job, input, &axes, &axes, &orders)

@@ -1,6 +1,6 @@
 //! `sfpad`: zeros around a dataset.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, MAX_AXES, Output, Param, Program};
 
 use super::cube::{self, by_kind, write_axes};
@@ -11,12 +11,14 @@ pub static SPEC: Program = Program {
     about: "Pad a dataset with zeros.",
     usage: "< in.rsf beg1= end1= n2= > out.rsf",
     comments: "Zeros are added before (beg#) and behind (end#) the samples of axis #; n# (or n#out) gives the length that \
-comes out, instead of end#. n#=0 is the next power of 2. The origin moves with beg#.",
+comes out, where end# does not. n#=0 is the next power of 2. The origin moves with beg#.\n\nOther keys go into the header, \
+as with sfput.",
     example: "sfpad < in.rsf beg1=50 end1=50 n2=256 > out.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 4] = [
+static PARAMS: [Param; 5] = [
+    Param::keys("KEY").doc("what goes into the header: title=, label1= or anything else"),
     Param::int("beg#")
         .default_text("0")
         .range(">= 0", Some(0.0), None)
@@ -55,6 +57,13 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut output = job.output()?;
     let axes: Vec<Axis> = sides.iter().map(|side| side.axis.clone()).collect();
     write_axes(&mut output, &axes);
+    cube::put_keys(job, &mut output, |key| {
+        let moved = |axis: &str| {
+            axis.parse()
+                .is_ok_and(|i: usize| sides.get(i.wrapping_sub(1)).is_some_and(|side| side.before > 0))
+        };
+        !key.strip_prefix('o').is_some_and(moved)
+    });
     by_kind!(input.format().kind, stream(&mut input, &mut output, &sides))?;
     Ok(output.finish()?)
 }
@@ -67,8 +76,15 @@ fn side(job: &Job, i: usize, axis: Axis) -> Result<Side> {
         int(format!("end{i}"))?,
         int(format!("n{i}out"))?.or(int(format!("n{i}"))?),
     ) {
-        (Some(_), Some(_)) => bail!("end{i}= and n{i}= both say how long axis {i} becomes: give one of them"),
-        (Some(end), None) => before + n + end,
+        (Some(end), given) => {
+            let total = before + n + end;
+            if given.is_some_and(|given| given != total) {
+                job.warn(&format!(
+                    "n{i}= has no effect beside end{i}={end}: axis {i} becomes {total} samples long"
+                ));
+            }
+            total
+        }
         (None, Some(0)) => n.next_power_of_two(),
         (None, Some(total)) => total,
         (None, None) => before + n,

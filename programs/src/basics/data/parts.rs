@@ -1,7 +1,7 @@
 //! `sfreal`, `sfimag`, `sfcmplx`, `sfrtoc`: between complex numbers and their parts.
 
 use anyhow::{Result, bail, ensure};
-use rsf_io::{Complex, Input, Job, Kind, Output, Param, Program};
+use rsf_io::{Axis, Complex, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE};
 
@@ -44,7 +44,7 @@ pub static RTOC: Program = Program {
     example: "sfrtoc < real.rsf > complex.rsf",
     params: &[Param::bool("pair")
         .default("n")
-        .doc("y: two neighbours on axis 1 are a real and an imaginary part; n: the imaginary part is 0")],
+        .doc("y: two neighbours on axis 1 are a real and an imaginary part, and an axis 1 of two samples goes; n: the imaginary part is 0")],
 };
 
 /// Takes the real part.
@@ -122,7 +122,17 @@ pub fn rtoc(job: &mut Job) -> Result<()> {
     cube::expect(&input, Kind::Float)?;
     let pair = job.flag("pair")?;
     let mut output = job.output()?;
-    if pair {
+    if pair && input.axis(1).n == 2 {
+        // Two samples make one number, so the axis goes.
+        let mut axes = cube::shape(&input)?;
+        axes.remove(0);
+        let rank = axes.len().max(1);
+        axes.push(Axis {
+            n: 1,
+            ..input.axis(rank + 1)
+        });
+        cube::write_axes(&mut output, &axes);
+    } else if pair {
         halve(&input, &mut output)?;
     }
     let step = if pair { 2 } else { 1 };

@@ -1,9 +1,9 @@
 //! `sfput`: keys into the header.
 
 use anyhow::{Result, ensure};
-use rsf_io::{Job, MAX_AXES, Param, Program};
+use rsf_io::{Element, Form, Format, Input, Job, MAX_AXES, Output, Param, Program};
 
-use super::cube;
+use super::cube::{self, PIECE, by_kind};
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -11,7 +11,9 @@ pub static SPEC: Program = Program {
     about: "Put keys into the header of a dataset.",
     usage: "< in.rsf key=value ... > out.rsf",
     comments: "Every key=value of the command line goes into the header as it is written; the data are copied. A \
-value with blanks gets double quotes. n# may give the dataset another shape, as long as the number of elements stays.",
+value with blanks gets double quotes. n# may give the dataset another shape, as long as the number of elements stays.\n\n\
+data_format= and esize= together say that the bytes mean another type: then n# multiply to as many bytes as there are. \
+data_format= alone has no effect (sfdd converts).",
     example: "sfput < in.rsf n1=100 n2=50 label1=Depth unit1=km > out.rsf",
     params: &PARAMS,
 };
@@ -43,17 +45,23 @@ pub fn run(job: &mut Job) -> Result<()> {
             None => break,
         }
     }
+    let new = another_type(job, &input)?;
+    let (old, size) = (
+        input.format().kind.size() as u64,
+        new.unwrap_or(input.format()).kind.size() as u64,
+    );
     let product = lengths
         .iter()
-        .try_fold(1u64, |product, n| product.checked_mul(*n));
+        .try_fold(size, |product, n| product.checked_mul(*n));
     let shown: Vec<String> = lengths
         .iter()
         .enumerate()
         .map(|(i, n)| format!("n{}={n}", i + 1))
         .collect();
     ensure!(
-        product == Some(input.len()),
-        "the shape {} does not fit the {} elements of the input ({}); sfwindow and sfpad change the number of elements",
+        product == Some(input.len() * old),
+        "the shape {} of elements of {size} bytes does not fit the {} elements of {old} bytes of the input ({}); sfwindow and \
+sfpad change the number of elements",
         shown.join(" "),
         input.len(),
         input.header().sizes()
@@ -62,6 +70,68 @@ pub fn run(job: &mut Job) -> Result<()> {
     for (key, value) in job.keys() {
         output.put_raw(key, &value.to_string_lossy());
     }
-    cube::copy_all(&mut input, &mut output)?;
+    match new {
+        Some(format) => reread(&mut input, &mut output, format)?,
+        None => cube::copy_all(&mut input, &mut output)?,
+    }
     Ok(output.finish()?)
+}
+
+/// The type that `data_format=` and `esize=` give the bytes, if they give another one.
+/// Errors: an `esize=` that is not the size of that type, bytes that cannot be read so.
+fn another_type(job: &Job, input: &Input) -> Result<Option<Format>> {
+    let given = |key: &str| {
+        let found = job.keys().iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.to_string_lossy().into_owned())
+    };
+    let (Some(text), old) = (given("data_format"), input.format()) else {
+        return Ok(None);
+    };
+    let new = Format::from_text(text.trim_matches('"'));
+    let Some(size) = given("esize") else {
+        if new != old {
+            job.warn(&format!(
+                "data_format={text} has no effect without esize=: the data are {old} (sfdd converts them)"
+            ));
+        }
+        return Ok(None);
+    };
+    if new == old {
+        return Ok(None);
+    }
+    ensure!(
+        new.form == Form::Native && old.form == Form::Native,
+        "data_format={text}: the input is {old}, and only native bytes can be taken for another type (sfdd converts)"
+    );
+    ensure!(
+        size == new.kind.size().to_string(),
+        "esize={size}: an element of {new} has {} bytes",
+        new.kind.size()
+    );
+    Ok(Some(new))
+}
+
+/// Copies bytes as elements of another type.
+fn reread(input: &mut Input, output: &mut Output, format: Format) -> Result<()> {
+    output.set_format(format);
+    let mut bytes = Vec::new();
+    while input.remaining() > 0 {
+        let now = (PIECE as u64).min(input.remaining()) as usize;
+        by_kind!(input.format().kind, read_bytes(input, now, &mut bytes))?;
+        by_kind!(format.kind, write_bytes(output, &bytes))?;
+    }
+    Ok(())
+}
+
+fn read_bytes<T: Element>(input: &mut Input, count: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    let mut values = vec![T::zeroed(); count];
+    input.read(&mut values)?;
+    bytes.clear();
+    bytes.extend_from_slice(bytemuck::cast_slice(&values));
+    Ok(())
+}
+
+/// Pieces are multiples of every size, so no element is cut.
+fn write_bytes<T: Element>(output: &mut Output, bytes: &[u8]) -> Result<()> {
+    Ok(output.write::<T>(&bytemuck::pod_collect_to_vec(bytes))?)
 }

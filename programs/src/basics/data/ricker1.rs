@@ -1,10 +1,13 @@
 //! `sfricker1`: convolution with a Ricker wavelet.
 
+use std::f32::consts::PI;
+
 use anyhow::{Result, ensure};
+use num_complex::Complex32;
 use realfft::RealFftPlanner;
 use rsf_io::{Job, Kind, Param, Program};
 
-use super::cube;
+use super::{cube, fourier};
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -18,7 +21,7 @@ matters.",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 2] = [
+static PARAMS: [Param; 3] = [
     Param::float("frequency")
         .default_text("from freq=")
         .range("> 0", Some(1e-30), None)
@@ -27,6 +30,9 @@ static PARAMS: [Param; 2] = [
         .default("0.2")
         .range("> 0", Some(1e-30), None)
         .doc("peak frequency as a part of the Nyquist frequency"),
+    Param::bool("deriv")
+        .default("n")
+        .doc("y: take the half derivative along axis 1, too"),
 ];
 
 /// Convolves.
@@ -49,13 +55,17 @@ pub fn run(job: &mut Job) -> Result<()> {
         axis.d
     );
 
-    let length = 2 * fast_length(axis.n.div_ceil(2));
+    let length = fourier::fast_even_length(axis.n);
     let mut planner = RealFftPlanner::<f32>::new();
     let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
-    let weights: Vec<f32> = (0..=length / 2)
+    let deriv = job.flag("deriv")?;
+    let weights: Vec<Complex32> = (0..=length / 2)
         .map(|i| {
             let ratio = (i as f32 / (length as f32 * peak)).powi(2);
-            ratio * (1.0 - ratio).exp() / length as f32
+            let weight = ratio * (1.0 - ratio).exp() / length as f32;
+            // The root of i omega, damped by one sample of the spectrum, as in Madagascar.
+            let half = || (Complex32::new(1.0, i as f32) * (2.0 * PI / length as f32)).sqrt();
+            if deriv { half() * weight } else { weight.into() }
         })
         .collect();
     let (mut trace, mut spectrum) = (cube::room(length)?, forward.make_output_vec());
@@ -75,37 +85,4 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.write_f32(&trace[..axis.n])?;
     }
     Ok(output.finish()?)
-}
-
-/// The smallest product of 2, 3 and 5 that is not below `n`.
-fn fast_length(n: usize) -> usize {
-    let left = |n: usize| {
-        [2, 3, 5].into_iter().fold(n, |mut left, factor| {
-            while left % factor == 0 {
-                left /= factor;
-            }
-            left
-        })
-    };
-    (n.max(1)..).find(|n| left(*n) == 1).unwrap_or(n)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fast_length;
-
-    #[test]
-    fn fast_lengths() {
-        for (n, fast) in [
-            (0, 1),
-            (1, 1),
-            (7, 8),
-            (11, 12),
-            (13, 15),
-            (121, 125),
-            (1001, 1024),
-        ] {
-            assert_eq!(fast_length(n), fast, "{n}");
-        }
-    }
 }

@@ -11,13 +11,14 @@ pub static SPEC: Program = Program {
     about: "Multiply data by a factor, or scale them to a largest absolute value of 1.",
     usage: "< in.rsf dscale=2 > out.rsf    or    < in.rsf axis=1 > out.rsf",
     comments: "With axis=# each group of the axes 1 to # is divided by its largest absolute value, unless rscale= gives a \
-factor; a group of zeros stays. axis=123 takes all axes. A group of one sample is multiplied by dscale=. Integers become \
+factor; a group of zeros stays. With pclip= it is divided by the value below which that percentage of its absolute values \
+lies. axis=123 takes all axes. A group of one sample is multiplied by dscale=. Integers become \
 float.",
     example: "sfscale < wavelet.rsf axis=123 > unit.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 3] = [
+static PARAMS: [Param; 4] = [
     Param::int("axis")
         .default("0")
         .range(">= 0", Some(0.0), None)
@@ -28,6 +29,10 @@ static PARAMS: [Param; 3] = [
     Param::float("dscale")
         .default("1")
         .doc("a factor, where neither axis= nor rscale= is given"),
+    Param::float("pclip")
+        .default("100")
+        .range("0 to 100", Some(0.0), Some(100.0))
+        .doc("percentage of absolute values that become 1 at most; 100: all"),
 ];
 
 /// Scales.
@@ -51,14 +56,12 @@ pub fn run(job: &mut Job) -> Result<()> {
         })?,
         (Kind::Int, Some(factor)) => integers(&mut input, &mut output, factor)?,
         (Kind::Float, None) => by_maximum(job, input, &mut output, group, |values: &mut [f32]| Parts {
-            largest: values.iter().fold(0.0, |largest, value| value.abs().max(largest)),
+            sizes: values.iter().map(|value| value.abs()).collect(),
             values,
         })?,
         (Kind::Complex, None) => {
             by_maximum(job, input, &mut output, group, |values: &mut [Complex]| Parts {
-                largest: values
-                    .iter()
-                    .fold(0.0, |largest, [re, im]| re.hypot(*im).max(largest)),
+                sizes: values.iter().map(|[re, im]| re.hypot(*im)).collect(),
                 values: values.as_flattened_mut(),
             })?
         }
@@ -91,13 +94,51 @@ fn integers(input: &mut Input, output: &mut Output, factor: f32) -> Result<()> {
     Ok(())
 }
 
-/// Numbers as reals, and their largest absolute value.
+/// Numbers as reals, and their absolute values.
 struct Parts<'a> {
-    largest: f32,
+    sizes: Vec<f32>,
     values: &'a mut [f32],
 }
 
-/// Divides each group by its maximum. Groups that are larger than a piece are read twice and not held.
+/// The number by which a group is multiplied so that `wanted` of its absolute values are at most 1. They come in pieces; of
+/// the largest one alone nothing is held.
+struct Level {
+    wanted: usize,
+    group: usize,
+    sizes: Vec<f32>,
+    largest: f32,
+}
+
+impl Level {
+    fn of(job: &Job, group: usize) -> Result<Self> {
+        let wanted = f64::from(group as f32 * job.float("pclip")?) / 100.0 + 0.5;
+        Ok(Self {
+            wanted: (wanted as usize).min(group),
+            group,
+            sizes: Vec::new(),
+            largest: 0.0,
+        })
+    }
+
+    fn see(&mut self, sizes: &[f32]) {
+        self.largest = sizes.iter().copied().fold(self.largest, f32::max);
+        if self.wanted < self.group {
+            self.sizes.extend_from_slice(sizes);
+        }
+    }
+
+    /// The factor of the group that was seen; the next group begins.
+    fn factor(&mut self) -> f32 {
+        let mut level = std::mem::take(&mut self.largest);
+        if self.wanted < self.group {
+            level = *self.sizes.select_nth_unstable_by(self.wanted, f32::total_cmp).1;
+            self.sizes.clear();
+        }
+        if level > 0.0 { 1.0 / level } else { 0.0 }
+    }
+}
+
+/// Scales each group by its level. Groups that are larger than a piece are read twice and not held.
 fn by_maximum<T: rsf_io::Element>(
     job: &mut Job,
     mut input: Input,
@@ -105,16 +146,14 @@ fn by_maximum<T: rsf_io::Element>(
     group: usize,
     parts: impl Fn(&mut [T]) -> Parts,
 ) -> Result<()> {
-    let factor = |largest: f32| if largest > 0.0 { 1.0 / largest } else { 0.0 };
+    let mut level = Level::of(job, group)?;
     if group <= 16 * PIECE {
         let mut values = vec![T::zeroed(); group];
         while input.remaining() > 0 {
             input.read(&mut values)?;
-            let Parts {
-                largest,
-                values: reals,
-            } = parts(&mut values);
-            times(reals, factor(largest));
+            let Parts { sizes, values: reals } = parts(&mut values);
+            level.see(&sizes);
+            times(reals, level.factor());
             output.write(&values)?;
         }
         return Ok(());
@@ -127,14 +166,14 @@ fn by_maximum<T: rsf_io::Element>(
                 .step_by(PIECE)
                 .map(|at| (start + at as u64, PIECE.min(group - at)))
         };
-        let mut largest = 0.0f32;
         for (at, now) in pieces() {
             input.read_at(at, &mut values[..now])?;
-            largest = largest.max(parts(&mut values[..now]).largest);
+            level.see(&parts(&mut values[..now]).sizes);
         }
+        let factor = level.factor();
         for (at, now) in pieces() {
             input.read_at(at, &mut values[..now])?;
-            times(parts(&mut values[..now]).values, factor(largest));
+            times(parts(&mut values[..now]).values, factor);
             output.write(&values[..now])?;
         }
     }

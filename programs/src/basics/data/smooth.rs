@@ -12,13 +12,15 @@ pub static SPEC: Program = Program {
     about: "Smooth data with a triangle on every axis.",
     usage: "< in.rsf rect1= rect2= repeat=1 > out.rsf",
     comments: "rect#=m weighs the neighbours up to m-1 samples away with (m-|i|)/m^2; with box#=y all of them with 1/(2m-1). \
-At its ends an axis goes on as in a mirror, so a constant stays what it is. The group of the axes up to the last smoothed \
+At its ends an axis goes on as in a mirror, so a constant stays what it is. With diff#=y it is the slope of the triangle: the \
+sum of a sample and the m-1 before it less the sum of the m behind it, divided by m^2, where zeros lie beyond the ends and what \
+reaches over an end is mirrored back. The group of the axes up to the last smoothed \
 one is held in memory.",
     example: "sfsmooth < vp.rsf rect1=10 rect2=10 repeat=2 > smooth.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 4] = [
+static PARAMS: [Param; 5] = [
     Param::int("rect#")
         .default_text("1")
         .range(">= 1", Some(1.0), None)
@@ -26,9 +28,12 @@ static PARAMS: [Param; 4] = [
     Param::bool("box#")
         .default("n")
         .doc("y: a box instead of a triangle on axis #"),
-    Param::choice("diff#", &["n"])
+    Param::bool("diff#")
         .default("n")
-        .doc("differentiation is not available"),
+        .doc("y: the derivative along axis #, smoothed"),
+    Param::bool("adj")
+        .default("n")
+        .doc("y: the adjoint, which differs only where diff#=y"),
     Param::int("repeat")
         .default("1")
         .range(">= 1", Some(1.0), None)
@@ -37,13 +42,24 @@ static PARAMS: [Param; 4] = [
 
 /// The filter of one axis.
 #[derive(Clone, Copy)]
-struct Filter {
+pub(super) struct Filter {
     n: usize,
     /// Elements between two neighbours.
     stride: usize,
     width: usize,
-    flat: bool,
+    shape: Shape,
     repeat: usize,
+}
+
+/// What the neighbours are weighed with.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Triangle,
+    Box,
+    /// The derivative of a triangle.
+    Slope,
+    /// Its adjoint.
+    SlopeBack,
 }
 
 /// Smooths.
@@ -51,15 +67,21 @@ pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     let axes = cube::shape(&input)?;
-    let repeat = job.int("repeat")? as usize;
+    let (repeat, adjoint) = (job.int("repeat")? as usize, job.flag("adj")?);
     let (mut filters, mut stride, mut group) = (Vec::new(), 1, 1);
     for (i, axis) in (1..).zip(&axes) {
         let width = job.int_opt(&format!("rect{i}"))?.unwrap_or(1) as usize;
+        let shape = match (job.flag(&format!("diff{i}"))?, job.flag(&format!("box{i}"))?) {
+            (true, _) if adjoint => Shape::SlopeBack,
+            (true, _) => Shape::Slope,
+            (false, true) => Shape::Box,
+            (false, false) => Shape::Triangle,
+        };
         let filter = Filter {
             n: axis.n,
             stride,
             width,
-            flat: job.flag(&format!("box{i}"))?,
+            shape,
             repeat,
         };
         stride *= axis.n;
@@ -83,7 +105,19 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 impl Filter {
-    fn smooth(self, values: &mut [f32]) {
+    /// A triangle on an axis of `n` samples that lie `stride` elements apart.
+    pub(super) fn triangle((n, stride): (usize, usize), width: usize, repeat: usize) -> Self {
+        Self {
+            n,
+            stride,
+            width,
+            flat: false,
+            repeat,
+        }
+    }
+
+    /// Smooths whole groups of the axes up to this one.
+    pub(super) fn smooth(self, values: &mut [f32]) {
         // What the axis spans lies together, so threads share the values without meeting.
         values.par_chunks_mut(self.n * self.stride).for_each(|slab| {
             let mut line = vec![0.0; self.n];
@@ -99,34 +133,58 @@ impl Filter {
 
     /// Smooths one line; sums are in double precision, so that running differences lose nothing that float32 could show.
     fn line(self, line: &mut [f64], sums: &mut Vec<f64>) {
+        if self.shape == Shape::Slope {
+            return self.slope(line, sums);
+        }
         let (n, m) = (self.n as i64, self.width as i64);
         let mirrored = |i: i64| {
             let i = i.rem_euclid(2 * n);
             line[i.min(2 * n - 1 - i) as usize]
         };
         // sums[k] is the sum of the samples before sample k - m of the endless line.
-        let sum_up = |values: &mut dyn Iterator<Item = f64>, sums: &mut Vec<f64>| {
-            sums.clear();
-            sums.push(0.0);
-            let mut total = 0.0;
-            for value in values {
-                total += value;
-                sums.push(total);
-            }
-        };
-        sum_up(&mut (-m..n + m).map(mirrored), sums);
+        sum_up((-m..n + m).map(mirrored), sums);
         let m = self.width;
-        if self.flat {
+        if self.shape == Shape::Box {
             for (i, value) in line.iter_mut().enumerate() {
                 *value = (sums[i + 2 * m] - sums[i + 1]) / (2 * m - 1) as f64;
             }
             return;
         }
+        if self.shape == Shape::SlopeBack {
+            for (i, value) in line.iter_mut().enumerate() {
+                *value = (sums[i + 2 * m] - 2.0 * sums[i + m] + sums[i]) / (m * m) as f64;
+            }
+            return;
+        }
         // A triangle is a box of a box.
         let boxes: Vec<f64> = sums.windows(m + 1).map(|window| window[m] - window[0]).collect();
-        sum_up(&mut boxes.into_iter(), sums);
+        sum_up(boxes.into_iter(), sums);
         for (i, value) in line.iter_mut().enumerate() {
             *value = (sums[i + m + 1] - sums[i + 1]) / (m * m) as f64;
         }
+    }
+
+    /// The slope of the triangle, with zeros beyond the ends; what reaches over an end comes back as from a mirror.
+    fn slope(self, line: &mut [f64], sums: &mut Vec<f64>) {
+        let (n, m) = (self.n as i64, self.width as i64);
+        sum_up(line.iter().copied(), sums);
+        let before = |i: i64| sums[i.clamp(0, n) as usize];
+        line.fill(0.0);
+        for i in -m..n + m {
+            let slope = 2.0 * before(i + 1) - before(i + 1 - m) - before(i + 1 + m);
+            let at = i.rem_euclid(2 * n);
+            line[at.min(2 * n - 1 - at) as usize] += slope / (m * m) as f64;
+        }
+    }
+}
+
+/// Sums of the values before each place: one more than there are values.
+fn sum_up(values: impl Iterator<Item = f64>, sums: &mut Vec<f64>) {
+    sums.clear();
+    sums.push(0.0);
+    let mut total = 0.0;
+    for value in values {
+        total += value;
+        sums.push(total);
     }
 }

@@ -13,8 +13,8 @@ pub static SPEC: Program = Program {
     comments: "Positions k# and l# are sample numbers counted from 1. A spike fills the samples from k# to l# of every \
 axis; an axis without k# (or with k#=0) is filled all along. Without any position the result is a constant. nsp= spikes \
 are added; lists such as k1= and mag= hold one value a spike, and the last value serves the spikes that are left.\n\n\
-With p# a spike moves by that many samples along axis 1 for each sample of axis #; it is shared linearly between the \
-two nearest samples.\n\nA dataset on standard input gives the axes that the command line leaves out.",
+With p# a spike moves by that many samples along axis 1 for each sample of axis #, and is shared linearly between the \
+two nearest samples. It has the place k1= at sample k#+1 of that axis, and at sample 1 where there is no k#.\n\nA dataset on standard input gives the axes that the command line leaves out.",
     example: "sfspike n1=1000 d1=0.001 k1=100 > wavelet.rsf\nsfspike n1=200 n2=100 nsp=2 k1=1,101 l1=100,200 mag=2,3 > \
 layers.rsf",
     params: &PARAMS,
@@ -214,8 +214,8 @@ impl Spike {
             if self.cover[i].is_some_and(|(k, l)| at < k || at > l) {
                 return;
             }
-            // An axis that is filled all along counts from its first sample.
-            shift += self.lean[i] * (at - self.cover[i].map_or(0, |(k, _)| k)) as f32;
+            // Where the first sample is given, it already leans back by one, as in Madagascar.
+            shift += self.lean[i] * (at - self.cover[i].map_or(0, |(k, _)| k + 1)) as f32;
         }
         let whole = shift.floor();
         let part = shift - whole;

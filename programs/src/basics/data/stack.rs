@@ -1,7 +1,10 @@
 //! `sfstack`: one axis becomes a sum, a mean, an extreme.
 
+use std::ops::{AddAssign, DivAssign, MulAssign};
+
 use anyhow::{Result, bail, ensure};
-use rsf_io::{Axis, Job, Kind, Param, Program};
+use num_complex::Complex64;
+use rsf_io::{Axis, Complex, Element, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, PIECE};
 
@@ -10,17 +13,24 @@ pub static SPEC: Program = Program {
     name: "sfstack",
     about: "Stack data over an axis: mean, sum, root of the mean square, product, smallest or largest value.",
     usage: "< in.rsf axis=2 > out.rsf",
-    comments: "The axis goes, the axes behind it move up. A mean is taken over the samples that are not 0 (the fold), so \
-muted ones do not count; with norm=n the sum is written. Of complex data the two parts are stacked, each on its own.",
+    comments: "The axis goes, the axes behind it move up; with axis=0 all axes are stacked and one number is left. A mean is taken \
+over the samples that are not 0 (the fold), so muted ones do not count; with norm=n the sum is written. Of complex data the \
+root of the mean square is that of the absolute values, and the smallest and the largest are those of the absolute value.",
     example: "sfstack < gather.rsf axis=2 rms=y > strength.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 6] = [
-    Param::int("axis")
-        .default("2")
-        .range(">= 1", Some(1.0), None)
-        .doc("axis that is stacked"),
+const AXIS: Param = Param::int("axis")
+    .default("2")
+    .range(">= 0", Some(0.0), None)
+    .doc("axis that is stacked; 0: all of them");
+const SCALE: Param = Param::floats("scale")
+    .default_text("1")
+    .doc("factors of the samples of the axis; the last one serves those that are left");
+
+static PARAMS: [Param; 7] = [
+    AXIS,
+    SCALE,
     Param::bool("norm").default("y").doc("y: the mean; n: the sum"),
     Param::bool("rms")
         .default("n")
@@ -36,6 +46,46 @@ static PARAMS: [Param; 6] = [
         .doc("y: product; norm= and rms= have no effect then"),
 ];
 
+/// A program whose name says the way.
+const NAMED: Program = Program {
+    usage: "< in.rsf axis=2 > out.rsf",
+    comments: "The axis goes, the axes behind it move up; with axis=0 one number is left. sfstack knows more ways.",
+    params: &[AXIS, SCALE],
+    ..SPEC
+};
+
+/// What the user sees of the largest values.
+pub static MAX: Program = Program {
+    name: "sfmax",
+    about: "Take the largest values over an axis.",
+    example: "sfmax < gather.rsf axis=1 > peaks.rsf",
+    ..NAMED
+};
+
+/// What the user sees of the smallest values.
+pub static MIN: Program = Program {
+    name: "sfmin",
+    about: "Take the smallest values over an axis.",
+    example: "sfmin < vp.rsf axis=0 > slowest.rsf",
+    ..NAMED
+};
+
+/// What the user sees of the products.
+pub static PROD: Program = Program {
+    name: "sfprod",
+    about: "Multiply the samples over an axis.",
+    example: "sfprod < factors.rsf axis=2 > product.rsf",
+    ..NAMED
+};
+
+/// What the user sees of the roots of mean squares.
+pub static RMS: Program = Program {
+    name: "sfrms",
+    about: "Take the root of the mean square over an axis, of the samples that are not 0.",
+    example: "sfrms < gather.rsf axis=1 > strength.rsf",
+    ..NAMED
+};
+
 /// What becomes of the samples.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
@@ -47,62 +97,30 @@ enum Way {
     Product,
 }
 
-/// Stacks.
+/// Stacks as the parameters say.
 pub fn run(job: &mut Job) -> Result<()> {
-    let mut input = job.stdin()?;
-    let parts = match input.format().kind {
-        Kind::Float => 1,
-        Kind::Complex => 2,
-        other => bail!(
-            "the input holds {} data, sfstack takes float and complex (sfdd converts)",
-            other.word()
-        ),
-    };
-    let axis = job.int("axis")? as usize;
-    // Axes of one sample at the end are axes, if the header names them.
-    let mut axes = cube::shape_to(&input, axis.min(cube::present(&input)))?;
-    ensure!(
-        axis <= axes.len(),
-        "axis={axis}: the input has {} axes ({})",
-        axes.len(),
-        input.header().sizes()
-    );
     let way = way(job)?;
-    let row = cube::count(&axes[..axis - 1]);
-    let rows = axes.remove(axis - 1).n;
-    if axes.is_empty() {
-        axes.push(Axis {
-            n: 1,
-            ..input.axis(2)
-        });
-    }
-    let mut output = job.output()?;
-    cube::write_axes(&mut output, &axes);
-    output.set_rank(axes.len());
-    let mut pile = Pile::new(way, row * parts)?;
-    let at_once = (PIECE / row).clamp(1, rows);
-    let mut floats: Vec<f32> = cube::room(if parts == 1 { at_once * row } else { 0 })?;
-    let mut pairs: Vec<[f32; 2]> = cube::room(if parts == 2 { at_once * row } else { 0 })?;
-    while input.remaining() > 0 {
-        pile.clear();
-        for start in (0..rows).step_by(at_once) {
-            let now = at_once.min(rows - start) * row;
-            if parts == 1 {
-                input.read_f32(&mut floats[..now])?;
-                pile.add(&floats[..now]);
-            } else {
-                input.read_complex(&mut pairs[..now])?;
-                pile.add(pairs[..now].as_flattened());
-            }
-        }
-        let result = pile.result();
-        if parts == 1 {
-            output.write_f32(&result)?;
-        } else {
-            output.write_complex(result.as_chunks().0)?;
-        }
-    }
-    Ok(output.finish()?)
+    all(job, way)
+}
+
+/// The largest values.
+pub fn max(job: &mut Job) -> Result<()> {
+    all(job, Way::Most)
+}
+
+/// The smallest values.
+pub fn min(job: &mut Job) -> Result<()> {
+    all(job, Way::Least)
+}
+
+/// The products.
+pub fn prod(job: &mut Job) -> Result<()> {
+    all(job, Way::Product)
+}
+
+/// The roots of mean squares.
+pub fn rms(job: &mut Job) -> Result<()> {
+    all(job, Way::Rms)
 }
 
 fn way(job: &Job) -> Result<Way> {
@@ -122,58 +140,237 @@ fn way(job: &Job) -> Result<Way> {
     })
 }
 
-/// One row of what has been seen, in double precision.
-struct Pile {
+/// Elements below the axis, samples on it, a factor for each of them.
+struct Plan {
     way: Way,
-    values: Vec<f64>,
+    row: usize,
+    rows: usize,
+    scale: Option<Vec<f32>>,
+}
+
+fn all(job: &mut Job, way: Way) -> Result<()> {
+    let mut input = job.stdin()?;
+    let (row, rows, axes) = shape(&input, job.int("axis")? as usize)?;
+    let plan = Plan {
+        way,
+        row,
+        rows,
+        scale: scale(job, rows)?,
+    };
+    let mut output = job.output()?;
+    cube::write_axes(&mut output, &axes);
+    output.set_rank(axes.len());
+    match input.format().kind {
+        Kind::Float => stack::<f32>(&mut input, &mut output, &plan)?,
+        Kind::Complex => stack::<Complex>(&mut input, &mut output, &plan)?,
+        other => bail!(
+            "the input holds {} data, {} takes float and complex (sfdd converts)",
+            other.word(),
+            job.program()
+        ),
+    }
+    Ok(output.finish()?)
+}
+
+/// Elements below the stacked axis, samples on it, and the axes of the result.
+fn shape(input: &Input, axis: usize) -> Result<(usize, usize, Vec<Axis>)> {
+    // Axes of one sample at the end are axes, if the header names them.
+    let mut axes = cube::shape_to(input, axis.min(cube::present(input)))?;
+    if axis == 0 {
+        let rows = cube::count(&axes);
+        axes.iter_mut().for_each(|axis| axis.n = 1);
+        return Ok((1, rows, axes));
+    }
+    ensure!(
+        axis <= axes.len(),
+        "axis={axis}: the input has {} axes ({})",
+        axes.len(),
+        input.header().sizes()
+    );
+    let row = cube::count(&axes[..axis - 1]);
+    let rows = axes.remove(axis - 1).n;
+    if axes.is_empty() {
+        axes.push(Axis {
+            n: 1,
+            ..input.axis(2)
+        });
+    }
+    Ok((row, rows, axes))
+}
+
+/// One factor a sample, where factors are given.
+fn scale(job: &Job, rows: usize) -> Result<Option<Vec<f32>>> {
+    let mut factors = job.floats("scale")?;
+    let Some(last) = factors.last().copied() else {
+        return Ok(None);
+    };
+    if factors.len() > rows {
+        job.warn(&format!(
+            "scale= holds {} factors for {rows} samples: the first {rows} are taken",
+            factors.len()
+        ));
+    }
+    factors.resize(rows, last);
+    Ok(Some(factors))
+}
+
+fn stack<T: Sample>(input: &mut Input, output: &mut Output, plan: &Plan) -> Result<()> {
+    let (row, rows) = (plan.row, plan.rows);
+    let mut pile = Pile::<T>::new(plan.way, row)?;
+    let at_once = (PIECE / row).clamp(1, rows);
+    let mut values: Vec<T> = cube::room(at_once * row)?;
+    while input.remaining() > 0 {
+        pile.clear();
+        for start in (0..rows).step_by(at_once) {
+            let now = at_once.min(rows - start);
+            input.read(&mut values[..now * row])?;
+            for (number, line) in values[..now * row].chunks_exact_mut(row).enumerate() {
+                if let Some(scale) = &plan.scale {
+                    line.iter_mut()
+                        .for_each(|value| *value = value.times(scale[start + number]));
+                }
+                pile.add(line);
+            }
+        }
+        output.write(&pile.result())?;
+    }
+    Ok(())
+}
+
+/// A number that can be stacked, in double precision.
+trait Sample: Element {
+    type Sum: Copy + AddAssign + MulAssign + DivAssign<f64> + From<f64>;
+    fn times(self, factor: f32) -> Self;
+    fn wide(self) -> Self::Sum;
+    fn narrow(sum: Self::Sum) -> Self;
+    fn root(sum: Self::Sum) -> Self::Sum;
+    /// What is compared.
+    fn rank(self) -> f64;
+    /// The square of the absolute value.
+    fn square(self) -> f64;
+}
+
+impl Sample for f32 {
+    type Sum = f64;
+
+    fn times(self, factor: f32) -> Self {
+        self * factor
+    }
+
+    fn wide(self) -> f64 {
+        self.into()
+    }
+
+    fn narrow(sum: f64) -> Self {
+        sum as f32
+    }
+
+    fn root(sum: f64) -> f64 {
+        sum.sqrt()
+    }
+
+    fn rank(self) -> f64 {
+        self.into()
+    }
+
+    fn square(self) -> f64 {
+        f64::from(self) * f64::from(self)
+    }
+}
+
+impl Sample for Complex {
+    type Sum = Complex64;
+
+    fn times(self, factor: f32) -> Self {
+        self.map(|part| part * factor)
+    }
+
+    fn wide(self) -> Complex64 {
+        Complex64::new(self[0].into(), self[1].into())
+    }
+
+    fn narrow(sum: Complex64) -> Self {
+        [sum.re as f32, sum.im as f32]
+    }
+
+    fn root(sum: Complex64) -> Complex64 {
+        sum.sqrt()
+    }
+
+    fn rank(self) -> f64 {
+        self.wide().norm()
+    }
+
+    fn square(self) -> f64 {
+        self.wide().norm_sqr()
+    }
+}
+
+/// One row of what has been seen.
+struct Pile<T: Sample> {
+    way: Way,
+    sums: Vec<T::Sum>,
+    extremes: Vec<Option<T>>,
     fold: Vec<u64>,
 }
 
-impl Pile {
+impl<T: Sample> Pile<T> {
     fn new(way: Way, row: usize) -> Result<Self> {
+        let extremes = if matches!(way, Way::Least | Way::Most) {
+            row
+        } else {
+            0
+        };
+        // Room is asked for first, so that a false header ends in a sentence.
+        let _: Vec<T> = cube::room(row)?;
         Ok(Self {
             way,
-            values: cube::room(row)?,
-            fold: vec![0; row],
+            sums: vec![T::Sum::from(0.0); row - extremes],
+            extremes: vec![None; extremes],
+            fold: vec![0; row - extremes],
         })
     }
 
     fn clear(&mut self) {
-        let begin = match self.way {
-            Way::Least => f64::INFINITY,
-            Way::Most => f64::NEG_INFINITY,
-            Way::Product => 1.0,
-            Way::Mean | Way::Sum | Way::Rms => 0.0,
-        };
-        self.values.fill(begin);
+        let begin = if self.way == Way::Product { 1.0 } else { 0.0 };
+        self.sums.fill(T::Sum::from(begin));
+        self.extremes.fill(None);
         self.fold.fill(0);
     }
 
-    /// Adds whole rows.
-    fn add(&mut self, rows: &[f32]) {
-        for row in rows.chunks_exact(self.values.len()) {
-            for ((value, fold), new) in self.values.iter_mut().zip(&mut self.fold).zip(row) {
-                let new = f64::from(*new);
-                *value = match self.way {
-                    Way::Mean | Way::Sum => *value + new,
-                    Way::Rms => *value + new * new,
-                    Way::Least => value.min(new),
-                    Way::Most => value.max(new),
-                    Way::Product => *value * new,
-                };
-                *fold += u64::from(new != 0.0);
+    /// Adds one row.
+    fn add(&mut self, row: &[T]) {
+        for (extreme, new) in self.extremes.iter_mut().zip(row) {
+            let better = match (self.way, *extreme) {
+                (_, None) => true,
+                // What is not a number gives way to what is.
+                (_, Some(old)) if old.rank().is_nan() => !new.rank().is_nan(),
+                (Way::Least, Some(old)) => new.rank() < old.rank(),
+                (_, Some(old)) => new.rank() > old.rank(),
+            };
+            if better {
+                *extreme = Some(*new);
             }
+        }
+        for ((sum, fold), new) in self.sums.iter_mut().zip(&mut self.fold).zip(row) {
+            match self.way {
+                Way::Product => *sum *= new.wide(),
+                Way::Rms => *sum += T::Sum::from(new.square()),
+                _ => *sum += new.wide(),
+            }
+            *fold += u64::from(new.square() != 0.0);
         }
     }
 
-    fn result(&self) -> Vec<f32> {
-        let mean = |value: f64, fold: u64| value / fold.max(1) as f64;
-        let both = self.values.iter().zip(&self.fold);
-        both.map(|(value, fold)| match self.way {
-            Way::Mean => mean(*value, *fold) as f32,
-            Way::Rms => mean(*value, *fold).sqrt() as f32,
-            _ => *value as f32,
-        })
-        .collect()
+    fn result(&self) -> Vec<T> {
+        let sums = self.sums.iter().zip(&self.fold).map(|(sum, fold)| {
+            let mut sum = *sum;
+            if matches!(self.way, Way::Mean | Way::Rms) {
+                sum /= (*fold).max(1) as f64;
+            }
+            T::narrow(if self.way == Way::Rms { T::root(sum) } else { sum })
+        });
+        let extremes = self.extremes.iter().map(|extreme| extreme.unwrap_or(T::zeroed()));
+        sums.chain(extremes).collect()
     }
 }

@@ -1,17 +1,19 @@
 //! `sftransp`: two axes change places.
 
 use anyhow::{Result, ensure};
+use rayon::prelude::*;
 use rsf_io::{Element, Input, Job, MAX_AXES, Output, Param, Program};
 
-use super::cube::{self, by_kind, copy, write_axes};
+use super::cube::{self, PIECE, by_kind, copy, write_axes};
 
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sftransp",
     about: "Let two axes change places.",
     usage: "< in.rsf plane=12 memsize=1024 > out.rsf",
-    comments: "What fits into memsize= is turned in memory. Larger data are read from their file in several passes; data \
-of a pipe go into a temporary file in the data path first.",
+    comments: "Files are read in several passes, with an eighth of their size (or 64 MB) in memory, at most memsize=; where whole lines change \
+places (plane=23) with hardly any. Data of a pipe are turned in memory, or if they do not fit into memsize=, go into a \
+temporary file in the data path first.",
     example: "sftransp < in.rsf plane=23 > out.rsf",
     params: &PARAMS,
 };
@@ -26,6 +28,11 @@ static PARAMS: [Param; 2] = [
         .range(">= 1", Some(1.0), None)
         .doc("megabytes of memory to use"),
 ];
+
+/// Bytes that are turned in memory whatever they come from.
+const SMALL: usize = 64 << 20;
+/// Bytes that lie together for which it pays to fetch them one by one.
+const LINE: usize = 2048;
 
 /// Lengths around the two axes, from the fastest: below the first, the first, between, the second, above.
 #[derive(Clone, Copy)]
@@ -59,13 +66,19 @@ pub fn run(job: &mut Job) -> Result<()> {
     write_axes(&mut output, &axes);
     let (kind, elements) = (input.format().kind, input.len());
     let room = job.int("memsize")? as usize * (1 << 20) / kind.size();
+    let small = turn.group() <= room.min(SMALL / kind.size());
+    let large = !small && (input.is_seekable() || turn.group() > room);
     if turn.moves_nothing() {
         by_kind!(kind, copy(&mut input, &mut output, elements))?;
-    } else if turn.group() <= room / 2 {
+    } else if !large {
         by_kind!(kind, in_memory(&mut input, &mut output, turn))?;
     } else {
         let input = job.by_position(input)?;
-        by_kind!(kind, in_passes(&input, &mut output, turn, room))?;
+        if turn.below * kind.size() >= LINE {
+            by_kind!(kind, by_lines(&input, &mut output, turn))?;
+        } else {
+            by_kind!(kind, in_passes(&input, &mut output, turn, room))?;
+        }
     }
     Ok(output.finish()?)
 }
@@ -82,63 +95,159 @@ impl Turn {
     }
 }
 
-fn in_memory<T: Element>(input: &mut Input, output: &mut Output, turn: Turn) -> Result<()> {
-    let mut old = vec![T::zeroed(); turn.group()];
-    let mut new = vec![T::zeroed(); turn.group()];
+/// Elements that are held beside the turned ones: those of a file stay in the caches of a core, those of a pipe are lines of
+/// which some must come together.
+const HELD: usize = 1 << 18;
+const HELD_OF_PIPE: usize = 1 << 22;
+/// Samples of the second axis that are placed together: a few lines of the cache.
+const TOGETHER: usize = 64;
+
+/// Reads each group once, in the order of the file.
+fn in_memory<T: Element + Send + Sync>(input: &mut Input, output: &mut Output, turn: Turn) -> Result<()> {
+    let line = turn.first * turn.below;
+    let whole = turn.between * line;
+    // Either whole samples of the second axis, or parts of one.
+    let tile = if whole <= HELD_OF_PIPE {
+        Tile::new((HELD_OF_PIPE / whole).min(TOGETHER), turn.between, turn)
+    } else {
+        Tile::new(1, HELD_OF_PIPE / line, turn)
+    };
+    let mut new: Vec<T> = cube::room(turn.group())?;
+    let mut old: Vec<T> = cube::room(tile.second * tile.between * line)?;
     for _ in 0..turn.above {
-        input.read(&mut old)?;
-        place(&old, &mut new, turn);
+        for at in tile.places(turn) {
+            let held = &mut old[..at.lines() * line];
+            input.read(held)?;
+            place(held, &mut new, at, turn);
+        }
         output.write(&new)?;
     }
     Ok(())
 }
 
-/// From `[second][between][first][below]` (the last fastest) to `[first][between][second][below]`.
-fn place<T: Element>(old: &[T], new: &mut [T], turn: Turn) {
-    /// Side of the squares that are turned one by one, so that both sides stay in the cache.
-    const SIDE: usize = 32;
-    let Turn {
-        below,
-        first,
-        between,
-        second,
-        ..
-    } = turn;
-    for top in (0..second).step_by(SIDE) {
-        for left in (0..first).step_by(SIDE) {
-            for m in 0..between {
-                for s in top..second.min(top + SIDE) {
-                    for f in left..first.min(left + SIDE) {
-                        let from = ((s * between + m) * first + f) * below;
-                        let to = ((f * between + m) * second + s) * below;
-                        new[to..to + below].copy_from_slice(&old[from..from + below]);
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// Each pass reads what becomes a run of samples of the slowest axis of a group. One sample of it is always held.
-fn in_passes<T: Element>(input: &Input, output: &mut Output, turn: Turn, room: usize) -> Result<()> {
+fn in_passes<T: Element + Send + Sync>(
+    input: &Input,
+    output: &mut Output,
+    turn: Turn,
+    room: usize,
+) -> Result<()> {
     let slab = turn.group() / turn.first;
-    let at_once = (room / 2 / slab).clamp(1, turn.first);
-    let mut old = vec![T::zeroed(); slab * at_once];
-    let mut new = vec![T::zeroed(); slab * at_once];
+    let wanted = (turn.group() / 8).max(SMALL / size_of::<T>()).min(room);
+    let at_once = (wanted / slab).clamp(1, turn.first);
+    let mut new: Vec<T> = cube::room(slab * at_once)?;
+    let line = at_once * turn.below;
+    let tile = Tile::new(TOGETHER, HELD / TOGETHER / line, turn);
+    let mut old: Vec<T> = cube::room(tile.second * tile.between * line)?;
     for above in 0..turn.above {
         for start in (0..turn.first).step_by(at_once) {
             let part = Turn {
                 first: at_once.min(turn.first - start),
                 ..turn
             };
-            let run = part.first * turn.below;
-            for strip in 0..turn.second * turn.between {
-                let from = above * turn.group() + (strip * turn.first + start) * turn.below;
-                input.read_at(from as u64, &mut old[strip * run..(strip + 1) * run])?;
+            let line = part.first * turn.below;
+            for at in tile.places(part) {
+                for (number, held) in old[..at.lines() * line].chunks_exact_mut(line).enumerate() {
+                    let (s, m) = (at.s + number / at.between, at.m + number % at.between);
+                    let strip = (above * turn.second + s) * turn.between + m;
+                    input.read_at(((strip * turn.first + start) * turn.below) as u64, held)?;
+                }
+                place(&old[..at.lines() * line], &mut new, at, part);
             }
-            place(&old[..part.group()], &mut new[..part.group()], part);
             output.write(&new[..part.group()])?;
         }
     }
     Ok(())
+}
+
+/// Fetches what lies together, in the new order.
+fn by_lines<T: Element>(input: &Input, output: &mut Output, turn: Turn) -> Result<()> {
+    let below = turn.below;
+    let mut held: Vec<T> = cube::room(HELD.max(below.min(PIECE)) / below.min(PIECE) * below.min(PIECE))?;
+    let mut filled = 0;
+    for above in 0..turn.above {
+        for to in 0..turn.group() / below {
+            let (s, rest) = (to % turn.second, to / turn.second);
+            let (m, f) = (rest % turn.between, rest / turn.between);
+            let from = (((above * turn.second + s) * turn.between + m) * turn.first + f) * below;
+            for start in (0..below).step_by(PIECE) {
+                let now = PIECE.min(below - start);
+                if filled + now > held.len() {
+                    output.write(&held[..filled])?;
+                    filled = 0;
+                }
+                input.read_at((from + start) as u64, &mut held[filled..filled + now])?;
+                filled += now;
+            }
+        }
+    }
+    Ok(output.write(&held[..filled])?)
+}
+
+/// Lines (of the first axis and what is below it) that are held together.
+#[derive(Clone, Copy)]
+struct Tile {
+    second: usize,
+    between: usize,
+}
+
+/// A tile at its place: its first line, and how many there are on both axes.
+#[derive(Clone, Copy)]
+struct At {
+    s: usize,
+    m: usize,
+    second: usize,
+    between: usize,
+}
+
+impl At {
+    fn lines(self) -> usize {
+        self.second * self.between
+    }
+}
+
+impl Tile {
+    fn new(second: usize, between: usize, turn: Turn) -> Self {
+        Self {
+            second: second.clamp(1, turn.second),
+            between: between.clamp(1, turn.between),
+        }
+    }
+
+    /// All tiles, the axis between fastest.
+    fn places(self, turn: Turn) -> impl Iterator<Item = At> {
+        (0..turn.second).step_by(self.second).flat_map(move |s| {
+            (0..turn.between).step_by(self.between).map(move |m| At {
+                s,
+                m,
+                second: self.second.min(turn.second - s),
+                between: self.between.min(turn.between - m),
+            })
+        })
+    }
+}
+
+/// From the lines of a tile, `[second][between][first][below]` (the last fastest), to their places in
+/// `[first][between][second][below]`.
+fn place<T: Element + Send + Sync>(old: &[T], new: &mut [T], at: At, turn: Turn) {
+    let (below, line) = (turn.below, turn.first * turn.below);
+    let slab = turn.between * turn.second * below;
+    let samples = new[..turn.first * slab]
+        .par_chunks_mut(slab)
+        .with_min_len(256)
+        .enumerate();
+    samples.for_each(|(f, slab)| {
+        for m in 0..at.between {
+            let to = (at.m + m) * turn.second + at.s;
+            let lines = old[m * line..].chunks(at.between * line);
+            if below == 1 {
+                let to = slab[to..to + at.second].iter_mut();
+                to.zip(lines).for_each(|(to, line)| *to = line[f]);
+                continue;
+            }
+            let to = slab[to * below..(to + at.second) * below].chunks_exact_mut(below);
+            to.zip(lines)
+                .for_each(|(to, line)| to.copy_from_slice(&line[f * below..(f + 1) * below]));
+        }
+    });
 }

@@ -12,12 +12,14 @@ pub static SPEC: Program = Program {
     usage: "< in.rsf n1= f1= j1= min2= max2= squeeze=y > out.rsf",
     comments: "On every axis the window begins at sample f# (counted from 0; negative: from the end) or at the sample \
 nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An axis that is not \
-mentioned is kept whole.\n\nWith squeeze=y axes of one sample move behind the others.",
+mentioned is kept whole.\n\nWith squeeze=y axes of one sample move behind the others.\n\nOther keys go into the header, as with sfput; axes that \
+have a label or a unit keep theirs.",
     example: "sfwindow < wfl.rsf n3=1 f3=1 n4=1 f4=20 > frame.rsf",
     params: &PARAMS,
 };
 
-static PARAMS: [Param; 8] = [
+static PARAMS: [Param; 9] = [
+    Param::keys("KEY").doc("what goes into the header: title=, unit= or anything else"),
     Param::int("n#")
         .default_text("the rest")
         .range(">= 1", Some(1.0), None)
@@ -48,29 +50,26 @@ static PARAMS: [Param; 8] = [
 
 /// Samples `first`, `first + jump`, ... of one axis, `n` of them, and the axis that they form.
 #[derive(Clone, Debug)]
-struct Cut {
+pub(super) struct Cut {
     whole: usize,
     first: usize,
     jump: usize,
     axis: Axis,
 }
 
+impl Cut {
+    /// True for a sample of the axis that lies in the window.
+    pub(super) fn holds(&self, i: usize) -> bool {
+        i >= self.first
+            && (i - self.first).is_multiple_of(self.jump)
+            && (i - self.first) / self.jump < self.axis.n
+    }
+}
+
 /// Cuts.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let axes = cube::shape(&input)?;
-    let cuts: Vec<Cut> = axes
-        .iter()
-        .enumerate()
-        .map(|(i, axis)| cut(job, i + 1, axis))
-        .collect::<Result<_>>()?;
-    for i in axes.len() + 1..=MAX_AXES {
-        let (n, f) = (job.int_opt(&format!("n{i}"))?, job.int_opt(&format!("f{i}"))?);
-        ensure!(
-            n.unwrap_or(1) == 1 && matches!(f, None | Some(0 | -1)),
-            "axis {i} has 1 sample: n{i}= can only be 1 and f{i}= only 0"
-        );
-    }
+    let cuts = cuts(job, &input)?;
     if job.flag("verb")? {
         say(job, &cuts);
     }
@@ -80,25 +79,40 @@ pub fn run(job: &mut Job) -> Result<()> {
         // A stable sort: long axes keep their order, and so do those of one sample.
         order.sort_by_key(|axis| axis.n == 1);
     }
+    cube::put_keys(job, &mut output, |_| true);
     write_axes(&mut output, &order);
     by_kind!(input.format().kind, stream(&mut input, &mut output, &cuts))?;
     Ok(output.finish()?)
+}
+
+/// The windows that the words of the command line mean, axis by axis.
+pub(super) fn cuts(job: &Job, input: &Input) -> Result<Vec<Cut>> {
+    let axes = cube::shape(input)?;
+    for i in axes.len() + 1..=MAX_AXES {
+        let (n, f) = (job.int_opt(&format!("n{i}"))?, job.int_opt(&format!("f{i}"))?);
+        ensure!(
+            n.unwrap_or(1) == 1 && matches!(f, None | Some(0 | -1)),
+            "axis {i} has 1 sample: n{i}= can only be 1 and f{i}= only 0"
+        );
+    }
+    (1..).zip(&axes).map(|(i, axis)| cut(job, i, axis)).collect()
 }
 
 fn cut(job: &Job, i: usize, axis: &Axis) -> Result<Cut> {
     let Axis { n, o, d, .. } = *axis;
     let real = |key: &str| job.float_opt(&format!("{key}{i}"));
     let int = |key: &str| job.int_opt(&format!("{key}{i}"));
-    let samples = |from: f32, to: f32, step: f32| (f64::from(to) - f64::from(from)) / f64::from(step);
+    // In single precision, so that halves meet the sample that Madagascar takes.
+    let samples = |from: f32, to: f32, step: f32| f64::from((to - from) / step);
     let jump = match (int("j")?, real("d")?) {
         (Some(jump), _) => jump,
         (None, Some(wanted)) => {
-            let jump = samples(0.0, wanted, d).round();
+            let jump = nearest(samples(0.0, wanted, d));
             ensure!(
-                jump >= 1.0,
+                jump >= 1,
                 "d{i}={wanted}: the sampling of the input is {d}, and the window can only be coarser"
             );
-            jump as i64
+            jump
         }
         (None, None) => 1,
     };
@@ -157,7 +171,8 @@ fn nearest(samples: f64) -> i64 {
     (samples + 0.5).floor() as i64
 }
 
-fn say(job: &Job, cuts: &[Cut]) {
+/// Prints the windows of the axes that are cut.
+pub(super) fn say(job: &Job, cuts: &[Cut]) {
     for (i, cut) in cuts.iter().enumerate().filter(|(_, cut)| cut.axis.n != cut.whole) {
         let Axis { n, o, d, .. } = cut.axis;
         let i = i + 1;

@@ -4,8 +4,8 @@ use anyhow::{Result, anyhow};
 
 use super::drawing::Rgb;
 
-/// Colours of a table.
-const LENGTH: usize = 512;
+/// Colours of a table: an odd number, so that the middle is a colour and rounding noise about it draws no seam.
+const LENGTH: usize = 511;
 /// What is not a number has a colour that no table holds.
 pub const NOT_A_NUMBER: Rgb = [255, 0, 255];
 /// What lies beyond the colours, where the user wants to see it.
@@ -164,6 +164,17 @@ mod tests {
             );
         }
         assert_eq!(Colours::named("grey").unwrap().at(0.5), [128; 3]);
+    }
+
+    #[test]
+    fn noise_about_the_middle_has_one_colour() {
+        for (name, ..) in TABLES {
+            let colours = Colours::named(name).unwrap();
+            for table in [colours.clone(), colours.turned()] {
+                assert_eq!(table.at(0.5 - 5e-4), table.at(0.5), "{name}");
+                assert_eq!(table.at(0.5 + 5e-4), table.at(0.5), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -20,6 +20,13 @@ pub enum Kind {
     Gif,
 }
 
+impl Kind {
+    /// The ending of names of files.
+    pub fn ending(self) -> &'static str {
+        word(self)
+    }
+}
+
 /// Where a picture goes, and as what.
 #[derive(Clone, Debug)]
 pub struct Delivery {

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg;
@@ -14,6 +14,7 @@ use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 use xmlwriter::{Options, XmlWriter};
 
+use super::clipping;
 use super::markup::plain;
 use super::pixels::Pixels;
 
@@ -24,6 +25,8 @@ const FAMILIES: &str = "DejaVu Sans, Verdana, sans-serif";
 pub const CAPITAL: f64 = 0.73;
 /// Most pixels of a picture on each side.
 pub const LARGEST_SIDE: f64 = 30_000.0;
+/// Coordinates for which pixels can be made, with much to spare on both sides.
+const FARTHEST: f64 = 1e6;
 
 static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = usvg::fontdb::Database::new();
@@ -185,9 +188,30 @@ impl Drawing {
         drawing
     }
 
-    /// A line through `points`.
+    /// A line through `points`, as far as it can be seen.
     pub fn line(&mut self, points: &[Place], stroke: &Stroke) {
-        self.path(&path_through(points), Some(stroke), None);
+        let pieces = clipping::lines(points, self.reach(stroke.width));
+        let words: String = pieces.iter().map(|piece| path_through(piece)).collect();
+        self.path(&words, Some(stroke), None);
+    }
+
+    /// The area inside `rim` in one colour, as far as it can be seen.
+    pub fn area(&mut self, rim: &[Place], colour: Rgb) {
+        let words = path_through(&clipping::area(rim, self.reach(0.0)));
+        if !words.is_empty() {
+            self.path(&format!("{words}Z"), None, Some(colour));
+        }
+    }
+
+    /// The page and its neighbourhood, from which marks of `size` can still reach into it.
+    pub fn reach(&self, size: f64) -> Rect {
+        let page = Rect {
+            x: 0.0,
+            y: 0.0,
+            width: self.size.0,
+            height: self.size.1,
+        };
+        clipping::grown(page, 100.0 + size)
     }
 
     /// A path in SVG's own words, with a line along it, or filled.
@@ -226,7 +250,8 @@ impl Drawing {
 
     /// Letters.
     pub fn text(&mut self, text: &Text) {
-        if text.words.trim().is_empty() {
+        let reach = self.reach(self.size.0 + self.size.1);
+        if text.words.trim().is_empty() || !clipping::holds(reach, text.at) {
             return;
         }
         let (x, y) = text.at;
@@ -381,6 +406,10 @@ make it smaller, with res= width= or screenht="
             ..usvg::Options::default()
         };
         let tree = usvg::Tree::from_str(&self.text, &options).context("the picture could not be drawn")?;
+        ensure!(
+            f64::from(clipping::farthest(tree.root())) * fineness <= FARTHEST,
+            "a mark of the picture lies too far outside of the page to be drawn as pixels"
+        );
         let mut canvas = Pixmap::new(width.round().max(1.0) as u32, height.round().max(1.0) as u32)
             .context("there is no memory for the picture; make it smaller with res= or width=")?;
         let scale = fineness as f32;

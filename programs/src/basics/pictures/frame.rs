@@ -249,6 +249,11 @@ impl Frame {
 }
 
 impl Page<'_> {
+    /// Letters as the frame's own labels have them.
+    pub fn letters(&self) -> Letters {
+        self.frame.letters()
+    }
+
     /// Where coordinates of both axes lie: right, down.
     pub fn place(&self, across: f64, down: f64) -> Place {
         (

@@ -227,6 +227,11 @@ impl Scale {
                 (ends, table) = (range, Some(colours));
             }
         }
+        // A panel of one value has a bar too, with that value in its middle.
+        if bytes && low.is_none() && high.is_none() && ends.0 == ends.1 {
+            let half = if ends.0 == 0.0 { 1.0 } else { 0.04 * ends.0.abs() };
+            ends = (ends.0 - half, ends.1 + half);
+        }
         let (low, high) = (low.unwrap_or(ends.0), high.unwrap_or(ends.1));
         ensure!(
             low < high,

@@ -1,6 +1,6 @@
 //! `sfbasics grey`: a plane of an RSF file in colours.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rsf_io::{Axis, Input, Job, Param, Program};
 
 use super::delivery::{Delivery, Kind};
@@ -173,15 +173,51 @@ pub fn raster(page: &mut Page, plane: &Plane, scale: &Scale, turns: Turns, finen
         width: (end.0 - begin.0).abs(),
         height: (end.1 - begin.1).abs(),
     };
+    ensure!(
+        place.width.is_finite() && place.height.is_finite(),
+        "the axes of the plane cannot be drawn: their sampling and their origin are too far apart"
+    );
     let pixels = |length: f64| ((length * fineness).round() as usize).max(1);
     let (wide, high) = (pixels(place.width), pixels(place.height));
     let plane = plane.thinned(if turns.transp { (high, wide) } else { (wide, high) });
-    let (width, colours) = colours_of(&plane, scale, turns.transp, (begin.0 > end.0, begin.1 > end.1));
+    let turned = (begin.0 > end.0, begin.1 > end.1);
+    let (mut width, mut colours) = colours_of(&plane, scale, turns.transp, turned);
+    let mut place = place;
+    if place.width > MAGNIFIED * page.rect.width || place.height > MAGNIFIED * page.rect.height {
+        (width, colours) = seen(&colours, width, place, page.rect, fineness);
+        place = page.rect;
+    }
     let image = raster_png(width, &colours)?;
     page.drawing.inside(page.rect);
     page.drawing.image("png", &image, place);
     page.drawing.end();
     Ok(())
+}
+
+/// A raster this many times as large as the box is cut, before its coordinates become too large to be drawn.
+const MAGNIFIED: f64 = 4.0;
+
+/// Width and colours of the pixels of `rect` out of a raster that lies at `place` and is larger.
+fn seen(colours: &[Rgb], width: usize, place: Rect, rect: Rect, fineness: f64) -> (usize, Vec<Rgb>) {
+    let height = colours.len() / width;
+    let pixels = |length: f64| ((length * fineness).ceil() as usize).max(1);
+    let (wide, high) = (pixels(rect.width), pixels(rect.height));
+    let sample =
+        |at: f64, length: f64, samples: usize| ((at / length * samples as f64) as usize).min(samples - 1);
+    let column = |x: usize| {
+        let at = rect.x + (x as f64 + 0.5) / wide as f64 * rect.width;
+        sample(at - place.x, place.width, width)
+    };
+    let row = |y: usize| {
+        let at = rect.y + (y as f64 + 0.5) / high as f64 * rect.height;
+        sample(at - place.y, place.height, height)
+    };
+    let columns: Vec<usize> = (0..wide).map(column).collect();
+    let lines = (0..high).flat_map(|y| {
+        let line = row(y) * width;
+        columns.iter().map(move |x| colours[line + x])
+    });
+    (wide, lines.collect())
 }
 
 /// Width and colours, row after row, of a plane whose axis 1 runs down (`transp`) or to the right; `turned` says whether what

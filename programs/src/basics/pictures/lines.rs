@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use rsf_io::Job;
 
+use super::clipping;
 use super::colours::pen;
 use super::drawing::{Drawing, Place, Rgb, Stroke, path_through, short, text_width};
 use super::standard::{INCH, thickness};
@@ -103,9 +104,15 @@ pub fn thinned(points: &[Place], key: impl Fn(&Place) -> f64, other: impl Fn(&Pl
 /// Draws `symbol` of `size` at all `points`.
 pub fn symbols(drawing: &mut Drawing, points: &[Place], symbol: char, size: f64, stroke: &Stroke) {
     let half = 0.5 * size;
+    let reach = drawing.reach(size + stroke.width);
+    let points: Vec<Place> = points
+        .iter()
+        .copied()
+        .filter(|&point| clipping::holds(reach, point))
+        .collect();
     let solid = Stroke::solid(stroke.colour, stroke.width);
     let mut path = String::new();
-    for &(x, y) in points {
+    for &(x, y) in &points {
         match symbol {
             '.' => circle(&mut path, (x, y), 0.5 * stroke.width + 0.15 * size),
             'o' | 'O' => circle(&mut path, (x, y), half),
@@ -122,7 +129,7 @@ pub fn symbols(drawing: &mut Drawing, points: &[Place], symbol: char, size: f64,
     match symbol {
         '.' => drawing.path(&path, None, Some(stroke.colour)),
         'o' | 'O' | '+' | 'x' | 'X' | '*' => drawing.path(&path, Some(&solid), None),
-        letter => letters(drawing, points, letter, size, stroke.colour),
+        letter => letters(drawing, &points, letter, size, stroke.colour),
     }
 }
 

@@ -6,10 +6,12 @@
 
 pub mod animation;
 pub mod axes;
+pub mod clipping;
 pub mod colours;
 pub mod compose;
 pub mod contour;
 pub mod delivery;
+pub mod dots;
 pub mod drawing;
 pub mod faces;
 pub mod frame;
@@ -21,6 +23,7 @@ pub mod levels;
 pub mod lines;
 pub mod markup;
 pub mod movie;
+pub mod pen;
 pub mod pixels;
 pub mod plane;
 pub mod samples;
@@ -37,9 +40,11 @@ pub const PROGRAMS: Programs = &[
     (&grey3::SPEC, grey3::run),
     (&graph::SPEC, graph::run),
     (&wiggle::SPEC, wiggle::run),
+    (&dots::SPEC, dots::run),
     (&contour::SPEC, contour::run),
     (&movie::SPEC, movie::run),
     (&compose::SPEC, compose::run),
+    (&pen::SPEC, pen::run),
 ];
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn style(job: &Job) -> Result<Style> {
     let sized = |name: &str, default: f64| -> Result<f64> {
         Ok(job.double_opt(name)?.map_or(default, |size| size * LETTER))
     };
-    let fat = |name: &str| -> Result<f64> { Ok(0.15 * job.int(name)? as f64) };
+    let fat = |name: &str| -> Result<f64> { Ok((0.15 * job.int(name)? as f64).clamp(0.0, USUAL_WIDTH)) };
     let usual = Style::default();
     let label = sized("labelsz", usual.label)?;
     Ok(Style {
@@ -237,14 +237,14 @@ pub fn grid(job: &Job, usual: (bool, bool), behind: bool) -> Result<Grid> {
     })
 }
 
-/// Width of a line from Madagascar's number for it.
+/// Width of a line from Madagascar's number for it, at most that of a page.
 pub fn thickness(fat: i64) -> f64 {
-    1.0 + INCH / 200.0 * fat.max(0) as f64
+    (1.0 + INCH / 200.0 * fat.max(0) as f64).min(USUAL_WIDTH)
 }
 
-/// Size of letters or symbols from Madagascar's number for it.
+/// Size of letters or symbols from Madagascar's number for it, at most that of a page.
 pub fn letter_size(size: f64) -> f64 {
-    size * LETTER
+    (size * LETTER).clamp(0.0, USUAL_WIDTH)
 }
 
 /// The size that the user asks for; else the usual width with `ratio` of height to width of the box.

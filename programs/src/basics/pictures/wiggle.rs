@@ -5,7 +5,7 @@ use rsf_io::{Axis, Input, Job, Param, Program};
 
 use super::colours::PALE;
 use super::delivery::{Delivery, Kind};
-use super::drawing::{Place, Stroke, path_through};
+use super::drawing::{Place, Stroke};
 use super::frame::{Frame, Page};
 use super::lines::{Pens, thinned};
 use super::plane::step_of;
@@ -259,7 +259,7 @@ fn draw(job: &Job, page: &mut Page, traces: &Traces) -> Result<()> {
             let bounded = above_zero(values)
                 .into_iter()
                 .map(|(sample, value)| place(sample, value));
-            path_through(&thin(&bounded.collect::<Vec<Place>>()))
+            thin(&bounded.collect::<Vec<Place>>())
         });
         let pieces: Vec<Vec<Place>> = points
             .split(|point| !(point.0.is_finite() && point.1.is_finite()))
@@ -268,8 +268,8 @@ fn draw(job: &Job, page: &mut Page, traces: &Traces) -> Result<()> {
         if seemean {
             page.drawing.line(&mean, &Stroke::solid(PALE, 1.0));
         }
-        if let Some(path) = positive.filter(|path| !path.is_empty()) {
-            page.drawing.path(&format!("{path}Z"), None, Some(stroke.colour));
+        if let Some(rim) = positive {
+            page.drawing.area(&rim, stroke.colour);
         }
         for piece in &pieces {
             page.drawing.line(piece, &stroke);

@@ -1,10 +1,8 @@
 //! What `plan=y` says of several ranks.
 
-use crate::modelling::Run;
 use crate::modelling::machine::Machine;
 use crate::modelling::world::World;
 use kernels::parallel::rank_halo::trial;
-use kernels::parallel::slabs::GHOST;
 use rsf_io::Job;
 
 /// What all ranks together will do.
@@ -77,19 +75,14 @@ fn exchange_words(pieces: &[usize], bytes: usize, seconds: f64) -> String {
     )
 }
 
-/// The same with its share of a step of `step` seconds.
+/// The same with its share of a step of `step` seconds, of which the share `hides` computes what needs no neighbour.
 pub fn share_of_step(
     job: &Job,
-    run: &Run,
-    machine: &Machine,
-    (world, step): (&World, f64),
+    (pieces, bytes): (&[usize], usize),
+    (step, hides): (f64, f64),
+    world: &World,
 ) -> anyhow::Result<()> {
-    let p = &run.padded;
-    let piece = GHOST * p.plane_len() * size_of::<f32>();
-    let pieces = [p.ndim()];
-    let longest = longest(&pieces, piece, world)?;
-    let thinnest = machine.slabs.iter().map(|slab| slab.own.len()).min().unwrap_or(0);
-    let hides = (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0);
+    let longest = longest(pieces, bytes, world)?;
     let word = if longest < step * hides {
         "hidden behind the interior"
     } else {
@@ -97,7 +90,7 @@ pub fn share_of_step(
     };
     job.say(&format!(
         "{} (timed now), {:.0} % of a step of {:.2} ms: {word}",
-        exchange_words(&pieces, piece, longest),
+        exchange_words(pieces, bytes, longest),
         100.0 * longest / step,
         1e3 * step
     ));

@@ -1,7 +1,6 @@
 //! What a user may have meant otherwise: told before the run, which goes on where it can.
 
-use crate::modelling::cell_words;
-use crate::modelling::model::{Cell, Volumes};
+use crate::modelling::model::{Cell, Volumes, cell_words};
 use crate::modelling::plan::{counted, named};
 use anyhow::bail;
 use kernels::grid::points::Point;

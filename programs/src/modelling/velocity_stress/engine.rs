@@ -1,19 +1,18 @@
 //! The engine of a velocity-stress run: processors, or GPUs whose memory holds it.
 
-use super::Run;
-use crate::modelling::machine::{Machine, free};
-use crate::modelling::memory_check::outer;
-use crate::modelling::world::World;
-use anyhow::bail;
+use super::memory::refuse_small_gpus;
+use super::{Run, advice, plan};
+use crate::modelling::model::Volumes;
+use crate::modelling::plan::Report;
+use crate::modelling::shoot::{self, Resources};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
-use kernels::medium::{Medium, Symmetry};
-use kernels::methods::velocity_stress::{Simulation, gpu};
+use kernels::medium::{Destination, Filler, Medium, Symmetry, needed};
+use kernels::methods::velocity_stress::{Simulation, Watch, gpu};
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::options::{ParallelOptions, Transport};
-use kernels::parallel::slabs::{GHOST, balance};
+use kernels::parallel::options::ParallelOptions;
 use kernels::time_loop::Recorder;
-use std::sync::Arc;
+use rsf_io::Job;
 
 /// A shot ready to run.
 pub enum Engine {
@@ -24,42 +23,56 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Prepares a shot over its medium, of this class, on the machine; `gpus` as [`Machine::open`] gave them.
+    /// Reads this rank's part of the model and prepares the shot on the machine.
     pub fn new(
-        run: &Run,
-        (medium, class): (Medium<f32>, Symmetry),
-        (machine, world): (&Machine, &World),
-        gpus: &[Arc<Gpu>],
-    ) -> anyhow::Result<Self> {
-        let (shot, slabs) = (&run.shot, machine.slabs.clone());
-        if gpus.is_empty() {
+        job: &Job,
+        run: &mut Run,
+        volumes: Volumes,
+        on: Resources<'_>,
+    ) -> anyhow::Result<(Self, Report)> {
+        let (machine, world) = (on.machine, on.world);
+        let planes = needed(&run.padded, &machine.own());
+        let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+        let mut filler = Filler::new(&mut medium, &machine.cpu);
+        let report = read(job, run, volumes, (on, &mut filler))?;
+        drop(filler);
+        let growing = run.shot.frame.first_growing(&medium);
+        plan::layers_that_grow(job, run, growing, world)?;
+        let engine = Self::over(run, (medium, report.class), on);
+        Ok((world.agree(engine)?, report))
+    }
+
+    /// Prepares a shot over its medium, of this class; for this rank alone.
+    fn over(run: &Run, (medium, class): (Medium<f32>, Symmetry), on: Resources<'_>) -> anyhow::Result<Self> {
+        let (shot, machine) = (&run.shot, on.machine);
+        let slabs = machine.slabs.clone();
+        if on.gpus.is_empty() {
             let threads = Cpu::new(machine.cpu.threads())?;
             return Ok(Self::Cpu(Simulation::new(shot, medium, class, threads, slabs)?));
         }
-        holds(run, class, (machine, world), gpus)?;
-        let machines = gpus.iter().cloned().zip(slabs).collect();
-        let engine = gpu::Simulation::new(shot, medium, class, (machines, None), &machine.cpu)?;
+        refuse_small_gpus(run, class, on)?;
+        let devices = on.gpus.iter().cloned().zip(slabs).collect();
+        let engine = gpu::Simulation::new(shot, medium, class, (devices, None), &machine.cpu)?;
         Ok(Self::Gpu(engine))
     }
+}
 
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
+impl shoot::Engine for Engine {
+    fn steps(&self) -> usize {
         match self {
             Self::Cpu(engine) => engine.steps(),
             Self::Gpu(engine) => engine.steps(),
         }
     }
 
-    /// Bytes of memory that fields and medium take.
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         match self {
             Self::Cpu(engine) => engine.bytes(),
             Self::Gpu(engine) => engine.bytes(),
         }
     }
 
-    /// Runs all steps, together with the other ranks.
-    pub fn run(
+    fn run(
         &mut self,
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<f32>,
@@ -71,8 +84,8 @@ impl Engine {
         }
     }
 
-    /// The largest horizontal speeds of all ranks, on rank 0. All call it.
-    pub fn peaks(&self, ranks: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
+    /// The largest horizontal speeds.
+    fn map(&self, ranks: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
         match self {
             Self::Cpu(engine) => engine.peaks_among(ranks),
             Self::Gpu(engine) => engine.peaks_among(ranks),
@@ -80,61 +93,26 @@ impl Engine {
     }
 }
 
-/// Bytes of the GPU of one of this rank's slabs, with kernels of this class and what travels to other ranks.
-pub fn bytes_of_gpu(
-    run: &Run,
-    class: Symmetry,
-    (machine, world): (&Machine, &World),
-    number: usize,
-) -> usize {
-    let messages = match (run.way, world.ranks().reaches_devices()) {
-        (Transport::HostStaged, _) => 0,
-        (Transport::Auto | Transport::CudaAware, true) => 2,
-        // What a neighbour of the same host writes, if there is one.
-        _ => 1,
-    };
-    let messages = messages * outer(&machine.slabs, run.padded.planes(), number);
-    gpu::bytes(&run.shot, &run.padded, &machine.slabs[number], class, messages)
+/// Reads the model without keeping it.
+pub fn look(job: &Job, run: &mut Run, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
+    let mut watch = Watch::new(&run.shot.frame, &run.padded);
+    let report = read(job, run, volumes, (on, &mut watch))?;
+    plan::layers_that_grow(job, run, watch.found(), on.world)?;
+    Ok(report)
 }
 
-/// Refuses a run that the GPUs do not hold, before any of their memory is taken: what it needs, what is free, what
-/// would do.
-fn holds(
-    run: &Run,
-    class: Symmetry,
-    (machine, world): (&Machine, &World),
-    gpus: &[Arc<Gpu>],
-) -> anyhow::Result<()> {
-    for (number, gpu) in gpus.iter().enumerate() {
-        let (free, name) = free(gpu)?;
-        let needed = bytes_of_gpu(run, class, (machine, world), number);
-        if needed <= free {
-            continue;
-        }
-        let more = match enough(run, class, (gpus.len(), free)) {
-            Some(count) => format!("{count} such GPUs hold it (ngpu={count}); "),
-            None => String::new(),
-        };
-        bail!(
-            "{name} has not the memory for {}: {:.2} GB are needed, {:.2} GB are free; {more}device=cpu runs in the memory of the host",
-            if gpus.len() > 1 {
-                "its part of this run"
-            } else {
-                "this run"
-            },
-            needed as f64 / 1e9,
-            free as f64 / 1e9,
-        );
-    }
-    Ok(())
-}
-
-/// How many GPUs hold the run, more than there are, each with so many bytes free.
-fn enough(run: &Run, class: Symmetry, (gpus, free): (usize, usize)) -> Option<usize> {
-    let planes = run.padded.planes();
-    (gpus + 1..=planes / GHOST).find(|&count| {
-        let slabs = balance(planes, 0, &vec![1.0; count]).unwrap_or_default();
-        let fits = |slab| gpu::bytes(&run.shot, &run.padded, slab, class, 0) <= free;
-        !slabs.is_empty() && slabs.iter().all(fits)
-    })
+/// Reads this rank's part of the model; what all ranks have found in theirs is judged.
+fn read(
+    job: &Job,
+    run: &mut Run,
+    volumes: Volumes,
+    (on, to): (Resources<'_>, &mut dyn Destination),
+) -> anyhow::Result<Report> {
+    let (machine, world) = (on.machine, on.world);
+    let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
+    let whole = world.merge(world.agree(found)?);
+    world.agree(whole.and_then(|whole| {
+        advice::cells(job, &run.padded, &volumes, &whole)?;
+        plan::examine(job, run, whole)
+    }))
 }

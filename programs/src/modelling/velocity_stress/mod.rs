@@ -1,33 +1,32 @@
 //! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
 
 mod advice;
+mod attenuation;
 mod engine;
-mod loss;
+mod memory;
+mod outputs;
 mod params;
 mod plan;
 mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
-use super::machine::Machine;
-use super::model::{self, Volumes};
-use super::plan::gigabytes;
-use super::progress::{Progress, Watched};
-use super::record::{self, Films, Outputs, Records, Writer};
+use super::model::{Files, Volumes};
+use super::plan::Report;
+use super::record::{self, Outputs};
+use super::shoot::{self, Method, Resources};
 use super::world::World;
-use super::{settle, survey, way};
+use super::{acquisition, transport};
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
+use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::{Destination, Filler, Medium, needed};
-use kernels::methods::velocity_stress::{Absorber, Frame, Quantity, Shot, Watch};
-use kernels::parallel::options::{ParallelOptions, Transport};
+use kernels::methods::velocity_stress::{Absorber, Frame, Quantity, Shot};
+use kernels::parallel::options::Transport;
 use kernels::stability::Band;
-use kernels::time_loop::{Recorder, async_recorder};
-use rsf_io::{Axis, Input, Job, Output};
-use std::time::Instant;
+use rsf_io::{Axis, Job, Output};
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
 /// known later.
@@ -44,242 +43,95 @@ struct Run {
     way: Transport,
 }
 
-/// The files of a model.
-enum Files {
-    Speeds([Input; 3]),
-    Stiffness([Input; 2]),
-}
-
-impl Files {
-    fn open(job: &mut Job) -> anyhow::Result<Self> {
-        let speeds = job.has_input("vp") || job.has_input("vs");
-        match (job.has_input("ccc"), speeds) {
-            (true, true) => bail!("ccc= and vp=, vs= both describe the medium: leave out one of them"),
-            (true, false) => Ok(Self::Stiffness([job.input("ccc")?, job.input("den")?])),
-            (false, _) if job.has_input("vp") && job.has_input("vs") => Ok(Self::Speeds([
-                job.input("vp")?,
-                job.input("vs")?,
-                job.input("den")?,
-            ])),
-            _ => {
-                let missing: Vec<_> = ["vp=", "vs="]
-                    .into_iter()
-                    .filter(|key| !job.has_input(key.trim_end_matches('=')))
-                    .collect();
-                bail!(
-                    "{} missing: give vp= and vs= (zero in fluids), or ccc=; /dev/stdin is a model that comes through a pipe",
-                    match missing.as_slice() {
-                        [one] => format!("{one} is"),
-                        _ => "vp= and vs= are".into(),
-                    }
-                )
-            }
-        }
-    }
-
-    fn inputs(&self) -> Vec<&Input> {
-        match self {
-            Self::Speeds(files) => files.iter().collect(),
-            Self::Stiffness(files) => files.iter().collect(),
-        }
-    }
-
-    fn grid(&self, ndim: usize) -> anyhow::Result<Grid> {
-        match self {
-            Self::Speeds([vp, vs, den]) => model::plain_grid(&[vp, vs, den], ndim),
-            Self::Stiffness([ccc, den]) => model::grid(ccc, den, ndim),
-        }
-    }
-
-    fn volumes(self) -> anyhow::Result<Volumes> {
-        match self {
-            Self::Speeds([vp, vs, den]) => Volumes::of_speeds(vp, vs, den),
-            Self::Stiffness([ccc, den]) => Volumes::new(ccc, den),
-        }
-    }
-}
-
 /// Runs `sfvsfd2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    run(job, 2, world)
+    shoot::shoot::<Run>(job, 2, world)
 }
 
 /// Runs `sfvsfd3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    run(job, 3, world)
+    shoot::shoot::<Run>(job, 3, world)
 }
 
-/// A shot ready to run, with the files it writes.
-struct Ready {
-    engine: Engine,
-    outputs: Outputs,
-    /// On rank 0, where it is asked for.
-    peaks: Option<Output>,
-    report: plan::Report,
+impl Method for Run {
+    type Engine = Engine;
+
+    fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
+        advice::idle(job)?;
+        let files = files(job)?;
+        let run = prepare(job, &files.grid(ndim)?)?;
+        advice::acquisition(job, &run.padded, &run.shot);
+        Ok((run, files))
+    }
+
+    fn padded(&self) -> &Padded {
+        &self.padded
+    }
+
+    fn transport(&self) -> Transport {
+        self.way
+    }
+
+    fn snapshots(&self) -> (Option<&Snapshots>, usize) {
+        let components = self.shot.quantity.filmed().components(self.padded.ndim());
+        (self.shot.snapshots.as_ref(), components)
+    }
+
+    fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
+        outputs::open(job, self, world)
+    }
+
+    fn has_map(&self) -> bool {
+        self.shot.peaks
+    }
+
+    fn open_map(&self, job: &mut Job) -> anyhow::Result<Option<Output>> {
+        outputs::peaks(job, &self.padded.model).map(Some)
+    }
+
+    fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()> {
+        let report = engine::look(job, self, volumes, on)?;
+        plan::print(job, self, &report, on)
+    }
+
+    fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()> {
+        memory::check(job, self, on)
+    }
+
+    fn engine(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<(Engine, Report)> {
+        Engine::new(job, self, volumes, on)
+    }
+
+    fn summary(&self, job: &Job, report: &Report) {
+        plan::summary(job, self, report);
+    }
 }
 
-fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
-    let started = Instant::now();
-    world.same_shot(job)?;
-    let (files, run) = world.agree(inputs(job, ndim))?;
-    let machine = Machine::choose_level(job, &run.padded, world)?;
-    let planning = job.flag("plan")?;
-    if job.is_dry_run() && !planning {
-        let mut outputs = open(job, &run, world)?;
-        outputs.note(&machine.describe(None));
-        return outputs.header_only();
+/// Opens the files of the model.
+fn files(job: &mut Job) -> anyhow::Result<Files> {
+    let speeds = job.has_input("vp") || job.has_input("vs");
+    match (job.has_input("ccc"), speeds) {
+        (true, true) => bail!("ccc= and vp=, vs= both describe the medium: leave out one of them"),
+        (true, false) => Ok(Files::Stiffness([job.input("ccc")?, job.input("den")?])),
+        (false, _) if job.has_input("vp") && job.has_input("vs") => Ok(Files::Speeds([
+            job.input("vp")?,
+            job.input("vs")?,
+            job.input("den")?,
+        ])),
+        _ => {
+            let missing: Vec<_> = ["vp=", "vs="]
+                .into_iter()
+                .filter(|key| !job.has_input(key.trim_end_matches('=')))
+                .collect();
+            bail!(
+                "{} missing: give vp= and vs= (zero in fluids), or ccc=; /dev/stdin is a model that comes through a pipe",
+                match missing.as_slice() {
+                    [one] => format!("{one} is"),
+                    _ => "vp= and vs= are".into(),
+                }
+            )
+        }
     }
-    if planning {
-        return plan(job, run, files, (&machine, world));
-    }
-    shoot(job, run, files, (&machine, world, started))
-}
-
-/// Opens the model and reads what is small.
-fn inputs(job: &mut Job, ndim: usize) -> anyhow::Result<(Files, Run)> {
-    advice::idle(job)?;
-    let files = Files::open(job)?;
-    let run = prepare(job, &files.grid(ndim)?)?;
-    advice::acquisition(job, &run.padded, &run.shot);
-    Ok((files, run))
-}
-
-fn plan(
-    job: &mut Job,
-    mut run: Run,
-    files: Files,
-    (machine, world): (&Machine, &World),
-) -> anyhow::Result<()> {
-    let held = model::held(&files.inputs());
-    let mut watch = Watch::new(&run.shot.frame, &run.padded);
-    let report = read(job, &mut run, files, (machine, world, &mut watch))?;
-    plan::layers_that_grow(job, &mut run, watch.found(), world)?;
-    let gpus = world.agree(machine.open())?;
-    plan::print(job, &run, &report, (machine, &gpus), (held, world))
-}
-
-/// Reads this rank's part of the model; what all ranks have found in theirs is judged.
-fn read(
-    job: &Job,
-    run: &mut Run,
-    files: Files,
-    (machine, world, to): (&Machine, &World, &mut dyn Destination),
-) -> anyhow::Result<plan::Report> {
-    let volumes = world.agree(files.volumes())?;
-    let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
-    let whole = world.merge(world.agree(found)?);
-    world.agree(whole.and_then(|whole| {
-        advice::cells(job, &run.padded, &volumes, &whole)?;
-        plan::examine(job, run, whole)
-    }))
-}
-
-/// Opens what is written and reads the model; outputs first: a path that cannot be written fails at once.
-fn set_up(
-    job: &mut Job,
-    run: &mut Run,
-    files: Files,
-    (machine, world): (&Machine, &World),
-) -> anyhow::Result<Ready> {
-    plan::memory(job, run, (machine, model::held(&files.inputs()), world))?;
-    let outputs = open(job, run, world)?;
-    let peaks = match world.leads() {
-        true => peaks(job, run),
-        false => Ok(None),
-    };
-    let peaks = world.agree(peaks)?;
-    let planes = needed(&run.padded, &machine.own());
-    let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
-    let mut filler = Filler::new(&mut medium, &machine.cpu);
-    let report = read(job, run, files, (machine, world, &mut filler))?;
-    drop(filler);
-    let growing = run.shot.frame.first_growing(&medium);
-    plan::layers_that_grow(job, run, growing, world)?;
-    let gpus = world.agree(machine.open())?;
-    let engine = Engine::new(run, (medium, report.class()), (machine, world), &gpus);
-    Ok(Ready {
-        engine: world.agree(engine)?,
-        outputs,
-        peaks,
-        report,
-    })
-}
-
-fn shoot(
-    job: &mut Job,
-    mut run: Run,
-    files: Files,
-    (machine, world, started): (&Machine, &World, Instant),
-) -> anyhow::Result<()> {
-    let Ready {
-        mut engine,
-        mut outputs,
-        peaks,
-        report,
-    } = set_up(job, &mut run, files, (machine, world))?;
-    let (device, ndim) = (machine.describe(Some(report.class())), run.padded.ndim());
-    outputs.note(&device);
-    job.say(&device);
-    if job.flag("verb")? {
-        plan::summary(job, &run, &report);
-    }
-    let options = ParallelOptions {
-        snapshots: outputs.spread(run.shot.snapshots.as_ref(), ndim, (world, &machine.own()))?,
-        way: run.way,
-        ..ParallelOptions::default()
-    };
-    let set_up = started.elapsed().as_secs_f64();
-    let begun = Instant::now();
-    let mut progress = Progress::new(job, engine.steps(), world.leads())?;
-    let mut watched = |recorder: &mut dyn Recorder<f32>| {
-        let mut watched = Watched {
-            recorder,
-            progress: &mut progress,
-        };
-        engine.run(world.ranks(), &mut watched, options)
-    };
-    let mut writer = Writer::new(outputs, run.shot.quantity.filmed().components(ndim));
-    let outcome;
-    if machine.has_gpus() {
-        (writer, outcome) = async_recorder(writer, watched);
-    } else {
-        // A thread that writes would take a core from the waves.
-        outcome = watched(&mut writer);
-    }
-    progress.end();
-    if let Err(error) = outcome {
-        // What was written stays readable.
-        drop(writer);
-        return settle(error, world);
-    }
-    world.agree(Ok(()))?;
-    let seconds = begun.elapsed().as_secs_f64();
-    world.agree(writer.finish(job))?;
-    if run.shot.peaks {
-        let map = engine.peaks(world.ranks());
-        world.agree(write_peaks(peaks, map))?;
-    }
-    let bytes = world.sum(engine.bytes())?;
-    if job.flag("verb")? {
-        let rate = run.padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
-        job.say(&format!(
-            "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s, {} of memory",
-            engine.steps(),
-            rate / 1e6,
-            gigabytes(bytes as f64)
-        ));
-    }
-    Ok(())
-}
-
-/// Writes the map of the largest speeds where this rank has its file.
-fn write_peaks(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> anyhow::Result<()> {
-    let map = map?;
-    if let Some(mut file) = file {
-        file.write_f32(&map)?;
-        file.finish()?;
-    }
-    Ok(())
 }
 
 /// Reads the small inputs and the parameters.
@@ -311,9 +163,9 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     }
     let file = job.input("rec")?;
     let receivers = file.axis(2);
-    let points = survey::points(job, file, ndim)?;
+    let points = acquisition::points(job, file, ndim)?;
     let sources = sources::read(job, ndim, nt, dt)?;
-    let attenuation = loss::read(job, &padded, sources.band.max)?;
+    let attenuation = attenuation::read(job, &padded, sources.band.max)?;
     let (quantity, name) = quantity(job)?;
     let shot = Shot {
         dt,
@@ -346,7 +198,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         window,
         quantity: name,
         band: sources.band,
-        way: way(job)?,
+        way: transport(job)?,
     })
 }
 
@@ -413,74 +265,4 @@ fn frame(job: &Job, ndim: usize, free: bool) -> anyhow::Result<Frame> {
         }
     };
     Ok(Frame { cells, absorber })
-}
-
-/// Opens the map of the largest horizontal speeds, if there is one.
-fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Option<Output>> {
-    if !run.shot.peaks {
-        return Ok(None);
-    }
-    let (grid, mut file) = (&run.padded.model, job.tagged_output("pgv")?);
-    for a in 1..grid.ndim {
-        file.set_axis(a, &Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(AXES[a]));
-    }
-    file.set_rank(grid.ndim - 1);
-    file.put_text(
-        "quantity",
-        "largest horizontal speed in m/s on the first row of the model",
-    );
-    Ok(Some(file))
-}
-
-/// Opens the outputs, with the conventions in their headers.
-fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> {
-    let (shot, ndim) = (&run.shot, run.padded.ndim());
-    let of = |quantity: Quantity| {
-        let order = match quantity {
-            Quantity::Pressure => "pressure",
-            Quantity::Strain if ndim == 3 => "zz xx yy zx zy xy",
-            Quantity::Strain => "zz xx zx",
-            _ if ndim == 3 => "z x y",
-            _ => "z x",
-        };
-        let time = Axis::new(shot.nt, (quantity.first_time() * shot.dt) as f32, shot.dt as f32).unit("s");
-        (time, Axis::new(quantity.components(ndim), 0.0, 1.0).label(order))
-    };
-    let (time, components) = of(shot.quantity);
-    let films = shot.snapshots.as_ref().map(|s| {
-        let (time, components) = of(shot.quantity.filmed());
-        Films {
-            time,
-            every: s.every,
-            window: run.window.clone(),
-            components,
-        }
-    });
-    let records = Records {
-        time,
-        receivers: run.receivers.clone(),
-        components,
-        jdata: shot.jdata,
-        snapshots: films,
-    };
-    let mut outputs = Outputs::open(job, &records, world)?;
-    outputs.tell("quantity", run.quantity);
-    let (quantity, nodes) = match shot.quantity.filmed() {
-        Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
-        _ if ndim == 3 => (
-            "velocity in m/s",
-            "raw staggered fields: z half a cell below the nodes of the axes, x and y half a cell beyond them along x and y",
-        ),
-        _ => (
-            "velocity in m/s",
-            "raw staggered fields: z half a cell below the nodes of the axes, x half a cell beyond them along x",
-        ),
-    };
-    outputs.tell_snapshots("quantity", quantity);
-    outputs.tell_snapshots("nodes", nodes);
-    outputs.tell(
-        "convention",
-        "SI units, z down; moment tensors and forces along the axes of the grid",
-    );
-    Ok(outputs)
 }

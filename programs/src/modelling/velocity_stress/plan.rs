@@ -1,41 +1,24 @@
 //! What a velocity-stress run will be, before the first step.
 
 use super::Run;
-use super::engine::bytes_of_gpu;
-use crate::modelling::cell_words;
-use crate::modelling::machine::Machine;
+use super::memory::{self, bytes_of_gpu};
+use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
-    Asked, counted, gigabytes, grid_lines, judge, named, ranks, speed_words, warn_of_memory,
+    Asked, Report, counted, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
 };
+use crate::modelling::shoot::Resources;
 use crate::modelling::world::World;
 use anyhow::Context;
-use kernels::device::gpu::Gpu;
 use kernels::grid::AXES;
+use kernels::medium::Findings;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::medium::{Findings, Symmetry};
 use kernels::methods::velocity_stress::{self, Absorber, Frame, GHOST, Growing, bytes, stable_step};
-use kernels::parallel::slabs::Slab;
-use kernels::stability::{BadCell, Band, Extremes};
+use kernels::stability::BadCell;
 use rsf_io::Job;
-use std::sync::Arc;
 
 /// The dominant frequency as a share of the highest one: what it is for a Ricker wavelet. The largest amplitude of a
 /// moment rate may lie at zero.
 const DOMINANT: f64 = 0.36;
-
-/// What one look at the model and the sources found.
-pub struct Report {
-    extremes: Extremes,
-    band: Band,
-    points: f64,
-}
-
-impl Report {
-    /// The medium's class.
-    pub fn class(&self) -> Symmetry {
-        self.extremes.symmetry
-    }
-}
 
 /// Points per shortest wavelength below which waves disperse visibly, by the order in space.
 fn coarse(order: usize) -> f64 {
@@ -74,6 +57,7 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
         }
     }
     Ok(Report {
+        class: extremes.symmetry,
         extremes,
         band,
         points,
@@ -161,69 +145,35 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     ));
 }
 
-/// Warns of a run that the memory of a host does not hold; all ranks call it. `held`: bytes of inputs that cannot be
-/// read a block at a time.
-pub fn memory(job: &Job, run: &Run, (machine, held, world): (&Machine, u64, &World)) -> anyhow::Result<()> {
-    // The widest class: which one the model has is not known yet.
-    let needed = bytes(&run.padded, &run.shot, &machine.slabs, Symmetry::Orthorhombic);
-    let losses = run.shot.attenuation.as_ref();
-    let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
-    let all = (needed + factors * size_of::<f32>()) as u64 + held;
-    warn_of_memory(job, world, all as f64)
-}
-
-/// The answer of `plan=y`; all ranks call it, rank 0 speaks. `held`: as for [`memory`].
-pub fn print(
-    job: &Job,
-    run: &Run,
-    report: &Report,
-    (machine, gpus): (&Machine, &[Arc<Gpu>]),
-    (held, world): (u64, &World),
-) -> anyhow::Result<()> {
-    memory(job, run, (machine, held, world))?;
+/// The answer of `plan=y`; all ranks call it, rank 0 speaks.
+pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<()> {
+    let (machine, world) = (on.machine, on.world);
+    memory::check(job, run, on)?;
     summary(job, run, report);
-    let line = |(k, slab): (usize, &Slab)| {
-        let own = &slab.own;
-        format!(
-            "  slab {}: planes {} to {} ({})",
-            machine.before + k + 1,
-            own.start,
-            own.end - 1,
-            own.len()
-        )
-    };
-    let mine: Vec<String> = machine.slabs.iter().enumerate().map(line).collect();
-    let (p, class) = (&run.padded, report.class());
-    let speed = match gpus.first() {
+    let slabs = &machine.slabs;
+    let mine: Vec<String> = (0..slabs.len()).map(|k| machine.slab_words(k)).collect();
+    let (p, class) = (&run.padded, report.class);
+    let speed = match on.gpus.first() {
         Some(gpu) => velocity_stress::calibrate_device(&run.shot, p, class, (gpu, &machine.cpu))
-            .map(|rate| rate * gpus.len() as f64),
+            .map(|rate| rate * on.gpus.len() as f64),
         None => velocity_stress::calibrate(&run.shot, p, class, &machine.cpu),
     };
     let speed = world.agree(speed.map_err(Into::into))?;
-    let own: usize = machine.slabs.iter().map(|slab| slab.own.len()).sum();
+    let own: usize = slabs.iter().map(|slab| slab.own.len()).sum();
     let seconds = own as f64 * p.cells() as f64 / p.planes() as f64 / speed;
     let all = ranks::lines(world, machine, &mine, seconds)?;
     all.lines.iter().for_each(|line| job.say(line));
-    let of_gpu = |number| bytes_of_gpu(run, class, (machine, world), number);
     let bytes = match machine.has_gpus() {
-        true => (0..machine.slabs.len()).map(of_gpu).sum(),
-        false => bytes(&run.padded, &run.shot, &machine.slabs, class),
+        true => (0..slabs.len()).map(|k| bytes_of_gpu(run, class, k, on)).sum(),
+        false => bytes(p, &run.shot, slabs, class),
     };
-    let bytes = world.sum(bytes)? as f64;
+    let bytes = world.sum(bytes)?;
     if !world.is_alone() {
-        let plane = GHOST * run.padded.plane_len() * size_of::<f32>();
-        ranks::exchange(job, &run.shot.travelling(run.padded.ndim()), plane, world)?;
+        let plane = GHOST * p.plane_len() * size_of::<f32>();
+        ranks::exchange(job, &run.shot.travelling(p.ndim()), plane, world)?;
     }
-    job.say(&format!(
-        "memory{} {}, {:.1} bytes a point of the padded grid",
-        if machine.has_gpus() { " of GPUs" } else { "" },
-        gigabytes(bytes),
-        bytes / p.cells() as f64
-    ));
-    job.say(&format!(
-        "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
-        all.step * run.shot.nt as f64,
-        p.cells() as f64 / all.step / 1e6
-    ));
+    let whose = if machine.has_gpus() { " of GPUs" } else { "" };
+    print_memory(job, p, whose, bytes);
+    print_time(job, p, all.step, run.shot.nt);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Sources of the velocity-stress programs: mechanisms and histories from parameters and files.
 
+use crate::modelling::acquisition;
 use crate::modelling::plan::counted;
-use crate::modelling::survey;
 use anyhow::{Context, bail};
 use kernels::methods::velocity_stress::{Action, Source, TimeFunction};
 use kernels::stability::{Band, dominant_frequency};
@@ -26,7 +26,7 @@ pub struct Sources {
 /// Reads all that the command line says about sources.
 pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<Sources> {
     let file = job.input("sou")?;
-    let points = survey::points(job, file, ndim)?;
+    let points = acquisition::points(job, file, ndim)?;
     let count = points.len();
     let actions = actions(job, ndim, count)?;
     if ndim == 2 && job.choice("src")? == "dc" {

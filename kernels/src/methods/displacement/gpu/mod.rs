@@ -11,6 +11,7 @@ pub mod parts;
 mod plan;
 mod record;
 mod slab;
+mod state;
 mod survey;
 pub mod tile;
 pub mod variant;
@@ -33,6 +34,7 @@ use crate::medium::stiffness::Symmetry;
 use crate::parallel::communicator::Communicator;
 use crate::parallel::group::DeviceGroup;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::time_loop::state::{Checkpoints, StateHeader, StateSource};
 use crate::time_loop::{Recorder, Slab};
 use std::ops::Range;
 use std::sync::Arc;
@@ -182,6 +184,31 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         options: ParallelOptions,
     ) -> Result<(), Error> {
         self.team.run_among(ranks, recorder, options)
+    }
+
+    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
+    pub fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<StateHeader, Error> {
+        self.team.resume(ranks, source)
+    }
+
+    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
+    pub fn state_bytes(&self) -> usize {
+        self.team.state_bytes()
+    }
+
+    /// [`Simulation::run_among`], with states saved as `checkpoints` say.
+    pub fn run_saving(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<T>,
+        options: ParallelOptions,
+        checkpoints: Option<&mut Checkpoints<'_>>,
+    ) -> Result<(), Error> {
+        self.team.run_saving(ranks, recorder, options, checkpoints)
     }
 
     /// The slabs, for runs among ranks that meet but once.

@@ -89,8 +89,8 @@ impl<T: Real + Default, A: Accelerator> DeviceSubdomain for DeviceSlab<T, A> {
         self.setup.receivers.within(planes)
     }
 
-    fn rewind(&mut self) {
-        self.records.rewind();
+    fn rewind(&mut self, records: usize) {
+        self.records.rewind(records);
     }
 
     fn describe(&self, cell: [usize; 3]) -> Result<String, Error> {

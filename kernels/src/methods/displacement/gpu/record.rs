@@ -50,9 +50,9 @@ impl<T: Real, A: Accelerator> Records<T, A> {
         })
     }
 
-    /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
-    pub(super) fn rewind(&mut self) {
-        self.ring.rewind();
+    /// Before the first step: so many records were taken before, and what a run that failed left behind is forgotten.
+    pub(super) fn rewind(&mut self, records: usize) {
+        self.ring.rewind_to(records);
         self.pieces.rewind();
     }
 

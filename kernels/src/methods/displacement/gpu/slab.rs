@@ -10,6 +10,7 @@ use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Boxes, Memory, Stream, send};
 use crate::device::simd::Real;
+use crate::device::staging::Staging;
 use crate::grid::Padded;
 use crate::parallel::device_halo::HaloChannels;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
@@ -57,6 +58,7 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) events: Events<A>,
     /// The sides whose neighbours are other ranks', lower and upper.
     pub(super) outer: HaloChannels<A>,
+    pub(super) staging: Staging<A>,
     graph: Option<A::Graph>,
     clock: A::Memory,
     /// What the device's clock says.
@@ -127,6 +129,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
                 sent: [a.event()?, a.event()?],
             },
             outer: [None, None],
+            staging: Staging::default(),
             graph: None,
             clock: a.allocate(size_of::<i32>())?,
             clock_shows: 0,

@@ -121,6 +121,8 @@ fn args([z, rows, planes]: &Cells, vec: usize) -> BoxArgs {
 pub struct FrameMemory<A: Accelerator> {
     /// Of both stages.
     args: [FrameArgs; 2],
+    /// Along z the frame ends before the first and begins again with the second.
+    z: [usize; 2],
     tables: Vec<A::Memory>,
     layers: Vec<A::Memory>,
 }
@@ -178,6 +180,7 @@ impl<A: Accelerator> FrameMemory<A> {
         let sizes = Sizes::new(p, edges, &layout.own);
         let mut made = Self {
             args: [FrameArgs::default(); 2],
+            z: sizes.z,
             tables: Vec::new(),
             layers: Vec::new(),
         };
@@ -232,6 +235,22 @@ impl<A: Accelerator> FrameMemory<A> {
         let address = memory.address();
         self.tables.push(memory);
         Ok(address)
+    }
+
+    /// Where a plane begins among the memory variables of a component; a plane of the axis of planes has its number
+    /// among those of the frame, `first` is the first own plane.
+    pub fn plane(&self, axis: usize, first: usize, plane: usize, p: &Padded) -> usize {
+        let args = &self.args[0];
+        match axis {
+            0 => (plane - first) * p.rows() * args.width as usize,
+            1 => (plane - first) * args.framed_rows as usize * p.pitch(),
+            _ => (plane - args.first_plane as usize) * p.plane_len(),
+        }
+    }
+
+    /// Along z the frame ends before the first and begins again with the second.
+    pub fn z(&self) -> [usize; 2] {
+        self.z
     }
 
     /// What kernels of a stage take.

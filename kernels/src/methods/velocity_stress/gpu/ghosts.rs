@@ -114,7 +114,7 @@ impl<T: Real + Default, A: Accelerator> DeviceSubdomain for DeviceSlab<T, A> {
         self.setup.receivers.within(planes)
     }
 
-    fn rewind(&mut self) {
+    fn rewind(&mut self, _records: usize) {
         self.records.rewind();
     }
 

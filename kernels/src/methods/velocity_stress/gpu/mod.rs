@@ -13,6 +13,7 @@ mod points;
 mod ranks;
 mod record;
 mod slab;
+mod state;
 pub mod tile;
 pub mod variant;
 

@@ -9,6 +9,7 @@ use crate::parallel::communicator::{Communicator, agree};
 use crate::parallel::group::DeviceGroup;
 use crate::parallel::options::ParallelOptions;
 use crate::time_loop::Recorder;
+use crate::time_loop::state::{Checkpoints, StateHeader, StateSource};
 
 impl<T: Real + Default + bytemuck::Pod, A: Accelerator> Simulation<T, A> {
     /// Runs all steps.
@@ -24,6 +25,31 @@ impl<T: Real + Default + bytemuck::Pod, A: Accelerator> Simulation<T, A> {
         options: ParallelOptions,
     ) -> Result<(), Error> {
         self.team.run_among(ranks, recorder, options)
+    }
+
+    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
+    pub fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<StateHeader, Error> {
+        self.team.resume(ranks, source)
+    }
+
+    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
+    pub fn state_bytes(&self) -> usize {
+        self.team.state_bytes()
+    }
+
+    /// [`Simulation::run_among`], with states saved as `checkpoints` say.
+    pub fn run_saving(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<T>,
+        options: ParallelOptions,
+        checkpoints: Option<&mut Checkpoints<'_>>,
+    ) -> Result<(), Error> {
+        self.team.run_saving(ranks, recorder, options, checkpoints)
     }
 
     /// The slabs, for runs among ranks that meet but once.

@@ -88,6 +88,18 @@ impl<A: Accelerator> Records<A> {
         self.receivers.bytes() + kept + self.ring.bytes() + self.pieces.bytes() + peaks
     }
 
+    /// Where what runs of these numbers of a record stands, from `first` on.
+    pub(super) fn kept_at(&self, which: usize, first: usize, size: usize) -> u64 {
+        let kept = self.kept.as_ref().map_or(0, |kept| kept[which].address());
+        let place = self.receivers.own.partition_point(|&number| number < first);
+        kept + (place * size) as u64
+    }
+
+    /// Where the largest speeds are.
+    pub(super) fn peaks_at(&self) -> u64 {
+        self.peaks.as_ref().map_or(0, Memory::address)
+    }
+
     /// Records that fit the ring.
     pub(super) fn slots(&self) -> usize {
         2 * HALF

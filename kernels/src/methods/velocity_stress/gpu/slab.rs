@@ -13,6 +13,7 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream, send};
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
+use crate::device::staging::Staging;
 use crate::medium::{Medium, needed};
 use crate::methods::velocity_stress::layout::fields;
 use crate::methods::velocity_stress::rows::Pattern;
@@ -63,6 +64,7 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     relaxing: Option<LossMemory<A>>,
     /// The sides whose neighbours are other ranks', lower and upper.
     pub(super) outer: HaloChannels<A>,
+    pub(super) staging: Staging<A>,
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
@@ -120,6 +122,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             stiffness,
             relaxing,
             outer: [None, None],
+            staging: Staging::default(),
             args,
             accelerator: a,
             layout,

@@ -21,7 +21,7 @@ pub static SPEC: Program = Program {
 coordinates on the axes). All datasets have the same shape and the same type, float or complex; for complex data \
 I is the imaginary unit. Without datasets n#, o#, d# give the axes.\n\nOperators: + - * / ^ (power) and, for float data, \
 y&x (angle of the point x, y). Functions: abs, acos, acosh, asin, asinh, atan, atanh, cos, cosh, exp, log, sin, sinh, sqrt, \
-tan, tanh; for float data erf, erfc, sign (1 or -1); for complex data arg, conj, imag, real. A power goes before a sign: -x1^2 is \
+tan, tanh; for float data erf, erfc, int (without the fraction), round (halves away from 0), sign (1 or -1); for complex data arg, conj, imag, real. A power goes before a sign: -x1^2 is \
 -(x1^2).",
     example: "sfmath n1=100 d1=0.01 output='exp(-(x1-0.5)^2)' > gauss.rsf\nsfmath < vp.rsf ro=ro.rsf output='input^2*ro' > c33.rsf",
     params: &PARAMS,

@@ -127,8 +127,8 @@ impl Number for f32 {
     type Stored = f32;
     const WORD: &'static str = "float";
     const FUNCTIONS: &'static [&'static str] = &[
-        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp", "log",
-        "sign", "sin", "sinh", "sqrt", "tan", "tanh",
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp", "int",
+        "log", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
     ];
     const KNOWS_ANGLES: bool = true;
 
@@ -154,7 +154,9 @@ impl Number for f32 {
             "erf" => libm::erff,
             "erfc" => libm::erfcf,
             "exp" => f32::exp,
+            "int" => f32::trunc,
             "log" => f32::ln,
+            "round" => f32::round,
             "sign" => |value| if value >= 0.0 { 1.0 } else { -1.0 },
             "sin" => f32::sin,
             "sinh" => f32::sinh,
@@ -205,8 +207,7 @@ impl Number for Complex32 {
             "cos" => |value| value.cos(),
             "cosh" => |value| value.cosh(),
             "exp" => |value| value.exp(),
-            // It stays imaginary, as in Madagascar.
-            "imag" => |value| Complex32::new(0.0, value.im),
+            "imag" => |value| value.im.into(),
             "log" => |value| value.ln(),
             "real" => |value| value.re.into(),
             "sin" => |value| value.sin(),

@@ -1,13 +1,17 @@
 //! Whether a run fits the memory of its GPUs, and what would, before anything is taken.
 
-use super::machine::free;
-use super::world::World;
-use super::{Run, model, way};
+use super::{Run, plan};
+use crate::modelling::machine::{free, outer};
+use crate::modelling::model;
+use crate::modelling::plan::warn_of_memory;
+use crate::modelling::shoot::Resources;
+use anyhow::anyhow;
 use kernels::device::gpu::Gpu;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
-use kernels::methods::displacement::Transport;
+use kernels::methods::displacement;
 use kernels::methods::displacement::gpu::{bytes, host_bytes};
+use kernels::parallel::options::Transport;
 use kernels::parallel::slabs::{GHOST, Slab, balance};
 use rsf_io::Job;
 use std::sync::Arc;
@@ -29,20 +33,15 @@ pub struct MemoryCheck<'a> {
 
 impl<'a> MemoryCheck<'a> {
     /// For the slabs of this rank, one a GPU.
-    pub fn new(
-        job: &Job,
-        run: &'a Run,
-        (slabs, gpus): (&'a [Slab], &'a [Arc<Gpu>]),
-        world: &World,
-    ) -> anyhow::Result<Self> {
+    pub fn new(run: &'a Run, on: Resources<'a>) -> Self {
         // Where devices of one host copy into each other messages are notes; whether they can is not known yet.
-        let may = matches!(way(job)?, Transport::Auto | Transport::CudaAware);
-        Ok(Self {
+        let may = matches!(run.way, Transport::Auto | Transport::CudaAware);
+        Self {
             run,
-            slabs,
-            gpus,
-            on_device: may && world.ranks().reaches_devices(),
-        })
+            slabs: &on.machine.slabs,
+            gpus: on.gpus,
+            on_device: may && on.world.ranks().reaches_devices(),
+        }
     }
 
     /// Neighbours of a slab on other ranks.
@@ -95,14 +94,6 @@ impl<'a> MemoryCheck<'a> {
         }
         Ok(String::new())
     }
-}
-
-/// Neighbours on other ranks of one of the slabs of a rank, of so many planes in all.
-pub fn outer(slabs: &[Slab], planes: usize, number: usize) -> usize {
-    let own = &slabs[number].own;
-    let below = number == 0 && own.start > 0;
-    let above = number + 1 == slabs.len() && own.end < planes;
-    usize::from(below) + usize::from(above)
 }
 
 /// What would fit GPUs with so many bytes free.
@@ -167,4 +158,28 @@ fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid>
             ..model
         })
     })
+}
+
+/// Looks at the memory before the first volume is read; all ranks call it. What does not fit the host is a warning: the
+/// system would stop the run without a word. The answer is a sentence where GPUs of this rank have not the room; a class
+/// that is not known yet may still be narrow enough.
+pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
+    let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
+    let host = match on.gpus.is_empty() {
+        true => displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()),
+        false => memory.host_bytes(),
+    };
+    warn_of_memory(job, on.world, host as f64 + on.held as f64)?;
+    let narrowest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
+    Ok(match memory.shortage(narrowest)? {
+        Some(shortage) => Some(format!("{shortage}{}", memory.narrower(narrowest)?)),
+        None => None,
+    })
+}
+
+/// Refuses a run that the GPUs of any rank do not hold; all ranks call it.
+pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
+    let shortage = on.world.agree(shortage(job, run, on))?;
+    on.world
+        .agree(shortage.map_or(Ok(()), |shortage| Err(anyhow!(shortage))))
 }

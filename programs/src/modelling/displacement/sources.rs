@@ -1,8 +1,11 @@
-//! RSF files of the acquisition: wavelet, sources, receivers.
+//! Sources of the displacement programs: the wavelet.
 
 use anyhow::bail;
-use kernels::grid::points::Point;
-use rsf_io::{Axis, Input, Job};
+use kernels::stability::{Band, dominant_frequency};
+use rsf_io::{Axis, Input};
+
+/// Series of the wavelet that are searched for their band.
+const SERIES: usize = 64;
 
 /// A wavelet as the engine takes it.
 pub struct Wavelet {
@@ -54,39 +57,15 @@ pub fn wavelet(mut input: Input, sources: &Input, ndim: usize) -> anyhow::Result
     Ok(Wavelet { values, time })
 }
 
-/// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
-/// used, as Madagascar's programs do; a warning says so.
-pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
-    let (coordinates, count) = (input.axis(1).n, input.axis(2).n);
-    let name = input.name();
-    if coordinates != ndim {
-        let order = if ndim == 3 { "x, y, z" } else { "x, z" };
-        bail!("{name} has n1={coordinates} coordinates a point; a {ndim}-D run needs n1={ndim}: {order}");
-    }
-    if count == 0 || input.is_empty() {
-        bail!("{name} has no points; at least one is needed");
-    }
-    let all = input.len() / ndim as u64;
-    if all > count as u64 {
-        job.warn(&format!(
-            "{name} holds {all} points, only those of its first line are used, n2={count}; `sfput n2={all} n3=1` makes them one line"
-        ));
-    }
-    let mut values = vec![0.0f32; ndim * count];
-    input.read_f32(&mut values)?;
-    if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
-        bail!(
-            "{name}: point {} has the coordinate {}",
-            bad / ndim + 1,
-            values[bad]
-        );
-    }
-    let point = |p: &[f32]| {
-        if ndim == 3 {
-            [p[2], p[0], p[1]]
-        } else {
-            [p[1], p[0], 0.0]
+/// The widest band of the wavelet's series, `count` of them side by side with a time step of `dt`.
+pub fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
+    let mut widest = Band::default();
+    for k in 0..count.min(SERIES) {
+        let trace: Vec<f32> = wavelet.iter().skip(k).step_by(count).copied().collect();
+        let band = dominant_frequency(&trace, f64::from(dt));
+        if band.max > widest.max {
+            widest = band;
         }
-    };
-    Ok(values.chunks(ndim).map(point).collect())
+    }
+    widest
 }

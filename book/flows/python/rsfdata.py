@@ -1,0 +1,381 @@
+"""RSF files in Python: read and written with numpy, without Madagascar and without any program.
+
+    import rsfdata
+
+    shot = rsfdata.read("shot.rsf")             # or read(sys.stdin.buffer): a pipe
+    shot.array                                  # numpy; axis 1 of the file is the last one: array[..., i3, i2, i1]
+    shot.axes[0]                                # Axis(n=501, o=0.0, d=0.004, label='Time', unit='s')
+    shot.coordinates(1)                         # where the samples of axis 1 lie
+    shot.header.text("title")                   # any key; number(), flag() and floats() read others
+    shot.to_xarray()                            # a DataArray with labels, units and coordinates, where xarray is there
+
+    rsfdata.write("twice.rsf", 2 * shot.array, shot.axes)
+    rsfdata.write("twice.rsf", shot.like(2 * shot.array))          # the same with the history of the shot
+    rsfdata.write(sys.stdout.buffer, array, [Axis(501, 0, 0.004, "Time", "s")], form="xdr")
+
+Reading knows what Madagascar's library knows: one file or two (`in=` is looked for from the current folder, then beside the
+header), native, xdr and ascii numbers of all types, text with quotes, and of a key that is given twice the last value.
+Writing puts header and numbers into one file, which every RSF program reads; data="NAME" puts the numbers into a file of
+their own. Errors are RsfError with a sentence. Needs Python 3.8 and numpy.
+"""
+import math
+import os
+import re
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Axis", "Dataset", "Header", "RsfError", "from_xarray", "read", "write"]
+
+# What ends a header that its numbers follow.
+TERMINATOR = b"\x0c\x0c\x04"
+MOST_AXES = 9
+# The order in which data_format= is searched for a type, and numpy's name for it.
+TYPES = {
+    "float": "f4",
+    "int": "i4",
+    "complex": "c8",
+    "uchar": "u1",
+    "byte": "u1",
+    "short": "i2",
+    "long": "i8",
+    "double": "f8",
+    "char": "i1",
+}
+WORD = re.compile(rb'(?:[^ \t\n\r\f\v"]|"[^"]*")+')
+REAL = re.compile(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))", re.IGNORECASE)
+
+
+class RsfError(ValueError):
+    """A dataset that cannot be read or written, and why."""
+
+
+@dataclass
+class Axis:
+    """`n` samples at o, o+d, o+2d, ..."""
+
+    n: int
+    o: float = 0.0
+    d: float = 1.0
+    label: str = ""
+    unit: str = ""
+
+    def coordinates(self):
+        """Where its samples lie, as float64."""
+        return self.o + self.d * np.arange(self.n)
+
+
+class Header:
+    """The keys of a header, with their values as they are written, and all of its text (the history of the data)."""
+
+    def __init__(self, text=b""):
+        self.keys, self.history = {}, b""
+        for number, line in enumerate(text.splitlines(keepends=True), 1):
+            self.add(line, number)
+
+    def add(self, line, number):
+        """Takes a line; of a key that is given twice the last value counts."""
+        if line.count(b'"') % 2:
+            raise RsfError(f"line {number} of the header: a double quote is opened and not closed")
+        for word in WORD.findall(line):
+            key, sign, value = word.partition(b"=")
+            if sign:
+                self.keys[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+        self.history += line
+
+    def text(self, key, default=None):
+        """The text between the first and the last double quote, else all of the value."""
+        value = self.keys.get(key)
+        if value is None:
+            return default
+        first, last = value.find('"'), value.rfind('"')
+        return value[first + 1 : last] if first < last else value
+
+    def number(self, key, default=None):
+        """The real number that the value begins with (2.5km is 2.5), 0 if it begins with none."""
+        value = self.keys.get(key)
+        return default if value is None else real(value)
+
+    def integer(self, key, default=None):
+        """The whole number that the value begins with, 0 if it begins with none."""
+        value = self.keys.get(key)
+        found = re.match(r"\s*[+-]?\d+", value or "")
+        return default if value is None else int(found.group()) if found else 0
+
+    def flag(self, key, default=None):
+        """True for y, Y and 1, and for what begins so."""
+        text = self.text(key)
+        return default if text is None else text[:1] in ("y", "Y", "1")
+
+    def floats(self, key, default=None):
+        """A list of real numbers; 3*0.5 is three of them."""
+        text = self.text(key)
+        if text is None:
+            return default
+        found = []
+        for item in filter(None, text.split(",")):
+            count = re.match(r"(\d+)[*x]", item)
+            found += [real(item[count.end() :] if count else item)] * (int(count.group(1)) if count else 1)
+        return found
+
+    def axis(self, number):
+        """Axis `number`, counted from 1; one sample at 0 where the header has none."""
+        key = lambda name: f"{name}{number}"
+        d = self.number(key("d"), 1.0)
+        return Axis(self.integer(key("n"), 1), self.number(key("o"), 0.0), d, self.text(key("label"), ""), self.text(key("unit"), ""))
+
+    def axes(self):
+        """All axes up to the first n# that is missing."""
+        count = next((i for i in range(MOST_AXES) if f"n{i + 1}" not in self.keys), MOST_AXES)
+        return [self.axis(i + 1) for i in range(count)]
+
+    def format(self):
+        """Form (native, xdr or ascii) and type of the numbers."""
+        text = self.text("data_format")
+        if text is None:
+            if self.integer("esize") == 0:
+                return "ascii", "float"
+            raise RsfError("the header has no data_format=, so the type of the data is unknown")
+        form = next((form for form in ("ascii", "xdr") if text.startswith(form + "_")), "native")
+        return form, next((kind for kind in TYPES if kind in text), "char")
+
+
+def real(text):
+    """The number that a text begins with, as C reads it."""
+    found = REAL.match(text)
+    if not found:
+        return 0.0
+    return float(int(found.group(1), 16)) if "x" in found.group(1).lower() else float(found.group(1))
+
+
+class Dataset:
+    """Numbers (`array`), their axes (axis 1 first, although it is the last one of the array), and the header they came with."""
+
+    def __init__(self, array, axes=None, header=None):
+        self.array = np.asarray(array)
+        self.axes = [Axis(n) for n in self.array.shape[::-1]] if axes is None else [Axis(**vars(axis)) for axis in axes]
+        self.header = Header() if header is None else header
+        shape = tuple(axis.n for axis in reversed(self.axes))
+        if shape != self.array.shape:
+            raise RsfError(f"the axes have lengths {shape} (axis 1 last), but the array has {self.array.shape}")
+
+    def like(self, array, axes=None):
+        """Other numbers with the history of these; on the same axes, if none are given."""
+        return Dataset(array, self.axes if axes is None else axes, self.header)
+
+    def coordinates(self, number):
+        """Where the samples of axis `number`, counted from 1, lie."""
+        return self.axes[number - 1].coordinates()
+
+    def to_xarray(self):
+        """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units."""
+        try:
+            import xarray
+        except ImportError as fault:
+            raise RsfError("to_xarray() needs xarray: pip install xarray") from fault
+        names = []
+        for number, axis in enumerate(self.axes, 1):
+            # Dimensions have different names.
+            names.append(axis.label if axis.label and axis.label not in names else f"axis{number}")
+        coords = {name: (name, axis.coordinates(), {"units": axis.unit} if axis.unit else {}) for name, axis in zip(names, self.axes)}
+        kept = {"label": "long_name", "unit": "units", "title": "title"}
+        attrs = {name: self.header.text(key) for key, name in kept.items() if self.header.text(key)}
+        return xarray.DataArray(self.array, coords, names[::-1], attrs=attrs)
+
+
+def from_xarray(found):
+    """The dataset of a DataArray whose coordinates are regular. Errors: coordinates that are not."""
+    axes = []
+    for name in reversed(found.dims):
+        n = found.sizes[name]
+        x = np.asarray(found[name].values, dtype=float) if name in found.coords else np.arange(float(n))
+        d = (x[-1] - x[0]) / (n - 1) if n > 1 else 1.0
+        if n and np.abs(x - x[0] - d * np.arange(n)).max() > 1e-4 * abs(d):
+            raise RsfError(f"the coordinates of {name} are not regular, an RSF axis is: interpolate first")
+        label = "" if re.fullmatch(r"axis\d", str(name)) else str(name)
+        unit = found[name].attrs.get("units", "") if name in found.coords else ""
+        axes.append(Axis(n, float(x[0]) if n else 0.0, float(d), label, unit))
+    return Dataset(found.values, axes)
+
+
+def read(source, mmap=False):
+    """The dataset of a header file, or of a stream of bytes such as sys.stdin.buffer.
+
+    mmap=True leaves binary numbers in their file until they are used: arrays larger than memory, read only.
+    """
+    if hasattr(source, "read"):
+        return _read(source, "the stream", None, False)
+    name = os.fspath(source)
+    try:
+        with open(name, "rb") as stream:
+            return _read(stream, name, os.path.dirname(name), mmap)
+    except OSError as fault:
+        raise RsfError(f"cannot read {fault.filename or name}: {fault.strerror}") from fault
+
+
+def _read(stream, name, folder, mmap):
+    try:
+        header, inline = _header(stream)
+        (form, kind), axes, path = header.format(), header.axes(), header.text("in")
+        lengths = [axis.n for axis in axes]
+        if any(n < 0 for n in lengths):
+            raise RsfError(f"negative lengths of axes: {lengths}")
+        if path is None:
+            raise RsfError("no in= in the header, so there are no data")
+        if path == "stdin":
+            if not inline:
+                raise RsfError('in="stdin" in the header, but no data follow it')
+            values = _numbers(stream, form, kind, math.prod(lengths), mmap and folder is not None)
+        else:
+            if folder and not os.path.isabs(path) and not os.path.exists(path):
+                path = os.path.join(folder, path)
+            with open(path, "rb") as data:
+                values = _numbers(data, form, kind, math.prod(lengths), mmap)
+    except RsfError as fault:
+        raise RsfError(f"{name}: {fault}") from None
+    return Dataset(values.reshape(lengths[::-1]), axes, header)
+
+
+def _header(stream):
+    """The header that a stream begins with, and whether numbers follow it."""
+    header, number = Header(), 0
+    while True:
+        line = b""
+        for wanted in TERMINATOR:
+            byte = stream.read(1)
+            line += byte
+            if byte != bytes([wanted]):
+                break
+        else:
+            return header, True
+        if not line:
+            return header, False
+        if not line.endswith(b"\n"):
+            line += stream.readline()
+        number += 1
+        header.add(line, number)
+
+
+def _numbers(stream, form, kind, count, mmap):
+    """`count` numbers from a stream."""
+    dtype = np.dtype((">" if form == "xdr" else "=") + TYPES[kind])
+    if form == "ascii" and dtype.itemsize > 1:
+        return _from_text(stream.read().split(), kind, count).astype(dtype)
+    if mmap and count:
+        start, size = stream.tell(), os.fstat(stream.fileno()).st_size
+        _enough((size - start) // dtype.itemsize, count)
+        return np.memmap(stream, dtype, "r", start, (count,))
+    bytes_ = stream.read(count * dtype.itemsize)
+    _enough(len(bytes_) // dtype.itemsize, count)
+    return np.frombuffer(bytes_, dtype).astype(dtype.newbyteorder("="))
+
+
+def _enough(found, count):
+    if found < count:
+        raise RsfError(f"the data end before element {found + 1} of {count}")
+
+
+def _from_text(words, kind, count):
+    """Numbers as text; complex ones as `1 2i`."""
+    if kind == "complex":
+        _enough(len(words) // 2, count)
+        words = [word[:-1] if i % 2 else word for i, word in enumerate(words[: 2 * count])]
+    _enough(len(words), count)
+    whole = kind in ("int", "short", "long")
+    try:
+        parts = np.array([int(word) if whole else float(word) for word in words[: 2 * count if kind == "complex" else count]])
+    except ValueError as fault:
+        raise RsfError(f"the data hold a word that is no number: {fault}") from None
+    return parts.reshape(-1, 2) @ [1, 1j] if kind == "complex" else parts
+
+
+def write(target, array, axes=None, form="native", kind=None, data=None, **keys):
+    """Writes a dataset: `array` is a Dataset, or numbers whose last axis is axis 1 of `axes` (Axis, axis 1 first).
+
+    target: a file name, or a stream of bytes such as sys.stdout.buffer. form: native, xdr or ascii. kind: the type (float, int,
+    complex, uchar, short, long, double); by itself reals become float, whole numbers int, truth values uchar. data: the name of a
+    file for the numbers, which then do not follow the header. Other words become keys of the header: title="A shot", n=5.
+    """
+    dataset = array if isinstance(array, Dataset) and axes is None else Dataset(getattr(array, "array", array), axes)
+    kind = kind or _kind(dataset.array)
+    if kind not in TYPES or form not in ("native", "xdr", "ascii"):
+        raise RsfError(f"form={form!r} kind={kind!r}: forms are native, xdr and ascii, types are {', '.join(TYPES)}")
+    if form == "xdr" and kind in ("long", "double"):
+        raise RsfError(f"xdr holds no {kind}: take form='native', or kind='float' or 'int'")
+    if len(dataset.axes) > MOST_AXES:
+        raise RsfError(f"{len(dataset.axes)} axes, but a dataset has {MOST_AXES} at most")
+    body = _bytes(dataset.array, form, kind)
+    if hasattr(target, "write"):
+        # Data of a file of their own have no place beside a stream.
+        target.write(_text(dataset, form, kind, "stdin", keys) + TERMINATOR)
+        return target.write(body) and None
+    try:
+        with open(target, "wb") as stream:
+            if data is None:
+                stream.write(_text(dataset, form, kind, "stdin", keys) + TERMINATOR + body)
+            else:
+                with open(data, "wb") as numbers:
+                    numbers.write(body)
+                stream.write(_text(dataset, form, kind, os.path.abspath(data), keys))
+    except OSError as fault:
+        raise RsfError(f"cannot write {fault.filename or target}: {fault.strerror}") from fault
+    return None
+
+
+def _kind(array):
+    if array.dtype.kind == "b" or array.dtype == np.uint8:
+        return "uchar"
+    if array.dtype == np.int16:
+        return "short"
+    found = {"f": "float", "c": "complex", "i": "int", "u": "int"}.get(array.dtype.kind)
+    if found is None:
+        raise RsfError(f"an array of {array.dtype} has no type among {', '.join(TYPES)}")
+    return found
+
+
+def _bytes(array, form, kind):
+    dtype = np.dtype(TYPES[kind])
+    if dtype.kind in "iu" and array.size and not (np.iinfo(dtype).min <= array.min() <= array.max() <= np.iinfo(dtype).max):
+        raise RsfError(f"numbers from {array.min()} to {array.max()} do not fit into {kind}")
+    if np.iscomplexobj(array) and dtype.kind != "c":
+        raise RsfError(f"complex numbers do not fit into {kind}: take .real, .imag or abs()")
+    array = np.ascontiguousarray(array, dtype)
+    if form == "ascii" and dtype.itemsize > 1:
+        one = {"c": lambda x: f"{x.real:.9g} {x.imag:.9g}i", "f": lambda x: f"{x:.9g}" if kind == "float" else f"{x:.17g}"}
+        words = map(one.get(dtype.kind, str), array.ravel().tolist())
+        return ("\n".join(words) + "\n").encode()
+    return array.astype(array.dtype.newbyteorder(">" if form == "xdr" else "=")).tobytes()
+
+
+def _text(dataset, form, kind, place, keys):
+    """History, what made the data, and the keys."""
+    lines = [dataset.header.history, b"" if dataset.header.history.endswith(b"\n") or not dataset.header.history else b"\n"]
+    program = os.path.basename(sys.argv[0] or "python").replace("=", "_").replace('"', "_")
+    lines.append(f"rsfdata\t{program}\n".encode())
+    told = {}
+    for i in range(1, MOST_AXES + 1):
+        if i <= len(dataset.axes):
+            axis = dataset.axes[i - 1]
+            told.update({f"n{i}": axis.n, f"o{i}": float(axis.o), f"d{i}": float(axis.d), f"label{i}": axis.label, f"unit{i}": axis.unit})
+        elif f"n{i}" in dataset.header.keys:
+            told[f"n{i}"] = 1
+    size = 0 if form == "ascii" else np.dtype(TYPES[kind]).itemsize
+    told.update(keys, data_format=f"{form}_{kind}", esize=size)
+    told["in"] = place
+    for key, value in told.items():
+        lines.append(f"\t{key}={_word(value)}\n".encode())
+    return b"".join(lines) + b"\n"
+
+
+def _word(value):
+    if isinstance(value, (bool, np.bool_)):
+        return "y" if value else "n"
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.9g}"
+    if isinstance(value, (int, np.integer)):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return ",".join(_word(item) for item in value)
+    # The format knows no escapes.
+    return '"' + re.sub(r"[\x00-\x1f]", " ", str(value)).replace('"', "'") + '"'

@@ -1,0 +1,74 @@
+//! Large transfers between a device and ordinary memory of the host, through two halves that work in turn.
+
+use super::accelerator::{Accelerator, Pinned, Stream};
+use crate::Error;
+
+/// Bytes of a half.
+const HALF: usize = 16 << 20;
+
+/// The two halves; they are taken with the first transfer and kept.
+pub struct Staging<A: Accelerator> {
+    halves: Vec<(A::Pinned, A::Event)>,
+}
+
+impl<A: Accelerator> Default for Staging<A> {
+    fn default() -> Self {
+        Self { halves: Vec::new() }
+    }
+}
+
+impl<A: Accelerator> Staging<A> {
+    fn ready(&mut self, a: &A) -> Result<(), Error> {
+        while self.halves.len() < 2 {
+            self.halves.push((a.pin(HALF)?, a.event()?));
+        }
+        Ok(())
+    }
+
+    /// Returns when `out` holds the device's bytes from this address on, as all work before this call leaves them.
+    ///
+    /// # Safety
+    /// There must be so many bytes of device memory.
+    pub unsafe fn download(&mut self, a: &A, from: u64, out: &mut [u8]) -> Result<(), Error> {
+        self.ready(a)?;
+        a.finish()?;
+        let pieces = out.len().div_ceil(HALF);
+        let bytes = |k: usize| k * HALF..out.len().min((k + 1) * HALF);
+        let places: Vec<_> = (0..pieces).map(bytes).collect();
+        for k in 0..=pieces {
+            if let Some(place) = places.get(k) {
+                let (host, done) = &mut self.halves[k % 2];
+                // SAFETY: promised by the caller; the half is emptied before it is filled again.
+                unsafe { a.download(Stream::Out, from + place.start as u64, host, 0, place.len())? };
+                a.record(Stream::Out, done)?;
+            }
+            if let Some(place) = k.checked_sub(1).map(|k| places[k].clone()) {
+                let (host, done) = &self.halves[(k - 1) % 2];
+                a.synchronize(done)?;
+                let len = place.len();
+                out[place].copy_from_slice(&host.bytes()[..len]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns when the device holds these bytes from this address on; all work before this call is done, too.
+    ///
+    /// # Safety
+    /// There must be so many bytes of device memory.
+    pub unsafe fn upload(&mut self, a: &A, bytes: &[u8], to: u64) -> Result<(), Error> {
+        self.ready(a)?;
+        a.finish()?;
+        for (k, piece) in bytes.chunks(HALF).enumerate() {
+            let (host, done) = &mut self.halves[k % 2];
+            if k > 1 {
+                a.synchronize(done)?;
+            }
+            host.bytes_mut()[..piece.len()].copy_from_slice(piece);
+            // SAFETY: promised by the caller; the half is not written again before its copy is done.
+            unsafe { a.upload(Stream::Main, host, 0, to + (k * HALF) as u64, piece.len())? };
+            a.record(Stream::Main, done)?;
+        }
+        a.finish()
+    }
+}

@@ -1,0 +1,49 @@
+//! The state of a slab on a device: the shapes are those of processors ([`crate::methods::displacement`]).
+
+use super::arguments::component_len;
+use super::slab::DeviceSlab;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory};
+use crate::device::simd::Real;
+use crate::methods::displacement::state::{arrays, component_and_plane, needed, owned};
+use crate::parallel::slabs::GHOST;
+use crate::time_loop::state::{State, StateArray};
+use std::ops::Range;
+
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Where a block stands in the level of an array.
+    fn block_at(&self, array: usize, block: usize) -> u64 {
+        let p = &self.setup.padded;
+        let (component, plane) = component_and_plane(p, block);
+        let local = plane + GHOST - self.layout.own.start;
+        let number = component * component_len(p, &self.layout) + local * p.plane_len();
+        let level = if array == 0 { self.now } else { 1 - self.now };
+        self.levels[level].address() + (number * size_of::<T>()) as u64
+    }
+}
+
+impl<T: Real, A: Accelerator> State for DeviceSlab<T, A> {
+    fn arrays(&self) -> Vec<StateArray> {
+        arrays::<T>(&self.setup.padded)
+    }
+
+    fn owned(&self, _array: usize) -> Vec<Range<usize>> {
+        owned(&self.setup.padded, &self.layout)
+    }
+
+    fn needed(&self, _array: usize) -> Vec<Range<usize>> {
+        needed(&self.setup.padded, &self.layout)
+    }
+
+    fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
+        let from = self.block_at(array, blocks.start);
+        // SAFETY: own planes of one component, which follow each other in a level.
+        unsafe { self.staging.download(&self.accelerator, from, out) }
+    }
+
+    fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
+        let to = self.block_at(array, blocks.start);
+        // SAFETY: own and ghost planes of one component, which follow each other in a level.
+        unsafe { self.staging.upload(&self.accelerator, bytes, to) }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a state of the displacement method holds: both time levels.
+
+use super::CpuSlab;
+use crate::Error;
+use crate::device::simd::Real;
+use crate::grid::Padded;
+use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::time_loop::state::{State, StateArray};
+use std::ops::Range;
+
+/// `u(t)` and `u(t-dt)`, `[component][plane]`; a block is a plane `[row][z]`.
+pub(super) fn arrays<T>(p: &Padded) -> Vec<StateArray> {
+    let level = |name: &str| StateArray::of::<T>(name, p.ndim() * p.planes(), p.plane_len());
+    vec![level("displacement"), level("displacement before")]
+}
+
+/// Blocks of own planes.
+pub(super) fn owned(p: &Padded, layout: &Layout) -> Vec<Range<usize>> {
+    of_components(p, layout.own.clone())
+}
+
+/// Blocks of own and ghost planes; beyond the grid there are none.
+pub(super) fn needed(p: &Padded, layout: &Layout) -> Vec<Range<usize>> {
+    let own = &layout.own;
+    of_components(
+        p,
+        own.start.saturating_sub(GHOST)..p.planes().min(own.end + GHOST),
+    )
+}
+
+fn of_components(p: &Padded, planes: Range<usize>) -> Vec<Range<usize>> {
+    let of = |c: usize| c * p.planes() + planes.start..c * p.planes() + planes.end;
+    (0..p.ndim()).map(of).collect()
+}
+
+/// Component and plane of a block.
+pub(super) fn component_and_plane(p: &Padded, block: usize) -> (usize, usize) {
+    (block / p.planes(), block % p.planes())
+}
+
+impl<T: Real> CpuSlab<T> {
+    /// The level of an array, and the numbers of blocks in it.
+    fn part_of_level(&self, array: usize, blocks: &Range<usize>) -> (usize, Range<usize>) {
+        let p = &self.setup.padded;
+        let (component, plane) = component_and_plane(p, blocks.start);
+        let from = self.at(component, plane, 0, 0);
+        let level = if array == 0 { self.now } else { 1 - self.now };
+        (level, from..from + blocks.len() * p.plane_len())
+    }
+}
+
+impl<T: Real> State for CpuSlab<T> {
+    fn arrays(&self) -> Vec<StateArray> {
+        arrays::<T>(&self.setup.padded)
+    }
+
+    fn owned(&self, _array: usize) -> Vec<Range<usize>> {
+        owned(&self.setup.padded, &self.layout)
+    }
+
+    fn needed(&self, _array: usize) -> Vec<Range<usize>> {
+        needed(&self.setup.padded, &self.layout)
+    }
+
+    fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
+        let (level, part) = self.part_of_level(array, &blocks);
+        let numbers = &self.levels[level].as_slice()[part];
+        self.setup.cpu.copy(bytemuck::cast_slice(numbers), out);
+        Ok(())
+    }
+
+    fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
+        let (level, part) = self.part_of_level(array, &blocks);
+        let numbers = &mut self.levels[level].as_mut_slice()[part];
+        self.setup.cpu.copy(bytes, bytemuck::cast_slice_mut(numbers));
+        Ok(())
+    }
+}

@@ -1,0 +1,405 @@
+//! States saved while a run goes on: copied between two steps, checked and written on a thread of its own.
+
+use super::format::{LEAD, Places, block_sum, trailer};
+use super::{State, StateHeader, StateSink, owned_bytes};
+use crate::Error;
+use crate::device::cpu::Buffer;
+use crate::parallel::communicator::Communicator;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Bytes that are written at a time, at least a block.
+const PIECE: usize = 4 << 20;
+/// Time between two looks at clocks and signals, as far as whole steps allow it.
+const LOOK: Duration = Duration::from_millis(200);
+/// Steps between two looks at most.
+const LONGEST: usize = 1000;
+
+/// When states are saved. One more is saved when the program asks the run to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After so many steps, counted from the start of the first run; at least 1.
+    Steps(usize),
+    /// When so much time has passed since the last one was begun.
+    Time(Duration),
+    /// Only when the program asks the run to stop.
+    Never,
+}
+
+/// Where states are kept, and what the program knows about them. Calls come from the thread of the time loop and from
+/// the one that writes, never two at once.
+pub trait StateStore: Send + Sync {
+    /// What the header adds to the engine's words: program, model, parameters, records that outputs hold after so many
+    /// steps. Asked for on rank 0.
+    fn labels(&self, step: usize) -> Vec<(String, String)>;
+
+    /// On rank 0: begins a new state of so many bytes, beside those that are kept.
+    fn create(&self, bytes: u64) -> std::io::Result<Box<dyn StateSink>>;
+
+    /// On all other ranks: opens what rank 0 has created, to write to it, too.
+    fn join(&self) -> std::io::Result<Box<dyn StateSink>>;
+
+    /// On rank 0: the new state is complete and takes the place of the newest one, all at once.
+    fn commit(&self, step: usize) -> std::io::Result<()>;
+
+    /// On rank 0: the state after this step could not be saved, for this reason; the run goes on. What was begun is
+    /// of no use.
+    fn failed(&self, step: usize, reason: &str);
+
+    /// The run is to stop: its state is saved first.
+    fn stops(&self) -> bool {
+        false
+    }
+}
+
+/// Saves the state of a run from time to time; one for every run and rank.
+pub struct Checkpoints<'a> {
+    ranks: &'a dyn Communicator,
+    store: Arc<dyn StateStore>,
+    every: Every,
+    /// When the last state was begun.
+    begun: Instant,
+    /// Steps done at the last look and when that was.
+    looked: (usize, Instant),
+    /// Steps done at the next look, which rank 0 decides.
+    look_at: usize,
+    stopping: bool,
+    /// Memory of the copy, to be used again.
+    copy: Option<Buffer<f64>>,
+    writing: Writing,
+    step: usize,
+    header: Vec<u8>,
+    end: u64,
+}
+
+/// What became of the last state.
+enum Writing {
+    Nothing,
+    UnderWay(JoinHandle<Written>),
+    Done(Written),
+}
+
+/// The copy's memory, the sink and the checksum, or the reason why there is none.
+type Written = (Buffer<f64>, Box<dyn StateSink>, Result<u64, String>);
+
+/// Blocks that lie behind each other in the copy and in the file.
+struct Piece {
+    array: usize,
+    first: usize,
+    blocks: usize,
+    block: usize,
+    offset: u64,
+}
+
+/// What one rank says at a look.
+struct Words {
+    due: bool,
+    stops: bool,
+    done: bool,
+    look_at: usize,
+    outcome: Result<u64, String>,
+}
+
+impl<'a> Checkpoints<'a> {
+    /// Saves to `store` as `every` says.
+    pub fn new(ranks: &'a dyn Communicator, store: Arc<dyn StateStore>, every: Every) -> Self {
+        let now = Instant::now();
+        Self {
+            ranks,
+            store,
+            every,
+            begun: now,
+            looked: (0, now),
+            look_at: 0,
+            stopping: false,
+            copy: None,
+            writing: Writing::Nothing,
+            step: 0,
+            header: Vec::new(),
+            end: 0,
+        }
+    }
+
+    /// Steps done when the time loop must come back, more than those done now.
+    pub(in crate::time_loop) fn next(&self, done: usize) -> usize {
+        let look = self.look_at.max(done + 1);
+        match self.every {
+            Every::Steps(n) => look.min((done + 1).next_multiple_of(n.max(1))),
+            _ => look,
+        }
+    }
+
+    /// The run stops behind this step.
+    pub(in crate::time_loop) fn stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// Collective: whether a state is due after so many steps. What was written meanwhile is put into place.
+    pub(in crate::time_loop) fn look(&mut self, done: usize) -> Result<bool, Error> {
+        if let Writing::UnderWay(thread) = &self.writing
+            && thread.is_finished()
+        {
+            self.join();
+        }
+        let due = match self.every {
+            Every::Steps(n) => done.is_multiple_of(n.max(1)),
+            Every::Time(span) => self.begun.elapsed() >= span,
+            Every::Never => false,
+        };
+        let look_at = done + self.patience(done);
+        let all = self.talk(due, look_at)?;
+        self.look_at = all[0].look_at;
+        self.looked = (done, Instant::now());
+        self.stopping = all.iter().any(|words| words.stops);
+        self.settle(&all);
+        Ok(all[0].due || self.stopping)
+    }
+
+    /// Steps until the next look.
+    fn patience(&self, done: usize) -> usize {
+        let steps = done.saturating_sub(self.looked.0).max(1);
+        let each = self.looked.1.elapsed().as_secs_f64() / steps as f64;
+        let wanted = LOOK.as_secs_f64() / each.max(1e-9);
+        (wanted as usize).clamp(1, (2 * steps).min(LONGEST))
+    }
+
+    /// Collective: everyone's words.
+    fn talk(&self, due: bool, look_at: usize) -> Result<Vec<Words>, Error> {
+        let outcome = match &self.writing {
+            Writing::Done((_, _, outcome)) => outcome.clone(),
+            _ => Ok(0),
+        };
+        let words = Words {
+            due,
+            stops: self.store.stops(),
+            done: matches!(self.writing, Writing::Done(_)),
+            look_at,
+            outcome,
+        };
+        let all = self.ranks.all_gather(&words.to_bytes())?;
+        all.iter().map(|bytes| Words::from_bytes(bytes)).collect()
+    }
+
+    /// Waits for the thread.
+    fn join(&mut self) {
+        self.writing = match std::mem::replace(&mut self.writing, Writing::Nothing) {
+            Writing::UnderWay(thread) => match thread.join() {
+                Ok(written) => Writing::Done(written),
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
+            other => other,
+        };
+    }
+
+    /// Once all ranks have written their blocks rank 0 completes the state.
+    fn settle(&mut self, all: &[Words]) {
+        if !all.iter().all(|words| words.done) {
+            return;
+        }
+        let Writing::Done((copy, mut sink, _)) = std::mem::replace(&mut self.writing, Writing::Nothing)
+        else {
+            return;
+        };
+        self.copy = Some(copy);
+        if self.ranks.rank() > 0 {
+            return;
+        }
+        let sums = all.iter().map(|words| words.outcome.clone());
+        let sum = sums.reduce(|a, b| Ok(a?.wrapping_add(b?))).unwrap_or(Ok(0));
+        let outcome = match sum {
+            // A process that is alone has completed it on its thread.
+            Ok(_) if all.len() == 1 => Ok(()),
+            Ok(sum) => complete(&mut *sink, (&self.header, self.end), sum)
+                .and_then(|()| self.store.commit(self.step))
+                .map_err(|e| e.to_string()),
+            Err(reason) => Err(reason),
+        };
+        if let Err(reason) = outcome {
+            self.store.failed(self.step, &reason);
+        }
+    }
+
+    /// Collective: copies the state behind so many steps and begins to write it. The one before is complete first.
+    ///
+    /// # Errors
+    /// Those of subdomains and ranks; a state that cannot be written is no error.
+    pub(in crate::time_loop) fn take<S: State>(
+        &mut self,
+        done: usize,
+        subdomains: &mut [S],
+    ) -> Result<(), Error> {
+        self.complete()?;
+        (self.step, self.begun) = (done, Instant::now());
+        let Some((sink, places)) = self.open(subdomains)? else {
+            return Ok(());
+        };
+        let wanted = owned_bytes(subdomains);
+        let mut copy = match self.copy.take() {
+            Some(copy) if copy.bytes() >= wanted => copy,
+            _ => Buffer::zeroed(wanted.div_ceil(size_of::<f64>()))?,
+        };
+        let pieces = copied(subdomains, &places, bytemuck::cast_slice_mut(copy.as_mut_slice()))?;
+        let end = (self.ranks.size() == 1).then(|| (self.store.clone(), self.header.clone()));
+        let (step, trailer_at) = (done, places.end);
+        let work = move || {
+            let (copy, mut sink) = (copy, sink);
+            let bytes = bytemuck::cast_slice(copy.as_slice());
+            let written = written(&mut *sink, bytes, &pieces).and_then(|sum| match end {
+                Some((store, header)) => complete(&mut *sink, (&header, trailer_at), sum)
+                    .and_then(|()| store.commit(step))
+                    .map(|()| sum),
+                None => sink.finish().map(|()| sum),
+            });
+            (copy, sink, written.map_err(|e| e.to_string()))
+        };
+        let thread = std::thread::Builder::new().name("checkpoint".into()).spawn(work);
+        let thread =
+            thread.map_err(|e| Error::setup(format!("cannot start a thread that writes states: {e}")))?;
+        self.writing = Writing::UnderWay(thread);
+        Ok(())
+    }
+
+    /// Collective: the sink of a new state on every rank, or none where one of them has no sink.
+    fn open<S: State>(&mut self, subdomains: &[S]) -> Result<Option<(Box<dyn StateSink>, Places)>, Error> {
+        let arrays = subdomains.first().map(State::arrays).unwrap_or_default();
+        let mut sink = None;
+        let mut words = vec![1];
+        if self.ranks.rank() == 0 {
+            let (step, labels) = (self.step, self.store.labels(self.step));
+            let header = StateHeader {
+                step,
+                arrays: arrays.clone(),
+                labels,
+            };
+            words.extend(header.encode());
+            match self.store.create(Places::new(words.len() - 1, &arrays).bytes()) {
+                Ok(new) => sink = Some(new),
+                Err(e) => words = [&[0], e.to_string().as_bytes()].concat(),
+            }
+        }
+        let mut first = self.ranks.all_gather(&words)?.swap_remove(0);
+        let created = first.first() == Some(&1);
+        first.drain(..first.len().min(1));
+        let mut problem = String::new();
+        if !created {
+            problem = String::from_utf8_lossy(&first).into_owned();
+        } else if self.ranks.rank() > 0 {
+            match self.store.join() {
+                Ok(joined) => sink = Some(joined),
+                Err(e) => problem = e.to_string(),
+            }
+        }
+        let problems = self.ranks.all_gather(problem.as_bytes())?;
+        if let Some(problem) = problems.iter().find(|p| !p.is_empty()) {
+            if self.ranks.rank() == 0 {
+                self.store.failed(self.step, &String::from_utf8_lossy(problem));
+            }
+            return Ok(None);
+        }
+        let places = Places::new(first.len(), &arrays);
+        (self.header, self.end) = (first, places.end);
+        debug_assert!(self.header.len() >= LEAD);
+        Ok(sink.map(|sink| (sink, places)))
+    }
+
+    /// Collective: returns when the last state that was begun is in its place.
+    pub(in crate::time_loop) fn complete(&mut self) -> Result<(), Error> {
+        self.join();
+        let all = self.talk(false, self.look_at)?;
+        self.settle(&all);
+        Ok(())
+    }
+}
+
+impl Drop for Checkpoints<'_> {
+    fn drop(&mut self) {
+        // A run that failed leaves the state before it whole.
+        if let Writing::UnderWay(thread) = std::mem::replace(&mut self.writing, Writing::Nothing)
+            && let Ok((_, _, Err(reason))) = thread.join()
+        {
+            self.store.failed(self.step, &reason);
+        }
+    }
+}
+
+/// Copies all owned blocks into `copy`, one behind the other, and says where they belong.
+fn copied<S: State>(subdomains: &mut [S], places: &Places, copy: &mut [u8]) -> Result<Vec<Piece>, Error> {
+    let (mut pieces, mut rest) = (Vec::new(), copy);
+    for subdomain in subdomains {
+        for (number, array) in subdomain.arrays().iter().enumerate() {
+            for range in subdomain.owned(number) {
+                let (here, behind) = rest.split_at_mut(range.len() * array.block);
+                subdomain.save(number, range.clone(), here)?;
+                rest = behind;
+                pieces.push(Piece {
+                    array: number,
+                    first: range.start,
+                    blocks: range.len(),
+                    block: array.block,
+                    offset: places.block(number, range.start),
+                });
+            }
+        }
+    }
+    Ok(pieces)
+}
+
+/// Writes the blocks and returns their share in the checksum.
+fn written(sink: &mut dyn StateSink, copy: &[u8], pieces: &[Piece]) -> std::io::Result<u64> {
+    let (mut sum, mut rest) = (0u64, copy);
+    for piece in pieces {
+        let step = (PIECE / piece.block.max(1)).max(1);
+        for first in (0..piece.blocks).step_by(step) {
+            let blocks = step.min(piece.blocks - first);
+            let (here, behind) = rest.split_at(blocks * piece.block);
+            for k in 0..blocks {
+                let block = &here[k * piece.block..(k + 1) * piece.block];
+                sum = sum.wrapping_add(block_sum(piece.array, piece.first + first + k, block));
+            }
+            sink.write_at(piece.offset + (first * piece.block) as u64, here)?;
+            rest = behind;
+        }
+    }
+    Ok(sum)
+}
+
+/// Writes the end and then the beginning, without which a file is no state.
+fn complete(sink: &mut dyn StateSink, (header, end): (&[u8], u64), sum: u64) -> std::io::Result<()> {
+    sink.write_at(end, &trailer(sum, header))?;
+    sink.write_at(0, header)?;
+    sink.finish()
+}
+
+impl Words {
+    fn to_bytes(&self) -> Vec<u8> {
+        let flags = [self.due, self.stops, self.done, self.outcome.is_err()];
+        let mut bytes: Vec<u8> = flags.map(u8::from).to_vec();
+        bytes.extend((self.look_at as u64).to_le_bytes());
+        match &self.outcome {
+            Ok(sum) => bytes.extend(sum.to_le_bytes()),
+            Err(reason) => bytes.extend(reason.as_bytes()),
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let lost =
+            || Error::setup("ranks disagree about states: do all run the same program with the same words?");
+        let (flags, rest) = bytes.split_first_chunk::<4>().ok_or_else(lost)?;
+        let (look_at, rest) = rest.split_first_chunk::<8>().ok_or_else(lost)?;
+        let [due, stops, done, failed] = flags.map(|f| f == 1);
+        let outcome = match failed {
+            true => Err(String::from_utf8_lossy(rest).into_owned()),
+            false => Ok(u64::from_le_bytes(rest.try_into().map_err(|_| lost())?)),
+        };
+        let look_at = u64::from_le_bytes(*look_at) as usize;
+        Ok(Self {
+            due,
+            stops,
+            done,
+            look_at,
+            outcome,
+        })
+    }
+}

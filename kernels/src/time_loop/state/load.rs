@@ -1,0 +1,160 @@
+//! Reading a state into subdomains.
+
+use super::format::{LEAD, Places, TRAILER, block_sum, checked_sum, text_bytes};
+use super::{State, StateArray, StateError, StateHeader, StateSource};
+use crate::Error;
+use crate::parallel::communicator::{Communicator, agree};
+use std::ops::Range;
+
+/// Bytes that are read at a time, at least a block.
+const PIECE: usize = 8 << 20;
+
+/// What a state says of itself, once its length and its header's checksum are right.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn read_header(source: &mut dyn StateSource) -> Result<StateHeader, StateError> {
+    opened(source).map(|opened| opened.header)
+}
+
+struct Opened {
+    header: StateHeader,
+    places: Places,
+    sum: u64,
+}
+
+fn opened(source: &mut dyn StateSource) -> Result<Opened, StateError> {
+    let bytes = source.bytes()?;
+    let mut lead = vec![0; LEAD.min(bytes as usize)];
+    source.read_at(0, &mut lead)?;
+    let short = |wanted: u64| StateError::Short { bytes, wanted };
+    if lead.len() < LEAD {
+        let magic = super::format::MAGIC.as_bytes();
+        let known = lead.len().min(magic.len());
+        return Err(match lead[..known] == magic[..known] {
+            true => short(LEAD as u64),
+            false => StateError::NotAState,
+        });
+    }
+    let length = LEAD + text_bytes(&lead)?;
+    if (length as u64) > bytes {
+        return Err(short(length as u64));
+    }
+    let mut whole = vec![0; length];
+    source.read_at(0, &mut whole)?;
+    let header = StateHeader::decode(&whole[LEAD..])?;
+    let places = Places::new(length, &header.arrays);
+    if places.bytes() > bytes {
+        return Err(short(places.bytes()));
+    }
+    let mut trailer = [0; TRAILER];
+    source.read_at(places.end, &mut trailer)?;
+    let sum = checked_sum(&trailer, &whole)?;
+    Ok(Opened { header, places, sum })
+}
+
+/// Collective: loads a state into the subdomains of all ranks, each from a source of its own to the same bytes, and
+/// returns its header.
+///
+/// # Errors
+/// Says what is wrong with it, the same sentence on all ranks; the subdomains then hold nothing that can be used.
+pub fn load<S: State>(
+    ranks: &dyn Communicator,
+    source: &mut dyn StateSource,
+    subdomains: &mut [S],
+) -> Result<StateHeader, Error> {
+    let filled = fill(source, subdomains);
+    // A process that is alone keeps the type of its error.
+    let (header, wanted, found) = match ranks.size() {
+        1 => filled?,
+        _ => agree(ranks, filled)?,
+    };
+    let sums = ranks.all_gather(&found.to_le_bytes())?;
+    let numbers = sums.iter().filter_map(|s| s.as_slice().try_into().ok());
+    let whole = numbers.map(u64::from_le_bytes).fold(0, u64::wrapping_add);
+    if whole != wanted {
+        return Err(StateError::Damaged {
+            part: "what it holds",
+        }
+        .into());
+    }
+    Ok(header)
+}
+
+/// The header, the checksum that the file has and the share of the blocks that are owned here.
+fn fill<S: State>(
+    source: &mut dyn StateSource,
+    subdomains: &mut [S],
+) -> Result<(StateHeader, u64, u64), Error> {
+    let Opened { header, places, sum } = opened(source)?;
+    let mut found = 0u64;
+    let mut buffer = Vec::new();
+    for subdomain in subdomains {
+        same_arrays(&header.arrays, &subdomain.arrays())?;
+        for (number, array) in header.arrays.iter().enumerate() {
+            let owned = subdomain.owned(number);
+            let step = (PIECE / array.block.max(1)).max(1);
+            for range in subdomain.needed(number) {
+                for first in range.clone().step_by(step) {
+                    let blocks = first..range.end.min(first + step);
+                    buffer.resize(blocks.len() * array.block, 0);
+                    source
+                        .read_at(places.block(number, first), &mut buffer)
+                        .map_err(StateError::Io)?;
+                    found = found.wrapping_add(sum_of(number, array, &blocks, &owned, &buffer));
+                    subdomain.load(number, blocks, &buffer)?;
+                }
+            }
+        }
+    }
+    Ok((header, sum, found))
+}
+
+/// The share of those blocks that are owned.
+fn sum_of(
+    number: usize,
+    array: &StateArray,
+    blocks: &Range<usize>,
+    owned: &[Range<usize>],
+    bytes: &[u8],
+) -> u64 {
+    let mut sum = 0u64;
+    for range in owned {
+        for block in range.start.max(blocks.start)..range.end.min(blocks.end) {
+            let from = (block - blocks.start) * array.block;
+            sum = sum.wrapping_add(block_sum(number, block, &bytes[from..from + array.block]));
+        }
+    }
+    sum
+}
+
+/// Refuses a state whose arrays are not those of the run.
+fn same_arrays(found: &[StateArray], wanted: &[StateArray]) -> Result<(), StateError> {
+    let names = |arrays: &[StateArray]| {
+        let all: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
+        all.join(", ")
+    };
+    if names(found) != names(wanted) {
+        return Err(StateError::Arrays {
+            found: names(found),
+            wanted: names(wanted),
+        });
+    }
+    for (a, b) in found.iter().zip(wanted) {
+        if a.number != b.number {
+            return Err(StateError::Number {
+                found: a.number,
+                wanted: b.number,
+            });
+        }
+        let size = |a: &StateArray| format!("{} blocks of {} bytes", a.blocks, a.block);
+        if a != b {
+            return Err(StateError::Size {
+                name: a.name.clone(),
+                found: size(a),
+                wanted: size(b),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The state of a run between two steps: everything that the next step needs, saved while the run goes on and loaded
+//! into any other cut of the same grid.
+//!
+//! A state is a list of arrays in global order and shape, each a row of blocks of equal size (on a grid a block is a plane
+//! of one component). Every subdomain owns some blocks and needs some more, its ghosts; all subdomains of all ranks
+//! together own every block once. So the same bytes come out, and go in again, for any number of subdomains, threads,
+//! devices and ranks. The file, version 1, all numbers little endian:
+//!
+//! ```text
+//! SIFAKA STATE 1\n          the magic line with the version
+//! 000000001234\n            bytes of the header's text
+//! step=100\n                steps done
+//! array=24 4096 4 name\n    blocks, bytes of a block, bytes of a number, name; a line for every array
+//! label=key=value\n         what the program adds: model, parameters, records written; \n and \ are escaped by \
+//! ...                       each array begins at the next multiple of 4096 bytes
+//! checksum of the blocks    8 bytes: the sum of XXH3 of every block, seeded by its array and number
+//! checksum of the header    8 bytes: XXH3 of everything from the magic line to the last label
+//! SIFAKA STATE END          16 bytes
+//! ```
+//!
+//! The engine knows no files: it writes to a [`StateSink`] and reads from a [`StateSource`], which the program gives.
+
+mod checkpoints;
+mod format;
+mod load;
+
+pub use checkpoints::{Checkpoints, Every, StateStore};
+pub use format::StateHeader;
+pub use load::{load, read_header};
+
+use crate::Error;
+use std::io;
+use std::ops::Range;
+
+/// One array of a state, in its global shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateArray {
+    /// What it holds, in words.
+    pub name: String,
+    /// Blocks that can have owners of their own.
+    pub blocks: usize,
+    /// Bytes of a block.
+    pub block: usize,
+    /// Bytes of a number: 4 or 8.
+    pub number: usize,
+}
+
+impl StateArray {
+    /// An array of so many blocks, each of `numbers` numbers of type `T`.
+    pub fn of<T>(name: impl Into<String>, blocks: usize, numbers: usize) -> Self {
+        Self {
+            name: name.into(),
+            blocks,
+            block: numbers * size_of::<T>(),
+            number: size_of::<T>(),
+        }
+    }
+
+    /// Bytes of all blocks.
+    pub fn bytes(&self) -> usize {
+        self.blocks * self.block
+    }
+}
+
+/// A subdomain whose state can be saved and loaded between two steps.
+pub trait State {
+    /// All arrays of the whole run, the same for every subdomain of every cut.
+    fn arrays(&self) -> Vec<StateArray>;
+
+    /// The blocks of an array that this subdomain computes: every block has one owner.
+    fn owned(&self, array: usize) -> Vec<Range<usize>>;
+
+    /// The blocks that must be loaded before the next step: the owned ones and the ghosts.
+    fn needed(&self, array: usize) -> Vec<Range<usize>> {
+        self.owned(array)
+    }
+
+    /// Copies blocks, which lie in one range of [`State::owned`], to `out`.
+    fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error>;
+
+    /// Takes blocks, which lie in one range of [`State::needed`], from `bytes`.
+    fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error>;
+}
+
+/// Bytes of the state that these subdomains own: what a checkpoint takes of the host's memory, and what this process
+/// writes.
+pub fn owned_bytes<S: State>(subdomains: &[S]) -> usize {
+    let of = |s: &S| -> usize {
+        let arrays = s.arrays();
+        let blocks = |a: usize| s.owned(a).iter().map(Range::len).sum::<usize>();
+        (0..arrays.len()).map(|a| blocks(a) * arrays[a].block).sum()
+    };
+    subdomains.iter().map(of).sum()
+}
+
+/// Where the bytes of one state go. It is used on a thread of its own while the run goes on.
+pub trait StateSink: Send {
+    /// Writes all bytes at this offset.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Returns when everything written survives a power failure, where that can be had.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+/// Where the bytes of a state come from.
+pub trait StateSource {
+    /// Bytes there are.
+    fn bytes(&mut self) -> io::Result<u64>;
+
+    /// Fills `out` with the bytes from this offset on.
+    fn read_at(&mut self, offset: u64, out: &mut [u8]) -> io::Result<()>;
+}
+
+/// What is wrong with a state.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The first bytes are others.
+    #[error("the file does not begin as a state does: take one that checkpoint= has written")]
+    NotAState,
+    /// A newer format.
+    #[error(
+        "the state has format version {found} and this program reads version 1: resume it with the program that wrote it"
+    )]
+    Version {
+        /// What the file says.
+        found: String,
+    },
+    /// Bytes are missing.
+    #[error(
+        "the state ends after {bytes} of {wanted} bytes: it was not written to its end, or cut; take the one before it"
+    )]
+    Short {
+        /// Bytes there are.
+        bytes: u64,
+        /// Bytes there should be.
+        wanted: u64,
+    },
+    /// Bytes are not those that were written.
+    #[error("the state is damaged: {part} is not what was written; take the one before it")]
+    Damaged {
+        /// The header, the blocks or the end.
+        part: &'static str,
+    },
+    /// Another number of arrays, or arrays of other names.
+    #[error(
+        "the state holds {found} where this run has {wanted}: it is of another method, frame or set of records"
+    )]
+    Arrays {
+        /// In the state.
+        found: String,
+        /// In the run.
+        wanted: String,
+    },
+    /// An array of another size.
+    #[error("the state has {found} of {name} and this run {wanted}: it is of another grid or frame")]
+    Size {
+        /// The array.
+        name: String,
+        /// Blocks and bytes in the state.
+        found: String,
+        /// Blocks and bytes in the run.
+        wanted: String,
+    },
+    /// Another type of numbers.
+    #[error("the state has numbers of {found} bytes and this run of {wanted}")]
+    Number {
+        /// In the state.
+        found: usize,
+        /// In the run.
+        wanted: usize,
+    },
+    /// Nothing is left to do.
+    #[error(
+        "the state was saved after step {step} and the run has {steps} steps: there is nothing left to do"
+    )]
+    AtEnd {
+        /// Steps done.
+        step: usize,
+        /// Steps of the run.
+        steps: usize,
+    },
+    /// It cannot be read.
+    #[error("the state cannot be read: {0}")]
+    Io(#[from] io::Error),
+}

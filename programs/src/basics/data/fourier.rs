@@ -1,0 +1,88 @@
+//! What programs that go from time to frequency and back have in common: lengths that are fast, labels and units.
+
+use rsf_io::Header;
+
+/// The smallest product of 2, 3 and 5 that is not below `n`.
+pub fn fast_length(n: usize) -> usize {
+    let left = |n: usize| {
+        [2, 3, 5].into_iter().fold(n, |mut left, factor| {
+            while left % factor == 0 {
+                left /= factor;
+            }
+            left
+        })
+    };
+    (n.max(1)..).find(|n| left(*n) == 1).unwrap_or(n)
+}
+
+/// Length to which a transform of `n` reals pads: twice a fast one.
+pub fn fast_even_length(n: usize) -> usize {
+    2 * fast_length(n.div_ceil(2))
+}
+
+/// The label of an axis on the other side of the transform: time and frequency change places, whatever else has a label
+/// becomes a wavenumber when `forward`, and keeps its label on the way back.
+pub fn label(label: Option<&str>, forward: bool) -> Option<String> {
+    let other = match label? {
+        "Time" => "Frequency",
+        "time" => "frequency",
+        "Frequency" => "Time",
+        "frequency" => "time",
+        _ if forward => "Wavenumber",
+        same => same,
+    };
+    Some(other.into())
+}
+
+/// The unit of an axis on the other side of the transform: s and Hz, km and 1/km.
+pub fn unit(unit: Option<&str>) -> Option<String> {
+    Some(match unit? {
+        "" => String::new(),
+        "s" => "Hz".into(),
+        "Hz" => "s".into(),
+        other => match other.strip_prefix("1/") {
+            Some(inside) => inside.into(),
+            None => format!("1/{other}"),
+        },
+    })
+}
+
+/// The sampling that an axis had before it became frequencies of a transform of `length` samples at the distance `step`: the one that the
+/// forward transform kept as `key`, if it belongs to them, for a header holds six digits of `step` only.
+pub fn sampling(header: &Header, key: &str, length: usize, step: f32) -> f64 {
+    let computed = 1.0 / (length as f64 * f64::from(step));
+    let kept = header.float(key).map(f64::from);
+    kept.filter(|kept| (kept / computed - 1.0).abs() < 1e-5)
+        .unwrap_or(computed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fast_lengths() {
+        for (n, fast) in [
+            (0, 1),
+            (1, 1),
+            (7, 8),
+            (11, 12),
+            (13, 15),
+            (121, 125),
+            (1001, 1024),
+        ] {
+            assert_eq!(fast_length(n), fast, "{n}");
+        }
+    }
+
+    #[test]
+    fn labels_and_units_change_sides() {
+        for (before, after) in [("s", "Hz"), ("Hz", "s"), ("km", "1/km"), ("1/km", "km"), ("", "")] {
+            assert_eq!(unit(Some(before)).as_deref(), Some(after));
+        }
+        assert_eq!(label(Some("Time"), true).as_deref(), Some("Frequency"));
+        assert_eq!(label(Some("Distance"), true).as_deref(), Some("Wavenumber"));
+        assert_eq!(label(Some("frequency"), false).as_deref(), Some("time"));
+        assert_eq!((label(None, true), unit(None)), (None, None));
+    }
+}

@@ -1,0 +1,100 @@
+//! `sfpow` and `sfcostaper`: factors that are products of one factor for each axis.
+
+use std::f32::consts::PI;
+
+use anyhow::{Result, ensure};
+use rsf_io::{Axis, Input, Job, Kind, Param, Program};
+
+use super::{cube, lines};
+
+/// What the user sees.
+pub static POW: Program = Program {
+    name: "sfpow",
+    about: "Gain by a power of the coordinate on any axis.",
+    usage: "< in.rsf pow1=2 > out.rsf",
+    comments: "Sample i of axis # (counted from 0) is multiplied by (o# + (i+1) d#)^pow#: by the coordinate of its right \
+neighbour, so that the first sample of an axis that begins at 0 does not vanish.\n\nDiffers from Madagascar: pow# of an axis \
+that the data do not have is an error.",
+    example: "sfpow < shot.rsf pow1=2 > gained.rsf",
+    params: &POW_PARAMS,
+};
+
+static POW_PARAMS: [Param; 1] = [Param::float("pow#").default_text("0").doc("power on axis #")];
+
+/// What the user sees.
+pub static COSTAPER: Program = Program {
+    name: "sfcostaper",
+    about: "Taper both ends of any axis by a squared sine.",
+    usage: "< in.rsf nw1=10 nw2=5 > out.rsf",
+    comments: "The sample i places from an end (counted from 0) is multiplied by sin^2(pi/2 (i+1)/(nw#+1)) as long as i is \
+below nw#. Tapers that meet multiply each other.\n\nDiffers from Madagascar: nw# longer than the axis is an error.",
+    example: "sfcostaper < shot.rsf nw1=20 nw2=10 > tapered.rsf",
+    params: &COSTAPER_PARAMS,
+};
+
+static COSTAPER_PARAMS: [Param; 1] = [Param::int("nw#")
+    .default_text("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("samples that are tapered at either end of axis #")];
+
+/// Factors along each axis; `None` where all of them are 1.
+type Gains = Vec<Option<Vec<f32>>>;
+
+/// Raises.
+pub fn pow(job: &mut Job) -> Result<()> {
+    let input = job.stdin()?;
+    multiply(job, input, "pow", |job, i, axis| {
+        let power = job.float_opt(&format!("pow{i}"))?.unwrap_or(0.0);
+        let gain = |at: usize| (axis.o + (at + 1) as f32 * axis.d).powf(power);
+        Ok((power != 0.0).then(|| (0..axis.n).map(gain).collect()))
+    })
+}
+
+/// Tapers.
+pub fn costaper(job: &mut Job) -> Result<()> {
+    let input = job.stdin()?;
+    multiply(job, input, "nw", |job, i, axis| {
+        let width = job.int_opt(&format!("nw{i}"))?.unwrap_or(0) as usize;
+        ensure!(
+            width <= axis.n,
+            "nw{i}={width}: axis {i} has {} samples, and a taper cannot be longer",
+            axis.n
+        );
+        let mut gains = vec![1.0f32; axis.n];
+        for at in 0..width {
+            let weight = (0.5 * PI * (at + 1) as f32 / (width + 1) as f32).sin().powi(2);
+            gains[at] *= weight;
+            gains[axis.n - 1 - at] *= weight;
+        }
+        Ok((width > 0).then_some(gains))
+    })
+}
+
+/// Multiplies all elements by the factors that `gain` gives for an axis.
+fn multiply(
+    job: &mut Job,
+    mut input: Input,
+    name: &str,
+    gain: impl Fn(&Job, usize, &Axis) -> Result<Option<Vec<f32>>>,
+) -> Result<()> {
+    cube::expect(&input, Kind::Float)?;
+    let axes = cube::shape_to(&input, cube::present(&input))?;
+    lines::refuse_beyond(job, name, &axes)?;
+    let numbered = axes.iter().enumerate();
+    let gains: Gains = numbered
+        .map(|(i, axis)| gain(job, i + 1, axis))
+        .collect::<Result<_>>()?;
+    let (first, outer) = (&gains[0], &gains[1..]);
+    let mut output = job.output()?;
+    lines::runs(&mut input, &mut output, &axes, |place, at, run: &mut [f32]| {
+        if let Some(first) = first {
+            run.iter_mut().zip(&first[at..]).for_each(|(x, gain)| *x *= gain);
+        }
+        for (gains, i) in outer.iter().zip(place) {
+            if let Some(gains) = gains {
+                run.iter_mut().for_each(|x| *x *= gains[*i]);
+            }
+        }
+    })?;
+    Ok(output.finish()?)
+}

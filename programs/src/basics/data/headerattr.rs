@@ -1,0 +1,130 @@
+//! `sfheaderattr`: what trace headers hold.
+
+use anyhow::{Result, ensure};
+use rsf_io::{Job, Kind, Param, Program, format_g};
+
+use super::cube::{self, PIECE, Printer};
+use super::segy::keys;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfheaderattr",
+    about: "Print smallest, largest and mean values of trace headers.",
+    usage: "< headers.rsf segy=y desc=n",
+    comments: "Axis 1 holds the keys of a trace (as sfsegyread writes them to tfile=), axis 2 the traces. Each key that is not 0 \
+everywhere gets a line: name, number, smallest value @ its trace, largest value @ its trace (counted from 0), mean. Names \
+are those of SEG-Y; keys behind the 91 of SEG-Y, and all of them with segy=n, are named by key1=, key2=, ... of the header or \
+the command line.",
+    example: "sfsegyread tape=line.sgy tfile=headers.rsf read=h; sfheaderattr < headers.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 3] = [
+    Param::bool("segy")
+        .default("y")
+        .doc("y: the keys are those of SEG-Y"),
+    Param::bool("desc")
+        .default("n")
+        .doc("y: say what every key means"),
+    Param::string("key#")
+        .default_text("of the header")
+        .doc("name of key # behind those of SEG-Y"),
+];
+
+/// What has been seen of a key.
+#[derive(Clone, Copy)]
+struct Seen {
+    least: (f64, u64),
+    most: (f64, u64),
+    sum: f64,
+}
+
+/// Prints.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let kind = input.format().kind;
+    ensure!(
+        matches!(kind, Kind::Int | Kind::Float),
+        "the input holds {} data, headers are int or float (sfdd type=int converts)",
+        kind.word()
+    );
+    let keys = cube::shape(&input)?[0].n;
+    let traces = input.len() / keys as u64;
+    let start = Seen {
+        least: (f64::INFINITY, 0),
+        most: (f64::NEG_INFINITY, 0),
+        sum: 0.0,
+    };
+    let mut seen = vec![start; keys];
+    let (mut trace, mut values) = (0, Vec::new());
+    while input.remaining() > 0 {
+        let now = (input.remaining() / keys as u64).min((PIECE / keys).max(1) as u64) as usize;
+        cube::read_as_f64(&mut input, now * keys, &mut values)?;
+        for row in values.chunks_exact(keys) {
+            for (seen, value) in seen.iter_mut().zip(row) {
+                if *value < seen.least.0 {
+                    seen.least = (*value, trace);
+                }
+                if *value > seen.most.0 {
+                    seen.most = (*value, trace);
+                }
+                seen.sum += value;
+            }
+            trace += 1;
+        }
+    }
+    let names = names(job, &input, keys)?;
+    let desc = job.flag("desc")?;
+    let number = |value: f64| format_g(value, 6);
+    let mut out = Printer::stdout();
+    out.line(&format!("{keys} headers, {traces} traces"))?;
+    out.line(&format!("{} ", "*".repeat(79)))?;
+    out.line("     key     \t            min     \t              max    \t          mean")?;
+    out.line(&format!("{} ", "-".repeat(79)))?;
+    for (i, (seen, (name, about))) in seen.iter().zip(&names).enumerate() {
+        let Seen { least, most, sum } = seen;
+        if least.0 == 0.0 && most.0 == 0.0 {
+            continue;
+        }
+        out.line(&format!(
+            "{name:<8} {i:4} {:>14} @ {}\t{:>14} @ {}\t{:>14}",
+            whole(kind, least.0),
+            least.1,
+            whole(kind, most.0),
+            most.1,
+            number(sum / traces as f64)
+        ))?;
+        if desc {
+            out.line(&format!("[{about}]"))?;
+        }
+    }
+    out.line(&format!("{} ", "*".repeat(79)))?;
+    out.finish()
+}
+
+/// A value of a key; whole numbers with all their digits.
+fn whole(kind: Kind, value: f64) -> String {
+    match kind {
+        Kind::Int => (value as i64).to_string(),
+        _ => format_g(value, 6),
+    }
+}
+
+/// Name and meaning of every key.
+fn names(job: &Job, input: &rsf_io::Input, count: usize) -> Result<Vec<(String, &'static str)>> {
+    let known = if job.flag("segy")? {
+        keys::trace_fields()
+    } else {
+        Vec::new()
+    };
+    let mut names: Vec<_> = known.into_iter().map(|field| (field.name, field.about)).collect();
+    names.truncate(count);
+    for i in 1..=count - names.len() {
+        let key = format!("key{i}");
+        // The command line has keys 1 to 9 only.
+        let given = if i <= 9 { job.text(&key)? } else { None };
+        let name = given.or_else(|| input.header().text(&key));
+        names.push((name.unwrap_or_else(|| "?".into()), "a key that was added"));
+    }
+    Ok(names)
+}

@@ -1,0 +1,101 @@
+//! `sfmask` and `sfclip2`: values between two limits.
+
+use anyhow::{Result, ensure};
+use rsf_io::{Job, Kind, Param, Program};
+
+use super::cube::{self, PIECE};
+
+/// What the user sees.
+pub static MASK: Program = Program {
+    name: "sfmask",
+    about: "Make a mask: 1 where a value lies between min and max, else 0.",
+    usage: "< in.rsf min= max= > mask.rsf",
+    comments: "Both limits belong to the range. What is not a number gives 0. The output holds integers.\n\nDiffers from \
+Madagascar: integers, bytes and reals in double precision are taken as well as reals (there reals only).",
+    example: "sfmask < offset.rsf min=0 max=2 > near.rsf",
+    params: &MASK_PARAMS,
+};
+
+static MASK_PARAMS: [Param; 2] = [
+    Param::float("min")
+        .default_text("no limit")
+        .doc("smallest value that gives 1"),
+    Param::float("max")
+        .default_text("no limit")
+        .doc("largest value that gives 1"),
+];
+
+/// What the user sees.
+pub static CLIP2: Program = Program {
+    name: "sfclip2",
+    about: "Clip values above and below.",
+    usage: "< in.rsf upper= lower= > out.rsf",
+    comments: "Values above upper= become upper=, then values below lower= become lower=. What is not a number stays so.\n\n\
+Differs from Madagascar: lower= above upper= is an error.",
+    example: "sfclip2 < vp.rsf lower=1.5 upper=5 > sane.rsf",
+    params: &CLIP2_PARAMS,
+};
+
+static CLIP2_PARAMS: [Param; 2] = [
+    Param::float("upper")
+        .default_text("no limit")
+        .doc("largest value that stays"),
+    Param::float("lower")
+        .default_text("no limit")
+        .doc("smallest value that stays"),
+];
+
+/// The two limits, where given.
+fn limits(job: &Job, low: &str, high: &str) -> Result<(f32, f32)> {
+    let (least, most) = (job.float_opt(low)?, job.float_opt(high)?);
+    let both = (least.unwrap_or(f32::NEG_INFINITY), most.unwrap_or(f32::INFINITY));
+    ensure!(
+        both.0 <= both.1,
+        "{low}={} is above {high}={}: no value lies between them",
+        both.0,
+        both.1
+    );
+    Ok(both)
+}
+
+/// Makes a mask.
+pub fn mask(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    ensure!(
+        input.format().kind != Kind::Complex,
+        "{} holds complex data, which no limits can part (sfreal, sfimag and sfmath output='abs(input)' make reals)",
+        input.name()
+    );
+    cube::shape(&input)?;
+    let (least, most) = limits(job, "min", "max")?;
+    let inside = f64::from(least)..=f64::from(most);
+    let mut output = job.output()?;
+    output.set_kind(Kind::Int);
+    let mut values = Vec::new();
+    while input.remaining() > 0 {
+        let now = input.remaining().min(PIECE as u64) as usize;
+        cube::read_as_f64(&mut input, now, &mut values)?;
+        let mask: Vec<i32> = values.iter().map(|x| i32::from(inside.contains(x))).collect();
+        output.write(&mask)?;
+    }
+    Ok(output.finish()?)
+}
+
+/// Clips.
+pub fn clip2(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let (least, most) = limits(job, "lower", "upper")?;
+    let mut output = job.output()?;
+    cube::map(&mut input, &mut output, |piece: &mut [f32]| {
+        // Unlike clamp(), this lets a zero keep its sign and what is not a number be.
+        piece.iter_mut().for_each(|x| {
+            if *x > most {
+                *x = most;
+            } else if *x < least {
+                *x = least;
+            }
+        });
+    })?;
+    Ok(output.finish()?)
+}

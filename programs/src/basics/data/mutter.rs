@@ -1,0 +1,199 @@
+//! `sfmutter`: smooth muting by offset and time.
+
+use std::f32::consts::PI;
+
+use anyhow::{Result, ensure};
+use rsf_io::{Input, Job, Kind, Param, Program};
+
+use super::{cube, lines};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfmutter",
+    about: "Mute early (or with inner=y late) times of traces, by offset.",
+    usage: "< in.rsf v0=1.45 tp=0.15 t0=0 x0=0 half=y > out.rsf",
+    comments: "With t counted from t0 and x from x0 (its absolute value with abs=y; twice as much with half=y, as axis 2 holds \
+half-offsets then) the weight is 0 for t < slope0 x, 1 for t > tp + slopep x, and between them the squared sine that joins \
+both. inner=y exchanges the sides: 0 for t > slope0 x, 1 for t < tp + slopep x (with a negative tp). hyper=y takes the squares \
+of t, x and both slopes.\n\nOf midpoint gathers on three axes with d3 smaller than the offsets demand, traces alternate between \
+sets of offsets: CDPtype (in the header, else d2/d3) says how many.\n\nDiffers from Madagascar: where the zone of the taper has no \
+width, samples on its edge stay as they are (there they are not a number).",
+    example: "sfmutter < cmp.rsf half=n v0=1.5 tp=0.1 > muted.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 12] = [
+    Param::float("v0").default("1.45").doc("velocity: slope0 is 1/v0"),
+    Param::float("slope0")
+        .default_text("1/v0")
+        .doc("slope of the edge where the weight is 0"),
+    Param::float("slopep")
+        .default_text("slope0")
+        .doc("slope of the edge where the weight is 1"),
+    Param::float("tp")
+        .default("0.15")
+        .doc("time between both edges at x = 0"),
+    Param::float("t0")
+        .default("0")
+        .doc("time at which the mute begins"),
+    Param::float("x0")
+        .default("0")
+        .doc("offset from which the mute is counted"),
+    Param::bool("abs").default("y").doc("y: both sides of x0 alike"),
+    Param::bool("half")
+        .default("y")
+        .doc("y: axis 2 holds half-offsets"),
+    Param::bool("inner")
+        .default("n")
+        .doc("y: mute late times instead of early ones"),
+    Param::bool("hyper")
+        .default("n")
+        .doc("y: hyperbolic instead of linear"),
+    Param::bool("nan")
+        .default("n")
+        .doc("y: what is muted becomes not a number instead of 0"),
+    Param::input("offset")
+        .default_text("axis 2")
+        .doc("offsets, one real for every trace of a gather, or of all gathers"),
+];
+
+/// Where the weight begins and ends.
+#[derive(Clone, Copy)]
+struct Mute {
+    first: f32,
+    step: f32,
+    tp: f32,
+    slope0: f32,
+    slopep: f32,
+    inner: bool,
+    hyper: bool,
+    muted: f32,
+}
+
+/// Offsets of traces.
+struct Offsets {
+    values: Vec<f32>,
+    /// Traces of a gather.
+    gather: u64,
+    /// What is added in each of some gathers in turn.
+    shifts: Vec<f32>,
+}
+
+impl Offsets {
+    fn of(&self, trace: u64) -> f32 {
+        let gather = trace / self.gather;
+        let shift = self.shifts[(gather % self.shifts.len() as u64) as usize];
+        self.values[(trace % self.values.len() as u64) as usize] + shift
+    }
+}
+
+/// Mutes.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let axis = cube::shape(&input)?.swap_remove(0);
+    let offsets = offsets(job, &input)?;
+    let slope0 = match job.float_opt("slope0")? {
+        Some(slope) => slope,
+        None => {
+            let velocity = job.float("v0")?;
+            ensure!(
+                velocity != 0.0,
+                "v0=0: the slope 1/v0 has no end; give another velocity, or slope0="
+            );
+            1.0 / velocity
+        }
+    };
+    let slopep = job.float_opt("slopep")?.unwrap_or(slope0);
+    let (hyper, abs) = (job.flag("hyper")?, job.flag("abs")?);
+    let squared = |slope: f32| if hyper { slope * slope } else { slope };
+    let mute = Mute {
+        first: axis.o - job.float("t0")?,
+        step: axis.d,
+        tp: job.float("tp")?,
+        slope0: squared(slope0),
+        slopep: squared(slopep),
+        inner: job.flag("inner")?,
+        hyper,
+        muted: if job.flag("nan")? { f32::NAN } else { 0.0 },
+    };
+    let (x0, whole) = (job.float("x0")?, if job.flag("half")? { 2.0 } else { 1.0 });
+    let mut output = job.output()?;
+    lines::each(
+        &mut input,
+        &mut output,
+        (axis.n, axis.n),
+        || (),
+        |(), trace, line: &[f32], result: &mut [f32]| {
+            let x = (offsets.of(trace) - x0) * whole;
+            let x = if hyper { x * x } else { x };
+            mute.run(if abs { x.abs() } else { x }, line, result);
+            Ok(())
+        },
+    )?;
+    Ok(output.finish()?)
+}
+
+fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
+    let (axis, gather) = (input.axis(2), input.axis(2).n as u64);
+    if job.has_input("offset") {
+        let mut file = job.input("offset")?;
+        let traces = input.len() / input.axis(1).n as u64;
+        ensure!(
+            file.len() == gather || file.len() == traces,
+            "{} holds {} offsets: {gather} are needed (one for each trace of a gather) or {traces} (of all gathers)",
+            file.name(),
+            file.len()
+        );
+        let values = file.read_all_f32()?;
+        return Ok(Offsets {
+            values,
+            gather,
+            shifts: vec![0.0],
+        });
+    }
+    let mut sets = 1;
+    if let Some(d3) = input.header().float("d3") {
+        let ratio = axis.d / d3;
+        let near = if job.flag("half")? { ratio } else { 0.5 * ratio } + 0.5;
+        if near >= 2.0 && near.is_finite() {
+            sets = input.header().large_int("CDPtype").unwrap_or(near as i64);
+            ensure!(
+                (1..1 << 20).contains(&sets),
+                "CDPtype={sets}: traces can alternate between 1 and {} sets of offsets (d2={}, d3={d3})",
+                1 << 20,
+                axis.d
+            );
+            job.say(&format!("CDPtype={sets}"));
+        }
+    }
+    let shift = axis.d / sets as f32;
+    Ok(Offsets {
+        values: (0..axis.n).map(|i| axis.o + i as f32 * axis.d).collect(),
+        gather,
+        shifts: (0..sets).map(|i| shift * i as f32).collect(),
+    })
+}
+
+impl Mute {
+    /// Weighs a trace at the offset (or its square) `x`.
+    fn run(self, x: f32, line: &[f32], result: &mut [f32]) {
+        let width = self.tp + x * (self.slopep - self.slope0);
+        for (i, (value, result)) in line.iter().zip(result).enumerate() {
+            let t = self.first + i as f32 * self.step;
+            let t = if self.hyper { t * t } else { t };
+            let (past, left) = (t - x * self.slope0, t - self.tp - x * self.slopep);
+            let (outside, within) = match self.inner {
+                true => (past > 0.0, left >= 0.0),
+                false => (past < 0.0, left <= 0.0),
+            };
+            *result = if outside {
+                self.muted
+            } else if within && width != 0.0 {
+                value * (0.5 * PI * past / width).sin().powi(2)
+            } else {
+                *value
+            };
+        }
+    }
+}

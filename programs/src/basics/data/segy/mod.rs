@@ -1,0 +1,34 @@
+//! SEG-Y and SU: data, textual and binary headers, and the headers of traces as an RSF file.
+//!
+//! Own code, small: the crates for it map whole files into memory and know neither SU nor pipes, nor do they hand over
+//! a trace header byte for byte, which `tfile=` needs.
+
+pub mod keys;
+mod read;
+mod samples;
+mod tape;
+mod text;
+mod write;
+
+pub use read::{SEGYREAD, SUREAD, segyread, suread};
+pub use write::{SEGYWRITE, SUWRITE, segywrite, suwrite};
+
+/// Bytes of the binary header.
+const BINARY_HEADER: usize = 400;
+/// Traces are moved in blocks of about as many bytes.
+const BLOCK: usize = 1 << 22;
+
+/// Places in the binary header, counted from 0: sampling interval, samples, format.
+const HDT: usize = 16;
+const HNS: usize = 20;
+const FORMAT: usize = 24;
+/// Places in the binary header of revision 1 and later: a constant that tells the order of bytes, the revision, the number
+/// of textual headers that follow.
+const ORDER_CONSTANT: usize = 96;
+const REVISION: usize = 300;
+const EXTENDED: usize = 304;
+
+/// Places in a trace header: delay, samples, sampling interval.
+const DELRT: usize = 108;
+const NS: usize = 114;
+const DT: usize = 116;

@@ -1,0 +1,320 @@
+//! `sfsegyread` and `sfsuread`.
+
+use anyhow::{Result, bail, ensure};
+use rayon::prelude::*;
+use rsf_io::{Axis, Job, Output, Param, Program};
+
+use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
+use super::samples::Order;
+use super::tape::{Layout, Tape, segy_layout, su_layout};
+use super::{BLOCK, DELRT};
+
+/// What the user sees.
+pub static SEGYREAD: Program = Program {
+    name: "sfsegyread",
+    about: "Convert SEG-Y (or with su=y SU) to RSF: data, and trace headers beside them.",
+    usage: "tape=line.sgy tfile=headers.rsf hfile=text bfile=binary > data.rsf",
+    comments: COMMENTS,
+    example: "sfsegyread tape=line.sgy tfile=headers.rsf hfile=header bfile=binary > line.rsf",
+    params: &PARAMS,
+};
+
+/// What the user sees.
+pub static SUREAD: Program = Program {
+    name: "sfsuread",
+    about: "Convert SU to RSF: data, and trace headers beside them (sfsegyread su=y).",
+    usage: "tape=line.su tfile=headers.rsf > data.rsf",
+    comments: COMMENTS,
+    example: "sfsuread tape=line.su tfile=headers.rsf > line.rsf",
+    params: &PARAMS,
+};
+
+const COMMENTS: &str = "The data become reals, axis 1 time in s (from delrt and dt), axis 2 traces. The header of every trace goes \
+into tfile= as integers, one for each of the 91 keys of SEG-Y under the names of Seismic Unix: tracl tracr fldr tracf ep cdp \
+cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key of the command line (iline=220) reads \
+that one from another byte, counted from 0; key1=name name=byte key1_len=4 adds one behind the 91.\n\nSEG-Y of revisions 0 to 2 is \
+read: formats 1 (IBM reals), 2, 3 and 8 (integers of 4, 2 and 1 bytes), 5 (IEEE reals); textual headers in EBCDIC or ASCII, also \
+further ones; big-endian, or (with endian=y found out, with endian=n for certain) little-endian. All traces have the same \
+length. Memory does not grow with the file.\n\nDiffers from Madagascar: endian=y looks at the file instead of at the machine; n2= \
+allows a pipe; lengths are up to 65535 (there 32767); samples of format 8 are read; a file that ends in the middle of a trace is \
+told; text is in code page 037 (where brackets and the like have places of their own).";
+
+static PARAMS: [Param; 17] = [
+    Param::string("tape")
+        .default_text("standard input")
+        .doc("the SEG-Y or SU file"),
+    Param::output("tfile")
+        .default_text("tfile")
+        .doc("headers of the traces, as RSF"),
+    Param::string("hfile")
+        .default_text("not written")
+        .doc("file for the textual header, in ASCII (SEG-Y)"),
+    Param::string("bfile")
+        .default_text("not written")
+        .doc("file for the binary header, as it is (SEG-Y)"),
+    Param::input("mask")
+        .default_text("all traces")
+        .doc("an integer for every trace: those of 0 are left out"),
+    Param::bool("su")
+        .default_text("by the name of the program")
+        .doc("y: SU; n: SEG-Y"),
+    Param::bool("suxdr")
+        .default("n")
+        .doc("y: SU is big-endian for certain"),
+    Param::bool("endian")
+        .default("y")
+        .doc("y: find out the order of bytes; n: it is little-endian"),
+    Param::int("format")
+        .default_text("of the binary header")
+        .doc("1 IBM reals, 2, 3 or 8 integers of 4, 2 or 1 bytes, 5 IEEE reals (SEG-Y)"),
+    Param::int("ns")
+        .default_text("of the headers")
+        .range(">= 1", Some(1.0), None)
+        .doc("samples of a trace"),
+    Param::int("n2")
+        .default_text("0: all")
+        .range(">= 0", Some(0.0), None)
+        .doc("traces to read"),
+    Param::string("read")
+        .default("b")
+        .doc("b: data and headers of traces; d: data only; h: headers only"),
+    Param::string("key#")
+        .default_text("none")
+        .doc("name of a key that is added behind the 91"),
+    Param::int("key#_len").default_text("4").doc("its bytes, 2 or 4"),
+    Param::keys("KEY").doc("byte of the trace header, counted from 0, at which a key begins"),
+    Param::bool("verb").default("n").doc("y: print what is found"),
+    Param::bool("xdr")
+        .ignored()
+        .doc("accepted, without effect: see endian="),
+];
+
+/// Reads SEG-Y, or SU.
+pub fn segyread(job: &mut Job) -> Result<()> {
+    let su = job.flag_opt("su")?.unwrap_or(false);
+    read(job, su)
+}
+
+/// Reads SU, or SEG-Y.
+pub fn suread(job: &mut Job) -> Result<()> {
+    let su = job.flag_opt("su")?.unwrap_or(true);
+    read(job, su)
+}
+
+fn read(job: &mut Job, su: bool) -> Result<()> {
+    let way = job.text("read")?.unwrap_or_default();
+    let (headers, data) = match way.chars().next() {
+        Some('b') => (true, true),
+        Some('h') => (true, false),
+        Some('d') => (false, true),
+        _ => bail!("read= got `{way}`, allowed are b (both), d (data) and h (headers)"),
+    };
+    let mut tape = Tape::open(job)?;
+    let layout = if su {
+        su_layout(job, &mut tape)?
+    } else {
+        segy_layout(job, &mut tape)?
+    };
+    let size = TRACE_HEADER + layout.samples * layout.coding.size();
+    let traces = count(job, &tape, &layout, size)?;
+    let mask = mask(job, traces)?;
+    let kept = mask
+        .as_ref()
+        .map_or(traces, |mask| mask.iter().filter(|keep| **keep).count() as u64);
+    if job.flag("verb")? {
+        job.say(&format!(
+            "{traces} traces of {} samples, {}, {}-endian; {kept} are read",
+            layout.samples,
+            layout.coding.words(),
+            if layout.order == Order::Big {
+                "big"
+            } else {
+                "little"
+            }
+        ));
+    }
+    let fields = fields(job)?;
+    let first = tape.ahead(TRACE_HEADER)?;
+    let mut outputs = Outputs {
+        data: data.then(|| job.output()).transpose()?,
+        headers: headers.then(|| job.tagged_output("tfile")).transpose()?,
+    };
+    if let Some(output) = &mut outputs.data {
+        let delay = layout.order.int(&first, DELRT, 2) as f32 / 1000.0;
+        let time = Axis::new(layout.samples, delay, layout.step);
+        output.set_axis(1, &time.label("Time").unit("s"));
+        output.set_axis(2, &Axis::new(kept as usize, 0.0, 1.0).label("Trace"));
+        if headers {
+            let name = job.text("tfile")?.unwrap_or_else(|| "tfile".into());
+            output.put_text("head", &name);
+        }
+    }
+    if let Some(output) = &mut outputs.headers {
+        describe(job, output, &fields, kept)?;
+    }
+    let size = (size, traces);
+    outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
+    outputs.finish()
+}
+
+/// The keys of the header file, and where those that were added lie.
+fn describe(job: &Job, output: &mut Output, fields: &[Field], traces: u64) -> Result<()> {
+    output.set_kind(rsf_io::Kind::Int);
+    output.set_axis(1, &Axis::new(fields.len(), 0.0, 1.0));
+    output.set_axis(2, &Axis::new(traces as usize, 0.0, 1.0));
+    for (i, field) in (1..).zip(&fields[trace_fields().len()..]) {
+        output.put_text(&format!("key{i}"), &field.name);
+        output.put_int(&format!("key{i}_len"), field.size as i64);
+        output.put_int(&field.name, field.at as i64);
+    }
+    for (key, _) in job.keys() {
+        if !fields.iter().any(|field| field.name == *key) {
+            job.warn(&format!(
+                "{key}= is neither a parameter nor a key of trace headers"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Every key of a trace, where the user wants it to be read.
+fn fields(job: &Job) -> Result<Vec<Field>> {
+    let mut fields = trace_fields();
+    for field in &mut fields {
+        if let Some(at) = byte(job, &field.name)? {
+            ensure!(
+                at >= 0 && at as usize + field.size <= TRACE_HEADER,
+                "{}={at}: a key of {} bytes begins at one of the bytes 0 to {}",
+                field.name,
+                field.size,
+                TRACE_HEADER - field.size
+            );
+            field.at = at as usize;
+        }
+    }
+    fields.extend(extra_fields(job, None)?);
+    Ok(fields)
+}
+
+/// Number of traces: what the user wants, else what the file has.
+fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
+    let wanted = job.int_opt("n2")?.unwrap_or(0) as u64;
+    let Some(length) = tape.length else {
+        ensure!(
+            wanted > 0,
+            "{} is a pipe, whose length nobody knows: n2= says how many traces it brings",
+            tape.name
+        );
+        return Ok(wanted);
+    };
+    let (there, rest) = {
+        let bytes = length.saturating_sub(layout.before);
+        (bytes / size as u64, bytes % size as u64)
+    };
+    let sizes = || {
+        format!(
+            "a trace of {} samples has {size} bytes ({}); ns= and format= say it if headers are wrong",
+            layout.samples,
+            layout.coding.words()
+        )
+    };
+    ensure!(there > 0, "{} has no whole trace: {}", tape.name, sizes());
+    ensure!(
+        wanted <= there,
+        "n2={wanted}: {} has {there} traces: {}",
+        tape.name,
+        sizes()
+    );
+    if wanted == 0 && rest > 0 {
+        job.warn(&format!(
+            "{} has {rest} bytes behind its last whole trace: {}",
+            tape.name,
+            sizes()
+        ));
+    }
+    Ok(if wanted > 0 { wanted } else { there })
+}
+
+/// Which traces are wanted.
+fn mask(job: &mut Job, traces: u64) -> Result<Option<Vec<bool>>> {
+    if !job.has_input("mask") {
+        return Ok(None);
+    }
+    let mut input = job.input("mask")?;
+    ensure!(
+        input.len() == traces,
+        "{} holds {} integers, one is needed for each of {traces} traces",
+        input.name(),
+        input.len()
+    );
+    let mask: Vec<i32> = input.read_all()?;
+    ensure!(
+        mask.iter().any(|keep| *keep != 0),
+        "mask= leaves no trace over: all its integers are 0"
+    );
+    Ok(Some(mask.iter().map(|keep| *keep != 0).collect()))
+}
+
+/// Where traces go.
+struct Outputs {
+    data: Option<Output>,
+    headers: Option<Output>,
+}
+
+impl Outputs {
+    /// Moves all wanted traces, block after block.
+    fn copy(
+        &mut self,
+        tape: &mut Tape,
+        layout: &Layout,
+        fields: &[Field],
+        ((size, traces), mask): ((usize, u64), Option<&[bool]>),
+    ) -> Result<()> {
+        let together = (BLOCK / size).max(1);
+        // Headers alone are read with what follows passed over.
+        let read = if self.data.is_some() { size } else { TRACE_HEADER };
+        let mut block = vec![0u8; together * read];
+        let mut held = 0;
+        for trace in 0..traces {
+            let wanted = mask.is_none_or(|mask| mask[trace as usize]);
+            if wanted {
+                let what = || format!("trace {} of {traces}", trace + 1);
+                tape.fill(&mut block[held * read..][..read], &what)?;
+                held += 1;
+            }
+            tape.pass((if wanted { size - read } else { size }) as u64)?;
+            if held == together || trace + 1 == traces {
+                self.write(layout, fields, &block[..held * read], read)?;
+                held = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, layout: &Layout, fields: &[Field], block: &[u8], size: usize) -> Result<()> {
+        let traces = block.len() / size;
+        if let Some(output) = &mut self.headers {
+            let values = block.chunks_exact(size).flat_map(|trace| {
+                let value = |field: &Field| layout.order.int(trace, field.at, field.size);
+                fields.iter().map(value)
+            });
+            output.write_i32(&values.collect::<Vec<i32>>())?;
+        }
+        if let Some(output) = &mut self.data {
+            let mut values = vec![0.0f32; traces * layout.samples];
+            let rows = values.par_chunks_exact_mut(layout.samples);
+            rows.zip(block.par_chunks_exact(size)).for_each(|(row, trace)| {
+                layout.coding.decode(layout.order, &trace[TRACE_HEADER..], row);
+            });
+            output.write_f32(&values)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        for output in [self.data, self.headers].into_iter().flatten() {
+            output.finish()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! The textual header: 40 lines of 80 letters, in EBCDIC (code page 037) or ASCII.
+
+use anyhow::{Context, Result, ensure};
+
+/// Bytes of a textual header.
+pub const TEXT_HEADER: usize = 3200;
+const LINE: usize = 80;
+
+/// EBCDIC of the letters that ASCII numbers 32 to 126.
+#[rustfmt::skip]
+const EBCDIC: [u8; 95] = [
+    0x40, 0x5a, 0x7f, 0x7b, 0x5b, 0x6c, 0x50, 0x7d, 0x4d, 0x5d, 0x5c, 0x4e, 0x6b, 0x60, 0x4b, 0x61,
+    0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0x7a, 0x5e, 0x4c, 0x7e, 0x6e, 0x6f,
+    0x7c, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6,
+    0xd7, 0xd8, 0xd9, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7, 0xe8, 0xe9, 0xba, 0xe0, 0xbb, 0xb0, 0x6d,
+    0x79, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96,
+    0x97, 0x98, 0x99, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xc0, 0x4f, 0xd0, 0xa1,
+];
+const NEW_LINE: u8 = 0x25;
+
+/// A letter of EBCDIC in ASCII; what ASCII lacks becomes a blank.
+fn ascii(byte: u8) -> u8 {
+    match EBCDIC.iter().position(|code| *code == byte) {
+        Some(i) => 32 + i as u8,
+        None if byte == NEW_LINE || byte == 0x15 => b'\n',
+        None => b' ',
+    }
+}
+
+fn ebcdic(byte: u8) -> u8 {
+    match byte {
+        b'\n' => NEW_LINE,
+        32..=126 => EBCDIC[byte as usize - 32],
+        _ => EBCDIC[0],
+    }
+}
+
+/// The textual header of a file, in ASCII. Files whose blanks are those of ASCII are in ASCII already.
+pub fn to_ascii(header: &[u8]) -> Vec<u8> {
+    let count = |blank: u8| header.iter().filter(|byte| **byte == blank).count();
+    if count(b' ') > count(EBCDIC[0]) {
+        let letter = |byte: &u8| {
+            if matches!(byte, 32..=126 | b'\n') {
+                *byte
+            } else {
+                b' '
+            }
+        };
+        return header.iter().map(letter).collect();
+    }
+    header.iter().map(|byte| ascii(*byte)).collect()
+}
+
+/// The textual header in EBCDIC from text: 3200 letters as they are, or up to 40 lines of up to 80 letters.
+/// Errors: text that does not fit.
+pub fn to_ebcdic(text: &[u8], name: &str) -> Result<Vec<u8>> {
+    if text.len() == TEXT_HEADER {
+        return Ok(text.iter().map(|byte| ebcdic(*byte)).collect());
+    }
+    let text = std::str::from_utf8(text).ok().with_context(|| {
+        format!(
+            "{name} has {} bytes and is no text: a textual header has {TEXT_HEADER}",
+            text.len()
+        )
+    })?;
+    let lines: Vec<&str> = text.lines().collect();
+    ensure!(
+        lines.len() <= TEXT_HEADER / LINE && lines.iter().all(|line| line.chars().count() <= LINE),
+        "{name} has {} lines, the longest of {} letters: a textual header holds {} of {LINE}",
+        lines.len(),
+        lines.iter().map(|line| line.chars().count()).max().unwrap_or(0),
+        TEXT_HEADER / LINE
+    );
+    Ok(cards(&lines))
+}
+
+/// 40 lines of 80 letters in EBCDIC.
+fn cards(lines: &[&str]) -> Vec<u8> {
+    let mut header = Vec::with_capacity(TEXT_HEADER);
+    for i in 0..TEXT_HEADER / LINE {
+        let mut letters = lines.get(i).copied().unwrap_or("").chars();
+        let letter = |c: Option<char>| c.and_then(|c| u8::try_from(c).ok()).unwrap_or(b' ');
+        header.extend((0..LINE).map(|_| ebcdic(letter(letters.next()))));
+    }
+    header
+}
+
+/// The textual header of a file that has none to copy.
+pub fn made_here(facts: &[String]) -> Vec<u8> {
+    let line = |i: usize| {
+        let text = facts.get(i).map_or("", String::as_str);
+        format!("C{:<2} {text}", i + 1)
+    };
+    let mut lines: Vec<String> = (0..TEXT_HEADER / LINE).map(line).collect();
+    lines[TEXT_HEADER / LINE - 1] = "C40 END TEXTUAL HEADER".into();
+    cards(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_go_there_and_back() {
+        let text: Vec<u8> = (32..127u8).chain([b'\n']).cycle().take(TEXT_HEADER).collect();
+        assert_eq!(to_ascii(&to_ebcdic(&text, "x").unwrap()), text);
+        // What a SEG-Y file begins with.
+        assert_eq!(ebcdic(b'C'), 0xc3);
+        assert_eq!(to_ascii(&text), text);
+    }
+
+    #[test]
+    fn lines_are_filled_up() {
+        let header = to_ascii(&to_ebcdic("C 1 ONE\nC 2 TWO\n".as_bytes(), "x").unwrap());
+        assert_eq!(header.len(), TEXT_HEADER);
+        assert!(header.starts_with(b"C 1 ONE ") && header[80..].starts_with(b"C 2 TWO  "));
+        assert!(to_ebcdic(&[b'a'; 81], "x").is_err());
+        assert!(to_ebcdic("\n".repeat(41).as_bytes(), "x").is_err());
+        assert!(to_ascii(&made_here(&["HELLO".into()])).starts_with(b"C1  HELLO"));
+    }
+}

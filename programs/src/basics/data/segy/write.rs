@@ -1,0 +1,393 @@
+//! `sfsegywrite` and `sfsuwrite`.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+use anyhow::{Context, Result, ensure};
+use rsf_io::{Input, Job, Kind, Param, Program};
+
+use super::super::cube;
+use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
+use super::samples::{Coding, Order};
+use super::text::{self, TEXT_HEADER};
+use super::{BINARY_HEADER, BLOCK, DELRT, DT, FORMAT, HDT, HNS, NS};
+
+/// What the user sees.
+pub static SEGYWRITE: Program = Program {
+    name: "sfsegywrite",
+    about: "Convert RSF to SEG-Y (or with su=y SU), with trace headers from an RSF file.",
+    usage: "< data.rsf tape=line.sgy tfile=headers.rsf hfile=text bfile=binary format=1",
+    comments: COMMENTS,
+    example: "sfsegywrite < line.rsf tape=line.sgy tfile=headers.rsf hfile=header bfile=binary",
+    params: &PARAMS,
+};
+
+/// What the user sees.
+pub static SUWRITE: Program = Program {
+    name: "sfsuwrite",
+    about: "Convert RSF to SU, with trace headers from an RSF file (sfsegywrite su=y).",
+    usage: "< data.rsf tape=line.su tfile=headers.rsf",
+    comments: COMMENTS,
+    example: "sfsuwrite < line.rsf tape=line.su tfile=headers.rsf endian=n",
+    params: &PARAMS,
+};
+
+const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sfsegyread writes them, and those that were added there. \
+Without tfile= the headers say the number of the trace (tracl, tracr), that it is seismic (trid), ns, dt and delrt. ns and dt are \
+those of the data; where a header says otherwise it is corrected, with a warning.\n\nThe textual header comes from hfile= (3200 \
+letters, or up to 40 lines of up to 80), the binary one from bfile= (400 bytes); without these words from files named header \
+and binary in this folder, if they have those lengths; else they are made. Words of the binary header (jobid=, lino=, reno=, \
+ntrpr=, hdt=, hns=, fold=, tsort=, mfeet=, ...) set its fields.\n\nd1 below 1 is in s, else in ms, unless unit1 says s or ms.\n\n\
+Differs from Madagascar: jobid, lino and reno of bfile= stay unless words set them; tfile= can be left out; integers are \
+rounded (there cut off) and stop at the largest; SU is written from any form, big-endian unless endian=n; more samples or a \
+longer interval than two bytes hold (65535) are an error.";
+
+static PARAMS: [Param; 11] = [
+    Param::string("tape")
+        .default_text("standard output")
+        .doc("the SEG-Y or SU file"),
+    Param::input("tfile")
+        .default_text("made")
+        .doc("headers of the traces, as RSF"),
+    Param::string("hfile")
+        .default_text("header, else made")
+        .doc("file with the textual header, in ASCII (SEG-Y)"),
+    Param::string("bfile")
+        .default_text("binary, else made")
+        .doc("file with the binary header (SEG-Y)"),
+    Param::bool("su")
+        .default_text("by the name of the program")
+        .doc("y: SU; n: SEG-Y"),
+    Param::bool("endian")
+        .default("y")
+        .doc("y: big-endian; n: little-endian"),
+    Param::int("format")
+        .default_text("of bfile=, else 1")
+        .doc("1 IBM reals, 2, 3 or 8 integers of 4, 2 or 1 bytes, 5 IEEE reals (SEG-Y)"),
+    Param::bool("verb").default("n").doc("y: print what is written"),
+    Param::string("key#")
+        .default_text("of tfile=")
+        .doc("name of a key behind the 91"),
+    Param::int("key#_len")
+        .default_text("of tfile=, else 4")
+        .doc("its bytes, 2 or 4"),
+    Param::keys("KEY").doc("a field of the binary header, or the byte at which a key behind the 91 begins"),
+];
+
+/// Writes SEG-Y, or SU.
+pub fn segywrite(job: &mut Job) -> Result<()> {
+    let su = job.flag_opt("su")?.unwrap_or(false);
+    write(job, su)
+}
+
+/// Writes SU, or SEG-Y.
+pub fn suwrite(job: &mut Job) -> Result<()> {
+    let su = job.flag_opt("su")?.unwrap_or(true);
+    write(job, su)
+}
+
+/// What all trace headers say.
+struct Common {
+    order: Order,
+    /// Samples, microseconds between them, milliseconds before the first.
+    samples: usize,
+    interval: i32,
+    delay: i32,
+    su: bool,
+}
+
+fn write(job: &mut Job, su: bool) -> Result<()> {
+    let mut input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    cube::shape(&input)?;
+    let common = common(job, &input, su)?;
+    let traces = input.len() / common.samples as u64;
+    let mut headers = headers(job, traces)?;
+    let fields = fields(job, headers.as_ref())?;
+    let mut coding = Coding::Ieee;
+    let mut begin = Vec::new();
+    if su {
+        ensure!(
+            job.int_opt("format")?.is_none(),
+            "format= is for SEG-Y: SU holds reals of 4 bytes"
+        );
+    } else {
+        begin = textual(job, traces, &common)?;
+        let binary = binary(job, &common)?;
+        coding = Coding::of(i64::from(common.order.int(&binary, FORMAT, 2)))?;
+        begin.extend(binary);
+    }
+    refuse_strange_words(job, &fields)?;
+    if job.flag("verb")? {
+        job.say(&format!(
+            "{traces} traces of {} samples, {}",
+            common.samples,
+            coding.words()
+        ));
+    }
+    if job.is_dry_run() {
+        return Ok(());
+    }
+    let (mut tape, name) = open(job)?;
+    let told = |done: io::Result<()>| done.with_context(|| format!("cannot write {name}"));
+    told(tape.write_all(&begin))?;
+    let size = TRACE_HEADER + common.samples * coding.size();
+    let together = (BLOCK / size).max(1) as u64;
+    let (mut trace, mut corrected) = (0, 0);
+    while trace < traces {
+        let now = together.min(traces - trace) as usize;
+        let mut values = vec![0.0f32; now * common.samples];
+        input.read_f32(&mut values)?;
+        let mut keys = vec![0i32; headers.as_ref().map_or(0, |_| now * fields.len())];
+        if let Some(headers) = &mut headers {
+            headers.read_i32(&mut keys)?;
+        }
+        let mut block = vec![0u8; now * size];
+        for (i, bytes) in block.chunks_exact_mut(size).enumerate() {
+            let (header, samples) = bytes.split_at_mut(TRACE_HEADER);
+            match headers {
+                Some(_) => corrected += common.fill(header, &fields, &keys[i * fields.len()..]),
+                None => common.make(header, trace + i as u64),
+            }
+            coding.encode(
+                common.order,
+                &values[i * common.samples..][..common.samples],
+                samples,
+            );
+        }
+        told(tape.write_all(&block))?;
+        trace += now as u64;
+    }
+    told(tape.flush())?;
+    if corrected > 0 {
+        job.warn(&format!(
+            "{corrected} trace headers said another ns or dt than the data have ({} samples, {} microseconds): they were corrected",
+            common.samples, common.interval
+        ));
+    }
+    Ok(())
+}
+
+fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
+    let axis = input.axis(1);
+    ensure!(
+        axis.n <= usize::from(u16::MAX),
+        "n1={}: two bytes of the headers hold 65535 samples at most (sfwindow takes a part, sfput n1= n2= cuts traces)",
+        axis.n
+    );
+    let milliseconds = match axis.unit.as_deref() {
+        Some("s") => false,
+        Some("ms") => true,
+        _ => axis.d >= 1.0,
+    };
+    let scale = if milliseconds { 1.0 } else { 1000.0 };
+    let interval = (f64::from(axis.d) * scale * 1000.0).round();
+    ensure!(
+        (0.0..=65535.0).contains(&interval),
+        "d1={} is {interval} microseconds: two bytes of the headers hold 0 to 65535 (sfput d1= sets another)",
+        axis.d
+    );
+    if (interval / 1000.0 / scale - f64::from(axis.d)).abs() > 1e-5 * f64::from(axis.d.abs()) {
+        job.warn(&format!(
+            "d1={} becomes {interval} microseconds, for headers hold whole ones",
+            axis.d
+        ));
+    }
+    let delay = (f64::from(axis.o) * scale).round().clamp(-32768.0, 32767.0);
+    if (delay / scale - f64::from(axis.o)).abs() > 1e-5 * f64::from(axis.o.abs()) && !job.has_input("tfile") {
+        job.warn(&format!(
+            "o1={} becomes a delay of {delay} ms, for headers hold whole ones",
+            axis.o
+        ));
+    }
+    Ok(Common {
+        order: if job.flag("endian")? {
+            Order::Big
+        } else {
+            Order::Little
+        },
+        samples: axis.n,
+        interval: interval as i32,
+        delay: delay as i32,
+        su,
+    })
+}
+
+impl Common {
+    /// A header of keys; 1 if it had to be corrected.
+    fn fill(&self, header: &mut [u8], fields: &[Field], keys: &[i32]) -> u64 {
+        for (field, value) in fields.iter().zip(keys) {
+            self.order.put_int(header, field.at, field.size, *value);
+        }
+        let mut corrected = 0;
+        for (at, value) in [(NS, self.samples as i32), (DT, self.interval)] {
+            let told = self.order.count(header, at) as i32;
+            // Many writers of SEG-Y leave both 0, as the binary header has them; SU has no other place for them.
+            if told != value && (told != 0 || self.su) {
+                self.order.put_int(header, at, 2, value);
+                corrected = u64::from(told != 0).max(corrected);
+            }
+        }
+        corrected
+    }
+
+    /// A header from nothing.
+    fn make(&self, header: &mut [u8], trace: u64) {
+        const TRID: usize = 28;
+        let number = i32::try_from(trace + 1).unwrap_or(i32::MAX);
+        for (at, size, value) in [
+            (0, 4, number),
+            (4, 4, number),
+            (TRID, 2, 1),
+            (DELRT, 2, self.delay),
+            (NS, 2, self.samples as i32),
+            (DT, 2, self.interval),
+        ] {
+            self.order.put_int(header, at, size, value);
+        }
+    }
+}
+
+/// The file of headers, if one is given.
+fn headers(job: &mut Job, traces: u64) -> Result<Option<Input>> {
+    if !job.has_input("tfile") {
+        return Ok(None);
+    }
+    let input = job.input("tfile")?;
+    cube::expect(&input, Kind::Int)?;
+    let (keys, least) = (input.axis(1).n as u64, trace_fields().len() as u64);
+    ensure!(
+        keys >= least && input.len() == keys * traces,
+        "{} holds {} of {keys} keys, but {traces} traces need one header each, of {least} keys or more",
+        input.name(),
+        input.len().checked_div(keys).unwrap_or(0)
+    );
+    Ok(Some(input))
+}
+
+/// The keys of a header of the file.
+fn fields(job: &Job, headers: Option<&Input>) -> Result<Vec<Field>> {
+    let mut fields = trace_fields();
+    let Some(input) = headers else { return Ok(fields) };
+    fields.extend(extra_fields(job, Some(input.header()))?);
+    ensure!(
+        fields.len() == input.axis(1).n,
+        "{} has {} keys; the 91 of SEG-Y and those that key1=, key2=, ... name are {}",
+        input.name(),
+        input.axis(1).n,
+        fields.len()
+    );
+    Ok(fields)
+}
+
+/// The contents of the file that `key=` names, or of the one called `usual` when it has this length.
+fn part(job: &Job, key: &str, usual: &str, length: usize) -> Result<Option<(String, Vec<u8>)>> {
+    if let Some(path) = job.text(key)? {
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {key}={path}"))?;
+        return Ok(Some((format!("{key}={path}"), bytes)));
+    }
+    let fits = fs::metadata(usual).is_ok_and(|meta| meta.is_file() && meta.len() == length as u64);
+    if !fits {
+        return Ok(None);
+    }
+    if job.flag("verb")? {
+        job.say(&format!("{key}= is not given: the file {usual} is taken"));
+    }
+    let bytes = fs::read(usual).with_context(|| format!("cannot read {usual}"))?;
+    Ok(Some((usual.into(), bytes)))
+}
+
+fn textual(job: &Job, traces: u64, common: &Common) -> Result<Vec<u8>> {
+    if let Some((name, text)) = part(job, "hfile", "header", TEXT_HEADER)? {
+        return text::to_ebcdic(&text, &name);
+    }
+    Ok(text::made_here(&[
+        format!("WRITTEN BY {}", rsf_io::version()),
+        format!(
+            "{traces} TRACES OF {} SAMPLES, ONE EVERY {} MICROSECONDS",
+            common.samples, common.interval
+        ),
+    ]))
+}
+
+fn binary(job: &Job, common: &Common) -> Result<Vec<u8>> {
+    let order = common.order;
+    let given = part(job, "bfile", "binary", BINARY_HEADER)?;
+    let made = given.is_none();
+    let mut header = match given {
+        Some((name, bytes)) => {
+            ensure!(
+                bytes.len() == BINARY_HEADER,
+                "{name} has {} bytes, a binary header has {BINARY_HEADER}",
+                bytes.len()
+            );
+            bytes
+        }
+        None => vec![0; BINARY_HEADER],
+    };
+    for field in binary_fields() {
+        let usual = match field.name.as_str() {
+            "jobid" | "lino" | "reno" | "format" if made => Some(1),
+            _ => None,
+        };
+        let word = if field.name == "format" {
+            job.int_opt("format")?
+        } else {
+            byte(job, &field.name)?
+        };
+        if let Some(value) = word.or(usual) {
+            let bits = 8 * field.size as u32;
+            ensure!(
+                (-(1i64 << (bits - 1))..1i64 << bits).contains(&value),
+                "{}={value} does not fit into {} bytes",
+                field.name,
+                field.size
+            );
+            order.put_int(&mut header, field.at, field.size, value as i32);
+        }
+    }
+    order.put_int(&mut header, HNS, 2, common.samples as i32);
+    if common.interval > 0 && byte(job, "hdt")?.is_none() {
+        order.put_int(&mut header, HDT, 2, common.interval);
+    }
+    Ok(header)
+}
+
+/// Words that mean nothing here are told.
+fn refuse_strange_words(job: &Job, fields: &[Field]) -> Result<()> {
+    let known = |key: &str| {
+        binary_fields()
+            .iter()
+            .chain(fields)
+            .any(|field| field.name == key)
+    };
+    for (key, _) in job.keys() {
+        if !known(key) {
+            job.warn(&format!(
+                "{key}= is neither a parameter nor a field of the binary header"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn open(job: &Job) -> Result<(BufWriter<File>, String)> {
+    let (file, name) = match job.text("tape")? {
+        Some(path) => {
+            let file = File::create(&path).with_context(|| format!("cannot write tape={path}"))?;
+            (file, format!("tape={path}"))
+        }
+        None => {
+            ensure!(
+                !io::stdout().is_terminal(),
+                "standard output is a terminal: give a file with tape=file.sgy or > file.sgy"
+            );
+            (
+                File::from(io::stdout().as_fd().try_clone_to_owned()?),
+                "standard output".into(),
+            )
+        }
+    };
+    Ok((BufWriter::with_capacity(BLOCK, file), name))
+}

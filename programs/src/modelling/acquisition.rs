@@ -1,0 +1,42 @@
+//! RSF files of the acquisition that all methods share: points.
+
+use anyhow::bail;
+use kernels::grid::points::Point;
+use rsf_io::{Input, Job};
+
+/// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
+/// used, as Madagascar's programs do; a warning says so.
+pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
+    let (coordinates, count) = (input.axis(1).n, input.axis(2).n);
+    let name = input.name();
+    if coordinates != ndim {
+        let order = if ndim == 3 { "x, y, z" } else { "x, z" };
+        bail!("{name} has n1={coordinates} coordinates a point; a {ndim}-D run needs n1={ndim}: {order}");
+    }
+    if count == 0 || input.is_empty() {
+        bail!("{name} has no points; at least one is needed");
+    }
+    let all = input.len() / ndim as u64;
+    if all > count as u64 {
+        job.warn(&format!(
+            "{name} holds {all} points, only those of its first line are used, n2={count}; `sfput n2={all} n3=1` makes them one line"
+        ));
+    }
+    let mut values = vec![0.0f32; ndim * count];
+    input.read_f32(&mut values)?;
+    if let Some(bad) = values.iter().position(|v| !v.is_finite()) {
+        bail!(
+            "{name}: point {} has the coordinate {}",
+            bad / ndim + 1,
+            values[bad]
+        );
+    }
+    let point = |p: &[f32]| {
+        if ndim == 3 {
+            [p[2], p[0], p[1]]
+        } else {
+            [p[1], p[0], 0.0]
+        }
+    };
+    Ok(values.chunks(ndim).map(point).collect())
+}

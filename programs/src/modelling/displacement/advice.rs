@@ -1,0 +1,28 @@
+//! What a user may have meant otherwise: told before the run, which goes on.
+
+use super::Run;
+use kernels::boundary::one_way::Form;
+use kernels::methods::displacement::Shot;
+use rsf_io::Job;
+
+/// Steps from which growth of the published one-way condition can be seen.
+const LONG: usize = 2000;
+
+/// Warns of a wavelet without a single number that is not zero.
+pub fn silent(job: &Job, shot: &Shot) {
+    if shot.wavelet.iter().all(|&w| w == 0.0) {
+        job.warn("the wavelet is zero everywhere: the source injects nothing");
+    }
+}
+
+/// The published one-way condition can grow: told where the table of the tests shows it. `share` is the time step as a
+/// share of the largest stable one.
+pub fn growth(job: &Job, run: &Run, share: f64) {
+    let risky = run.time.n > LONG && (share > 0.6 || run.padded.nb < 32);
+    if run.shot.absorbing && run.shot.one_way == Form::Box && risky {
+        job.warn(&format!(
+            "{} steps at {:.0} % of the stability limit with a frame of {} nodes: the published one-way condition can grow on such runs; oneway=upwind is stable, else take nb=48 or more and a smaller time step",
+            run.time.n, 100.0 * share, run.padded.nb
+        ));
+    }
+}

@@ -1,0 +1,135 @@
+//! The engine of a displacement run: processors, or GPUs whose memory holds it.
+
+use super::Run;
+use super::memory::MemoryCheck;
+use super::plan;
+use crate::modelling::model::Volumes;
+use crate::modelling::plan::Report;
+use crate::modelling::shoot::{self, Resources};
+use crate::modelling::world::World;
+use anyhow::bail;
+use kernels::device::cpu::Cpu;
+use kernels::device::gpu::Gpu;
+use kernels::grid::Padded;
+use kernels::medium::{Discard, Filler, Findings, Medium, Symmetry, needed};
+use kernels::methods::displacement::{Simulation, gpu};
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::options::ParallelOptions;
+use kernels::stability::BadCell;
+use kernels::time_loop::Recorder;
+use rsf_io::Job;
+
+/// A shot ready to run.
+pub enum Engine {
+    /// On the processors.
+    Cpu(Simulation<f32>),
+    /// On GPUs.
+    Gpu(gpu::Simulation<f32, Gpu>),
+}
+
+impl Engine {
+    /// Reads the model into the machine and prepares the shot there.
+    pub fn new(job: &Job, run: &Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<(Self, Report)> {
+        if on.gpus.is_empty() {
+            return Self::on_cpu(job, run, volumes, on);
+        }
+        let (machine, world) = (on.machine, on.world);
+        let widest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Orthorhombic);
+        let mut report = None;
+        let memory = MemoryCheck::new(run, on);
+        let short = world.agree(memory.shortage(widest))?.is_some();
+        if world.any(short)? {
+            // Memory for a narrower class only: which one the model has must be known before memory is taken.
+            let seen = look(job, run, volumes, on)?;
+            world.agree(memory.shortage(seen.class).and_then(|found| match found {
+                Some(shortage) => bail!("{shortage}"),
+                None => Ok(()),
+            }))?;
+            report = Some(seen);
+        }
+        let class = report.as_ref().map_or(widest, |seen| seen.class);
+        let devices = on
+            .gpus
+            .iter()
+            .cloned()
+            .zip(machine.slabs.iter().cloned())
+            .collect();
+        let shot = &run.shot;
+        let upload = gpu::Upload::of_class(&run.padded, devices, shot.surface, shot.dt, class);
+        let mut upload = world.agree(upload.map_err(Into::into))?;
+        let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut upload);
+        let seen = judge(job, run, world.agree(found)?, world)?;
+        let report = report.unwrap_or(seen);
+        let engine = gpu::Simulation::new(shot, upload, report.class, None);
+        Ok((Self::Gpu(world.agree(engine.map_err(Into::into))?), report))
+    }
+
+    fn on_cpu(
+        job: &Job,
+        run: &Run,
+        volumes: &Volumes,
+        Resources { machine, world, .. }: Resources<'_>,
+    ) -> anyhow::Result<(Self, Report)> {
+        let planes = needed(&run.padded, &machine.own());
+        let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+        let mut filler = Filler::new(&mut medium, &machine.cpu);
+        let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut filler);
+        let report = judge(job, run, world.agree(found)?, world)?;
+        let cpu = Cpu::new(machine.cpu.threads())?;
+        let engine = Simulation::new(&run.shot, medium, cpu, machine.slabs.clone());
+        Ok((Self::Cpu(world.agree(engine.map_err(Into::into))?), report))
+    }
+}
+
+impl shoot::Engine for Engine {
+    fn steps(&self) -> usize {
+        match self {
+            Self::Cpu(engine) => engine.steps(),
+            Self::Gpu(engine) => engine.steps(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Cpu(engine) => engine.bytes(),
+            Self::Gpu(engine) => engine.bytes(),
+        }
+    }
+
+    fn words(&self, padded: &Padded) -> Option<usize> {
+        Some(match self {
+            Self::Cpu(_) => 3 * padded.ndim() + kernels::medium::plane_names(padded.ndim()).len() + 1,
+            Self::Gpu(engine) => engine.words(),
+        })
+    }
+
+    fn run(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<f32>,
+        options: ParallelOptions,
+    ) -> Result<(), kernels::Error> {
+        match self {
+            Self::Cpu(engine) => engine.run_among(ranks, recorder, options),
+            Self::Gpu(engine) => engine.run_among(ranks, recorder, options),
+        }
+    }
+}
+
+/// Reads the model without keeping it.
+pub fn look(
+    job: &Job,
+    run: &Run,
+    volumes: &Volumes,
+    Resources { machine, world, .. }: Resources<'_>,
+) -> anyhow::Result<Report> {
+    let nowhere = &mut Discard::new(&run.padded);
+    let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, nowhere);
+    judge(job, run, world.agree(found)?, world)
+}
+
+/// What all ranks make of what each has found in its part of the model.
+fn judge(job: &Job, run: &Run, found: Result<Findings, BadCell>, world: &World) -> anyhow::Result<Report> {
+    let whole = world.merge(found);
+    world.agree(whole.and_then(|whole| plan::examine(job, run, whole)))
+}

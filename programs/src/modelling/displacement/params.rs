@@ -1,0 +1,146 @@
+//! The parameters of the displacement programs, each declared once.
+
+use crate::modelling::params::EXCHANGE;
+use rsf_io::{Param, Program};
+
+/// Long text of the self-documentation.
+const COMMENTS: &str = "\
+Solves the elastic wave equation in displacements on a regular grid, order 8 in space and 2 in time \
+(Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI and orthorhombic media.
+
+Standard input (or wav=) is the wavelet: n1 sources, n2 components in the order z, x[, y], n3 times; d3 is the time \
+step. ccc= holds the stiffness planes behind the grid axes z, x[, y]: in 2-D c11 c33 c55 c13, in 3-D c11 c22 c33 c44 \
+c55 c66 c12 c13 c23 (Voigt 1=x 2=y 3=z). den= is the density on the same grid. sou= and rec= are points, n1 = x, z \
+(3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
+
+All fields sit on the nodes of the grid. Units are any consistent set: km, s, km/s and g/cm3 give stiffness in GPa; m, \
+s, m/s and kg/m3 give Pa. The wavelet is subtracted: ssou=y from the normal stresses zz, xx[, yy] (a stress, in the unit \
+of stiffness), ssou=n from the force density (its unit is that of density times displacement over time squared). The \
+bell exp(-r^2/(0.5 nbell)), r in nodes, is not normalised; nbell=0 puts the whole wavelet on the node of the source, \
+shared out over its neighbours where the source lies between nodes.
+
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards), n3 records. Record it holds the \
+displacement one step after the wavelet sample of the same number. opot=y writes divergence and curl instead: in 2-D \
+div, curl; in 3-D the data are div, x, y, z and the snapshots div, z, x, y.
+
+device=auto runs on an NVIDIA GPU (compute capability 8.0 or newer) where one can be used and on the CPU elsewhere; \
+verb=y tells why no GPU is taken. It needs the driver and NVRTC, the compiler of the CUDA toolkit (also \
+pip install nvidia-cuda-nvrtc==13.0.88), nothing else; kernels are compiled for the model's class on their first run and \
+kept. ngpu= GPUs share the grid and give the same bits as one. A build with MPI also runs as several ranks (mpirun -n 4 \
+sfewefd3d-gpu ... ngpu=2): each takes ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and \
+writes its own part of the snapshots; rank 0 reads standard input and writes the data. Memory is looked at before it is taken: plan=y tells what a \
+run needs and how long it takes. Environment: CUDA_VISIBLE_DEVICES chooses and numbers the GPUs; SIFAKA_NVRTC is the \
+folder of NVRTC's library; SIFAKA_CACHE that of kept kernels; CUDA_SYNC=1 waits for every kernel, slowly, so that a fault \
+of the GPU is told with the kernel that did it.";
+
+macro_rules! params {
+    ($($window:expr),*) => {
+        &[
+            Param::input("ccc").required().doc("stiffness planes behind the grid axes"),
+            Param::input("den").required().doc("density on the grid of ccc="),
+            Param::input("sou").required().doc("source points, x[, y], z"),
+            Param::input("rec").required().doc("receiver points, x[, y], z"),
+            Param::input("wav").doc("wavelet, instead of standard input"),
+            Param::output("wfl").doc("snapshots, written when snap=y"),
+            Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
+            Param::bool("snap").default("n").doc("write snapshots into wfl="),
+            Param::bool("free").default("n").doc("free surface at the first row of the model"),
+            Param::choice("surface", &["vacuum", "traction"])
+                .default("vacuum")
+                .doc("with free=y: all stresses are zero above the surface, or only those with a z index"),
+            Param::bool("ssou").default("n").doc("y: stress source; n: force source"),
+            Param::bool("dabc").default("n").doc("absorbing frame (one-way condition and sponge); n: a rigid rim"),
+            Param::choice("oneway", &["box", "upwind"])
+                .default("box")
+                .doc("with dabc=y, the one-way condition: box as published, upwind for long runs, thin frames and large time steps"),
+            Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
+            Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
+            Param::int("nbell").default("5").range(">= 0", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
+            Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
+            Param::int("jsnap").default_text("nt: one snapshot, of the first step").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
+            Param::int("nb").default("4").range(">= 0; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
+            Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
+            Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
+            Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, rounded to the nearest node"),
+            Param::float("oqx").default_text("the padded grid").doc("snapshot window: first x, rounded to the nearest node"),
+            $($window,)*
+            Param::choice("sym", &["auto", "iso", "vti", "hti", "ort"])
+                .default("auto")
+                .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one"),
+            Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
+            Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
+            EXCHANGE,
+            Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
+            Param::int("threads")
+                .alias("ompnth")
+                .default_text("OMP_NUM_THREADS where that is less than the cores, else one a core")
+                .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
+                .doc("CPU threads; before a run on GPUs they read the model"),
+            Param::int("ompchunk").ignored().doc("accepted for old flows"),
+            Param::int("nt").ignored().doc("accepted for old flows: the wavelet has the number of steps"),
+            Param::input("in1").ignored().doc("accepted for old flows: the wavelet is standard input or wav="),
+        ]
+    };
+}
+
+/// Parameters of the 2-D program.
+const PARAMS_2D: &[Param] = params!();
+
+/// Parameters of the 3-D program.
+const PARAMS_3D: &[Param] = params!(
+    Param::int("nqy")
+        .default_text("the padded grid")
+        .range(">= 1", Some(1.0), None)
+        .doc("snapshot window: nodes along y"),
+    Param::float("oqy")
+        .default_text("the padded grid")
+        .doc("snapshot window: first y, rounded to the nearest node")
+);
+
+const USAGE: &str = "< wav.rsf ccc=stiffness.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf [snap=y wfl=snapshots.rsf] > data.rsf";
+
+/// `sfewefd2d-gpu` as its user sees it.
+pub static PROGRAM_2D: Program = Program {
+    name: "sfewefd2d-gpu",
+    about: "Elastic finite-difference modelling in 2-D, anisotropic, on CPUs and GPUs",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: EXAMPLE_2D,
+    params: PARAMS_2D,
+};
+
+/// `sfewefd3d-gpu` as its user sees it.
+pub static PROGRAM_3D: Program = Program {
+    name: "sfewefd3d-gpu",
+    about: "Elastic finite-difference modelling in 3-D, anisotropic, on CPUs and GPUs",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: EXAMPLE_3D,
+    params: PARAMS_3D,
+};
+
+const EXAMPLE_2D: &str = "\
+# a 2 km x 2 km VTI block, an explosion in its middle, receivers near its top; see the vertical component through a pipe
+sfstiffness vp=2.5 vs=1.5 ro=2.2 epsilon=0.2 delta=0.1 sym=vti dim=2 n1=201 n2=201 d1=0.01 d2=0.01 > ccc.rsf
+sfspike n1=201 n2=201 d1=0.01 d2=0.01 mag=2.2 > den.rsf
+sfspike n1=1000 d1=0.001 n2=1 n3=2 k1=101 | sfricker1 frequency=10 | sftransp plane=12 | sftransp plane=23 > wav.rsf
+sfspike n1=2 nsp=2 k1=1,2 mag=1,1 > sou.rsf
+sfmath n1=2 n2=201 d2=0.01 output='(1-x1)*x2+x1*0.1' > rec.rsf
+sfewefd2d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf ssou=y dabc=y nb=48 jdata=4 verb=y |
+    sfwindow n2=1 | sftransp | sfgrey | sfpen";
+
+const EXAMPLE_3D: &str = "\
+# a 1 km cube of an orthorhombic rock, an oblique force in its middle, one receiver, snapshots every 100 steps
+sfstiffness vp=3 vs=1.6 ro=2.3 eps1=0.1 eps2=0.15 del1=0.05 del2=0.03 del3=-0.02 gam1=0.1 gam2=0.05 sym=ort dim=3 \\
+    n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 > ccc.rsf
+sfspike n1=101 n2=101 n3=101 d1=0.01 d2=0.01 d3=0.01 mag=2.3 > den.rsf
+sfspike n1=500 d1=0.001 n2=1 n3=3 k1=101 | sfricker1 frequency=10 | sftransp plane=12 | sftransp plane=23 > wav.rsf
+sfspike n1=3 nsp=3 k1=1,2,3 mag=0.5,0.5,0.5 > sou.rsf
+sfspike n1=3 nsp=3 k1=1,2,3 mag=0.8,0.5,0.1 > rec.rsf
+sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 snap=y jsnap=100 wfl=wfl.rsf verb=y |
+    sfattr
+# the same on three slabs of the CPU, planned but not run
+sfewefd3d-gpu < wav.rsf ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf dabc=y nb=24 device=cpu ngpu=3 plan=y";

@@ -1,0 +1,179 @@
+//! What a displacement run will be, before the first step.
+
+use super::memory::{MemoryCheck, shortage};
+use super::{Run, advice, sources};
+use crate::modelling::machine::{Machine, free};
+use crate::modelling::model::cell_words;
+use crate::modelling::plan::{
+    Asked, Report, counted, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
+};
+use crate::modelling::shoot::Resources;
+use anyhow::bail;
+use kernels::medium::{Findings, Symmetry};
+use kernels::methods::displacement::{self, SourceKind};
+use kernels::parallel::slabs::GHOST;
+use kernels::stability::BadCell;
+use rsf_io::Job;
+
+/// Points per shortest wavelength below which a warning is due.
+const COARSE: f64 = 5.0;
+
+/// Judges what was found in the model.
+pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
+    let series = run.shot.sources.len() * run.padded.ndim();
+    let band = sources::band(&run.shot.wavelet, series, run.shot.dt);
+    let asked = Asked {
+        padded: &run.padded,
+        dt: run.shot.dt,
+        share: 1.0,
+        cure: "resample the wavelet to d3",
+        band,
+        coarse: COARSE,
+        files: format!("ccc={} den={}", named(job, "ccc"), named(job, "den")),
+    };
+    let (extremes, points) = judge(job, &asked, found)?;
+    let class = class(job, extremes.symmetry, run.padded.ndim())?;
+    advice::growth(job, run, f64::from(run.shot.dt) / extremes.dt_max);
+    Ok(Report {
+        extremes,
+        class,
+        band,
+        points,
+    })
+}
+
+/// The class that `sym=` asks for; `None` for the model's own. In 2-D an anisotropic medium is VTI by any of its names.
+pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
+    Ok(match job.choice("sym")? {
+        "auto" => None,
+        "iso" => Some(Symmetry::Isotropic),
+        _ if ndim == 2 => Some(Symmetry::Vti),
+        "vti" => Some(Symmetry::Vti),
+        "hti" => Some(Symmetry::Hti),
+        _ => Some(Symmetry::Orthorhombic),
+    })
+}
+
+/// The class whose kernels run: the one asked for must hold the one `found` in the model.
+fn class(job: &Job, found: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
+    let class = asked(job, ndim)?.unwrap_or(found);
+    if !class.holds(found) {
+        bail!(
+            "sym={} asks for the kernels of {class} media, but the model is {found}: use sym=auto or a wider class (sym=ort takes every model)",
+            job.choice("sym")?
+        );
+    }
+    Ok(class)
+}
+
+/// The lines of `verb=y` before a run.
+pub fn summary(job: &Job, run: &Run, report: &Report) {
+    let p = &run.padded;
+    let e = &report.extremes;
+    grid_lines(job, p);
+    job.say(&format!(
+        "medium {}{}, {}",
+        e.symmetry,
+        if report.class == e.symmetry {
+            String::new()
+        } else {
+            format!(" (taken as {} for sym=)", report.class)
+        },
+        speed_words(e)
+    ));
+    let share = 100.0 * f64::from(run.shot.dt) / e.dt_max;
+    job.say(&format!(
+        "{} steps of {} s, {share:.0} % of the stability limit {:.6e} s (set by {})",
+        run.time.n,
+        run.shot.dt,
+        e.dt_max,
+        cell_words(p, e.dt_cell)
+    ));
+    job.say(&format!(
+        "wavelet peak {:.4}, highest {:.4} 1/s: {:.1} points per shortest wavelength",
+        report.band.peak, report.band.max, report.points
+    ));
+    job.say(&format!(
+        "{} ({}, nbell={}), {} every {}{}",
+        counted(run.shot.sources.len(), "source"),
+        if run.shot.kind == SourceKind::Stress {
+            "stress"
+        } else {
+            "force"
+        },
+        run.shot.nbell,
+        counted(run.shot.receivers.len(), "receiver"),
+        counted(run.shot.jdata, "step"),
+        run.shot.snapshots.as_ref().map_or(String::new(), |s| format!(
+            ", a snapshot every {}",
+            counted(s.every, "step")
+        ))
+    ));
+}
+
+/// The answer of `plan=y`; all ranks call it, rank 0 speaks.
+pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<()> {
+    let (machine, world) = (on.machine, on.world);
+    let shortage = world.agree(shortage(job, run, on))?;
+    if let Some(shortage) = world.complaint(shortage)? {
+        job.warn(&shortage);
+    }
+    summary(job, run, report);
+    job.say(&format!("device {}", machine.describe(Some(report.class))));
+    let p = &run.padded;
+    let (lines, bytes) = world.agree(places(run, report, on))?;
+    let speed = match on.gpus.first() {
+        Some(gpu) => displacement::gpu::calibrate(p, gpu, report.class).map(|r| r * on.gpus.len() as f64),
+        None => displacement::calibrate(p.ndim(), &machine.cpu),
+    };
+    let speed = world.agree(speed.map_err(Into::into))?;
+    let own: usize = machine.slabs.iter().map(|slab| slab.own.len()).sum();
+    let mine = own as f64 * p.cells() as f64 / p.planes() as f64 / speed;
+    let all = ranks::lines(world, machine, &lines, mine)?;
+    all.lines.iter().for_each(|line| job.say(line));
+    print_memory(job, p, "", world.sum(bytes)?);
+    if !world.is_alone() {
+        let piece = GHOST * p.plane_len() * size_of::<f32>();
+        let hides = hidden_share(machine);
+        ranks::share_of_step(job, (&[p.ndim()], piece), (all.step, hides), world)?;
+    }
+    print_time(job, p, all.step, run.time.n);
+    Ok(())
+}
+
+/// The share of a step that computes the interior of the thinnest slab.
+fn hidden_share(machine: &Machine) -> f64 {
+    let thinnest = machine.slabs.iter().map(|slab| slab.own.len()).min().unwrap_or(0);
+    (1.0 - 2.0 * GHOST as f64 / thinnest.max(1) as f64).max(0.0)
+}
+
+/// The slabs of this rank, a line each, and the bytes that they take.
+fn places(run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<(Vec<String>, usize)> {
+    let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
+    let (mut lines, mut bytes) = (Vec::new(), 0);
+    for k in 0..machine.slabs.len() {
+        let place = match on.gpus.get(k) {
+            None => String::new(),
+            Some(gpu) => {
+                let needed = memory.bytes(k, report.class);
+                bytes += needed;
+                let (free, name) = free(gpu)?;
+                format!(
+                    " on {name}, {:.2} GB of {:.2} GB that are free",
+                    needed as f64 / 1e9,
+                    free as f64 / 1e9
+                )
+            }
+        };
+        lines.push(machine.slab_words(k) + &place);
+    }
+    if on.gpus.is_empty() {
+        bytes = displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads());
+    } else {
+        lines.push(format!(
+            "  beside them {:.2} GB of the host, pinned",
+            memory.host_bytes() as f64 / 1e9
+        ));
+    }
+    Ok((lines, bytes))
+}

@@ -1,0 +1,195 @@
+//! What a run will be: stability, dispersion, memory and time, before the first step.
+
+pub mod ranks;
+
+use super::model::{cell_words, words};
+use super::world::World;
+use anyhow::bail;
+use kernels::grid::Padded;
+use kernels::medium::{Findings, Symmetry};
+use kernels::stability::{BadCell, Band, Extremes, points_per_wavelength};
+use rsf_io::Job;
+
+/// Ratio of neighbouring densities from which the limit of single cells is no longer the whole truth.
+const JUMP: f32 = 1.2;
+/// Share of that limit which is safe all the same (density ratio 4 at the fastest cells).
+const SAFE: f64 = 0.8;
+
+/// What one look at the model and the sources found.
+pub struct Report {
+    /// Speeds, stability limit and class of the model.
+    pub extremes: Extremes,
+    /// The class whose kernels run: the model's own, or a wider one.
+    pub class: Symmetry,
+    /// Band of the sources.
+    pub band: Band,
+    /// Points per shortest wavelength.
+    pub points: f64,
+}
+
+/// What a run asks of its model.
+pub struct Asked<'a> {
+    /// The grid.
+    pub padded: &'a Padded,
+    /// Time step.
+    pub dt: f32,
+    /// The largest stable step as a share of the displacement scheme's.
+    pub share: f64,
+    /// What makes the step smaller, as [`kernels::Error::Unstable`] says it.
+    pub cure: &'static str,
+    /// Band of the sources.
+    pub band: Band,
+    /// Points per shortest wavelength below which a warning is due.
+    pub coarse: f64,
+    /// The files of the model.
+    pub files: String,
+}
+
+/// What one look at the model found, with the limit of the scheme that runs; and points per shortest wavelength.
+///
+/// Refuses a medium that no run can use and an unstable time step.
+pub fn judge(
+    job: &Job,
+    asked: &Asked<'_>,
+    found: Result<Findings, BadCell>,
+) -> anyhow::Result<(Extremes, f64)> {
+    let padded = asked.padded;
+    let Findings {
+        mut extremes,
+        density_jump: jump,
+    } = match found {
+        Ok(findings) => findings,
+        Err(bad) => bail!(
+            "{}: at {}: {}; values there: {}",
+            asked.files,
+            cell_words(padded, bad.cell),
+            bad.fault,
+            bad.values
+        ),
+    };
+    extremes.dt_max *= asked.share;
+    let dt = f64::from(asked.dt);
+    if dt > extremes.dt_max * (1.0 + 1e-6) {
+        let error = kernels::Error::Unstable {
+            dt: asked.dt,
+            limit: extremes.dt_max,
+            cell: cell_words(padded, extremes.dt_cell),
+            cure: asked.cure,
+        };
+        if job.choice("cfl")? == "error" {
+            return Err(error.into());
+        }
+        job.warn(&error.to_string());
+    }
+    if jump > JUMP && dt > SAFE * extremes.dt_max {
+        job.warn(&format!(
+            "density changes by a factor {jump:.2} between neighbouring cells and dt is {:.0} % of the limit of single cells, {:.6e} s: at such jumps the true limit can lie up to a fifth lower; below {:.6e} s the run is safe",
+            100.0 * dt / extremes.dt_max, extremes.dt_max, SAFE * extremes.dt_max
+        ));
+    }
+    let spacing = padded.d()[..padded.ndim()].iter().copied().fold(0.0, f32::max);
+    let points = points_per_wavelength(extremes.slowest, asked.band.max, f64::from(spacing));
+    if points < asked.coarse {
+        job.warn(&format!(
+            "only {points:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
+            extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.band.max, asked.coarse
+        ));
+    }
+    Ok((extremes, points))
+}
+
+/// The file of a parameter as it was given.
+pub fn named(job: &Job, key: &str) -> String {
+    job.text(key).ok().flatten().unwrap_or_else(|| key.into())
+}
+
+/// The grid, in lines of `verb=y`.
+pub fn grid_lines(job: &Job, p: &Padded) {
+    let frame = kernels::grid::Grid {
+        n: p.n,
+        ..p.model.clone()
+    };
+    job.say(&format!(
+        "grid {} nodes, with the frame of {} nodes {}",
+        words(&p.model),
+        p.nb,
+        words(&frame)
+    ));
+    for (a, name) in kernels::grid::AXES.iter().enumerate().take(p.ndim()) {
+        job.say(&format!(
+            "  {name}: n={} o={} d={}",
+            p.model.n[a], p.model.o[a], p.model.d[a]
+        ));
+    }
+}
+
+/// `wave speeds 1.6000 to 3.0000, 12 fluid cells`
+pub fn speed_words(e: &Extremes) -> String {
+    let fluids = match e.fluids {
+        0 => String::new(),
+        count => format!(", {count} fluid cells"),
+    };
+    format!("wave speeds {:.4} to {:.4}{fluids}", e.slowest, e.fastest)
+}
+
+/// `1 source`, `2 sources`
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// `12.34 GB`, with more digits for what would be none.
+pub fn gigabytes(bytes: f64) -> String {
+    let digits = if bytes < 1e8 { 4 } else { 2 };
+    format!("{:.digits$} GB", bytes / 1e9)
+}
+
+/// Warns of a run that the memory of a host does not hold, all ranks there together; all ranks call it, rank 0 speaks.
+pub fn warn_of_memory(job: &Job, world: &World, needed: f64) -> anyhow::Result<()> {
+    let free = free_memory().unwrap_or(f64::INFINITY);
+    for (host, ranks, [needed, free]) in world.by_host(needed, free)? {
+        let who = match world.is_alone() {
+            true => "this run needs".into(),
+            false => format!("{} on {host} together need", counted(ranks, "rank")),
+        };
+        let cure = match world.is_alone() {
+            true => "use a smaller grid or nb=",
+            false => "use more hosts, a smaller grid or nb=",
+        };
+        if needed > free {
+            job.warn(&format!(
+                "{who} {:.2} GB of memory and {:.2} GB are free: the system may stop it; {cure}",
+                needed / 1e9,
+                free / 1e9
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that the system could give, swap included, where it tells.
+fn free_memory() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kilobytes = |key: &str| -> Option<f64> {
+        let line = text.lines().find(|line| line.starts_with(key))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    };
+    Some(1024.0 * (kilobytes("MemAvailable:")? + kilobytes("SwapFree:").unwrap_or(0.0)))
+}
+
+/// `memory 1.20 GB, 60.0 bytes a point of the padded grid`: of all ranks, with a word on `whose` it is.
+pub fn print_memory(job: &Job, p: &Padded, whose: &str, bytes: usize) {
+    job.say(&format!(
+        "memory{whose} {}, {:.1} bytes a point of the padded grid",
+        gigabytes(bytes as f64),
+        bytes as f64 / p.cells() as f64
+    ));
+}
+
+/// The last line of `plan=y`: the time of `nt` steps of `step` seconds each.
+pub fn print_time(job: &Job, p: &Padded, step: f64, nt: usize) {
+    job.say(&format!(
+        "time about {:.1} s at {:.0} million points a second (a small grid timed now); nothing was run (plan=y)",
+        step * nt as f64,
+        p.cells() as f64 / step / 1e6
+    ));
+}

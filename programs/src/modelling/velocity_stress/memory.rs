@@ -1,0 +1,73 @@
+//! Whether a run fits its memory, before anything is taken.
+
+use super::Run;
+use crate::modelling::machine::{free, outer};
+use crate::modelling::plan::warn_of_memory;
+use crate::modelling::shoot::Resources;
+use anyhow::bail;
+use kernels::medium::Symmetry;
+use kernels::methods::velocity_stress::{bytes, gpu};
+use kernels::parallel::options::Transport;
+use kernels::parallel::slabs::{GHOST, balance};
+use rsf_io::Job;
+
+/// Warns of a run that the memory of a host does not hold; all ranks call it.
+pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
+    // The widest class: which one the model has is not known yet.
+    let needed = bytes(&run.padded, &run.shot, &on.machine.slabs, Symmetry::Orthorhombic);
+    let losses = run.shot.attenuation.as_ref();
+    let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
+    let all = (needed + factors * size_of::<f32>()) as u64 + on.held;
+    warn_of_memory(job, on.world, all as f64)
+}
+
+/// Bytes of the GPU of one of this rank's slabs, with kernels of this class and what travels to other ranks.
+pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>) -> usize {
+    let slabs = &on.machine.slabs;
+    let messages = match (run.way, on.world.ranks().reaches_devices()) {
+        (Transport::HostStaged, _) => 0,
+        (Transport::Auto | Transport::CudaAware, true) => 2,
+        // What a neighbour of the same host writes, if there is one.
+        _ => 1,
+    };
+    let messages = messages * outer(slabs, run.padded.planes(), number);
+    gpu::bytes(&run.shot, &run.padded, &slabs[number], class, messages)
+}
+
+/// Refuses a run that the GPUs do not hold, before any of their memory is taken: what it needs, what is free, what
+/// would do.
+pub fn refuse_small_gpus(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<()> {
+    let gpus = on.gpus;
+    for (number, gpu) in gpus.iter().enumerate() {
+        let (free, name) = free(gpu)?;
+        let needed = bytes_of_gpu(run, class, number, on);
+        if needed <= free {
+            continue;
+        }
+        let more = match enough(run, class, (gpus.len(), free)) {
+            Some(count) => format!("{count} such GPUs hold it (ngpu={count}); "),
+            None => String::new(),
+        };
+        bail!(
+            "{name} has not the memory for {}: {:.2} GB are needed, {:.2} GB are free; {more}device=cpu runs in the memory of the host",
+            if gpus.len() > 1 {
+                "its part of this run"
+            } else {
+                "this run"
+            },
+            needed as f64 / 1e9,
+            free as f64 / 1e9,
+        );
+    }
+    Ok(())
+}
+
+/// How many GPUs hold the run, more than there are, each with so many bytes free.
+fn enough(run: &Run, class: Symmetry, (gpus, free): (usize, usize)) -> Option<usize> {
+    let planes = run.padded.planes();
+    (gpus + 1..=planes / GHOST).find(|&count| {
+        let slabs = balance(planes, 0, &vec![1.0; count]).unwrap_or_default();
+        let fits = |slab| gpu::bytes(&run.shot, &run.padded, slab, class, 0) <= free;
+        !slabs.is_empty() && slabs.iter().all(fits)
+    })
+}

@@ -1,0 +1,75 @@
+//! What a velocity-stress run writes, with the conventions in the headers.
+
+use super::Run;
+use crate::modelling::record::{Films, Outputs, Records};
+use crate::modelling::world::World;
+use kernels::grid::{AXES, Grid};
+use kernels::methods::velocity_stress::Quantity;
+use rsf_io::{Axis, Job, Output};
+
+/// Opens the map of the largest horizontal speeds.
+pub fn peaks(job: &mut Job, grid: &Grid) -> anyhow::Result<Output> {
+    let mut file = job.tagged_output("pgv")?;
+    for a in 1..grid.ndim {
+        file.set_axis(a, &Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(AXES[a]));
+    }
+    file.set_rank(grid.ndim - 1);
+    file.put_text(
+        "quantity",
+        "largest horizontal speed in m/s on the first row of the model",
+    );
+    Ok(file)
+}
+
+/// Opens data and snapshots.
+pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> {
+    let (shot, ndim) = (&run.shot, run.padded.ndim());
+    let of = |quantity: Quantity| {
+        let order = match quantity {
+            Quantity::Pressure => "pressure",
+            Quantity::Strain if ndim == 3 => "zz xx yy zx zy xy",
+            Quantity::Strain => "zz xx zx",
+            _ if ndim == 3 => "z x y",
+            _ => "z x",
+        };
+        let time = Axis::new(shot.nt, (quantity.first_time() * shot.dt) as f32, shot.dt as f32).unit("s");
+        (time, Axis::new(quantity.components(ndim), 0.0, 1.0).label(order))
+    };
+    let (time, components) = of(shot.quantity);
+    let films = shot.snapshots.as_ref().map(|s| {
+        let (time, components) = of(shot.quantity.filmed());
+        Films {
+            time,
+            every: s.every,
+            window: run.window.clone(),
+            components,
+        }
+    });
+    let records = Records {
+        time,
+        receivers: run.receivers.clone(),
+        components,
+        jdata: shot.jdata,
+        snapshots: films,
+    };
+    let mut outputs = Outputs::open(job, &records, world)?;
+    outputs.tell("quantity", run.quantity);
+    let (quantity, nodes) = match shot.quantity.filmed() {
+        Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
+        _ if ndim == 3 => (
+            "velocity in m/s",
+            "raw staggered fields: z half a cell below the nodes of the axes, x and y half a cell beyond them along x and y",
+        ),
+        _ => (
+            "velocity in m/s",
+            "raw staggered fields: z half a cell below the nodes of the axes, x half a cell beyond them along x",
+        ),
+    };
+    outputs.tell_snapshots("quantity", quantity);
+    outputs.tell_snapshots("nodes", nodes);
+    outputs.tell(
+        "convention",
+        "SI units, z down; moment tensors and forces along the axes of the grid",
+    );
+    Ok(outputs)
+}

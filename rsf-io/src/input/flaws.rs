@@ -1,0 +1,70 @@
+//! Whether the data of a dataset are what its header says.
+
+use std::io::Seek;
+use std::sync::Arc;
+
+use super::Input;
+use crate::{Error, Result};
+
+impl Input {
+    /// Compares `esize` with the size of the type. Madagascar's library goes by the type alone, and so does this one, but
+    /// data of twice the size would be read as twice as many numbers.
+    pub(super) fn compare_sizes(&mut self) {
+        let (size, format) = (self.format.kind.size(), self.format);
+        if let Some(said) = self.header.int("esize")
+            && said > 0
+            && format.is_binary()
+            && said as usize != size
+        {
+            self.flaws.push(format!(
+                "{}: esize={said} in the header is not the size of {format} numbers, which is {size} bytes: they are read as {format}",
+                self.name
+            ));
+        }
+    }
+
+    /// Finds out whether elements have places, and if so whether all of them are there. Where `accept` allows it, data
+    /// that end early are read up to their last whole record: the header then has that length, and a line that says so.
+    pub(super) fn measure(&mut self, accept: bool) -> Result<()> {
+        let meta = self.reader.get_ref().metadata().map_err(|e| self.unreadable(e))?;
+        if !meta.is_file() || !self.format.is_binary() {
+            return Ok(());
+        }
+        let start = self.reader.stream_position().map_err(|e| self.unreadable(e))?;
+        let have = meta.len().saturating_sub(start);
+        let size = self.format.kind.size() as u64;
+        let need = self.len * size;
+        if have < need {
+            let lack = format!(
+                "{}: {} has {have} bytes of data, {} of {} need {need}",
+                self.name,
+                if self.data == self.name { "it" } else { &self.data },
+                self.header.sizes(),
+                self.format,
+            );
+            self.shorten(lack, have / size, accept)?;
+        }
+        self.start = Some(start);
+        Ok(())
+    }
+
+    /// Takes the whole records of the `elements` that are there for all of the data.
+    fn shorten(&mut self, lack: String, elements: u64, accept: bool) -> Result<()> {
+        let Some(whole) = self.header.whole_records(elements) else {
+            return Err(Error::new(format!(
+                "{lack}: the file is cut short or the header is wrong"
+            )));
+        };
+        if !accept {
+            return Err(Error::new(format!(
+                "{lack}: the file is cut short or the header is wrong ({whole}; sfwindow takes them out)"
+            )));
+        }
+        self.flaws.push(format!(
+            "{lack}: the file is cut short, still being written, or the header is wrong; {whole} and are read"
+        ));
+        Arc::make_mut(&mut self.header).keep(&whole);
+        self.len = self.header.elements()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! A dataset that goes on where an interrupted run has left it.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::Output;
+use crate::data::Format;
+use crate::files::is_regular;
+use crate::input::file_id;
+use crate::pipe::name_of;
+use crate::place::Layout;
+use crate::{Error, Result};
+
+/// Bytes before the end by which the elements are known again.
+const TAIL: u64 = 4096;
+
+/// The first elements of a dataset, and where they lie: a run that goes on behind them begins with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The file from the root; none for elements that went into a pipe.
+    path: Option<PathBuf>,
+    /// Bytes of the file before the first element.
+    start: u64,
+    /// Bytes of the elements.
+    bytes: u64,
+    /// How many there are.
+    elements: u64,
+    format: Format,
+    /// A mark of the last bytes.
+    tail: u64,
+}
+
+impl Written {
+    /// As one line of text.
+    pub fn to_text(&self) -> String {
+        let path = self.path.as_deref().map_or("".into(), Path::to_string_lossy);
+        format!(
+            "{} {} {} {} {:016x} {path}",
+            self.format, self.start, self.bytes, self.elements, self.tail
+        )
+    }
+
+    /// What [`Written::to_text`] made; `None` for anything else.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut words = text.splitn(6, ' ');
+        let format = Format::from_text(words.next()?);
+        let mut number = |radix| u64::from_str_radix(words.next()?, radix).ok();
+        let (start, bytes, elements, tail) = (number(10)?, number(10)?, number(10)?, number(16)?);
+        let path = words.next().filter(|path| !path.is_empty()).map(PathBuf::from);
+        Some(Self {
+            path,
+            start,
+            bytes,
+            elements,
+            format,
+            tail,
+        })
+    }
+
+    /// How many elements there are.
+    pub fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    /// The same file when it holds so many floats: for an output whose elements several processes write.
+    pub fn with_floats(&self, elements: u64) -> Self {
+        let mut written = Self {
+            bytes: 4 * elements,
+            elements,
+            ..self.clone()
+        };
+        written.tail = written.mark().unwrap_or(0);
+        written
+    }
+
+    /// A mark of the last bytes, where the file can be read.
+    fn mark(&self) -> io::Result<u64> {
+        let Some(path) = &self.path else {
+            return Ok(0);
+        };
+        let mut bytes = vec![0; self.bytes.min(TAIL) as usize];
+        let at = self.start + self.bytes - bytes.len() as u64;
+        File::open(path)?.read_exact_at(&mut bytes, at)?;
+        Ok(fnv(&bytes))
+    }
+
+    /// Refuses elements that are not there any more.
+    pub(crate) fn check(&self, output: &str) -> Result<()> {
+        let Some(path) = self.path.as_deref().filter(|_| self.elements > 0) else {
+            return match self.elements {
+                0 => Ok(()),
+                count => Err(Error::new(format!(
+                    "{output}: the {count} elements that the interrupted run has written went into a pipe and cannot be written again: a run that is to be resumed writes into files"
+                ))),
+            };
+        };
+        let shown = path.display();
+        let failed = |cause| {
+            let what =
+                format!("{output}: cannot read data file {shown}, which the interrupted run has written");
+            Error::os(what, cause)
+        };
+        let there = fs::metadata(path).map_err(failed)?.len();
+        let wanted = self.start + self.bytes;
+        if there < wanted {
+            return Err(Error::new(format!(
+                "{output}: data file {shown} of the interrupted run has {there} bytes and the state counts on {wanted}: it was cut or written anew; resume needs it as it was"
+            )));
+        }
+        if self.tail != 0 && self.mark().map_err(failed)? != self.tail {
+            return Err(Error::new(format!(
+                "{output}: data file {shown} does not hold what the interrupted run had written when its state was saved: another run has written it since; resume needs it as it was"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// A mark of some bytes (FNV-1a); never 0.
+fn fnv(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix).max(1)
+}
+
+impl Output {
+    /// Hands everything to the system and says where it lies.
+    /// Errors: a failed write.
+    pub fn so_far(&mut self) -> Result<Written> {
+        self.flush()?;
+        let failed = |e| Error::writing(&self.data_name, e);
+        let file = self.data.as_ref().map(|data| data.get_ref());
+        let regular = file.filter(|file| is_regular(file));
+        let path = match &self.layout {
+            Layout::TwoFiles(path) => regular.map(|_| std::path::absolute(path).unwrap_or(path.clone())),
+            Layout::Stream => regular.and_then(name_of),
+        };
+        let bytes = match regular {
+            _ if self.format.is_binary() => self.written * self.format.kind.size() as u64,
+            Some(mut file) => file.stream_position().map_err(failed)?.saturating_sub(self.start),
+            None => 0,
+        };
+        let mut written = Written {
+            path,
+            start: self.start,
+            bytes,
+            elements: self.written,
+            format: self.format,
+            tail: 0,
+        };
+        // A file that cannot be read is known by its length alone.
+        written.tail = written.mark().unwrap_or(0);
+        Ok(written)
+    }
+
+    /// The open data file once more, to wait until all that was written lies on the disk; none for a pipe.
+    pub fn data_file(&self) -> Option<File> {
+        let file = self.data.as_ref()?.get_ref();
+        is_regular(file).then(|| file.try_clone().ok())?
+    }
+
+    /// Empties a header file that was kept as it was.
+    pub(super) fn empty_kept(&self, header: &File) -> Result<()> {
+        match self.before {
+            Some(_) => header.set_len(0).map_err(|e| Error::writing(&self.name, e)),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins with the elements that were written before: those in this file stay, those in another are copied.
+    pub(super) fn recall(&mut self) -> Result<()> {
+        let Some(before) = self.before.take() else {
+            return Ok(());
+        };
+        before.check(&self.name)?;
+        if before.elements > 0 && before.format != self.format {
+            return Err(Error::new(format!(
+                "{}: the interrupted run has written {}, this one would go on with {}: take the same format of the input",
+                self.name, before.format, self.format
+            )));
+        }
+        if before.elements > self.declared {
+            return Err(Error::new(format!(
+                "{}: the interrupted run has written {} elements, the header says {}",
+                self.name, before.elements, self.declared
+            )));
+        }
+        let failed = |e| Error::writing(&self.data_name, e);
+        if let Some(data) = &mut self.data {
+            let old = before.path.as_ref().filter(|_| before.elements > 0);
+            let old = old.map(File::open).transpose().map_err(failed)?;
+            let here = file_id(data.get_ref());
+            let same = here.is_some() && old.as_ref().is_some_and(|old| file_id(old) == here);
+            if !same && here.is_some() && self.layout != Layout::Stream {
+                data.get_mut().set_len(0).map_err(failed)?;
+            }
+            match old {
+                Some(_) if same => {
+                    let end = before.start + before.bytes;
+                    data.get_mut().set_len(end).map_err(failed)?;
+                    data.seek(SeekFrom::Start(end)).map_err(failed)?;
+                }
+                Some(mut old) => {
+                    old.seek(SeekFrom::Start(before.start)).map_err(failed)?;
+                    io::copy(&mut old.take(before.bytes), data).map_err(failed)?;
+                    data.flush().map_err(failed)?;
+                }
+                None => {}
+            }
+        }
+        self.written = before.elements;
+        Ok(())
+    }
+}

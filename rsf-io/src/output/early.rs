@@ -1,0 +1,44 @@
+//! The end of a dataset of which not all was written.
+
+use std::io::Write;
+
+use super::Output;
+use crate::files::{close, is_regular};
+use crate::{Error, Header, Result};
+
+impl Output {
+    /// Records along axis `axis` (counted from 1, the last one) that are complete; 0 before the first element.
+    pub fn whole_records(&self, axis: usize) -> Result<u64> {
+        Ok(self.written / self.record(axis)?.max(1))
+    }
+
+    /// Elements of one record.
+    fn record(&self, axis: usize) -> Result<u64> {
+        let header = Header::parse(&self.text()?)?;
+        Ok((1..axis).map(|i| header.axis(i).n as u64).product())
+    }
+
+    /// Ends the dataset after `records` whole records along its last axis `axis`: what follows them is cut off, and the
+    /// header gets that length, in a line of its own. In a pipe the header is gone already: its readers see the end of
+    /// the data. A dataset without a header vanishes, as it does when it is dropped.
+    /// Errors: a failed write.
+    pub fn finish_at(mut self, axis: usize, records: u64) -> Result<()> {
+        let elements = records * self.record(axis)?;
+        let Some(data) = self.data.take().filter(|_| self.begun) else {
+            return Ok(());
+        };
+        let file = data
+            .into_inner()
+            .map_err(|e| Error::writing(&self.data_name, e.into_error()))?;
+        if let Some(mut header) = self.header_again.take() {
+            if self.format.is_binary() && is_regular(&file) {
+                file.set_len(elements * self.format.kind.size() as u64)
+                    .map_err(|e| Error::writing(&self.data_name, e))?;
+            }
+            let line = format!("\tn{axis}={records}\n");
+            let added = header.write_all(line.as_bytes()).and_then(|()| close(header));
+            added.map_err(|e| Error::writing(&self.name, e))?;
+        }
+        close(file).map_err(|e| Error::writing(&self.data_name, e))
+    }
+}

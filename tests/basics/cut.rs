@@ -1,0 +1,81 @@
+//! Files that end before their header says: what is there can be read.
+
+use crate::bench::{Bench, ramp};
+
+/// A dataset of 4 x 3 x 5 in two files, of which `bytes` bytes are left.
+fn cut_to(bytes: usize) -> Bench {
+    let bench = Bench::new();
+    bench.dataset("whole.rsf", &[4, 3, 5], &ramp(60));
+    bench.run(&format!(
+        "sfcp whole.rsf cut.rsf; head -c {bytes} cut.rsf@ > less; mv less cut.rsf@"
+    ));
+    bench
+}
+
+#[test]
+fn whole_records_are_read_with_a_warning() {
+    // Three records of 48 bytes and a half.
+    let bench = cut_to(3 * 48 + 24);
+    let wanted = ramp(36);
+    for program in [
+        "sfwindow",
+        "sfput o3=7",
+        "sfscale rscale=1",
+        "sfmath output=input",
+        "sfwindow n3=3",
+        "sfput n3=3",
+    ] {
+        let run = bench.sh(&format!("{program} < cut.rsf > out.rsf"));
+        assert_eq!(run.code, 0, "{program}: {}", run.err);
+        assert!(
+            run.err.contains(
+                "warning: standard input: data file ./cut.rsf@ has 168 bytes of data, n1=4 n2=3 n3=5"
+            ) && run
+                .err
+                .contains("3 of the 5 records along axis 3 are whole and are read"),
+            "{program}: {}",
+            run.err
+        );
+        assert_eq!(bench.lengths("out.rsf", 3), [4, 3, 3], "{program}");
+        assert_eq!(bench.reals("out.rsf"), wanted, "{program}");
+    }
+    let said = bench.refused("sfwindow n3=4 < cut.rsf > out.rsf");
+    assert!(said.contains('3'), "{said}");
+    // A tag as well as standard input.
+    bench.run("sfcat whole.rsf cut.rsf axis=3 > out.rsf");
+    assert_eq!(bench.lengths("out.rsf", 3), [4, 3, 8]);
+    bench.run("sfcp cut.rsf out.rsf");
+    assert_eq!(bench.reals("out.rsf"), wanted);
+    assert!(bench.run("sfattr want=samples < cut.rsf").contains("= 36"));
+    let told = bench.sh("sfin cut.rsf");
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(
+        told.err.contains("70% of the 240") && told.err.contains("3 of the 5 records along axis 3 are whole"),
+        "{}",
+        told.err
+    );
+    bench.run("sfgrey < cut.rsf > picture.svg");
+}
+
+#[test]
+fn less_than_a_record_is_cut_at_the_axis_before() {
+    let bench = cut_to(2 * 16 + 5);
+    bench.run("sfwindow squeeze=n < cut.rsf > out.rsf");
+    assert_eq!(bench.lengths("out.rsf", 3), [4, 2, 1]);
+    assert_eq!(bench.reals("out.rsf"), ramp(8));
+    let said = cut_to(3).refused("sfwindow < cut.rsf > out.rsf");
+    assert!(
+        said.contains("need 240: the file is cut short or the header is wrong"),
+        "{said}"
+    );
+}
+
+#[test]
+fn programs_that_compute_with_models_refuse_cut_ones() {
+    let bench = cut_to(168);
+    let said = bench.refused("sfstiffness vp=cut.rsf vs=1 ro=1 dim=3 > out.rsf");
+    assert!(
+        said.contains("(3 of the 5 records along axis 3 are whole; sfwindow takes them out)"),
+        "{said}"
+    );
+}

@@ -1,0 +1,237 @@
+//! No input makes a picture program panic: curves and planes of any size, and parameters of any size, end in a picture or in
+//! one sentence.
+
+use crate::desk::Desk;
+
+/// Numbers that pictures do not like.
+const VALUES: [f32; 16] = [
+    0.0,
+    1.0,
+    -1.0,
+    2500.0,
+    1e9,
+    -1e20,
+    1e38,
+    f32::MAX,
+    f32::MIN,
+    1e-9,
+    1e-45,
+    -1e-38,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+    0.5,
+];
+/// Numbers that users may type.
+const WISHES: [&str; 10] = [
+    "0", "1", "-1", "0.5", "2500", "1e9", "-1e-9", "1e38", "1e300", "-1e300",
+];
+
+/// Even numbers without end (xorshift of 64 bits).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end
+    }
+
+    fn of<'a, T: ?Sized>(&mut self, choice: &[&'a T]) -> &'a T {
+        choice[self.below(choice.len())]
+    }
+
+    /// Values of one kind: hostile ones, one of them, a steep curve, noise with a few hostile ones.
+    fn values(&mut self, count: usize) -> Vec<f32> {
+        let kind = self.below(5);
+        let one = VALUES[self.below(VALUES.len())];
+        (0..count)
+            .map(|i| match kind {
+                0 => VALUES[self.below(VALUES.len())],
+                1 => one,
+                2 => 4e9 / (i as f32 + 1.0).powi(10),
+                3 => 10f32.powi(self.below(76) as i32 - 38),
+                _ if self.below(9) == 0 => VALUES[self.below(VALUES.len())],
+                _ => self.below(2000) as f32 / 1000.0 - 1.0,
+            })
+            .collect()
+    }
+
+    fn header(&mut self, lengths: [usize; 3]) -> String {
+        let mut header = String::new();
+        for (i, n) in (1..).zip(lengths) {
+            let (o, d) = match self.below(3) {
+                0 => (
+                    self.of(&["0", "1e30", "-1e38", "1e-45", "123456"]),
+                    self.of(&["1", "-1", "0", "1e-30", "1e38", "-1e-9", "1e-45"]),
+                ),
+                _ => ("0", "1"),
+            };
+            header += &format!("n{i}={n} o{i}={o} d{i}={d} ");
+        }
+        header
+    }
+
+    /// Some of the parameters that a program knows, with wishes of any size.
+    fn words(&mut self, program: &str) -> String {
+        const ALL: [&str; 8] = [
+            "min1=",
+            "max1=",
+            "min2=",
+            "max2=",
+            "d1num=",
+            "o2num=",
+            "g1num=",
+            "screenratio=",
+        ];
+        let own: &[&str] = match program {
+            "graph" => &[
+                "symbol=+o.A symbolsz=",
+                "dash=",
+                "transp=y pclip=50 dash=",
+                "legend=a:b plotfat=3 symbolsz=",
+            ],
+            "wiggle" => &[
+                "poly=y clip=",
+                "poly=y zplot=",
+                "seemean=y xmin=",
+                "poly=y transp=y xmax=",
+            ],
+            "contour" => &["c0=", "dc=", "clabel=y allpos=n c0=", "scalebar=y maxval="],
+            _ => &[
+                "clip=",
+                "bias=",
+                "gpow=",
+                "allpos=y minval=",
+                "color=iC maxval=",
+                "mean=y dbarnum=",
+            ],
+        };
+        let mut words = String::from(" width=150");
+        for known in ALL.iter().chain(own) {
+            if self.below(6) == 0 {
+                words += &format!(" {known}{}", self.of(&WISHES));
+            }
+        }
+        words
+    }
+}
+
+/// A picture, or one sentence.
+#[track_caller]
+fn harmless(desk: &Desk, line: &str, input: &str) {
+    let output = desk.run(line, input);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    match output.status.code() {
+        Some(0) => assert!(!output.stdout.is_empty(), "{line}: {said}"),
+        Some(1) => assert!(
+            !said.contains("internal error") && said.ends_with('\n'),
+            "{line}: {said}"
+        ),
+        code => panic!("{line} ends with {code:?}: {said}"),
+    }
+}
+
+#[test]
+fn curves_that_leave_the_page_are_cut() {
+    let desk = Desk::new();
+    let steep: Vec<f32> = (1..=10).map(|x| 4e9 / (x as f32).powi(10)).collect();
+    desk.floats("steep", "n1=10 o1=1 d1=1", &steep);
+    for line in [
+        "graph min2=0 max2=2500",
+        "graph min2=0 max2=1e-9 symbol=o symbolsz=1e9",
+        "graph min2=1 max2=2 dash=3 plotfat=1000000",
+        "wiggle poly=y clip=1e-30",
+        "wiggle poly=y seemean=y zplot=1e30 transp=y",
+    ] {
+        harmless(&desk, line, "steep");
+        let (svg, _) = desk.made(&format!("{line} format=svg"), "steep");
+        let svg = String::from_utf8(svg).unwrap();
+        assert!(svg.len() < 100_000, "{line}: {svg}");
+    }
+    // The seventh value is the first below the upper rim, so a line comes down from it.
+    let pixels = desk.pixels("graph min1=1 max1=10 min2=0 max2=2500 plotfat=5 pad=n", "steep");
+    assert!(pixels.ink() > 0.0);
+    // A window of a thousandth of a sample of a plane shows its colour.
+    desk.floats(
+        "plane",
+        "n1=3 n2=3 d1=1 d2=1",
+        &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+    );
+    let deep = "grey min1=1 max1=1.000000001 min2=1 max2=1.000000001 allpos=y clip=1 scalebar=n";
+    let pixels = desk.pixels(deep, "plane");
+    assert_eq!([pixels.inside(0.1, 0.1), pixels.inside(0.9, 0.9)], [[255; 3]; 2]);
+}
+
+#[test]
+fn hostile_curves_and_planes_end_in_a_picture_or_a_sentence() {
+    let desk = Desk::new();
+    let mut dice = Dice(0x5eed_cafe);
+    for number in 0..120 {
+        let program = dice.of(&["graph", "wiggle", "contour", "grey", "grey3", "movie"]);
+        let lengths = [1 + dice.below(12), 1 + dice.below(5), 1 + dice.below(3)];
+        let (header, count) = (dice.header(lengths), lengths.iter().product());
+        if program == "graph" && number % 2 == 0 {
+            let (one, two) = (dice.values(count), dice.values(count));
+            let pairs: Vec<[f32; 2]> = one.into_iter().zip(two).map(|(a, b)| [a, b]).collect();
+            desk.complex("data", &header, &pairs);
+        } else {
+            desk.floats("data", &header, &dice.values(count));
+        }
+        let line = format!("{program}{}", dice.words(program));
+        harmless(&desk, &line, "data");
+    }
+}
+
+#[test]
+fn pictures_of_others_may_be_hostile_too() {
+    let desk = Desk::new();
+    let svg = |marks: &str| {
+        format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"90\" height=\"60\">{marks}</svg>")
+    };
+    let marks = [
+        "<path d=\"M0 0L4e9 2e9L5 4e9\" stroke=\"#000\" stroke-width=\"2\"/>",
+        "<path d=\"M0 0L1e38 1e38\" fill=\"none\" stroke=\"#000\"/>",
+        "<circle cx=\"5\" cy=\"5\" r=\"1e30\"/>",
+        "<rect width=\"1e9\" height=\"1e9\" transform=\"scale(1e9)\"/>",
+        "<path d=\"M0 0Lnan nan\" stroke=\"#000\"/>",
+    ];
+    for (number, marks) in marks.iter().enumerate() {
+        let name = format!("{number}.svg");
+        std::fs::write(desk.path(&name), svg(marks)).unwrap();
+        for mode in ["side", "over", "overlay"] {
+            harmless(&desk, &format!("pictures mode={mode} {name} {name}"), "none");
+        }
+        harmless(&desk, &format!("pictures mode=movie {name}"), "none");
+    }
+    let steep: Vec<f32> = (1..=10).map(|x| 4e9 / (x as f32).powi(10)).collect();
+    desk.floats("steep", "n1=10 o1=1 d1=1", &steep);
+    desk.made("graph min2=0 max2=2500 out=a.svg", "steep");
+    desk.made("graph min2=0 max2=2500 out=b.png", "steep");
+    harmless(&desk, "pictures mode=overlay a.svg b.png", "none");
+    std::fs::write(
+        desk.path("cut.png"),
+        &std::fs::read(desk.path("b.png")).unwrap()[..300],
+    )
+    .unwrap();
+    harmless(&desk, "pictures b.png cut.png", "none");
+}
+
+#[test]
+fn noise_about_zero_draws_no_seam() {
+    let desk = Desk::new();
+    let noise: Vec<f32> = (0..400)
+        .map(|i| if i % 3 == 0 { 1e-7 } else { -1e-7 } * (i % 7) as f32)
+        .collect();
+    desk.floats("noise", "n1=20 n2=20", &noise);
+    for colour in ["grey", "bluered", "viridis", "purpleorange"] {
+        let pixels = desk.pixels(&format!("grey clip=1 color={colour} scalebar=n"), "noise");
+        let zero = pixels.inside(0.5, 0.5);
+        for i in 1..20 {
+            for k in 1..20 {
+                assert_eq!(pixels.inside(i as f64 / 20.0, k as f64 / 20.0), zero, "{colour}");
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Slips of the hand that no program may take in silence, and files of others that none may overwrite.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::FromRawFd;
+use std::process::Stdio;
+
+use crate::support::{Scratch, failed, out, probe, succeeded};
+
+#[test]
+fn two_folders_with_one_data_path_keep_their_own_numbers() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("mkdir a b s; export DATAPATH=$PWD/s/
+        (cd a; probe mode=make n1=2 | probe scale=1 > m.rsf); (cd b; probe mode=make n1=4 | probe scale=3 > m.rsf)"));
+    assert_eq!(scratch.reals("a/m.rsf"), [0.0, 1.0]);
+    assert_eq!(scratch.reals("b/m.rsf"), [0.0, 3.0, 6.0, 9.0]);
+    assert!(scratch.file("s/m.rsf@").exists());
+    let files = || fs::read_dir(scratch.file("s")).unwrap().count();
+    let before = files();
+    assert_eq!(before, 2);
+    // Again, also after the header was removed: each takes the file that it has had.
+    succeeded(&scratch.shell(
+        "export DATAPATH=$PWD/s/; rm a/m.rsf b/m.rsf
+        (cd b; probe mode=make n1=5 > m.rsf); (cd a; probe mode=make n1=3 > m.rsf)",
+    ));
+    assert_eq!(
+        (scratch.reals("a/m.rsf").len(), scratch.reals("b/m.rsf").len()),
+        (3, 5)
+    );
+    // Where the file system knows no attributes one more name may be taken, and no further ones later.
+    assert!(files() <= before + 1, "{:?}", out(&scratch.shell("ls s")));
+}
+
+#[test]
+fn programs_that_start_at_once_do_not_race() {
+    let scratch = Scratch::new();
+    let jobs: String = (1..=16)
+        .map(|k| format!("(cd d{k}; exec \"$PROBE\" mode=make n1={k} > m.rsf) & "))
+        .collect();
+    let line = format!(
+        "mkdir s; for k in $(seq 16); do mkdir d$k; done; export DATAPATH=$PWD/s/ PROBE={:?}; {jobs} wait",
+        crate::support::place()
+    );
+    succeeded(&scratch.shell(&line));
+    for k in 1..=16 {
+        assert_eq!(scratch.reals(&format!("d{k}/m.rsf")).len(), k);
+    }
+}
+
+#[test]
+fn data_that_another_header_names_are_spared() {
+    let scratch = Scratch::new();
+    // A header that was copied still names the data of the first.
+    succeeded(&scratch.shell("probe mode=make n1=3 > x.rsf; cp x.rsf y.rsf; probe scale=5 < y.rsf > x.rsf"));
+    assert_eq!(scratch.reals("y.rsf"), [0.0, 1.0, 2.0]);
+    assert_eq!(scratch.reals("x.rsf"), [0.0, 5.0, 10.0]);
+}
+
+#[test]
+fn a_closed_standard_output_is_no_place() {
+    let scratch = Scratch::new();
+    let text = failed(&scratch.shell("probe mode=make n1=3 >&-"));
+    assert!(
+        text.contains("standard output is closed: send it to a file"),
+        "{text}"
+    );
+    succeeded(&scratch.shell("probe mode=make n1=3 > /dev/null"));
+}
+
+#[test]
+fn the_documentation_is_no_dataset() {
+    let scratch = Scratch::new();
+    let text = failed(&scratch.shell("probe < /dev/null > out.rsf"));
+    assert!(text.contains("neither parameters nor an RSF file"), "{text}");
+    assert_eq!(scratch.text("out.rsf"), "");
+    succeeded(&scratch.shell("probe --help > help.txt"));
+    assert!(scratch.text("help.txt").contains("rsf-probe"));
+    assert!(out(&scratch.shell("probe < /dev/null | cat")).contains("rsf-probe"));
+}
+
+#[test]
+fn two_names_of_one_parameter_are_a_mistake() {
+    let scratch = Scratch::new();
+    let text = failed(&scratch.shell("probe mode=make n1=3 count=4 > x.rsf"));
+    assert!(
+        text.ends_with("n1= and count= are two names of one parameter: give one of them\n"),
+        "{text}"
+    );
+    // One name twice, and a par= file that the command line changes, are not.
+    scratch.write("p", "count=9");
+    succeeded(&scratch.shell("probe mode=make n1=3 n1=4 > x.rsf; probe mode=make par=p n1=5 > y.rsf"));
+    assert_eq!(
+        (scratch.reals("x.rsf").len(), scratch.reals("y.rsf").len()),
+        (4, 5)
+    );
+}
+
+#[test]
+fn headers_that_contradict_themselves() {
+    let scratch = Scratch::new();
+    scratch.write("d", [0u8; 16]);
+    let text = failed(&scratch.shell("echo n1=forty in=d data_format=native_float | probe > x.rsf"));
+    assert!(
+        text.contains("standard input: n1=forty in the header is no whole number"),
+        "{text}"
+    );
+    let run = scratch.shell("echo n1=4 in=d data_format=native_float esize=8 | probe > x.rsf");
+    let said = succeeded(&run);
+    assert!(
+        said.contains("warning: standard input: esize=8 in the header is not the size of native_float"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_data_path_without_a_slash_is_told() {
+    let scratch = Scratch::new();
+    succeeded(&scratch.shell("mkdir here"));
+    let said = succeeded(&scratch.shell("DATAPATH=here probe mode=make n1=2 > x.rsf"));
+    assert!(
+        said.contains("warning: DATAPATH=here names a folder and does not end in `/`"),
+        "{said}"
+    );
+    assert!(scratch.file("here/x.rsf@").exists());
+    let said = succeeded(&scratch.shell("DATAPATH=here/bad probe mode=make n1=2 > x.rsf"));
+    assert!(
+        said.contains("names of data files begin with it, as in here/badNAME.rsf@"),
+        "{said}"
+    );
+    // On the command line a prefix is meant, and what writes no data file has no data path.
+    assert_eq!(
+        succeeded(&scratch.shell("probe mode=make n1=2 datapath=here/shot1_ > x.rsf")),
+        ""
+    );
+    assert_eq!(
+        succeeded(&scratch.shell("DATAPATH=here probe mode=make n1=2 | cat > y")),
+        ""
+    );
+}
+
+/// Both ends of a new terminal: ours, and the one for a program.
+fn terminal() -> (File, File) {
+    let (mut ours, mut theirs) = (0, 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: two live locals are filled; null pointers ask for a terminal without name and with usual settings.
+    let made = unsafe {
+        libc::openpty(
+            &mut ours,
+            &mut theirs,
+            none,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        )
+    };
+    assert_eq!(made, 0);
+    // SAFETY: both were opened just now and belong to nobody else.
+    unsafe { (File::from_raw_fd(ours), File::from_raw_fd(theirs)) }
+}
+
+#[test]
+fn a_terminal_gets_text_only() {
+    let scratch = Scratch::new();
+    for (form, code) in [("native", 1), ("ascii", 0)] {
+        let (mut ours, theirs) = terminal();
+        let mut child = probe(scratch.path())
+            .args(["mode=make", "n1=3", &format!("form={form}")])
+            .stdout(Stdio::from(theirs))
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
+        if form == "native" {
+            assert!(
+                said.starts_with("rsf-probe: standard output is a terminal, which shows no binary numbers"),
+                "{said}"
+            );
+        } else {
+            let mut shown = [0; 4096];
+            let count = ours.read(&mut shown).unwrap();
+            assert!(count > 0 && said.is_empty());
+        }
+    }
+}
