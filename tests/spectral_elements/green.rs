@@ -2,7 +2,7 @@
 
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::Medium;
-use kernels::mesh::{Basis, Locator};
+use kernels::mesh::{Basis, Locator, quality};
 use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, Setup, Source, Strength};
 
 use crate::full_space::{Rock, of_force, of_moment};
@@ -14,21 +14,25 @@ const ROCK: Rock = Rock {
     b: 1500.0,
     rho: 2300.0,
 };
-const SOURCE: [f64; 3] = [1013.0, 979.0, 1008.0];
+const SOURCE: [f64; 3] = [813.0, 779.0, 808.0];
 /// Receivers from the source.
 const OFFSETS: [[f64; 3]; 4] = [
-    [250.0, 200.0, -150.0],
-    [-310.0, 40.0, 30.0],
-    [15.0, -20.0, 333.0],
-    [-180.0, -170.0, -210.0],
+    [200.0, 150.0, -120.0],
+    [-270.0, 40.0, 30.0],
+    [15.0, -20.0, 283.0],
+    [-140.0, -130.0, -180.0],
 ];
 
 /// Largest difference from `exact` over its largest value until waves come back from the sides.
 fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64; 3]) -> f64 {
-    // Elements of 100 m, some of 124: five points on 140 m, the S wave at 2.5 times the peak frequency.
-    let (mesh, basis) = (bent([20, 20, 20], true), Basis::new(4).unwrap());
-    let wavelet = Ricker::starting_at_zero(1500.0 / 140.0 / 2.5);
-    let (dt, nt) = (0.0012, 560);
+    let (mesh, basis) = (bent([16, 16, 16], true), Basis::new(4).unwrap());
+    // Five points of the largest element on the S wave at the highest frequency.
+    let resolved = quality::all(&mesh, &basis)
+        .iter()
+        .map(|q| q.frequency(ROCK.b, 4))
+        .fold(f64::INFINITY, f64::min);
+    let wavelet = Ricker::starting_at_zero(resolved / 2.5);
+    let (dt, nt) = (0.0012, 500);
     let media = vec![Medium::isotropic(ROCK.rho, ROCK.a, ROCK.b); 2];
     let sources = [Source {
         at: SOURCE,

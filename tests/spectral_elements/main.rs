@@ -7,6 +7,7 @@
 mod golden;
 mod green;
 mod laws;
+mod modes;
 
 #[path = "../support/built.rs"]
 mod built;

@@ -113,6 +113,12 @@ impl<const D: usize> Engine<D> {
     /// Advances the fields by one step. Step n takes sample n of the sources and ends at their time n.
     pub fn step(&mut self) {
         self.predict();
+        self.accelerate();
+        self.step += 1;
+    }
+
+    /// Accelerations of the displacement, and half a step of them in the velocity.
+    fn accelerate(&mut self) {
         match self.basis.len() {
             3 => self.forces::<3>(),
             4 => self.forces::<4>(),
@@ -123,7 +129,6 @@ impl<const D: usize> Engine<D> {
             _ => self.forces::<9>(),
         }
         self.correct();
-        self.step += 1;
     }
 
     /// `u += dt v + dt^2/2 a; v += dt/2 a`
@@ -229,6 +234,22 @@ impl<const D: usize> Engine<D> {
             (self.dt / 2.0) as f32,
             (self.dt * self.dt / 2.0) as f32,
         )
+    }
+
+    /// Begins with a displacement (m) as a function of the place and with velocities of zero, in place of a body at
+    /// rest: for solids without attenuation, before the first step of the run that `setup` made.
+    pub fn displace(&mut self, setup: &Setup<D>, field: impl Fn([f64; D]) -> [f64; D]) {
+        let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        for element in 0..setup.mesh.len() {
+            let nodes = setup.mesh.coordinates(element);
+            for (local, point) in self.numbering.element(element).iter().enumerate() {
+                let at = table.position(&nodes, local);
+                self.displacement[*point as usize] = field(at).map(|u| u as f32);
+            }
+        }
+        // The acceleration of that displacement; half a step of it would otherwise be missing in the first prediction.
+        self.accelerate();
+        self.velocity.fill([0.0; D]);
     }
 
     /// Displacement, m: `[point][component]`.
