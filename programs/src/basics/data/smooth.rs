@@ -111,7 +111,7 @@ impl Filter {
             n,
             stride,
             width,
-            flat: false,
+            shape: Shape::Triangle,
             repeat,
         }
     }
