@@ -153,7 +153,11 @@ impl Connecting<'_> {
         let apart = |memory| IpcExport {
             memories: vec![memory],
             places: (0..parts(subdomain))
-                .flat_map(|part| offsets.iter().map(move |offset| (0, (part * one + offset) as u64)))
+                .flat_map(|part| {
+                    offsets
+                        .iter()
+                        .map(move |offset| (0, (part * one + offset) as u64))
+                })
                 .collect(),
         };
         match beside.map(apart).or_else(|| subdomain.exported(link)) {

@@ -14,8 +14,8 @@
 
 use super::communicator::{Communicator, Span, agree};
 use super::device_channels::{
-    Connecting, HaloChannel, Making, Place, Store, Way, address, arriving, message, parts, pieces,
-    places, size, tell, told,
+    Connecting, HaloChannel, Making, Place, Store, Way, address, arriving, message, parts, pieces, places,
+    size, tell, told,
 };
 use super::halo::{End, Linked, Network, Peer, both, local_pairs};
 pub use super::ipc::IpcExport;
