@@ -175,7 +175,8 @@ impl Slab {
             return Vec::new();
         }
         let plane: usize = lower.iter().map(Range::len).product();
-        vec![(own.start - planes.start) * plane..(own.end - planes.start) * plane]
+        let share = (own.start - planes.start) * plane..(own.end - planes.start) * plane;
+        [share].into()
     }
 
     /// Pieces of `most` planes that make up this slab's share of a snapshot window.

@@ -28,7 +28,7 @@ macro_rules! over_cells {
             #[inline(always)]
             fn $call(mut self, other: Self) -> Self {
                 for l in 0..LANES {
-                    self.0[l] = self.0[l] $op other.0[l];
+                    self.0[l] $op other.0[l];
                 }
                 self
             }
@@ -37,11 +37,11 @@ macro_rules! over_cells {
 }
 
 over_cells! {
-    Each Add add +;
-    Each Sub sub -;
-    Each Mul mul *;
-    Mask BitAnd bitand &;
-    Mask BitOr bitor |;
+    Each Add add +=;
+    Each Sub sub -=;
+    Each Mul mul *=;
+    Mask BitAnd bitand &=;
+    Mask BitOr bitor |=;
 }
 
 impl Neg for Each {

@@ -82,6 +82,9 @@ enum Writing {
 /// The checksum of the blocks of this rank, or the reason why there is none.
 type Outcome = Result<u64, String>;
 
+/// A file that is being written, and where its arrays stand.
+type Opened = (Box<dyn StateSink>, Places);
+
 /// What one rank says at a look.
 struct Words {
     due: bool,
@@ -264,7 +267,7 @@ impl<'a> Checkpoints<'a> {
     }
 
     /// Collective: the sink of a new state on every rank, or none where one of them has no sink.
-    fn open<S: State>(&mut self, subdomains: &[S]) -> Result<Option<(Box<dyn StateSink>, Places)>, Error> {
+    fn open<S: State>(&mut self, subdomains: &[S]) -> Result<Option<Opened>, Error> {
         let arrays = subdomains.first().map(State::arrays).unwrap_or_default();
         let mut sink = None;
         let mut words = vec![1];
