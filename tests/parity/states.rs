@@ -15,6 +15,9 @@ use kernels::parallel::slabs::cut;
 use kernels::time_loop::state::{Checkpoints, Every, StateError, read_header};
 use std::sync::Arc;
 
+/// Where a run saves its states, and when.
+type Saving<'a> = Option<(&'a Arc<Shelf>, Every)>;
+
 fn simulation(world: &World, shot: &Shot, threads: usize, slabs: &[usize]) -> Simulation<f32> {
     let layouts = cut(world.padded.planes(), slabs).expect("the slabs fit");
     let cpu = Cpu::new(threads).expect("threads start");
@@ -102,7 +105,7 @@ fn among(
     world: &World,
     shot: &Shot,
     parts: &[Vec<usize>],
-    (state, shelf): (Option<&[u8]>, Option<(&Arc<Shelf>, Every)>),
+    (state, shelf): (Option<&[u8]>, Saving<'_>),
 ) -> (Tape<f32>, Vec<Result<(), Error>>) {
     let layouts = cut(world.padded.planes(), &parts.concat()).expect("the slabs fit");
     let whole = world.medium();

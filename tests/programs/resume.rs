@@ -213,7 +213,6 @@ fn states_that_do_not_fit_are_refused_and_nothing_is_touched() {
         &run,
         &["saved after step 50 and the run has 50 steps: there is nothing left to do"],
     );
-    // A run may become longer.
     let longer = line.replace("nt=60", "nt=90");
     assert_eq!(other.sh(&format!("{longer} resume=s > d.rsf")).code, 0);
     assert_eq!(other.sh(&format!("{longer} > e.rsf")).code, 0);

@@ -318,7 +318,7 @@ fn the_bound_of_the_step_is_stable_and_not_far_from_the_limit() {
         // limit, and above 0.75 of it in all meshes but a few.
         let beyond = after(bound / 0.6, 300);
         assert!(
-            !(beyond < 1e12 * early),
+            beyond.is_nan() || beyond >= 1e12 * early,
             "mesh {seed}: far above the bound is still stable ({early}, {beyond})"
         );
         let grown = after(bound / 0.75, 400);

@@ -11,8 +11,7 @@ use super::rows::{Loss, MOST, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
 use crate::Error;
 use crate::device::cpu::{Buffer, first_bad};
 use crate::device::simd::Real;
-use crate::parallel::group::Subdomain;
-use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
+use crate::parallel::halo::Link;
 use crate::parallel::slabs::Slab as Layout;
 use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::collections::VecDeque;
@@ -42,7 +41,7 @@ pub struct CpuSlab<T: Real> {
     pieces: VecDeque<Vec<T>>,
     /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
     pub(super) peaks: Vec<T>,
-    links: Vec<Link>,
+    pub(super) links: Vec<Link>,
     direction: Direction,
     /// Weights over the spacing, with the sign of the direction of time.
     weights: [[T; MOST]; 3],
@@ -496,40 +495,5 @@ impl<T: Real> Sampler for CpuSlab<T> {
             bad.map(|cell| (own.start + k) * p.plane_len() + cell)
         });
         Ok(cell)
-    }
-}
-
-impl<T: Real> Linked for CpuSlab<T> {
-    fn number(&self) -> usize {
-        self.layout.number
-    }
-
-    fn links(&self) -> &[Link] {
-        &self.links
-    }
-}
-
-impl<T: Real> HostHalo for CpuSlab<T> {
-    fn exchanged(&mut self, _stage: usize) -> &mut [T] {
-        self.fields.as_mut_slice()
-    }
-}
-
-impl<T: Real + Default + bytemuck::Pod> Subdomain for CpuSlab<T> {
-    type Network = HostNetwork<T>;
-
-    fn receivers(&self) -> Vec<usize> {
-        self.setup.receivers.within(&self.layout.own)
-    }
-
-    fn owns(&self, place: usize) -> bool {
-        let plane = place / self.setup.padded.plane_len();
-        self.layout.own.contains(&plane)
-    }
-
-    fn describe(&self, place: usize) -> Result<(String, String), Error> {
-        let cell = self.setup.padded.cell_at(place);
-        let medium = self.setup.medium.describe(cell);
-        Ok((self.setup.padded.describe(cell), medium))
     }
 }

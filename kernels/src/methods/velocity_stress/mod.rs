@@ -16,6 +16,7 @@ mod cpml_stability;
 mod cpu;
 
 pub mod gpu;
+mod halo;
 
 pub mod layout;
 

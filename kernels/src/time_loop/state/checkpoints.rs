@@ -4,7 +4,7 @@ use super::format::{LEAD, Places};
 use super::write::{Job, complete, copied};
 use super::{State, StateHeader, StateSink, owned_bytes};
 use crate::Error;
-use crate::device::cpu::{Buffer, stand_back};
+use crate::device::host::{Buffer, stand_back};
 use crate::parallel::communicator::Communicator;
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -3,7 +3,7 @@
 use super::format::{Places, block_sum, trailer};
 use super::{State, StateSink};
 use crate::Error;
-use crate::device::cpu::Buffer;
+use crate::device::host::Buffer;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
