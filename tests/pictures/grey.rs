@@ -393,8 +393,22 @@ fn refusals_say_what_is_allowed() {
             "{words}: {said}"
         );
     }
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_drawn_as_far_as_it_goes() {
+    let desk = Desk::new();
+    panels(&desk);
     fs::write(desk.path("panels.rsf@"), [0; 100]).unwrap();
-    desk.complaint("grey frame=0", "panels");
+    let output = desk.run("grey format=png", "panels");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && !output.stdout.is_empty(), "{said}");
+    assert!(
+        said.contains("warning") && said.contains("3 of the 8 records along axis 2"),
+        "{said}"
+    );
+    fs::write(desk.path("panels.rsf@"), [0; 3]).unwrap();
+    desk.complaint("grey", "panels");
 }
 
 #[test]

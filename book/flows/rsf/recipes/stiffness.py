@@ -1,7 +1,8 @@
 """Stiffness planes from velocities, density and anisotropy parameters, by sfstiffness.
 
 Arguments are names of RSF files on the model's grid; the planes follow on the next axis, in 2-D c11 c33 c55 c13, in 3-D
-c11 c22 c33 c44 c55 c66 c12 c13 c23 (Voigt 1=x, 2=y, 3=z). `par` is taken for Madagascar's sake and not read.
+c11 c22 c33 c44 c55 c66 c12 c13 c23 (Voigt 1=x, 2=y, 3=z); a tilted 3-D medium takes all 21, the upper triangle row by
+row. `par` is taken for Madagascar's sake and not read.
 """
 from rsf.proj import Flow, Result
 from rsf.recipes import absent
@@ -65,7 +66,7 @@ def tti2d(mm, vp, vs, ro, epsilon, delta, nu, par):
 
 
 def tti3d(mm, vp, vs, ro, epsilon, delta, gamma, nu, alpha, par):
-    """VTI tilted by nu about y, then turned by alpha about z; nine planes, so the result must be orthorhombic at most."""
+    """VTI tilted by nu about y, then turned by alpha about z; 21 planes where the result needs them, else nine."""
     files = dict(vp=vp, vs=vs, ro=ro, epsilon=epsilon, delta=delta, gamma=gamma, nu=nu, alpha=alpha)
     return _planes(mm, "dim=3 sym=vti", files)
 

@@ -117,8 +117,8 @@ fn segment(from: Place, to: Place, rect: Rect) -> Option<[Place; 2]> {
     // Rounding must not lead out of the box again.
     let inside = |(x, y): Place| (x.clamp(rect.x, rect.right()), y.clamp(rect.y, rect.bottom()));
     let place = |share: f64| match share {
-        0.0 => from,
-        1.0 => to,
+        0.0 => inside(from),
+        1.0 => inside(to),
         share => inside(between(from, to, share)),
     };
     (begin <= end).then(|| [place(begin), place(end)])

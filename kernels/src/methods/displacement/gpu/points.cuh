@@ -29,9 +29,6 @@ INLINE void set_zero(struct Tensor *t) {
     }
 }
 
-// D_a u_b + D_b u_a from its two parts.
-INLINE void shear(const REAL *one, const REAL *other, REAL *out) { EACH_VEC out[v] = one[v] + other[v]; }
-
 INLINE void normal_strains(const struct Cells *u, struct Tensor *e) {
     along_z(u, C_Z, e->zz);
 #if NDIM == 3
@@ -40,27 +37,29 @@ INLINE void normal_strains(const struct Cells *u, struct Tensor *e) {
     along_planes(u, C_P, e->pp);
 }
 
-// The shear strains that the wanted stresses need; with all coefficients each stress needs each strain.
-INLINE void shear_strains(const struct Cells *u, struct Wanted wanted, struct Tensor *e) {
-    REAL d[VEC], f[VEC];
-#if NDIM == 3
-    along_rows(u, C_Z, d);
-    along_z(u, C_R, f);
-    shear(d, f, e->zr);
-#endif
-    if (wanted.z || SYM == 4) {
-        along_planes(u, C_Z, d);
-        along_z(u, C_P, f);
-        shear(d, f, e->zp);
-    }
-#if NDIM == 3
-    if (wanted.rows || SYM == 4) {
-        along_planes(u, C_R, d);
-        along_rows(u, C_P, f);
-        shear(d, f, e->rp);
-    }
-#endif
+// The engineering shear strains, D_a u_b + D_b u_a.
+INLINE void strain_zp(const struct Cells *u, REAL *out) {
+    REAL other[VEC];
+    along_planes(u, C_Z, out);
+    along_z(u, C_P, other);
+    EACH_VEC out[v] += other[v];
 }
+
+#if NDIM == 3
+INLINE void strain_zr(const struct Cells *u, REAL *out) {
+    REAL other[VEC];
+    along_rows(u, C_Z, out);
+    along_z(u, C_R, other);
+    EACH_VEC out[v] += other[v];
+}
+
+INLINE void strain_rp(const struct Cells *u, REAL *out) {
+    REAL other[VEC];
+    along_planes(u, C_R, out);
+    along_rows(u, C_P, other);
+    EACH_VEC out[v] += other[v];
+}
+#endif
 
 // Hooke's law between normal strains and stresses.
 INLINE void hooke_normal(const struct Stiffness *c, const struct Tensor *e, struct Wanted wanted, struct Tensor *s) {
@@ -82,14 +81,8 @@ INLINE void hooke_normal(const struct Stiffness *c, const struct Tensor *e, stru
 #endif
 }
 
-// Between each shear strain and its stress.
-INLINE void hooke_shear(const struct Stiffness *c, const struct Tensor *e, struct Wanted wanted, struct Tensor *s) {
-    if (wanted.z) EACH_VEC s->zp[v] = c->zp[v] * e->zp[v];
-#if NDIM == 3
-    EACH_VEC s->zr[v] = c->zr[v] * e->zr[v];
-    if (wanted.rows) EACH_VEC s->rp[v] = c->rp[v] * e->rp[v];
-#endif
-}
+// A shear stress from its own strain.
+INLINE void hooke_shear(const REAL *c, const REAL *e, REAL *s) { EACH_VEC s[v] = c[v] * e[v]; }
 
 #if SYM == 4
 // Adds three products to a number of each cell.
@@ -125,27 +118,72 @@ INLINE void hooke_others(const struct Stiffness *c, const struct Tensor *e, stru
 }
 #endif
 
-// The stress of VEC cells from the displacement around them, `z` being the first; SURFACE 2 leaves no traction above nb.
-INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
-    struct Tensor e;
-    // In this order few numbers are held at once.
-    normal_strains(u, &e);
-    hooke_normal(c, &e, wanted, s);
-    shear_strains(u, wanted, &e);
-    hooke_shear(c, &e, wanted, s);
-#if SYM == 4
-    hooke_others(c, &e, wanted, s);
-#endif
+// A traction-free surface (SURFACE 2) leaves no stress across it in the cells above nb; `z` is the first of VEC cells.
+INLINE void free_of_traction(int z, int nb, REAL *stress) {
 #if SURFACE == 2
-    EACH_VEC {
-        const REAL below = z + v >= nb;
-        s->zz[v] *= below, s->zp[v] *= below;
-#if NDIM == 3
-        s->zr[v] *= below;
-#endif
-    }
+    EACH_VEC stress[v] *= z + v >= nb;
 #endif
 }
+
+#if SYM == 4
+// All stresses of VEC cells from the displacement around them: each follows from every strain.
+INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
+    struct Tensor e;
+    normal_strains(u, &e);
+    hooke_normal(c, &e, wanted, s);
+    strain_zp(u, e.zp);
+    if (wanted.z) hooke_shear(c->zp, e.zp, s->zp);
+#if NDIM == 3
+    strain_zr(u, e.zr);
+    hooke_shear(c->zr, e.zr, s->zr);
+    strain_rp(u, e.rp);
+    if (wanted.rows) hooke_shear(c->rp, e.rp, s->rp);
+#endif
+    hooke_others(c, &e, wanted, s);
+    free_of_traction(z, nb, s->zz);
+    free_of_traction(z, nb, s->zp);
+#if NDIM == 3
+    free_of_traction(z, nb, s->zr);
+#endif
+}
+#else
+// The normal stresses of VEC cells from the displacement around them; then each shear stress.
+INLINE void normal_stress(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
+    struct Tensor e;
+    normal_strains(u, &e);
+    hooke_normal(c, &e, wanted, s);
+    free_of_traction(z, nb, s->zz);
+}
+
+INLINE void stress_zp(const struct Cells *u, const struct Stiffness *c, int z, int nb, REAL *s) {
+    strain_zp(u, s);
+    hooke_shear(c->zp, s, s);
+    free_of_traction(z, nb, s);
+}
+
+#if NDIM == 3
+INLINE void stress_zr(const struct Cells *u, const struct Stiffness *c, int z, int nb, REAL *s) {
+    strain_zr(u, s);
+    hooke_shear(c->zr, s, s);
+    free_of_traction(z, nb, s);
+}
+
+INLINE void stress_rp(const struct Cells *u, const struct Stiffness *c, REAL *s) {
+    strain_rp(u, s);
+    hooke_shear(c->rp, s, s);
+}
+#endif
+
+// All stresses of VEC cells.
+INLINE void stress_of(const struct Cells *u, const struct Stiffness *c, struct Wanted wanted, int z, int nb, struct Tensor *s) {
+    normal_stress(u, c, wanted, z, nb, s);
+#if NDIM == 3
+    stress_zr(u, c, z, nb, s->zr);
+    if (wanted.rows) stress_rp(u, c, s->rp);
+#endif
+    if (wanted.z) stress_zp(u, c, z, nb, s->zp);
+}
+#endif
 
 // Where the stresses of FORCE_CELLS cells lie.
 struct Around {

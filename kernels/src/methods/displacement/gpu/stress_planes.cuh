@@ -18,6 +18,31 @@ INLINE void put_stress(REAL *out, struct Mine m, struct Wanted wanted, const str
 #endif
 }
 
+// Makes the stresses of a thread's cells and puts them there; each as soon as it is complete where that can be, so that few
+// numbers are held at once.
+INLINE void make_stress_planes(REAL *out, struct Mine m, struct Wanted wanted, const struct Cells *u,
+                               const struct Stiffness *c, int z, int nb, struct Tensor *s) {
+#if SYM == 4 || NDIM == 2
+    stress_of(u, c, wanted, z, nb, s);
+    put_stress(out, m, wanted, s);
+#else
+    const int s_at = m.rl * S_PITCH + m.zl + RADIUS, t_at = (m.rl + RADIUS) * TZ + m.zl;
+    normal_stress(u, c, wanted, z, nb, s);
+    if (wanted.z) store(out + S_ZZ + s_at, s->zz);
+    if (wanted.rows) store(out + S_RR + t_at, s->rr);
+    stress_zr(u, c, z, nb, s->zr);
+    store(out + S_ZR + RADIUS * S_PITCH + s_at, s->zr);
+    if (wanted.z) {
+        stress_zp(u, c, z, nb, s->zp);
+        store(out + S_ZP + s_at, s->zp);
+    }
+    if (wanted.rows) {
+        stress_rp(u, c, s->rp);
+        store(out + S_RP + t_at, s->rp);
+    }
+#endif
+}
+
 // The stresses around a cell of the tile.
 INLINE struct Around stress_around(const REAL *plane, int zl, int rl) {
     struct Around s;

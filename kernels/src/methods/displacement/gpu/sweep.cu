@@ -145,8 +145,7 @@ KERNEL(sweep)(const struct Sweep a) {
             const struct Cells u = {ring, slots, u_at, a.s.weights};
             struct Stiffness c;
             take_stiffness(a.s.stiffness, medium_at(&a.s, j, row) + z, &c);
-            stress_of(&u, &c, wanted, z, a.s.nb, &s);
-            put_stress(out, mine, wanted, &s);
+            make_stress_planes(out, mine, wanted, &u, &c, z, a.s.nb, &s);
         } else {
             put_stress(out, mine, wanted, &s);
         }
