@@ -81,7 +81,13 @@ pub fn interrupted() -> Option<Signal> {
     }
 }
 
-/// Lets the three signals end the program `name` with a sentence, unless `mute`. A signal that whoever started the
+/// Whether a launcher of several ranks started this process. It ends the others when one ends, and says so itself.
+pub(crate) fn is_launched() -> bool {
+    let names = ["OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"];
+    names.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Lets the three signals end the program `name` with a sentence, unless `mute` or started by a launcher. A signal that whoever started the
 /// program has it ignore (`nohup`) stays ignored.
 pub(crate) fn tell_of_signals(name: &str, mute: bool) {
     static ONCE: Once = Once::new();
@@ -97,7 +103,7 @@ pub(crate) fn tell_of_signals(name: &str, mute: bool) {
                 "{name}: ended by {}; what it was writing is not complete\n",
                 Signal(signal)
             );
-            if mute {
+            if mute || is_launched() {
                 sentence.clear();
             }
             // SAFETY: the handler does what handlers may do: it reads and sets atomic numbers, writes bytes that are

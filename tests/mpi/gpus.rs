@@ -1,8 +1,8 @@
 //! Ranks with GPUs and without, on a driver that needs none: one message, soon.
 
 use crate::fakes::{self, Driver};
-use crate::methods::velocity_stress;
 use crate::shot::desk;
+use crate::velocity_stress;
 use crate::{Desk, Outcome, launch, launcher, said, words};
 use std::time::{Duration, Instant};
 

@@ -27,7 +27,7 @@ static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let mpirun = named.or(beside).unwrap_or_else(|| "mpirun".into());
     let answer = Command::new(&mpirun).arg("--version").output();
     let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
-    let open = String::from_utf8_lossy(&answer.stdout).contains("IpcExport MPI");
+    let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
     let words = if open { " --oversubscribe" } else { "" };
     Ok(format!("{}{words}", mpirun.display()))
 });

@@ -5,7 +5,7 @@ use super::communicator::Communicator;
 use super::device_halo::DeviceHalo;
 use super::halo::{Linked, Peer};
 use super::ipc::{IpcExport, IpcImport};
-use super::options::Transport;
+use super::options::{LEAVE_TRANSPORT, Transport};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use std::collections::BTreeMap;
@@ -175,12 +175,12 @@ impl Connecting<'_> {
     /// the other.
     pub fn possible(&self, reached: bool) -> Result<(), Error> {
         match self.transport {
-            Transport::Ipc if !reached => Err(Error::setup(
-                "halos cannot be copied from GPU to GPU: the GPU of a neighbour cannot be reached (it is on another host, or hidden by CUDA_VISIBLE_DEVICES); leave the transport to the program",
-            )),
-            Transport::CudaAware if !self.is_on_device() => Err(Error::setup(
-                "halos cannot be sent from GPU to GPU: this MPI does not say that it can send from GPUs; leave the transport to the program",
-            )),
+            Transport::Ipc if !reached => Err(Error::setup(format!(
+                "halos cannot be copied from GPU to GPU: the GPU of a neighbour cannot be reached (it is on another host, or hidden by CUDA_VISIBLE_DEVICES); {LEAVE_TRANSPORT}"
+            ))),
+            Transport::CudaAware if !self.is_on_device() => Err(Error::setup(format!(
+                "halos cannot be sent from GPU to GPU: this MPI does not say that it can send from GPUs; {LEAVE_TRANSPORT}"
+            ))),
             _ => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use super::communicator::{Channel, Communicator, Span, Topic};
 use crate::Error;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
+use mpi::topology::Communicator as _;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use mpi::{Threading, ffi};

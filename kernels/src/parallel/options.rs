@@ -3,6 +3,9 @@
 use super::gather::SnapshotWriter;
 use super::rank_halo::Overlap;
 
+/// The advice at the end of messages that refuse a transport; a program may put its own words in its place.
+pub const LEAVE_TRANSPORT: &str = "leave the transport to the program";
+
 /// The transport of halos between GPUs of different ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {

@@ -65,6 +65,12 @@ pub trait Stepper {
         }
     }
 
+    /// Fewest steps that [`Stepper::run_alone`] takes together; 1 where it takes none. The host does not look for signals
+    /// and states that are due by the clock before so many are done.
+    fn stride(&self) -> usize {
+        1
+    }
+
     /// Runs these steps without a neighbour, and requests samples after every `jdata`-th, where that is quicker than step
     /// by step; `false` where it is not, and then nothing was done.
     fn run_alone(&mut self, _steps: Range<usize>, _jdata: usize) -> Result<bool, Error> {
@@ -265,10 +271,11 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
         .try_for_each(|s| s.turn(schedule.direction))?;
     let mut outputs = OutputQueue::new(schedule, subdomains, recorder);
     let mut done = 0;
+    let stride = subdomains.iter().map(S::stride).min().unwrap_or(1);
     while done < schedule.count() {
         let until = schedule
             .next_look(done)
-            .min(next_save(schedule, &checkpoints, done));
+            .min(next_save(schedule, &checkpoints, stride, done));
         advance(subdomains, halo, done..until, (&mut outputs, &mut feed))?;
         done = until;
         let (step, all) = (schedule.step(done - 1), schedule.first + done);
@@ -308,10 +315,15 @@ pub fn run<S: Sampler<Number: Default + Clone> + State>(
 }
 
 /// Steps of this run that are done when a state may be due next.
-fn next_save(schedule: &Schedule, checkpoints: &Option<&mut Checkpoints<'_>>, done: usize) -> usize {
+fn next_save(
+    schedule: &Schedule,
+    checkpoints: &Option<&mut Checkpoints<'_>>,
+    stride: usize,
+    done: usize,
+) -> usize {
     let next = checkpoints
         .as_ref()
-        .map(|c| c.next(schedule.first + done) - schedule.first);
+        .map(|c| c.next(schedule.first + done, stride) - schedule.first);
     next.unwrap_or(usize::MAX)
 }
 

@@ -12,7 +12,7 @@ use kernels::device::gpu::Gpu;
 use kernels::grid::Padded;
 use kernels::grid::points::Snapshots;
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::options::{ParallelOptions, Transport};
+use kernels::parallel::options::{LEAVE_TRANSPORT, ParallelOptions, Transport};
 use kernels::time_loop::state::{Checkpoints, Every, StateSource};
 use kernels::time_loop::{Recorder, async_recorder};
 use rsf_io::{Job, Output, Signal, Watch};
@@ -314,7 +314,7 @@ fn run<M: Method>(
         Err(error) => {
             // What was written stays readable.
             drop(writer);
-            return settle(error, world);
+            return settle(error, job, world);
         }
     }
     world.agree(Ok(()))?;
@@ -389,10 +389,17 @@ fn tell_speed(
 
 /// The end of a run that failed: of a wavefield that is not finite and of what ranks have agreed on all know, other errors
 /// are this rank's alone.
-fn settle(error: kernels::Error, world: &World) -> anyhow::Result<()> {
+fn settle(error: kernels::Error, job: &Job, world: &World) -> anyhow::Result<()> {
     match error {
         kernels::Error::Elsewhere => world.agree(Ok(())),
-        kernels::Error::NotFinite { .. } | kernels::Error::Agreed(_) => world.agree(Err(error.into())),
+        kernels::Error::NotFinite { .. } => world.agree(Err(error.into())),
+        kernels::Error::Agreed(words) => {
+            let words = match words.strip_suffix(LEAVE_TRANSPORT) {
+                Some(reason) => format!("exchange={}: {reason}use exchange=auto", job.choice("exchange")?),
+                None => words,
+            };
+            world.agree(Err(anyhow::Error::msg(words)))
+        }
         // A reader that closed its pipe has an exit code of its own.
         kernels::Error::Recorder(cause) => Err(world.fail(match cause.downcast::<rsf_io::Error>() {
             Ok(cause) => (*cause).into(),

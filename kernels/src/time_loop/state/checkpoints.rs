@@ -114,9 +114,10 @@ impl<'a> Checkpoints<'a> {
         }
     }
 
-    /// Steps done when the time loop must come back, more than those done now.
-    pub(in crate::time_loop) fn next(&self, done: usize) -> usize {
-        let look = self.look_at.max(done + 1);
+    /// Steps done when the time loop must come back, more than those done now: `stride` more, unless a number of steps
+    /// between states asks for fewer.
+    pub(in crate::time_loop) fn next(&self, done: usize, stride: usize) -> usize {
+        let look = self.look_at.max(done + stride);
         match self.every {
             Every::Steps(n) => look.min((done + 1).next_multiple_of(n.max(1))),
             _ => look,

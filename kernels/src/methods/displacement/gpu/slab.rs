@@ -258,12 +258,16 @@ impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
         Ok(())
     }
 
+    fn stride(&self) -> usize {
+        let few = self.setup.padded.cells() <= SMALL;
+        match few && !self.accelerator.is_synchronous() && !self.has_neighbours() {
+            true => 2 * GRAPH,
+            false => 1,
+        }
+    }
+
     fn run_alone(&mut self, steps: Range<usize>, jdata: usize) -> Result<bool, Error> {
-        if self.accelerator.is_synchronous()
-            || self.setup.padded.cells() > SMALL
-            || steps.len() < 2 * GRAPH
-            || self.has_neighbours()
-        {
+        if self.stride() == 1 || steps.len() < self.stride() {
             return Ok(false);
         }
         let (mut rest, last) = (steps.clone(), steps.end - 1);
