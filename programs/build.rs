@@ -1,7 +1,8 @@
-//! With the feature `mpi`: programs find the MPI library that they were built with, wherever it lies.
+//! With the feature `mpi`: programs, tests and benchmarks find the MPI library that they were built with, wherever it lies.
+//! `kernels` is built by this file, too.
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../programs/build.rs");
     #[cfg(feature = "mpi")]
     match build_probe_mpi::probe() {
         Ok(mpi) => {

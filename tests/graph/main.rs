@@ -4,6 +4,11 @@
 #[path = "../support/emulator.rs"]
 mod emulator;
 mod graph;
+#[cfg(feature = "mpi")]
+#[path = "../support/launcher.rs"]
+mod launcher;
+#[cfg(feature = "mpi")]
+mod mpi;
 #[path = "../support/saved_states.rs"]
 mod saved_states;
 #[path = "../support/shots.rs"]

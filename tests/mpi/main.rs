@@ -11,41 +11,18 @@ mod velocity_stress;
 mod desk;
 #[path = "../support/fakes.rs"]
 mod fakes;
+#[path = "../support/launcher.rs"]
+mod launcher;
 #[path = "../programs/shot.rs"]
 #[allow(dead_code)] // the tests of one process use all of it
 mod shot;
 
 use desk::{Desk, Outcome, built};
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
 
-/// The launcher of the MPI that the programs were built with, and its words.
-static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
-    let beside = std::env::var_os("MPICC").map(|mpicc| Path::new(&mpicc).with_file_name("mpirun"));
-    let named = std::env::var_os("MPIRUN").map(PathBuf::from);
-    let mpirun = named.or(beside).unwrap_or_else(|| "mpirun".into());
-    let answer = Command::new(&mpirun).arg("--version").output();
-    let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
-    let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
-    let words = if open { " --oversubscribe" } else { "" };
-    Ok(format!("{}{words}", mpirun.display()))
-});
-
-/// The launcher; `None`, aloud, where there is none (a panic with `REQUIRE_MPI=1`).
+/// The launcher; `None`, aloud, where there is none.
 fn launcher(test: &str) -> Option<&'static str> {
-    match LAUNCHER.as_ref() {
-        Ok(launcher) => Some(launcher),
-        Err(why) => {
-            assert!(
-                std::env::var("REQUIRE_MPI").is_err(),
-                "REQUIRE_MPI is set, but {why}"
-            );
-            let _ = writeln!(std::io::stderr(), "skipped mpi::{test}: {why}");
-            None
-        }
-    }
+    launcher::found(&format!("mpi::{test}"))
 }
 
 /// Seconds after which a run that hangs is ended.

@@ -1,0 +1,33 @@
+//! The launcher of the MPI that this was built with.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+/// The launcher and its words, or why there is none.
+static LAUNCHER: LazyLock<Result<String, String>> = LazyLock::new(|| {
+    let beside = std::env::var_os("MPICC").map(|mpicc| Path::new(&mpicc).with_file_name("mpirun"));
+    let named = std::env::var_os("MPIRUN").map(PathBuf::from);
+    let mpirun = named.or(beside).unwrap_or_else(|| "mpirun".into());
+    let answer = Command::new(&mpirun).arg("--version").output();
+    let answer = answer.map_err(|e| format!("{} does not start: {e}", mpirun.display()))?;
+    let open = String::from_utf8_lossy(&answer.stdout).contains("Open MPI");
+    let words = if open { " --oversubscribe" } else { "" };
+    Ok(format!("{}{words}", mpirun.display()))
+});
+
+/// The launcher with its words; `None`, aloud, where there is none (a panic with `REQUIRE_MPI=1`).
+pub fn found(test: &str) -> Option<&'static str> {
+    match LAUNCHER.as_ref() {
+        Ok(launcher) => Some(launcher),
+        Err(why) => {
+            assert!(
+                std::env::var("REQUIRE_MPI").is_err(),
+                "REQUIRE_MPI is set, but {why}"
+            );
+            let _ = writeln!(std::io::stderr(), "skipped {test}: {why}");
+            None
+        }
+    }
+}
