@@ -280,6 +280,36 @@ fn quality_factors_are_numbers_or_files_and_take_energy() {
     }
 }
 
+/// Air over rock: the limit of single cells would let it grow.
+#[test]
+fn contrasts_of_density_lower_the_limit() {
+    let desk = desk(2);
+    let cells: usize = N[..2].iter().product();
+    for (name, air, rock) in [("vp", 340.0f32, 2000.0), ("vs", 0.0, 900.0), ("den", 1.2, 2200.0)] {
+        let plane: Vec<f32> = (0..cells)
+            .map(|k| if k % N[0] < 4 { air } else { rock })
+            .collect();
+        desk.dataset(&format!("{name}.rsf"), &grid(2), &plane);
+    }
+    let run = |extra: &str| {
+        desk.sh(&format!(
+            "{} {extra} > data.rsf",
+            line(2).replace("dt=0.001", "dt=0.0029")
+        ))
+    };
+    // 98 % of the limit of rock is 2.97 ms in order 4 and 3.46 ms in order 2.
+    refused(
+        &desk,
+        &run("order=4"),
+        &["densities that differ", "use order=2, or dt <= 1.55"],
+    );
+    let fine = run("order=2");
+    assert!(
+        fine.code == 0 && !fine.err.contains("density changes"),
+        "{fine:?}"
+    );
+}
+
 #[test]
 fn anisotropic_rock_attenuates_too() {
     for ndim in [2, 3] {
