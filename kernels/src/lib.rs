@@ -17,4 +17,8 @@ pub mod stability;
 pub mod time_loop;
 mod timing;
 
+#[cfg(test)]
+#[path = "../../tests/support/largest.rs"]
+mod largest;
+
 pub use error::Error;

@@ -1,7 +1,7 @@
 //! Runs on accelerators, whatever they are.
 
 use crate::cases::World;
-use crate::shots::{Tape, run_on};
+use crate::shots::{Tape, largest, run_on};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
@@ -142,14 +142,13 @@ pub fn misfit<T: Real>(a: &Tape<T>, b: &Tape<T>) -> f64 {
             .flat_map(|s| s.1.clone())
             .collect::<Vec<_>>()
     };
-    far(&traces(a), &traces(b)).max(far(&snapshots(a), &snapshots(b)))
+    largest([far(&traces(a), &traces(b)), far(&snapshots(a), &snapshots(b))])
 }
 
-/// Largest difference in units of the largest amplitude; NaN where either is.
+/// Largest difference in units of the largest amplitude.
 fn far<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len(), "as many numbers");
-    let top = a.iter().fold(0.0, |top: f64, x| top.max(x.f64().abs()));
-    let apart = a.iter().zip(b).map(|(x, y)| (x.f64() - y.f64()).abs());
-    let worst = apart.fold(0.0, |worst, d| if d <= worst { worst } else { d });
+    let top = largest(a.iter().map(|x| x.f64()));
+    let worst = largest(a.iter().zip(b).map(|(x, y)| x.f64() - y.f64()));
     if worst == 0.0 { 0.0 } else { worst / top }
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::bench::{Bench, place, ramp};
+use crate::largest::largest;
 
 fn few() -> ProptestConfig {
     ProptestConfig {
@@ -161,8 +162,8 @@ proptest! {
             &pairs(&|x, y| x.abs() + 1.0 + (y.abs() + 2.0).ln().sqrt()),
         );
         // To a maximum of 1, a trace and the whole.
-        let largest = x.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-        let unit = if count == 1 { 1.0 } else { 1.0 / largest };
+        let most = largest(x.iter().copied());
+        let unit = if count == 1 { 1.0 } else { 1.0 / most };
         close(&reals("sfscale < x.rsf axis=1"), &pairs(&|x, _| x * unit));
         close(&reals("cat x.rsf | sfscale axis=123"), &pairs(&|x, _| x * unit));
     }

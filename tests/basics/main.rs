@@ -18,3 +18,5 @@ mod signals;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/largest.rs"]
+mod largest;

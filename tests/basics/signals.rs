@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, ramp};
 use crate::desk::built::checkout;
+use crate::largest::largest;
 
 fn numbers(value: &Value) -> Vec<f64> {
     let list = value.as_array().unwrap();
@@ -50,7 +51,7 @@ fn all(bench: &Bench, name: &str) -> Vec<f64> {
 fn near(got: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), expected.len(), "{what}");
     // Errors of single precision grow with the largest number that went into a sum.
-    let size = expected.iter().fold(1.0f64, |size, x| size.max(x.abs()));
+    let size = largest(expected.iter().copied().chain([1.0]));
     for (i, (a, b)) in got.iter().zip(expected).enumerate() {
         // A program that only passes numbers on gives them as they are in single precision.
         let b = if tolerance == 0.0 {

@@ -27,7 +27,7 @@ use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::time_loop::state::{Checkpoints, Every};
 use kernels::time_loop::{Direction, Schedule};
 use saved_states::{Sheets, Shelf, from_step};
-use shots::Tape;
+use shots::{Tape, largest};
 use std::sync::Arc;
 use thread_ranks::{Capabilities, thread_ranks};
 use waves::{Fields, OnDevice, OnHost, Waves};
@@ -222,7 +222,7 @@ fn devices_give_the_same_bits() {
     }
     // Processors fuse no product with a sum here, devices do.
     let host = run(on_host(sectors(1, 0)));
-    let most = host.traces.iter().flatten().fold(0f32, |m, x| m.max(x.abs()));
+    let most = largest(host.traces.iter().flatten().copied());
     for (here, there) in host.traces.iter().flatten().zip(whole.traces.iter().flatten()) {
         assert!((here - there).abs() <= 1e-5 * most, "{here} {there}");
     }
@@ -257,10 +257,10 @@ fn time_runs_back_to_rest() {
             .subdomains
             .iter()
             .flat_map(|s| s.fields.level(0).expect("numbers of the host"));
-        all.fold(0f32, |m, x| if x.is_nan() { f32::NAN } else { m.max(x.abs()) })
+        largest(all)
     };
-    let largest = most(&group);
+    let before = most(&group);
     group.schedule().direction = Direction::Backward;
     group.run(&mut Tape::default()).expect("backward");
-    assert!(most(&group) <= 1e-4 * largest, "{} of {largest}", most(&group));
+    assert!(most(&group) <= 1e-4 * before, "{} of {before}", most(&group));
 }

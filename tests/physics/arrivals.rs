@@ -8,7 +8,7 @@
 //! that is left, `1 / (k r)^2` of the time, bounds the accuracy: 1 % of the time or half a sample, whichever is more.
 
 use crate::christoffel::{Mode, Vector, cross, dot, ray, unit};
-use crate::shots::{Ricker, oblique_medium, run_on, shot};
+use crate::shots::{Ricker, largest, oblique_medium, run_on, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::rotate::{rotated, rotation};
 use kernels::medium::{Speeds, Stiffness, Thomsen, Tsvankin, Voigt, triclinic};
@@ -87,7 +87,7 @@ fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector])
         .iter()
         .map(|&o| terms.modes.map(|m| ray(&stiffness, RHO, o, m)))
         .collect();
-    let latest = rays.iter().flatten().map(|r| r.0).fold(0.0, f64::max);
+    let latest = largest(rays.iter().flatten().map(|r| r.0));
     let nt = ((latest + 3.2 / w.f) / dt) as usize;
     let o = -(HALF as f32);
     let padded = Padded::new(&Grid::new_3d([2 * HALF + 1; 3], [o; 3], [1.0; 3]), NB);

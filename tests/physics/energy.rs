@@ -7,7 +7,7 @@
 //! check: a frame is stable when it is thick enough for its time step and S speed. The runs here have frames of 40
 //! cells (20 in the volume) at two fifths of the largest time step of the interior.
 
-use crate::shots::{Ricker, Tape, medium, run, shot};
+use crate::shots::{Ricker, Tape, largest, medium, run, shot};
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::grid::{Grid, Padded};
@@ -130,7 +130,7 @@ fn thin_frame(one_way: Form, steps: usize) -> Vec<f32> {
         rho: 2.0,
     };
     let tape = run::<f32>(&s, medium(&padded, |_| (Stiffness::isotropic(speeds), 2.0)));
-    let peak = |w: &[(usize, Vec<f32>)]| w.iter().flat_map(|(_, u)| u).fold(0.0f32, |m, x| m.max(x.abs()));
+    let peak = |w: &[(usize, Vec<f32>)]| largest(w.iter().flat_map(|(_, u)| u.iter().copied()));
     tape.snapshots.chunks(10).map(peak).collect()
 }
 

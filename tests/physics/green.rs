@@ -95,7 +95,7 @@ fn point_moment(w: &Ricker, moment: [f64; 3], x: [f64; 3], t: f64) -> [f64; 3] {
 }
 
 fn wavelet() -> Ricker {
-    let coarsest = f64::from(D.into_iter().fold(0.0, f32::max));
+    let coarsest = f64::from(largest(D));
     Ricker::starting_at_zero(B / (POINTS_PER_WAVELENGTH * coarsest) / 2.5)
 }
 
@@ -160,7 +160,7 @@ fn compare(kind: SourceKind, strength: [f64; 3], radiation: Radiation<'_>) -> (f
             let apart = largest(got.iter().zip(&exact).map(|(g, e)| g - e[c])) / scale;
             let height = |v: &mut dyn Iterator<Item = f64>| largest(v) / scale;
             let off = (height(&mut got.iter().copied()) - height(&mut exact.iter().map(|e| e[c]))).abs();
-            (misfit, peak) = (misfit.max(apart), peak.max(off));
+            (misfit, peak) = (largest([misfit, apart]), largest([peak, off]));
             line += &format!(
                 "{} misfit {:.3} % peak {:.3} %  ",
                 ["z", "x", "y"][c],

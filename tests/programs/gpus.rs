@@ -5,6 +5,7 @@ use crate::desk::{Desk, Outcome, outcome};
 use crate::fakes::{self, Driver};
 use crate::real;
 use crate::shot::{cells, desk, grid, line_on, names, shoot};
+use crate::shots::largest;
 use std::fs;
 
 /// What the small shot says on fake GPUs beside what a test looks for.
@@ -344,10 +345,9 @@ fn an_output_that_takes_no_more_ends_the_run() {
 /// Largest difference in units of the largest amplitude.
 fn misfit(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
-    let top = a.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+    let top = largest(a.iter().copied());
     assert!(top > 0.0);
-    let far = a.iter().zip(b).map(|(x, y)| (x - y).abs());
-    far.fold(0.0, |m: f32, d| if d <= m { m } else { d }) / top
+    largest(a.iter().zip(b).map(|(x, y)| x - y)) / top
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::shot::{
     DT, N, NT, cells, desk, fed, grid, line, names, shoot, stiffness, wavelet, wavelet_header,
 };
+use crate::shots::largest;
 use rsf_io::{Axis, Form};
 use std::fs;
 
@@ -55,7 +56,7 @@ fn stiffness_straight_from_its_builder() {
     ));
     assert_eq!(run.code, 0, "{run:?}");
     let (got, expected) = (desk.read("piped.rsf"), plain(&desk, 2));
-    let top = expected.iter().fold(0.0f32, |top, x| top.max(x.abs()));
+    let top = largest(expected.iter().copied());
     assert!(got.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5 * top));
 }
 
@@ -85,7 +86,7 @@ fn data_take_the_form_of_the_wavelet() {
             assert_eq!(desk.open(file).format().form, form, "{file} of {name}");
         }
         let got = desk.read("out.rsf");
-        let top = expected.iter().fold(0.0f32, |top, x| top.max(x.abs()));
+        let top = largest(expected.iter().copied());
         // Ascii output carries six digits.
         let near = got
             .iter()

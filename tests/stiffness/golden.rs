@@ -1,6 +1,7 @@
 //! Planes made by the recipes and programs that `sfstiffness` replaces (tests/data/stiff/README.md).
 
 use super::rsf::{Dataset, data, dataset, planes, run, stored};
+use crate::largest::largest;
 use kernels::medium::{Speeds, Stiffness, Thomsen, rotate};
 
 const IN_2D: &str = "vp=vp-2d.rsf vs=vs-2d.rsf ro=ro-2d.rsf";
@@ -29,12 +30,8 @@ fn assert_planes(what: &str, got: &Dataset, want: &Dataset, count: usize, tolera
 
 fn assert_plane(what: &str, got: &[f32], want: &[f32], tolerance: f32) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let top = want.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-    let worst = got
-        .iter()
-        .zip(want)
-        .fold(0.0f32, |m, (g, w)| m.max((g - w).abs()))
-        / top;
+    let top = largest(want.iter().copied());
+    let worst = largest(got.iter().zip(want).map(|(g, w)| g - w)) / top;
     assert!(
         worst <= tolerance,
         "{what}: off by {worst:e} of the maximum {top}"
@@ -164,12 +161,9 @@ fn compare_tensors(name: &str, dim: &str, places: &[(usize, usize)], wrong: impl
     for (p, &(i, j)) in places.iter().enumerate() {
         let got: Vec<f32> = tensors.iter().map(|c| c[i - 1][j - 1] as f32).collect();
         // relative to the largest coefficient: the original computes in float32 and many of these are differences
-        let scale = want.plane(0, places.len()).iter().fold(0.0f32, |m, v| m.max(*v));
-        let misfits = got
-            .iter()
-            .zip(want.plane(p, places.len()))
-            .map(|(g, w)| (g - w).abs());
-        let worst = misfits.fold(0.0, f32::max) / scale;
+        let scale = largest(want.plane(0, places.len()).iter().copied());
+        let misfits = got.iter().zip(want.plane(p, places.len())).map(|(g, w)| g - w);
+        let worst = largest(misfits) / scale;
         if wrong((i, j)) {
             assert!(
                 worst > 1e-4,
@@ -226,10 +220,10 @@ fn tilted_media() {
         for more in ["", " memory=0", " memory=1"] {
             let got = planes(&format!("{words}{more}"));
             assert_eq!(got.int(&format!("n{}", if count == 6 { 3 } else { 4 })), count);
-            let scale = want.plane(0, count).iter().fold(0.0f32, |m, v| m.max(*v));
+            let scale = largest(want.plane(0, count).iter().copied());
             for p in (0..count).filter(|p| !wrong.contains(p)) {
                 let pairs = got.plane(p, count).iter().zip(want.plane(p, count));
-                let worst = pairs.fold(0.0f32, |m, (g, w)| m.max((g - w).abs())) / scale;
+                let worst = largest(pairs.map(|(g, w)| g - w)) / scale;
                 assert!(worst <= 1e-6, "{name} plane {p}: off by {worst:e}");
             }
         }

@@ -3,6 +3,8 @@
 
 #[path = "../support/built.rs"]
 mod built;
+#[path = "../support/largest.rs"]
+mod largest;
 
 mod errors;
 mod golden;

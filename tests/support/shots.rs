@@ -16,6 +16,10 @@ use kernels::parallel::slabs::{cut, partition};
 use kernels::time_loop::Recorder;
 use std::ops::Range;
 
+#[path = "largest.rs"]
+mod largest;
+pub use largest::largest;
+
 /// Everything a run gave away.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tape<T> {
@@ -54,11 +58,6 @@ impl<T: Real> Tape<T> {
     pub fn peak(&self) -> f64 {
         largest(self.traces.iter().flatten().map(|x| x.f64()))
     }
-}
-
-/// The largest magnitude.
-pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().fold(0.0, |m, x| m.max(x.abs()))
 }
 
 /// A medium whose stiffness and density at the coordinates (z, x, y) are given by a function.

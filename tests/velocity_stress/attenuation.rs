@@ -95,7 +95,10 @@ fn misfit(q: [f64; 2], mechanisms: Mechanisms) -> [f64; 2] {
         for (component, axis) in [2, 0, 1].into_iter().enumerate() {
             let trace = tape.trace(component, k, offsets.len());
             let apart = |e: &[[f64; 3]]| largest(trace.iter().zip(e).map(|(v, e)| v - e[axis])) / scale;
-            worst = [worst[0].max(apart(&lossy)), worst[1].max(apart(&lossless))];
+            worst = [
+                largest([worst[0], apart(&lossy)]),
+                largest([worst[1], apart(&lossless)]),
+            ];
         }
     }
     worst

@@ -2,7 +2,7 @@
 //! source and the nodes of the receivers.
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
-use crate::shots::Tape;
+use crate::shots::{Tape, largest};
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::{Stiffness, Symmetry};
@@ -107,7 +107,7 @@ fn displacement_and_acceleration_are_those_of_the_velocity() {
     for (c, k) in (0..2).flat_map(|c| (0..9).map(move |k| (c, k))) {
         let (v, u, a) = (v.trace(c, k, 9), u.trace(c, k, 9), a.trace(c, k, 9));
         let (mut sum, mut before) = (0.0, 0.0);
-        let scale = v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let scale = largest(v.iter().copied());
         for it in 0..60 {
             sum += 0.1 * v[it];
             assert!((u[it] - sum).abs() < 1e-5 * scale, "{c} {k} {it}");

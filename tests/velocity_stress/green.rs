@@ -70,7 +70,7 @@ fn misfit(action: Action) -> f64 {
         for (c, axis) in [2usize, 0, 1].into_iter().enumerate() {
             let trace = tape.trace(c, k, OFFSETS.len());
             let apart = largest(trace.iter().zip(&exact).map(|(v, e)| v - e[axis])) / scale;
-            worst = worst.max(apart);
+            worst = largest([worst, apart]);
             line += &format!(" {} {:.3} %", ["z", "x", "y"][c], 100.0 * apart);
         }
         println!("{line}");

@@ -78,7 +78,7 @@ fn misfit(dz: f32, class: Symmetry) -> f64 {
                 "dz {dz:.1} receiver {k} component {component}: {:.2} %",
                 100.0 * apart
             );
-            worst = worst.max(apart);
+            worst = largest([worst, apart]);
         }
     }
     worst

@@ -11,6 +11,7 @@ mod thread_ranks;
 
 mod anisotropy;
 mod attenuation;
+mod contrast;
 mod cuts;
 mod desk;
 mod edges;

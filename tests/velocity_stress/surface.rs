@@ -62,7 +62,7 @@ fn misfits(order: usize, cells: f64, distances: &[f32]) -> Vec<f64> {
     let mut f = frame(10, layer(3f64.sqrt() * B, w.f));
     f.cells[0][0] = 0;
     let dt = 0.25;
-    let far = distances.iter().copied().fold(0.0, f32::max);
+    let far = largest(distances.iter().copied());
     let nt = ((f64::from(far) / 0.919 + w.t0 + 0.8 / w.f) / dt) as usize;
     let mut s = shot(dt, nt, f);
     (s.order, s.surface) = (order, true);

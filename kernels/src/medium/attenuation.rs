@@ -161,8 +161,8 @@ mod tests {
             for q in [20.0, 50.0, 200.0, 500.0] {
                 let law = Law::new(count, [1.0, ratio], 3.0, q);
                 let loss = law.loss(q);
-                let off = |k: i32| (law.at(loss.phi, ratio.powf(f64::from(k) / 20.0))[0] / q - 1.0).abs();
-                let worst = (0..=20).map(off).fold(0.0, f64::max);
+                let off = |k: i32| law.at(loss.phi, ratio.powf(f64::from(k) / 20.0))[0] / q - 1.0;
+                let worst = crate::largest::largest((0..=20).map(off));
                 println!("{count} mechanisms over a ratio of {ratio}, Q {q}: {worst:.3}");
                 assert!(worst < tolerance, "{count} {q}: {worst}");
                 assert!((law.at(loss.phi, 3.0)[1].powi(2) * loss.unrelaxed - 1.0).abs() < 1e-12);

@@ -17,6 +17,8 @@ pub struct Findings {
     pub extremes: Extremes,
     /// The largest ratio of densities of two neighbouring cells.
     pub density_jump: f32,
+    /// The smallest and the largest density.
+    pub densities: [f32; 2],
 }
 
 /// A running look at a model that comes in blocks of whole `z` lines, in file order.
@@ -36,18 +38,21 @@ pub struct Inspection {
     done: usize,
     scan: Scan,
     jump: f32,
+    /// The smallest and the largest density so far.
+    densities: [f32; 2],
     /// The last line of density seen of every row.
     behind: Vec<f32>,
 }
 
 impl Findings {
     /// Numbers of [`Findings::to_words`].
-    pub const WORDS: usize = 9;
+    pub const WORDS: usize = 10;
 
     /// What another look at other cells of the same model has found, too.
     pub fn merge(&mut self, other: &Self) {
         self.extremes.merge(&other.extremes);
         self.density_jump = self.density_jump.max(other.density_jump);
+        self.densities = wider(self.densities, other.densities);
     }
 
     /// As numbers that another process can read.
@@ -63,12 +68,24 @@ impl Findings {
             e.fluids as u64,
             Symmetry::ALL.iter().position(|s| *s == e.symmetry).unwrap_or(0) as u64,
             u64::from(self.density_jump.to_bits()),
+            bytemuck::cast(self.densities.map(f32::to_bits)),
         ]
     }
 
     /// What [`Findings::to_words`] wrote; `None` for anything else.
     pub fn from_words(words: &[u64; Self::WORDS]) -> Option<Self> {
-        let [dt, dt_cell, slow, slow_cell, fast, fast_cell, fluids, class, jump] = *words;
+        let [
+            dt,
+            dt_cell,
+            slow,
+            slow_cell,
+            fast,
+            fast_cell,
+            fluids,
+            class,
+            jump,
+            densities,
+        ] = *words;
         Some(Self {
             extremes: Extremes {
                 dt_max: f64::from_bits(dt),
@@ -81,6 +98,7 @@ impl Findings {
                 symmetry: *Symmetry::ALL.get(class as usize)?,
             },
             density_jump: f32::from_bits(u32::try_from(jump).ok()?),
+            densities: bytemuck::cast::<u64, [u32; 2]>(densities).map(f32::from_bits),
         })
     }
 }
@@ -107,6 +125,7 @@ impl Inspection {
             done: begin,
             scan: Scan::new(ndim, model.d.map(f64::from)),
             jump: 1.0,
+            densities: NONE,
             behind: vec![0.0; rows * model.n[0]],
         }
     }
@@ -172,9 +191,10 @@ impl Inspection {
             None => &behind[l % rows * nz..][..nz],
         };
         let most = |start: usize| {
-            let mut most = 1.0f32;
+            let (mut most, mut densities) = (1.0f32, NONE);
             for l in first + start..first + (start + step).min(count) {
                 let here = line(l);
+                densities = here.iter().fold(densities, |all, &rho| wider(all, [rho; 2]));
                 most = most.max(largest_ratio(&here[1..], &here[..nz - 1]));
                 if l % rows > 0 {
                     most = most.max(largest_ratio(here, line(l - 1)));
@@ -183,13 +203,17 @@ impl Inspection {
                     most = most.max(largest_ratio(here, line(l - rows)));
                 }
             }
-            most
+            (most, densities)
         };
-        let found = cpu.install(|| {
+        let (jump, densities) = cpu.install(|| {
             let starts = (0..count.div_ceil(step)).into_par_iter();
-            starts.map(|piece| most(piece * step)).reduce(|| 1.0, f32::max)
+            let both = |a: (f32, [f32; 2]), b: (f32, [f32; 2])| (a.0.max(b.0), wider(a.1, b.1));
+            starts
+                .map(|piece| most(piece * step))
+                .reduce(|| (1.0, NONE), both)
         });
-        self.jump = self.jump.max(found);
+        self.jump = self.jump.max(jump);
+        self.densities = wider(self.densities, densities);
         let end = first + count;
         let keep = |(row, kept): (usize, &mut [f32])| {
             let last = (end - 1).checked_sub((end - 1 + rows - row) % rows);
@@ -209,8 +233,17 @@ impl Inspection {
         Ok(Findings {
             extremes: self.scan.finish()?,
             density_jump: self.jump,
+            densities: self.densities,
         })
     }
+}
+
+/// The smallest and the largest density of no cells.
+const NONE: [f32; 2] = [f32::INFINITY, 0.0];
+
+/// The smallest and the largest density of two sets of cells.
+fn wider(a: [f32; 2], b: [f32; 2]) -> [f32; 2] {
+    [a[0].min(b[0]), a[1].max(b[1])]
 }
 
 /// Cuts arrays of `len` values that lie behind each other into pieces of `step` values of every array.

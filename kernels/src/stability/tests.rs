@@ -1,6 +1,7 @@
 //! The scan against brute force.
 
 use super::*;
+use crate::largest::largest;
 use crate::medium::{Coefficients, Fault, Speeds, Symmetry, Tsvankin, rotate, triclinic};
 
 /// Uniform numbers in 0 .. 1 (xorshift).
@@ -83,8 +84,8 @@ fn scan_is_exact_over_models_without_symmetry_planes() {
                 (fast / f64::from(rho[i])).sqrt(),
             )
         };
-        let slow = (0..n).map(|i| speeds(i).0).fold(f64::INFINITY, f64::min);
-        let fast = (0..n).map(|i| speeds(i).1).fold(0.0, f64::max);
+        let slow = 1.0 / largest((0..n).map(|i| 1.0 / speeds(i).0));
+        let fast = largest((0..n).map(|i| speeds(i).1));
         assert!((found.slowest / slow - 1.0).abs() < 1e-12 && (found.fastest / fast - 1.0).abs() < 1e-12);
         // No wave vector of the box is worse than the worst corner.
         for (i, _) in cells.iter().enumerate().take(20) {
@@ -200,12 +201,8 @@ fn scan_is_exact_over_random_models() {
         assert_eq!(found.dt_cell, first);
         assert!((found.dt_max / dt(first) - 1.0).abs() < 1e-12);
         let speeds = |i: usize| slow_and_fast(&cells[i], ndim);
-        let slow = (0..n)
-            .map(|i| (speeds(i).0 / density(i)).sqrt())
-            .fold(f64::INFINITY, f64::min);
-        let fast = (0..n)
-            .map(|i| (speeds(i).1 / density(i)).sqrt())
-            .fold(0.0, f64::max);
+        let slow = 1.0 / largest((0..n).map(|i| (density(i) / speeds(i).0).sqrt()));
+        let fast = largest((0..n).map(|i| (speeds(i).1 / density(i)).sqrt()));
         assert!((found.slowest / slow - 1.0).abs() < 1e-12 && (found.fastest / fast - 1.0).abs() < 1e-12);
         assert_eq!(
             found.symmetry,
@@ -379,7 +376,7 @@ fn symbol_of_order_eight() {
             .map(|(m, w)| 2.0 * w * (f64::from(m) * theta).sin())
             .sum::<f64>()
     });
-    let brute = dense.fold(0.0, f64::max);
+    let brute = largest(dense);
     assert!(d >= brute && d - brute < 1e-8);
 }
 

@@ -95,6 +95,10 @@ impl Model {
         Ok(Findings {
             extremes: scan.finish()?,
             density_jump: jump,
+            densities: [
+                rho.iter().copied().fold(f32::INFINITY, f32::min),
+                crate::largest::largest(rho.iter().copied()),
+            ],
         })
     }
 }
@@ -150,6 +154,8 @@ fn jumps_across_blocks() {
                 )
                 .unwrap();
             assert_eq!(found.density_jump, 1.5, "axis {axis}, blocks of {step} lines");
+            assert_eq!(found.densities, [2.0, 3.0], "axis {axis}, blocks of {step} lines");
+            assert_eq!(Findings::from_words(&found.to_words()), Some(found));
         }
     }
 }

@@ -215,10 +215,7 @@ mod tests {
                     placer.read([z, 0.0, 0.0], 0, field),
                 );
                 assert_eq!(w.first, r.first);
-                w.weights
-                    .iter()
-                    .zip(&r.weights)
-                    .fold(0.0f64, |m, (a, b)| m.max((a - b).abs()))
+                crate::largest::largest(w.weights.iter().zip(&r.weights).map(|(a, b)| a - b))
             };
             assert_eq!(apart(17.2), 0.0);
             assert!(apart(0.3) > 0.1, "{field}");

@@ -139,8 +139,8 @@ mod tests {
             let [begin, end] = f.span();
             for what in [TimeFunction::rate, TimeFunction::pulse] {
                 let most = |range: std::ops::Range<i32>, from: f64| {
-                    let at = |k| what(&f, from + 1e-3 * f64::from(k)).abs();
-                    range.map(at).fold(0.0, f64::max)
+                    let at = |k| what(&f, from + 1e-3 * f64::from(k));
+                    crate::largest::largest(range.map(at))
                 };
                 let all = most(0..((end - begin) * 1e3) as i32, begin);
                 assert!(

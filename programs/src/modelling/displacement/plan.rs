@@ -26,6 +26,7 @@ pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow
         padded: &run.padded,
         dt: run.shot.dt,
         share: 1.0,
+        holds_at_jumps: false,
         cure: "resample the wavelet to d3",
         band,
         coarse: COARSE,

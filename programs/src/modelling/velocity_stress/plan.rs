@@ -12,13 +12,18 @@ use anyhow::Context;
 use kernels::grid::AXES;
 use kernels::medium::Findings;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::methods::velocity_stress::{self, Absorber, Frame, GHOST, Growing, bytes, stable_step};
+use kernels::methods::velocity_stress::{
+    self, Absorber, Frame, GHOST, Growing, bytes, contrast_step, stable_step,
+};
 use kernels::stability::BadCell;
 use rsf_io::Job;
 
 /// The dominant frequency as a share of the highest one: what it is for a Ricker wavelet. The largest amplitude of a
 /// moment rate may lie at zero.
 const DOMINANT: f64 = 0.36;
+
+/// Share of the limit that contrasts of density leave, below which an error names them.
+const LOWERED: f64 = 0.95;
 
 /// Points per shortest wavelength below which waves disperse visibly, by the order in space.
 fn coarse(order: usize) -> f64 {
@@ -37,11 +42,21 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
     let losses = shot.attenuation.as_ref();
     let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
     let files = ["vp", "vs", "ccc", "den"].iter().filter(|key| job.has_input(key));
+    let ratio = found
+        .as_ref()
+        .map_or(1.0, |f| f64::from(f.densities[1] / f.densities[0]));
+    let contrast = contrast_step(shot.order, shot.family, ratio).unwrap_or(1.0);
     let asked = Asked {
         padded: &run.padded,
         dt: shot.dt as f32,
-        share: share(shot.order, shot.family)? / quicker,
-        cure: "use dt",
+        share: share(shot.order, shot.family)? * contrast / quicker,
+        holds_at_jumps: true,
+        cure: match contrast < LOWERED {
+            true => {
+                "densities that differ as much as air and rock lower the limit of order=4 and 8: use order=2, or dt"
+            }
+            false => "use dt",
+        },
         band,
         coarse: coarse(shot.order),
         files: files
