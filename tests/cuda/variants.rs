@@ -27,10 +27,11 @@ fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
                 "sm_{generation} {} registers, {spills} bytes spilled: {}",
                 r.registers, source.name
             );
-            if !double && spills > 0 {
+            // An array that is addressed lies on the stack, in memory like a spilled register.
+            if !double && spills + r.stack > 0 {
                 found.push(format!(
-                    "sm_{generation} {}: {} spills {spills} bytes",
-                    source.name, r.kernel
+                    "sm_{generation} {}: {} spills {spills} bytes, {} bytes of stack",
+                    source.name, r.kernel, r.stack
                 ));
             }
         }

@@ -81,7 +81,7 @@ INLINE void start_ring(const struct Sweep *a, REAL *ring, void *arrivals, int be
 
 // Time step (eq. 6) of a thread's cells. The old level still lacks its second damping.
 INLINE void step_cells(const struct Sweep *a, REAL *next, REAL (*prev)[VEC], REAL (*old)[VEC], REAL (*force)[VEC],
-                       const REAL *factor, const REAL *damp, int shell) {
+                       const REAL *factor, int acts, const REAL *damp, int shell) {
     UNROLL for (int i = 0; i < NDIM; i++) {
         REAL u[VEC];
         EACH_VEC {
@@ -90,7 +90,7 @@ INLINE void step_cells(const struct Sweep *a, REAL *next, REAL (*prev)[VEC], REA
 #else
             u[v] = 2 * old[i][v] - prev[i][v];
 #endif
-            if (factor) u[v] = FMA(force[i][v], factor[v], u[v]);
+            if (acts) u[v] = FMA(force[i][v], factor[v], u[v]);
 #if DAMPED
             if (!(shell >> v & 1)) u[v] *= damp[v];
 #endif
@@ -199,6 +199,6 @@ KERNEL(sweep)(const struct Sweep a) {
         if (p < FACE || p >= a.s.planes - FACE) shell = (1 << VEC) - 1;
         EACH_VEC damp[v] *= damp_plane;
 #endif
-        step_cells(&a, next, prev, old, full, acts ? b : 0, damp, shell);
+        step_cells(&a, next, prev, old, full, b, acts, damp, shell);
     }
 }
