@@ -260,7 +260,6 @@ impl Scatter {
 #[test]
 fn the_bound_of_the_step_is_stable_and_not_far_from_the_limit() {
     let basis = Basis::new(4).unwrap();
-    let mut loose = 0;
     for seed in 0..30 {
         let mut scatter = Scatter(seed);
         let plain = bent([3, 3, 2], false);
@@ -314,16 +313,11 @@ fn the_bound_of_the_step_is_stable_and_not_far_from_the_limit() {
             late < 100.0 * early,
             "mesh {seed}: {early} grows to {late} at the bound"
         );
-        // Where a stiff element lies among larger or heavier ones the bound is low; here it is never below 0.6 of the
-        // limit, and above 0.75 of it in all meshes but a few.
-        let beyond = after(bound / 0.6, 300);
+        // The bound is at most a quarter below the limit: a third above it nothing is stable.
+        let beyond = after(bound / 0.75, 400);
         assert!(
-            !(beyond < 1e12 * early),
-            "mesh {seed}: far above the bound is still stable ({early}, {beyond})"
+            !(beyond < 1e9 * early),
+            "mesh {seed}: a third above the bound is still stable ({early}, {beyond})"
         );
-        let grown = after(bound / 0.75, 400);
-        loose += usize::from(grown < 1e12 * early);
     }
-    println!("{loose} of 30 bounds are more than a quarter below the limit");
-    assert!(loose <= 3);
 }
