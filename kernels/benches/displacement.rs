@@ -1,16 +1,17 @@
 //! Speed of the displacement method on this machine's processors, against its memory.
 //!
-//! `cargo bench -p kernels --bench displacement -- [3d=200] [2d=1000] [nb=48] [steps3=20] [steps2=200] [threads=1,2]`
+//! `cargo bench -p kernels --bench displacement -- [3d=200] [2d=1000] [3d-all=200] [2d-all=1000] [nb=48] [steps3=20]
+//! [steps2=200] [threads=1,2]`; 0 leaves a case out, `all` has all coefficients.
 //!
 //! Boundaries are on (one-way and sponge), a line of receivers is recorded every tenth step. Mpt/s counts padded grid
 //! points times steps over the seconds of the time loop, median of three runs; effective GB/s is the compulsory
-//! traffic of a fused pass (3-D 19 words a point: 3 + 3 + 10 read, 3 written; 2-D 11); triad is `a = b + s*c` over
+//! traffic of a fused pass (3-D 19 words a point: 3 + 3 + 10 read, 3 written; 2-D 11; with all coefficients 31 and 13); triad is `a = b + s*c` over
 //! 3 x 256 MB of the same run and threads, 12 bytes an element.
 
 use kernels::boundary::free_surface::Surface;
 use kernels::device::cpu::Cpu;
 use kernels::grid::{Grid, Padded};
-use kernels::medium::{Medium, Quantity, plane_names};
+use kernels::medium::{Coefficients, Medium, Quantity};
 use kernels::methods::displacement::{Shot, Simulation, SourceKind};
 use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
@@ -28,13 +29,17 @@ impl Recorder<f32> for Count {
     }
 }
 
-fn medium(padded: &Padded) -> Medium<f32> {
-    let mut medium = Medium::new(padded).expect("it fits memory");
+fn medium(padded: &Padded, kind: Coefficients) -> Medium<f32> {
+    let planes = 0..padded.model.n[padded.ndim() - 1];
+    let mut medium = Medium::holding(padded, planes, kind).expect("it fits memory");
     let lines = padded.model.cells() / padded.model.n[0];
-    let three: [f32; 9] = [22.0, 21.0, 20.0, 5.0, 5.2, 5.4, 9.0, 9.2, 9.4];
-    let two = [22.0, 20.0, 5.2, 9.2];
-    let values = if padded.ndim() == 3 { &three[..] } else { &two[..] };
-    assert_eq!(values.len(), plane_names(padded.ndim()).len());
+    let value = |&(i, j): &(usize, usize)| match (i <= 3, j <= 3) {
+        (true, true) if i != j => 9.2,
+        (true, true) => 21.0,
+        _ if i == j => 5.2,
+        _ => 0.2,
+    };
+    let values: Vec<f32> = kind.table(padded.ndim()).pairs.iter().map(value).collect();
     let mut line = vec![0.0f32; padded.model.n[0]];
     for l in 0..lines {
         for (k, &v) in values.iter().enumerate() {
@@ -47,7 +52,7 @@ fn medium(padded: &Padded) -> Medium<f32> {
     medium
 }
 
-fn run(ndim: usize, n: usize, nb: usize, steps: usize, threads: usize) -> (f64, f64) {
+fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, threads: usize) -> (f64, f64) {
     let grid = match ndim {
         3 => Grid::new_3d([n; 3], [0.0; 3], [0.01; 3]),
         _ => Grid::new_2d([n; 2], [0.0; 2], [0.01; 2]),
@@ -72,7 +77,8 @@ fn run(ndim: usize, n: usize, nb: usize, steps: usize, threads: usize) -> (f64, 
     };
     let cpu = Cpu::new(threads).expect("threads start");
     let slabs = partition(padded.planes(), 1).expect("one slab fits");
-    let mut simulation = Simulation::new(&shot, medium(&padded), cpu, slabs).expect("the shot is valid");
+    let mut simulation =
+        Simulation::new(&shot, medium(&padded, kind), cpu, slabs).expect("the shot is valid");
     let bytes = simulation.bytes() as f64 / padded.cells() as f64;
     let mut rates: Vec<f64> = (0..3)
         .map(|_| {
@@ -113,6 +119,14 @@ fn triad(threads: usize) -> f64 {
     rates[4]
 }
 
+/// Dimensions, coefficients, the word for the size, its default and that of the steps.
+const CASES: [(usize, Coefficients, &str, &str, &str); 4] = [
+    (3, Coefficients::Orthorhombic, "3d", "200", "20"),
+    (2, Coefficients::Orthorhombic, "2d", "1000", "200"),
+    (3, Coefficients::All, "3d-all", "200", "20"),
+    (2, Coefficients::All, "2d-all", "1000", "200"),
+];
+
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let get = |key: &str, default: &str| {
@@ -130,7 +144,7 @@ fn main() {
         },
     );
     println!(
-        "{:>4} {:>6} {:>7} {:>9} {:>8} {:>9} {:>8} {:>7}",
+        "{:>6} {:>6} {:>7} {:>9} {:>8} {:>9} {:>8} {:>7}",
         "case", "n", "threads", "Mpt/s", "GB/s", "triad", "share", "B/pt"
     );
     for t in threads
@@ -138,22 +152,22 @@ fn main() {
         .map(|t| t.parse::<usize>().expect("threads=1,2"))
     {
         let copy = triad(t);
-        for (ndim, key, size, steps, words) in [(3, "3d", "200", "20", 19.0), (2, "2d", "1000", "200", 11.0)]
-        {
+        for (ndim, kind, key, size, steps) in CASES {
             let n = number(key, size);
             if n == 0 {
                 continue;
             }
             let (rate, bytes) = run(
-                ndim,
                 n,
+                (ndim, kind),
                 number("nb", "48"),
                 number(&format!("steps{ndim}"), steps),
                 t,
             );
+            let words = (3 * ndim + kind.count(ndim) + 1) as f64;
             let gbs = rate * words * 4.0 / 1e3;
             println!(
-                "{ndim}-D  {n:>6} {t:>7} {rate:>9.1} {gbs:>8.2} {copy:>9.2} {:>7.0}% {bytes:>7.1}",
+                "{key:>6} {n:>6} {t:>7} {rate:>9.1} {gbs:>8.2} {copy:>9.2} {:>7.0}% {bytes:>7.1}",
                 100.0 * gbs / copy
             );
         }

@@ -40,22 +40,20 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         "host" => Transport::HostStaged,
         _ => Transport::Auto,
     };
-    let ways = simulation.team().meet(world, way)?;
+    let ways = simulation.connect(world, way)?;
     let work = padded.cells() as f64 * case.steps as f64;
     let mut first = None;
-    for manner in MANNERS {
+    for overlap in MANNERS {
         let options = ParallelOptions {
-            manner,
-            way,
+            overlap,
+            transport: way,
             ..ParallelOptions::default()
         };
         let mut times = Vec::new();
         for _ in 0..=words.number("repeat", 3) {
             world.all_gather(&[])?;
             let begun = Instant::now();
-            simulation
-                .team()
-                .run_met(world, &mut Nothing::default(), options)?;
+            simulation.run_connected(world, &mut Nothing::default(), options)?;
             let mine = begun.elapsed().as_secs_f64();
             let all = world.all_gather(&mine.to_le_bytes())?;
             let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
@@ -68,7 +66,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         let base = *first.get_or_insert(seconds);
         if rank == 0 {
             println!(
-                "{}-D n={} deep={} {:?} {size} ranks x {gpus} GPUs, ways {ways:?}, {manner:?}: {:.2} Gpt/s, {:.1} us a step, {:+.1} % of overlapped",
+                "{}-D n={} deep={} {:?} {size} ranks x {gpus} GPUs, ways {ways:?}, {overlap:?}: {:.2} Gpt/s, {:.1} us a step, {:+.1} % of overlapped",
                 case.ndim,
                 case.n,
                 case.deep,
@@ -79,7 +77,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
             );
         }
     }
-    simulation.team().part(world)
+    simulation.disconnect(world)
 }
 
 fn main() {

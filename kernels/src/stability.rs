@@ -5,8 +5,9 @@
 //! `|s_i| <= D`, D the maximum over theta of `2 sum_m W_m sin(m theta)`, and leapfrog is stable while
 //! `dt^2 lambda / rho <= 4`, lambda an eigenvalue of the Christoffel matrix of that wave vector. For a fixed
 //! polarisation this is a positive quadratic form of the wave vector, so the largest eigenvalue is a convex function
-//! and is greatest in a corner of the box of wave vectors; the corners are equal by symmetry. Hence, exactly,
-//! `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)`, cell by cell.
+//! and is greatest in a corner of the box of wave vectors. The corners are equal where the coordinate planes are symmetry
+//! planes; else each of the four (2-D: two) that differ in more than their sign is asked. Hence, exactly,
+//! `dt_max = 2 / sqrt(lambda_max / rho)` at `(D/d_x, D/d_y, D/d_z)` or its mirror images, cell by cell.
 //!
 //! Each cell is judged as if the medium around it were like it, as in every von Neumann analysis. Where the density
 //! jumps between the very cells that set the limit, the true one is lower, because a stiff cell then moves light
@@ -23,7 +24,7 @@ pub use band::{Band, dominant_frequency, points_per_wavelength};
 pub use scan::{BadCell, Extremes, Scan};
 
 use crate::grid::stencil::WEIGHTS;
-use crate::medium::{Stiffness, eigen};
+use crate::medium::{Stiffness, Voigt, eigen, triclinic};
 
 /// The largest value of `2 sum_m W_m sin(m theta)`: the derivative's greatest wave number times the spacing.
 pub fn largest_symbol(weights: &[f64]) -> f64 {
@@ -80,6 +81,63 @@ fn largest_rate(s: &Stiffness, k: [f64; 3], ndim: usize) -> f64 {
     } else {
         eigen::triple(&christoffel(s, k))[0]
     }
+}
+
+/// Signs of (x, y, z) of the corners of a box of wave vectors that are not each other's opposites; the first two do in 2-D.
+const CORNERS: [[f64; 3]; 4] = [
+    [1.0, 1.0, 1.0],
+    [-1.0, 1.0, 1.0],
+    [1.0, -1.0, 1.0],
+    [-1.0, -1.0, 1.0],
+];
+
+/// Directions (x, y, z) along the axes and at 45 degrees between two of them, not of unit length: those of the plane x-z
+/// first.
+const DIRECTIONS: [[f64; 3]; 9] = [
+    [1.0, 0.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [1.0, 0.0, 1.0],
+    [-1.0, 0.0, 1.0],
+    [0.0, 1.0, 0.0],
+    [1.0, 1.0, 0.0],
+    [-1.0, 1.0, 0.0],
+    [0.0, 1.0, 1.0],
+    [0.0, -1.0, 1.0],
+];
+
+/// How many of [`CORNERS`] and of [`DIRECTIONS`] a model of this dimension has.
+fn ways(ndim: usize) -> (usize, usize) {
+    if ndim == 2 { (2, 4) } else { (4, 9) }
+}
+
+/// Eigenvalues of the Christoffel matrix of any medium, largest first; in 2-D (x-z) the last is the one before it.
+fn rates_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> [f64; 3] {
+    let g = triclinic::christoffel(c, k);
+    if ndim == 2 {
+        let [fast, slow] = eigen::pair(g[0][0], g[2][2], g[0][2]);
+        return [fast, slow, slow];
+    }
+    eigen::triple(&g)
+}
+
+/// [`largest_rate`] of any medium, over all corners of the box of wave vectors.
+fn largest_rate_of_any(c: &Voigt, k: [f64; 3], ndim: usize) -> f64 {
+    let corners = CORNERS[..ways(ndim).0].iter();
+    let rate = |signs: &[f64; 3]| rates_of_any(c, std::array::from_fn(|i| signs[i] * k[i]), ndim)[0];
+    corners.map(rate).fold(0.0, f64::max)
+}
+
+/// [`slow_and_fast`] of any medium.
+fn slow_and_fast_of_any(c: &Voigt, ndim: usize) -> (f64, f64) {
+    let (mut slow, mut fast) = (f64::INFINITY, 0.0f64);
+    for n in &DIRECTIONS[..ways(ndim).1] {
+        let length = n.iter().map(|v| v * v).sum::<f64>();
+        let rates = rates_of_any(c, *n, ndim);
+        fast = fast.max(rates[0] / length);
+        let counted = rates.iter().filter(|v| **v > 1e-6 * rates[0]);
+        slow = counted.fold(slow, |slow, v| slow.min(v / length));
+    }
+    (slow, fast)
 }
 
 /// Density times the squared speed of the slowest and the fastest wave along the axes and at 45 degrees between two

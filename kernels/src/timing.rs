@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::grid::{Grid, Padded};
-use crate::medium::{Destination, plane_names};
+use crate::medium::Destination;
 use crate::time_loop::Recorder;
 use std::time::Instant;
 
@@ -30,18 +30,23 @@ pub(crate) fn cut(model: &Grid, most: usize) -> Grid {
     grid
 }
 
-/// One rock everywhere: normal stiffnesses of 3, all others and the density 1.
+/// One rock everywhere: normal stiffnesses of 3, shears, couplings of normal strains and the density 1; a little of what
+/// media without symmetry planes have besides.
 pub(crate) fn rock(padded: &Padded, medium: &mut dyn Destination) -> Result<(), Error> {
     let (ndim, nz) = (padded.ndim(), padded.model.n[0]);
     let lines = padded.model.cells() / nz;
-    let step = medium
-        .lines((4 << 20) / ((plane_names(ndim).len() + 1) * nz))
-        .max(1);
+    let pairs = medium.coefficients().table(ndim).pairs;
+    let value = |k: usize| match pairs.get(k) {
+        Some((i, j)) if i == j && *i <= 3 => 3.0,
+        Some((i, j)) if i != j && *j > 3 => 0.05,
+        _ => 1.0,
+    };
+    let step = medium.lines((4 << 20) / ((pairs.len() + 1) * nz)).max(1);
     for first in (0..lines).step_by(step) {
         let count = step.min(lines - first);
         let arrays = medium.block(count)?.chunks_mut(count * nz);
         for (k, array) in arrays.enumerate() {
-            array.fill(if k < ndim { 3.0 } else { 1.0 });
+            array.fill(value(k));
         }
         medium.commit(first, count)?;
     }

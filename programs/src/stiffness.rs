@@ -3,14 +3,15 @@
 //! # Conventions
 //! Grid axes are z (down, fastest), x, y. Voigt: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy. Values are density
 //! times velocity squared in the units of the inputs. The planes follow the grid on the next axis, in the order that
-//! the solvers read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D).
+//! the solvers read: c11 c33 c55 c13 (2-D), c11 c22 c33 c44 c55 c66 c12 c13 c23 (3-D); of media that these cannot hold all
+//! coefficients by the rows of the upper triangle, six in 2-D (1, 3, 5) and 21 in 3-D.
 //! The formulas stand in `kernels::medium::thomsen`, the tilt in `kernels::medium::rotate`.
 //!
 //! # Memory
 //! Inputs that are files are read in pieces. The output is plane after plane while all coefficients of a cell come at
 //! once: if all planes fit into `memory=` they are computed in one pass and held; else the model is first checked in
 //! one pass and then read again for every group of planes that fits, or, if not even one does, for every plane, with
-//! nothing but pieces held (8 MiB in all). Inputs that cannot be read twice (pipes, ascii) are held as a whole.
+//! nothing but pieces held (12 MiB in all). Inputs that cannot be read twice (pipes, ascii) are held as a whole.
 //! Nothing is written before every cell has been found sound.
 
 mod model;
@@ -20,10 +21,10 @@ mod spec;
 pub use spec::PROGRAM;
 
 use anyhow::{Result, bail};
-use kernels::medium::{Lost, stiffness::NAMES_2D, stiffness::NAMES_3D};
+use kernels::medium::{Coefficients, Lost};
 use model::{Model, Piece};
 use rayon::prelude::*;
-use recipe::{CellError, Law, NAMES, Recipe};
+use recipe::{Cell, CellError, Law, NAMES, Recipe, needs_all};
 use rsf_io::{Axis, Job, Output};
 
 /// Cells read at a time.
@@ -44,15 +45,19 @@ pub fn run(job: &mut Job) -> Result<()> {
     warn_of_unused(job, law);
     let mut model = Model::open(job, law)?;
     let ndim = model.ndim();
-    let recipe = Recipe {
+    let mut recipe = Recipe {
         law,
         ndim,
+        kind: asked(job, ndim)?.unwrap_or(Coefficients::Orthorhombic),
         tilted: model.is_tilted(),
         drop: job.flag("drop")?,
     };
+    if recipe.tilted && !recipe.drop && !job.given("planes") {
+        recipe.kind = needed(&mut model, recipe)?;
+    }
     let budget = job.int("memory")? as u64 * (1 << 20);
 
-    let names = if ndim == 2 { &NAMES_2D[..] } else { &NAMES_3D[..] };
+    let names = recipe.kind.table(ndim).file_names();
     let mut output = job.output()?;
     for (i, axis) in model.axes().iter().take(ndim).enumerate() {
         output.set_axis(i + 1, axis);
@@ -63,7 +68,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     );
     output.set_rank(ndim + 1);
 
-    let worst = write_planes(&mut model, &recipe, names.len(), budget, &mut output)?;
+    let worst = write_planes(&mut model, &recipe, budget, &mut output)?;
     output.finish()?;
     if let Some((cell, lost)) = worst.filter(|_| recipe.drop) {
         let place = model.place(cell);
@@ -72,6 +77,34 @@ pub fn run(job: &mut Job) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The coefficients that `planes=` asks for.
+fn asked(job: &Job, ndim: usize) -> Result<Option<Coefficients>> {
+    let Some(count) = job.int_opt("planes")? else {
+        return Ok(None);
+    };
+    let kind = usize::try_from(count)
+        .ok()
+        .and_then(|count| Coefficients::of_count(ndim, count));
+    if kind.is_none() {
+        let [few, all] = [Coefficients::Orthorhombic, Coefficients::All].map(|kind| kind.count(ndim));
+        bail!("planes={count}: a {ndim}-D model has {few} planes or, with all coefficients, {all}");
+    }
+    Ok(kind)
+}
+
+/// The coefficients that a tilted model needs, from a look at every cell.
+fn needed(model: &mut Model, recipe: Recipe) -> Result<Coefficients> {
+    let kind = Coefficients::All;
+    let mut needed = Coefficients::Orthorhombic;
+    pass(model, &Recipe { kind, ..recipe }, |cells| {
+        if cells.par_iter().any(|cell| needs_all(recipe.ndim, cell)) {
+            needed = kind;
+        }
+        Ok(())
+    })?;
+    Ok(needed)
 }
 
 /// The parameters given that the symmetry class does not know.
@@ -95,13 +128,9 @@ fn warn_of_unused(job: &Job, law: Law) {
 type Worst = Option<(usize, Lost)>;
 
 /// Writes all planes, as many a pass over the inputs as fit into `budget` bytes.
-fn write_planes(
-    model: &mut Model,
-    recipe: &Recipe,
-    planes: usize,
-    budget: u64,
-    output: &mut Output,
-) -> Result<Worst> {
+fn write_planes(model: &mut Model, recipe: &Recipe, budget: u64, output: &mut Output) -> Result<Worst> {
+    let order = recipe.kind.table(recipe.ndim).file_order();
+    let planes = order.len();
     let fit = (budget / (4 * model.cells() as u64)).min(planes as u64) as usize;
     let mut worst = if fit < planes {
         pass(model, recipe, |_| Ok(()))?
@@ -110,7 +139,7 @@ fn write_planes(
     };
     if fit == 0 {
         let mut row = Vec::with_capacity(PIECE);
-        for plane in 0..planes {
+        for plane in order {
             pass(model, recipe, |cells| {
                 row.clear();
                 row.extend(cells.iter().map(|c| c[plane]));
@@ -120,13 +149,13 @@ fn write_planes(
         return Ok(worst);
     }
     for first in (0..planes).step_by(fit) {
-        let group = first..planes.min(first + fit);
-        let mut held: Vec<Vec<f32>> = group.clone().map(|_| Vec::with_capacity(model.cells())).collect();
+        let group = &order[first..planes.min(first + fit)];
+        let mut held: Vec<Vec<f32>> = group.iter().map(|_| Vec::with_capacity(model.cells())).collect();
         let found = pass(model, recipe, |cells| {
             group
-                .clone()
+                .iter()
                 .zip(&mut held)
-                .for_each(|(p, plane)| plane.extend(cells.iter().map(|c| c[p])));
+                .for_each(|(&p, plane)| plane.extend(cells.iter().map(|c| c[p])));
             Ok(())
         })?;
         worst = worst.or(found);
@@ -136,13 +165,9 @@ fn write_planes(
 }
 
 /// Computes every cell in file order and hands pieces of them to `take`. Stops at the first unsound cell.
-fn pass(
-    model: &mut Model,
-    recipe: &Recipe,
-    mut take: impl FnMut(&[[f32; 9]]) -> Result<()>,
-) -> Result<Worst> {
+fn pass(model: &mut Model, recipe: &Recipe, mut take: impl FnMut(&[Cell]) -> Result<()>) -> Result<Worst> {
     let mut worst: Worst = None;
-    let mut cells = vec![[0.0; 9]; PIECE.min(model.cells())];
+    let mut cells = vec![[0.0; Coefficients::All.count(3)]; PIECE.min(model.cells())];
     for start in (0..model.cells()).step_by(PIECE) {
         let count = PIECE.min(model.cells() - start);
         model.read(start, count)?;
@@ -177,7 +202,7 @@ fn compute(
     piece: &Piece,
     recipe: &Recipe,
     first: usize,
-    cells: &mut [[f32; 9]],
+    cells: &mut [Cell],
 ) -> Result<Worst, (usize, CellError)> {
     let mut worst: Worst = None;
     for (i, cell) in (first..).zip(cells) {

@@ -86,7 +86,7 @@ impl Line {
         for (param, key) in program.params.iter().flat_map(keys_of) {
             if let Some(parsed) = matches.get_one::<Parsed>(&key) {
                 if param.ignored {
-                    warnings.push(format!("{key}= has no effect in this program"));
+                    warnings.push(format!("{key}= has no effect in this program ({})", param.doc));
                 }
                 warnings.extend(parsed.remark.clone());
                 values.insert(key, parsed.value.clone());
@@ -256,6 +256,7 @@ fn unknown(program: &'static Program, key: &str) -> String {
     let known = program
         .params
         .iter()
+        .filter(|param| !param.ignored)
         .flat_map(Param::names)
         .chain(COMMON.iter().map(|(key, _)| *key));
     let bare = key.trim_start_matches('-');

@@ -47,6 +47,13 @@ pub struct Input {
     /// Byte of the first element, when elements can be read by position.
     start: Option<u64>,
     pos: u64,
+    noted: Box<Noted>,
+}
+
+/// What was noted when an input was opened, and is seldom asked for.
+#[derive(Debug)]
+struct Noted {
+    /// The files.
     ids: Vec<FileId>,
     /// What is wrong with the data though they can be read.
     flaws: Vec<String>,
@@ -109,8 +116,10 @@ impl Input {
             scanner: Scanner::default(),
             start: None,
             pos: 0,
-            ids,
-            flaws: Vec::new(),
+            noted: Box::new(Noted {
+                ids,
+                flaws: Vec::new(),
+            }),
         };
         input.compare_sizes();
         input.measure(accept_cut)?;
@@ -127,12 +136,12 @@ impl Input {
     }
 
     pub(crate) fn ids(&self) -> &[FileId] {
-        &self.ids
+        &self.noted.ids
     }
 
     /// What is wrong with the data though they can be read, a sentence each.
     pub(crate) fn flaws(&self) -> &[String] {
-        &self.flaws
+        &self.noted.flaws
     }
 
     /// Name for messages: `ccc=stiff.rsf` or `standard input`.

@@ -21,6 +21,19 @@ impl Signal {
         128 + self.0 as u8
     }
 
+    /// Its number, for another process.
+    pub fn number(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// The signal of this number, if it is one of the three.
+    pub fn of(number: u8) -> Option<Self> {
+        let number = i32::from(number);
+        [SIGINT, SIGTERM, SIGHUP]
+            .contains(&number)
+            .then_some(Self(number))
+    }
+
     /// Lets the signal do what it does where nobody watches: it ends the process.
     pub(crate) fn end_process(self) {
         // A signal that cannot be raised leaves the exit code to tell.

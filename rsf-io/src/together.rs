@@ -228,6 +228,11 @@ impl Places {
         Ok(())
     }
 
+    /// The open file once more, to wait until all that was written lies on the disk.
+    pub fn data_file(&self) -> Option<File> {
+        self.file.try_clone().ok()
+    }
+
     /// Closes the file and tells what closing says.
     pub fn finish(self) -> Result<()> {
         let name = format!("data file {}", self.shared.path.display());

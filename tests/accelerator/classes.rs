@@ -3,7 +3,8 @@
 
 use crate::cases::{World, difference, settings};
 use crate::runs::{How, Machines, misfit, record};
-use crate::shots::{Tape, medium};
+use crate::shots::{Tape, medium, oblique_medium, run_on};
+use crate::tiles::turn;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
 use kernels::medium::{Speeds, Stiffness, Symmetry, Thomsen};
@@ -80,4 +81,57 @@ pub fn a_class_equals_orthorhombic<A: Accelerator>(machines: &Machines<A>) {
 
 pub fn a_class_equals_orthorhombic_in_float64<A: Accelerator>(machines: &Machines<A>) {
     equal::<f64, A>(machines, if machines.quick { &[0, 3, 5] } else { &[5] }, 1e-12);
+}
+
+/// All coefficients: the processor's numbers on every form of the sweep, and the same bits on slabs.
+fn oblique<T: Real + Default, A: Accelerator>(machines: &Machines<A>, numbers: &[usize], limit: f64) {
+    for (ndim, slabs) in [(2, [12, 9, 25]), (3, [12, 8, 20])] {
+        let small = World::slender(ndim);
+        for (n, &k) in numbers.iter().enumerate() {
+            let (shot, earth) = (small.shot(settings()[k]), small.oblique::<T>());
+            let cpu: Tape<T> = run_on(&shot, small.oblique(), 1, &[]).expect("the shot runs");
+            let of = |slabs| How {
+                slabs,
+                symmetry: Symmetry::Triclinic,
+                tile: Some(turn::<T, A>(machines, ndim, n)),
+            };
+            let whole = record(machines, &shot, &earth, of(&[]));
+            let far = misfit(&cpu, &whole);
+            println!("{ndim}-D triclinic {:?}: {far:.1e}", settings()[k]);
+            assert!(far < limit, "{ndim}-D {:?}: {far}", settings()[k]);
+            let found = difference(&whole, &record(machines, &shot, &earth, of(&slabs)));
+            assert_eq!(found, None, "{ndim}-D {:?} on slabs", settings()[k]);
+        }
+    }
+}
+
+pub fn triclinic_media_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
+    let every: Vec<usize> = (0..settings().len()).collect();
+    oblique::<f32, A>(machines, if machines.quick { &every } else { &[0, 5, 7] }, 1e-5);
+    oblique::<f64, A>(machines, if machines.quick { &[0, 3, 5] } else { &[5] }, 1e-12);
+}
+
+/// Coefficients that are zero add nothing.
+pub fn orthorhombic_media_are_triclinic_media<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        let small = World::slender(ndim);
+        let shot = small.shot(settings()[0]);
+        let plain = |at| {
+            let (stiffness, rho) = earth(Symmetry::Hti, at);
+            (stiffness.voigt(), rho)
+        };
+        let of = |symmetry| How {
+            symmetry,
+            ..How::PLAIN
+        };
+        let nine = medium(&small.padded, |at| earth(Symmetry::Hti, at));
+        let all = oblique_medium(&small.padded, plain);
+        let one: Tape<f32> = record(machines, &shot, &nine, of(Symmetry::Orthorhombic));
+        let other = record(machines, &shot, &all, of(Symmetry::Triclinic));
+        assert_eq!(misfit(&one, &other), 0.0, "{ndim}-D on the accelerator");
+        let cpu = |medium| run_on::<f32>(&shot, medium, 2, &[]).expect("the shot runs");
+        let all = oblique_medium(&small.padded, plain);
+        let nine = medium(&small.padded, |at| earth(Symmetry::Hti, at));
+        assert_eq!(misfit(&cpu(nine), &cpu(all)), 0.0, "{ndim}-D on the processor");
+    }
 }

@@ -9,6 +9,8 @@ mod desk;
 mod emulator;
 #[path = "../support/real.rs"]
 mod real;
+#[path = "../support/saved_states.rs"]
+mod saved_states;
 #[path = "../support/shots.rs"]
 mod shots;
 #[path = "../support/thread_ranks.rs"]
@@ -32,6 +34,8 @@ macro_rules! on {
             cuts::slabs_share_a_device
             classes::a_class_equals_orthorhombic
             classes::a_class_equals_orthorhombic_in_float64
+            classes::triclinic_media_agree_with_the_processor
+            classes::orthorhombic_media_are_triclinic_media
             tiles::every_tile_gives_the_same_numbers
             graphs::replayed_steps_equal_steps
             records::a_ring_of_records_goes_round
@@ -54,6 +58,10 @@ macro_rules! on {
             staggered_ranks::staggered_ranks_run_again
             staggered_ranks::staggered_ways_that_cannot_be_had_are_refused_by_all
             staggered_ranks::a_staggered_rank_that_grows_ends_all
+            states::saved_runs_go_on_on_other_devices
+            states::saved_staggered_runs_go_on_on_other_devices
+            states::replayed_steps_go_on_behind_a_state
+            states::states_move_between_processors_and_devices
             watched::every_kernel
         }
     };
@@ -84,5 +92,6 @@ mod staggered;
 mod staggered_memory;
 mod staggered_ranks;
 mod staggered_small;
+mod states;
 mod tiles;
 mod watched;

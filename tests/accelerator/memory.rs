@@ -138,16 +138,16 @@ fn messages_of_ranks_are_told_and_refused_together() {
                 "the model is read in {}, kept in {before}",
                 reading[0]
             );
-            let outcome = simulation.team().meet(ranks, Transport::Auto);
+            let outcome = simulation.connect(ranks, Transport::Auto);
             let after = used(&emulator);
-            simulation.team().part(ranks).expect("neighbours part");
+            simulation.disconnect(ranks).expect("neighbours part");
             (outcome, before, after)
         })
     };
     for (k, (outcome, before, after)) in met([ALL; 3]).into_iter().enumerate() {
         let ways = outcome.expect("neighbours meet");
-        let outer = ways.iter().flatten().count();
-        assert!(ways.iter().flatten().all(|way| *way == Transport::CudaAware));
+        let outer = ways.len();
+        assert!(ways.iter().all(|way| *way == Transport::CudaAware));
         let (told, silent) = (told(k, outer), told(k, 0));
         println!("rank {k}: told {told}, {after} taken, {before} before");
         assert!(outer > 0 && after > before && after + OWN <= told && told > silent);

@@ -10,7 +10,7 @@ use kernels::medium::Symmetry;
 use kernels::methods::displacement::gpu::{Transport, from_medium};
 use kernels::methods::displacement::{ParallelOptions, Shot};
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::gather::Snapshots;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::rank_halo::Overlap;
 use kernels::parallel::slabs::cut;
 
@@ -66,7 +66,7 @@ pub const REFUSED: [(Capabilities, Transport, &str); 2] = [
             apart: true,
         },
         Transport::Ipc,
-        "exchange=peer: the GPU of a neighbour cannot be reached",
+        "halos cannot be copied from GPU to GPU: the GPU of a neighbour cannot be reached",
     ),
     (
         Capabilities {
@@ -74,7 +74,7 @@ pub const REFUSED: [(Capabilities, Transport, &str); 2] = [
             apart: false,
         },
         Transport::CudaAware,
-        "exchange=device: this MPI does not say",
+        "halos cannot be sent from GPU to GPU: this MPI does not say",
     ),
 ];
 
@@ -93,8 +93,8 @@ fn among<A: Accelerator>(
 ) -> Tape<f32> {
     let layouts = cut(small.padded.planes(), &parts.concat()).expect("the slabs fit");
     let options = ParallelOptions {
-        snapshots: Snapshots::First,
-        way,
+        snapshots: SnapshotWriter::Root,
+        transport: way,
         ..ParallelOptions::default()
     };
     let mut tapes = thread_ranks(parts.len(), talents, |ranks| {
@@ -145,14 +145,14 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
                 ranks,
                 &mut Tape::default(),
                 ParallelOptions {
-                    way,
+                    transport: way,
                     ..ParallelOptions::default()
                 },
             );
             // Nothing is left of it: the next way is free.
             let mut tape = Tape::default();
             let options = ParallelOptions {
-                snapshots: Snapshots::First,
+                snapshots: SnapshotWriter::Root,
                 ..ParallelOptions::default()
             };
             simulation
@@ -183,27 +183,25 @@ pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let class = Symmetry::Orthorhombic;
         let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");
         let ways = simulation
-            .team()
-            .meet(ranks, Transport::Auto)
+            .connect(ranks, Transport::Auto)
             .expect("neighbours meet");
-        assert_eq!((ways[1 - k].is_some(), ways[k]), (true, None));
+        assert_eq!(ways.len(), 1, "rank {k} has one neighbour");
         let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
-        for (tape, manner) in
+        for (tape, overlap) in
             tapes
                 .iter_mut()
                 .zip([Overlap::Overlapped, Overlap::Blocking, Overlap::WithoutSends])
         {
             // Each run goes on where the last one ended.
             let options = ParallelOptions {
-                manner,
+                overlap,
                 ..ParallelOptions::default()
             };
             simulation
-                .team()
-                .run_met(ranks, tape, options)
+                .run_connected(ranks, tape, options)
                 .expect("the shot runs");
         }
-        simulation.team().part(ranks).expect("neighbours part");
+        simulation.disconnect(ranks).expect("neighbours part");
         tapes
     });
     let [first, second, _] = &tapes[0];

@@ -73,7 +73,8 @@ pub fn prepare<T: Real + Default, A: Accelerator>(
     }?;
     let devices: Vec<_> = (0..layouts.len()).map(machines.open).collect();
     let placed = devices.iter().cloned().zip(layouts).collect();
-    let mut upload = Upload::new(medium.padded(), placed, shot.surface, shot.dt)?;
+    let widest = Symmetry::widest(medium.coefficients());
+    let mut upload = Upload::of_class(medium.padded(), placed, shot.surface, shot.dt, widest)?;
     upload.medium(medium)?;
     Ok((Simulation::new(shot, upload, how.symmetry, how.tile)?, devices))
 }

@@ -5,7 +5,7 @@ use crate::ranks::{REFUSED, ways};
 use crate::runs::Machines;
 use crate::shots::{Tape, medium, part};
 use crate::staggered::{Case, cases, record};
-use crate::thread_ranks::{Capabilities, DeviceSubdomain, thread_ranks};
+use crate::thread_ranks::{Capabilities, ThreadRank, thread_ranks};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
@@ -13,7 +13,7 @@ use kernels::medium::Medium;
 use kernels::methods::velocity_stress::GHOST;
 use kernels::methods::velocity_stress::gpu::{self, Simulation};
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::gather::Snapshots;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::parallel::rank_halo::Overlap;
 use kernels::parallel::slabs::{Slab, cut, partition};
@@ -54,7 +54,7 @@ fn among<R: Send, A: Accelerator>(
     machines: &Machines<A>,
     case: &Case,
     (parts, talents): (&[usize], Capabilities),
-    work: impl Fn(&DeviceSubdomain, &mut Simulation<f32, A>) -> R + Sync,
+    work: impl Fn(&ThreadRank, &mut Simulation<f32, A>) -> R + Sync,
 ) -> Option<Vec<R>> {
     let layouts = layouts(case, parts.iter().sum())?;
     let whole = medium::<f32>(&case.shot.frame.around(&case.grid), case.cell());
@@ -65,10 +65,10 @@ fn among<R: Send, A: Accelerator>(
 }
 
 /// Everything on rank 0, by a way.
-fn options(way: Transport) -> ParallelOptions {
+fn options(transport: Transport) -> ParallelOptions {
     ParallelOptions {
-        snapshots: Snapshots::First,
-        way,
+        snapshots: SnapshotWriter::Root,
+        transport,
         ..ParallelOptions::default()
     }
 }
@@ -115,29 +115,27 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
     for (talents, way) in ways(machines) {
         let ran = among(machines, case, (&[1, 1], talents), |ranks, simulation| {
             let before = simulation.bytes();
-            let ways = simulation.team().meet(ranks, way).expect("neighbours meet");
-            let k = ranks.rank();
+            let ways = simulation.connect(ranks, way).expect("neighbours meet");
             let mut tapes = [Tape::default(), Tape::default(), Tape::default()];
             let manners = [Overlap::Overlapped, Overlap::Blocking, Overlap::WithoutSends];
-            for (tape, manner) in tapes.iter_mut().zip(manners) {
+            for (tape, overlap) in tapes.iter_mut().zip(manners) {
                 let options = ParallelOptions {
-                    manner,
+                    overlap,
                     ..options(way)
                 };
                 simulation
-                    .team()
-                    .run_met(ranks, tape, options)
+                    .run_connected(ranks, tape, options)
                     .expect("the shot runs");
             }
             let taken = simulation.bytes();
-            simulation.team().part(ranks).expect("neighbours part");
+            simulation.disconnect(ranks).expect("neighbours part");
             assert_eq!(simulation.bytes(), taken, "messages stay counted");
             // Rank 0 has nobody below it, rank 1 nobody above.
-            (tapes, [ways[k], ways[1 - k]], taken - before)
+            (tapes, ways, taken - before)
         });
         let ran = ran.expect("two slabs fit");
-        let taken = ran[0].1[1].expect("a neighbour");
-        assert!(ran.iter().all(|(_, ways, _)| *ways == [None, Some(taken)]));
+        let taken = ran[0].1[0];
+        assert!(ran.iter().all(|(_, ways, _)| *ways == [taken]));
         if machines.open_memory {
             let wanted = match (way, talents.apart, talents.reach_devices) {
                 (Transport::Auto, false, _) => Transport::Ipc,

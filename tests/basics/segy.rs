@@ -124,6 +124,18 @@ fn files_of_segyio_there_and_back() {
 }
 
 #[test]
+fn without_a_word_and_in_a_dry_run() {
+    let (bench, expected) = (bench(), expected());
+    bench.run(
+        "sfsegyread < int2.sgy > d.rsf; sfcp tfile t.rsf; sfput < d.rsf head=t.rsf > e.rsf; sfmv e.rsf d.rsf",
+    );
+    holds(&bench, "bare", &expected["int2.sgy"]);
+    bench.run("sfsegyread < int2.sgy tfile=u.rsf hfile=u --dryrun=y > dry.rsf; sfsegywrite < d.rsf tape=u.sgy --dryrun=y");
+    assert_eq!(bench.open("d.rsf").header().int("n1"), Some(9));
+    assert!(!bench.path("u").exists() && !bench.path("u.sgy").exists());
+}
+
+#[test]
 fn seismic_unix_there_and_back() {
     let (bench, expected) = (bench(), expected());
     for (name, endian) in [("ieee", ""), ("little", "endian=n")] {

@@ -417,3 +417,25 @@ fn what_the_signal_programs_refuse() {
         assert!(said.contains(word), "{line}: {said}");
     }
 }
+
+/// 200 MB go through an address space of 120 MB.
+#[test]
+fn signals_are_streams() {
+    let bench = Bench::new();
+    for line in [
+        "sffft1",
+        "sfspectra all=y",
+        "sfbandpass flo=0.1 phase=y nplo=1",
+        "sfmutter v0=3",
+        "sfcut f2=3",
+        "sfpow pow1=1 pow2=1",
+        "sfcausint",
+        "sfremap1 d1=0.008",
+    ] {
+        // One thread: each has an address space of its own for its stack and heap.
+        let said = bench.sh(&format!(
+            "export RAYON_NUM_THREADS=1; sfspike n1=1000 n2=50000 nostdin=y | (ulimit -v 120000; {line}) > /dev/null"
+        ));
+        assert_eq!(said.code, 0, "{line}: {}", said.err);
+    }
+}

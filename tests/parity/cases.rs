@@ -1,11 +1,12 @@
 //! Small heterogeneous grids and shots that touch every boundary: what all parity tests run.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
-use crate::shots::{Ricker, Tape, medium, run_on, shot};
+use crate::shots::{Ricker, Tape, medium, oblique_medium, run_on, shot};
 use kernels::boundary::free_surface::Surface;
 use kernels::device::simd::Real;
 use kernels::grid::points::Point;
 use kernels::grid::{Grid, Padded};
+use kernels::medium::rotate::{rotated, rotation};
 use kernels::medium::{Medium, Speeds, Stiffness, Tsvankin};
 use kernels::methods::displacement::{Shot, Snapshots, SourceKind};
 
@@ -161,6 +162,15 @@ impl World {
     /// [`World::medium`] in any precision.
     pub fn medium_of<T: Real>(&self) -> Medium<T> {
         medium(&self.padded, rough)
+    }
+
+    /// A different medium without symmetry planes in every cell, in any precision.
+    pub fn oblique<T: Real>(&self) -> Medium<T> {
+        oblique_medium(&self.padded, |at| {
+            let ((stiffness, rho), [z, x, y]) = (rough(at), at);
+            let turn = rotation(40.0 * (0.8 * z + x).sin(), 70.0 * (0.5 * x - y).sin());
+            (rotated(&stiffness.voigt(), &turn), rho)
+        })
     }
 
     /// A shot with traces of every step and whole snapshots of every 19th.

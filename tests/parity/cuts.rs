@@ -1,6 +1,7 @@
 //! Slabs: any number, any thickness, cut anywhere.
 
 use crate::cases::{World, difference, settings};
+use crate::shots::run_on;
 use kernels::boundary::one_way::Form;
 use kernels::methods::displacement::Shot;
 
@@ -92,6 +93,20 @@ fn a_window_is_the_same_cells_of_the_whole_snapshot_on_any_slabs() {
                 .flat_map(|(c, y, x)| z.clone().map(move |z| cell(c, y, x, z)))
                 .collect();
             assert_eq!((it, &want), (step, part), "slabs {slabs:?}");
+        }
+    }
+}
+
+#[test]
+fn slabs_and_threads_give_the_same_bits_without_symmetry_planes() {
+    for (world, cuts) in [(World::plane(), CUTS_2D), (World::volume(), CUTS_3D)] {
+        let shot = world.shot(settings()[0]);
+        let run =
+            |threads, slabs| run_on(&shot, world.oblique::<f32>(), threads, slabs).expect("the shot runs");
+        let whole = run(1, &[]);
+        assert!(whole.peak() > 0.0);
+        for (threads, slabs) in [(3, cuts[0]), (1, cuts[2]), (2, cuts[4])] {
+            assert_eq!(difference(&whole, &run(threads, slabs)), None, "slabs {slabs:?}");
         }
     }
 }

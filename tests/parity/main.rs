@@ -1,5 +1,7 @@
 //! One answer, to the last bit, whatever the machine is cut into.
 
+#[path = "../support/saved_states.rs"]
+mod saved_states;
 #[path = "../support/shots.rs"]
 mod shots;
 #[path = "../support/thread_ranks.rs"]
@@ -10,4 +12,5 @@ mod cuts;
 mod failures;
 mod ranks;
 mod receivers;
+mod states;
 mod threads;

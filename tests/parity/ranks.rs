@@ -7,7 +7,7 @@ use kernels::Error;
 use kernels::device::cpu::Cpu;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::gather::Snapshots;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::rank_halo::Overlap;
 use kernels::parallel::slabs::cut;
 
@@ -54,8 +54,8 @@ fn same_bits(world: &World, all: &[Parts], every: usize) {
         let whole = world.run(&shot, 1, &[]);
         for &parts in all {
             let options = ParallelOptions {
-                snapshots: Snapshots::First,
-                manner: if k % 3 == 0 {
+                snapshots: SnapshotWriter::Root,
+                overlap: if k % 3 == 0 {
                     Overlap::Blocking
                 } else {
                     Overlap::Overlapped
@@ -95,7 +95,7 @@ fn every_rank_keeps_its_own_planes_of_a_snapshot() {
     let window = [3..30, 10..45, 0..1];
     shot.snapshots.as_mut().expect("a world takes snapshots").window = window;
     let whole = world.run(&shot, 1, &[]);
-    for snapshots in [Snapshots::Own, Snapshots::First] {
+    for snapshots in [SnapshotWriter::EachRank, SnapshotWriter::Root] {
         let options = ParallelOptions {
             snapshots,
             ..ParallelOptions::default()

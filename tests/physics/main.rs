@@ -11,3 +11,4 @@ mod green;
 mod order;
 mod reciprocity;
 mod symmetry;
+mod turned;

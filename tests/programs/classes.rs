@@ -1,7 +1,7 @@
 //! `sym=`: the class whose kernels run must hold the model's.
 
 use crate::desk::Desk;
-use crate::shot::{cells, desk, fed, line, shoot, stiffness, stiffness_header};
+use crate::shot::{cells, desk, fed, grid, line, shoot, stiffness, stiffness_header};
 
 /// A desk with a VTI model: the coefficients along x (and y) raised, the rest isotropic.
 fn vti(ndim: usize) -> Desk {
@@ -72,6 +72,82 @@ fn narrower_classes_are_refused() {
     refused(&plane, 2, "sym=iso", &["sym=iso", "the model is VTI"]);
 }
 
+/// Places among all coefficients, in the order of a file, of those of four or nine planes in theirs.
+const FEW_2D: [usize; 4] = [0, 3, 5, 1];
+const FEW_3D: [usize; 9] = [0, 6, 11, 15, 18, 20, 1, 2, 7];
+
+/// The isotropic block with all coefficients; `oblique`: one of those that few planes do not have is not zero.
+fn all_planes(desk: &Desk, ndim: usize, oblique: bool) {
+    let (few, n) = (stiffness(ndim), cells(ndim));
+    let (count, places) = if ndim == 3 {
+        (21, &FEW_3D[..])
+    } else {
+        (6, &FEW_2D[..])
+    };
+    let mut planes = vec![0.0; count * n];
+    for (plane, &place) in few.chunks(n).zip(places) {
+        planes[place * n..(place + 1) * n].copy_from_slice(plane);
+    }
+    if oblique {
+        let c15 = if ndim == 3 { 4 } else { 2 };
+        planes[c15 * n..(c15 + 1) * n].fill(0.4);
+    }
+    desk.dataset(
+        "ccc.rsf",
+        &format!("{} n{}={count}", grid(ndim), ndim + 1),
+        &planes,
+    );
+}
+
+#[test]
+fn all_coefficients() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let own = data(&desk, ndim, "", "medium isotropic, ");
+        let wide = "medium isotropic (taken as triclinic";
+        assert_eq!(data(&desk, ndim, "sym=tri", wide), own);
+        // The same rock in a file of all coefficients.
+        all_planes(&desk, ndim, false);
+        for (sym, told) in [
+            ("", "medium isotropic, "),
+            ("sym=iso", "medium isotropic, "),
+            ("sym=tri", wide),
+        ] {
+            assert_eq!(data(&desk, ndim, sym, told), own);
+        }
+        all_planes(&desk, ndim, true);
+        let oblique = data(&desk, ndim, "", "medium triclinic, ");
+        assert_ne!(oblique, own);
+        assert_eq!(
+            data(&desk, ndim, "sym=tri ngpu=2 threads=2", "medium triclinic, "),
+            oblique
+        );
+        for sym in ["sym=iso", "sym=ort"] {
+            refused(
+                &desk,
+                ndim,
+                sym,
+                &[sym, "the model is triclinic", "sym=tri takes every model"],
+            );
+        }
+        // As a stream, and what a plan says of its memory.
+        let piped = fed(
+            &[("cat ccc.rsf", "pipe")],
+            &format!("{} < wav.rsf > data.rsf", line(ndim).replace("ccc.rsf", "pipe")),
+        );
+        assert_eq!(desk.sh(&piped).code, 0);
+        assert_eq!(desk.read("data.rsf"), oblique);
+        let run = desk.sh(&format!(
+            "sfvsfd{ndim}d-gpu ccc=ccc.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=10 dt=0.001 > data.rsf"
+        ));
+        let words = [&format!("sfewefd{ndim}d-gpu runs such models"), "planes"];
+        assert!(
+            run.code == 1 && words.iter().all(|w| run.err.contains(*w)),
+            "{run:?}"
+        );
+    }
+}
+
 /// A model of several blocks, and one whose lines are longer than a block, give the same from files and from pipes.
 #[test]
 fn blocks_of_a_file_and_of_a_pipe() {
@@ -87,6 +163,9 @@ fn blocks_of_a_file_and_of_a_pipe() {
         let density: Vec<f32> = (0..n).map(|i| slope(2.2, i / 7)).collect();
         desk.dataset("ccc.rsf", &format!("{grid} n3=4"), &planes);
         desk.dataset("den.rsf", &grid, &density);
+        // Inside the narrower of the two.
+        desk.dataset("sou.rsf", "n1=2 n2=1", &[0.005, 0.09]);
+        desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.09]);
         let line = format!("{} plan=y < wav.rsf 2>&1", line(2));
         let told = |shell: &str| {
             let run = desk.sh(shell);

@@ -85,7 +85,7 @@ fn lists_and_counts_that_do_not_fit_are_refused() {
                 "GPU 0 Fake 0 (90), GPU 1 Fake 1 (90)",
             ],
         ),
-        ("gpu=-1", ["gpu=-1", "CUDA_VISIBLE_DEVICES"]),
+        ("gpu=-1", ["gpu= got `-1`", ">= 0"]),
         ("gpu=1,0,1", ["names GPU 1 twice", "there is 0, 1"]),
         (
             "ngpu=3",

@@ -4,10 +4,14 @@ mod advice;
 mod classes;
 mod fault;
 mod gpus;
+mod kill;
 mod manners;
 mod outputs;
 mod refusals;
+mod resume;
 mod shot;
+mod signals;
+mod slips;
 mod staggered_gpus;
 mod velocity_stress;
 

@@ -206,7 +206,7 @@ fn doubtful_words_are_warned_of() {
         ("n1=7.9", "rsf-probe: warning: n1=7.9 is taken as 7\n"),
         (
             "ompchunk=1",
-            "rsf-probe: warning: ompchunk= has no effect in this program\n",
+            "rsf-probe: warning: ompchunk= has no effect in this program (For older scripts.)\n",
         ),
         (
             "n1",

@@ -160,7 +160,7 @@ fn slow(job: &mut Job) -> anyhow::Result<()> {
         if let Some(signal) = interrupted() {
             // Half a record, which nobody can use.
             output.write_f32(&[record as f32])?;
-            let records = output.whole_records(2)?;
+            let records = output.records(2)?.0;
             output.finish_at(2, records)?;
             let left = format!("{records} records are there");
             return Err(Error::Interrupted { signal, left }.into());

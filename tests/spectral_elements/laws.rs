@@ -316,7 +316,7 @@ fn the_bound_of_the_step_is_stable_and_not_far_from_the_limit() {
         // The bound is at most a quarter below the limit: a third above it nothing is stable.
         let beyond = after(bound / 0.75, 400);
         assert!(
-            !(beyond < 1e9 * early),
+            beyond.is_nan() || beyond >= 1e9 * early,
             "mesh {seed}: a third above the bound is still stable ({early}, {beyond})"
         );
     }

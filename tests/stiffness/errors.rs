@@ -1,6 +1,6 @@
 //! Bad input gets one sentence that names the culprit, exit code 1 and no output.
 
-use super::rsf::{dataset, run};
+use super::rsf::{dataset, planes, run};
 
 /// The words, what stands on stdin, and what the sentence must contain.
 fn refused(words: &str, stdin: Option<Vec<u8>>, parts: &[&str]) {
@@ -46,6 +46,30 @@ fn missing_or_contradictory_words() {
         "vp=vp-2d.rsf vs=1 ro=stiff3d-dim3.rsf",
         None,
         &["stiff3d-dim3.rsf", "n4=21"],
+    );
+}
+
+#[test]
+fn words_that_contradict_the_files() {
+    refused(
+        "vp=vp-2d.rsf vs=1 ro=2 n1=5",
+        None,
+        &["n1=5 is given, but vp=vp-2d.rsf gives the grid and has n1=12: leave n1= out"],
+    );
+    refused(
+        "vp=vp-2d.rsf vs=1 ro=2 d2=3.5",
+        None,
+        &["d2=3.5 is given", "vp-2d.rsf"],
+    );
+    refused(
+        "vp=2 vs=1 ro=2 n1=3 n2=3 d1=0",
+        None,
+        &["d1=0 in n1=, n2=, n3=: the distance of nodes must be a number other than 0"],
+    );
+    refused(
+        "vp=2 vs=1 ro=2 n1=3 n2=3 eps=0.1 epsilon=0.2",
+        None,
+        &["eps= and epsilon= are two names of one parameter"],
     );
 }
 
@@ -119,24 +143,39 @@ fn values_that_are_no_medium() {
 fn tilts_that_do_not_fit() {
     let ti = "vp=2 vs=1 ro=2 epsilon=0.2 n1=3 n2=3";
     refused(
-        &format!("{ti} nu=30"),
+        &format!("{ti} nu=30 planes=4"),
         None,
         &[
             "does not fit 4 planes",
             "c15",
             "% of the largest",
             "nu = 30",
+            "leave out planes=",
             "drop=y",
         ],
     );
     refused(
-        &format!("{ti} n3=2 nu=90 alpha=20"),
+        &format!("{ti} n3=2 nu=90 alpha=20 planes=9"),
         None,
         &["does not fit 9 planes", "alpha = 20"],
     );
-    refused(&format!("{ti} nu=40 alpha=90"), None, &["does not fit 4 planes"]);
+    refused(
+        &format!("{ti} nu=40 alpha=90"),
+        None,
+        &["does not fit 6 planes", "3-D"],
+    );
+    refused(
+        &format!("{ti} planes=21"),
+        None,
+        &["planes=21", "4 planes or", "6"],
+    );
+    refused(
+        &format!("{ti} n3=2 planes=6"),
+        None,
+        &["planes=6", "9 planes or", "21"],
+    );
     for fits in ["nu=90", "nu=180 alpha=77", "nu=90 alpha=90"] {
-        assert_eq!(run(&format!("{ti} {fits}"), None).code, Some(0), "{fits}");
+        assert_eq!(planes(&format!("{ti} {fits}")).int("n3"), 4, "{fits}");
     }
 }
 

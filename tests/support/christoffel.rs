@@ -7,6 +7,24 @@
 
 use kernels::medium::{Stiffness, Voigt};
 
+/// A medium with a stiffness matrix.
+pub trait Elastic {
+    /// The full matrix.
+    fn matrix(&self) -> Voigt;
+}
+
+impl Elastic for Stiffness {
+    fn matrix(&self) -> Voigt {
+        self.voigt()
+    }
+}
+
+impl Elastic for Voigt {
+    fn matrix(&self) -> Voigt {
+        *self
+    }
+}
+
 /// (x, y, z).
 pub type Vector = [f64; 3];
 
@@ -57,8 +75,8 @@ pub fn unit(a: Vector) -> Vector {
 }
 
 /// The wave of a mode whose fronts are normal to `direction` (any length).
-pub fn wave(medium: &Stiffness, rho: f64, direction: Vector, mode: Mode) -> Wave {
-    let (c, n) = (medium.voigt(), unit(direction));
+pub fn wave(medium: &impl Elastic, rho: f64, direction: Vector, mode: Mode) -> Wave {
+    let (c, n) = (medium.matrix(), unit(direction));
     let entry = |i: usize, k: usize| -> f64 {
         let terms = (0..9)
             .map(|m| (m / 3, m % 3))
@@ -100,12 +118,12 @@ pub fn wave(medium: &Stiffness, rho: f64, direction: Vector, mode: Mode) -> Wave
 /// When the front of a mode, started at the origin at time zero, reaches `offset`: the wave front is the envelope of
 /// all plane waves, so the time is the greatest of `n . offset / v(n)`. The group velocity found must point along
 /// the offset to 1e-5, else the sheet is not convex there (several arrivals) and this panics.
-pub fn arrival(medium: &Stiffness, rho: f64, offset: Vector, mode: Mode) -> f64 {
+pub fn arrival(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> f64 {
     ray(medium, rho, offset, mode).0
 }
 
 /// The same with the plane wave that arrives.
-pub fn ray(medium: &Stiffness, rho: f64, offset: Vector, mode: Mode) -> (f64, Wave) {
+pub fn ray(medium: &impl Elastic, rho: f64, offset: Vector, mode: Mode) -> (f64, Wave) {
     let ahead = unit(offset);
     let helper = if ahead[2].abs() < 0.7 {
         [0.0, 0.0, 1.0]

@@ -9,7 +9,8 @@ use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
 use kernels::grid::Padded;
 use kernels::grid::points::Point;
-use kernels::medium::{Medium, Quantity, Stiffness, lines_of_plane, needed};
+use kernels::medium::rotate::entry;
+use kernels::medium::{Coefficients, Medium, Quantity, Stiffness, Voigt, lines_of_plane, needed};
 use kernels::methods::displacement::{Shot, Simulation, SourceKind};
 use kernels::parallel::slabs::{cut, partition};
 use kernels::time_loop::Recorder;
@@ -62,18 +63,31 @@ pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
 
 /// A medium whose stiffness and density at the coordinates (z, x, y) are given by a function.
 pub fn medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Stiffness, f64)) -> Medium<T> {
-    let mut medium = Medium::new(padded).expect("a small grid fits");
-    let grid = &padded.model;
+    let medium = Medium::new(padded).expect("a small grid fits");
+    filled(medium, |at| {
+        let (stiffness, rho) = cell(at);
+        (stiffness.voigt(), rho)
+    })
+}
+
+/// The same with all coefficients.
+pub fn oblique_medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Voigt, f64)) -> Medium<T> {
+    let planes = 0..padded.model.n[padded.ndim() - 1];
+    filled(
+        Medium::holding(padded, planes, Coefficients::All).expect("a small grid fits"),
+        cell,
+    )
+}
+
+fn filled<T: Real>(mut medium: Medium<T>, cell: impl Fn([f64; 3]) -> (Voigt, f64)) -> Medium<T> {
+    let grid = medium.padded().model.clone();
+    let pairs = medium.coefficients().table(grid.ndim).pairs;
     let at = |a: usize, i: usize| f64::from(grid.o[a]) + i as f64 * f64::from(grid.d[a]);
     for line in 0..grid.cells() / grid.n[0] {
         let (x, y) = (at(1, line % grid.n[1]), at(2, line / grid.n[1]));
         let cells: Vec<_> = (0..grid.n[0]).map(|z| cell([at(0, z), x, y])).collect();
-        let planes = |s: &Stiffness| match grid.ndim {
-            2 => s.planes_2d().to_vec(),
-            _ => s.planes().to_vec(),
-        };
-        for k in 0..planes(&cells[0].0).len() {
-            let values: Vec<T> = cells.iter().map(|(s, _)| T::of(planes(s)[k])).collect();
+        for (k, &pair) in pairs.iter().enumerate() {
+            let values: Vec<T> = cells.iter().map(|(c, _)| T::of(entry(c, pair))).collect();
             medium.fill(Quantity::Stiffness(k), line, &values);
         }
         let density: Vec<T> = cells.iter().map(|&(_, rho)| T::of(rho)).collect();
@@ -86,7 +100,7 @@ pub fn medium<T: Real>(padded: &Padded, cell: impl Fn([f64; 3]) -> (Stiffness, f
 pub fn part(whole: &Medium<f32>, own: &Range<usize>) -> Medium<f32> {
     let padded = whole.padded();
     let planes = needed(padded, own);
-    let mut part = Medium::part(padded, planes.clone()).expect("a small grid fits");
+    let mut part = Medium::holding(padded, planes.clone(), whole.coefficients()).expect("a small grid fits");
     let (nz, low, pitch) = (padded.model.n[0], padded.low[0], padded.pitch());
     let rows = lines_of_plane(padded);
     for line in planes.start * rows..planes.end * rows {

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use kernels::Error;
-use kernels::parallel::communicator::{Communicator, Line, Span, Topic};
+use kernels::parallel::communicator::{Channel, Communicator, Span, Topic};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};
@@ -46,7 +46,7 @@ impl Post {
 }
 
 /// One of them.
-pub struct DeviceSubdomain {
+pub struct ThreadRank {
     rank: usize,
     size: usize,
     host: String,
@@ -68,7 +68,7 @@ pub struct Capabilities {
 pub fn thread_ranks<R: Send>(
     size: usize,
     talents: Capabilities,
-    work: impl Fn(&DeviceSubdomain) -> R + Sync,
+    work: impl Fn(&ThreadRank) -> R + Sync,
 ) -> Vec<R> {
     let post = Arc::new(Post::default());
     std::thread::scope(|scope| {
@@ -80,7 +80,7 @@ pub fn thread_ranks<R: Send>(
                 "host".into()
             };
             scope.spawn(move || {
-                work(&DeviceSubdomain {
+                work(&ThreadRank {
                     rank,
                     size,
                     host,
@@ -98,7 +98,7 @@ pub fn thread_ranks<R: Send>(
     })
 }
 
-impl Communicator for DeviceSubdomain {
+impl Communicator for ThreadRank {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -125,11 +125,17 @@ impl Communicator for DeviceSubdomain {
             .collect())
     }
 
-    unsafe fn line(&self, peer: usize, leaving: &[Span], arriving: &[Span]) -> Result<Box<dyn Line>, Error> {
-        assert!(peer.abs_diff(self.rank) == 1, "ghosts go to neighbours");
+    unsafe fn channel(
+        &self,
+        (peer, first): (usize, usize),
+        leaving: &[Span],
+        arriving: &[Span],
+    ) -> Result<Box<dyn Channel>, Error> {
+        assert!(peer != self.rank, "halos inside a rank need no message");
         Ok(Box::new(Wire {
             post: self.post.clone(),
             ranks: (self.rank, peer),
+            first: GHOSTS + first,
             leaving: leaving.to_vec(),
             arriving: arriving.to_vec(),
             due: Vec::new(),
@@ -157,35 +163,37 @@ fn tag(topic: Topic) -> usize {
 struct Wire {
     post: Arc<Post>,
     ranks: (usize, usize),
+    /// Tag of the first piece.
+    first: usize,
     leaving: Vec<Span>,
     arriving: Vec<Span>,
     /// Pieces that are still to come.
     due: Vec<usize>,
 }
 
-impl Line for Wire {
-    fn listen(&mut self) -> Result<(), Error> {
+impl Channel for Wire {
+    fn start_receive(&mut self) -> Result<(), Error> {
         assert!(self.due.is_empty(), "the last step's messages have arrived");
         // Any order is right.
         self.due = (0..self.arriving.len()).collect();
         Ok(())
     }
 
-    fn send(&mut self, piece: usize) -> Result<(), Error> {
+    fn start_send(&mut self, piece: usize) -> Result<(), Error> {
         let span = self.leaving[piece];
         // SAFETY: the slab keeps its memory; the test's devices have theirs in this process.
         let bytes = unsafe { std::slice::from_raw_parts(span.address as *const u8, span.bytes) };
         let (me, peer) = self.ranks;
-        self.post.send((me, peer, GHOSTS + piece), bytes.to_vec());
+        self.post.send((me, peer, self.first + piece), bytes.to_vec());
         Ok(())
     }
 
-    fn arrived(&mut self) -> Result<Option<usize>, Error> {
+    fn wait_any(&mut self) -> Result<Option<usize>, Error> {
         let Some(piece) = self.due.pop() else {
             return Ok(None);
         };
         let (me, peer) = self.ranks;
-        let message = self.post.take((peer, me, GHOSTS + piece));
+        let message = self.post.take((peer, me, self.first + piece));
         let span = self.arriving[piece];
         assert_eq!(message.len(), span.bytes, "neighbours agree on sizes");
         // SAFETY: as above; nobody reads it before this returns.
@@ -193,7 +201,7 @@ impl Line for Wire {
         Ok(Some(piece))
     }
 
-    fn sent(&mut self) -> Result<(), Error> {
+    fn wait_all(&mut self) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -2,6 +2,8 @@
 
 #[path = "../support/full_space.rs"]
 mod full_space;
+#[path = "../support/saved_states.rs"]
+mod saved_states;
 #[path = "../support/shots.rs"]
 mod shots;
 #[path = "../support/thread_ranks.rs"]
@@ -17,5 +19,6 @@ mod green;
 mod layer;
 mod order;
 mod ranks;
+mod states;
 mod surface;
 mod symmetry;

@@ -12,7 +12,7 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation, bytes};
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::gather::Snapshots;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 use kernels::parallel::rank_halo::Overlap;
 use kernels::parallel::slabs::{cut, partition};
@@ -157,10 +157,10 @@ fn settings(ndim: usize) -> Vec<Shot> {
 }
 
 /// Rank 0 takes all snapshots.
-fn first(manner: Overlap) -> ParallelOptions {
+fn first(overlap: Overlap) -> ParallelOptions {
     ParallelOptions {
-        snapshots: Snapshots::First,
-        manner,
+        snapshots: SnapshotWriter::Root,
+        overlap,
         ..ParallelOptions::default()
     }
 }
@@ -169,8 +169,8 @@ fn first(manner: Overlap) -> ParallelOptions {
 fn ranks_of_a_plane_give_the_same_bits() {
     for (k, s) in settings(2).iter().enumerate() {
         for (j, parts) in PLANE.into_iter().enumerate() {
-            let manner = [Overlap::Overlapped, Overlap::Blocking][(j + k) % 2];
-            same_bits(s, 2, (parts, first(manner)));
+            let overlap = [Overlap::Overlapped, Overlap::Blocking][(j + k) % 2];
+            same_bits(s, 2, (parts, first(overlap)));
         }
     }
 }

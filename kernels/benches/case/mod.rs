@@ -6,7 +6,7 @@ use kernels::boundary::{free_surface::Surface, one_way::Form};
 use kernels::device::accelerator::{Accelerator, Memory, Stream};
 use kernels::device::cuda::Cuda;
 use kernels::grid::{Grid, Padded};
-use kernels::medium::Symmetry;
+use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::displacement::gpu::tile::{self, Tile};
 use kernels::methods::displacement::gpu::{Simulation, Upload};
 use kernels::methods::displacement::{Shot, SourceKind};
@@ -56,6 +56,7 @@ impl Words {
                 "iso" => Symmetry::Isotropic,
                 "vti" => Symmetry::Vti,
                 "hti" => Symmetry::Hti,
+                "tri" => Symmetry::Triclinic,
                 _ => Symmetry::Orthorhombic,
             },
             gpus,
@@ -146,18 +147,29 @@ impl Case {
             self.set_edges(slab);
         }
         let machines = devices.iter().cloned().zip(layouts).collect();
-        let mut upload = Upload::<f32, Cuda>::new(&padded, machines, shot.surface, shot.dt)?;
+        let kind = self.symmetry.coefficients();
+        let widest = Symmetry::widest(kind);
+        let mut upload = Upload::<f32, Cuda>::of_class(&padded, machines, shot.surface, shot.dt, widest)?;
         let (p, s, rho) = (2200.0f32 * 9e6, 2200.0f32 * 2.89e6, 2200.0f32);
-        let planes: &[f32] = match self.ndim {
-            3 => &[p, p, p, s, s, s, p - 2.0 * s, p - 2.0 * s, p - 2.0 * s, rho],
-            _ => &[p, p, s, p - 2.0 * s, rho],
+        let value = |&(i, j): &(usize, usize)| match (i <= 3, j <= 3) {
+            (true, true) if i != j => p - 2.0 * s,
+            (true, true) => p,
+            _ if i == j => s,
+            _ => 0.02 * s,
         };
+        let planes: Vec<f32> = kind
+            .table(self.ndim)
+            .pairs
+            .iter()
+            .map(value)
+            .chain([rho])
+            .collect();
         let lines = padded.model.cells() / self.n;
         let mut first = 0;
         while first < lines {
             let count = upload.capacity().min(lines - first);
             let block = upload.numbers(count)?;
-            for (out, &value) in block.chunks_mut(count * self.n).zip(planes) {
+            for (out, &value) in block.chunks_mut(count * self.n).zip(&planes) {
                 out.fill(value);
             }
             upload.send(first, count)?;
@@ -185,7 +197,8 @@ impl Case {
     /// Words that a fused step must move at least for a point of the padded grid; the medium has its own, smaller grid.
     pub fn words(&self) -> f64 {
         let medium = match (self.ndim, self.symmetry) {
-            (2, Symmetry::Isotropic) | (3, Symmetry::Isotropic) => 3.0,
+            (_, Symmetry::Isotropic) => 3.0,
+            (ndim, Symmetry::Triclinic) => 1.0 + Coefficients::All.count(ndim) as f64,
             (2, _) => 5.0,
             (_, Symmetry::Vti | Symmetry::Hti) => 6.0,
             _ => 10.0,

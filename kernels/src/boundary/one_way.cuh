@@ -3,7 +3,7 @@
 // b = (1-q)/(1+q), q = sqrt(c55/rho) dt/d, of the model cell that the frame repeats at a padded cell.
 INLINE REAL face_factor(const struct Slab *s, int plane, int row, int z, REAL d) {
     WIDE at = medium_at(s, plane, row) + CLAMP(z, s->nb, s->nb + s->model_nz - 1);
-    REAL q = SQRT(s->stiffness[SHEAR_SLOT][at] * s->buoyancy[at]) / d;
+    REAL q = SQRT(s->stiffness[C55][at] * s->buoyancy[at]) / d;
     return (1 - q) / (1 + q);
 }
 

@@ -7,9 +7,13 @@
 //! That form feeds on the shortest waves of the grid: without a thick sponge before it and a small time step it grows,
 //! in the original programs too. [`Form::Upwind`] is the implicit upwind form of the same condition,
 //! `next(i) = (curr(i) + q next(i+1)) / (1+q)`, which damps them.
+//!
+//! Every face takes c55, as published, whatever the symmetry of the medium: the sponge before the face has to absorb what
+//! meets it at another speed.
 
 use crate::device::simd::Real;
 use crate::grid::stencil::RADIUS;
+use crate::medium::voigt::slot;
 use crate::medium::{Medium, lines_of_plane};
 
 /// Cells that a face changes, and the one beyond that it reads.
@@ -40,10 +44,7 @@ impl<T: Real> OneWay<T> {
     /// Factors for a time step of `dt` seconds.
     pub fn new(medium: &Medium<T>, dt: f64, form: Form) -> Self {
         let p = medium.padded().clone();
-        let shear = medium
-            .stiffness()
-            .nth(if p.ndim() == 3 { 4 } else { 2 })
-            .expect("c55 is there");
+        let shear = medium.stiffness_array(slot(p.ndim(), (5, 5)));
         let factor = |at: usize, d: f32| {
             let v = (shear[at].f64() / medium.density()[at].f64()).sqrt();
             let q = v * dt / f64::from(d);

@@ -106,6 +106,22 @@ impl Cpu {
     }
 }
 
+/// From now on this thread runs where processors have nothing else to do, as far as the system can arrange it: a step
+/// waits for its slowest worker, so a thread beside the workers must not take a processor from one of them.
+pub fn stand_back() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: it changes how this thread is scheduled and nothing else; where that fails the thread stays as it is.
+    unsafe {
+        let nice = std::env::var("NICE").map_or(0, |v| v.parse().unwrap_or(0));
+        if nice == 99 {
+            let param = std::mem::zeroed::<libc::sched_param>();
+            libc::sched_setscheduler(0, libc::SCHED_IDLE, &param);
+        } else {
+            libc::setpriority(libc::PRIO_PROCESS, 0, nice);
+        }
+    }
+}
+
 /// Runs a job in which numbers below the normal range count as zero.
 pub(crate) fn flushed(job: impl FnOnce()) {
     // SAFETY: the jobs are plain arithmetic whose result may differ by such numbers; the mode is put back on return.

@@ -1,6 +1,6 @@
 //! Where a model goes while it is read and checked.
 
-use super::{Medium, plane_names};
+use super::{Coefficients, Medium};
 use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
 use crate::grid::Padded;
@@ -14,8 +14,13 @@ pub trait Destination {
         wanted
     }
 
-    /// Memory for the next block: `[array][line][z of the model]`, arrays being the stiffness planes in file order,
-    /// then density; `lines` whole lines each. What it holds before does not matter.
+    /// The coefficients that are wanted.
+    fn coefficients(&self) -> Coefficients {
+        Coefficients::Orthorhombic
+    }
+
+    /// Memory for the next block: `[array][line][z of the model]`, arrays being the stiffness coefficients in memory
+    /// order, then density; `lines` whole lines each. What it holds before does not matter.
     ///
     /// # Errors
     /// No memory, or what an earlier block came to.
@@ -47,19 +52,24 @@ impl Scratch {
 }
 
 /// Nowhere: for a model that is only looked at.
-pub struct Discard(Scratch);
+pub struct Discard(Scratch, Coefficients);
 
 impl Discard {
-    /// For a model of this grid.
-    pub fn new(padded: &Padded) -> Self {
-        Self(Scratch {
-            line: (plane_names(padded.ndim()).len() + 1) * padded.model.n[0],
+    /// For a model of this grid with these coefficients.
+    pub fn new(padded: &Padded, kind: Coefficients) -> Self {
+        let scratch = Scratch {
+            line: (kind.count(padded.ndim()) + 1) * padded.model.n[0],
             memory: None,
-        })
+        };
+        Self(scratch, kind)
     }
 }
 
 impl Destination for Discard {
+    fn coefficients(&self) -> Coefficients {
+        self.1
+    }
+
     fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {
         self.0.take(lines)
     }
@@ -79,12 +89,16 @@ pub struct Filler<'a> {
 impl<'a> Filler<'a> {
     /// For all lines of `medium`.
     pub fn new(medium: &'a mut Medium<f32>, cpu: &'a Cpu) -> Self {
-        let block = Discard::new(medium.padded()).0;
+        let block = Discard::new(medium.padded(), medium.coefficients()).0;
         Self { medium, cpu, block }
     }
 }
 
 impl Destination for Filler<'_> {
+    fn coefficients(&self) -> Coefficients {
+        self.medium.coefficients()
+    }
+
     fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {
         self.block.take(lines)
     }

@@ -1,4 +1,4 @@
-//! Eigenvalues of symmetric 2x2 and 3x3 matrices.
+//! Eigenvalues of symmetric matrices.
 
 /// Eigenvalues of the symmetric matrix `[[a, c], [c, b]]`, largest first.
 #[inline]
@@ -26,6 +26,26 @@ pub fn triple(a: &[[f64; 3]; 3]) -> [f64; 3] {
     let largest = mean + 2.0 * p * angle.cos();
     let smallest = mean + 2.0 * p * (angle + 2.0 * std::f64::consts::FRAC_PI_3).cos();
     [largest, 3.0 * mean - largest - smallest, smallest]
+}
+
+/// Eigenvalues of a symmetric matrix, in no order, by Jacobi rotations (Golub & Van Loan 1996, section 8.4).
+pub fn symmetric<const N: usize>(mut a: [[f64; N]; N]) -> [f64; N] {
+    for _sweep in 0..30 {
+        for (p, q) in (0..N).flat_map(|p| (p + 1..N).map(move |q| (p, q))) {
+            if a[p][q] == 0.0 {
+                continue;
+            }
+            let (sin, cos) = (0.5 * (2.0 * a[p][q]).atan2(a[p][p] - a[q][q])).sin_cos();
+            for row in &mut a {
+                (row[p], row[q]) = (cos * row[p] + sin * row[q], cos * row[q] - sin * row[p]);
+            }
+            let (upper, lower) = (a[p], a[q]);
+            for k in 0..N {
+                (a[p][k], a[q][k]) = (cos * upper[k] + sin * lower[k], cos * lower[k] - sin * upper[k]);
+            }
+        }
+    }
+    std::array::from_fn(|i| a[i][i])
 }
 
 #[cfg(test)]
@@ -56,5 +76,8 @@ mod tests {
             1e-15,
         );
         assert_eq!(pair(1.0, 1.0, 2.0), [3.0, -1.0]);
+        let mut found = symmetric([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]]);
+        found.sort_by(|a, b| b.total_cmp(a));
+        close(found, [3.414213562373095, 2.0, 0.585786437626905], 1e-14);
     }
 }

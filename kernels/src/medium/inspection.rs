@@ -2,7 +2,7 @@
 
 use crate::device::cpu::Cpu;
 use crate::grid::Padded;
-use crate::medium::{Symmetry, lines_of_plane, plane_names};
+use crate::medium::{Coefficients, Symmetry, lines_of_plane};
 use crate::stability::{BadCell, Extremes, Scan};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -86,21 +86,21 @@ impl Findings {
 }
 
 impl Inspection {
-    /// A look that has seen nothing, at all lines.
-    pub fn new(padded: &Padded) -> Self {
+    /// A look that has seen nothing, at all lines of a model with these coefficients.
+    pub fn new(padded: &Padded, kind: Coefficients) -> Self {
         let lines = padded.model.cells() / padded.model.n[0];
-        Self::part(padded, 0, 0..lines)
+        Self::part(padded, kind, 0, 0..lines)
     }
 
     /// The same from line `begin` on, the first of a plane; cells of the lines `judged` alone are judged, so that several
     /// looks at parts that overlap can be merged.
-    pub fn part(padded: &Padded, begin: usize, judged: Range<usize>) -> Self {
+    pub fn part(padded: &Padded, kind: Coefficients, begin: usize, judged: Range<usize>) -> Self {
         let (model, ndim) = (&padded.model, padded.ndim());
         let rows = lines_of_plane(padded);
         assert_eq!(begin % rows, 0, "the first line of a plane");
         Self {
             nz: model.n[0],
-            arrays: plane_names(ndim).len() + 1,
+            arrays: kind.count(ndim) + 1,
             rows,
             begin,
             judged,
@@ -111,8 +111,8 @@ impl Inspection {
         }
     }
 
-    /// Fills the next block and looks at it: `values` is `[array][line][z of the model]`, arrays being the stiffness
-    /// planes in file order, then density. `load(array, first line, to)` fills whole lines of one array; threads call
+    /// Fills the next block and looks at it: `values` is `[array][line][z of the model]`, arrays being the
+    /// stiffness coefficients in memory order, then density. `load(array, first line, to)` fills whole lines of one array; threads call
     /// it for pieces that they look at while the numbers are still in their caches. Lines count from the model's
     /// first (`x + nx*y`).
     ///

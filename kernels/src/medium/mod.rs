@@ -13,25 +13,24 @@ pub mod inspection;
 pub mod rotate;
 pub mod stiffness;
 pub mod thomsen;
+pub mod triclinic;
+pub mod voigt;
 
 pub use destination::{Destination, Discard, Filler};
 pub use inspection::{Findings, Inspection};
 pub use rotate::{Lost, Voigt};
 pub use stiffness::{Fault, Stiffness, Symmetry};
 pub use thomsen::{Speeds, Thomsen, Tsvankin, Unreal};
+pub use voigt::Coefficients;
 
 use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
 use crate::grid::stencil::RADIUS;
 use std::ops::Range;
 
-/// Names of the stiffness planes of a model of this dimension, in file order.
+/// Names of the stiffness arrays of an orthorhombic model of this dimension, in memory order.
 pub fn plane_names(ndim: usize) -> &'static [&'static str] {
-    if ndim == 3 {
-        &stiffness::NAMES_3D
-    } else {
-        &stiffness::NAMES_2D
-    }
+    Coefficients::Orthorhombic.table(ndim).names
 }
 
 /// Stiffness (pressure units) and density on the grid, filled line by line while the files are read.
@@ -43,7 +42,7 @@ pub struct Medium<T> {
     planes: Range<usize>,
     /// Where each padded row starts in a plane of the arrays.
     lines: Vec<usize>,
-    /// Stiffness in file order ([`plane_names`]).
+    /// Stiffness in memory order ([`Coefficients::table`]).
     stiffness: Vec<Buffer<T>>,
     /// Density.
     density: Buffer<T>,
@@ -55,24 +54,28 @@ const PIECE: usize = 1 << 15;
 /// Which array of the medium a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
-    /// Number of the stiffness plane in file order.
+    /// Place of the coefficient in memory ([`voigt::slot`]).
     Stiffness(usize),
     /// Density.
     Density,
 }
 
 impl<T: Real> Medium<T> {
-    /// Memory for the medium of this grid; all zero.
+    /// Memory for the orthorhombic medium of this grid; all zero.
     pub fn new(padded: &Padded) -> Result<Self, Error> {
         Self::part(padded, 0..padded.model.n[padded.ndim() - 1])
     }
 
     /// Memory for the model planes `planes` of this grid alone ([`needed`] says which a range of the grid wants).
     pub fn part(padded: &Padded, planes: Range<usize>) -> Result<Self, Error> {
+        Self::holding(padded, planes, Coefficients::Orthorhombic)
+    }
+
+    /// The same with memory for these coefficients.
+    pub fn holding(padded: &Padded, planes: Range<usize>, kind: Coefficients) -> Result<Self, Error> {
         padded.model.check()?;
         let len = planes.len() * lines_of_plane(padded) * padded.pitch();
-        let stiffness = plane_names(padded.ndim())
-            .iter()
+        let stiffness = (0..kind.count(padded.ndim()))
             .map(|_| Buffer::zeroed(len))
             .collect::<Result<_, _>>()?;
         Ok(Self {
@@ -89,6 +92,18 @@ impl<T: Real> Medium<T> {
     /// The grid.
     pub fn padded(&self) -> &Padded {
         &self.padded
+    }
+
+    /// The coefficients held.
+    pub fn coefficients(&self) -> Coefficients {
+        let kind = Coefficients::of_count(self.padded.ndim(), self.stiffness.len());
+        kind.unwrap_or(Coefficients::Orthorhombic)
+    }
+
+    /// Gives back the memory of coefficients that are zero, or rounding, in every medium of this class.
+    pub fn narrow(&mut self, class: Symmetry) {
+        self.stiffness
+            .truncate(class.coefficients().count(self.padded.ndim()));
     }
 
     /// Bytes held.
@@ -114,7 +129,7 @@ impl<T: Real> Medium<T> {
         framed(&self.padded, values, &mut array[line * pitch..][..lines * pitch]);
     }
 
-    /// The same for the lines of all arrays, which lie behind each other in `values` (stiffness in file order, then
+    /// The same for the lines of all arrays, which lie behind each other in `values` (stiffness in memory order, then
     /// density), on all threads.
     pub(crate) fn fill_all(&mut self, cpu: &Cpu, line: usize, values: &[T]) {
         use rayon::prelude::*;
@@ -134,14 +149,14 @@ impl<T: Real> Medium<T> {
         });
     }
 
-    /// Stiffness arrays in file order.
+    /// Stiffness arrays in memory order.
     pub fn stiffness(&self) -> impl Iterator<Item = &[T]> {
         self.stiffness.iter().map(Buffer::as_slice)
     }
 
-    /// One stiffness array, by its place in the file order.
-    pub fn stiffness_array(&self, plane: usize) -> &[T] {
-        self.stiffness[plane].as_slice()
+    /// One stiffness array, by its place in memory.
+    pub fn stiffness_array(&self, place: usize) -> &[T] {
+        self.stiffness[place].as_slice()
     }
 
     /// The density array.
@@ -174,7 +189,8 @@ impl<T: Real> Medium<T> {
         };
         let inside = live_z(&self.padded);
         let at = self.row_start(plane, row) + index[0].clamp(inside.start, inside.end - 1);
-        let planes = plane_names(self.padded.ndim()).iter().zip(&self.stiffness);
+        let table = Coefficients::All.table(self.padded.ndim());
+        let planes = table.names.iter().zip(&self.stiffness);
         let list: Vec<String> = planes
             .map(|(name, c)| format!("{name}={}", c.as_slice()[at].f64() as f32))
             .collect();

@@ -4,6 +4,7 @@
 //! z axis ends up along `(-sin nu cos alpha, -sin nu sin alpha, cos nu)` in the axes (x, y, z).
 
 use super::Stiffness;
+use super::voigt::{Coefficients, Pair};
 
 /// A full symmetric stiffness in Voigt order (11, 22, 33, 23, 13, 12), `c[i][j]` with i, j = 0..6.
 pub type Voigt = [[f64; 6]; 6];
@@ -11,7 +12,7 @@ pub type Voigt = [[f64; 6]; 6];
 /// A rotated stiffness is accepted when each coefficient without a plane is below this share of the largest one.
 pub const LOSS_ALLOWED: f64 = 1e-6;
 
-/// The largest coefficient that a file of four or nine planes cannot hold.
+/// The largest coefficient that the planes of a file cannot hold.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "the rotated stiffness does not fit {planes} planes: {name} = {value:.6e} is {:.3} % of the largest coefficient \
@@ -24,65 +25,66 @@ pub struct Lost {
     pub value: f64,
     /// Its magnitude as a share of the largest coefficient.
     pub share: f64,
-    /// The number of planes, 4 or 9.
+    /// The number of planes.
     pub planes: usize,
 }
 
-/// The 2-D equations use rows 1, 3, 5; these couple u_x, u_z among themselves wrongly or with u_y.
-const LOST_2D: [(usize, usize); 8] = [(1, 5), (3, 5), (1, 4), (1, 6), (3, 4), (3, 6), (4, 5), (5, 6)];
-const LOST_3D: [(usize, usize); 12] = [
-    (1, 4),
-    (1, 5),
-    (1, 6),
-    (2, 4),
-    (2, 5),
-    (2, 6),
-    (3, 4),
-    (3, 5),
-    (3, 6),
-    (4, 5),
-    (4, 6),
-    (5, 6),
-];
+/// The coefficients that a model of this kind has no place for and that move what it models: in 2-D those that couple
+/// the plane x-z with u_y, too.
+fn missing(ndim: usize, kind: Coefficients) -> impl Iterator<Item = Pair> {
+    let held = kind.table(ndim).pairs;
+    let moved = move |i: usize| ndim == 3 || matches!(i, 1 | 3 | 5);
+    // c22 and c44, c46, c66 speak of u_y alone, c12 and c23 of a strain that is zero in 2-D.
+    let matters = move |(i, j): Pair| match (moved(i), moved(j)) {
+        (true, true) => true,
+        (false, false) => false,
+        _ => i != 2 && j != 2,
+    };
+    let upper = (1..=6).flat_map(|i| (i..=6).map(move |j| (i, j)));
+    upper.filter(move |pair| matters(*pair) && !held.contains(pair))
+}
 
 impl Stiffness {
     /// The full matrix with zeros where an orthorhombic medium has them.
     pub fn voigt(&self) -> Voigt {
-        let s = self;
-        let mut c = [[0.0; 6]; 6];
-        (c[0][0], c[1][1], c[2][2]) = (s.c11, s.c22, s.c33);
-        (c[3][3], c[4][4], c[5][5]) = (s.c44, s.c55, s.c66);
-        for (i, j, v) in [(0, 1, s.c12), (0, 2, s.c13), (1, 2, s.c23)] {
-            (c[i][j], c[j][i]) = (v, v);
-        }
-        c
+        matrix(3, &self.planes())
     }
 
     /// Keeps the nine coefficients of `c`, whatever the others are; see [`lost`].
     pub fn kept(c: &Voigt) -> Self {
-        Self::from_planes([
-            c[0][0], c[1][1], c[2][2], c[3][3], c[4][4], c[5][5], c[0][1], c[0][2], c[1][2],
-        ])
+        let table = Coefficients::Orthorhombic.table(3);
+        Self::from_planes(std::array::from_fn(|k| entry(c, table.pairs[k])))
     }
 }
 
-/// The largest coefficient of `c` that the planes of `ndim` (2: four in x-z, or 3: nine) dimensions have no place
-/// for, whether it may be neglected ([`LOSS_ALLOWED`]) or not.
-pub fn lost(c: &Voigt, ndim: usize) -> Lost {
+/// A coefficient of a full matrix.
+pub fn entry(c: &Voigt, (i, j): Pair) -> f64 {
+    c[i - 1][j - 1]
+}
+
+/// The symmetric matrix of coefficients in memory order; those that are not given are zero.
+pub fn matrix(ndim: usize, values: &[f64]) -> Voigt {
+    let table = Coefficients::All.table(ndim);
+    let mut c = [[0.0; 6]; 6];
+    for (&(i, j), &value) in table.pairs.iter().zip(values) {
+        (c[i - 1][j - 1], c[j - 1][i - 1]) = (value, value);
+    }
+    c
+}
+
+/// The largest coefficient of `c` that a model of `ndim` (2: x-z, or 3) dimensions with these coefficients has no place
+/// for, whether it may be neglected ([`LOSS_ALLOWED`]) or not; `None` where it has a place for all.
+pub fn lost(c: &Voigt, ndim: usize, kind: Coefficients) -> Option<Lost> {
     let largest = c.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
-    let (places, planes): (&[(usize, usize)], _) = if ndim == 2 { (&LOST_2D, 4) } else { (&LOST_3D, 9) };
-    let magnitude = |&&(i, j): &&(usize, usize)| c[i - 1][j - 1].abs();
-    let &(i, j) = places
-        .iter()
-        .max_by(|a, b| magnitude(a).total_cmp(&magnitude(b)))
-        .expect("the tables are not empty");
-    let value = c[i - 1][j - 1];
-    Lost {
+    let magnitude = |pair: &Pair| entry(c, *pair).abs();
+    let (i, j) = missing(ndim, kind).max_by(|a, b| magnitude(a).total_cmp(&magnitude(b)))?;
+    let value = entry(c, (i, j));
+    Some(Lost {
         name: format!("c{i}{j}"),
         value,
         share: value.abs() / largest,
-        planes,
-    }
+        planes: kind.count(ndim),
+    })
 }
 
 /// The stiffness kept by four (`ndim` 2) or nine (3) planes.
@@ -90,11 +92,9 @@ pub fn lost(c: &Voigt, ndim: usize) -> Lost {
 /// # Errors
 /// [`Lost`] when a coefficient without a plane reaches [`LOSS_ALLOWED`] of the largest.
 pub fn fitted(c: &Voigt, ndim: usize) -> Result<Stiffness, Lost> {
-    let loss = lost(c, ndim);
-    if loss.share >= LOSS_ALLOWED {
-        Err(loss)
-    } else {
-        Ok(Stiffness::kept(c))
+    match lost(c, ndim, Coefficients::Orthorhombic) {
+        Some(loss) if loss.share >= LOSS_ALLOWED => Err(loss),
+        _ => Ok(Stiffness::kept(c)),
     }
 }
 

@@ -1,79 +1,107 @@
-// The nine coefficients of VEC cells from the arrays that a symmetry class keeps (medium/stiffness.rs is the twin).
-// Axes by their part in memory: z, row (3-D: x), plane (3-D: y, 2-D: x). SYM 0 isotropic, 1 VTI, 2 HTI, 3 orthorhombic.
+// The coefficients of VEC cells from the arrays that a symmetry class keeps. SYM 0 isotropic, 1 VTI, 2 HTI, 3 orthorhombic,
+// 4 triclinic; in 2-D all between the isotropic and the widest are 3. C11, C33, ... are defined as the places of the
+// coefficients kept among the arrays (displacement/gpu/arguments.rs).
 //
-// class          arrays kept, in this order                                 the others
-// isotropic      lambda, mu                                                 c_ii = lambda + 2 mu
-// VTI 3-D        c33 c11 c55 c66 c13                                        c22 = c11, c44 = c55, c23 = c13, c12 = c11 - 2 c66
-// HTI 3-D        c11 c33 c44 c55 c13                                        c22 = c33, c66 = c55, c12 = c13, c23 = c33 - 2 c44
-// orthorhombic   c33 c22 c44 c23 c11 c55 c66 c13 c12
-// 2-D otherwise  c33 c11 c55 c13
+// Axes by their part in memory: z, row (3-D: x), plane (3-D: y, 2-D: x). The others of a class:
+//   isotropic   c_ii = lambda + 2 mu, c13 = lambda, c55 = mu
+//   VTI         c22 = c11, c44 = c55, c23 = c13, c12 = c11 - 2 c66
+//   HTI         c22 = c33, c66 = c55, c12 = c13, c23 = c33 - 2 c44
 
 struct Stiffness {
     REAL zz[VEC], pp[VEC], zp[VEC], z_p[VEC];  // normal along z and plane, shear, coupling
 #if NDIM == 3
     REAL rr[VEC], zr[VEC], rp[VEC], z_r[VEC], r_p[VEC];
 #endif
+#if SYM == 4
+    REAL zz_zp[VEC], pp_zp[VEC];  // a normal stress and a shear strain, two shears
+#if NDIM == 3
+    REAL zz_zr[VEC], zz_rp[VEC], pp_zr[VEC], pp_rp[VEC], rr_zp[VEC], rr_zr[VEC], rr_rp[VEC];
+    REAL zp_zr[VEC], zp_rp[VEC], zr_rp[VEC];
+#endif
+#endif
 };
 
-// Slot of the array that holds c55, the shear of z and x.
-#if SYM == 0
-#define SHEAR_SLOT 1
-#elif NDIM == 2 || SYM == 1
-#define SHEAR_SLOT 2
-#elif SYM == 2
-#define SHEAR_SLOT 3
-#else
-#define SHEAR_SLOT 5
-#endif
+#define TAKE(place, to) fetch(c[place] + at, to)
 
-#define TAKE(slot, to) fetch(c[slot] + at, to)
+#if NDIM == 2
+INLINE void take_stiffness(const REAL *const *c, WIDE at, struct Stiffness *s) {
+#if SYM == 0
+    TAKE(C13, s->z_p);
+    TAKE(C55, s->zp);
+    EACH_VEC s->zz[v] = s->pp[v] = FMA((REAL)2, s->zp[v], s->z_p[v]);
+#else
+    TAKE(C33, s->zz);
+    TAKE(C11, s->pp);
+    TAKE(C55, s->zp);
+    TAKE(C13, s->z_p);
+#endif
+#if SYM == 4
+    TAKE(C35, s->zz_zp);
+    TAKE(C15, s->pp_zp);
+#endif
+}
+#else
+#if SYM == 4
+// What the coordinate planes would make zero if they were symmetry planes.
+INLINE void take_couplings(const REAL *const *c, WIDE at, struct Stiffness *s) {
+    TAKE(C34, s->zz_zp);
+    TAKE(C35, s->zz_zr);
+    TAKE(C36, s->zz_rp);
+    TAKE(C24, s->pp_zp);
+    TAKE(C25, s->pp_zr);
+    TAKE(C26, s->pp_rp);
+    TAKE(C14, s->rr_zp);
+    TAKE(C15, s->rr_zr);
+    TAKE(C16, s->rr_rp);
+    TAKE(C45, s->zp_zr);
+    TAKE(C46, s->zp_rp);
+    TAKE(C56, s->zr_rp);
+}
+#endif
 
 INLINE void take_stiffness(const REAL *const *c, WIDE at, struct Stiffness *s) {
 #if SYM == 0
     REAL lambda[VEC], mu[VEC];
-    TAKE(0, lambda);
-    TAKE(1, mu);
+    TAKE(C13, lambda);
+    TAKE(C55, mu);
     EACH_VEC {
         s->zz[v] = s->pp[v] = FMA((REAL)2, mu[v], lambda[v]);
         s->zp[v] = mu[v], s->z_p[v] = lambda[v];
-#if NDIM == 3
         s->rr[v] = s->zz[v], s->zr[v] = s->rp[v] = mu[v], s->z_r[v] = s->r_p[v] = lambda[v];
-#endif
     }
-#elif NDIM == 2
-    TAKE(0, s->zz);
-    TAKE(1, s->pp);
-    TAKE(2, s->zp);
-    TAKE(3, s->z_p);
 #elif SYM == 1
-    TAKE(0, s->zz);
-    TAKE(1, s->rr);
-    TAKE(2, s->zr);
-    TAKE(3, s->rp);
-    TAKE(4, s->z_r);
+    TAKE(C33, s->zz);
+    TAKE(C11, s->rr);
+    TAKE(C55, s->zr);
+    TAKE(C66, s->rp);
+    TAKE(C13, s->z_r);
     EACH_VEC {
         s->pp[v] = s->rr[v], s->zp[v] = s->zr[v], s->z_p[v] = s->z_r[v];
         s->r_p[v] = FMA((REAL)-2, s->rp[v], s->rr[v]);
     }
 #elif SYM == 2
-    TAKE(0, s->rr);
-    TAKE(1, s->zz);
-    TAKE(2, s->zp);
-    TAKE(3, s->zr);
-    TAKE(4, s->z_r);
+    TAKE(C11, s->rr);
+    TAKE(C33, s->zz);
+    TAKE(C44, s->zp);
+    TAKE(C55, s->zr);
+    TAKE(C13, s->z_r);
     EACH_VEC {
         s->pp[v] = s->zz[v], s->rp[v] = s->zr[v], s->r_p[v] = s->z_r[v];
         s->z_p[v] = FMA((REAL)-2, s->zp[v], s->zz[v]);
     }
 #else
-    TAKE(0, s->zz);
-    TAKE(1, s->pp);
-    TAKE(2, s->zp);
-    TAKE(3, s->z_p);
-    TAKE(4, s->rr);
-    TAKE(5, s->zr);
-    TAKE(6, s->rp);
-    TAKE(7, s->z_r);
-    TAKE(8, s->r_p);
+    TAKE(C33, s->zz);
+    TAKE(C22, s->pp);
+    TAKE(C44, s->zp);
+    TAKE(C23, s->z_p);
+    TAKE(C11, s->rr);
+    TAKE(C55, s->zr);
+    TAKE(C66, s->rp);
+    TAKE(C13, s->z_r);
+    TAKE(C12, s->r_p);
+#endif
+#if SYM == 4
+    take_couplings(c, at, s);
 #endif
 }
+#endif

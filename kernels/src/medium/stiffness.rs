@@ -1,15 +1,11 @@
-//! The nine stiffness coefficients of a cell, their order in files, their symmetry class and their faults.
+//! The nine stiffness coefficients of an orthorhombic cell, symmetry classes, and the faults of a cell.
 //!
 //! Voigt numbers: 1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy; shear strains are engineering sums
 //! (`e_zx = d_x u_z + d_z u_x`), so `s_zx = c55 e_zx`. Units: density times velocity squared of the inputs
 //! (km/s and g/cm3 give GPa, m/s and kg/m3 give Pa); nothing here depends on the choice.
 
 use super::eigen;
-
-/// Names of the nine planes of a 3-D stiffness file, in file order.
-pub const NAMES_3D: [&str; 9] = ["c11", "c22", "c33", "c44", "c55", "c66", "c12", "c13", "c23"];
-/// Names of the four planes of a 2-D (x-z) stiffness file, in file order.
-pub const NAMES_2D: [&str; 4] = ["c11", "c33", "c55", "c13"];
+use super::voigt::{Coefficients, Pair, slot};
 
 /// Two coefficients are one when they differ by no more than this share of the largest diagonal one: what
 /// float32 arithmetic of a few steps leaves behind. The same share of a negative eigenvalue counts as zero.
@@ -30,7 +26,8 @@ pub struct Stiffness {
     pub c23: f64,
 }
 
-/// The narrowest class that a medium belongs to. `Hti` has its axis along x; an axis along y is `Orthorhombic`.
+/// The narrowest class that a medium belongs to. `Hti` has its axis along x; an axis along y is `Orthorhombic`. What has
+/// other symmetry planes than the coordinate planes, as tilted media, is `Triclinic` whatever planes it has of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     /// Two coefficients.
@@ -41,11 +38,35 @@ pub enum Symmetry {
     Hti,
     /// Nine coefficients.
     Orthorhombic,
+    /// 21 coefficients; in 2-D six.
+    Triclinic,
 }
 
 impl Symmetry {
     /// All classes.
-    pub const ALL: [Self; 4] = [Self::Isotropic, Self::Vti, Self::Hti, Self::Orthorhombic];
+    pub const ALL: [Self; 5] = [
+        Self::Isotropic,
+        Self::Vti,
+        Self::Hti,
+        Self::Orthorhombic,
+        Self::Triclinic,
+    ];
+
+    /// The coefficients that media of this class need.
+    pub fn coefficients(self) -> Coefficients {
+        match self {
+            Self::Triclinic => Coefficients::All,
+            _ => Coefficients::Orthorhombic,
+        }
+    }
+
+    /// The class of all media with these coefficients.
+    pub fn widest(coefficients: Coefficients) -> Self {
+        match coefficients {
+            Coefficients::Orthorhombic => Self::Orthorhombic,
+            Coefficients::All => Self::Triclinic,
+        }
+    }
 
     /// The narrowest class that holds both.
     pub fn joined(self, other: Self) -> Self {
@@ -58,7 +79,10 @@ impl Symmetry {
 
     /// Every medium of the class `other` also belongs to this one.
     pub fn holds(self, other: Self) -> bool {
-        self == other || self == Self::Orthorhombic || other == Self::Isotropic
+        self == other
+            || self == Self::Triclinic
+            || other == Self::Isotropic
+            || (self == Self::Orthorhombic && other != Self::Triclinic)
     }
 }
 
@@ -69,6 +93,7 @@ impl std::fmt::Display for Symmetry {
             Self::Vti => "VTI",
             Self::Hti => "HTI (axis along x)",
             Self::Orthorhombic => "orthorhombic",
+            Self::Triclinic => "triclinic",
         })
     }
 }
@@ -96,7 +121,7 @@ pub enum Fault {
         /// What was found.
         value: f64,
     },
-    /// The block of c11 ... c23 has a negative eigenvalue: some strain would release energy.
+    /// A block of the matrix has a negative eigenvalue: some strain would release energy.
     #[error("the stiffness is not positive definite: the block of {block} has the eigenvalue {smallest:.6e}")]
     Indefinite {
         /// The coefficients of the block.
@@ -106,51 +131,64 @@ pub enum Fault {
     },
 }
 
-/// One plane, by its place in the file order, of isotropic cells by their speeds P and S; `values` holds their density
-/// and becomes the plane. A negative speed makes a negative stiffness, so that the look at every cell finds it: its square
+/// One array, by its place in memory, of isotropic cells by their speeds P and S; `values` holds their density and
+/// becomes the array. A negative speed makes a negative stiffness, so that the look at every cell finds it: its square
 /// would hide it.
-pub fn isotropic_plane(ndim: usize, plane: usize, [vp, vs]: [&[f32]; 2], values: &mut [f32]) {
-    let (normal, shear) = if ndim == 3 { (0..3, 3..6) } else { (0..2, 2..3) };
+pub fn isotropic_plane(ndim: usize, place: usize, [vp, vs]: [&[f32]; 2], values: &mut [f32]) {
+    let (i, j) = Coefficients::All.table(ndim).pairs[place];
     for ((value, &vp), &vs) in values.iter_mut().zip(vp).zip(vs) {
         let [rho, p, s] = [*value, vp, vs].map(f64::from);
-        let (normal_stiffness, shear_stiffness) = (rho * p * p.abs(), rho * s * s.abs());
-        *value = if normal.contains(&plane) {
-            normal_stiffness
-        } else if shear.contains(&plane) {
-            shear_stiffness
-        } else {
-            rho * (p * p.abs() - 2.0 * s * s.abs())
+        *value = match (i <= 3, j <= 3, i == j) {
+            (true, _, true) => rho * p * p.abs(),
+            (false, _, true) => rho * s * s.abs(),
+            (true, true, _) => rho * (p * p.abs() - 2.0 * s * s.abs()),
+            _ => 0.0,
         } as f32;
     }
 }
 
 impl Stiffness {
-    /// From the nine planes of a 3-D file, in the order of [`NAMES_3D`].
+    /// From nine numbers in memory order ([`Coefficients::table`]), which is that of a 3-D file of nine planes.
     pub fn from_planes(c: [f64; 9]) -> Self {
-        let [c11, c22, c33, c44, c55, c66, c12, c13, c23] = c;
+        let c = |i: usize, j: usize| c[slot(3, (i, j))];
         Self {
-            c11,
-            c22,
-            c33,
-            c44,
-            c55,
-            c66,
-            c12,
-            c13,
-            c23,
+            c11: c(1, 1),
+            c22: c(2, 2),
+            c33: c(3, 3),
+            c44: c(4, 4),
+            c55: c(5, 5),
+            c66: c(6, 6),
+            c12: c(1, 2),
+            c13: c(1, 3),
+            c23: c(2, 3),
         }
     }
 
-    /// The nine planes of a 3-D file, in the order of [`NAMES_3D`].
-    pub fn planes(&self) -> [f64; 9] {
-        [
-            self.c11, self.c22, self.c33, self.c44, self.c55, self.c66, self.c12, self.c13, self.c23,
-        ]
+    /// The coefficient with these Voigt numbers; zero where an orthorhombic medium has none.
+    pub fn get(&self, pair: Pair) -> f64 {
+        match pair {
+            (1, 1) => self.c11,
+            (2, 2) => self.c22,
+            (3, 3) => self.c33,
+            (4, 4) => self.c44,
+            (5, 5) => self.c55,
+            (6, 6) => self.c66,
+            (1, 2) => self.c12,
+            (1, 3) => self.c13,
+            (2, 3) => self.c23,
+            _ => 0.0,
+        }
     }
 
-    /// From the four planes of a 2-D file, in the order of [`NAMES_2D`]: the VTI medium with them and c66 = c55.
+    /// Nine numbers in memory order, which is that of a 3-D file of nine planes.
+    pub fn planes(&self) -> [f64; 9] {
+        let table = Coefficients::Orthorhombic.table(3);
+        std::array::from_fn(|k| self.get(table.pairs[k]))
+    }
+
+    /// From four numbers in memory order, that of a 2-D file of four planes: the VTI medium with them and c66 = c55.
     pub fn from_planes_2d(c: [f64; 4]) -> Self {
-        let [c11, c33, c55, c13] = c;
+        let [c11, c33, c55, c13] = [(1, 1), (3, 3), (5, 5), (1, 3)].map(|pair| c[slot(2, pair)]);
         Self {
             c11,
             c22: c11,
@@ -164,9 +202,10 @@ impl Stiffness {
         }
     }
 
-    /// The four planes of a 2-D file, in the order of [`NAMES_2D`].
+    /// Four numbers in memory order, which is that of a 2-D file of four planes.
     pub fn planes_2d(&self) -> [f64; 4] {
-        [self.c11, self.c33, self.c55, self.c13]
+        let table = Coefficients::Orthorhombic.table(2);
+        std::array::from_fn(|k| self.get(table.pairs[k]))
     }
 
     /// The narrowest symmetry class, coefficients compared within [`ROUNDING`] of the largest diagonal one.
@@ -209,7 +248,7 @@ impl Stiffness {
             return None;
         }
         let c = self.planes();
-        first_bad(&NAMES_3D, &c).or_else(|| {
+        first_bad(3, &c).or_else(|| {
             let smallest = self.smallest_of_block();
             let allowed = -ROUNDING * self.c11.max(self.c22).max(self.c33);
             let block = "c11, c22, c33, c12, c13, c23";
@@ -218,10 +257,11 @@ impl Stiffness {
     }
 
     fn fault_2d(c: [f64; 4]) -> Option<Fault> {
-        first_bad(&NAMES_2D, &c).or_else(|| {
-            let [_, smallest] = eigen::pair(c[0], c[1], c[3]);
+        first_bad(2, &c).or_else(|| {
+            let [c11, c33, c13] = [(1, 1), (3, 3), (1, 3)].map(|pair| c[slot(2, pair)]);
+            let [_, smallest] = eigen::pair(c11, c33, c13);
             let block = "c11, c33, c13";
-            (smallest < -ROUNDING * c[0].max(c[1])).then_some(Fault::Indefinite { block, smallest })
+            (smallest < -ROUNDING * c11.max(c33)).then_some(Fault::Indefinite { block, smallest })
         })
     }
 
@@ -245,20 +285,24 @@ impl Stiffness {
     }
 }
 
-/// The first coefficient that is not finite, or of the wrong sign.
-fn first_bad(names: &[&'static str], c: &[f64]) -> Option<Fault> {
-    let named = || names.iter().copied().zip(c.iter().copied());
-    if let Some((name, value)) = named().find(|(_, v)| !v.is_finite()) {
+/// The first coefficient (in memory order) that is not finite, or of the wrong sign.
+pub(super) fn first_bad(ndim: usize, c: &[f64]) -> Option<Fault> {
+    let table = Coefficients::All.table(ndim);
+    let each = || (0..).zip(c.iter().copied());
+    if let Some((k, value)) = each().find(|(_, v)| !v.is_finite()) {
+        let name = table.names[k];
         return Some(Fault::NotFinite { name, value });
     }
-    let wrong = |name: &str, v: f64| match name {
-        "c11" | "c22" | "c33" => v <= 0.0,
-        "c44" | "c55" | "c66" => v < 0.0,
+    let wrong = |k: usize, v: f64| match table.pairs[k] {
+        (1..=3, j) if j == table.pairs[k].0 => v <= 0.0,
+        (i, j) if i == j => v < 0.0,
         _ => false,
     };
-    named()
-        .find(|&(name, v)| wrong(name, v))
-        .map(|(name, value)| Fault::Negative { name, value })
+    let found: Option<(usize, f64)> = each().find(|&(k, v)| wrong(k, v));
+    found.map(|(k, value)| Fault::Negative {
+        name: table.names[k],
+        value,
+    })
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub enum Topic {
     Maps,
 }
 
-/// The ranks of a run, as one of them sees them. Rank `k` owns the planes next to those of ranks `k-1` and `k+1`.
+/// The ranks of a run, as one of them sees them.
 ///
 /// Calls fail with a sentence when the connection does; where MPI ends all ranks at once they do not return.
 pub trait Communicator {
@@ -41,15 +41,21 @@ pub trait Communicator {
         false
     }
 
-    /// Everyone's words, in the order of the ranks. All ranks call it.
+    /// Collective: all ranks must call this. The bytes that each rank gives, in the order of the ranks.
     fn all_gather(&self, words: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
 
-    /// Messages of fixed sizes to and from `peer`, which calls this with the same sizes the other way round. Messages
-    /// of one pair of ranks keep their order.
+    /// Messages of fixed sizes to and from a peer: its rank, and the tag of the first piece (the others count on from
+    /// there). The peer calls this with the same tag and the same sizes the other way round. Messages of one pair of
+    /// ranks with the same tag keep their order.
     ///
     /// # Safety
     /// The memory must live as long as what is returned, and stay untouched while messages are under way.
-    unsafe fn line(&self, peer: usize, leaving: &[Span], arriving: &[Span]) -> Result<Box<dyn Line>, Error>;
+    unsafe fn channel(
+        &self,
+        peer: (usize, usize),
+        leaving: &[Span],
+        arriving: &[Span],
+    ) -> Result<Box<dyn Channel>, Error>;
 
     /// Sends to rank 0 without waiting for it, up to a few messages ahead.
     fn send_to_root(&self, topic: Topic, message: Vec<u8>) -> Result<(), Error>;
@@ -58,8 +64,8 @@ pub trait Communicator {
     fn receive_from(&self, topic: Topic, from: usize) -> Result<Vec<u8>, Error>;
 }
 
-/// All ranks come here with what they have done; where one has failed all get [`Error::Agreed`] with the words of the
-/// first.
+/// Collective: all ranks must call this, each with its outcome. Where one has failed all get [`Error::Agreed`] with the
+/// sentence of the first.
 pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T, Error> {
     let words = outcome.as_ref().err().map_or(String::new(), Error::to_string);
     let all = ranks.all_gather(words.as_bytes())?;
@@ -79,15 +85,15 @@ pub fn agree<T>(ranks: &dyn Communicator, outcome: Result<T, Error>) -> Result<T
 }
 
 /// The same messages again and again, as a time loop sends them.
-pub trait Line {
+pub trait Channel {
     /// What arrives may now arrive.
-    fn listen(&mut self) -> Result<(), Error>;
+    fn start_receive(&mut self) -> Result<(), Error>;
     /// Message `piece` leaves.
-    fn send(&mut self, piece: usize) -> Result<(), Error>;
+    fn start_send(&mut self, piece: usize) -> Result<(), Error>;
     /// Waits for a message and says which it is; `None` when all have arrived.
-    fn arrived(&mut self) -> Result<Option<usize>, Error>;
+    fn wait_any(&mut self) -> Result<Option<usize>, Error>;
     /// Returns when the memory of what left may be used again.
-    fn sent(&mut self) -> Result<(), Error>;
+    fn wait_all(&mut self) -> Result<(), Error>;
 }
 
 /// A process that is alone.
@@ -110,7 +116,7 @@ impl Communicator for Alone {
         Ok(vec![words.to_vec()])
     }
 
-    unsafe fn line(&self, _: usize, _: &[Span], _: &[Span]) -> Result<Box<dyn Line>, Error> {
+    unsafe fn channel(&self, _: (usize, usize), _: &[Span], _: &[Span]) -> Result<Box<dyn Channel>, Error> {
         Err(Error::setup("a process that is alone has no neighbour"))
     }
 

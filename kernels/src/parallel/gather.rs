@@ -2,7 +2,7 @@
 
 use super::communicator::{Communicator, Topic};
 use crate::Error;
-use crate::time_loop::{Recorder, Schedule, Slab};
+use crate::time_loop::{Recorder, Schedule, is_in_order};
 use std::ops::Range;
 
 /// Bytes of a batch of records of all receivers.
@@ -10,37 +10,21 @@ const BATCH_BYTES: usize = 1 << 19;
 /// Records of a batch at most.
 const BATCH: usize = 256;
 
-/// Where snapshots go.
+/// Who writes snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Snapshots {
-    /// Every rank's recorder takes the rank's own planes.
-    Own,
-    /// Rank 0's recorder takes all, in file order.
-    First,
+pub enum SnapshotWriter {
+    /// The recorder of every rank receives the rank's own share.
+    EachRank,
+    /// The recorder of rank 0 receives everything, in file order.
+    Root,
 }
 
-/// The planes of slabs that follow each other.
-pub fn own<S: Slab>(slabs: &[S]) -> Range<usize> {
-    let first = slabs.first().map_or(0, |s| s.layout().own.start);
-    first..slabs.last().map_or(0, |s| s.layout().own.end)
-}
-
-/// Numbers of one component of a snapshot on the planes `own`.
-pub fn share(window: &[Range<usize>; 3], ndim: usize, own: &Range<usize>) -> usize {
-    let planes = &window[ndim - 1];
-    let count = own
-        .end
-        .min(planes.end)
-        .saturating_sub(own.start.max(planes.start));
-    count * window[..ndim - 1].iter().map(Range::len).product::<usize>()
-}
-
-/// Hands the records of this rank on. On rank 0 `inner` gets the traces of all ranks; pieces of snapshots go where
-/// [`Snapshots`] says, steps stay here.
+/// Hands the records of this rank on. On rank 0 `inner` receives the traces of all ranks; pieces of snapshots go where
+/// [`SnapshotWriter`] says, steps stay here.
 pub struct Gather<'a, T> {
     ranks: &'a dyn Communicator,
     inner: &'a mut dyn Recorder<T>,
-    snapshots: Snapshots,
+    snapshots: SnapshotWriter,
     /// Receivers of every rank (rank 0), else of this rank alone.
     owners: Vec<Vec<usize>>,
     receivers: usize,
@@ -50,42 +34,60 @@ pub struct Gather<'a, T> {
     steps: Vec<usize>,
     waiting: Vec<T>,
     batch: usize,
-    /// Numbers of one component of a snapshot, of every rank.
-    shares: Vec<usize>,
+    /// The numbers of one component of a snapshot that every rank owns.
+    shares: Vec<Vec<Range<usize>>>,
     /// The component of a snapshot that is coming.
     piece: Vec<T>,
+    /// A component of all ranks, where their shares interleave (rank 0).
+    whole: Option<Vec<T>>,
+}
+
+fn total(ranges: &[Range<usize>]) -> usize {
+    ranges.iter().map(Range::len).sum()
 }
 
 impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
-    /// `own`: the receivers of this rank, in rising order; `share`: numbers of one component of a snapshot on its
-    /// planes. All ranks call this.
+    /// `own`: the receivers of this rank, in rising order; `share`: the numbers of one component of a snapshot that it
+    /// owns, in file order. Collective: all ranks must call this.
     pub fn new(
         ranks: &'a dyn Communicator,
         inner: &'a mut dyn Recorder<T>,
         schedule: &Schedule,
-        snapshots: Snapshots,
-        (own, share): (Vec<usize>, usize),
+        snapshots: SnapshotWriter,
+        (own, share): (Vec<usize>, Vec<Range<usize>>),
     ) -> Result<Self, Error> {
-        let words: Vec<u64> = [share].iter().chain(&own).map(|&n| n as u64).collect();
+        let ends = share.iter().flat_map(|range| [range.start, range.end]);
+        let words = [share.len()].into_iter().chain(ends).chain(own);
+        let words: Vec<u64> = words.map(|n| n as u64).collect();
         let all = ranks.all_gather(bytemuck::cast_slice(&words))?;
         let numbers = |bytes: &Vec<u8>| -> Vec<usize> {
             let chunks = bytes.as_chunks::<8>().0.iter();
             chunks.map(|&b| u64::from_ne_bytes(b) as usize).collect()
         };
         let all: Vec<Vec<usize>> = all.iter().map(numbers).collect();
+        let split = |list: &Vec<usize>| list[1..].split_at(2 * list[0]).0.to_vec();
+        let ranges = |list: &Vec<usize>| -> Vec<Range<usize>> {
+            let ends = split(list);
+            ends.as_chunks::<2>().0.iter().map(|&[a, b]| a..b).collect()
+        };
+        let shares: Vec<_> = all.iter().map(ranges).collect();
+        let interleave = !is_in_order(shares.iter().flatten());
+        let numbers = shares.iter().flatten().map(|range| range.end).max();
+        let is_root = ranks.rank() == 0 && snapshots == SnapshotWriter::Root;
         let record = (schedule.receivers * schedule.components * size_of::<T>()).max(1);
         Ok(Self {
             ranks,
             inner,
             snapshots,
-            owners: all.iter().map(|list| list[1..].to_vec()).collect(),
+            owners: all.iter().map(|list| list[1 + 2 * list[0]..].to_vec()).collect(),
+            whole: (interleave && is_root).then(|| vec![T::default(); numbers.unwrap_or(0)]),
             receivers: schedule.receivers,
             components: schedule.components,
             snapshot_components: schedule.snapshot_components,
             steps: Vec::new(),
             waiting: Vec::new(),
             batch: (BATCH_BYTES / record).clamp(1, BATCH),
-            shares: all.iter().map(|list| list[0]).collect(),
+            shares,
             piece: Vec::new(),
         })
     }
@@ -141,19 +143,36 @@ impl<'a, T: bytemuck::Pod + Default> Gather<'a, T> {
                 .ranks
                 .send_to_root(Topic::Snapshots, bytemuck::cast_slice(&piece).to_vec());
         }
-        self.inner.snapshot(it, &piece)?;
+        self.hand_over(it, 0, &piece)?;
         self.others(it)
     }
 
-    /// On rank 0: the planes of the other ranks behind its own.
-    fn others(&mut self, it: usize) -> Result<(), Error> {
-        for from in 1..self.shares.len() {
-            if self.shares[from] > 0 {
-                let message = self.ranks.receive_from(Topic::Snapshots, from)?;
-                self.inner.snapshot(it, &received(&message, self.shares[from])?)?;
-            }
+    /// On rank 0: the share of a rank goes to the recorder, or to its places in the whole component.
+    fn hand_over(&mut self, it: usize, rank: usize, share: &[T]) -> Result<(), Error> {
+        let Some(whole) = &mut self.whole else {
+            return self.inner.snapshot(it, share);
+        };
+        let mut from = 0;
+        for range in &self.shares[rank] {
+            whole[range.clone()].copy_from_slice(&share[from..from + range.len()]);
+            from += range.len();
         }
         Ok(())
+    }
+
+    /// On rank 0: the shares of the other ranks behind its own.
+    fn others(&mut self, it: usize) -> Result<(), Error> {
+        for from in 1..self.shares.len() {
+            let wanted = total(&self.shares[from]);
+            if wanted > 0 {
+                let message = self.ranks.receive_from(Topic::Snapshots, from)?;
+                self.hand_over(it, from, &received(&message, wanted)?)?;
+            }
+        }
+        match &self.whole {
+            Some(whole) => self.inner.snapshot(it, whole),
+            None => Ok(()),
+        }
     }
 }
 
@@ -182,11 +201,11 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
     }
 
     fn snapshot(&mut self, it: usize, piece: &[T]) -> Result<(), Error> {
-        if self.snapshots == Snapshots::Own {
+        if self.snapshots == SnapshotWriter::EachRank {
             return self.inner.snapshot(it, piece);
         }
         self.piece.extend_from_slice(piece);
-        if self.piece.len() == self.shares[self.ranks.rank()] {
+        if self.piece.len() == total(&self.shares[self.ranks.rank()]) {
             self.hand_on(it)?;
         }
         Ok(())
@@ -194,7 +213,7 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
 
     fn empty_snapshot(&mut self, it: usize) -> Result<(), Error> {
         // Rank 0 has no plane of the window: what the others have comes all the same.
-        if self.snapshots == Snapshots::First && self.ranks.rank() == 0 {
+        if self.snapshots == SnapshotWriter::Root && self.ranks.rank() == 0 {
             (0..self.snapshot_components).try_for_each(|_| self.others(it))?;
         }
         Ok(())
@@ -202,7 +221,7 @@ impl<T: bytemuck::Pod + Default> Recorder<T> for Gather<'_, T> {
 
     /// Rank 0 waits for the others' pieces, so nobody may keep them until later.
     fn is_prompt(&self) -> bool {
-        self.snapshots == Snapshots::First
+        self.snapshots == SnapshotWriter::Root
     }
 
     fn step(&mut self, it: usize) -> Result<(), Error> {

@@ -1,55 +1,59 @@
-//! The slabs of this process on devices of their own: their run, alone or together with other ranks.
+//! The subdomains of this process, on processors or on devices: their run, alone or together with other ranks.
 
 use super::communicator::Communicator;
-use super::device_halo::{self, DeviceHalo};
-use super::gather::{Gather, own, share};
-use super::halo::{Exchange, Peer, PeerToPeer};
+use super::gather::Gather;
+use super::halo::{End, Linked, Local, Network, Peer};
 use super::options::{ParallelOptions, Transport};
-use super::rank_halo::Remote;
+use super::rank_halo::{MessagePassing, outer_ends};
 use crate::Error;
-use crate::device::accelerator::Accelerator;
-use crate::grid::Padded;
 use crate::time_loop::state::{self as saved, Checkpoints, State, StateHeader, StateSource};
-use crate::time_loop::{self, Recorder, Schedule};
-use std::ops::Range;
+use crate::time_loop::{self, Feed, Halo, Hooks, Recorder, Sampler, Schedule, Stepper, merge};
 
-/// A slab of a team.
-pub trait DeviceSubdomain: DeviceHalo<Number: Default + Clone> + Peer + State {
-    /// The grid that all share.
-    fn padded(&self) -> &Padded;
+/// A subdomain of a group.
+pub trait Subdomain: Sampler<Number: Default + bytemuck::Pod> + Linked + State + Sized {
+    /// How halos of such subdomains travel.
+    type Network: Network<Self>;
 
-    /// The window of the snapshots.
-    fn window(&self) -> &[Range<usize>; 3];
+    /// The numbers of the receivers that this subdomain owns, rising.
+    fn receivers(&self) -> Vec<usize>;
 
-    /// Receivers whose plane is among these.
-    fn receivers(&self, planes: &Range<usize>) -> Vec<usize>;
+    /// Before the first step of a run: so many records were taken before it, and what a run that failed left behind is
+    /// forgotten.
+    fn rewind(&mut self, _records: usize) {}
 
-    /// Before the first step: so many records were taken before it, and what a run that failed left behind is forgotten.
-    fn rewind(&mut self, records: usize);
+    /// Whether a place (cell of the padded grid, node of a mesh) is one of this subdomain's.
+    fn owns(&self, place: usize) -> bool;
 
-    /// The medium at a padded cell of an own plane, in words.
-    fn describe(&self, cell: [usize; 3]) -> Result<String, Error>;
+    /// A place of this subdomain and the medium there, each in words.
+    fn describe(&self, place: usize) -> Result<(String, String), Error>;
+
+    /// Returns when all work that was given to its device is done, with the error of any that failed.
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
-/// All slabs of this process, lowest plane first.
-pub struct DeviceGroup<S> {
-    /// The slabs.
-    pub slabs: Vec<S>,
+/// All subdomains of this process, in the order of their numbers.
+pub struct Group<S: Subdomain> {
+    /// The subdomains.
+    pub subdomains: Vec<S>,
     schedule: Schedule,
-    /// Bytes of the messages of the ranks that met last.
-    messages: usize,
+    network: S::Network,
+    /// The ends of links to other ranks, while the network is connected.
+    outer: Vec<(End, Peer)>,
+    /// Bytes of the messages of the ranks that were connected last.
+    message_bytes: usize,
 }
 
-impl<S: DeviceSubdomain> DeviceGroup<S> {
-    /// Makes the devices known to each other.
-    pub fn new(slabs: Vec<S>, schedule: Schedule) -> Result<Self, Error> {
-        for pair in slabs.windows(2) {
-            pair[0].device().enable_peer_access(pair[1].device())?;
-        }
+impl<S: Subdomain> Group<S> {
+    /// Makes the subdomains known to each other.
+    pub fn new(subdomains: Vec<S>, schedule: Schedule) -> Result<Self, Error> {
         Ok(Self {
-            slabs,
+            network: S::Network::new(&subdomains)?,
+            subdomains,
             schedule,
-            messages: 0,
+            outer: Vec::new(),
+            message_bytes: 0,
         })
     }
 
@@ -58,154 +62,197 @@ impl<S: DeviceSubdomain> DeviceGroup<S> {
         self.schedule.nt
     }
 
-    /// Bytes of the messages of the ranks that met last.
-    pub fn messages(&self) -> usize {
-        self.messages
+    /// When the run records, which steps it takes and in which direction.
+    pub fn schedule(&mut self) -> &mut Schedule {
+        &mut self.schedule
+    }
+
+    /// Bytes of the messages of the ranks that were connected last, on devices where the fields lie there.
+    pub fn message_bytes(&self) -> usize {
+        self.message_bytes
     }
 
     /// Runs all steps.
     pub fn run(&mut self, recorder: &mut dyn Recorder<S::Number>) -> Result<(), Error> {
-        run_by(&mut self.slabs, &self.schedule, &mut PeerToPeer, recorder, None)
+        self.run_fed(recorder, None)
     }
 
-    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
+    /// Runs all steps; the feed may change the fields before each of them.
+    pub fn run_fed(
+        &mut self,
+        recorder: &mut dyn Recorder<S::Number>,
+        feed: Option<&mut dyn Feed<S>>,
+    ) -> Result<(), Error> {
+        let between = Between {
+            recorder,
+            feed,
+            checkpoints: None,
+        };
+        self.run_alone(between)
+    }
+
+    fn run_alone(&mut self, between: Between<'_, '_, '_, S>) -> Result<(), Error> {
+        let halo = &mut Local(&mut self.network);
+        run_by(&mut self.subdomains, &self.schedule, halo, between)
+    }
+
+    /// Loads a state, behind which the next run goes on; every rank has a source of the same bytes. Collective: all ranks
+    /// must call this.
     pub fn resume(
         &mut self,
         ranks: &dyn Communicator,
         source: &mut dyn StateSource,
     ) -> Result<StateHeader, Error> {
-        let header = saved::load(ranks, source, &mut self.slabs)?;
+        let header = saved::load(ranks, source, &mut self.subdomains)?;
         self.schedule.resume(&header)?;
         Ok(header)
     }
 
-    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
+    /// Bytes of the host's memory and of the file that the subdomains of this process take for a state.
     pub fn state_bytes(&self) -> usize {
-        saved::owned_bytes(&self.slabs)
+        saved::owned_bytes(&self.subdomains)
     }
 
-    /// Runs all steps as one of several ranks. Rank 0's recorder gets the traces.
+    /// Runs all steps as one of several ranks. Rank 0's recorder receives the traces. Collective: all ranks must call
+    /// this.
     pub fn run_among(
         &mut self,
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<S::Number>,
         options: ParallelOptions,
-    ) -> Result<(), Error>
-    where
-        S::Number: bytemuck::Pod,
-    {
+    ) -> Result<(), Error> {
         self.run_saving(ranks, recorder, options, None)
     }
 
-    /// [`DeviceGroup::run_among`], with states saved as `checkpoints` say.
+    /// [`Group::run_among`], with states saved as `checkpoints` say.
     pub fn run_saving(
         &mut self,
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<S::Number>,
         options: ParallelOptions,
         checkpoints: Option<&mut Checkpoints<'_>>,
-    ) -> Result<(), Error>
-    where
-        S::Number: bytemuck::Pod,
-    {
+    ) -> Result<(), Error> {
+        let between = Between {
+            recorder,
+            feed: None,
+            checkpoints,
+        };
         if ranks.size() == 1 {
-            let (slabs, schedule) = (&mut self.slabs, &self.schedule);
-            return run_by(slabs, schedule, &mut PeerToPeer, recorder, checkpoints);
+            return self.run_alone(between);
         }
-        self.meet(ranks, options.way)?;
-        let result = self.run_together(ranks, recorder, options, checkpoints);
-        let together = |e: &Error| {
+        self.connect(ranks, options.transport)?;
+        let result = self.run_together(ranks, options, between);
+        let by_all = |e: &Error| {
             matches!(
                 e,
                 Error::NotFinite { .. } | Error::Elsewhere | Error::Stopped { .. }
             )
         };
-        if result.as_ref().err().is_none_or(together) {
-            self.part(ranks)?;
+        if result.as_ref().err().is_none_or(by_all) {
+            self.disconnect(ranks)?;
         }
         result
     }
 
-    /// [`DeviceGroup::run_among`] between [`DeviceGroup::meet`] and [`DeviceGroup::part`], any number of times.
-    pub fn run_met(
+    /// [`Group::run_among`] between [`Group::connect`] and [`Group::disconnect`], any number of times.
+    pub fn run_connected(
         &mut self,
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<S::Number>,
         options: ParallelOptions,
-    ) -> Result<(), Error>
-    where
-        S::Number: bytemuck::Pod,
-    {
-        self.run_together(ranks, recorder, options, None)
+    ) -> Result<(), Error> {
+        let between = Between {
+            recorder,
+            feed: None,
+            checkpoints: None,
+        };
+        self.run_together(ranks, options, between)
     }
 
     fn run_together(
         &mut self,
         ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<S::Number>,
         options: ParallelOptions,
-        checkpoints: Option<&mut Checkpoints<'_>>,
-    ) -> Result<(), Error>
-    where
-        S::Number: bytemuck::Pod,
-    {
-        let (own, first) = (own(&self.slabs), &self.slabs[0]);
-        let (padded, receivers) = (first.padded(), first.receivers(&own));
-        let share = share(first.window(), padded.ndim(), &own);
-        let planes = padded.planes();
-        let schedule = &self.schedule;
-        let mut gather = Gather::new(ranks, recorder, schedule, options.snapshots, (receivers, share))?;
-        // SAFETY: the slabs keep the memory of their messages until they part, after the exchange.
-        let exchange = unsafe { Remote::new(PeerToPeer, ranks, &mut self.slabs, &own, planes)? };
-        let mut exchange = exchange.manner(options.manner);
-        run_by(&mut self.slabs, schedule, &mut exchange, &mut gather, checkpoints)
+        between: Between<'_, '_, '_, S>,
+    ) -> Result<(), Error> {
+        let mut receivers: Vec<usize> = self.subdomains.iter().flat_map(S::receivers).collect();
+        receivers.sort_unstable();
+        let shares: Vec<_> = self.subdomains.iter().map(S::snapshot_share).collect();
+        let own = (receivers, merge(&shares));
+        let recorder = between.recorder;
+        let mut gather = Gather::new(ranks, recorder, &self.schedule, options.snapshots, own)?;
+        let Self {
+            subdomains,
+            network,
+            outer,
+            ..
+        } = self;
+        // SAFETY: the network keeps the memory of its messages until it is disconnected, after the exchange.
+        let mut halo = unsafe { MessagePassing::new(network, ranks, subdomains, outer, options.overlap)? };
+        let between = Between {
+            recorder: &mut gather,
+            feed: between.feed,
+            checkpoints: between.checkpoints,
+        };
+        run_by(subdomains, &self.schedule, &mut halo, between)
     }
 
-    /// Ranks agree on the way of their ghosts. Returns the ways downwards and upwards. All ranks call this.
-    pub fn meet(
+    /// Ranks agree on the transport of their halos. Returns the transports of what leaves by each end of a link to
+    /// another rank, in the order of subdomains and links. Collective: all ranks must call this.
+    pub fn connect(
         &mut self,
         ranks: &dyn Communicator,
-        way: Transport,
-    ) -> Result<[Option<Transport>; 2], Error> {
-        let ways = device_halo::meet(&mut self.slabs, ranks, way)?;
-        self.messages = device_halo::bytes(&self.slabs);
-        Ok(ways)
+        transport: Transport,
+    ) -> Result<Vec<Transport>, Error> {
+        self.outer = outer_ends(&self.subdomains, ranks)?;
+        let transports = self
+            .network
+            .connect(&mut self.subdomains, &self.outer, ranks, transport)?;
+        self.message_bytes = self.network.bytes();
+        Ok(transports)
     }
 
-    /// Gives back what neighbours have lent, before anybody frees it. All ranks call this.
-    pub fn part(&mut self, ranks: &dyn Communicator) -> Result<(), Error> {
-        device_halo::part(&mut self.slabs, ranks)
+    /// Closes memory of neighbours before anybody frees it. Collective: all ranks must call this.
+    pub fn disconnect(&mut self, ranks: &dyn Communicator) -> Result<(), Error> {
+        self.network.disconnect(ranks)
     }
 }
 
-fn run_by<S: DeviceSubdomain>(
-    slabs: &mut [S],
+/// Those who look at a run between its steps.
+struct Between<'r, 'f, 'c, S: Stepper> {
+    recorder: &'r mut dyn Recorder<S::Number>,
+    feed: Option<&'f mut dyn Feed<S>>,
+    checkpoints: Option<&'f mut Checkpoints<'c>>,
+}
+
+fn run_by<S: Subdomain>(
+    subdomains: &mut [S],
     schedule: &Schedule,
-    exchange: &mut dyn Exchange<S>,
-    recorder: &mut dyn Recorder<S::Number>,
-    checkpoints: Option<&mut Checkpoints<'_>>,
+    halo: &mut dyn Halo<S>,
+    between: Between<'_, '_, '_, S>,
 ) -> Result<(), Error> {
     let before = schedule.first.div_ceil(schedule.jdata);
-    slabs.iter_mut().for_each(|slab| slab.rewind(before));
+    subdomains.iter_mut().for_each(|s| s.rewind(before));
     let bad = std::cell::Cell::new(None);
-    let seen = |step: usize, cell: [usize; 3]| {
-        bad.set(Some((step, cell)));
+    let report = |step: usize, place: usize| {
+        bad.set(Some((step, place)));
         Error::setup("the wavefield is not finite")
     };
-    let result = time_loop::run(slabs, exchange, schedule, recorder, &seen, checkpoints);
-    // Nothing may be left in the queues, whatever happened; the first error is the one that tells why.
-    let finished = slabs.iter().map(|slab| slab.device().finish());
+    let hooks = Hooks {
+        recorder: between.recorder,
+        report: &report,
+        feed: between.feed,
+        checkpoints: between.checkpoints,
+    };
+    let result = time_loop::run(subdomains, halo, schedule, hooks);
+    // Nothing may be left in the streams, whatever happened; the first error is the one that tells why.
+    let finished = subdomains.iter().map(Subdomain::synchronize);
     let finished = finished.fold(Ok(()), Result::and);
-    let Some((step, cell)) = bad.get() else {
+    let Some((step, place)) = bad.get() else {
         return result.and(finished);
     };
-    let padded = slabs[0].padded();
-    let plane = cell[padded.ndim() - 1];
-    let slab = slabs.iter().find(|s| s.layout().own.contains(&plane));
-    let slab = slab.ok_or_else(|| Error::setup("no slab owns the cell"))?;
-    Err(Error::NotFinite {
-        step,
-        cell: padded.describe(cell),
-        medium: slab.describe(cell)?,
-    })
+    let owner = subdomains.iter().find(|s| s.owns(place));
+    let owner = owner.ok_or_else(|| Error::setup("no subdomain owns the place"))?;
+    let (cell, medium) = owner.describe(place)?;
+    Err(Error::NotFinite { step, cell, medium })
 }

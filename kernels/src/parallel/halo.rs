@@ -1,83 +1,286 @@
-//! How ghosts travel between slabs.
+//! Halos: which numbers subdomains exchange after a stage, and how they travel.
+//!
+//! A subdomain has any number of neighbours, each with a [`Link`]: for every stage the ranges of numbers that leave and
+//! those that arrive, as positions in the *exchanged memory* of the subdomain (the fields that the stage makes). What
+//! arrives replaces what stood there. On meshes, where a point belongs to several subdomains, contributions arrive beside
+//! the subdomain's own ones, and an [`OrderedSum`] adds all of them in an order that does not depend on the cut, so that
+//! every cut gives the same bits.
+//!
+//! [`Network`] is how the numbers travel. There are two: [`HostNetwork`] for subdomains in the memory of processors and
+//! [`super::device_halo::DeviceNetwork`] for those on devices. [`Local`] runs a network inside one process,
+//! [`super::rank_halo::MessagePassing`] among several.
 
+use super::communicator::{Communicator, Span};
+use super::message_buffers::MessageBuffers;
+use super::options::Transport;
 use crate::Error;
+use crate::device::simd::Real;
+use crate::time_loop::{Halo, Stepper};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// Moves the planes next to a cut into the neighbour's ghosts after every stage.
-pub trait Exchange<S> {
-    /// Called when the edges of all slabs hold the stage's new values.
-    fn start(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error>;
-    /// Returns when the ghosts of all slabs hold the stage's new values.
-    fn finish(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error>;
-    /// The first cell that is not finite, of all that take part; `found` is what this process has found.
-    fn agree(&mut self, found: Option<[usize; 3]>) -> Result<Option<[usize; 3]>, Error> {
-        Ok(found)
+/// The numbers that two neighbours exchange in a stage, in pieces: as positions in the exchanged memory of the subdomain
+/// that has the link. Piece `k` that leaves here is as long as piece `k` that arrives there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Numbers that leave.
+    pub send: Vec<Range<usize>>,
+    /// Places of the numbers that arrive.
+    pub receive: Vec<Range<usize>>,
+}
+
+/// The way to a neighbour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The neighbour's number among all subdomains of the run.
+    pub neighbour: usize,
+    /// By stage.
+    pub stages: Vec<Traffic>,
+}
+
+/// Sums of numbers of the exchanged memory in a fixed order: number `targets[i]` becomes the sum of the numbers at
+/// `terms[starts[i]..starts[i + 1]]`, added from left to right. Targets are no terms of other sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrderedSum {
+    /// Where sums go.
+    pub targets: Vec<u32>,
+    /// Where the terms of each sum begin in `terms`; one more than targets.
+    pub starts: Vec<u32>,
+    /// Positions of the terms, in the order of global element numbers.
+    pub terms: Vec<u32>,
+}
+
+impl OrderedSum {
+    /// Adds up.
+    pub fn apply<T: Real>(&self, memory: &mut [T]) {
+        for (target, bounds) in self.targets.iter().zip(self.starts.windows(2)) {
+            let mut sum = T::of(0.0);
+            for &term in &self.terms[bounds[0] as usize..bounds[1] as usize] {
+                sum += memory[term as usize];
+            }
+            memory[*target as usize] = sum;
+        }
     }
 }
 
-/// A slab whose edges and ghosts this process can reach.
-pub trait Neighbour {
-    /// Number type of the fields.
-    type Number: Copy;
-    /// Pieces that travel in a stage (components).
-    fn pieces(&self, stage: usize) -> usize;
-    /// The own planes that the upper (or lower) neighbour wants: contiguous numbers of piece `piece`.
-    fn edge(&self, stage: usize, upper: bool, piece: usize) -> &[Self::Number];
-    /// The ghost planes on the upper (or lower) side of piece `piece`.
-    fn ghost(&mut self, stage: usize, upper: bool, piece: usize) -> &mut [Self::Number];
+/// A subdomain with its place among the others.
+pub trait Linked: Stepper {
+    /// Its number among all subdomains of the run.
+    fn number(&self) -> usize;
+
+    /// The ways to its neighbours, in the order of their numbers; the same whenever it is called.
+    fn links(&self) -> &[Link];
+
+    /// The sums that are due when everything of a stage has arrived: none where what arrives only replaces.
+    fn sums(&self, _stage: usize) -> Option<&OrderedSum> {
+        None
+    }
 }
 
-/// Slabs in one address space: ghosts are copied as soon as the edges are ready.
-pub struct Copying;
+/// A subdomain whose fields lie in the memory of this process.
+pub trait HostHalo: Linked {
+    /// The fields that the current stage makes, in which the positions of links count.
+    fn exchanged(&mut self, stage: usize) -> &mut [Self::Number];
+}
 
-impl<S: Neighbour> Exchange<S> for Copying {
-    fn start(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error> {
-        for k in 1..slabs.len() {
-            let (low, high) = slabs.split_at_mut(k);
-            let (low, high) = (&mut low[k - 1], &mut high[0]);
-            for piece in 0..low.pieces(stage) {
-                high.ghost(stage, false, piece)
-                    .copy_from_slice(low.edge(stage, true, piece));
-                low.ghost(stage, true, piece)
-                    .copy_from_slice(high.edge(stage, false, piece));
+/// One end of a link whose other end is on another rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// The subdomain's place in the list of this process.
+    pub subdomain: usize,
+    /// Which of its links.
+    pub link: usize,
+}
+
+/// How numbers travel between subdomains of one kind. Messages between ranks start and arrive in memory that the network
+/// names ([`Network::spans`]); between that memory and the fields the network moves them itself.
+pub trait Network<S: Linked>: Sized {
+    /// For these subdomains, all of this process.
+    fn new(subdomains: &[S]) -> Result<Self, Error>;
+
+    /// Prepares the ends of links to other ranks and returns the transport of what leaves by each of them.
+    ///
+    /// Collective: all ranks must call it. What one of them cannot do is an error of all.
+    fn connect(
+        &mut self,
+        subdomains: &mut [S],
+        outer: &[(End, Peer)],
+        ranks: &dyn Communicator,
+        transport: Transport,
+    ) -> Result<Vec<Transport>, Error>;
+
+    /// Releases what [`Network::connect`] has prepared. Collective: all ranks must call it.
+    fn disconnect(&mut self, ranks: &dyn Communicator) -> Result<(), Error>;
+
+    /// Bytes of memory (of devices, where the fields lie there) that messages between ranks take.
+    fn bytes(&self) -> usize;
+
+    /// The numbers of a stage begin to travel between the subdomains of this process.
+    fn start(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
+
+    /// They have arrived, or whatever follows will wait for them.
+    fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
+
+    /// Everything of a stage has arrived: contributions are added up.
+    fn combine(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
+
+    /// Memory of the messages of a stage: those that leave and those that arrive, piece by piece. It stays where it is.
+    fn spans(&mut self, subdomains: &mut [S], end: End, stage: usize) -> (Vec<Span>, Vec<Span>);
+
+    /// The numbers that leave begin to move to the memory of their messages; `true` when they are there.
+    fn pack(&mut self, subdomains: &mut [S], end: End, stage: usize) -> Result<bool, Error>;
+
+    /// Returns when a piece is in the memory of its message.
+    fn packed(&mut self, subdomains: &mut [S], end: End, stage: usize, piece: usize) -> Result<(), Error>;
+
+    /// Moves a piece that has arrived to its place in the fields; whatever follows there waits for it.
+    fn unpack(&mut self, subdomains: &mut [S], end: End, stage: usize, piece: usize) -> Result<(), Error>;
+}
+
+/// The other end of a link between ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its rank.
+    pub rank: usize,
+    /// The numbers of both subdomains among all of the run: of this end and of the other one.
+    pub numbers: [usize; 2],
+}
+
+/// Both ends of the links between subdomains of this process, each pair once: the lower subdomain first.
+pub(super) fn local_pairs<S: Linked>(subdomains: &[S]) -> Vec<[End; 2]> {
+    let places: BTreeMap<usize, usize> = subdomains.iter().map(S::number).zip(0..).collect();
+    let mut pairs = Vec::new();
+    for (subdomain, s) in subdomains.iter().enumerate() {
+        for (link, way) in s.links().iter().enumerate() {
+            let Some(&other) = places.get(&way.neighbour).filter(|&&other| other > subdomain) else {
+                continue;
+            };
+            let back = |l: &Link| l.neighbour == s.number();
+            if let Some(back) = subdomains[other].links().iter().position(back) {
+                let there = End {
+                    subdomain: other,
+                    link: back,
+                };
+                pairs.push([End { subdomain, link }, there]);
+            }
+        }
+    }
+    pairs
+}
+
+/// Both subdomains of a pair of ends.
+pub(super) fn both<'a, S>(subdomains: &'a mut [S], ends: &[End; 2]) -> (&'a mut S, &'a mut S) {
+    let [low, high] = ends.map(|end| end.subdomain);
+    let (before, behind) = subdomains.split_at_mut(high);
+    (&mut before[low], &mut behind[0])
+}
+
+/// Subdomains in the memory of this process: numbers are copied as soon as the boundary parts are ready; to other ranks
+/// they go by buffers.
+pub struct HostNetwork<T> {
+    pairs: Vec<[End; 2]>,
+    buffers: BTreeMap<End, MessageBuffers<T>>,
+}
+
+impl<T: Real, S: HostHalo<Number = T>> Network<S> for HostNetwork<T> {
+    fn new(subdomains: &[S]) -> Result<Self, Error> {
+        Ok(Self {
+            pairs: local_pairs(subdomains),
+            buffers: BTreeMap::new(),
+        })
+    }
+
+    fn connect(
+        &mut self,
+        subdomains: &mut [S],
+        outer: &[(End, Peer)],
+        _ranks: &dyn Communicator,
+        _transport: Transport,
+    ) -> Result<Vec<Transport>, Error> {
+        let buffers = |&(end, _): &(End, Peer)| {
+            let link = &subdomains[end.subdomain].links()[end.link];
+            (end, MessageBuffers::new(link))
+        };
+        self.buffers = outer.iter().map(buffers).collect();
+        Ok(vec![Transport::HostStaged; outer.len()])
+    }
+
+    fn disconnect(&mut self, _ranks: &dyn Communicator) -> Result<(), Error> {
+        self.buffers.clear();
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.buffers.values().map(MessageBuffers::bytes).sum()
+    }
+
+    fn start(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        for ends in &self.pairs {
+            let (low, high) = both(subdomains, ends);
+            let up = low.links()[ends[0].link].stages[stage].clone();
+            let down = high.links()[ends[1].link].stages[stage].clone();
+            let (low, high) = (low.exchanged(stage), high.exchanged(stage));
+            for (from, to) in up.send.into_iter().zip(down.receive) {
+                high[to].copy_from_slice(&low[from]);
+            }
+            for (from, to) in down.send.into_iter().zip(up.receive) {
+                low[to].copy_from_slice(&high[from]);
             }
         }
         Ok(())
     }
 
-    fn finish(&mut self, _slabs: &mut [S], _stage: usize) -> Result<(), Error> {
+    fn finish(&mut self, _subdomains: &mut [S], _stage: usize) -> Result<(), Error> {
         Ok(())
     }
-}
 
-/// A slab on a device of its own, which can copy into a neighbour's memory.
-pub trait Peer {
-    /// Puts the copy of the edge next to `to`, the upper or lower neighbour, into its ghosts behind the edge's kernels.
-    fn send(&mut self, to: &Self, upper: bool) -> Result<(), Error>;
-    /// Makes what follows on the edges wait for what the upper or lower neighbour sent.
-    fn received(&mut self, from: &Self, upper: bool) -> Result<(), Error>;
-}
-
-/// Devices of one host: ghosts travel from memory to memory while the interior is computed.
-pub struct PeerToPeer;
-
-impl<S: Peer> Exchange<S> for PeerToPeer {
-    fn start(&mut self, slabs: &mut [S], _stage: usize) -> Result<(), Error> {
-        for k in 1..slabs.len() {
-            let (low, high) = slabs.split_at_mut(k);
-            let (low, high) = (&mut low[k - 1], &mut high[0]);
-            low.send(high, true)?;
-            high.send(low, false)?;
+    fn combine(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        for subdomain in subdomains {
+            if let Some(sums) = subdomain.sums(stage).cloned() {
+                sums.apply(subdomain.exchanged(stage));
+            }
         }
         Ok(())
     }
 
-    fn finish(&mut self, slabs: &mut [S], _stage: usize) -> Result<(), Error> {
-        for k in 1..slabs.len() {
-            let (low, high) = slabs.split_at_mut(k);
-            let (low, high) = (&mut low[k - 1], &mut high[0]);
-            low.received(high, true)?;
-            high.received(low, false)?;
+    fn spans(&mut self, _subdomains: &mut [S], end: End, stage: usize) -> (Vec<Span>, Vec<Span>) {
+        let buffers = self.buffers.get_mut(&end);
+        buffers.map_or_else(Default::default, |buffers| buffers.spans(stage))
+    }
+
+    fn pack(&mut self, subdomains: &mut [S], end: End, stage: usize) -> Result<bool, Error> {
+        let subdomain = &mut subdomains[end.subdomain];
+        let ranges = subdomain.links()[end.link].stages[stage].send.clone();
+        if let Some(buffers) = self.buffers.get_mut(&end) {
+            buffers.pack(&ranges, subdomain.exchanged(stage));
+        }
+        Ok(true)
+    }
+
+    fn packed(&mut self, _: &mut [S], _: End, _stage: usize, _piece: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn unpack(&mut self, subdomains: &mut [S], end: End, stage: usize, piece: usize) -> Result<(), Error> {
+        let subdomain = &mut subdomains[end.subdomain];
+        let ranges = subdomain.links()[end.link].stages[stage].receive.clone();
+        if let Some(buffers) = self.buffers.get(&end) {
+            buffers.unpack(&ranges, piece, subdomain.exchanged(stage));
         }
         Ok(())
+    }
+}
+
+/// The halo of a run whose subdomains are all in this process.
+pub struct Local<'a, N>(pub &'a mut N);
+
+impl<S: Linked, N: Network<S>> Halo<S> for Local<'_, N> {
+    fn start(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        self.0.start(subdomains, stage)
+    }
+
+    fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        self.0.finish(subdomains, stage)?;
+        self.0.combine(subdomains, stage)
     }
 }

@@ -1,14 +1,34 @@
-//! Memory that a rank lends to a neighbour on the same host: the words by which it is offered and opened.
+//! Memory that a rank exports to a neighbour on the same host (CUDA IPC): the words by which it is told and opened.
 
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 
-/// Memory that is lent to a neighbour.
+/// Memory that is exported to a neighbour.
 pub struct IpcExport<'a, M> {
-    /// What is lent.
+    /// The memory.
     pub memories: Vec<&'a M>,
     /// Where pieces begin: the number of a memory, bytes from its start.
     pub places: Vec<(usize, u64)>,
+}
+
+impl<M: Memory> IpcExport<'_, M> {
+    /// The words by which a neighbour can open it with [`IpcImport::open`].
+    pub(super) fn words<A: Accelerator<Memory = M>>(&self, a: &A) -> Result<Vec<u8>, Error> {
+        let mut words = Vec::new();
+        let mut put = |number: u64, more: &[u8]| {
+            words.extend(number.to_le_bytes());
+            words.extend(more);
+        };
+        put(self.memories.len() as u64, &[]);
+        for &memory in &self.memories {
+            let handle = a.export_ipc(memory)?;
+            put(handle.len() as u64, &handle);
+        }
+        for &(memory, offset) in &self.places {
+            put(memory as u64, &offset.to_le_bytes());
+        }
+        Ok(words)
+    }
 }
 
 /// Memory of a neighbour on another rank.
@@ -23,46 +43,28 @@ impl IpcImport {
         let (memory, offset) = self.places[place];
         self.memories[memory].address() + offset
     }
-}
 
-/// What a rank tells a neighbour of the memory that it lends.
-pub(super) fn offer<A: Accelerator>(a: &A, open: &IpcExport<'_, A::Memory>) -> Result<Vec<u8>, Error> {
-    let mut words = Vec::new();
-    let mut put = |number: u64, more: &[u8]| {
-        words.extend(number.to_le_bytes());
-        words.extend(more);
-    };
-    put(open.memories.len() as u64, &[]);
-    for &memory in &open.memories {
-        let handle = a.export_ipc(memory)?;
-        put(handle.len() as u64, &handle);
+    /// Opens memory that a neighbour has exported; `None` where it cannot be reached.
+    pub fn open<A: Accelerator>(a: &A, mut words: &[u8]) -> Option<Self> {
+        fn take(words: &mut &[u8]) -> Option<u64> {
+            let (first, rest) = words.split_first_chunk::<8>()?;
+            *words = rest;
+            Some(u64::from_le_bytes(*first))
+        }
+        let mut import = Self {
+            memories: Vec::new(),
+            places: Vec::new(),
+        };
+        for _ in 0..take(&mut words)? {
+            let length = take(&mut words)? as usize;
+            let (handle, rest) = words.split_at_checked(length)?;
+            words = rest;
+            import.memories.push(a.import_ipc(handle)?);
+        }
+        while !words.is_empty() {
+            let place = (take(&mut words)? as usize, take(&mut words)?);
+            import.places.push(place);
+        }
+        Some(import)
     }
-    for &(memory, offset) in &open.places {
-        put(memory as u64, &offset.to_le_bytes());
-    }
-    Ok(words)
-}
-
-/// Opens what a neighbour has offered; `None` where that cannot be reached.
-pub(super) fn borrow<A: Accelerator>(a: &A, mut words: &[u8]) -> Option<IpcImport> {
-    fn take(words: &mut &[u8]) -> Option<u64> {
-        let (first, rest) = words.split_first_chunk::<8>()?;
-        *words = rest;
-        Some(u64::from_le_bytes(*first))
-    }
-    let mut beyond = IpcImport {
-        memories: Vec::new(),
-        places: Vec::new(),
-    };
-    for _ in 0..take(&mut words)? {
-        let length = take(&mut words)? as usize;
-        let (handle, rest) = words.split_at_checked(length)?;
-        words = rest;
-        beyond.memories.push(a.import_ipc(handle)?);
-    }
-    while !words.is_empty() {
-        let place = (take(&mut words)? as usize, take(&mut words)?);
-        beyond.places.push(place);
-    }
-    Some(beyond)
 }

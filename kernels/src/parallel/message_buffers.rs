@@ -1,76 +1,83 @@
-//! The messages of a slab whose fields lie in the memory of this process.
+//! Buffers of the messages between a subdomain in the memory of this process and a neighbour on another rank.
 
 use super::communicator::Span;
-use super::slabs::Slab as Layout;
+use super::halo::{Link, Traffic};
+use super::slabs::Slab;
 use crate::device::simd::Real;
+use std::ops::Range;
 
-/// What leaves to and arrives from the ranks below and above, the pieces of a stage behind each other.
-pub struct Messages<T> {
-    /// By side (lower, upper), then what leaves and what arrives.
-    sides: [[Vec<T>; 2]; 2],
-    /// Numbers of a piece.
-    piece: usize,
-    /// Pieces of the stage that has most.
-    most: usize,
+/// The numbers that leave and those that arrive, the pieces of a stage behind each other. All stages use the same memory:
+/// one has ended before the next begins.
+pub struct MessageBuffers<T> {
+    leaving: Vec<T>,
+    arriving: Vec<T>,
+    stages: Vec<Traffic>,
 }
 
-impl<T> Default for Messages<T> {
-    fn default() -> Self {
-        Self {
-            sides: Default::default(),
-            piece: 0,
-            most: 0,
-        }
-    }
+fn total(ranges: &[Range<usize>]) -> usize {
+    ranges.iter().map(Range::len).sum()
 }
 
-impl<T: Real> Messages<T> {
-    /// Pieces of `piece` numbers, in no stage more than `most`. Takes no memory yet.
-    pub fn new(piece: usize, most: usize) -> Self {
+/// Where each range stands in a buffer that holds them behind each other.
+fn places(ranges: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> + '_ {
+    ranges.iter().scan(0, |end, range| {
+        *end += range.len();
+        Some(*end - range.len()..*end)
+    })
+}
+
+impl<T: Real> MessageBuffers<T> {
+    /// For the messages of a link.
+    pub fn new(link: &Link) -> Self {
+        let most = |of: fn(&Traffic) -> &[Range<usize>]| link.stages.iter().map(|t| total(of(t))).max();
+        let buffer = |numbers: Option<usize>| vec![T::of(0.0); numbers.unwrap_or(0)];
         Self {
-            piece,
-            most,
-            ..Self::default()
+            leaving: buffer(most(|t| &t.send)),
+            arriving: buffer(most(|t| &t.receive)),
+            stages: link.stages.clone(),
         }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let numbers: usize = self.sides.iter().flatten().map(Vec::len).sum();
-        numbers * size_of::<T>()
+        (self.leaving.len() + self.arriving.len()) * size_of::<T>()
     }
 
-    /// What leaves and what arrives in a stage of so many pieces. All stages use the same memory: one has ended before
-    /// the next begins.
-    pub fn spans(&mut self, upper: bool, pieces: usize) -> (Vec<Span>, Vec<Span>) {
-        let (numbers, bytes) = (self.most * self.piece, self.piece * size_of::<T>());
-        let [leaving, arriving] = self.sides[usize::from(upper)].each_mut().map(|memory| {
-            memory.resize(numbers, T::of(0.0));
+    /// Memory of the messages that leave and arrive in a stage.
+    pub fn spans(&mut self, stage: usize) -> (Vec<Span>, Vec<Span>) {
+        fn spans<T>(memory: &mut [T], ranges: &[Range<usize>]) -> Vec<Span> {
             let start = memory.as_mut_ptr() as u64;
-            let address = |k: usize| start + (k * bytes) as u64;
-            let span = |k| Span {
-                address: address(k),
-                bytes,
+            let span = |place: Range<usize>| Span {
+                address: start + (place.start * size_of::<T>()) as u64,
+                bytes: place.len() * size_of::<T>(),
             };
-            (0..pieces).map(span).collect()
-        });
-        (leaving, arriving)
+            places(ranges).map(span).collect()
+        }
+        let traffic = &self.stages[stage];
+        (
+            spans(&mut self.leaving, &traffic.send),
+            spans(&mut self.arriving, &traffic.receive),
+        )
     }
 
-    /// Where a piece leaves from.
-    pub fn leaving(&mut self, upper: bool, piece: usize) -> &mut [T] {
-        &mut self.sides[usize::from(upper)][0][piece * self.piece..][..self.piece]
+    /// Copies the numbers of `ranges` out of the fields.
+    pub fn pack(&mut self, ranges: &[Range<usize>], fields: &[T]) {
+        for (range, place) in ranges.iter().zip(places(ranges)) {
+            self.leaving[place].copy_from_slice(&fields[range.clone()]);
+        }
     }
 
-    /// A piece that arrived.
-    pub fn arrived(&self, upper: bool, piece: usize) -> &[T] {
-        &self.sides[usize::from(upper)][1][piece * self.piece..][..self.piece]
+    /// Copies a piece that has arrived to its place among `ranges` in the fields.
+    pub fn unpack(&self, ranges: &[Range<usize>], piece: usize, fields: &mut [T]) {
+        if let Some(place) = places(ranges).nth(piece) {
+            fields[ranges[piece].clone()].copy_from_slice(&self.arriving[place]);
+        }
     }
 }
 
 /// Numbers of the messages of a rank with these slabs, of a grid of so many planes: `numbers` leave to each neighbouring
 /// rank, and as many arrive.
-pub fn numbers(slabs: &[Layout], planes: usize, numbers: usize) -> usize {
+pub fn numbers(slabs: &[Slab], planes: usize, numbers: usize) -> usize {
     let below = slabs.first().is_some_and(|slab| slab.own.start > 0);
     let above = slabs.last().is_some_and(|slab| slab.own.end < planes);
     2 * numbers * (usize::from(below) + usize::from(above))

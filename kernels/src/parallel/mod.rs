@@ -2,6 +2,7 @@
 //! and threads run one schedule.
 
 pub mod communicator;
+mod device_channels;
 pub mod device_halo;
 pub mod gather;
 pub mod group;
@@ -11,5 +12,6 @@ pub mod message_buffers;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod options;
+pub mod ordered_sum;
 pub mod rank_halo;
 pub mod slabs;

@@ -1,6 +1,6 @@
 //! Ranks that speak by MPI: the only room that does. MPI calls stay on the thread that started it.
 
-use super::communicator::{Communicator, Line, Span, Topic};
+use super::communicator::{Channel, Communicator, Span, Topic};
 use crate::Error;
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
@@ -140,15 +140,20 @@ impl Communicator for World {
         Ok(starts.iter().zip(&counts).map(part).collect())
     }
 
-    unsafe fn line(&self, peer: usize, leaving: &[Span], arriving: &[Span]) -> Result<Box<dyn Line>, Error> {
+    unsafe fn channel(
+        &self,
+        (peer, first): (usize, usize),
+        leaving: &[Span],
+        arriving: &[Span],
+    ) -> Result<Box<dyn Channel>, Error> {
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
         for (spans, requests, is_send) in [(leaving, &mut sends, true), (arriving, &mut receives, false)] {
             for (piece, span) in spans.iter().enumerate() {
                 // SAFETY: all bits zero are a value of this plain type, which MPI overwrites.
                 let mut request: ffi::MPI_Request = unsafe { std::mem::zeroed() };
                 let (memory, bytes) = (span.address as *mut std::ffi::c_void, count(self, span.bytes)?);
-                let (peer, tag) = (peer as c_int, GHOSTS + piece as c_int);
-                // SAFETY: the caller promises that the memory lives as long as the line.
+                let (peer, tag) = (peer as c_int, GHOSTS + (first + piece) as c_int);
+                // SAFETY: the caller promises that the memory lives as long as the channel.
                 unsafe {
                     let (byte, world) = (ffi::RSMPI_UINT8_T, self.all.as_raw());
                     if is_send {
@@ -210,22 +215,22 @@ struct Persistent {
     receives: Vec<ffi::MPI_Request>,
 }
 
-impl Line for Persistent {
-    fn listen(&mut self) -> Result<(), Error> {
-        // SAFETY: inactive persistent requests of this line.
+impl Channel for Persistent {
+    fn start_receive(&mut self) -> Result<(), Error> {
+        // SAFETY: inactive persistent requests of this channel.
         unsafe { ffi::MPI_Startall(self.receives.len() as c_int, self.receives.as_mut_ptr()) };
         Ok(())
     }
 
-    fn send(&mut self, piece: usize) -> Result<(), Error> {
-        // SAFETY: an inactive persistent request of this line.
+    fn start_send(&mut self, piece: usize) -> Result<(), Error> {
+        // SAFETY: an inactive persistent request of this channel.
         unsafe { ffi::MPI_Start(&mut self.sends[piece]) };
         Ok(())
     }
 
-    fn arrived(&mut self) -> Result<Option<usize>, Error> {
+    fn wait_any(&mut self) -> Result<Option<usize>, Error> {
         let mut index: c_int = -1;
-        // SAFETY: persistent requests of this line; inactive ones are passed over, and the index is not one of them when
+        // SAFETY: persistent requests of this channel; inactive ones are passed over, and the index is not one of them when
         // all are inactive.
         unsafe {
             ffi::MPI_Waitany(
@@ -238,8 +243,8 @@ impl Line for Persistent {
         Ok(usize::try_from(index).ok().filter(|&k| k < self.receives.len()))
     }
 
-    fn sent(&mut self) -> Result<(), Error> {
-        // SAFETY: persistent requests of this line; statuses are not asked for.
+    fn wait_all(&mut self) -> Result<(), Error> {
+        // SAFETY: persistent requests of this channel; statuses are not asked for.
         unsafe {
             ffi::MPI_Waitall(
                 self.sends.len() as c_int,
@@ -254,7 +259,7 @@ impl Line for Persistent {
 impl Drop for Persistent {
     fn drop(&mut self) {
         for request in self.sends.iter_mut().chain(&mut self.receives) {
-            // SAFETY: made by this line and given back once, before MPI ends.
+            // SAFETY: made by this channel and given back once, before MPI ends.
             unsafe { ffi::MPI_Request_free(request) };
         }
     }

@@ -1,208 +1,228 @@
-//! Ghosts between ranks, beside an exchange inside each of them.
+//! Messages between ranks, beside the exchange inside each of them.
 
-use super::communicator::{Communicator, Line, Span};
-use super::halo::Exchange;
+use super::communicator::{Channel, Communicator, Span};
+use super::halo::{End, Linked, Network, Peer};
 use crate::Error;
-use crate::time_loop::Slab;
-use std::ops::Range;
+use crate::time_loop::Halo;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::time::Instant;
 
-/// How ghosts travel between ranks; all but [`Overlap::Overlapped`] are for measurements (`benches/ranks.rs`).
+/// How messages between ranks overlap with computing; all but [`Overlap::Overlapped`] are for measurements
+/// (`benches/ranks.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
-    /// While the interior is computed.
+    /// They travel while the interior is computed.
     #[default]
     Overlapped,
-    /// Before the interior is begun.
+    /// They arrive before the interior is begun.
     Blocking,
-    /// Buffers are filled and emptied, nothing is sent: what the messages cost. The numbers are wrong.
+    /// Buffers are filled and emptied, nothing is sent: the difference is the cost of the messages. The numbers are wrong.
     WithoutSends,
-    /// Nothing at all: what the exchange costs. The numbers are wrong.
+    /// Nothing at all: the difference is the cost of the exchange. The numbers are wrong.
     WithoutBuffers,
 }
 
-/// A slab with neighbours on other ranks.
-pub trait RankHalo: Slab {
-    /// Memory of the messages to and from the lower or upper neighbour in a stage: what leaves and what arrives, piece by
-    /// piece. It stays where it is, whatever other stages ask for.
-    fn spans(&mut self, stage: usize, upper: bool) -> (Vec<Span>, Vec<Span>);
-
-    /// The edge begins to move to the memory of its messages; `true` when it is there.
-    fn leave(&mut self, stage: usize, upper: bool) -> Result<bool, Error>;
-
-    /// Returns when a piece is in the memory of its message.
-    fn left(&mut self, stage: usize, upper: bool, piece: usize) -> Result<(), Error>;
-
-    /// Moves a piece that arrived to the ghosts; what follows on the edges waits for it.
-    fn arrive(&mut self, stage: usize, upper: bool, piece: usize) -> Result<(), Error>;
-}
-
-/// The exchange inside a rank and that with the ranks below and above it.
-pub struct Remote<'a, I> {
-    inside: I,
-    ranks: &'a dyn Communicator,
-    manner: Overlap,
-    /// To the lower and the upper neighbour, of each stage.
-    lines: [Vec<Box<dyn Line + 'a>>; 2],
-    /// What leaves has reached the memory of its messages, downwards and upwards.
-    ready: [bool; 2],
-    /// Pieces of a message, downwards and upwards, of each stage.
-    pieces: [Vec<usize>; 2],
-}
-
-impl<'a, I> Remote<'a, I> {
-    /// For the slabs of this rank, lowest planes first; `planes` are all planes of the grid, `own` those of the rank.
-    ///
-    /// # Safety
-    /// The memory that the slabs name in [`RankHalo::spans`] must outlive the exchange.
-    pub unsafe fn new<S: RankHalo>(
-        inside: I,
-        ranks: &'a dyn Communicator,
-        slabs: &mut [S],
-        own: &Range<usize>,
-        planes: usize,
-    ) -> Result<Self, Error> {
-        let mut lines = [Vec::new(), Vec::new()];
-        let mut pieces = [Vec::new(), Vec::new()];
-        for upper in [false, true] {
-            let is_outermost = if upper { own.end == planes } else { own.start == 0 };
-            let slab = if upper {
-                slabs.last_mut()
-            } else {
-                slabs.first_mut()
-            };
-            let Some(slab) = slab.filter(|_| !is_outermost) else {
-                continue;
-            };
-            let peer = if upper { ranks.rank() + 1 } else { ranks.rank() - 1 };
-            for stage in 0..slab.stages() {
-                let (leaving, arriving) = slab.spans(stage, upper);
-                pieces[usize::from(upper)].push(leaving.len());
-                // SAFETY: the caller's promise; between `send` and `sent` nobody writes what leaves, between `listen`
-                // and `arrived` nobody reads what arrives.
-                lines[usize::from(upper)].push(unsafe { ranks.line(peer, &leaving, &arriving)? });
+/// The ends of links between the subdomains of this process and those of other ranks, in the order of subdomains and
+/// links. Collective: all ranks must call this.
+///
+/// # Errors
+/// A neighbour that no rank has.
+pub fn outer_ends<S: Linked>(subdomains: &[S], ranks: &dyn Communicator) -> Result<Vec<(End, Peer)>, Error> {
+    let mine: Vec<u64> = subdomains.iter().map(|s| s.number() as u64).collect();
+    let all = ranks.all_gather(bytemuck::cast_slice(&mine))?;
+    let mut owner = BTreeMap::new();
+    for (rank, numbers) in all.iter().enumerate() {
+        for &bytes in numbers.as_chunks::<8>().0 {
+            owner.insert(u64::from_ne_bytes(bytes) as usize, rank);
+        }
+    }
+    let mut ends = Vec::new();
+    for (subdomain, s) in subdomains.iter().enumerate() {
+        for (link, way) in s.links().iter().enumerate() {
+            let &rank = owner.get(&way.neighbour).ok_or_else(|| {
+                Error::setup(format!(
+                    "subdomain {} has the neighbour {}, which no rank has",
+                    s.number(),
+                    way.neighbour
+                ))
+            })?;
+            if rank != ranks.rank() {
+                let numbers = [s.number(), way.neighbour];
+                ends.push((End { subdomain, link }, Peer { rank, numbers }));
             }
         }
+    }
+    Ok(ends)
+}
+
+/// The first tag of every end: both ends of a link take the same one, and pieces of links between one pair of ranks have
+/// different ones.
+fn tags<S: Linked>(subdomains: &[S], outer: &[(End, Peer)]) -> Vec<usize> {
+    let pieces = |end: &End| {
+        let stages = &subdomains[end.subdomain].links()[end.link].stages;
+        let most = |t: &super::halo::Traffic| t.send.len().max(t.receive.len());
+        stages.iter().map(most).max().unwrap_or(0)
+    };
+    let key = |peer: &Peer| {
+        let [a, b] = peer.numbers;
+        (a.min(b), a.max(b))
+    };
+    let before = |this: &Peer| {
+        let same = outer.iter().filter(|(_, other)| other.rank == this.rank);
+        let earlier = same.filter(|(_, other)| key(other) < key(this));
+        earlier.map(|(end, _)| pieces(end)).sum()
+    };
+    outer.iter().map(|(_, peer)| before(peer)).collect()
+}
+
+/// One end of a link to another rank.
+struct Way<'a> {
+    end: End,
+    /// By stage.
+    channels: Vec<Box<dyn Channel + 'a>>,
+    /// Pieces that leave in a stage.
+    pieces: Vec<usize>,
+    /// Pieces that arrive in a stage.
+    arriving: Vec<usize>,
+    /// The numbers that leave have reached the memory of their messages.
+    is_packed: bool,
+}
+
+/// The halo of a run among several ranks: the network inside this process and messages to the others.
+pub struct MessagePassing<'a, N, S> {
+    network: &'a mut N,
+    ranks: &'a dyn Communicator,
+    overlap: Overlap,
+    ways: Vec<Way<'a>>,
+    subdomains: PhantomData<fn(&S)>,
+}
+
+impl<'a, S: Linked, N: Network<S>> MessagePassing<'a, N, S> {
+    /// For the subdomains of this rank, whose network is connected at these ends.
+    ///
+    /// # Safety
+    /// The memory that the network names in [`Network::spans`] must outlive the exchange.
+    pub unsafe fn new(
+        network: &'a mut N,
+        ranks: &'a dyn Communicator,
+        subdomains: &mut [S],
+        outer: &[(End, Peer)],
+        overlap: Overlap,
+    ) -> Result<Self, Error> {
+        let mut ways = Vec::new();
+        for (&(end, peer), tag) in outer.iter().zip(tags(subdomains, outer)) {
+            let mut way = Way {
+                end,
+                channels: Vec::new(),
+                pieces: Vec::new(),
+                arriving: Vec::new(),
+                is_packed: false,
+            };
+            for stage in 0..subdomains[end.subdomain].stages() {
+                let (leaving, arriving) = network.spans(subdomains, end, stage);
+                way.pieces.push(leaving.len());
+                way.arriving.push(arriving.len());
+                // SAFETY: the caller's promise; between `start_send` and `wait_all` nobody writes what leaves, between
+                // `start_receive` and `wait_any` nobody reads what arrives.
+                way.channels
+                    .push(unsafe { ranks.channel((peer.rank, tag), &leaving, &arriving)? });
+            }
+            ways.push(way);
+        }
         Ok(Self {
-            inside,
+            network,
             ranks,
-            manner: Overlap::default(),
-            lines,
-            ready: [false; 2],
-            pieces,
+            overlap,
+            ways,
+            subdomains: PhantomData,
         })
     }
 
-    /// Another manner than overlapped.
-    pub fn manner(mut self, manner: Overlap) -> Self {
-        self.manner = manner;
-        self
-    }
-
-    /// Neighbours on other ranks: whether upwards, and their number in the arrays.
-    fn sides(&self) -> impl Iterator<Item = (bool, usize)> + use<I> {
-        let there = self.lines.each_ref().map(|lines| !lines.is_empty());
-        [(false, 0), (true, 1)]
-            .into_iter()
-            .filter(move |&(_, k)| there[k])
-    }
-
-    fn depart<S: RankHalo>(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error> {
-        for (upper, k) in self.sides() {
-            self.ready[k] = end(slabs, upper).leave(stage, upper)?;
+    fn depart(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        for way in &mut self.ways {
+            way.is_packed = self.network.pack(subdomains, way.end, stage)?;
         }
-        if self.manner == Overlap::WithoutSends {
+        if self.overlap == Overlap::WithoutSends {
             return Ok(());
         }
-        for (_, k) in self.sides().filter(|&(_, k)| self.ready[k]) {
-            let line = &mut self.lines[k][stage];
-            line.listen()?;
-            (0..self.pieces[k][stage]).try_for_each(|piece| line.send(piece))?;
+        for way in self.ways.iter_mut().filter(|way| way.is_packed) {
+            let channel = &mut way.channels[stage];
+            channel.start_receive()?;
+            (0..way.pieces[stage]).try_for_each(|piece| channel.start_send(piece))?;
         }
         Ok(())
     }
 
-    fn settle<S: RankHalo>(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error> {
-        let mute = self.manner == Overlap::WithoutSends;
-        for (upper, k) in self.sides().filter(|&(_, k)| !self.ready[k]) {
-            let line = &mut self.lines[k][stage];
-            for piece in 0..self.pieces[k][stage] {
-                // Once a piece has left, what arrived in the last step has been used.
-                end(slabs, upper).left(stage, upper, piece)?;
-                if !mute {
+    fn settle(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        let is_mute = self.overlap == Overlap::WithoutSends;
+        for way in self.ways.iter_mut().filter(|way| !way.is_packed) {
+            let channel = &mut way.channels[stage];
+            for piece in 0..way.pieces[stage] {
+                // Once a piece has left, the numbers that arrived in the last step have been used.
+                self.network.packed(subdomains, way.end, stage, piece)?;
+                if !is_mute {
                     if piece == 0 {
-                        line.listen()?;
+                        channel.start_receive()?;
                     }
-                    line.send(piece)?;
+                    channel.start_send(piece)?;
                 }
             }
         }
-        for (upper, k) in self.sides() {
-            let slab = end(slabs, upper);
-            if mute {
-                (0..self.pieces[k][stage]).try_for_each(|piece| slab.arrive(stage, upper, piece))?;
+        for way in &mut self.ways {
+            if is_mute {
+                for piece in 0..way.arriving[stage] {
+                    self.network.unpack(subdomains, way.end, stage, piece)?;
+                }
                 continue;
             }
-            let line = &mut self.lines[k][stage];
-            while let Some(piece) = line.arrived()? {
-                slab.arrive(stage, upper, piece)?;
+            while let Some(piece) = way.channels[stage].wait_any()? {
+                self.network.unpack(subdomains, way.end, stage, piece)?;
             }
         }
-        if mute {
+        if is_mute {
             return Ok(());
         }
-        self.sides().try_for_each(|(_, k)| self.lines[k][stage].sent())
+        self.ways
+            .iter_mut()
+            .try_for_each(|way| way.channels[stage].wait_all())
     }
 }
 
-/// The slab at the lower or upper end of a rank.
-fn end<S>(slabs: &mut [S], upper: bool) -> &mut S {
-    let last = slabs.len() - 1;
-    &mut slabs[if upper { last } else { 0 }]
-}
-
-impl<S: RankHalo, I: Exchange<S>> Exchange<S> for Remote<'_, I> {
-    fn start(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error> {
-        self.inside.start(slabs, stage)?;
-        match self.manner {
+impl<S: Linked, N: Network<S>> Halo<S> for MessagePassing<'_, N, S> {
+    fn start(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        self.network.start(subdomains, stage)?;
+        match self.overlap {
             Overlap::WithoutBuffers => Ok(()),
             Overlap::Blocking => {
-                self.depart(slabs, stage)?;
-                self.settle(slabs, stage)
+                self.depart(subdomains, stage)?;
+                self.settle(subdomains, stage)
             }
-            Overlap::Overlapped | Overlap::WithoutSends => self.depart(slabs, stage),
+            Overlap::Overlapped | Overlap::WithoutSends => self.depart(subdomains, stage),
         }
     }
 
-    fn finish(&mut self, slabs: &mut [S], stage: usize) -> Result<(), Error> {
-        if matches!(self.manner, Overlap::Overlapped | Overlap::WithoutSends) {
-            self.settle(slabs, stage)?;
+    fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error> {
+        if matches!(self.overlap, Overlap::Overlapped | Overlap::WithoutSends) {
+            self.settle(subdomains, stage)?;
         }
-        self.inside.finish(slabs, stage)
+        self.network.finish(subdomains, stage)?;
+        self.network.combine(subdomains, stage)
     }
 
-    fn agree(&mut self, found: Option<[usize; 3]>) -> Result<Option<[usize; 3]>, Error> {
-        let words: Vec<u8> = found
-            .iter()
-            .flatten()
-            .flat_map(|&i| (i as u64).to_le_bytes())
-            .collect();
+    fn agree(&mut self, found: Option<usize>) -> Result<Option<usize>, Error> {
+        let words = found.map_or_else(Vec::new, |place| (place as u64).to_le_bytes().to_vec());
         let all = self.ranks.all_gather(&words)?;
-        // Planes rise with the ranks, so the first one's cell is the first.
-        let first = all.iter().find(|words| words.len() == 24);
-        Ok(first.map(|words| {
-            let number =
-                |k: usize| u64::from_le_bytes(words[8 * k..8 * k + 8].try_into().expect("eight bytes"));
-            [0, 1, 2].map(|k| number(k) as usize)
-        }))
+        let numbers = all.iter().filter_map(|words| words.first_chunk::<8>());
+        Ok(numbers.map(|&word| u64::from_le_bytes(word) as usize).min())
     }
 }
 
 /// Exchanges that [`trial`] times.
 const TRIALS: usize = 5;
 
-/// Seconds of an exchange of `pieces` messages of `bytes` bytes with both neighbours, from host to host: the quickest
-/// of a few. All ranks call it.
+/// Seconds of an exchange of `pieces` messages of `bytes` bytes with the ranks before and behind this one, from host to
+/// host: the quickest of a few. Collective: all ranks must call this.
 pub fn trial(ranks: &dyn Communicator, bytes: usize, pieces: usize) -> Result<f64, Error> {
     let (rank, size) = (ranks.rank(), ranks.size());
     let below = rank.checked_sub(1);
@@ -219,20 +239,20 @@ pub fn trial(ranks: &dyn Communicator, bytes: usize, pieces: usize) -> Result<f6
             };
             (0..pieces).map(span).collect::<Vec<_>>()
         });
-        // SAFETY: the line is dropped before the buffers, which nobody touches until then.
-        ends.push((unsafe { ranks.line(peer, &leaving, &arriving)? }, buffers));
+        // SAFETY: the channel is dropped before the buffers, which nobody touches until then.
+        ends.push((unsafe { ranks.channel((peer, 0), &leaving, &arriving)? }, buffers));
     }
     let mut best = f64::INFINITY;
     for _ in 0..TRIALS {
         ranks.all_gather(&[])?;
         let begun = Instant::now();
-        for (line, _) in &mut ends {
-            line.listen()?;
-            (0..pieces).try_for_each(|piece| line.send(piece))?;
+        for (channel, _) in &mut ends {
+            channel.start_receive()?;
+            (0..pieces).try_for_each(|piece| channel.start_send(piece))?;
         }
-        for (line, _) in &mut ends {
-            while line.arrived()?.is_some() {}
-            line.sent()?;
+        for (channel, _) in &mut ends {
+            while channel.wait_any()?.is_some() {}
+            channel.wait_all()?;
         }
         best = best.min(begun.elapsed().as_secs_f64());
     }

@@ -1,6 +1,8 @@
 //! Cutting the slowest axis into slabs. Arithmetic only.
 
+use super::halo::{Link, Traffic};
 use crate::Error;
+use crate::time_loop::Part;
 use std::ops::Range;
 
 /// Planes of ghost on either side of a slab: two derivatives in a row reach twice the stencil's radius.
@@ -12,6 +14,8 @@ pub const FACE: usize = crate::boundary::one_way::DEPTH + 1;
 /// One slab of the grid and how a step walks through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slab {
+    /// Its number among all slabs of the run, the lowest planes first.
+    pub number: usize,
     /// Own planes, in padded indices.
     pub own: Range<usize>,
     /// Planes with those whose new values the lower neighbour waits for (and the face they may be tied to); empty
@@ -86,10 +90,9 @@ pub fn cut(planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
     let mut slabs = Vec::with_capacity(sizes.len());
     for (k, size) in sizes.iter().enumerate() {
         slabs.push(walk(
-            start..start + size,
+            (k, start..start + size),
             planes,
-            k > 0,
-            k + 1 < sizes.len(),
+            (k > 0, k + 1 < sizes.len()),
             GHOST,
         ));
         start += size;
@@ -97,8 +100,13 @@ pub fn cut(planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
     Ok(slabs)
 }
 
-/// A slab whose edges have `edge` planes (at least those that travel).
-fn walk(own: Range<usize>, planes: usize, below: bool, above: bool, edge: usize) -> Slab {
+/// Slab `number` whose edges have `edge` planes (at least those that travel), with neighbours `below` and `above`.
+fn walk(
+    (number, own): (usize, Range<usize>),
+    planes: usize,
+    (below, above): (bool, bool),
+    edge: usize,
+) -> Slab {
     let edge = edge.max(GHOST).min(own.len());
     let mut low = own.start..if below { own.start + edge } else { own.start };
     let mut high = if above { own.end - edge } else { own.end }..own.end;
@@ -112,6 +120,7 @@ fn walk(own: Range<usize>, planes: usize, below: bool, above: bool, edge: usize)
     high.start = high.start.max(low.end);
     let interior = low.end..high.start;
     Slab {
+        number,
         own,
         low_edge: low,
         high_edge: high,
@@ -122,8 +131,8 @@ fn walk(own: Range<usize>, planes: usize, below: bool, above: bool, edge: usize)
 impl Slab {
     /// The same slab of a grid of `planes` planes with edges of another thickness, a face still whole.
     pub fn with_edges(&self, planes: usize, edge: usize) -> Self {
-        let (below, above) = (self.own.start > 0, self.own.end < planes);
-        walk(self.own.clone(), planes, below, above, edge)
+        let both = (self.own.start > 0, self.own.end < planes);
+        walk((self.number, self.own.clone()), planes, both, edge)
     }
 
     /// Neighbours: 0, 1 or 2.
@@ -131,22 +140,55 @@ impl Slab {
         usize::from(self.own.start > 0) + usize::from(self.own.end < planes)
     }
 
-    /// The first of so many planes that the upper or lower neighbour wants.
-    pub fn edge_plane(&self, upper: bool, ghost: usize) -> isize {
-        (if upper {
-            self.own.end - ghost
-        } else {
-            self.own.start
-        }) as isize
+    /// The ways to the slabs below and above, of a grid of `planes` planes. The exchanged memory holds fields
+    /// `[field][ghost + own + ghost planes]` of `plane` numbers a plane; `stages` names the fields that travel after each
+    /// stage, `ghost` planes of each.
+    pub fn links(&self, planes: usize, (ghost, plane): (usize, usize), stages: &[Vec<usize>]) -> Vec<Link> {
+        let (own, field) = (self.own.len(), (self.own.len() + 2 * ghost) * plane);
+        let at = |f: usize, first: usize| f * field + first * plane..f * field + (first + ghost) * plane;
+        let link = |neighbour: usize, send: usize, receive: usize| Link {
+            neighbour,
+            stages: stages
+                .iter()
+                .map(|fields| Traffic {
+                    send: fields.iter().map(|&f| at(f, send)).collect(),
+                    receive: fields.iter().map(|&f| at(f, receive)).collect(),
+                })
+                .collect(),
+        };
+        let below = (self.own.start > 0).then(|| link(self.number - 1, ghost, 0));
+        let above = (self.own.end < planes).then(|| link(self.number + 1, own, ghost + own));
+        below.into_iter().chain(above).collect()
     }
 
-    /// The first of so many ghost planes on the upper or lower side.
-    pub fn ghost_plane(&self, upper: bool, ghost: usize) -> isize {
-        if upper {
-            self.own.end as isize
-        } else {
-            self.own.start as isize - ghost as isize
+    /// The planes of a snapshot window (as the padded grid counts them) that this slab owns.
+    fn of_window(&self, window: &Range<usize>) -> Range<usize> {
+        let start = self.own.start.max(window.start);
+        start..self.own.end.min(window.end).max(start)
+    }
+
+    /// The numbers of one component of a snapshot that this slab owns; empty where it has no plane of the window.
+    pub fn snapshot_share(&self, window: &[Range<usize>; 3], ndim: usize) -> Vec<Range<usize>> {
+        let (lower, planes) = (&window[..ndim - 1], &window[ndim - 1]);
+        let own = self.of_window(planes);
+        if own.is_empty() {
+            return Vec::new();
         }
+        let plane: usize = lower.iter().map(Range::len).product();
+        let share = (own.start - planes.start) * plane..(own.end - planes.start) * plane;
+        [share].into()
+    }
+
+    /// Pieces of `most` planes that make up this slab's share of a snapshot window.
+    pub fn pieces(&self, window: &Range<usize>, most: usize) -> usize {
+        self.of_window(window).len().div_ceil(most.max(1))
+    }
+
+    /// The planes of one of these pieces.
+    pub fn piece(&self, window: &Range<usize>, most: usize, piece: usize) -> Range<usize> {
+        let planes = self.of_window(window);
+        let start = planes.start + piece * most.max(1);
+        start..planes.end.min(start + most.max(1))
     }
 
     /// Whether edges are computed apart from the rest: the slab has neighbours.
@@ -154,11 +196,18 @@ impl Slab {
         self.interior != self.own
     }
 
-    /// The non-empty parts in the order of a step: edges, then the interior.
-    pub fn edges(&self) -> impl Iterator<Item = Range<usize>> {
-        [self.low_edge.clone(), self.high_edge.clone()]
-            .into_iter()
-            .filter(|r| !r.is_empty())
+    /// The planes of a part of the slab in a stage, lowest first.
+    pub fn part(&self, part: Part) -> impl Iterator<Item = Range<usize>> + use<> {
+        let ranges = match part {
+            Part::Boundary => [self.low_edge.clone(), self.high_edge.clone()],
+            Part::Interior => [self.interior.clone(), 0..0],
+        };
+        ranges.into_iter().filter(|planes| !planes.is_empty())
+    }
+
+    /// The edges that are not empty.
+    pub fn edges(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        self.part(Part::Boundary)
     }
 }
 

@@ -2,6 +2,14 @@
 //!
 //! Every bound here is rigorous with a margin for float32 rounding; what passes the gate is judged in float64.
 
+mod any;
+
+use crate::medium::voigt::slots;
+
+/// Places of coefficients in memory.
+const PLACES_3D: [[usize; 6]; 6] = slots(3);
+const PLACES_2D: [[usize; 6]; 6] = slots(2);
+
 /// Cells judged together; a multiple of every vector width.
 pub(super) const LANES: usize = 16;
 
@@ -13,6 +21,9 @@ pub(super) const FLUID: u32 = 2;
 pub(super) const NOT_VTI: u32 = 4;
 /// The cell is not HTI (in 2-D: not isotropic).
 pub(super) const NOT_HTI: u32 = 8;
+
+/// The cell's symmetry planes are not the coordinate planes.
+pub(super) const NOT_ORTHORHOMBIC: u32 = 16;
 
 const MARGIN: f32 = 2e-6;
 /// Determinants below this share of their diagonal are judged exactly.
@@ -65,14 +76,14 @@ impl Gate {
         (self.rate, self.slow, self.fast) = (rate as f32, (4.0 * slow) as f32, (4.0 * fast) as f32);
     }
 
-    /// Flags of sixteen 3-D cells: nine planes in file order, then density.
+    /// Flags of sixteen 3-D cells: nine coefficients in memory order, then density.
     #[inline(always)]
     pub(super) fn flags_3d(&self, p: &[&[f32; LANES]; 10]) -> [u32; LANES] {
         let mut out = [0; LANES];
         for l in 0..LANES {
-            let [c11, c22, c33, c44, c55, c66, c12, c13, c23, rho] = [
-                p[0][l], p[1][l], p[2][l], p[3][l], p[4][l], p[5][l], p[6][l], p[7][l], p[8][l], p[9][l],
-            ];
+            let c = |i: usize, j: usize| p[PLACES_3D[i - 1][j - 1]][l];
+            let [c11, c22, c33, c44, c55, c66] = [c(1, 1), c(2, 2), c(3, 3), c(4, 4), c(5, 5), c(6, 6)];
+            let [c12, c13, c23, rho] = [c(1, 2), c(1, 3), c(2, 3), p[9][l]];
             let product = c11 * c22;
             let minor = product - c12 * c12;
             let determinant = c33 * minor - c13 * (c13 * c22 - c12 * c23) - c23 * (c11 * c23 - c12 * c13);
@@ -119,12 +130,13 @@ impl Gate {
         out
     }
 
-    /// Flags of sixteen 2-D cells: four planes in file order, then density.
+    /// Flags of sixteen 2-D cells: four coefficients in memory order, then density.
     #[inline(always)]
     pub(super) fn flags_2d(&self, p: &[&[f32; LANES]; 5]) -> [u32; LANES] {
         let mut out = [0; LANES];
         for l in 0..LANES {
-            let [c11, c33, c55, c13, rho] = [p[0][l], p[1][l], p[2][l], p[3][l], p[4][l]];
+            let c = |i: usize, j: usize| p[PLACES_2D[i - 1][j - 1]][l];
+            let [c11, c33, c55, c13, rho] = [c(1, 1), c(3, 3), c(5, 5), c(1, 3), p[4][l]];
             let product = c11 * c33;
             let sound = (c11 > 0.0)
                 & (product - c13 * c13 > NEARLY_SINGULAR * product)

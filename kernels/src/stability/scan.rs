@@ -1,9 +1,14 @@
 //! One pass over all cells of a model.
 
-use super::gate::{FLUID, Gate, LANES, LOOK, NOT_HTI, NOT_VTI};
-use super::{WEIGHTS, christoffel, christoffel_2d, largest_rate, largest_symbol, slow_and_fast};
-use crate::medium::stiffness::{NAMES_2D, NAMES_3D};
-use crate::medium::{Fault, Stiffness, Symmetry};
+use super::gate::{FLUID, Gate, LANES, LOOK, NOT_HTI, NOT_ORTHORHOMBIC, NOT_VTI};
+use super::{
+    WEIGHTS, christoffel, christoffel_2d, largest_rate, largest_rate_of_any, largest_symbol, slow_and_fast,
+    slow_and_fast_of_any,
+};
+use crate::medium::{Coefficients, Fault, Stiffness, Symmetry, rotate, triclinic};
+
+/// Numbers of a cell at most: 21 coefficients and density.
+const NUMBERS: usize = 22;
 
 /// A cell that no elastic run can use.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -95,12 +100,11 @@ pub struct Scan {
     fluids: usize,
     classes: u32,
     /// The last cell judged exactly: homogeneous regions repeat it.
-    last: [f32; 10],
+    last: [f32; NUMBERS],
 }
 
 impl Scan {
-    /// A pass over a model of `ndim` 2 (x-z, four planes) or 3 (nine planes) dimensions with the grid `spacings`
-    /// `[dz, dx, dy]` (dy is not used in 2-D).
+    /// A pass over a model of `ndim` 2 (x-z) or 3 dimensions with the grid `spacings` `[dz, dx, dy]` (dy is not used in 2-D).
     pub fn new(ndim: usize, spacings: [f64; 3]) -> Self {
         assert!(
             ndim == 2 || ndim == 3,
@@ -130,34 +134,41 @@ impl Scan {
             bad: None,
             fluids: 0,
             classes: 0,
-            last: [f32::NAN; 10],
+            last: [f32::NAN; NUMBERS],
         }
     }
 
-    /// Looks at cells `first_cell ..` in file order: `c` holds the four or nine planes in file order, each as long as
-    /// `rho`. Any number of cells, not only grid rows.
+    /// Looks at cells `first_cell ..` in file order: `c` holds their coefficients in memory order (four or six in 2-D, nine
+    /// or 21 in 3-D), each as long as `rho`. Any number of cells, not only grid rows.
     ///
     /// # Panics
     /// When the number of planes or their lengths disagree.
     pub fn rows(&mut self, c: &[&[f32]], rho: &[f32], first_cell: usize) {
         let plane = |i: usize| if i < c.len() { c[i] } else { rho };
-        assert_eq!(
-            c.len(),
-            if self.ndim == 2 { 4 } else { 9 },
-            "planes of a {}-D model",
-            self.ndim
-        );
+        let kind = Coefficients::of_count(self.ndim, c.len());
         assert!(
             c.iter().all(|p| p.len() == rho.len()),
             "planes and density of different lengths"
         );
         let arch = pulp::Arch::new();
-        if self.ndim == 2 {
-            let planes: [&[f32]; 5] = std::array::from_fn(plane);
-            arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_2d));
-        } else {
-            let planes: [&[f32]; 10] = std::array::from_fn(plane);
-            arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_3d));
+        match (self.ndim, kind) {
+            (2, Some(Coefficients::Orthorhombic)) => {
+                let planes: [&[f32]; 5] = std::array::from_fn(plane);
+                arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_2d));
+            }
+            (2, Some(Coefficients::All)) => {
+                let planes: [&[f32]; 7] = std::array::from_fn(plane);
+                arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_2d_of_any));
+            }
+            (_, Some(Coefficients::Orthorhombic)) => {
+                let planes: [&[f32]; 10] = std::array::from_fn(plane);
+                arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_3d));
+            }
+            (_, Some(Coefficients::All)) => {
+                let planes: [&[f32]; NUMBERS] = std::array::from_fn(plane);
+                arch.dispatch(|| self.sweep(&planes, first_cell, Gate::flags_3d_of_any));
+            }
+            (ndim, None) => panic!("{} planes of a {ndim}-D model", c.len()),
         }
     }
 
@@ -187,45 +198,57 @@ impl Scan {
     #[inline(always)]
     fn absorb<const P: usize>(&mut self, flags: &[u32], chunk: &[&[f32; LANES]; P], first_cell: usize) {
         let any = flags.iter().fold(0, |a, f| a | f);
-        self.classes |= any & (NOT_VTI | NOT_HTI);
+        self.classes |= any & (NOT_VTI | NOT_HTI | NOT_ORTHORHOMBIC);
         if any & FLUID != 0 {
             self.fluids += flags.iter().filter(|&f| f & FLUID != 0).count();
         }
         if any & LOOK != 0 {
             for (l, _) in flags.iter().enumerate().filter(|(_, f)| **f & LOOK != 0) {
-                let mut values = [0.0; 10];
+                let mut values = [0.0; NUMBERS];
                 values[..P].copy_from_slice(&chunk.map(|p| p[l]));
                 if values != self.last {
-                    self.judge(values, first_cell + l);
+                    self.judge(values, P - 1, first_cell + l);
                 }
             }
         }
     }
 
-    /// One cell in float64.
+    /// One cell of `count` coefficients in float64.
     #[inline(never)]
-    fn judge(&mut self, values: [f32; 10], cell: usize) {
+    fn judge(&mut self, values: [f32; NUMBERS], count: usize, cell: usize) {
         self.last = values;
         let wide = values.map(f64::from);
-        let planes = if self.ndim == 2 { 4 } else { 9 };
+        let (c, rho) = (&wide[..count], wide[count]);
+        // Of a cell without the other coefficients the shorter formulas say the same.
+        let plain = triclinic::is_orthorhombic(self.ndim, c);
         let s = if self.ndim == 2 {
-            Stiffness::from_planes_2d([wide[0], wide[1], wide[2], wide[3]])
+            Stiffness::from_planes_2d(std::array::from_fn(|i| c[i]))
         } else {
-            Stiffness::from_planes(std::array::from_fn(|i| wide[i]))
+            Stiffness::from_planes(std::array::from_fn(|i| c[i]))
         };
-        let rho = wide[planes];
-        if let Some(fault) = density_fault(rho).or_else(|| s.fault(self.ndim)) {
+        let fault = density_fault(rho).or_else(|| match plain {
+            true => s.fault(self.ndim),
+            false => triclinic::fault(self.ndim, c),
+        });
+        if let Some(fault) = fault {
             if self.bad.as_ref().is_none_or(|b| cell < b.cell) {
                 self.bad = Some(BadCell {
                     cell,
                     fault,
-                    values: listed(&wide[..=planes]),
+                    values: listed(self.ndim, c, rho),
                 });
             }
             return;
         }
-        let (slow, fast) = slow_and_fast(&s, self.ndim);
-        let rate = largest_rate(&s, self.k, self.ndim) / rho;
+        let full = rotate::matrix(self.ndim, c);
+        let ((slow, fast), rate) = match plain {
+            true => (slow_and_fast(&s, self.ndim), largest_rate(&s, self.k, self.ndim)),
+            false => (
+                slow_and_fast_of_any(&full, self.ndim),
+                largest_rate_of_any(&full, self.k, self.ndim),
+            ),
+        };
+        let rate = rate / rho;
         self.slow.take(
             Peak {
                 value: slow / rho,
@@ -240,7 +263,7 @@ impl Scan {
             },
             f64::gt,
         );
-        if self.rate.take(Peak { value: rate, cell }, f64::gt) {
+        if self.rate.take(Peak { value: rate, cell }, f64::gt) && plain {
             self.gate.weigh(self.k, self.dominant(&s));
         }
         self.gate.close(self.rate.value, self.slow.value, self.fast.value);
@@ -299,6 +322,7 @@ impl Scan {
         }
         let rate = self.rate.value.sqrt() * largest_symbol(&WEIGHTS) / self.smallest_spacing;
         let symmetry = match (self.classes & NOT_VTI != 0, self.classes & NOT_HTI != 0) {
+            _ if self.classes & NOT_ORTHORHOMBIC != 0 => Symmetry::Triclinic,
             (false, false) => Symmetry::Isotropic,
             (false, true) => Symmetry::Vti,
             (true, false) => Symmetry::Hti,
@@ -331,13 +355,9 @@ fn density_fault(rho: f64) -> Option<Fault> {
 }
 
 /// `c11 = 1, ..., density = 2`.
-fn listed(values: &[f64]) -> String {
-    let names = if values.len() == 5 {
-        &NAMES_2D[..]
-    } else {
-        &NAMES_3D[..]
-    };
-    let named = names.iter().chain(&["density"]).zip(values);
+fn listed(ndim: usize, c: &[f64], rho: f64) -> String {
+    let names = Coefficients::All.table(ndim).names.iter();
+    let named = names.zip(c).chain([(&"density", &rho)]);
     named
         .map(|(n, v)| format!("{n} = {}", *v as f32))
         .collect::<Vec<_>>()

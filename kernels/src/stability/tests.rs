@@ -1,7 +1,7 @@
 //! The scan against brute force.
 
 use super::*;
-use crate::medium::{Fault, Speeds, Symmetry, Tsvankin, rotate};
+use crate::medium::{Coefficients, Fault, Speeds, Symmetry, Tsvankin, rotate, triclinic};
 
 /// Uniform numbers in 0 .. 1 (xorshift).
 struct Noise(u64);
@@ -28,6 +28,105 @@ impl Noise {
                 return s;
             }
         }
+    }
+}
+
+/// A positive definite cell without symmetry planes, coefficients in memory order, rounded to float32.
+fn oblique(noise: &mut Noise, ndim: usize) -> Vec<f64> {
+    let table = Coefficients::All.table(ndim);
+    loop {
+        let turn = rotate::rotation(noise.between(0.0, 90.0), noise.between(0.0, 360.0));
+        let mut c = rotate::rotated(&noise.cell().voigt(), &turn);
+        for (i, j) in (0..6).flat_map(|i| (i + 1..6).map(move |j| (i, j))) {
+            c[i][j] += noise.between(-0.5, 0.5);
+        }
+        let cell: Vec<f64> = table
+            .pairs
+            .iter()
+            .map(|&pair| f64::from(rotate::entry(&c, pair) as f32))
+            .collect();
+        if triclinic::fault(ndim, &cell).is_none() {
+            return cell;
+        }
+    }
+}
+
+/// The scan of models with all coefficients finds what the exact formulas find in every cell.
+#[test]
+fn scan_is_exact_over_models_without_symmetry_planes() {
+    let mut noise = Noise(29);
+    for (round, n) in [1, 16, 17, 700].into_iter().cycle().take(16).enumerate() {
+        let ndim = 2 + round % 2;
+        let cells: Vec<_> = (0..n).map(|_| oblique(&mut noise, ndim)).collect();
+        let rho: Vec<f32> = (0..n).map(|_| noise.between(0.5, 4.0) as f32).collect();
+        let d: [f64; 3] = std::array::from_fn(|_| noise.between(2.0, 20.0));
+        let mut all: Vec<Vec<f32>> = (0..cells[0].len())
+            .map(|p| cells.iter().map(|c| c[p] as f32).collect())
+            .collect();
+        all.push(rho.clone());
+        let found = scanned(&all, ndim, d).unwrap();
+        let symbol = largest_symbol(&WEIGHTS);
+        let k = [
+            symbol / d[1],
+            if ndim == 3 { symbol / d[2] } else { 0.0 },
+            symbol / d[0],
+        ];
+        let full = |i: usize| rotate::matrix(ndim, &cells[i]);
+        let dt = |i: usize| 2.0 / (largest_rate_of_any(&full(i), k, ndim) / f64::from(rho[i])).sqrt();
+        let first = (0..n).min_by(|&a, &b| dt(a).total_cmp(&dt(b))).unwrap();
+        assert_eq!((found.dt_cell, found.symmetry), (first, Symmetry::Triclinic));
+        assert!((found.dt_max / dt(first) - 1.0).abs() < 1e-12);
+        let speeds = |i: usize| {
+            let (slow, fast) = slow_and_fast_of_any(&full(i), ndim);
+            (
+                (slow / f64::from(rho[i])).sqrt(),
+                (fast / f64::from(rho[i])).sqrt(),
+            )
+        };
+        let slow = (0..n).map(|i| speeds(i).0).fold(f64::INFINITY, f64::min);
+        let fast = (0..n).map(|i| speeds(i).1).fold(0.0, f64::max);
+        assert!((found.slowest / slow - 1.0).abs() < 1e-12 && (found.fastest / fast - 1.0).abs() < 1e-12);
+        // No wave vector of the box is worse than the worst corner.
+        for (i, _) in cells.iter().enumerate().take(20) {
+            let worst = largest_rate_of_any(&full(i), k, ndim);
+            for _ in 0..50 {
+                let inside = k.map(|b| noise.between(-b, b));
+                assert!(rates_of_any(&full(i), inside, ndim)[0] <= worst * (1.0 + 1e-12));
+            }
+        }
+    }
+}
+
+/// Nine coefficients among 21 are judged like nine, beside cells of either kind.
+#[test]
+fn cells_with_symmetry_planes_among_others() {
+    let mut noise = Noise(31);
+    for ndim in [2, 3] {
+        let cells: Vec<_> = (0..100).map(|_| noise.cell()).collect();
+        let few = planes(&cells, &[2.0; 100], ndim);
+        let mut all = few.clone();
+        let count = Coefficients::All.count(ndim);
+        all.splice(
+            few.len() - 1..few.len() - 1,
+            vec![vec![0.0; 100]; count + 1 - few.len()],
+        );
+        let want = scanned(&few, ndim, [5.0, 6.0, 7.0]).unwrap();
+        assert_eq!(scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap(), want);
+        // What float32 leaves of zero counts as zero, more does not.
+        all[count - 1][50] = 1e-7;
+        let found = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
+        assert_eq!((found.symmetry, found.dt_cell), (want.symmetry, want.dt_cell));
+        all[count - 1][50] = 0.01;
+        let found = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap();
+        assert_eq!(found.symmetry, Symmetry::Triclinic);
+        all[count - 1][50] = 1e3;
+        let bad = scanned(&all, ndim, [5.0, 6.0, 7.0]).unwrap_err();
+        assert_eq!(bad.cell, 50);
+        assert!(
+            bad.to_string()
+                .contains(if ndim == 2 { "c35 = 1000" } else { "c56 = 1000" }),
+            "{bad}"
+        );
     }
 }
 

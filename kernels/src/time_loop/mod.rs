@@ -1,85 +1,142 @@
-//! The time loop: stages, edges, exchange, interior, recorder. It names no field and no device.
+//! The time loop: stages, boundary parts, halos, interiors, records. It names no field and no device.
+//!
+//! A run has *subdomains*. Each of them is a [`Stepper`], which computes, and a [`Sampler`], which gives what is recorded.
+//! A [`Schedule`] says which steps run, in which direction, and when somebody looks at the fields; [`Hooks`] are those who
+//! look: the recorder, the report of a fault, and a [`Feed`] that may change the fields before each step.
 
 mod async_recorder;
+mod outputs;
 pub mod state;
 
 pub use async_recorder::async_recorder;
+pub use outputs::{is_in_order, merge};
 
 use crate::Error;
-use crate::parallel::halo::Exchange;
-use crate::parallel::slabs;
+use outputs::OutputQueue;
 use state::{Checkpoints, State, StateError, StateHeader};
-use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A method's fields on one slab of the grid: what a device owns.
-pub trait Slab {
+/// The two parts of a subdomain in a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Everything that neighbours wait for, and what cannot be computed apart from it. It comes first.
+    Boundary,
+    /// The rest, which is computed while the numbers of the boundary travel.
+    Interior,
+}
+
+/// Which way time runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first step to the last.
+    #[default]
+    Forward,
+    /// From the last step to the first: a step undoes the forward step of the same number.
+    Backward,
+}
+
+/// The fields of a method on one subdomain, and how they advance in time.
+pub trait Stepper {
     /// Number type of the fields.
     type Number;
 
-    /// Stages of a step between which ghosts must travel.
+    /// Stages of a step; halos are exchanged after each of them.
     fn stages(&self) -> usize;
 
-    /// The slab's planes and how a step walks through them.
-    fn layout(&self) -> &slabs::Slab;
+    /// Whether the subdomain has neighbours. Without any, all of it is interior.
+    fn has_neighbours(&self) -> bool;
 
-    /// Computes one stage on a range of own planes: stencil, sources, boundaries, in the order of the method. The
-    /// ranges of a step cover the slab once, in any order.
-    fn update(&mut self, stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error>;
+    /// Computes one stage of a step on one part: equations, sources, boundaries, in the order of the method. The boundary
+    /// part is computed before the interior.
+    fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error>;
 
-    /// The new level becomes the current one.
+    /// Ends a step: the new fields become the current ones.
     fn finish_step(&mut self) -> Result<(), Error>;
 
-    /// Runs these steps without a neighbour, and asks for samples after every `jdata`-th, where that is quicker than
-    /// step by step; `false` where it is not, and then nothing was done.
+    /// Makes the following steps run in this direction. A loop begins with it, and its steps visit the stages in that
+    /// direction, too.
+    ///
+    /// # Errors
+    /// Methods that lose energy (frames that absorb, attenuation) cannot run backward, and say so.
+    fn turn(&mut self, direction: Direction) -> Result<(), Error> {
+        match direction {
+            Direction::Forward => Ok(()),
+            Direction::Backward => Err(Error::setup("this method cannot run backward in time")),
+        }
+    }
+
+    /// Runs these steps without a neighbour, and requests samples after every `jdata`-th, where that is quicker than step
+    /// by step; `false` where it is not, and then nothing was done.
     fn run_alone(&mut self, _steps: Range<usize>, _jdata: usize) -> Result<bool, Error> {
         Ok(false)
     }
+}
 
-    /// Samples that may be asked for before the oldest must be taken.
+/// What a subdomain gives to the outputs of a run: samples of receivers and pieces of snapshots.
+///
+/// Both are requested first and taken later, so that a device can go on meanwhile.
+pub trait Sampler: Stepper {
+    /// Samples that may be requested before the oldest must be taken.
     fn capacity(&self) -> usize;
 
-    /// Asks for the receivers of the current level, which step `it` made.
-    fn sample(&mut self, it: usize) -> Result<(), Error>;
+    /// Requests the receivers of the current fields, which step `step` made.
+    fn sample(&mut self, step: usize) -> Result<(), Error>;
 
-    /// Takes the oldest sample asked for: writes the receivers that lie on this slab into `out`,
-    /// `[component][receiver]`; leaves the others alone.
+    /// Takes the oldest requested sample: writes the receivers that this subdomain owns into `out`,
+    /// `[component][receiver]`, and leaves the others alone.
     fn traces(&mut self, out: &mut [Self::Number]) -> Result<(), Error>;
 
-    /// Planes of a snapshot that are worth one piece.
-    fn piece(&self) -> usize;
+    /// The numbers of one component of a snapshot that this subdomain owns, as ranges in file order.
+    fn snapshot_share(&self) -> Vec<Range<usize>>;
 
-    /// Asks for own planes of one component of the snapshot window; at most two pieces are asked for at a time.
-    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error>;
+    /// Pieces that make up this subdomain's share of one component, in the order of [`Sampler::snapshot_share`].
+    fn pieces(&self) -> usize;
 
-    /// Takes the oldest piece asked for: appends it to `out`.
-    fn snapshot(&mut self, out: &mut Vec<Self::Number>) -> Result<(), Error>;
+    /// Requests a piece of one component of the current fields. At most two pieces are under way at a time.
+    fn request_piece(&mut self, component: usize, piece: usize) -> Result<(), Error>;
 
-    /// Begins the search for values that are not finite; all slabs begin before any is asked for what it found.
+    /// Takes the oldest requested piece: appends its numbers to `out`.
+    fn take_piece(&mut self, out: &mut Vec<Self::Number>) -> Result<(), Error>;
+
+    /// Begins the search for values that are not finite. It begins on all subdomains before any is asked for its result.
     fn search(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// The first cell `[z, x, y]` (padded) whose field is not finite, of the search that was begun.
-    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error>;
+    /// The number of the first place (cell of the padded grid, node of a mesh) whose field is not finite, from the search
+    /// that was begun.
+    fn first_non_finite(&mut self) -> Result<Option<usize>, Error>;
 }
 
-/// Takes what the engine measures; the program behind it writes files.
+/// The exchange of a run, as the time loop sees it.
+pub trait Halo<S> {
+    /// Called when the boundary parts of all subdomains hold the stage's new values.
+    fn start(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
+    /// Returns when the halos of all subdomains hold the stage's new values (on devices: when everything that is put into
+    /// their streams from now on will find them there).
+    fn finish(&mut self, subdomains: &mut [S], stage: usize) -> Result<(), Error>;
+    /// The least number of all that take part; `found` is that of this process. Collective: all ranks must call it.
+    fn agree(&mut self, found: Option<usize>) -> Result<Option<usize>, Error> {
+        Ok(found)
+    }
+}
+
+/// Receives the records of a run; the program behind it writes files.
 pub trait Recorder<T> {
-    /// Receivers after step `it`, `[component][receiver]`.
-    fn traces(&mut self, it: usize, traces: &[T]) -> Result<(), Error>;
-    /// A piece of the snapshot after step `it`: pieces follow each other in file order until the window is whole.
-    fn snapshot(&mut self, it: usize, piece: &[T]) -> Result<(), Error>;
-    /// A snapshot after step `it` is due whose window has no plane in this process.
-    fn empty_snapshot(&mut self, _it: usize) -> Result<(), Error> {
+    /// Receivers after step `step`, `[component][receiver]`.
+    fn traces(&mut self, step: usize, traces: &[T]) -> Result<(), Error>;
+    /// A piece of the snapshot after step `step`: pieces follow each other in file order until the window is whole.
+    fn snapshot(&mut self, step: usize, piece: &[T]) -> Result<(), Error>;
+    /// A snapshot after step `step` is due whose window has no number in this process.
+    fn empty_snapshot(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
-    /// All pieces of a snapshot are wanted before the next step.
+    /// Whether all pieces of a snapshot are wanted before the next step.
     fn is_prompt(&self) -> bool {
         false
     }
-    /// Step `it` is done: a place for progress.
-    fn step(&mut self, _it: usize) -> Result<(), Error> {
+    /// Step `step` is done: a place for progress.
+    fn step(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
     /// Returns when everything so far is written: a state is about to be saved that counts on it.
@@ -92,13 +149,15 @@ pub trait Recorder<T> {
     }
 }
 
-/// When to record and to look.
+/// Which steps run, and when to record and to look.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Steps done before: those of the state that was loaded.
+    /// The first step: 0, or the number of steps that were done before.
     pub first: usize,
-    /// Steps, those before included.
+    /// Behind the last step.
     pub nt: usize,
+    /// Which way the steps run.
+    pub direction: Direction,
     /// Receivers after every `jdata`-th step, step 0 included.
     pub jdata: usize,
     /// Receivers.
@@ -109,8 +168,6 @@ pub struct Schedule {
     pub snapshot_components: usize,
     /// Snapshots after every so many steps, step 0 included.
     pub jsnap: Option<usize>,
-    /// Planes of the snapshot window, in padded indices.
-    pub snapshot_planes: Range<usize>,
     /// Steps between two searches for values that are not finite.
     pub jcheck: usize,
 }
@@ -129,254 +186,223 @@ impl Schedule {
         Ok(())
     }
 
-    fn checks(&self, it: usize) -> bool {
-        (it + 1).is_multiple_of(self.jcheck) || it + 1 == self.nt
+    /// Steps to run.
+    fn count(&self) -> usize {
+        self.nt.saturating_sub(self.first)
     }
 
-    fn shoots(&self, it: usize) -> bool {
-        self.jsnap.is_some_and(|every| it.is_multiple_of(every))
+    /// The number of the step that is run after `done` others.
+    fn step(&self, done: usize) -> usize {
+        match self.direction {
+            Direction::Forward => self.first + done,
+            Direction::Backward => self.nt - 1 - done,
+        }
     }
 
-    /// Steps until the host next looks at the fields.
-    fn next_look(&self, it: usize) -> usize {
-        let check = (it + 1).next_multiple_of(self.jcheck);
-        let shot = self.jsnap.map_or(self.nt, |every| it.next_multiple_of(every) + 1);
-        check.min(shot).min(self.nt)
+    fn is_last(&self, step: usize) -> bool {
+        step == self.step(self.count() - 1)
+    }
+
+    fn checks(&self, step: usize) -> bool {
+        (step + 1).is_multiple_of(self.jcheck) || self.is_last(step)
+    }
+
+    fn shoots(&self, step: usize) -> bool {
+        self.jsnap.is_some_and(|every| step.is_multiple_of(every))
+    }
+
+    fn samples(&self, step: usize) -> bool {
+        step.is_multiple_of(self.jdata)
+    }
+
+    /// Steps done when the host next looks at the fields, at least one more than `done`.
+    fn next_look(&self, done: usize) -> usize {
+        let looks = |done: &usize| {
+            let step = self.step(done - 1);
+            self.checks(step) || self.shoots(step)
+        };
+        (done + 1..self.count()).find(looks).unwrap_or(self.count())
     }
 }
 
-/// Where the search for values that are not finite found one.
-pub type Report<'a> = &'a dyn Fn(usize, [usize; 3]) -> Error;
+/// Makes the error of a run whose fields are not finite, from the step and the number of the place.
+pub type Report<'a> = &'a dyn Fn(usize, usize) -> Error;
 
-/// Runs all steps of a schedule over the slabs of this process, lowest plane first. States are saved as `checkpoints` say.
-pub fn run<S: Slab<Number: Default + Clone> + State>(
-    slabs: &mut [S],
-    exchange: &mut dyn Exchange<S>,
+/// Gives wave fields or other numbers to the subdomains of this process before each step, and may read theirs: a second
+/// field that is held beside the first one, injected residuals, stored boundaries.
+pub trait Feed<S> {
+    /// Step `step` will follow.
+    fn feed(&mut self, step: usize, subdomains: &mut [S]) -> Result<(), Error>;
+}
+
+/// Those who look at the fields of a run, or change them, between its steps.
+pub struct Hooks<'r, 'f, 'c, S: Stepper> {
+    /// Receives the records.
+    pub recorder: &'r mut dyn Recorder<S::Number>,
+    /// Makes the error of fields that are not finite.
+    pub report: Report<'r>,
+    /// Feeds the fields.
+    pub feed: Option<&'f mut dyn Feed<S>>,
+    /// Saves states; of runs forward in time.
+    pub checkpoints: Option<&'f mut Checkpoints<'c>>,
+}
+
+/// Runs all steps of a schedule over the subdomains of this process.
+pub fn run<S: Sampler<Number: Default + Clone> + State>(
+    subdomains: &mut [S],
+    halo: &mut dyn Halo<S>,
     schedule: &Schedule,
-    recorder: &mut dyn Recorder<S::Number>,
-    report: Report<'_>,
-    mut checkpoints: Option<&mut Checkpoints<'_>>,
+    hooks: Hooks<'_, '_, '_, S>,
 ) -> Result<(), Error> {
-    let mut desk = OutputQueue::new(schedule, slabs, recorder);
-    let mut it = schedule.first;
-    while it < schedule.nt {
-        let saves = checkpoints.as_ref().map_or(schedule.nt, |c| c.next(it));
-        let until = schedule.next_look(it).min(saves);
-        advance(slabs, exchange, it..until, &mut desk)?;
-        it = until;
+    let Hooks {
+        recorder,
+        report,
+        mut feed,
+        mut checkpoints,
+    } = hooks;
+    subdomains
+        .iter_mut()
+        .try_for_each(|s| s.turn(schedule.direction))?;
+    let mut outputs = OutputQueue::new(schedule, subdomains, recorder);
+    let mut done = 0;
+    while done < schedule.count() {
+        let until = schedule
+            .next_look(done)
+            .min(next_save(schedule, &checkpoints, done));
+        advance(subdomains, halo, done..until, (&mut outputs, &mut feed))?;
+        done = until;
+        let (step, all) = (schedule.step(done - 1), schedule.first + done);
         let due = match &mut checkpoints {
-            Some(c) if it < schedule.nt => c.look(it)?,
+            Some(c) if all < schedule.nt => c.look(all)?,
             _ => false,
         };
-        if due || schedule.checks(it - 1) {
-            let found = first_non_finite(slabs)?;
-            if let Some(cell) = exchange.agree(found)? {
-                desk.flush(slabs)?;
+        if due || schedule.checks(step) {
+            let found = first_non_finite(subdomains)?;
+            if let Some(place) = halo.agree(found)? {
+                outputs.flush(subdomains)?;
                 finish_saving(checkpoints)?;
                 // Another process may be the one that has found it; it has the sentence.
-                return Err(if found == Some(cell) {
-                    report(it - 1, cell)
+                return Err(if found == Some(place) {
+                    report(step, place)
                 } else {
                     Error::Elsewhere
                 });
             }
         }
-        if schedule.shoots(it - 1) {
-            desk.snapshot(slabs, it - 1)?;
+        if schedule.shoots(step) {
+            outputs.snapshot(subdomains, step)?;
         }
         if due && let Some(c) = &mut checkpoints {
-            desk.hand_over(slabs)?;
-            desk.recorder.sync()?;
-            c.take(it, slabs)?;
+            outputs.hand_over(subdomains)?;
+            outputs.recorder.sync()?;
+            c.take(all, subdomains)?;
             if c.stopping() {
-                desk.flush(slabs)?;
+                outputs.flush(subdomains)?;
                 finish_saving(checkpoints)?;
-                return Err(Error::Stopped { done: it });
+                return Err(Error::Stopped { done: all });
             }
         }
     }
-    desk.flush(slabs)?;
+    outputs.flush(subdomains)?;
     finish_saving(checkpoints)
 }
 
-/// Collective: waits for a state that is being written.
+/// Steps of this run that are done when a state may be due next.
+fn next_save(schedule: &Schedule, checkpoints: &Option<&mut Checkpoints<'_>>, done: usize) -> usize {
+    let next = checkpoints
+        .as_ref()
+        .map(|c| c.next(schedule.first + done) - schedule.first);
+    next.unwrap_or(usize::MAX)
+}
+
+/// Waits for a state that is being written. Collective: all ranks must call this.
 fn finish_saving(checkpoints: Option<&mut Checkpoints<'_>>) -> Result<(), Error> {
     checkpoints.map_or(Ok(()), Checkpoints::complete)
 }
 
-/// Steps between two looks of the host at the fields.
-fn advance<S: Slab<Number: Default + Clone>>(
-    slabs: &mut [S],
-    exchange: &mut dyn Exchange<S>,
-    steps: Range<usize>,
-    desk: &mut OutputQueue<'_, S::Number>,
+/// The outputs and the feed of a run.
+type Between<'a, 'b, 'f, S> = (
+    &'a mut OutputQueue<'b, <S as Stepper>::Number>,
+    &'a mut Option<&'f mut dyn Feed<S>>,
+);
+
+/// Runs the steps between two looks of the host at the fields; `span` counts steps that are done.
+fn advance<S: Sampler<Number: Default + Clone>>(
+    subdomains: &mut [S],
+    halo: &mut dyn Halo<S>,
+    span: Range<usize>,
+    (outputs, feed): Between<'_, '_, '_, S>,
 ) -> Result<(), Error> {
-    let jdata = desk.schedule.jdata;
-    let mut it = steps.start;
-    while it < steps.end {
-        // As many steps as the slabs have room for samples.
-        let last = it.next_multiple_of(jdata) + (desk.room() - 1) * jdata + 1;
-        let until = steps.end.min(last);
-        let alone = match slabs {
-            [slab] if slab.layout().edges().next().is_none() => slab.run_alone(it..until, jdata)?,
+    let schedule = outputs.schedule;
+    let is_forward = schedule.direction == Direction::Forward;
+    let mut done = span.start;
+    while done < span.end {
+        // As many steps as the subdomains have room for samples.
+        let mut room = outputs.room();
+        let fills = |done: &usize| {
+            room -= usize::from(schedule.samples(schedule.step(done - 1)));
+            room == 0
+        };
+        let until = (done + 1..span.end).find(fills).unwrap_or(span.end);
+        let alone = match subdomains {
+            [only] if feed.is_none() && is_forward && !only.has_neighbours() => {
+                let first = schedule.step(done);
+                only.run_alone(first..first + until - done, schedule.jdata)?
+            }
             _ => false,
         };
-        for it in it..until {
+        for step in (done..until).map(|done| schedule.step(done)) {
+            if let Some(feed) = feed {
+                feed.feed(step, subdomains)?;
+            }
             if !alone {
-                step(slabs, exchange, it)?;
+                self::step(subdomains, halo, step, schedule.direction)?;
             }
-            if it % jdata == 0 {
+            if schedule.samples(step) {
                 if !alone {
-                    slabs.iter_mut().try_for_each(|s| s.sample(it))?;
+                    subdomains.iter_mut().try_for_each(|s| s.sample(step))?;
                 }
-                desk.sampled(slabs, it)?;
+                outputs.sampled(subdomains, step)?;
             }
-            desk.recorder.step(it)?;
+            outputs.recorder.step(step)?;
         }
-        it = until;
+        done = until;
     }
     Ok(())
 }
 
-fn first_non_finite<S: Slab>(slabs: &mut [S]) -> Result<Option<[usize; 3]>, Error> {
-    slabs.iter_mut().try_for_each(S::search)?;
-    for slab in slabs {
-        if let Some(cell) = slab.first_non_finite()? {
-            return Ok(Some(cell));
+fn first_non_finite<S: Sampler>(subdomains: &mut [S]) -> Result<Option<usize>, Error> {
+    subdomains.iter_mut().try_for_each(S::search)?;
+    let mut first = None;
+    for subdomain in subdomains {
+        if let Some(place) = subdomain.first_non_finite()? {
+            first = Some(first.map_or(place, |other: usize| other.min(place)));
         }
     }
-    Ok(None)
+    Ok(first)
 }
 
-/// What was asked of the slabs and not yet handed to the recorder.
-struct OutputQueue<'a, T> {
-    schedule: &'a Schedule,
-    recorder: &'a mut dyn Recorder<T>,
-    lag: usize,
-    samples: VecDeque<usize>,
-    /// Step and slab of the pieces of snapshots.
-    pieces: VecDeque<(usize, usize)>,
-    traces: Vec<T>,
-    piece: Vec<T>,
-}
-
-impl<'a, T: Default + Clone> OutputQueue<'a, T> {
-    fn new<S: Slab<Number = T>>(
-        schedule: &'a Schedule,
-        slabs: &[S],
-        recorder: &'a mut dyn Recorder<T>,
-    ) -> Self {
-        Self {
-            schedule,
-            recorder,
-            lag: slabs.iter().map(Slab::capacity).min().unwrap_or(1).max(1),
-            samples: VecDeque::new(),
-            pieces: VecDeque::new(),
-            traces: vec![T::default(); schedule.receivers * schedule.components],
-            piece: Vec::new(),
+/// One time step: boundaries first, so that their numbers travel while the interiors are computed.
+pub fn step<S: Stepper>(
+    subdomains: &mut [S],
+    halo: &mut dyn Halo<S>,
+    step: usize,
+    direction: Direction,
+) -> Result<(), Error> {
+    let stages = subdomains.first().map_or(0, |s| s.stages());
+    for k in 0..stages {
+        let stage = match direction {
+            Direction::Forward => k,
+            Direction::Backward => stages - 1 - k,
+        };
+        for subdomain in subdomains.iter_mut().filter(|s| s.has_neighbours()) {
+            subdomain.update(stage, Part::Boundary, step)?;
         }
+        halo.start(subdomains, stage)?;
+        for subdomain in subdomains.iter_mut() {
+            subdomain.update(stage, Part::Interior, step)?;
+        }
+        halo.finish(subdomains, stage)?;
     }
-
-    /// Samples that may still be asked for.
-    fn room(&self) -> usize {
-        self.lag - self.samples.len()
-    }
-
-    /// A sample was asked for; half of them are taken when there is no room for more.
-    fn sampled<S: Slab<Number = T>>(&mut self, slabs: &mut [S], it: usize) -> Result<(), Error> {
-        self.samples.push_back(it);
-        if self.room() == 0 {
-            for _ in 0..self.lag.div_ceil(2) {
-                self.take_sample(slabs)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_sample<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
-        if let Some(it) = self.samples.pop_front() {
-            slabs.iter_mut().try_for_each(|s| s.traces(&mut self.traces))?;
-            self.recorder.traces(it, &self.traces)?;
-        }
-        Ok(())
-    }
-
-    /// Asks for a whole snapshot piece by piece, never more than two ahead of the recorder.
-    fn snapshot<S: Slab<Number = T>>(&mut self, slabs: &mut [S], it: usize) -> Result<(), Error> {
-        let window = self.schedule.snapshot_planes.clone();
-        let outside = |s: &S| s.layout().own.end <= window.start || s.layout().own.start >= window.end;
-        if slabs.iter().all(outside) {
-            return self.recorder.empty_snapshot(it);
-        }
-        for component in 0..self.schedule.snapshot_components {
-            for k in 0..slabs.len() {
-                let own = slabs[k].layout().own.clone();
-                let (end, most) = (own.end.min(window.end), slabs[k].piece().max(1));
-                let mut plane = own.start.max(window.start);
-                while plane < end {
-                    let planes = plane..end.min(plane + most);
-                    plane = planes.end;
-                    if self.pieces.len() == 2 {
-                        self.take_piece(slabs)?;
-                    }
-                    slabs[k].ask(component, planes)?;
-                    self.pieces.push_back((it, k));
-                }
-            }
-        }
-        if self.recorder.is_prompt() {
-            self.take_pieces(slabs)?;
-        }
-        Ok(())
-    }
-
-    fn take_piece<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
-        if let Some((it, k)) = self.pieces.pop_front() {
-            self.piece.clear();
-            slabs[k].snapshot(&mut self.piece)?;
-            self.recorder.snapshot(it, &self.piece)?;
-        }
-        Ok(())
-    }
-
-    /// Hands over all that was asked for.
-    fn hand_over<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
-        while !self.samples.is_empty() {
-            self.take_sample(slabs)?;
-        }
-        self.take_pieces(slabs)
-    }
-
-    /// Hands over all that is left.
-    fn flush<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
-        self.hand_over(slabs)?;
-        self.recorder.end()
-    }
-
-    fn take_pieces<S: Slab<Number = T>>(&mut self, slabs: &mut [S]) -> Result<(), Error> {
-        while !self.pieces.is_empty() {
-            self.take_piece(slabs)?;
-        }
-        Ok(())
-    }
-}
-
-/// One time step: edges first, so that their ghosts travel while the interior is computed.
-pub fn step<S: Slab>(slabs: &mut [S], exchange: &mut dyn Exchange<S>, it: usize) -> Result<(), Error> {
-    let stages = slabs.first().map_or(0, |s| s.stages());
-    for stage in 0..stages {
-        for slab in slabs.iter_mut() {
-            let layout = slab.layout().clone();
-            layout.edges().try_for_each(|part| slab.update(stage, part, it))?;
-        }
-        exchange.start(slabs, stage)?;
-        for slab in slabs.iter_mut() {
-            let interior = slab.layout().interior.clone();
-            if !interior.is_empty() {
-                slab.update(stage, interior, it)?;
-            }
-        }
-        exchange.finish(slabs, stage)?;
-    }
-    slabs.iter_mut().try_for_each(|s| s.finish_step())
+    subdomains.iter_mut().try_for_each(|s| s.finish_step())
 }

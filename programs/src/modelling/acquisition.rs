@@ -2,7 +2,8 @@
 
 use anyhow::bail;
 use kernels::grid::points::Point;
-use rsf_io::{Input, Job};
+use kernels::grid::{AXES, Padded};
+use rsf_io::{Input, Job, format_g};
 
 /// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
 /// used, as Madagascar's programs do; a warning says so.
@@ -39,4 +40,29 @@ pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Po
         }
     };
     Ok(values.chunks(ndim).map(point).collect())
+}
+
+/// Refuses a point of the file `name` outside the model, where the frame changes what is recorded there. Half a cell is
+/// left to rounding.
+pub fn inside(padded: &Padded, points: &[Point], name: &str) -> anyhow::Result<()> {
+    let (model, d, axes) = (&padded.model, padded.d(), 0..padded.ndim());
+    let last = |a: usize| model.o[a] + (model.n[a] - 1) as f32 * d[a];
+    let outside = |p: &Point| {
+        axes.clone()
+            .any(|a| p[a] < model.o[a] - 0.501 * d[a] || p[a] > last(a) + 0.501 * d[a])
+    };
+    let Some(bad) = points.iter().position(outside) else {
+        return Ok(());
+    };
+    let at = axes.clone().map(|a| format!("{}={}", AXES[a], points[bad][a]));
+    let shown = |x: f32| format_g(f64::from(x), 6);
+    let allowed = axes
+        .clone()
+        .map(|a| format!("{} from {} to {}", AXES[a], shown(model.o[a]), shown(last(a))));
+    bail!(
+        "{name}: point {} at {} is outside the model, which has {}: move the point or enlarge the model (the frame of nb= is no place for points)",
+        bad + 1,
+        at.collect::<Vec<_>>().join(" "),
+        allowed.collect::<Vec<_>>().join(", ")
+    )
 }

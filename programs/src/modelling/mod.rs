@@ -1,6 +1,7 @@
 //! Elastic modelling: what the modelling programs of all methods share. A method's own is in the folder of its name.
 
 mod acquisition;
+mod checkpoint;
 pub mod displacement;
 mod machine;
 mod model;

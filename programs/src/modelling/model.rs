@@ -4,10 +4,13 @@ use anyhow::{Context, bail};
 use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::stiffness::isotropic_plane;
-use kernels::medium::{Destination, Findings, Inspection, lines_of_plane, needed, plane_names};
+use kernels::medium::{Coefficients, Destination, Findings, Inspection, lines_of_plane, needed};
 use kernels::stability::BadCell;
 use rsf_io::Input;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a block, all arrays together: large enough that every thread has its share of every array and a transfer
 /// runs at full speed, small enough for the caches that all threads share.
@@ -76,17 +79,19 @@ pub fn one_a_cell(file: &Input, grid: &Grid) -> anyhow::Result<()> {
 /// The model grid of the stiffness file, after checking that the density file has the same.
 fn grid(stiffness: &Input, density: &Input, ndim: usize) -> anyhow::Result<Grid> {
     let grid = shared_grid(&[stiffness, density], ndim)?;
-    let (names, cells) = (plane_names(ndim), grid.cells() as u64);
-    if stiffness.len() != cells * names.len() as u64 || stiffness.axis(ndim + 1).n != names.len() {
+    let (planes, cells) = (stiffness.axis(ndim + 1).n, grid.cells() as u64);
+    let known = Coefficients::of_count(ndim, planes).is_some();
+    if !known || stiffness.len() != cells * planes as u64 {
+        let kinds = [Coefficients::Orthorhombic, Coefficients::All].map(|kind| {
+            let names = kind.table(ndim).file_names();
+            format!("n{}={}: {}", ndim + 1, names.len(), names.join(" "))
+        });
         bail!(
-            "{} has n{}={} planes behind the grid axes and {} values; a {ndim}-D run needs n{}={}: {}",
+            "{} has n{}={planes} planes behind the grid axes and {} values; a {ndim}-D run needs {}",
             stiffness.name(),
             ndim + 1,
-            stiffness.axis(ndim + 1).n,
             stiffness.len(),
-            ndim + 1,
-            names.len(),
-            names.join(" ")
+            kinds.join(", or ")
         );
     }
     one_a_cell(density, &grid)?;
@@ -119,12 +124,35 @@ pub fn words(grid: &Grid) -> String {
 pub struct Volumes {
     planes: Planes,
     density: Source,
+    fingerprint: Option<Arc<Fingerprint>>,
+}
+
+/// A checksum of all numbers of a model, the same for any parts in which it is read.
+#[derive(Default)]
+pub struct Fingerprint(AtomicU64);
+
+impl Fingerprint {
+    /// The sum of what was read last.
+    pub fn sum(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// With some lines of an array, of which those outside `own` belong to another rank.
+    fn add(&self, (array, first): (usize, usize), nz: usize, values: &[f32], own: &Range<usize>) {
+        for (k, line) in values.chunks_exact(nz).enumerate() {
+            if own.contains(&(first + k)) {
+                let seed = ((array as u64) << 56) ^ (first + k) as u64;
+                let sum = xxh3_64_with_seed(bytemuck::cast_slice(line), seed);
+                self.0.fetch_add(sum, Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 /// Where the stiffness planes come from.
 enum Planes {
-    /// A file that has them.
-    Stiffness(Source),
+    /// A file that has them, and for each place in memory the plane of the file.
+    Stiffness(Source, Vec<usize>),
     /// P and S speeds of an isotropic medium.
     Speeds([Source; 2]),
 }
@@ -138,14 +166,15 @@ impl Volumes {
         };
         Ok(Cell {
             speeds: match &self.planes {
-                Planes::Stiffness(_) => None,
+                Planes::Stiffness(..) => None,
                 Planes::Speeds([vp, vs]) => Some([one(vp)?, one(vs)?]),
             },
             density: one(&self.density)?,
         })
     }
 
-    /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time.
+    /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time: the
+    /// coefficients that are wanted there, zeros for those that the files do not have.
     ///
     /// The answer is what the model is like inside `own`, or the first cell there that no run can use.
     pub fn read(
@@ -156,13 +185,20 @@ impl Volumes {
         destination: &mut dyn Destination,
     ) -> anyhow::Result<Result<Findings, BadCell>> {
         let (ndim, nz, cells) = (padded.ndim(), padded.model.n[0], padded.model.cells());
-        let names = plane_names(ndim).len();
-        let load = |array: usize, line: usize, to: &mut [f32]| {
+        let kind = destination.coefficients();
+        let names = kind.count(ndim);
+        let numbers = |array: usize, line: usize, to: &mut [f32]| {
             if array == names {
                 return self.density.read(line * nz, to);
             }
             match &self.planes {
-                Planes::Stiffness(planes) => planes.read(array * cells + line * nz, to),
+                Planes::Stiffness(file, planes) => match planes.get(array) {
+                    Some(plane) => file.read(plane * cells + line * nz, to),
+                    None => {
+                        to.fill(0.0);
+                        Ok(())
+                    }
+                },
                 Planes::Speeds([vp, vs]) => {
                     let (mut p, mut s) = (vec![0.0; to.len()], vec![0.0; to.len()]);
                     vp.read(line * nz, &mut p)?;
@@ -178,8 +214,19 @@ impl Volumes {
         let low = padded.low[ndim - 1];
         let model = |plane: usize| plane.saturating_sub(low).min(padded.model.n[ndim - 1]);
         let judged = lines(model(own.start)..model(own.end));
+        let fingerprint = self.fingerprint.as_deref();
+        if let Some(fingerprint) = fingerprint {
+            fingerprint.0.store(0, Ordering::SeqCst);
+        }
+        let load = |array: usize, line: usize, to: &mut [f32]| -> rsf_io::Result<()> {
+            numbers(array, line, to)?;
+            if let Some(fingerprint) = fingerprint {
+                fingerprint.add((array, line), nz, to, &judged);
+            }
+            Ok(())
+        };
         let wanted = lines(needed(padded, own));
-        let mut inspection = Inspection::part(padded, wanted.start, judged);
+        let mut inspection = Inspection::part(padded, kind, wanted.start, judged.clone());
         let step = destination.lines((BLOCK_BYTES / (4 * nz * (names + 1))).max(1));
         for first in wanted.clone().step_by(step) {
             let count = step.min(wanted.end - first);
@@ -215,16 +262,34 @@ impl Files {
         }
     }
 
-    /// Makes ready what [`Volumes::read`] reads.
-    pub fn volumes(self) -> anyhow::Result<Volumes> {
+    /// What the planes of a model of this dimension are; of speeds those of an orthorhombic medium.
+    pub fn coefficients(&self, ndim: usize) -> Coefficients {
+        let found = match self {
+            Self::Speeds(_) => None,
+            Self::Stiffness([ccc, _]) => Coefficients::of_count(ndim, ccc.axis(ndim + 1).n),
+        };
+        found.unwrap_or(Coefficients::Orthorhombic)
+    }
+
+    /// Makes ready what [`Volumes::read`] reads of a model of this dimension; it leaves the checksum of the model in
+    /// `fingerprint`.
+    pub fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
+        let order = self.coefficients(ndim).table(ndim).file_order();
+        let mut planes = vec![0; order.len()];
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(plane, &place)| planes[place] = plane);
         Ok(match self {
             Self::Speeds([vp, vs, density]) => Volumes {
                 planes: Planes::Speeds([Source::of(vp)?, Source::of(vs)?]),
                 density: Source::of(density)?,
+                fingerprint,
             },
             Self::Stiffness([stiffness, density]) => Volumes {
-                planes: Planes::Stiffness(Source::of(stiffness)?),
+                planes: Planes::Stiffness(Source::of(stiffness)?, planes),
                 density: Source::of(density)?,
+                fingerprint,
             },
         })
     }

@@ -6,3 +6,18 @@ use rsf_io::Param;
 pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device", "host"])
     .default("auto")
     .doc("between GPUs of different ranks: copies into the other GPU's memory (one host), messages from GPU to GPU (an MPI that can), or from host to host; auto: the first that can be had");
+
+/// Where states are saved.
+pub const CHECKPOINT: Param = Param::string("checkpoint")
+    .default_text("none")
+    .doc("file into which the state of the run is saved while it goes on; FILE.1 is the state before it");
+
+/// When.
+pub const EVERY: Param = Param::string("every")
+    .default_text("10min")
+    .doc("with checkpoint=: steps from state to state, or a time, as in every=30s, 10min, 2h");
+
+/// The state behind which a run goes on.
+pub const RESUME: Param = Param::string("resume")
+    .default_text("none")
+    .doc("state of a run with the same words, behind which this one goes on, on any slabs, threads, GPUs and ranks; its outputs are continued");

@@ -16,6 +16,8 @@ pub enum Progress {
         name: String,
         /// All of them.
         steps: usize,
+        /// Steps that were done before this run.
+        first: usize,
         /// Step whose end is worth a line.
         next: usize,
         /// When the first began.
@@ -26,8 +28,8 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// For a run of `steps` steps; of several ranks the one that `leads` shows it.
-    pub fn new(job: &Job, steps: usize, leads: bool) -> anyhow::Result<Self> {
+    /// For a run of `steps` steps, of which the `first` ones are done; of several ranks the one that `leads` shows it.
+    pub fn new(job: &Job, (first, steps): (usize, usize), leads: bool) -> anyhow::Result<Self> {
         if !leads {
             return Ok(Self::Quiet);
         }
@@ -37,13 +39,16 @@ impl Progress {
             bar.set_style(ProgressStyle::with_template(
                 "{bar:40} {pos}/{len} steps, {per_sec}, {eta} left",
             )?);
+            bar.set_position(first as u64);
+            bar.reset_eta();
             return Ok(Self::Bar(bar));
         }
         if job.flag("verb")? {
             return Ok(Self::Lines {
                 name: job.program().into(),
                 steps,
-                next: steps.div_ceil(10),
+                first,
+                next: ((first * 10 / steps.max(1) + 1) * steps).div_ceil(10),
                 begun: Instant::now(),
             });
         }
@@ -56,11 +61,12 @@ impl Progress {
             Self::Lines {
                 name,
                 steps,
+                first,
                 next,
                 begun,
             } if it + 1 >= *next => {
                 let done = it + 1;
-                let rate = done as f64 / begun.elapsed().as_secs_f64();
+                let rate = (done - *first) as f64 / begun.elapsed().as_secs_f64();
                 let left = (*steps - done) as f64 / rate;
                 eprintln!("{name}: step {done} of {steps}, {rate:.1} steps/s, {left:.0} s left");
                 *next = ((done * 10 / *steps + 1) * *steps).div_ceil(10);
@@ -97,5 +103,9 @@ impl Recorder<f32> for Watched<'_> {
     fn step(&mut self, it: usize) -> Result<(), kernels::Error> {
         self.progress.step(it);
         Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), kernels::Error> {
+        self.recorder.sync()
     }
 }

@@ -1,13 +1,15 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
+use super::checkpoint::Marks;
 use super::world::World;
 use anyhow::bail;
 use kernels::grid::points::Snapshots;
 use kernels::grid::{AXES, Padded};
-use kernels::parallel::gather::Snapshots as Writes;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::time_loop::Recorder;
 use rsf_io::{Axis, Job, Output, Places, SharedData};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The snapshot window in padded cells and its axes; `None` with `snap=n`. `whole`: the cells without `nq*=`, `oq*=`.
 pub fn window(
@@ -61,6 +63,13 @@ pub fn window(
     Ok((Some(Snapshots { every, window: cells }), axes))
 }
 
+/// Gives an axis of the snapshots the label and the unit that the `model` has there, else the label `name`.
+pub fn named_as(axis: &mut Axis, model: &Axis, name: &str) {
+    let told = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    axis.label = told(&model.label).or(Some(name.into()));
+    axis.unit = told(&model.unit);
+}
+
 /// The axes of what a run writes.
 pub struct Records {
     /// Steps and when the first record is taken.
@@ -90,6 +99,8 @@ pub struct Films {
 /// The files a run writes, as one rank has them: rank 0 the data, all of them their planes of the snapshots.
 pub struct Outputs {
     data: Option<Output>,
+    /// The axis of the snapshots that counts them.
+    last_axis: usize,
     snapshots: Wavefield,
 }
 
@@ -115,6 +126,8 @@ struct Part {
     whole: usize,
     share: usize,
     before: usize,
+    /// Steps from one snapshot to the next.
+    every: usize,
     /// The snapshot (its step) that is coming, its number, and the numbers written of it.
     coming: Option<usize>,
     number: usize,
@@ -122,8 +135,8 @@ struct Part {
 }
 
 impl Part {
-    /// For the padded planes `own` of a window.
-    fn new(snapshots: &Snapshots, ndim: usize, own: &Range<usize>) -> Self {
+    /// For the padded planes `own` of a window, behind so many steps.
+    fn new(snapshots: &Snapshots, ndim: usize, own: &Range<usize>, done: usize) -> Self {
         let (lower, planes) = (&snapshots.window[..ndim - 1], &snapshots.window[ndim - 1]);
         let plane: usize = lower.iter().map(Range::len).product();
         let inside = |plane: usize| plane.clamp(planes.start, planes.end) - planes.start;
@@ -131,6 +144,8 @@ impl Part {
             whole: plane * planes.len(),
             share: plane * (inside(own.end) - inside(own.start)),
             before: plane * inside(own.start),
+            every: snapshots.every,
+            number: done.div_ceil(snapshots.every),
             ..Self::default()
         }
     }
@@ -158,6 +173,10 @@ impl Outputs {
         let (data, snapshots) = opened.map_or((None, None), |(data, wfl)| (Some(data), wfl));
         Ok(Self {
             data,
+            last_axis: records
+                .snapshots
+                .as_ref()
+                .map_or(0, |films| films.window.len() + 2),
             snapshots: snapshots.map_or(Wavefield::Nothing, Wavefield::Stream),
         })
     }
@@ -199,6 +218,21 @@ impl Outputs {
         self.tell_snapshots(key, text);
     }
 
+    /// Says what the numbers are, as in `velocity in m/s`: in a sentence for readers, and as label and unit for pictures.
+    pub fn tell_quantity(&mut self, quantity: &str) {
+        if let Some(data) = &mut self.data {
+            put_quantity(data, quantity);
+        }
+        self.tell_quantity_of_snapshots(quantity);
+    }
+
+    /// The same of the snapshots alone.
+    pub fn tell_quantity_of_snapshots(&mut self, quantity: &str) {
+        if let Wavefield::Stream(wfl) = &mut self.snapshots {
+            put_quantity(wfl, quantity);
+        }
+    }
+
     /// Puts a text into the header of the snapshots.
     pub fn tell_snapshots(&mut self, key: &str, text: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
@@ -218,15 +252,17 @@ impl Outputs {
     }
 
     /// Several ranks write their planes themselves where the file allows it; all ranks call it, after
-    /// [`Outputs::note`]. `own` are the padded planes of this rank. Says who writes snapshots.
+    /// [`Outputs::note`]. `own` are the padded planes of this rank; `done` steps were done before. Says who writes
+    /// snapshots.
     pub fn spread(
         &mut self,
         snapshots: Option<&Snapshots>,
         ndim: usize,
         (world, own): (&World, &Range<usize>),
-    ) -> anyhow::Result<Writes> {
+        done: usize,
+    ) -> anyhow::Result<SnapshotWriter> {
         let Some(snapshots) = snapshots.filter(|_| !world.is_alone()) else {
-            return Ok(Writes::Own);
+            return Ok(SnapshotWriter::EachRank);
         };
         let mut header = None;
         let shared = match std::mem::replace(&mut self.snapshots, Wavefield::Nothing) {
@@ -243,14 +279,24 @@ impl Outputs {
             .all_gather(&shared.map_or_else(Vec::new, |s| s.to_words()))?;
         let Some(shared) = SharedData::from_words(&words[0]) else {
             self.snapshots = header.map_or(Wavefield::Nothing, Wavefield::Stream);
-            return Ok(Writes::First);
+            return Ok(SnapshotWriter::Root);
         };
         self.snapshots = Wavefield::Places {
             header,
             data: world.agree(shared.open().map_err(Into::into))?,
-            part: Part::new(snapshots, ndim, own),
+            part: Part::new(snapshots, ndim, own, done),
         };
-        Ok(Writes::Own)
+        Ok(SnapshotWriter::EachRank)
+    }
+
+    /// The name of an output that goes into a pipe, which keeps nothing.
+    pub fn piped(&self) -> Option<String> {
+        let wfl = match &self.snapshots {
+            Wavefield::Stream(wfl) => Some(wfl),
+            _ => None,
+        };
+        let mut outputs = self.data.iter().chain(wfl);
+        outputs.find(|output| output.is_piped()).map(Output::name)
     }
 
     /// Ends a dry run, which wants the header of the data and nothing else.
@@ -264,16 +310,66 @@ pub struct Writer {
     outputs: Outputs,
     components: usize,
     silent: bool,
+    /// What a state is to know of the files, where states are saved.
+    marks: Option<Arc<Mutex<Marks>>>,
 }
 
 impl Writer {
-    /// A writer into these files; `components` of a snapshot.
-    pub fn new(outputs: Outputs, components: usize) -> Self {
+    /// A writer into these files; `components` of a snapshot; `silent`: all data before were zero.
+    pub fn new(outputs: Outputs, components: usize, silent: bool, marks: Option<Arc<Mutex<Marks>>>) -> Self {
+        if let Some(marks) = &marks {
+            let mut marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
+            let wfl = match &outputs.snapshots {
+                Wavefield::Stream(wfl) => wfl.data_file(),
+                Wavefield::Places { data, .. } => data.data_file(),
+                Wavefield::Nothing => None,
+            };
+            let data = outputs.data.as_ref().and_then(Output::data_file);
+            marks.files = data.into_iter().chain(wfl).collect();
+        }
         Self {
             outputs,
             components,
-            silent: true,
+            silent,
+            marks,
         }
+    }
+
+    /// Tells where the files stand.
+    fn mark(&mut self, marks: &mut Marks) -> rsf_io::Result<()> {
+        marks.silent = self.silent;
+        marks.data = self.outputs.data.as_mut().map(Output::so_far).transpose()?;
+        (marks.snapshots, marks.places) = match &mut self.outputs.snapshots {
+            Wavefield::Nothing => (None, None),
+            Wavefield::Stream(wfl) => (Some(wfl.so_far()?), None),
+            Wavefield::Places { header, part, .. } => {
+                let header = header.as_mut().map(Output::so_far).transpose()?;
+                (header, Some((part.every, (self.components * part.whole) as u64)))
+            }
+        };
+        Ok(())
+    }
+
+    /// Ends the files after `step` steps of a run that was to go on: their headers get the number of whole records. What
+    /// they hold, in words.
+    pub fn finish_early(self, step: usize) -> anyhow::Result<String> {
+        let axis = self.outputs.last_axis;
+        let mut held = Vec::new();
+        if let Some(data) = self.outputs.data {
+            held.push(ended(data, 3, None)? + " records");
+        }
+        match self.outputs.snapshots {
+            Wavefield::Nothing => {}
+            Wavefield::Stream(wfl) => held.push(ended(wfl, axis, None)? + " snapshots"),
+            Wavefield::Places { header, data, part } => {
+                data.finish()?;
+                let whole = step.div_ceil(part.every) as u64;
+                if let Some(header) = header {
+                    held.push(ended(header, axis, Some(whole))? + " snapshots");
+                }
+            }
+        }
+        Ok(held.join(", "))
     }
 
     /// Ends the files; data without a single non-zero number are worth a warning.
@@ -287,13 +383,35 @@ impl Writer {
             }
         }
         if let Some(data) = self.outputs.data {
+            let records = data.records(3)?.1;
             data.finish()?;
-            if self.silent {
+            let every = job.int("jdata")?;
+            if self.silent && records == 1 && every > 1 {
+                job.warn(&format!(
+                    "all data are zero: jdata={every} leaves the record of the first step alone, before any wave; give a smaller jdata="
+                ));
+            } else if self.silent {
                 job.warn("all data are zero: no wave reached a receiver; look at the source, the wavelet and the number of steps");
             }
         }
         Ok(())
     }
+}
+
+fn put_quantity(output: &mut Output, quantity: &str) {
+    let (label, unit) = quantity.split_once(" in ").unwrap_or((quantity, ""));
+    let (first, rest) = label.split_at(label.len().min(1));
+    output.put_text("quantity", quantity);
+    output.put_text("label", &(first.to_uppercase() + rest));
+    output.put_text("unit", unit);
+}
+
+/// What an output holds that was ended early, in words.
+fn ended(output: Output, axis: usize, records: Option<u64>) -> rsf_io::Result<String> {
+    let (written, of) = output.records(axis)?;
+    let (name, records) = (output.name(), records.unwrap_or(written));
+    output.finish_at(axis, records)?;
+    Ok(format!("{name} holds {records} of {of}"))
 }
 
 fn failed(error: rsf_io::Error) -> kernels::Error {
@@ -317,5 +435,13 @@ impl Recorder<f32> for Writer {
             }
         }
         .map_err(failed)
+    }
+
+    fn sync(&mut self) -> Result<(), kernels::Error> {
+        let Some(marks) = self.marks.clone() else {
+            return Ok(());
+        };
+        let mut marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
+        self.mark(&mut marks).map_err(failed)
     }
 }

@@ -1,18 +1,21 @@
 //! One shot of any method, from its command line to the line that tells its speed.
 
+use super::checkpoint::{Identity, Resumed, Store, Wishes};
 use super::machine::Machine;
-use super::model::{self, Files, Volumes};
+use super::model::{self, Files, Fingerprint, Volumes};
 use super::plan::{Report, gigabytes};
 use super::progress::{Progress, Watched};
 use super::record::{Outputs, Writer};
 use super::world::{World, share_stdin};
+use anyhow::Context;
 use kernels::device::gpu::Gpu;
 use kernels::grid::Padded;
 use kernels::grid::points::Snapshots;
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::{ParallelOptions, Transport};
+use kernels::time_loop::state::{Checkpoints, Every, StateSource};
 use kernels::time_loop::{Recorder, async_recorder};
-use rsf_io::{Job, Output};
+use rsf_io::{Job, Output, Signal, Watch};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -58,6 +61,15 @@ pub trait Method: Sized {
     /// The snapshots, if any, and their components.
     fn snapshots(&self) -> (Option<&Snapshots>, usize);
 
+    /// Steps of the run.
+    fn steps(&self) -> usize;
+
+    /// By what a run is known again beside its parameters and its model: checksums of small inputs, by the words for them.
+    fn contents(&self) -> Vec<(&'static str, u64)>;
+
+    /// Checksums of what the sources do in each step.
+    fn sources_by_step(&self) -> Vec<u64>;
+
     /// Opens data and snapshots, with their headers.
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs>;
 
@@ -98,16 +110,27 @@ pub trait Engine {
     fn bytes(&self) -> usize;
 
     /// Numbers that a step must move at least for a point of the padded grid, where the method tells it.
-    fn words(&self, _padded: &Padded) -> Option<usize> {
+    fn words(&self) -> Option<usize> {
         None
     }
 
-    /// Runs all steps, together with the other ranks.
+    /// Bytes that a state takes of the host's memory and of the file, for this rank.
+    fn state_bytes(&self) -> usize;
+
+    /// Loads a state, behind which the run goes on; all ranks call it, each with a source of the same bytes.
+    fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<(), kernels::Error>;
+
+    /// Runs all steps, together with the other ranks; states are saved as `checkpoints` say.
     fn run(
         &mut self,
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<f32>,
         options: ParallelOptions,
+        checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error>;
 
     /// The map that is written after the last step, on rank 0; all ranks call it, of a method that has one.
@@ -139,19 +162,30 @@ pub fn shoot<M: Method>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
         world,
     };
     if planning {
-        let volumes = world.agree(files.volumes())?;
+        let volumes = world.agree(files.volumes(ndim, None))?;
         return shot.plan(job, volumes, on);
     }
-    let (engine, ready) = set_up(job, &mut shot, files, on)?;
+    let wishes = world.agree(Wishes::read(job))?;
+    let (engine, ready) = set_up(job, &mut shot, (files, &wishes), on)?;
     let set_up = started.elapsed().as_secs_f64();
-    run(job, &shot, engine, ready, (on, set_up))
+    run(job, &shot, engine, ready, (on, wishes.every, set_up))
 }
 
-/// The files that a shot writes.
-struct Written {
+/// The files of a shot that is ready to run.
+struct Ready {
     outputs: Outputs,
     /// On rank 0, where it is asked for.
     map: Option<Output>,
+    store: Arc<Store>,
+    /// The state behind which the run goes on.
+    resumed: Option<Resumed>,
+}
+
+impl Ready {
+    /// Steps that are done.
+    fn first(&self) -> usize {
+        self.resumed.as_ref().map_or(0, |resumed| resumed.step)
+    }
 }
 
 /// Opens what is written and makes the engine. Outputs are opened before the model is read: a path that cannot be
@@ -159,26 +193,77 @@ struct Written {
 fn set_up<M: Method>(
     job: &mut Job,
     shot: &mut M,
-    files: Files,
+    (files, wishes): (Files, &Wishes),
     on: Resources<'_>,
-) -> anyhow::Result<(M::Engine, Written)> {
+) -> anyhow::Result<(M::Engine, Ready)> {
     let (machine, world) = (on.machine, on.world);
     shot.check_memory(job, on)?;
+    let identity = wishes.any().then(|| Identity::of(job, shot));
+    let identity = world.agree(identity.transpose())?;
+    let resumed = match (&wishes.resume, &identity) {
+        (Some(file), Some(identity)) => Some(Resumed::open(job, file, identity, (shot.steps(), world))?),
+        _ => None,
+    };
+    world.agree(match &wishes.file {
+        Some(file) if world.leads() => Store::try_place(file),
+        _ => Ok(()),
+    })?;
     let mut outputs = shot.open(job, world)?;
+    if let Some(name) = outputs.piped().filter(|_| wishes.file.is_some()) {
+        job.warn(&format!(
+            "{name} is a pipe, which keeps nothing: this run can be saved but not resumed; write into a file"
+        ));
+    }
     let map = match world.leads() {
         true if shot.has_map() => shot.open_map(job),
         _ => Ok(None),
     };
     let map = world.agree(map)?;
-    let volumes = world.agree(files.volumes())?;
-    let (engine, report) = shot.engine(job, volumes, on)?;
+    let ndim = shot.padded().ndim();
+    let fingerprint = identity.as_ref().map(|_| Arc::<Fingerprint>::default());
+    let volumes = world.agree(files.volumes(ndim, fingerprint.clone()))?;
+    let (mut engine, report) = shot.engine(job, volumes, on)?;
     let device = machine.describe(Some(report.class));
     outputs.note(&device);
     job.say(&device);
     if job.flag("verb")? {
         shot.summary(job, &report);
     }
-    Ok((engine, Written { outputs, map }))
+    let model = sum_of_ranks(world, fingerprint)?;
+    if let Some(resumed) = &resumed {
+        world.agree(resumed.compare_model(model))?;
+        let mut source = world.agree(resumed.source())?;
+        let loaded = engine.resume(world.ranks(), &mut source);
+        world.agree(loaded.with_context(|| resumed.name()))?;
+        job.say(&format!(
+            "{}: goes on behind step {} of {}",
+            resumed.name(),
+            resumed.step,
+            shot.steps()
+        ));
+    }
+    let bytes = world.sum(engine.state_bytes())?;
+    if let Some(file) = wishes.file.as_ref().filter(|_| job.flag("verb").unwrap_or(false)) {
+        let (file, size) = (file.display(), gigabytes(bytes as f64));
+        job.say(&format!(
+            "a state takes {size}, in memory and in {file} and {file}.1 each"
+        ));
+    }
+    let identity = identity.map(|identity| identity.over(model));
+    let ready = Ready {
+        outputs,
+        map,
+        store: Arc::new(Store::new(job, wishes.file.clone(), identity)),
+        resumed,
+    };
+    Ok((engine, ready))
+}
+
+/// The model's checksum over all ranks.
+fn sum_of_ranks(world: &World, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<u64> {
+    let mine = fingerprint.map_or(0, |fingerprint| fingerprint.sum());
+    let all = world.numbers(&[mine])?;
+    Ok(all.iter().flatten().fold(0, |sum, &part| sum.wrapping_add(part)))
 }
 
 /// Runs the shot and ends its files.
@@ -186,26 +271,32 @@ fn run<M: Method>(
     job: &Job,
     shot: &M,
     mut engine: M::Engine,
-    Written { mut outputs, map }: Written,
-    (on, set_up): (Resources<'_>, f64),
+    mut ready: Ready,
+    (on, every, set_up): (Resources<'_>, Every, f64),
 ) -> anyhow::Result<()> {
-    let (machine, world) = (on.machine, on.world);
+    let (machine, world, first) = (on.machine, on.world, ready.first());
     let (snapshots, components) = shot.snapshots();
+    let (ndim, own) = (shot.padded().ndim(), machine.own());
     let options = ParallelOptions {
-        snapshots: outputs.spread(snapshots, shot.padded().ndim(), (world, &machine.own()))?,
-        way: shot.transport(),
+        snapshots: ready.outputs.spread(snapshots, ndim, (world, &own), first)?,
+        transport: shot.transport(),
         ..ParallelOptions::default()
     };
     let begun = Instant::now();
-    let mut progress = Progress::new(job, engine.steps(), world.leads())?;
+    let steps = engine.steps();
+    let mut progress = Progress::new(job, (first, steps), world.leads())?;
+    // From now on a signal waits for the end of a step.
+    let _watch = Watch::begin();
+    let mut checkpoints = Checkpoints::new(world.ranks(), ready.store.clone(), every);
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
         let mut watched = Watched {
             recorder,
             progress: &mut progress,
         };
-        engine.run(world.ranks(), &mut watched, options)
+        engine.run(world.ranks(), &mut watched, options, &mut checkpoints)
     };
-    let mut writer = Writer::new(outputs, components);
+    let silent = ready.resumed.as_ref().is_none_or(|resumed| resumed.silent);
+    let mut writer = Writer::new(ready.outputs, components, silent, ready.store.marks());
     let outcome;
     if machine.has_gpus() {
         (writer, outcome) = async_recorder(writer, watched);
@@ -213,20 +304,52 @@ fn run<M: Method>(
         // A thread that writes would take a core from the waves.
         outcome = watched(&mut writer);
     }
+    drop(checkpoints);
     progress.end();
-    if let Err(error) = outcome {
-        // What was written stays readable.
-        drop(writer);
-        return settle(error, world);
+    match outcome {
+        Ok(()) => {}
+        Err(kernels::Error::Stopped { done }) => {
+            return stopped(writer, (done, steps), &ready.store, world);
+        }
+        Err(error) => {
+            // What was written stays readable.
+            drop(writer);
+            return settle(error, world);
+        }
     }
     world.agree(Ok(()))?;
     let seconds = begun.elapsed().as_secs_f64();
     world.agree(writer.finish(job))?;
     if shot.has_map() {
         let values = engine.map(world.ranks());
-        world.agree(write_map(map, values))?;
+        world.agree(write_map(ready.map, values))?;
     }
-    tell_speed(job, shot.padded(), &engine, (world, [set_up, seconds]))
+    tell_speed(job, shot.padded(), &engine, (world, first, [set_up, seconds]))
+}
+
+/// The end of a run that a signal has ended after so many steps: its files are ended in order.
+fn stopped(
+    writer: Writer,
+    (done, steps): (usize, usize),
+    store: &Store,
+    world: &World,
+) -> anyhow::Result<()> {
+    let held = world.agree(writer.finish_early(done))?;
+    let mine = rsf_io::interrupted().map_or(0, |signal| u64::from(signal.number()));
+    let all = world.numbers(&[mine])?;
+    let numbers = all.iter().flatten().filter_map(|&n| u8::try_from(n).ok());
+    let Some(signal) = numbers.into_iter().find_map(Signal::of) else {
+        return world.agree(Err(kernels::Error::Stopped { done }.into()));
+    };
+    // Of several ranks the first tells.
+    world.agree(match world.leads() {
+        true => Err(rsf_io::Error::Interrupted {
+            signal,
+            left: format!("step {done} of {steps} was the last; {held}{}", store.left(done)),
+        }
+        .into()),
+        false => Ok(()),
+    })
 }
 
 /// Writes the map where this rank has its file.
@@ -244,20 +367,20 @@ fn tell_speed(
     job: &Job,
     padded: &Padded,
     engine: &impl Engine,
-    (world, [set_up, seconds]): (&World, [f64; 2]),
+    (world, first, [set_up, seconds]): (&World, usize, [f64; 2]),
 ) -> anyhow::Result<()> {
     let bytes = world.sum(engine.bytes())?;
     if !job.flag("verb")? {
         return Ok(());
     }
-    let rate = padded.cells() as f64 * engine.steps() as f64 / seconds.max(1e-9);
-    let traffic = engine.words(padded).map_or(String::new(), |words| {
+    let steps = engine.steps() - first;
+    let rate = padded.cells() as f64 * steps as f64 / seconds.max(1e-9);
+    let traffic = engine.words().map_or(String::new(), |words| {
         let effective = rate * words as f64 * 4.0 / 1e9;
         format!(" {effective:.2} GB/s effective ({words} words a point),")
     });
     job.say(&format!(
-        "set-up {set_up:.2} s; {} steps in {seconds:.2} s: {:.1} Mpt/s,{traffic} {} of memory",
-        engine.steps(),
+        "set-up {set_up:.2} s; {steps} steps in {seconds:.2} s: {:.1} Mpt/s,{traffic} {} of memory",
         rate / 1e6,
         gigabytes(bytes as f64)
     ));

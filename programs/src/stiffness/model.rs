@@ -66,7 +66,10 @@ impl Model {
             });
         }
         let grid = match grid {
-            Some(grid) => grid,
+            Some(grid) => {
+                not_otherwise(job, &grid)?;
+                grid
+            }
             None if job.given("n1") => grid_of_parameters(job)?,
             None => Grid::of(&job.stdin().context(
                 "no grid: give at least one parameter as a file, or n1=, n2= (n3=) and d1=, d2= (d3=), \
@@ -229,6 +232,29 @@ fn agreed(first: Option<Grid>, next: &Input) -> Result<Grid> {
     Ok(first)
 }
 
+/// Refuses n#=, d#= and o#= that say something else than the files: they have no part then.
+fn not_otherwise(job: &Job, grid: &Grid) -> Result<()> {
+    for (i, axis) in grid.axes.iter().enumerate() {
+        for (letter, value) in [("n", axis.n as f32), ("o", axis.o), ("d", axis.d)] {
+            let key = format!("{letter}{}", i + 1);
+            if !job.given(&key) {
+                continue;
+            }
+            let said = match letter {
+                "n" => job.int(&key)? as f32,
+                _ => job.float(&key)?,
+            };
+            if said != value {
+                bail!(
+                    "{key}={said} is given, but {} gives the grid and has {key}={value}: leave {key}= out (sfwindow cuts a file, sfput changes its axes)",
+                    grid.name
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 fn grid_of_parameters(job: &Job) -> Result<Grid> {
     let mut axes = [1, 2, 3].map(|_| Axis::default());
     for (i, axis) in axes.iter_mut().enumerate() {
@@ -253,6 +279,15 @@ fn dimensions(job: &Job, grid: &Grid) -> Result<usize> {
         bail!(
             "dim=2, but n3={} in {}: use dim=3 or window one plane",
             grid.axes[2].n,
+            grid.name
+        );
+    }
+    let flat = |axis: &Axis| axis.n > 1 && !(axis.d != 0.0 && axis.d.is_finite());
+    if let Some(i) = grid.axes.iter().position(flat) {
+        bail!(
+            "d{}={} in {}: the distance of nodes must be a number other than 0",
+            i + 1,
+            grid.axes[i].d,
             grid.name
         );
     }

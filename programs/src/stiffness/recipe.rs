@@ -1,7 +1,9 @@
 //! One cell: parameters in, planes out.
 
 use anyhow::{Result, bail};
-use kernels::medium::{Fault, Lost, Speeds, Stiffness, Thomsen, Tsvankin, Unreal, rotate};
+use kernels::medium::{
+    Coefficients, Fault, Lost, Speeds, Stiffness, Thomsen, Tsvankin, Unreal, Voigt, rotate, triclinic,
+};
 
 /// Names of all parameters of a cell; their places are the constants below.
 pub(super) const NAMES: [&str; 15] = [
@@ -135,9 +137,13 @@ impl CellError {
     pub(super) fn advice(&self) -> &'static str {
         match self {
             Self::NotFinite { .. } | Self::Sign { .. } | Self::Unreal(_) => "",
+            Self::Lost(lost) if lost.planes == 6 => {
+                ". Six planes hold a medium only if x-z is a symmetry plane: leave out alpha=, model in 3-D, or write what \
+                 the planes hold (another medium) with drop=y"
+            }
             Self::Lost(_) => {
-                ". The planes hold a medium only if its symmetry planes are the coordinate planes: \
-                 tilt by quarter turns, or write what the planes hold (another medium) with drop=y"
+                ". Four or nine planes hold a medium only if its symmetry planes are the coordinate planes: leave out \
+                 planes=, so that all coefficients are written, or write what the planes hold (another medium) with drop=y"
             }
             Self::Fault(_) => {
                 ". An isotropic medium needs vs below 0.866 vp (2-D: vp); lower vs or the magnitude of the \
@@ -147,11 +153,19 @@ impl CellError {
     }
 }
 
+/// The coefficients of a cell in memory order; those that are not written are zero.
+pub(super) type Cell = [f32; Coefficients::All.count(3)];
+
+/// Coefficients below this share of the largest are what float64 leaves of zero.
+const NOTHING: f64 = 1e-13;
+
 /// How every cell of a run is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recipe {
     pub(super) law: Law,
     pub(super) ndim: usize,
+    /// What is written.
+    pub(super) kind: Coefficients,
     /// `nu=` or `alpha=` are not zero everywhere.
     pub(super) tilted: bool,
     /// Write a tilted medium even if coefficients without a plane are lost.
@@ -159,36 +173,63 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    /// The planes (four in 2-D, the rest zero) of one cell, checked as they will be written, and what was left out.
+    /// One cell, checked as it will be written, and what was left out.
     ///
     /// # Errors
     /// Why there is no such medium.
-    pub(super) fn cell(&self, v: &Values) -> Result<([f32; 9], Option<Lost>), CellError> {
+    pub(super) fn cell(&self, v: &Values) -> Result<(Cell, Option<Lost>), CellError> {
         check(v)?;
-        let mut s = self.law.build(v)?;
+        let s = self.law.build(v)?;
         let mut loss = None;
+        let mut c = s.voigt();
         if self.tilted && (v[NU] != 0.0 || v[ALPHA] != 0.0) {
-            let c = rotate::rotated(&s.voigt(), &rotate::rotation(v[NU], v[ALPHA]));
-            s = match rotate::fitted(&c, self.ndim) {
-                Ok(fitted) => fitted,
-                Err(lost) if self.drop => {
-                    loss = Some(lost);
-                    Stiffness::kept(&c)
-                }
-                Err(lost) => return Err(lost.into()),
+            c = rotate::rotated(&c, &rotate::rotation(v[NU], v[ALPHA]));
+            let lost = rotate::lost(&c, self.ndim, self.kind);
+            loss = lost.filter(|lost| lost.share >= rotate::LOSS_ALLOWED);
+            if let Some(lost) = loss.take_if(|_| !self.drop) {
+                return Err(lost.into());
+            }
+        }
+        let cell = self.planes(&c);
+        let wide = cell.map(f64::from);
+        let fault = match self.kind {
+            // In 3-D all nine are asked; of a 2-D medium its own alone.
+            Coefficients::Orthorhombic if self.ndim == 3 => {
+                Stiffness::from_planes(std::array::from_fn(|k| wide[k])).fault(3)
+            }
+            Coefficients::Orthorhombic => {
+                Stiffness::from_planes_2d(std::array::from_fn(|k| wide[k])).fault(2)
+            }
+            kind => triclinic::fault(self.ndim, &wide[..kind.count(self.ndim)]),
+        };
+        match fault {
+            Some(fault) => Err(fault.into()),
+            None => Ok((cell, loss)),
+        }
+    }
+
+    fn planes(&self, c: &Voigt) -> Cell {
+        let largest = c.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
+        let mut cell = [0.0; Coefficients::All.count(3)];
+        for (to, &pair) in cell.iter_mut().zip(self.kind.table(self.ndim).pairs) {
+            let value = rotate::entry(c, pair);
+            *to = if value.abs() < NOTHING * largest {
+                0.0
+            } else {
+                value as f32
             };
         }
-        let mut planes = s.planes().map(|c| c as f32);
-        let written = Stiffness::from_planes(planes.map(f64::from));
-        if let Some(fault) = written.fault(self.ndim) {
-            return Err(fault.into());
-        }
-        if self.ndim == 2 {
-            let four = s.planes_2d().map(|c| c as f32);
-            planes = [four[0], four[1], four[2], four[3], 0.0, 0.0, 0.0, 0.0, 0.0];
-        }
-        Ok((planes, loss))
+        cell
     }
+}
+
+/// Whether a cell made with all coefficients has one that four or nine planes would lose.
+pub(super) fn needs_all(ndim: usize, cell: &Cell) -> bool {
+    let largest = cell.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+    let others = &cell[Coefficients::Orthorhombic.count(ndim)..];
+    others
+        .iter()
+        .any(|v| f64::from(v.abs()) >= rotate::LOSS_ALLOWED * f64::from(largest))
 }
 
 fn check(v: &Values) -> Result<(), CellError> {

@@ -18,7 +18,7 @@ const PARAMS: &[Param] = &[
     Param::number_or_file("del3").default("0").doc("Tsvankin delta of the plane x-y (sym=ort)"),
     Param::number_or_file("gam1").default("0").doc("Tsvankin gamma of the plane y-z (sym=ort)"),
     Param::number_or_file("gam2").default("0").doc("Tsvankin gamma of the plane x-z (sym=ort)"),
-    Param::number_or_file("nu").default("0").doc("tilt about y, degrees; must fit the planes, see drop="),
+    Param::number_or_file("nu").default("0").doc("tilt about y, degrees"),
     Param::number_or_file("alpha").alias("alp").default("0").doc("turn about z after the tilt, degrees"),
     Param::choice("sym", &["iso", "vti", "hti", "ort"])
         .default_text("the class of the parameters given")
@@ -28,11 +28,15 @@ const PARAMS: &[Param] = &[
         .doc("what the parameters of sym=hti mean: VTI with x and z exchanged, or epsilon(V), delta(V), gamma(V)"),
     Param::bool("drop")
         .default("n")
-        .doc("write a tilted medium although coefficients without a plane (c15, ...) are lost; says how much"),
+        .doc("write four or nine planes of a tilted medium although coefficients (c15, ...) are lost; says how much"),
+    Param::int("planes")
+        .default_text("as many as the medium needs")
+        .range("4 or 6 in 2-D, 9 or 21 in 3-D", Some(4.0), Some(21.0))
+        .doc("coefficients written: 6 and 21 are all, for tilted media and sfewefd2d-gpu, sfewefd3d-gpu"),
     Param::int("dim")
         .default_text("axes of the grid")
         .range("2 or 3", Some(2.0), Some(3.0))
-        .doc("2: four planes, 3: nine planes"),
+        .doc("2: four or six planes, 3: nine or 21 planes"),
     Param::int("memory")
         .default("512")
         .range(">= 0", Some(0.0), Some(1e6))
@@ -62,6 +66,9 @@ const COMMENTS: &str = "\
 Axes are z, x and, in 3-D, y. The planes follow on the next axis in the order the solvers read:
   2-D: c11 c33 c55 c13
   3-D: c11 c22 c33 c44 c55 c66 c12 c13 c23      (1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy)
+or, where these cannot hold the medium, all coefficients by the rows of the upper triangle:
+  2-D: c11 c13 c15 c33 c35 c55
+  3-D: c11 c12 c13 c14 c15 c16 c22 c23 c24 c25 c26 c33 c34 c35 c36 c44 c45 c46 c55 c56 c66
 Units are those of density times velocity squared: km/s and g/cm3 give GPa, m/s and kg/m3 give Pa.
 
 All files must have the same grid, which the output takes over. With numbers only, the grid comes from n1=, n2=, n3= or from the axes of a dataset on standard input.
@@ -78,7 +85,7 @@ Symmetry classes (exact formulas, nothing is linearised):
                          c11 = c33(1+2eps2), c22 = c33(1+2eps1), c66 = c55(1+2gam1),
                          c44 = c66/(1+2gam2). In 2-D only eps2 and del2 matter
 
-nu= and alpha= turn the medium exactly; its z axis ends up along (-sin nu cos alpha, -sin nu sin alpha, cos nu) in (x, y, z). Four or nine planes hold the result only if its symmetry planes are the coordinate planes, to 1e-6 of the largest coefficient; anything else stops with the coefficient that would be lost. drop=y writes the planes nevertheless, as older recipes did: that is another medium.
+nu= and alpha= turn the medium exactly; its z axis ends up along (-sin nu cos alpha, -sin nu sin alpha, cos nu) in (x, y, z). Four or nine planes hold the result only if its symmetry planes are the coordinate planes, to 1e-6 of the largest coefficient; else all coefficients are written, which sfewefd2d-gpu and sfewefd3d-gpu run. In 2-D six planes hold what has x-z as a symmetry plane; anything else stops with the coefficient that would be lost. planes= fixes their number; drop=y writes four or nine planes whatever they lose, as older recipes did: that is another medium.
 
 Every cell is checked before anything is written: finite, density and vp positive, stiffness positive definite (fluids, vs=0, are allowed). The first cell that is not is reported with its place and values.";
 

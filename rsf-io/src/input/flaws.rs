@@ -16,7 +16,7 @@ impl Input {
             && format.is_binary()
             && said as usize != size
         {
-            self.flaws.push(format!(
+            self.noted.flaws.push(format!(
                 "{}: esize={said} in the header is not the size of {format} numbers, which is {size} bytes: they are read as {format}",
                 self.name
             ));
@@ -60,7 +60,7 @@ impl Input {
                 "{lack}: the file is cut short or the header is wrong ({whole}; sfwindow takes them out)"
             )));
         }
-        self.flaws.push(format!(
+        self.noted.flaws.push(format!(
             "{lack}: the file is cut short, still being written, or the header is wrong; {whole} and are read"
         ));
         Arc::make_mut(&mut self.header).keep(&whole);

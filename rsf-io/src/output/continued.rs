@@ -9,7 +9,7 @@ use super::Output;
 use crate::data::Format;
 use crate::files::is_regular;
 use crate::input::file_id;
-use crate::pipe::name_of;
+use crate::pipe::{is_null, name_of};
 use crate::place::Layout;
 use crate::{Error, Result};
 
@@ -128,22 +128,27 @@ impl Output {
     /// Hands everything to the system and says where it lies.
     /// Errors: a failed write.
     pub fn so_far(&mut self) -> Result<Written> {
+        if let Some(before) = &self.before {
+            // Nothing was added yet, and nothing was copied.
+            return Ok(before.clone());
+        }
         self.flush()?;
         let failed = |e| Error::writing(&self.data_name, e);
         let file = self.data.as_ref().map(|data| data.get_ref());
         let regular = file.filter(|file| is_regular(file));
         let path = match &self.layout {
             Layout::TwoFiles(path) => regular.map(|_| std::path::absolute(path).unwrap_or(path.clone())),
+            Layout::Stream if file.is_some_and(is_null) => Some("/dev/null".into()),
             Layout::Stream => regular.and_then(name_of),
         };
         let bytes = match regular {
+            None => 0,
             _ if self.format.is_binary() => self.written * self.format.kind.size() as u64,
             Some(mut file) => file.stream_position().map_err(failed)?.saturating_sub(self.start),
-            None => 0,
         };
         let mut written = Written {
             path,
-            start: self.start,
+            start: if regular.is_some() { self.start } else { 0 },
             bytes,
             elements: self.written,
             format: self.format,
@@ -152,6 +157,12 @@ impl Output {
         // A file that cannot be read is known by its length alone.
         written.tail = written.mark().unwrap_or(0);
         Ok(written)
+    }
+
+    /// Whether what is written goes away at once: into a pipe or a terminal.
+    pub fn is_piped(&self) -> bool {
+        let file = self.data.as_ref().map(|data| data.get_ref());
+        file.is_some_and(|file| !is_regular(file) && !is_null(file))
     }
 
     /// The open data file once more, to wait until all that was written lies on the disk; none for a pipe.
@@ -188,6 +199,12 @@ impl Output {
         }
         let failed = |e| Error::writing(&self.data_name, e);
         if let Some(data) = &mut self.data {
+            if before.bytes == 0 && before.elements > 0 && !is_null(data.get_ref()) {
+                return Err(Error::new(format!(
+                    "{}: the interrupted run has written its {} elements to /dev/null: they are gone",
+                    self.name, before.elements
+                )));
+            }
             let old = before.path.as_ref().filter(|_| before.elements > 0);
             let old = old.map(File::open).transpose().map_err(failed)?;
             let here = file_id(data.get_ref());

@@ -7,9 +7,11 @@ use crate::files::{close, is_regular};
 use crate::{Error, Header, Result};
 
 impl Output {
-    /// Records along axis `axis` (counted from 1, the last one) that are complete; 0 before the first element.
-    pub fn whole_records(&self, axis: usize) -> Result<u64> {
-        Ok(self.written / self.record(axis)?.max(1))
+    /// Records along axis `axis` (counted from 1, the last one) that are complete, and those that the header counts.
+    pub fn records(&self, axis: usize) -> Result<(u64, u64)> {
+        let whole = self.written / self.record(axis)?.max(1);
+        let of = Header::parse(&self.text()?)?.axis(axis).n as u64;
+        Ok((whole, of))
     }
 
     /// Elements of one record.

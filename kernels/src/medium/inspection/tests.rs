@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::grid::Grid;
-use crate::medium::{Destination, Discard, Filler, Medium, Quantity, Speeds, Stiffness, Tsvankin};
+use crate::medium::{
+    Destination, Discard, Filler, Medium, Quantity, Speeds, Stiffness, Tsvankin, plane_names,
+};
 use std::convert::Infallible;
 
 /// A model whose extremes repeat, with its density jumps on all three axes.
@@ -59,7 +61,7 @@ impl Model {
     /// Reads the model into `to` in blocks of `step` lines.
     fn read(&self, cpu: &Cpu, step: usize, to: &mut dyn Destination) -> Result<Findings, BadCell> {
         let nz = self.padded.model.n[0];
-        let mut inspection = Inspection::new(&self.padded);
+        let mut inspection = Inspection::new(&self.padded, Coefficients::Orthorhombic);
         for first in (0..self.lines()).step_by(step) {
             let count = step.min(self.lines() - first);
             let block = to.block(count).expect("memory");
@@ -116,7 +118,11 @@ fn blocks_and_threads_change_nothing() {
             let cpu = Cpu::new(threads).unwrap();
             for step in [1, 2, 7, 41, 100, usize::MAX] {
                 let step = step.min(model.lines());
-                let found = model.read(&cpu, step, &mut Discard::new(&model.padded));
+                let found = model.read(
+                    &cpu,
+                    step,
+                    &mut Discard::new(&model.padded, Coefficients::Orthorhombic),
+                );
                 assert_eq!(found, want, "{threads} threads, blocks of {step} lines");
             }
         }
@@ -136,7 +142,13 @@ fn jumps_across_blocks() {
             *rho = if index[axis] < 3 { 2.0 } else { 3.0 };
         }
         for step in 1..=30 {
-            let found = model.read(&cpu, step, &mut Discard::new(&model.padded)).unwrap();
+            let found = model
+                .read(
+                    &cpu,
+                    step,
+                    &mut Discard::new(&model.padded, Coefficients::Orthorhombic),
+                )
+                .unwrap();
             assert_eq!(found.density_jump, 1.5, "axis {axis}, blocks of {step} lines");
         }
     }
@@ -151,7 +163,11 @@ fn the_first_bad_cell_is_named() {
     let want = model.plainly().unwrap_err();
     assert_eq!(want.cell, 15_001);
     for step in [1, 50, 700, model.lines()] {
-        let found = model.read(&cpu, step, &mut Discard::new(&model.padded));
+        let found = model.read(
+            &cpu,
+            step,
+            &mut Discard::new(&model.padded, Coefficients::Orthorhombic),
+        );
         assert_eq!(found, Err(want.clone()));
     }
 }
@@ -160,7 +176,7 @@ fn the_first_bad_cell_is_named() {
 fn a_failure_to_load_comes_out() {
     let model = Model::new(&[8, 6, 5]);
     let cpu = Cpu::new(2).unwrap();
-    let mut inspection = Inspection::new(&model.padded);
+    let mut inspection = Inspection::new(&model.padded, Coefficients::Orthorhombic);
     let mut block = vec![0.0; 10 * 8 * 6];
     let failed = inspection.block(&cpu, &mut block, |array, _, _| {
         if array == 9 { Err("no density") } else { Ok(()) }

@@ -11,12 +11,10 @@ use crate::device::{
     cpu::{Buffer, first_bad},
     simd::Real,
 };
-use crate::parallel::communicator::Span;
-use crate::parallel::halo::Neighbour;
-use crate::parallel::message_buffers::Messages;
-use crate::parallel::rank_halo::RankHalo;
+use crate::parallel::group::Subdomain;
+use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
 use crate::parallel::slabs::{GHOST, Slab as Layout};
-use crate::time_loop::Slab;
+use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -32,10 +30,11 @@ pub struct CpuSlab<T: Real> {
     pub(super) levels: [Buffer<T>; 2],
     /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
+    direction: Direction,
     tiling: Tiling,
+    /// Pieces of snapshots that were requested.
     pieces: VecDeque<Vec<T>>,
-    /// To and from other ranks, a piece a component.
-    messages: Messages<T>,
+    links: Vec<Link>,
     rings: Vec<Mutex<Buffer<T>>>,
 }
 
@@ -49,9 +48,10 @@ impl<T: Real> CpuSlab<T> {
         Ok(Self {
             levels: [Buffer::zeroed(len)?, Buffer::zeroed(len)?],
             now: 0,
+            direction: Direction::Forward,
             tiling,
             pieces: VecDeque::new(),
-            messages: Messages::new(GHOST * p.plane_len(), p.ndim()),
+            links: layout.links(p.planes(), (GHOST, p.plane_len()), &[(0..p.ndim()).collect()]),
             rings,
             layout,
             setup,
@@ -61,7 +61,7 @@ impl<T: Real> CpuSlab<T> {
     /// Bytes of fields and scratch memory.
     pub fn bytes(&self) -> usize {
         let rings: usize = self.rings.iter().map(|r| r.lock().map_or(0, |b| b.bytes())).sum();
-        self.levels.iter().map(Buffer::bytes).sum::<usize>() + rings + self.messages.bytes()
+        self.levels.iter().map(Buffer::bytes).sum::<usize>() + rings
     }
 
     fn component_len(&self) -> usize {
@@ -99,6 +99,11 @@ impl<T: Real> CpuSlab<T> {
         }
     }
 
+    /// Planes of the snapshot window.
+    fn window_planes(&self) -> &Range<usize> {
+        &self.setup.window[self.setup.padded.ndim() - 1]
+    }
+
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let threads = self.setup.cpu.threads();
         let columns = self.tiling.columns();
@@ -118,20 +123,9 @@ impl<T: Real> CpuSlab<T> {
             .flat_map(|k| columns.iter().map(move |c| tile(k, c)))
             .collect()
     }
-}
 
-impl<T: Real> Slab for CpuSlab<T> {
-    type Number = T;
-
-    fn stages(&self) -> usize {
-        1
-    }
-
-    fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    fn update(&mut self, _stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
+    /// A step on some of the planes.
+    fn update_planes(&mut self, planes: Range<usize>, it: usize) {
         let tiles = self.tiles(&planes);
         let component = self.component_len();
         let (low, high) = self.levels.split_at_mut(1);
@@ -166,6 +160,23 @@ impl<T: Real> Slab for CpuSlab<T> {
         if setup.frame.is_some() {
             view.plane_faces(&planes);
         }
+    }
+}
+
+impl<T: Real> Stepper for CpuSlab<T> {
+    type Number = T;
+
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn has_neighbours(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    fn update(&mut self, _stage: usize, part: Part, step: usize) -> Result<(), Error> {
+        let planes = self.layout.part(part);
+        planes.for_each(|planes| self.update_planes(planes, step));
         Ok(())
     }
 
@@ -174,11 +185,22 @@ impl<T: Real> Slab for CpuSlab<T> {
         Ok(())
     }
 
+    /// The equation is the same in both directions; the two time levels change places.
+    fn turn(&mut self, direction: Direction) -> Result<(), Error> {
+        if direction != self.direction {
+            super::reversible(self.setup.frame.is_some())?;
+            (self.direction, self.now) = (direction, 1 - self.now);
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Sampler for CpuSlab<T> {
     fn capacity(&self) -> usize {
         1
     }
 
-    fn sample(&mut self, _it: usize) -> Result<(), Error> {
+    fn sample(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
 
@@ -194,23 +216,29 @@ impl<T: Real> Slab for CpuSlab<T> {
         Ok(())
     }
 
-    fn piece(&self) -> usize {
-        1
+    fn snapshot_share(&self) -> Vec<Range<usize>> {
+        self.layout
+            .snapshot_share(&self.setup.window, self.setup.padded.ndim())
     }
 
-    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
-        let mut piece = Vec::new();
-        planes.for_each(|plane| self.pack(component, plane, &mut piece));
-        self.pieces.push_back(piece);
+    fn pieces(&self) -> usize {
+        self.layout.pieces(self.window_planes(), 1)
+    }
+
+    fn request_piece(&mut self, component: usize, piece: usize) -> Result<(), Error> {
+        let planes = self.layout.piece(self.window_planes(), 1, piece);
+        let mut numbers = Vec::new();
+        planes.for_each(|plane| self.pack(component, plane, &mut numbers));
+        self.pieces.push_back(numbers);
         Ok(())
     }
 
-    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
-        out.extend(self.pieces.pop_front().expect("a piece was asked for"));
+    fn take_piece(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        out.extend(self.pieces.pop_front().expect("a piece was requested"));
         Ok(())
     }
 
-    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+    fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
         let p = &self.setup.padded;
         let u = self.levels[self.now].as_slice();
         let own = &self.layout.own;
@@ -221,59 +249,41 @@ impl<T: Real> Slab for CpuSlab<T> {
             });
             bad.map(|cell| (own.start + k) * p.plane_len() + cell)
         });
-        Ok(cell.map(|cell| p.cell_at(cell)))
+        Ok(cell)
     }
 }
 
-impl<T: Real> Neighbour for CpuSlab<T> {
-    type Number = T;
-
-    fn pieces(&self, _stage: usize) -> usize {
-        self.setup.padded.ndim()
+impl<T: Real> Linked for CpuSlab<T> {
+    fn number(&self) -> usize {
+        self.layout.number
     }
 
-    fn edge(&self, _stage: usize, upper: bool, piece: usize) -> &[T] {
-        let plane = if upper {
-            self.layout.own.end - GHOST
-        } else {
-            self.layout.own.start
-        };
-        let from = self.at(piece, plane, 0, 0);
-        &self.levels[1 - self.now].as_slice()[from..from + GHOST * self.setup.padded.plane_len()]
-    }
-
-    fn ghost(&mut self, _stage: usize, upper: bool, piece: usize) -> &mut [T] {
-        let local = if upper { GHOST + self.layout.own.len() } else { 0 };
-        let len = self.setup.padded.plane_len();
-        let from = piece * self.component_len() + local * len;
-        &mut self.levels[1 - self.now].as_mut_slice()[from..from + GHOST * len]
+    fn links(&self) -> &[Link] {
+        &self.links
     }
 }
 
-impl<T: Real> RankHalo for CpuSlab<T> {
-    fn spans(&mut self, stage: usize, upper: bool) -> (Vec<Span>, Vec<Span>) {
-        self.messages.spans(upper, self.pieces(stage))
+impl<T: Real> HostHalo for CpuSlab<T> {
+    fn exchanged(&mut self, _stage: usize) -> &mut [T] {
+        self.levels[1 - self.now].as_mut_slice()
+    }
+}
+
+impl<T: Real + Default + bytemuck::Pod> Subdomain for CpuSlab<T> {
+    type Network = HostNetwork<T>;
+
+    fn receivers(&self) -> Vec<usize> {
+        self.setup.receivers.within(&self.layout.own)
     }
 
-    fn leave(&mut self, stage: usize, upper: bool) -> Result<bool, Error> {
-        let mut messages = std::mem::take(&mut self.messages);
-        for piece in 0..self.pieces(stage) {
-            let edge = self.edge(stage, upper, piece);
-            messages.leaving(upper, piece).copy_from_slice(edge);
-        }
-        self.messages = messages;
-        Ok(true)
+    fn owns(&self, place: usize) -> bool {
+        self.layout.own.contains(&(place / self.setup.padded.plane_len()))
     }
 
-    fn left(&mut self, _stage: usize, _upper: bool, _piece: usize) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn arrive(&mut self, stage: usize, upper: bool, piece: usize) -> Result<(), Error> {
-        let messages = std::mem::take(&mut self.messages);
-        let ghost = self.ghost(stage, upper, piece);
-        ghost.copy_from_slice(messages.arrived(upper, piece));
-        self.messages = messages;
-        Ok(())
+    fn describe(&self, place: usize) -> Result<(String, String), Error> {
+        let cell = self.setup.padded.cell_at(place);
+        let dt2 = self.setup.dt.f64() * self.setup.dt.f64();
+        let medium = self.setup.medium.describe(cell, |b| dt2 / b);
+        Ok((self.setup.padded.describe(cell), medium))
     }
 }

@@ -36,17 +36,12 @@ use crate::grid::Padded;
 use crate::grid::points::Point;
 pub use crate::grid::points::Snapshots;
 use crate::grid::stencil::WEIGHTS;
-use crate::medium::{self, Medium};
-use crate::parallel::communicator::{Alone, Communicator};
-use crate::parallel::gather::{Gather, own, share};
-use crate::parallel::halo::Copying;
-use crate::parallel::message_buffers;
+use crate::medium::{self, Coefficients, Medium};
+use crate::parallel::group::Group;
 pub use crate::parallel::options::{ParallelOptions, Transport};
-use crate::parallel::rank_halo::Remote;
-use crate::parallel::slabs;
-use crate::time_loop::state::{self as saved, Checkpoints, StateHeader, StateSource};
-use crate::time_loop::{self, Recorder, Schedule};
-use std::ops::Range;
+use crate::parallel::{message_buffers, slabs};
+use crate::time_loop::{Direction, Schedule};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 /// How the wavelet enters.
@@ -112,6 +107,7 @@ pub(crate) struct Setup<T> {
     pub window: [Range<usize>; 3],
     pub weights: rows::Weights<T>,
     pub cpu: Cpu,
+    pub dt: T,
 }
 
 /// The absorbing frame.
@@ -122,11 +118,25 @@ pub(crate) struct Frame<T> {
 }
 
 /// A shot ready to run on this machine's processors.
-pub struct Simulation<T: Real> {
+pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     setup: Arc<Setup<T>>,
-    slabs: Vec<CpuSlab<T>>,
-    schedule: Schedule,
-    dt: T,
+    group: Group<CpuSlab<T>>,
+}
+
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default + bytemuck::Pod> Deref for Simulation<T> {
+    type Target = Group<CpuSlab<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default + bytemuck::Pod> DerefMut for Simulation<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
 }
 
 impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
@@ -163,116 +173,49 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             window,
             weights,
             cpu,
-        });
-        let slabs = slabs
-            .into_iter()
-            .map(|slab| CpuSlab::new(setup.clone(), slab))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            setup,
-            slabs,
-            schedule,
             dt,
+        });
+        let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab));
+        Ok(Self {
+            group: Group::new(slabs.collect::<Result<_, _>>()?, schedule)?,
+            setup,
         })
     }
 
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.schedule.nt
+    /// Numbers that a step must move at least for a point of the padded grid: levels, coefficients and density.
+    pub fn words(&self) -> usize {
+        let ndim = self.setup.padded.ndim();
+        3 * ndim + self.setup.medium.coefficients().count(ndim) + 1
     }
 
-    /// Bytes of fields, medium and scratch memory.
+    /// Bytes of fields, medium and scratch memory, with the messages of the ranks that were connected last.
     pub fn bytes(&self) -> usize {
-        self.setup.medium.bytes() + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
+        let slabs: usize = self.group.subdomains.iter().map(CpuSlab::bytes).sum();
+        self.setup.medium.bytes() + slabs + self.group.message_bytes()
     }
+}
 
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.run_among(&Alone, recorder, ParallelOptions::default())
-    }
-
-    /// Runs all steps as one of several ranks, each with slabs of its own. Rank 0's recorder gets the traces.
-    pub fn run_among(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-    ) -> Result<(), Error> {
-        self.run_saving(ranks, recorder, options, None)
-    }
-
-    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
-    pub fn resume(
-        &mut self,
-        ranks: &dyn Communicator,
-        source: &mut dyn StateSource,
-    ) -> Result<StateHeader, Error> {
-        let header = saved::load(ranks, source, &mut self.slabs)?;
-        self.schedule.resume(&header)?;
-        Ok(header)
-    }
-
-    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
-    pub fn state_bytes(&self) -> usize {
-        saved::owned_bytes(&self.slabs)
-    }
-
-    /// [`Simulation::run_among`], with states saved as `checkpoints` say.
-    pub fn run_saving(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-        checkpoints: Option<&mut Checkpoints<'_>>,
-    ) -> Result<(), Error> {
-        let setup = self.setup.clone();
-        let dt2 = self.dt.f64() * self.dt.f64();
-        let report = move |step: usize, cell: [usize; 3]| Error::NotFinite {
-            step,
-            cell: setup.padded.describe(cell),
-            medium: setup.medium.describe(cell, |b| dt2 / b),
-        };
-        if ranks.size() == 1 {
-            let (slabs, schedule) = (&mut self.slabs, &self.schedule);
-            return time_loop::run(slabs, &mut Copying, schedule, recorder, &report, checkpoints);
-        }
-        let own = own(&self.slabs);
-        let receivers = self.setup.receivers.within(&own);
-        let share = share(&self.setup.window, self.setup.padded.ndim(), &own);
-        let mut gather = Gather::new(
-            ranks,
-            recorder,
-            &self.schedule,
-            options.snapshots,
-            (receivers, share),
-        )?;
-        let planes = self.setup.padded.planes();
-        // SAFETY: the slabs keep their buffers until they are dropped, after the exchange.
-        let exchange = unsafe { Remote::new(Copying, ranks, &mut self.slabs, &own, planes)? };
-        let mut exchange = exchange.manner(options.manner);
-        time_loop::run(
-            &mut self.slabs,
-            &mut exchange,
-            &self.schedule,
-            &mut gather,
-            &report,
-            checkpoints,
-        )
+/// Refuses to run backward where the frame absorbs: what is lost cannot come back.
+fn reversible(absorbs: bool) -> Result<(), Error> {
+    match absorbs {
+        false => Ok(()),
+        true => Err(Error::setup(
+            "a run with an absorbing frame loses energy and cannot run backward in time; run it without the frame",
+        )),
     }
 }
 
 /// When a shot records.
 fn schedule(shot: &Shot, padded: &Padded, steps: usize, receivers: usize) -> Schedule {
-    let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
     Schedule {
         first: 0,
         nt: steps,
+        direction: Direction::Forward,
         jdata: shot.jdata,
         receivers,
         components: shot.components(padded.ndim()),
         snapshot_components: shot.components(padded.ndim()),
         jsnap: shot.snapshots.as_ref().map(|s| s.every),
-        snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
         jcheck: shot.jcheck,
     }
 }
@@ -330,13 +273,14 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors.
-pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], threads: usize) -> usize {
+/// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors, for a model with
+/// these coefficients.
+pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], threads: usize, kind: Coefficients) -> usize {
     let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * slabs::GHOST).sum();
     let fields = 2 * padded.ndim() * planes * padded.plane_len();
     let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
     let lines = medium::needed(padded, &own).len() * medium::lines_of_plane(padded);
-    let medium = (medium::plane_names(padded.ndim()).len() + 1) * lines * padded.pitch();
+    let medium = (kind.count(padded.ndim()) + 1) * lines * padded.pitch();
     let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
     let travels = message_buffers::numbers(
         slabs,

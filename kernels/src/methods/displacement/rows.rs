@@ -6,6 +6,7 @@
 use crate::boundary::one_way::Form;
 use crate::device::simd::{Lane, Real};
 use crate::grid::stencil::RADIUS;
+use crate::medium::voigt;
 use pulp::Simd;
 use std::ops::Range;
 
@@ -24,11 +25,26 @@ pub const RR: usize = 4;
 /// Shear of `z` and the row axis (3-D `zx`).
 pub const ZR: usize = 5;
 
-/// Where each stiffness of a [`Stress`] block stands in the file order, 3-D: zz, pp, zp (shear), z-p coupling, rr, zr,
-/// rp (shears), z-r and r-p coupling.
-pub const SLOTS_3D: [usize; 9] = [2, 1, 3, 8, 0, 4, 5, 7, 6];
-/// The same in 2-D.
-pub const SLOTS_2D: [usize; 4] = [1, 0, 2, 3];
+/// Where the stiffness between two stresses (or a stress and a strain) of the ring stands in memory; `None` for those of a
+/// third axis in 2-D.
+pub fn slot_of(ndim: usize, a: usize, b: usize) -> Option<usize> {
+    // Axes x, y, z are 0, 1, 2: rows lie along x in 3-D, planes along y, in 2-D along x.
+    let number = |stress: usize| {
+        let (z, row, plane) = (2, 0, if ndim == 3 { 1 } else { 0 });
+        let (i, j) = [
+            (plane, plane),
+            (z, plane),
+            (z, z),
+            (row, plane),
+            (row, row),
+            (z, row),
+        ][stress];
+        voigt::number(i, j)
+    };
+    let held = ndim == 3 || (a < RP && b < RP);
+    let (i, j) = (number(a), number(b));
+    held.then(|| voigt::slot(ndim, (i.min(j), i.max(j))))
+}
 
 /// Derivative weights divided by the spacing, along z, row, plane.
 pub type Weights<T> = [[T; RADIUS]; 3];
@@ -68,15 +84,18 @@ pub struct Layout {
 /// Strain and stress of a block. Without `CORE` only the stresses differentiated across rows are written.
 ///
 /// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
-pub struct Stress<'a, T, const NDIM: usize, const CORE: bool> {
+///
+/// `ANY`: all coefficients count, not only those of a medium whose symmetry planes are the coordinate planes. Where the
+/// others are zero the numbers are the same.
+pub struct Stress<'a, T, const NDIM: usize, const CORE: bool, const ANY: bool> {
     /// Where.
     pub block: Block,
     /// Distances.
     pub layout: Layout,
     /// Displacement now: components z, plane, row.
     pub u: [*const T; 3],
-    /// Stiffness of the plane in slot order.
-    pub stiffness: [*const T; 9],
+    /// Stiffness of the plane between the stresses of the ring; null where [`slot_of`] or the medium has none.
+    pub stiffness: [[*const T; STRESSES]; STRESSES],
     /// Where each row starts in a plane of stiffness.
     pub lines: &'a [usize],
     /// Stress to write.
@@ -113,7 +132,9 @@ fn splat_weights<S: Simd, T: Real>(s: S, w: &Weights<T>) -> [[Lane<S, T>; RADIUS
     [axis(&w[0]), axis(&w[1]), axis(&w[2])]
 }
 
-impl<T: Real, const NDIM: usize, const CORE: bool> pulp::WithSimd for Stress<'_, T, NDIM, CORE> {
+impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> pulp::WithSimd
+    for Stress<'_, T, NDIM, CORE, ANY>
+{
     type Output = ();
 
     /// Strain (eq. 1) and stress (eq. 2) of every cell of the block.
@@ -127,46 +148,88 @@ impl<T: Real, const NDIM: usize, const CORE: bool> pulp::WithSimd for Stress<'_,
     }
 }
 
-impl<T: Real, const NDIM: usize, const CORE: bool> Stress<'_, T, NDIM, CORE> {
+impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T, NDIM, CORE, ANY> {
     /// One register of cells.
     ///
     /// # Safety
     /// The cells' stresses must be writable, their stiffness and their neighbours' displacement readable.
     #[inline(always)]
     unsafe fn cells<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], row: usize, i: usize) {
-        let [wz, wr, wp] = weights;
-        let (along_row, along_plane) = (self.layout.row as isize, self.layout.plane as isize);
-        let at = row * self.layout.row + i;
         // SAFETY: promised by the caller.
         unsafe {
             let line = *self.lines.get_unchecked(row) + i;
-            let (uz, up) = (self.u[0].add(at), self.u[1].add(at));
-            let ur = if NDIM == 3 { self.u[2].add(at) } else { uz };
+            let strain = self.strain(s, weights, row * self.layout.row + i);
             let out = |k: usize| self.out[k].wrapping_add(row * self.layout.ring + i);
-            let c = |slot: usize| Lane::load(s, self.stiffness[slot].add(line));
-            let ezz = derive(s, uz, 1, wz);
-            let epp = derive(s, up, along_plane, wp);
-            let mut err = ezz;
             if NDIM == 3 {
-                err = derive(s, ur, along_row, wr);
-                c(4).mul_add(err, c(7).mul_add(ezz, c(8) * epp)).store(out(RR));
-                let ezr = derive(s, uz, along_row, wr) + derive(s, ur, 1, wz);
-                (c(5) * ezr).store(out(ZR));
-                let erp = derive(s, ur, along_plane, wp) + derive(s, up, along_row, wr);
-                (c(6) * erp).store(out(RP));
+                self.hooke(s, &strain, line, RR, [RR, ZZ, PP]).store(out(RR));
+                self.hooke(s, &strain, line, ZR, [ZR; 3]).store(out(ZR));
+                self.hooke(s, &strain, line, RP, [RP; 3]).store(out(RP));
             }
             if CORE {
-                let (mut szz, mut spp) = (c(3).mul_add(epp, c(0) * ezz), c(3).mul_add(ezz, c(1) * epp));
-                if NDIM == 3 {
-                    szz = c(7).mul_add(err, szz);
-                    spp = c(8).mul_add(err, spp);
-                }
-                szz.store(out(ZZ));
-                spp.store(out(PP));
-                let ezp = derive(s, uz, along_plane, wp) + derive(s, up, 1, wz);
-                (c(2) * ezp).store(out(ZP));
+                self.hooke(s, &strain, line, ZZ, [RR, PP, ZZ]).store(out(ZZ));
+                self.hooke(s, &strain, line, PP, [RR, ZZ, PP]).store(out(PP));
+                self.hooke(s, &strain, line, ZP, [ZP; 3]).store(out(ZP));
             }
         }
+    }
+
+    /// The strains (eq. 1) of one register of cells, in the order of the ring, that its stresses need.
+    ///
+    /// # Safety
+    /// As for [`Stress::cells`].
+    #[inline(always)]
+    unsafe fn strain<S: Simd>(
+        &self,
+        s: S,
+        [wz, wr, wp]: &[[Lane<S, T>; RADIUS]; 3],
+        at: usize,
+    ) -> [Lane<S, T>; STRESSES] {
+        let (along_row, along_plane) = (self.layout.row as isize, self.layout.plane as isize);
+        // SAFETY: promised by the caller.
+        unsafe {
+            let (uz, up) = (self.u[0].add(at), self.u[1].add(at));
+            let mut e = [derive(s, uz, 1, wz); STRESSES];
+            e[PP] = derive(s, up, along_plane, wp);
+            if NDIM == 3 {
+                let ur = self.u[2].add(at);
+                e[RR] = derive(s, ur, along_row, wr);
+                e[ZR] = derive(s, uz, along_row, wr) + derive(s, ur, 1, wz);
+                e[RP] = derive(s, ur, along_plane, wp) + derive(s, up, along_row, wr);
+            }
+            if CORE || ANY {
+                e[ZP] = derive(s, uz, along_plane, wp) + derive(s, up, 1, wz);
+            }
+            e
+        }
+    }
+
+    /// One stress (eq. 2) of one register of cells from their strains `e`; `line` is where their medium begins. `first`:
+    /// the strains that count in every medium, the innermost product last; of a shear its own alone.
+    ///
+    /// # Safety
+    /// As for [`Stress::cells`].
+    #[inline(always)]
+    unsafe fn hooke<S: Simd>(
+        &self,
+        s: S,
+        e: &[Lane<S, T>; STRESSES],
+        line: usize,
+        stress: usize,
+        first: [usize; 3],
+    ) -> Lane<S, T> {
+        // SAFETY: promised by the caller.
+        let c = |k: usize| unsafe { Lane::load(s, self.stiffness[stress][k].add(line)) };
+        let mut sum = c(first[2]) * e[first[2]];
+        for &k in first[..2].iter().rev() {
+            let counts = k != first[2] && (NDIM == 3 || k < RP);
+            sum = if counts { c(k).mul_add(e[k], sum) } else { sum };
+        }
+        if ANY {
+            for k in (0..if NDIM == 3 { STRESSES } else { RP }).filter(|k| !first.contains(k)) {
+                sum = c(k).mul_add(e[k], sum);
+            }
+        }
+        sum
     }
 }
 

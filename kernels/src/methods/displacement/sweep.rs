@@ -9,7 +9,7 @@ use super::{Setup, SourceKind};
 use crate::device::simd::Real;
 use crate::grid::stencil::RADIUS;
 use crate::grid::{PITCH, Padded};
-use crate::medium::live_z;
+use crate::medium::{Coefficients, live_z};
 use crate::parallel::slabs::{FACE, GHOST};
 use std::ops::Range;
 
@@ -282,21 +282,32 @@ impl<T: Real> View<'_, T> {
         plane: usize,
         block: Block,
     ) {
-        let medium = &self.setup.medium;
-        let slots: &[usize] = if NDIM == 3 {
-            &rows::SLOTS_3D
-        } else {
-            &rows::SLOTS_2D
-        };
-        let mut stiffness = [std::ptr::null(); 9];
-        for (to, &k) in stiffness.iter_mut().zip(slots) {
-            *to = medium.stiffness_array(k)[medium.row_start(plane, 0)..].as_ptr();
+        match self.setup.medium.coefficients() {
+            Coefficients::Orthorhombic => self.stress_of::<NDIM, CORE, false>(ring, plane, block),
+            Coefficients::All => self.stress_of::<NDIM, CORE, true>(ring, plane, block),
         }
+    }
+
+    fn stress_of<const NDIM: usize, const CORE: bool, const ANY: bool>(
+        &self,
+        ring: &mut Ring<'_, T>,
+        plane: usize,
+        block: Block,
+    ) {
+        let medium = &self.setup.medium;
+        let start = medium.row_start(plane, 0);
+        let held = medium.coefficients().count(NDIM);
+        let stiffness = std::array::from_fn(|a| {
+            std::array::from_fn(|b| match rows::slot_of(NDIM, a, b) {
+                Some(k) if k < held => medium.stiffness_array(k)[start..].as_ptr(),
+                _ => std::ptr::null(),
+            })
+        });
         let mut out = [std::ptr::null_mut(); STRESSES];
         for k in if CORE { 0 } else { RP }..if NDIM == 3 { STRESSES } else { RP } {
             out[k] = ring.origin(k, plane);
         }
-        self.setup.cpu.arch().dispatch(Stress::<T, NDIM, CORE> {
+        self.setup.cpu.arch().dispatch(Stress::<T, NDIM, CORE, ANY> {
             block,
             layout: self.layout(ring),
             u: self

@@ -9,6 +9,7 @@ use crate::device::cpu::Buffer;
 use crate::device::simd::Real;
 use crate::grid::{PITCH, Padded};
 use crate::medium::Medium;
+use crate::medium::voigt::{number, slot};
 use std::ops::Range;
 
 /// What absorbs in the frame.
@@ -113,17 +114,14 @@ fn plane<T: Real>(medium: &Medium<T>, [z, x, y]: [usize; 3], a: usize, b: usize)
     places(medium.padded().ndim(), a, b).map(|k| medium.stiffness_array(k)[at].f64())
 }
 
-/// Where the normal stiffnesses of two axes (z, x, y), their shear and their coupling stand in the file order.
+/// Where the normal stiffnesses of two axes (z, x, y), their shear and their coupling stand in memory.
 pub(super) fn places(ndim: usize, a: usize, b: usize) -> [usize; 4] {
-    let three = ndim == 3;
-    let normal = |axis: usize| if three { [2, 0, 1][axis] } else { [1, 0][axis] };
-    let (shear, off) = match (three, a + b) {
-        (false, _) => (2, 3),
-        (true, 1) => (4, 7),
-        (true, 2) => (3, 8),
-        (true, _) => (5, 6),
-    };
-    [normal(a), normal(b), shear, off]
+    // z, x, y are the third, first and second axis of Voigt numbers.
+    let [a, b] = [a, b].map(|axis| (axis + 2) % 3);
+    let shear = number(a, b);
+    let [one, other] = [number(a, a), number(b, b)];
+    let coupling = (one.min(other), one.max(other));
+    [(one, one), (other, other), (shear, shear), coupling].map(|pair| slot(ndim, pair))
 }
 
 /// Factors at the nodes and half a cell beyond, of every axis z, row, plane.
@@ -206,6 +204,11 @@ impl<T: Real> Edges<T> {
             layer,
             sponge: weights,
         }
+    }
+
+    /// Whether any face has a frame that absorbs.
+    pub fn absorbs(&self) -> bool {
+        self.width() + self.counts[1] + self.counts[2] > 0
     }
 
     /// Numbers of a row in the frame along `z`.

@@ -11,7 +11,8 @@ use crate::device::{
 };
 use crate::grid::{PITCH, Padded};
 use crate::medium::attenuation::{Law, Loss, Mechanisms};
-use crate::medium::{Medium, Symmetry, lines_of_plane, plane_names};
+use crate::medium::voigt::slot;
+use crate::medium::{Coefficients, Medium, Symmetry, lines_of_plane, plane_names};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -308,7 +309,7 @@ pub(super) fn split<T: Real>(
 }
 
 /// A line of a medium, the model's line `line` where the medium begins with `first`: unrelaxed, and what relaxes of it,
-/// `[stiffness in file order, density][z]`.
+/// `[stiffness in memory order, density][z]`.
 fn parted<T: Real>(
     raw: &Medium<T>,
     losses: &Attenuation,
@@ -317,12 +318,8 @@ fn parted<T: Real>(
 ) -> [Vec<T>; 2] {
     let p = raw.padded();
     let (ndim, nz) = (p.ndim(), p.model.n[0]);
-    // Shears, and for each coupling its shear.
-    let (shears, couplings): (Range<usize>, &[(usize, usize)]) = match ndim {
-        3 => (3..6, &[(6, 5), (7, 4), (8, 3)]),
-        _ => (2..3, &[(3, 2)]),
-    };
-    let planes = plane_names(ndim).len();
+    let pairs = Coefficients::Orthorhombic.table(ndim).pairs;
+    let planes = pairs.len();
     let at = (line - first) * p.pitch() + p.low[0];
     let mut made = [(); 2].map(|()| vec![T::of(0.0); (planes + 1) * nz]);
     for z in 0..nz {
@@ -333,12 +330,14 @@ fn parted<T: Real>(
             [p.unrelaxed, s.unrelaxed],
             [p.unrelaxed * p.phi, s.unrelaxed * s.phi],
         ]) {
-            for k in 0..planes {
-                let coupling = couplings.iter().find(|(off, _)| *off == k);
-                made[k * nz + z] = T::of(match coupling {
-                    Some(&(_, shear)) => p * (c(k) + 2.0 * c(shear)) - 2.0 * s * c(shear),
-                    None if shears.contains(&k) => s * c(k),
-                    None => p * c(k),
+            for (k, &(i, j)) in pairs.iter().enumerate() {
+                made[k * nz + z] = T::of(if i != j {
+                    let shear = c(slot(ndim, (9 - i - j, 9 - i - j)));
+                    p * (c(k) + 2.0 * shear) - 2.0 * s * shear
+                } else if i > 3 {
+                    s * c(k)
+                } else {
+                    p * c(k)
                 });
             }
             made[planes * nz + z] = raw.density()[at + z];

@@ -7,14 +7,13 @@ use super::Setup;
 use super::absorbing_frame::Memory;
 use super::layout::{self, RIM, fields};
 use super::receivers::Quantity;
-use super::rows::{Loss, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
+use super::rows::{Loss, MOST, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
 use crate::Error;
 use crate::device::cpu::{Buffer, first_bad};
 use crate::device::simd::Real;
-use crate::parallel::halo::Neighbour;
-use crate::parallel::message_buffers::Messages;
+use crate::parallel::halo::Link;
 use crate::parallel::slabs::Slab as Layout;
-use crate::time_loop::Slab;
+use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,8 +41,10 @@ pub struct CpuSlab<T: Real> {
     pieces: VecDeque<Vec<T>>,
     /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
     pub(super) peaks: Vec<T>,
-    /// To and from other ranks, a piece a field.
-    pub(super) messages: Messages<T>,
+    pub(super) links: Vec<Link>,
+    direction: Direction,
+    /// Weights over the spacing, with the sign of the direction of time.
+    weights: [[T; MOST]; 3],
 }
 
 impl<T: Real> CpuSlab<T> {
@@ -65,10 +66,9 @@ impl<T: Real> CpuSlab<T> {
                 .transpose()?,
             kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
             pieces: VecDeque::new(),
-            messages: {
-                let most = setup.travelling.each_ref().map(Vec::len);
-                Messages::new(GHOST * p.plane_len(), most[0].max(most[1]))
-            },
+            links: layout.links(p.planes(), (GHOST, p.plane_len()), &setup.travelling),
+            direction: Direction::Forward,
+            weights: setup.weights,
             peaks: vec![
                 T::of(0.0);
                 if setup.peaks {
@@ -84,10 +84,7 @@ impl<T: Real> CpuSlab<T> {
 
     /// Bytes of fields and memory variables.
     pub fn bytes(&self) -> usize {
-        self.fields.bytes()
-            + self.memory.bytes()
-            + self.anelastic.as_ref().map_or(0, Buffer::bytes)
-            + self.messages.bytes()
+        self.fields.bytes() + self.memory.bytes() + self.anelastic.as_ref().map_or(0, Buffer::bytes)
     }
 
     fn field_len(&self) -> usize {
@@ -158,12 +155,44 @@ impl<T: Real> CpuSlab<T> {
             .collect()
     }
 
+    /// A stage on some of the planes.
+    fn update_planes(&mut self, stage: usize, planes: Range<usize>, it: usize) {
+        let live = super::medium::live(self.setup.padded.planes());
+        let planes = planes.start.max(live.start)..planes.end.min(live.end);
+        if planes.is_empty() {
+            return;
+        }
+        let tiles = self.tiles(&planes);
+        let view = self.view(stage, it);
+        let cpu = &view.setup.cpu;
+        let images = view.setup.surface.as_ref().filter(|_| stage == 1);
+        if let Some(images) = images {
+            cpu.for_each(planes.len(), |_, k| {
+                view.velocity_images(images, planes.start + k)
+            });
+        }
+        cpu.for_each(tiles.len(), |_, k| view.sweep(stage, &tiles[k].0, &tiles[k].1));
+        if let Some(images) = images {
+            cpu.for_each(planes.len(), |_, k| view.stress_images(images, planes.start + k));
+        }
+    }
+
+    /// Planes of the snapshot window.
+    fn window_planes(&self) -> &Range<usize> {
+        &self.setup.window[self.setup.padded.ndim() - 1]
+    }
+
     /// What the threads of an update share.
     fn view(&mut self, stage: usize, it: usize) -> View<'_, T> {
         let origins = self.memory.origins(stage);
         let field_len = self.field_len();
         View {
             setup: &self.setup,
+            weights: &self.weights,
+            sign: T::of(match self.direction {
+                Direction::Forward => 1.0,
+                Direction::Backward => -1.0,
+            }),
             fields: self.fields.as_mut_slice().as_mut_ptr(),
             field_len,
             first: self.layout.own.start,
@@ -192,6 +221,10 @@ pub(super) fn rows(p: &crate::grid::Padded) -> Range<usize> {
 /// The slab as raw memory, shared by the threads of an update.
 pub(super) struct View<'a, T> {
     pub setup: &'a Setup<T>,
+    /// Weights over the spacing, with the sign of the direction of time.
+    weights: &'a [[T; MOST]; 3],
+    /// What sources add is multiplied by this.
+    sign: T,
     fields: *mut T,
     /// Numbers from field to field.
     field_len: usize,
@@ -269,7 +302,7 @@ impl<T: Real> View<'_, T> {
             let add = |field: usize, row: usize, z: usize, x: T| {
                 let (start, at) = (field * self.field_len, self.local(plane, row) + z);
                 let mut sum = self.get(start, at);
-                sum += x;
+                sum += self.sign * x;
                 self.set(start, at, sum);
             };
             self.setup.spots.for_rows((stage, plane, self.it), rows, add);
@@ -289,7 +322,7 @@ impl<T: Real> View<'_, T> {
             framed: &framed,
             z: s.edges.z(),
             stride: self.stride(),
-            weights: &s.weights,
+            weights: self.weights,
             layers: self.memory.layers(&s.edges, self.origins, plane),
             sponge: s.edges.sponge(plane),
         };
@@ -338,36 +371,20 @@ impl<T: Real> View<'_, T> {
     }
 }
 
-impl<T: Real> Slab for CpuSlab<T> {
+impl<T: Real> Stepper for CpuSlab<T> {
     type Number = T;
 
     fn stages(&self) -> usize {
         2
     }
 
-    fn layout(&self) -> &Layout {
-        &self.layout
+    fn has_neighbours(&self) -> bool {
+        !self.links.is_empty()
     }
 
-    fn update(&mut self, stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
-        let live = super::medium::live(self.setup.padded.planes());
-        let planes = planes.start.max(live.start)..planes.end.min(live.end);
-        if planes.is_empty() {
-            return Ok(());
-        }
-        let tiles = self.tiles(&planes);
-        let view = self.view(stage, it);
-        let cpu = &view.setup.cpu;
-        let images = view.setup.surface.as_ref().filter(|_| stage == 1);
-        if let Some(images) = images {
-            cpu.for_each(planes.len(), |_, k| {
-                view.velocity_images(images, planes.start + k)
-            });
-        }
-        cpu.for_each(tiles.len(), |_, k| view.sweep(stage, &tiles[k].0, &tiles[k].1));
-        if let Some(images) = images {
-            cpu.for_each(planes.len(), |_, k| view.stress_images(images, planes.start + k));
-        }
+    fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
+        let planes = self.layout.part(part);
+        planes.for_each(|planes| self.update_planes(stage, planes, step));
         Ok(())
     }
 
@@ -402,11 +419,24 @@ impl<T: Real> Slab for CpuSlab<T> {
         Ok(())
     }
 
+    /// Backward the stages change places and every update is subtracted: the derivatives and the sources change their
+    /// sign.
+    fn turn(&mut self, direction: Direction) -> Result<(), Error> {
+        if direction != self.direction {
+            self.setup.reversible()?;
+            self.direction = direction;
+            self.weights = self.weights.map(|axis| axis.map(|w| T::of(-w.f64())));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Sampler for CpuSlab<T> {
     fn capacity(&self) -> usize {
         1
     }
 
-    fn sample(&mut self, _it: usize) -> Result<(), Error> {
+    fn sample(&mut self, _step: usize) -> Result<(), Error> {
         Ok(())
     }
 
@@ -422,11 +452,17 @@ impl<T: Real> Slab for CpuSlab<T> {
         Ok(())
     }
 
-    fn piece(&self) -> usize {
-        1
+    fn snapshot_share(&self) -> Vec<Range<usize>> {
+        self.layout
+            .snapshot_share(&self.setup.window, self.setup.padded.ndim())
     }
 
-    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+    fn pieces(&self) -> usize {
+        self.layout.pieces(self.window_planes(), 1)
+    }
+
+    fn request_piece(&mut self, component: usize, piece: usize) -> Result<(), Error> {
+        let planes = self.layout.piece(self.window_planes(), 1, piece);
         let p = &self.setup.padded;
         let [z, x, _] = &self.setup.window;
         let (fields, share) = self.setup.quantity.filmed().fields(p.ndim(), component);
@@ -443,12 +479,12 @@ impl<T: Real> Slab for CpuSlab<T> {
         Ok(())
     }
 
-    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
-        out.extend(self.pieces.pop_front().expect("a piece was asked for"));
+    fn take_piece(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        out.extend(self.pieces.pop_front().expect("a piece was requested"));
         Ok(())
     }
 
-    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+    fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
         let p = &self.setup.padded;
         let own = &self.layout.own;
         let cell = self.setup.cpu.least(own.len(), |k| {
@@ -458,28 +494,6 @@ impl<T: Real> Slab for CpuSlab<T> {
             });
             bad.map(|cell| (own.start + k) * p.plane_len() + cell)
         });
-        Ok(cell.map(|cell| p.cell_at(cell)))
-    }
-}
-
-impl<T: Real> Neighbour for CpuSlab<T> {
-    type Number = T;
-
-    fn pieces(&self, stage: usize) -> usize {
-        self.setup.travelling[stage].len()
-    }
-
-    fn edge(&self, stage: usize, upper: bool, piece: usize) -> &[T] {
-        let own = &self.layout.own;
-        let plane = if upper { own.end - GHOST } else { own.start };
-        let from = self.at(self.setup.travelling[stage][piece], plane, 0, 0);
-        &self.fields.as_slice()[from..from + GHOST * self.setup.padded.plane_len()]
-    }
-
-    fn ghost(&mut self, stage: usize, upper: bool, piece: usize) -> &mut [T] {
-        let local = if upper { GHOST + self.layout.own.len() } else { 0 };
-        let len = self.setup.padded.plane_len();
-        let from = self.setup.travelling[stage][piece] * self.field_len() + local * len;
-        &mut self.fields.as_mut_slice()[from..from + GHOST * len]
+        Ok(cell)
     }
 }

@@ -7,13 +7,27 @@ use crate::Error;
 use crate::device::cpu::{Buffer, Cpu};
 use crate::device::simd::Real;
 use crate::grid::Padded;
+use crate::medium::voigt::slot;
 use crate::medium::{Medium, Symmetry};
 use std::ops::Range;
 
-/// Where each stiffness of [`super::rows::PAIR`] stands in the file order, 3-D: zz xx yy zx zy xy, shears zx zy xy.
-pub(super) const PLACES_3D: [usize; STIFFNESSES] = [2, 0, 1, 7, 8, 6, 4, 3, 5];
+/// Where each stiffness of [`super::rows::PAIR`] stands in memory, 3-D: zz xx yy zx zy xy, shears zx zy xy.
+pub(super) const PLACES_3D: [usize; STIFFNESSES] = [
+    slot(3, (3, 3)),
+    slot(3, (1, 1)),
+    slot(3, (2, 2)),
+    slot(3, (1, 3)),
+    slot(3, (2, 3)),
+    slot(3, (1, 2)),
+    slot(3, (5, 5)),
+    slot(3, (4, 4)),
+    slot(3, (6, 6)),
+];
 /// The same in 2-D; unused ones repeat a used one.
-pub(super) const PLACES_2D: [usize; STIFFNESSES] = [1, 1, 0, 3, 3, 3, 2, 2, 2];
+pub(super) const PLACES_2D: [usize; STIFFNESSES] = {
+    let [zz, xx, zx, shear] = [slot(2, (3, 3)), slot(2, (1, 1)), slot(2, (1, 3)), slot(2, (5, 5))];
+    [zz, zz, xx, zx, zx, zx, shear, shear, shear]
+};
 
 /// Stiffness times the time step and the time step over density, on every cell of some planes of the padded grid,
 /// `[plane][row][z]`; zero in the rim along `z`.

@@ -16,13 +16,13 @@ mod cpml_stability;
 mod cpu;
 
 pub mod gpu;
+mod halo;
 
 pub mod layout;
 
 mod medium;
 mod plan;
 mod points;
-mod ranks;
 mod receivers;
 mod rows;
 mod sources;
@@ -45,9 +45,11 @@ use crate::grid::Padded;
 use crate::grid::points::{Point, Snapshots};
 use crate::grid::stencil::{self, Family, WEIGHTS};
 use crate::medium::{self as model, Medium, Symmetry};
+use crate::parallel::communicator::{Communicator, Topic};
+use crate::parallel::group::Group;
 use crate::parallel::{message_buffers, slabs};
 use crate::stability::largest_symbol;
-use crate::time_loop::Schedule;
+use crate::time_loop::{Direction, Schedule};
 use absorbing_frame::Edges;
 use adjoint::Adjoint;
 use attenuation::Relaxation;
@@ -55,7 +57,7 @@ use medium::Staggered;
 use points::Placer;
 use receivers::Receivers;
 use sources::SourceNodes;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use surface::Images;
 
@@ -124,10 +126,9 @@ pub(crate) struct Setup<T> {
 }
 
 /// A shot ready to run on this machine's processors.
-pub struct Simulation<T: Real> {
+pub struct Simulation<T: Real + Default + bytemuck::Pod> {
     setup: Arc<Setup<T>>,
-    slabs: Vec<CpuSlab<T>>,
-    schedule: Schedule,
+    group: Group<CpuSlab<T>>,
 }
 
 /// The largest stable step of this scheme as a share of that of the displacement scheme over the same model: both are
@@ -139,7 +140,23 @@ pub fn stable_step(order: usize, family: Family) -> Option<f64> {
     Some(largest_symbol(&WEIGHTS) / greatest)
 }
 
-impl<T: Real + Default> Simulation<T> {
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default + bytemuck::Pod> Deref for Simulation<T> {
+    type Target = Group<CpuSlab<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default + bytemuck::Pod> DerefMut for Simulation<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
+}
+
+impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     /// Checks the shot against the grid of the medium, which [`Frame::around`] made, and allocates the fields of `slabs`:
     /// all of the grid, or those of one rank, for which the medium may hold no more than they need.
     pub fn new(
@@ -192,29 +209,70 @@ impl<T: Real + Default> Simulation<T> {
         });
         let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab));
         Ok(Self {
-            slabs: slabs.collect::<Result<_, _>>()?,
+            group: Group::new(slabs.collect::<Result<_, _>>()?, schedule)?,
             setup,
-            schedule,
         })
     }
 
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.schedule.nt
+    /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. Collective: all
+    /// ranks must call this.
+    pub fn peaks_among(&self, ranks: &dyn Communicator) -> Result<Vec<T>, Error> {
+        gather_maps(self.peaks(), ranks)
     }
 
-    /// Bytes of fields, medium and memory variables.
+    /// Bytes of fields, medium and memory variables, with the messages of the ranks that were connected last.
     pub fn bytes(&self) -> usize {
         self.setup.medium.bytes()
             + self.setup.relaxation.as_ref().map_or(0, Relaxation::bytes)
-            + self.slabs.iter().map(CpuSlab::bytes).sum::<usize>()
+            + self.group.subdomains.iter().map(CpuSlab::bytes).sum::<usize>()
+            + self.group.message_bytes()
     }
 
     /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
     /// (2-D: `[x]`); empty where it is not kept.
     pub fn peaks(&self) -> Vec<T> {
-        surface_planes(&self.setup.padded, self.slabs.iter().map(CpuSlab::peaks))
+        surface_planes(
+            &self.setup.padded,
+            self.group.subdomains.iter().map(CpuSlab::peaks),
+        )
     }
+}
+
+/// Refuses to run backward where energy is lost, or where numbers are kept that depend on all steps so far.
+fn reversible(absorbs: bool, relaxes: bool, keeps: bool) -> Result<(), Error> {
+    let reason = match (absorbs, relaxes, keeps) {
+        (true, ..) => "its frame absorbs",
+        (_, true, _) => "its medium attenuates",
+        (.., true) => "it keeps peaks or integrals of velocity",
+        _ => return Ok(()),
+    };
+    Err(Error::setup(format!(
+        "this run cannot go backward in time, for {reason}; run it without"
+    )))
+}
+
+impl<T: Real> Setup<T> {
+    fn reversible(&self) -> Result<(), Error> {
+        let keeps = self.peaks || self.quantity.runs();
+        reversible(self.edges.absorbs(), self.relaxation.is_some(), keeps)
+    }
+}
+
+/// The maps of all ranks behind each other on rank 0, nothing on the others. Collective: all ranks must call
+/// this.
+pub(super) fn gather_maps<T: bytemuck::Pod>(
+    mut map: Vec<T>,
+    ranks: &dyn Communicator,
+) -> Result<Vec<T>, Error> {
+    if ranks.rank() > 0 {
+        ranks.send_to_root(Topic::Maps, bytemuck::cast_slice(&map).to_vec())?;
+        return Ok(Vec::new());
+    }
+    for from in 1..ranks.size() {
+        let part = ranks.receive_from(Topic::Maps, from)?;
+        map.extend(bytemuck::pod_collect_to_vec::<u8, T>(&part));
+    }
+    Ok(map)
 }
 
 /// Numbers `[own plane][row]` of slabs, without those of the frame.
@@ -264,16 +322,15 @@ fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
 
 /// When a shot records.
 fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
-    let planes = |s: &Snapshots| s.window[padded.ndim() - 1].clone();
     Schedule {
         first: 0,
+        direction: Direction::Forward,
         nt: shot.nt,
         jdata: shot.jdata,
         receivers,
         components: shot.quantity.components(padded.ndim()),
         snapshot_components: shot.quantity.filmed().components(padded.ndim()),
         jsnap: shot.snapshots.as_ref().map(|s| s.every),
-        snapshot_planes: shot.snapshots.as_ref().map_or(0..0, planes),
         jcheck: shot.jcheck,
     }
 }

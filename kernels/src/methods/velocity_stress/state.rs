@@ -5,7 +5,7 @@
 use super::CpuSlab;
 use super::absorbing_frame::Edges;
 use super::cpu::GHOST;
-use super::layout::{fields, velocity};
+use super::layout::{RIM, fields, velocity};
 use super::receivers::{Quantity, Receivers};
 use super::rows::NONE;
 use crate::Error;
@@ -221,9 +221,15 @@ impl<T: Real> State for CpuSlab<T> {
 
     fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
         let setup = self.setup.clone();
-        setup
-            .cpu
-            .copy(bytemuck::cast_slice(self.state_part(array, &blocks)), out);
+        let kind = self.shape().arrays()[array].0;
+        let part = self.state_part(array, &blocks);
+        setup.cpu.copy(bytemuck::cast_slice(part), out);
+        if let Kind::Layers { axis: 1 | 2, .. } = kind {
+            // Rows above a free surface see images of other planes, which differ from cut to cut and are not used.
+            let row = setup.padded.pitch() * size_of::<T>();
+            out.chunks_mut(row)
+                .for_each(|row| row[..RIM * size_of::<T>()].fill(0));
+        }
         Ok(())
     }
 

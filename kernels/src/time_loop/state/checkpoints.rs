@@ -1,16 +1,15 @@
 //! States saved while a run goes on: copied between two steps, checked and written on a thread of its own.
 
-use super::format::{LEAD, Places, block_sum, trailer};
+use super::format::{LEAD, Places};
+use super::write::{Job, complete, copied};
 use super::{State, StateHeader, StateSink, owned_bytes};
 use crate::Error;
-use crate::device::cpu::Buffer;
+use crate::device::host::{Buffer, stand_back};
 use crate::parallel::communicator::Communicator;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bytes that are written at a time, at least a block.
-const PIECE: usize = 4 << 20;
 /// Time between two looks at clocks and signals, as far as whole steps allow it.
 const LOOK: Duration = Duration::from_millis(200);
 /// Steps between two looks at most.
@@ -28,7 +27,7 @@ pub enum Every {
 }
 
 /// Where states are kept, and what the program knows about them. Calls come from the thread of the time loop and from
-/// the one that writes, never two at once.
+/// the one that writes; only [`StateStore::stops`] may come while another is answered.
 pub trait StateStore: Send + Sync {
     /// What the header adds to the engine's words: program, model, parameters, records that outputs hold after so many
     /// steps. Asked for on rank 0.
@@ -76,21 +75,15 @@ pub struct Checkpoints<'a> {
 /// What became of the last state.
 enum Writing {
     Nothing,
-    UnderWay(JoinHandle<Written>),
-    Done(Written),
+    UnderWay(Arc<Job>, JoinHandle<Outcome>),
+    Done(Arc<Job>, Outcome),
 }
 
-/// The copy's memory, the sink and the checksum, or the reason why there is none.
-type Written = (Buffer<f64>, Box<dyn StateSink>, Result<u64, String>);
+/// The checksum of the blocks of this rank, or the reason why there is none.
+type Outcome = Result<u64, String>;
 
-/// Blocks that lie behind each other in the copy and in the file.
-struct Piece {
-    array: usize,
-    first: usize,
-    blocks: usize,
-    block: usize,
-    offset: u64,
-}
+/// A file that is being written, and where its arrays stand.
+type Opened = (Box<dyn StateSink>, Places);
 
 /// What one rank says at a look.
 struct Words {
@@ -137,7 +130,7 @@ impl<'a> Checkpoints<'a> {
 
     /// Collective: whether a state is due after so many steps. What was written meanwhile is put into place.
     pub(in crate::time_loop) fn look(&mut self, done: usize) -> Result<bool, Error> {
-        if let Writing::UnderWay(thread) = &self.writing
+        if let Writing::UnderWay(_, thread) = &self.writing
             && thread.is_finished()
         {
             self.join();
@@ -167,13 +160,13 @@ impl<'a> Checkpoints<'a> {
     /// Collective: everyone's words.
     fn talk(&self, due: bool, look_at: usize) -> Result<Vec<Words>, Error> {
         let outcome = match &self.writing {
-            Writing::Done((_, _, outcome)) => outcome.clone(),
+            Writing::Done(_, outcome) => outcome.clone(),
             _ => Ok(0),
         };
         let words = Words {
             due,
             stops: self.store.stops(),
-            done: matches!(self.writing, Writing::Done(_)),
+            done: matches!(self.writing, Writing::Done(..)),
             look_at,
             outcome,
         };
@@ -181,13 +174,16 @@ impl<'a> Checkpoints<'a> {
         all.iter().map(|bytes| Words::from_bytes(bytes)).collect()
     }
 
-    /// Waits for the thread.
+    /// Waits for the thread, and does what it has not begun: it may be one that hardly gets a processor.
     fn join(&mut self) {
         self.writing = match std::mem::replace(&mut self.writing, Writing::Nothing) {
-            Writing::UnderWay(thread) => match thread.join() {
-                Ok(written) => Writing::Done(written),
-                Err(panic) => std::panic::resume_unwind(panic),
-            },
+            Writing::UnderWay(job, thread) => {
+                job.work();
+                match thread.join() {
+                    Ok(outcome) => Writing::Done(job, outcome),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
             other => other,
         };
     }
@@ -197,8 +193,11 @@ impl<'a> Checkpoints<'a> {
         if !all.iter().all(|words| words.done) {
             return;
         }
-        let Writing::Done((copy, mut sink, _)) = std::mem::replace(&mut self.writing, Writing::Nothing)
-        else {
+        let Writing::Done(job, _) = std::mem::replace(&mut self.writing, Writing::Nothing) else {
+            return;
+        };
+        // The thread has ended, so nobody else holds the job.
+        let Some((copy, mut sink)) = Arc::into_inner(job).map(Job::into_parts) else {
             return;
         };
         self.copy = Some(copy);
@@ -240,28 +239,35 @@ impl<'a> Checkpoints<'a> {
             _ => Buffer::zeroed(wanted.div_ceil(size_of::<f64>()))?,
         };
         let pieces = copied(subdomains, &places, bytemuck::cast_slice_mut(copy.as_mut_slice()))?;
+        let job = Arc::new(Job::new(copy, pieces, sink));
         let end = (self.ranks.size() == 1).then(|| (self.store.clone(), self.header.clone()));
-        let (step, trailer_at) = (done, places.end);
+        let (mine, trailer_at) = (job.clone(), places.end);
         let work = move || {
-            let (copy, mut sink) = (copy, sink);
-            let bytes = bytemuck::cast_slice(copy.as_slice());
-            let written = written(&mut *sink, bytes, &pieces).and_then(|sum| match end {
-                Some((store, header)) => complete(&mut *sink, (&header, trailer_at), sum)
-                    .and_then(|()| store.commit(step))
-                    .map(|()| sum),
-                None => sink.finish().map(|()| sum),
+            stand_back();
+            mine.work();
+            let written = mine.outcome().and_then(|sum| {
+                let sink = &mut **mine.sink();
+                match end {
+                    Some((store, header)) => {
+                        complete(sink, (&header, trailer_at), sum).and_then(|()| store.commit(done))
+                    }
+                    None => sink.finish(),
+                }
+                .map_err(|e| e.to_string())
+                .map(|()| sum)
             });
-            (copy, sink, written.map_err(|e| e.to_string()))
+            drop(mine);
+            written
         };
         let thread = std::thread::Builder::new().name("checkpoint".into()).spawn(work);
         let thread =
             thread.map_err(|e| Error::setup(format!("cannot start a thread that writes states: {e}")))?;
-        self.writing = Writing::UnderWay(thread);
+        self.writing = Writing::UnderWay(job, thread);
         Ok(())
     }
 
     /// Collective: the sink of a new state on every rank, or none where one of them has no sink.
-    fn open<S: State>(&mut self, subdomains: &[S]) -> Result<Option<(Box<dyn StateSink>, Places)>, Error> {
+    fn open<S: State>(&mut self, subdomains: &[S]) -> Result<Option<Opened>, Error> {
         let arrays = subdomains.first().map(State::arrays).unwrap_or_default();
         let mut sink = None;
         let mut words = vec![1];
@@ -315,60 +321,12 @@ impl<'a> Checkpoints<'a> {
 impl Drop for Checkpoints<'_> {
     fn drop(&mut self) {
         // A run that failed leaves the state before it whole.
-        if let Writing::UnderWay(thread) = std::mem::replace(&mut self.writing, Writing::Nothing)
-            && let Ok((_, _, Err(reason))) = thread.join()
+        if let Writing::UnderWay(job, thread) = std::mem::replace(&mut self.writing, Writing::Nothing)
+            && let (_, Ok(Err(reason))) = (job.work(), thread.join())
         {
             self.store.failed(self.step, &reason);
         }
     }
-}
-
-/// Copies all owned blocks into `copy`, one behind the other, and says where they belong.
-fn copied<S: State>(subdomains: &mut [S], places: &Places, copy: &mut [u8]) -> Result<Vec<Piece>, Error> {
-    let (mut pieces, mut rest) = (Vec::new(), copy);
-    for subdomain in subdomains {
-        for (number, array) in subdomain.arrays().iter().enumerate() {
-            for range in subdomain.owned(number) {
-                let (here, behind) = rest.split_at_mut(range.len() * array.block);
-                subdomain.save(number, range.clone(), here)?;
-                rest = behind;
-                pieces.push(Piece {
-                    array: number,
-                    first: range.start,
-                    blocks: range.len(),
-                    block: array.block,
-                    offset: places.block(number, range.start),
-                });
-            }
-        }
-    }
-    Ok(pieces)
-}
-
-/// Writes the blocks and returns their share in the checksum.
-fn written(sink: &mut dyn StateSink, copy: &[u8], pieces: &[Piece]) -> std::io::Result<u64> {
-    let (mut sum, mut rest) = (0u64, copy);
-    for piece in pieces {
-        let step = (PIECE / piece.block.max(1)).max(1);
-        for first in (0..piece.blocks).step_by(step) {
-            let blocks = step.min(piece.blocks - first);
-            let (here, behind) = rest.split_at(blocks * piece.block);
-            for k in 0..blocks {
-                let block = &here[k * piece.block..(k + 1) * piece.block];
-                sum = sum.wrapping_add(block_sum(piece.array, piece.first + first + k, block));
-            }
-            sink.write_at(piece.offset + (first * piece.block) as u64, here)?;
-            rest = behind;
-        }
-    }
-    Ok(sum)
-}
-
-/// Writes the end and then the beginning, without which a file is no state.
-fn complete(sink: &mut dyn StateSink, (header, end): (&[u8], u64), sum: u64) -> std::io::Result<()> {
-    sink.write_at(end, &trailer(sum, header))?;
-    sink.write_at(0, header)?;
-    sink.finish()
 }
 
 impl Words {

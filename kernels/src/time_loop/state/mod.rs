@@ -23,6 +23,7 @@
 mod checkpoints;
 mod format;
 mod load;
+mod write;
 
 pub use checkpoints::{Checkpoints, Every, StateStore};
 pub use format::StateHeader;

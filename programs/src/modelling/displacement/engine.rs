@@ -10,13 +10,13 @@ use crate::modelling::world::World;
 use anyhow::bail;
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
-use kernels::grid::Padded;
 use kernels::medium::{Discard, Filler, Findings, Medium, Symmetry, needed};
 use kernels::methods::displacement::{Simulation, gpu};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::ParallelOptions;
 use kernels::stability::BadCell;
 use kernels::time_loop::Recorder;
+use kernels::time_loop::state::{Checkpoints, StateSource};
 use rsf_io::Job;
 
 /// A shot ready to run.
@@ -34,10 +34,12 @@ impl Engine {
             return Self::on_cpu(job, run, volumes, on);
         }
         let (machine, world) = (on.machine, on.world);
-        let widest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Orthorhombic);
+        let widest = plan::widest(job, run)?;
         let mut report = None;
         let memory = MemoryCheck::new(run, on);
         let short = world.agree(memory.shortage(widest))?.is_some();
+        // Planes that the kernels asked for by sym= do not need must be looked at all the same.
+        let short = short || !widest.holds(Symmetry::widest(run.coefficients));
         if world.any(short)? {
             // Memory for a narrower class only: which one the model has must be known before memory is taken.
             let seen = look(job, run, volumes, on)?;
@@ -71,10 +73,12 @@ impl Engine {
         Resources { machine, world, .. }: Resources<'_>,
     ) -> anyhow::Result<(Self, Report)> {
         let planes = needed(&run.padded, &machine.own());
-        let mut medium = world.agree(Medium::part(&run.padded, planes).map_err(Into::into))?;
+        let medium = Medium::holding(&run.padded, planes, plan::read_as(job, run)?);
+        let mut medium = world.agree(medium.map_err(Into::into))?;
         let mut filler = Filler::new(&mut medium, &machine.cpu);
         let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut filler);
         let report = judge(job, run, world.agree(found)?, world)?;
+        medium.narrow(report.class);
         let cpu = Cpu::new(machine.cpu.threads())?;
         let engine = Simulation::new(&run.shot, medium, cpu, machine.slabs.clone());
         Ok((Self::Cpu(world.agree(engine.map_err(Into::into))?), report))
@@ -96,11 +100,30 @@ impl shoot::Engine for Engine {
         }
     }
 
-    fn words(&self, padded: &Padded) -> Option<usize> {
+    fn words(&self) -> Option<usize> {
         Some(match self {
-            Self::Cpu(_) => 3 * padded.ndim() + kernels::medium::plane_names(padded.ndim()).len() + 1,
+            Self::Cpu(engine) => engine.words(),
             Self::Gpu(engine) => engine.words(),
         })
+    }
+
+    fn state_bytes(&self) -> usize {
+        match self {
+            Self::Cpu(engine) => engine.state_bytes(),
+            Self::Gpu(engine) => engine.state_bytes(),
+        }
+    }
+
+    fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<(), kernels::Error> {
+        match self {
+            Self::Cpu(engine) => engine.resume(ranks, source),
+            Self::Gpu(engine) => engine.resume(ranks, source),
+        }
+        .map(drop)
     }
 
     fn run(
@@ -108,10 +131,12 @@ impl shoot::Engine for Engine {
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<f32>,
         options: ParallelOptions,
+        checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error> {
+        let checkpoints = Some(checkpoints);
         match self {
-            Self::Cpu(engine) => engine.run_among(ranks, recorder, options),
-            Self::Gpu(engine) => engine.run_among(ranks, recorder, options),
+            Self::Cpu(engine) => engine.run_saving(ranks, recorder, options, checkpoints),
+            Self::Gpu(engine) => engine.run_saving(ranks, recorder, options, checkpoints),
         }
     }
 }
@@ -123,7 +148,7 @@ pub fn look(
     volumes: &Volumes,
     Resources { machine, world, .. }: Resources<'_>,
 ) -> anyhow::Result<Report> {
-    let nowhere = &mut Discard::new(&run.padded);
+    let nowhere = &mut Discard::new(&run.padded, run.coefficients);
     let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, nowhere);
     judge(job, run, world.agree(found)?, world)
 }

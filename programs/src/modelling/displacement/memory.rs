@@ -17,7 +17,11 @@ use rsf_io::Job;
 use std::sync::Arc;
 
 /// The classes from narrow to wide, with the word of `sym=`.
-const CLASSES: [(Symmetry, &str); 2] = [(Symmetry::Isotropic, "iso"), (Symmetry::Vti, "vti")];
+const CLASSES: [(Symmetry, &str); 3] = [
+    (Symmetry::Isotropic, "iso"),
+    (Symmetry::Vti, "vti"),
+    (Symmetry::Orthorhombic, "ort"),
+];
 
 /// GPUs beyond which nobody wants to know how many would do.
 const MOST: usize = 1000;
@@ -35,7 +39,7 @@ impl<'a> MemoryCheck<'a> {
     /// For the slabs of this rank, one a GPU.
     pub fn new(run: &'a Run, on: Resources<'a>) -> Self {
         // Where devices of one host copy into each other messages are notes; whether they can is not known yet.
-        let may = matches!(run.way, Transport::Auto | Transport::CudaAware);
+        let may = matches!(run.transport, Transport::Auto | Transport::CudaAware);
         Self {
             run,
             slabs: &on.machine.slabs,
@@ -166,7 +170,12 @@ fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid>
 pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
     let host = match on.gpus.is_empty() {
-        true => displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads()),
+        true => displacement::bytes(
+            &run.padded,
+            &machine.slabs,
+            machine.cpu.threads(),
+            plan::read_as(job, run)?,
+        ),
         false => memory.host_bytes(),
     };
     warn_of_memory(job, on.world, host as f64 + on.held as f64)?;

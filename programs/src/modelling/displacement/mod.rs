@@ -9,6 +9,7 @@ mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
+use super::checkpoint::Checksum;
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Films, Outputs, Records};
@@ -18,8 +19,9 @@ use super::{acquisition, transport};
 use engine::Engine;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
-use kernels::grid::Padded;
-use kernels::grid::points::Snapshots;
+use kernels::grid::points::{Point, Snapshots};
+use kernels::grid::{AXES, Padded};
+use kernels::medium::Coefficients;
 use kernels::methods::displacement::{Shot, SourceKind};
 use kernels::parallel::options::Transport;
 use rsf_io::{Axis, Input, Job};
@@ -28,6 +30,8 @@ use rsf_io::{Axis, Input, Job};
 struct Run {
     /// Model grid with its frame.
     padded: Padded,
+    /// What the planes of the model are.
+    coefficients: Coefficients,
     /// The shot.
     shot: Shot,
     /// Wavelet's time axis.
@@ -37,7 +41,7 @@ struct Run {
     /// Snapshot axes z, x[, y].
     window: Vec<Axis>,
     /// The way of ghosts between GPUs of different ranks.
-    way: Transport,
+    transport: Transport,
 }
 
 /// Runs `sfewefd2d-gpu`.
@@ -65,7 +69,12 @@ impl Method for Run {
         };
         let files = Files::Stiffness([job.input("ccc")?, job.input("den")?]);
         let padded = model::padded(&files.grid(ndim)?, usize::try_from(job.int("nb")?)?)?;
-        Ok((prepare(job, wavelet, padded)?, files))
+        let mut run = prepare(job, wavelet, (padded, files.coefficients(ndim)))?;
+        let stiffness = files.inputs()[0];
+        for (a, axis) in run.window.iter_mut().enumerate() {
+            record::named_as(axis, &stiffness.axis(a + 1), AXES[a]);
+        }
+        Ok((run, files))
     }
 
     fn padded(&self) -> &Padded {
@@ -77,7 +86,7 @@ impl Method for Run {
     }
 
     fn transport(&self) -> Transport {
-        self.way
+        self.transport
     }
 
     fn snapshots(&self) -> (Option<&Snapshots>, usize) {
@@ -85,8 +94,34 @@ impl Method for Run {
         (self.shot.snapshots.as_ref(), components)
     }
 
+    fn steps(&self) -> usize {
+        self.time.n
+    }
+
+    fn contents(&self) -> Vec<(&'static str, u64)> {
+        let points = |points: &[Point]| Checksum::new().with(points).end();
+        let time = [self.shot.dt, self.time.o];
+        vec![
+            ("sou=", points(&self.shot.sources)),
+            ("rec=", points(&self.shot.receivers)),
+            ("the wavelet's time axis", Checksum::new().with(&time).end()),
+        ]
+    }
+
+    fn sources_by_step(&self) -> Vec<u64> {
+        let together = self.shot.sources.len() * self.padded.ndim();
+        let steps = self.shot.wavelet.chunks_exact(together.max(1));
+        steps.map(|numbers| Checksum::new().with(numbers).end()).collect()
+    }
+
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
-        Outputs::open(job, &self.records(), world)
+        let mut outputs = Outputs::open(job, &self.records(), world)?;
+        outputs.tell_quantity(if self.shot.potentials {
+            "divergence and curl"
+        } else {
+            "displacement"
+        });
+        Ok(outputs)
     }
 
     fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()> {
@@ -135,12 +170,16 @@ impl Run {
 }
 
 /// Reads the small inputs and the parameters.
-fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run> {
+fn prepare(
+    job: &mut Job,
+    wavelet: Input,
+    (padded, coefficients): (Padded, Coefficients),
+) -> anyhow::Result<Run> {
     let ndim = padded.ndim();
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
     let wave = sources::wavelet(wavelet, &sources, ndim)?;
-    let receiver_axis = receivers.axis(2);
+    let (receiver_axis, names) = (receivers.axis(2), [sources.name(), receivers.name()]);
     let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {
@@ -172,13 +211,17 @@ fn prepare(job: &mut Job, wavelet: Input, padded: Padded) -> anyhow::Result<Run>
         snapshots,
         jcheck: positive("jcheck")?,
     };
+    acquisition::inside(&padded, &shot.sources, &names[0])?;
+    acquisition::inside(&padded, &shot.receivers, &names[1])?;
+    sources::bell(&padded, shot.nbell)?;
     advice::silent(job, &shot);
     Ok(Run {
         padded,
+        coefficients,
         shot,
         time: wave.time,
         receivers: receiver_axis,
         window,
-        way: transport(job)?,
+        transport: transport(job)?,
     })
 }

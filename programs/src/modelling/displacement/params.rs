@@ -1,16 +1,17 @@
 //! The parameters of the displacement programs, each declared once.
 
-use crate::modelling::params::EXCHANGE;
+use crate::modelling::params::{CHECKPOINT, EVERY, EXCHANGE, RESUME};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
 const COMMENTS: &str = "\
 Solves the elastic wave equation in displacements on a regular grid, order 8 in space and 2 in time \
-(Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI and orthorhombic media.
+(Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI, orthorhombic and triclinic (for instance tilted) media.
 
 Standard input (or wav=) is the wavelet: n1 sources, n2 components in the order z, x[, y], n3 times; d3 is the time \
 step. ccc= holds the stiffness planes behind the grid axes z, x[, y]: in 2-D c11 c33 c55 c13, in 3-D c11 c22 c33 c44 \
-c55 c66 c12 c13 c23 (Voigt 1=x 2=y 3=z). den= is the density on the same grid. sou= and rec= are points, n1 = x, z \
+c55 c66 c12 c13 c23 (Voigt 1=x 2=y 3=z 4=yz 5=zx 6=xy); or all coefficients by the rows of the upper triangle, in 2-D the \
+six c11 c13 c15 c33 c35 c55, in 3-D the 21 c11 c12 c13 c14 c15 c16 c22 ... c66. den= is the density on the same grid. sou= and rec= are points, n1 = x, z \
 (3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
 
 All fields sit on the nodes of the grid. Units are any consistent set: km, s, km/s and g/cm3 give stiffness in GPa; m, \
@@ -55,31 +56,35 @@ macro_rules! params {
                 .doc("with dabc=y, the one-way condition: box as published, upwind for long runs, thin frames and large time steps"),
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
-            Param::int("nbell").default("5").range(">= 0", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
+            Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
             Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
             Param::int("jsnap").default_text("nt: one snapshot, of the first step").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
-            Param::int("nb").default("4").range(">= 0; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
+            Param::int("nb").default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
             Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
             Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
             Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, rounded to the nearest node"),
             Param::float("oqx").default_text("the padded grid").doc("snapshot window: first x, rounded to the nearest node"),
             $($window,)*
-            Param::choice("sym", &["auto", "iso", "vti", "hti", "ort"])
+            Param::choice("sym", &["auto", "iso", "vti", "hti", "ort", "tri"])
                 .default("auto")
-                .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one"),
+                .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one; tri has all coefficients"),
             Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
             Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            CHECKPOINT,
+            EVERY,
+            RESUME,
             Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
             EXCHANGE,
-            Param::ints("gpu").default_text("the first ones").doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
+            Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS where that is less than the cores, else one a core")
-                .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
+                .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
                 .doc("CPU threads; before a run on GPUs they read the model"),
             Param::int("ompchunk").ignored().doc("accepted for old flows"),
+            Param::float("dt").ignored().doc("the time step is d3 of the wavelet: sfput d3= changes it"),
             Param::int("nt").ignored().doc("accepted for old flows: the wavelet has the number of steps"),
             Param::input("in1").ignored().doc("accepted for old flows: the wavelet is standard input or wav="),
         ]

@@ -9,7 +9,7 @@ use crate::modelling::plan::{
 };
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
-use kernels::medium::{Findings, Symmetry};
+use kernels::medium::{Coefficients, Findings, Symmetry};
 use kernels::methods::displacement::{self, SourceKind};
 use kernels::parallel::slabs::GHOST;
 use kernels::stability::BadCell;
@@ -47,6 +47,7 @@ pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     Ok(match job.choice("sym")? {
         "auto" => None,
         "iso" => Some(Symmetry::Isotropic),
+        "tri" => Some(Symmetry::Triclinic),
         _ if ndim == 2 => Some(Symmetry::Vti),
         "vti" => Some(Symmetry::Vti),
         "hti" => Some(Symmetry::Hti),
@@ -54,12 +55,30 @@ pub fn asked(job: &Job, ndim: usize) -> anyhow::Result<Option<Symmetry>> {
     })
 }
 
+/// The widest class whose kernels may run: the one that `sym=` asks for, else that of all models with such planes.
+pub fn widest(job: &Job, run: &Run) -> anyhow::Result<Symmetry> {
+    let asked = asked(job, run.padded.ndim())?;
+    Ok(asked.unwrap_or(Symmetry::widest(run.coefficients)))
+}
+
+/// The coefficients that a run on processors reads: those of the files, and all where `sym=` asks for them.
+pub fn read_as(job: &Job, run: &Run) -> anyhow::Result<Coefficients> {
+    Ok(match widest(job, run)? {
+        Symmetry::Triclinic => Coefficients::All,
+        _ => run.coefficients,
+    })
+}
+
 /// The class whose kernels run: the one asked for must hold the one `found` in the model.
 fn class(job: &Job, found: Symmetry, ndim: usize) -> anyhow::Result<Symmetry> {
     let class = asked(job, ndim)?.unwrap_or(found);
     if !class.holds(found) {
+        let wide = match found {
+            Symmetry::Triclinic => "sym=tri",
+            _ => "sym=ort",
+        };
         bail!(
-            "sym={} asks for the kernels of {class} media, but the model is {found}: use sym=auto or a wider class (sym=ort takes every model)",
+            "sym={} asks for the kernels of {class} media, but the model is {found}: use sym=auto or a wider class ({wide} takes every model)",
             job.choice("sym")?
         );
     }
@@ -121,7 +140,7 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     summary(job, run, report);
     job.say(&format!("device {}", machine.describe(Some(report.class))));
     let p = &run.padded;
-    let (lines, bytes) = world.agree(places(run, report, on))?;
+    let (lines, bytes) = world.agree(places(job, run, report, on))?;
     let speed = match on.gpus.first() {
         Some(gpu) => displacement::gpu::calibrate(p, gpu, report.class).map(|r| r * on.gpus.len() as f64),
         None => displacement::calibrate(p.ndim(), &machine.cpu),
@@ -148,7 +167,7 @@ fn hidden_share(machine: &Machine) -> f64 {
 }
 
 /// The slabs of this rank, a line each, and the bytes that they take.
-fn places(run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<(Vec<String>, usize)> {
+fn places(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<(Vec<String>, usize)> {
     let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
     let (mut lines, mut bytes) = (Vec::new(), 0);
     for k in 0..machine.slabs.len() {
@@ -168,7 +187,12 @@ fn places(run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<(Vec<
         lines.push(machine.slab_words(k) + &place);
     }
     if on.gpus.is_empty() {
-        bytes = displacement::bytes(&run.padded, &machine.slabs, machine.cpu.threads());
+        bytes = displacement::bytes(
+            &run.padded,
+            &machine.slabs,
+            machine.cpu.threads(),
+            read_as(job, run)?,
+        );
     } else {
         lines.push(format!(
             "  beside them {:.2} GB of the host, pinned",

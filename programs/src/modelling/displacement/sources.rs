@@ -1,6 +1,7 @@
 //! Sources of the displacement programs: the wavelet.
 
 use anyhow::bail;
+use kernels::grid::{AXES, Padded};
 use kernels::stability::{Band, dominant_frequency};
 use rsf_io::{Axis, Input};
 
@@ -68,4 +69,17 @@ pub fn band(wavelet: &[f32], count: usize, dt: f32) -> Band {
         }
     }
     widest
+}
+
+/// Refuses a source bell that the grid cannot hold wherever its source lies.
+pub fn bell(padded: &Padded, nbell: usize) -> anyhow::Result<()> {
+    let needed = 2 * nbell + 1;
+    match (0..padded.ndim()).find(|&a| padded.n[a] < needed) {
+        Some(a) => bail!(
+            "nbell={nbell} spreads a source over {needed} nodes, and the grid has {} along {}, frame included: give a smaller nbell= (5 is usual) or a larger nb=",
+            padded.n[a],
+            AXES[a]
+        ),
+        None => Ok(()),
+    }
 }

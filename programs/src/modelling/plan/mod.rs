@@ -91,8 +91,9 @@ pub fn judge(
     let points = points_per_wavelength(extremes.slowest, asked.band.max, f64::from(spacing));
     if points < asked.coarse {
         job.warn(&format!(
-            "only {points:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
-            extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.band.max, asked.coarse
+            "only {:.1} points per shortest wavelength (slowest wave {:.4} at {}, highest frequency {:.4}): below {} the waves disperse; refine the grid or lower the frequency",
+            // Not rounded up to the number that they are fewer than.
+            (10.0 * points).floor() / 10.0, extremes.slowest, cell_words(padded, extremes.slowest_cell), asked.band.max, asked.coarse
         ));
     }
     Ok((extremes, points))

@@ -12,6 +12,7 @@ use kernels::methods::velocity_stress::{Simulation, Watch, gpu};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::ParallelOptions;
 use kernels::time_loop::Recorder;
+use kernels::time_loop::state::{Checkpoints, StateSource};
 use rsf_io::Job;
 
 /// A shot ready to run.
@@ -72,15 +73,36 @@ impl shoot::Engine for Engine {
         }
     }
 
+    fn state_bytes(&self) -> usize {
+        match self {
+            Self::Cpu(engine) => engine.state_bytes(),
+            Self::Gpu(engine) => engine.state_bytes(),
+        }
+    }
+
+    fn resume(
+        &mut self,
+        ranks: &dyn Communicator,
+        source: &mut dyn StateSource,
+    ) -> Result<(), kernels::Error> {
+        match self {
+            Self::Cpu(engine) => engine.resume(ranks, source),
+            Self::Gpu(engine) => engine.resume(ranks, source),
+        }
+        .map(drop)
+    }
+
     fn run(
         &mut self,
         ranks: &dyn Communicator,
         recorder: &mut dyn Recorder<f32>,
         options: ParallelOptions,
+        checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error> {
+        let checkpoints = Some(checkpoints);
         match self {
-            Self::Cpu(engine) => engine.run_among(ranks, recorder, options),
-            Self::Gpu(engine) => engine.run_among(ranks, recorder, options),
+            Self::Cpu(engine) => engine.run_saving(ranks, recorder, options, checkpoints),
+            Self::Gpu(engine) => engine.run_saving(ranks, recorder, options, checkpoints),
         }
     }
 

@@ -24,7 +24,7 @@ pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
 /// Bytes of the GPU of one of this rank's slabs, with kernels of this class and what travels to other ranks.
 pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>) -> usize {
     let slabs = &on.machine.slabs;
-    let messages = match (run.way, on.world.ranks().reaches_devices()) {
+    let messages = match (run.transport, on.world.ranks().reaches_devices()) {
         (Transport::HostStaged, _) => 0,
         (Transport::Auto | Transport::CudaAware, true) => 2,
         // What a neighbour of the same host writes, if there is one.

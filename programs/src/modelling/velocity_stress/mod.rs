@@ -11,6 +11,7 @@ mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
+use super::checkpoint::Checksum;
 use super::model::{Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
@@ -23,7 +24,8 @@ use kernels::boundary::cpml;
 use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::methods::velocity_stress::{Absorber, Frame, Quantity, Shot};
+use kernels::medium::Coefficients;
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot};
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
@@ -40,7 +42,7 @@ struct Run {
     /// Of the sources' whole histories.
     band: Band,
     /// The way of ghosts between GPUs of different ranks.
-    way: Transport,
+    transport: Transport,
 }
 
 /// Runs `sfvsfd2d-gpu`.
@@ -59,7 +61,16 @@ impl Method for Run {
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
         advice::idle(job)?;
         let files = files(job)?;
-        let run = prepare(job, &files.grid(ndim)?)?;
+        let grid = files.grid(ndim)?;
+        if files.coefficients(ndim) == Coefficients::All {
+            bail!(
+                "ccc= has {} planes, all coefficients of a medium that may be tilted: on the staggered grid of this program they \
+                 do not lie where the formulas want them. sfewefd{ndim}d-gpu runs such models; here the planes are {}",
+                Coefficients::All.count(ndim),
+                Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
+            );
+        }
+        let run = prepare(job, &grid)?;
         advice::acquisition(job, &run.padded, &run.shot);
         Ok((run, files))
     }
@@ -69,12 +80,52 @@ impl Method for Run {
     }
 
     fn transport(&self) -> Transport {
-        self.way
+        self.transport
     }
 
     fn snapshots(&self) -> (Option<&Snapshots>, usize) {
         let components = self.shot.quantity.filmed().components(self.padded.ndim());
         (self.shot.snapshots.as_ref(), components)
+    }
+
+    fn steps(&self) -> usize {
+        self.shot.nt
+    }
+
+    fn contents(&self) -> Vec<(&'static str, u64)> {
+        let (shot, mut sources) = (&self.shot, Checksum::new());
+        for source in &shot.sources {
+            sources = sources.with_text(&format!("{source:?}"));
+        }
+        let quality = |factors: fn(&Attenuation) -> &[f32]| {
+            let factors = shot.attenuation.as_ref().map_or(&[][..], factors);
+            Checksum::new().with(factors).end()
+        };
+        let derived = format!("{:?} {:?}", shot.frame, shot.attenuation.as_ref().map(|a| a.band));
+        vec![
+            ("sou= or mech=", sources.end()),
+            ("rec=", Checksum::new().with(&shot.receivers).end()),
+            ("qp=", quality(|losses| &losses.qp)),
+            ("qs=", quality(|losses| &losses.qs)),
+            (
+                "the band of the sources",
+                Checksum::new().with_text(&derived).end(),
+            ),
+            ("pgv=", u64::from(shot.peaks)),
+        ]
+    }
+
+    fn sources_by_step(&self) -> Vec<u64> {
+        let mut steps = vec![0u64; self.shot.nt];
+        for (number, series) in self.shot.series.iter().enumerate() {
+            // An odd number for every series, so that two of them that are swapped give another sum.
+            let weight = (2 * number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+            for (step, value) in steps.iter_mut().zip(series) {
+                let mixed = (u64::from(value.to_bits()) + 1).wrapping_mul(weight);
+                *step = step.wrapping_add(mixed ^ (mixed >> 29));
+            }
+        }
+        steps
     }
 
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
@@ -198,7 +249,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         window,
         quantity: name,
         band: sources.band,
-        way: transport(job)?,
+        transport: transport(job)?,
     })
 }
 
@@ -210,6 +261,7 @@ fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
         axis.o = node;
     }
     axis.label = Some(name.into());
+    axis.unit = Some("m".into());
 }
 
 /// What receivers record.

@@ -53,7 +53,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
         snapshots: films,
     };
     let mut outputs = Outputs::open(job, &records, world)?;
-    outputs.tell("quantity", run.quantity);
+    outputs.tell_quantity(run.quantity);
     let (quantity, nodes) = match shot.quantity.filmed() {
         Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
         _ if ndim == 3 => (
@@ -65,7 +65,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
             "raw staggered fields: z half a cell below the nodes of the axes, x half a cell beyond them along x",
         ),
     };
-    outputs.tell_snapshots("quantity", quantity);
+    outputs.tell_quantity_of_snapshots(quantity);
     outputs.tell_snapshots("nodes", nodes);
     outputs.tell(
         "convention",

@@ -1,6 +1,6 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
-use crate::modelling::params::EXCHANGE;
+use crate::modelling::params::{CHECKPOINT, EVERY, EXCHANGE, RESUME};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -113,6 +113,9 @@ macro_rules! params {
             $($more,)*
             Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
             Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            CHECKPOINT,
+            EVERY,
+            RESUME,
             Param::bool("plan").default("n").doc("tell grid, memory, stability and dispersion; run nothing"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
@@ -121,7 +124,7 @@ macro_rules! params {
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, else one a core")
-                .range(">= 0; 0 is one a core", Some(0.0), Some(65536.0))
+                .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
                 .doc("CPU threads"),
         ]
     };

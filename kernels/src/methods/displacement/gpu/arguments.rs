@@ -3,16 +3,20 @@
 use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::grid::stencil::{RADIUS, WEIGHTS};
+use crate::medium::voigt::{Coefficients, Pair, slot};
 use crate::medium::{needed, stiffness::Symmetry};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
+
+/// Coefficients of a cell at most.
+const COEFFICIENTS: usize = Coefficients::All.count(3);
 
 /// `struct Slab` of slab.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SlabArgs<T> {
     pub level: [u64; 2],
-    pub stiffness: [u64; 9],
+    pub stiffness: [u64; COEFFICIENTS],
     pub buoyancy: u64,
     pub sponge: [u64; 3],
     pub component: i64,
@@ -41,7 +45,7 @@ impl<T: Real> SlabArgs<T> {
         let axes = if three { [0, 1, 2] } else { [0, 0, 1] };
         Self {
             level: [0; 2],
-            stiffness: [0; 9],
+            stiffness: [0; COEFFICIENTS],
             buoyancy: 0,
             sponge: [0; 3],
             component: component_len(p, layout) as i64,
@@ -73,16 +77,33 @@ pub fn medium_planes(p: &Padded, layout: &Layout) -> Range<usize> {
     needed(p, &layout.own)
 }
 
-/// Stiffness arrays that a class keeps, by their place in file order; the order is that of stiffness.cuh.
-pub fn kept(ndim: usize, symmetry: Symmetry) -> &'static [usize] {
+/// Coefficients that a class keeps on a device, in the order in which kernels take them; in 2-D all classes between the
+/// isotropic and the widest are one.
+pub fn kept_pairs(ndim: usize, symmetry: Symmetry) -> &'static [Pair] {
     match (ndim, symmetry) {
-        (2, Symmetry::Isotropic) => &[3, 2],
-        (2, _) => &[1, 0, 2, 3],
-        (_, Symmetry::Isotropic) => &[7, 4],
-        (_, Symmetry::Vti) => &[2, 0, 4, 5, 7],
-        (_, Symmetry::Hti) => &[0, 2, 3, 4, 7],
-        (_, Symmetry::Orthorhombic) => &[2, 1, 3, 8, 0, 4, 5, 7, 6],
+        (_, Symmetry::Isotropic) => &[(1, 3), (5, 5)],
+        (_, Symmetry::Triclinic) => Coefficients::All.table(ndim).pairs,
+        (2, _) => &[(3, 3), (1, 1), (5, 5), (1, 3)],
+        (_, Symmetry::Vti) => &[(3, 3), (1, 1), (5, 5), (6, 6), (1, 3)],
+        (_, Symmetry::Hti) => &[(1, 1), (3, 3), (4, 4), (5, 5), (1, 3)],
+        (_, Symmetry::Orthorhombic) => &[
+            (3, 3),
+            (2, 2),
+            (4, 4),
+            (2, 3),
+            (1, 1),
+            (5, 5),
+            (6, 6),
+            (1, 3),
+            (1, 2),
+        ],
     }
+}
+
+/// The same as places in memory.
+pub fn kept(ndim: usize, symmetry: Symmetry) -> Vec<usize> {
+    let pairs = kept_pairs(ndim, symmetry).iter();
+    pairs.map(|&pair| slot(ndim, pair)).collect()
 }
 
 /// `struct Sweep` of sweep.cu.

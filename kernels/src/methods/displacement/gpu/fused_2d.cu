@@ -5,16 +5,6 @@
 // The arithmetic is that of sweep.cu, faces.cu and survey.cu in the same order. Defines: TZ, TX; AHEAD cells of stress a
 // thread; BLOCKS; DAMPED; SURFACE 0 none, 1 vacuum, 2 traction.
 
-#define U_Z (TZ + 16)
-#define U_P (TX + 16)
-#define S_Z (TZ + 8)
-#define S_P (TX + 8)
-#define U_CELLS (U_Z * U_P)
-#define S_CELLS (S_Z * S_P)
-#define V_CELLS (TZ * TX)
-#define THREADS (((S_CELLS + AHEAD - 1) / AHEAD + 31) / 32 * 32)
-#define CELLS ((V_CELLS + THREADS - 1) / THREADS)
-
 struct Small {
     struct Sweep sweep;
     struct Inject inject;
@@ -110,28 +100,27 @@ INLINE void do_tile(const struct Small *f, REAL *u) {
     BLOCK_BARRIER;
     if (f->lines) find_lines(f, lines, first, last);
     EACH_STRESS {
-        REAL zz = 0, pp = 0, zp = 0;
+        struct Tensor t;
+        set_zero(&t);
         if (live[m]) {
-            const REAL *uz = u + (k / S_Z + RADIUS) * U_Z + k % S_Z + RADIUS, *up = uz + U_CELLS;
-            REAL ezz = slope(uz, 1, wz), epp = slope(up, U_Z, wp), e = slope(uz, U_Z, wp) + slope(up, 1, wz);
-            zz = FMA(c[m].z_p[0], epp, c[m].zz[0] * ezz);
-            pp = FMA(c[m].z_p[0], ezz, c[m].pp[0] * epp);
-            zp = c[m].zp[0] * e;
-#if SURFACE == 2
-            if (tile_z - RADIUS + k % S_Z < s->nb) zz = zp = 0;
-#endif
+            const struct Cells cell = {u + (k / S_Z + RADIUS) * U_Z + k % S_Z + RADIUS, s->weights};
+            const struct Wanted all = {1, 1, 1};
+            stress_of(&cell, c + m, all, tile_z - RADIUS + k % S_Z, s->nb, &t);
         }
-        if (k < S_CELLS) stress[k] = zz, stress[S_CELLS + k] = zp, stress[2 * S_CELLS + k] = pp;
+        if (k < S_CELLS) stress[k] = t.zz[0], stress[S_CELLS + k] = t.zp[0], stress[2 * S_CELLS + k] = t.pp[0];
     }
     BLOCK_BARRIER;
     EACH_CELL {
         if (!writes[m]) continue;
         const int zl = k % TZ, pl = k / TZ;
         const REAL *zz = stress + (pl + RADIUS) * S_Z + zl + RADIUS, *zp = zz + S_CELLS, *pp = zp + S_CELLS;
-        const REAL force[2] = {slope(zz, 1, wz) + slope(zp, S_Z, wp), slope(zp, 1, wz) + slope(pp, S_Z, wp)};
+        const struct Around around = {zz, zp};
+        REAL force[2][1];
+        divergence(&around, wz, 0, force);
+        force[C_Z][0] += slope(zp, S_Z, wp), force[C_P][0] += slope(pp, S_Z, wp);
         const REAL *curr = u + (pl + 8) * U_Z + zl + 8, fresh = shell[m] ? 1 : w[m];
         UNROLL for (int i = 0; i < 2; i++) {
-            value[m][i] = FMA(force[i], b[m], FMA(-w[m], prev[m][i], 2 * curr[i * U_CELLS])) * fresh;
+            value[m][i] = FMA(force[i][0], b[m], FMA(-w[m], prev[m][i], 2 * curr[i * U_CELLS])) * fresh;
         }
         if (lines[pl] >= 0) inject_cell(&f->inject, f->inject.line + lines[pl], tile_z + zl, value[m]);
     }

@@ -8,7 +8,7 @@ use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::grid::stencil::RADIUS;
 use crate::medium::stiffness::Symmetry;
-use crate::medium::{Destination, Medium, plane_names};
+use crate::medium::{Coefficients, Destination, Medium};
 use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub const DEPTH: usize = 2;
 /// Bytes of a block, all arrays together: they hide the cost of a transfer.
 const BLOCK_BYTES: usize = 16 << 20;
 /// Lines and bytes of a block of whole lines of all arrays, whose numbers have `number` bytes.
-pub fn block(padded: &Padded, number: usize) -> (usize, usize) {
-    let (nz, arrays) = (padded.model.n[0], plane_names(padded.ndim()).len() + 1);
+pub fn block(padded: &Padded, kind: Coefficients, number: usize) -> (usize, usize) {
+    let (nz, arrays) = (padded.model.n[0], kind.count(padded.ndim()) + 1);
     let line = nz * arrays * number;
     let lines = (BLOCK_BYTES / line).clamp(1, padded.model.cells() / nz);
     (lines, lines * line)
@@ -38,7 +38,7 @@ pub struct Place<A: Accelerator> {
     pub(super) layout: Layout,
     /// Lines of the model that are needed here.
     lines: Range<usize>,
-    /// Stiffness in file order (those not kept are given back), then density as `dt^2/rho`.
+    /// Stiffness in memory order (those not kept are given back), then density as `dt^2/rho`.
     pub(super) arrays: Vec<Option<A::Memory>>,
     pad: A::Kernel,
     staging: Vec<A::Memory>,
@@ -49,6 +49,7 @@ pub struct Place<A: Accelerator> {
 pub struct Upload<T, A: Accelerator> {
     padded: Padded,
     surface: Surface,
+    kind: Coefficients,
     scale: T,
     pub(super) places: Vec<Place<A>>,
     blocks: Vec<A::Pinned>,
@@ -58,7 +59,7 @@ pub struct Upload<T, A: Accelerator> {
 }
 
 impl<T: Real, A: Accelerator> Upload<T, A> {
-    /// Takes memory for all arrays of the medium on the devices, one slab each; `dt` is the time step of the run and
+    /// Takes memory for all arrays of an orthorhombic medium on the devices, one slab each; `dt` is the time step of the run and
     /// `surface` what bounds the model on top: both go into what is stored.
     pub fn new(
         padded: &Padded,
@@ -78,7 +79,8 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         dt: f32,
         symmetry: Symmetry,
     ) -> Result<Self, Error> {
-        let (capacity, bytes) = block(padded, size_of::<T>());
+        let kind = symmetry.coefficients();
+        let (capacity, bytes) = block(padded, kind, size_of::<T>());
         let kept = kept(padded.ndim(), symmetry);
         let first = machines
             .first()
@@ -88,11 +90,12 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
         let places = machines
             .into_iter()
-            .map(|(accelerator, layout)| Place::new::<T>(padded, accelerator, layout, bytes, kept))
+            .map(|machine| Place::new::<T>(padded, machine, bytes, kind, &kept))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             padded: padded.clone(),
             surface,
+            kind,
             scale: T::of(f64::from(dt)) * T::of(f64::from(dt)),
             places,
             blocks,
@@ -111,13 +114,13 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         self.capacity
     }
 
-    /// Memory for the next block, `[array][line][z of the model]`: stiffness in file order, then density.
+    /// Memory for the next block, `[array][line][z of the model]`: stiffness in memory order, then density.
     pub fn numbers(&mut self, lines: usize) -> Result<&mut [T], Error> {
         assert!(lines <= self.capacity, "a block holds {} lines", self.capacity);
         for place in &self.places {
             place.accelerator.synchronize(&place.done[self.turn])?;
         }
-        let count = (plane_names(self.padded.ndim()).len() + 1) * lines * self.padded.model.n[0];
+        let count = (self.kind.count(self.padded.ndim()) + 1) * lines * self.padded.model.n[0];
         let bytes = &mut self.blocks[self.turn].bytes_mut()[..count * size_of::<T>()];
         Ok(bytemuck::cast_slice_mut(bytes))
     }
@@ -188,15 +191,16 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
         a.record(Stream::Main, &place.done[turn])
     }
 
-    /// Sends a whole medium of this host.
+    /// Sends a whole medium of this host, which holds the coefficients that are wanted.
     pub fn medium(&mut self, medium: &Medium<T>) -> Result<(), Error> {
         let p = self.padded.clone();
+        let wanted = self.kind.count(p.ndim());
         let (nz, pitch) = (p.model.n[0], p.pitch());
         let lines = p.model.cells() / nz;
         for first in (0..lines).step_by(self.capacity) {
             let count = self.capacity.min(lines - first);
             let block = self.numbers(count)?;
-            let arrays = medium.stiffness().chain([medium.density()]);
+            let arrays = medium.stiffness().take(wanted).chain([medium.density()]);
             for (out, array) in block.chunks_mut(count * nz).zip(arrays) {
                 for (k, line) in out.chunks_mut(nz).enumerate() {
                     let from = (first + k) * pitch + p.nb;
@@ -227,6 +231,10 @@ impl<T: Real, A: Accelerator> Upload<T, A> {
 
 /// Blocks of the model go on while the next is read.
 impl<A: Accelerator> Destination for Upload<f32, A> {
+    fn coefficients(&self) -> Coefficients {
+        self.kind
+    }
+
     fn lines(&self, wanted: usize) -> usize {
         wanted.min(self.capacity)
     }
@@ -252,14 +260,14 @@ impl<T, A: Accelerator> Drop for Upload<T, A> {
 impl<A: Accelerator> Place<A> {
     fn new<T: Real>(
         padded: &Padded,
-        accelerator: Arc<A>,
-        layout: Layout,
+        (accelerator, layout): (Arc<A>, Layout),
         staging: usize,
+        kind: Coefficients,
         kept: &[usize],
     ) -> Result<Self, Error> {
         let lines = lines(padded, &layout);
         let bytes = lines.len() * padded.pitch() * size_of::<T>();
-        let density = plane_names(padded.ndim()).len();
+        let density = kind.count(padded.ndim());
         let arrays = (0..=density)
             .map(|k| {
                 let wanted = k == density || kept.contains(&k);

@@ -5,7 +5,7 @@ use super::medium::{DEPTH, block, lines};
 use crate::device::device_to_host::{piece_planes, ring_bytes};
 use crate::grid::Padded;
 use crate::grid::stencil::RADIUS;
-use crate::medium::stiffness::Symmetry;
+use crate::medium::{Coefficients, Symmetry};
 use crate::methods::displacement::Shot;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
 
@@ -15,7 +15,7 @@ const OWN: usize = 32 << 20;
 const PAGE: usize = 2 << 20;
 
 /// Bytes of device memory that one slab of a shot needs at its peak, in float32, for a medium of this class. Where the
-/// class is not known before the model is read that is [`Symmetry::Orthorhombic`]: all planes are taken, any may stay.
+/// class is not known before the model is read that is [`Symmetry::widest`]: all planes are taken, any may stay.
 /// `outer`: neighbours on other ranks to which messages go from the memory of the device.
 pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry, outer: usize) -> usize {
     const NUMBER: usize = size_of::<f32>();
@@ -23,7 +23,7 @@ pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry, 
     let array = pages(lines(padded, layout).len() * padded.pitch() * NUMBER);
     let medium = (kept(padded.ndim(), symmetry).len() + 1) * array;
     let level = pages(padded.ndim() * component_len(padded, layout) * NUMBER);
-    let reading = DEPTH * pages(block(padded, NUMBER).1);
+    let reading = DEPTH * pages(block(padded, symmetry.coefficients(), NUMBER).1);
     let running = 2 * level
         + pages(sources(shot, padded, layout))
         + pages(records(shot, padded, layout))
@@ -34,7 +34,9 @@ pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, symmetry: Symmetry, 
 /// Bytes of pinned memory of the host that slabs of one rank need at their peak, in float32: blocks of the model while it
 /// is read, then what is recorded. `outer`: neighbours on other ranks to which messages go from the memory of the host.
 pub fn host_bytes(shot: &Shot, padded: &Padded, layouts: &[Layout], outer: usize) -> usize {
-    let reading = DEPTH * block(padded, size_of::<f32>()).1;
+    let blocks =
+        [Coefficients::Orthorhombic, Coefficients::All].map(|kind| block(padded, kind, size_of::<f32>()).1);
+    let reading = DEPTH * blocks[0].max(blocks[1]);
     let records: usize = layouts.iter().map(|layout| records(shot, padded, layout)).sum();
     reading.max(records + 2 * outer * message(padded))
 }

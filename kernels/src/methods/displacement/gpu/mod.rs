@@ -2,11 +2,10 @@
 //! sources, faces and records. Everything here speaks to [`Accelerator`], so that the tests can run it on a processor.
 
 mod arguments;
-mod ghosts;
+mod halo;
 mod launch;
 mod medium;
 mod memory;
-mod outer;
 pub mod parts;
 mod plan;
 mod record;
@@ -24,19 +23,16 @@ pub use slab::DeviceSlab;
 
 use super::receivers::Receivers;
 use super::sources::Sources;
-use super::{ParallelOptions, Shot, SourceKind, check, schedule, sponges};
+use super::{Shot, SourceKind, check, schedule, sponges};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::medium::Medium;
 use crate::medium::stiffness::Symmetry;
-use crate::parallel::communicator::Communicator;
-use crate::parallel::group::DeviceGroup;
+use crate::parallel::group::Group;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
-use crate::time_loop::state::{Checkpoints, StateHeader, StateSource};
-use crate::time_loop::{Recorder, Slab};
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use tile::{Terms, Tile};
 use variant::Variant;
@@ -56,10 +52,26 @@ pub(crate) struct Setup<T> {
 }
 
 /// A shot ready to run on accelerators, one slab each.
-pub struct Simulation<T: Real, A: Accelerator> {
+pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
-    team: DeviceGroup<DeviceSlab<T, A>>,
+    group: Group<DeviceSlab<T, A>>,
     variant: Variant,
+}
+
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default, A: Accelerator> Deref for Simulation<T, A> {
+    type Target = Group<DeviceSlab<T, A>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -125,19 +137,14 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             setup,
-            team: DeviceGroup::new(slabs, schedule)?,
+            group: Group::new(slabs, schedule)?,
             variant,
         })
     }
 
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.team.steps()
-    }
-
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
-        self.team.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.team.messages()
+        self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
     }
 
     /// Numbers that a step must move at least for a point of the padded grid: levels and what is kept of the medium.
@@ -149,8 +156,8 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a component, the
     /// same for the current and the last time level. Ghosts follow with the first exchange, so this is for one slab.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
-        for slab in &self.team.slabs {
-            let (p, own) = (&self.setup.padded, slab.layout().own.clone());
+        for slab in &self.group.subdomains {
+            let (p, own) = (&self.setup.padded, slab.layout.own.clone());
             let bytes = p.plane_len() * size_of::<T>();
             let mut host = slab.accelerator.pin(bytes)?;
             for (component, plane) in (0..p.ndim()).flat_map(|c| own.clone().map(move |q| (c, q))) {
@@ -170,51 +177,6 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         }
         Ok(())
     }
-
-    /// Runs all steps.
-    pub fn run(&mut self, recorder: &mut dyn Recorder<T>) -> Result<(), Error> {
-        self.team.run(recorder)
-    }
-
-    /// Runs all steps as one of several ranks, each with devices of its own. Rank 0's recorder gets the traces.
-    pub fn run_among(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-    ) -> Result<(), Error> {
-        self.team.run_among(ranks, recorder, options)
-    }
-
-    /// Collective: loads a state, behind which the next run goes on; every rank has a source of the same bytes.
-    pub fn resume(
-        &mut self,
-        ranks: &dyn Communicator,
-        source: &mut dyn StateSource,
-    ) -> Result<StateHeader, Error> {
-        self.team.resume(ranks, source)
-    }
-
-    /// Bytes of the host's memory and of the file that the slabs of this process take for a state.
-    pub fn state_bytes(&self) -> usize {
-        self.team.state_bytes()
-    }
-
-    /// [`Simulation::run_among`], with states saved as `checkpoints` say.
-    pub fn run_saving(
-        &mut self,
-        ranks: &dyn Communicator,
-        recorder: &mut dyn Recorder<T>,
-        options: ParallelOptions,
-        checkpoints: Option<&mut Checkpoints<'_>>,
-    ) -> Result<(), Error> {
-        self.team.run_saving(ranks, recorder, options, checkpoints)
-    }
-
-    /// The slabs, for runs among ranks that meet but once.
-    pub fn team(&mut self) -> &mut DeviceGroup<DeviceSlab<T, A>> {
-        &mut self.team
-    }
 }
 
 /// Uploads a medium of this host and prepares a shot on it: `machines` gives each slab its device.
@@ -224,7 +186,8 @@ pub fn from_medium<T: Real + Default, A: Accelerator>(
     machines: Vec<(Arc<A>, Layout)>,
     symmetry: Symmetry,
 ) -> Result<Simulation<T, A>, Error> {
-    let mut upload = Upload::new(medium.padded(), machines, shot.surface, shot.dt)?;
+    let widest = Symmetry::widest(medium.coefficients());
+    let mut upload = Upload::of_class(medium.padded(), machines, shot.surface, shot.dt, widest)?;
     upload.medium(medium)?;
     Simulation::new(shot, upload, symmetry, None)
 }

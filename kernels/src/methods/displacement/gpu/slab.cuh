@@ -13,7 +13,7 @@
 
 struct Slab {
     REAL *level[2];
-    const REAL *stiffness[9];  // in the order of the class, see stiffness.cuh
+    const REAL *stiffness[21];  // those that the class keeps, see stiffness.cuh
     const REAL *buoyancy;      // dt^2/rho, zero in the rim along z
     const REAL *sponge[3];     // along z, row, plane
     WIDE component;            // numbers from component to component

@@ -1,5 +1,6 @@
 //! One slab of the grid on one device: its memory and its part of a step.
 
+use super::super::reversible;
 use super::Setup;
 use super::arguments::{SlabArgs, component_len, kept};
 use super::launch::{Kernels, SourceMemory};
@@ -12,9 +13,9 @@ use crate::device::accelerator::{Accelerator, Boxes, Memory, Stream, send};
 use crate::device::simd::Real;
 use crate::device::staging::Staging;
 use crate::grid::Padded;
-use crate::parallel::device_halo::HaloChannels;
+use crate::parallel::halo::Link;
 use crate::parallel::slabs::{GHOST, Slab as Layout};
-use crate::time_loop::Slab;
+use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,8 +33,6 @@ pub(super) struct Events<A: Accelerator> {
     pub first: A::Event,
     /// The kernels in the stream of the edges.
     pub edges: A::Event,
-    /// Copies to the lower and the upper neighbour.
-    pub sent: [A::Event; 2],
 }
 
 /// One slab on one device.
@@ -56,8 +55,8 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     /// Which level is `u(t)`; the other is `u(t-dt)` and becomes `u(t+dt)`.
     pub(super) now: usize,
     pub(super) events: Events<A>,
-    /// The sides whose neighbours are other ranks', lower and upper.
-    pub(super) outer: HaloChannels<A>,
+    pub(super) links: Vec<Link>,
+    direction: Direction,
     pub(super) staging: Staging<A>,
     graph: Option<A::Graph>,
     clock: A::Memory,
@@ -108,7 +107,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let mut args = SlabArgs::new(p, &layout);
         args.level = [levels[0].address(), levels[1].address()];
         let address = |k: usize| place.arrays[k].as_ref().map_or(0, Memory::address);
-        for (to, &k) in args.stiffness.iter_mut().zip(kept(p.ndim(), variant.symmetry)) {
+        for (to, k) in args.stiffness.iter_mut().zip(kept(p.ndim(), variant.symmetry)) {
             *to = address(k);
         }
         args.buoyancy = address(place.arrays.len() - 1);
@@ -126,9 +125,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
                 begun: a.event()?,
                 first: a.event()?,
                 edges: a.event()?,
-                sent: [a.event()?, a.event()?],
             },
-            outer: [None, None],
+            direction: Direction::Forward,
+            links: layout.links(p.planes(), (GHOST, p.plane_len()), &[(0..p.ndim()).collect()]),
             staging: Staging::default(),
             graph: None,
             clock: a.allocate(size_of::<i32>())?,
@@ -195,36 +194,50 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 }
 
-impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// The edges: the lower of two stands in the main stream, others in that of the edges.
+    fn update_edges(&mut self, step: usize) -> Result<(), Error> {
+        let a = self.accelerator.clone();
+        let edges: Vec<_> = self.layout.part(Part::Boundary).collect();
+        if let [low, _] = &edges[..] {
+            self.enqueue(Stream::Main, low, step, false)?;
+            a.record(Stream::Main, &self.events.first)?;
+        }
+        let Some(last) = edges.last() else {
+            return Ok(());
+        };
+        // The edges read the fields that the main stream made in the last step; their ghosts were waited for when they
+        // arrived.
+        a.wait(Stream::Edges, &self.events.main)?;
+        a.record(Stream::Edges, &self.events.begun)?;
+        self.enqueue(Stream::Edges, last, step, false)?;
+        a.record(Stream::Edges, &self.events.edges)
+    }
+}
+
+impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
     type Number = T;
 
     fn stages(&self) -> usize {
         1
     }
 
-    fn layout(&self) -> &Layout {
-        &self.layout
+    fn has_neighbours(&self) -> bool {
+        !self.links.is_empty()
     }
 
-    fn update(&mut self, _stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
-        let (a, layout) = (self.accelerator.clone(), &self.layout);
-        let two = self.has_two_edges();
-        if planes == layout.interior {
-            if self.layout.is_cut() && !two {
-                // Not before the edge, which waits for the neighbour first.
-                a.wait(Stream::Main, &self.events.begun)?;
-            }
-            return self.enqueue(Stream::Main, &planes, it, false);
+    fn update(&mut self, _stage: usize, part: Part, step: usize) -> Result<(), Error> {
+        if part == Part::Boundary {
+            return self.update_edges(step);
         }
-        if two && planes == layout.low_edge {
-            self.enqueue(Stream::Main, &planes, it, false)?;
-            return a.record(Stream::Main, &self.events.first);
+        let Some(interior) = self.layout.part(part).next() else {
+            return Ok(());
+        };
+        if self.layout.is_cut() && !self.has_two_edges() {
+            // Not before the edge, which waits for the neighbour first.
+            self.accelerator.wait(Stream::Main, &self.events.begun)?;
         }
-        // The edges read what the main stream made of the last step; their ghosts were waited for by `received`.
-        a.wait(Stream::Edges, &self.events.main)?;
-        a.record(Stream::Edges, &self.events.begun)?;
-        self.enqueue(Stream::Edges, &planes, it, false)?;
-        a.record(Stream::Edges, &self.events.edges)
+        self.enqueue(Stream::Main, &interior, step, false)
     }
 
     fn finish_step(&mut self) -> Result<(), Error> {
@@ -236,11 +249,20 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
         Ok(())
     }
 
+    /// The equation is the same in both directions; the two time levels change places.
+    fn turn(&mut self, direction: Direction) -> Result<(), Error> {
+        if direction != self.direction {
+            reversible(self.variant.absorbing)?;
+            (self.direction, self.now) = (direction, 1 - self.now);
+        }
+        Ok(())
+    }
+
     fn run_alone(&mut self, steps: Range<usize>, jdata: usize) -> Result<bool, Error> {
         if self.accelerator.is_synchronous()
             || self.setup.padded.cells() > SMALL
             || steps.len() < 2 * GRAPH
-            || self.layout.own != self.layout.interior
+            || self.has_neighbours()
         {
             return Ok(false);
         }
@@ -256,7 +278,9 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
         self.extracted(last / jdata + 1)?;
         Ok(true)
     }
+}
 
+impl<T: Real, A: Accelerator> Sampler for DeviceSlab<T, A> {
     fn capacity(&self) -> usize {
         2 * self.records.half()
     }
@@ -272,30 +296,43 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
         self.take_traces(out)
     }
 
-    fn piece(&self) -> usize {
-        self.records.piece_planes()
+    fn snapshot_share(&self) -> Vec<Range<usize>> {
+        self.layout
+            .snapshot_share(&self.setup.window, self.setup.padded.ndim())
     }
 
-    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+    fn pieces(&self) -> usize {
+        let most = self.records.piece_planes();
+        self.layout.pieces(self.window_planes(), most)
+    }
+
+    fn request_piece(&mut self, component: usize, piece: usize) -> Result<(), Error> {
+        let most = self.records.piece_planes();
+        let planes = self.layout.piece(self.window_planes(), most, piece);
         self.await_neighbours()?;
         self.pack(component, planes)?;
         self.recorded()
     }
 
-    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
-        self.take_piece(out)
+    fn take_piece(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        DeviceSlab::take_piece(self, out)
     }
 
     fn search(&mut self) -> Result<(), Error> {
         self.look()
     }
 
-    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+    fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
         self.found()
     }
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Planes of the snapshot window.
+    fn window_planes(&self) -> &Range<usize> {
+        &self.setup.window[self.setup.padded.ndim() - 1]
+    }
+
     fn single(&mut self, it: usize, jdata: usize) -> Result<(), Error> {
         self.enqueue(Stream::Main, &self.layout.own.clone(), it, false)?;
         self.now = 1 - self.now;

@@ -34,9 +34,11 @@
 #else
 #define S_PLANE (2 * TX * S_PITCH)
 #endif
+#define S_ROW S_PITCH
+#define T_ROW TZ
 
-// W . (f(m) - f(-m)) of VEC cells from values four cells to either side.
-INLINE void along_z(const REAL *p, const REAL *w, REAL *out) {
+// W . (f(m) - f(-m)) of VEC cells along z, from values four cells to either side.
+INLINE void slopes_z(const REAL *p, const REAL *w, REAL *out) {
     REAL f[VEC + 2 * RADIUS];
     UNROLL for (int k = 0; k < VEC + 2 * RADIUS; k += VEC) load(p - RADIUS + k, f + k);
     EACH_VEC {
@@ -47,7 +49,7 @@ INLINE void along_z(const REAL *p, const REAL *w, REAL *out) {
     }
 }
 
-INLINE void along(const REAL *p, int stride, const REAL *w, REAL *out) {
+INLINE void slopes(const REAL *p, int stride, const REAL *w, REAL *out) {
     EACH_VEC out[v] = 0;
     UNROLL for (int m = RADIUS; m > 0; m--) {
         REAL high[VEC], low[VEC];
@@ -57,22 +59,11 @@ INLINE void along(const REAL *p, int stride, const REAL *w, REAL *out) {
     }
 }
 
-// The same along planes of the ring; `at` is the offset of the cells in a plane.
-INLINE void along_planes(const REAL *ring, const int *slots, int at, const REAL *w, REAL *out) {
-    EACH_VEC out[v] = 0;
-    UNROLL for (int m = RADIUS; m > 0; m--) {
-        REAL high[VEC], low[VEC];
-        load(ring + slots[RADIUS + m] + at, high);
-        load(ring + slots[RADIUS - m] + at, low);
-        EACH_VEC out[v] = FMA(w[m - 1], high[v] - low[v], out[v]);
-    }
-}
-
 // What the stress of plane j means to the forces on planes j-4 .. j+4 along one component (f holds those from j-4 to
 // j+3 before it): `own` is differentiated along planes, `plane` the rest of the force on plane j. The force on plane j-4
 // is complete then.
-INLINE void spread(REAL (*f)[VEC], const REAL *plane, const REAL *own, const REAL *w, REAL *full) {
-    EACH_VEC {
+INLINE void spread(REAL (*f)[FORCE_CELLS], const REAL *plane, const REAL *own, const REAL *w, REAL *full) {
+    UNROLL for (int v = 0; v < FORCE_CELLS; v++) {
         full[v] = FMA(w[3], own[v], f[0][v]);
         f[0][v] = FMA(w[2], own[v], f[1][v]);
         f[1][v] = FMA(w[1], own[v], f[2][v]);
@@ -82,6 +73,73 @@ INLINE void spread(REAL (*f)[VEC], const REAL *plane, const REAL *own, const REA
         f[5][v] = FMA(-w[1], own[v], f[6][v]);
         f[6][v] = FMA(-w[2], own[v], f[7][v]);
         f[7][v] = -w[3] * own[v];
+    }
+}
+
+// Where the displacement of VEC cells lies in the ring: the slots of the planes around theirs, and the place in a plane.
+struct Cells {
+    const REAL *ring;
+    const int *slots;
+    int at;
+    const REAL (*weights)[RADIUS];
+};
+
+INLINE void along_z(const struct Cells *u, int component, REAL *out) {
+    slopes_z(u->ring + u->slots[RADIUS] + u->at + component * U_COMPONENT, u->weights[0], out);
+}
+
+#if NDIM == 3
+INLINE void along_rows(const struct Cells *u, int component, REAL *out) {
+    slopes(u->ring + u->slots[RADIUS] + u->at + component * U_COMPONENT, U_PITCH, u->weights[1], out);
+}
+#endif
+
+INLINE void along_planes(const struct Cells *u, int component, REAL *out) {
+    const REAL *w = u->weights[2];
+    const int at = u->at + component * U_COMPONENT;
+    EACH_VEC out[v] = 0;
+    UNROLL for (int m = RADIUS; m > 0; m--) {
+        REAL high[VEC], low[VEC];
+        load(u->ring + u->slots[RADIUS + m] + at, high);
+        load(u->ring + u->slots[RADIUS - m] + at, low);
+        EACH_VEC out[v] = FMA(w[m - 1], high[v] - low[v], out[v]);
+    }
+}
+
+// The cells of a thread that makes stress, relative to the tile: those of the tile itself (core), those beside it along z,
+// or (3-D) those beside it along rows. Threads that fill up the last warp repeat its last cells.
+struct Mine {
+    int zl, rl, core, z_side;
+};
+
+INLINE struct Mine my_cells(int thread) {
+    struct Mine m = {0, 0, 0, 0};
+#if NDIM == 3
+    if (thread < CORE_THREADS) {
+        m.core = 1, m.zl = thread % QUADS * VEC, m.rl = thread / QUADS;
+    } else if (thread < CORE_THREADS + Z_THREADS) {
+        int k = thread - CORE_THREADS, side = k / (SIDE * TX);
+        m.z_side = 1, m.rl = k / SIDE % TX;
+        m.zl = (side ? TZ : -RADIUS) + k % SIDE * VEC;
+    } else {
+        int k = thread - CORE_THREADS - Z_THREADS;
+        m.zl = k % QUADS * VEC, m.rl = k / QUADS - RADIUS;
+        m.rl = m.rl < 0 ? m.rl : m.rl + TX;
+        m.rl = MIN(m.rl, TX + RADIUS - 1);
+    }
+#else
+    m.zl = thread * VEC - RADIUS;
+    m.zl = MIN(m.zl, TZ + RADIUS - VEC);
+    m.core = thread < CORE_THREADS && m.zl >= 0 && m.zl < TZ;
+#endif
+    return m;
+}
+
+// Where a plane of the ring and those around it begin.
+INLINE void find_slots(int slot, int *slots) {
+    UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
+        int k = slot + m - RADIUS;
+        slots[m] = (k < 0 ? k + RING : k >= RING ? k - RING : k) * U_PLANE;
     }
 }
 

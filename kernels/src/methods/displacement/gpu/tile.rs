@@ -136,7 +136,8 @@ impl Tile {
             (_, true) => PLANES_DOUBLE.to_vec(),
         };
         // With few coefficients all warps can do everything.
-        if terms.ndim == 3 && !terms.double && terms.symmetry != Symmetry::Orthorhombic {
+        let few = !matches!(terms.symmetry, Symmetry::Orthorhombic | Symmetry::Triclinic);
+        if terms.ndim == 3 && !terms.double && few {
             tiles.swap(0, 1);
         }
         let small = |(cells, _): &&(usize, Tile)| terms.ndim == 2 && terms.cells <= *cells;

@@ -1,5 +1,6 @@
 //! Which kernel text a run compiles: the texts are joined behind the defines of their variant.
 
+use super::arguments::kept_pairs;
 use super::tile::{Form as Cut, Terms, Tile};
 use crate::Error;
 use crate::boundary::{free_surface::Surface, one_way::Form};
@@ -11,6 +12,9 @@ const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
 const SLAB: &str = include_str!("slab.cuh");
 const STIFFNESS: &str = include_str!("../../../medium/stiffness.cuh");
 const TILE: &str = include_str!("tile.cuh");
+const POINT_FUNCTIONS: &str = include_str!("points.cuh");
+const STRESS_PLANES: &str = include_str!("stress_planes.cuh");
+const FUSED_TILE: &str = include_str!("fused_tile.cuh");
 const SWEEP: &str = include_str!("sweep.cu");
 const RELAY: &str = include_str!("warp_specialized.cu");
 const SMALL: &str = include_str!("fused_2d.cu");
@@ -39,12 +43,13 @@ pub struct Variant {
     pub tile: Tile,
 }
 
-/// The order of the classes in stiffness.cuh; in 2-D all but the isotropic are one.
+/// The order of the classes in stiffness.cuh; in 2-D all between the isotropic and the widest are one.
 fn class(ndim: usize, symmetry: Symmetry) -> u32 {
     match symmetry {
         Symmetry::Isotropic => 0,
         Symmetry::Vti if ndim == 3 => 1,
         Symmetry::Hti if ndim == 3 => 2,
+        Symmetry::Triclinic => 4,
         _ => 3,
     }
 }
@@ -75,6 +80,9 @@ impl Variant {
             let _ = writeln!(head, "#define {key} {value}");
             let _ = write!(name, " {key}={value}");
         }
+        for (place, (i, j)) in kept_pairs(self.ndim, self.symmetry).iter().enumerate() {
+            let _ = writeln!(head, "#define C{i}{j} {place}");
+        }
         let text = [head.as_str(), PRELUDE, SLAB, STIFFNESS, text].join("\n");
         Source { name, text }
     }
@@ -104,18 +112,16 @@ impl Variant {
             ("STRESS_REGISTERS", stress),
             ("FORCE_REGISTERS", force),
             ("COPY_REGISTERS", copy),
+            ("FORCE_CELLS", if t.form == Cut::Sweep { t.vec } else { 1 }),
         ];
+        let walking = |text: &str| [TILE, POINT_FUNCTIONS, STRESS_PLANES, text].join("\n");
         match t.form {
-            Cut::Sweep => self.source("sweep.cu", &[TILE, SWEEP].join("\n"), t.vec, &defines),
-            Cut::Relay => self.source("warp_specialized.cu", &[TILE, RELAY].join("\n"), t.vec, &defines),
+            Cut::Sweep => self.source("sweep.cu", &walking(SWEEP), t.vec, &defines),
+            Cut::Relay => self.source("warp_specialized.cu", &walking(RELAY), t.vec, &defines),
             Cut::Small => {
                 let defines = [&defines[..], &[self.form()]].concat();
-                self.source(
-                    "fused_2d.cu",
-                    &[ONE_WAY, POINTS, SMALL].join("\n"),
-                    t.vec,
-                    &defines,
-                )
+                let text = [ONE_WAY, POINTS, FUSED_TILE, POINT_FUNCTIONS, SMALL].join("\n");
+                self.source("fused_2d.cu", &text, t.vec, &defines)
             }
         }
     }
@@ -144,12 +150,7 @@ impl Variant {
 /// One text of every kind that a run can need on a device with this much shared memory, for checks without a device.
 pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<Source>, Error> {
     let mut found = vec![pad_source(double, 2), pad_source(double, 3)];
-    let classes = [
-        Symmetry::Isotropic,
-        Symmetry::Vti,
-        Symmetry::Hti,
-        Symmetry::Orthorhombic,
-    ];
+    let classes = Symmetry::ALL;
     let surfaces = [Surface::None, Surface::Vacuum, Surface::Traction];
     let sizes = [(2, 1), (2, 500_000), (2, usize::MAX), (3, usize::MAX)];
     let runs = sizes

@@ -73,30 +73,12 @@ INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, i
 
 // Steps 1 to 3 of planes begin-4 .. end+3, by the stress warps.
 INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, ARRIVAL *arrivals, int begin, int end) {
-    const int thread = threadIdx.x, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
-    const REAL *wz = a->s.weights[0], *wr = a->s.weights[1], *wp = a->s.weights[2];
-    int zl, rl, core = 0, z_side = 0;
-    if (thread < CORE_THREADS) {
-        core = 1, zl = thread % QUADS * VEC, rl = thread / QUADS;
-    } else if (thread < CORE_THREADS + Z_THREADS) {
-        int k = thread - CORE_THREADS, side = k / (SIDE * TX);
-        z_side = 1, rl = k / SIDE % TX;
-        zl = (side ? TZ : -RADIUS) + k % SIDE * VEC;
-    } else {
-        int k = thread - CORE_THREADS - Z_THREADS;
-        zl = k % QUADS * VEC, rl = k / QUADS - RADIUS;
-        rl = rl < 0 ? rl : rl + TX;
-        // Threads that fill up the last warp repeat its last cells.
-        rl = MIN(rl, TX + RADIUS - 1);
-    }
-    const int z = tile_z + zl, row = tile_row + rl;
+    const int tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
+    const struct Mine mine = my_cells(threadIdx.x);
+    const struct Wanted wanted = wanted_of(mine);
+    const int z = tile_z + mine.zl, row = tile_row + mine.rl;
     const int live_row = z >= 0 && z < a->s.pitch && is_live(row, a->s.rows);
-    const int u_at = (rl + ROW_HALO) * U_PITCH + zl + 8, s_at = rl * S_PITCH + zl + RADIUS;
-    const int t_at = (rl + RADIUS) * TZ + zl;
-#if SURFACE == 2
-    REAL below[VEC];
-    EACH_VEC below[v] = z + v >= a->s.nb;
-#endif
+    const int u_at = (mine.rl + ROW_HALO) * U_PITCH + mine.zl + 8;
     int slot = RADIUS, coming = 2 * RADIUS, turn = 0;
     for (int k = 0; k < 2 * RADIUS; k++) arrival_wait(arrivals + k, 0);
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
@@ -107,63 +89,18 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
         coming = coming + 1 == RING ? 0 : coming + 1;
         turn += coming == 0;
         int slots[2 * RADIUS + 1];
-        UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
-            int k = slot + m - RADIUS;
-            slots[m] = (k < 0 ? k + RING : k >= RING ? k - RING : k) * U_PLANE;
-        }
+        find_slots(slot, slots);
         slot = slot + 1 == RING ? 0 : slot + 1;
         if (j >= begin - RADIUS + 2) EMPTY_WAIT(b, ((j - begin + RADIUS) >> 1) - 1);
         REAL *out = stress + b * S_BUFFER;
+        struct Tensor s;
+        set_zero(&s);
         if (live) {
-            const REAL *uz = ring + slots[RADIUS] + u_at, *ur = uz + C_R * U_COMPONENT, *up = uz + C_P * U_COMPONENT;
-            REAL ezz[VEC], epp[VEC], err[VEC], d[VEC], e[VEC], s[VEC];
-            along_z(uz, wz, ezz);
-            along(ur, U_PITCH, wr, err);
-            along_planes(ring, slots, u_at + C_P * U_COMPONENT, wp, epp);
-            if (core || z_side) {
-                EACH_VEC s[v] = FMA(c.z_r[v], err[v], FMA(c.z_p[v], epp[v], c.zz[v] * ezz[v]));
-#if SURFACE == 2
-                EACH_VEC s[v] *= below[v];
-#endif
-                store(out + S_ZZ + s_at, s);
-            }
-            if (!z_side) {
-                EACH_VEC s[v] = FMA(c.rr[v], err[v], FMA(c.z_r[v], ezz[v], c.r_p[v] * epp[v]));
-                store(out + S_RR + t_at, s);
-            }
-            if (core) {
-                EACH_VEC s[v] = FMA(c.r_p[v], err[v], FMA(c.z_p[v], ezz[v], c.pp[v] * epp[v]));
-                store(out + S_PP + rl * TZ + zl, s);
-            }
-            along(uz, U_PITCH, wr, d);
-            along_z(ur, wz, e);
-            EACH_VEC s[v] = c.zr[v] * (d[v] + e[v]);
-#if SURFACE == 2
-            EACH_VEC s[v] *= below[v];
-#endif
-            store(out + S_ZR + RADIUS * S_PITCH + s_at, s);
-            if (core || z_side) {
-                along_planes(ring, slots, u_at, wp, d);
-                along_z(up, wz, e);
-                EACH_VEC s[v] = c.zp[v] * (d[v] + e[v]);
-#if SURFACE == 2
-                EACH_VEC s[v] *= below[v];
-#endif
-                store(out + S_ZP + s_at, s);
-            }
-            if (!z_side) {
-                along_planes(ring, slots, u_at + C_R * U_COMPONENT, wp, d);
-                along(up, U_PITCH, wr, e);
-                EACH_VEC s[v] = c.rp[v] * (d[v] + e[v]);
-                store(out + S_RP + t_at, s);
-            }
-        } else {
-            const REAL none[VEC] = {0};
-            if (core || z_side) store(out + S_ZZ + s_at, none), store(out + S_ZP + s_at, none);
-            if (!z_side) store(out + S_RR + t_at, none), store(out + S_RP + t_at, none);
-            if (core) store(out + S_PP + rl * TZ + zl, none);
-            store(out + S_ZR + RADIUS * S_PITCH + s_at, none);
+            const struct Cells u = {ring, slots, u_at, a->s.weights};
+            stress_of(&u, &c, wanted, z, a->s.nb, &s);
         }
+        put_stress(out, mine, wanted, &s);
+        if (wanted.planes) store(out + S_PP + mine.rl * TZ + mine.zl, s.pp);
         FULL_ARRIVE(b);
         COMMON_BARRIER;
         COMMON_BARRIER;
@@ -173,13 +110,11 @@ INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, A
 // Steps 5, 7 and the sponge of planes begin .. end-1, by the force warps.
 INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arrivals, int begin, int end) {
     const int thread = threadIdx.x - STRESS_THREADS, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
-    const REAL *wz = a->s.weights[0], *wr = a->s.weights[1], *wp = a->s.weights[2];
     const int mine = MIN(thread, FORCE_THREADS - 1), zl = mine % TZ, rl = mine / TZ;
     const int z = tile_z + zl, row = tile_row + rl;
     const int writes = thread < FORCE_THREADS && z < a->s.pitch && row < a->s.rows, live_row = is_live(row, a->s.rows);
-    const int s_at = rl * S_PITCH + zl + RADIUS, t_at = (rl + RADIUS) * TZ + zl;
-    REAL force[NDIM][2 * RADIUS];
-    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) force[i][k] = 0;
+    REAL force[NDIM][2 * RADIUS][1];
+    UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) force[i][k][0] = 0;
 #if DAMPED
     const REAL damp = writes ? a->s.sponge[0][z] * a->s.sponge[1][row] : 0;
     const int shell = in_shell(&a->s, FACE, row, z);
@@ -203,31 +138,23 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
         }
         FULL_WAIT(q, (j - begin + RADIUS) >> 1);
         COMMON_BARRIER;
-        const REAL *in = stress + q * S_BUFFER, *zz = in + S_ZZ + s_at, *zp = in + S_ZP + s_at;
-        const REAL *zr = in + S_ZR + RADIUS * S_PITCH + s_at, *rr = in + S_RR + t_at, *rp = in + S_RP + t_at;
-        const REAL own[NDIM] = {*zp, *rp, in[S_PP + rl * TZ + zl]};
-        const REAL plane[NDIM] = {slope(zz, 1, wz) + slope(zr, S_PITCH, wr), slope(zr, 1, wz) + slope(rr, TZ, wr),
-                                  slope(zp, 1, wz) + slope(rp, TZ, wr)};
+        const REAL *in = stress + q * S_BUFFER;
+        const struct Around around = stress_around(in, zl, rl);
+        const REAL own[NDIM] = {*around.zp, *around.rp, in[S_PP + rl * TZ + zl]};
+        REAL plane[NDIM][1];
+        divergence(&around, a->s.weights[0], a->s.weights[1], plane);
         if (j + 2 < end + RADIUS) EMPTY_ARRIVE(q);
 #if DAMPED
         const REAL fresh = shell || p < FACE || p >= a->s.planes - FACE ? 1 : w;
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) {
-            // As `spread` of tile.cuh.
-            REAL *f = force[i], t = own[i], full = FMA(wp[3], t, f[0]);
-            f[0] = FMA(wp[2], t, f[1]);
-            f[1] = FMA(wp[1], t, f[2]);
-            f[2] = FMA(wp[0], t, f[3]);
-            f[3] = f[4] + plane[i];
-            f[4] = FMA(-wp[0], t, f[5]);
-            f[5] = FMA(-wp[1], t, f[6]);
-            f[6] = FMA(-wp[2], t, f[7]);
-            f[7] = -wp[3] * t;
+            REAL full[1];
+            spread(force[i], plane[i], own + i, a->s.weights[2], full);
             if (!steps) continue;
 #if DAMPED
-            next[i * a->s.component] = FMA(full, b, FMA(-w, prev[i], 2 * curr[i])) * fresh;
+            next[i * a->s.component] = FMA(full[0], b, FMA(-w, prev[i], 2 * curr[i])) * fresh;
 #else
-            next[i * a->s.component] = FMA(full, b, 2 * curr[i] - prev[i]);
+            next[i * a->s.component] = FMA(full[0], b, 2 * curr[i] - prev[i]);
 #endif
         }
         COMMON_BARRIER;

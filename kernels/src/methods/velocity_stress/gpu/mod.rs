@@ -4,13 +4,12 @@
 
 mod arguments;
 mod frame;
-mod ghosts;
+mod halo;
 mod launch;
 mod lines;
 mod medium;
 mod memory;
 mod points;
-mod ranks;
 mod record;
 mod slab;
 mod state;
@@ -30,18 +29,18 @@ use super::receivers::{Quantity, Receivers};
 use super::rows::{MOST, Pattern};
 use super::sources::SourceNodes;
 use super::surface::Images;
-use super::{Shot, check, over_spacing, schedule, surface_planes, travelling};
+use super::{Shot, check, gather_maps, over_spacing, reversible, schedule, surface_planes, travelling};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::medium::{Medium, Symmetry};
-use crate::parallel::group::DeviceGroup;
+use crate::parallel::communicator::{Communicator, agree};
+use crate::parallel::group::Group;
 use crate::parallel::slabs::Slab as Layout;
-use crate::time_loop::Slab;
 use frame::Bounds;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use tile::Tile;
 use variant::{Edge, Variant};
@@ -65,6 +64,12 @@ pub(super) struct Setup<T> {
 }
 
 impl<T: Real> Setup<T> {
+    /// Refuses to run backward where energy is lost.
+    pub fn reversible(&self) -> Result<(), Error> {
+        let keeps = self.peaks || self.quantity.runs();
+        reversible(self.edges.absorbs(), !self.patterns[0].is_empty(), keeps)
+    }
+
     /// Bytes from the start of a row to its first cell that is computed.
     pub fn first(&self) -> usize {
         RIM * size_of::<T>()
@@ -87,9 +92,25 @@ impl<T: Real> Setup<T> {
 }
 
 /// A shot ready to run on accelerators, one slab each.
-pub struct Simulation<T: Real, A: Accelerator> {
+pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
-    team: DeviceGroup<DeviceSlab<T, A>>,
+    group: Group<DeviceSlab<T, A>>,
+}
+
+/// A simulation is the group of its slabs: [`Group::run`], [`Group::run_among`], [`Group::resume`] and the others are
+/// methods of a simulation, too.
+impl<T: Real + Default, A: Accelerator> Deref for Simulation<T, A> {
+    type Target = Group<DeviceSlab<T, A>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
@@ -164,28 +185,29 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             setup,
-            team: DeviceGroup::new(slabs, schedule)?,
+            group: Group::new(slabs, schedule)?,
         })
-    }
-
-    /// Steps to run.
-    pub fn steps(&self) -> usize {
-        self.team.steps()
     }
 
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
     pub fn bytes(&self) -> usize {
-        self.team.slabs.iter().map(DeviceSlab::bytes).sum::<usize>() + self.team.messages()
+        self.group.subdomains.iter().map(DeviceSlab::bytes).sum::<usize>() + self.group.message_bytes()
+    }
+
+    /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. Collective: all
+    /// ranks must call this.
+    pub fn peaks_among(&self, ranks: &dyn Communicator) -> Result<Vec<T>, Error> {
+        gather_maps(agree(ranks, self.peaks())?, ranks)
     }
 
     /// The largest horizontal speed so far at every node of the first row of the model that this process has, `[y][x]`
     /// (2-D: `[x]`); empty where it is not kept.
     pub fn peaks(&self) -> Result<Vec<T>, Error> {
         let each = self
-            .team
-            .slabs
+            .group
+            .subdomains
             .iter()
-            .map(|s| Ok((s.layout().clone(), s.peaks()?)));
+            .map(|s| Ok((s.layout.clone(), s.peaks()?)));
         let each: Vec<(Layout, Vec<T>)> = each.collect::<Result<_, Error>>()?;
         let parts = each.iter().map(|(layout, peaks)| (layout, peaks.as_slice()));
         Ok(surface_planes(&self.setup.padded, parts))
@@ -194,7 +216,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
     /// Starts from fields instead of silence: `field` writes the numbers `[row][z]` of an own plane of a field. Rims and
     /// ghosts take part, so this is for measurements.
     pub fn start_from(&mut self, mut field: impl FnMut(usize, usize, &mut [T])) -> Result<(), Error> {
-        for slab in &self.team.slabs {
+        for slab in &self.group.subdomains {
             slab.start_from(&mut field)?;
         }
         Ok(())

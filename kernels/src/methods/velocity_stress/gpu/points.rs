@@ -47,18 +47,33 @@ pub struct SourceMemory<A: Accelerator> {
     steps: usize,
 }
 
+/// The histories of all sources times `sign`, `[step][series]`.
+fn strength<T: Real, A: Accelerator>(a: &A, setup: &Setup<T>, sign: f64) -> Result<A::Memory, Error> {
+    let all = setup.spots.series();
+    let steps = all.iter().map(Vec::len).max().unwrap_or(0);
+    let at = |it: usize, series: &Vec<T>| T::of(sign * series.get(it).map_or(0.0, |x| x.f64()));
+    let numbers: Vec<T> = (0..steps)
+        .flat_map(|it| all.iter().map(move |series| at(it, series)))
+        .collect();
+    send(a, &numbers)
+}
+
 impl<A: Accelerator> SourceMemory<A> {
+    /// Multiplies all histories by `sign`, 1 or -1, from the next step on.
+    pub fn set_sign<T: Real>(&mut self, a: &A, setup: &Setup<T>, sign: f64) -> Result<(), Error> {
+        // Kernels may still read the old ones.
+        a.finish()?;
+        self.strength = strength(a, setup, sign)?;
+        Ok(())
+    }
+
     /// Sends the tables of the own planes.
     pub fn new<T: Real>(a: &A, setup: &Setup<T>, layout: &Layout) -> Result<Self, Error> {
         let all = setup.spots.series();
         let steps = all.iter().map(Vec::len).max().unwrap_or(0);
-        let at = |it: usize, series: &Vec<T>| series.get(it).copied().unwrap_or(T::of(0.0));
-        let strength: Vec<T> = (0..steps)
-            .flat_map(|it| all.iter().map(move |series| at(it, series)))
-            .collect();
         Ok(Self {
             stages: [Stage::new(a, setup, layout, 0)?, Stage::new(a, setup, layout, 1)?],
-            strength: send(a, &strength)?,
+            strength: strength(a, setup, 1.0)?,
             series: all.len(),
             steps,
         })

@@ -269,8 +269,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
     }
 
     /// The first cell that the search found.
-    pub(super) fn found(&mut self) -> Result<Option<[usize; 3]>, Error> {
-        let found = self.records.search.answer(&self.accelerator)?;
-        Ok(found.map(|cell| self.setup.padded.cell_at(cell)))
+    pub(super) fn found(&mut self) -> Result<Option<usize>, Error> {
+        self.records.search.answer(&self.accelerator)
     }
 }

@@ -15,11 +15,12 @@ use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
 use crate::device::staging::Staging;
 use crate::medium::{Medium, needed};
+use crate::methods::velocity_stress::GHOST;
 use crate::methods::velocity_stress::layout::fields;
 use crate::methods::velocity_stress::rows::Pattern;
-use crate::parallel::device_halo::HaloChannels;
+use crate::parallel::halo::Link;
 use crate::parallel::slabs::Slab as Layout;
-use crate::time_loop::Slab;
+use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,8 +33,6 @@ pub(super) struct Events<A: Accelerator> {
     pub framed: A::Event,
     /// The kernels in the stream of the edges.
     pub edges: A::Event,
-    /// Copies to the lower and the upper neighbour.
-    pub sent: [A::Event; 2],
 }
 
 /// What relaxes in a slab.
@@ -56,14 +55,12 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) sources: SourceMemory<A>,
     pub(super) records: Records<A>,
     pub(super) events: Events<A>,
-    /// The stage that is being computed.
-    pub(super) stage: usize,
     fields: Lines<A>,
     density: Lines<A>,
     stiffness: Stiffness<A>,
     relaxing: Option<LossMemory<A>>,
-    /// The sides whose neighbours are other ranks', lower and upper.
-    pub(super) outer: HaloChannels<A>,
+    pub(super) links: Vec<Link>,
+    direction: Direction,
     pub(super) staging: Staging<A>,
 }
 
@@ -111,9 +108,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
                 begun: a.event()?,
                 framed: a.event()?,
                 edges: a.event()?,
-                sent: [a.event()?, a.event()?],
             },
-            stage: 0,
             loss,
             variant,
             kernels,
@@ -121,7 +116,8 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             density,
             stiffness,
             relaxing,
-            outer: [None, None],
+            links: layout.links(p.planes(), (GHOST, p.plane_len()), &setup.travelling),
+            direction: Direction::Forward,
             staging: Staging::default(),
             args,
             accelerator: a,
@@ -207,13 +203,6 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             speed(mu)
         ))
     }
-
-    /// Whether the planes are the last ones of a stage.
-    fn is_last(&self, planes: &Range<usize>) -> bool {
-        let l = &self.layout;
-        let last = [&l.interior, &l.high_edge, &l.low_edge];
-        last.into_iter().find(|r| !r.is_empty()) == Some(planes)
-    }
 }
 
 impl<A: Accelerator> LossMemory<A> {
@@ -251,32 +240,40 @@ impl<A: Accelerator> LossMemory<A> {
     }
 }
 
-impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
+impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
+    /// Planes of the snapshot window.
+    fn window_planes(&self) -> &Range<usize> {
+        &self.setup.window[self.setup.padded.ndim() - 1]
+    }
+}
+
+impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
     type Number = T;
 
     fn stages(&self) -> usize {
         2
     }
 
-    fn layout(&self) -> &Layout {
-        &self.layout
+    fn has_neighbours(&self) -> bool {
+        !self.links.is_empty()
     }
 
-    fn update(&mut self, stage: usize, planes: Range<usize>, it: usize) -> Result<(), Error> {
-        self.stage = stage;
-        if !self.layout.is_cut() {
-            return self.enqueue(Stream::Main, stage, &planes, it);
-        }
+    fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
         let a = self.accelerator.clone();
-        if planes == self.layout.interior {
-            self.enqueue(Stream::Main, stage, &planes, it)?;
-        } else {
-            // The edges read what the main stream made in the stage before; their ghosts were waited for by `received`.
-            a.wait(Stream::Edges, &self.events.main)?;
-            self.enqueue(Stream::Edges, stage, &planes, it)?;
-            a.record(Stream::Edges, &self.events.edges)?;
+        if part == Part::Boundary {
+            for planes in self.layout.part(part) {
+                // The edges read the fields that the main stream made in the stage before; their ghosts were waited for
+                // when they arrived.
+                a.wait(Stream::Edges, &self.events.main)?;
+                self.enqueue(Stream::Edges, stage, &planes, step)?;
+                a.record(Stream::Edges, &self.events.edges)?;
+            }
+            return Ok(());
         }
-        if self.is_last(&planes) {
+        for planes in self.layout.part(part) {
+            self.enqueue(Stream::Main, stage, &planes, step)?;
+        }
+        if self.layout.is_cut() {
             a.wait(Stream::Main, &self.events.edges)?;
             a.record(Stream::Main, &self.events.main)?;
         }
@@ -292,6 +289,24 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
         self.recorded()
     }
 
+    /// Backward the stages change places and every update is subtracted: the derivatives and the sources change their
+    /// sign.
+    fn turn(&mut self, direction: Direction) -> Result<(), Error> {
+        if direction != self.direction {
+            self.setup.reversible()?;
+            self.direction = direction;
+            self.args.weights = self.args.weights.map(|axis| axis.map(|w| T::of(-w.f64())));
+            let sign = match direction {
+                Direction::Forward => 1.0,
+                Direction::Backward => -1.0,
+            };
+            self.sources.set_sign(&*self.accelerator, &self.setup, sign)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real, A: Accelerator> Sampler for DeviceSlab<T, A> {
     fn capacity(&self) -> usize {
         self.records.slots()
     }
@@ -306,25 +321,33 @@ impl<T: Real, A: Accelerator> Slab for DeviceSlab<T, A> {
         self.take_traces(out)
     }
 
-    fn piece(&self) -> usize {
-        self.records.piece_planes()
+    fn snapshot_share(&self) -> Vec<Range<usize>> {
+        self.layout
+            .snapshot_share(&self.setup.window, self.setup.padded.ndim())
     }
 
-    fn ask(&mut self, component: usize, planes: Range<usize>) -> Result<(), Error> {
+    fn pieces(&self) -> usize {
+        let most = self.records.piece_planes();
+        self.layout.pieces(self.window_planes(), most)
+    }
+
+    fn request_piece(&mut self, component: usize, piece: usize) -> Result<(), Error> {
+        let most = self.records.piece_planes();
+        let planes = self.layout.piece(self.window_planes(), most, piece);
         self.await_neighbours()?;
         self.pack(component, planes)?;
         self.recorded()
     }
 
-    fn snapshot(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
-        self.take_piece(out)
+    fn take_piece(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
+        DeviceSlab::take_piece(self, out)
     }
 
     fn search(&mut self) -> Result<(), Error> {
         self.look()
     }
 
-    fn first_non_finite(&mut self) -> Result<Option<[usize; 3]>, Error> {
+    fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
         self.found()
     }
 }

@@ -39,7 +39,7 @@ length. Memory does not grow with the file.\n\nDiffers from Madagascar: endian=y
 allows a pipe; lengths are up to 65535 (there 32767); samples of format 8 are read; a file that ends in the middle of a trace is \
 told; text is in code page 037 (where brackets and the like have places of their own).";
 
-static PARAMS: [Param; 17] = [
+static PARAMS: [Param; 16] = [
     Param::string("tape")
         .default_text("standard input")
         .doc("the SEG-Y or SU file"),
@@ -84,9 +84,6 @@ static PARAMS: [Param; 17] = [
     Param::int("key#_len").default_text("4").doc("its bytes, 2 or 4"),
     Param::keys("KEY").doc("byte of the trace header, counted from 0, at which a key begins"),
     Param::bool("verb").default("n").doc("y: print what is found"),
-    Param::bool("xdr")
-        .ignored()
-        .doc("accepted, without effect: see endian="),
 ];
 
 /// Reads SEG-Y, or SU.
@@ -293,13 +290,6 @@ impl Outputs {
 
     fn write(&mut self, layout: &Layout, fields: &[Field], block: &[u8], size: usize) -> Result<()> {
         let traces = block.len() / size;
-        if let Some(output) = &mut self.headers {
-            let values = block.chunks_exact(size).flat_map(|trace| {
-                let value = |field: &Field| layout.order.int(trace, field.at, field.size);
-                fields.iter().map(value)
-            });
-            output.write_i32(&values.collect::<Vec<i32>>())?;
-        }
         if let Some(output) = &mut self.data {
             let mut values = vec![0.0f32; traces * layout.samples];
             let rows = values.par_chunks_exact_mut(layout.samples);
@@ -307,6 +297,13 @@ impl Outputs {
                 layout.coding.decode(layout.order, &trace[TRACE_HEADER..], row);
             });
             output.write_f32(&values)?;
+        }
+        if let Some(output) = &mut self.headers {
+            let values = block.chunks_exact(size).flat_map(|trace| {
+                let value = |field: &Field| layout.order.int(trace, field.at, field.size);
+                fields.iter().map(value)
+            });
+            output.write_i32(&values.collect::<Vec<i32>>())?;
         }
         Ok(())
     }

@@ -159,12 +159,17 @@ impl Order {
     }
 }
 
+/// 16^power as a double, whose exponent it is: powers of IBM reals lie between -64 and 64.
+fn sixteen_to(power: i32) -> f64 {
+    f64::from_bits(((1023 + 4 * power) as u64) << 52)
+}
+
 /// Sign, 7 bits of a power of 16 (64 is 0), 24 bits of a fraction. Exact where float32 can hold the number; beyond its range
 /// the largest one, below its normal numbers as near as they come.
 fn from_ibm(word: u32) -> f32 {
     let fraction = f64::from(word & 0x00ff_ffff) / f64::from(1 << 24);
     let power = ((word >> 24) & 0x7f) as i32 - 64;
-    let size = (fraction * 16f64.powi(power)).min(f64::from(f32::MAX)) as f32;
+    let size = (fraction * sixteen_to(power)).min(f64::from(f32::MAX)) as f32;
     if word >> 31 == 1 { -size } else { size }
 }
 
@@ -182,7 +187,7 @@ fn to_ibm(x: f32) -> u32 {
     // size = fraction 16^power with 1/16 <= fraction < 1; the exponent of a double tells the power.
     let exponent = ((size.to_bits() >> 52) & 0x7ff) as i32 - 1022;
     let power = (exponent + 3).div_euclid(4);
-    let fraction = size * 16f64.powi(-power) * f64::from(1 << 24);
+    let fraction = size * sixteen_to(-power) * f64::from(1 << 24);
     sign | (((power + 64) as u32) << 24) | fraction as u32
 }
 

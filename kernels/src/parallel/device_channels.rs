@@ -1,0 +1,274 @@
+//! How the ends of links to other ranks are made: memory of messages on the device or the host, memory that neighbours
+//! export, and what all ranks agree on. [`super::device_halo`] says how they are used.
+
+use super::communicator::Communicator;
+use super::device_halo::DeviceHalo;
+use super::halo::{Linked, Peer};
+use super::ipc::{IpcExport, IpcImport};
+use super::options::Transport;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Memory of a device.
+pub(super) type Store<S> = <<S as DeviceHalo>::Device as Accelerator>::Memory;
+
+/// Memory of the messages at one end of a link, those of all stages behind each other.
+pub(super) enum Place<A: Accelerator> {
+    /// A message without contents tells that the halo was written, or the memory beside it.
+    Notice {
+        word: Box<u64>,
+        beside: Option<A::Memory>,
+    },
+    Device(A::Memory),
+    Host(A::Pinned),
+}
+
+/// One end of a link whose other end is another rank's.
+pub(super) struct HaloChannel<A: Accelerator> {
+    pub import: Option<IpcImport>,
+    pub leaving: Place<A>,
+    pub arriving: Place<A>,
+    /// The numbers that leave are in the memory of their messages, piece by piece.
+    pub packed: Vec<A::Event>,
+    /// The numbers that arrived are in the halo.
+    pub unpacked: A::Event,
+    /// Messages that have left and that have arrived: of two parts of memory beside the halo they take turns.
+    pub turns: [usize; 2],
+}
+
+impl<A: Accelerator> HaloChannel<A> {
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let of = |place: &Place<A>| match place {
+            Place::Notice { beside, .. } => beside.as_ref().map_or(0, Memory::bytes),
+            Place::Device(memory) => memory.bytes(),
+            Place::Host(_) => 0,
+        };
+        of(&self.leaving) + of(&self.arriving)
+    }
+}
+
+/// Which of the numbers of a link.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Way {
+    Leaving,
+    Arriving,
+}
+
+/// The pieces of a stage of a link.
+pub(super) fn pieces<S: Linked>(subdomain: &S, link: usize, stage: usize, way: Way) -> &[Range<usize>] {
+    let traffic = &subdomain.links()[link].stages[stage];
+    match way {
+        Way::Leaving => &traffic.send,
+        Way::Arriving => &traffic.receive,
+    }
+}
+
+/// Bytes of a piece.
+pub(super) fn size<S: Linked>(piece: &Range<usize>) -> usize {
+    piece.len() * size_of::<S::Number>()
+}
+
+/// Where the pieces of a stage stand in memory that holds those of all stages behind each other: offset and bytes.
+pub(super) fn places<S: Linked>(subdomain: &S, link: usize, stage: usize, way: Way) -> Vec<(usize, usize)> {
+    let before = (0..stage).flat_map(|s| pieces(subdomain, link, s, way));
+    let mut end: usize = before.map(size::<S>).sum();
+    let place = |piece: &Range<usize>| {
+        let bytes = size::<S>(piece);
+        end += bytes;
+        (end - bytes, bytes)
+    };
+    pieces(subdomain, link, stage, way).iter().map(place).collect()
+}
+
+/// Bytes of the pieces of all stages.
+pub(super) fn message<S: Linked>(subdomain: &S, link: usize, way: Way) -> usize {
+    let stages = 0..subdomain.links()[link].stages.len();
+    let all = stages.flat_map(|stage| pieces(subdomain, link, stage, way));
+    all.map(size::<S>).sum()
+}
+
+/// Parts of the memory beside a halo. A part is written again when the neighbour's message of the next stage has come; a
+/// method of one stage has none in between, so its messages take turns.
+pub(super) fn parts<S: Linked>(subdomain: &S) -> usize {
+    if subdomain.stages() == 1 { 2 } else { 1 }
+}
+
+/// Pieces of all stages that arrive by a link.
+pub(super) fn arriving<S: Linked>(subdomain: &S, link: usize) -> usize {
+    let stages = &subdomain.links()[link].stages;
+    stages.iter().map(|t| t.receive.len()).sum()
+}
+
+/// Address of a piece in the fields.
+pub(super) fn address<S: DeviceHalo>(subdomain: &S, stage: usize, piece: &Range<usize>) -> u64 {
+    subdomain.exchanged(stage) + (piece.start * size_of::<S::Number>()) as u64
+}
+
+/// Ranks that are connecting, and the transport they want.
+pub(super) struct Connecting<'a> {
+    pub ranks: &'a dyn Communicator,
+    pub hosts: Vec<Vec<u8>>,
+    pub transport: Transport,
+}
+
+impl Connecting<'_> {
+    /// Whether a peer may be able to reach memory of this rank.
+    pub fn is_near(&self, peer: &Peer) -> bool {
+        let same = self.hosts[peer.rank] == self.hosts[self.ranks.rank()];
+        matches!(self.transport, Transport::Auto | Transport::Ipc) && same
+    }
+
+    /// Memory beside the halo of this end, where that cannot be exported itself.
+    pub fn beside<S: DeviceHalo>(
+        &self,
+        subdomain: &S,
+        link: usize,
+        peer: &Peer,
+    ) -> Result<Option<Store<S>>, Error> {
+        match self.is_near(peer) && subdomain.exported(link).is_none() {
+            true => {
+                let bytes = parts(subdomain) * message(subdomain, link, Way::Arriving);
+                subdomain.device().allocate(bytes).map(Some)
+            }
+            false => Ok(None),
+        }
+    }
+
+    /// The words by which a peer can reach this end's halo; none where it cannot.
+    pub fn export<S: DeviceHalo>(
+        &self,
+        subdomain: &S,
+        link: usize,
+        (peer, beside): (&Peer, Option<&Store<S>>),
+    ) -> Result<Vec<u8>, Error> {
+        let stages = 0..subdomain.links()[link].stages.len();
+        let one = message(subdomain, link, Way::Arriving);
+        let offsets: Vec<usize> = stages
+            .flat_map(|stage| places(subdomain, link, stage, Way::Arriving))
+            .map(|(offset, _)| offset)
+            .collect();
+        let apart = |memory| IpcExport {
+            memories: vec![memory],
+            places: (0..parts(subdomain))
+                .flat_map(|part| {
+                    offsets
+                        .iter()
+                        .map(move |offset| (0, (part * one + offset) as u64))
+                })
+                .collect(),
+        };
+        match beside.map(apart).or_else(|| subdomain.exported(link)) {
+            Some(export) if self.is_near(peer) => export.words(&**subdomain.device()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether messages lie in the memory of devices.
+    pub fn is_on_device(&self) -> bool {
+        matches!(self.transport, Transport::Auto | Transport::CudaAware) && self.ranks.reaches_devices()
+    }
+
+    /// Refuses a transport that cannot be had: all neighbours must be `reached` for one, MPI must send from devices for
+    /// the other.
+    pub fn possible(&self, reached: bool) -> Result<(), Error> {
+        match self.transport {
+            Transport::Ipc if !reached => Err(Error::setup(
+                "halos cannot be copied from GPU to GPU: the GPU of a neighbour cannot be reached (it is on another host, or hidden by CUDA_VISIBLE_DEVICES); leave the transport to the program",
+            )),
+            Transport::CudaAware if !self.is_on_device() => Err(Error::setup(
+                "halos cannot be sent from GPU to GPU: this MPI does not say that it can send from GPUs; leave the transport to the program",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Words by ends of links, as ranks tell each other: the numbers of both subdomains, then bytes.
+pub(super) fn told(all: &[Vec<u8>]) -> BTreeMap<[usize; 2], Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for mut rest in all.iter().map(Vec::as_slice) {
+        while let Some((head, tail)) = rest.split_first_chunk::<24>() {
+            let number = |k: usize| {
+                let bytes = head[8 * k..8 * k + 8].try_into().expect("eight bytes");
+                u64::from_le_bytes(bytes) as usize
+            };
+            let (words, next) = tail.split_at(number(2).min(tail.len()));
+            found.insert([number(0), number(1)], words.to_vec());
+            rest = next;
+        }
+    }
+    found
+}
+
+pub(super) fn tell(words: &mut Vec<u8>, numbers: [usize; 2], bytes: &[u8]) {
+    for number in [numbers[0], numbers[1], bytes.len()] {
+        words.extend((number as u64).to_le_bytes());
+    }
+    words.extend(bytes);
+}
+
+/// What one end of a link is made of.
+pub(super) struct Making<M> {
+    /// The neighbour reaches the memory that was exported to it.
+    pub is_reached: bool,
+    pub is_on_device: bool,
+    pub import: Option<IpcImport>,
+    pub beside: Option<M>,
+}
+
+impl<M> Making<M> {
+    /// Makes one end; returns the transport of what leaves.
+    pub fn channel<S: DeviceHalo>(
+        self,
+        subdomain: &mut S,
+        link: usize,
+    ) -> Result<(HaloChannel<S::Device>, Transport), Error>
+    where
+        S::Device: Accelerator<Memory = M>,
+    {
+        let a = subdomain.device().clone();
+        let notice = |beside: Option<M>| Place::Notice {
+            word: Box::new(0),
+            beside,
+        };
+        let place = |had: Option<M>, way: Way| -> Result<Place<S::Device>, Error> {
+            let bytes = message(subdomain, link, way);
+            Ok(match (self.is_on_device, had) {
+                (true, Some(memory)) => Place::Device(memory),
+                (true, None) => Place::Device(a.allocate(bytes)?),
+                _ => Place::Host(a.pin(bytes)?),
+            })
+        };
+        let leaving = match self.import {
+            Some(_) => notice(None),
+            None => place(None, Way::Leaving)?,
+        };
+        let arriving = match self.is_reached {
+            true => notice(self.beside),
+            false => place(self.beside, Way::Arriving)?,
+        };
+        let transport = match leaving {
+            Place::Notice { .. } => Transport::Ipc,
+            Place::Device(_) => Transport::CudaAware,
+            Place::Host(_) => Transport::HostStaged,
+        };
+        let stages = &subdomain.links()[link].stages;
+        let most = stages.iter().map(|t| t.send.len()).max().unwrap_or(0);
+        let packed = (0..most).map(|_| a.event()).collect::<Result<_, _>>()?;
+        if transport == Transport::HostStaged {
+            subdomain.becomes_host_staged();
+        }
+        let channel = HaloChannel {
+            leaving,
+            arriving,
+            packed,
+            unpacked: a.event()?,
+            turns: [0, 0],
+            import: self.import,
+        };
+        Ok((channel, transport))
+    }
+}

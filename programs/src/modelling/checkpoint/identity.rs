@@ -1,0 +1,184 @@
+//! By what a run is known again: program, grid, parameters, acquisition, model.
+
+use crate::modelling::shoot::Method;
+use kernels::time_loop::state::StateHeader;
+use rsf_io::Job;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Parameters that change no number of what is written. `nt` may be larger when the run goes on.
+const FREE: [&str; 13] = [
+    "threads",
+    "device",
+    "gpu",
+    "ngpu",
+    "exchange",
+    "verb",
+    "plan",
+    "cfl",
+    "jcheck",
+    "nt",
+    "checkpoint",
+    "every",
+    "resume",
+];
+
+/// Differences that are told at most.
+const TOLD: usize = 3;
+
+/// A checksum of numbers.
+pub struct Checksum(Xxh3);
+
+impl Checksum {
+    /// Of no numbers.
+    pub fn new() -> Self {
+        Self(Xxh3::new())
+    }
+
+    /// With these numbers, too.
+    pub fn with<T: bytemuck::NoUninit>(mut self, numbers: &[T]) -> Self {
+        self.0.update(bytemuck::cast_slice(numbers));
+        self
+    }
+
+    /// With this text, too.
+    pub fn with_text(mut self, text: &str) -> Self {
+        self.0.update(text.as_bytes());
+        self
+    }
+
+    /// The sum.
+    pub fn end(self) -> u64 {
+        self.0.digest()
+    }
+}
+
+/// What decides about the numbers of a run.
+pub struct Identity {
+    program: &'static str,
+    grid: String,
+    /// Name and value, none where it follows from others.
+    settings: Vec<(&'static str, Option<String>)>,
+    /// Checksums of small inputs, by the words for them.
+    contents: Vec<(&'static str, u64)>,
+    /// Checksums of what the sources do up to every step.
+    sources: Vec<u64>,
+    /// Checksum of the model, once it is read.
+    model: u64,
+}
+
+impl Identity {
+    /// Of a shot whose model is not read yet.
+    pub fn of<M: Method>(job: &Job, shot: &M) -> anyhow::Result<Self> {
+        let mut sources = vec![0];
+        for step in shot.sources_by_step() {
+            let before = sources[sources.len() - 1];
+            sources.push(xxh3_64(bytemuck::bytes_of(&[before, step])));
+        }
+        let padded = shot.padded();
+        let axes = (0..padded.ndim()).map(|a| {
+            let (model, name) = (&padded.model, kernels::grid::AXES[a]);
+            format!("{name} n={} o={} d={}", model.n[a], model.o[a], model.d[a])
+        });
+        Ok(Self {
+            program: job.declared_name(),
+            grid: axes.collect::<Vec<_>>().join(", "),
+            settings: job.settings(&FREE)?,
+            contents: shot.contents(),
+            sources,
+            model: 0,
+        })
+    }
+
+    /// The same with the checksum of its model.
+    pub fn over(mut self, model: u64) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// What the header of a state says of the run that has done so many steps.
+    pub fn labels(&self, step: usize) -> Vec<(String, String)> {
+        let mut labels = vec![
+            ("program".into(), self.program.into()),
+            ("version".into(), rsf_io::version()),
+            ("grid".into(), self.grid.clone()),
+        ];
+        for (name, value) in &self.settings {
+            labels.extend(value.clone().map(|value| (setting(name), value)));
+        }
+        for (name, sum) in &self.contents {
+            labels.push((content(name), format!("{sum:016x}")));
+        }
+        labels.push(("sources".into(), self.sources_until(step)));
+        labels.push(("model".into(), format!("{:016x}", self.model)));
+        labels
+    }
+
+    fn sources_until(&self, step: usize) -> String {
+        self.sources
+            .get(step)
+            .map_or(String::new(), |sum| format!("{sum:016x}"))
+    }
+
+    /// Why a state is not of this run, as the end of a sentence; the model is compared later.
+    pub fn difference(&self, header: &StateHeader) -> Option<String> {
+        let found = header.label("program").unwrap_or("no program that is named");
+        if found != self.program {
+            return Some(format!("the state is of {found}, and this is {}", self.program));
+        }
+        let grid = header.label("grid").unwrap_or_default();
+        if grid != self.grid {
+            return Some(format!(
+                "the state is of another grid: {grid} there, {} here",
+                self.grid
+            ));
+        }
+        let mut told = Vec::new();
+        for (name, here) in &self.settings {
+            let there = header.label(&setting(name));
+            if there != here.as_deref() {
+                let word = |value: Option<&str>| value.map_or("not given".into(), str::to_string);
+                told.push(format!(
+                    "{name}= is {} there and {} here",
+                    word(there),
+                    word(here.as_deref())
+                ));
+            }
+        }
+        for (name, sum) in &self.contents {
+            if header.label(&content(name)) != Some(&format!("{sum:016x}")) {
+                told.push(format!("{name} is not what it was there"));
+            }
+        }
+        if told.is_empty() && header.label("sources") != Some(&self.sources_until(header.step)) {
+            let until = format!(
+                "the sources do not act as there in the first {} steps",
+                header.step
+            );
+            told.push(until);
+        }
+        if told.is_empty() {
+            return None;
+        }
+        let more = told.len().saturating_sub(TOLD);
+        told.truncate(TOLD);
+        let more = if more > 0 {
+            format!("; {more} more differ")
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "the state is of another run: {}{more}; go on with the words of that run (only threads=, device=, gpu=, ngpu=, exchange=, verb=, cfl=, jcheck=, nt= and the names of files may differ)",
+            told.join("; ")
+        ))
+    }
+}
+
+/// The label of a parameter.
+fn setting(name: &str) -> String {
+    format!("parameter {name}")
+}
+
+/// The label of a small input; labels hold no equals sign.
+fn content(name: &str) -> String {
+    format!("content of {}", name.replace('=', ""))
+}

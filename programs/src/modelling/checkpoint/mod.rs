@@ -1,0 +1,109 @@
+//! Runs that are saved while they go on, and runs that go on behind a saved state: `checkpoint=`, `every=`, `resume=`.
+
+mod identity;
+mod resume;
+mod store;
+
+pub use identity::{Checksum, Identity};
+pub use resume::Resumed;
+pub use store::{Marks, Store};
+
+use anyhow::{Context, bail};
+use kernels::time_loop::state::Every;
+use rsf_io::Job;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time between two states where `every=` does not say.
+const USUAL: Duration = Duration::from_secs(600);
+
+/// What the command line says about states.
+pub struct Wishes {
+    /// Where states are saved, if they are.
+    pub file: Option<PathBuf>,
+    /// When.
+    pub every: Every,
+    /// The state behind which the run goes on.
+    pub resume: Option<PathBuf>,
+}
+
+impl Wishes {
+    /// Reads `checkpoint=`, `every=` and `resume=`.
+    pub fn read(job: &Job) -> anyhow::Result<Self> {
+        let path = |key: &str| -> anyhow::Result<Option<PathBuf>> {
+            match job.text(key)? {
+                Some(text) if text.is_empty() => bail!("{key}= is empty: it takes the name of a file"),
+                text => Ok(text.map(PathBuf::from)),
+            }
+        };
+        let file = path("checkpoint")?;
+        let every = match job.text("every")? {
+            Some(text) => interval(&text)?,
+            None => Every::Time(USUAL),
+        };
+        if file.is_none() && job.given("every") {
+            job.warn("every= has no effect without checkpoint=, which says where states are saved");
+        }
+        Ok(Self {
+            every: if file.is_some() { every } else { Every::Never },
+            file,
+            resume: path("resume")?,
+        })
+    }
+
+    /// Whether the run has to be known again.
+    pub fn any(&self) -> bool {
+        self.file.is_some() || self.resume.is_some()
+    }
+}
+
+/// Steps, or a time with its unit.
+fn interval(text: &str) -> anyhow::Result<Every> {
+    let wrong = || {
+        format!(
+            "every={text}: it is a number of steps, as in every=500, or a time, as in every=30s, every=10min, every=2h"
+        )
+    };
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &text[digits.len()..];
+    if unit.is_empty() {
+        let steps: usize = digits.parse().ok().filter(|&n| n > 0).with_context(wrong)?;
+        return Ok(Every::Steps(steps));
+    }
+    let number: f64 = digits.parse().ok().with_context(wrong)?;
+    let seconds = match unit {
+        "s" => number,
+        "min" => 60.0 * number,
+        "h" => 3600.0 * number,
+        _ => bail!(wrong()),
+    };
+    let span = Duration::try_from_secs_f64(seconds).ok();
+    Ok(Every::Time(
+        span.filter(|span| !span.is_zero()).with_context(wrong)?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_steps_or_times() {
+        let time = |seconds| Every::Time(Duration::from_secs(seconds));
+        for (text, every) in [
+            ("1", Every::Steps(1)),
+            ("500", Every::Steps(500)),
+            ("30s", time(30)),
+            ("1.5min", time(90)),
+            ("2h", time(7200)),
+        ] {
+            assert_eq!(interval(text).unwrap(), every, "{text}");
+        }
+        for text in [
+            "", "0", "-3", "1.5", "0s", "-1h", "10m", "min", "infh", "nans", "1e99h", "5 s", "5é",
+        ] {
+            let sentence = interval(text).unwrap_err().to_string();
+            assert!(sentence.contains("every=10min"), "{text}: {sentence}");
+        }
+    }
+}

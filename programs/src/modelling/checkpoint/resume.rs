@@ -1,0 +1,136 @@
+//! A run that goes on behind a saved state.
+
+use super::Identity;
+use crate::modelling::world::World;
+use anyhow::{Context, anyhow, bail};
+use kernels::time_loop::state::{StateError, StateHeader, StateSource, read_header};
+use rsf_io::{Job, Written};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// A state whose header was found to be of this run; the same on all ranks.
+pub struct Resumed {
+    file: PathBuf,
+    /// Steps done.
+    pub step: usize,
+    /// All data so far were zero.
+    pub silent: bool,
+    model: u64,
+}
+
+impl Resumed {
+    /// Reads what the state says of itself and compares it with this run, but for the model; lets the outputs that are
+    /// opened next go on. Collective: all ranks call it.
+    pub fn open(
+        job: &mut Job,
+        file: &Path,
+        identity: &Identity,
+        (steps, world): (usize, &World),
+    ) -> anyhow::Result<Self> {
+        let found = match world.leads() {
+            true => read(job, file, identity, steps).map(Some),
+            false => Ok(None),
+        };
+        let found = world.agree(found.with_context(|| shown(file)))?;
+        let words = found.map_or(Vec::new(), |found| found.to_vec());
+        let all = world.numbers(&words)?;
+        let [step, silent, model] = all[0].as_slice().try_into().unwrap_or_default();
+        Ok(Self {
+            file: file.to_path_buf(),
+            step: step as usize,
+            silent: silent == 1,
+            model,
+        })
+    }
+
+    /// The file, for this rank.
+    pub fn source(&self) -> anyhow::Result<Source> {
+        open(&self.file).with_context(|| shown(&self.file))
+    }
+
+    /// The name of the file for messages: `resume=FILE`.
+    pub fn name(&self) -> String {
+        shown(&self.file)
+    }
+
+    /// Refuses the state of a run with another model.
+    pub fn compare_model(&self, model: u64) -> anyhow::Result<()> {
+        if model != self.model {
+            bail!(
+                "{}: the state is of another model: grid and parameters are the same, but not the numbers in the model's files; go on with the files of that run",
+                self.name()
+            );
+        }
+        Ok(())
+    }
+}
+
+fn shown(file: &Path) -> String {
+    format!("resume={}", file.display())
+}
+
+/// Step, whether all was silent, and the model's checksum; for rank 0.
+fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow::Result<[u64; 3]> {
+    let header = read_header(&mut open(file)?)?;
+    if let Some(difference) = identity.difference(&header) {
+        bail!(difference);
+    }
+    if header.step >= steps {
+        let step = header.step;
+        return Err(StateError::AtEnd { step, steps }.into());
+    }
+    let version = rsf_io::version();
+    if let Some(other) = header.label("version").filter(|&other| other != version) {
+        job.warn(&format!(
+            "{}: the state is of {other} and this is {version}: the last digits may differ from those of one run",
+            shown(file)
+        ));
+    }
+    job.continue_outputs(written(&header)?);
+    let model = header.label("model").unwrap_or_default();
+    let model = u64::from_str_radix(model, 16).map_err(|_| unknown("model"))?;
+    Ok([
+        header.step as u64,
+        u64::from(header.label("silent") == Some("y")),
+        model,
+    ])
+}
+
+fn unknown(label: &str) -> anyhow::Error {
+    anyhow!("the state does not say what its {label} is: it was not written by this program")
+}
+
+/// What the outputs held, in the order in which they are opened.
+fn written(header: &StateHeader) -> anyhow::Result<Vec<Written>> {
+    let labels = ["data", "snapshots"].map(|key| (key, header.label(key)));
+    let known = labels.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    known
+        .map(|(key, text)| Written::from_text(text).ok_or_else(|| unknown(key)))
+        .collect()
+}
+
+/// A state in a file.
+pub struct Source(File);
+
+fn open(file: &Path) -> anyhow::Result<Source> {
+    File::open(file).map(Source).map_err(|error| {
+        let before = super::store::beside(file, ".1");
+        let hint = match before.exists() {
+            true => format!("; {} is the state before it", before.display()),
+            false => String::new(),
+        };
+        anyhow!("cannot read the state: {error}{hint}")
+    })
+}
+
+impl StateSource for Source {
+    fn bytes(&mut self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&mut self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(out, offset)
+    }
+}

@@ -1,0 +1,196 @@
+//! Where states are kept: FILE and the one before it, FILE.1.
+
+use super::Identity;
+use anyhow::{Context, bail};
+use kernels::time_loop::state::{StateSink, StateStore};
+use rsf_io::{Job, Written};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The first bytes of every state.
+const MAGIC: &[u8] = b"SIFAKA STATE ";
+
+/// What the outputs hold, as their writer saw it last.
+#[derive(Default)]
+pub struct Marks {
+    /// The data.
+    pub data: Option<Written>,
+    /// The snapshots.
+    pub snapshots: Option<Written>,
+    /// Where ranks write snapshots at their places: steps from one to the next, and the numbers of one.
+    pub places: Option<(usize, u64)>,
+    /// All data so far were zero.
+    pub silent: bool,
+    /// Files to be on the disk before a state that counts on them.
+    pub files: Vec<File>,
+}
+
+/// The states of one run, as one rank sees them; without a file it saves none, and ends the run when a signal has come.
+pub struct Store {
+    program: String,
+    file: Option<PathBuf>,
+    identity: Option<Identity>,
+    marks: Arc<Mutex<Marks>>,
+    /// The failure to save is told.
+    told: AtomicBool,
+    /// Steps of the last state that was saved.
+    saved: AtomicUsize,
+}
+
+impl Store {
+    /// For a run that is known by `identity`.
+    pub fn new(job: &Job, file: Option<PathBuf>, identity: Option<Identity>) -> Self {
+        Self {
+            program: job.program().into(),
+            file,
+            identity,
+            marks: Arc::default(),
+            told: AtomicBool::new(false),
+            saved: AtomicUsize::new(0),
+        }
+    }
+
+    /// Refuses a place where no state can be written, and a file that is something else; on rank 0.
+    pub fn try_place(file: &Path) -> anyhow::Result<()> {
+        let name = || format!("checkpoint={}", file.display());
+        let mut first = [0; MAGIC.len()];
+        if file.exists() {
+            let read = File::open(file).and_then(|mut file| file.read_exact(&mut first));
+            if read.is_err() || first != MAGIC {
+                bail!(
+                    "{}: this file is there already and is no state: choose another name, or remove it",
+                    name()
+                );
+            }
+        }
+        let new = beside(file, ".new");
+        let made = File::create(&new).with_context(|| format!("{}: cannot write {}", name(), new.display()));
+        drop(made?);
+        fs::remove_file(&new).with_context(name)
+    }
+
+    /// For the writer of the outputs, where states count on it.
+    pub fn marks(&self) -> Option<Arc<Mutex<Marks>>> {
+        self.file.as_ref().map(|_| self.marks.clone())
+    }
+
+    /// What is left of a run that was ended after so many steps, as the end of a sentence.
+    pub fn left(&self, step: usize) -> String {
+        match &self.file {
+            None => String::new(),
+            Some(file) if self.saved.load(Ordering::SeqCst) == step => {
+                format!("; resume={} goes on from there", file.display())
+            }
+            Some(_) => "; its state could not be saved".into(),
+        }
+    }
+
+    fn path(&self) -> io::Result<&Path> {
+        let none = || io::Error::other("no states are kept");
+        self.file.as_deref().ok_or_else(none)
+    }
+
+    fn sink(&self, options: &OpenOptions) -> io::Result<Box<dyn StateSink>> {
+        let file = options.open(beside(self.path()?, ".new"))?;
+        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let outputs = marks.files.iter().map(File::try_clone);
+        let outputs = outputs.collect::<io::Result<_>>()?;
+        Ok(Box::new(Sink { file, outputs }))
+    }
+}
+
+/// `FILE.new`, `FILE.1`
+pub fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(end);
+    name.into()
+}
+
+impl StateStore for Store {
+    fn labels(&self, step: usize) -> Vec<(String, String)> {
+        let mut labels = self.identity.as_ref().map_or(Vec::new(), |i| i.labels(step));
+        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshots = marks.snapshots.as_ref().map(|written| match marks.places {
+            Some((every, numbers)) => written.with_floats(step.div_ceil(every) as u64 * numbers),
+            None => written.clone(),
+        });
+        for (key, written) in [("data", &marks.data), ("snapshots", &snapshots)] {
+            labels.extend(written.as_ref().map(|w| (key.into(), w.to_text())));
+        }
+        if marks.silent {
+            labels.push(("silent".into(), "y".into()));
+        }
+        labels
+    }
+
+    fn create(&self, _bytes: u64) -> io::Result<Box<dyn StateSink>> {
+        self.sink(OpenOptions::new().write(true).create(true).truncate(true))
+    }
+
+    fn join(&self) -> io::Result<Box<dyn StateSink>> {
+        self.sink(OpenOptions::new().write(true))
+    }
+
+    fn commit(&self, step: usize) -> io::Result<()> {
+        let file = self.path()?;
+        let (new, before) = (beside(file, ".new"), beside(file, ".1"));
+        if file.exists() {
+            // A second name, so that there is a state under the first one at any moment; not all file systems have them.
+            let _ = fs::remove_file(&before);
+            if fs::hard_link(file, &before).is_err() {
+                fs::rename(file, &before)?;
+            }
+        }
+        fs::rename(new, file)?;
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // Where a folder cannot be synchronised the names are written a little later.
+        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        self.saved.store(step, Ordering::SeqCst);
+        self.told.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn failed(&self, step: usize, reason: &str) {
+        let Some(file) = &self.file else {
+            return;
+        };
+        let _ = fs::remove_file(beside(file, ".new"));
+        // Once until a state is saved again: a disk stays full for long.
+        if !self.told.swap(true, Ordering::SeqCst) {
+            let kept = match file.exists() {
+                true => format!("{} stays as it is", file.display()),
+                false => "there is none yet".into(),
+            };
+            eprintln!(
+                "{}: warning: the state after step {step} could not be saved: {reason}; the run goes on, and {kept}",
+                self.program
+            );
+        }
+    }
+
+    fn stops(&self) -> bool {
+        rsf_io::interrupted().is_some()
+    }
+}
+
+/// A state that is being written.
+struct Sink {
+    file: File,
+    /// Of the outputs.
+    outputs: Vec<File>,
+}
+
+impl StateSink for Sink {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.outputs.iter().try_for_each(File::sync_data)?;
+        self.file.sync_all()
+    }
+}

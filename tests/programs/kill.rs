@@ -1,0 +1,241 @@
+//! Runs that are killed at any moment, also while a state is being written and while the disk is full, and go on behind
+//! their last state on other slabs and threads: data, snapshots and maps have the same bits as those of one run.
+//!
+//! `KILLS=30 cargo test --release -p programs --test programs kill:: -- --nocapture` kills every program 30 times and
+//! tells how; `KILL_SEED=n` repeats a sequence of moments.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::desk::Desk;
+use crate::{shot, velocity_stress};
+
+/// Kills of each program in the usual tests.
+const KILLS: usize = 4;
+/// Kills of one run before it may reach its end.
+const LIVES: usize = 3;
+
+/// A sequence of numbers that look random (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn new(salt: u64) -> (Self, u64) {
+        let clock = || {
+            let now = std::time::SystemTime::now();
+            now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos() as u64
+        };
+        let seed = number("KILL_SEED").unwrap_or_else(clock);
+        (
+            Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt | 1),
+            seed,
+        )
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % end
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// What happened.
+#[derive(Debug, Default)]
+struct Count {
+    kills: usize,
+    ended_by_sigterm: usize,
+    while_saving: usize,
+    before_a_state: usize,
+    on_a_full_disk: usize,
+    resumed: usize,
+    runs: usize,
+}
+
+/// A line of shell that becomes the program; without room for states where `full`.
+fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
+    let mut command = Command::new("sh");
+    // In blocks of 512 or 1024 bytes, as the shell has it: more than outputs take, less than a state.
+    let blocks = if line.contains("3d-gpu") { 200 } else { 20 };
+    let limit = if full {
+        format!("ulimit -f {blocks}; ")
+    } else {
+        String::new()
+    };
+    command
+        .args(["-c", &format!("{limit}exec {line}")])
+        .current_dir(desk.path("."))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    for (name, value) in desk.command("").get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.spawn().unwrap()
+}
+
+/// The files of outputs, as bits.
+fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
+    let mut files = vec!["data.rsf", "wfl.rsf"];
+    files.extend(line.contains("pgv=").then_some("pgv.rsf"));
+    let bits = |file: &&str| desk.read(file).iter().map(|x| x.to_bits()).collect();
+    files.iter().map(bits).collect()
+}
+
+/// Kills runs of `line` and lets them go on until as many kills have happened as are wanted.
+fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, every: u64) {
+    let (mut dice, seed) = Dice::new(salt);
+    let line = format!("{line} snap=y nqz=3 nqx=3 wfl=wfl.rsf device=cpu > data.rsf");
+    let begun = Instant::now();
+    let whole = desk.sh(&line);
+    let span = begun.elapsed();
+    assert_eq!(whole.code, 0, "{whole:?}");
+    let wanted = outputs(desk, &line);
+    assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+    let (mut count, kills) = (Count::default(), number("KILLS").map_or(KILLS, |n| n as usize));
+    while count.kills < kills {
+        for name in [
+            "data.rsf",
+            "data.rsf@",
+            "wfl.rsf",
+            "wfl.rsf@",
+            "state",
+            "state.1",
+            "state.new",
+        ] {
+            let _ = std::fs::remove_file(desk.path(name));
+        }
+        let mut lives = LIVES;
+        while !leg(desk, &line, (every, span), (&mut lives, &mut dice), &mut count) {}
+        count.runs += 1;
+        assert!(
+            outputs(desk, &line) == wanted,
+            "KILL_SEED={seed} {line}: other bits, {count:?}"
+        );
+    }
+    println!("KILL_SEED={seed} {}: {count:?}", line.split(' ').next().unwrap());
+}
+
+/// Starts the run, or goes on behind its state, on any slabs and threads; kills it unless it has no lives left. Whether it
+/// has reached its end.
+fn leg(
+    desk: &Desk,
+    line: &str,
+    (every, span): (u64, Duration),
+    (lives, dice): (&mut usize, &mut Dice),
+    count: &mut Count,
+) -> bool {
+    let resumes = desk.path("state").exists();
+    let resume = if resumes { "resume=state" } else { "" };
+    let (full, polite) = (dice.below(4) == 0, dice.below(5) == 0);
+    let (slabs, threads) = (dice.below(4) + 1, dice.below(3) + 1);
+    let words = format!(
+        "checkpoint=state every={} {resume} ngpu={slabs} threads={threads}",
+        every + dice.below(every)
+    );
+    let line = line.replacen(" >", &format!(" {words} >"), 1);
+    let mut child = start(desk, &line, full);
+    if *lives > 0 {
+        sleep(span.mul_f64(0.02 + dice.below(1000) as f64 / 1000.0));
+        // A program that has reached its end cannot be killed.
+        if child.try_wait().unwrap().is_none() {
+            if polite {
+                let sent = Command::new("kill")
+                    .args(["-TERM", &child.id().to_string()])
+                    .status();
+                assert!(sent.unwrap().success());
+            } else {
+                child.kill().unwrap();
+            }
+        }
+    }
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    count.resumed += usize::from(said.contains("goes on behind step"));
+    let failed = said.contains("could not be saved");
+    assert!(full || !failed, "{said}");
+    match ended.status.code() {
+        Some(code) => {
+            assert_eq!(code, 0, "{line}: {said}");
+            assert!(!resumes || said.contains("goes on behind step"), "{said}");
+            true
+        }
+        None => {
+            *lives -= 1;
+            if polite {
+                assert_eq!(ended.status.signal(), Some(15), "{said}");
+                // Or the signal came before the first step, or there was no room.
+                let saved = said.contains("; resume=state goes on from there");
+                assert!(
+                    saved || full || said.contains("what it was writing is not complete"),
+                    "{said}"
+                );
+                count.ended_by_sigterm += usize::from(saved);
+                return false;
+            }
+            count.kills += 1;
+            count.on_a_full_disk += usize::from(failed);
+            count.while_saving += usize::from(desk.path("state.new").exists());
+            count.before_a_state += usize::from(!desk.path("state").exists());
+            false
+        }
+    }
+}
+
+/// A displacement shot with so many steps.
+fn displacement(ndim: usize, steps: usize) -> (Desk, String) {
+    let desk = shot::desk(ndim);
+    let mut wavelet = shot::wavelet(ndim);
+    wavelet.resize(ndim * steps, 0.0);
+    let header = shot::wavelet_header(ndim).replace(&format!("n3={}", shot::NT), &format!("n3={steps}"));
+    desk.dataset("wav.rsf", &header, &wavelet);
+    let line = format!(
+        "{} wav=wav.rsf jdata={} jsnap={}",
+        shot::line(ndim),
+        steps / 100,
+        steps / 10
+    );
+    (desk, line)
+}
+
+fn staggered(ndim: usize, steps: usize) -> (Desk, String) {
+    let line = velocity_stress::line(ndim).replace("nt=60", &format!("nt={steps}"));
+    let more = format!(
+        "free=y pgv=pgv.rsf qp=50 qs=40 jdata={} jsnap={}",
+        steps / 100,
+        steps / 10
+    );
+    (velocity_stress::desk(ndim), format!("{line} {more}"))
+}
+
+#[test]
+fn displacement_2d() {
+    let (desk, line) = displacement(2, 8000);
+    kill_and_go_on(1, &desk, &line, 20);
+}
+
+#[test]
+fn displacement_3d() {
+    let (desk, line) = displacement(3, 500);
+    kill_and_go_on(2, &desk, &line, 10);
+}
+
+#[test]
+fn velocity_stress_2d() {
+    let (desk, line) = staggered(2, 4000);
+    kill_and_go_on(3, &desk, &line, 20);
+}
+
+#[test]
+fn velocity_stress_3d() {
+    let (desk, line) = staggered(3, 300);
+    kill_and_go_on(4, &desk, &line, 10);
+}

@@ -1,0 +1,123 @@
+//! Slips of the hand that modelling programs tell as what they are, and what headers of snapshots say.
+
+use crate::desk::{Desk, Outcome};
+use crate::{shot, velocity_stress};
+
+/// The one sentence of a run that is refused.
+#[track_caller]
+fn sentence(run: &Outcome) -> String {
+    assert_eq!(run.code, 1, "{run:?}");
+    let errors: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
+    assert_eq!(errors.len(), 1, "{run:?}");
+    errors[0].to_string()
+}
+
+#[test]
+fn points_in_the_frame_are_refused() {
+    for ndim in [2, 3] {
+        let desk = shot::desk(ndim);
+        let mut outside = shot::middle(ndim);
+        // Two cells beyond the last node along x, and in the frame of eight.
+        outside[0] = 0.25;
+        let both: Vec<f32> = shot::middle(ndim).into_iter().chain(outside.clone()).collect();
+        desk.dataset("rec2.rsf", &format!("n1={ndim} n2=2"), &both);
+        desk.dataset("sou2.rsf", &format!("n1={ndim} n2=1"), &outside);
+        for (key, file, number) in [("rec", "rec2.rsf", 2), ("sou", "sou2.rsf", 1)] {
+            let line = shot::line(ndim).replace(&format!("{key}={key}.rsf"), &format!("{key}={file}"));
+            let said = sentence(&desk.sh(&format!("{line} < wav.rsf > data.rsf")));
+            let words = [
+                format!("{key}={file}: point {number} at z=0.09 x=0.25"),
+                "x from 0 to 0.23".into(),
+                "z from 0 to 0.19".into(),
+            ];
+            assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
+            assert!(!desk.path("data.rsf@").exists());
+        }
+        // The last node itself is inside, rounding or not.
+        outside[0] = 0.230_000_1;
+        desk.dataset("rec2.rsf", &format!("n1={ndim} n2=1"), &outside);
+        let line = shot::line(ndim).replace("rec=rec.rsf", "rec=rec2.rsf");
+        assert_eq!(desk.sh(&format!("{line} < wav.rsf > data.rsf")).code, 0);
+    }
+}
+
+#[test]
+fn messages_say_what_is_wrong() {
+    let desk = shot::desk(2);
+    for (words, wanted) in [
+        ("threads=99999", "from 0, which is one a core, to 65536"),
+        (
+            "nbell=1000",
+            "nbell=1000 spreads a source over 2001 nodes, and the grid has 36 along z, frame included",
+        ),
+        (
+            "gpu=-1",
+            "gpu= got `-1`, allowed is whole numbers separated by commas >= 0",
+        ),
+    ] {
+        let said = sentence(&shot::shoot(&desk, 2, words));
+        assert!(said.contains(wanted), "{words}: {said}");
+    }
+    // A bell wider than the frame around a source on the edge of the model.
+    desk.dataset("edge.rsf", "n1=2 n2=1", &[0.1, 0.0]);
+    let line = shot::line(2)
+        .replace("sou=sou.rsf", "sou=edge.rsf")
+        .replace("nbell=3", "nbell=12");
+    let said = sentence(&desk.sh(&format!("{line} < wav.rsf > data.rsf")));
+    assert!(
+        said.contains("the bell of source 1 (nbell=12 cells) leaves the grid: z=0"),
+        "{said}"
+    );
+    // A receiver where the first step has no wave yet.
+    desk.dataset("rec.rsf", "n1=2 n2=1", &[0.01, 0.01]);
+    let run = shot::shoot(&desk, 2, "dt=0.0001 jdata=100000");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err
+            .contains("dt= has no effect in this program (the time step is d3 of the wavelet")
+            && run
+                .err
+                .contains("jdata=100000 leaves the record of the first step alone")
+            && !run.err.contains("look at the source"),
+        "{run:?}"
+    );
+    let run = shot::shoot(&desk, 2, "nz=3");
+    assert!(!run.err.contains("did you mean nt="), "{run:?}");
+}
+
+#[test]
+fn snapshots_keep_labels_units_and_the_quantity() {
+    let desk = shot::desk(2);
+    let run = shot::shoot(&desk, 2, "snap=y wfl=wfl.rsf jsnap=10");
+    assert_eq!(run.code, 0, "{run:?}");
+    let text = |desk: &Desk, name: &str, key: &str| desk.open(name).header().text(key).unwrap_or_default();
+    for (key, wanted) in [
+        ("label1", "z"),
+        ("unit1", "km"),
+        ("label2", "x"),
+        ("unit2", "km"),
+        ("label", "Displacement"),
+    ] {
+        assert_eq!(text(&desk, "wfl.rsf", key), wanted, "{key}");
+    }
+    assert_eq!(text(&desk, "data.rsf", "label"), "Displacement");
+    let desk = velocity_stress::desk(2);
+    let line = velocity_stress::line(2);
+    let run = desk.sh(&format!(
+        "{line} snap=y wfl=wfl.rsf jsnap=10 data=pressure device=cpu > data.rsf"
+    ));
+    assert_eq!(run.code, 0, "{run:?}");
+    for (key, wanted) in [("label1", "z"), ("unit1", "m"), ("label2", "x"), ("unit2", "m")] {
+        assert_eq!(text(&desk, "wfl.rsf", key), wanted, "{key}");
+    }
+    for name in ["data.rsf", "wfl.rsf"] {
+        assert_eq!(
+            (
+                text(&desk, name, "label").as_str(),
+                text(&desk, name, "unit").as_str()
+            ),
+            ("Pressure", "Pa"),
+            "{name}"
+        );
+    }
+}
