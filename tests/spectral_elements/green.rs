@@ -14,7 +14,7 @@ const ROCK: Rock = Rock {
     b: 1500.0,
     rho: 2300.0,
 };
-const SOURCE: [f64; 3] = [813.0, 779.0, 808.0];
+const SOURCE: [f64; 3] = [1013.0, 979.0, 1008.0];
 /// Receivers from the source.
 const OFFSETS: [[f64; 3]; 4] = [
     [200.0, 150.0, -120.0],
@@ -25,14 +25,14 @@ const OFFSETS: [[f64; 3]; 4] = [
 
 /// Largest difference from `exact` over its largest value until waves come back from the sides.
 fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64; 3]) -> f64 {
-    let (mesh, basis) = (bent([16, 16, 16], true), Basis::new(4).unwrap());
+    let (mesh, basis) = (bent([20, 20, 20], true), Basis::new(4).unwrap());
     // Five points of the largest element on the S wave at the highest frequency.
     let resolved = quality::all(&mesh, &basis)
         .iter()
         .map(|q| q.frequency(ROCK.b, 4))
         .fold(f64::INFINITY, f64::min);
     let wavelet = Ricker::starting_at_zero(resolved / 2.5);
-    let (dt, nt) = (0.0012, 500);
+    let (dt, nt) = (0.0016, 410);
     let media = vec![Medium::isotropic(ROCK.rho, ROCK.a, ROCK.b); 2];
     let sources = [Source {
         at: SOURCE,

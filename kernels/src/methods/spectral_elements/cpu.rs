@@ -55,7 +55,7 @@ impl<const D: usize> Engine<D> {
         let points = numbering.points();
         Ok(Self {
             fluid: Fluid::new(setup, &numbering, &table, &locator, (&faces, &contacts))?,
-            sources: Placed::in_solid(setup, &locator, &table, &blocks)?,
+            sources: Placed::in_solid(setup, &locator, &blocks)?,
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
             memories: assembly::memories(setup, &blocks),

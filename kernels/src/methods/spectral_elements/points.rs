@@ -3,7 +3,7 @@
 use super::assembly::{Block, Lanes};
 use super::{Setup, Source, Strength};
 use crate::Error;
-use crate::mesh::geometry::{Matrix, Tabulated, lattice};
+use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
 use crate::mesh::step::Law;
 use crate::mesh::{Basis, Found, Locator, Numbering, Place};
 
@@ -86,11 +86,10 @@ impl<const D: usize> Placed<D> {
     pub(super) fn in_solid(
         setup: &Setup<D>,
         locator: &Locator<D>,
-        table: &Tabulated<D>,
         blocks: &[Block],
     ) -> Result<Vec<Vec<Self>>, Error> {
         sort(setup, locator, blocks, |_, found, source| {
-            Ok(weights(setup, table, found, source))
+            Ok(weights(setup, found, source))
         })
     }
 }
@@ -142,12 +141,7 @@ impl Placed<1> {
 }
 
 /// Force on every point of the element.
-fn weights<const D: usize>(
-    setup: &Setup<D>,
-    table: &Tabulated<D>,
-    found: &Found<D>,
-    source: &Source<D>,
-) -> Vec<[f32; D]> {
+fn weights<const D: usize>(setup: &Setup<D>, found: &Found<D>, source: &Source<D>) -> Vec<[f32; D]> {
     let polynomials = polynomials(setup.basis, found.local);
     match &source.strength {
         Strength::Force(force) => polynomials
@@ -155,16 +149,8 @@ fn weights<const D: usize>(
             .map(|(h, _)| force.map(|f| (h * f) as f32))
             .collect(),
         Strength::Moment(moment) => {
-            let own = table.element(&setup.mesh.coordinates(found.element));
-            // The inverse Jacobian is interpolated from the points like any other field.
-            let entry = |a: usize, d: usize| {
-                polynomials
-                    .iter()
-                    .zip(&own.inverse)
-                    .map(|((h, _), g)| h * g[a][d])
-                    .sum::<f64>()
-            };
-            let inverse: Matrix<D> = std::array::from_fn(|a| std::array::from_fn(|d| entry(a, d)));
+            let nodes = setup.mesh.coordinates(found.element);
+            let inverse = inverse(&map(setup.mesh.order(), &nodes, found.local).1);
             let at_point = |slopes: &[f64; D]| -> [f32; D] {
                 let slope = |d: usize| (0..D).map(|a| inverse[a][d] * slopes[a]).sum::<f64>();
                 moment.map(|row| (0..D).map(|d| row[d] * slope(d)).sum::<f64>() as f32)
