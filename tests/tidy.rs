@@ -2,6 +2,11 @@
 //!
 //! Each test gathers every offender and prints them all, so that one run shows the whole repair.
 
+#[path = "tidy/kernels.rs"]
+mod kernels;
+#[path = "tidy/names.rs"]
+mod names;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -283,7 +283,7 @@ pub(crate) const COMMON: &[(&str, &str)] = &[
     ),
     (
         "out",
-        "data file of standard output (out=stdout: behind the header); also --out=",
+        "data file of standard output (out=stdout: behind the header), of several ranks even where it is a pipe; also --out=",
     ),
     ("--dryrun", "y: write the header of the first output and stop"),
 ];

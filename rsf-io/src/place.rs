@@ -11,6 +11,7 @@ use crate::banner::host;
 use crate::error::os_text;
 use crate::number::is_space;
 use crate::pipe::{is_null, name_of};
+use crate::signals::is_launched;
 use crate::{Error, Result};
 
 /// How a dataset is laid out in files.
@@ -112,9 +113,11 @@ struct Prefix {
 
 impl Places {
     /// Place of standard output: a pipe or a terminal takes a stream; else `out=` names the data file
-    /// (`out=stdout`: a stream); else /dev/null takes a stream; else the data path decides.
+    /// (`out=stdout`: a stream); else /dev/null takes a stream; else the data path decides. What a launcher of several
+    /// ranks reads is always a pipe, so there `out=` comes first.
     pub(crate) fn of_stdout(&self, stdout: &mut File) -> Result<Place> {
-        if stdout.stream_position().is_err() {
+        let chosen = is_launched() && self.out.is_some();
+        if !chosen && stdout.stream_position().is_err() {
             return Ok(Place::Stream);
         }
         match &self.out {

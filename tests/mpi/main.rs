@@ -3,6 +3,7 @@
 
 mod ends;
 mod gpus;
+mod resume;
 mod same;
 mod velocity_stress;
 

@@ -10,5 +10,6 @@ mod energy;
 mod green;
 mod order;
 mod reciprocity;
+mod reversal;
 mod symmetry;
 mod turned;

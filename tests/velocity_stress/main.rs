@@ -19,6 +19,7 @@ mod green;
 mod layer;
 mod order;
 mod ranks;
+mod reversal;
 mod states;
 mod surface;
 mod symmetry;

@@ -42,7 +42,7 @@ pub struct Properties {
 /// A program text for the device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// For messages: which text in which variant, as `displacement.cu NDIM=3 SYM=1`.
+    /// For messages: which text in which variant, as `sweep.cu NDIM=3 SYM=1`.
     pub name: String,
     /// CUDA C, complete: no includes. Kernels are `extern "C"`.
     pub text: String,

@@ -211,7 +211,7 @@ fn set_up<M: Method>(
     let mut outputs = shot.open(job, world)?;
     if let Some(name) = outputs.piped().filter(|_| wishes.file.is_some()) {
         job.warn(&format!(
-            "{name} is a pipe, which keeps nothing: this run can be saved but not resumed; write into a file"
+            "{name} is a pipe, which keeps nothing: this run can be saved but not resumed; write into a file (several ranks: out=data.bin > data.rsf)"
         ));
     }
     let map = match world.leads() {

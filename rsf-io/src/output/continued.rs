@@ -92,7 +92,7 @@ impl Written {
             return match self.elements {
                 0 => Ok(()),
                 count => Err(Error::new(format!(
-                    "{output}: the {count} elements that the interrupted run has written went into a pipe and cannot be written again: a run that is to be resumed writes into files"
+                    "{output}: the {count} elements that the interrupted run has written went into a pipe and cannot be written again: a run that is to be resumed writes into files (several ranks: out=data.bin > data.rsf)"
                 ))),
             };
         };
@@ -174,8 +174,8 @@ impl Output {
     /// Empties a header file that was kept as it was.
     pub(super) fn empty_kept(&self, header: &File) -> Result<()> {
         match self.before {
-            Some(_) => header.set_len(0).map_err(|e| Error::writing(&self.name, e)),
-            None => Ok(()),
+            Some(_) if is_regular(header) => header.set_len(0).map_err(|e| Error::writing(&self.name, e)),
+            _ => Ok(()),
         }
     }
 

@@ -1,0 +1,106 @@
+//! Time runs back: a model without anything that takes energy, 500 steps forward and the same steps backward, comes back
+//! to every field that it went through. The source acts on the way: backward it takes away what it has given.
+
+use crate::shots::{Ricker, Tape, medium, shot};
+use kernels::boundary::free_surface::Surface;
+use kernels::device::cpu::Cpu;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Speeds, Stiffness, Thomsen};
+use kernels::methods::displacement::{Shot, Simulation, Snapshots, SourceKind};
+use kernels::parallel::slabs::cut;
+use kernels::time_loop::Direction;
+
+const STEPS: usize = 500;
+
+fn layers(at: [f64; 3]) -> (Stiffness, f64) {
+    let fast = at[0] + 0.2 * at[1] > 14.0;
+    let (vp, vs, rho) = if fast { (3.0, 1.7, 2.4) } else { (2.4, 1.4, 2.0) };
+    let t = Thomsen {
+        epsilon: 0.12,
+        delta: 0.05,
+        gamma: 0.1,
+    };
+    (
+        Stiffness::vti(Speeds { vp, vs, rho }, t).expect("a real medium"),
+        rho,
+    )
+}
+
+/// The largest difference between a field on the way back and on the way there, as a share of the largest value: the field
+/// after step `it` has been undone is the one that was current after step `it - 2`, because the two time levels have changed
+/// places.
+fn returns(padded: &Padded, surface: Surface, kind: SourceKind, slabs: &[usize]) -> f64 {
+    let wavelet = Ricker::starting_at_zero(0.12).samples(STEPS, 0.15, &[1.0, 0.5, -0.7][..padded.ndim()]);
+    let middle = [0, 1, 2].map(|a| (padded.model.n[a] / 2) as f32);
+    let s = Shot {
+        kind,
+        surface,
+        snapshots: Some(Snapshots {
+            every: 1,
+            window: padded.n.map(|n| 0..n),
+        }),
+        jdata: STEPS,
+        ..shot(0.15, wavelet, vec![middle], vec![middle])
+    };
+    let cut = cut(padded.planes(), slabs).expect("the slabs fit");
+    let cpu = Cpu::new(2).expect("threads start");
+    let mut simulation = Simulation::new(&s, medium::<f32>(padded, layers), cpu, cut).expect("a sound shot");
+    let (mut there, mut back) = (Tape::<f32>::default(), Tape::<f32>::default());
+    simulation.run(&mut there).expect("forward");
+    simulation.schedule().direction = Direction::Backward;
+    simulation.run(&mut back).expect("backward");
+    assert_eq!((there.snapshots.len(), back.snapshots.len()), (STEPS, STEPS));
+    let all = there.snapshots.iter().flat_map(|(_, u)| u);
+    let most = crate::shots::largest(all.map(|&x| f64::from(x)));
+    let rest = vec![0.0; there.snapshots[0].1.len()];
+    let mut worst = 0.0;
+    for (it, fields) in &back.snapshots {
+        let before = it.checked_sub(2).map_or(&rest, |k| &there.snapshots[k].1);
+        let apart = fields.iter().zip(before).map(|(a, b)| f64::from(a - b));
+        worst = f64::max(worst, crate::shots::largest(apart));
+    }
+    assert!(most > 0.0 && back.snapshots.last().is_some_and(|(it, _)| *it == 0));
+    worst / most
+}
+
+#[test]
+fn a_lossless_run_comes_back_to_where_it_began() {
+    let plane = Padded::new(&Grid::new_2d([40, 50], [0.0; 2], [1.0; 2]), 12);
+    let volume = Padded::new(&Grid::new_3d([16, 18, 14], [0.0; 3], [1.0; 3]), 10);
+    for (padded, surface, kind, slabs) in [
+        (&plane, Surface::None, SourceKind::Force, &[74][..]),
+        (&plane, Surface::Traction, SourceKind::Stress, &[30, 21, 23]),
+        (&volume, Surface::None, SourceKind::Stress, &[20, 14]),
+        (&volume, Surface::Traction, SourceKind::Force, &[34]),
+    ] {
+        let worst = returns(padded, surface, kind, slabs);
+        println!(
+            "{}-D {surface:?} {kind:?}: {worst:.1e} of the largest",
+            padded.ndim()
+        );
+        assert!(
+            worst <= 1e-4,
+            "{}-D {surface:?} {kind:?}: {worst:e}",
+            padded.ndim()
+        );
+    }
+}
+
+#[test]
+fn a_run_that_loses_energy_is_not_turned() {
+    let padded = Padded::new(&Grid::new_2d([40, 50], [0.0; 2], [1.0; 2]), 20);
+    let wavelet = Ricker::starting_at_zero(0.12).samples(30, 0.1, &[1.0, 0.5]);
+    let s = Shot {
+        absorbing: true,
+        ..shot(0.1, wavelet, vec![[20.0; 3]], vec![[20.0; 3]])
+    };
+    let slabs = cut(padded.planes(), &[90]).expect("the slab fits");
+    let cpu = Cpu::new(1).expect("a thread starts");
+    let mut simulation =
+        Simulation::new(&s, medium::<f32>(&padded, layers), cpu, slabs).expect("a sound shot");
+    simulation.schedule().direction = Direction::Backward;
+    let refused = simulation
+        .run(&mut Tape::<f32>::default())
+        .expect_err("it loses energy");
+    assert!(refused.to_string().contains("backward"), "{refused}");
+}
