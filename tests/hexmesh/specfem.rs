@@ -45,7 +45,12 @@ fn write(folder: &Path, mesh: &RawMesh, shuffle: usize) {
     // Steps that have no divisor in common with the count visit everything once.
     let shuffled = |count: usize| -> Vec<usize> {
         let step = (shuffle..)
-            .find(|s| (1..=count).filter(|d| s % d == 0 && count % d == 0).count() == 1)
+            .find(|s| {
+                (1..=count)
+                    .filter(|d| s.is_multiple_of(*d) && count.is_multiple_of(*d))
+                    .count()
+                    == 1
+            })
             .unwrap();
         (0..count).map(|k| (k * step + shuffle) % count).collect()
     };
