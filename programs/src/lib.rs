@@ -1,5 +1,7 @@
 //! What the programs share. See ARCHITECTURE.md.
 
 pub mod basics;
+pub mod hexmesh;
+pub mod meshing;
 pub mod modelling;
 pub mod stiffness;

@@ -123,7 +123,7 @@ pub fn stand_back() {
 }
 
 /// Runs a job in which numbers below the normal range count as zero.
-fn flushed(job: impl FnOnce()) {
+pub(crate) fn flushed(job: impl FnOnce()) {
     // SAFETY: the jobs are plain arithmetic whose result may differ by such numbers; the mode is put back on return.
     unsafe { no_denormals(job) }
 }

@@ -1,0 +1,95 @@
+//! Absorbing faces: the traction of plane waves that leave along the normal.
+
+use super::Setup;
+use super::assembly::{Block, Lanes};
+use crate::mesh::Numbering;
+use crate::mesh::cell;
+use crate::mesh::geometry::Tabulated;
+
+/// A point of an absorbing face.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FacePoint<const D: usize> {
+    /// The element.
+    pub(super) element: u32,
+    /// The point inside of the element.
+    pub(super) local: u32,
+    /// The point of the mesh.
+    pub(super) point: u32,
+    /// Outward unit normal.
+    pub(super) normal: [f64; D],
+    /// Impedance times area for motion along the normal and across it.
+    pub(super) impedance: [f64; 2],
+}
+
+/// All points of all absorbing faces, in the order of elements and faces.
+pub(super) fn face_points<const D: usize>(
+    setup: &Setup<D>,
+    numbering: &Numbering,
+    table: &Tabulated<D>,
+) -> Vec<FacePoint<D>> {
+    let mut sides = setup.mesh.absorbing().to_vec();
+    sides.sort_unstable();
+    let mut found = Vec::new();
+    for side in sides {
+        let own = table.element(&setup.mesh.coordinates(side.element));
+        let surface = table.surface(&own, cell::face::<D>(side.face));
+        let region = setup.mesh.regions()[side.element] as usize;
+        let density = setup.media[region].density;
+        for (k, local) in surface.points.iter().enumerate() {
+            found.push(FacePoint {
+                element: side.element as u32,
+                local: *local as u32,
+                point: numbering.element(side.element)[*local],
+                normal: surface.normal[k],
+                impedance: setup.speeds[region].map(|speed| density * speed * surface.area[k]),
+            });
+        }
+    }
+    found
+}
+
+/// The points of absorbing faces of a block, in single precision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Absorbing<const D: usize> {
+    points: Vec<(u32, u32, u32)>,
+    normals: Vec<[f32; D]>,
+    impedances: Vec<[f32; 2]>,
+}
+
+impl<const D: usize> Absorbing<D> {
+    /// Sorts face points to the blocks of their elements.
+    pub(super) fn of_blocks(blocks: &[Block], all: &[FacePoint<D>]) -> Vec<Self> {
+        let of_element = |element: u32| {
+            let first = all.partition_point(|p| p.element < element);
+            all[first..].iter().take_while(move |p| p.element == element)
+        };
+        let gather = |block: &Block| {
+            let mut own = Self::default();
+            for (lane, element) in block.elements.iter().enumerate() {
+                for p in of_element(*element) {
+                    own.points.push((p.local, lane as u32, p.point));
+                    own.normals.push(p.normal.map(|n| n as f32));
+                    own.impedances.push(p.impedance.map(|z| z as f32));
+                }
+            }
+            own
+        };
+        blocks.iter().map(gather).collect()
+    }
+
+    /// Subtracts the traction from the forces of the block, `[point][component]`.
+    #[inline(always)]
+    pub(super) fn add(&self, velocity: &[[f32; D]], forces: &mut [Lanes]) {
+        for (((local, lane, point), n), [along, across]) in
+            self.points.iter().zip(&self.normals).zip(&self.impedances)
+        {
+            let v = velocity[*point as usize];
+            let mut normal = 0.0;
+            (0..D).for_each(|c| normal += v[c] * n[c]);
+            for c in 0..D {
+                let traction = along * normal * n[c] + across * (v[c] - normal * n[c]);
+                forces[*local as usize * D + c][*lane as usize] -= traction;
+            }
+        }
+    }
+}

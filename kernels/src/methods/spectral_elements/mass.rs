@@ -1,0 +1,99 @@
+//! The mass of every point, inverted.
+
+use std::collections::BTreeMap;
+
+use super::boundary::FacePoint;
+use super::{Lumping, Setup};
+use crate::mesh::Numbering;
+use crate::mesh::geometry::{Matrix, Tabulated, inverse};
+
+/// Inverse masses: one number a component, and the matrices of points on absorbing faces.
+#[derive(Clone, Debug)]
+pub(super) struct InverseMass<const D: usize> {
+    diagonal: Vec<[f32; D]>,
+    /// Ascending points with the inverse of mass plus half a step of damping.
+    matrices: Vec<(u32, [[f32; D]; D])>,
+}
+
+impl<const D: usize> InverseMass<D> {
+    /// Sums in double precision, in the order of the elements.
+    pub(super) fn new(
+        setup: &Setup<D>,
+        numbering: &Numbering,
+        table: &Tabulated<D>,
+        faces: &[FacePoint<D>],
+    ) -> Self {
+        let mut mass = vec![0.0; numbering.points()];
+        for element in (0..setup.mesh.len()).filter(|e| !setup.is_fluid(*e)) {
+            let own = table.element(&setup.mesh.coordinates(element));
+            let density = setup.medium(element).density;
+            for (local, point) in numbering.element(element).iter().enumerate() {
+                mass[*point as usize] += table.weights()[local] * own.determinant[local] * density;
+            }
+        }
+        let mut damped: BTreeMap<u32, Matrix<D>> = BTreeMap::new();
+        for p in faces.iter().filter(|p| !setup.is_fluid(p.element as usize)) {
+            let damping = damping(p, setup.lumping);
+            let sum = damped.entry(p.point).or_insert([[0.0; D]; D]);
+            for (row, more) in sum.iter_mut().flatten().zip(damping.iter().flatten()) {
+                *row += setup.dt / 2.0 * more;
+            }
+        }
+        let whole = |(point, mut matrix): (u32, Matrix<D>)| {
+            (0..D).for_each(|c| matrix[c][c] += mass[point as usize]);
+            (point, inverse(&matrix).map(|row| row.map(|x| x as f32)))
+        };
+        Self {
+            matrices: damped.into_iter().map(whole).collect(),
+            // Points of fluids alone have no mass and get no force.
+            diagonal: mass
+                .iter()
+                .map(|m| [if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 }; D])
+                .collect(),
+        }
+    }
+
+    /// Turns the forces of the points `first ..` into accelerations.
+    #[inline(always)]
+    pub(super) fn apply(&self, first: usize, forces: &mut [[f32; D]]) {
+        let last = first + forces.len();
+        let low = self.matrices.partition_point(|m| (m.0 as usize) < first);
+        let high = self.matrices.partition_point(|m| (m.0 as usize) < last);
+        let mut matrices = self.matrices[low..high].iter().peekable();
+        for (k, force) in forces.iter_mut().enumerate() {
+            let f = *force;
+            match matrices.next_if(|m| m.0 as usize == first + k) {
+                None => {
+                    let inverse = &self.diagonal[first + k];
+                    (0..D).for_each(|c| force[c] *= inverse[c]);
+                }
+                Some((_, matrix)) => {
+                    for (c, row) in matrix.iter().enumerate() {
+                        force[c] = 0.0;
+                        (0..D).for_each(|d| force[c] += row[d] * f[d]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Traction over velocity of a face point.
+fn damping<const D: usize>(p: &FacePoint<D>, lumping: Lumping) -> Matrix<D> {
+    let [along, across] = p.impedance;
+    match lumping {
+        Lumping::Matrix => std::array::from_fn(|i| {
+            std::array::from_fn(|c| {
+                let dyad = p.normal[i] * p.normal[c];
+                along * dyad + across * (f64::from(i == c) - dyad)
+            })
+        }),
+        Lumping::RowSums => {
+            let mut normal = p.normal;
+            normal[D - 1] = -normal[D - 1];
+            let sum: f64 = normal.iter().sum();
+            let row = |i: usize| (along - across) * normal[i] * sum + across;
+            std::array::from_fn(|i| std::array::from_fn(|c| if i == c { row(i) } else { 0.0 }))
+        }
+    }
+}

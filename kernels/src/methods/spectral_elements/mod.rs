@@ -1,0 +1,130 @@
+//! Spectral elements: the weak form of elastodynamics on quadrilaterals and hexahedra, with a diagonal mass.
+//!
+//! Komatitsch & Vilotte (1998), Komatitsch & Tromp (1999). A field in an element is a sum of products of Lagrange
+//! polynomials on Gauss-Lobatto-Legendre points, which also are the points of the quadrature:
+//!
+//! | what | equation | file |
+//! | --- | --- | --- |
+//! | mass | `M_p = sum_e w_p J_p rho` | `mass.rs` |
+//! | internal forces | `F_ip = - sum_q sum_a l'_a w_q J_q sum_c (du_a/dx_c) s_ic` | `element.rs` |
+//! | attenuation | standard linear solids, memory variables | `attenuation.rs` |
+//! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
+//! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
+//! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
+//! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `cpu.rs` |
+//!
+//! Fields are `[point][component]`, components x, y, z (x, z) with z downwards, SI units. Everything that an element adds
+//! to its points (internal forces, absorbing faces, sources) is first written into a place of its own; a point then
+//! sums what its elements wrote in the order of the global element numbers (`assembly.rs`). So the bits do not depend on
+//! threads, on the order in which elements are computed, or on how a mesh is divided.
+
+mod assembly;
+mod attenuation;
+mod boundary;
+mod cpu;
+mod element;
+mod fluid;
+mod mass;
+mod points;
+
+pub use cpu::Engine;
+pub use points::{Quantity, Receiver};
+
+use crate::mesh::step::{Law, Medium};
+use crate::mesh::{Basis, Mesh};
+
+/// What becomes of the damping matrix of absorbing faces in the mass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lumping {
+    /// The whole matrix of a point, inverted.
+    #[default]
+    Matrix,
+    /// Its row sums in axes with z upwards, as SPECFEM3D has it: for comparison.
+    RowSums,
+}
+
+/// How strong a source is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Strength<const D: usize> {
+    /// A force, N (in 2-D N/m), positive along the axes.
+    Force([f64; D]),
+    /// A moment tensor, N m (in 2-D N).
+    Moment([[f64; D]; D]),
+}
+
+/// A source at a point.
+#[derive(Clone, Debug)]
+pub struct Source<const D: usize> {
+    /// Where, metres.
+    pub at: [f64; D],
+    /// Times this.
+    pub strength: Strength<D>,
+    /// The history: sample n acts in the equation of motion of step n; beyond the end it is zero.
+    pub history: Vec<f32>,
+}
+
+/// Relaxation of a region by three standard linear solids.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Relaxation {
+    /// Relaxation times of stress, s.
+    pub tau_stress: [f64; 3],
+    /// Relaxation times of strain of the shear modulus, s.
+    pub tau_shear: [f64; 3],
+    /// Relaxation times of strain of the bulk modulus, s.
+    pub tau_bulk: [f64; 3],
+    /// From the given shear and bulk modulus to the unrelaxed ones.
+    pub factors: [f64; 2],
+}
+
+/// What a run is made of.
+pub struct Setup<'a, const D: usize> {
+    /// The mesh.
+    pub mesh: &'a Mesh<D>,
+    /// Points and weights.
+    pub basis: &'a Basis,
+    /// What fills the regions, one each.
+    pub media: &'a [Medium],
+    /// P and S speed (m/s) of the regions, as absorbing faces know them.
+    pub speeds: &'a [[f64; 2]],
+    /// Time step, s.
+    pub dt: f64,
+    /// Attenuation of the regions, one each; regions of fluids are not attenuated. None: no attenuation.
+    pub relaxations: Option<&'a [Relaxation]>,
+    /// The mass of absorbing faces.
+    pub lumping: Lumping,
+    /// The sources.
+    pub sources: &'a [Source<D>],
+}
+
+impl<const D: usize> Setup<'_, D> {
+    /// The medium of an element.
+    fn medium(&self, element: usize) -> &Medium {
+        &self.media[self.mesh.regions()[element] as usize]
+    }
+
+    /// Shear and bulk modulus of an element, unrelaxed where there is attenuation. The mean of a table of constants
+    /// (Voigt's) stands for it.
+    fn moduli(&self, element: usize) -> [f64; 2] {
+        let [mu, kappa] = match &self.medium(element).law {
+            Law::Isotropic { lambda, mu } => [*mu, lambda + 2.0 / 3.0 * mu],
+            Law::Fluid(modulus) => [0.0, *modulus],
+            Law::Anisotropic(c) => {
+                let (a, b) = (c[0][0] + c[1][1] + c[2][2], c[0][1] + c[0][2] + c[1][2]);
+                let shear = c[3][3] + c[4][4] + c[5][5];
+                [(a - b + 3.0 * shear) / 15.0, (a + 2.0 * b) / 9.0]
+            }
+        };
+        match self.relaxations {
+            Some(all) => {
+                let factors = all[self.mesh.regions()[element] as usize].factors;
+                [mu * factors[0], kappa * factors[1]]
+            }
+            None => [mu, kappa],
+        }
+    }
+
+    /// True where the element is a fluid.
+    fn is_fluid(&self, element: usize) -> bool {
+        matches!(self.medium(element).law, Law::Fluid(_))
+    }
+}

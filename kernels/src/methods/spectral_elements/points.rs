@@ -1,0 +1,250 @@
+//! Sources and receivers between the points of an element.
+
+use super::assembly::{Block, Lanes};
+use super::{Setup, Source, Strength};
+use crate::Error;
+use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
+use crate::mesh::step::Law;
+use crate::mesh::{Basis, Found, Locator, Numbering, Place};
+
+/// Values of the polynomials of all points of an element at a place, and their slopes along the axes of the cell.
+fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64; D])> {
+    let axes = local.map(|x| basis.cardinal(x));
+    let n = basis.len();
+    (0..n.pow(D as u32))
+        .map(|point| {
+            let at = lattice::<D>(point, n);
+            let slope = |d: usize| {
+                let factor = |a: usize| {
+                    let along = if a == d { &axes[a].1 } else { &axes[a].0 };
+                    along[at[a]]
+                };
+                (0..D).map(factor).product()
+            };
+            let value = (0..D).map(|a| axes[a].0[at[a]]).product();
+            (value, std::array::from_fn(slope))
+        })
+        .collect()
+}
+
+/// A source in an element.
+#[derive(Clone, Debug)]
+pub(super) struct Placed<const C: usize> {
+    lane: usize,
+    /// Force on every point of the element for a history of one.
+    weights: Vec<[f32; C]>,
+    history: Vec<f32>,
+}
+
+/// Block and lane of every element of the blocks.
+fn homes(blocks: &[Block], elements: usize) -> Vec<Option<(usize, usize)>> {
+    let mut homes = vec![None; elements];
+    for (k, block) in blocks.iter().enumerate() {
+        let lanes = block.elements.iter().enumerate();
+        lanes.for_each(|(lane, element)| homes[*element as usize] = Some((k, lane)));
+    }
+    homes
+}
+
+/// The elements of the sources that lie in the blocks, as a list a block, with weights by `weigh`.
+fn sort<const D: usize, const C: usize>(
+    setup: &Setup<D>,
+    locator: &Locator<D>,
+    blocks: &[Block],
+    weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f32; C]>, Error>,
+) -> Result<Vec<Vec<Placed<C>>>, Error> {
+    let homes = homes(blocks, setup.mesh.len());
+    let mut placed = vec![Vec::new(); blocks.len()];
+    for (k, source) in setup.sources.iter().enumerate() {
+        let found = locator.locate(&format!("source {}", k + 1), source.at)?;
+        if let Some((block, lane)) = homes[found.element] {
+            placed[block].push(Placed {
+                lane,
+                weights: weigh(k, &found, source)?,
+                history: source.history.clone(),
+            });
+        }
+    }
+    Ok(placed)
+}
+
+impl<const C: usize> Placed<C> {
+    /// Adds the source of a step to the forces of its block.
+    pub(super) fn add(&self, step: usize, forces: &mut [Lanes]) {
+        let Some(now) = self.history.get(step) else { return };
+        for (point, weight) in self.weights.iter().enumerate() {
+            (0..C).for_each(|c| forces[point * C + c][self.lane] += weight[c] * now);
+        }
+    }
+}
+
+impl<const D: usize> Placed<D> {
+    /// The sources in solids.
+    ///
+    /// # Errors
+    /// A source outside of the mesh.
+    pub(super) fn in_solid(
+        setup: &Setup<D>,
+        locator: &Locator<D>,
+        blocks: &[Block],
+    ) -> Result<Vec<Vec<Self>>, Error> {
+        sort(setup, locator, blocks, |_, found, source| {
+            Ok(weights(setup, found, source))
+        })
+    }
+}
+
+impl Placed<1> {
+    /// The sources in fluids: -M h / kappa with M the moment of an explosion.
+    ///
+    /// # Errors
+    /// A source outside of the mesh, a force, a moment tensor that is not isotropic.
+    pub(super) fn in_fluid<const D: usize>(
+        setup: &Setup<D>,
+        locator: &Locator<D>,
+        table: &Tabulated<D>,
+        blocks: &[Block],
+    ) -> Result<Vec<Vec<Self>>, Error> {
+        let points = table.points();
+        sort(setup, locator, blocks, |k, found, source| {
+            let place = format!(
+                "source {} at {} lies in element {}, a fluid",
+                k + 1,
+                Place::from(source.at),
+                found.element
+            );
+            let Strength::Moment(moment) = &source.strength else {
+                return Err(Error::setup(format!(
+                    "{place}, where no force can act; use src=explosion or move it into a solid"
+                )));
+            };
+            let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;
+            let entries = (0..D * D).map(|k| (k / D, k % D));
+            let odd = entries
+                .map(|(i, c)| (moment[i][c] - if i == c { mean } else { 0.0 }).abs())
+                .fold(0.0, f64::max);
+            if odd > 1e-5 * mean.abs() {
+                return Err(Error::setup(format!(
+                    "{place}, where only explosions are possible; give equal mxx, myy and mzz and no shear"
+                )));
+            }
+            let Law::Fluid(modulus) = setup.medium(found.element).law else {
+                return Ok(vec![[0.0]; points]);
+            };
+            let scale = -mean / modulus;
+            Ok(polynomials(setup.basis, found.local)
+                .iter()
+                .map(|(h, _)| [(h * scale) as f32])
+                .collect())
+        })
+    }
+}
+
+/// Force on every point of the element.
+fn weights<const D: usize>(setup: &Setup<D>, found: &Found<D>, source: &Source<D>) -> Vec<[f32; D]> {
+    let polynomials = polynomials(setup.basis, found.local);
+    match &source.strength {
+        Strength::Force(force) => polynomials
+            .iter()
+            .map(|(h, _)| force.map(|f| (h * f) as f32))
+            .collect(),
+        Strength::Moment(moment) => {
+            let nodes = setup.mesh.coordinates(found.element);
+            let inverse = inverse(&map(setup.mesh.order(), &nodes, found.local).1);
+            let at_point = |slopes: &[f64; D]| -> [f32; D] {
+                let slope = |d: usize| (0..D).map(|a| inverse[a][d] * slopes[a]).sum::<f64>();
+                moment.map(|row| (0..D).map(|d| row[d] * slope(d)).sum::<f64>() as f32)
+            };
+            polynomials.iter().map(|(_, slopes)| at_point(slopes)).collect()
+        }
+    }
+}
+
+/// What a receiver records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Displacement, m.
+    Displacement,
+    /// Velocity, m/s.
+    Velocity,
+    /// Acceleration, m/s2.
+    Acceleration,
+}
+
+/// A place at which fields are interpolated.
+#[derive(Clone, Debug)]
+pub struct Receiver<const D: usize> {
+    points: Vec<u32>,
+    weights: Vec<f32>,
+    /// In a fluid: from the potential to grad(chi)/rho, taken at the points of the element and interpolated.
+    gradient: Option<Vec<[f32; D]>>,
+}
+
+impl<const D: usize> Receiver<D> {
+    /// Finds the element of a place of the mesh; messages call it `what`.
+    ///
+    /// # Errors
+    /// A place outside of the mesh.
+    pub(super) fn new(
+        what: &str,
+        at: [f64; D],
+        (setup, locator, numbering): (&Setup<D>, &Locator<D>, &Numbering),
+    ) -> Result<Self, Error> {
+        let found = locator.locate(what, at)?;
+        let weights: Vec<f64> = polynomials(setup.basis, found.local)
+            .iter()
+            .map(|(h, _)| *h)
+            .collect();
+        Ok(Self {
+            points: numbering.element(found.element).to_vec(),
+            gradient: setup
+                .is_fluid(found.element)
+                .then(|| gradient(setup, found.element, &weights)),
+            weights: weights.iter().map(|h| *h as f32).collect(),
+        })
+    }
+
+    /// True in a fluid.
+    pub fn is_in_fluid(&self) -> bool {
+        self.gradient.is_some()
+    }
+
+    /// The value of a field, `[point][component]`, at the place.
+    pub(super) fn value<const C: usize>(&self, field: &[[f32; C]]) -> [f32; C] {
+        let mut sum = [0.0; C];
+        for (point, weight) in self.points.iter().zip(&self.weights) {
+            let u = field[*point as usize];
+            (0..C).for_each(|c| sum[c] += weight * u[c]);
+        }
+        sum
+    }
+
+    /// grad(chi)/rho at the place; zero in a solid.
+    pub(super) fn slope(&self, potential: &[[f32; 1]]) -> [f32; D] {
+        let mut sum = [0.0; D];
+        for (point, weight) in self.points.iter().zip(self.gradient.iter().flatten()) {
+            let chi = potential[*point as usize][0];
+            (0..D).for_each(|c| sum[c] += weight[c] * chi);
+        }
+        sum
+    }
+}
+
+/// Weights of the potential at all points of an element: sum over points q of h_q D_qp du_a/dx_c / rho.
+fn gradient<const D: usize>(setup: &Setup<D>, element: usize, weights: &[f64]) -> Vec<[f32; D]> {
+    let table = Tabulated::new(setup.mesh.order(), setup.basis);
+    let own = table.element(&setup.mesh.coordinates(element));
+    let n = setup.basis.len();
+    let mut sums = vec![[0.0; D]; weights.len()];
+    for (q, h) in weights.iter().enumerate() {
+        for a in 0..D {
+            let (stride, at) = (n.pow(a as u32), lattice::<D>(q, n)[a]);
+            for p in 0..n {
+                let slope = h * setup.basis.derivative(at, p) / setup.medium(element).density;
+                let sum = &mut sums[q - at * stride + p * stride];
+                (0..D).for_each(|c| sum[c] += slope * own.inverse[q][a][c]);
+            }
+        }
+    }
+    sums.iter().map(|s| s.map(|x| x as f32)).collect()
+}

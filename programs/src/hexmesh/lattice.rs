@@ -1,0 +1,120 @@
+//! The elements of a box as corners on a lattice of whole numbers: x, up, y.
+//!
+//! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that middles of edges, faces and elements are whole
+//! numbers too. Every element is a quadrilateral in an upright plane, in 3-D drawn out across the plane.
+
+/// Width of an element of the top row; an eighth of it is needed by the middles.
+pub(super) const UNIT: i64 = 8;
+/// Height of a row.
+pub(super) const ROW: i64 = 2 * UNIT;
+
+/// A place: x, up, y.
+pub(super) type Place = [i64; 3];
+
+/// What a row of elements does to the counts above it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Plain,
+    DoubleX,
+    DoubleY,
+}
+
+/// A row: its place from below, the layer, and the elements along x and y below it (y: 0 in 2-D).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) kind: Kind,
+    pub(super) layer: usize,
+    pub(super) counts: [usize; 2],
+}
+
+/// A quadrilateral in an upright plane, counter-clockwise seen with the horizontal axis to the right: horizontal, up.
+type Quad = [[i64; 2]; 4];
+
+impl Row {
+    /// Elements of the row.
+    pub(super) fn elements(&self) -> u128 {
+        let [nx, ny] = self.counts.map(|n| n as u128);
+        match self.kind {
+            Kind::Plain => nx * ny.max(1),
+            Kind::DoubleX => 3 * nx * ny.max(1),
+            Kind::DoubleY => 3 * nx * ny,
+        }
+    }
+
+    /// Elements along x and y above the row.
+    pub(super) fn above(&self) -> [usize; 2] {
+        let [nx, ny] = self.counts;
+        match self.kind {
+            Kind::Plain => [nx, ny],
+            Kind::DoubleX => [2 * nx, ny],
+            Kind::DoubleY => [nx, 2 * ny],
+        }
+    }
+}
+
+/// The corners of a row's elements in Gmsh's order, with a positive Jacobian where up is minus z. `top` has the counts of
+/// the top of the box, `low` the height of the row's foot.
+pub(super) fn corners(row: &Row, top: [usize; 2], low: i64) -> Vec<Vec<Place>> {
+    let width = |axis: usize| UNIT * (top[axis] / row.counts[axis].max(1)) as i64;
+    let raised = |[s, t]: [i64; 2]| [s, low + t];
+    let pattern = |axis: usize, doubles: bool| -> Vec<Quad> {
+        let cells = 0..row.counts[axis];
+        let quads = cells.flat_map(|k| {
+            if doubles {
+                doubled(k, width(axis))
+            } else {
+                plain(k, width(axis))
+            }
+        });
+        quads.map(|quad| quad.map(raised)).collect()
+    };
+    let across = |axis: usize| (0..row.counts[axis] as i64).map(move |k| [k, k + 1]);
+    let mut found = Vec::new();
+    match (row.kind, row.counts[1]) {
+        (kind, 0) => {
+            for quad in pattern(0, kind == Kind::DoubleX) {
+                // Up is minus z: the way round turns.
+                found.push([0, 3, 2, 1].map(|k| [quad[k][0], quad[k][1], 0]).to_vec());
+            }
+        }
+        (Kind::DoubleY, _) => {
+            for ends in across(0).collect::<Vec<_>>() {
+                for quad in pattern(1, true) {
+                    let at = |end: usize| quad.map(|[s, t]| [ends[end] * width(0), t, s]);
+                    found.push([at(1), at(0)].concat());
+                }
+            }
+        }
+        (kind, _) => {
+            for ends in across(1).collect::<Vec<_>>() {
+                for quad in pattern(0, kind == Kind::DoubleX) {
+                    let at = |end: usize| quad.map(|[s, t]| [s, t, ends[end] * width(1)]);
+                    found.push([at(0), at(1)].concat());
+                }
+            }
+        }
+    }
+    found
+}
+
+fn plain(k: usize, width: i64) -> Vec<Quad> {
+    let (a, b) = (k as i64 * width, (k as i64 + 1) * width);
+    vec![[[a, 0], [b, 0], [b, ROW], [a, ROW]]]
+}
+
+/// One element below, two above: three quadrilaterals. The side towards the partner, the next cell of an even one, is
+/// cut in the middle; the partner is the mirror image.
+fn doubled(k: usize, width: i64) -> Vec<Quad> {
+    let (half, middle) = (ROW / 2, width / 2);
+    let quads = [
+        [[0, 0], [width, 0], [width, half], [middle, half]],
+        [[0, 0], [middle, half], [middle, ROW], [0, ROW]],
+        [[middle, half], [width, half], [width, ROW], [middle, ROW]],
+    ];
+    let first = k as i64 * width;
+    let place = |quad: Quad| match k % 2 {
+        0 => quad.map(|[s, t]| [first + s, t]),
+        _ => [1, 0, 3, 2].map(|n| [first + width - quad[n][0], quad[n][1]]),
+    };
+    quads.map(place).to_vec()
+}

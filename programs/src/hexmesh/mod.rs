@@ -1,0 +1,132 @@
+//! `sfhexmesh`: makes, reads and judges meshes of hexahedra and quadrilaterals.
+//!
+//! A box between maps (`boxes`), a file of Gmsh, a folder of SPECFEM3D's mesh files, or a mesh in RSF files becomes a
+//! [`RawMesh`]; `kernels::mesh` looks for its faults, `report` tells its figures.
+
+mod boxes;
+mod lattice;
+mod report;
+mod spec;
+mod surfaces;
+
+pub use spec::PROGRAM;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use kernels::mesh::{Material, Mesh};
+use rsf_io::Job;
+
+use crate::meshing::{RawMesh, gmsh, specfem, stored};
+
+/// Runs the program.
+///
+/// # Errors
+/// One sentence about parameters, a file, or the first fault of the mesh.
+pub fn run(job: &mut Job) -> Result<()> {
+    let ways = ["mesh", "elements", "gmsh", "specfem", "surfaces"];
+    let given: Vec<&str> = ways.into_iter().filter(|way| job.given(way)).collect();
+    let way = match given[..] {
+        [way] => way,
+        ["mesh", "elements"] => "mesh",
+        [] => bail!("no mesh: give one of surfaces= (a box), gmsh=, specfem=, mesh= or elements="),
+        _ => bail!("{}= are given together; give one of them", given.join("= and ")),
+    };
+    let mut raw = match way {
+        "gmsh" => from_gmsh(job)?,
+        "specfem" => specfem::read(Path::new(&job.text("specfem")?.unwrap_or_default()))?,
+        "surfaces" => boxes::make(job)?,
+        _ => stored::read(job)?,
+    };
+    if raw.materials.is_empty() {
+        raw.materials = materials(job, 1 + raw.regions.iter().copied().max().unwrap_or(0) as usize)?;
+    } else if ["rho", "vp", "vs", "qkappa", "qmu"]
+        .iter()
+        .any(|word| job.given(word))
+    {
+        job.warn("rho=, vp=, vs=, qkappa= and qmu= have no effect: the mesh brings its materials");
+    }
+    match raw.ndim {
+        2 => judge::<2>(job, &raw, way)?,
+        _ => judge::<3>(job, &raw, way)?,
+    }
+    if !["mesh", "elements"].contains(&way) {
+        let base = job.text("base")?.unwrap_or_default();
+        stored::write(job, &base, &raw)?;
+    }
+    Ok(())
+}
+
+fn from_gmsh(job: &mut Job) -> Result<RawMesh> {
+    let name = job.text("gmsh")?.unwrap_or_default();
+    let bytes = std::fs::read(&name).with_context(|| format!("cannot read gmsh={name}"))?;
+    let (mesh, strange) = gmsh::read(&name, &bytes, job.flag("up")?)?;
+    for group in strange {
+        job.warn(&format!(
+            "the group {group} of faces has no effect; top, free, bottom, xmin, xmax, ymin, ymax and absorbing have"
+        ));
+    }
+    for (region, group) in mesh.names.iter().enumerate() {
+        job.say(&format!("region {region} is {group}"));
+    }
+    Ok(mesh)
+}
+
+/// The materials of lists on the command line, each with one number for all regions or one a region.
+fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
+    if !["rho", "vp", "vs"].iter().any(|word| job.given(word)) {
+        return Ok(Vec::new());
+    }
+    let list = |word: &str, default: Option<f64>| -> Result<Vec<f64>> {
+        let values = job.floats(word)?;
+        match (values.len(), default) {
+            (0, Some(value)) => Ok(vec![value; regions]),
+            (0, None) => bail!("{word}= is missing; rho=, vp= and vs= make the materials together"),
+            (1, _) => Ok(vec![values[0].into(); regions]),
+            (n, _) if n == regions => Ok(values.into_iter().map(f64::from).collect()),
+            (n, _) => bail!(
+                "{word}= has {n} numbers; the mesh has {regions} regions, give one number or one a region"
+            ),
+        }
+    };
+    let (rho, vp, vs) = (list("rho", None)?, list("vp", None)?, list("vs", None)?);
+    let (q_kappa, q_mu) = (list("qkappa", Some(9999.0))?, list("qmu", Some(9999.0))?);
+    let material = |k: usize| {
+        let material = Material {
+            density: rho[k],
+            vp: vp[k],
+            vs: vs[k],
+            q_kappa: q_kappa[k],
+            q_mu: q_mu[k],
+            anisotropic: false,
+        };
+        stored::check(&material).with_context(|| format!("region {k}"))?;
+        Ok(material)
+    };
+    (0..regions).map(material).collect()
+}
+
+/// Looks for faults and tells the figures; a mesh that is only read goes on as its histograms.
+fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> {
+    let mesh = Mesh::<D>::new(raw.parts())?;
+    if !raw.materials.is_empty() {
+        mesh.check_materials(&raw.materials)?;
+    }
+    let read_only = ["mesh", "elements"].contains(&way);
+    if !job.flag("judge")? && !read_only && !job.given("hist") {
+        return Ok(());
+    }
+    let report = report::Report::of(&mesh, &raw.materials, job.int("degree")? as usize)?;
+    if job.flag("judge")? {
+        report.lines(&mesh).iter().for_each(|line| job.say(line));
+    }
+    if job.given("hist") {
+        let output = job.tagged_output("hist")?;
+        report.write(output)?;
+    }
+    if read_only {
+        let output = job.output()?;
+        report.write(output)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! The figures of a mesh as lines of text and as histograms.
+
+use anyhow::Result;
+use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH, Quality};
+use kernels::mesh::step::{Medium, steps};
+use kernels::mesh::{Basis, Fault, Material, Mesh, Numbering, Place};
+use rsf_io::{Axis, Kind, Output};
+
+/// Bins of a histogram.
+const BINS: usize = 20;
+
+/// Figures of all elements.
+pub(super) struct Report {
+    degree: usize,
+    points: usize,
+    figures: Vec<Quality>,
+    /// Largest stable steps, s; empty without materials.
+    steps: Vec<f64>,
+    /// Resolved frequencies, Hz; empty without materials.
+    frequencies: Vec<f64>,
+}
+
+/// The first element whose value is the smallest but for rounding, and the value.
+fn least(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
+    let smallest = values.clone().fold(f64::INFINITY, f64::min);
+    let close = |value: &f64| *value <= smallest + 1e-9 * smallest.abs();
+    let mut all = values.enumerate();
+    all.find(|(_, value)| close(value)).unwrap_or((0, f64::NAN))
+}
+
+impl Report {
+    /// Looks at every element.
+    pub(super) fn of<const D: usize>(
+        mesh: &Mesh<D>,
+        materials: &[Material],
+        degree: usize,
+    ) -> Result<Self, Fault> {
+        let basis = Basis::new(degree)?;
+        let figures = quality::all(mesh, &basis);
+        // The step of a medium that a table of constants describes is for the program that has the table.
+        let plain = !materials.is_empty() && materials.iter().all(|m| !m.anisotropic);
+        let media: Vec<Medium> = materials
+            .iter()
+            .map(|m| Medium::isotropic(m.density, m.vp, m.vs))
+            .collect();
+        let slowest = |region: u32| {
+            let m = &materials[region as usize];
+            if m.vs > 0.0 { m.vs } else { m.vp }
+        };
+        let frequencies = figures
+            .iter()
+            .zip(mesh.regions())
+            .map(|(f, r)| f.frequency(slowest(*r), degree));
+        Ok(Self {
+            degree,
+            points: Numbering::new(mesh, &basis)?.points(),
+            steps: if plain {
+                steps(mesh, &basis, &media)
+            } else {
+                Vec::new()
+            },
+            frequencies: if plain { frequencies.collect() } else { Vec::new() },
+            figures,
+        })
+    }
+
+    /// The lines that the user reads.
+    pub(super) fn lines<const D: usize>(&self, mesh: &Mesh<D>) -> Vec<String> {
+        let at = |element: usize| format!("element {element} at {}", Place::from(mesh.centre(element)));
+        let mut lines = vec![format!(
+            "{} elements of {} nodes, {} nodes, {} points at degree {}; {} absorbing and {} free faces of {} outer ones",
+            mesh.len(),
+            mesh.order().nodes::<D>(),
+            mesh.nodes().len(),
+            self.points,
+            self.degree,
+            mesh.absorbing().len(),
+            mesh.free().len(),
+            mesh.outer().count()
+        )];
+        let (element, value) = least(self.figures.iter().map(|f| f.jacobian));
+        lines.push(format!("smallest Jacobian {value:.4e} in {}", at(element)));
+        let (element, value) = least(self.figures.iter().map(|f| f.evenness));
+        lines.push(format!(
+            "smallest over largest Jacobian of an element {value:.3} in {}",
+            at(element)
+        ));
+        let (sharp, low) = least(self.figures.iter().map(|f| f.angles[0]));
+        let (blunt, high) = least(self.figures.iter().map(|f| -f.angles[1]));
+        lines.push(format!(
+            "angles from {low:.1} degrees in {} to {:.1} in {}",
+            at(sharp),
+            -high,
+            at(blunt)
+        ));
+        let (element, value) = least(self.figures.iter().map(|f| -f.ratio()));
+        lines.push(format!(
+            "longest over shortest edge {:.2} in {}",
+            -value,
+            at(element)
+        ));
+        if self.steps.is_empty() {
+            lines.push(
+                "largest stable step and resolved frequency: not known without rho=, vp= and vs=".to_string(),
+            );
+            return lines;
+        }
+        let (element, value) = least(self.steps.iter().copied());
+        lines.push(format!(
+            "largest stable step {value:.4e} s, set by {}",
+            at(element)
+        ));
+        let (element, value) = least(self.frequencies.iter().copied());
+        lines.push(format!(
+            "resolved up to {value:.4e} Hz ({POINTS_A_WAVELENGTH} points on the shortest wavelength), set by {}",
+            at(element)
+        ));
+        lines
+    }
+
+    /// Writes the histograms: bins, figures.
+    pub(super) fn write(&self, mut output: Output) -> Result<()> {
+        let over_least = |values: &[f64]| -> Vec<f64> {
+            let smallest = least(values.iter().copied()).1;
+            values.iter().map(|v| v / smallest).collect()
+        };
+        let columns: Vec<(&str, [f64; 2], Vec<f64>)> = vec![
+            (
+                "smallest angle 0 to 90",
+                [0.0, 90.0],
+                self.figures.iter().map(|f| f.angles[0]).collect(),
+            ),
+            (
+                "longest over shortest edge 1 to 10",
+                [1.0, 10.0],
+                self.figures.iter().map(Quality::ratio).collect(),
+            ),
+            (
+                "smallest over largest Jacobian 0 to 1",
+                [0.0, 1.0],
+                self.figures.iter().map(|f| f.evenness).collect(),
+            ),
+            (
+                "step over the smallest 1 to 10",
+                [1.0, 10.0],
+                over_least(&self.steps),
+            ),
+            (
+                "frequency over the lowest 1 to 10",
+                [1.0, 10.0],
+                over_least(&self.frequencies),
+            ),
+        ];
+        let used: Vec<_> = columns.into_iter().filter(|c| !c.2.is_empty()).collect();
+        let label: Vec<&str> = used.iter().map(|c| c.0).collect();
+        output.set_kind(Kind::Int);
+        output.set_axis(1, &Axis::new(BINS, 0.0, 1.0).label("bin"));
+        output.set_axis(2, &Axis::new(used.len(), 0.0, 1.0).label(&label.join(", ")));
+        output.set_rank(2);
+        for (_, [low, high], values) in used {
+            let mut bins = [0; BINS];
+            for value in values {
+                let bin = (value - low) / (high - low) * BINS as f64;
+                bins[(bin as usize).min(BINS - 1)] += 1;
+            }
+            output.write_i32(&bins)?;
+        }
+        Ok(output.finish()?)
+    }
+}

@@ -1,0 +1,94 @@
+//! The bottom, the interfaces and the top of a box.
+
+use anyhow::{Result, bail};
+use rsf_io::{Axis, Job};
+
+/// z over the box.
+pub(super) enum Surface {
+    Flat(f64),
+    Map {
+        name: String,
+        x: Axis,
+        y: Axis,
+        values: Vec<f32>,
+    },
+}
+
+impl Surface {
+    /// A number, or the map of an RSF file.
+    ///
+    /// # Errors
+    /// A file that is no map of finite numbers.
+    pub(super) fn open(job: &mut Job, word: &str) -> Result<Self> {
+        if let Ok(z) = word.parse::<f64>() {
+            if !z.is_finite() {
+                bail!("surfaces= has {word}; every entry is a finite number or an RSF file");
+            }
+            return Ok(Self::Flat(z));
+        }
+        let name = format!("the map {word} of surfaces=");
+        let mut input = job.open_as(name.clone(), word.as_ref())?;
+        let (x, y) = (input.axis(1), input.axis(2));
+        let sound = |axis: &Axis| {
+            axis.n >= 1 && axis.o.is_finite() && axis.d.is_finite() && (axis.n == 1 || axis.d > 0.0)
+        };
+        if !sound(&x) || !sound(&y) || input.len() != (x.n * y.n) as u64 {
+            bail!(
+                "{name} is {}; a map has n1 along x, n2 along y and spacings above zero",
+                input.header().sizes()
+            );
+        }
+        let values = input.read_all_f32()?;
+        if let Some(bad) = values.iter().position(|z| !z.is_finite()) {
+            bail!(
+                "{name} is {} at sample {bad}; every z must be finite",
+                values[bad]
+            );
+        }
+        Ok(Self::Map { name, x, y, values })
+    }
+
+    /// First and last coordinate along x and y; none where the surface is the same everywhere.
+    pub(super) fn span(&self, axis: usize) -> Option<[f64; 2]> {
+        let Self::Map { x, y, .. } = self else { return None };
+        let axis = if axis == 0 { x } else { y };
+        (axis.n > 1).then(|| {
+            [
+                axis.o.into(),
+                f64::from(axis.o) + (axis.n - 1) as f64 * f64::from(axis.d),
+            ]
+        })
+    }
+
+    /// z at a place, linear between the samples.
+    ///
+    /// # Errors
+    /// A place more than a sample's rounding outside of the map.
+    pub(super) fn at(&self, place: [f64; 2]) -> Result<f64> {
+        let (name, x, y, values) = match self {
+            Self::Flat(z) => return Ok(*z),
+            Self::Map { name, x, y, values } => (name, x, y, values),
+        };
+        let split = |axis: &Axis, at: f64, word: &str| -> Result<(usize, f64)> {
+            if axis.n == 1 {
+                return Ok((0, 0.0));
+            }
+            let last = (axis.n - 1) as f64;
+            let k = (at - f64::from(axis.o)) / f64::from(axis.d);
+            if !(-1e-3..=last + 1e-3).contains(&k) {
+                bail!(
+                    "{name} ends before {word}={at}: it goes from {} to {}; make the map larger or set {word}min= and {word}max=",
+                    axis.o,
+                    f64::from(axis.o) + last * f64::from(axis.d)
+                );
+            }
+            let k = k.clamp(0.0, last);
+            let low = (k as usize).min(axis.n - 2);
+            Ok((low, k - low as f64))
+        };
+        let ((i, s), (j, t)) = (split(x, place[0], "x")?, split(y, place[1], "y")?);
+        let value = |i: usize, j: usize| f64::from(values[j.min(y.n - 1) * x.n + i.min(x.n - 1)]);
+        let along = |j: usize| (1.0 - s) * value(i, j) + s * value(i + 1, j);
+        Ok((1.0 - t) * along(j) + t * along(j + 1))
+    }
+}

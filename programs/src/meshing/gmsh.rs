@@ -1,0 +1,242 @@
+//! Meshes of Gmsh, MSH 4.1, as text or binary.
+//!
+//! Hexahedra (types 5 and 12) make a 3-D mesh; without any, quadrilaterals (3 and 10) make a 2-D one. Physical groups of
+//! that dimension are regions, in the order of their tags; those of a dimension less choose faces by their names: `top` and
+//! `free` are the free surface, `bottom`, `xmin`, `xmax`, `ymin`, `ymax` and `absorbing` absorb.
+
+mod sections;
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Result, anyhow, bail};
+use kernels::mesh::geometry::{determinant, map};
+use kernels::mesh::{Order, cell};
+
+use super::{FaceFinder, RawMesh};
+use sections::{Block, Sections};
+
+/// Names of groups of faces.
+const FREE: [&str; 2] = ["top", "free"];
+const ABSORBING: [&str; 6] = ["bottom", "xmin", "xmax", "ymin", "ymax", "absorbing"];
+
+/// Dimension and nodes of the types of elements that make a mesh.
+fn cell_type(kind: i32) -> Option<(usize, usize)> {
+    match kind {
+        3 => Some((2, 4)),
+        10 => Some((2, 9)),
+        5 => Some((3, 8)),
+        12 => Some((3, 27)),
+        _ => None,
+    }
+}
+
+/// Reads the bytes of a file; messages call it `name`. With `up` the last axis of the file points upwards. The second
+/// value lists groups of faces whose names mean nothing here.
+///
+/// # Errors
+/// A sentence about what is damaged, missing or not possible.
+pub fn read(name: &str, bytes: &[u8], up: bool) -> Result<(RawMesh, Vec<String>)> {
+    let file = sections::read(name, bytes)?;
+    let ndim = if file.blocks.iter().any(|b| b.dimension == 3) {
+        3
+    } else {
+        2
+    };
+    let (mut mesh, numbers) = volume(name, &file, ndim)?;
+    if up {
+        mesh.turn_down();
+    }
+    put_right(&mut mesh);
+    let strange = surfaces(&file, &mut mesh, &numbers)?;
+    Ok((mesh, strange))
+}
+
+/// Elements, nodes and regions; nodes are numbered as they first appear. Also the numbers of the tags.
+fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<u64, i32>)> {
+    let mut mesh = RawMesh {
+        ndim,
+        ..RawMesh::default()
+    };
+    let mut numbers: HashMap<u64, i32> = HashMap::new();
+    let regions = Regions::of(file, ndim);
+    mesh.names = regions.numbers.values().map(|region| region.1.clone()).collect();
+    let columns = columns(file, ndim);
+    for block in file.blocks.iter().filter(|b| b.dimension == ndim) {
+        let per_element = match cell_type(block.kind) {
+            Some((dimension, nodes)) if dimension == ndim => nodes,
+            _ => bail!(
+                "{name}: the entity {} of dimension {ndim} has elements of type {} ({}); only {} are possible: recombine, or set Mesh.SubdivisionAlgorithm",
+                block.entity,
+                block.kind,
+                sections::kind_name(block.kind),
+                if ndim == 3 {
+                    "hex8 and hex27"
+                } else {
+                    "quad4 and quad9"
+                }
+            ),
+        };
+        if mesh.per_element != 0 && mesh.per_element != per_element {
+            bail!(
+                "{name}: elements of {} and of {per_element} nodes are mixed; give all the same order (Mesh.ElementOrder)",
+                mesh.per_element
+            );
+        }
+        mesh.per_element = per_element;
+        let region = regions.number(name, file, block)?;
+        for nodes in block.nodes.chunks_exact(per_element) {
+            for tag in nodes {
+                let next = numbers.len() as i32;
+                let number = match numbers.get(tag) {
+                    Some(number) => *number,
+                    None => {
+                        let x = file
+                            .nodes
+                            .get(tag)
+                            .ok_or_else(|| anyhow!("{name}: node {tag} of an element has no coordinates"))?;
+                        mesh.nodes.extend(columns.iter().map(|c| x[*c]));
+                        numbers.insert(*tag, next);
+                        next
+                    }
+                };
+                mesh.elements.push(number);
+            }
+            mesh.regions.push(region);
+        }
+    }
+    if mesh.is_empty() {
+        bail!(
+            "{name} has neither hexahedra nor quadrilaterals; mesh the volume (3-D) or the surface (2-D), recombined, before it is saved"
+        );
+    }
+    Ok((mesh, numbers))
+}
+
+/// Which coordinates of the file are those of the mesh: in 2-D x and whichever of y and z is not the same everywhere.
+fn columns(file: &Sections, ndim: usize) -> Vec<usize> {
+    if ndim == 3 {
+        return vec![0, 1, 2];
+    }
+    let mut low = f64::INFINITY;
+    let mut high = f64::NEG_INFINITY;
+    file.nodes
+        .values()
+        .for_each(|x| (low, high) = (low.min(x[1]), high.max(x[1])));
+    if high > low { vec![0, 1] } else { vec![0, 2] }
+}
+
+/// Regions: the physical groups of a dimension, or its entities where no group holds any.
+struct Regions {
+    by_entity: bool,
+    /// Number and name by tag.
+    numbers: BTreeMap<i32, (i32, String)>,
+}
+
+impl Regions {
+    fn of(file: &Sections, dimension: usize) -> Self {
+        let blocks = || file.blocks.iter().filter(|b| b.dimension == dimension);
+        let mut tags: Vec<i32> = blocks()
+            .flat_map(|b| file.groups_of(b))
+            .map(|t| t.abs())
+            .collect();
+        let by_entity = tags.is_empty();
+        if by_entity {
+            tags = blocks().map(|b| b.entity).collect();
+        }
+        tags.sort_unstable();
+        tags.dedup();
+        let word = if by_entity { "entity" } else { "group" };
+        let name = |tag: i32| match file.names.get(&(dimension, tag)) {
+            Some(name) if !by_entity => name.clone(),
+            _ => format!("{word} {tag}"),
+        };
+        let numbers = tags
+            .iter()
+            .enumerate()
+            .map(|(k, tag)| (*tag, (k as i32, name(*tag))));
+        Self {
+            by_entity,
+            numbers: numbers.collect(),
+        }
+    }
+
+    /// The region of a block of elements.
+    fn number(&self, name: &str, file: &Sections, block: &Block) -> Result<i32> {
+        let entity = block.entity;
+        let tag = match file.groups_of(block) {
+            _ if self.by_entity => entity,
+            [tag] => tag.abs(),
+            [] => bail!(
+                "{name}: the elements of entity {entity} are in no physical group, while others are; put them into one"
+            ),
+            all => bail!(
+                "{name}: the entity {entity} is in the physical groups {all:?}; an element has one region, so keep one of them"
+            ),
+        };
+        match self.numbers.get(&tag) {
+            Some((number, _)) => Ok(*number),
+            None => bail!("{name}: the entity {entity} has no region"),
+        }
+    }
+}
+
+/// Mirrors the elements whose axes are left-handed as a whole: Gmsh's surfaces have either direction. Folded elements
+/// stay as they are, for the mesh to refuse.
+fn put_right(mesh: &mut RawMesh) {
+    fn handed<const D: usize>(mesh: &RawMesh, element: usize) -> bool {
+        let nodes = &mesh.elements[element * mesh.per_element..(element + 1) * mesh.per_element];
+        let place = |n: &i32| -> [f64; D] { std::array::from_fn(|c| mesh.nodes[*n as usize * D + c]) };
+        let x: Vec<[f64; D]> = nodes.iter().map(place).collect();
+        let order = Order::with_nodes::<D>(mesh.per_element).unwrap_or(Order::Linear);
+        let corner = |n| cell::place::<D>(n).map(|c| f64::from(c) - 1.0);
+        (0..1 << D).all(|n| determinant(&map(order, &x, corner(n)).1) < 0.0)
+    }
+    for element in 0..mesh.len() {
+        let left = if mesh.ndim == 2 {
+            handed::<2>(mesh, element)
+        } else {
+            handed::<3>(mesh, element)
+        };
+        if left {
+            mesh.mirror(element);
+        }
+    }
+}
+
+/// Fills the lists of faces from the groups a dimension below; returns the names that say nothing.
+fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) -> Result<Vec<String>> {
+    let below = mesh.ndim - 1;
+    let corners = 1 << below;
+    let (mut free, mut absorbing, mut strange) = (Vec::new(), Vec::new(), Vec::new());
+    let finder = FaceFinder::of_all(mesh);
+    for block in file.blocks.iter().filter(|b| b.dimension == below) {
+        let tags = file.physical.get(&(below, block.entity)).into_iter().flatten();
+        for name in tags.filter_map(|tag| file.names.get(&(below, tag.abs()))) {
+            let list = match name.to_lowercase().as_str() {
+                word if FREE.contains(&word) => &mut free,
+                word if ABSORBING.contains(&word) => &mut absorbing,
+                _ => {
+                    strange.push(name.clone());
+                    continue;
+                }
+            };
+            for nodes in block.nodes.chunks_exact(block.per_element) {
+                let known: Option<Vec<i32>> = nodes[..corners]
+                    .iter()
+                    .map(|tag| numbers.get(tag).copied())
+                    .collect();
+                let found = known.and_then(|corners| finder.find(&corners));
+                list.push(found.ok_or_else(|| {
+                    anyhow!(
+                        "a face of the group {name} with the nodes {:?} belongs to no element",
+                        &nodes[..corners]
+                    )
+                })?);
+            }
+        }
+    }
+    strange.sort();
+    strange.dedup();
+    (mesh.free, mesh.absorbing) = (free, absorbing);
+    Ok(strange)
+}

@@ -1,0 +1,117 @@
+//! Meshes in files: what programs that read or write meshes share. No formulas: `kernels::mesh` looks for faults.
+//!
+//! Every reader gives a [`RawMesh`]: numbers as they stand in files, of either dimension, z downwards, nodes in Gmsh's
+//! order.
+
+mod faces;
+pub mod gmsh;
+mod scanner;
+pub mod specfem;
+pub mod stored;
+
+use anyhow::{Result, bail};
+use kernels::mesh::{MOST_ELEMENTS, Material, Parts, cell};
+
+pub use faces::FaceFinder;
+
+/// A mesh as a file gives it.
+#[derive(Clone, Debug, Default)]
+pub struct RawMesh {
+    /// 2 or 3.
+    pub ndim: usize,
+    /// Coordinates of the nodes, node after node: x, y, z or x, z; metres, z downwards.
+    pub nodes: Vec<f64>,
+    /// Nodes of an element.
+    pub per_element: usize,
+    /// Nodes of all elements, counted from 0, in Gmsh's order.
+    pub elements: Vec<i32>,
+    /// The region of every element.
+    pub regions: Vec<i32>,
+    /// Materials of the regions; empty where the file has none.
+    pub materials: Vec<Material>,
+    /// Element and local face.
+    pub absorbing: Vec<[i32; 2]>,
+    /// Element and local face.
+    pub free: Vec<[i32; 2]>,
+    /// Names of the regions, empty where the file has none.
+    pub names: Vec<String>,
+}
+
+impl RawMesh {
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.elements.len() / self.per_element.max(1)
+    }
+
+    /// True without elements.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The mesh for [`kernels::mesh::Mesh::new`]; `D` must be the dimension.
+    pub fn parts<const D: usize>(&self) -> Parts<D> {
+        let node = |x: &[f64]| std::array::from_fn(|c| x[c]);
+        Parts {
+            nodes: self.nodes.chunks_exact(D).map(node).collect(),
+            per_element: self.per_element,
+            elements: self.elements.clone(),
+            regions: self.regions.clone(),
+            absorbing: self.absorbing.clone(),
+            free: self.free.clone(),
+        }
+    }
+
+    /// Turns a mesh with its last axis upwards: the axis changes its sign, and with it the order of the nodes, so that
+    /// Jacobians keep theirs. To be called before faces are numbered.
+    fn turn_down(&mut self) {
+        let ndim = self.ndim;
+        self.nodes
+            .iter_mut()
+            .skip(ndim - 1)
+            .step_by(ndim)
+            .for_each(|z| *z = -*z);
+        for element in 0..self.len() {
+            self.mirror(element);
+        }
+    }
+
+    /// Exchanges the low and the high end of an element's last axis.
+    fn mirror(&mut self, element: usize) {
+        let order = mirrored(self.ndim, self.per_element);
+        let nodes = &mut self.elements[element * self.per_element..(element + 1) * self.per_element];
+        let old = nodes.to_vec();
+        nodes
+            .iter_mut()
+            .zip(order)
+            .for_each(|(node, from)| *node = old[from]);
+    }
+}
+
+/// The nodes of an element in the order of its mirror image along the last axis.
+fn mirrored(ndim: usize, per_element: usize) -> Vec<usize> {
+    fn order<const D: usize>(per_element: usize) -> Vec<usize> {
+        let place = |node| {
+            let mut code = cell::place::<D>(node);
+            code[D - 1] = 2 - code[D - 1];
+            cell::node_at::<D>(code)
+        };
+        (0..per_element).map(place).collect()
+    }
+    match ndim {
+        2 => order::<2>(per_element),
+        _ => order::<3>(per_element),
+    }
+}
+
+/// A number of elements that a file or parameters ask for, before any memory is taken.
+///
+/// # Errors
+/// More than can be counted.
+pub fn countable(what: &str, elements: u128) -> Result<usize> {
+    if elements > u128::from(MOST_ELEMENTS) {
+        bail!(
+            "{what} has {elements} elements, at most {MOST_ELEMENTS} can be counted; use fewer and larger elements"
+        );
+    }
+    Ok(elements as usize)
+}

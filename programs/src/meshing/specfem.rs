@@ -1,0 +1,279 @@
+//! A folder of mesh files as SPECFEM3D's decomposer reads it.
+//!
+//! `mesh_file` (count; element, 8 or 27 nodes), `nodes_coords_file` (count; node, x, y, z), `materials_file` (element,
+//! material), `nummaterial_velocity_file` (domain, material, rho, vp, vs, Q_kappa, Q_mu, anisotropy),
+//! `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count; element, corners). All
+//! count from 1; z is up there and turned downwards here.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use kernels::mesh::{Material, cell};
+
+use super::scanner::Scanner;
+use super::{FaceFinder, RawMesh, countable};
+
+/// Files of faces, and whether the surface is free there.
+const SURFACES: [(&str, bool); 6] = [
+    ("free_or_absorbing_surface_file_zmax", true),
+    ("absorbing_surface_file_xmin", false),
+    ("absorbing_surface_file_xmax", false),
+    ("absorbing_surface_file_ymin", false),
+    ("absorbing_surface_file_ymax", false),
+    ("absorbing_surface_file_bottom", false),
+];
+
+/// Reads the folder. Without files of faces no face is absorbing or free.
+///
+/// # Errors
+/// A file that is missing or damaged, or does not fit the others: a sentence with file and line.
+pub fn read(folder: &Path) -> Result<RawMesh> {
+    let open = |file: &str| {
+        let path = folder.join(file);
+        fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let shown = |file: &str| folder.join(file).display().to_string();
+    let text = |file: &str| Ok::<_, anyhow::Error>((shown(file), open(file)?));
+
+    let (name, bytes) = text("nodes_coords_file")?;
+    let nodes = nodes(&mut Scanner::new(&name, &bytes))?;
+    let (name, bytes) = text("mesh_file")?;
+    let (per_element, elements) = elements(&mut Scanner::new(&name, &bytes), nodes.len() / 3)?;
+    let mut mesh = RawMesh {
+        ndim: 3,
+        nodes,
+        per_element,
+        elements,
+        ..RawMesh::default()
+    };
+    let (name, bytes) = text("materials_file")?;
+    let numbers = regions(&mut Scanner::new(&name, &bytes), mesh.len())?;
+    let (name, bytes) = text("nummaterial_velocity_file")?;
+    let table = materials(&mut Scanner::new(&name, &bytes))?;
+    for (element, number) in numbers.into_iter().enumerate() {
+        let Some(region) = table.iter().position(|row| row.0 == number) else {
+            bail!(
+                "{name} has no material {number}, of which element {} is",
+                element + 1
+            );
+        };
+        mesh.regions.push(region as i32);
+    }
+    mesh.materials = table.iter().map(|row| row.1).collect();
+    mesh.names = table.iter().map(|row| format!("material {}", row.0)).collect();
+    mesh.turn_down();
+    for (file, is_free) in SURFACES {
+        if folder.join(file).exists() {
+            let (name, bytes) = text(file)?;
+            let found = faces(&mut Scanner::new(&name, &bytes), &mesh)?;
+            if is_free {
+                &mut mesh.free
+            } else {
+                &mut mesh.absorbing
+            }
+            .extend(found);
+        }
+    }
+    Ok(mesh)
+}
+
+/// The count at the head of a file, which has `least` numbers for each entry.
+fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
+    let count: u64 = scanner.number(what)?;
+    let count = countable(what, count.into()).map_err(|e| scanner.wrong(e))?;
+    if count.saturating_mul(2 * least) > scanner.left() + 1 {
+        return Err(scanner.wrong(format!(
+            "{count} is more than the file holds as its {what}; is it cut short?"
+        )));
+    }
+    Ok(count)
+}
+
+/// A number from 1 to `most`, as an index.
+fn index(scanner: &mut Scanner, what: &str, most: usize) -> Result<usize> {
+    let before = scanner.clone();
+    let number: i64 = scanner.number(what)?;
+    match usize::try_from(number) {
+        Ok(n) if (1..=most).contains(&n) => Ok(n - 1),
+        _ => Err(before.wrong(format!(
+            "{what} {number} does not exist; they are numbered from 1 to {most}"
+        ))),
+    }
+}
+
+fn nodes(scanner: &mut Scanner) -> Result<Vec<f64>> {
+    let count = count(scanner, "number of nodes", 4)?;
+    let mut nodes = vec![f64::NAN; 3 * count];
+    for _ in 0..count {
+        let node = index(scanner, "node", count)?;
+        if !nodes[3 * node].is_nan() {
+            return Err(scanner.wrong(format!("node {} is given twice", node + 1)));
+        }
+        for c in 0..3 {
+            nodes[3 * node + c] = scanner.real("coordinate")?;
+        }
+    }
+    Ok(nodes)
+}
+
+/// Nodes of an element and the nodes of all elements, in Gmsh's order, z still up.
+fn elements(scanner: &mut Scanner, nodes: usize) -> Result<(usize, Vec<i32>)> {
+    let count = count(scanner, "number of elements", 9)?;
+    let words = scanner.words_left();
+    let per_element = match words.checked_div(count).map(|columns| (columns, words % count)) {
+        Some((9, 0)) => 8,
+        Some((28, 0)) => 27,
+        _ => {
+            return Err(scanner.wrong(format!(
+                "{words} numbers follow for {count} elements; each must have its number and 8 or 27 nodes"
+            )));
+        }
+    };
+    let order = gmsh_order(per_element);
+    let mut elements = vec![-1; count * per_element];
+    for _ in 0..count {
+        let element = index(scanner, "element", count)?;
+        let own = &mut elements[element * per_element..(element + 1) * per_element];
+        if own[0] >= 0 {
+            return Err(scanner.wrong(format!("element {} is given twice", element + 1)));
+        }
+        for slot in &order {
+            own[*slot] = index(scanner, "node", nodes)? as i32;
+        }
+    }
+    Ok((per_element, elements))
+}
+
+/// For each node in SPECFEM's order its place in Gmsh's: corners, the edges of the lower face, the upright ones, those of
+/// the upper face, the faces below, in front, right, behind, left, above, the centre.
+fn gmsh_order(per_element: usize) -> Vec<usize> {
+    const EDGES: [[usize; 2]; 12] = [
+        [0, 1],
+        [1, 2],
+        [2, 3],
+        [3, 0],
+        [0, 4],
+        [1, 5],
+        [2, 6],
+        [3, 7],
+        [4, 5],
+        [5, 6],
+        [6, 7],
+        [7, 4],
+    ];
+    const REST: [[u8; 3]; 7] = [
+        [1, 1, 0],
+        [1, 0, 1],
+        [2, 1, 1],
+        [1, 2, 1],
+        [0, 1, 1],
+        [1, 1, 2],
+        [1, 1, 1],
+    ];
+    let middle = |[a, b]: [usize; 2]| {
+        let (p, q) = (cell::place::<3>(a), cell::place::<3>(b));
+        cell::node_at::<3>(std::array::from_fn(|c| (p[c] + q[c]) / 2))
+    };
+    let all = (0..8)
+        .chain(EDGES.map(middle))
+        .chain(REST.map(cell::node_at::<3>));
+    all.take(per_element).collect()
+}
+
+/// The number of the material of every element.
+fn regions(scanner: &mut Scanner, elements: usize) -> Result<Vec<i64>> {
+    let mut found: Vec<Option<i64>> = vec![None; elements];
+    for _ in 0..elements {
+        let element = index(scanner, "element", elements)?;
+        let material = scanner.number("number of a material")?;
+        if found[element].replace(material).is_some() {
+            return Err(scanner.wrong(format!("element {} is given twice", element + 1)));
+        }
+    }
+    if scanner.peek().is_some() {
+        return Err(scanner.wrong(format!("more lines than the {elements} elements of mesh_file")));
+    }
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Materials with their numbers, in the order of the file.
+fn materials(scanner: &mut Scanner) -> Result<Vec<(i64, Material)>> {
+    let mut found: Vec<(i64, Material)> = Vec::new();
+    while scanner.peek().is_some() {
+        if scanner.peek().is_some_and(|word| word.starts_with(b"#")) {
+            scanner.line();
+            continue;
+        }
+        let domain: i64 = scanner.number("domain, 1 acoustic or 2 elastic")?;
+        let number: i64 = scanner.number("number of a material")?;
+        if number <= 0 {
+            return Err(scanner.wrong(format!(
+                "material {number} is a file of tomography, which is not read; give the region its own row and its speeds later as vp=, vs=, den="
+            )));
+        }
+        let mut row = [0.0; 6];
+        for (value, what) in row
+            .iter_mut()
+            .zip(["density", "vp", "vs", "Q_kappa", "Q_mu", "anisotropy flag"])
+        {
+            *value = scanner.real(what)?;
+        }
+        let [density, vp, vs, q_kappa, q_mu, flag] = row;
+        match domain {
+            1 | 2 if density > 0.0 && vp > 0.0 && vs >= 0.0 && (domain == 2) == (vs > 0.0) => {}
+            1 | 2 => {
+                return Err(scanner.wrong(format!(
+                    "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, vs zero in domain 1 alone"
+                )));
+            }
+            _ => return Err(scanner.wrong(format!("domain {domain} is not known; 1 is acoustic, 2 elastic"))),
+        }
+        if found.iter().any(|row| row.0 == number) {
+            return Err(scanner.wrong(format!("material {number} is given twice")));
+        }
+        let material = Material {
+            density,
+            vp,
+            vs,
+            q_kappa,
+            q_mu,
+            anisotropic: flag > 0.0,
+        };
+        found.push((number, material));
+    }
+    Ok(found)
+}
+
+/// Element and local face of every entry.
+fn faces(scanner: &mut Scanner, mesh: &RawMesh) -> Result<Vec<[i32; 2]>> {
+    let count = count(scanner, "number of faces", 5)?;
+    let words = scanner.words_left();
+    let corners = match words.checked_div(count).map(|columns| (columns, words % count)) {
+        None if words == 0 => return Ok(Vec::new()),
+        Some((columns @ (5 | 10), 0)) => columns - 1,
+        _ => {
+            return Err(scanner.wrong(format!(
+                "{words} numbers follow for {count} faces; each must have its element and 4 or 9 nodes"
+            )));
+        }
+    };
+    let finder = FaceFinder::new(mesh);
+    let mut found = Vec::with_capacity(count);
+    for _ in 0..count {
+        let element = index(scanner, "element", mesh.len())?;
+        let mut nodes = Vec::with_capacity(corners);
+        for _ in 0..corners {
+            nodes.push(index(scanner, "node", mesh.nodes.len() / 3)? as i32);
+        }
+        let Some(face) = finder.face_of(element, &nodes[..4]) else {
+            let shown: Vec<i32> = nodes[..4].iter().map(|n| n + 1).collect();
+            return Err(scanner.wrong(format!(
+                "the nodes {shown:?} are no face of element {}",
+                element + 1
+            )));
+        };
+        found.push([element as i32, face as i32]);
+    }
+    Ok(found)
+}

@@ -1,0 +1,253 @@
+//! Meshes as RSF files.
+//!
+//! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int, `materials=` float n1=6
+//! (rho, vp, vs, Q_kappa, Q_mu, 1 where a table of constants holds), `absorbing=` and `free=` int n1=2 (element, local
+//! face). A mesh under one name is its elements, in whose header the same words name the other files.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use kernels::mesh::Material;
+use rsf_io::{Axis, Input, Job, Kind};
+
+use super::{RawMesh, countable};
+
+/// Words that name the files of a mesh.
+pub const WORDS: [&str; 5] = ["nodes", "regions", "materials", "absorbing", "free"];
+
+/// Opens the datasets of a mesh.
+struct Files<'a> {
+    job: &'a mut Job,
+    /// The dataset of `mesh=`, which holds the elements, and its folder.
+    whole: Option<(Input, PathBuf)>,
+}
+
+impl Files<'_> {
+    /// The dataset that a word names on the command line, else in the header of the mesh.
+    fn open(&mut self, word: &str) -> Result<Option<Input>> {
+        if self.job.given(word) {
+            return Ok(Some(self.job.input(word)?));
+        }
+        let Some((whole, folder)) = &self.whole else {
+            return Ok(None);
+        };
+        let Some(named) = whole.header().text(word) else {
+            return Ok(None);
+        };
+        let beside = folder.join(&named);
+        let path = if Path::new(&named).exists() {
+            OsString::from(&named)
+        } else {
+            beside.into_os_string()
+        };
+        let shown = format!("{word}={named} of {}", whole.name());
+        Ok(Some(self.job.open_as(shown, &path)?))
+    }
+}
+
+/// Reads the mesh that `mesh=` or `elements=` and the other words of the command line name.
+///
+/// # Errors
+/// A file that is missing, or shapes that do not fit together.
+pub fn read(job: &mut Job) -> Result<RawMesh> {
+    let whole = match job.text("mesh")? {
+        Some(path) => {
+            let folder = Path::new(&path).parent().unwrap_or(Path::new("")).to_path_buf();
+            Some((job.input("mesh")?, folder))
+        }
+        None => None,
+    };
+    let mut files = Files { job, whole };
+    let nodes = files
+        .open("nodes")?
+        .context("nodes= is missing: the coordinates of the mesh's nodes")?;
+    let regions = files.open("regions")?;
+    let materials = files.open("materials")?;
+    let absorbing = files.open("absorbing")?;
+    let free = files.open("free")?;
+    let elements = match (files.open("elements")?, files.whole.take()) {
+        (Some(elements), _) => elements,
+        (None, Some((whole, _))) => whole,
+        (None, None) => bail!("elements= or mesh= is missing: the nodes of the mesh's elements"),
+    };
+    let ndim = nodes.axis(1).n;
+    if !(2..=3).contains(&ndim) {
+        bail!(
+            "{} has n1={ndim}; nodes have n1=3 (x, y, z) or n1=2 (x, z)",
+            nodes.name()
+        );
+    }
+    let per_element = elements.axis(1).n;
+    countable(
+        &elements.name(),
+        u128::from(elements.len()) / per_element.max(1) as u128,
+    )?;
+    let elements = table(elements, &[per_element])?;
+    let regions = match regions {
+        Some(input) => ints(input)?,
+        None => vec![0; elements.len() / per_element.max(1)],
+    };
+    Ok(RawMesh {
+        ndim,
+        nodes: reals(nodes)?,
+        per_element,
+        elements,
+        regions,
+        materials: materials.map_or(Ok(Vec::new()), read_materials)?,
+        absorbing: absorbing.map_or(Ok(Vec::new()), pairs)?,
+        free: free.map_or(Ok(Vec::new()), pairs)?,
+        names: Vec::new(),
+    })
+}
+
+fn ints(mut input: Input) -> Result<Vec<i32>> {
+    if input.format().kind != Kind::Int {
+        bail!(
+            "{} holds {} numbers; int is needed (sfdd type=int)",
+            input.name(),
+            input.format().kind.word()
+        );
+    }
+    Ok(input.read_all()?)
+}
+
+/// Whole numbers in rows of one of these lengths.
+fn table(input: Input, columns: &[usize]) -> Result<Vec<i32>> {
+    if !columns.contains(&input.axis(1).n) {
+        bail!(
+            "{} has n1={}; n1={} is needed",
+            input.name(),
+            input.axis(1).n,
+            columns[0]
+        );
+    }
+    ints(input)
+}
+
+fn reals(mut input: Input) -> Result<Vec<f64>> {
+    if input.format().kind != Kind::Float {
+        bail!(
+            "{} holds {} numbers; float is needed (sfdd type=float)",
+            input.name(),
+            input.format().kind.word()
+        );
+    }
+    Ok(input.read_all_f32()?.into_iter().map(f64::from).collect())
+}
+
+fn pairs(input: Input) -> Result<Vec<[i32; 2]>> {
+    let values = table(input, &[2])?;
+    Ok(values.chunks_exact(2).map(|p| [p[0], p[1]]).collect())
+}
+
+/// Rows of materials: rho, vp, vs, Q_kappa, Q_mu, flag.
+fn read_materials(input: Input) -> Result<Vec<Material>> {
+    let name = input.name();
+    if input.axis(1).n != 6 {
+        bail!(
+            "{name} has n1={}; materials have n1=6: rho, vp, vs, Q_kappa, Q_mu, 1 where a table of constants holds",
+            input.axis(1).n
+        );
+    }
+    let values = reals(input)?;
+    let row = |(region, r): (usize, &[f64])| {
+        let material = Material {
+            density: r[0],
+            vp: r[1],
+            vs: r[2],
+            q_kappa: r[3],
+            q_mu: r[4],
+            anisotropic: r[5] > 0.0,
+        };
+        check(&material).with_context(|| format!("{name}: row {region}"))?;
+        Ok(material)
+    };
+    values.chunks_exact(6).enumerate().map(row).collect()
+}
+
+/// A material that an isotropic medium can have.
+///
+/// # Errors
+/// The numbers that are not possible.
+pub fn check(material: &Material) -> Result<()> {
+    let Material { density, vp, vs, .. } = *material;
+    let sound = density > 0.0 && vp > 0.0 && vs >= 0.0 && [density, vp, vs].iter().all(|v| v.is_finite());
+    if !sound || (!material.anisotropic && 4.0 * vs * vs >= 3.0 * vp * vp) {
+        bail!(
+            "rho={density} vp={vp} vs={vs} is no medium; rho and vp must be above zero and vs from 0 to below 0.866 vp"
+        );
+    }
+    Ok(())
+}
+
+/// Writes the mesh: the elements on standard output, the rest as `base`-nodes.rsf and so on, which the header of the elements
+/// names.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
+    let mut whole = job.output()?;
+    let file = |word: &str| format!("{base}-{word}.rsf");
+    whole.set_kind(Kind::Int);
+    whole.set_axis(1, &Axis::new(mesh.per_element, 0.0, 1.0).label("node"));
+    whole.set_axis(2, &Axis::new(mesh.len(), 0.0, 1.0).label("element"));
+    whole.set_rank(2);
+    let names = ["x y z", "x z"][3 - mesh.ndim];
+    let coordinates: Vec<f32> = mesh.nodes.iter().map(|x| *x as f32).collect();
+    save(job, &file("nodes"), mesh.ndim, names, Numbers::Real(&coordinates))?;
+    whole.put_text("nodes", &file("nodes"));
+    save(job, &file("regions"), 1, "region", Numbers::Whole(&mesh.regions))?;
+    whole.put_text("regions", &file("regions"));
+    if !mesh.materials.is_empty() {
+        let row = |m: &Material| {
+            [m.density, m.vp, m.vs, m.q_kappa, m.q_mu, f64::from(m.anisotropic)].map(|v| v as f32)
+        };
+        let rows: Vec<f32> = mesh.materials.iter().flat_map(row).collect();
+        save(
+            job,
+            &file("materials"),
+            6,
+            "rho vp vs qkappa qmu ccc",
+            Numbers::Real(&rows),
+        )?;
+        whole.put_text("materials", &file("materials"));
+    }
+    for (word, list) in [("absorbing", &mesh.absorbing), ("free", &mesh.free)] {
+        if !list.is_empty() {
+            save(
+                job,
+                &file(word),
+                2,
+                "element face",
+                Numbers::Whole(list.as_flattened()),
+            )?;
+            whole.put_text(word, &file(word));
+        }
+    }
+    whole.write_i32(&mesh.elements)?;
+    Ok(whole.finish()?)
+}
+
+enum Numbers<'a> {
+    Real(&'a [f32]),
+    Whole(&'a [i32]),
+}
+
+/// One dataset of rows of `columns` numbers.
+fn save(job: &mut Job, path: &str, columns: usize, label: &str, numbers: Numbers) -> Result<()> {
+    let mut output = job.output_to(path.to_string(), PathBuf::from(path))?;
+    let (kind, len) = match &numbers {
+        Numbers::Real(v) => (Kind::Float, v.len()),
+        Numbers::Whole(v) => (Kind::Int, v.len()),
+    };
+    output.set_kind(kind);
+    output.set_axis(1, &Axis::new(columns, 0.0, 1.0).label(label));
+    output.set_axis(2, &Axis::new(len / columns, 0.0, 1.0));
+    output.set_rank(2);
+    match numbers {
+        Numbers::Real(v) => output.write_f32(v)?,
+        Numbers::Whole(v) => output.write_i32(v)?,
+    }
+    Ok(output.finish()?)
+}

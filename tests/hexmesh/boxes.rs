@@ -1,0 +1,59 @@
+//! Boxes of all kinds are sound meshes of the right size.
+
+use proptest::prelude::*;
+
+use crate::desk::Desk;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_box_is_a_sound_mesh(
+        (half_x, half_y) in (1..4_usize, 0..3_usize),
+        layers in prop::collection::vec(2..4_usize, 1..4),
+        chosen in prop::collection::vec(any::<bool>(), 3),
+        curved in any::<bool>(),
+    ) {
+        let doubled: Vec<usize> = (0..layers.len()).filter(|k| chosen[*k]).collect();
+        let factor = 1 << doubled.len();
+        let (nx, ny) = (2 * factor * half_x, 2 * factor * half_y);
+        // Each row of the layers, by the counts below it.
+        let (mut x, mut y, mut expected) = (nx / factor, ny / factor, 0);
+        for (k, rows) in layers.iter().enumerate() {
+            for row in 0..*rows {
+                let doubles = doubled.contains(&k);
+                expected += match row {
+                    0 if doubles => { x *= 2; 3 * x / 2 * y.max(1) }
+                    1 if doubles && ny > 0 => { y *= 2; 3 * y / 2 * x }
+                    _ => x * y.max(1),
+                };
+            }
+        }
+        let list = |v: &[usize]| v.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let surfaces: Vec<String> = (0..=layers.len()).rev().map(|k| (k * 700).to_string()).collect();
+        let mut words = format!("surfaces={} layers={} nx={nx} xmin=0 xmax=3000", surfaces.join(","), list(&layers));
+        if ny > 0 {
+            words += &format!(" ny={ny} ymin=-1000 ymax=1500");
+        }
+        if !doubled.is_empty() {
+            let numbers: Vec<usize> = doubled.iter().map(|k| k + 1).collect();
+            words += &format!(" doubling={}", list(&numbers));
+        }
+        if curved {
+            words += " curved=y";
+        }
+        let desk = Desk::new();
+        let made = desk.sh(&format!("sfhexmesh {words} > mesh.rsf"));
+        prop_assert_eq!(made.code, 0, "{}: {}", words, made.err);
+        let report = made.err.lines().next().unwrap_or_default().to_string();
+        prop_assert!(report.contains(&format!(" {expected} elements")), "{}: {}", words, report);
+        prop_assert!(report.contains(&format!("and {} free faces", nx * ny.max(1))), "{}: {}", words, report);
+        // All outer faces but the top absorb, and nothing inside is open.
+        let number = |after: &str| -> usize {
+            let rest = report.split(after).nth(1).unwrap_or_default();
+            rest.trim().split(' ').next().and_then(|w| w.parse().ok()).unwrap_or(0)
+        };
+        let (absorbing, outer) = (number("degree 4;"), number("free faces of"));
+        prop_assert_eq!(absorbing + nx * ny.max(1), outer, "{}: {}", words, report);
+    }
+}

@@ -1,0 +1,152 @@
+//! Meshes that Gmsh wrote, and what becomes of them when they are damaged.
+
+use kernels::mesh::{Mesh, Side};
+use programs::meshing::gmsh::read;
+use proptest::prelude::*;
+
+use crate::{close, fixture_bytes, volumes};
+
+/// Number of faces in a list whose corners all have the coordinate `at` on `axis`.
+fn faces_at<const D: usize>(mesh: &Mesh<D>, list: &[Side], axis: usize, at: f64) -> usize {
+    let corner = |node: u32| (mesh.nodes()[node as usize][axis] - at).abs() < 1e-6;
+    list.iter()
+        .filter(|side| mesh.face_corners(**side).into_iter().all(corner))
+        .count()
+}
+
+#[test]
+fn a_box_of_hexahedra_as_text_and_as_binary_of_either_order() {
+    for (name, nodes, per_element) in [("hex8.msh", 100, 8), ("hex27.msh", 567, 27)] {
+        let (raw, strange) = read(name, &fixture_bytes(name), true).unwrap();
+        assert_eq!(
+            (raw.ndim, raw.len(), raw.per_element, raw.nodes.len() / 3),
+            (3, 48, per_element, nodes)
+        );
+        // Regions are numbered by the tags of the groups: soil has 3, rock 7.
+        assert_eq!(raw.names, ["soil", "rock"]);
+        assert_eq!(strange, ["a side"]);
+        let volumes = volumes::<3>(&raw);
+        assert!(close(volumes[0], 2000.0 * 1500.0 * 400.0) && close(volumes[1], 2000.0 * 1500.0 * 600.0));
+        let mesh = Mesh::<3>::new(raw.parts()).unwrap();
+        assert_eq!(mesh.outer().count(), 80);
+        // The top was at z = 0 and the bottom at -1000; z points downwards now.
+        assert_eq!(
+            (mesh.free().len(), faces_at(&mesh, mesh.free(), 2, 0.0)),
+            (12, 12)
+        );
+        assert_eq!(faces_at(&mesh, mesh.absorbing(), 2, 1000.0), 12);
+        assert_eq!(
+            faces_at(&mesh, mesh.absorbing(), 0, 2000.0) + faces_at(&mesh, mesh.absorbing(), 1, 1500.0),
+            12
+        );
+    }
+}
+
+#[test]
+fn a_plate_of_quadrilaterals_of_either_order() {
+    for (name, nodes, per_element) in [("quad4.msh", 25, 4), ("quad9.msh", 81, 9)] {
+        let (raw, _) = read(name, &fixture_bytes(name), true).unwrap();
+        assert_eq!(
+            (raw.ndim, raw.len(), raw.per_element, raw.nodes.len() / 2),
+            (2, 16, per_element, nodes)
+        );
+        let areas = volumes::<2>(&raw);
+        assert!(
+            close(areas[0], 2000.0 * 400.0) && close(areas[1], 2000.0 * 600.0),
+            "{areas:?}"
+        );
+        let mesh = Mesh::<2>::new(raw.parts()).unwrap();
+        assert_eq!((mesh.free().len(), faces_at(&mesh, mesh.free(), 1, 0.0)), (4, 4));
+        assert_eq!(
+            (
+                mesh.absorbing().len(),
+                faces_at(&mesh, mesh.absorbing(), 1, 1000.0)
+            ),
+            (8, 4)
+        );
+    }
+}
+
+#[test]
+fn without_up_the_axis_stays() {
+    let (raw, _) = read("hex8.msh", &fixture_bytes("hex8.msh"), false).unwrap();
+    let mesh = Mesh::<3>::new(raw.parts()).unwrap();
+    assert_eq!(faces_at(&mesh, mesh.absorbing(), 2, -1000.0), 12);
+}
+
+#[test]
+fn the_example_of_the_manual() {
+    let text = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 6 1 6\n2 1 0 6\n1\n2\n3\n4\n5\n6\n0. 0. 0.\n1. 0. 0.\n1. 1. 0.\n0. 1. 0.\n2. 0. 0.\n2. 1. 0.\n$EndNodes\n$Elements\n1 2 1 2\n2 1 3 2\n1 1 2 3 4\n2 2 5 6 3\n$EndElements\n";
+    let (raw, _) = read("manual.msh", text.as_bytes(), true).unwrap();
+    assert_eq!((raw.len(), raw.regions.clone()), (2, vec![0, 0]));
+    assert!(close(volumes::<2>(&raw)[0], 2.0));
+}
+
+/// The sentence about a file that was changed.
+fn sentence(name: &str, from: &str, to: &str) -> String {
+    let text = String::from_utf8(fixture_bytes(name)).unwrap();
+    assert!(text.contains(from), "{from}");
+    let changed = text.replacen(from, to, 1);
+    format!("{:#}", read(name, changed.as_bytes(), true).unwrap_err())
+}
+
+#[test]
+fn what_cannot_be_read_is_a_sentence() {
+    let text = sentence("quad4.msh", "4.1 0 8", "2.2 0 8");
+    assert!(text.contains("version 2.2") && text.contains("4.1"), "{text}");
+    let text = sentence("quad4.msh", "$EndElements", "");
+    assert!(text.contains("$Elements has no $EndElements"), "{text}");
+    let text = sentence("quad4.msh", "9 0 0 -400 2000 0 0 1 3", "9 0 0 -400 2000 0 0 0");
+    assert!(text.contains("in no physical group"), "{text}");
+    let text = sentence("quad4.msh", "$Nodes\n15 25", "$Nodes\n15 26");
+    assert!(text.contains("line") && text.contains("says 26"), "{text}");
+    let text = sentence("quad4.msh", "$Nodes\n15 25", "$Nodes\n15 1000000000000");
+    assert!(text.contains("more than the file holds"), "{text}");
+    let text = sentence("quad4.msh", "2000 0 -1000", "2000 zero -1000");
+    assert!(text.contains("`zero` is no coordinate"), "{text}");
+    let text = sentence("hex8.msh", "$Elements", "$Elephants");
+    assert!(text.contains("$Elephants has no $EndElephants"), "{text}");
+    let text = format!("{:#}", read("a.msh", b"", true).unwrap_err());
+    assert!(text.contains("the file ends"), "{text}");
+    let tetrahedron = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n$EndNodes\n$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n";
+    let text = format!("{:#}", read("t.msh", tetrahedron.as_bytes(), true).unwrap_err());
+    assert!(text.contains("tetrahedron") && text.contains("hex8"), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn damaged_files_end_in_an_answer(
+        which in 0..4_usize,
+        at in any::<prop::sample::Index>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..9),
+        cut in any::<prop::sample::Index>(),
+        cuts in any::<bool>(),
+    ) {
+        let name = ["hex8.msh", "hex27.msh", "quad4.msh", "quad9.msh"][which];
+        let mut file = fixture_bytes(name);
+        let place = at.index(file.len());
+        let end = file.len().min(place + bytes.len());
+        file.splice(place..end, bytes);
+        if cuts {
+            file.truncate(cut.index(file.len()));
+        }
+        if let Ok((raw, _)) = read(name, &file, true) {
+            // What can be read is a mesh or has a fault; nothing else happens.
+            let _ = if raw.ndim == 2 { Mesh::<2>::new(raw.parts()).err() } else { Mesh::<3>::new(raw.parts()).err() };
+        }
+    }
+
+    #[test]
+    fn other_numbers_in_a_text_end_in_an_answer(at in any::<prop::sample::Index>(), number in any::<i64>()) {
+        let text = String::from_utf8(fixture_bytes("hex8.msh")).unwrap();
+        let words: Vec<&str> = text.split(' ').collect();
+        let k = at.index(words.len());
+        let number = number.to_string();
+        let changed: Vec<&str> = words.iter().enumerate().map(|(i, w)| if i == k { number.as_str() } else { w }).collect();
+        if let Ok((raw, _)) = read("hex8.msh", changed.join(" ").as_bytes(), true) {
+            let _ = Mesh::<3>::new(raw.parts()).err();
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `sfhexmesh` as its users call it.
+
+use crate::desk::Desk;
+use crate::fixture;
+
+const ROCK: &str = "rho=2500 vp=3000 vs=1700";
+
+#[test]
+fn its_declaration_is_sound() {
+    programs::hexmesh::PROGRAM.verify().unwrap();
+}
+
+#[test]
+fn a_box_is_written_judged_and_read_again() {
+    let desk = Desk::new();
+    let made = desk.sh(&format!(
+        "sfhexmesh surfaces=1000,0 layers=5 nx=8 ny=6 xmin=0 xmax=1600 ymin=0 ymax=1200 {ROCK} hist=h.rsf > mesh.rsf"
+    ));
+    assert_eq!(made.code, 0, "{}", made.err);
+    assert!(
+        made.err
+            .contains("240 elements of 8 nodes, 378 nodes, 17325 points at degree 4"),
+        "{}",
+        made.err
+    );
+    assert!(
+        made.err.contains("188 absorbing") || made.err.contains("188"),
+        "{}",
+        made.err
+    );
+    // 200 m cubes: 5 points on a wavelength of 250 m; the bound of the step for Poisson's ratio near 1/4.
+    assert!(made.err.contains("resolved up to 6.8000e0 Hz"), "{}", made.err);
+    let mut nodes = desk.open("mesh-nodes.rsf");
+    assert_eq!((nodes.axis(1).n, nodes.axis(2).n), (3, 378));
+    assert_eq!(
+        nodes.read_all_f32().unwrap().iter().copied().fold(0.0, f32::max),
+        1600.0
+    );
+    let again = desk.sh("sfhexmesh mesh=mesh.rsf > again.rsf");
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert_eq!(again.err, made.err);
+    let (a, b) = (
+        desk.open("h.rsf").read_all::<i32>(),
+        desk.open("again.rsf").read_all::<i32>(),
+    );
+    assert_eq!(a.unwrap(), b.unwrap());
+    let files = desk.sh("sfhexmesh elements=mesh.rsf nodes=mesh-nodes.rsf materials=mesh-materials.rsf free=mesh-free.rsf > x.rsf");
+    assert!(
+        files.err.contains("0 absorbing and 48 free faces"),
+        "{}",
+        files.err
+    );
+}
+
+#[test]
+fn a_valley_in_two_dimensions_with_a_doubling() {
+    let desk = Desk::new();
+    let map: Vec<f32> = (0..101)
+        .map(|k| 100.0 - 100.0 * (k as f32 * 0.0628).cos())
+        .collect();
+    desk.dataset("topo.rsf", "n1=101 o1=0 d1=40", &map);
+    let made = desk.sh(
+        "sfhexmesh surfaces=2000,800,topo.rsf layers=4,6 nx=40 doubling=2 rho=2600,2300 vp=4000,2800 vs=2300,1500 curved=y > m.rsf",
+    );
+    assert_eq!(made.code, 0, "{}", made.err);
+    // Four rows of 20, a doubling of 3 x 20, five rows of 40.
+    assert!(made.err.contains("340 elements of 9 nodes"), "{}", made.err);
+    assert!(made.err.contains("and 40 free faces"), "{}", made.err);
+}
+
+#[test]
+fn foreign_meshes_become_rsf() {
+    let desk = Desk::new();
+    let path = fixture("hex27.msh");
+    let made = desk.sh(&format!(
+        "sfhexmesh gmsh={} rho=2000,2500 vp=1800,3500 vs=800,2000 base=basin > basin.rsf",
+        path.display()
+    ));
+    assert_eq!(made.code, 0, "{}", made.err);
+    assert!(
+        made.err.contains("region 0 is soil") && made.err.contains("group a side"),
+        "{}",
+        made.err
+    );
+    assert_eq!(
+        desk.open("basin-regions.rsf")
+            .read_all::<i32>()
+            .unwrap()
+            .iter()
+            .sum::<i32>(),
+        24
+    );
+}
+
+#[test]
+fn what_is_asked_wrongly_is_a_sentence() {
+    let desk = Desk::new();
+    let flat = "xmin=0 xmax=100 ymin=0 ymax=100";
+    for (words, parts) in [
+        ("", vec!["no mesh"]),
+        ("gmsh=a specfem=b", vec!["gmsh= and specfem=", "give one"]),
+        ("gmsh=nothing.msh", vec!["cannot read gmsh=nothing.msh"]),
+        ("specfem=nowhere", vec!["cannot read nowhere/nodes_coords_file"]),
+        ("surfaces=100,0 layers=1", vec!["nx= is missing"]),
+        (
+            "surfaces=100,50,0 layers=1 nx=1",
+            vec!["3 entries", "n + 1 surfaces"],
+        ),
+        ("surfaces=100,0 layers=1 nx=2", vec!["xmin= is missing"]),
+        (
+            "surfaces=0,100 layers=1 nx=2 ny=2",
+            vec!["not above surface 1", "z grows downwards"],
+        ),
+        (
+            "surfaces=100,0 layers=2 nx=6 ny=4 doubling=1",
+            vec!["nx=6 cannot be halved", "multiple of 4"],
+        ),
+        (
+            "surfaces=100,0 layers=1 nx=4 ny=4 doubling=1",
+            vec!["which has 1 row", "takes 2"],
+        ),
+        (
+            "surfaces=100,0 layers=1000000 nx=1000 ny=1000",
+            vec!["1000000000000 elements, at most 500000000"],
+        ),
+        (
+            "surfaces=100,0 layers=1 nx=1 ny=1 absorb=up",
+            vec!["absorb= has `up`"],
+        ),
+        (
+            "surfaces=100,0 layers=1 nx=1 ny=1 vp=1000",
+            vec!["rho= is missing"],
+        ),
+        (
+            "surfaces=100,0 layers=1 nx=1 ny=1 rho=1 vp=1000 vs=900",
+            vec!["region 0", "0.866 vp"],
+        ),
+        (
+            "surfaces=100,0 layers=1 nx=1 ny=1 rho=1 vp=1,2 vs=0",
+            vec!["vp= has 2 numbers", "1 regions"],
+        ),
+    ] {
+        let got = desk.sh(&format!("sfhexmesh {words} {flat} > x.rsf"));
+        let got = if words.contains("nx=2") && !words.contains("ny") {
+            desk.sh(&format!("sfhexmesh {words} > x.rsf"))
+        } else {
+            got
+        };
+        assert_eq!(got.code, 1, "{words}: {}", got.err);
+        assert!(
+            parts.iter().all(|part| got.err.contains(part)),
+            "{words}: {}",
+            got.err
+        );
+        assert_eq!(got.err.trim().lines().count(), 1, "{words}: {}", got.err);
+    }
+}
+
+#[test]
+fn a_bad_mesh_is_refused_with_its_element() {
+    let desk = Desk::new();
+    let made = desk
+        .sh("sfhexmesh surfaces=100,0 layers=2 nx=2 ny=2 xmin=0 xmax=100 ymin=0 ymax=100 judge=n > mesh.rsf");
+    assert_eq!((made.code, made.err.as_str()), (0, ""));
+    let mut nodes = desk.read("mesh-nodes.rsf");
+    nodes[3] += 200.0;
+    desk.dataset("bad.rsf", "n1=3 n2=27", &nodes);
+    let bad = desk.sh("sfhexmesh mesh=mesh.rsf nodes=bad.rsf > x.rsf");
+    assert_eq!(bad.code, 1);
+    assert!(
+        bad.err.contains("the Jacobian of element 1 is -") && bad.err.contains("(x, y, z) = ("),
+        "{}",
+        bad.err
+    );
+}

@@ -1,0 +1,196 @@
+//! Folders of SPECFEM3D's mesh files, written here from its own description, and damaged.
+
+use std::fs;
+use std::path::Path;
+
+use kernels::mesh::{Mesh, cell};
+use programs::meshing::{RawMesh, gmsh, specfem};
+use proptest::prelude::*;
+
+use crate::{close, fixture_bytes, volumes};
+
+/// Places of SPECFEM's nodes with z up: corners, edges below, upright and above, faces, centre.
+const ORDER: [[u8; 3]; 27] = [
+    [0, 0, 0],
+    [2, 0, 0],
+    [2, 2, 0],
+    [0, 2, 0],
+    [0, 0, 2],
+    [2, 0, 2],
+    [2, 2, 2],
+    [0, 2, 2],
+    [1, 0, 0],
+    [2, 1, 0],
+    [1, 2, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+    [2, 0, 1],
+    [2, 2, 1],
+    [0, 2, 1],
+    [1, 0, 2],
+    [2, 1, 2],
+    [1, 2, 2],
+    [0, 1, 2],
+    [1, 1, 0],
+    [1, 0, 1],
+    [2, 1, 1],
+    [1, 2, 1],
+    [0, 1, 1],
+    [1, 1, 2],
+    [1, 1, 1],
+];
+
+/// Writes a mesh with elements and nodes numbered and listed in a shuffled order.
+fn write(folder: &Path, mesh: &RawMesh, shuffle: usize) {
+    // Steps that have no divisor in common with the count visit everything once.
+    let shuffled = |count: usize| -> Vec<usize> {
+        let step = (shuffle..)
+            .find(|s| {
+                (1..=count)
+                    .filter(|d| s.is_multiple_of(*d) && count.is_multiple_of(*d))
+                    .count()
+                    == 1
+            })
+            .unwrap();
+        (0..count).map(|k| (k * step + shuffle) % count).collect()
+    };
+    let (nodes, elements) = (mesh.nodes.len() / 3, mesh.len());
+    let (node_id, element_id) = (shuffled(nodes), shuffled(elements));
+    let mut text = format!("{nodes}\n");
+    for (node, x) in mesh.nodes.chunks(3).enumerate() {
+        text += &format!("  {} {} {:e} {}\n", node_id[node] + 1, x[0], x[1], -x[2]);
+    }
+    fs::write(folder.join("nodes_coords_file"), text).unwrap();
+    let (mut text, mut materials) = (format!("{elements}\n"), String::new());
+    for element in (0..elements).rev() {
+        let own = &mesh.elements[element * mesh.per_element..];
+        let list = ORDER[..mesh.per_element]
+            .iter()
+            .map(|[u, v, w]| own[cell::node_at([*u, *v, 2 - w])] as usize);
+        let list: Vec<String> = list.map(|n| (node_id[n] + 1).to_string()).collect();
+        text += &format!("{} {}\n", element_id[element] + 1, list.join(" "));
+        materials += &format!("{} {}\n", element_id[element] + 1, mesh.regions[element] + 4);
+    }
+    fs::write(folder.join("mesh_file"), text).unwrap();
+    fs::write(folder.join("materials_file"), materials).unwrap();
+    let table = "# rows may be remarks\n2 4 2000. 1800.d0 800. 9999. 40.0 0\n2 5 2500 3500 2000 120 60 0\n";
+    fs::write(folder.join("nummaterial_velocity_file"), table).unwrap();
+    for (file, list) in [
+        ("free_or_absorbing_surface_file_zmax", &mesh.free),
+        ("absorbing_surface_file_bottom", &mesh.absorbing),
+    ] {
+        let mut text = format!("{}\n", list.len());
+        for [element, face] in list {
+            let own = &mesh.elements[*element as usize * mesh.per_element..];
+            let corners = cell::corners(cell::face::<3>(*face as usize).code::<3>());
+            let list: Vec<String> = corners
+                .iter()
+                .map(|c| (node_id[own[*c] as usize] + 1).to_string())
+                .collect();
+            text += &format!("{} {}\n", element_id[*element as usize] + 1, list.join(" "));
+        }
+        fs::write(folder.join(file), text).unwrap();
+    }
+}
+
+fn original(name: &str) -> RawMesh {
+    gmsh::read(name, &fixture_bytes(name), true).unwrap().0
+}
+
+#[test]
+fn a_folder_gives_the_mesh_that_was_written() {
+    for (name, shuffle) in [("hex8.msh", 7), ("hex27.msh", 11)] {
+        let (mesh, folder) = (original(name), tempfile::tempdir().unwrap());
+        write(folder.path(), &mesh, shuffle);
+        let read = specfem::read(folder.path()).unwrap();
+        assert_eq!((read.len(), read.per_element), (mesh.len(), mesh.per_element));
+        let volumes = volumes::<3>(&read);
+        assert!(close(volumes[0], 2000.0 * 1500.0 * 400.0) && close(volumes[1], 2000.0 * 1500.0 * 600.0));
+        assert_eq!((read.materials[0].vp, read.materials[0].q_mu), (1800.0, 40.0));
+        let whole = Mesh::<3>::new(read.parts()).unwrap();
+        assert_eq!((whole.free().len(), whole.absorbing().len()), (12, 24));
+        let top = |side: &kernels::mesh::Side| whole.face_centre(*side)[2].abs() < 1e-6;
+        assert!(whole.free().iter().all(top));
+    }
+}
+
+/// The sentence about a folder in which a file was changed.
+fn sentence(file: &str, change: impl Fn(String) -> String) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &original("hex8.msh"), 5);
+    let path = folder.path().join(file);
+    fs::write(&path, change(fs::read_to_string(&path).unwrap())).unwrap();
+    let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());
+    assert!(text.contains(file), "{text}");
+    text
+}
+
+#[test]
+fn what_does_not_fit_together_is_a_sentence() {
+    let text = sentence("nodes_coords_file", |t| t.replacen("100\n", "101\n", 1));
+    assert!(
+        text.contains("the file ends") || text.contains("does not exist"),
+        "{text}"
+    );
+    let text = sentence("nodes_coords_file", |t| t.replacen("100\n", "1000000000000\n", 1));
+    assert!(
+        text.contains("1000000000000 elements") || text.contains("more than the file holds"),
+        "{text}"
+    );
+    let text = sentence("mesh_file", |t| t.replacen("48\n", "47\n", 1));
+    assert!(text.contains("8 or 27 nodes"), "{text}");
+    let text = sentence("materials_file", |t| {
+        t.lines().skip(1).map(|l| format!("{l}\n")).collect()
+    });
+    assert!(text.contains("the file ends"), "{text}");
+    let text = sentence("materials_file", |t| format!("{t}1 4\n"));
+    assert!(text.contains("more lines than the 48 elements"), "{text}");
+    let text = sentence("nummaterial_velocity_file", |t| t.replace("2 5 ", "2 6 "));
+    assert!(text.contains("no material 5"), "{text}");
+    let text = sentence("nummaterial_velocity_file", |t| t.replace("2 5 ", "2 -1 "));
+    assert!(text.contains("tomography"), "{text}");
+    let text = sentence("nummaterial_velocity_file", |t| t.replace("2 5 ", "1 5 "));
+    assert!(text.contains("vs zero in domain 1"), "{text}");
+    let text = sentence("free_or_absorbing_surface_file_zmax", |t| {
+        let mut lines: Vec<String> = t.lines().map(str::to_string).collect();
+        lines[1] = format!("{} 1 2 3 4", lines[1].split(' ').next().unwrap());
+        lines.join("\n")
+    });
+    assert!(
+        text.contains("are no face of element") && text.contains("line"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());
+    assert!(text.contains("nodes_coords_file"), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn damaged_folders_end_in_an_answer(
+        which in 0..6_usize,
+        at in any::<prop::sample::Index>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..6),
+        shuffle in 1..50_usize,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &original("hex8.msh"), shuffle);
+        let files = ["mesh_file", "nodes_coords_file", "materials_file", "nummaterial_velocity_file",
+            "free_or_absorbing_surface_file_zmax", "absorbing_surface_file_bottom"];
+        let path = folder.path().join(files[which]);
+        let mut file = fs::read(&path).unwrap();
+        let place = at.index(file.len());
+        let end = file.len().min(place + bytes.len());
+        file.splice(place..end, bytes);
+        fs::write(&path, file).unwrap();
+        if let Ok(raw) = specfem::read(folder.path()) {
+            let _ = Mesh::<3>::new(raw.parts()).err();
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Spectral elements against runs of SPECFEM3D and against laws of physics.
+//!
+//! `tests/data/sem` holds runs of SPECFEM3D Cartesian 4.1.1 (single precision, one process) on small meshes, z turned
+//! downwards; a folder's case.json has its parameters and the tolerance, which is the rounding of SPECFEM's own numbers
+//! (three processes instead of one differ by a fraction of it).
+
+mod golden;
+mod green;
+mod laws;
+mod modes;
+
+#[path = "../support/built.rs"]
+mod built;
+#[path = "../support/full_space.rs"]
+mod full_space;
+#[path = "../support/shots.rs"]
+mod shots;
