@@ -57,7 +57,7 @@ fn media() -> Vec<Medium> {
 }
 
 /// A Ricker wavelet.
-fn ricker(frequency: f64, dt: f64, nt: usize) -> Vec<f32> {
+pub fn ricker(frequency: f64, dt: f64, nt: usize) -> Vec<f32> {
     let value = |n: usize| {
         let a = (std::f64::consts::PI * frequency * (n as f64 * dt - 1.2 / frequency)).powi(2);
         ((1.0 - 2.0 * a) * (-a).exp()) as f32

@@ -4,6 +4,7 @@
 //! downwards; a folder's case.json has its parameters and the tolerance, which is the rounding of SPECFEM's own numbers
 //! (three processes instead of one differ by a fraction of it).
 
+mod cuts;
 mod golden;
 mod green;
 mod laws;
@@ -15,3 +16,5 @@ mod built;
 mod full_space;
 #[path = "../support/shots.rs"]
 mod shots;
+#[path = "../support/thread_ranks.rs"]
+mod thread_ranks;

@@ -59,6 +59,30 @@ impl Memory {
         memory
     }
 
+    /// Numbers of an element that the next step needs.
+    pub(super) fn numbers(dimension: usize, points: usize) -> usize {
+        points * components(dimension) * (MECHANISMS + 1)
+    }
+
+    /// Copies the variables of the element in a lane, then its strains.
+    pub(super) fn save(&self, lane: usize, out: &mut [f32]) {
+        let all = self.variables.iter().chain(&self.strain);
+        out.iter_mut()
+            .zip(all)
+            .for_each(|(out, lanes)| *out = lanes[lane]);
+    }
+
+    /// Takes what [`Memory::save`] has copied.
+    pub(super) fn load(&mut self, lane: usize, numbers: &[f32]) {
+        let all = self.variables.iter_mut().chain(&mut self.strain);
+        all.zip(numbers).for_each(|(lanes, number)| lanes[lane] = *number);
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        (self.variables.len() + self.strain.len()) * size_of::<Lanes>()
+    }
+
     /// Sum over the mechanisms of a component.
     #[inline(always)]
     fn sum(&self, slot: usize) -> Lanes {

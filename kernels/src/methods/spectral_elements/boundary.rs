@@ -2,7 +2,7 @@
 
 use super::Setup;
 use super::assembly::{Block, Lanes};
-use crate::mesh::Numbering;
+use super::cut::Share;
 use crate::mesh::cell;
 use crate::mesh::geometry::Tabulated;
 
@@ -13,7 +13,7 @@ pub(super) struct FacePoint<const D: usize> {
     pub(super) element: u32,
     /// The point inside of the element.
     pub(super) local: u32,
-    /// The point of the mesh.
+    /// The point of the subdomain.
     pub(super) point: u32,
     /// Outward unit normal.
     pub(super) normal: [f64; D],
@@ -21,25 +21,28 @@ pub(super) struct FacePoint<const D: usize> {
     pub(super) impedance: [f64; 2],
 }
 
-/// All points of all absorbing faces, in the order of elements and faces.
+/// All points of the subdomain on absorbing faces of any elements, in the order of elements and faces.
 pub(super) fn face_points<const D: usize>(
     setup: &Setup<D>,
-    numbering: &Numbering,
+    share: &Share<'_>,
     table: &Tabulated<D>,
 ) -> Vec<FacePoint<D>> {
     let mut sides = setup.mesh.absorbing().to_vec();
     sides.sort_unstable();
     let mut found = Vec::new();
-    for side in sides {
+    for side in sides.into_iter().filter(|side| share.touches(side.element)) {
         let own = table.element(&setup.mesh.coordinates(side.element));
         let surface = table.surface(&own, cell::face::<D>(side.face));
         let region = setup.mesh.regions()[side.element] as usize;
         let density = setup.media[region].density;
         for (k, local) in surface.points.iter().enumerate() {
+            let Some(point) = share.at(side.element, *local) else {
+                continue;
+            };
             found.push(FacePoint {
                 element: side.element as u32,
                 local: *local as u32,
-                point: numbering.element(side.element)[*local],
+                point,
                 normal: surface.normal[k],
                 impedance: setup.speeds[region].map(|speed| density * speed * surface.area[k]),
             });

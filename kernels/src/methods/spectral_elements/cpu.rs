@@ -1,76 +1,129 @@
-//! The method on processors: blocks of elements and ranges of points on all threads.
+//! The method on processors: the fields of a subdomain, its blocks of elements and ranges of points on all threads.
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::Setup;
-use super::assembly::{self, Block, LANES, Lanes, Sums};
+use super::assembly::{self, Block, Homes, LANES, Lanes, Sums};
 use super::attenuation::Memory;
 use super::boundary::{Absorbing, face_points};
+use super::cut::{Cut, Exchange};
 use super::element::{self, Derivatives, Motion, Scratch};
 use super::fluid::{Coupling, Fluid, contacts};
 use super::mass::InverseMass;
 use super::points::{Placed, Quantity, Receiver};
+use super::recording::Recording;
+use super::{Setup, Shot};
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
 use crate::mesh::geometry::Tabulated;
-use crate::mesh::{Basis, Locator, Numbering};
+use crate::mesh::{Basis, Locator};
+use crate::parallel::halo::Link;
+use crate::time_loop::Part;
 
 /// Points that a thread takes at a time.
-const POINTS: usize = 4096;
+pub(super) const POINTS: usize = 4096;
 
-/// A run on processors.
+/// The blocks of a part of a subdomain, of which the first ones are those of the boundary.
+pub(super) fn part_of(part: Part, boundary: usize, all: usize) -> Range<usize> {
+    match part {
+        Part::Boundary => 0..boundary,
+        Part::Interior => boundary..all,
+    }
+}
+
+/// A subdomain on processors; alone it is the whole mesh.
 pub struct Engine<const D: usize> {
-    cpu: Cpu,
-    basis: Basis,
-    numbering: Numbering,
+    pub(super) cpu: Arc<Cpu>,
+    pub(super) basis: Basis,
+    pub(super) number: usize,
+    pub(super) links: Vec<Link>,
     blocks: Vec<Block>,
+    /// How many of the blocks neighbours wait for.
+    boundary: usize,
     absorbing: Vec<Absorbing<D>>,
-    memories: Vec<Option<Memory>>,
+    pub(super) memories: Vec<Option<Memory>>,
     coupling: Vec<Coupling<D>>,
-    fluid: Option<Fluid<D>>,
+    pub(super) fluid: Option<Fluid<D>>,
     sources: Vec<Vec<Placed<D>>>,
     /// What elements add to their points: `[block][local point][component][lane]`.
     contributions: Vec<Lanes>,
+    /// Those that leave and arrive.
+    pub(super) exchange: Exchange,
+    /// Where those that leave stand.
+    leaving: Vec<u64>,
     sums: Sums,
     inverse_mass: InverseMass<D>,
-    displacement: Vec<[f32; D]>,
-    velocity: Vec<[f32; D]>,
-    acceleration: Vec<[f32; D]>,
+    pub(super) displacement: Vec<[f32; D]>,
+    pub(super) velocity: Vec<[f32; D]>,
+    pub(super) acceleration: Vec<[f32; D]>,
     dt: f64,
     step: usize,
+    /// What is recorded here, and what the mesh is like.
+    pub(super) recording: Recording<D>,
+    /// Blocks and lanes of the solid elements.
+    pub(super) homes: Homes,
 }
 
 impl<const D: usize> Engine<D> {
-    /// Prepares a run at rest. The caller sees to a stable step ([`crate::mesh::step`]).
+    /// Prepares a run of the whole mesh at rest. The caller sees to a stable step ([`crate::mesh::step`]).
     ///
     /// # Errors
     /// A source outside of the mesh, or of a kind that does not act in a fluid where it is; too many points.
     pub fn new(cpu: Cpu, setup: &Setup<D>) -> Result<Self, Error> {
-        let table = Tabulated::new(setup.mesh.order(), setup.basis);
-        let numbering = Numbering::new(setup.mesh, setup.basis)?;
-        let blocks = assembly::blocks(setup, &numbering, &table, false);
-        let faces = face_points(setup, &numbering, &table);
-        let contacts = contacts(setup, &numbering, &table);
+        let cut = Cut::new(setup, std::slice::from_ref(&(0..setup.mesh.len())))?;
         let locator = Locator::new(setup.mesh);
-        let points = numbering.points();
+        Self::part(Arc::new(cpu), setup, &Shot::default(), (&cut, &locator, 0))
+    }
+
+    /// A subdomain of a cut.
+    pub(super) fn part(
+        cpu: Arc<Cpu>,
+        setup: &Setup<D>,
+        shot: &Shot<D>,
+        (cut, locator, number): (&Cut, &Locator<'_, D>, usize),
+    ) -> Result<Self, Error> {
+        let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        let share = cut.share(number);
+        let (blocks, boundary) = assembly::blocks(setup, &share, &table, false);
+        let faces = face_points(setup, &share, &table);
+        let contacts = contacts(setup, &share, &table);
+        let points = share.points();
+        let (links, [of_fluid, exchange]) = share.links(D);
+        let fluid = cut.has_fluid().then(|| {
+            let what = (&faces[..], &contacts[..], of_fluid);
+            Fluid::new(setup, &share, &table, locator, what)
+        });
+        let homes = Homes::of(&blocks);
+        let leaving = exchange.send.iter().filter_map(|(element, local)| {
+            let home = homes.find(*element as usize)?;
+            Some(assembly::place(home, *local as usize, table.points(), D))
+        });
         Ok(Self {
-            fluid: Fluid::new(setup, &numbering, &table, &locator, (&faces, &contacts))?,
-            sources: Placed::in_solid(setup, &locator, &blocks)?,
+            leaving: leaving.collect(),
+            fluid: fluid.transpose()?,
+            sources: Placed::in_solid(setup, locator, &blocks)?,
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
             memories: assembly::memories(setup, &blocks),
             contributions: vec![[0.0; LANES]; blocks.len() * table.points() * D],
-            sums: Sums::new(&blocks, points, D),
-            inverse_mass: InverseMass::new(setup, &numbering, &table, &faces),
+            sums: Sums::new(&blocks, points, D, &exchange.arrived),
+            inverse_mass: InverseMass::new(setup, &share, &table, &faces),
             displacement: vec![[0.0; D]; points],
             velocity: vec![[0.0; D]; points],
             acceleration: vec![[0.0; D]; points],
             basis: setup.basis.clone(),
             dt: setup.dt,
             step: 0,
+            recording: Recording::new(setup, shot, &share, (cut.points(), locator))?,
             cpu,
-            numbering,
+            number,
+            links,
             blocks,
+            boundary,
+            exchange,
+            homes,
         })
     }
 
@@ -85,16 +138,46 @@ impl<const D: usize> Engine<D> {
         setup: &Setup<D>,
         locator: &Locator<D>,
     ) -> Result<Receiver<D>, Error> {
-        Receiver::new(what, at, (setup, locator, &self.numbering))
+        let found = locator.locate(what, at)?;
+        Ok(Receiver::new(setup, self.points_of(found.element), &found))
     }
 
-    /// What a receiver records now.
+    /// The points of one of the subdomain's elements; none of another.
+    fn points_of(&self, element: usize) -> Vec<u32> {
+        let of = |blocks: &[Block], (block, lane): (usize, usize)| {
+            let points = blocks[block].points.iter();
+            points.map(|numbers| numbers[lane]).collect()
+        };
+        if let Some(home) = self.homes.find(element) {
+            return of(&self.blocks, home);
+        }
+        let fluid = self.fluid.as_ref();
+        let found = fluid.and_then(|fluid| Some(of(&fluid.blocks, fluid.homes.find(element)?)));
+        found.unwrap_or_default()
+    }
+
+    /// One of the subdomain's elements with this point.
+    pub(super) fn element_with(&self, point: u32) -> Option<u32> {
+        let fluid = self.fluid.iter().flat_map(|fluid| &fluid.blocks);
+        self.blocks.iter().chain(fluid).find_map(|block| {
+            let lanes = block.elements.iter().enumerate();
+            let mut with = lanes.filter(|(lane, _)| block.points.iter().any(|n| n[*lane] == point));
+            with.next().map(|(_, element)| *element)
+        })
+    }
+
+    /// What a receiver records now; its pressure comes first, and is that of a fluid, zero in a solid.
     pub fn record(&self, receiver: &Receiver<D>, quantity: Quantity) -> [f32; D] {
         match (&self.fluid, quantity) {
+            (_, Quantity::Pressure) => {
+                let mut out = [0.0; D];
+                out[0] = self.pressure(receiver);
+                out
+            }
             (Some(fluid), _) if receiver.is_in_fluid() => receiver.slope(match quantity {
-                Quantity::Displacement => &fluid.potential,
                 Quantity::Velocity => &fluid.rate,
                 Quantity::Acceleration => &fluid.second,
+                _ => &fluid.potential,
             }),
             (_, Quantity::Displacement) => receiver.value(&self.displacement),
             (_, Quantity::Velocity) => receiver.value(&self.velocity),
@@ -110,7 +193,7 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Advances the fields by one step. Step n takes sample n of the sources and ends at their time n.
+    /// Advances the fields of a whole mesh by one step. Step n takes sample n of the sources and ends at their time n.
     pub fn step(&mut self) {
         self.predict();
         self.accelerate();
@@ -119,20 +202,15 @@ impl<const D: usize> Engine<D> {
 
     /// Accelerations of the displacement, and half a step of them in the velocity.
     fn accelerate(&mut self) {
-        match self.basis.len() {
-            3 => self.forces::<3>(),
-            4 => self.forces::<4>(),
-            5 => self.forces::<5>(),
-            6 => self.forces::<6>(),
-            7 => self.forces::<7>(),
-            8 => self.forces::<8>(),
-            _ => self.forces::<9>(),
-        }
+        let step = self.step;
+        self.fluid_forces(Part::Interior, step);
+        self.correct_fluid();
+        self.forces(Part::Interior, step);
         self.correct();
     }
 
     /// `u += dt v + dt^2/2 a; v += dt/2 a`
-    fn predict(&mut self) {
+    pub(super) fn predict(&mut self) {
         let (dt, half, square) = self.steps();
         let (u, v, a) = (&mut self.displacement, &mut self.velocity, &self.acceleration);
         let chunks = u
@@ -151,16 +229,62 @@ impl<const D: usize> Engine<D> {
                 });
             });
         });
+        if let Some(fluid) = &mut self.fluid {
+            fluid.predict(&self.cpu, (dt, half, square));
+        }
     }
 
-    /// The fluid's step, then what every solid element adds to its points.
-    fn forces<const N: usize>(&mut self) {
-        let derivative: Derivatives<N> =
-            std::array::from_fn(|q| std::array::from_fn(|p| self.basis.derivative(q, p) as f32));
-        let (steps, step) = (self.steps(), self.step);
-        if let Some(fluid) = &mut self.fluid {
-            fluid.step::<N>(&self.cpu, &derivative, &self.displacement, steps, step);
+    /// What the fluid elements of a part add to their points.
+    pub(super) fn fluid_forces(&mut self, part: Part, step: usize) {
+        match self.basis.len() {
+            3 => self.fluid_forces_of::<3>(part, step),
+            4 => self.fluid_forces_of::<4>(part, step),
+            5 => self.fluid_forces_of::<5>(part, step),
+            6 => self.fluid_forces_of::<6>(part, step),
+            7 => self.fluid_forces_of::<7>(part, step),
+            8 => self.fluid_forces_of::<8>(part, step),
+            _ => self.fluid_forces_of::<9>(part, step),
         }
+    }
+
+    fn fluid_forces_of<const N: usize>(&mut self, part: Part, step: usize) {
+        let derivative = self.derivatives::<N>();
+        if let Some(fluid) = &mut self.fluid {
+            fluid.forces::<N>(&self.cpu, &derivative, &self.displacement, (part, step));
+        }
+    }
+
+    /// The fluid's step ends: the solid needs its second derivative.
+    pub(super) fn correct_fluid(&mut self) {
+        let half = self.steps().1;
+        if let Some(fluid) = &mut self.fluid {
+            fluid.correct(&self.cpu, half);
+        }
+    }
+
+    /// What the solid elements of a part add to their points.
+    pub(super) fn forces(&mut self, part: Part, step: usize) {
+        match self.basis.len() {
+            3 => self.forces_of::<3>(part, step),
+            4 => self.forces_of::<4>(part, step),
+            5 => self.forces_of::<5>(part, step),
+            6 => self.forces_of::<6>(part, step),
+            7 => self.forces_of::<7>(part, step),
+            8 => self.forces_of::<8>(part, step),
+            _ => self.forces_of::<9>(part, step),
+        }
+        if part == Part::Boundary {
+            let contributions = self.contributions.as_flattened();
+            self.exchange.pack(&self.leaving, contributions, LANES);
+        }
+    }
+
+    fn derivatives<const N: usize>(&self) -> Derivatives<N> {
+        std::array::from_fn(|q| std::array::from_fn(|p| self.basis.derivative(q, p) as f32))
+    }
+
+    fn forces_of<const N: usize>(&mut self, part: Part, step: usize) {
+        let (derivative, steps) = (self.derivatives::<N>(), self.steps());
         let second = self.fluid.as_ref().map_or(&[][..], |fluid| &fluid.second);
         let arch = self.cpu.arch();
         let motion = Motion {
@@ -168,11 +292,17 @@ impl<const D: usize> Engine<D> {
             velocity: &self.velocity,
             dt: steps.0,
         };
-        let parts = self.blocks.par_iter().zip(&mut self.memories);
-        let added = self.absorbing.par_iter().zip(&self.coupling).zip(&self.sources);
-        let all = self
-            .contributions
-            .par_chunks_mut(N.pow(D as u32) * D)
+        let own = part_of(part, self.boundary, self.blocks.len());
+        let numbers = N.pow(D as u32) * D;
+        let parts = self.blocks[own.clone()]
+            .par_iter()
+            .zip(&mut self.memories[own.clone()]);
+        let added = self.absorbing[own.clone()]
+            .par_iter()
+            .zip(&self.coupling[own.clone()]);
+        let added = added.zip(&self.sources[own.clone()]);
+        let all = self.contributions[own.start * numbers..own.end * numbers]
+            .par_chunks_mut(numbers)
             .zip(parts)
             .zip(added);
         self.cpu.install(|| {
@@ -203,10 +333,10 @@ impl<const D: usize> Engine<D> {
     }
 
     /// `a = F / M; v += dt/2 a`
-    fn correct(&mut self) {
+    pub(super) fn correct(&mut self) {
         let (_, half, _) = self.steps();
         let (sums, inverse_mass) = (&self.sums, &self.inverse_mass);
-        let contributions = self.contributions.as_flattened();
+        let (contributions, arrived) = (self.contributions.as_flattened(), &self.exchange.memory[..]);
         let chunks = self
             .acceleration
             .par_chunks_mut(POINTS)
@@ -216,7 +346,7 @@ impl<const D: usize> Engine<D> {
                 flushed(|| {
                     let first = k * POINTS;
                     for (point, a) in (first..).zip(a.iter_mut()) {
-                        *a = sums.of(point, contributions);
+                        *a = sums.of(point, contributions, arrived);
                     }
                     inverse_mass.apply(first, a);
                     for (v, a) in v.iter_mut().zip(a) {
@@ -237,14 +367,14 @@ impl<const D: usize> Engine<D> {
     }
 
     /// Begins with a displacement (m) as a function of the place and with velocities of zero, in place of a body at
-    /// rest: for solids without attenuation, before the first step of the run that `setup` made.
+    /// rest: for whole meshes of solids without attenuation, before the first step of the run that `setup` made.
     pub fn displace(&mut self, setup: &Setup<D>, field: impl Fn([f64; D]) -> [f64; D]) {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         for element in 0..setup.mesh.len() {
             let nodes = setup.mesh.coordinates(element);
-            for (local, point) in self.numbering.element(element).iter().enumerate() {
+            for (local, point) in self.points_of(element).into_iter().enumerate() {
                 let at = table.position(&nodes, local);
-                self.displacement[*point as usize] = field(at).map(|u| u as f32);
+                self.displacement[point as usize] = field(at).map(|u| u as f32);
             }
         }
         // The acceleration of that displacement; half a step of it would otherwise be missing in the first prediction.
@@ -262,18 +392,13 @@ impl<const D: usize> Engine<D> {
         &self.velocity
     }
 
-    /// Acceleration, m/s2.
-    pub fn acceleration(&self) -> &[[f32; D]] {
-        &self.acceleration
-    }
-
-    /// Steps taken.
-    pub fn steps_taken(&self) -> usize {
-        self.step
-    }
-
-    /// One line for logs: the machine.
-    pub fn describe(&self) -> String {
-        self.cpu.describe()
+    /// Bytes of fields, geometry, medium and sums.
+    pub fn bytes(&self) -> usize {
+        let of_blocks = self.blocks.iter().map(Block::bytes).sum::<usize>();
+        let memories = self.memories.iter().flatten().map(Memory::bytes).sum::<usize>();
+        let fields = 4 * size_of_val(&self.displacement[..]);
+        let contributions = size_of_val(&self.contributions[..]);
+        let fluid = self.fluid.as_ref().map_or(0, Fluid::bytes);
+        of_blocks + memories + fields + contributions + self.sums.bytes() + fluid
     }
 }

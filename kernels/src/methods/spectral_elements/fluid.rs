@@ -7,16 +7,20 @@
 use rayon::prelude::*;
 
 use super::Setup;
-use super::assembly::{self, Block, LANES, Lanes, Sums};
+use super::assembly::{self, Block, Homes, LANES, Lanes, Sums};
 use super::boundary::FacePoint;
+use super::cpu::{POINTS, part_of};
+use super::cut::{Exchange, Share};
 use super::element::{self, Derivatives, Scratch};
+use super::mass::masses;
 use super::points::Placed;
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
 use crate::mesh::cell::{self, faces};
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
-use crate::mesh::{Locator, Numbering, Side};
+use crate::mesh::{Locator, Side};
+use crate::time_loop::Part;
 
 /// A point of a face that is added to one lane of a block: local point, lane, point of the mesh.
 type At = (u32, u32, u32);
@@ -31,10 +35,10 @@ pub(super) struct Contact<const D: usize> {
     pub(super) normal: [f64; D],
 }
 
-/// All contacts, in the order of fluid elements and faces.
+/// The contacts of the subdomain's own elements, in the order of fluid elements and faces.
 pub(super) fn contacts<const D: usize>(
     setup: &Setup<D>,
-    numbering: &Numbering,
+    share: &Share<'_>,
     table: &Tabulated<D>,
 ) -> Vec<Contact<D>> {
     let mut found = Vec::new();
@@ -48,13 +52,19 @@ pub(super) fn contacts<const D: usize>(
         else {
             continue;
         };
+        if !share.owns(side.element) && !share.owns(other.element) {
+            continue;
+        }
         let own = table.element(&setup.mesh.coordinates(side.element));
         let surface = table.surface(&own, cell::face::<D>(side.face));
         for (k, local) in surface.points.iter().enumerate() {
+            let Some(point) = share.at(side.element, *local) else {
+                continue;
+            };
             found.push(Contact {
                 fluid: side.element as u32,
                 solid: other.element as u32,
-                point: numbering.element(side.element)[*local],
+                point,
                 normal: surface.normal[k].map(|n| n * surface.area[k]),
             });
         }
@@ -118,9 +128,15 @@ impl<const D: usize> Coupling<D> {
     }
 }
 
-/// All fluid elements of a run.
+/// The fluid elements of a subdomain.
 pub(super) struct Fluid<const D: usize> {
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) homes: Homes,
+    /// How many of the blocks neighbours wait for.
+    boundary: usize,
+    pub(super) exchange: Exchange,
+    /// Where the contributions that leave stand.
+    leaving: Vec<u64>,
     absorbing: Vec<Vec<(At, f32)>>,
     coupling: Vec<Coupling<D>>,
     sources: Vec<Vec<Placed<1>>>,
@@ -135,22 +151,19 @@ pub(super) struct Fluid<const D: usize> {
 }
 
 impl<const D: usize> Fluid<D> {
-    /// The fluid of a run, if it has any.
+    /// The fluid of a subdomain, if the mesh has any.
     ///
     /// # Errors
-    /// A source outside of the mesh or of a kind that fluids do not know.
+    /// A source of a kind that fluids do not know.
     pub(super) fn new(
         setup: &Setup<D>,
-        numbering: &Numbering,
+        share: &Share<'_>,
         table: &Tabulated<D>,
         locator: &Locator<D>,
-        (faces, contacts): (&[FacePoint<D>], &[Contact<D>]),
-    ) -> Result<Option<Self>, Error> {
-        let blocks = assembly::blocks(setup, numbering, table, true);
-        if blocks.is_empty() {
-            return Ok(None);
-        }
-        let points = numbering.points();
+        (faces, contacts, exchange): (&[FacePoint<D>], &[Contact<D>], Exchange),
+    ) -> Result<Self, Error> {
+        let (blocks, boundary) = assembly::blocks(setup, share, table, true);
+        let points = share.points();
         let admittance = |p: &FacePoint<D>| {
             // The face knows rho vp dA; the fluid takes dA / (rho vp).
             let region = setup.mesh.regions()[p.element as usize] as usize;
@@ -176,42 +189,66 @@ impl<const D: usize> Fluid<D> {
             };
             block.elements.iter().enumerate().flat_map(of_lane).collect()
         };
-        Ok(Some(Self {
+        let homes = Homes::of(&blocks);
+        let leaving = exchange.send.iter().filter_map(|(element, local)| {
+            let home = homes.find(*element as usize)?;
+            Some(assembly::place(home, *local as usize, table.points(), 1))
+        });
+        Ok(Self {
+            boundary,
+            leaving: leaving.collect(),
+            homes,
             absorbing: blocks.iter().map(gather).collect(),
             coupling: Coupling::of_blocks(&blocks, contacts, |contact| contact.fluid),
             sources: Placed::in_fluid(setup, locator, table, &blocks)?,
             contributions: vec![[0.0; LANES]; blocks.len() * table.points()],
-            sums: Sums::new(&blocks, points, 1),
-            inverse_mass: inverse_mass(setup, numbering, table, &own),
-            zero: free_points(setup, numbering),
+            sums: Sums::new(&blocks, points, 1, &exchange.arrived),
+            inverse_mass: inverse_mass(setup, share, table, &own),
+            zero: free_points(setup, share),
+            exchange,
             potential: vec![[0.0]; points],
             rate: vec![[0.0]; points],
             second: vec![[0.0]; points],
             blocks,
-        }))
+        })
     }
 
-    /// The potential and its derivatives at the end of a step, from the solid's displacement.
-    pub(super) fn step<const N: usize>(
+    /// The potential at the end of a step, and half a step of its rate.
+    pub(super) fn predict(&mut self, cpu: &Cpu, (dt, half, square): (f32, f32, f32)) {
+        let (p, r, s) = (&mut self.potential, &mut self.rate, &self.second);
+        let chunks = p
+            .par_chunks_mut(POINTS)
+            .zip(r.par_chunks_mut(POINTS))
+            .zip(s.par_chunks(POINTS));
+        cpu.install(|| {
+            chunks.for_each(|((p, r), s)| {
+                flushed(|| {
+                    for ((p, r), s) in p.iter_mut().zip(r).zip(s) {
+                        p[0] += dt * r[0] + square * s[0];
+                        r[0] += half * s[0];
+                    }
+                });
+            });
+        });
+        self.hold_free();
+    }
+
+    /// What the elements of the boundary, or of the interior, add to their points.
+    pub(super) fn forces<const N: usize>(
         &mut self,
         cpu: &Cpu,
         derivative: &Derivatives<N>,
         displacement: &[[f32; D]],
-        (dt, half, square): (f32, f32, f32),
-        step: usize,
+        (part, step): (Part, usize),
     ) {
-        for ((p, r), s) in self.potential.iter_mut().zip(&mut self.rate).zip(&self.second) {
-            p[0] += dt * r[0] + square * s[0];
-            r[0] += half * s[0];
-        }
-        self.hold_free();
+        let blocks = part_of(part, self.boundary, self.blocks.len());
+        let points = N.pow(D as u32);
         let (arch, potential, rate) = (cpu.arch(), &self.potential, &self.rate);
-        let all = self
-            .contributions
-            .par_chunks_mut(N.pow(D as u32))
-            .zip(&self.blocks)
-            .zip(&self.absorbing);
-        let all = all.zip(&self.coupling).zip(&self.sources);
+        let all = self.contributions[blocks.start * points..blocks.end * points]
+            .par_chunks_mut(points)
+            .zip(&self.blocks[blocks.clone()])
+            .zip(&self.absorbing[blocks.clone()]);
+        let all = all.zip(&self.coupling[blocks.clone()]).zip(&self.sources[blocks]);
         cpu.install(|| {
             all.for_each_init(
                 Scratch::default,
@@ -230,12 +267,36 @@ impl<const D: usize> Fluid<D> {
                 },
             );
         });
-        let contributions = self.contributions.as_flattened();
-        for (point, (s, r)) in self.second.iter_mut().zip(&mut self.rate).enumerate() {
-            s[0] = self.sums.of::<1>(point, contributions)[0] * self.inverse_mass[point];
-            r[0] += half * s[0];
+        if part == Part::Boundary {
+            let contributions = self.contributions.as_flattened();
+            self.exchange.pack(&self.leaving, contributions, LANES);
         }
+    }
+
+    /// The second derivative of the potential from all contributions, and the other half of its rate.
+    pub(super) fn correct(&mut self, cpu: &Cpu, half: f32) {
+        let contributions = self.contributions.as_flattened();
+        let (sums, arrived, inverse_mass) = (&self.sums, &self.exchange.memory, &self.inverse_mass);
+        let (r, s) = (&mut self.rate, &mut self.second);
+        let chunks = r.par_chunks_mut(POINTS).zip(s.par_chunks_mut(POINTS));
+        cpu.install(|| {
+            chunks.enumerate().for_each(|(k, (r, s))| {
+                flushed(|| {
+                    for (point, (r, s)) in (k * POINTS..).zip(r.iter_mut().zip(s)) {
+                        s[0] = sums.of::<1>(point, contributions, arrived)[0] * inverse_mass[point];
+                        r[0] += half * s[0];
+                    }
+                });
+            });
+        });
         self.hold_free();
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let of_blocks = self.blocks.iter().map(Block::bytes).sum::<usize>();
+        let contributions = size_of_val(&self.contributions[..]);
+        of_blocks + contributions + self.sums.bytes() + 16 * self.potential.len()
     }
 
     fn hold_free(&mut self) {
@@ -250,20 +311,15 @@ impl<const D: usize> Fluid<D> {
 /// One over the mass of every point with its share of the damping; zero outside of fluids.
 fn inverse_mass<const D: usize>(
     setup: &Setup<D>,
-    numbering: &Numbering,
+    share: &Share<'_>,
     table: &Tabulated<D>,
     faces: &[(&FacePoint<D>, f64)],
 ) -> Vec<f32> {
-    let mut mass = vec![0.0; numbering.points()];
-    for element in 0..setup.mesh.len() {
-        let Law::Fluid(modulus) = setup.medium(element).law else {
-            continue;
-        };
-        let own = table.element(&setup.mesh.coordinates(element));
-        for (local, point) in numbering.element(element).iter().enumerate() {
-            mass[*point as usize] += table.weights()[local] * own.determinant[local] / modulus;
-        }
-    }
+    let compliance = |element: usize| match setup.medium(element).law {
+        Law::Fluid(modulus) => Some(1.0 / modulus),
+        _ => None,
+    };
+    let mut mass = masses(setup, share, table, compliance);
     for (p, admittance) in faces {
         mass[p.point as usize] += setup.dt / 2.0 * admittance;
     }
@@ -272,20 +328,16 @@ fn inverse_mass<const D: usize>(
         .collect()
 }
 
-/// Points of the fluid's free faces, ascending.
-fn free_points<const D: usize>(setup: &Setup<D>, numbering: &Numbering) -> Vec<u32> {
+/// Points of the subdomain on free faces of fluids, ascending.
+fn free_points<const D: usize>(setup: &Setup<D>, share: &Share<'_>) -> Vec<u32> {
     let n = setup.basis.len();
-    let own = setup
-        .mesh
-        .free()
-        .iter()
-        .filter(|side| setup.is_fluid(side.element));
-    let points = own.flat_map(|side| {
-        let numbers = numbering.element(side.element);
-        cell::face::<D>(side.face)
-            .points::<D>(n)
+    let free = setup.mesh.free().iter();
+    let fluid = free.filter(|side| setup.is_fluid(side.element));
+    let points = fluid.flat_map(|side| {
+        let locals = cell::face::<D>(side.face).points::<D>(n);
+        locals
             .into_iter()
-            .map(move |local| numbers[local])
+            .filter_map(|local| share.at(side.element, local))
     });
     let mut all: Vec<u32> = points.collect();
     all.sort_unstable();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::boundary::FacePoint;
+use super::cut::Share;
 use super::{Lumping, Setup};
-use crate::mesh::Numbering;
 use crate::mesh::geometry::{Matrix, Tabulated, inverse};
 
 /// Inverse masses: one number a component, and the matrices of points on absorbing faces.
@@ -19,18 +19,12 @@ impl<const D: usize> InverseMass<D> {
     /// Sums in double precision, in the order of the elements.
     pub(super) fn new(
         setup: &Setup<D>,
-        numbering: &Numbering,
+        share: &Share<'_>,
         table: &Tabulated<D>,
         faces: &[FacePoint<D>],
     ) -> Self {
-        let mut mass = vec![0.0; numbering.points()];
-        for element in (0..setup.mesh.len()).filter(|e| !setup.is_fluid(*e)) {
-            let own = table.element(&setup.mesh.coordinates(element));
-            let density = setup.medium(element).density;
-            for (local, point) in numbering.element(element).iter().enumerate() {
-                mass[*point as usize] += table.weights()[local] * own.determinant[local] * density;
-            }
-        }
+        let solid = |e: usize| (!setup.is_fluid(e)).then(|| setup.medium(e).density);
+        let mass = masses(setup, share, table, solid);
         let mut damped: BTreeMap<u32, Matrix<D>> = BTreeMap::new();
         for p in faces.iter().filter(|p| !setup.is_fluid(p.element as usize)) {
             let damping = damping(p, setup.lumping);
@@ -76,6 +70,27 @@ impl<const D: usize> InverseMass<D> {
             }
         }
     }
+}
+
+/// The sum over all elements of the mesh, in their order, of weight, Jacobian and a factor of the element, at the points of
+/// a subdomain.
+pub(super) fn masses<const D: usize>(
+    setup: &Setup<D>,
+    share: &Share<'_>,
+    table: &Tabulated<D>,
+    factor: impl Fn(usize) -> Option<f64>,
+) -> Vec<f64> {
+    let mut mass = vec![0.0; share.points()];
+    for element in (0..setup.mesh.len()).filter(|e| share.touches(*e)) {
+        let Some(factor) = factor(element) else { continue };
+        let own = table.element(&setup.mesh.coordinates(element));
+        for (local, weight) in table.weights().iter().enumerate() {
+            if let Some(point) = share.at(element, local) {
+                mass[point as usize] += weight * own.determinant[local] * factor;
+            }
+        }
+    }
+    mass
 }
 
 /// Traction over velocity of a face point.

@@ -11,27 +11,39 @@
 //! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
+//! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
 //! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `cpu.rs` |
 //!
 //! Fields are `[point][component]`, components x, y, z (x, z) with z downwards, SI units. Everything that an element adds
 //! to its points (internal forces, absorbing faces, sources) is first written into a place of its own; a point then
 //! sums what its elements wrote in the order of the global element numbers (`assembly.rs`). So the bits do not depend on
-//! threads, on the order in which elements are computed, or on how a mesh is divided.
+//! threads, on the order in which elements are computed, or on how a mesh is divided. A [`Group`] runs the subdomains of
+//! a mesh ([`subdomains`]).
 
 mod assembly;
 mod attenuation;
 mod boundary;
 mod cpu;
+mod cut;
 mod element;
 mod fluid;
 mod mass;
 mod points;
+mod recording;
+mod subdomain;
 
 pub use cpu::Engine;
 pub use points::{Quantity, Receiver};
 
+use crate::Error;
+use crate::device::cpu::Cpu;
 use crate::mesh::step::{Law, Medium};
-use crate::mesh::{Basis, Mesh};
+use crate::mesh::{Basis, Locator, Mesh};
+use crate::parallel::group::Group;
+use crate::time_loop::{Direction, Schedule};
+use cut::Cut;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What becomes of the damping matrix of absorbing faces in the mass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,6 +106,81 @@ pub struct Setup<'a, const D: usize> {
     pub lumping: Lumping,
     /// The sources.
     pub sources: &'a [Source<D>],
+}
+
+/// What a run records, and how long it is.
+#[derive(Clone, Debug)]
+pub struct Shot<const D: usize> {
+    /// Steps.
+    pub nt: usize,
+    /// Steps from record to record.
+    pub jdata: usize,
+    /// Where receivers are, metres.
+    pub receivers: Vec<[f64; D]>,
+    /// What they record.
+    pub quantity: Quantity,
+    /// Steps from snapshot to snapshot, if there are any.
+    pub jsnap: Option<usize>,
+    /// Points of a component of a snapshot, in file order; outside of the mesh zeros are written.
+    pub film: Vec<[f64; D]>,
+    /// Steps between two searches for values that are not finite.
+    pub jcheck: usize,
+}
+
+impl<const D: usize> Default for Shot<D> {
+    fn default() -> Self {
+        Self {
+            nt: 0,
+            jdata: 1,
+            receivers: Vec::new(),
+            quantity: Quantity::default(),
+            jsnap: None,
+            film: Vec::new(),
+            jcheck: 100,
+        }
+    }
+}
+
+impl<const D: usize> Shot<D> {
+    /// What snapshots hold: pressure where receivers record it, else velocity.
+    pub fn filmed(&self) -> Quantity {
+        match self.quantity {
+            Quantity::Pressure => Quantity::Pressure,
+            _ => Quantity::Velocity,
+        }
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule {
+            first: 0,
+            nt: self.nt,
+            direction: Direction::Forward,
+            jdata: self.jdata,
+            receivers: self.receivers.len(),
+            components: self.quantity.components(D),
+            snapshot_components: self.filmed().components(D),
+            jsnap: self.jsnap,
+            jcheck: self.jcheck,
+        }
+    }
+}
+
+/// A run on the subdomains `own` of a mesh, whose elements, as they follow each other along its longest side, are cut into
+/// `parts`; the others are run by other ranks.
+///
+/// # Errors
+/// A source or receiver outside of the mesh, a source of a kind that does not act in a fluid where it is; too many points;
+/// parts that do not fit the elements.
+pub fn subdomains<const D: usize>(
+    cpu: Arc<Cpu>,
+    setup: &Setup<D>,
+    shot: &Shot<D>,
+    (parts, own): (&[Range<usize>], Range<usize>),
+) -> Result<Group<Engine<D>>, Error> {
+    let (cut, locator) = (Cut::new(setup, parts)?, Locator::new(setup.mesh));
+    let engine = |number| Engine::part(cpu.clone(), setup, shot, (&cut, &locator, number));
+    let engines: Result<Vec<_>, Error> = own.map(engine).collect();
+    Group::new(engines?, shot.schedule())
 }
 
 impl<const D: usize> Setup<'_, D> {

@@ -1,11 +1,11 @@
 //! Sources and receivers between the points of an element.
 
-use super::assembly::{Block, Lanes};
+use super::assembly::{Block, Homes, Lanes};
 use super::{Setup, Source, Strength};
 use crate::Error;
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
 use crate::mesh::step::Law;
-use crate::mesh::{Basis, Found, Locator, Numbering, Place};
+use crate::mesh::{Basis, Found, Locator, Place};
 
 /// Values of the polynomials of all points of an element at a place, and their slopes along the axes of the cell.
 fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64; D])> {
@@ -36,16 +36,6 @@ pub(super) struct Placed<const C: usize> {
     history: Vec<f32>,
 }
 
-/// Block and lane of every element of the blocks.
-fn homes(blocks: &[Block], elements: usize) -> Vec<Option<(usize, usize)>> {
-    let mut homes = vec![None; elements];
-    for (k, block) in blocks.iter().enumerate() {
-        let lanes = block.elements.iter().enumerate();
-        lanes.for_each(|(lane, element)| homes[*element as usize] = Some((k, lane)));
-    }
-    homes
-}
-
 /// The elements of the sources that lie in the blocks, as a list a block, with weights by `weigh`.
 fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
@@ -53,11 +43,11 @@ fn sort<const D: usize, const C: usize>(
     blocks: &[Block],
     weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f32; C]>, Error>,
 ) -> Result<Vec<Vec<Placed<C>>>, Error> {
-    let homes = homes(blocks, setup.mesh.len());
+    let homes = Homes::of(blocks);
     let mut placed = vec![Vec::new(); blocks.len()];
     for (k, source) in setup.sources.iter().enumerate() {
         let found = locator.locate(&format!("source {}", k + 1), source.at)?;
-        if let Some((block, lane)) = homes[found.element] {
+        if let Some((block, lane)) = homes.find(found.element) {
             placed[block].push(Placed {
                 lane,
                 weights: weigh(k, &found, source)?,
@@ -161,14 +151,27 @@ fn weights<const D: usize>(setup: &Setup<D>, found: &Found<D>, source: &Source<D
 }
 
 /// What a receiver records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantity {
     /// Displacement, m.
+    #[default]
     Displacement,
     /// Velocity, m/s.
     Velocity,
     /// Acceleration, m/s2.
     Acceleration,
+    /// Pressure of fluids, Pa; zero in solids.
+    Pressure,
+}
+
+impl Quantity {
+    /// Numbers at a place, in a mesh of this dimension.
+    pub fn components(self, dimension: usize) -> usize {
+        match self {
+            Self::Pressure => 1,
+            _ => dimension,
+        }
+    }
 }
 
 /// A place at which fields are interpolated.
@@ -181,27 +184,19 @@ pub struct Receiver<const D: usize> {
 }
 
 impl<const D: usize> Receiver<D> {
-    /// Finds the element of a place of the mesh; messages call it `what`.
-    ///
-    /// # Errors
-    /// A place outside of the mesh.
-    pub(super) fn new(
-        what: &str,
-        at: [f64; D],
-        (setup, locator, numbering): (&Setup<D>, &Locator<D>, &Numbering),
-    ) -> Result<Self, Error> {
-        let found = locator.locate(what, at)?;
+    /// A place of an element with these points of the subdomain.
+    pub(super) fn new(setup: &Setup<D>, points: Vec<u32>, found: &Found<D>) -> Self {
         let weights: Vec<f64> = polynomials(setup.basis, found.local)
             .iter()
             .map(|(h, _)| *h)
             .collect();
-        Ok(Self {
-            points: numbering.element(found.element).to_vec(),
+        Self {
+            points,
             gradient: setup
                 .is_fluid(found.element)
                 .then(|| gradient(setup, found.element, &weights)),
             weights: weights.iter().map(|h| *h as f32).collect(),
-        })
+        }
     }
 
     /// True in a fluid.

@@ -1,0 +1,119 @@
+//! What a subdomain gives to the outputs of a run, and what it can say of its places.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::cut::{Share, ranges};
+use super::points::Receiver;
+use super::{Quantity, Setup, Shot};
+use crate::Error;
+use crate::mesh::step::Law;
+use crate::mesh::{Found, Locator, Place};
+
+/// Receivers and points of snapshots in a subdomain's own elements.
+pub(super) struct Recording<const D: usize> {
+    /// What is recorded by receivers, and how many there are in all.
+    pub(super) quantity: Quantity,
+    pub(super) count: usize,
+    /// Numbers of the receivers, rising, and the receivers.
+    pub(super) receivers: Vec<(usize, Receiver<D>)>,
+    /// What snapshots hold; the ranges of their points here, and the points: none outside of the mesh.
+    pub(super) filmed: Quantity,
+    pub(super) film: Vec<Range<usize>>,
+    pub(super) film_points: Vec<Option<Receiver<D>>>,
+    pub(super) pieces: VecDeque<Vec<f32>>,
+    /// Global numbers of the points, rising, and the ranges of those that no lower subdomain has.
+    pub(super) global: Vec<u32>,
+    pub(super) owned: Vec<Range<usize>>,
+    /// The subdomain's elements, rising, with their regions and centres.
+    pub(super) elements: Vec<(u32, u32, [f64; D])>,
+    /// Points and elements of the whole mesh.
+    pub(super) whole: [usize; 2],
+    /// Whether the run has attenuation.
+    pub(super) relaxes: bool,
+    /// The media of the regions in words.
+    media: Vec<String>,
+}
+
+impl<const D: usize> Recording<D> {
+    /// Finds the receivers and the points of snapshots that lie in the subdomain's elements.
+    ///
+    /// # Errors
+    /// A receiver outside of the mesh.
+    pub(super) fn new(
+        setup: &Setup<D>,
+        shot: &Shot<D>,
+        share: &Share<'_>,
+        (points, locator): (usize, &Locator<'_, D>),
+    ) -> Result<Self, Error> {
+        let mut receivers = Vec::new();
+        for (number, at) in shot.receivers.iter().enumerate() {
+            let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
+            if share.owns(found.element) {
+                let points = share.element(found.element);
+                receivers.push((number, Receiver::new(setup, points, &found)));
+            }
+        }
+        let (mut film, mut film_points) = (Vec::new(), Vec::new());
+        for (number, at) in shot.film.iter().enumerate() {
+            let found = locator.find(*at);
+            // What lies outside of the mesh is nobody's: the first subdomain writes zeros there.
+            let mine = found
+                .as_ref()
+                .map_or(share.number == 0, |f| share.owns(f.element));
+            if mine {
+                let receiver = |f: &Found<D>| Receiver::new(setup, share.element(f.element), f);
+                film.push(number as u32);
+                film_points.push(found.as_ref().map(receiver));
+            }
+        }
+        let element = |e: &u32| {
+            let region = setup.mesh.regions()[*e as usize];
+            (*e, region, setup.mesh.centre(*e as usize))
+        };
+        Ok(Self {
+            quantity: shot.quantity,
+            count: shot.receivers.len(),
+            receivers,
+            filmed: shot.filmed(),
+            film: ranges(film.into_iter()),
+            film_points,
+            pieces: VecDeque::new(),
+            owned: share.owned_points(),
+            global: share.global.clone(),
+            elements: share.elements.iter().map(element).collect(),
+            whole: [points, setup.mesh.len()],
+            relaxes: setup.relaxations.is_some(),
+            media: (0..setup.media.len())
+                .map(|region| medium(setup, region))
+                .collect(),
+        })
+    }
+
+    /// The place of a global point here.
+    pub(super) fn local(&self, point: usize) -> Option<usize> {
+        self.global.binary_search(&(point as u32)).ok()
+    }
+
+    /// An element in words, and its medium.
+    pub(super) fn describe(&self, element: u32) -> (String, String) {
+        let found = self.elements.binary_search_by_key(&element, |e| e.0);
+        let Some((_, region, centre)) = found.ok().map(|k| self.elements[k]) else {
+            return (format!("element {element}"), String::new());
+        };
+        (
+            format!("element {element} around {}", Place::from(centre)),
+            self.media[region as usize].clone(),
+        )
+    }
+}
+
+/// The medium of a region in words.
+fn medium<const D: usize>(setup: &Setup<D>, region: usize) -> String {
+    let (medium, [vp, vs]) = (&setup.media[region], setup.speeds[region]);
+    let density = medium.density;
+    match medium.law {
+        Law::Anisotropic(_) => format!("region {region}, a table of constants, density {density}"),
+        _ => format!("region {region}, density {density}, vp {vp}, vs {vs}"),
+    }
+}

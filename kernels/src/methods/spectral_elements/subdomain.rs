@@ -1,0 +1,262 @@
+//! A subdomain in the time loop: its stages, records, states and links.
+//!
+//! A step has a stage for the fluids, where the mesh has any, and one for the solids: contributions of elements travel
+//! after each of them.
+
+use std::ops::Range;
+
+use super::Engine;
+use super::attenuation::Memory;
+use super::points::Quantity;
+use crate::Error;
+use crate::parallel::group::Subdomain;
+use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
+use crate::time_loop::state::{State, StateArray};
+use crate::time_loop::{Part, Sampler, Stepper};
+
+impl<const D: usize> Engine<D> {
+    /// Whether a stage is that of the fluids.
+    fn is_of_fluids(&self, stage: usize) -> bool {
+        self.fluid.is_some() && stage == 0
+    }
+
+    /// Component `c` of files, in which z comes first, as the axis of the mesh.
+    fn axis(quantity: Quantity, c: usize) -> usize {
+        match quantity {
+            Quantity::Pressure => 0,
+            _ => (c + D - 1) % D,
+        }
+    }
+
+    /// Blocks of the state's arrays of points, then of elements.
+    fn point_arrays(&self) -> usize {
+        if self.fluid.is_some() { 6 } else { 3 }
+    }
+
+    /// The array of a field, as plain numbers, and its numbers a point.
+    fn field(&mut self, array: usize) -> (&mut [f32], usize) {
+        match (array, &mut self.fluid) {
+            (0, _) => (self.displacement.as_flattened_mut(), D),
+            (1, _) => (self.velocity.as_flattened_mut(), D),
+            (2, _) => (self.acceleration.as_flattened_mut(), D),
+            (3, Some(fluid)) => (fluid.potential.as_flattened_mut(), 1),
+            (4, Some(fluid)) => (fluid.rate.as_flattened_mut(), 1),
+            (_, Some(fluid)) => (fluid.second.as_flattened_mut(), 1),
+            _ => (&mut [], 1),
+        }
+    }
+
+    /// The numbers of a block of points.
+    fn numbers_of(&mut self, array: usize, blocks: &Range<usize>) -> Result<&mut [f32], Error> {
+        let first = self.recording.local(blocks.start);
+        let first = first.ok_or_else(|| Error::setup("a state names points of another subdomain"))?;
+        let (field, width) = self.field(array);
+        Ok(&mut field[first * width..(first + blocks.len()) * width])
+    }
+
+    /// Numbers of an element's memory variables.
+    fn relaxing(&self) -> usize {
+        Memory::numbers(D, self.basis.len().pow(D as u32))
+    }
+
+    fn memory_of(&mut self, element: usize) -> Option<(&mut Memory, usize)> {
+        let (block, lane) = self.homes.find(element)?;
+        self.memories[block].as_mut().map(|memory| (memory, lane))
+    }
+}
+
+impl<const D: usize> Stepper for Engine<D> {
+    type Number = f32;
+
+    fn stages(&self) -> usize {
+        if self.fluid.is_some() { 2 } else { 1 }
+    }
+
+    fn has_neighbours(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
+        let begins = part == Part::Boundary || !self.has_neighbours();
+        if begins && stage == 0 {
+            self.predict();
+        } else if begins {
+            self.correct_fluid();
+        }
+        if self.is_of_fluids(stage) {
+            self.fluid_forces(part, step);
+        } else {
+            self.forces(part, step);
+        }
+        Ok(())
+    }
+
+    fn finish_step(&mut self) -> Result<(), Error> {
+        self.correct();
+        Ok(())
+    }
+}
+
+impl<const D: usize> Sampler for Engine<D> {
+    fn capacity(&self) -> usize {
+        1
+    }
+
+    fn sample(&mut self, _: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn traces(&mut self, out: &mut [f32]) -> Result<(), Error> {
+        let (quantity, count) = (self.recording.quantity, self.recording.count);
+        for (number, receiver) in &self.recording.receivers {
+            let values = self.record(receiver, quantity);
+            for c in 0..quantity.components(D) {
+                out[c * count + number] = values[Self::axis(quantity, c)];
+            }
+        }
+        Ok(())
+    }
+
+    fn snapshot_share(&self) -> Vec<Range<usize>> {
+        self.recording.film.clone()
+    }
+
+    fn pieces(&self) -> usize {
+        usize::from(!self.recording.film.is_empty())
+    }
+
+    fn request_piece(&mut self, component: usize, _: usize) -> Result<(), Error> {
+        let quantity = self.recording.filmed;
+        let axis = Self::axis(quantity, component);
+        let value = |receiver: &Option<_>| {
+            let inside = receiver.as_ref();
+            inside.map_or(0.0, |receiver| self.record(receiver, quantity)[axis])
+        };
+        let piece = self.recording.film_points.iter().map(value).collect();
+        self.recording.pieces.push_back(piece);
+        Ok(())
+    }
+
+    fn take_piece(&mut self, out: &mut Vec<f32>) -> Result<(), Error> {
+        out.extend(self.recording.pieces.pop_front().unwrap_or_default());
+        Ok(())
+    }
+
+    fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
+        let bad = |u: &[f32]| u.iter().any(|x| !x.is_finite());
+        let solid = self.displacement.iter().position(|u| bad(u));
+        let fluid = self.fluid.as_ref();
+        let fluid = fluid.and_then(|fluid| fluid.second.iter().position(|s| bad(s)));
+        let first = solid.into_iter().chain(fluid).min();
+        Ok(first.map(|point| self.recording.global[point] as usize))
+    }
+}
+
+impl<const D: usize> Linked for Engine<D> {
+    fn number(&self) -> usize {
+        self.number
+    }
+
+    fn links(&self) -> &[Link] {
+        &self.links
+    }
+}
+
+impl<const D: usize> HostHalo for Engine<D> {
+    fn exchanged(&mut self, stage: usize) -> &mut [f32] {
+        match &mut self.fluid {
+            Some(fluid) if stage == 0 => &mut fluid.exchange.memory,
+            _ => &mut self.exchange.memory,
+        }
+    }
+}
+
+impl<const D: usize> State for Engine<D> {
+    fn arrays(&self) -> Vec<StateArray> {
+        let [points, elements] = self.recording.whole;
+        let field = |name: &str, width: usize| StateArray::of::<f32>(name, points, width);
+        let mut arrays = vec![
+            field("displacement", D),
+            field("velocity", D),
+            field("acceleration", D),
+        ];
+        if self.fluid.is_some() {
+            arrays.push(field("potential", 1));
+            arrays.push(field("rate of the potential", 1));
+            arrays.push(field("second derivative of the potential", 1));
+        }
+        if self.recording.relaxes {
+            arrays.push(StateArray::of::<f32>(
+                "memory variables",
+                elements,
+                self.relaxing(),
+            ));
+        }
+        arrays
+    }
+
+    fn owned(&self, array: usize) -> Vec<Range<usize>> {
+        match array < self.point_arrays() {
+            true => self.recording.owned.clone(),
+            false => super::cut::ranges(self.recording.elements.iter().map(|e| e.0)),
+        }
+    }
+
+    fn needed(&self, array: usize) -> Vec<Range<usize>> {
+        match array < self.point_arrays() {
+            true => super::cut::ranges(self.recording.global.iter().copied()),
+            false => self.owned(array),
+        }
+    }
+
+    fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
+        if array < self.point_arrays() {
+            out.copy_from_slice(bytemuck::cast_slice(self.numbers_of(array, &blocks)?));
+            return Ok(());
+        }
+        let mut numbers = vec![0.0f32; self.relaxing()];
+        for (element, out) in blocks.zip(out.chunks_exact_mut(4 * self.relaxing())) {
+            numbers.fill(0.0);
+            if let Some((memory, lane)) = self.memory_of(element) {
+                memory.save(lane, &mut numbers);
+            }
+            out.copy_from_slice(bytemuck::cast_slice(&numbers));
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
+        if array < self.point_arrays() {
+            let numbers = self.numbers_of(array, &blocks)?;
+            bytemuck::cast_slice_mut(numbers).copy_from_slice(bytes);
+            return Ok(());
+        }
+        let mut numbers = vec![0.0f32; self.relaxing()];
+        for (element, bytes) in blocks.zip(bytes.chunks_exact(4 * self.relaxing())) {
+            bytemuck::cast_slice_mut(&mut numbers).copy_from_slice(bytes);
+            if let Some((memory, lane)) = self.memory_of(element) {
+                memory.load(lane, &numbers);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<const D: usize> Subdomain for Engine<D> {
+    type Network = HostNetwork<f32>;
+
+    fn receivers(&self) -> Vec<usize> {
+        self.recording.receivers.iter().map(|r| r.0).collect()
+    }
+
+    fn owns(&self, place: usize) -> bool {
+        self.recording.local(place).is_some()
+    }
+
+    fn describe(&self, place: usize) -> Result<(String, String), Error> {
+        let point = self.recording.local(place);
+        let element = point.and_then(|point| self.element_with(point as u32));
+        let element = element.ok_or_else(|| Error::setup("a point of another subdomain"))?;
+        Ok(self.recording.describe(element))
+    }
+}
