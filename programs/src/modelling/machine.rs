@@ -13,12 +13,33 @@ use rsf_io::Job;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// What is cut for the machines of a run.
+#[derive(Clone, Copy)]
+pub enum Pieces<'a> {
+    /// Planes of a grid, of which so many at either end cost nearly nothing.
+    Planes(&'a Padded, usize),
+    /// Elements of a mesh of this dimension, by a method that runs on processors only.
+    Elements(usize, usize),
+}
+
+impl Pieces<'_> {
+    /// The dimension.
+    pub fn ndim(self) -> usize {
+        match self {
+            Self::Planes(padded, _) => padded.ndim(),
+            Self::Elements(ndim, _) => ndim,
+        }
+    }
+}
+
 /// The machine of a run, as one rank has it.
 pub struct Machine {
     /// Threads that read the model; where there are no GPUs they run the shot, too.
     pub cpu: Cpu,
     /// This rank's part of the grid in parts; on GPUs one each.
     pub slabs: Vec<Slab>,
+    /// The ranges of all subdomains of all ranks, and how many of them are this rank's.
+    ranges: (Vec<Range<usize>>, usize),
     /// Slabs of lower ranks.
     before: usize,
     /// In the order of the slabs; empty on the CPU.
@@ -43,11 +64,15 @@ fn device(job: &Job) -> rsf_io::Result<&'static str> {
 }
 
 impl Machine {
-    /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long. `frame`
-    /// planes at either end of the grid cost nearly nothing.
-    pub fn choose(job: &Job, padded: &Padded, frame: usize, world: &World) -> anyhow::Result<Self> {
+    /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long.
+    pub fn choose(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let places = world.of_host()?;
-        Self::of(world.agree(offer(job, places))?, padded, frame, world)
+        let device = match pieces {
+            Pieces::Planes(..) => device(job).map_err(Into::into),
+            Pieces::Elements(..) => processors_alone(job),
+        };
+        let offer = device.and_then(|device| offer(job, device, places));
+        Self::of(world.agree(offer)?, pieces, world)
     }
 
     /// Whether GPUs run the shot.
@@ -55,20 +80,36 @@ impl Machine {
         !self.gpus.is_empty()
     }
 
-    /// What all ranks offer, cut; `frame` planes at either end are cheap.
-    fn of(offer: Offer, padded: &Padded, frame: usize, world: &World) -> anyhow::Result<Self> {
-        let speeds = speeds(&offer, padded.ndim(), world)?;
+    /// What all ranks offer, cut.
+    fn of(offer: Offer, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
+        let speeds = speeds(&offer, pieces.ndim(), world)?;
         let counts: Vec<usize> = speeds.iter().map(Vec::len).collect();
-        let slabs = world.agree(balance(padded.planes(), frame, &speeds.concat()).map_err(Into::into))?;
         let rank = world.ranks().rank();
         let first: usize = counts[..rank].iter().sum();
+        let own = first..first + counts[rank];
+        let (slabs, ranges) = match pieces {
+            Pieces::Planes(padded, frame) => {
+                let slabs = balance(padded.planes(), frame, &speeds.concat());
+                let slabs = world.agree(slabs.map_err(Into::into))?;
+                let ranges = slabs.iter().map(|slab| slab.own.clone()).collect();
+                (slabs[own.clone()].to_vec(), ranges)
+            }
+            Pieces::Elements(_, count) => (Vec::new(), world.agree(shared_out(count, &speeds.concat()))?),
+        };
         Ok(Self {
-            slabs: slabs[first..first + counts[rank]].to_vec(),
+            slabs,
+            ranges: (ranges, own.len()),
             before: first,
             cpu: offer.cpu,
             gpus: offer.gpus,
             options: world.describe()?,
         })
+    }
+
+    /// The ranges of all subdomains, and which of the subdomains are this rank's.
+    pub fn subdomains(&self) -> (&[Range<usize>], Range<usize>) {
+        let (ranges, own) = &self.ranges;
+        (ranges, self.before..self.before + own)
     }
 
     /// The planes of this rank.
@@ -94,8 +135,13 @@ impl Machine {
         if let Some(class) = class.filter(|_| !self.gpus.is_empty()) {
             words += &format!(", {class} kernels");
         }
-        if self.slabs.len() > 1 {
-            words += &format!(", {} slabs", self.slabs.len());
+        let parts = if self.slabs.is_empty() {
+            "subdomains"
+        } else {
+            "slabs"
+        };
+        if self.ranges.1 > 1 {
+            words += &format!(", {} {parts}", self.ranges.1);
         }
         self.options.clone() + &words
     }
@@ -119,9 +165,45 @@ impl Machine {
     }
 }
 
-/// The GPUs, or the processors, that this rank takes; `places` are its number on its host and how many ranks are there.
-fn offer(job: &Job, places: Places) -> anyhow::Result<Offer> {
-    let (device, list) = (device(job)?, job.ints("gpu")?);
+/// `device=` of a method that has no kernels for accelerators.
+fn processors_alone(job: &Job) -> anyhow::Result<&'static str> {
+    if device(job)? == "gpu" || job.given("gpu") {
+        bail!(
+            "{} runs on processors only so far: leave out device=gpu and gpu=, or give device=cpu",
+            job.program()
+        );
+    }
+    Ok("cpu")
+}
+
+/// Cuts `count` elements into a range for each of `speeds`, so that all are done at the same time.
+fn shared_out(count: usize, speeds: &[f64]) -> anyhow::Result<Vec<Range<usize>>> {
+    if speeds.len() > count {
+        bail!(
+            "{} subdomains (ngpu= times ranks) are asked for and the mesh has {count} elements: ask for at most as many",
+            speeds.len()
+        );
+    }
+    let all: f64 = speeds.iter().sum();
+    let (mut start, mut wanted, mut ranges) = (0, 0.0, Vec::new());
+    for (k, speed) in speeds.iter().enumerate() {
+        wanted += count as f64 * speed / all;
+        // Those behind need an element, too.
+        let last = count - (speeds.len() - 1 - k);
+        let end = (wanted.round() as usize).clamp(start + 1, last);
+        ranges.push(start..end);
+        start = end;
+    }
+    if let Some(range) = ranges.last_mut() {
+        range.end = count;
+    }
+    Ok(ranges)
+}
+
+/// The GPUs, or the processors, that this rank takes by this `device=`; `places` are its number on its host and how many
+/// ranks are there.
+fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
+    let list = job.ints("gpu")?;
     let count = usize::try_from(job.int("ngpu")?)?;
     let listed = job.given("gpu");
     let mut gpus = Vec::new();

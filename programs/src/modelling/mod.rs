@@ -10,6 +10,7 @@ mod plan;
 mod progress;
 mod record;
 mod shoot;
+pub mod spectral_elements;
 pub mod velocity_stress;
 mod world;
 

@@ -237,7 +237,37 @@ impl Volumes {
     }
 }
 
-/// The opened files of a model.
+/// The opened files of a model, whatever its kind.
+pub trait Opened {
+    /// What is read of them.
+    type Volumes;
+
+    /// Bytes of inputs that have to be held in memory as a whole.
+    fn held(&self) -> u64;
+
+    /// Makes ready what is read of a model of this dimension; it leaves the checksum of the model in `fingerprint`.
+    fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Self::Volumes>;
+}
+
+impl Opened for Files {
+    type Volumes = Volumes;
+
+    fn held(&self) -> u64 {
+        held(&self.inputs())
+    }
+
+    fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
+        self.ready(ndim, fingerprint)
+    }
+}
+
+/// By what a state knows a grid.
+pub fn layout(grid: &Grid) -> String {
+    let axes = (0..grid.ndim).map(|a| format!("{} n={} o={} d={}", AXES[a], grid.n[a], grid.o[a], grid.d[a]));
+    axes.collect::<Vec<_>>().join(", ")
+}
+
+/// The opened files of a model on a grid.
 pub enum Files {
     /// P speed, S speed and density.
     Speeds([Input; 3]),
@@ -273,7 +303,7 @@ impl Files {
 
     /// Makes ready what [`Volumes::read`] reads of a model of this dimension; it leaves the checksum of the model in
     /// `fingerprint`.
-    pub fn volumes(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
+    fn ready(self, ndim: usize, fingerprint: Option<Arc<Fingerprint>>) -> anyhow::Result<Volumes> {
         let order = self.coefficients(ndim).table(ndim).file_order();
         let mut planes = vec![0; order.len()];
         order
@@ -304,7 +334,7 @@ pub struct Cell {
 }
 
 /// Bytes of the inputs that [`Volumes`] has to hold.
-pub fn held(inputs: &[&Input]) -> u64 {
+fn held(inputs: &[&Input]) -> u64 {
     inputs
         .iter()
         .filter(|input| !input.is_seekable())

@@ -1,17 +1,18 @@
 //! One shot of any method, from its command line to the line that tells its speed.
 
 use super::checkpoint::{Identity, Resumed, Store, Wishes};
-use super::machine::Machine;
-use super::model::{self, Files, Fingerprint, Volumes};
-use super::plan::{Report, gigabytes};
+use super::machine::{Machine, Pieces};
+use super::model::{Fingerprint, Opened};
+use super::plan::gigabytes;
 use super::progress::{Progress, Watched};
 use super::record::{Outputs, Writer};
 use super::world::{World, share_stdin};
 use anyhow::Context;
 use kernels::device::gpu::Gpu;
-use kernels::grid::Padded;
 use kernels::grid::points::Snapshots;
+use kernels::medium::Symmetry;
 use kernels::parallel::communicator::Communicator;
+use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::{LEAVE_TRANSPORT, ParallelOptions, Transport};
 use kernels::time_loop::state::{Checkpoints, Every, StateSource};
 use kernels::time_loop::{Recorder, async_recorder};
@@ -39,27 +40,42 @@ pub trait Method: Sized {
     /// What runs the shot.
     type Engine: Engine;
 
+    /// The opened files of the model.
+    type Files: Opened;
+
+    /// What one look at the model found.
+    type Report;
+
     /// Whether standard input is an input of the program.
     fn reads_stdin(_job: &Job) -> bool {
         false
     }
 
     /// Reads parameters and small inputs and opens the model; for this rank alone.
-    fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)>;
+    fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Self::Files)>;
 
-    /// The model's grid with its frame.
-    fn padded(&self) -> &Padded;
+    /// What is cut for the machines: a grid with its frame, or the elements of a mesh.
+    fn pieces(&self) -> Pieces<'_>;
 
-    /// Planes at either end of the grid that cost nearly nothing.
-    fn cheap_frame(&self) -> usize {
-        0
-    }
+    /// Points that a step computes.
+    fn points(&self) -> usize;
+
+    /// By what a state knows the grid or the mesh, in words.
+    fn layout(&self) -> String;
+
+    /// The class of the model whose kernels run, on accelerators.
+    fn class(report: &Self::Report) -> Option<Symmetry>;
 
     /// The way of ghosts between GPUs of different ranks.
     fn transport(&self) -> Transport;
 
     /// The snapshots, if any, and their components.
     fn snapshots(&self) -> (Option<&Snapshots>, usize);
+
+    /// Whether a rank's numbers lie anywhere in a snapshot, so that rank 0 writes all of them.
+    fn scatters(&self) -> bool {
+        false
+    }
 
     /// Steps of the run.
     fn steps(&self) -> usize;
@@ -84,7 +100,12 @@ pub trait Method: Sized {
     }
 
     /// Tells what the run needs and takes; runs nothing.
-    fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()>;
+    fn plan(
+        &mut self,
+        job: &Job,
+        volumes: <Self::Files as Opened>::Volumes,
+        on: Resources<'_>,
+    ) -> anyhow::Result<()>;
 
     /// Refuses, or warns of, a run that the memory does not hold, before the first volume is read.
     fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()>;
@@ -93,12 +114,12 @@ pub trait Method: Sized {
     fn engine(
         &mut self,
         job: &Job,
-        volumes: Volumes,
+        volumes: <Self::Files as Opened>::Volumes,
         on: Resources<'_>,
-    ) -> anyhow::Result<(Self::Engine, Report)>;
+    ) -> anyhow::Result<(Self::Engine, Self::Report)>;
 
     /// Tells the lines of `verb=y` before the run.
-    fn summary(&self, job: &Job, report: &Report);
+    fn summary(&self, job: &Job, report: &Self::Report);
 }
 
 /// A shot ready to run.
@@ -147,7 +168,7 @@ pub fn shoot<M: Method>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
         share_stdin(job, world)?;
     }
     let (mut shot, files) = world.agree(M::read(job, ndim))?;
-    let machine = Machine::choose(job, shot.padded(), shot.cheap_frame(), world)?;
+    let machine = Machine::choose(job, shot.pieces(), world)?;
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = shot.open(job, world)?;
@@ -158,7 +179,7 @@ pub fn shoot<M: Method>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
     let on = Resources {
         machine: &machine,
         gpus: &gpus,
-        held: model::held(&files.inputs()),
+        held: files.held(),
         world,
     };
     if planning {
@@ -193,7 +214,7 @@ impl Ready {
 fn set_up<M: Method>(
     job: &mut Job,
     shot: &mut M,
-    (files, wishes): (Files, &Wishes),
+    (files, wishes): (M::Files, &Wishes),
     on: Resources<'_>,
 ) -> anyhow::Result<(M::Engine, Ready)> {
     let (machine, world) = (on.machine, on.world);
@@ -219,11 +240,11 @@ fn set_up<M: Method>(
         _ => Ok(None),
     };
     let map = world.agree(map)?;
-    let ndim = shot.padded().ndim();
+    let ndim = shot.pieces().ndim();
     let fingerprint = identity.as_ref().map(|_| Arc::<Fingerprint>::default());
     let volumes = world.agree(files.volumes(ndim, fingerprint.clone()))?;
     let (mut engine, report) = shot.engine(job, volumes, on)?;
-    let device = machine.describe(Some(report.class));
+    let device = machine.describe(M::class(&report));
     outputs.note(&device);
     job.say(&device);
     if job.flag("verb")? {
@@ -276,9 +297,12 @@ fn run<M: Method>(
 ) -> anyhow::Result<()> {
     let (machine, world, first) = (on.machine, on.world, ready.first());
     let (snapshots, components) = shot.snapshots();
-    let (ndim, own) = (shot.padded().ndim(), machine.own());
+    let (ndim, own) = (shot.pieces().ndim(), machine.own());
     let options = ParallelOptions {
-        snapshots: ready.outputs.spread(snapshots, ndim, (world, &own), first)?,
+        snapshots: match shot.scatters() {
+            true => SnapshotWriter::Root,
+            false => ready.outputs.spread(snapshots, ndim, (world, &own), first)?,
+        },
         transport: shot.transport(),
         ..ParallelOptions::default()
     };
@@ -324,7 +348,7 @@ fn run<M: Method>(
         let values = engine.map(world.ranks());
         world.agree(write_map(ready.map, values))?;
     }
-    tell_speed(job, shot.padded(), &engine, (world, first, [set_up, seconds]))
+    tell_speed(job, shot.points(), &engine, (world, first, [set_up, seconds]))
 }
 
 /// The end of a run that a signal has ended after so many steps: its files are ended in order.
@@ -365,7 +389,7 @@ fn write_map(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> any
 /// The line of `verb=y` after a run.
 fn tell_speed(
     job: &Job,
-    padded: &Padded,
+    points: usize,
     engine: &impl Engine,
     (world, first, [set_up, seconds]): (&World, usize, [f64; 2]),
 ) -> anyhow::Result<()> {
@@ -374,7 +398,7 @@ fn tell_speed(
         return Ok(());
     }
     let steps = engine.steps() - first;
-    let rate = padded.cells() as f64 * steps as f64 / seconds.max(1e-9);
+    let rate = points as f64 * steps as f64 / seconds.max(1e-9);
     let traffic = engine.words().map_or(String::new(), |words| {
         let effective = rate * words as f64 * 4.0 / 1e9;
         format!(" {effective:.2} GB/s effective ({words} words a point),")

@@ -74,14 +74,9 @@ impl Identity {
             let before = sources[sources.len() - 1];
             sources.push(xxh3_64(bytemuck::bytes_of(&[before, step])));
         }
-        let padded = shot.padded();
-        let axes = (0..padded.ndim()).map(|a| {
-            let (model, name) = (&padded.model, kernels::grid::AXES[a]);
-            format!("{name} n={} o={} d={}", model.n[a], model.o[a], model.d[a])
-        });
         Ok(Self {
             program: job.declared_name(),
-            grid: axes.collect::<Vec<_>>().join(", "),
+            grid: shot.layout(),
             settings: job.settings(&FREE)?,
             contents: shot.contents(),
             sources,

@@ -10,6 +10,7 @@ mod sources;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
+use super::machine::Pieces;
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Films, Outputs, Records};
@@ -21,7 +22,7 @@ use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::{AXES, Padded};
-use kernels::medium::Coefficients;
+use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::displacement::{Shot, SourceKind};
 use kernels::parallel::options::Transport;
 use rsf_io::{Axis, Input, Job};
@@ -56,6 +57,8 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 
 impl Method for Run {
     type Engine = Engine;
+    type Files = Files;
+    type Report = Report;
 
     fn reads_stdin(job: &Job) -> bool {
         !job.has_input("wav")
@@ -77,12 +80,20 @@ impl Method for Run {
         Ok((run, files))
     }
 
-    fn padded(&self) -> &Padded {
-        &self.padded
+    fn pieces(&self) -> Pieces<'_> {
+        Pieces::Planes(&self.padded, self.padded.nb)
     }
 
-    fn cheap_frame(&self) -> usize {
-        self.padded.nb
+    fn points(&self) -> usize {
+        self.padded.cells()
+    }
+
+    fn layout(&self) -> String {
+        model::layout(&self.padded.model)
+    }
+
+    fn class(report: &Report) -> Option<Symmetry> {
+        Some(report.class)
     }
 
     fn transport(&self) -> Transport {

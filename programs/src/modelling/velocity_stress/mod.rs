@@ -7,12 +7,13 @@ mod memory;
 mod outputs;
 mod params;
 mod plan;
-mod sources;
+pub(super) mod sources;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
-use super::model::{Files, Volumes};
+use super::machine::Pieces;
+use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
 use super::shoot::{self, Method, Resources};
@@ -24,7 +25,7 @@ use kernels::boundary::cpml;
 use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
-use kernels::medium::Coefficients;
+use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot};
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
@@ -57,6 +58,8 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 
 impl Method for Run {
     type Engine = Engine;
+    type Files = Files;
+    type Report = Report;
 
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
         advice::idle(job)?;
@@ -75,8 +78,20 @@ impl Method for Run {
         Ok((run, files))
     }
 
-    fn padded(&self) -> &Padded {
-        &self.padded
+    fn pieces(&self) -> Pieces<'_> {
+        Pieces::Planes(&self.padded, 0)
+    }
+
+    fn points(&self) -> usize {
+        self.padded.cells()
+    }
+
+    fn layout(&self) -> String {
+        model::layout(&self.padded.model)
+    }
+
+    fn class(report: &Report) -> Option<Symmetry> {
+        Some(report.class)
     }
 
     fn transport(&self) -> Transport {
@@ -215,7 +230,7 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     let file = job.input("rec")?;
     let receivers = file.axis(2);
     let points = acquisition::points(job, file, ndim)?;
-    let sources = sources::read(job, ndim, nt, dt)?;
+    let sources = sources::read(job, ndim, (nt, dt), sources::Histories::Rates)?;
     let attenuation = attenuation::read(job, &padded, sources.band.max)?;
     let (quantity, name) = quantity(job)?;
     let shot = Shot {

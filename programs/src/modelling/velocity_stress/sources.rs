@@ -1,4 +1,4 @@
-//! Sources of the velocity-stress programs: mechanisms and histories from parameters and files.
+//! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes read them here, too.
 
 use crate::modelling::acquisition;
 use crate::modelling::plan::counted;
@@ -13,6 +13,15 @@ const LOOKED_AT: usize = 64;
 /// Samples of a history that are looked at; longer ones are taken in longer steps.
 const SAMPLES: f64 = 1e6;
 
+/// What the series of sources are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Histories {
+    /// Rates of moments, half a step after the number of the step, and forces: of a run that begins at zero.
+    Rates,
+    /// Moments and forces. With `false` series= is the moment, not its rate.
+    Moments(bool),
+}
+
 /// The sources and their series, `[series][step]`.
 pub struct Sources {
     /// Sources.
@@ -21,10 +30,12 @@ pub struct Sources {
     pub series: Vec<Vec<f32>>,
     /// The widest band of their whole histories: it does not depend on where the run ends.
     pub band: Band,
+    /// When the run begins, s: at zero, or where a series of moments or forces begins before it.
+    pub begin: f64,
 }
 
 /// Reads all that the command line says about sources.
-pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<Sources> {
+pub fn read(job: &mut Job, ndim: usize, (nt, dt): (usize, f64), what: Histories) -> anyhow::Result<Sources> {
     let file = job.input("sou")?;
     let points = acquisition::points(job, file, ndim)?;
     let count = points.len();
@@ -38,7 +49,12 @@ pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<So
         list: Vec::with_capacity(count),
         series: Vec::new(),
         band: Band::default(),
+        begin: match what {
+            Histories::Rates => 0.0,
+            Histories::Moments(_) => histories.iter().map(|h| h.span()[0]).fold(0.0, f64::min),
+        },
     };
+    let begin = sources.begin;
     let value = |action: Action, history: &TimeFunction, t: f64| match action {
         Action::Moment(_) => history.rate(t) as f32,
         Action::Force(_) => history.pulse(t) as f32,
@@ -47,14 +63,21 @@ pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<So
         let (action, history) = (actions[k % actions.len()], &histories[k % histories.len()]);
         let onset = onsets.as_ref().map_or(0.0, |o| f64::from(o[k]));
         if k == 0 || onsets.is_some() || histories.len() > 1 {
-            let sample = |it: usize| value(action, history, action.time(it) * dt - onset);
             let mut series = Vec::new();
             if series.try_reserve_exact(nt).is_err() {
                 bail!(
                     "nt={nt}: the samples of a source do not fit into memory; take fewer steps, or a larger dt="
                 );
             }
-            series.extend((0..nt).map(sample));
+            match what {
+                Histories::Rates => {
+                    series.extend((0..nt).map(|it| value(action, history, action.time(it) * dt - onset)));
+                }
+                Histories::Moments(rate) => {
+                    let time = (begin - onset, dt);
+                    series.extend(strengths(action, history, time, rate).take(nt));
+                }
+            }
             sources.series.push(series);
         }
         sources.list.push(Source {
@@ -63,11 +86,42 @@ pub fn read(job: &mut Job, ndim: usize, nt: usize, dt: f64) -> anyhow::Result<So
             series: sources.series.len() - 1,
         });
     }
-    early(job, &histories, onsets.as_deref(), dt);
     let whole = whole(&actions, &histories, dt, value);
     sources.band = whole.band;
-    silent(job, &sources, nt as f64 * dt, whole.largest)?;
+    let mut largest = whole.largest;
+    match what {
+        Histories::Rates => early(job, &histories, onsets.as_deref(), dt),
+        // What was looked at are rates.
+        Histories::Moments(_) => largest = 0.0,
+    }
+    silent(job, &sources, nt as f64 * dt, largest)?;
     Ok(sources)
+}
+
+/// The moment over its final one, or the force over its strength, step by step from a time of the history on. A moment
+/// is the sum of its rates in the middles of the steps, but where the history is the moment itself.
+fn strengths<'a>(
+    action: Action,
+    history: &'a TimeFunction,
+    (start, dt): (f64, f64),
+    rate: bool,
+) -> impl Iterator<Item = f32> + 'a {
+    let itself = match history {
+        TimeFunction::Ricker { .. } => true,
+        TimeFunction::Series { .. } => !rate,
+        _ => false,
+    };
+    let sums = matches!(action, Action::Moment(_)) && !itself;
+    let mut moment = 0.0;
+    (0..).map(move |it: usize| {
+        let t = start + it as f64 * dt;
+        if !sums {
+            return history.pulse(t) as f32;
+        }
+        let now = moment;
+        moment += dt * history.rate(t + 0.5 * dt);
+        now as f32
+    })
 }
 
 /// Warns of samples before the run: it begins at zero.

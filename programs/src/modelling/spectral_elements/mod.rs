@@ -1,0 +1,308 @@
+//! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
+
+mod engine;
+mod medium;
+mod outputs;
+mod params;
+mod plan;
+
+pub use params::{PROGRAM_2D, PROGRAM_3D};
+
+use super::checkpoint::Checksum;
+use super::machine::Pieces;
+use super::model::{Fingerprint, Opened};
+use super::record::Outputs;
+use super::shoot::{self, Method, Resources};
+use super::velocity_stress::sources::{self, Histories};
+use super::world::World;
+use super::{acquisition, transport};
+use crate::meshing::{RawMesh, specfem, stored};
+use anyhow::{Context, bail};
+use engine::Engine;
+use kernels::grid::points::{Point, Snapshots};
+use kernels::medium::Symmetry;
+use kernels::mesh::{Basis, Mesh};
+use kernels::methods::spectral_elements::{Lumping, Quantity, Shot, Source, Strength};
+use kernels::methods::velocity_stress::Action;
+use kernels::parallel::options::Transport;
+use medium::Rocks;
+use rsf_io::{Axis, Job};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A command line turned into a shot.
+struct Run<const D: usize> {
+    mesh: Mesh<D>,
+    basis: Basis,
+    rocks: Rocks,
+    sources: Vec<Source<D>>,
+    shot: Shot<D>,
+    /// Time step and the time of the first one, s.
+    dt: f64,
+    begin: f64,
+    lumping: Lumping,
+    /// Points of the mesh.
+    points: usize,
+    /// Checksum of the mesh and what fills it.
+    sum: u64,
+    receivers: Axis,
+    /// Axes of the snapshots.
+    window: Vec<Axis>,
+    /// What the user calls the quantity.
+    quantity: &'static str,
+    transport: Transport,
+}
+
+/// A mesh brings its model: nothing is left to be read.
+struct InTheMesh;
+
+impl Opened for InTheMesh {
+    type Volumes = ();
+
+    fn held(&self) -> u64 {
+        0
+    }
+
+    fn volumes(self, _: usize, _: Option<Arc<Fingerprint>>) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs `sfsem2d-gpu`.
+pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    shoot::shoot::<Run<2>>(job, 2, world)
+}
+
+/// Runs `sfsem3d-gpu`.
+pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    shoot::shoot::<Run<3>>(job, 3, world)
+}
+
+impl<const D: usize> Method for Run<D> {
+    type Engine = Engine<D>;
+    type Files = InTheMesh;
+    type Report = plan::Step;
+
+    fn read(job: &mut Job, _: usize) -> anyhow::Result<(Self, InTheMesh)> {
+        let raw = raw_mesh::<D>(job)?;
+        Ok((prepare(job, &raw)?, InTheMesh))
+    }
+
+    fn pieces(&self) -> Pieces<'_> {
+        Pieces::Elements(D, self.mesh.len())
+    }
+
+    fn points(&self) -> usize {
+        self.points
+    }
+
+    fn layout(&self) -> String {
+        format!("{} elements, {} points", self.mesh.len(), self.points)
+    }
+
+    fn class(_: &plan::Step) -> Option<Symmetry> {
+        None
+    }
+
+    fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    fn snapshots(&self) -> (Option<&Snapshots>, usize) {
+        (None, self.shot.filmed().components(D))
+    }
+
+    fn scatters(&self) -> bool {
+        self.shot.jsnap.is_some()
+    }
+
+    fn steps(&self) -> usize {
+        self.shot.nt
+    }
+
+    fn contents(&self) -> Vec<(&'static str, u64)> {
+        let mut sources = Checksum::new();
+        for source in &self.sources {
+            sources = sources.with_text(&format!("{:?} {:?}", source.at, source.strength));
+        }
+        let receivers = Checksum::new().with(self.shot.receivers.as_flattened());
+        vec![
+            ("the mesh, materials=, ccc= or sls=", self.sum),
+            ("sou= or mech=", sources.end()),
+            ("rec=", receivers.end()),
+        ]
+    }
+
+    fn sources_by_step(&self) -> Vec<u64> {
+        let of = |step: usize| {
+            let now: Vec<f32> = self.sources.iter().map(|source| source.history[step]).collect();
+            Checksum::new().with(&now).end()
+        };
+        (0..self.shot.nt).map(of).collect()
+    }
+
+    fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
+        outputs::open(job, self, world)
+    }
+
+    fn plan(&mut self, job: &Job, _: (), on: Resources<'_>) -> anyhow::Result<()> {
+        plan::print(job, self, on)
+    }
+
+    fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()> {
+        plan::check_memory(job, self, on)
+    }
+
+    fn engine(&mut self, job: &Job, _: (), on: Resources<'_>) -> anyhow::Result<(Engine<D>, plan::Step)> {
+        let step = on.world.agree(plan::judge(job, self))?;
+        let engine = Engine::new(self, on);
+        Ok((on.world.agree(engine)?, step))
+    }
+
+    fn summary(&self, job: &Job, report: &plan::Step) {
+        plan::summary(job, self, report);
+    }
+}
+
+/// The mesh that the command line names.
+fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
+    let folder = job.text("specfem")?;
+    let stored = job.given("mesh") || job.given("elements");
+    let raw = match folder {
+        Some(_) if stored => {
+            bail!("specfem= and mesh= (or elements=) both name a mesh: leave out one of them")
+        }
+        Some(folder) => {
+            let mut raw = specfem::read(Path::new(&folder))?;
+            if job.given("materials") {
+                bail!("materials= and specfem= both say what fills the mesh: leave out materials=");
+            }
+            raw.names.clear();
+            raw
+        }
+        None if stored => stored::read(job)?,
+        None => bail!("no mesh: give mesh= (as sfhexmesh writes it), elements= and nodes=, or specfem="),
+    };
+    if raw.ndim != D {
+        bail!(
+            "the mesh has {} dimensions, and {} runs meshes of {D}: sfsem{}d-gpu runs this one",
+            raw.ndim,
+            job.program(),
+            raw.ndim
+        );
+    }
+    if raw.materials.is_empty() {
+        bail!("materials= is missing: n1=6 (rho, vp, vs, Qkappa, Qmu, 1 where ccc= holds), n2 regions");
+    }
+    Ok(raw)
+}
+
+/// Reads the small inputs and the parameters.
+fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D>> {
+    let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
+    let (nt, jdata, jcheck, degree) = (
+        positive("nt")?,
+        positive("jdata")?,
+        positive("jcheck")?,
+        positive("degree")?,
+    );
+    let dt = job.double("dt")?;
+    if !(dt > 0.0 && dt.is_finite()) {
+        bail!("dt={dt}: the time step must be a positive number of seconds");
+    }
+    let basis = Basis::new(degree)?;
+    let mesh = Mesh::<D>::new(raw.parts())?;
+    mesh.check_materials(&raw.materials)?;
+    let rocks = medium::read(job, raw)?;
+    let what = Histories::Moments(job.flag("rate")?);
+    let found = sources::read(job, D, (nt, dt), what)?;
+    let source = |source: &kernels::methods::velocity_stress::Source| Source {
+        at: place(source.point),
+        strength: strength(source.action),
+        history: found.series[source.series].clone(),
+    };
+    let file = job.input("rec")?;
+    let axis = file.axis(2);
+    let receivers: Vec<[f64; D]> = acquisition::points(job, file, D)?
+        .into_iter()
+        .map(place)
+        .collect();
+    let (quantity, name) = match job.choice("data")? {
+        "displacement" => (Quantity::Displacement, "displacement in m"),
+        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
+        "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        _ => (Quantity::Velocity, "velocity in m/s"),
+    };
+    let mut shot = Shot {
+        nt,
+        jdata,
+        receivers,
+        quantity,
+        jcheck,
+        ..Shot::default()
+    };
+    let window = outputs::window(job, &mesh, &mut shot)?;
+    Ok(Run {
+        points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
+        sum: checksum(raw, &rocks),
+        sources: found.list.iter().map(source).collect(),
+        receivers: Axis {
+            n: shot.receivers.len(),
+            label: Some("r".into()),
+            ..axis
+        },
+        lumping: match job.choice("lumping")? {
+            "specfem" => Lumping::RowSums,
+            _ => Lumping::Matrix,
+        },
+        begin: found.begin,
+        mesh,
+        basis,
+        rocks,
+        shot,
+        dt,
+        window,
+        quantity: name,
+        transport: transport(job)?,
+    })
+}
+
+/// A point of a file (z, x, y) along the axes of a mesh.
+fn place<const D: usize>(point: Point) -> [f64; D] {
+    std::array::from_fn(|c| f64::from(point[(c + 1) % D]))
+}
+
+/// What a source does, along the axes of a mesh.
+fn strength<const D: usize>(action: Action) -> Strength<D> {
+    let axis = |c: usize| if D == 2 { 2 * c } else { c };
+    match action {
+        Action::Force(force) => Strength::Force(std::array::from_fn(|c| force[axis(c)])),
+        Action::Moment([xx, yy, zz, xy, xz, yz]) => {
+            let whole = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
+            Strength::Moment(std::array::from_fn(|i| {
+                std::array::from_fn(|c| whole[axis(i)][axis(c)])
+            }))
+        }
+    }
+}
+
+/// A checksum of all that the mesh and the files of its media say.
+fn checksum(raw: &RawMesh, rocks: &Rocks) -> u64 {
+    let lists = [&raw.absorbing, &raw.free].map(|list| list.as_flattened());
+    Checksum::new()
+        .with(&raw.nodes)
+        .with(&raw.elements)
+        .with(&raw.regions)
+        .with(lists[0])
+        .with_text("free")
+        .with(lists[1])
+        .with_text(&format!("{:?} {:?}", rocks.media, rocks.relaxations))
+        .end()
+}
+
+/// The first of the elements that have the least value.
+fn least(values: &[f64]) -> anyhow::Result<(usize, f64)> {
+    let all = values.iter().copied().enumerate();
+    all.min_by(|a, b| a.1.total_cmp(&b.1))
+        .context("the mesh has no elements")
+}

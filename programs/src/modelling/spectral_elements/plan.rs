@@ -1,0 +1,103 @@
+//! What a run on a mesh will be: the stable step, memory, time.
+
+use super::{Run, least};
+use crate::modelling::plan::{gigabytes, warn_of_memory};
+use crate::modelling::shoot::Resources;
+use anyhow::bail;
+use kernels::mesh::step::steps;
+use kernels::mesh::{Place, quality};
+use rsf_io::Job;
+
+/// The largest stable step of a mesh.
+pub struct Step {
+    /// Seconds.
+    pub limit: f64,
+    /// The element that sets it.
+    pub element: usize,
+}
+
+/// Refuses a time step above the bound, or warns of it.
+pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
+    let (element, limit) = least(&steps(&run.mesh, &run.basis, &run.rocks.unrelaxed()))?;
+    if run.dt > limit {
+        let sentence = format!(
+            "dt={} s is above {limit:.6e} s, up to which steps of this mesh are surely stable: element {element} around {} sets it",
+            run.dt,
+            Place::from(run.mesh.centre(element))
+        );
+        if job.choice("cfl")? == "error" {
+            bail!("{sentence}; give a smaller dt=, enlarge that element, or run anyway with cfl=warn");
+        }
+        job.warn(&sentence);
+    }
+    Ok(Step { limit, element })
+}
+
+/// Bytes that the run takes on all ranks together, about.
+fn bytes<const D: usize>(run: &Run<D>) -> f64 {
+    let local = run.basis.len().pow(D as u32) as f64;
+    let geometry = 4.0 * (D * D + 2) as f64;
+    let sums = 8.0 + 4.0 * D as f64;
+    let relaxing = match &run.rocks.relaxations {
+        Some(_) => 4.0 * (4 * (D * (D + 1) / 2 + 1)) as f64,
+        None => 0.0,
+    };
+    // Numbers of the points are held for the whole mesh while it is set up.
+    let of_elements = run.mesh.len() as f64 * local * (geometry + sums + relaxing + 4.0);
+    let of_places = (run.shot.film.len() + run.shot.receivers.len()) as f64 * local * 8.0;
+    of_elements + of_places + run.points as f64 * 4.0 * (4 * D + 2) as f64
+}
+
+/// Warns of a run that the memory of a host does not hold; all ranks call it.
+pub fn check_memory<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<()> {
+    warn_of_memory(job, on.world, bytes(run) / on.world.ranks().size() as f64)
+}
+
+/// The lines of `verb=y`.
+pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
+    let mesh = &run.mesh;
+    job.say(&format!(
+        "{} elements of degree {}, {} points; {} absorbing and {} free faces",
+        mesh.len(),
+        run.basis.degree(),
+        run.points,
+        mesh.absorbing().len(),
+        mesh.free().len()
+    ));
+    job.say(&format!(
+        "largest step that is surely stable {:.6e} s, of element {} around {}; dt={} is {:.0} % of it",
+        step.limit,
+        step.element,
+        Place::from(mesh.centre(step.element)),
+        run.dt,
+        100.0 * run.dt / step.limit
+    ));
+    let slowest = |region: u32| {
+        let [vp, vs] = run.rocks.speeds[region as usize];
+        if vs > 0.0 { vs } else { vp }
+    };
+    let figures = quality::all(mesh, &run.basis);
+    let frequencies: Vec<f64> = figures
+        .iter()
+        .zip(mesh.regions())
+        .map(|(figure, region)| figure.frequency(slowest(*region), run.basis.degree()))
+        .collect();
+    if let Ok((element, frequency)) = least(&frequencies) {
+        job.say(&format!(
+            "resolved up to {frequency:.4} Hz, five points on the shortest wavelength of element {element}"
+        ));
+    }
+}
+
+/// Tells what the run needs; runs nothing.
+pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<()> {
+    let step = on.world.agree(judge(job, run))?;
+    check_memory(job, run, on)?;
+    if on.world.leads() {
+        summary(job, run, &step);
+        job.say(&format!("memory: about {}", gigabytes(bytes(run))));
+        let end = run.begin + run.shot.nt as f64 * run.dt;
+        job.say(&format!("{} steps, from {} s to {end} s", run.shot.nt, run.begin));
+    }
+    Ok(())
+}

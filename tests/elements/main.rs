@@ -1,0 +1,8 @@
+//! `sfsem2d-gpu` and `sfsem3d-gpu` as their users meet them. The physics is in `tests/spectral_elements`.
+
+mod golden;
+mod runs;
+mod sentences;
+
+#[path = "../support/desk.rs"]
+mod desk;

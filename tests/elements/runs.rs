@@ -1,0 +1,131 @@
+//! Whole runs of small meshes, as flows have them.
+
+use crate::desk::Desk;
+
+/// A block of rock in 2-D under a hill, with a source and two receivers at one distance on either side.
+pub fn hill() -> Desk {
+    let desk = Desk::new();
+    let map: Vec<f32> = (0..41)
+        .map(|k| 100.0 - 60.0 * (-((k as f32 - 20.0) / 6.0).powi(2)).exp())
+        .collect();
+    desk.dataset("topo.rsf", "n1=41 o1=0 d1=20", &map);
+    let made = desk.sh(
+        "sfhexmesh surfaces=600,topo.rsf layers=6 nx=8 curved=y rho=2300 vp=3000 vs=1700 judge=n > hill.rsf",
+    );
+    assert_eq!(made.code, 0, "{}", made.err);
+    desk.dataset("sou.rsf", "n1=2 n2=1", &[400.0, 300.0]);
+    desk.dataset("rec.rsf", "n1=2 n2=2", &[250.0, 200.0, 550.0, 200.0]);
+    desk
+}
+
+pub const HILL: &str =
+    "sfsem2d-gpu mesh=hill.rsf sou=sou.rsf rec=rec.rsf device=cpu src=force fz=1e9 stf=ricker freq=5";
+
+#[test]
+fn a_hill_is_symmetric_and_air_is_silent() {
+    let desk = hill();
+    let run = desk.sh(&format!(
+        "{HILL} nt=400 dt=0.001 snap=y wfl=w.rsf nqz=31 oqz=0 dqz=20 nqx=41 oqx=0 dqx=20 jsnap=350 verb=y > d.rsf"
+    ));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err.contains("48 elements of degree 4, 825 points"),
+        "{}",
+        run.err
+    );
+    let (data, film) = (desk.read("d.rsf"), desk.read("w.rsf"));
+    let axes = desk.axes("d.rsf", 3);
+    assert_eq!((axes[0].n, axes[1].n, axes[2].n), (2, 2, 400));
+    let top = data.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+    assert!(top > 0.0);
+    for step in data.chunks(4) {
+        // z of both receivers alike, x opposite.
+        assert!((step[0] - step[1]).abs() < 1e-4 * top && (step[2] + step[3]).abs() < 1e-4 * top);
+    }
+    let axes = desk.axes("w.rsf", 4);
+    assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), [31, 41, 2, 2]);
+    let last = &film[film.len() - 2 * 31 * 41..];
+    // At x = 0 the ground begins at z = 100 m: five samples lie in the air.
+    assert!(last[..5].iter().all(|x| *x == 0.0) && last[6..31].iter().any(|x| *x != 0.0));
+    // Near the top of the hill, 40 m, there is rock, and it moves.
+    assert!(last[20 * 31 + 4].abs() > 1e-3 * top);
+}
+
+#[test]
+fn a_moment_by_its_rate_is_the_moment() {
+    // cosine has a closed form: t/T - sin(2 pi t/T)/(2 pi).
+    let desk = hill();
+    let period = 0.08_f32;
+    let moment: Vec<f32> = (0..200)
+        .map(|n| {
+            let x = (n as f32 * 0.001 / period).min(1.0);
+            x - (2.0 * std::f32::consts::PI * x).sin() / (2.0 * std::f32::consts::PI)
+        })
+        .collect();
+    desk.dataset("moment.rsf", "n1=200 n2=1 d1=0.001 o1=0", &moment);
+    let words = "sfsem2d-gpu mesh=hill.rsf sou=sou.rsf rec=rec.rsf device=cpu m0=1e12 nt=200 dt=0.001 data=displacement";
+    let rate = desk.sh(&format!("{words} stf=cosine tau=0.08 > a.rsf"));
+    let itself = desk.sh(&format!("{words} series=moment.rsf rate=n > b.rsf"));
+    assert!(rate.code == 0 && itself.code == 0, "{rate:?} {itself:?}");
+    let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
+    let top = a.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+    let worst = a.iter().zip(&b).fold(0.0_f32, |m, (x, y)| m.max((x - y).abs()));
+    // The sum of rates in the middles of steps is of order two: (2 pi dt/T)^2 / 24 is 2.6e-4.
+    assert!(worst < 5e-4 * top, "{worst} of {top}");
+}
+
+#[test]
+fn plans_and_examples_of_the_help() {
+    let desk = hill();
+    let plan = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y ngpu=2 > d.rsf"));
+    assert_eq!(plan.code, 0, "{plan:?}");
+    for words in [
+        "largest step that is surely stable",
+        "memory: about",
+        "200 steps, from 0 s to 0.2 s",
+        "resolved up to",
+    ] {
+        assert!(plan.err.contains(words), "{words}: {}", plan.err);
+    }
+    programs::modelling::spectral_elements::PROGRAM_2D
+        .verify()
+        .unwrap();
+    programs::modelling::spectral_elements::PROGRAM_3D
+        .verify()
+        .unwrap();
+}
+
+#[test]
+fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
+    let desk = Desk::new();
+    let folder = desk.path("MESH");
+    std::fs::create_dir(&folder).unwrap();
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    // Two cubes of 100 m, one on the other, z upwards.
+    let corners = [[0, 0], [100, 0], [100, 100], [0, 100]];
+    let mut nodes = String::from("12\n");
+    for level in 0..3 {
+        for (k, [x, y]) in corners.iter().enumerate() {
+            nodes += &format!("{} {x}. {y}. {}.\n", 4 * level + k + 1, 100 * level);
+        }
+    }
+    put("nodes_coords_file", &nodes);
+    put("mesh_file", "2\n1 1 2 3 4 5 6 7 8\n2 5 6 7 8 9 10 11 12\n");
+    put("materials_file", "1 1\n2 2\n");
+    let rock = "2 1 2500. 3000. 1700. 9999. 9999. 0\n2 2 2000. 2000. 1000. 9999. 9999. 0\n";
+    put("nummaterial_velocity_file", rock);
+    put("free_or_absorbing_surface_file_zmax", "1\n2 9 10 11 12\n");
+    put("absorbing_surface_file_bottom", "1\n1 1 2 3 4\n");
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[40.0, 60.0, -130.0]);
+    desk.dataset("rec.rsf", "n1=3 n2=1", &[70.0, 30.0, -40.0]);
+    let made = desk.sh("sfhexmesh specfem=MESH judge=n > mesh.rsf");
+    assert_eq!(made.code, 0, "{}", made.err);
+    let bits = |mesh: &str| -> Vec<u32> {
+        let words = "sou=sou.rsf rec=rec.rsf nt=100 dt=0.001 src=force fz=1e9 stf=ricker freq=8 device=cpu";
+        let run = desk.sh(&format!("sfsem3d-gpu {mesh} {words} > d.rsf"));
+        assert_eq!(run.code, 0, "{run:?}");
+        desk.read("d.rsf").into_iter().map(f32::to_bits).collect()
+    };
+    let folder = bits("specfem=MESH");
+    assert!(folder.iter().any(|x| *x != 0) && folder == bits("mesh=mesh.rsf"));
+}
