@@ -11,6 +11,7 @@ mod thread_ranks;
 
 mod anisotropy;
 mod attenuation;
+mod constant_q;
 mod contrast;
 mod cuts;
 mod desk;
