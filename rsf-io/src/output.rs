@@ -429,7 +429,7 @@ impl Output {
     /// A terminal shows no binary numbers, and may take some of them for commands. The launcher of several ranks may read
     /// what they write through a terminal of its own (Open MPI does), which no user sees.
     fn refuse_terminal(&self) -> Result<()> {
-        if crate::signals::is_launched() {
+        if crate::launcher::launched().is_some() {
             return Ok(());
         }
         let terminal = self

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::banner::host;
 use crate::error::os_text;
+use crate::launcher::launched;
 use crate::number::is_space;
 use crate::pipe::{is_null, name_of};
-use crate::signals::is_launched;
 use crate::{Error, Result};
 
 /// How a dataset is laid out in files.
@@ -116,7 +116,7 @@ impl Places {
     /// (`out=stdout`: a stream); else /dev/null takes a stream; else the data path decides. What a launcher of several
     /// ranks reads is always a pipe, so there `out=` comes first.
     pub(crate) fn of_stdout(&self, stdout: &mut File) -> Result<Place> {
-        let chosen = is_launched() && self.out.is_some();
+        let chosen = launched().is_some() && self.out.is_some();
         if !chosen && stdout.stream_position().is_err() {
             return Ok(Place::Stream);
         }

@@ -4,6 +4,7 @@
 //! steps. Every other program ends at once, and so does that one at a second signal; all of them say so in one sentence.
 //! In the end the signal itself ends the process, so that the shell reports 130, 143 or 129 and ends its loops, too.
 
+use crate::launcher::launched;
 use std::fmt;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -81,12 +82,6 @@ pub fn interrupted() -> Option<Signal> {
     }
 }
 
-/// Whether a launcher of several ranks started this process. It ends the others when one ends, and says so itself.
-pub(crate) fn is_launched() -> bool {
-    let names = ["OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"];
-    names.iter().any(|name| std::env::var_os(name).is_some())
-}
-
 /// Lets the three signals end the program `name` with a sentence, unless `mute` or started by a launcher. A signal that whoever started the
 /// program has it ignore (`nohup`) stays ignored.
 pub(crate) fn tell_of_signals(name: &str, mute: bool) {
@@ -103,7 +98,8 @@ pub(crate) fn tell_of_signals(name: &str, mute: bool) {
                 "{name}: ended by {}; what it was writing is not complete\n",
                 Signal(signal)
             );
-            if mute || is_launched() {
+            // A launcher ends the others when one process ends, and says so itself.
+            if mute || launched().is_some() {
                 sentence.clear();
             }
             // SAFETY: the handler does what handlers may do: it reads and sets atomic numbers, writes bytes that are

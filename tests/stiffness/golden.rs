@@ -175,24 +175,26 @@ fn compare_tensors(name: &str, dim: &str, places: &[(usize, usize)], wrong: impl
     }
 }
 
+/// The places of the nine planes of an orthorhombic medium, in the order of the file.
+const NINE: [(usize, usize); 9] = [
+    (1, 1),
+    (2, 2),
+    (3, 3),
+    (4, 4),
+    (5, 5),
+    (6, 6),
+    (1, 2),
+    (1, 3),
+    (2, 3),
+];
+
 /// Without tilt the 21 planes hold our nine and zeros.
 #[test]
 fn untilted_program() {
     let want = stored("stiff3d-dim3-nu0");
     let got = planes(&format!("{IN_3D} {TI_3D} nu=0 alpha=30"));
     let upper: Vec<_> = (1..=6).flat_map(|i| (i..=6).map(move |j| (i, j))).collect();
-    let nine = [
-        (1, 1),
-        (2, 2),
-        (3, 3),
-        (4, 4),
-        (5, 5),
-        (6, 6),
-        (1, 2),
-        (1, 3),
-        (2, 3),
-    ];
-    for (p, place) in nine.iter().enumerate() {
+    for (p, place) in NINE.iter().enumerate() {
         let q = upper.iter().position(|u| u == place).expect("a plane");
         assert_plane(&format!("{place:?}"), got.plane(p, 9), want.plane(q, 21), 1e-6);
     }
@@ -240,19 +242,8 @@ fn all_planes_of_a_medium_that_needs_few() {
     let names = |set: &Dataset| set.key("label4").map(str::to_string);
     assert!(names(&all).is_some());
     let upper: Vec<_> = (1..=6).flat_map(|i| (i..=6).map(move |j| (i, j))).collect();
-    let nine = [
-        (1, 1),
-        (2, 2),
-        (3, 3),
-        (4, 4),
-        (5, 5),
-        (6, 6),
-        (1, 2),
-        (1, 3),
-        (2, 3),
-    ];
     for (q, pair) in upper.iter().enumerate() {
-        match nine.iter().position(|p| p == pair) {
+        match NINE.iter().position(|p| p == pair) {
             Some(p) => assert_eq!(all.plane(q, 21), few.plane(p, 9), "{pair:?}"),
             None => assert!(all.plane(q, 21).iter().all(|v| *v == 0.0), "{pair:?}"),
         }

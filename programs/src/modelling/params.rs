@@ -21,3 +21,32 @@ pub const EVERY: Param = Param::string("every")
 pub const RESUME: Param = Param::string("resume")
     .default_text("none")
     .doc("state of a run with the same words, behind which this one goes on, on any slabs, threads, GPUs and ranks; its outputs are continued");
+
+/// Steps from record to record.
+pub const JDATA: Param = Param::int("jdata")
+    .default("1")
+    .range(">= 1", Some(1.0), None)
+    .doc("steps from record to record");
+
+/// Steps from snapshot to snapshot.
+pub const JSNAP: Param = Param::int("jsnap")
+    .default_text("nt: one snapshot, of the first step")
+    .range(">= 1", Some(1.0), None)
+    .doc("steps from snapshot to snapshot");
+
+/// Whether there are snapshots.
+pub const SNAP: Param = Param::bool("snap").default("n").doc("write snapshots into wfl=");
+
+/// The snapshots.
+pub const WFL: Param = Param::output("wfl").doc("snapshots, written when snap=y");
+
+/// What an unstable time step is.
+pub const CFL: Param = Param::choice("cfl", &["error", "warn"])
+    .default("error")
+    .doc("what an unstable time step is");
+
+/// Steps between two looks at the whole field.
+pub const JCHECK: Param = Param::int("jcheck")
+    .default("100")
+    .range(">= 1", Some(1.0), None)
+    .doc("steps between searches for values that are not finite");

@@ -4,26 +4,7 @@ use anyhow::anyhow;
 use kernels::medium::Findings;
 use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::stability::BadCell;
-use rsf_io::Job;
-
-/// What launchers say of the number of ranks, and of the number of this one.
-const LAUNCHERS: [(&str, &str, &str); 3] = [
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"),
-    ("PMI_SIZE", "PMI_RANK", "mpiexec"),
-    ("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "mpiexec"),
-];
-/// The same of Slurm, which says it of every step: only one with PMIx is a start of MPI.
-const SLURM: (&str, &str, &str) = ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun");
-
-/// Communicator, this rank's number and the launcher, where a launcher has started several. The innermost launcher counts.
-fn launched() -> Option<(usize, usize, &'static str)> {
-    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
-    let slurm = std::env::var_os("PMIX_RANK").map(|_| SLURM);
-    let all = LAUNCHERS.into_iter().chain(slurm);
-    let found = all.filter_map(|(size, rank, launcher)| Some((number(size)?, rank, launcher)));
-    let (size, rank, launcher) = found.into_iter().next()?;
-    (size > 1).then(|| (size, number(rank).unwrap_or(0), launcher))
-}
+use rsf_io::{Job, launched};
 
 /// An error that all ranks know of; this one tells it.
 #[derive(Debug, thiserror::Error)]
@@ -59,11 +40,11 @@ impl World {
     /// # Errors
     /// Ranks without MPI, with another MPI than the launcher's, or of different programs.
     pub fn start() -> anyhow::Result<Self> {
-        let Some((size, rank, launcher)) = launched() else {
+        let Some(all) = launched().filter(|all| all.size > 1) else {
             return Ok(Self::Alone(Alone));
         };
         // Before ranks have met the launcher's first one speaks.
-        Self::join(size, launcher).map_err(|error| match rank {
+        Self::join(all.size, all.by).map_err(|error| match all.rank {
             0 => error,
             _ => rsf_io::Error::Told(1).into(),
         })

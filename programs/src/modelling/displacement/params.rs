@@ -1,6 +1,6 @@
 //! The parameters of the displacement programs, each declared once.
 
-use crate::modelling::params::{CHECKPOINT, EVERY, EXCHANGE, RESUME};
+use crate::modelling::params::{CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, WFL};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -42,9 +42,9 @@ macro_rules! params {
             Param::input("sou").required().doc("source points, x[, y], z"),
             Param::input("rec").required().doc("receiver points, x[, y], z"),
             Param::input("wav").doc("wavelet, instead of standard input"),
-            Param::output("wfl").doc("snapshots, written when snap=y"),
+            WFL,
             Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
-            Param::bool("snap").default("n").doc("write snapshots into wfl="),
+            SNAP,
             Param::bool("free").default("n").doc("free surface at the first row of the model"),
             Param::choice("surface", &["vacuum", "traction"])
                 .default("vacuum")
@@ -57,8 +57,8 @@ macro_rules! params {
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
             Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
-            Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
-            Param::int("jsnap").default_text("nt: one snapshot, of the first step").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
+            JDATA,
+            JSNAP,
             Param::int("nb").default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
             Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
             Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
@@ -68,8 +68,8 @@ macro_rules! params {
             Param::choice("sym", &["auto", "iso", "vti", "hti", "ort", "tri"])
                 .default("auto")
                 .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one; tri has all coefficients"),
-            Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
-            Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            CFL,
+            JCHECK,
             CHECKPOINT,
             EVERY,
             RESUME,

@@ -1,6 +1,6 @@
 //! The parameters of the programs on meshes, each declared once.
 
-use crate::modelling::params::{CHECKPOINT, EVERY, EXCHANGE, RESUME};
+use crate::modelling::params::{CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, WFL};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -80,10 +80,10 @@ macro_rules! params {
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
             Param::bool("verb").default("n").doc("tell mesh, stability, speed and progress"),
-            Param::bool("snap").default("n").doc("write snapshots into wfl="),
-            Param::output("wfl").doc("snapshots, written when snap=y"),
-            Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
-            Param::int("jsnap").default_text("nt: one snapshot, of the first step").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
+            SNAP,
+            WFL,
+            JDATA,
+            JSNAP,
             Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("snapshots: points along z"),
             Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("snapshots: points along x"),
             Param::float("oqz").default_text("the mesh").doc("snapshots: first z"),
@@ -91,8 +91,8 @@ macro_rules! params {
             Param::float("dqz").default_text("to the end of the mesh").doc("snapshots: step along z"),
             Param::float("dqx").default_text("to the end of the mesh").doc("snapshots: step along x"),
             $($more,)*
-            Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
-            Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            CFL,
+            JCHECK,
             CHECKPOINT,
             EVERY,
             RESUME,

@@ -1,6 +1,6 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
-use crate::modelling::params::{CHECKPOINT, EVERY, EXCHANGE, RESUME};
+use crate::modelling::params::{CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, WFL};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -89,7 +89,7 @@ macro_rules! params {
             Param::float("freq").doc("peak frequency of ricker, Hz"),
             Param::input("series").doc("history of the sources as samples, instead of stf="),
             Param::input("onset").doc("when every source begins, s"),
-            Param::output("wfl").doc("snapshots, written when snap=y"),
+            WFL,
             Param::output("pgv").doc("map of the largest horizontal speed on the first row of the model, axes x[, y]"),
             Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain"])
                 .default("velocity")
@@ -103,16 +103,16 @@ macro_rules! params {
             Param::float("fcpml").default_text("the sources' dominant one").doc("frequency of the layers' alpha, Hz"),
             Param::float("edge").default("0.92").range("above 0, at most 1", Some(1e-6), Some(1.0)).doc("weight of the sponge at the outermost cells"),
             Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
-            Param::bool("snap").default("n").doc("write snapshots into wfl="),
-            Param::int("jdata").default("1").range(">= 1", Some(1.0), None).doc("steps from record to record"),
-            Param::int("jsnap").default_text("nt: one snapshot, of the first step").range(">= 1", Some(1.0), None).doc("steps from snapshot to snapshot"),
+            SNAP,
+            JDATA,
+            JSNAP,
             Param::int("nqz").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
             Param::int("nqx").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
             Param::float("oqz").default_text("the model").doc("snapshot window: first z, rounded to the nearest node"),
             Param::float("oqx").default_text("the model").doc("snapshot window: first x, rounded to the nearest node"),
             $($more,)*
-            Param::choice("cfl", &["error", "warn"]).default("error").doc("what an unstable time step is"),
-            Param::int("jcheck").default("100").range(">= 1", Some(1.0), None).doc("steps between searches for values that are not finite"),
+            CFL,
+            JCHECK,
             CHECKPOINT,
             EVERY,
             RESUME,
