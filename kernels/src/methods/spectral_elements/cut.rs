@@ -69,7 +69,7 @@ impl Cut {
         for part in parts {
             if part.start != end || part.is_empty() {
                 return Err(Error::setup(format!(
-                    "{} subdomains do not fit {} elements; ask for fewer of them (ngpu=)",
+                    "{} subdomains do not fit {} elements; ask for fewer subdomains",
                     parts.len(),
                     mesh.len()
                 )));
