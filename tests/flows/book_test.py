@@ -164,6 +164,23 @@ class Markdown(unittest.TestCase):
             "<table><tr><th>h</th></tr><tr><td>a | b</td></tr></table>",
         )
 
+    def test_answers_are_folded_away(self):
+        html = markdown.page("## Exercises\n1. why\n\n## Answers\n1. because\n\n### more\n\n## After\nx", lambda *_: "")
+        self.assertEqual(
+            html,
+            "<h3>Exercises</h3>\n<ol><li>why</li></ol>\n<details><summary><h3>Answers</h3></summary>\n"
+            "<ol><li>because</li></ol>\n<h4>more</h4>\n</details>\n<h3>After</h3>\n<p>x</p>",
+        )
+
+    def test_every_exercise_of_the_book_has_its_answer(self):
+        asked = 0
+        for chapter in chapters.find(os.path.join(TOP, "book")):
+            parts = dict(re.findall(r"^## (Exercises|Answers)\n(.*?)(?=^## |\Z)", chapter.text(), re.MULTILINE | re.DOTALL))
+            count = {name: re.findall(r"^(\d+)\. ", part, re.MULTILINE) for name, part in parts.items()}
+            self.assertEqual(count.get("Exercises"), count.get("Answers"), chapter.name)
+            asked += len(count.get("Exercises", []))
+        self.assertGreater(asked, 40)
+
     def test_marks_that_mean_nothing_stay(self):
         self.assertEqual(markdown.inline("2 * 3 * 4 < 5 & `a*b*c`"), "2 * 3 * 4 &lt; 5 &amp; <code>a*b*c</code>")
 
