@@ -6,10 +6,11 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 from unittest import mock
 
-from support import FLOWS, MODEL, TOP, Scratch, clean
+from support import FLOWS, MODEL, NAMES, TOP, Scratch, clean
 
 from suite import book, chapters, markdown, page, record
 
@@ -180,6 +181,19 @@ class Markdown(unittest.TestCase):
             self.assertEqual(count.get("Exercises"), count.get("Answers"), chapter.name)
             asked += len(count.get("Exercises", []))
         self.assertGreater(asked, 40)
+
+    def test_the_commands_of_the_pages_run(self):
+        """All of a page, one after the other, as a reader types them; without the longest, whose flows are run by the book."""
+        for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy",
+                     "08-gathers-and-moveout"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                chapter = chapters.Chapter(os.path.join(TOP, "book"), os.path.join("user", name))
+                blocks = re.findall(r"^```\n((?:sf|G=).*?)^```", chapter.text(), re.MULTILINE | re.DOTALL)
+                self.assertTrue(blocks)
+                environment = dict(clean(os.environ), PATH=NAMES + os.pathsep + os.environ["PATH"], DATAPATH=folder + os.sep)
+                words = ["bash", "-e", "-c", "\n".join(blocks)]
+                run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+                self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_marks_that_mean_nothing_stay(self):
         self.assertEqual(markdown.inline("2 * 3 * 4 < 5 & `a*b*c`"), "2 * 3 * 4 &lt; 5 &amp; <code>a*b*c</code>")

@@ -70,7 +70,10 @@ fn weak_values_let_the_picture_below_shine_through() {
         assert_eq!(seen.inside(at.0, at.1), below.inside(at.0, at.1), "zero shows it");
     }
     let told = desk.complaint("grey fade=2", "quarters");
-    assert!(told.contains("fade= got `2`, allowed is a number 0 to 1"), "{told}");
+    assert!(
+        told.contains("fade= got `2`, allowed is a number 0 to 1"),
+        "{told}"
+    );
 }
 
 #[test]

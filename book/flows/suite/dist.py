@@ -4,6 +4,7 @@ Both hold the same tree, which needs no fixed place: bin/ with the programs and 
 package, the module rsfdata and the book. In a wheel names are scripts of a line, because wheels know no links.
 """
 import base64
+import glob
 import hashlib
 import io
 import os
@@ -180,6 +181,9 @@ def make(top, programs, folder):
     tag = "manylinux_{}_{}_{}".format(*max(newest, (2, 17)), machine)
     packed = os.path.join(folder, f"sifaka-{number}-linux-{machine}.tar.gz")
     wheeled = os.path.join(folder, f"sifaka-{number}-py3-none-{tag}.whl")
+    # of an earlier version, or of another linker
+    for old in glob.glob(os.path.join(glob.escape(folder), "sifaka-*")):
+        os.remove(old)
     archive(tree, packed)
     with open(os.path.join(top, "README.md"), encoding="utf-8") as text:
         wheel(tree, wheeled, text.read())
