@@ -233,7 +233,9 @@ fn sixteen_gigabytes_are_passed_in_no_time() {
     let file = std::fs::File::create(&path).unwrap();
     let length = 3600 + traces * size;
     if file.set_len(length).is_err() {
-        println!("skipped: no files of {length} bytes can be made here");
+        let name = "segy::sixteen_gigabytes_are_passed_in_no_time";
+        let why = format!("no files of {length} bytes can be made here");
+        let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
         return;
     }
     let mut binary = [0u8; 400];
