@@ -167,8 +167,8 @@ fn a_lossy_layer_over_a_half_space_within_five_percent() {
         line.collect::<Vec<_>>().repeat(n[1])
     };
     let losses = Attenuation {
-        qp: of(0),
-        qs: of(1),
+        qp: of(0).into(),
+        qs: of(1).into(),
         mechanisms: Mechanisms::Coarse,
         band: [0.15, 5.0],
         reference: 2.5,

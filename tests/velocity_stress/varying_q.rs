@@ -28,8 +28,8 @@ fn misfits(mechanisms: Mechanisms, q: [[f64; 2]; 2]) -> [f64; 2] {
     let mut s = shot(dt, nt, frame(12, layer(1.1 * SPEEDS[0], w.f)));
     s.order = 8;
     s.attenuation = Some(Attenuation {
-        qp: file(0),
-        qs: file(1),
+        qp: file(0).into(),
+        qs: file(1).into(),
         mechanisms,
         band: [w.f / 4.0, 4.0 * w.f],
         reference: w.f,
@@ -137,8 +137,8 @@ fn orthorhombic_rock_loses_what_its_axes_lose() {
     for component in 0..3 {
         let mut s = shot(dt, nt, frame(10, layer(1.1 * (9.0f64 / rho).sqrt(), w.f)));
         s.attenuation = Some(Attenuation {
-            qp: vec![q[0] as f32],
-            qs: vec![q[1] as f32],
+            qp: [q[0] as f32].into(),
+            qs: [q[1] as f32].into(),
             mechanisms: Mechanisms::Everywhere(2),
             band: [0.4 * w.f, 2.5 * w.f],
             reference: w.f,
