@@ -1,5 +1,6 @@
 //! SEG-Y and SU against files that segyio made (`tests/data/segy/make.py`): read as segyio reads them, written byte for byte.
 
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 
 use serde_json::Value;
