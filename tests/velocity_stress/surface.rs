@@ -34,7 +34,7 @@ fn smooth(tau: f64) -> f64 {
 }
 
 /// Downward velocity of a force whose rate is the wavelet: the integral over `s` of `w(s) F''(t - s)`.
-fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
+pub fn exact(w: &Ricker, r: f64, t: f64) -> f64 {
     let mu = RHO * B * B;
     let end = rayleigh().sqrt();
     // tau = end - y^2 takes the root out of the integrand; a kink at S wants a piece on either side.
