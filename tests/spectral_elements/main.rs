@@ -4,9 +4,12 @@
 //! downwards; a folder's case.json has its parameters and the tolerance, which is the rounding of SPECFEM's own numbers
 //! (three processes instead of one differ by a fraction of it).
 
+mod blocks;
 mod cuts;
+mod energy;
 mod golden;
 mod green;
+mod halfspace;
 mod laws;
 mod modes;
 
@@ -14,6 +17,8 @@ mod modes;
 mod built;
 #[path = "../support/full_space.rs"]
 mod full_space;
+#[path = "../support/lamb.rs"]
+mod lamb;
 #[path = "../support/shots.rs"]
 mod shots;
 #[path = "../support/thread_ranks.rs"]

@@ -2,6 +2,8 @@
 
 #[path = "../support/full_space.rs"]
 mod full_space;
+#[path = "../support/lamb.rs"]
+mod lamb;
 #[path = "../support/saved_states.rs"]
 mod saved_states;
 #[path = "../support/shots.rs"]
