@@ -5,6 +5,8 @@
 //! (three processes instead of one differ by a fraction of it).
 
 mod blocks;
+mod contact;
+mod crystals;
 mod cuts;
 mod energy;
 mod golden;
@@ -12,9 +14,12 @@ mod green;
 mod halfspace;
 mod laws;
 mod modes;
+mod quality;
 
 #[path = "../support/built.rs"]
 mod built;
+#[path = "../support/christoffel.rs"]
+mod christoffel;
 #[path = "../support/full_space.rs"]
 mod full_space;
 #[path = "../support/lamb.rs"]
