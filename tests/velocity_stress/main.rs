@@ -4,6 +4,8 @@
 mod full_space;
 #[path = "../support/layered.rs"]
 mod layered;
+#[path = "../support/pekeris.rs"]
+mod pekeris;
 #[path = "../support/saved_states.rs"]
 mod saved_states;
 #[path = "../support/shots.rs"]
