@@ -135,7 +135,9 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
 #[test]
 fn strain_and_rotation_are_differences_of_displacements() {
     let case = case("brick-free");
-    let middle: Vec<f32> = case.desk.read("rec.rsf")[..3].to_vec();
+    let mut middle: Vec<f32> = case.desk.read("rec.rsf")[..3].to_vec();
+    // Below the surface, on which the receivers of the case lie.
+    middle[2] += 40.0;
     let step = 2.0_f32;
     let mut points = middle.clone();
     for axis in 0..3 {
@@ -181,7 +183,7 @@ fn strain_and_rotation_are_differences_of_displacements() {
 fn quality_factors_of_materials_attenuate() {
     let desk = Desk::new();
     // A column in which a plane P wave runs along z: the solid has no lambda, its sides are free.
-    let (vp, q, frequency) = (2000.0_f64, 40.0_f64, 10.0_f64);
+    let (vp, q, frequency) = (2000.0_f64, 40.0_f64, 5.0_f64);
     let vs = vp / 2f64.sqrt();
     let line = |qs: &str, name: &str| -> [Vec<f64>; 2] {
         let made = desk.sh(&format!(
@@ -197,7 +199,7 @@ fn quality_factors_of_materials_attenuate() {
                 .collect::<Vec<f32>>(),
         );
         let run = desk.sh(&format!(
-            "sfsem2d-gpu mesh={name}.rsf sou=sou.rsf rec=rec.rsf device=cpu src=force mech=pull.rsf stf=ricker freq={frequency} nt=1300 dt=0.001 qband=3,30 qref=10 > {name}-d.rsf"
+            "sfsem2d-gpu mesh={name}.rsf sou=sou.rsf rec=rec.rsf device=cpu src=force mech=pull.rsf stf=ricker freq={frequency} nt=1800 dt=0.001 qband=1.5,15 qref=5 > {name}-d.rsf"
         ));
         assert_eq!(run.code, 0, "{run:?}");
         let data = desk.read(&format!("{name}-d.rsf"));
@@ -233,11 +235,12 @@ fn quality_factors_of_materials_attenuate() {
         };
         part(f64::cos).hypot(part(f64::sin))
     };
-    for f in [6.0, 10.0, 13.0] {
+    // Between them lies the frequency that the surface over the forces takes away.
+    for f in [3.0, 4.0, 6.5, 8.0] {
         let [near, far] = [0, 1].map(|r| at(&lossy[r], f) / at(&plain[r], f));
         let wanted = (-std::f64::consts::PI * f * 0.8 / q).exp();
         assert!(
-            (far / near / wanted - 1.0).abs() < 0.04,
+            (far / near / wanted - 1.0).abs() < 0.01,
             "{f} Hz: {} of {wanted}",
             far / near
         );

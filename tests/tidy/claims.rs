@@ -66,7 +66,7 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume",
     ),
     (
-        "`plan=y` prints grid",
+        "`plan=y` the modelling programs print grid",
         "tests/programs/manners.rs",
         "a_plan_tells_everything_and_writes_nothing",
     ),

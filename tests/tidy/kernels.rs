@@ -159,3 +159,60 @@ fn functions_of_kernel_texts_stay_short() {
     }
     report("these kernels do too much; give their parts names:", &offenders);
 }
+
+/// Words of the command line, `ngpu=` for one, in the texts of a file; comments and items for tests are left out.
+fn parameters_in(tokens: TokenStream, names: &BTreeSet<&str>, found: &mut Vec<String>) {
+    let all: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut k = 0;
+    while k < all.len() {
+        match &all[k] {
+            TokenTree::Group(group) => {
+                let inside = group.stream().to_string();
+                if inside.replace(' ', "") == "cfg(test)" {
+                    while k < all.len() && !ends_item(&all[k]) {
+                        k += 1;
+                    }
+                } else if !inside.starts_with("doc =") {
+                    parameters_in(group.stream(), names, found);
+                }
+            }
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                for (at, _) in text.match_indices('=').filter(|_| text.starts_with('"')) {
+                    let word = text[..at].rsplit(|c: char| !c.is_alphanumeric()).next();
+                    if word.is_some_and(|word| names.contains(word)) {
+                        found.push(text.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+        k += 1;
+    }
+}
+
+/// Programs add the words of their users to the engine's advice (`programs/src/modelling/words.rs`).
+#[test]
+fn messages_of_kernels_name_no_parameter() {
+    use programs::modelling::{displacement, spectral_elements, velocity_stress};
+    let programs = [
+        &displacement::PROGRAM_3D,
+        &velocity_stress::PROGRAM_3D,
+        &spectral_elements::PROGRAM_3D,
+    ];
+    let names: BTreeSet<&str> = programs.iter().flat_map(|p| p.params).map(|p| p.name).collect();
+    assert!(names.contains("ngpu") && names.contains("nb"));
+    let mut offenders = Vec::new();
+    for (name, text) in files_ending(".rs") {
+        if name.starts_with("kernels/src/") && !name.ends_with("tests.rs") {
+            let tokens = text.parse().unwrap_or_else(|e| panic!("{name}: {e}"));
+            let mut found = Vec::new();
+            parameters_in(tokens, &names, &mut found);
+            offenders.extend(found.into_iter().map(|text| format!("{name}: {text}")));
+        }
+    }
+    report(
+        "kernels speak of what can be done, programs add the word",
+        &offenders,
+    );
+}

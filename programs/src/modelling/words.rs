@@ -2,10 +2,13 @@
 //! done, and a program adds how its users say it.
 
 /// What the engine's errors advise or name, and the word of the command line for it.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 18] = [
     ("run on the processors", "device=cpu"),
     ("more GPUs", "ngpu="),
     ("fewer subdomains", "ngpu="),
+    ("more subdomains", "ngpu="),
+    ("make it an explosion", "src=explosion"),
+    ("record pressure there", "data=pressure"),
     ("slabs are possible", "ngpu="),
     ("fewer threads", "threads="),
     ("a narrower frame", "nb="),

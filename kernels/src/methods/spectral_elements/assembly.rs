@@ -180,7 +180,7 @@ impl Sums {
         let own = blocks.len() * LANES * blocks.first().map_or(0, |block| block.points.len());
         if u32::try_from(own + arrived.len()).is_err() {
             return Err(Error::setup(
-                "a subdomain has more than 4294967295 points of elements; ask for more subdomains (ngpu=)",
+                "a subdomain has more than 4294967295 points of elements; ask for more subdomains",
             ));
         }
         for (k, block) in blocks.iter().enumerate() {

@@ -106,7 +106,7 @@ impl Placed<1> {
             );
             let Strength::Moment(moment) = &source.strength else {
                 return Err(Error::setup(format!(
-                    "{place}, where no force can act; use src=explosion or move it into a solid"
+                    "{place}, where no force can act; make it an explosion or move it into a solid"
                 )));
             };
             let mean = (0..D).map(|c| moment[c][c]).sum::<f64>() / D as f64;

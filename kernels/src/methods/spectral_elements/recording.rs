@@ -51,7 +51,7 @@ impl<const D: usize> Recording<D> {
             let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
             if shot.quantity.is_of_slopes() && setup.is_fluid(found.element) {
                 return Err(Error::setup(format!(
-                    "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; use data=pressure there or move it into a solid",
+                    "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; record pressure there or move it into a solid",
                     number + 1,
                     Place::from(*at),
                     found.element

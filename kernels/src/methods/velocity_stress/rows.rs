@@ -215,13 +215,16 @@ struct Slope {
 }
 
 impl Slope {
+    /// Of a stress, on its way to the velocity `of`.
+    fn of_stress(of: usize, along: usize) -> Self {
+        let half = of == along;
+        Self { of, along, half }
+    }
+
     /// Of a velocity, which lies half a cell beyond the nodes along its own axis.
     fn of_velocity(of: usize, along: usize) -> Self {
-        Self {
-            of,
-            along,
-            half: of != along,
-        }
+        let half = of != along;
+        Self { of, along, half }
     }
 }
 
@@ -297,12 +300,7 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Velocity<'_, 
                     let from = self.s[PAIR[t][a]].add(at);
                     let mut d = derive(s, from, self.plane.stride[a], &weights[a], a == t);
                     if FRAMED {
-                        let slope = Slope {
-                            of: t,
-                            along: a,
-                            half: a == t,
-                        };
-                        d = stretched(s, d, &lines[a], slope, i);
+                        d = stretched(s, d, &lines[a], Slope::of_stress(t, a), i);
                     }
                     sum = sum + d;
                 }
