@@ -24,7 +24,7 @@ pub const DEPTH: usize = RADIUS + 1;
 pub enum Form {
     /// As published (centred in space and time): second order, can grow on long runs.
     Box,
-    /// Implicit upwind: first order, stable.
+    /// Implicit upwind: first order, grows far more slowly.
     Upwind,
 }
 

@@ -21,7 +21,7 @@ pub fn growth(job: &Job, run: &Run, share: f64) {
     let risky = run.time.n > LONG && (share > 0.6 || run.padded.nb < 32);
     if run.shot.absorbing && run.shot.one_way == Form::Box && risky {
         job.warn(&format!(
-            "{} steps at {:.0} % of the stability limit with a frame of {} nodes: the published one-way condition can grow on such runs; oneway=upwind is stable, else take nb=48 or more and a smaller time step",
+            "{} steps at {:.0} % of the stability limit with a frame of {} nodes: the published one-way condition can grow on such runs; oneway=upwind grows much later; nb=24 or more, better 48, keeps both quiet",
             run.time.n, 100.0 * share, run.padded.nb
         ));
     }
