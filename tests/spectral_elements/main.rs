@@ -12,6 +12,8 @@ mod modes;
 
 #[path = "../support/built.rs"]
 mod built;
+#[path = "../support/emulator.rs"]
+mod emulator;
 #[path = "../support/full_space.rs"]
 mod full_space;
 #[path = "../support/shots.rs"]

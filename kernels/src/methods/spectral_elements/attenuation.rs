@@ -9,7 +9,7 @@ use super::Relaxation;
 use super::assembly::{LANES, Lanes};
 
 /// Mechanisms.
-const MECHANISMS: usize = 3;
+pub(super) const MECHANISMS: usize = 3;
 
 /// Memory variables of a block.
 #[derive(Clone, Debug)]
@@ -22,6 +22,37 @@ pub(super) struct Memory {
     variables: Vec<Lanes>,
     /// Strain of the step before: `[point][component]`.
     strain: Vec<Lanes>,
+}
+
+/// A, B and C of the update of each mechanism, B and C times P.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Factors {
+    pub(super) decay: [f32; MECHANISMS],
+    /// By the strain of the step before, and by the new one.
+    pub(super) shear: [[f32; MECHANISMS]; 2],
+    pub(super) bulk: [[f32; MECHANISMS]; 2],
+}
+
+impl Factors {
+    /// For unrelaxed moduli (mu, kappa).
+    pub(super) fn new(law: &Relaxation, [mu, kappa]: [f64; 2], dt: f64) -> Self {
+        let mut factors = Self::default();
+        let sum = |long: &[f64; 3]| (0..MECHANISMS).map(|j| long[j] / law.tau_stress[j]).sum::<f64>();
+        for j in 0..MECHANISMS {
+            let tau = law.tau_stress[j];
+            let x = -dt / tau;
+            let power = |long: &[f64; 3]| (long[j] / tau - 1.0) / (tau * sum(long));
+            let (shear, bulk) = (2.0 * mu * power(&law.tau_shear), kappa * power(&law.tau_bulk));
+            let old = dt * (1.0 / 2.0 + x / 3.0 + x * x / 8.0 + x.powi(3) / 24.0);
+            let new = dt * (1.0 / 2.0 + x / 6.0 + x * x / 24.0);
+            factors.decay[j] = (1.0 + x + x * x / 2.0 + x.powi(3) / 6.0 + x.powi(4) / 24.0) as f32;
+            for (k, weight) in [old, new].into_iter().enumerate() {
+                factors.shear[k][j] = (shear * weight) as f32;
+                factors.bulk[k][j] = (bulk * weight) as f32;
+            }
+        }
+        factors
+    }
 }
 
 /// Components of the deviator and its trace.
@@ -40,19 +71,13 @@ impl Memory {
             variables: vec![[0.0; LANES]; points * components(D) * MECHANISMS],
             strain: vec![[0.0; LANES]; points * components(D)],
         };
-        for (lane, (law, [mu, kappa])) in lanes.iter().enumerate() {
-            let sum = |long: &[f64; 3]| (0..MECHANISMS).map(|j| long[j] / law.tau_stress[j]).sum::<f64>();
+        for (lane, (law, moduli)) in lanes.iter().enumerate() {
+            let factors = Factors::new(law, *moduli, dt);
             for j in 0..MECHANISMS {
-                let tau = law.tau_stress[j];
-                let x = -dt / tau;
-                let power = |long: &[f64; 3]| (long[j] / tau - 1.0) / (tau * sum(long));
-                let (shear, bulk) = (2.0 * mu * power(&law.tau_shear), kappa * power(&law.tau_bulk));
-                let old = dt * (1.0 / 2.0 + x / 3.0 + x * x / 8.0 + x.powi(3) / 24.0);
-                let new = dt * (1.0 / 2.0 + x / 6.0 + x * x / 24.0);
-                memory.decay[j][lane] = (1.0 + x + x * x / 2.0 + x.powi(3) / 6.0 + x.powi(4) / 24.0) as f32;
-                for (k, weight) in [old, new].into_iter().enumerate() {
-                    memory.shear[k][j][lane] = (shear * weight) as f32;
-                    memory.bulk[k][j][lane] = (bulk * weight) as f32;
+                memory.decay[j][lane] = factors.decay[j];
+                for k in 0..2 {
+                    memory.shear[k][j][lane] = factors.shear[k][j];
+                    memory.bulk[k][j][lane] = factors.bulk[k][j];
                 }
             }
         }

@@ -103,7 +103,7 @@ impl<const D: usize> Engine<D> {
         Ok(Self {
             leaving: leaving.collect(),
             fluid: fluid.transpose()?,
-            sources: Placed::in_solid(setup, locator, &blocks)?,
+            sources: Placed::in_solid(setup, locator, (&homes, blocks.len()))?,
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
             memories: assembly::memories(setup, &blocks),

@@ -310,6 +310,11 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
+    /// Numbers of a contribution.
+    pub(super) fn width(&self) -> usize {
+        self.components.max(1)
+    }
+
     /// Copies the contributions at these places, whose components are `stride` apart, to those that leave.
     pub(super) fn pack(&mut self, places: &[u64], contributions: &[f32], stride: usize) {
         let groups = self.memory.chunks_exact_mut(self.components.max(1));

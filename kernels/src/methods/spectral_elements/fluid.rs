@@ -35,7 +35,7 @@ pub(super) struct Contact<const D: usize> {
     pub(super) normal: [f64; D],
 }
 
-/// The contacts of the subdomain's own elements, in the order of fluid elements and faces.
+/// The contacts at the subdomain's points, of any elements, in the order of fluid elements and faces.
 pub(super) fn contacts<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
@@ -52,7 +52,7 @@ pub(super) fn contacts<const D: usize>(
         else {
             continue;
         };
-        if !share.owns(side.element) && !share.owns(other.element) {
+        if !share.touches(side.element) {
             continue;
         }
         let own = table.element(&setup.mesh.coordinates(side.element));
@@ -164,17 +164,7 @@ impl<const D: usize> Fluid<D> {
     ) -> Result<Self, Error> {
         let (blocks, boundary) = assembly::blocks(setup, share, table, true);
         let points = share.points();
-        let admittance = |p: &FacePoint<D>| {
-            // The face knows rho vp dA; the fluid takes dA / (rho vp).
-            let region = setup.mesh.regions()[p.element as usize] as usize;
-            let resistance = setup.media[region].density * setup.speeds[region][0];
-            p.impedance[0] / (resistance * resistance)
-        };
-        let own: Vec<(&FacePoint<D>, f64)> = faces
-            .iter()
-            .filter(|p| setup.is_fluid(p.element as usize))
-            .map(|p| (p, admittance(p)))
-            .collect();
+        let own = admittances(setup, faces);
         let gather = |block: &Block| {
             let of_lane = |(lane, element): (usize, &u32)| {
                 let first = own.partition_point(|p| p.0.element < *element);
@@ -197,10 +187,9 @@ impl<const D: usize> Fluid<D> {
         Ok(Self {
             boundary,
             leaving: leaving.collect(),
-            homes,
             absorbing: blocks.iter().map(gather).collect(),
             coupling: Coupling::of_blocks(&blocks, contacts, |contact| contact.fluid),
-            sources: Placed::in_fluid(setup, locator, table, &blocks)?,
+            sources: Placed::in_fluid(setup, locator, table, (&homes, blocks.len()))?,
             contributions: vec![[0.0; LANES]; blocks.len() * table.points()],
             sums: Sums::new(&blocks, points, 1, &exchange.arrived),
             inverse_mass: inverse_mass(setup, share, table, &own),
@@ -209,6 +198,7 @@ impl<const D: usize> Fluid<D> {
             potential: vec![[0.0]; points],
             rate: vec![[0.0]; points],
             second: vec![[0.0]; points],
+            homes,
             blocks,
         })
     }
@@ -308,8 +298,23 @@ impl<const D: usize> Fluid<D> {
     }
 }
 
+/// The points of absorbing faces of fluids, and what they take of the rate of the potential.
+pub(super) fn admittances<'a, const D: usize>(
+    setup: &Setup<D>,
+    faces: &'a [FacePoint<D>],
+) -> Vec<(&'a FacePoint<D>, f64)> {
+    let admittance = |p: &FacePoint<D>| {
+        // The face knows rho vp dA; the fluid takes dA / (rho vp).
+        let region = setup.mesh.regions()[p.element as usize] as usize;
+        let resistance = setup.media[region].density * setup.speeds[region][0];
+        p.impedance[0] / (resistance * resistance)
+    };
+    let in_fluids = faces.iter().filter(|p| setup.is_fluid(p.element as usize));
+    in_fluids.map(|p| (p, admittance(p))).collect()
+}
+
 /// One over the mass of every point with its share of the damping; zero outside of fluids.
-fn inverse_mass<const D: usize>(
+pub(super) fn inverse_mass<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
     table: &Tabulated<D>,
@@ -329,7 +334,7 @@ fn inverse_mass<const D: usize>(
 }
 
 /// Points of the subdomain on free faces of fluids, ascending.
-fn free_points<const D: usize>(setup: &Setup<D>, share: &Share<'_>) -> Vec<u32> {
+pub(super) fn free_points<const D: usize>(setup: &Setup<D>, share: &Share<'_>) -> Vec<u32> {
     let n = setup.basis.len();
     let free = setup.mesh.free().iter();
     let fluid = free.filter(|side| setup.is_fluid(side.element));

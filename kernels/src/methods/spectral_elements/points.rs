@@ -1,6 +1,6 @@
 //! Sources and receivers between the points of an element.
 
-use super::assembly::{Block, Homes, Lanes};
+use super::assembly::{Homes, Lanes};
 use super::{Setup, Source, Strength};
 use crate::Error;
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
@@ -32,19 +32,18 @@ fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64
 pub(super) struct Placed<const C: usize> {
     lane: usize,
     /// Force on every point of the element for a history of one.
-    weights: Vec<[f32; C]>,
-    history: Vec<f32>,
+    pub(super) weights: Vec<[f32; C]>,
+    pub(super) history: Vec<f32>,
 }
 
-/// The elements of the sources that lie in the blocks, as a list a block, with weights by `weigh`.
+/// The elements of the sources that lie in `count` blocks, as a list a block, with weights by `weigh`.
 fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
-    blocks: &[Block],
+    (homes, count): (&Homes, usize),
     weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f32; C]>, Error>,
 ) -> Result<Vec<Vec<Placed<C>>>, Error> {
-    let homes = Homes::of(blocks);
-    let mut placed = vec![Vec::new(); blocks.len()];
+    let mut placed = vec![Vec::new(); count];
     for (k, source) in setup.sources.iter().enumerate() {
         let found = locator.locate(&format!("source {}", k + 1), source.at)?;
         if let Some((block, lane)) = homes.find(found.element) {
@@ -76,9 +75,9 @@ impl<const D: usize> Placed<D> {
     pub(super) fn in_solid(
         setup: &Setup<D>,
         locator: &Locator<D>,
-        blocks: &[Block],
+        homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        sort(setup, locator, blocks, |_, found, source| {
+        sort(setup, locator, homes, |_, found, source| {
             Ok(weights(setup, found, source))
         })
     }
@@ -93,10 +92,10 @@ impl Placed<1> {
         setup: &Setup<D>,
         locator: &Locator<D>,
         table: &Tabulated<D>,
-        blocks: &[Block],
+        homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
         let points = table.points();
-        sort(setup, locator, blocks, |k, found, source| {
+        sort(setup, locator, homes, |k, found, source| {
             let place = format!(
                 "source {} at {} lies in element {}, a fluid",
                 k + 1,
@@ -177,10 +176,11 @@ impl Quantity {
 /// A place at which fields are interpolated.
 #[derive(Clone, Debug)]
 pub struct Receiver<const D: usize> {
+    pub(super) element: u32,
     points: Vec<u32>,
-    weights: Vec<f32>,
+    pub(super) weights: Vec<f32>,
     /// In a fluid: from the potential to grad(chi)/rho, taken at the points of the element and interpolated.
-    gradient: Option<Vec<[f32; D]>>,
+    pub(super) gradient: Option<Vec<[f32; D]>>,
 }
 
 impl<const D: usize> Receiver<D> {
@@ -191,6 +191,7 @@ impl<const D: usize> Receiver<D> {
             .map(|(h, _)| *h)
             .collect();
         Self {
+            element: found.element as u32,
             points,
             gradient: setup
                 .is_fluid(found.element)
