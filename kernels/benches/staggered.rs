@@ -15,7 +15,7 @@ use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
-use kernels::methods::velocity_stress::gpu::{Simulation, tile::Tile};
+use kernels::methods::velocity_stress::gpu::{Simulation, from_medium, tile::Tile};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
 use kernels::parallel::slabs::partition;
 use std::sync::Arc;
@@ -87,8 +87,8 @@ fn shot(words: &Words) -> (Grid, Shot, Symmetry) {
         family: Family::Taylor,
         frame: Frame { cells, absorber },
         attenuation: mechanisms.map(|mechanisms| Attenuation {
-            qp: vec![100.0],
-            qs: vec![50.0],
+            qp: [100.0].into(),
+            qs: [50.0].into(),
             mechanisms,
             band: [0.01, 0.1],
             reference: 0.03,
@@ -141,7 +141,7 @@ fn measure(words: &Words, tile: Option<Tile>, devices: &[Arc<Cuda>], copy: f64) 
     let started = Instant::now();
     let layouts = partition(padded.planes(), devices.len())?;
     let machines = devices.iter().cloned().zip(layouts).collect();
-    let mut simulation = Simulation::<f32, Cuda>::new(&shot, raw, class, (machines, tile), &cpu)?;
+    let mut simulation: Simulation<f32, Cuda> = from_medium(&shot, &raw, class, (machines, tile), &cpu)?;
     let set_up = started.elapsed().as_secs_f64();
     if words.text("noise", "y") == "y" {
         let mut seed = 12345u32;

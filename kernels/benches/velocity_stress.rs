@@ -107,8 +107,8 @@ fn medium(case: &Case, cpu: &Cpu) -> Result<Medium<f32>, Error> {
 fn shot(case: &Case, nt: usize) -> Shot {
     let middle = [0, 1, 2].map(|a| (case.grid.n[a] / 2) as f32);
     let attenuation = case.loss.map(|mechanisms| Attenuation {
-        qp: vec![100.0],
-        qs: vec![50.0],
+        qp: [100.0].into(),
+        qs: [50.0].into(),
         mechanisms,
         band: [0.01, 0.1],
         reference: 0.03,

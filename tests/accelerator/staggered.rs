@@ -13,7 +13,7 @@ use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::gpu::Simulation;
+use kernels::methods::velocity_stress::gpu::from_medium;
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
 use kernels::parallel::slabs::{cut, partition};
 use std::sync::Arc;
@@ -157,8 +157,8 @@ fn case(ndim: usize, k: usize) -> Case {
     s.peaks = k.is_multiple_of(2);
     (s.jdata, s.jcheck) = (1 + k % 3, 9);
     s.attenuation = LOSSES[(k / 2 + k / 8) % 4].map(|mechanisms| Attenuation {
-        qp: vec![60.0],
-        qs: vec![25.0],
+        qp: [60.0].into(),
+        qs: [25.0].into(),
         mechanisms,
         band: [0.1, 1.2],
         reference: 0.4,
@@ -204,7 +204,7 @@ pub fn record<T: Real + Default, A: Accelerator>(
     let devices: Vec<Arc<A>> = (0..layouts.len()).map(machines.open).collect();
     let placed = devices.iter().cloned().zip(layouts).collect();
     let cpu = Cpu::new(1)?;
-    let mut simulation = Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu)?;
+    let mut simulation = from_medium(&case.shot, &raw, case.class, (placed, None), &cpu)?;
     let mut tape = Tape::default();
     let result = simulation.run(&mut tape);
     let peaks = simulation.peaks()?;

@@ -9,7 +9,7 @@ use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
-use kernels::methods::velocity_stress::gpu::{Simulation, bytes};
+use kernels::methods::velocity_stress::gpu::{bytes, from_medium};
 use kernels::methods::velocity_stress::{
     Absorber, Action, Attenuation, Quantity, calibrate, calibrate_device,
 };
@@ -50,8 +50,8 @@ fn cases() -> Vec<Case> {
         let window = s.frame.around(&grid).n.map(|n| 0..n);
         s.snapshots = (k % 2 == 0).then_some(Snapshots { every: 10, window });
         s.attenuation = (k > 2).then(|| Attenuation {
-            qp: vec![60.0],
-            qs: vec![25.0],
+            qp: [60.0].into(),
+            qs: [25.0].into(),
             mechanisms: Mechanisms::Everywhere(2),
             band: [0.1, 1.2],
             reference: 0.4,
@@ -87,7 +87,7 @@ fn a_staggered_run_takes_what_was_told() {
         let placed = shims.iter().cloned().zip(layouts.iter().cloned()).collect();
         let raw = medium::<f32>(&padded, |_| isotropic(2.0, 1.1, 2.0));
         let cpu = Cpu::new(1).expect("one thread");
-        let simulation = Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu);
+        let simulation = from_medium(&case.shot, &raw, case.class, (placed, None), &cpu);
         let simulation = simulation.expect("a sound shot");
         let mut all = 0;
         for (emulator, layout) in shims.iter().zip(&layouts) {

@@ -11,7 +11,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::medium::Medium;
 use kernels::methods::velocity_stress::GHOST;
-use kernels::methods::velocity_stress::gpu::{self, Simulation};
+use kernels::methods::velocity_stress::gpu::{self, Simulation, from_medium};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::{ParallelOptions, Transport};
@@ -46,7 +46,7 @@ fn one_of<A: Accelerator>(
     let placed = mine.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
     let cpu = Cpu::new(1).expect("one thread");
     let raw = part(whole, &own);
-    Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu).expect("a sound shot")
+    from_medium(&case.shot, &raw, case.class, (placed, None), &cpu).expect("a sound shot")
 }
 
 /// Work of every rank with its simulation.

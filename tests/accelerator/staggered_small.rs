@@ -59,8 +59,8 @@ fn small(ndim: usize, k: usize) -> Case {
     s.quantity = [Quantity::Velocity, Quantity::Pressure, Quantity::Strain][k % 3];
     s.peaks = k.is_multiple_of(2);
     s.attenuation = (k % 4 == 3).then(|| Attenuation {
-        qp: vec![60.0],
-        qs: vec![25.0],
+        qp: [60.0].into(),
+        qs: [25.0].into(),
         mechanisms: [Mechanisms::Coarse, Mechanisms::Everywhere(2)][k / 4 % 2],
         band: [0.1, 1.2],
         reference: 0.4,

@@ -101,7 +101,7 @@ fn staggered<A: Accelerator>(
         let own = layouts[first].own.start..layouts[mine.end - 1].own.end;
         let placed = mine.map(|k| ((machines.open)(k), layouts[k].clone())).collect();
         let (raw, cpu) = (part(&whole, &own), Cpu::new(1)?);
-        let mut simulation = gpu::Simulation::new(&case.shot, raw, case.class, (placed, None), &cpu)?;
+        let mut simulation = gpu::from_medium(&case.shot, &raw, case.class, (placed, None), &cpu)?;
         if let Some(state) = states.from {
             simulation.resume(ranks, &mut Sheets(state))?;
         }

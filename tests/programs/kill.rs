@@ -1,5 +1,6 @@
 //! Runs that are killed at any moment, also while a state is being written and while the disk is full, and go on behind
-//! their last state on other slabs and threads: data, snapshots and maps have the same bits as those of one run.
+//! their last state on other slabs and threads, or on another number of GPUs: data, snapshots and maps have the same bits
+//! as those of one run.
 //!
 //! `KILLS=30 cargo test --release -p programs --test programs kill:: -- --nocapture` kills every program 30 times and
 //! tells how; `KILL_SEED=n` repeats a sequence of moments.
@@ -10,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::desk::Desk;
-use crate::{shot, velocity_stress};
+use crate::{real, shot, velocity_stress};
 
 /// Kills of each program in the usual tests.
 const KILLS: usize = 4;
@@ -57,6 +58,28 @@ struct Count {
     runs: usize,
 }
 
+/// Where runs are killed and go on.
+#[derive(Clone, Copy)]
+enum On {
+    /// The processors.
+    Cpu,
+    /// GPUs, up to so many.
+    Gpus(u64),
+}
+
+impl On {
+    /// Words for the machine of one leg of a run.
+    fn words(self, dice: &mut Dice) -> String {
+        match self {
+            Self::Cpu => {
+                let (slabs, threads) = (dice.below(4) + 1, dice.below(3) + 1);
+                format!("device=cpu ngpu={slabs} threads={threads}")
+            }
+            Self::Gpus(count) => format!("device=gpu ngpu={}", dice.below(count.min(2)) + 1),
+        }
+    }
+}
+
 /// A line of shell that becomes the program; without room for states where `full`.
 fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
     let mut command = Command::new("sh");
@@ -91,11 +114,19 @@ fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
 }
 
 /// Kills runs of `line` and lets them go on until as many kills have happened as are wanted.
-fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, every: u64) {
+fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, (every, on): (u64, On)) {
     let (mut dice, seed) = Dice::new(salt);
-    let line = format!("{line} snap=y nqz=3 nqx=3 wfl=wfl.rsf device=cpu > data.rsf");
+    let line = format!("{line} snap=y nqz=3 nqx=3 wfl=wfl.rsf > data.rsf");
+    let first = match on {
+        On::Cpu => "device=cpu",
+        On::Gpus(_) => "device=gpu ngpu=1",
+    };
+    if matches!(on, On::Gpus(_)) {
+        // Kernels are compiled before the clock starts.
+        desk.sh(&line.replacen(" >", &format!(" {first} >"), 1));
+    }
     let begun = Instant::now();
-    let whole = desk.sh(&line);
+    let whole = desk.sh(&line.replacen(" >", &format!(" {first} >"), 1));
     let span = begun.elapsed();
     assert_eq!(whole.code, 0, "{whole:?}");
     let wanted = outputs(desk, &line);
@@ -114,7 +145,13 @@ fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, every: u64) {
             let _ = std::fs::remove_file(desk.path(name));
         }
         let mut lives = LIVES;
-        while !leg(desk, &line, (every, span), (&mut lives, &mut dice), &mut count) {}
+        while !leg(
+            desk,
+            &line,
+            (every, span, on),
+            (&mut lives, &mut dice),
+            &mut count,
+        ) {}
         count.runs += 1;
         assert!(
             outputs(desk, &line) == wanted,
@@ -129,17 +166,17 @@ fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, every: u64) {
 fn leg(
     desk: &Desk,
     line: &str,
-    (every, span): (u64, Duration),
+    (every, span, on): (u64, Duration, On),
     (lives, dice): (&mut usize, &mut Dice),
     count: &mut Count,
 ) -> bool {
     let resumes = desk.path("state").exists();
     let resume = if resumes { "resume=state" } else { "" };
     let (full, polite) = (dice.below(4) == 0, dice.below(5) == 0);
-    let (slabs, threads) = (dice.below(4) + 1, dice.below(3) + 1);
     let words = format!(
-        "checkpoint=state every={} {resume} ngpu={slabs} threads={threads}",
-        every + dice.below(every)
+        "checkpoint=state every={} {resume} {}",
+        every + dice.below(every),
+        on.words(dice)
     );
     let line = line.replacen(" >", &format!(" {words} >"), 1);
     let mut child = start(desk, &line, full);
@@ -219,23 +256,51 @@ fn staggered(ndim: usize, steps: usize) -> (Desk, String) {
 #[test]
 fn displacement_2d() {
     let (desk, line) = displacement(2, 8000);
-    kill_and_go_on(1, &desk, &line, 20);
+    kill_and_go_on(1, &desk, &line, (20, On::Cpu));
 }
 
 #[test]
 fn displacement_3d() {
     let (desk, line) = displacement(3, 500);
-    kill_and_go_on(2, &desk, &line, 10);
+    kill_and_go_on(2, &desk, &line, (10, On::Cpu));
 }
 
 #[test]
 fn velocity_stress_2d() {
     let (desk, line) = staggered(2, 4000);
-    kill_and_go_on(3, &desk, &line, 20);
+    kill_and_go_on(3, &desk, &line, (20, On::Cpu));
 }
 
 #[test]
 fn velocity_stress_3d() {
     let (desk, line) = staggered(3, 300);
-    kill_and_go_on(4, &desk, &line, 10);
+    kill_and_go_on(4, &desk, &line, (10, On::Cpu));
+}
+
+/// The same on real GPUs, one or two: runs of some seconds, for a GPU does thousands of small steps in one.
+fn on_gpus(salt: u64, (desk, line): (Desk, String), every: u64) {
+    match real::gpus("runs that are killed and go on") {
+        0 => (),
+        count => kill_and_go_on(salt, &desk, &line, (every, On::Gpus(count as u64))),
+    }
+}
+
+#[test]
+fn displacement_2d_on_gpus() {
+    on_gpus(5, displacement(2, 200_000), 10_000);
+}
+
+#[test]
+fn displacement_3d_on_gpus() {
+    on_gpus(6, displacement(3, 50_000), 2_000);
+}
+
+#[test]
+fn velocity_stress_2d_on_gpus() {
+    on_gpus(7, staggered(2, 60_000), 3_000);
+}
+
+#[test]
+fn velocity_stress_3d_on_gpus() {
+    on_gpus(8, staggered(3, 30_000), 1_500);
 }

@@ -58,8 +58,8 @@ fn exact(wavelet: &Ricker, law: &Law, [qp, qs]: [f64; 2], x: [f64; 3], nt: usize
 
 fn attenuation(q: [f64; 2], mechanisms: Mechanisms) -> Attenuation {
     Attenuation {
-        qp: vec![q[0] as f32],
-        qs: vec![q[1] as f32],
+        qp: [q[0] as f32].into(),
+        qs: [q[1] as f32].into(),
         mechanisms,
         band: [1.5, 18.0],
         reference: 7.0,

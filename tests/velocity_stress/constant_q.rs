@@ -157,8 +157,8 @@ fn found(case: &Case) -> [Found; 2] {
     let mut s = shot(DT, nt, frame(12, layer(1.1 * SPEEDS[0], f)));
     s.order = 8;
     s.attenuation = Some(Attenuation {
-        qp: vec![case.q[0] as f32],
-        qs: vec![case.q[1] as f32],
+        qp: [case.q[0] as f32].into(),
+        qs: [case.q[1] as f32].into(),
         mechanisms: case.mechanisms,
         band: [f / case.ratio.sqrt(), f * case.ratio.sqrt()],
         reference: case.reference,

@@ -149,6 +149,19 @@ impl<T: Real> Medium<T> {
         });
     }
 
+    /// The model's cells of lines of all arrays, as [`Medium::fill_all`] takes them.
+    pub(crate) fn copy_lines(&self, line: usize, values: &mut [T]) {
+        let (nz, pitch, low) = (self.padded.model.n[0], self.padded.pitch(), self.padded.low[0]);
+        let len = values.len() / (self.stiffness.len() + 1);
+        let arrays = self.stiffness.iter().chain([&self.density]);
+        for (to, array) in values.chunks_mut(len).zip(arrays) {
+            for (k, to) in to.chunks_mut(nz).enumerate() {
+                let from = (line - self.first_line() + k) * pitch + low;
+                to.copy_from_slice(&array.as_slice()[from..][..nz]);
+            }
+        }
+    }
+
     /// Stiffness arrays in memory order.
     pub fn stiffness(&self) -> impl Iterator<Item = &[T]> {
         self.stiffness.iter().map(Buffer::as_slice)
@@ -226,7 +239,7 @@ pub fn needed(padded: &Padded, own: &Range<usize>) -> Range<usize> {
 }
 
 /// Copies lines of the model into padded rows and repeats their ends into the frame.
-fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
+pub(crate) fn framed<T: Real>(padded: &Padded, lines: &[T], rows: &mut [T]) {
     let (nz, low) = (padded.model.n[0], padded.low[0]);
     assert_eq!(lines.len() % nz, 0, "whole lines");
     for (row, from) in rows.chunks_mut(padded.pitch()).zip(lines.chunks(nz)) {

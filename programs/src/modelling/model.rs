@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::stiffness::isotropic_plane;
-use kernels::medium::{Coefficients, Destination, Findings, Inspection, lines_of_plane, needed};
+use kernels::medium::{Coefficients, Destination, Findings, Inspection, Symmetry, lines_of_plane, needed};
 use kernels::stability::BadCell;
 use rsf_io::Input;
 use std::ops::Range;
@@ -171,6 +171,14 @@ impl Volumes {
             },
             density: one(&self.density)?,
         })
+    }
+
+    /// The widest class that the model can have: isotropic where it is given by speeds.
+    pub fn widest(&self) -> Symmetry {
+        match self.planes {
+            Planes::Speeds(_) => Symmetry::Isotropic,
+            Planes::Stiffness(..) => Symmetry::Orthorhombic,
+        }
     }
 
     /// Reads, checks and hands over what the padded planes `own` need of the model, in one pass, a block at a time: the

@@ -15,14 +15,15 @@ use crate::medium::voigt::slot;
 use crate::medium::{Coefficients, Medium, Symmetry, lines_of_plane, plane_names};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Quality factors of a model and how they are kept constant.
 #[derive(Clone, Debug)]
 pub struct Attenuation {
     /// Q of P waves in file order, or one number for all cells; 0 or infinite is none.
-    pub qp: Vec<f32>,
+    pub qp: Arc<[f32]>,
     /// Q of S waves.
-    pub qs: Vec<f32>,
+    pub qs: Arc<[f32]>,
     /// Relaxation.
     pub mechanisms: Mechanisms,
     /// Frequencies in Hz between which Q is constant.
@@ -41,7 +42,7 @@ impl Attenuation {
         let finite = || {
             self.qp
                 .iter()
-                .chain(&self.qs)
+                .chain(&*self.qs)
                 .filter(|q| q.is_finite() && **q > 0.0)
         };
         let lost: f64 = finite().map(|&q| 1.0 / f64::from(q)).sum();
@@ -67,7 +68,7 @@ impl Attenuation {
         let finite = self
             .qp
             .iter()
-            .chain(&self.qs)
+            .chain(&*self.qs)
             .filter(|q| q.is_finite() && **q > 0.0);
         let lowest = finite.copied().fold(f32::INFINITY, f32::min);
         law.loss(f64::from(lowest)).unrelaxed.max(1.0).sqrt()
@@ -85,7 +86,7 @@ impl Attenuation {
         let law = self.law(ndim);
         let share = law.weights.len() as f64 * law.weights.iter().copied().fold(0.0, f64::max);
         let grows = |q: f64| law.loss(q).phi * share >= 1.0;
-        let lossy = self.qp.iter().chain(&self.qs).filter(|q| **q > 0.0);
+        let lossy = self.qp.iter().chain(&*self.qs).filter(|q| **q > 0.0);
         let lowest = f64::from(lossy.copied().fold(f32::INFINITY, f32::min));
         if !grows(lowest) {
             return Ok(());
@@ -266,66 +267,91 @@ impl<'a> Known<'a> {
 /// Numbers that are worked on at once.
 const BLOCK: usize = 4 << 20;
 
-/// Makes a medium unrelaxed; what relaxes of it is another one. Normal stiffnesses relax like P waves, shears like S
-/// waves, and of a coupling `c13 = (c13 + 2 c55) - 2 c55` each part like its own.
-pub(super) fn split<T: Real>(
+/// Makes a medium unrelaxed; what relaxes of it is another one.
+fn split<T: Real>(
     raw: &mut Medium<T>,
     losses: &Attenuation,
     law: &Law,
     cpu: &Cpu,
 ) -> Result<Medium<T>, Error> {
-    use rayon::prelude::*;
     let padded = raw.padded().clone();
     let (nz, rows) = (padded.model.n[0], lines_of_plane(&padded));
     let mut weak = Medium::part(&padded, raw.planes())?;
     let arrays = plane_names(padded.ndim()).len() + 1;
     let (first, end) = (raw.planes().start * rows, raw.planes().end * rows);
-    let most = (BLOCK / (nz * arrays)).max(1);
-    let mut values = vec![T::of(0.0); arrays * most.min(end - first) * nz];
+    let most = (BLOCK / (nz * arrays)).clamp(1, end - first);
+    let mut unrelaxed = vec![T::of(0.0); arrays * most * nz];
+    let mut relaxing = unrelaxed.clone();
     for line in (first..end).step_by(most) {
-        let lines = most.min(end - line);
-        // Of each line what it becomes and what relaxes of it, `[array][z]`.
-        let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
-            let each = (line..line + lines).into_par_iter();
-            each.map_init(
-                || [Known::new(law), Known::new(law)],
-                |known, line| parted(raw, losses, known, (line, first)),
-            )
-            .collect()
-        });
-        for (k, medium) in [&mut *raw, &mut weak].into_iter().enumerate() {
-            let values = &mut values[..arrays * lines * nz];
-            cpu.install(|| {
-                let each = values.par_chunks_mut(lines * nz).enumerate();
-                each.for_each(|(a, values)| {
-                    let lines = values.par_chunks_mut(nz).zip(&made);
-                    lines.for_each(|(to, made)| to.copy_from_slice(&made[k][a * nz..(a + 1) * nz]));
-                });
-            });
-            medium.fill_all(cpu, line, values);
-        }
+        let len = arrays * most.min(end - line) * nz;
+        let (unrelaxed, relaxing) = (&mut unrelaxed[..len], &mut relaxing[..len]);
+        raw.copy_lines(line, unrelaxed);
+        split_lines(
+            &padded,
+            (losses, law),
+            line,
+            (&mut *unrelaxed, &mut *relaxing),
+            cpu,
+        );
+        raw.fill_all(cpu, line, unrelaxed);
+        weak.fill_all(cpu, line, relaxing);
     }
     Ok(weak)
 }
 
-/// A line of a medium, the model's line `line` where the medium begins with `first`: unrelaxed, and what relaxes of it,
-/// `[stiffness in memory order, density][z]`.
-fn parted<T: Real>(
-    raw: &Medium<T>,
+/// Makes lines of a medium unrelaxed and gives what relaxes of them, the first being the line `first` of the model; both
+/// are `[stiffness in memory order, density][line][z]`. Normal stiffnesses relax like P waves, shears like S waves, and
+/// of a coupling `c13 = (c13 + 2 c55) - 2 c55` each part like its own.
+pub(super) fn split_lines<T: Real>(
+    padded: &Padded,
+    (losses, law): (&Attenuation, &Law),
+    first: usize,
+    (lines, relaxing): (&mut [T], &mut [T]),
+    cpu: &Cpu,
+) {
+    use rayon::prelude::*;
+    let nz = padded.model.n[0];
+    let arrays = plane_names(padded.ndim()).len() + 1;
+    let array = lines.len() / arrays;
+    // Of each line what it becomes and what relaxes of it, `[array][z]`.
+    let from = &*lines;
+    let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
+        let each = (0..array / nz).into_par_iter();
+        let start = || [Known::new(law), Known::new(law)];
+        let line = |known: &mut [Known<'_>; 2], line: usize| {
+            let c = |k: usize, z: usize| from[k * array + line * nz + z];
+            split_line(padded, losses, known, first + line, &c)
+        };
+        each.map_init(start, line).collect()
+    });
+    for (k, to) in [lines, relaxing].into_iter().enumerate() {
+        cpu.install(|| {
+            let each = to.par_chunks_mut(array).enumerate();
+            each.for_each(|(a, values)| {
+                let lines = values.chunks_mut(nz).zip(&made);
+                lines.for_each(|(to, made)| to.copy_from_slice(&made[k][a * nz..(a + 1) * nz]));
+            });
+        });
+    }
+}
+
+/// The line `line` of the model: unrelaxed, and what relaxes of it, `[stiffness in memory order, density][z]`; `c(k, z)`
+/// are its numbers.
+fn split_line<T: Real>(
+    padded: &Padded,
     losses: &Attenuation,
     [known_p, known_s]: &mut [Known<'_>; 2],
-    (line, first): (usize, usize),
+    line: usize,
+    c: &dyn Fn(usize, usize) -> T,
 ) -> [Vec<T>; 2] {
-    let p = raw.padded();
-    let (ndim, nz) = (p.ndim(), p.model.n[0]);
+    let (ndim, nz) = (padded.ndim(), padded.model.n[0]);
     let pairs = Coefficients::Orthorhombic.table(ndim).pairs;
     let planes = pairs.len();
-    let at = (line - first) * p.pitch() + p.low[0];
     let mut made = [(); 2].map(|()| vec![T::of(0.0); (planes + 1) * nz]);
     for z in 0..nz {
         let cell = line * nz + z;
         let (p, s) = (known_p.loss(&losses.qp, cell), known_s.loss(&losses.qs, cell));
-        let c = |k: usize| raw.stiffness_array(k)[at + z].f64();
+        let c = |k: usize| c(k, z).f64();
         for (made, [p, s]) in made.iter_mut().zip([
             [p.unrelaxed, s.unrelaxed],
             [p.unrelaxed * p.phi, s.unrelaxed * s.phi],
@@ -340,7 +366,7 @@ fn parted<T: Real>(
                     p * c(k)
                 });
             }
-            made[planes * nz + z] = raw.density()[at + z];
+            made[planes * nz + z] = T::of(c(planes));
         }
     }
     made

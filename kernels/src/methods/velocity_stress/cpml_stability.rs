@@ -49,6 +49,19 @@ impl Watch {
         }
     }
 
+    /// Looks at lines of all arrays, `[array][line][z of the model]`; the first is the line `first` of the model.
+    pub fn see(&mut self, block: &[f32], first: usize, lines: usize) {
+        if matches!(self.frame.absorber, Absorber::Sponge(_)) {
+            return;
+        }
+        let [nz, nx, _] = self.padded.model.n;
+        for line in 0..lines {
+            let at = first + line;
+            let c = |plane: usize, z: usize| f64::from(block[(plane * lines + line) * nz + z]);
+            self.look((at % nx, at / nx), &c);
+        }
+    }
+
     /// Looks at a line; `c(plane, z)` are its stiffnesses.
     fn look(&mut self, (x, y): (usize, usize), c: &dyn Fn(usize, usize) -> f64) {
         let (ndim, low) = (self.padded.ndim(), self.padded.low);
@@ -86,16 +99,8 @@ impl Destination for Watch {
     }
 
     fn commit(&mut self, first_line: usize, lines: usize) -> Result<(), Error> {
-        if matches!(self.frame.absorber, Absorber::Sponge(_)) {
-            return Ok(());
-        }
         let block = std::mem::take(&mut self.block);
-        let [nz, nx, _] = self.padded.model.n;
-        for line in 0..lines {
-            let at = first_line + line;
-            let c = |plane: usize, z: usize| f64::from(block[(plane * lines + line) * nz + z]);
-            self.look((at % nx, at / nx), &c);
-        }
+        self.see(&block, first_line, lines);
         self.block = block;
         Ok(())
     }

@@ -156,16 +156,20 @@ impl<T: Real> Staggered<T> {
     }
 }
 
-/// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a live cell.
-pub fn buoyancy_at<T: Real>(raw: &Medium<T>, dt: f64, component: usize, [plane, row, z]: [usize; 3]) -> f64 {
-    let p = raw.padded();
+/// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a live cell in so many dimensions; `density(plane, row, z)` is that
+/// of a cell.
+pub fn buoyancy_at(
+    (ndim, dt): (usize, f64),
+    component: usize,
+    [plane, row, z]: [usize; 3],
+    density: impl Fn(usize, usize, usize) -> f64,
+) -> f64 {
     let along = |axis: usize| usize::from(component == axis);
-    let (planes, rows) = match p.ndim() {
+    let (planes, rows) = match ndim {
         3 => (along(2), along(1)),
         _ => (along(1), 0),
     };
-    let at = |plane: usize, row: usize, z: usize| raw.density()[raw.row_start(plane, row) + z].f64();
-    2.0 * dt / (at(plane, row, z) + at(plane + planes, row + rows, z + along(0)))
+    2.0 * dt / (density(plane, row, z) + density(plane + planes, row + rows, z + along(0)))
 }
 
 /// Cells of an axis that are computed.

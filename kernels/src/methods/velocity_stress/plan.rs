@@ -15,8 +15,8 @@ use std::sync::Arc;
 fn sample(run: &Shot, padded: &Padded, most: usize, steps: usize) -> (Shot, Grid) {
     let grid = cut(&padded.model, most);
     let attenuation = run.attenuation.as_ref().map(|losses| Attenuation {
-        qp: vec![100.0],
-        qs: vec![50.0],
+        qp: [100.0].into(),
+        qs: [50.0].into(),
         mechanisms: losses.mechanisms,
         band: [0.01, 0.1],
         reference: 0.03,
@@ -94,7 +94,7 @@ pub fn calibrate_device<A: Accelerator>(
         .collect();
     let mut medium = Medium::<f32>::new(&padded)?;
     rock(&padded, &mut Filler::new(&mut medium, cpu))?;
-    let mut simulation = gpu::Simulation::new(&shot, medium, class, (machines, None), cpu)?;
+    let mut simulation = gpu::from_medium(&shot, &medium, class, (machines, None), cpu)?;
     let mut noise = noise();
     simulation.start_from(|_, _, numbers| numbers.iter_mut().for_each(|x| *x = noise()))?;
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))

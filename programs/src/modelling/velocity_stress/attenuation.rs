@@ -30,8 +30,8 @@ pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Opti
         ),
     };
     let attenuation = Attenuation {
-        qp,
-        qs,
+        qp: qp.into(),
+        qs: qs.into(),
         mechanisms: match job.choice("qmech")? {
             "coarse" => Mechanisms::Coarse,
             count => Mechanisms::Everywhere(count.parse()?),
@@ -46,7 +46,7 @@ pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Opti
 
 /// Warns where one mechanism a cell is known to be off.
 fn inexact(job: &Job, attenuation: &Attenuation) {
-    let factors = attenuation.qp.iter().chain(&attenuation.qs);
+    let factors = attenuation.qp.iter().chain(&*attenuation.qs);
     let lowest = factors
         .copied()
         .filter(|q| *q > 0.0)

@@ -1,13 +1,14 @@
 //! The engine of a velocity-stress run: processors, or GPUs whose memory holds it.
 
-use super::memory::refuse_small_gpus;
+use super::memory::shortage;
 use super::{Run, advice, plan};
 use crate::modelling::model::Volumes;
 use crate::modelling::plan::Report;
 use crate::modelling::shoot::{self, Resources};
+use anyhow::bail;
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
-use kernels::medium::{Destination, Filler, Medium, Symmetry, needed};
+use kernels::medium::{Destination, Filler, Medium, needed};
 use kernels::methods::velocity_stress::{Simulation, Watch, gpu};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::ParallelOptions;
@@ -24,11 +25,23 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Reads this rank's part of the model and prepares the shot on the machine.
+    /// Reads this rank's part of the model into the machine and prepares the shot there.
     pub fn new(
         job: &Job,
         run: &mut Run,
-        volumes: Volumes,
+        volumes: &Volumes,
+        on: Resources<'_>,
+    ) -> anyhow::Result<(Self, Report)> {
+        match on.gpus.is_empty() {
+            true => Self::on_cpu(job, run, volumes, on),
+            false => Self::on_gpus(job, run, volumes, on),
+        }
+    }
+
+    fn on_cpu(
+        job: &Job,
+        run: &mut Run,
+        volumes: &Volumes,
         on: Resources<'_>,
     ) -> anyhow::Result<(Self, Report)> {
         let (machine, world) = (on.machine, on.world);
@@ -39,22 +52,49 @@ impl Engine {
         drop(filler);
         let growing = run.shot.frame.first_growing(&medium);
         plan::layers_that_grow(job, run, growing, world)?;
-        let engine = Self::over(run, (medium, report.class), on);
-        Ok((world.agree(engine)?, report))
+        let prepared = Cpu::new(machine.cpu.threads()).and_then(|threads| {
+            let slabs = machine.slabs.clone();
+            Simulation::new(&run.shot, medium, report.class, threads, slabs)
+        });
+        Ok((Self::Cpu(world.agree(prepared.map_err(Into::into))?), report))
     }
 
-    /// Prepares a shot over its medium, of this class; for this rank alone.
-    fn over(run: &Run, (medium, class): (Medium<f32>, Symmetry), on: Resources<'_>) -> anyhow::Result<Self> {
-        let (shot, machine) = (&run.shot, on.machine);
-        let slabs = machine.slabs.clone();
-        if on.gpus.is_empty() {
-            let threads = Cpu::new(machine.cpu.threads())?;
-            return Ok(Self::Cpu(Simulation::new(shot, medium, class, threads, slabs)?));
+    fn on_gpus(
+        job: &Job,
+        run: &mut Run,
+        volumes: &Volumes,
+        on: Resources<'_>,
+    ) -> anyhow::Result<(Self, Report)> {
+        let (machine, world) = (on.machine, on.world);
+        let widest = volumes.widest();
+        let short = world.agree(shortage(run, widest, on))?.is_some();
+        let mut class = widest;
+        if world.any(short)? {
+            // Memory for a narrower class only: which one the model has must be known before memory is taken.
+            class = look(job, run, volumes, on)?.class;
+            world.agree(shortage(run, class, on).and_then(|found| match found {
+                Some(shortage) => bail!("{shortage}"),
+                None => Ok(()),
+            }))?;
         }
-        refuse_small_gpus(run, class, on)?;
-        let devices = on.gpus.iter().cloned().zip(slabs).collect();
-        let engine = gpu::Simulation::new(shot, medium, class, (devices, None), &machine.cpu)?;
-        Ok(Self::Gpu(engine))
+        let devices = on
+            .gpus
+            .iter()
+            .cloned()
+            .zip(machine.slabs.iter().cloned())
+            .collect();
+        let upload = gpu::Upload::new(&run.shot, &run.padded, devices, class, &machine.cpu);
+        let mut upload = world.agree(upload.map_err(Into::into))?;
+        let report = read(job, run, volumes, (on, &mut upload))?;
+        plan::layers_that_grow(job, run, upload.growing(), world)?;
+        // Speeds make an isotropic medium, whatever the rounding of its coefficients looks like.
+        let class = if class.holds(report.class) {
+            report.class
+        } else {
+            class
+        };
+        let engine = gpu::Simulation::new(&run.shot, upload, class, None);
+        Ok((Self::Gpu(world.agree(engine.map_err(Into::into))?), report))
     }
 }
 
@@ -116,7 +156,7 @@ impl shoot::Engine for Engine {
 }
 
 /// Reads the model without keeping it.
-pub fn look(job: &Job, run: &mut Run, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
+pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
     let mut watch = Watch::new(&run.shot.frame, &run.padded);
     let report = read(job, run, volumes, (on, &mut watch))?;
     plan::layers_that_grow(job, run, watch.found(), on.world)?;
@@ -127,14 +167,14 @@ pub fn look(job: &Job, run: &mut Run, volumes: Volumes, on: Resources<'_>) -> an
 fn read(
     job: &Job,
     run: &mut Run,
-    volumes: Volumes,
+    volumes: &Volumes,
     (on, to): (Resources<'_>, &mut dyn Destination),
 ) -> anyhow::Result<Report> {
     let (machine, world) = (on.machine, on.world);
     let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, to);
     let whole = world.merge(world.agree(found)?);
     world.agree(whole.and_then(|whole| {
-        advice::cells(job, &run.padded, &volumes, &whole)?;
+        advice::cells(job, &run.padded, volumes, &whole)?;
         plan::examine(job, run, whole)
     }))
 }

@@ -4,7 +4,6 @@ use super::Run;
 use crate::modelling::machine::{free, outer};
 use crate::modelling::plan::warn_of_memory;
 use crate::modelling::shoot::Resources;
-use anyhow::bail;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::{bytes, gpu};
 use kernels::parallel::options::Transport;
@@ -13,9 +12,12 @@ use rsf_io::Job;
 
 /// Warns of a run that the memory of a host does not hold; all ranks call it.
 pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
-    // The widest class: which one the model has is not known yet.
-    let needed = bytes(&run.padded, &run.shot, &on.machine.slabs, Symmetry::Orthorhombic);
     let losses = run.shot.attenuation.as_ref();
+    // The widest class: which one the model has is not known yet.
+    let needed = match on.gpus.is_empty() {
+        true => bytes(&run.padded, &run.shot, &on.machine.slabs, Symmetry::Orthorhombic),
+        false => gpu::host_bytes(&run.padded, Symmetry::Orthorhombic, losses.is_some()),
+    };
     let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
     let all = (needed + factors * size_of::<f32>()) as u64 + on.held;
     warn_of_memory(job, on.world, all as f64)
@@ -34,9 +36,9 @@ pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>
     gpu::bytes(&run.shot, &run.padded, &slabs[number], class, messages)
 }
 
-/// Refuses a run that the GPUs do not hold, before any of their memory is taken: what it needs, what is free, what
-/// would do.
-pub fn refuse_small_gpus(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<()> {
+/// A sentence when a run of this class does not fit GPUs of this rank, before any of their memory is taken: what it
+/// needs, what is free, what would do.
+pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<Option<String>> {
     let gpus = on.gpus;
     for (number, gpu) in gpus.iter().enumerate() {
         let (free, name) = free(gpu)?;
@@ -48,7 +50,7 @@ pub fn refuse_small_gpus(run: &Run, class: Symmetry, on: Resources<'_>) -> anyho
             Some(count) => format!("{count} such GPUs hold it (ngpu={count}); "),
             None => String::new(),
         };
-        bail!(
+        return Ok(Some(format!(
             "{name} has not the memory for {}: {:.2} GB are needed, {:.2} GB are free; {more}device=cpu runs in the memory of the host",
             if gpus.len() > 1 {
                 "its part of this run"
@@ -57,9 +59,9 @@ pub fn refuse_small_gpus(run: &Run, class: Symmetry, on: Resources<'_>) -> anyho
             },
             needed as f64 / 1e9,
             free as f64 / 1e9,
-        );
+        )));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// How many GPUs hold the run, more than there are, each with so many bytes free.

@@ -156,7 +156,7 @@ impl Method for Run {
     }
 
     fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()> {
-        let report = engine::look(job, self, volumes, on)?;
+        let report = engine::look(job, self, &volumes, on)?;
         plan::print(job, self, &report, on)
     }
 
@@ -165,7 +165,7 @@ impl Method for Run {
     }
 
     fn engine(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<(Engine, Report)> {
-        Engine::new(job, self, volumes, on)
+        Engine::new(job, self, &volumes, on)
     }
 
     fn summary(&self, job: &Job, report: &Report) {

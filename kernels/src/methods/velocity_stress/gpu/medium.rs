@@ -1,4 +1,5 @@
-//! The medium on its way to a device: numbers on the nodes, from which kernels take their means.
+//! The medium on its way to the devices, in blocks of whole lines: numbers on the nodes, from which kernels take their
+//! means.
 
 use super::arguments::Stiff;
 use super::lines::Lines;
@@ -6,13 +7,27 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Pinned, Stream};
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
-use crate::medium::{Medium, needed};
-use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
+use crate::grid::Padded;
+use crate::medium::attenuation::Law;
+use crate::medium::{Destination, Medium, Symmetry, framed, lines_of_plane, needed, plane_names};
+use crate::methods::velocity_stress::attenuation::{Attenuation, split_lines};
+use crate::methods::velocity_stress::layout::RIM;
+use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D, buoyancy_at};
+use crate::methods::velocity_stress::points::Placer;
+use crate::methods::velocity_stress::sources::SourceNodes;
+use crate::methods::velocity_stress::{Growing, Shot, Watch, check};
 use crate::parallel::slabs::Slab as Layout;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-/// Numbers of a block on its way.
-const BLOCK: usize = 8 << 20;
+/// Blocks under way at once.
+const DEPTH: usize = 2;
+/// Bytes of a block, all arrays together: they hide the cost of a transfer.
+const BLOCK_BYTES: usize = 32 << 20;
+/// Numbers that are worth another thread.
+const PIECE: usize = 1 << 14;
 
 /// What becomes of a number of the model.
 #[derive(Clone, Copy)]
@@ -44,10 +59,71 @@ pub fn kept(ndim: usize, isotropic: bool) -> (&'static [usize], &'static [usize]
     }
 }
 
+/// Where the kept normal stiffness `k` stands in memory. Of an isotropic medium it is the coupling: the rest is twice
+/// the shear.
+fn normal_place(ndim: usize, isotropic: bool, k: usize) -> usize {
+    let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
+    order[if isotropic { 3 } else { k }]
+}
+
+/// Where the kept shear stiffness `k` stands in memory.
+fn shear_place(ndim: usize, k: usize) -> usize {
+    let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
+    order[6 + k]
+}
+
+/// An array of the medium that devices keep.
+#[derive(Clone, Copy)]
+struct Array {
+    /// Its place in memory order; density lies behind the stiffnesses.
+    place: usize,
+    /// It belongs to what relaxes.
+    relaxing: bool,
+    form: Form,
+}
+
+/// The arrays of a medium of this class: density, then stiffnesses, then those that relax.
+fn arrays(ndim: usize, class: Symmetry, dt: f64, lossy: bool) -> Vec<Array> {
+    let isotropic = class == Symmetry::Isotropic;
+    let (normals, shears) = kept(ndim, isotropic);
+    let mut all = vec![Array {
+        place: plane_names(ndim).len(),
+        relaxing: false,
+        form: Form::Half(dt),
+    }];
+    for relaxing in [false, true].into_iter().take(1 + usize::from(lossy)) {
+        all.extend(normals.iter().map(|&k| Array {
+            place: normal_place(ndim, isotropic, k),
+            relaxing,
+            form: Form::Times(dt),
+        }));
+        all.extend(shears.iter().map(|&k| Array {
+            place: shear_place(ndim, k),
+            relaxing,
+            form: Form::Quarter(dt),
+        }));
+    }
+    all
+}
+
+/// Lines of a block whose numbers have `number` bytes.
+fn capacity(padded: &Padded, arrays: usize, number: usize) -> usize {
+    let lines = padded.model.cells() / padded.model.n[0];
+    (BLOCK_BYTES / (padded.pitch() * arrays * number)).clamp(1, lines)
+}
+
+/// Bytes of the host that a medium of this class takes on its way to devices, in float32.
+pub fn host_bytes(padded: &Padded, class: Symmetry, lossy: bool) -> usize {
+    let ndim = padded.ndim();
+    let arrays = arrays(ndim, class, 1.0, lossy).len();
+    let lines = capacity(padded, arrays, size_of::<f32>());
+    let read = (1 + usize::from(lossy)) * (plane_names(ndim).len() + 1) * padded.model.n[0];
+    lines * (DEPTH * arrays * padded.pitch() + read) * size_of::<f32>()
+}
+
 /// Stiffness on a device.
 pub struct Stiffness<A: Accelerator> {
-    normal: Vec<Lines<A>>,
-    shear: Vec<Lines<A>>,
+    memory: Vec<Lines<A>>,
     args: Stiff,
 }
 
@@ -59,103 +135,332 @@ impl<A: Accelerator> Stiffness<A> {
 
     /// Bytes of device memory.
     pub fn bytes(&self) -> usize {
-        self.normal.iter().chain(&self.shear).map(Lines::bytes).sum()
+        self.memory.iter().map(Lines::bytes).sum()
     }
 }
 
-/// Sends what a slab needs of a medium.
+/// The medium of a slab on its device.
+pub(super) struct Held<A: Accelerator> {
+    pub accelerator: Arc<A>,
+    pub layout: Layout,
+    /// `rho / (2 dt)` of every cell.
+    pub density: Lines<A>,
+    pub stiffness: Stiffness<A>,
+    /// What relaxes of it.
+    pub relaxing: Option<Stiffness<A>>,
+}
+
+/// One device, its slab, and its part of the medium.
+struct Place<A: Accelerator> {
+    accelerator: Arc<A>,
+    layout: Layout,
+    /// Lines of the model that are needed here.
+    lines: Range<usize>,
+    /// As [`Upload::arrays`].
+    memory: Vec<Option<Lines<A>>>,
+    done: Vec<A::Event>,
+}
+
+/// A medium that is being sent to devices.
 pub struct Upload<'a, T, A: Accelerator> {
-    a: &'a A,
+    padded: Padded,
     cpu: &'a Cpu,
-    raw: &'a Medium<T>,
-    /// Numbers of an array of the medium that the slab needs.
-    part: Range<usize>,
-    isotropic: bool,
-    dt: f64,
-    /// Bytes from the start of a row to its first cell that is computed.
-    first: usize,
+    /// Attenuation, whose law makes the medium an unrelaxed one.
+    pub(super) losses: Option<(Attenuation, Law)>,
+    arrays: Vec<Array>,
+    places: Vec<Place<A>>,
+    /// Lines that are read, `[array of the model][line][z]`, and what relaxes of them.
+    read: Vec<T>,
+    relaxing: Vec<T>,
+    /// What is sent, `[array kept][line][padded z]`.
+    blocks: Vec<A::Pinned>,
+    /// Lines that fit a block.
+    capacity: usize,
+    turn: usize,
+    watch: Watch,
+    /// Densities of the lines that the sources ask for, by the number of the line in the model.
+    densities: HashMap<usize, Vec<T>>,
 }
 
 impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
-    /// For a slab on a device; `isotropic` media are sent as two numbers a cell.
+    /// Checks the shot against its grid, which [`crate::methods::velocity_stress::Frame::around`] made, and takes memory
+    /// on the devices, a slab each, for a medium of which it is known before it is read that it is of this class or of a
+    /// narrower one. `cpu` prepares the numbers.
+    ///
+    /// # Errors
+    /// The shot cannot run on the grid, or memory is missing.
     pub fn new(
-        a: &'a A,
+        shot: &Shot,
+        padded: &Padded,
+        machines: Vec<(Arc<A>, Layout)>,
+        class: Symmetry,
         cpu: &'a Cpu,
-        (raw, layout): (&'a Medium<T>, &Layout),
-        isotropic: bool,
-        (dt, first): (f64, usize),
-    ) -> Self {
-        let p = raw.padded();
-        let rows = if p.ndim() == 3 { p.model.n[1] } else { 1 };
-        let (wanted, held) = (needed(p, &layout.own), raw.planes());
-        let at = |plane: usize| (plane - held.start) * rows * p.pitch();
-        Self {
-            a,
+    ) -> Result<Self, Error> {
+        let weights = check(shot, padded)?;
+        let losses = shot.attenuation.as_ref();
+        losses.map_or(Ok(()), |losses| losses.check(padded))?;
+        let free = shot.surface.then(|| super::Adjoint::new(weights));
+        let placer = Placer {
+            padded,
+            free: free.as_ref(),
+        };
+        let own = machines.first().map_or(0, |m| m.1.own.start)..machines.last().map_or(0, |m| m.1.own.end);
+        let arrays = arrays(padded.ndim(), class, shot.dt, losses.is_some());
+        let capacity = capacity(padded, arrays.len(), size_of::<T>());
+        let read = capacity * (plane_names(padded.ndim()).len() + 1) * padded.model.n[0];
+        let bytes = capacity * arrays.len() * padded.pitch() * size_of::<T>();
+        let first = &machines
+            .first()
+            .ok_or_else(|| Error::setup("no device to run on"))?
+            .0;
+        let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
+        let densities = asked::<T>(&placer, shot, &own)?;
+        let place = |machine| Place::new::<T>(padded, machine, arrays.len());
+        Ok(Self {
+            padded: padded.clone(),
             cpu,
-            raw,
-            part: at(wanted.start)..at(wanted.end),
-            isotropic,
-            dt,
-            first,
-        }
+            losses: losses.map(|losses| (losses.clone(), losses.law(padded.ndim()))),
+            places: machines.into_iter().map(place).collect::<Result<_, _>>()?,
+            read: vec![T::of(0.0); read],
+            relaxing: vec![T::of(0.0); if losses.is_some() { read } else { 0 }],
+            blocks,
+            arrays,
+            capacity,
+            turn: 0,
+            watch: Watch::new(&shot.frame, padded),
+            densities,
+        })
     }
 
-    /// `rho / (2 dt)` of every cell.
-    pub fn density(&self) -> Result<Lines<A>, Error> {
-        self.send(self.raw.density(), Form::Half(self.dt))
+    /// The grid.
+    pub fn padded(&self) -> &Padded {
+        &self.padded
     }
 
-    /// The stiffness of every cell.
-    pub fn stiffness(&self) -> Result<Stiffness<A>, Error> {
-        let ndim = self.raw.padded().ndim();
-        let order = if ndim == 3 { PLACES_3D } else { PLACES_2D };
-        let (normals, shears) = kept(ndim, self.isotropic);
-        let mut args = Stiff::default();
-        let (mut normal, mut shear) = (Vec::new(), Vec::new());
-        for &k in normals {
-            // Of isotropic media the coupling: the rest is twice the shear.
-            let place = order[if self.isotropic { 3 } else { k }];
-            let memory = self.send(self.raw.stiffness_array(place), Form::Times(self.dt))?;
-            args.normal[k] = memory.address();
-            normal.push(memory);
-        }
-        for &k in shears {
-            let memory = self.send(self.raw.stiffness_array(order[6 + k]), Form::Quarter(self.dt))?;
-            args.shear[k] = memory.address();
-            shear.push(memory);
-        }
-        Ok(Stiffness { normal, shear, args })
+    /// Planes of all slabs.
+    pub(super) fn own(&self) -> Range<usize> {
+        let own = |place: &Place<A>| place.layout.own.clone();
+        self.places.first().map_or(0, |p| own(p).start)..self.places.last().map_or(0, |p| own(p).end)
     }
 
-    fn send(&self, from: &[T], form: Form) -> Result<Lines<A>, Error> {
+    /// The first cell, of those read so far, whose anisotropy makes layers grow.
+    pub fn growing(&self) -> Option<Growing> {
+        self.watch.found()
+    }
+
+    /// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a cell that a source acts on.
+    pub(super) fn buoyancy(&self, dt: f64, component: usize, cell: [usize; 3]) -> f64 {
+        let p = &self.padded;
+        buoyancy_at((p.ndim(), dt), component, cell, |plane, row, z| {
+            let z = z.clamp(p.low[0], p.low[0] + p.model.n[0] - 1) - p.low[0];
+            let line = self.densities.get(&model_line(p, plane, row));
+            line.map_or(f64::NAN, |line| line[z].f64())
+        })
+    }
+
+    /// Memory for the next block of lines, `[array][line][z of the model]`.
+    fn numbers(&mut self, lines: usize) -> &mut [T] {
+        assert!(lines <= self.capacity, "a block holds {} lines", self.capacity);
+        let len = lines * (plane_names(self.padded.ndim()).len() + 1) * self.padded.model.n[0];
+        &mut self.read[..len]
+    }
+
+    /// Sends the block given out last, whose first line is `first`, to the devices that need it.
+    fn send(&mut self, first: usize, lines: usize) -> Result<(), Error> {
+        let (nz, turn) = (self.padded.model.n[0], self.turn);
+        let array = lines * nz;
+        let len = array * (plane_names(self.padded.ndim()).len() + 1);
+        if let Some((losses, law)) = &self.losses {
+            let both = (&mut self.read[..len], &mut self.relaxing[..len]);
+            split_lines(&self.padded, (losses, law), first, both, self.cpu);
+        }
+        let density = &self.read[len - array..len];
+        for (&line, numbers) in &mut self.densities {
+            if (first..first + lines).contains(&line) {
+                *numbers = density[(line - first) * nz..][..nz].to_vec();
+            }
+        }
+        for place in &self.places {
+            place.accelerator.synchronize(&place.done[turn])?;
+        }
+        self.prepare(lines);
+        for place in &self.places {
+            let wanted = place.lines.start.max(first)..place.lines.end.min(first + lines);
+            if !wanted.is_empty() {
+                self.send_to(place, first..first + lines, wanted)?;
+            }
+        }
+        self.turn = (turn + 1) % DEPTH;
+        Ok(())
+    }
+
+    /// Writes what is sent of the lines that were read.
+    fn prepare(&mut self, lines: usize) {
         use rayon::prelude::*;
-        let from = &from[self.part.clone()];
-        let number = size_of::<T>();
-        let to = Lines::new(self.a, size_of_val(from), self.first)?;
-        let mut blocks = [(); 2].map(|()| self.a.pin(BLOCK.min(from.len()) * number));
-        let done = [self.a.event()?, self.a.event()?];
-        for (k, numbers) in from.chunks(BLOCK).enumerate() {
-            let turn = k % 2;
-            self.a.synchronize(&done[turn])?;
-            let Ok(block) = &mut blocks[turn] else { break };
-            let out: &mut [T] = bytemuck::cast_slice_mut(&mut block.bytes_mut()[..size_of_val(numbers)]);
-            self.cpu.install(|| {
-                let pieces = out.par_chunks_mut(1 << 14).zip(numbers.par_chunks(1 << 14));
-                pieces.for_each(|(out, from)| {
-                    out.iter_mut()
-                        .zip(from)
-                        .for_each(|(out, x)| *out = T::of(form.of(x.f64())));
+        let (p, arrays) = (&self.padded, &self.arrays);
+        let (nz, pitch) = (p.model.n[0], p.pitch());
+        let (read, relaxing) = (&self.read, &self.relaxing);
+        let count = arrays.len() * lines * pitch;
+        let bytes = &mut self.blocks[self.turn].bytes_mut()[..count * size_of::<T>()];
+        let block: &mut [T] = bytemuck::cast_slice_mut(bytes);
+        let step = (PIECE / pitch).max(1);
+        self.cpu.install(|| {
+            let each = block.par_chunks_mut(lines * pitch).zip(arrays);
+            each.for_each(|(to, array)| {
+                let from = if array.relaxing { relaxing } else { read };
+                let from = &from[array.place * lines * nz..][..lines * nz];
+                let pieces = to.par_chunks_mut(step * pitch).zip(from.par_chunks(step * nz));
+                pieces.for_each(|(to, from)| {
+                    framed(p, from, to);
+                    to.iter_mut().for_each(|x| *x = T::of(array.form.of(x.f64())));
                 });
             });
-            // SAFETY: the block is not touched again before its event is reached; `to` holds all numbers.
+        });
+    }
+
+    fn send_to(&self, place: &Place<A>, block: Range<usize>, wanted: Range<usize>) -> Result<(), Error> {
+        let row = self.padded.pitch() * size_of::<T>();
+        for (k, memory) in place.memory.iter().flatten().enumerate() {
+            let from = (k * block.len() + wanted.start - block.start) * row;
+            let to = memory.address() + ((wanted.start - place.lines.start) * row) as u64;
+            // SAFETY: the block is not touched again before the event below is reached; `memory` holds all lines.
             unsafe {
-                let at = to.address() + (k * BLOCK * number) as u64;
-                self.a.upload(Stream::Main, block, 0, at, size_of_val(numbers))?;
+                place.accelerator.upload(
+                    Stream::Main,
+                    &self.blocks[self.turn],
+                    from,
+                    to,
+                    wanted.len() * row,
+                )?;
             }
-            self.a.record(Stream::Main, &done[turn])?;
         }
-        self.a.finish()?;
-        blocks.into_iter().try_for_each(|block| block.map(drop))?;
-        Ok(to)
+        place.accelerator.record(Stream::Main, &place.done[self.turn])
+    }
+
+    /// Sends a whole medium of this host.
+    pub fn medium(&mut self, medium: &Medium<T>) -> Result<(), Error> {
+        let rows = lines_of_plane(&self.padded);
+        let (first, end) = (medium.planes().start * rows, medium.planes().end * rows);
+        for line in (first..end).step_by(self.capacity) {
+            let count = self.capacity.min(end - line);
+            medium.copy_lines(line, self.numbers(count));
+            self.send(line, count)?;
+        }
+        Ok(())
+    }
+
+    /// All is sent: the medium of each slab, without what a medium of this class does not need.
+    pub(super) fn finish(mut self, class: Symmetry) -> Result<Vec<Held<A>>, Error> {
+        let (ndim, isotropic) = (self.padded.ndim(), class == Symmetry::Isotropic);
+        let arrays = std::mem::take(&mut self.arrays);
+        let held = |mut place: Place<A>| -> Result<Held<A>, Error> {
+            place.accelerator.finish()?;
+            let mut take = |wanted: usize, relaxing: bool| -> Result<Lines<A>, Error> {
+                let at = arrays
+                    .iter()
+                    .position(|a| (a.place, a.relaxing) == (wanted, relaxing));
+                let memory = at.and_then(|at| place.memory[at].take());
+                memory.ok_or_else(|| Error::setup("the medium is of a wider class than its kernels"))
+            };
+            let mut stiffness = |relaxing: bool| -> Result<Stiffness<A>, Error> {
+                let (normals, shears) = kept(ndim, isotropic);
+                let (mut memory, mut args) = (Vec::new(), Stiff::default());
+                for &k in normals {
+                    memory.push(take(normal_place(ndim, isotropic, k), relaxing)?);
+                    args.normal[k] = memory[memory.len() - 1].address();
+                }
+                for &k in shears {
+                    memory.push(take(shear_place(ndim, k), relaxing)?);
+                    args.shear[k] = memory[memory.len() - 1].address();
+                }
+                Ok(Stiffness { memory, args })
+            };
+            Ok(Held {
+                stiffness: stiffness(false)?,
+                relaxing: self.losses.is_some().then(|| stiffness(true)).transpose()?,
+                density: take(plane_names(ndim).len(), false)?,
+                accelerator: place.accelerator,
+                layout: place.layout,
+            })
+        };
+        std::mem::take(&mut self.places).into_iter().map(held).collect()
+    }
+}
+
+/// The line of the model that stands for a padded row.
+fn model_line(p: &Padded, plane: usize, row: usize) -> usize {
+    p.model_plane(plane) * lines_of_plane(p) + p.model_row(row)
+}
+
+/// The lines whose density the sources on the planes `own` ask for, still empty.
+fn asked<T: Real>(
+    placer: &Placer<'_>,
+    shot: &Shot,
+    own: &Range<usize>,
+) -> Result<HashMap<usize, Vec<T>>, Error> {
+    let (p, lines) = (placer.padded, RefCell::new(HashMap::new()));
+    let buoyancy = |component: usize, plane: usize, row: usize, z: usize| {
+        buoyancy_at(
+            (p.ndim(), shot.dt),
+            component,
+            [plane, row, z],
+            |plane, row, _| {
+                lines.borrow_mut().insert(model_line(p, plane, row), Vec::new());
+                1.0
+            },
+        )
+    };
+    SourceNodes::<T>::new(placer, (buoyancy, own), &shot.sources, &[], shot.dt)?;
+    Ok(lines.into_inner())
+}
+
+/// Blocks of the model go on while the next is read.
+impl<A: Accelerator> Destination for Upload<'_, f32, A> {
+    fn lines(&self, wanted: usize) -> usize {
+        wanted.min(self.capacity)
+    }
+
+    fn block(&mut self, lines: usize) -> Result<&mut [f32], Error> {
+        Ok(self.numbers(lines))
+    }
+
+    fn commit(&mut self, first_line: usize, lines: usize) -> Result<(), Error> {
+        let len = self.numbers(lines).len();
+        self.watch.see(&self.read[..len], first_line, lines);
+        self.send(first_line, lines)
+    }
+}
+
+impl<T, A: Accelerator> Drop for Upload<'_, T, A> {
+    fn drop(&mut self) {
+        // Transfers may still be reading the pinned blocks; what went wrong with them no longer matters.
+        self.places
+            .iter()
+            .for_each(|place| drop(place.accelerator.finish()));
+    }
+}
+
+impl<A: Accelerator> Place<A> {
+    fn new<T: Real>(
+        padded: &Padded,
+        (accelerator, layout): (Arc<A>, Layout),
+        arrays: usize,
+    ) -> Result<Self, Error> {
+        let (planes, rows) = (needed(padded, &layout.own), lines_of_plane(padded));
+        let lines = planes.start * rows..planes.end * rows;
+        let (bytes, first) = (
+            lines.len() * padded.pitch() * size_of::<T>(),
+            RIM * size_of::<T>(),
+        );
+        let memory = (0..arrays).map(|_| Lines::new(&*accelerator, bytes, first).map(Some));
+        Ok(Self {
+            memory: memory.collect::<Result<_, _>>()?,
+            done: (0..DEPTH)
+                .map(|_| accelerator.event())
+                .collect::<Result<_, _>>()?,
+            lines,
+            accelerator,
+            layout,
+        })
     }
 }

@@ -16,14 +16,14 @@ mod state;
 pub mod tile;
 pub mod variant;
 
+pub use medium::{Upload, host_bytes};
 pub use memory::bytes;
 pub use slab::DeviceSlab;
 
 use super::absorbing_frame::Edges;
 use super::adjoint::Adjoint;
-use super::attenuation::{patterns, split};
+use super::attenuation::{Attenuation, patterns};
 use super::layout::RIM;
-use super::medium::buoyancy_at;
 use super::points::Placer;
 use super::receivers::{Quantity, Receivers};
 use super::rows::{MOST, Pattern};
@@ -35,6 +35,7 @@ use crate::device::accelerator::Accelerator;
 use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
 use crate::grid::Padded;
+use crate::medium::attenuation::Law;
 use crate::medium::{Medium, Symmetry};
 use crate::parallel::communicator::{Communicator, agree};
 use crate::parallel::group::Group;
@@ -64,6 +65,51 @@ pub(super) struct Setup<T> {
 }
 
 impl<T: Real> Setup<T> {
+    fn new<A: Accelerator>(
+        shot: &Shot,
+        upload: &Upload<'_, T, A>,
+        weights: &'static [f64],
+    ) -> Result<Self, Error> {
+        let padded = upload.padded().clone();
+        let ndim = padded.ndim();
+        let adjoint = shot.surface.then(|| Adjoint::new(weights));
+        let placer = Placer {
+            padded: &padded,
+            free: adjoint.as_ref(),
+        };
+        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+            upload.buoyancy(shot.dt, field, [plane, row, z])
+        };
+        let edges = Edges::new(&padded, &shot.frame, shot.dt);
+        let patterns = |(losses, law): &(Attenuation, Law)| {
+            [0, 1].map(|plane| patterns(law, losses.mechanisms, ndim, plane, shot.dt))
+        };
+        Ok(Self {
+            spots: SourceNodes::new(
+                &placer,
+                (buoyancy, &upload.own()),
+                &shot.sources,
+                &shot.series,
+                shot.dt,
+            )?,
+            receivers: Receivers::new(&placer, &shot.receivers, shot.quantity)?,
+            bounds: Bounds::new(&padded, &edges),
+            edges,
+            surface: shot.surface.then(|| Images::new(weights.len())),
+            quantity: shot.quantity,
+            peaks: shot.peaks,
+            window: shot
+                .snapshots
+                .as_ref()
+                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
+            weights: over_spacing(&padded, weights),
+            travelling: travelling(ndim, shot.quantity),
+            dt: shot.dt,
+            patterns: upload.losses.as_ref().map(patterns).unwrap_or_default(),
+            padded,
+        })
+    }
+
     /// Refuses to run backward where energy is lost.
     pub fn reversible(&self) -> Result<(), Error> {
         let keeps = self.peaks || self.quantity.runs();
@@ -114,60 +160,19 @@ impl<T: Real + Default, A: Accelerator> DerefMut for Simulation<T, A> {
 }
 
 impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
-    /// Checks the shot against the grid of the medium, which [`super::Frame::around`] made, and sends everything to the
-    /// devices, a slab each. `tile` overrides how kernels are cut, `cpu` prepares the numbers.
+    /// Allocates the fields of a shot beside a medium of class `class`, or of a narrower one, that was sent for it. `tile`
+    /// overrides how kernels are cut.
     pub fn new(
         shot: &Shot,
-        mut raw: Medium<T>,
+        upload: Upload<'_, T, A>,
         class: Symmetry,
-        (machines, tile): (Vec<(Arc<A>, Layout)>, Option<Tile>),
-        cpu: &Cpu,
+        tile: Option<Tile>,
     ) -> Result<Self, Error> {
-        let padded = raw.padded().clone();
+        let padded = upload.padded().clone();
         let weights = check(shot, &padded)?;
         let ndim = padded.ndim();
-        let losses = shot.attenuation.as_ref();
-        let mut both = [Vec::new(), Vec::new()];
-        let weak = match losses {
-            Some(losses) => {
-                losses.check(&padded)?;
-                let law = losses.law(ndim);
-                both = [0, 1].map(|plane| patterns(&law, losses.mechanisms, ndim, plane, shot.dt));
-                Some(split(&mut raw, losses, &law, cpu)?)
-            }
-            None => None,
-        };
-        let adjoint = shot.surface.then(|| Adjoint::new(weights));
-        let placer = Placer {
-            padded: &padded,
-            free: adjoint.as_ref(),
-        };
-        let last = machines.last().map_or(0, |m| m.1.own.end);
-        let own = machines.first().map_or(0, |m| m.1.own.start)..last;
-        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
-            buoyancy_at(&raw, shot.dt, field, [plane, row, z])
-        };
-        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
-        let schedule = schedule(shot, &padded, receivers.len());
-        let edges = Edges::new(&padded, &shot.frame, shot.dt);
-        let setup = Arc::new(Setup {
-            spots: SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?,
-            receivers,
-            bounds: Bounds::new(&padded, &edges),
-            edges,
-            surface: shot.surface.then(|| Images::new(weights.len())),
-            quantity: shot.quantity,
-            peaks: shot.peaks,
-            window: shot
-                .snapshots
-                .as_ref()
-                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
-            weights: over_spacing(&padded, weights),
-            travelling: travelling(ndim, shot.quantity),
-            dt: shot.dt,
-            padded: padded.clone(),
-            patterns: both,
-        });
+        let setup = Arc::new(Setup::new(shot, &upload, weights)?);
+        let schedule = schedule(shot, &padded, setup.receivers.len());
         let double = size_of::<T>() == 8;
         let mechanisms = setup.patterns[0].len();
         let variant = Variant {
@@ -179,9 +184,10 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             mechanisms,
             tile: tile.unwrap_or_else(|| Tile::choose(ndim, weights.len(), mechanisms, double)),
         };
-        let slabs = machines
+        let slabs = upload
+            .finish(class)?
             .into_iter()
-            .map(|machine| DeviceSlab::new(setup.clone(), machine, (&raw, weak.as_ref()), variant, cpu))
+            .map(|held| DeviceSlab::new(setup.clone(), held, variant))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             setup,
@@ -221,4 +227,18 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         }
         Ok(())
     }
+}
+
+/// Sends a medium of this host and prepares a shot on it: `machines` gives each slab its device, `tile` overrides how
+/// kernels are cut, `cpu` prepares the numbers.
+pub fn from_medium<T: Real + Default, A: Accelerator>(
+    shot: &Shot,
+    raw: &Medium<T>,
+    class: Symmetry,
+    (machines, tile): (Vec<(Arc<A>, Layout)>, Option<Tile>),
+    cpu: &Cpu,
+) -> Result<Simulation<T, A>, Error> {
+    let mut upload = Upload::new(shot, raw.padded(), machines, class, cpu)?;
+    upload.medium(raw)?;
+    Simulation::new(shot, upload, class, tile)
 }

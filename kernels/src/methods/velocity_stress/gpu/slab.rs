@@ -5,16 +5,15 @@ use super::arguments::{LossArgs, SlabArgs, field_len};
 use super::frame::FrameMemory;
 use super::launch::Kernels;
 use super::lines::Lines;
-use super::medium::{Stiffness, Upload};
+use super::medium::{Held, Stiffness};
 use super::points::SourceMemory;
 use super::record::Records;
 use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream, send};
-use crate::device::cpu::Cpu;
 use crate::device::simd::Real;
 use crate::device::staging::Staging;
-use crate::medium::{Medium, needed};
+use crate::medium::needed;
 use crate::methods::velocity_stress::GHOST;
 use crate::methods::velocity_stress::layout::fields;
 use crate::methods::velocity_stress::rows::Pattern;
@@ -65,30 +64,23 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Takes the memory of a slab and sends its part of the medium; `weak` is what relaxes of it.
-    pub(super) fn new(
-        setup: Arc<Setup<T>>,
-        (a, layout): (Arc<A>, Layout),
-        (raw, weak): (&Medium<T>, Option<&Medium<T>>),
-        variant: Variant,
-        cpu: &Cpu,
-    ) -> Result<Self, Error> {
+    /// Takes the memory of a slab beside its part of the medium.
+    pub(super) fn new(setup: Arc<Setup<T>>, held: Held<A>, variant: Variant) -> Result<Self, Error> {
+        let Held {
+            accelerator: a,
+            layout,
+            density,
+            stiffness,
+            relaxing,
+        } = held;
         let p = &setup.padded;
         let kernels = Kernels::load(&*a, &variant, &setup)?;
-        let upload = Upload::new(
-            &*a,
-            cpu,
-            (raw, &layout),
-            variant.isotropic,
-            (setup.dt, setup.first()),
-        );
-        let (density, stiffness) = (upload.density()?, upload.stiffness()?);
         let bytes = fields(p.ndim()) * field_len(p, &layout) * size_of::<T>();
         let memory = Lines::new(&*a, bytes, setup.first())?;
         let mut args = SlabArgs::new(p, &layout, setup.weights);
         (args.fields, args.density, args.stiff) = (memory.address(), density.address(), stiffness.args());
-        let relaxing = match weak {
-            Some(weak) => Some(LossMemory::new(&*a, &setup, (weak, &layout), variant, cpu)?),
+        let relaxing = match relaxing {
+            Some(weak) => Some(LossMemory::new(&*a, &setup, (weak, &layout), variant)?),
             None => None,
         };
         let stress = layout.own.len() * p.plane_len();
@@ -209,18 +201,10 @@ impl<A: Accelerator> LossMemory<A> {
     fn new<T: Real>(
         a: &A,
         setup: &Setup<T>,
-        (weak, layout): (&Medium<T>, &Layout),
+        (weak, layout): (Stiffness<A>, &Layout),
         variant: Variant,
-        cpu: &Cpu,
     ) -> Result<Self, Error> {
         let p = &setup.padded;
-        let upload = Upload::new(
-            a,
-            cpu,
-            (weak, layout),
-            variant.isotropic,
-            (setup.dt, setup.first()),
-        );
         let stress = layout.own.len() * p.plane_len();
         let stresses = fields(p.ndim()) - p.ndim();
         let bytes = variant.mechanisms * stresses * stress * size_of::<T>();
@@ -233,7 +217,7 @@ impl<A: Accelerator> LossMemory<A> {
             }
         }
         Ok(Self {
-            weak: upload.stiffness()?,
+            weak,
             memory,
             pattern: send(a, &numbers)?,
         })
