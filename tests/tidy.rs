@@ -2,6 +2,8 @@
 //!
 //! Each test gathers every offender and prints them all, so that one run shows the whole repair.
 
+#[path = "tidy/claims.rs"]
+mod claims;
 #[path = "tidy/kernels.rs"]
 mod kernels;
 #[path = "tidy/names.rs"]

@@ -8,7 +8,7 @@ mod case;
 use case::{Case, Nothing, Words, copy_speed, tiles};
 use kernels::Error;
 use kernels::device::cuda::{Cuda, probe};
-use kernels::parallel::slabs::balance;
+use kernels::methods::displacement::SLABS;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ fn measure(case: &Case, devices: &[Arc<Cuda>], repeat: usize, copy: f64) -> Resu
     let started = Instant::now();
     let mut simulation = {
         let padded = case.padded();
-        let layouts = balance(padded.planes(), padded.nb, &vec![1.0; case.gpus])?;
+        let layouts = SLABS.balance(padded.planes(), padded.nb, &vec![1.0; case.gpus])?;
         case.simulation(devices, layouts)?
     };
     let set_up = started.elapsed().as_secs_f64();

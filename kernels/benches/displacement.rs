@@ -12,8 +12,8 @@ use kernels::boundary::free_surface::Surface;
 use kernels::device::cpu::Cpu;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Coefficients, Medium, Quantity};
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{Shot, Simulation, SourceKind};
-use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
 use std::time::Instant;
 
@@ -76,7 +76,7 @@ fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, t
         jcheck: 100,
     };
     let cpu = Cpu::new(threads).expect("threads start");
-    let slabs = partition(padded.planes(), 1).expect("one slab fits");
+    let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
     let mut simulation =
         Simulation::new(&shot, medium(&padded, kind), cpu, slabs).expect("the shot is valid");
     let bytes = simulation.bytes() as f64 / padded.cells() as f64;

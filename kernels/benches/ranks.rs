@@ -10,11 +10,11 @@ use case::{Nothing, Words};
 use kernels::Error;
 use kernels::device::cuda::{Cuda, probe};
 use kernels::methods::displacement::ParallelOptions;
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::gpu::Transport;
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::mpi::World;
 use kernels::parallel::rank_halo::Overlap;
-use kernels::parallel::slabs::balance;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ fn measure(world: &World, words: &Words) -> Result<(), Error> {
         .collect::<Result<Vec<_>, _>>()?;
     let case = words.case(words.number("n", 512), gpus * size, None);
     let padded = case.padded();
-    let layouts = balance(padded.planes(), padded.nb, &vec![1.0; gpus * size])?;
+    let layouts = SLABS.balance(padded.planes(), padded.nb, &vec![1.0; gpus * size])?;
     let own = layouts[rank * gpus..(rank + 1) * gpus].to_vec();
     let mut simulation = case.simulation(&devices, own)?;
     let way = match words.text("way", "auto").as_str() {

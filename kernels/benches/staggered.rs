@@ -15,9 +15,9 @@ use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::gpu::{Simulation, from_medium, tile::Tile};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
-use kernels::parallel::slabs::partition;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -139,7 +139,7 @@ fn measure(words: &Words, tile: Option<Tile>, devices: &[Arc<Cuda>], copy: f64) 
     let cpu = Cpu::new(0)?;
     let raw = rock(&grid, &shot.frame, &cpu)?;
     let started = Instant::now();
-    let layouts = partition(padded.planes(), devices.len())?;
+    let layouts = SLABS.partition(padded.planes(), devices.len())?;
     let machines = devices.iter().cloned().zip(layouts).collect();
     let mut simulation: Simulation<f32, Cuda> = from_medium(&shot, &raw, class, (machines, tile), &cpu)?;
     let set_up = started.elapsed().as_secs_f64();

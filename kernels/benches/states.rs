@@ -12,11 +12,11 @@ use kernels::device::cpu::Cpu;
 use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Medium, Quantity, Symmetry, plane_names};
+use kernels::methods::displacement::SLABS;
 use kernels::methods::velocity_stress::{self, Absorber, Action, Frame, Source};
 use kernels::methods::{displacement, displacement::SourceKind};
 use kernels::parallel::communicator::Alone;
 use kernels::parallel::options::ParallelOptions;
-use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, Every, StateSink, StateStore};
 use std::fs::File;
@@ -107,7 +107,7 @@ fn displaced(n: usize, nb: usize, steps: usize, threads: usize) -> (Run, usize) 
         jcheck: 100,
     };
     let (cpu, raw) = (Cpu::new(threads).expect("threads start"), medium(&padded));
-    let slabs = partition(padded.planes(), 1).expect("one slab fits");
+    let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
     let mut simulation = displacement::Simulation::new(&shot, raw, cpu, slabs).expect("a sound shot");
     let bytes = simulation.state_bytes();
     let run = move |c: Option<&mut Checkpoints<'_>>| {
@@ -150,7 +150,7 @@ fn staggered(n: usize, nb: usize, steps: usize, threads: usize) -> (Run, usize) 
         jcheck: 100,
     };
     let (cpu, raw) = (Cpu::new(threads).expect("threads start"), medium(&padded));
-    let slabs = partition(padded.planes(), 1).expect("one slab fits");
+    let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
     let mut simulation =
         velocity_stress::Simulation::new(&shot, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
     let bytes = simulation.state_bytes();

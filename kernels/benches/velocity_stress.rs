@@ -16,10 +16,10 @@ use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry, plane_names};
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::{
     Absorber, Action, Attenuation, Frame, Quantity, Shot, Simulation, Source,
 };
-use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
 use std::time::Instant;
 
@@ -141,7 +141,7 @@ fn speed(case: &Case, words: &Words) -> Result<f64, Error> {
     let cpu = Cpu::new(words.number("threads", 1))?;
     let padded = case.frame.around(&case.grid);
     let nt = (words.number("points", 60) * 1_000_000 / padded.cells()).max(4);
-    let slabs = partition(padded.planes(), words.number("slabs", 1))?;
+    let slabs = SLABS.partition(padded.planes(), words.number("slabs", 1))?;
     let medium = medium(case, &cpu)?;
     let mut engine = Simulation::new(&shot(case, nt), medium, Symmetry::Isotropic, cpu, slabs)?;
     let mut best = f64::INFINITY;

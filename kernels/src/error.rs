@@ -8,7 +8,7 @@ pub enum Error {
     Setup(String),
     /// The time step exceeds the stability limit.
     #[error(
-        "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); {cure} <= {limit:.6e}, coarsen the grid, or run anyway with cfl=warn"
+        "time step {dt} s is unstable: the largest stable step of this model is {limit:.6e} s (set by cell {cell}); {cure} <= {limit:.6e}, coarsen the grid, or run anyway"
     )]
     Unstable {
         /// Step asked for, in seconds.
@@ -47,7 +47,7 @@ pub enum Error {
     },
     /// A device has not enough memory.
     #[error(
-        "{device} has no memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid or nb=, more GPUs (ngpu=), or end what else runs on the device (nvidia-smi lists it)"
+        "{device} has no memory for this run: {wanted} bytes more are needed, {free} are free; use a smaller grid or a narrower frame, more GPUs, or end what else runs on the device (nvidia-smi lists it)"
     )]
     DeviceMemory {
         /// Which device.
@@ -59,7 +59,7 @@ pub enum Error {
     },
     /// A kernel's text does not compile.
     #[error(
-        "{text} does not compile for {target} by {compiler}:\n{log}\nTake another NVRTC by SIFAKA_NVRTC=<folder>, or use device=cpu, and please report this"
+        "{text} does not compile for {target} by {compiler}:\n{log}\nTake another NVRTC by SIFAKA_NVRTC=<folder>, or run on the processors, and please report this"
     )]
     Compile {
         /// Name and variant of the text.

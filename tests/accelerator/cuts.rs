@@ -92,14 +92,14 @@ pub fn repeats_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
 }
 
 pub fn slabs_share_a_device<A: Accelerator>(machines: &Machines<A>) {
+    use kernels::methods::displacement::SLABS;
     use kernels::methods::displacement::gpu::from_medium;
-    use kernels::parallel::slabs::cut;
     for (ndim, slabs) in [(2, CUTS_2D[4]), (3, CUTS_3D[4])] {
         let small = World::slender(ndim);
         let shot = small.shot(settings()[2]);
         let one = world(machines, &small, &shot, &[]);
         let device: Arc<A> = (machines.open)(0);
-        let layouts = cut(small.padded.planes(), slabs).expect("the slabs fit");
+        let layouts = SLABS.cut(small.padded.planes(), slabs).expect("the slabs fit");
         let placed = layouts.into_iter().map(|l| (device.clone(), l)).collect();
         let class = kernels::medium::Symmetry::Orthorhombic;
         let mut simulation = from_medium(&shot, &small.medium(), placed, class).expect("a sound shot");

@@ -8,8 +8,8 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Medium, Speeds, Stiffness};
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{self, Shot};
-use kernels::parallel::slabs::partition;
 use kernels::time_loop::Recorder;
 
 /// Step, cell and medium of a wavefield that is not finite.
@@ -26,7 +26,9 @@ fn numbers(medium: &str) -> Option<&str> {
 }
 
 fn on_cpu(shot: &Shot, medium: Medium<f32>) -> (Tape<f32>, Result<(), Error>) {
-    let slabs = partition(medium.padded().planes(), 1).expect("one slab fits");
+    let slabs = SLABS
+        .partition(medium.padded().planes(), 1)
+        .expect("one slab fits");
     let cpu = Cpu::new(1).expect("threads start");
     let mut tape = Tape::default();
     let mut simulation = displacement::Simulation::new(shot, medium, cpu, slabs).expect("a sound shot");

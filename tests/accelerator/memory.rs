@@ -5,11 +5,12 @@ use crate::shots::{Ricker, shot};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Destination, Symmetry};
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::Transport;
 use kernels::methods::displacement::gpu::{Simulation, Upload, bytes, calibrate, host_bytes};
 use kernels::methods::displacement::{Shot, Snapshots};
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::slabs::{Slab, partition};
+use kernels::parallel::slabs::Slab;
 use std::sync::Arc;
 
 /// What the driver takes for itself, and the most that pages add to an array.
@@ -64,7 +65,9 @@ fn used(emulator: &Emulator) -> usize {
 
 /// Peak of what a run on `slabs` devices takes of each, the class known before or not.
 fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetry)) -> Vec<usize> {
-    let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
+    let layouts = SLABS
+        .partition(padded.planes(), slabs)
+        .expect("it is thick enough");
     let shims: Vec<_> = (0..slabs)
         .map(|k| Arc::new(Emulator::new().numbered(k).with_memory(ALL)))
         .collect();
@@ -77,8 +80,7 @@ fn taken(padded: &Padded, shot: &Shot, slabs: usize, classes: (Symmetry, Symmetr
 
 #[test]
 fn a_run_takes_what_was_told() {
-    if let Err(why) = Emulator::available() {
-        println!("skipped: {why}");
+    if !Emulator::ready() {
         return;
     }
     use Symmetry::{Isotropic, Orthorhombic, Vti};
@@ -91,7 +93,9 @@ fn a_run_takes_what_was_told() {
             (1, Orthorhombic, Isotropic),
             (3, Orthorhombic, Vti),
         ] {
-            let layouts = partition(padded.planes(), slabs).expect("it is thick enough");
+            let layouts = SLABS
+                .partition(padded.planes(), slabs)
+                .expect("it is thick enough");
             for (layout, taken) in layouts.iter().zip(taken(&padded, &shot, slabs, (known, found))) {
                 let told = bytes(&shot, &padded, layout, known, 0);
                 println!("{ndim}-D {slabs} slabs {known} {found}: told {told}, taken {taken}");
@@ -110,8 +114,7 @@ fn a_run_takes_what_was_told() {
 /// Messages that leave from devices are told; where they do not fit one, all ranks say so.
 #[test]
 fn messages_of_ranks_are_told_and_refused_together() {
-    if let Err(why) = Emulator::available() {
-        println!("skipped: {why}");
+    if !Emulator::ready() {
         return;
     }
     let class = Symmetry::Isotropic;
@@ -120,7 +123,7 @@ fn messages_of_ranks_are_told_and_refused_together() {
     let padded = Padded::new(&grid, 16);
     let wavelet = Ricker::starting_at_zero(0.1).samples(30, 0.1, &[1.0; 3]);
     let shot = shot(0.1, wavelet, vec![[20.0; 3]], vec![[30.0; 3]]);
-    let layouts = partition(padded.planes(), 3).expect("it is thick enough");
+    let layouts = SLABS.partition(padded.planes(), 3).expect("it is thick enough");
     let talents = Capabilities {
         reach_devices: true,
         apart: true,
@@ -172,8 +175,7 @@ fn messages_of_ranks_are_told_and_refused_together() {
 
 #[test]
 fn a_small_device_is_calibrated_too() {
-    if let Err(why) = Emulator::available() {
-        println!("skipped: {why}");
+    if !Emulator::ready() {
         return;
     }
     for ndim in [2, 3] {

@@ -7,12 +7,12 @@ use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::Symmetry;
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::gpu::{Transport, from_medium};
 use kernels::methods::displacement::{ParallelOptions, Shot};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::rank_halo::Overlap;
-use kernels::parallel::slabs::cut;
 
 /// Slabs of each rank; 46 planes in 2-D, 40 in 3-D.
 const PLANE: [&[&[usize]]; 3] = [
@@ -91,7 +91,9 @@ fn among<A: Accelerator>(
     parts: &[&[usize]],
     (talents, way): (Capabilities, Transport),
 ) -> Tape<f32> {
-    let layouts = cut(small.padded.planes(), &parts.concat()).expect("the slabs fit");
+    let layouts = SLABS
+        .cut(small.padded.planes(), &parts.concat())
+        .expect("the slabs fit");
     let options = ParallelOptions {
         snapshots: SnapshotWriter::Root,
         transport: way,
@@ -134,7 +136,9 @@ pub fn ranks_give_the_same_bits<A: Accelerator>(machines: &Machines<A>) {
 pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Machines<A>) {
     let small = World::slender(2);
     let shot = small.shot(settings()[0]);
-    let layouts = cut(small.padded.planes(), &[8, 29, 9]).expect("the slabs fit");
+    let layouts = SLABS
+        .cut(small.padded.planes(), &[8, 29, 9])
+        .expect("the slabs fit");
     for (talents, way, wanted) in REFUSED {
         let outcomes = thread_ranks(3, talents, |ranks| {
             let k = ranks.rank();
@@ -176,7 +180,9 @@ pub fn ways_that_cannot_be_had_are_refused_by_all<A: Accelerator>(machines: &Mac
 pub fn ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
     let small = World::slender(3);
     let shot = small.shot(settings()[0]);
-    let layouts = cut(small.padded.planes(), &[17, 23]).expect("the slabs fit");
+    let layouts = SLABS
+        .cut(small.padded.planes(), &[17, 23])
+        .expect("the slabs fit");
     let tapes = thread_ranks(2, Capabilities::default(), |ranks| {
         let k = ranks.rank();
         let placed = vec![((machines.open)(k), layouts[k].clone())];

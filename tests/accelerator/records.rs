@@ -7,7 +7,7 @@ use kernels::boundary::one_way::Form;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::methods::displacement;
-use kernels::parallel::slabs::partition;
+use kernels::methods::displacement::SLABS;
 
 /// The ring holds twice 32 records.
 pub fn a_ring_of_records_goes_round<A: Accelerator>(machines: &Machines<A>) {
@@ -74,7 +74,7 @@ pub fn a_simulation_runs_again<A: Accelerator>(machines: &Machines<A>) {
         let mut shot = small.shot(settings()[1]);
         shot.jdata = 2;
         let cpu = Cpu::new(1).expect("threads start");
-        let one = partition(small.padded.planes(), 1).expect("one slab fits");
+        let one = SLABS.partition(small.padded.planes(), 1).expect("one slab fits");
         let mut there = displacement::Simulation::new(&shot, small.medium(), cpu, one).expect("a sound shot");
         let (mut here, devices) =
             prepare(machines, &shot, &small.medium(), on(&slabs)).expect("a sound shot");

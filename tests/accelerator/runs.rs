@@ -6,9 +6,9 @@ use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::simd::Real;
 use kernels::medium::{Medium, Symmetry};
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::Shot;
 use kernels::methods::displacement::gpu::{Simulation, Upload, tile::Tile};
-use kernels::parallel::slabs::{cut, partition};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -68,8 +68,8 @@ pub fn prepare<T: Real + Default, A: Accelerator>(
 ) -> Result<Prepared<T, A>, Error> {
     let planes = medium.padded().planes();
     let layouts = match how.slabs {
-        [] => partition(planes, 1),
-        sizes => cut(planes, sizes),
+        [] => SLABS.partition(planes, 1),
+        sizes => SLABS.cut(planes, sizes),
     }?;
     let devices: Vec<_> = (0..layouts.len()).map(machines.open).collect();
     let placed = devices.iter().cloned().zip(layouts).collect();

@@ -13,9 +13,9 @@ use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::gpu::from_medium;
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
-use kernels::parallel::slabs::{cut, partition};
 use std::sync::Arc;
 
 /// Rock, a fluid in a corner, a fast layer: no two directions are alike.
@@ -197,9 +197,9 @@ pub fn record<T: Real + Default, A: Accelerator>(
     let raw = medium::<T>(&case.shot.frame.around(&case.grid), case.cell());
     let planes = raw.padded().planes();
     let layouts = match slabs {
-        [] => partition(planes, 1)?,
-        [n] => partition(planes, *n)?,
-        sizes => cut(planes, sizes)?,
+        [] => SLABS.partition(planes, 1)?,
+        [n] => SLABS.partition(planes, *n)?,
+        sizes => SLABS.cut(planes, sizes)?,
     };
     let devices: Vec<Arc<A>> = (0..layouts.len()).map(machines.open).collect();
     let placed = devices.iter().cloned().zip(layouts).collect();

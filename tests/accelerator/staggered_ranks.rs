@@ -11,12 +11,13 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::medium::Medium;
 use kernels::methods::velocity_stress::GHOST;
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::gpu::{self, Simulation, from_medium};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::parallel::rank_halo::Overlap;
-use kernels::parallel::slabs::{Slab, cut, partition};
+use kernels::parallel::slabs::Slab;
 
 /// Slabs of each rank.
 const PARTS: [&[usize]; 4] = [&[1, 1], &[2, 1], &[1, 1, 1], &[1, 2, 1]];
@@ -27,9 +28,9 @@ fn layouts(case: &Case, count: usize) -> Option<Vec<Slab>> {
     let mut sizes = vec![8; count];
     sizes[count / 2] = planes.checked_sub(8 * (count - 1)).filter(|&n| n >= 8)?;
     Some(if count % 2 == 1 {
-        partition(planes, count).expect("the slabs fit")
+        SLABS.partition(planes, count).expect("the slabs fit")
     } else {
-        cut(planes, &sizes).expect("the slabs fit")
+        SLABS.cut(planes, &sizes).expect("the slabs fit")
     })
 }
 

@@ -11,13 +11,13 @@ use kernels::Error;
 use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::gpu::from_medium;
 use kernels::methods::displacement::{self, Shot};
 use kernels::methods::velocity_stress::{self, gpu};
 use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
-use kernels::parallel::slabs::cut;
 use kernels::time_loop::state::{Checkpoints, Every};
 use std::sync::Arc;
 
@@ -58,7 +58,9 @@ fn displaced<A: Accelerator>(
     parts: &[Vec<usize>],
     states: States<'_>,
 ) -> Given {
-    let layouts = cut(world.padded.planes(), &parts.concat()).expect("the slabs fit");
+    let layouts = SLABS
+        .cut(world.padded.planes(), &parts.concat())
+        .expect("the slabs fit");
     let shelf = Arc::new(Shelf::default());
     let run = |ranks: &dyn Communicator| -> Result<Tape<f32>, Error> {
         let first: usize = parts[..ranks.rank()].iter().map(Vec::len).sum();
@@ -92,7 +94,9 @@ fn staggered<A: Accelerator>(
     states: States<'_>,
 ) -> Given {
     let padded = case.shot.frame.around(&case.grid);
-    let layouts = cut(padded.planes(), &parts.concat()).expect("the slabs fit");
+    let layouts = SLABS
+        .cut(padded.planes(), &parts.concat())
+        .expect("the slabs fit");
     let whole = medium::<f32>(&padded, case.cell());
     let shelf = Arc::new(Shelf::default());
     let run = |ranks: &dyn Communicator| -> Result<(Tape<f32>, Vec<f32>), Error> {
@@ -239,7 +243,7 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
         let planes = world.padded.planes();
         let given = displaced(machines, (&world, &shot), &[vec![planes]], every(world.steps));
         let (step, state) = &given.states[0];
-        let layouts = cut(planes, &[planes - 9, 9]).expect("the slabs fit");
+        let layouts = SLABS.cut(planes, &[planes - 9, 9]).expect("the slabs fit");
         let cpu = Cpu::new(1).expect("one thread");
         let mut simulation =
             displacement::Simulation::new(&shot, world.medium(), cpu, layouts).expect("a sound shot");
@@ -262,7 +266,9 @@ pub fn states_move_between_processors_and_devices<A: Accelerator>(machines: &Mac
     let shot = tiny.shot(settings()[0]);
     let (mut simulation, _) = prepare(machines, &shot, &tiny.medium(), on(&[])).expect("a sound shot");
     let shelf = Arc::new(Shelf::default());
-    let layouts = cut(tiny.padded.planes(), &[tiny.padded.planes()]).expect("one slab fits");
+    let layouts = SLABS
+        .cut(tiny.padded.planes(), &[tiny.padded.planes()])
+        .expect("one slab fits");
     let cpu = Cpu::new(1).expect("one thread");
     let mut whole = Tape::default();
     displacement::Simulation::new(&shot, tiny.medium(), cpu, layouts)
@@ -293,7 +299,7 @@ fn to_and_fro<A: Accelerator>(machines: &Machines<A>, case: &Case, every: States
             medium::<f32>(&padded, case.cell()),
             Cpu::new(1).expect("one thread"),
         );
-        let layouts = cut(planes, &[9, planes - 9]).expect("the slabs fit");
+        let layouts = SLABS.cut(planes, &[9, planes - 9]).expect("the slabs fit");
         let mut simulation = velocity_stress::Simulation::new(&case.shot, raw, case.class, cpu, layouts)
             .expect("a sound shot");
         if let Some(state) = from {

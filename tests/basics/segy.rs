@@ -1,5 +1,6 @@
 //! SEG-Y and SU against files that segyio made (`tests/data/segy/make.py`): read as segyio reads them, written byte for byte.
 
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 
 use serde_json::Value;
@@ -233,7 +234,9 @@ fn sixteen_gigabytes_are_passed_in_no_time() {
     let file = std::fs::File::create(&path).unwrap();
     let length = 3600 + traces * size;
     if file.set_len(length).is_err() {
-        println!("skipped: no files of {length} bytes can be made here");
+        let name = "segy::sixteen_gigabytes_are_passed_in_no_time";
+        let why = format!("no files of {length} bytes can be made here");
+        let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
         return;
     }
     let mut binary = [0u8; 400];

@@ -238,3 +238,35 @@ fn windows_count_from_the_end_and_keep_what_is_not_cut() {
     bench.run("sfpad < a.rsf n1=0 > p.rsf");
     assert_eq!(bench.lengths("p.rsf", 2), [8, 3]);
 }
+
+#[test]
+fn points_come_from_tables_of_numbers() {
+    let bench = Bench::new();
+    bench.put("points.txt", "# x, z\n0.5, 0.1\n\n1.25,0.2 # the last one\n");
+    bench.run("sfcsv2rsf < points.txt label2=receiver d2=10 unit2=m > rec.rsf");
+    assert_eq!(bench.reals("rec.rsf"), [0.5, 0.1, 1.25, 0.2]);
+    assert_eq!(bench.lengths("rec.rsf", 2), [2, 2]);
+    assert_eq!(
+        bench.open("rec.rsf").header().text("label2").as_deref(),
+        Some("receiver")
+    );
+    bench.run("printf 'x y z\\n1 2 3\\n' | sfcsv2rsf header=y dtype=int > i.rsf");
+    assert_eq!(
+        bench
+            .run("sfdisfil number=n col=3 < i.rsf")
+            .split_whitespace()
+            .collect::<Vec<_>>(),
+        ["1", "2", "3"]
+    );
+    for (text, words) in [
+        ("x z\\n1 2\\n", "`x` is no number; header=y"),
+        (
+            "1 2\\n3\\n",
+            "line 2 of the table holds 1 numbers, the first one 2",
+        ),
+        ("# none\\n", "holds no numbers"),
+    ] {
+        let told = bench.refused(&format!("printf '{text}' | sfcsv2rsf > bad.rsf"));
+        assert!(told.contains(words), "{told}");
+    }
+}

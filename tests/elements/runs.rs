@@ -1,6 +1,7 @@
 //! Whole runs of small meshes, as flows have them.
 
 use crate::desk::Desk;
+use crate::golden::case;
 
 /// A block of rock in 2-D under a hill, with a source and two receivers at one distance on either side.
 pub fn hill() -> Desk {
@@ -128,4 +129,117 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     };
     let folder = bits("specfem=MESH");
     assert!(folder.iter().any(|x| *x != 0) && folder == bits("mesh=mesh.rsf"));
+}
+
+/// Around a receiver lie six others: strain and rotation are the differences of their displacements.
+#[test]
+fn strain_and_rotation_are_differences_of_displacements() {
+    let case = case("brick-free");
+    let middle: Vec<f32> = case.desk.read("rec.rsf")[..3].to_vec();
+    let step = 2.0_f32;
+    let mut points = middle.clone();
+    for axis in 0..3 {
+        for sign in [1.0, -1.0] {
+            let mut point = middle.clone();
+            point[axis] += sign * step;
+            points.extend(point);
+        }
+    }
+    case.desk.dataset("around.rsf", "n1=3 n2=7", &points);
+    let line = case.line.replace("rec=rec.rsf", "rec=around.rsf");
+    let nt = 350;
+    let run = |quantity: &str| -> Vec<f32> {
+        let line = line.replace("data=displacement", &format!("data={quantity}"));
+        let run = case.desk.sh(&format!("{line} nt={nt} > {quantity}.rsf"));
+        assert_eq!(run.code, 0, "{run:?}");
+        case.desk.read(&format!("{quantity}.rsf"))
+    };
+    let (moved, strain, turned) = (run("displacement"), run("strain"), run("rotation"));
+    assert_eq!((strain.len(), turned.len()), (nt * 6 * 7, nt * 3 * 7));
+    // Components of files are z, x, y.
+    let slope = |it: usize, of: usize, along: usize| {
+        let at = |receiver: usize| moved[(it * 3 + (of + 1) % 3) * 7 + receiver];
+        (at(2 * along + 1) - at(2 * along + 2)) / (2.0 * step)
+    };
+    let (mut worst, mut top) = (0.0_f32, 0.0_f32);
+    for it in 0..nt {
+        let half = |a: usize, b: usize, sign: f32| 0.5 * (slope(it, a, b) + sign * slope(it, b, a));
+        let wanted = [(2, 2), (0, 0), (1, 1), (2, 0), (2, 1), (0, 1)].map(|(a, b)| half(a, b, 1.0));
+        let rotation = [(1, 0), (2, 1), (0, 2)].map(|(a, b)| half(a, b, -1.0));
+        let got = (0..6).map(|c| strain[(it * 6 + c) * 7]);
+        let spun = (0..3).map(|c| turned[(it * 3 + c) * 7]);
+        for (got, wanted) in got.zip(wanted).chain(spun.zip(rotation)) {
+            worst = worst.max((got - wanted).abs());
+            top = top.max(wanted.abs());
+        }
+    }
+    assert!(top > 0.0 && worst < 0.01 * top, "{worst} of {top}");
+}
+
+/// A plane of losses: behind the same path the wave is as much weaker as its quality factor says.
+#[test]
+fn quality_factors_of_materials_attenuate() {
+    let desk = Desk::new();
+    // A column in which a plane P wave runs along z: the solid has no lambda, its sides are free.
+    let (vp, q, frequency) = (2000.0_f64, 40.0_f64, 10.0_f64);
+    let vs = vp / 2f64.sqrt();
+    let line = |qs: &str, name: &str| -> [Vec<f64>; 2] {
+        let made = desk.sh(&format!(
+            "sfhexmesh surfaces=4000,0 layers=40 nx=1 xmin=0 xmax=100 rho=2000 vp={vp} vs={vs} absorb=none judge=n base={name} > {name}.rsf"
+        ));
+        assert_eq!(made.code, 0, "{}", made.err);
+        desk.dataset(
+            &format!("{name}-materials.rsf"),
+            "n1=6 n2=1",
+            &format!("2000 {vp} {vs} {qs} 0")
+                .split(' ')
+                .map(|x| x.parse().unwrap())
+                .collect::<Vec<f32>>(),
+        );
+        let run = desk.sh(&format!(
+            "sfsem2d-gpu mesh={name}.rsf sou=sou.rsf rec=rec.rsf device=cpu src=force mech=pull.rsf stf=ricker freq={frequency} nt=1300 dt=0.001 qband=3,30 qref=10 > {name}-d.rsf"
+        ));
+        assert_eq!(run.code, 0, "{run:?}");
+        let data = desk.read(&format!("{name}-d.rsf"));
+        [0, 1].map(|r| {
+            data.chunks(4)
+                .map(|step| f64::from(step[r]))
+                .collect::<Vec<f64>>()
+        })
+    };
+    // Forces on all points of a side with the weights of the rule are an even traction.
+    let side = [
+        (0.0, 0.1),
+        (17.267_316, 0.544_444_4),
+        (50.0, 0.711_111_1),
+        (82.732_684, 0.544_444_4),
+        (100.0, 0.1),
+    ];
+    let (points, forces): (Vec<_>, Vec<_>) = side
+        .map(|(x, w)| ([x, 100.0_f32], [0.0, 1e9 * w]))
+        .into_iter()
+        .unzip();
+    desk.dataset("sou.rsf", "n1=2 n2=5", points.as_flattened());
+    desk.dataset("pull.rsf", "n1=2 n2=5", forces.as_flattened());
+    desk.dataset("rec.rsf", "n1=2 n2=2", &[50.0, 600.0, 50.0, 2200.0]);
+    let (plain, lossy) = (line("9999 9999", "plain"), line("40 40", "lossy"));
+    // Amplitude of the spectrum at a frequency; the time between the receivers is 0.8 s.
+    let at = |u: &[f64], f: f64| {
+        let part = |turn: fn(f64) -> f64| -> f64 {
+            let terms = u.iter().enumerate();
+            terms
+                .map(|(n, x)| x * turn(std::f64::consts::TAU * f * n as f64 * 1e-3))
+                .sum()
+        };
+        part(f64::cos).hypot(part(f64::sin))
+    };
+    for f in [6.0, 10.0, 13.0] {
+        let [near, far] = [0, 1].map(|r| at(&lossy[r], f) / at(&plain[r], f));
+        let wanted = (-std::f64::consts::PI * f * 0.8 / q).exp();
+        assert!(
+            (far / near / wanted - 1.0).abs() < 0.04,
+            "{f} Hz: {} of {wanted}",
+            far / near
+        );
+    }
 }

@@ -6,10 +6,11 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 from unittest import mock
 
-from support import FLOWS, MODEL, TOP, Scratch, clean
+from support import FLOWS, MODEL, NAMES, TOP, Scratch, clean
 
 from suite import book, chapters, markdown, page, record
 
@@ -101,10 +102,18 @@ class Book(Scratch):
         self.assertTrue(os.path.exists(self.path("build/book/paper/one/fig1/Fig/first.png")))
         os.remove(self.path("book/paper/one/fig1/helper.py"))
         self.write("book/paper/one/fig1/SConstruct", CHAPTER.replace(" helper.py", "").replace("python3 ${SOURCES[1]}", "/bin/cat"))
-        self.assertEqual(self.make(full=True)[0], 0)
+        self.assertEqual(self.make(what=(True, ()))[0], 0)
         self.assertIn("n1=41", self.read("build/book-full/paper/one/fig1/model.rsf"))
         self.assertIn("n1=21", self.read("build/book/paper/one/fig1/model.rsf"))
         self.assertNotIn("helper.py", self.names("build/book-full/paper/one/fig1"))
+
+    def test_chapters_by_name(self):
+        status, text = self.make(what=(False, ["paper/one/fig1"]))
+        self.assertEqual(status, 0, text)
+        self.assertFalse(os.path.exists(self.path("build/book/user/2-second")), "not asked for")
+        status, text = self.make(what=(False, ["paper/two"]))
+        self.assertEqual(status, 1)
+        self.assertIn("no chapter is called paper/two; there are user/2-second, paper/one/fig1", text)
 
     def test_a_page_alone_is_a_chapter_before_the_folders_in_it(self):
         self.write("book/README.md", "# not a chapter\n")
@@ -163,6 +172,36 @@ class Markdown(unittest.TestCase):
             "<h3>Head</h3>\n<p>a <em>b</em> c d</p>\n<ol><li>x</li><li>y</li><li>z</li></ol>\n"
             "<table><tr><th>h</th></tr><tr><td>a | b</td></tr></table>",
         )
+
+    def test_answers_are_folded_away(self):
+        html = markdown.page("## Exercises\n1. why\n\n## Answers\n1. because\n\n### more\n\n## After\nx", lambda *_: "")
+        self.assertEqual(
+            html,
+            "<h3>Exercises</h3>\n<ol><li>why</li></ol>\n<details><summary><h3>Answers</h3></summary>\n"
+            "<ol><li>because</li></ol>\n<h4>more</h4>\n</details>\n<h3>After</h3>\n<p>x</p>",
+        )
+
+    def test_every_exercise_of_the_book_has_its_answer(self):
+        asked = 0
+        for chapter in chapters.find(os.path.join(TOP, "book")):
+            parts = dict(re.findall(r"^## (Exercises|Answers)\n(.*?)(?=^## |\Z)", chapter.text(), re.MULTILINE | re.DOTALL))
+            count = {name: re.findall(r"^(\d+)\. ", part, re.MULTILINE) for name, part in parts.items()}
+            self.assertEqual(count.get("Exercises"), count.get("Answers"), chapter.name)
+            asked += len(count.get("Exercises", []))
+        self.assertGreater(asked, 40)
+
+    def test_the_commands_of_the_pages_run(self):
+        """All of a page, one after the other, as a reader types them; without the longest, whose flows are run by the book."""
+        for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy",
+                     "08-gathers-and-moveout"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                chapter = chapters.Chapter(os.path.join(TOP, "book"), os.path.join("user", name))
+                blocks = re.findall(r"^```\n((?:sf|G=).*?)^```", chapter.text(), re.MULTILINE | re.DOTALL)
+                self.assertTrue(blocks)
+                environment = dict(clean(os.environ), PATH=NAMES + os.pathsep + os.environ["PATH"], DATAPATH=folder + os.sep)
+                words = ["bash", "-e", "-c", "\n".join(blocks)]
+                run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+                self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_marks_that_mean_nothing_stay(self):
         self.assertEqual(markdown.inline("2 * 3 * 4 < 5 & `a*b*c`"), "2 * 3 * 4 &lt; 5 &amp; <code>a*b*c</code>")

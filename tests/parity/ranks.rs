@@ -5,11 +5,11 @@ use crate::shots::{Tape, part};
 use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::device::cpu::Cpu;
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::rank_halo::Overlap;
-use kernels::parallel::slabs::cut;
 
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
@@ -32,7 +32,7 @@ fn among(
     options: ParallelOptions,
 ) -> Vec<(Tape<f32>, Result<(), Error>)> {
     let sizes = parts.concat();
-    let layouts = cut(world.padded.planes(), &sizes).expect("the slabs fit");
+    let layouts = SLABS.cut(world.padded.planes(), &sizes).expect("the slabs fit");
     let whole = world.medium();
     thread_ranks(parts.len(), Capabilities::default(), |ranks| {
         let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();

@@ -8,10 +8,10 @@ use crate::thread_ranks::{Capabilities, thread_ranks};
 use kernels::Error;
 use kernels::boundary::one_way::Form;
 use kernels::device::cpu::Cpu;
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
-use kernels::parallel::slabs::cut;
 use kernels::time_loop::state::{Checkpoints, Every, StateError, read_header};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use std::sync::Arc;
 type Saving<'a> = Option<(&'a Arc<Shelf>, Every)>;
 
 fn simulation(world: &World, shot: &Shot, threads: usize, slabs: &[usize]) -> Simulation<f32> {
-    let layouts = cut(world.padded.planes(), slabs).expect("the slabs fit");
+    let layouts = SLABS.cut(world.padded.planes(), slabs).expect("the slabs fit");
     let cpu = Cpu::new(threads).expect("threads start");
     Simulation::new(shot, world.medium(), cpu, layouts).expect("a sound shot")
 }
@@ -107,7 +107,9 @@ fn among(
     parts: &[Vec<usize>],
     (state, shelf): (Option<&[u8]>, Saving<'_>),
 ) -> (Tape<f32>, Vec<Result<(), Error>>) {
-    let layouts = cut(world.padded.planes(), &parts.concat()).expect("the slabs fit");
+    let layouts = SLABS
+        .cut(world.padded.planes(), &parts.concat())
+        .expect("the slabs fit");
     let whole = world.medium();
     let all = thread_ranks(parts.len(), Capabilities::default(), |ranks| {
         let first: usize = parts[..ranks.rank()].iter().map(Vec::len).sum();

@@ -6,8 +6,8 @@ use kernels::boundary::free_surface::Surface;
 use kernels::device::cpu::Cpu;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Thomsen};
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{Shot, Simulation, Snapshots, SourceKind};
-use kernels::parallel::slabs::cut;
 use kernels::time_loop::Direction;
 
 const STEPS: usize = 500;
@@ -42,7 +42,7 @@ fn returns(padded: &Padded, surface: Surface, kind: SourceKind, slabs: &[usize])
         jdata: STEPS,
         ..shot(0.15, wavelet, vec![middle], vec![middle])
     };
-    let cut = cut(padded.planes(), slabs).expect("the slabs fit");
+    let cut = SLABS.cut(padded.planes(), slabs).expect("the slabs fit");
     let cpu = Cpu::new(2).expect("threads start");
     let mut simulation = Simulation::new(&s, medium::<f32>(padded, layers), cpu, cut).expect("a sound shot");
     let (mut there, mut back) = (Tape::<f32>::default(), Tape::<f32>::default());
@@ -94,7 +94,7 @@ fn a_run_that_loses_energy_is_not_turned() {
         absorbing: true,
         ..shot(0.1, wavelet, vec![[20.0; 3]], vec![[20.0; 3]])
     };
-    let slabs = cut(padded.planes(), &[90]).expect("the slab fits");
+    let slabs = SLABS.cut(padded.planes(), &[90]).expect("the slab fits");
     let cpu = Cpu::new(1).expect("a thread starts");
     let mut simulation =
         Simulation::new(&s, medium::<f32>(&padded, layers), cpu, slabs).expect("a sound shot");

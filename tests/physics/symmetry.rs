@@ -34,12 +34,12 @@ fn even(at: [f64; 3]) -> (Stiffness, f64) {
 /// Runs a shot in the middle of a grid of half width `half` cells; receivers come in pairs `p` and `mirror(p)`.
 /// Returns the worst difference between them after `sign[component]` and `order` of the mirrored components.
 fn unevenness(
-    ndim: usize,
     strength: &[f64],
     mirror: impl Fn([f32; 3]) -> [f32; 3],
     (order, sign): ([usize; 3], [f64; 3]),
     (kind, absorbing): (SourceKind, bool),
 ) -> f64 {
+    let ndim = strength.len();
     let half = if ndim == 2 { 40 } else { 16 };
     let (n, o) = (2 * half + 1, -(half as f32));
     let grid = match ndim {
@@ -78,11 +78,11 @@ fn left_and_right_and_top_and_bottom_mirror_each_other_in_two_dimensions() {
     let x = |p: [f32; 3]| [p[0], -p[1], 0.0];
     let z = |p: [f32; 3]| [-p[0], p[1], 0.0];
     let cases = [
-        unevenness(2, &[1.0, 0.0], x, (same, [1.0, -1.0, 1.0]), FORCE),
-        unevenness(2, &[0.0, 1.0], x, (same, [-1.0, 1.0, 1.0]), FORCE),
-        unevenness(2, &[1.0, 0.0], z, (same, [1.0, -1.0, 1.0]), FORCE),
-        unevenness(2, &[1.0, 0.4], x, (same, [1.0, -1.0, 1.0]), STRESS),
-        unevenness(2, &[1.0, 0.4], z, (same, [-1.0, 1.0, 1.0]), STRESS),
+        unevenness(&[1.0, 0.0], x, (same, [1.0, -1.0, 1.0]), FORCE),
+        unevenness(&[0.0, 1.0], x, (same, [-1.0, 1.0, 1.0]), FORCE),
+        unevenness(&[1.0, 0.0], z, (same, [1.0, -1.0, 1.0]), FORCE),
+        unevenness(&[1.0, 0.4], x, (same, [1.0, -1.0, 1.0]), STRESS),
+        unevenness(&[1.0, 0.4], z, (same, [-1.0, 1.0, 1.0]), STRESS),
     ];
     assert!(cases.iter().all(|&c| c < 1e-5), "{cases:?}");
 }
@@ -99,11 +99,11 @@ fn all_three_mirrors_hold_in_three_dimensions() {
     for axis in 0..3 {
         let mut odd = [1.0; 3];
         odd[axis] = -1.0;
-        let stress = unevenness(3, &[1.0, 0.4, -0.6], flip(axis), (same, odd), STRESS);
+        let stress = unevenness(&[1.0, 0.4, -0.6], flip(axis), (same, odd), STRESS);
         // A force across the mirror reverses everything once more.
         let mut across = [0.0; 3];
         across[axis] = 1.0;
-        let force = unevenness(3, &across, flip(axis), (same, odd.map(|s| -s)), FORCE);
+        let force = unevenness(&across, flip(axis), (same, odd.map(|s| -s)), FORCE);
         assert!(stress < 1e-5 && force < 1e-5, "axis {axis}: {stress} {force}");
     }
 }
@@ -114,13 +114,7 @@ fn all_three_mirrors_hold_in_three_dimensions() {
 fn exchanging_x_and_y_exchanges_the_components() {
     let diagonal = |p: [f32; 3]| [p[0], p[2], p[1]];
     let swapped = ([0, 2, 1], [1.0; 3]);
-    let stress = unevenness(
-        3,
-        &[1.0, 0.4, 0.4],
-        diagonal,
-        swapped,
-        (SourceKind::Stress, false),
-    );
-    let force = unevenness(3, &[1.0, 0.3, 0.3], diagonal, swapped, (SourceKind::Force, false));
+    let stress = unevenness(&[1.0, 0.4, 0.4], diagonal, swapped, (SourceKind::Stress, false));
+    let force = unevenness(&[1.0, 0.3, 0.3], diagonal, swapped, (SourceKind::Force, false));
     assert!(stress < 1e-5 && force < 1e-5, "{stress} {force}");
 }

@@ -48,6 +48,35 @@ fn overlays_put_box_on_box() {
 }
 
 #[test]
+fn weak_values_let_the_picture_below_shine_through() {
+    let desk = Desk::new();
+    quarters(&desk);
+    let model = "grey color=viridis scalebar=n wantaxis=n wanttitle=n width=500 screenratio=0.6";
+    desk.made(&format!("{model} out=model.svg"), "quarters");
+    // Minus one in the upper left, one in the lower right, zero elsewhere; the colours of 0.5 are half-way to opaque.
+    let wave = |words: &str| format!("grey color=bluered clip=1 screenratio=0.6 width=500 {words}");
+    desk.made(&wave("fade=0.5 out=wave.svg"), "quarters");
+    let seen = Pixels::read(&desk.made("pictures mode=overlay model.svg wave.svg", "-").0);
+    let opaque = desk.pixels(&wave("clip=1"), "quarters");
+    let below = Pixels::read(&desk.made("pictures mode=overlay model.svg", "-").0);
+    for at in [(0.25, 0.25), (0.75, 0.75)] {
+        assert_eq!(
+            seen.inside(at.0, at.1),
+            opaque.inside(at.0, at.1),
+            "strong values hide the model"
+        );
+    }
+    for at in [(0.75, 0.25), (0.25, 0.75)] {
+        assert_eq!(seen.inside(at.0, at.1), below.inside(at.0, at.1), "zero shows it");
+    }
+    let told = desk.complaint("grey fade=2", "quarters");
+    assert!(
+        told.contains("fade= got `2`, allowed is a number 0 to 1"),
+        "{told}"
+    );
+}
+
+#[test]
 fn white_paper_of_an_svg_is_left_out_and_a_png_is_told_about() {
     let desk = Desk::new();
     section_and_point(&desk, "svg");

@@ -232,9 +232,10 @@ fn coarse_mechanisms_that_cannot_hold_a_low_q_are_refused() {
             &desk,
             ndim,
             "qp=15 qs=15 qmech=coarse",
-            &["above 20", "lowest is 15"],
+            &["or more in", "lowest is 15"],
         );
-        assert_eq!(warning(&desk, ndim, "qp=40 qs=20 qmech=coarse"), "");
+        let fine = if ndim == 2 { "qp=80 qs=50" } else { "qp=40 qs=20" };
+        assert_eq!(warning(&desk, ndim, &format!("{fine} qmech=coarse")), "");
     }
 }
 
@@ -296,4 +297,32 @@ fn files_of_sources_and_axes_that_do_not_fit_are_named_once() {
         missing.err.contains("vp= is missing") && missing.err.contains("/dev/stdin"),
         "{missing:?}"
     );
+}
+
+/// In a plane four mechanisms share a block of cells, in a volume eight: it wants a higher Q.
+#[test]
+fn coarse_mechanisms_are_weak_in_a_plane() {
+    let words = ["qmech=coarse wants Q of 50 or more in 2-D", "8 %", "qmech=3"];
+    warned(&desk(2), 2, "qp=60 qs=49 qmech=coarse", &words);
+    assert_eq!(warning(&desk(3), 3, "qp=60 qs=49 qmech=coarse"), "");
+}
+
+#[test]
+fn water_beside_rock_wants_order_two() {
+    let desk = desk(2);
+    let cells = desk.read("vs.rsf").len();
+    let water: Vec<f32> = (0..cells)
+        .map(|k| if k < cells / 2 { 0.0 } else { 1700.0 })
+        .collect();
+    let header = "n1=24 o1=0 d1=10 n2=26 o2=0 d2=10";
+    desk.dataset("vs.rsf", header, &water);
+    warned(
+        &desk,
+        2,
+        "",
+        &["a fluid in 312 cells", "order=4", "order=2 is better"],
+    );
+    assert_eq!(warning(&desk, 2, "order=2"), "");
+    desk.dataset("vs.rsf", header, &vec![0.0; cells]);
+    assert_eq!(warning(&desk, 2, ""), "");
 }

@@ -80,6 +80,13 @@ impl On {
     }
 }
 
+/// Steps between states, the time of a whole run, and where it runs.
+struct Plan {
+    every: u64,
+    span: Duration,
+    on: On,
+}
+
 /// A line of shell that becomes the program; without room for states where `full`.
 fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
     let mut command = Command::new("sh");
@@ -131,6 +138,7 @@ fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, (every, on): (u64, On)) {
     assert_eq!(whole.code, 0, "{whole:?}");
     let wanted = outputs(desk, &line);
     assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+    let plan = Plan { every, span, on };
     let (mut count, kills) = (Count::default(), number("KILLS").map_or(KILLS, |n| n as usize));
     while count.kills < kills {
         for name in [
@@ -145,13 +153,7 @@ fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, (every, on): (u64, On)) {
             let _ = std::fs::remove_file(desk.path(name));
         }
         let mut lives = LIVES;
-        while !leg(
-            desk,
-            &line,
-            (every, span, on),
-            (&mut lives, &mut dice),
-            &mut count,
-        ) {}
+        while !leg(desk, &line, &plan, (&mut lives, &mut dice), &mut count) {}
         count.runs += 1;
         assert!(
             outputs(desk, &line) == wanted,
@@ -166,7 +168,7 @@ fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, (every, on): (u64, On)) {
 fn leg(
     desk: &Desk,
     line: &str,
-    (every, span, on): (u64, Duration, On),
+    plan: &Plan,
     (lives, dice): (&mut usize, &mut Dice),
     count: &mut Count,
 ) -> bool {
@@ -175,13 +177,13 @@ fn leg(
     let (full, polite) = (dice.below(4) == 0, dice.below(5) == 0);
     let words = format!(
         "checkpoint=state every={} {resume} {}",
-        every + dice.below(every),
-        on.words(dice)
+        plan.every + dice.below(plan.every),
+        plan.on.words(dice)
     );
     let line = line.replacen(" >", &format!(" {words} >"), 1);
     let mut child = start(desk, &line, full);
     if *lives > 0 {
-        sleep(span.mul_f64(0.02 + dice.below(1000) as f64 / 1000.0));
+        sleep(plan.span.mul_f64(0.02 + dice.below(1000) as f64 / 1000.0));
         // A program that has reached its end cannot be killed.
         if child.try_wait().unwrap().is_none() {
             if polite {
@@ -285,14 +287,20 @@ fn on_gpus(salt: u64, (desk, line): (Desk, String), every: u64) {
     }
 }
 
+/// A displacement shot of many steps, through which waves grow in a thin frame.
+fn long_displacement(ndim: usize, steps: usize) -> (Desk, String) {
+    let (desk, line) = displacement(ndim, steps);
+    (desk, line.replace("nb=8", "nb=24"))
+}
+
 #[test]
 fn displacement_2d_on_gpus() {
-    on_gpus(5, displacement(2, 200_000), 10_000);
+    on_gpus(5, long_displacement(2, 200_000), 10_000);
 }
 
 #[test]
 fn displacement_3d_on_gpus() {
-    on_gpus(6, displacement(3, 50_000), 2_000);
+    on_gpus(6, long_displacement(3, 50_000), 2_000);
 }
 
 #[test]

@@ -295,8 +295,12 @@ fn parameters_out_of_range() {
     parameters(2, "nbell=-1", &["nbell="]);
     parameters(2, "snap=y jsnap=0", &["jsnap="]);
     parameters(2, "ngpu=0", &["ngpu="]);
-    parameters(2, "ngpu=6", &["ngpu=6", "40 planes", "1 to 5"]);
-    parameters(3, "ngpu=1000", &["ngpu=1000", "38 planes"]);
+    parameters(
+        2,
+        "ngpu=6",
+        &["6 slabs do not fit", "(ngpu=)", "40 planes", "1 to 5"],
+    );
+    parameters(3, "ngpu=1000", &["1000 slabs", "38 planes"]);
     parameters(2, "free=maybe", &["free=", "maybe"]);
     parameters(2, "surface=lava", &["surface=", "vacuum", "traction"]);
 }

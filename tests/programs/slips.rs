@@ -65,7 +65,7 @@ fn messages_say_what_is_wrong() {
         .replace("nbell=3", "nbell=12");
     let said = sentence(&desk.sh(&format!("{line} < wav.rsf > data.rsf")));
     assert!(
-        said.contains("the bell of source 1 (nbell=12 cells) leaves the grid: z=0"),
+        said.contains("the bell of source 1 (12 cells) leaves the grid: z=0"),
         "{said}"
     );
     // A receiver where the first step has no wave yet.

@@ -4,18 +4,28 @@
 //! downwards; a folder's case.json has its parameters and the tolerance, which is the rounding of SPECFEM's own numbers
 //! (three processes instead of one differ by a fraction of it).
 
+mod blocks;
+mod contact;
+mod crystals;
 mod cuts;
+mod energy;
 mod golden;
 mod green;
+mod halfspace;
 mod laws;
 mod modes;
+mod quality;
 
 #[path = "../support/built.rs"]
 mod built;
+#[path = "../support/christoffel.rs"]
+mod christoffel;
 #[path = "../support/emulator.rs"]
 mod emulator;
 #[path = "../support/full_space.rs"]
 mod full_space;
+#[path = "../support/pekeris.rs"]
+mod pekeris;
 #[path = "../support/shots.rs"]
 mod shots;
 #[path = "../support/thread_ranks.rs"]

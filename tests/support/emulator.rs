@@ -5,6 +5,7 @@
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use std::ffi::c_void;
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -33,8 +34,19 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// `Err` with the reason on a machine without a C compiler; with `REQUIRE_CC=1` that is a panic. The caller prints
-    /// the reason of its skip.
+    /// Whether kernels can run here. Where not, the test that asks says so past the capture of its output: a test that did
+    /// not run is never silent, and `./sconsw test` counts it as skipped.
+    pub fn ready() -> bool {
+        let available = Self::available();
+        if let Err(why) = &available {
+            let thread = std::thread::current();
+            let test = thread.name().unwrap_or("a test");
+            let _ = writeln!(std::io::stderr(), "skipped {test}: {why}");
+        }
+        available.is_ok()
+    }
+
+    /// `Err` with the reason on a machine without a C compiler; with `REQUIRE_CC=1` that is a panic.
     pub fn available() -> Result<(), String> {
         let found = cuda_on_cpu::available();
         if let Err(why) = &found

@@ -11,8 +11,8 @@ use kernels::grid::Padded;
 use kernels::grid::points::Point;
 use kernels::medium::rotate::entry;
 use kernels::medium::{Coefficients, Medium, Quantity, Stiffness, Voigt, lines_of_plane, needed};
+use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{Shot, Simulation, SourceKind};
-use kernels::parallel::slabs::{cut, partition};
 use kernels::time_loop::Recorder;
 use std::ops::Range;
 
@@ -146,9 +146,9 @@ pub fn run_on<T: Real + Default>(
 ) -> Result<Tape<T>, Error> {
     let planes = medium.padded().planes();
     let slabs = if slabs.is_empty() {
-        partition(planes, 1)?
+        SLABS.partition(planes, 1)?
     } else {
-        cut(planes, slabs)?
+        SLABS.cut(planes, slabs)?
     };
     let mut tape = Tape {
         steps: Vec::new(),

@@ -10,8 +10,8 @@ use kernels::grid::points::Point;
 use kernels::grid::stencil::Family;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Symmetry};
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::{Absorber, Action, Frame, Quantity, Shot, Simulation, Source};
-use kernels::parallel::slabs::{cut, partition};
 
 /// A layer for waves up to this speed around this frequency.
 pub fn layer(fastest: f64, frequency: f64) -> Absorber {
@@ -78,9 +78,9 @@ pub fn run_on<T: Real + Default>(
 ) -> Result<Tape<T>, Error> {
     let padded: Padded = shot.frame.around(grid);
     let slabs = match slabs {
-        [] => partition(padded.planes(), 1)?,
-        [n] => partition(padded.planes(), *n)?,
-        sizes => cut(padded.planes(), sizes)?,
+        [] => SLABS.partition(padded.planes(), 1)?,
+        [n] => SLABS.partition(padded.planes(), *n)?,
+        sizes => SLABS.cut(padded.planes(), sizes)?,
     };
     let mut tape = Tape {
         steps: Vec::new(),

@@ -9,6 +9,45 @@ const A: f64 = 2.0;
 const B: f64 = 1.15;
 const RHO: f64 = 2.0;
 
+/// The worst echo in a volume, in decibels of the largest value that any receiver sees, and of what its own sees at most.
+fn of_volume(order: usize) -> [f64; 2] {
+    // Five cells a shortest wavelength of S, to have few steps: the large grid grows with their third power.
+    let w = Ricker::starting_at_zero(B / 5.0 / 2.5);
+    let (dt, n) = (0.21, [16usize, 20, 18]);
+    let nt = ((20.0 / B + 1.8 * w.t0) / dt) as usize;
+    let receivers = [
+        [1.0, 17.0, 9.0],
+        [13.0, 3.0, 2.0],
+        [8.0, 18.0, 16.0],
+        [14.0, 10.0, 15.0],
+    ];
+    let record = |beyond: usize| {
+        let mut s = shot(dt, nt, frame(10, layer(A, w.f)));
+        s.order = order;
+        source(
+            &mut s,
+            [7.0, 5.0, 6.0],
+            Action::Moment([1.0, 0.0, 0.2, 0.3, 0.8, 0.4]),
+            |t| w.value(t),
+        );
+        s.receivers = receivers.to_vec();
+        let grid = Grid::new_3d(n.map(|n| n + 2 * beyond), [-(beyond as f32); 3], [1.0; 3]);
+        run::<f32>(&s, &grid, |_| isotropic(A, B, RHO))
+    };
+    // Waves to the faces of the large grid and back take longer than the run; its frame counts, too.
+    let (small, large) = (record(0), record((dt * nt as f64 * A / 2.0) as usize + 1));
+    let echo = |k: usize| {
+        let pairs = (0..3).flat_map(|c| small.trace(c, k, 4).into_iter().zip(large.trace(c, k, 4)));
+        largest(pairs.map(|(a, b)| a - b))
+    };
+    let own = |k: usize| largest((0..3).flat_map(|c| large.trace(c, k, 4)));
+    let decibel = |shares: f64| 20.0 * shares.log10();
+    [
+        decibel(largest((0..4).map(echo)) / large.peak()),
+        decibel(largest((0..4).map(|k| echo(k) / own(k)))),
+    ]
+}
+
 fn ready(n: [usize; 2], o: [f32; 2], cells: usize, w: &Ricker, nt: usize) -> (Shot, Grid) {
     let mut s = shot(0.28, nt, frame(cells, layer(A, w.f)));
     source(
@@ -70,4 +109,13 @@ fn ten_cells_send_back_less_than_a_thousandth() {
     println!("grazing: {grazing:.1} dB");
     assert!(head_on < -60.0, "{head_on}");
     assert!(grazing < -60.0, "{grazing}");
+}
+
+#[test]
+fn ten_cells_around_a_volume_send_back_little_at_any_receiver() {
+    for order in [4, 8] {
+        let [all, own] = of_volume(order);
+        println!("order {order}: {all:.1} dB, of each receiver's own {own:.1} dB");
+        assert!(all < -65.0 && own < -65.0, "{order}: {all} {own}");
+    }
 }

@@ -2,6 +2,10 @@
 
 #[path = "../support/full_space.rs"]
 mod full_space;
+#[path = "../support/layered.rs"]
+mod layered;
+#[path = "../support/pekeris.rs"]
+mod pekeris;
 #[path = "../support/saved_states.rs"]
 mod saved_states;
 #[path = "../support/shots.rs"]
@@ -17,11 +21,16 @@ mod cuts;
 mod desk;
 mod edges;
 mod energy;
+mod fluid;
 mod green;
+mod lamb;
 mod layer;
 mod order;
 mod ranks;
 mod reversal;
+mod sides;
 mod states;
+mod stretched;
 mod surface;
 mod symmetry;
+mod varying_q;

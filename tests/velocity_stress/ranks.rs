@@ -10,12 +10,12 @@ use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation, bytes};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
 use kernels::parallel::rank_halo::Overlap;
-use kernels::parallel::slabs::{cut, partition};
 
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
@@ -63,7 +63,7 @@ fn lossy(ndim: usize, mechanisms: Mechanisms) -> Option<Attenuation> {
 /// A run of one process: what it records, and the map of peaks.
 fn alone(shot: &Shot, ndim: usize) -> (Tape<f32>, Vec<f32>) {
     let padded = shot.frame.around(&grid(ndim));
-    let slabs = partition(padded.planes(), 1).expect("one slab fits");
+    let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
     let raw = medium::<f32>(&padded, layers);
     let mut simulation =
         Simulation::new(shot, raw, Symmetry::Isotropic, Cpu::new(1).unwrap(), slabs).expect("a sound shot");
@@ -82,7 +82,9 @@ fn among(
     (parts, options): (Parts, ParallelOptions),
 ) -> Vec<Ended> {
     let padded = shot.frame.around(grid);
-    let layouts = cut(padded.planes(), &parts.concat()).expect("the slabs fit");
+    let layouts = SLABS
+        .cut(padded.planes(), &parts.concat())
+        .expect("the slabs fit");
     let whole = medium::<f32>(&padded, cell);
     thread_ranks(parts.len(), Capabilities::default(), |ranks| {
         let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
@@ -242,7 +244,8 @@ fn cells_that_make_layers_grow_are_found_in_parts() {
     let padded = s.frame.around(&grid);
     let whole = medium::<f32>(&padded, cell);
     let wanted = s.frame.first_growing(&whole).expect("it grows");
-    let found: Vec<_> = partition(padded.planes(), 7)
+    let found: Vec<_> = SLABS
+        .partition(padded.planes(), 7)
         .expect("seven slabs fit")
         .iter()
         .map(|slab| s.frame.first_growing(&part(&whole, &slab.own)))

@@ -7,8 +7,8 @@ use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::{Stiffness, Symmetry};
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::{Action, Shot, Simulation};
-use kernels::parallel::slabs::partition;
 use kernels::time_loop::Direction;
 
 const STEPS: usize = 500;
@@ -47,7 +47,7 @@ fn lossless(grid: &Grid, order: usize, surface: bool) -> Shot {
 fn returns(grid: &Grid, order: usize, surface: bool, slabs: usize) -> f64 {
     let s = lossless(grid, order, surface);
     let padded = s.frame.around(grid);
-    let slabs = partition(padded.planes(), slabs).expect("the slabs fit");
+    let slabs = SLABS.partition(padded.planes(), slabs).expect("the slabs fit");
     let cpu = Cpu::new(2).expect("threads start");
     let raw = medium::<f32>(&padded, layers);
     let mut simulation = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
@@ -95,7 +95,7 @@ fn a_run_that_loses_energy_is_not_turned() {
     let mut s = lossless(&grid, 4, false);
     (s.frame, s.snapshots) = (frame(10, layer(3.0, 0.1)), None);
     let padded = s.frame.around(&grid);
-    let slabs = partition(padded.planes(), 1).expect("the slab fits");
+    let slabs = SLABS.partition(padded.planes(), 1).expect("the slab fits");
     let raw = medium::<f32>(&padded, layers);
     let cpu = Cpu::new(1).expect("a thread starts");
     let mut simulation = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");

@@ -10,11 +10,11 @@ use kernels::Error;
 use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
+use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot, Simulation};
 use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::options::ParallelOptions;
-use kernels::parallel::slabs::cut;
 use kernels::time_loop::state::{Checkpoints, Every, StateError};
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ fn go(
     states: States<'_>,
 ) -> Result<Given, Error> {
     let padded = s.frame.around(&grid(ndim));
-    let layouts = cut(padded.planes(), &parts.concat())?;
+    let layouts = SLABS.cut(padded.planes(), &parts.concat())?;
     let whole = medium::<f32>(&padded, layers);
     let run = |ranks: &dyn Communicator| {
         let first: usize = parts[..ranks.rank()].iter().map(Vec::len).sum();

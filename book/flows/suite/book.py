@@ -36,15 +36,21 @@ def run(chapter, folder, words, env, programs):
     return status
 
 
-def make(top, env, programs, full=False, jobs=1, version=""):
-    """Runs every chapter and writes the page; returns 0, or 1 after chapters that failed, which are named."""
+def make(top, env, programs, what=(False, ()), jobs=1, version=""):
+    """Runs every chapter and writes the page; returns 0, or 1 after chapters that failed, which are named. `what` is whether
+    at the sizes of the papers, and the names of the only chapters to run; the page shows of others what is there."""
+    full, only = what
     out = os.path.join(top, "build", "book-full" if full else "book")
     root = os.path.join(top, "build", "rsf")
     words = [f"-j{jobs}"] + (["full=y"] if full else [])
     failed, entries = [], []
-    for chapter in chapters.find(os.path.join(top, "book")):
+    found = chapters.find(os.path.join(top, "book"))
+    if unknown := set(only) - {chapter.name for chapter in found}:
+        sys.stderr.write(f"sifaka: no chapter is called {', '.join(sorted(unknown))}; there are {', '.join(c.name for c in found)}.\n")
+        return 1
+    for chapter in found:
         folder = os.path.join(out, chapter.name)
-        if run(chapter, folder, words, env, programs):
+        if (not only or chapter.name in only) and run(chapter, folder, words, env, programs):
             failed.append(chapter.name)
         entries.append((chapter, Record(folder), chapter.name, root))
     index = os.path.join(out, "index.html")

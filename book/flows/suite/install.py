@@ -16,9 +16,15 @@ LISTING = os.path.join("share", "sifaka", "installed.json")
 FLOWS = os.path.join("share", "sifaka", "flows")
 # A folder with nothing but this in it: on PYTHONPATH it hides no other module.
 PYTHON = os.path.join("share", "sifaka", "python", "rsfdata.py")
+# It looks for its files beside itself, so that a whole installation can be moved.
 RUNNER = """#!/bin/sh
 # scons for flows: finds rsf.proj of Sifaka where no Madagascar can be imported.
-exec scons --site-dir={start} "$@"
+here=$(dirname -- "$(readlink -f -- "$0")")
+start=$here/../share/sifaka/flows/start
+if [ -x "$here/scons" ]; then exec "$here/scons" --site-dir="$start" "$@"; fi
+if command -v scons >/dev/null; then exec scons --site-dir="$start" "$@"; fi
+echo "sifaka-scons: no scons was found; install it (pip install scons, or your package manager) and run this again." >&2
+exit 1
 """
 
 
@@ -189,7 +195,7 @@ def _programs(there, binaries, alone):
     return pairs
 
 
-def _package_files(flows):
+def package_files(flows):
     """The flows' package, relative to its folder."""
     found = []
     for part in ("rsf", "start"):
@@ -199,10 +205,9 @@ def _package_files(flows):
 
 
 def _package(there, flows):
-    for name in _package_files(flows):
+    for name in package_files(flows):
         there.copy(os.path.join(flows, name), os.path.join(FLOWS, name))
-    start = os.path.join(there.prefix, FLOWS, "start")
-    there.text(RUNNER.format(start=f"'{start}'"), os.path.join("bin", "sifaka-scons"), 0o755)
+    there.text(RUNNER, os.path.join("bin", "sifaka-scons"), 0o755)
 
 
 def _kept(there, programs, listing, flows):
@@ -210,7 +215,7 @@ def _kept(there, programs, listing, flows):
     kept = {os.path.join("bin", name) for name, _ in programs} | {PYTHON}
     if listing:
         return kept | {name for name in there.ours["files"] if name.endswith(sfdoc.MODULE + ".py")}
-    return kept | {os.path.join(FLOWS, name) for name in _package_files(flows)} | {os.path.join("bin", "sifaka-scons")}
+    return kept | {os.path.join(FLOWS, name) for name in package_files(flows)} | {os.path.join("bin", "sifaka-scons")}
 
 
 def _report(there, listing, programs):

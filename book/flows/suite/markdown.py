@@ -28,7 +28,8 @@ def page(text, picture):
         elif re.match(r"#+ ", line):
             marks, words = lines.pop(0).split(" ", 1)
             level = min(len(marks) + 1, 6)
-            out.append(f"<h{level}>{inline(words)}</h{level}>")
+            heading = f"<h{level}>{inline(words)}</h{level}>"
+            out.append(_folded(heading, len(marks), lines, picture) if words.strip() == "Answers" else heading)
         elif found := re.fullmatch(r"!\[([^\]]*)\]\(([^)\s]+)\)", line.strip()):
             lines.pop(0)
             out.append(picture(found.group(2), found.group(1)))
@@ -39,6 +40,14 @@ def page(text, picture):
         else:
             out.append(f"<p>{inline(' '.join(_until(lines, _opens_block)))}</p>")
     return "\n".join(out)
+
+
+def _folded(heading, level, lines, picture):
+    """The section below `heading`, closed until a reader opens it. It ends at a heading of its own level or above."""
+    section = []
+    while lines and not re.match(r"#{1,%d} " % level, lines[0]):
+        section.append(lines.pop(0))
+    return f"<details><summary>{heading}</summary>\n{page(chr(10).join(section), picture)}\n</details>"
 
 
 def _until(lines, stops):

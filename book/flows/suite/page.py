@@ -13,6 +13,7 @@ pre { background: #f4f4f2; padding: .7em; overflow-x: auto; font-size: 13px; whi
 code { background: #f4f4f2; } table { border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: .2em .6em; text-align: left; }
 figure { margin: 1.5em 0; } figure img { max-width: 100%; border: 1px solid #ddd; }
 figcaption { font-size: 14px; } .facts { color: #666; } summary { cursor: pointer; font-size: 14px; }
+summary h3 { display: inline; font-size: 1.17rem; }
 """
 
 

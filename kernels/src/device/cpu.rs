@@ -20,7 +20,7 @@ impl Cpu {
             .build()
             .map_err(|e| {
                 Error::setup(format!(
-                    "cannot start {threads} threads: {e}; ask for fewer with threads="
+                    "cannot start {threads} threads: {e}; ask for fewer threads"
                 ))
             })?;
         Ok(Self {
@@ -141,7 +141,7 @@ impl<T: Real> Buffer<T> {
     pub fn zeroed(len: usize) -> Result<Self, Error> {
         let bytes = (len * size_of::<T>()).max(1);
         let pages = MmapMut::map_anon(bytes).map_err(|e| {
-            Error::setup(format!("cannot get {bytes} bytes of memory: {e}; use a smaller grid or nb=, or more slabs on more machines"))
+            Error::setup(format!("cannot get {bytes} bytes of memory: {e}; use a smaller grid or a narrower frame, or more slabs on more machines"))
         })?;
         #[cfg(target_os = "linux")]
         // Advice only: small pages give the same numbers, more slowly.

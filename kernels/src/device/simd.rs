@@ -31,6 +31,8 @@ pub trait Real:
     fn lane_sub<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
     /// a * b
     fn lane_mul<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
+    /// a / b
+    fn lane_div<S: Simd>(s: S, a: Self::Register<S>, b: Self::Register<S>) -> Self::Register<S>;
     /// a * b + c, fused where the machine has it
     fn lane_mul_add<S: Simd>(
         s: S,
@@ -41,7 +43,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty, $reg:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $fma:ident) => {
+    ($t:ty, $reg:ident, $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fma:ident) => {
         impl Real for $t {
             type Register<S: Simd> = S::$reg;
             fn of(x: f64) -> Self {
@@ -67,6 +69,10 @@ macro_rules! real {
                 s.$mul(a, b)
             }
             #[inline(always)]
+            fn lane_div<S: Simd>(s: S, a: S::$reg, b: S::$reg) -> S::$reg {
+                s.$div(a, b)
+            }
+            #[inline(always)]
             fn lane_mul_add<S: Simd>(s: S, a: S::$reg, b: S::$reg, c: S::$reg) -> S::$reg {
                 s.$fma(a, b, c)
             }
@@ -80,6 +86,7 @@ real!(
     add_f32s,
     sub_f32s,
     mul_f32s,
+    div_f32s,
     mul_add_e_f32s
 );
 real!(
@@ -89,6 +96,7 @@ real!(
     add_f64s,
     sub_f64s,
     mul_f64s,
+    div_f64s,
     mul_add_e_f64s
 );
 
@@ -164,3 +172,4 @@ macro_rules! operator {
 operator!(Add, add, lane_add);
 operator!(Sub, sub, lane_sub);
 operator!(Mul, mul, lane_mul);
+operator!(Div, div, lane_div);

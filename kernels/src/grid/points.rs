@@ -20,7 +20,9 @@ impl Snapshots {
     /// Refuses windows that leave the padded grid.
     pub fn check(&self, padded: &Padded) -> Result<(), Error> {
         if self.every == 0 {
-            return Err(Error::setup("jsnap= must be at least 1"));
+            return Err(Error::setup(
+                "snapshots are taken every 0 steps; they can be taken every 1 or more",
+            ));
         }
         for a in 0..padded.ndim() {
             if self.window[a].is_empty() || self.window[a].end > padded.n[a] {
@@ -56,7 +58,7 @@ pub fn place(padded: &Padded, point: Point, what: &str, number: usize) -> Result
                 .map(|b| format!("{}={}", AXES[b], point[b]))
                 .collect();
             return Err(Error::setup(format!(
-                "{what} {number} at {} is outside the grid: {} must lie in [{low}, {high}), frame included; move the point or enlarge the model or nb=",
+                "{what} {number} at {} is outside the grid: {} must lie in [{low}, {high}), frame included; move the point, or take a larger model or a wider frame",
                 list.join(" "),
                 AXES[a]
             )));

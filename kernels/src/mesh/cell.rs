@@ -172,7 +172,7 @@ pub fn edges<const D: usize>() -> Vec<[usize; 2]> {
 }
 
 /// Values and derivatives along an axis of the shape functions of the places 0, 1, 2.
-fn along(order: Order, x: f64) -> ([f64; 3], [f64; 3]) {
+pub fn along(order: Order, x: f64) -> ([f64; 3], [f64; 3]) {
     match order {
         Order::Linear => ([(1.0 - x) / 2.0, 0.0, (1.0 + x) / 2.0], [-0.5, 0.0, 0.5]),
         Order::Quadratic => (

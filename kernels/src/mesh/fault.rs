@@ -46,7 +46,7 @@ pub enum Fault {
         reason: &'static str,
     },
     #[error(
-        "the mesh would have {elements} elements, at most {most} can be counted; use fewer and larger elements, a higher degree= resolves as much"
+        "the mesh would have {elements} elements, at most {most} can be counted; use fewer and larger elements, a higher degree resolves as much"
     )]
     TooMany { elements: u128, most: u64 },
     #[error(

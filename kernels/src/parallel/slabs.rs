@@ -5,11 +5,16 @@ use crate::Error;
 use crate::time_loop::Part;
 use std::ops::Range;
 
-/// Planes of ghost on either side of a slab: two derivatives in a row reach twice the stencil's radius.
-pub const GHOST: usize = 2 * crate::grid::stencil::RADIUS;
-
-/// Planes at either end of the grid that the one-way condition ties together; they are updated in one piece.
-pub const FACE: usize = crate::boundary::one_way::DEPTH + 1;
+/// How a method lets its grid be cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cutting {
+    /// Planes that a slab has at least, and that it computes at its edges before halos travel.
+    pub least: usize,
+    /// Planes at either end of the grid that are updated in one piece.
+    pub face: usize,
+    /// What a plane of the frame costs against one of the model.
+    pub frame_cost: f64,
+}
 
 /// One slab of the grid and how a step walks through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,114 +32,114 @@ pub struct Slab {
     pub interior: Range<usize>,
 }
 
-/// What a plane of the frame costs against one of the model: its medium is the model's outermost plane again, which
-/// the cache holds (`benches/RESULTS-GPU.md`).
-const FRAME_COST: f64 = 0.87;
+impl Cutting {
+    /// Cuts `planes` planes into `slabs` slabs of nearly equal thickness (the first ones get one more).
+    pub fn partition(&self, planes: usize, slabs: usize) -> Result<Vec<Slab>, Error> {
+        self.fits(planes, slabs)?;
+        let (thin, rest) = (planes / slabs, planes % slabs);
+        let sizes: Vec<usize> = (0..slabs).map(|k| thin + usize::from(k < rest)).collect();
+        self.cut(planes, &sizes)
+    }
 
-/// Cuts `planes` planes into `slabs` slabs of nearly equal thickness (the first ones get one more).
-pub fn partition(planes: usize, slabs: usize) -> Result<Vec<Slab>, Error> {
-    fits(planes, slabs)?;
-    let (thin, rest) = (planes / slabs, planes % slabs);
-    let sizes: Vec<usize> = (0..slabs).map(|k| thin + usize::from(k < rest)).collect();
-    cut(planes, &sizes)
-}
-
-/// Cuts `planes` planes, `frame` of which on either side are frame, into one slab for each of `speeds`, so that all are
-/// done at the same time: a fast device gets more planes, and so does one that has the frame.
-pub fn balance(planes: usize, frame: usize, speeds: &[f64]) -> Result<Vec<Slab>, Error> {
-    fits(planes, speeds.len())?;
-    let inside = frame.min(planes)..planes.saturating_sub(frame);
-    let cost = |plane: usize| {
-        if inside.contains(&plane) { 1.0 } else { FRAME_COST }
-    };
-    let whole: f64 = (0..planes).map(cost).sum();
-    let all: f64 = speeds.iter().sum();
-    let (mut sizes, mut start, mut passed, mut wanted) = (Vec::new(), 0, 0.0, 0.0);
-    for (k, speed) in speeds.iter().enumerate() {
-        wanted += whole * speed / all;
-        // Those behind need their planes, too.
-        let last = planes - GHOST * (speeds.len() - 1 - k);
-        let mut end = start;
-        while end < last && (end < start + GHOST || passed + cost(end) / 2.0 <= wanted) {
-            passed += cost(end);
-            end += 1;
+    /// Cuts `planes` planes, `frame` of which on either side are frame, into one slab for each of `speeds`, so that all
+    /// are done at the same time: a fast device gets more planes, and so does one that has the frame.
+    pub fn balance(&self, planes: usize, frame: usize, speeds: &[f64]) -> Result<Vec<Slab>, Error> {
+        self.fits(planes, speeds.len())?;
+        let inside = frame.min(planes)..planes.saturating_sub(frame);
+        let cost = |plane: usize| {
+            if inside.contains(&plane) {
+                1.0
+            } else {
+                self.frame_cost
+            }
+        };
+        let whole: f64 = (0..planes).map(cost).sum();
+        let all: f64 = speeds.iter().sum();
+        let (mut sizes, mut start, mut passed, mut wanted) = (Vec::new(), 0, 0.0, 0.0);
+        for (k, speed) in speeds.iter().enumerate() {
+            wanted += whole * speed / all;
+            // Those behind need their planes, too.
+            let last = planes - self.least * (speeds.len() - 1 - k);
+            let mut end = start;
+            while end < last && (end < start + self.least || passed + cost(end) / 2.0 <= wanted) {
+                passed += cost(end);
+                end += 1;
+            }
+            sizes.push(end - start);
+            start = end;
         }
-        sizes.push(end - start);
-        start = end;
+        if let Some(size) = sizes.last_mut() {
+            *size += planes - start;
+        }
+        self.cut(planes, &sizes)
     }
-    if let Some(size) = sizes.last_mut() {
-        *size += planes - start;
-    }
-    cut(planes, &sizes)
-}
 
-/// Refuses more slabs than there are planes for.
-fn fits(planes: usize, slabs: usize) -> Result<(), Error> {
-    let most = (planes / GHOST).max(1);
-    if slabs == 0 || slabs > most {
-        return Err(Error::setup(format!(
-            "ngpu={slabs} slabs do not fit {planes} planes (frame included): a slab needs at least {GHOST} planes, so 1 to {most} slabs are possible"
-        )));
+    /// Refuses more slabs than there are planes for.
+    fn fits(&self, planes: usize, slabs: usize) -> Result<(), Error> {
+        let (least, most) = (self.least, (planes / self.least).max(1));
+        if slabs == 0 || slabs > most {
+            return Err(Error::setup(format!(
+                "{slabs} slabs do not fit {planes} planes (frame included): a slab needs at least {least} planes, so 1 to {most} slabs are possible"
+            )));
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Cuts `planes` planes into slabs of the given thicknesses.
-pub fn cut(planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
-    if sizes.iter().sum::<usize>() != planes || (sizes.len() > 1 && sizes.iter().any(|&s| s < GHOST)) {
-        return Err(Error::setup(format!(
-            "slabs of {sizes:?} planes do not make up {planes} planes of at least {GHOST} each"
-        )));
+    /// Cuts `planes` planes into slabs of the given thicknesses.
+    pub fn cut(&self, planes: usize, sizes: &[usize]) -> Result<Vec<Slab>, Error> {
+        let least = self.least;
+        if sizes.iter().sum::<usize>() != planes || (sizes.len() > 1 && sizes.iter().any(|&s| s < least)) {
+            return Err(Error::setup(format!(
+                "slabs of {sizes:?} planes do not make up {planes} planes of at least {least} each"
+            )));
+        }
+        let mut start = 0;
+        let mut slabs = Vec::with_capacity(sizes.len());
+        for (k, size) in sizes.iter().enumerate() {
+            let own = start..start + size;
+            slabs.push(self.walk((k, own), planes, (k > 0, k + 1 < sizes.len()), least));
+            start += size;
+        }
+        Ok(slabs)
     }
-    let mut start = 0;
-    let mut slabs = Vec::with_capacity(sizes.len());
-    for (k, size) in sizes.iter().enumerate() {
-        slabs.push(walk(
-            (k, start..start + size),
-            planes,
-            (k > 0, k + 1 < sizes.len()),
-            GHOST,
-        ));
-        start += size;
-    }
-    Ok(slabs)
-}
 
-/// Slab `number` whose edges have `edge` planes (at least those that travel), with neighbours `below` and `above`.
-fn walk(
-    (number, own): (usize, Range<usize>),
-    planes: usize,
-    (below, above): (bool, bool),
-    edge: usize,
-) -> Slab {
-    let edge = edge.max(GHOST).min(own.len());
-    let mut low = own.start..if below { own.start + edge } else { own.start };
-    let mut high = if above { own.end - edge } else { own.end }..own.end;
-    // A face group is never split: what it changes must be final before it is sent.
-    if low.end > planes - FACE.min(planes) && !low.is_empty() {
-        low.end = own.end;
+    /// The same slab of a grid of `planes` planes with edges of another thickness, a face still whole.
+    pub fn with_edges(&self, slab: &Slab, planes: usize, edge: usize) -> Slab {
+        let both = (slab.own.start > 0, slab.own.end < planes);
+        self.walk((slab.number, slab.own.clone()), planes, both, edge)
     }
-    if high.start < FACE && !high.is_empty() {
-        high.start = own.start;
-    }
-    high.start = high.start.max(low.end);
-    let interior = low.end..high.start;
-    Slab {
-        number,
-        own,
-        low_edge: low,
-        high_edge: high,
-        interior,
+
+    /// Slab `number` whose edges have `edge` planes (at least those that travel), with neighbours `below` and `above`.
+    fn walk(
+        &self,
+        (number, own): (usize, Range<usize>),
+        planes: usize,
+        (below, above): (bool, bool),
+        edge: usize,
+    ) -> Slab {
+        let edge = edge.max(self.least).min(own.len());
+        let mut low = own.start..if below { own.start + edge } else { own.start };
+        let mut high = if above { own.end - edge } else { own.end }..own.end;
+        // A face is never split: what it changes must be final before it is sent.
+        if low.end > planes - self.face.min(planes) && !low.is_empty() {
+            low.end = own.end;
+        }
+        if high.start < self.face && !high.is_empty() {
+            high.start = own.start;
+        }
+        high.start = high.start.max(low.end);
+        let interior = low.end..high.start;
+        Slab {
+            number,
+            own,
+            low_edge: low,
+            high_edge: high,
+            interior,
+        }
     }
 }
 
 impl Slab {
-    /// The same slab of a grid of `planes` planes with edges of another thickness, a face still whole.
-    pub fn with_edges(&self, planes: usize, edge: usize) -> Self {
-        let both = (self.own.start > 0, self.own.end < planes);
-        walk((self.number, self.own.clone()), planes, both, edge)
-    }
-
     /// Neighbours: 0, 1 or 2.
     pub fn neighbours(&self, planes: usize) -> usize {
         usize::from(self.own.start > 0) + usize::from(self.own.end < planes)
@@ -215,10 +220,19 @@ impl Slab {
 mod tests {
     use super::*;
 
+    const LEAST: usize = 8;
+    const FACE: usize = 5;
+    const COST: f64 = 0.87;
+    const SLABS: Cutting = Cutting {
+        least: LEAST,
+        face: FACE,
+        frame_cost: COST,
+    };
+
     #[test]
     fn slabs_are_done_together() {
         let sizes = |planes, frame, speeds: &[f64]| -> Vec<usize> {
-            let slabs = balance(planes, frame, speeds).unwrap();
+            let slabs = SLABS.balance(planes, frame, speeds).unwrap();
             slabs.iter().map(|s| s.own.len()).collect()
         };
         assert_eq!(sizes(600, 0, &[1.0; 3]), [200, 200, 200]);
@@ -226,26 +240,26 @@ mod tests {
         // 2 x 96 planes of frame: the outer slabs take more.
         let four = sizes(2432, 96, &[1.0; 4]);
         assert_eq!((four[0], four[1]), (four[3], four[2]));
-        let cost = |k: usize| four[k] as f64 - if k == 0 { 96.0 * (1.0 - FRAME_COST) } else { 0.0 };
+        let cost = |k: usize| four[k] as f64 - if k == 0 { 96.0 * (1.0 - COST) } else { 0.0 };
         assert!(four[0] > four[1] && (cost(0) - cost(1)).abs() < 2.0, "{four:?}");
         // The least that a slab can have, whatever the speeds.
         assert_eq!(sizes(24, 4, &[1.0, 1e-9, 1.0]), [8, 8, 8]);
         assert_eq!(sizes(30, 4, &[1e-9, 1.0, 1e-9]), [8, 14, 8]);
         for planes in 9..120 {
-            for count in 1..=planes / GHOST {
+            for count in 1..=planes / LEAST {
                 let sizes = sizes(planes, 20, &vec![1.0; count]);
                 assert_eq!(sizes.iter().sum::<usize>(), planes);
-                assert!(count == 1 || sizes.iter().all(|&s| s >= GHOST), "{sizes:?}");
+                assert!(count == 1 || sizes.iter().all(|&s| s >= LEAST), "{sizes:?}");
             }
-            assert!(balance(planes, 4, &vec![1.0; planes / GHOST + 1]).is_err() || planes / GHOST == 0);
+            assert!(SLABS.balance(planes, 4, &vec![1.0; planes / LEAST + 1]).is_err() || planes / LEAST == 0);
         }
     }
 
     #[test]
     fn parts_tile_every_slab_and_faces_stay_whole() {
         for planes in 9..120 {
-            for count in 1..=planes / GHOST {
-                let slabs = partition(planes, count).unwrap();
+            for count in 1..=planes / LEAST {
+                let slabs = SLABS.partition(planes, count).unwrap();
                 let mut next = 0;
                 for s in &slabs {
                     assert_eq!(s.own.start, next);
@@ -255,8 +269,8 @@ mod tests {
                         (s.low_edge.end, s.high_edge.start),
                         (s.interior.start, s.interior.end)
                     );
-                    let wide = s.with_edges(planes, planes / 3);
-                    assert_eq!(s.with_edges(planes, GHOST), *s);
+                    let wide = SLABS.with_edges(s, planes, planes / 3);
+                    assert_eq!(SLABS.with_edges(s, planes, LEAST), *s);
                     assert_eq!(
                         (wide.own.clone(), wide.low_edge.start),
                         (s.own.clone(), s.own.start)
@@ -279,7 +293,7 @@ mod tests {
                 }
                 assert_eq!(next, planes);
             }
-            assert!(partition(planes, planes / GHOST + 1).is_err() || planes / GHOST == 0);
+            assert!(SLABS.partition(planes, planes / LEAST + 1).is_err() || planes / LEAST == 0);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which machine runs a shot.
 
+use super::words;
 use super::world::{Places, World};
 use anyhow::{anyhow, bail};
 use kernels::device::accelerator::{Accelerator, Properties};
@@ -8,7 +9,7 @@ use kernels::device::gpu::{Gpu, probe};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
 use kernels::methods::displacement::{self, gpu};
-use kernels::parallel::slabs::{Slab, balance};
+use kernels::parallel::slabs::{Cutting, Slab};
 use rsf_io::Job;
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use std::sync::Arc;
 /// What is cut for the machines of a run.
 #[derive(Clone, Copy)]
 pub enum Pieces<'a> {
-    /// Planes of a grid, of which so many at either end cost nearly nothing.
-    Planes(&'a Padded, usize),
+    /// Planes of a grid, of which so many at either end are frame, cut as the method wants it.
+    Planes(&'a Padded, usize, Cutting),
     /// Elements of a mesh of this dimension.
     Elements(usize, usize),
 }
@@ -26,7 +27,7 @@ impl Pieces<'_> {
     /// The dimension.
     pub fn ndim(self) -> usize {
         match self {
-            Self::Planes(padded, _) => padded.ndim(),
+            Self::Planes(padded, ..) => padded.ndim(),
             Self::Elements(ndim, _) => ndim,
         }
     }
@@ -86,8 +87,8 @@ impl Machine {
         let first: usize = counts[..rank].iter().sum();
         let own = first..first + counts[rank];
         let (slabs, ranges) = match pieces {
-            Pieces::Planes(padded, frame) => {
-                let slabs = balance(padded.planes(), frame, &speeds.concat());
+            Pieces::Planes(padded, frame, cutting) => {
+                let slabs = cutting.balance(padded.planes(), frame, &speeds.concat());
                 let slabs = world.agree(slabs.map_err(Into::into))?;
                 let ranges = slabs.iter().map(|slab| slab.own.clone()).collect();
                 (slabs[own.clone()].to_vec(), ranges)
@@ -203,7 +204,7 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
             Ok(found) => gpus = first(&found, count, places)?,
             Err(absent) if device == "gpu" || listed => return Err(absent.into()),
             Err(absent) if job.flag("verb")? || job.flag("plan")? => {
-                job.say(&format!("no GPU is taken: {absent}"));
+                job.say(&words::explained(&format!("no GPU is taken: {absent}")));
             }
             Err(_) => {}
         }

@@ -12,6 +12,7 @@ mod record;
 mod shoot;
 pub mod spectral_elements;
 pub mod velocity_stress;
+mod words;
 mod world;
 
 use kernels::parallel::options::Transport;
@@ -41,7 +42,7 @@ pub fn main(program: &'static Program, run: fn(&mut Job, &World) -> anyhow::Resu
     } else {
         world.begin(false, outcome)
     };
-    rsf_io::end(&name, world.close(outcome))
+    rsf_io::end(&name, world.close(outcome).map_err(words::explain))
 }
 
 /// The way of ghosts that `exchange=` asks for.

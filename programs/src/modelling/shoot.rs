@@ -189,7 +189,7 @@ pub fn shoot<M: Method>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
     let wishes = world.agree(Wishes::read(job))?;
     let (engine, ready) = set_up(job, &mut shot, (files, &wishes), on)?;
     let set_up = started.elapsed().as_secs_f64();
-    run(job, &shot, engine, ready, (on, wishes.every, set_up))
+    run(job, &shot, engine, ready, (on, set_up))
 }
 
 /// The files of a shot that is ready to run.
@@ -198,6 +198,8 @@ struct Ready {
     /// On rank 0, where it is asked for.
     map: Option<Output>,
     store: Arc<Store>,
+    /// When states are saved.
+    every: Every,
     /// The state behind which the run goes on.
     resumed: Option<Resumed>,
 }
@@ -275,6 +277,7 @@ fn set_up<M: Method>(
         outputs,
         map,
         store: Arc::new(Store::new(job, wishes.file.clone(), identity)),
+        every: wishes.every,
         resumed,
     };
     Ok((engine, ready))
@@ -293,7 +296,7 @@ fn run<M: Method>(
     shot: &M,
     mut engine: M::Engine,
     mut ready: Ready,
-    (on, every, set_up): (Resources<'_>, Every, f64),
+    (on, set_up): (Resources<'_>, f64),
 ) -> anyhow::Result<()> {
     let (machine, world, first) = (on.machine, on.world, ready.first());
     let (snapshots, components) = shot.snapshots();
@@ -311,7 +314,7 @@ fn run<M: Method>(
     let mut progress = Progress::new(job, (first, steps), world.leads())?;
     // From now on a signal waits for the end of a step.
     let _watch = Watch::begin();
-    let mut checkpoints = Checkpoints::new(world.ranks(), ready.store.clone(), every);
+    let mut checkpoints = Checkpoints::new(world.ranks(), ready.store.clone(), ready.every);
     let mut watched = |recorder: &mut dyn Recorder<f32>| {
         let mut watched = Watched {
             recorder,

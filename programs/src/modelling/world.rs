@@ -1,5 +1,6 @@
 //! The ranks of a run: who there is, what all agree on, and how an error on one of them ends all.
 
+use super::words::explained;
 use anyhow::anyhow;
 use kernels::medium::Findings;
 use kernels::parallel::communicator::{Alone, Communicator};
@@ -185,7 +186,7 @@ impl World {
         // Who only knows that another tells has nothing to say.
         let own = outcome.as_ref().err().filter(|error| !is_told(error));
         let code = own.map_or(0, rsf_io::exit_code);
-        let words = own.map_or(String::new(), |e| format!("{e:#}"));
+        let words = own.map_or(String::new(), |e| explained(&format!("{e:#}")));
         let mut mine = words.clone().into_bytes();
         mine.push(code);
         let all = self.ranks().all_gather(&mine)?;
@@ -369,7 +370,7 @@ impl World {
 #[cfg(feature = "mpi")]
 fn tell(error: &anyhow::Error, who: &str) {
     use std::io::Write;
-    let text = format!("{error:#}");
+    let text = explained(&format!("{error:#}"));
     let line: Vec<&str> = text.lines().map(str::trim).collect();
     let told = format!("{}: {who}{}\n", program(), line.join(" "));
     // Nothing is left to do when stderr is closed.

@@ -1,7 +1,6 @@
 //! Any bytes as a dataset: the header, every getter, the elements by stream and by position.
 //!
-//! With a stable toolchain, from this folder's parent:
-//! `RUSTC_BOOTSTRAP=1 cargo fuzz run read -- -max_total_time=600`
+//! `rsf-io/fuzz/run 600` builds it with a stable toolchain and runs it for ten minutes.
 #![no_main]
 
 use std::fs;

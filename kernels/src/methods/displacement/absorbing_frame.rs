@@ -1,12 +1,12 @@
 //! Step 8 on processors: the one-way condition face after face, then the sponge.
 
+use super::FACE;
 use super::rows::{OneWayRow, SpongeRow};
 use super::sweep::{Tile, View};
 use crate::boundary::free_surface::Surface;
 use crate::boundary::one_way::Form;
 use crate::device::simd::Real;
 use crate::grid::PITCH;
-use crate::parallel::slabs::FACE;
 use std::ops::Range;
 
 impl<T: Real> View<'_, T> {

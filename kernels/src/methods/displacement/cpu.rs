@@ -3,6 +3,7 @@
 //! The new level overwrites the old one in place; the current level is only read, so tiles need no order among each
 //! other and any partition into slabs, tiles and threads gives the same bits.
 
+use super::GHOST;
 use super::receivers::potential;
 use super::sweep::{Tile, Tiling, View};
 use super::{Setup, snapshot_component};
@@ -13,7 +14,7 @@ use crate::device::{
 };
 use crate::parallel::group::Subdomain;
 use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
-use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::parallel::slabs::Slab as Layout;
 use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::collections::VecDeque;
 use std::ops::Range;

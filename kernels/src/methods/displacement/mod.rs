@@ -35,14 +35,29 @@ use crate::device::{cpu::Cpu, simd::Real};
 use crate::grid::Padded;
 use crate::grid::points::Point;
 pub use crate::grid::points::Snapshots;
-use crate::grid::stencil::WEIGHTS;
+use crate::grid::stencil::{RADIUS, WEIGHTS};
 use crate::medium::{self, Coefficients, Medium};
 use crate::parallel::group::Group;
 pub use crate::parallel::options::{ParallelOptions, Transport};
+use crate::parallel::slabs::Cutting;
 use crate::parallel::{message_buffers, slabs};
 use crate::time_loop::{Direction, Schedule};
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
+
+/// Planes of ghost on either side of a slab: two derivatives in a row reach twice the stencil's radius.
+pub const GHOST: usize = 2 * RADIUS;
+
+/// Planes at either end of the grid that the one-way condition ties together; they are updated in one piece.
+pub(crate) const FACE: usize = one_way::DEPTH + 1;
+
+/// How grids are cut for this method. The medium of a plane of the frame is the model's outermost plane again, which the
+/// cache holds (`benches/RESULTS-GPU.md`).
+pub const SLABS: Cutting = Cutting {
+    least: GHOST,
+    face: FACE,
+    frame_cost: 0.87,
+};
 
 /// How the wavelet enters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,7 +280,9 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
         ));
     }
     if shot.jdata == 0 || shot.jcheck == 0 {
-        return fail("jdata= and jcheck= must be at least 1".into());
+        return fail(
+            "data are recorded, or values checked, every 0 steps; both can be done every 1 or more".into(),
+        );
     }
     if let Some(s) = &shot.snapshots {
         s.check(padded)?;
@@ -276,16 +293,13 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
 /// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors, for a model with
 /// these coefficients.
 pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], threads: usize, kind: Coefficients) -> usize {
-    let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * slabs::GHOST).sum();
+    let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * GHOST).sum();
     let fields = 2 * padded.ndim() * planes * padded.plane_len();
     let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
     let lines = medium::needed(padded, &own).len() * medium::lines_of_plane(padded);
     let medium = (kind.count(padded.ndim()) + 1) * lines * padded.pitch();
     let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
-    let travels = message_buffers::numbers(
-        slabs,
-        padded.planes(),
-        padded.ndim() * slabs::GHOST * padded.plane_len(),
-    );
+    let travels =
+        message_buffers::numbers(slabs, padded.planes(), padded.ndim() * GHOST * padded.plane_len());
     (fields + medium + rings + travels) * size_of::<f32>()
 }

@@ -1,12 +1,12 @@
 //! How fast a machine is, from a second or less of a small grid with the absorbing frame.
 
+use super::SLABS;
 use super::{Shot, Simulation, SourceKind};
 use crate::Error;
 use crate::boundary::{free_surface::Surface, one_way::Form};
 use crate::device::cpu::Cpu;
 use crate::grid::{Grid, Padded};
 use crate::medium::{Filler, Medium};
-use crate::parallel::slabs::partition;
 use crate::timing::{Nothing, rock, speed};
 
 /// A shot of `steps` steps on a grid with spacing 1, for the wave speeds of [`rock`].
@@ -38,7 +38,7 @@ pub fn calibrate(ndim: usize, cpu: &Cpu) -> Result<f64, Error> {
     let padded = Padded::new(&grid, 20);
     let mut medium = Medium::<f32>::new(&padded)?;
     rock(&padded, &mut Filler::new(&mut medium, cpu))?;
-    let slabs = partition(padded.planes(), 1)?;
+    let slabs = SLABS.partition(padded.planes(), 1)?;
     let mut simulation = Simulation::new(&shot(ndim, steps), medium, Cpu::new(cpu.threads())?, slabs)?;
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
 }

@@ -25,25 +25,37 @@ pub const RR: usize = 4;
 /// Shear of `z` and the row axis (3-D `zx`).
 pub const ZR: usize = 5;
 
-/// Where the stiffness between two stresses (or a stress and a strain) of the ring stands in memory; `None` for those of a
-/// third axis in 2-D.
-pub fn slot_of(ndim: usize, a: usize, b: usize) -> Option<usize> {
+/// Where the stiffness between two stresses (or a stress and a strain) of the ring stands in memory.
+pub type Slots = [[Option<usize>; STRESSES]; STRESSES];
+
+/// [`Slots`] in 2-D, without those of a third axis, and in 3-D.
+pub static SLOTS: [Slots; 2] = [slots(2), slots(3)];
+
+const fn slots(ndim: usize) -> Slots {
     // Axes x, y, z are 0, 1, 2: rows lie along x in 3-D, planes along y, in 2-D along x.
-    let number = |stress: usize| {
-        let (z, row, plane) = (2, 0, if ndim == 3 { 1 } else { 0 });
-        let (i, j) = [
-            (plane, plane),
-            (z, plane),
-            (z, z),
-            (row, plane),
-            (row, row),
-            (z, row),
-        ][stress];
-        voigt::number(i, j)
-    };
-    let held = ndim == 3 || (a < RP && b < RP);
-    let (i, j) = (number(a), number(b));
-    held.then(|| voigt::slot(ndim, (i.min(j), i.max(j))))
+    let (z, row, plane) = (2, 0, if ndim == 3 { 1 } else { 0 });
+    let axes = [
+        (plane, plane),
+        (z, plane),
+        (z, z),
+        (row, plane),
+        (row, row),
+        (z, row),
+    ];
+    let held = if ndim == 3 { STRESSES } else { RP };
+    let mut slots = [[None; STRESSES]; STRESSES];
+    let mut at = 0;
+    while at < held * held {
+        let (a, b) = (at / held, at % held);
+        let (i, j) = (
+            voigt::number(axes[a].0, axes[a].1),
+            voigt::number(axes[b].0, axes[b].1),
+        );
+        let pair = if i < j { (i, j) } else { (j, i) };
+        slots[a][b] = Some(voigt::slot(ndim, pair));
+        at += 1;
+    }
+    slots
 }
 
 /// Derivative weights divided by the spacing, along z, row, plane.
@@ -94,7 +106,7 @@ pub struct Stress<'a, T, const NDIM: usize, const CORE: bool, const ANY: bool> {
     pub layout: Layout,
     /// Displacement now: components z, plane, row.
     pub u: [*const T; 3],
-    /// Stiffness of the plane between the stresses of the ring; null where [`slot_of`] or the medium has none.
+    /// Stiffness of the plane between the stresses of the ring; null where [`SLOTS`] or the medium has none.
     pub stiffness: [[*const T; STRESSES]; STRESSES],
     /// Where each row starts in a plane of stiffness.
     pub lines: &'a [usize],
@@ -219,10 +231,15 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
     ) -> Lane<S, T> {
         // SAFETY: promised by the caller.
         let c = |k: usize| unsafe { Lane::load(s, self.stiffness[stress][k].add(line)) };
-        let mut sum = c(first[2]) * e[first[2]];
-        for &k in first[..2].iter().rev() {
-            let counts = k != first[2] && (NDIM == 3 || k < RP);
-            sum = if counts { c(k).mul_add(e[k], sum) } else { sum };
+        let counts = |k: usize| k != first[2] && (NDIM == 3 || k < RP);
+        // No loop: what it indexes would lie in memory.
+        let [last, middle, inner] = first;
+        let mut sum = c(inner) * e[inner];
+        if counts(middle) {
+            sum = c(middle).mul_add(e[middle], sum);
+        }
+        if counts(last) {
+            sum = c(last).mul_add(e[last], sum);
         }
         if ANY {
             for k in (0..if NDIM == 3 { STRESSES } else { RP }).filter(|k| !first.contains(k)) {

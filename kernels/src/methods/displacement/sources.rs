@@ -58,7 +58,7 @@ impl<T: Real> Sources<T> {
                 if cell < nbell || last >= n {
                     let (low, high) = (padded.o[a] + nbell as f32 * padded.d()[a], padded.bounds(a).1);
                     return Err(Error::setup(format!(
-                        "the bell of source {} (nbell={nbell} cells) leaves the grid: {}={} must lie in [{low}, {}]; move the source, use a smaller nbell= or a larger nb=",
+                        "the bell of source {} ({nbell} cells) leaves the grid: {}={} must lie in [{low}, {}]; move the source, use a smaller bell or a wider frame",
                         k + 1,
                         AXES[a],
                         point[a],

@@ -1,10 +1,11 @@
 //! What a state of the displacement method holds: both time levels.
 
 use super::CpuSlab;
+use super::GHOST;
 use crate::Error;
 use crate::device::simd::Real;
 use crate::grid::Padded;
-use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::parallel::slabs::Slab as Layout;
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 

@@ -5,12 +5,12 @@
 //! halo around it.
 
 use super::rows::{self, Block, PP, RP, RR, STRESSES, Stress, Update, ZP, ZR, ZZ};
+use super::{FACE, GHOST};
 use super::{Setup, SourceKind};
 use crate::device::simd::Real;
 use crate::grid::stencil::RADIUS;
 use crate::grid::{PITCH, Padded};
 use crate::medium::{Coefficients, live_z};
-use crate::parallel::slabs::{FACE, GHOST};
 use std::ops::Range;
 
 /// Bytes of ring and displacement that a tile may touch: they should stay in a second-level cache of 2 MB (figures in
@@ -298,7 +298,7 @@ impl<T: Real> View<'_, T> {
         let start = medium.row_start(plane, 0);
         let held = medium.coefficients().count(NDIM);
         let stiffness = std::array::from_fn(|a| {
-            std::array::from_fn(|b| match rows::slot_of(NDIM, a, b) {
+            std::array::from_fn(|b| match rows::SLOTS[NDIM - 2][a][b] {
                 Some(k) if k < held => medium.stiffness_array(k)[start..].as_ptr(),
                 _ => std::ptr::null(),
             })

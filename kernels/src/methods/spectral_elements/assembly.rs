@@ -3,45 +3,46 @@
 use super::Setup;
 use super::attenuation::Memory;
 use super::cut::Share;
-use crate::mesh::geometry::Tabulated;
+use super::lanes::{LANES, Lanes};
+use super::shape::Shape;
+use crate::Error;
 use crate::mesh::step::Law;
-
-/// Elements that are computed at once, one in each lane.
-pub(super) const LANES: usize = 8;
-
-/// One number of every element of a block.
-pub(super) type Lanes = [f32; LANES];
 
 /// Stiffness of the elements of a block.
 #[derive(Clone, Debug)]
 pub(super) enum Stiffness {
-    /// Lame's constants.
-    Isotropic { lambda: Lanes, mu: Lanes },
+    /// Lame's constants lambda and mu.
+    Isotropic([Lanes; 2]),
     /// The upper triangle of Voigt's matrix, row by row: 21 numbers.
     Anisotropic(Vec<Lanes>),
     /// One over the density of a fluid.
-    Fluid { lightness: Lanes },
+    Fluid(Lanes),
 }
 
-/// Elements that are computed at once. Lanes without an element have weights of zero and add nothing.
+/// Elements that are computed at once. Lanes without an element repeat the last one, and nobody asks for what they give.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
+pub(super) struct Block<const D: usize> {
     /// Global numbers of the elements, at most [`LANES`].
     pub(super) elements: Vec<u32>,
     /// Number of each point of each element.
     pub(super) points: Vec<[u32; LANES]>,
-    /// `du_a / dx_c` of each point: `[point][a][c]`.
-    pub(super) inverse: Vec<Lanes>,
-    /// Weight of the rule times the Jacobian of each point.
-    pub(super) weight: Vec<Lanes>,
+    pub(super) shape: Shape<D>,
     pub(super) stiffness: Stiffness,
 }
 
-impl Block {
+impl<const D: usize> Block<D> {
+    /// The place, among what the block adds, of a point of the element in a lane.
+    pub(super) fn place(&self, lane: usize, local: u32) -> u32 {
+        (lane * self.points.len()) as u32 + local
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        let lanes = self.points.len() + self.inverse.len() + self.weight.len();
-        lanes * size_of::<Lanes>()
+        let constants = match &self.stiffness {
+            Stiffness::Anisotropic(c) => size_of_val(&c[..]),
+            _ => size_of::<Stiffness>(),
+        };
+        size_of_val(&self.points[..]) + self.shape.bytes() + constants
     }
 }
 
@@ -55,17 +56,16 @@ pub(super) const fn triangle(i: usize, j: usize) -> usize {
 pub(super) fn blocks<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
-    table: &Tabulated<D>,
     fluid: bool,
-) -> (Vec<Block>, usize) {
+) -> (Vec<Block<D>>, usize) {
     let anisotropic = |e: &u32| matches!(setup.medium(*e as usize).law, Law::Anisotropic(_));
     let own = share.elements.iter().copied();
     let all = own.filter(|e| setup.is_fluid(*e as usize) == fluid);
     let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
-    let cut = |elements: Vec<u32>| -> Vec<Block> {
+    let cut = |elements: Vec<u32>| -> Vec<Block<D>> {
         let (full, plain): (Vec<u32>, Vec<u32>) = elements.into_iter().partition(anisotropic);
         let groups = plain.chunks(LANES).chain(full.chunks(LANES));
-        groups.map(|group| block(setup, share, table, group)).collect()
+        groups.map(|group| block(setup, share, group)).collect()
     };
     let mut blocks = cut(boundary);
     let first = blocks.len();
@@ -73,61 +73,49 @@ pub(super) fn blocks<const D: usize>(
     (blocks, first)
 }
 
-fn block<const D: usize>(
-    setup: &Setup<D>,
-    share: &Share<'_>,
-    table: &Tabulated<D>,
-    elements: &[u32],
-) -> Block {
-    let count = table.points();
-    let mut block = Block {
-        elements: elements.to_vec(),
-        points: vec![[0; LANES]; count],
-        inverse: vec![[0.0; LANES]; count * D * D],
-        weight: vec![[0.0; LANES]; count],
-        stiffness: stiffness(setup, elements),
-    };
-    for (lane, element) in elements.iter().enumerate() {
-        let own = table.element(&setup.mesh.coordinates(*element as usize));
-        for (point, number) in share.element(*element as usize).into_iter().enumerate() {
-            block.points[point][lane] = number;
-            block.weight[point][lane] = (table.weights()[point] * own.determinant[point]) as f32;
-            for (k, g) in own.inverse[point].iter().flatten().enumerate() {
-                block.inverse[point * D * D + k][lane] = *g as f32;
-            }
-        }
+fn block<const D: usize>(setup: &Setup<D>, share: &Share<'_>, elements: &[u32]) -> Block<D> {
+    let mut points = vec![[0; LANES]; setup.basis.len().pow(D as u32)];
+    for lane in 0..LANES {
+        let element = elements[lane.min(elements.len() - 1)] as usize;
+        let numbers = share.element(element).into_iter().zip(&mut points);
+        numbers.for_each(|(number, lanes)| lanes[lane] = number);
     }
-    block
+    Block {
+        elements: elements.to_vec(),
+        points,
+        shape: Shape::new(setup.mesh, elements),
+        stiffness: stiffness(setup, elements),
+    }
 }
 
 /// The constants of a block whose elements have one kind of law; unrelaxed ones where there is attenuation.
 fn stiffness<const D: usize>(setup: &Setup<D>, elements: &[u32]) -> Stiffness {
-    let (mut lambda, mut mu, mut lightness) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    let mut full = vec![[0.0; LANES]; 21];
+    let (mut moduli, mut lightness) = ([Lanes::ZERO; 2], Lanes::ZERO);
+    let mut full = vec![Lanes::ZERO; 21];
     for (lane, element) in elements.iter().enumerate() {
         let medium = setup.medium(*element as usize);
         match &medium.law {
             Law::Isotropic { .. } => {
                 let [shear, bulk] = setup.moduli(*element as usize);
-                (lambda[lane], mu[lane]) = ((bulk - 2.0 / 3.0 * shear) as f32, shear as f32);
+                (moduli[0].0[lane], moduli[1].0[lane]) = ((bulk - 2.0 / 3.0 * shear) as f32, shear as f32);
             }
-            Law::Fluid(_) => lightness[lane] = (1.0 / medium.density) as f32,
+            Law::Fluid(_) => lightness.0[lane] = (1.0 / medium.density) as f32,
             Law::Anisotropic(c) => {
                 let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
-                pairs.for_each(|(i, j)| full[triangle(i, j)][lane] = c[i][j] as f32);
+                pairs.for_each(|(i, j)| full[triangle(i, j)].0[lane] = c[i][j] as f32);
             }
         }
     }
     match elements.first().map(|e| &setup.medium(*e as usize).law) {
         Some(Law::Anisotropic(_)) => Stiffness::Anisotropic(full),
-        Some(Law::Fluid(_)) => Stiffness::Fluid { lightness },
-        _ => Stiffness::Isotropic { lambda, mu },
+        Some(Law::Fluid(_)) => Stiffness::Fluid(lightness),
+        _ => Stiffness::Isotropic(moduli),
     }
 }
 
 /// Memory variables of the blocks; none without attenuation.
-pub(super) fn memories<const D: usize>(setup: &Setup<D>, blocks: &[Block]) -> Vec<Option<Memory>> {
-    let of_block = |block: &Block| {
+pub(super) fn memories<const D: usize>(setup: &Setup<D>, blocks: &[Block<D>]) -> Vec<Option<Memory>> {
+    let of_block = |block: &Block<D>| {
         let relaxations = setup.relaxations?;
         let lane = |e: &u32| {
             (
@@ -136,7 +124,7 @@ pub(super) fn memories<const D: usize>(setup: &Setup<D>, blocks: &[Block]) -> Ve
             )
         };
         let lanes: Vec<_> = block.elements.iter().map(lane).collect();
-        Some(Memory::new::<D>(block.weight.len(), &lanes, setup.dt))
+        Some(Memory::new::<D>(block.points.len(), &lanes, setup.dt))
     };
     blocks.iter().map(of_block).collect()
 }
@@ -147,7 +135,7 @@ pub(super) struct Homes(Vec<(u32, u32, u32)>);
 
 impl Homes {
     /// Of the elements of these blocks.
-    pub(super) fn of(blocks: &[Block]) -> Self {
+    pub(super) fn of<const D: usize>(blocks: &[Block<D>]) -> Self {
         let mut homes = Vec::new();
         for (k, block) in blocks.iter().enumerate() {
             let lanes = block.elements.iter().enumerate();
@@ -172,82 +160,80 @@ impl Homes {
     }
 }
 
-/// Where the first of `components` numbers stands that an element adds to one of its points, which has so many.
-pub(super) fn place((block, lane): (usize, usize), local: usize, points: usize, components: usize) -> u64 {
-    (((block * points + local) * components) * LANES + lane) as u64
+/// The place of what an element adds to one of its points, counted in points: `[block][lane][point]`.
+pub(super) fn place((block, lane): (usize, usize), local: usize, points: usize) -> usize {
+    (block * LANES + lane) * points + local
 }
 
 /// Where the elements of every point write what they add to it, in the order of the global element numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     starts: Vec<u32>,
-    /// Index of the first component among the subdomain's own contributions, where the others follow at a distance of
-    /// [`LANES`]; from `own` on among those that have arrived, where they follow each other.
-    places: Vec<u64>,
-    own: u64,
+    /// Places among the subdomain's own contributions; from `own` on among those that have arrived.
+    places: Vec<u32>,
+    own: u32,
 }
 
 impl Sums {
-    /// Sums over blocks of elements with `components` numbers a point, and over (point, element, place) of what arrives.
-    pub(super) fn new(
-        blocks: &[Block],
+    /// Sums over blocks of elements, and over (point, element, place) of what arrives.
+    ///
+    /// # Errors
+    /// More contributions than 32 bits can count.
+    pub(super) fn new<const D: usize>(
+        blocks: &[Block<D>],
         points: usize,
-        components: usize,
-        arrived: &[(u32, u32, u64)],
-    ) -> Self {
-        let mut all: Vec<(u32, u32, u64)> = Vec::new();
-        let mut own = 0;
+        arrived: &[(u32, u32, u32)],
+    ) -> Result<Self, Error> {
+        let mut all: Vec<(u32, u32, u32)> = Vec::new();
+        let own = blocks.len() * LANES * blocks.first().map_or(0, |block| block.points.len());
+        if u32::try_from(own + arrived.len()).is_err() {
+            return Err(Error::setup(
+                "a subdomain has more than 4294967295 points of elements; ask for more subdomains",
+            ));
+        }
         for (k, block) in blocks.iter().enumerate() {
             let count = block.points.len();
-            own = ((k + 1) * count * components * LANES) as u64;
             for (local, numbers) in block.points.iter().enumerate() {
                 for (lane, element) in block.elements.iter().enumerate() {
-                    all.push((
-                        numbers[lane],
-                        *element,
-                        place((k, lane), local, count, components),
-                    ));
+                    all.push((numbers[lane], *element, place((k, lane), local, count) as u32));
                 }
             }
         }
-        all.extend(
-            arrived
-                .iter()
-                .map(|(point, element, place)| (*point, *element, own + place)),
-        );
+        let behind = |(point, element, place): &(u32, u32, u32)| (*point, *element, own as u32 + place);
+        all.extend(arrived.iter().map(behind));
         all.sort_unstable();
         let mut starts = vec![0; points + 1];
         all.iter().for_each(|entry| starts[entry.0 as usize + 1] += 1);
         (0..points).for_each(|point| starts[point + 1] += starts[point]);
-        Self {
+        Ok(Self {
             starts,
             places: all.into_iter().map(|entry| entry.2).collect(),
-            own,
-        }
+            own: own as u32,
+        })
     }
 
     /// The sum of all contributions to a point: of the subdomain's own ones and those that have arrived.
     #[inline(always)]
-    pub(super) fn of<const D: usize>(&self, point: usize, own: &[f32], arrived: &[f32]) -> [f32; D] {
+    pub(super) fn of<const C: usize>(
+        &self,
+        point: usize,
+        own: &[[f32; C]],
+        arrived: &[[f32; C]],
+    ) -> [f32; C] {
         let places = &self.places[self.starts[point] as usize..self.starts[point + 1] as usize];
-        let mut sum = [0.0; D];
+        let mut sum = [0.0; C];
         for place in places {
-            if *place < self.own {
-                for (c, sum) in sum.iter_mut().enumerate() {
-                    *sum += own[*place as usize + c * LANES];
-                }
-            } else {
-                let first = (*place - self.own) as usize;
-                for (c, sum) in sum.iter_mut().enumerate() {
-                    *sum += arrived[first + c];
-                }
-            }
+            let more = match place.checked_sub(self.own) {
+                None => &own[*place as usize],
+                Some(behind) => &arrived[behind as usize],
+            };
+            (0..C).for_each(|c| sum[c] += more[c]);
         }
         sum
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        4 * self.starts.len() + 8 * self.places.len()
+        4 * (self.starts.len() + self.places.len())
     }
 }

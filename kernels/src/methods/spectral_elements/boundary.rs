@@ -1,7 +1,7 @@
 //! Absorbing faces: the traction of plane waves that leave along the normal.
 
 use super::Setup;
-use super::assembly::{Block, Lanes};
+use super::assembly::Block;
 use super::cut::Share;
 use crate::mesh::cell;
 use crate::mesh::geometry::Tabulated;
@@ -54,23 +54,24 @@ pub(super) fn face_points<const D: usize>(
 /// The points of absorbing faces of a block, in single precision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Absorbing<const D: usize> {
-    points: Vec<(u32, u32, u32)>,
+    /// Place in the forces of the block, and the point of the subdomain.
+    points: Vec<(u32, u32)>,
     normals: Vec<[f32; D]>,
     impedances: Vec<[f32; 2]>,
 }
 
 impl<const D: usize> Absorbing<D> {
     /// Sorts face points to the blocks of their elements.
-    pub(super) fn of_blocks(blocks: &[Block], all: &[FacePoint<D>]) -> Vec<Self> {
+    pub(super) fn of_blocks(blocks: &[Block<D>], all: &[FacePoint<D>]) -> Vec<Self> {
         let of_element = |element: u32| {
             let first = all.partition_point(|p| p.element < element);
             all[first..].iter().take_while(move |p| p.element == element)
         };
-        let gather = |block: &Block| {
+        let gather = |block: &Block<D>| {
             let mut own = Self::default();
             for (lane, element) in block.elements.iter().enumerate() {
                 for p in of_element(*element) {
-                    own.points.push((p.local, lane as u32, p.point));
+                    own.points.push((block.place(lane, p.local), p.point));
                     own.normals.push(p.normal.map(|n| n as f32));
                     own.impedances.push(p.impedance.map(|z| z as f32));
                 }
@@ -80,18 +81,18 @@ impl<const D: usize> Absorbing<D> {
         blocks.iter().map(gather).collect()
     }
 
-    /// Subtracts the traction from the forces of the block, `[point][component]`.
+    /// Subtracts the traction from the forces of the block.
     #[inline(always)]
-    pub(super) fn add(&self, velocity: &[[f32; D]], forces: &mut [Lanes]) {
-        for (((local, lane, point), n), [along, across]) in
+    pub(super) fn add(&self, velocity: &[[f32; D]], forces: &mut [[f32; D]]) {
+        for (((place, point), n), [along, across]) in
             self.points.iter().zip(&self.normals).zip(&self.impedances)
         {
             let v = velocity[*point as usize];
             let mut normal = 0.0;
             (0..D).for_each(|c| normal += v[c] * n[c]);
+            let force = &mut forces[*place as usize];
             for c in 0..D {
-                let traction = along * normal * n[c] + across * (v[c] - normal * n[c]);
-                forces[*local as usize * D + c][*lane as usize] -= traction;
+                force[c] -= along * normal * n[c] + across * (v[c] - normal * n[c]);
             }
         }
     }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::assembly::{self, Block, Homes, LANES, Lanes, Sums};
+use super::assembly::{self, Block, Homes, Sums};
 use super::attenuation::Memory;
 use super::boundary::{Absorbing, face_points};
 use super::cut::{Cut, Exchange};
-use super::element::{self, Derivatives, Motion, Scratch};
-use super::fluid::{Coupling, Fluid, contacts};
+use super::element::{Forces, Motion, Scratch};
+use super::fluid::{Coupling, Fluid, Surfaces, contacts};
+use super::lanes::LANES;
 use super::mass::InverseMass;
 use super::points::{Placed, Quantity, Receiver};
 use super::recording::Recording;
+use super::shape::Tables;
 use super::{Setup, Shot};
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
@@ -21,6 +23,22 @@ use crate::mesh::geometry::Tabulated;
 use crate::mesh::{Basis, Locator};
 use crate::parallel::halo::Link;
 use crate::time_loop::Part;
+
+/// Calls a method whose text knows how many points an element has along an axis.
+macro_rules! by_length {
+    ($engine:ident, $name:ident($($word:expr),*)) => {
+        match $engine.basis.len() {
+            3 => $engine.$name::<3>($($word),*),
+            4 => $engine.$name::<4>($($word),*),
+            5 => $engine.$name::<5>($($word),*),
+            6 => $engine.$name::<6>($($word),*),
+            7 => $engine.$name::<7>($($word),*),
+            8 => $engine.$name::<8>($($word),*),
+            _ => $engine.$name::<9>($($word),*),
+        }
+    };
+}
+pub(super) use by_length;
 
 /// Points that a thread takes at a time.
 pub(super) const POINTS: usize = 4096;
@@ -39,7 +57,7 @@ pub struct Engine<const D: usize> {
     pub(super) basis: Basis,
     pub(super) number: usize,
     pub(super) links: Vec<Link>,
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block<D>>,
     /// How many of the blocks neighbours wait for.
     boundary: usize,
     absorbing: Vec<Absorbing<D>>,
@@ -47,18 +65,18 @@ pub struct Engine<const D: usize> {
     coupling: Vec<Coupling<D>>,
     pub(super) fluid: Option<Fluid<D>>,
     sources: Vec<Vec<Placed<D>>>,
-    /// What elements add to their points: `[block][local point][component][lane]`.
-    contributions: Vec<Lanes>,
+    /// What elements add to their points: `[block][lane][local point][component]`.
+    contributions: Vec<[f32; D]>,
     /// Those that leave and arrive.
     pub(super) exchange: Exchange,
     /// Where those that leave stand.
-    leaving: Vec<u64>,
+    leaving: Vec<u32>,
     sums: Sums,
-    inverse_mass: InverseMass<D>,
+    pub(super) inverse_mass: InverseMass<D>,
     pub(super) displacement: Vec<[f32; D]>,
     pub(super) velocity: Vec<[f32; D]>,
     pub(super) acceleration: Vec<[f32; D]>,
-    dt: f64,
+    pub(super) dt: f64,
     step: usize,
     /// What is recorded here, and what the mesh is like.
     pub(super) recording: Recording<D>,
@@ -86,19 +104,22 @@ impl<const D: usize> Engine<D> {
     ) -> Result<Self, Error> {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         let share = cut.share(number);
-        let (blocks, boundary) = assembly::blocks(setup, &share, &table, false);
+        let (blocks, boundary) = assembly::blocks(setup, &share, false);
         let faces = face_points(setup, &share, &table);
         let contacts = contacts(setup, &share, &table);
         let points = share.points();
         let (links, [of_fluid, exchange]) = share.links(D);
         let fluid = cut.has_fluid().then(|| {
-            let what = (&faces[..], &contacts[..], of_fluid);
-            Fluid::new(setup, &share, &table, locator, what)
+            let surfaces = Surfaces {
+                faces: &faces,
+                contacts: &contacts,
+            };
+            Fluid::new(setup, &share, &table, locator, surfaces, of_fluid)
         });
         let homes = Homes::of(&blocks);
         let leaving = exchange.send.iter().filter_map(|(element, local)| {
             let home = homes.find(*element as usize)?;
-            Some(assembly::place(home, *local as usize, table.points(), D))
+            Some(assembly::place(home, *local as usize, table.points()) as u32)
         });
         Ok(Self {
             leaving: leaving.collect(),
@@ -107,8 +128,8 @@ impl<const D: usize> Engine<D> {
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
             memories: assembly::memories(setup, &blocks),
-            contributions: vec![[0.0; LANES]; blocks.len() * table.points() * D],
-            sums: Sums::new(&blocks, points, D, &exchange.arrived),
+            contributions: vec![[0.0; D]; blocks.len() * LANES * table.points()],
+            sums: Sums::new(&blocks, points, &exchange.arrived)?,
             inverse_mass: InverseMass::new(setup, &share, &table, &faces),
             displacement: vec![[0.0; D]; points],
             velocity: vec![[0.0; D]; points],
@@ -139,12 +160,13 @@ impl<const D: usize> Engine<D> {
         locator: &Locator<D>,
     ) -> Result<Receiver<D>, Error> {
         let found = locator.locate(what, at)?;
-        Ok(Receiver::new(setup, self.points_of(found.element), &found))
+        let points = self.points_of(found.element);
+        Ok(Receiver::new(setup, points, &found, Quantity::Strain))
     }
 
     /// The points of one of the subdomain's elements; none of another.
     fn points_of(&self, element: usize) -> Vec<u32> {
-        let of = |blocks: &[Block], (block, lane): (usize, usize)| {
+        let of = |blocks: &[Block<D>], (block, lane): (usize, usize)| {
             let points = blocks[block].points.iter();
             points.map(|numbers| numbers[lane]).collect()
         };
@@ -166,7 +188,8 @@ impl<const D: usize> Engine<D> {
         })
     }
 
-    /// What a receiver records now; its pressure comes first, and is that of a fluid, zero in a solid.
+    /// What a receiver records now along the axes of the mesh; its pressure comes first, and is that of a fluid, zero in a
+    /// solid. Strain and rotation are made of [`Engine::slopes`].
     pub fn record(&self, receiver: &Receiver<D>, quantity: Quantity) -> [f32; D] {
         match (&self.fluid, quantity) {
             (_, Quantity::Pressure) => {
@@ -179,10 +202,17 @@ impl<const D: usize> Engine<D> {
                 Quantity::Acceleration => &fluid.second,
                 _ => &fluid.potential,
             }),
-            (_, Quantity::Displacement) => receiver.value(&self.displacement),
+            (_, Quantity::Displacement | Quantity::Strain | Quantity::Rotation) => {
+                receiver.value(&self.displacement)
+            }
             (_, Quantity::Velocity) => receiver.value(&self.velocity),
             (_, Quantity::Acceleration) => receiver.value(&self.acceleration),
         }
+    }
+
+    /// The slopes of the displacement at a receiver in a solid: `[component][axis of the mesh]`.
+    pub fn slopes(&self, receiver: &Receiver<D>) -> [[f32; D]; D] {
+        receiver.slopes(&self.displacement)
     }
 
     /// The pressure (Pa) at a receiver in a fluid; zero in a solid.
@@ -211,46 +241,42 @@ impl<const D: usize> Engine<D> {
 
     /// `u += dt v + dt^2/2 a; v += dt/2 a`
     pub(super) fn predict(&mut self) {
-        let (dt, half, square) = self.steps();
-        let (u, v, a) = (&mut self.displacement, &mut self.velocity, &self.acceleration);
+        let steps @ (dt, half, square) = self.steps();
+        let (u, v, a) = (
+            self.displacement.as_flattened_mut(),
+            self.velocity.as_flattened_mut(),
+            self.acceleration.as_flattened(),
+        );
         let chunks = u
             .par_chunks_mut(POINTS)
             .zip(v.par_chunks_mut(POINTS))
             .zip(a.par_chunks(POINTS));
+        let arch = self.cpu.arch();
         self.cpu.install(|| {
             chunks.for_each(|((u, v), a)| {
-                flushed(|| {
+                let advance = || {
                     for ((u, v), a) in u.iter_mut().zip(v).zip(a) {
-                        for c in 0..D {
-                            u[c] += dt * v[c] + square * a[c];
-                            v[c] += half * a[c];
-                        }
+                        *u += dt * *v + square * a;
+                        *v += half * a;
                     }
-                });
+                };
+                flushed(|| arch.dispatch(advance));
             });
         });
         if let Some(fluid) = &mut self.fluid {
-            fluid.predict(&self.cpu, (dt, half, square));
+            fluid.predict(&self.cpu, steps);
         }
     }
 
     /// What the fluid elements of a part add to their points.
     pub(super) fn fluid_forces(&mut self, part: Part, step: usize) {
-        match self.basis.len() {
-            3 => self.fluid_forces_of::<3>(part, step),
-            4 => self.fluid_forces_of::<4>(part, step),
-            5 => self.fluid_forces_of::<5>(part, step),
-            6 => self.fluid_forces_of::<6>(part, step),
-            7 => self.fluid_forces_of::<7>(part, step),
-            8 => self.fluid_forces_of::<8>(part, step),
-            _ => self.fluid_forces_of::<9>(part, step),
-        }
+        by_length!(self, fluid_forces_of(part, step));
     }
 
     fn fluid_forces_of<const N: usize>(&mut self, part: Part, step: usize) {
-        let derivative = self.derivatives::<N>();
+        let tables = Tables::<N>::new(&self.basis);
         if let Some(fluid) = &mut self.fluid {
-            fluid.forces::<N>(&self.cpu, &derivative, &self.displacement, (part, step));
+            fluid.forces(&self.cpu, &tables, &self.displacement, (part, step));
         }
     }
 
@@ -264,36 +290,33 @@ impl<const D: usize> Engine<D> {
 
     /// What the solid elements of a part add to their points.
     pub(super) fn forces(&mut self, part: Part, step: usize) {
-        match self.basis.len() {
-            3 => self.forces_of::<3>(part, step),
-            4 => self.forces_of::<4>(part, step),
-            5 => self.forces_of::<5>(part, step),
-            6 => self.forces_of::<6>(part, step),
-            7 => self.forces_of::<7>(part, step),
-            8 => self.forces_of::<8>(part, step),
-            _ => self.forces_of::<9>(part, step),
-        }
+        by_length!(self, forces_of(part, step));
         if part == Part::Boundary {
-            let contributions = self.contributions.as_flattened();
-            self.exchange.pack(&self.leaving, contributions, LANES);
+            self.exchange.pack(&self.leaving, &self.contributions);
         }
     }
 
-    fn derivatives<const N: usize>(&self) -> Derivatives<N> {
-        std::array::from_fn(|q| std::array::from_fn(|p| self.basis.derivative(q, p) as f32))
+    /// What elements ask of the fields.
+    pub(super) fn motion(&self) -> Motion<'_, D> {
+        Motion {
+            displacement: &self.displacement,
+            acceleration: &self.acceleration,
+            square: (self.dt * self.dt) as f32,
+        }
     }
 
     fn forces_of<const N: usize>(&mut self, part: Part, step: usize) {
-        let (derivative, steps) = (self.derivatives::<N>(), self.steps());
+        let tables = Tables::<N>::new(&self.basis);
         let second = self.fluid.as_ref().map_or(&[][..], |fluid| &fluid.second);
-        let arch = self.cpu.arch();
+        let (arch, velocity) = (self.cpu.arch(), &self.velocity);
         let motion = Motion {
             displacement: &self.displacement,
-            velocity: &self.velocity,
-            dt: steps.0,
+            acceleration: &self.acceleration,
+            square: (self.dt * self.dt) as f32,
         };
         let own = part_of(part, self.boundary, self.blocks.len());
-        let numbers = N.pow(D as u32) * D;
+        let (points, layer) = (N.pow(D as u32), N * N);
+        let places = LANES * points;
         let parts = self.blocks[own.clone()]
             .par_iter()
             .zip(&mut self.memories[own.clone()]);
@@ -301,29 +324,24 @@ impl<const D: usize> Engine<D> {
             .par_iter()
             .zip(&self.coupling[own.clone()]);
         let added = added.zip(&self.sources[own.clone()]);
-        let all = self.contributions[own.start * numbers..own.end * numbers]
-            .par_chunks_mut(numbers)
+        let all = self.contributions[own.start * places..own.end * places]
+            .par_chunks_mut(places)
             .zip(parts)
             .zip(added);
         self.cpu.install(|| {
             all.for_each_init(
-                Scratch::default,
+                || Scratch::<D>::new(points, layer),
                 |scratch, ((out, (block, memory)), ((absorbing, coupling), sources))| {
                     flushed(|| {
-                        arch.dispatch(
-                            #[inline(always)]
-                            || {
-                                element::forces::<D, N>(
-                                    block,
-                                    &derivative,
-                                    motion,
-                                    memory.as_mut(),
-                                    scratch,
-                                    out,
-                                )
-                            },
-                        );
-                        absorbing.add(motion.velocity, out);
+                        arch.dispatch(Forces {
+                            block,
+                            tables: &tables,
+                            motion,
+                            memory: memory.as_mut(),
+                            scratch,
+                            out: out.as_flattened_mut(),
+                        });
+                        absorbing.add(velocity, out);
                         coupling.push_solid(second, out);
                         sources.iter().for_each(|source| source.add(step, out));
                     });
@@ -336,7 +354,7 @@ impl<const D: usize> Engine<D> {
     pub(super) fn correct(&mut self) {
         let (_, half, _) = self.steps();
         let (sums, inverse_mass) = (&self.sums, &self.inverse_mass);
-        let (contributions, arrived) = (self.contributions.as_flattened(), &self.exchange.memory[..]);
+        let (contributions, arrived) = (&self.contributions, self.exchange.memory.as_chunks().0);
         let chunks = self
             .acceleration
             .par_chunks_mut(POINTS)
@@ -392,11 +410,11 @@ impl<const D: usize> Engine<D> {
         &self.velocity
     }
 
-    /// Bytes of fields, geometry, medium and sums.
+    /// Bytes of fields, shapes, medium and sums.
     pub fn bytes(&self) -> usize {
         let of_blocks = self.blocks.iter().map(Block::bytes).sum::<usize>();
         let memories = self.memories.iter().flatten().map(Memory::bytes).sum::<usize>();
-        let fields = 4 * size_of_val(&self.displacement[..]);
+        let fields = 3 * size_of_val(&self.displacement[..]) + self.inverse_mass.bytes();
         let contributions = size_of_val(&self.contributions[..]);
         let fluid = self.fluid.as_ref().map_or(0, Fluid::bytes);
         of_blocks + memories + fields + contributions + self.sums.bytes() + fluid

@@ -69,7 +69,7 @@ impl Cut {
         for part in parts {
             if part.start != end || part.is_empty() {
                 return Err(Error::setup(format!(
-                    "{} subdomains do not fit {} elements; ask for fewer of them (ngpu=)",
+                    "{} subdomains do not fit {} elements; ask for fewer subdomains",
                     parts.len(),
                     mesh.len()
                 )));
@@ -270,8 +270,8 @@ impl Share<'_> {
             let range = room(receive);
             for (k, term) in receive.iter().enumerate() {
                 let point = self.local[term.point as usize];
-                let place = range.start + k * components;
-                exchange.arrived.push((point, term.element, place as u64));
+                let place = range.start / components + k;
+                exchange.arrived.push((point, term.element, place as u32));
             }
             let receives = &mut traffic.entry(*other).or_default().receive;
             receives.extend(Some(range).filter(|range| !range.is_empty()));
@@ -300,28 +300,22 @@ impl Share<'_> {
 /// Contributions that leave and arrive in a stage: memory of their own, those to all neighbours first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
-    components: usize,
+    /// Numbers of a contribution.
+    pub(super) components: usize,
     /// Element and point inside of it of every contribution that leaves.
     pub(super) send: Vec<(u32, u32)>,
-    /// Point, element and place in the memory of every contribution that arrives.
-    pub(super) arrived: Vec<(u32, u32, u64)>,
+    /// Point, element and place in the memory (counted in points) of every contribution that arrives.
+    pub(super) arrived: Vec<(u32, u32, u32)>,
     /// The numbers.
     pub(super) memory: Vec<f32>,
 }
 
 impl Exchange {
-    /// Numbers of a contribution.
-    pub(super) fn width(&self) -> usize {
-        self.components.max(1)
-    }
-
-    /// Copies the contributions at these places, whose components are `stride` apart, to those that leave.
-    pub(super) fn pack(&mut self, places: &[u64], contributions: &[f32], stride: usize) {
-        let groups = self.memory.chunks_exact_mut(self.components.max(1));
-        for (numbers, place) in groups.zip(places) {
-            for (c, number) in numbers.iter_mut().enumerate() {
-                *number = contributions[*place as usize + c * stride];
-            }
+    /// Copies the contributions at these places to those that leave.
+    pub(super) fn pack<const C: usize>(&mut self, places: &[u32], contributions: &[[f32; C]]) {
+        let leaving = self.memory.as_chunks_mut::<C>().0;
+        for (numbers, place) in leaving.iter_mut().zip(places) {
+            *numbers = contributions[*place as usize];
         }
     }
 }

@@ -1,266 +1,398 @@
 //! Internal forces of the elements of a block.
 
-use super::assembly::{Block, LANES, Lanes, Stiffness, triangle};
+use pulp::{Simd, WithSimd};
+
+use super::assembly::{Block, Stiffness, triangle};
 use super::attenuation::Memory;
+use super::lanes::{Lanes, Part, Register};
+use super::shape::{Layer, Row, Tables};
 
-/// `sum += factor * x`, lane by lane.
-#[inline(always)]
-fn add_scaled(sum: &mut Lanes, factor: f32, x: &Lanes) {
-    for l in 0..LANES {
-        sum[l] += factor * x[l];
+/// Room for one block.
+#[derive(Clone, Debug)]
+pub(super) struct Scratch<const C: usize> {
+    /// Values at all points.
+    field: Vec<[Lanes; C]>,
+    /// The field that memory variables follow.
+    strained: Vec<[Lanes; C]>,
+    /// What the block adds to its points.
+    force: Vec<[Lanes; C]>,
+    /// Fluxes of a layer of points along each axis of the cell: `[axis][point]`.
+    flux: [Vec<[Lanes; C]>; 3],
+}
+
+impl<const C: usize> Scratch<C> {
+    /// For blocks with so many points, and so many in a layer of them.
+    pub(super) fn new(points: usize, layer: usize) -> Self {
+        let room = |points: usize| vec![[Lanes::ZERO; C]; points];
+        Self {
+            field: room(points),
+            strained: room(points),
+            force: room(points),
+            flux: std::array::from_fn(|_| room(layer)),
+        }
     }
 }
 
-/// `sum += a * b`, lane by lane.
-#[inline(always)]
-fn add_product(sum: &mut Lanes, a: &Lanes, b: &Lanes) {
-    for l in 0..LANES {
-        sum[l] += a[l] * b[l];
-    }
-}
+/// A gradient `[i][c]` or a flux of a field at a point.
+pub(super) type Tensor<S, const D: usize, const C: usize> = [[Register<S>; D]; C];
 
-/// Room for one block: values of a field and the fluxes.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
-    /// `[point][component]`
-    field: Vec<Lanes>,
-    /// `[point][axis of the cell][component]`
-    flux: Vec<Lanes>,
-}
-
-impl Scratch {
-    fn make_room(&mut self, points: usize, dimension: usize, components: usize) {
-        self.field.resize(points * components, [0.0; LANES]);
-        self.flux.resize(points * dimension * components, [0.0; LANES]);
-    }
-}
-
-/// Derivatives of the basis, `[q][p]`, in single precision.
-pub(super) type Derivatives<const N: usize> = [[f32; N]; N];
-
-/// A gradient `[i][c]` or a flux of a field at a point of all elements of a block.
-type Tensor<const D: usize, const C: usize> = [[Lanes; D]; C];
-
-/// The displacement, what is to be added to it for the memory variables (dt), and the velocity: `[point][component]`.
-#[derive(Clone, Copy)]
+/// Displacement, and acceleration of the step before: `[point][component]`.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Motion<'a, const D: usize> {
     pub(super) displacement: &'a [[f32; D]],
-    pub(super) velocity: &'a [[f32; D]],
-    pub(super) dt: f32,
+    pub(super) acceleration: &'a [[f32; D]],
+    /// Square of the time step.
+    pub(super) square: f32,
 }
 
-/// Writes the internal forces of a block of solids, `[point][component]`, and advances its memory variables.
-#[inline(always)]
-pub(super) fn forces<const D: usize, const N: usize>(
-    block: &Block,
-    derivative: &Derivatives<N>,
-    motion: Motion<D>,
-    memory: Option<&mut Memory>,
-    scratch: &mut Scratch,
-    out: &mut [Lanes],
-) {
-    scratch.make_room(block.weight.len(), D, D);
-    gather(block, &mut scratch.field, |point| motion.displacement[point]);
-    match (&block.stiffness, &memory) {
-        (Stiffness::Isotropic { lambda, mu }, None) => {
-            fluxes::<D, D, N>(block, derivative, scratch, |_, gradient| {
-                isotropic(lambda, mu, gradient)
+/// What a medium makes of the gradient of a field.
+trait Law<S: Simd, const D: usize, const C: usize> {
+    /// The flux at a point; `strained` gives the gradient there of the field that memory variables follow.
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        point: usize,
+        gradient: &Tensor<S, D, C>,
+        strained: impl FnOnce() -> Tensor<S, D, C>,
+    ) -> Tensor<S, D, C>;
+}
+
+/// Writes the internal forces of a block of solids, `[element][point][component]`, and advances its memory variables.
+pub(super) struct Forces<'a, const D: usize, const N: usize> {
+    pub(super) block: &'a Block<D>,
+    pub(super) tables: &'a Tables<N>,
+    pub(super) motion: Motion<'a, D>,
+    pub(super) memory: Option<&'a mut Memory>,
+    pub(super) scratch: &'a mut Scratch<D>,
+    pub(super) out: &'a mut [f32],
+}
+
+impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            block,
+            tables,
+            motion,
+            mut memory,
+            scratch,
+            out,
+        } = self;
+        gather(block, &mut scratch.field, |point| motion.displacement[point]);
+        if memory.is_some() {
+            // The end of the step before as its velocity in the middle foretold it.
+            gather(block, &mut scratch.strained, |point| {
+                let (mut u, a) = (motion.displacement[point], motion.acceleration[point]);
+                (0..D).for_each(|c| u[c] -= motion.square * a[c]);
+                u
             });
         }
-        (Stiffness::Isotropic { lambda, mu }, Some(memory)) => {
-            fluxes::<D, D, N>(block, derivative, scratch, |point, gradient| {
-                let mut stress = isotropic(lambda, mu, gradient);
-                memory.relax(point, &mut stress);
-                stress
-            });
+        for part in Part::all(simd) {
+            match (&block.stiffness, &mut memory) {
+                (Stiffness::Isotropic(moduli), None) => {
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Isotropic(moduli));
+                }
+                (Stiffness::Isotropic(moduli), Some(memory)) => {
+                    let mut law = Relaxing(Isotropic(moduli), memory);
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
+                }
+                (Stiffness::Anisotropic(c), None) => {
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut Anisotropic(c));
+                }
+                (Stiffness::Anisotropic(c), Some(memory)) => {
+                    let mut law = Relaxing(Anisotropic(c), memory);
+                    forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
+                }
+                (Stiffness::Fluid(_), _) => {}
+            }
         }
-        (Stiffness::Anisotropic(c), None) => {
-            fluxes::<D, D, N>(block, derivative, scratch, |_, gradient| anisotropic(c, gradient));
-        }
-        (Stiffness::Anisotropic(c), Some(memory)) => {
-            fluxes::<D, D, N>(block, derivative, scratch, |point, gradient| {
-                let mut stress = anisotropic(c, gradient);
-                memory.relax(point, &mut stress);
-                stress
-            });
-        }
-        (Stiffness::Fluid { .. }, _) => {}
-    }
-    divergence::<D, D, N>(derivative, &scratch.flux, out);
-    if let Some(memory) = memory {
-        gather(block, &mut scratch.field, |point| {
-            let (u, v) = (motion.displacement[point], motion.velocity[point]);
-            std::array::from_fn::<f32, D, _>(|c| u[c] + motion.dt * v[c])
-        });
-        for point in 0..block.weight.len() {
-            let gradient = gradient::<D, D, N>(block, derivative, &scratch.field, point);
-            memory.advance(point, &gradient);
-        }
+        scatter(block, &scratch.force, out);
     }
 }
 
-/// Writes the right side of a block of fluids, one number a point, for a potential.
-#[inline(always)]
-pub(super) fn fluid_forces<const D: usize, const N: usize>(
-    block: &Block,
-    derivative: &Derivatives<N>,
-    potential: &[[f32; 1]],
-    scratch: &mut Scratch,
-    out: &mut [Lanes],
-) {
-    let Stiffness::Fluid { lightness } = &block.stiffness else {
-        return;
-    };
-    scratch.make_room(block.weight.len(), D, 1);
-    gather(block, &mut scratch.field, |point| potential[point]);
-    fluxes::<D, 1, N>(block, derivative, scratch, |_, gradient| {
-        let mut flux = *gradient;
-        flux[0]
-            .iter_mut()
-            .for_each(|x| (0..LANES).for_each(|l| x[l] *= lightness[l]));
-        flux
-    });
-    divergence::<D, 1, N>(derivative, &scratch.flux, out);
+/// Writes the right side of a block of fluids, `[element][point]`, for a potential.
+pub(super) struct FluidForces<'a, const D: usize, const N: usize> {
+    pub(super) block: &'a Block<D>,
+    pub(super) tables: &'a Tables<N>,
+    pub(super) potential: &'a [[f32; 1]],
+    pub(super) scratch: &'a mut Scratch<1>,
+    pub(super) out: &'a mut [f32],
+}
+
+impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (block, scratch) = (self.block, self.scratch);
+        let Stiffness::Fluid(lightness) = &block.stiffness else {
+            return;
+        };
+        gather(block, &mut scratch.field, |point| self.potential[point]);
+        for part in Part::all(simd) {
+            forces::<S, _, D, 1, N>(part, block, self.tables, scratch, &mut Light(lightness));
+        }
+        scatter(block, &scratch.force, self.out);
+    }
 }
 
 /// Copies a field at the points of a block.
 #[inline(always)]
-fn gather<const C: usize>(block: &Block, field: &mut [Lanes], value: impl Fn(usize) -> [f32; C]) {
-    for (point, numbers) in block.points.iter().enumerate() {
+fn gather<const D: usize, const C: usize>(
+    block: &Block<D>,
+    field: &mut [[Lanes; C]],
+    value: impl Fn(usize) -> [f32; C],
+) {
+    for (numbers, lanes) in block.points.iter().zip(field) {
         for (lane, number) in numbers.iter().enumerate() {
             let u = value(*number as usize);
-            (0..C).for_each(|c| field[point * C + c][lane] = u[c]);
+            (0..C).for_each(|c| lanes[c].0[lane] = u[c]);
         }
     }
 }
 
-/// Stride of an axis of the cell and place of a point on it.
+/// Copies forces, element after element.
 #[inline(always)]
-fn along<const N: usize>(point: usize, axis: usize) -> (usize, usize) {
-    let stride = N.pow(axis as u32);
-    (stride, point / stride % N)
+fn scatter<const D: usize, const C: usize>(block: &Block<D>, force: &[[Lanes; C]], out: &mut [f32]) {
+    let elements = out.chunks_exact_mut(force.len() * C);
+    for (lane, out) in elements.take(block.elements.len()).enumerate() {
+        for (out, force) in out.as_chunks_mut::<C>().0.iter_mut().zip(force) {
+            (0..C).for_each(|c| out[c] = force[c].0[lane]);
+        }
+    }
 }
 
-/// The gradient of a field at a point.
+/// The forces of a block by a law, layer by layer of its points, so that the fluxes stay in the cache.
 #[inline(always)]
-fn gradient<const D: usize, const C: usize, const N: usize>(
-    block: &Block,
-    derivative: &Derivatives<N>,
-    field: &[Lanes],
-    q: usize,
-) -> Tensor<D, C> {
-    let mut slopes = [[[0.0; LANES]; C]; D];
+fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
+    part: Part<S>,
+    block: &Block<D>,
+    tables: &Tables<N>,
+    scratch: &mut Scratch<C>,
+    law: &mut L,
+) {
+    let layers = if D == 3 { N } else { 1 };
+    for force in &mut scratch.force {
+        force.iter_mut().for_each(|lanes| part.store(lanes, part.zero()));
+    }
+    for k in 0..layers {
+        let layer = Layer::new(part, tables, &block.shape, k);
+        let across = if D == 3 { tables.weight[k] } else { 1.0 };
+        for j in 0..N {
+            let row = Row::new(part, tables, &layer, j);
+            for i in 0..N {
+                let (cofactors, determinant) = row.cofactors(part, tables, i);
+                let scale = part.splat(1.0) / determinant;
+                let at = [i, j, k];
+                let turn = (&cofactors, scale);
+                let of_field = gradient::<S, D, C, N>(part, tables, &scratch.field, at, turn);
+                let point = (k * N + j) * N + i;
+                let flux = law.flux(
+                    part,
+                    point,
+                    &of_field,
+                    #[inline(always)]
+                    || gradient::<S, D, C, N>(part, tables, &scratch.strained, at, turn),
+                );
+                let weight = part.splat(-(tables.weight[i] * tables.weight[j]) * across);
+                for (a, cofactors) in cofactors.iter().enumerate() {
+                    for (c, flux) in flux.iter().enumerate() {
+                        let mut sum = part.zero();
+                        (0..D).for_each(|d| sum = cofactors[d].mul_add(flux[d], sum));
+                        part.store(&mut scratch.flux[a][j * N + i][c], weight * sum);
+                    }
+                }
+            }
+        }
+        add_layer::<S, D, C, N>(part, tables, scratch, k);
+    }
+}
+
+/// The gradient `[i][c]` of a field at a point, from cofactors and one over the determinant.
+#[inline(always)]
+fn gradient<S: Simd, const D: usize, const C: usize, const N: usize>(
+    part: Part<S>,
+    tables: &Tables<N>,
+    field: &[[Lanes; C]],
+    at: [usize; 3],
+    (cofactors, scale): (&[[Register<S>; D]; D], Register<S>),
+) -> Tensor<S, D, C> {
+    let mut slopes = [[part.zero(); C]; D];
     for (a, slopes) in slopes.iter_mut().enumerate() {
-        let (stride, at) = along::<N>(q, a);
+        let stride = N.pow(a as u32);
+        let first = (at[2] * N + at[1]) * N + at[0] - at[a] * stride;
         for p in 0..N {
-            let values = &field[(q - at * stride + p * stride) * C..][..C];
-            (0..C).for_each(|i| add_scaled(&mut slopes[i], derivative[at][p], &values[i]));
+            let weight = part.splat(tables.derivative[at[a]][p]);
+            let values = &field[first + p * stride];
+            (0..C).for_each(|i| slopes[i] = weight.mul_add(part.load(&values[i]), slopes[i]));
         }
     }
-    let inverse = &block.inverse[q * D * D..][..D * D];
-    let mut gradient = [[[0.0; LANES]; D]; C];
+    let mut gradient = [[part.zero(); D]; C];
     for (i, row) in gradient.iter_mut().enumerate() {
         for (c, entry) in row.iter_mut().enumerate() {
-            (0..D).for_each(|a| add_product(entry, &inverse[a * D + c], &slopes[a][i]));
+            let mut sum = cofactors[0][c] * slopes[0][i];
+            (1..D).for_each(|a| sum = cofactors[a][c].mul_add(slopes[a][i], sum));
+            *entry = scale * sum;
         }
     }
     gradient
 }
 
-/// The flux of every point by a law, weighted and turned to the axes of the cell.
+/// Adds the fluxes of layer k with the slopes of every point's polynomial.
 #[inline(always)]
-fn fluxes<const D: usize, const C: usize, const N: usize>(
-    block: &Block,
-    derivative: &Derivatives<N>,
-    scratch: &mut Scratch,
-    law: impl Fn(usize, &Tensor<D, C>) -> Tensor<D, C>,
+fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>(
+    part: Part<S>,
+    tables: &Tables<N>,
+    scratch: &mut Scratch<C>,
+    k: usize,
 ) {
-    for q in 0..block.weight.len() {
-        let flux = law(q, &gradient::<D, C, N>(block, derivative, &scratch.field, q));
-        let inverse = &block.inverse[q * D * D..][..D * D];
-        for a in 0..D {
-            for i in 0..C {
-                let mut sum = [0.0; LANES];
-                (0..D).for_each(|c| add_product(&mut sum, &inverse[a * D + c], &flux[i][c]));
-                let place = &mut scratch.flux[(q * D + a) * C + i];
-                (0..LANES).for_each(|l| place[l] = -block.weight[q][l] * sum[l]);
-            }
-        }
-    }
-}
-
-/// Sums of the fluxes with the slopes of every point's polynomial.
-#[inline(always)]
-fn divergence<const D: usize, const C: usize, const N: usize>(
-    derivative: &Derivatives<N>,
-    flux: &[Lanes],
-    out: &mut [Lanes],
-) {
-    for p in 0..out.len() / C {
-        let mut sum = [[0.0; LANES]; C];
-        for a in 0..D {
-            let (stride, at) = along::<N>(p, a);
+    let [along, beside, across] = &scratch.flux;
+    for j in 0..N {
+        for i in 0..N {
+            let force = &mut scratch.force[(k * N + j) * N + i];
+            let mut sum = [part.zero(); C];
+            (0..C).for_each(|c| sum[c] = part.load(&force[c]));
             for q in 0..N {
-                let values = &flux[((p - at * stride + q * stride) * D + a) * C..][..C];
-                (0..C).for_each(|i| add_scaled(&mut sum[i], derivative[q][at], &values[i]));
+                let weights = [
+                    part.splat(tables.derivative[q][i]),
+                    part.splat(tables.derivative[q][j]),
+                ];
+                let (u, v) = (&along[j * N + q], &beside[q * N + i]);
+                for c in 0..C {
+                    sum[c] = weights[0].mul_add(part.load(&u[c]), sum[c]);
+                    sum[c] = weights[1].mul_add(part.load(&v[c]), sum[c]);
+                }
+            }
+            (0..C).for_each(|c| part.store(&mut force[c], sum[c]));
+            if D < 3 {
+                continue;
+            }
+            let mut flux = [part.zero(); C];
+            (0..C).for_each(|c| flux[c] = part.load(&across[j * N + i][c]));
+            for q in 0..N {
+                let weight = part.splat(tables.derivative[k][q]);
+                let force = &mut scratch.force[(q * N + j) * N + i];
+                for c in 0..C {
+                    let sum = weight.mul_add(flux[c], part.load(&force[c]));
+                    part.store(&mut force[c], sum);
+                }
             }
         }
-        out[p * C..(p + 1) * C].copy_from_slice(&sum);
     }
 }
 
-/// Hooke's law with Lame's constants; `[i][c]`.
-#[inline(always)]
-fn isotropic<const D: usize>(lambda: &Lanes, mu: &Lanes, gradient: &[[Lanes; D]; D]) -> [[Lanes; D]; D] {
-    let mut trace = [0.0; LANES];
-    for (i, row) in gradient.iter().enumerate() {
-        (0..LANES).for_each(|l| trace[l] += row[i][l]);
-    }
-    let mut stress = [[[0.0; LANES]; D]; D];
-    for i in 0..D {
-        for c in 0..D {
-            for l in 0..LANES {
-                let shear = mu[l] * (gradient[i][c][l] + gradient[c][i][l]);
-                stress[i][c][l] = if i == c {
-                    lambda[l] * trace[l] + shear
-                } else {
-                    shear
-                };
+/// Hooke's law with Lame's constants.
+struct Isotropic<'a>(&'a [Lanes; 2]);
+
+impl<S: Simd, const D: usize> Law<S, D, D> for Isotropic<'_> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        _: usize,
+        gradient: &Tensor<S, D, D>,
+        _: impl FnOnce() -> Tensor<S, D, D>,
+    ) -> Tensor<S, D, D> {
+        let [lambda, mu] = [part.load(&self.0[0]), part.load(&self.0[1])];
+        let mut trace = gradient[0][0];
+        (1..D).for_each(|i| trace = trace + gradient[i][i]);
+        let pressure = lambda * trace;
+        let mut stress = [[pressure; D]; D];
+        for i in 0..D {
+            stress[i][i] = mu.mul_add(gradient[i][i] + gradient[i][i], pressure);
+            for c in i + 1..D {
+                stress[i][c] = mu * (gradient[i][c] + gradient[c][i]);
+                stress[c][i] = stress[i][c];
             }
         }
+        stress
     }
-    stress
 }
 
 /// Voigt's index of two axes of space.
 const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
 
 /// Hooke's law with 21 constants, of which 2-D takes those of x and z.
-#[inline(always)]
-fn anisotropic<const D: usize>(c: &[Lanes], gradient: &[[Lanes; D]; D]) -> [[Lanes; D]; D] {
-    let axis = |k: usize| if D == 2 { 2 * k } else { k };
-    let mut strain = [[0.0; LANES]; 6];
-    for i in 0..D {
-        for k in i..D {
-            let voigt = VOIGT[axis(i)][axis(k)];
-            for l in 0..LANES {
-                // Shear strains are twice those of the tensor.
-                let twice = gradient[i][k][l] + gradient[k][i][l];
-                strain[voigt][l] = if i == k { gradient[i][i][l] } else { twice };
+struct Anisotropic<'a>(&'a [Lanes]);
+
+impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        _: usize,
+        gradient: &Tensor<S, D, D>,
+        _: impl FnOnce() -> Tensor<S, D, D>,
+    ) -> Tensor<S, D, D> {
+        let voigt = |i: usize, k: usize| match D {
+            2 => VOIGT[2 * i][2 * k],
+            _ => VOIGT[i][k],
+        };
+        let mut stress = *gradient;
+        for i in 0..D {
+            for k in i..D {
+                let mut sum = part.zero();
+                for l in 0..D {
+                    for m in l..D {
+                        let (row, column) = (voigt(i, k), voigt(l, m));
+                        let entry = part.load(&self.0[triangle(row.min(column), row.max(column))]);
+                        // Shear strains are twice those of the tensor.
+                        let strain = if l == m {
+                            gradient[l][l]
+                        } else {
+                            gradient[l][m] + gradient[m][l]
+                        };
+                        sum = entry.mul_add(strain, sum);
+                    }
+                }
+                (stress[i][k], stress[k][i]) = (sum, sum);
             }
         }
+        stress
     }
-    let mut stress = [[[0.0; LANES]; D]; D];
-    for i in 0..D {
-        for k in i..D {
-            let row = VOIGT[axis(i)][axis(k)];
-            let mut sum = [0.0; LANES];
-            for column in 0..6 {
-                let entry = triangle(row.min(column), row.max(column));
-                add_product(&mut sum, &c[entry], &strain[column]);
-            }
-            (stress[i][k], stress[k][i]) = (sum, sum);
-        }
+}
+
+/// A law that loses what memory variables hold.
+struct Relaxing<'a, L>(L, &'a mut Memory);
+
+impl<S: Simd, L: Law<S, D, D>, const D: usize> Law<S, D, D> for Relaxing<'_, L> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        point: usize,
+        gradient: &Tensor<S, D, D>,
+        strained: impl FnOnce() -> Tensor<S, D, D>,
+    ) -> Tensor<S, D, D> {
+        let mut stress = self.0.flux(
+            part,
+            point,
+            gradient,
+            #[inline(always)]
+            || *gradient,
+        );
+        self.1.advance(part, point, &strained(), &mut stress);
+        stress
     }
-    stress
+}
+
+/// The flux of a potential in a fluid, whose numbers are one over its density.
+struct Light<'a>(&'a Lanes);
+
+impl<S: Simd, const D: usize> Law<S, D, 1> for Light<'_> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        _: usize,
+        gradient: &Tensor<S, D, 1>,
+        _: impl FnOnce() -> Tensor<S, D, 1>,
+    ) -> Tensor<S, D, 1> {
+        let lightness = part.load(self.0);
+        let mut flux = *gradient;
+        (0..D).for_each(|c| flux[0][c] = lightness * gradient[0][c]);
+        flux
+    }
 }

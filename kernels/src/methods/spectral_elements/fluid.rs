@@ -7,13 +7,15 @@
 use rayon::prelude::*;
 
 use super::Setup;
-use super::assembly::{self, Block, Homes, LANES, Lanes, Sums};
+use super::assembly::{self, Block, Homes, Sums};
 use super::boundary::FacePoint;
 use super::cpu::{POINTS, part_of};
 use super::cut::{Exchange, Share};
-use super::element::{self, Derivatives, Scratch};
+use super::element::{FluidForces, Scratch};
+use super::lanes::LANES;
 use super::mass::masses;
 use super::points::Placed;
+use super::shape::Tables;
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
 use crate::mesh::cell::{self, faces};
@@ -22,8 +24,8 @@ use crate::mesh::step::Law;
 use crate::mesh::{Locator, Side};
 use crate::time_loop::Part;
 
-/// A point of a face that is added to one lane of a block: local point, lane, point of the mesh.
-type At = (u32, u32, u32);
+/// A point of a face: its place among what a block adds, and the point of the subdomain.
+type At = (u32, u32);
 
 /// A point where a fluid and a solid meet.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +74,13 @@ pub(super) fn contacts<const D: usize>(
     found
 }
 
+/// Where more than its elements acts on a subdomain: the points of absorbing faces and of contacts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surfaces<'a, const D: usize> {
+    pub(super) faces: &'a [FacePoint<D>],
+    pub(super) contacts: &'a [Contact<D>],
+}
+
 /// Contacts sorted to the blocks of their fluid or solid elements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coupling<const D: usize> {
@@ -81,13 +90,13 @@ pub(super) struct Coupling<const D: usize> {
 
 impl<const D: usize> Coupling<D> {
     pub(super) fn of_blocks(
-        blocks: &[Block],
+        blocks: &[Block<D>],
         contacts: &[Contact<D>],
         element: impl Fn(&Contact<D>) -> u32,
     ) -> Vec<Self> {
         let mut sorted: Vec<&Contact<D>> = contacts.iter().collect();
         sorted.sort_by_key(|contact| element(contact));
-        let gather = |block: &Block| {
+        let gather = |block: &Block<D>| {
             let mut own = Self::default();
             for (lane, number) in block.elements.iter().enumerate() {
                 let first = sorted.partition_point(|contact| element(contact) < *number);
@@ -99,8 +108,8 @@ impl<const D: usize> Coupling<D> {
                         .points
                         .iter()
                         .position(|points| points[lane] == contact.point);
-                    own.places
-                        .push((local.unwrap_or(0) as u32, lane as u32, contact.point));
+                    let place = block.place(lane, local.unwrap_or(0) as u32);
+                    own.places.push((place, contact.point));
                     own.normals.push(contact.normal.map(|n| n as f32));
                 }
             }
@@ -110,37 +119,36 @@ impl<const D: usize> Coupling<D> {
     }
 
     /// The pressure -chi'' of the fluid on the solid.
-    pub(super) fn push_solid(&self, second: &[[f32; 1]], forces: &mut [Lanes]) {
-        for ((local, lane, point), n) in self.places.iter().zip(&self.normals) {
-            for c in 0..D {
-                forces[*local as usize * D + c][*lane as usize] -= n[c] * second[*point as usize][0];
-            }
+    pub(super) fn push_solid(&self, second: &[[f32; 1]], forces: &mut [[f32; D]]) {
+        for ((place, point), n) in self.places.iter().zip(&self.normals) {
+            let force = &mut forces[*place as usize];
+            (0..D).for_each(|c| force[c] -= n[c] * second[*point as usize][0]);
         }
     }
 
     /// The normal displacement of the solid in the fluid.
-    fn push_fluid(&self, displacement: &[[f32; D]], forces: &mut [Lanes]) {
-        for ((local, lane, point), n) in self.places.iter().zip(&self.normals) {
+    fn push_fluid(&self, displacement: &[[f32; D]], forces: &mut [[f32; 1]]) {
+        for ((place, point), n) in self.places.iter().zip(&self.normals) {
             let mut sum = 0.0;
             (0..D).for_each(|c| sum += displacement[*point as usize][c] * n[c]);
-            forces[*local as usize][*lane as usize] += sum;
+            forces[*place as usize][0] += sum;
         }
     }
 }
 
 /// The fluid elements of a subdomain.
 pub(super) struct Fluid<const D: usize> {
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block<D>>,
     pub(super) homes: Homes,
     /// How many of the blocks neighbours wait for.
     boundary: usize,
     pub(super) exchange: Exchange,
     /// Where the contributions that leave stand.
-    leaving: Vec<u64>,
+    leaving: Vec<u32>,
     absorbing: Vec<Vec<(At, f32)>>,
     coupling: Vec<Coupling<D>>,
     sources: Vec<Vec<Placed<1>>>,
-    contributions: Vec<Lanes>,
+    contributions: Vec<[f32; 1]>,
     sums: Sums,
     inverse_mass: Vec<f32>,
     /// Points of the free surface.
@@ -160,12 +168,14 @@ impl<const D: usize> Fluid<D> {
         share: &Share<'_>,
         table: &Tabulated<D>,
         locator: &Locator<D>,
-        (faces, contacts, exchange): (&[FacePoint<D>], &[Contact<D>], Exchange),
+        surfaces: Surfaces<'_, D>,
+        exchange: Exchange,
     ) -> Result<Self, Error> {
-        let (blocks, boundary) = assembly::blocks(setup, share, table, true);
+        let Surfaces { faces, contacts } = surfaces;
+        let (blocks, boundary) = assembly::blocks(setup, share, true);
         let points = share.points();
         let own = admittances(setup, faces);
-        let gather = |block: &Block| {
+        let gather = |block: &Block<D>| {
             let of_lane = |(lane, element): (usize, &u32)| {
                 let first = own.partition_point(|p| p.0.element < *element);
                 let found: Vec<_> = own[first..]
@@ -174,7 +184,7 @@ impl<const D: usize> Fluid<D> {
                     .collect();
                 found
                     .into_iter()
-                    .map(move |(p, z)| ((p.local, lane as u32, p.point), *z as f32))
+                    .map(|(p, z)| ((block.place(lane, p.local), p.point), *z as f32))
                     .collect::<Vec<_>>()
             };
             block.elements.iter().enumerate().flat_map(of_lane).collect()
@@ -182,7 +192,7 @@ impl<const D: usize> Fluid<D> {
         let homes = Homes::of(&blocks);
         let leaving = exchange.send.iter().filter_map(|(element, local)| {
             let home = homes.find(*element as usize)?;
-            Some(assembly::place(home, *local as usize, table.points(), 1))
+            Some(assembly::place(home, *local as usize, table.points()) as u32)
         });
         Ok(Self {
             boundary,
@@ -190,8 +200,8 @@ impl<const D: usize> Fluid<D> {
             absorbing: blocks.iter().map(gather).collect(),
             coupling: Coupling::of_blocks(&blocks, contacts, |contact| contact.fluid),
             sources: Placed::in_fluid(setup, locator, table, (&homes, blocks.len()))?,
-            contributions: vec![[0.0; LANES]; blocks.len() * table.points()],
-            sums: Sums::new(&blocks, points, 1, &exchange.arrived),
+            contributions: vec![[0.0]; blocks.len() * LANES * table.points()],
+            sums: Sums::new(&blocks, points, &exchange.arrived)?,
             inverse_mass: inverse_mass(setup, share, table, &own),
             zero: free_points(setup, share),
             exchange,
@@ -227,29 +237,33 @@ impl<const D: usize> Fluid<D> {
     pub(super) fn forces<const N: usize>(
         &mut self,
         cpu: &Cpu,
-        derivative: &Derivatives<N>,
+        tables: &Tables<N>,
         displacement: &[[f32; D]],
         (part, step): (Part, usize),
     ) {
         let blocks = part_of(part, self.boundary, self.blocks.len());
-        let points = N.pow(D as u32);
+        let (points, layer) = (N.pow(D as u32), N * N);
+        let places = LANES * points;
         let (arch, potential, rate) = (cpu.arch(), &self.potential, &self.rate);
-        let all = self.contributions[blocks.start * points..blocks.end * points]
-            .par_chunks_mut(points)
+        let all = self.contributions[blocks.start * places..blocks.end * places]
+            .par_chunks_mut(places)
             .zip(&self.blocks[blocks.clone()])
             .zip(&self.absorbing[blocks.clone()]);
         let all = all.zip(&self.coupling[blocks.clone()]).zip(&self.sources[blocks]);
         cpu.install(|| {
             all.for_each_init(
-                Scratch::default,
+                || Scratch::<1>::new(points, layer),
                 |scratch, ((((out, block), absorbing), coupling), sources)| {
                     flushed(|| {
-                        arch.dispatch(
-                            #[inline(always)]
-                            || element::fluid_forces::<D, N>(block, derivative, potential, scratch, out),
-                        );
-                        for ((local, lane, point), z) in absorbing {
-                            out[*local as usize][*lane as usize] -= z * rate[*point as usize][0];
+                        arch.dispatch(FluidForces {
+                            block,
+                            tables,
+                            potential,
+                            scratch,
+                            out: out.as_flattened_mut(),
+                        });
+                        for ((place, point), z) in absorbing {
+                            out[*place as usize][0] -= z * rate[*point as usize][0];
                         }
                         coupling.push_fluid(displacement, out);
                         sources.iter().for_each(|source| source.add(step, out));
@@ -258,22 +272,21 @@ impl<const D: usize> Fluid<D> {
             );
         });
         if part == Part::Boundary {
-            let contributions = self.contributions.as_flattened();
-            self.exchange.pack(&self.leaving, contributions, LANES);
+            self.exchange.pack(&self.leaving, &self.contributions);
         }
     }
 
     /// The second derivative of the potential from all contributions, and the other half of its rate.
     pub(super) fn correct(&mut self, cpu: &Cpu, half: f32) {
-        let contributions = self.contributions.as_flattened();
-        let (sums, arrived, inverse_mass) = (&self.sums, &self.exchange.memory, &self.inverse_mass);
+        let (contributions, arrived) = (&self.contributions, self.exchange.memory.as_chunks().0);
+        let (sums, inverse_mass) = (&self.sums, &self.inverse_mass);
         let (r, s) = (&mut self.rate, &mut self.second);
         let chunks = r.par_chunks_mut(POINTS).zip(s.par_chunks_mut(POINTS));
         cpu.install(|| {
             chunks.enumerate().for_each(|(k, (r, s))| {
                 flushed(|| {
                     for (point, (r, s)) in (k * POINTS..).zip(r.iter_mut().zip(s)) {
-                        s[0] = sums.of::<1>(point, contributions, arrived)[0] * inverse_mass[point];
+                        s[0] = sums.of(point, contributions, arrived)[0] * inverse_mass[point];
                         r[0] += half * s[0];
                     }
                 });

@@ -7,10 +7,10 @@ use super::cut::Share;
 use super::{Lumping, Setup};
 use crate::mesh::geometry::{Matrix, Tabulated, inverse};
 
-/// Inverse masses: one number a component, and the matrices of points on absorbing faces.
+/// Inverse masses: one number a point, and the matrices of points on absorbing faces.
 #[derive(Clone, Debug)]
 pub(super) struct InverseMass<const D: usize> {
-    pub(super) diagonal: Vec<[f32; D]>,
+    pub(super) diagonal: Vec<f32>,
     /// Ascending points with the inverse of mass plus half a step of damping.
     pub(super) matrices: Vec<(u32, [[f32; D]; D])>,
 }
@@ -42,9 +42,20 @@ impl<const D: usize> InverseMass<D> {
             // Points of fluids alone have no mass and get no force.
             diagonal: mass
                 .iter()
-                .map(|m| [if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 }; D])
+                .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })
                 .collect(),
         }
+    }
+
+    /// The mass of a point without any damping, kg.
+    pub(super) fn mass(&self, point: usize) -> f64 {
+        let inverse = f64::from(self.diagonal[point]);
+        if inverse > 0.0 { 1.0 / inverse } else { 0.0 }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.diagonal[..]) + size_of_val(&self.matrices[..])
     }
 
     /// Turns the forces of the points `first ..` into accelerations.
@@ -57,10 +68,7 @@ impl<const D: usize> InverseMass<D> {
         for (k, force) in forces.iter_mut().enumerate() {
             let f = *force;
             match matrices.next_if(|m| m.0 as usize == first + k) {
-                None => {
-                    let inverse = &self.diagonal[first + k];
-                    (0..D).for_each(|c| force[c] *= inverse[c]);
-                }
+                None => *force = f.map(|f| f * self.diagonal[first + k]),
                 Some((_, matrix)) => {
                     for (c, row) in matrix.iter().enumerate() {
                         force[c] = 0.0;

@@ -6,7 +6,8 @@
 //! | what | equation | file |
 //! | --- | --- | --- |
 //! | mass | `M_p = sum_e w_p J_p rho` | `mass.rs` |
-//! | internal forces | `F_ip = - sum_q sum_a l'_a w_q J_q sum_c (du_a/dx_c) s_ic` | `element.rs` |
+//! | internal forces | `F_ip = - sum_q sum_a l'_a w_q J_q sum_c (du_a/dx_c) s_ic` | `element.rs` in the lanes of `lanes.rs` |
+//! | Jacobians of elements, from their nodes in every step | `J_ca = dx_c/du_a` | `shape.rs` |
 //! | attenuation | standard linear solids, memory variables | `attenuation.rs` |
 //! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
@@ -27,11 +28,14 @@ mod boundary;
 mod cpu;
 mod cut;
 mod element;
+mod energy;
 mod fluid;
 pub mod gpu;
+mod lanes;
 mod mass;
 mod points;
 mod recording;
+mod shape;
 mod subdomain;
 
 pub use cpu::Engine;

@@ -1,6 +1,6 @@
 //! Sources and receivers between the points of an element.
 
-use super::assembly::{Homes, Lanes};
+use super::assembly::Homes;
 use super::{Setup, Source, Strength};
 use crate::Error;
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
@@ -59,10 +59,11 @@ fn sort<const D: usize, const C: usize>(
 
 impl<const C: usize> Placed<C> {
     /// Adds the source of a step to the forces of its block.
-    pub(super) fn add(&self, step: usize, forces: &mut [Lanes]) {
+    pub(super) fn add(&self, step: usize, forces: &mut [[f32; C]]) {
         let Some(now) = self.history.get(step) else { return };
-        for (point, weight) in self.weights.iter().enumerate() {
-            (0..C).for_each(|c| forces[point * C + c][self.lane] += weight[c] * now);
+        let own = &mut forces[self.lane * self.weights.len()..];
+        for (force, weight) in own.iter_mut().zip(&self.weights) {
+            (0..C).for_each(|c| force[c] += weight[c] * now);
         }
     }
 }
@@ -138,15 +139,27 @@ fn weights<const D: usize>(setup: &Setup<D>, found: &Found<D>, source: &Source<D
             .map(|(h, _)| force.map(|f| (h * f) as f32))
             .collect(),
         Strength::Moment(moment) => {
-            let nodes = setup.mesh.coordinates(found.element);
-            let inverse = inverse(&map(setup.mesh.order(), &nodes, found.local).1);
+            let slope = along_space(setup, found);
             let at_point = |slopes: &[f64; D]| -> [f32; D] {
-                let slope = |d: usize| (0..D).map(|a| inverse[a][d] * slopes[a]).sum::<f64>();
-                moment.map(|row| (0..D).map(|d| row[d] * slope(d)).sum::<f64>() as f32)
+                let slopes = slope(slopes);
+                moment.map(|row| (0..D).map(|d| row[d] * slopes[d]).sum::<f64>() as f32)
             };
             polynomials.iter().map(|(_, slopes)| at_point(slopes)).collect()
         }
     }
+}
+
+/// From slopes along the axes of the cell to those along the axes of the mesh.
+fn along_space<const D: usize>(setup: &Setup<D>, found: &Found<D>) -> impl Fn(&[f64; D]) -> [f64; D] {
+    let nodes = setup.mesh.coordinates(found.element);
+    let inverse = inverse(&map(setup.mesh.order(), &nodes, found.local).1);
+    move |slopes| std::array::from_fn(|d| (0..D).map(|a| inverse[a][d] * slopes[a]).sum())
+}
+
+/// The slopes of a polynomial along the axes of the mesh.
+fn turned<const D: usize>(setup: &Setup<D>, found: &Found<D>) -> impl Fn(&(f64, [f64; D])) -> [f32; D] {
+    let slope = along_space(setup, found);
+    move |(_, slopes)| slope(slopes).map(|x| x as f32)
 }
 
 /// What a receiver records.
@@ -161,6 +174,10 @@ pub enum Quantity {
     Acceleration,
     /// Pressure of fluids, Pa; zero in solids.
     Pressure,
+    /// The strain tensor of solids, extension positive: zz, xx, yy, zx, zy, xy; in 2-D zz, xx, zx.
+    Strain,
+    /// The rotation of solids, half the curl of the displacement, radians about the axes z, x, y; in 2-D about y.
+    Rotation,
 }
 
 impl Quantity {
@@ -168,7 +185,31 @@ impl Quantity {
     pub fn components(self, dimension: usize) -> usize {
         match self {
             Self::Pressure => 1,
+            Self::Strain => dimension * (dimension + 1) / 2,
+            Self::Rotation => 2 * dimension - 3,
             _ => dimension,
+        }
+    }
+
+    /// Whether it is made of slopes of the displacement, which fluids do not have at a place.
+    pub fn is_of_slopes(self) -> bool {
+        matches!(self, Self::Strain | Self::Rotation)
+    }
+
+    /// Component `c` of a strain or rotation, from the slopes `[i][d]` of the displacement along the axes of the mesh.
+    pub(super) fn of_slopes<const D: usize>(self, c: usize, slopes: &[[f32; D]; D]) -> f32 {
+        // Axes of the mesh: x, then y in 3-D, z last.
+        let (x, y, z) = (0, 1, D - 1);
+        let half = |a: usize, b: usize| 0.5 * (slopes[a][b] + slopes[b][a]);
+        let turn = |a: usize, b: usize| 0.5 * (slopes[b][a] - slopes[a][b]);
+        match (self, D) {
+            (Self::Rotation, 2) => turn(z, x),
+            (Self::Rotation, _) => [turn(x, y), turn(y, z), turn(z, x)][c],
+            (_, 2) => [half(z, z), half(x, x), half(z, x)][c],
+            _ => {
+                let (a, b) = [(z, z), (x, x), (y, y), (z, x), (z, y), (x, y)][c];
+                half(a, b)
+            }
         }
     }
 }
@@ -181,18 +222,23 @@ pub struct Receiver<const D: usize> {
     pub(super) weights: Vec<f32>,
     /// In a fluid: from the potential to grad(chi)/rho, taken at the points of the element and interpolated.
     pub(super) gradient: Option<Vec<[f32; D]>>,
+    /// In a solid, where they are asked for: from a field to its slopes.
+    slopes: Vec<[f32; D]>,
 }
 
 impl<const D: usize> Receiver<D> {
     /// A place of an element with these points of the subdomain.
-    pub(super) fn new(setup: &Setup<D>, points: Vec<u32>, found: &Found<D>) -> Self {
-        let weights: Vec<f64> = polynomials(setup.basis, found.local)
-            .iter()
-            .map(|(h, _)| *h)
-            .collect();
+    pub(super) fn new(setup: &Setup<D>, points: Vec<u32>, found: &Found<D>, quantity: Quantity) -> Self {
+        let polynomials = polynomials(setup.basis, found.local);
+        let weights: Vec<f64> = polynomials.iter().map(|(h, _)| *h).collect();
+        let slopes = match quantity.is_of_slopes() {
+            true => polynomials.iter().map(turned(setup, found)).collect(),
+            false => Vec::new(),
+        };
         Self {
             element: found.element as u32,
             points,
+            slopes,
             gradient: setup
                 .is_fluid(found.element)
                 .then(|| gradient(setup, found.element, &weights)),
@@ -213,6 +259,32 @@ impl<const D: usize> Receiver<D> {
             (0..C).for_each(|c| sum[c] += weight * u[c]);
         }
         sum
+    }
+
+    /// The slopes `[i][d]` of a field at the place; zero in a fluid and where they were not asked for.
+    pub(super) fn slopes(&self, field: &[[f32; D]]) -> [[f32; D]; D] {
+        let mut sum = [[0.0; D]; D];
+        for (point, slope) in self.points.iter().zip(&self.slopes) {
+            let u = field[*point as usize];
+            for (sum, u) in sum.iter_mut().zip(u) {
+                (0..D).for_each(|d| sum[d] += slope[d] * u);
+            }
+        }
+        sum
+    }
+
+    /// What every component of the displacement at every point adds to a strain or rotation, as weights:
+    /// `[point][component of the strain or rotation][component]`.
+    pub(super) fn outputs_of_slopes(&self, quantity: Quantity) -> Vec<f32> {
+        let mut weights = Vec::with_capacity(self.slopes.len() * quantity.components(D) * D);
+        for slope in &self.slopes {
+            for (c, i) in (0..quantity.components(D) * D).map(|k| (k / D, k % D)) {
+                let mut alone = [[0.0; D]; D];
+                alone[i] = *slope;
+                weights.push(quantity.of_slopes(c, &alone));
+            }
+        }
+        weights
     }
 
     /// grad(chi)/rho at the place; zero in a solid.

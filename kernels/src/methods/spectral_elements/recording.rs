@@ -49,9 +49,17 @@ impl<const D: usize> Recording<D> {
         let mut receivers = Vec::new();
         for (number, at) in shot.receivers.iter().enumerate() {
             let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
+            if shot.quantity.is_of_slopes() && setup.is_fluid(found.element) {
+                return Err(Error::setup(format!(
+                    "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; use data=pressure there or move it into a solid",
+                    number + 1,
+                    Place::from(*at),
+                    found.element
+                )));
+            }
             if share.owns(found.element) {
                 let points = share.element(found.element);
-                receivers.push((number, Receiver::new(setup, points, &found)));
+                receivers.push((number, Receiver::new(setup, points, &found, shot.quantity)));
             }
         }
         let (mut film, mut film_points) = (Vec::new(), Vec::new());
@@ -62,7 +70,8 @@ impl<const D: usize> Recording<D> {
                 .as_ref()
                 .map_or(share.number == 0, |f| share.owns(f.element));
             if mine {
-                let receiver = |f: &Found<D>| Receiver::new(setup, share.element(f.element), f);
+                let receiver =
+                    |f: &Found<D>| Receiver::new(setup, share.element(f.element), f, shot.filmed());
                 film.push(number as u32);
                 film_points.push(found.as_ref().map(receiver));
             }

@@ -110,6 +110,13 @@ impl<const D: usize> Sampler for Engine<D> {
     fn traces(&mut self, out: &mut [f32]) -> Result<(), Error> {
         let (quantity, count) = (self.recording.quantity, self.recording.count);
         for (number, receiver) in &self.recording.receivers {
+            if quantity.is_of_slopes() {
+                let slopes = self.slopes(receiver);
+                for c in 0..quantity.components(D) {
+                    out[c * count + number] = quantity.of_slopes(c, &slopes);
+                }
+                continue;
+            }
             let values = self.record(receiver, quantity);
             for c in 0..quantity.components(D) {
                 out[c * count + number] = values[Self::axis(quantity, c)];

@@ -93,7 +93,7 @@ impl Attenuation {
         }
         let possible = (1..200).find(|&q| f64::from(q) > lowest && !grows(f64::from(q)));
         Err(Error::setup(format!(
-            "coarse-grained mechanisms (qmech=coarse) make waves grow where Q is {lowest}: take Q of {} or more, or qmech=3",
+            "coarse-grained mechanisms make waves grow where Q is {lowest}: take Q of {} or more, or three mechanisms a cell",
             possible.unwrap_or(200)
         )))
     }
@@ -101,7 +101,7 @@ impl Attenuation {
     /// Refuses what is no attenuation for the model of this grid, or makes waves grow.
     pub fn check(&self, padded: &Padded) -> Result<(), Error> {
         let cells = padded.model.cells();
-        for (name, q) in [("qp=", &self.qp), ("qs=", &self.qs)] {
+        for (name, q) in [("the Q of P waves", &self.qp), ("the Q of S waves", &self.qs)] {
             if q.len() != 1 && q.len() != cells {
                 return Err(Error::setup(format!(
                     "{name} has {} values for {cells} cells",
@@ -286,52 +286,54 @@ fn split<T: Real>(
         let len = arrays * most.min(end - line) * nz;
         let (unrelaxed, relaxing) = (&mut unrelaxed[..len], &mut relaxing[..len]);
         raw.copy_lines(line, unrelaxed);
-        split_lines(
-            &padded,
-            (losses, law),
-            line,
-            (&mut *unrelaxed, &mut *relaxing),
-            cpu,
-        );
+        let split = Split {
+            padded: &padded,
+            losses,
+            law,
+        };
+        split.lines(line, unrelaxed, relaxing, cpu);
         raw.fill_all(cpu, line, unrelaxed);
         weak.fill_all(cpu, line, relaxing);
     }
     Ok(weak)
 }
 
-/// Makes lines of a medium unrelaxed and gives what relaxes of them, the first being the line `first` of the model; both
-/// are `[stiffness in memory order, density][line][z]`. Normal stiffnesses relax like P waves, shears like S waves, and
-/// of a coupling `c13 = (c13 + 2 c55) - 2 c55` each part like its own.
-pub(super) fn split_lines<T: Real>(
-    padded: &Padded,
-    (losses, law): (&Attenuation, &Law),
-    first: usize,
-    (lines, relaxing): (&mut [T], &mut [T]),
-    cpu: &Cpu,
-) {
-    use rayon::prelude::*;
-    let nz = padded.model.n[0];
-    let arrays = plane_names(padded.ndim()).len() + 1;
-    let array = lines.len() / arrays;
-    // Of each line what it becomes and what relaxes of it, `[array][z]`.
-    let from = &*lines;
-    let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
-        let each = (0..array / nz).into_par_iter();
-        let start = || [Known::new(law), Known::new(law)];
-        let line = |known: &mut [Known<'_>; 2], line: usize| {
-            let c = |k: usize, z: usize| from[k * array + line * nz + z];
-            split_line(padded, losses, known, first + line, &c)
-        };
-        each.map_init(start, line).collect()
-    });
-    for (k, to) in [lines, relaxing].into_iter().enumerate() {
-        cpu.install(|| {
-            let each = to.par_chunks_mut(array).enumerate();
-            each.for_each(|(a, values)| {
-                let lines = values.chunks_mut(nz).zip(&made);
-                lines.for_each(|(to, made)| to.copy_from_slice(&made[k][a * nz..(a + 1) * nz]));
-            });
+/// Splits a medium of a grid into the unrelaxed one and what relaxes of it. Normal stiffnesses relax like P waves, shears
+/// like S waves, and of a coupling `c13 = (c13 + 2 c55) - 2 c55` each part like its own.
+pub(super) struct Split<'a> {
+    pub padded: &'a Padded,
+    pub losses: &'a Attenuation,
+    pub law: &'a Law,
+}
+
+impl Split<'_> {
+    /// Makes lines of the medium unrelaxed and gives what relaxes of them, the first being the line `first` of the model;
+    /// both are `[stiffness in memory order, density][line][z]`.
+    pub fn lines<T: Real>(&self, first: usize, lines: &mut [T], relaxing: &mut [T], cpu: &Cpu) {
+        use rayon::prelude::*;
+        let nz = self.padded.model.n[0];
+        let arrays = plane_names(self.padded.ndim()).len() + 1;
+        let array = lines.len() / arrays;
+        // Of each line what it becomes and what relaxes of it, `[array][z]`.
+        let from = &*lines;
+        let made: Vec<[Vec<T>; 2]> = cpu.install(|| {
+            let each = (0..array / nz).into_par_iter();
+            let start = || [Known::new(self.law), Known::new(self.law)];
+            let line = |known: &mut [Known<'_>; 2], line: usize| {
+                let c = |k: usize, z: usize| from[k * array + line * nz + z];
+                split_line(self.padded, self.losses, known, first + line, &c)
+            };
+            each.map_init(start, line).collect()
         });
+        for (k, to) in [lines, relaxing].into_iter().enumerate() {
+            cpu.install(|| {
+                let each = to.par_chunks_mut(array).enumerate();
+                each.for_each(|(a, values)| {
+                    let lines = values.chunks_mut(nz).zip(&made);
+                    lines.for_each(|(to, made)| to.copy_from_slice(&made[k][a * nz..(a + 1) * nz]));
+                });
+            });
+        }
     }
 }
 

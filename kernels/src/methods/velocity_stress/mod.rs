@@ -47,6 +47,7 @@ use crate::grid::stencil::{self, Family, WEIGHTS};
 use crate::medium::{self as model, Medium, Symmetry};
 use crate::parallel::communicator::{Communicator, Topic};
 use crate::parallel::group::Group;
+use crate::parallel::slabs::Cutting;
 use crate::parallel::{message_buffers, slabs};
 use crate::stability::largest_symbol;
 use crate::time_loop::{Direction, Schedule};
@@ -60,6 +61,13 @@ use sources::SourceNodes;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use surface::Images;
+
+/// How grids are cut for this method.
+pub const SLABS: Cutting = Cutting {
+    least: 2 * GHOST,
+    face: 0,
+    frame_cost: 1.0,
+};
 
 /// Everything about a shot except its medium.
 #[derive(Clone, Debug)]
@@ -356,7 +364,7 @@ fn check(shot: &Shot, padded: &Padded) -> Result<&'static [f64], Error> {
     let fail = |sentence: String| Err(Error::Setup(sentence));
     let Some(weights) = stencil::staggered(shot.order, shot.family) else {
         return fail(format!(
-            "order={}: the derivative has order 2, 4 or 8",
+            "a derivative of order {}: it can have order 2, 4 or 8",
             shot.order
         ));
     };
@@ -389,7 +397,9 @@ fn check(shot: &Shot, padded: &Padded) -> Result<&'static [f64], Error> {
         ));
     }
     if shot.jdata == 0 || shot.jcheck == 0 {
-        return fail("jdata= and jcheck= must be at least 1".into());
+        return fail(
+            "data are recorded, or values checked, every 0 steps; both can be done every 1 or more".into(),
+        );
     }
     if shot.surface && padded.model.n[0] < 6 {
         return fail(format!(

@@ -1,12 +1,12 @@
 //! How fast a machine is at this method, from a second or so of a cut of a run's grid.
 
+use super::SLABS;
 use super::{Action, Attenuation, Frame, Shot, Simulation, Source, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::device::cpu::Cpu;
 use crate::grid::{Grid, Padded};
 use crate::medium::{Filler, Medium, Symmetry};
-use crate::parallel::slabs::partition;
 use crate::timing::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub fn calibrate(run: &Shot, padded: &Padded, class: Symmetry, cpu: &Cpu) -> Res
     let (most, steps) = if padded.ndim() == 3 { (100, 8) } else { (1000, 25) };
     let (shot, grid) = sample(run, padded, most, steps);
     let padded = shot.frame.around(&grid);
-    let slabs = partition(padded.planes(), 1)?;
+    let slabs = SLABS.partition(padded.planes(), 1)?;
     let threads = Cpu::new(cpu.threads())?;
     let mut medium = Medium::<f32>::new(&padded)?;
     rock(&padded, &mut Filler::new(&mut medium, cpu))?;
@@ -82,7 +82,7 @@ pub fn calibrate_device<A: Accelerator>(
     let (shot, padded, layouts) = loop {
         let (shot, grid) = sample(run, padded, most, steps);
         let padded = shot.frame.around(&grid);
-        let layouts = partition(padded.planes(), 1)?;
+        let layouts = SLABS.partition(padded.planes(), 1)?;
         if most <= 64 || gpu::bytes(&shot, &padded, &layouts[0], class, 0) <= free / 2 {
             break (shot, padded, layouts);
         }

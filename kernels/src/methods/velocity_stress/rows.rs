@@ -206,7 +206,26 @@ unsafe fn derive<S: Simd, T: Real, const N: usize>(
     sum
 }
 
-/// Eqs 6 and 7: the derivative along `axis` in the layer. `half`: 1 where it is taken half a cell beyond a node.
+/// A derivative: of which component, along which axis, and whether it is taken half a cell beyond a node.
+#[derive(Clone, Copy)]
+struct Slope {
+    of: usize,
+    along: usize,
+    half: bool,
+}
+
+impl Slope {
+    /// Of a velocity, which lies half a cell beyond the nodes along its own axis.
+    fn of_velocity(of: usize, along: usize) -> Self {
+        Self {
+            of,
+            along,
+            half: of != along,
+        }
+    }
+}
+
+/// Eqs 6 and 7: the derivative in the layer.
 ///
 /// # Safety
 /// The line's memory variables of the cells must be writable by this thread alone.
@@ -215,7 +234,7 @@ unsafe fn stretched<S: Simd, T: Real>(
     s: S,
     d: Lane<S, T>,
     line: &Line<T>,
-    (axis, half, component): (usize, usize, usize),
+    slope: Slope,
     i: usize,
 ) -> Lane<S, T> {
     if line.psi.is_null() {
@@ -223,11 +242,12 @@ unsafe fn stretched<S: Simd, T: Real>(
     }
     // SAFETY: promised by the caller.
     unsafe {
-        let factor = |k: usize| match axis {
+        let half = usize::from(slope.half);
+        let factor = |k: usize| match slope.along {
             0 => Lane::load(s, line.factors[half][k].add(i)),
             _ => Lane::splat(s, *line.factors[half][k]),
         };
-        let p = line.psi.wrapping_add(component * line.component + i);
+        let p = line.psi.wrapping_add(slope.of * line.component + i);
         let psi = factor(2).mul_add(Lane::load(s, p), factor(1) * d);
         psi.store(p);
         factor(0).mul_add(d, psi)
@@ -277,7 +297,12 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Velocity<'_, 
                     let from = self.s[PAIR[t][a]].add(at);
                     let mut d = derive(s, from, self.plane.stride[a], &weights[a], a == t);
                     if FRAMED {
-                        d = stretched(s, d, &lines[a], (a, usize::from(a == t), t), i);
+                        let slope = Slope {
+                            of: t,
+                            along: a,
+                            half: a == t,
+                        };
+                        d = stretched(s, d, &lines[a], slope, i);
                     }
                     sum = sum + d;
                 }
@@ -359,7 +384,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
         unsafe {
             let mut e = [Lane::splat(s, T::of(0.0)); 3];
             for t in axes::<NDIM>() {
-                e[t] = self.slope::<S, FRAMED>(s, weights, (row, i), (t, t), lines);
+                e[t] = self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(t, t), lines);
             }
             for t in axes::<NDIM>() {
                 let rate = normal::<S, T, NDIM>(s, &self.c, &e, t, at);
@@ -372,8 +397,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N
             for t in axes::<NDIM>() {
                 for a in axes::<NDIM>() {
                     if a > t {
-                        let one = self.slope::<S, FRAMED>(s, weights, (row, i), (a, t), lines);
-                        let other = self.slope::<S, FRAMED>(s, weights, (row, i), (t, a), lines);
+                        let one =
+                            self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(a, t), lines);
+                        let other =
+                            self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(t, a), lines);
                         let (shear, k) = (one + other, PAIR[t][a]);
                         let rate = Lane::load(s, self.c[3 + k].add(at)) * shear;
                         let relaxing = match &self.loss {
@@ -423,16 +450,16 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T
         s: S,
         weights: &[[Lane<S, T>; N]; 3],
         (row, i): (usize, usize),
-        (of, along): (usize, usize),
+        slope: Slope,
         lines: &[Line<T>; 3],
     ) -> Lane<S, T> {
-        let ahead = of != along;
+        let Slope { of, along, half } = slope;
         // SAFETY: promised by the caller.
         unsafe {
             let from = self.v[of].add(self.plane.at(row, i));
-            let d = derive(s, from, self.plane.stride[along], &weights[along], ahead);
+            let d = derive(s, from, self.plane.stride[along], &weights[along], half);
             match FRAMED {
-                true => stretched(s, d, &lines[along], (along, usize::from(ahead), of), i),
+                true => stretched(s, d, &lines[along], slope, i),
                 false => d,
             }
         }

@@ -116,7 +116,7 @@ pub trait StateSource {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The first bytes are others.
-    #[error("the file does not begin as a state does: take one that checkpoint= has written")]
+    #[error("the file does not begin as a state does: take one that a run has saved")]
     NotAState,
     /// A newer format.
     #[error(

@@ -1,9 +1,10 @@
 //! `sfenvelope` and `sfderiv`: maximally flat filters, from power series (Pei and Wang, IEEE Transactions on Circuits and
 //! Systems I 48, 2001, 389-398).
 //!
-//! The Hilbert transform is -i sign(sin w), and 1/|sin w| = (1 - cos^2 w)^(-1/2) is a power series in cos^2 w; the derivative
-//! is i w, and w/sin w is a power series in sin^2(w/2). A filter takes the first terms, by Horner's scheme: each step applies
-//! a filter of three taps. At the ends of a trace the taps that are missing are made from the samples that are there.
+//! With s = sin w the Hilbert transform is -i s/|s|, and 1/|s| = (1 - (1 - s^2))^(-1/2) is a power series in 1 - s^2; the
+//! derivative is i w = i s (w/s), and w/s is a power series in sin^2(w/2). A series that ends after `order` terms is exact to
+//! that order at one frequency, where the filter is flattest. Every power is one more pass of a short symmetric filter.
+//! Beyond its ends a trace goes on along straight lines.
 
 use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Kind, Param, Program};
@@ -84,14 +85,12 @@ pub fn envelope(job: &mut Job) -> Result<()> {
         &mut input,
         &mut output,
         (n, n),
-        || (vec![0.0; n], vec![0.0; n], vec![0.0; n]),
-        |(x, h, step), _, line: &[f32], result: &mut [f32]| {
-            x.iter_mut()
-                .zip(line)
-                .for_each(|(x, value)| *x = f64::from(*value));
-            hilbert(x, h, step, order, reference);
-            for ((result, x), h) in result.iter_mut().zip(&*x).zip(&*step) {
-                *result = if turned { x * cos + h * sin } else { x.hypot(*h) } as f32;
+        || Series::of_length(n),
+        |series, _, line: &[f32], result: &mut [f32]| {
+            let turned_by_90 = series.hilbert(line, order, reference);
+            for ((result, x), h) in result.iter_mut().zip(line).zip(turned_by_90) {
+                let x = f64::from(*x);
+                *result = if turned { x * cos + h * sin } else { x.hypot(h) } as f32;
             }
             Ok(())
         },
@@ -115,64 +114,114 @@ pub fn deriv(job: &mut Job) -> Result<()> {
         &mut input,
         &mut output,
         (n, n),
-        || (vec![0.0; n], vec![0.0; n], vec![0.0; n]),
-        |(x, h, step), _, line: &[f32], result: &mut [f32]| {
-            x.iter_mut()
-                .zip(line)
-                .for_each(|(x, value)| *x = f64::from(*value));
-            derivative(x, h, step, order);
-            let both = result.iter_mut().zip(&*step);
-            both.for_each(|(result, value)| *result = (value * factor) as f32);
+        || Series::of_length(n),
+        |series, _, line: &[f32], result: &mut [f32]| {
+            for (result, slope) in result.iter_mut().zip(series.derivative(line, order)) {
+                *result = (slope * factor) as f32;
+            }
             Ok(())
         },
     )?;
     Ok(output.finish()?)
 }
 
-/// The Hilbert transform of `x` into `out`; `h` is room to work in. All have the same length, 4 or more.
-fn hilbert(x: &[f64], h: &mut [f64], out: &mut [f64], order: i64, reference: f64) {
-    let (n, half) = (x.len(), 0.5 / reference.sqrt());
-    let c = half * half;
-    h.copy_from_slice(x);
-    for i in (1..=order).rev() {
-        // 1 - sin^2 w / ref, as a filter with taps two samples apart.
-        out[0] = h[0] + (h[2] - 2.0 * h[1] + h[0]) * c;
-        out[1] = h[1] + (h[3] - 3.0 * h[1] + 2.0 * h[0]) * c;
-        for (out, h) in out[2..n - 2].iter_mut().zip(h.windows(5)) {
-            *out = h[2] + (h[4] - 2.0 * h[2] + h[0]) * c;
-        }
-        out[n - 2] = h[n - 2] + (h[n - 4] - 3.0 * h[n - 2] + 2.0 * h[n - 1]) * c;
-        out[n - 1] = h[n - 1] + (h[n - 3] - 2.0 * h[n - 2] + h[n - 1]) * c;
-        let ratio = (2 * i - 1) as f64 / (2 * i) as f64;
-        for ((h, x), out) in h.iter_mut().zip(x).zip(&*out) {
-            *h = x + out * ratio;
-        }
-    }
-    out[0] = 2.0 * (h[0] - h[1]) * half;
-    for (out, h) in out[1..n - 1].iter_mut().zip(h.windows(3)) {
-        *out = (h[0] - h[2]) * half;
-    }
-    out[n - 1] = 2.0 * (h[n - 2] - h[n - 1]) * half;
+/// Samples that a trace goes on for beyond each end: as far as the longest filter reaches.
+const BEYOND: usize = 2;
+
+/// A power series of filters, applied to a trace. Both buffers hold the trace with [`BEYOND`] samples more at each end.
+struct Series {
+    /// The term of the series that is being made.
+    term: Vec<f64>,
+    /// The terms so far.
+    sum: Vec<f64>,
+    /// Room for the next term.
+    next: Vec<f64>,
 }
 
-/// The derivative of `x` into `out`; `h` is room to work in. All have the same length, 3 or more.
-fn derivative(x: &[f64], h: &mut [f64], out: &mut [f64], order: i64) {
-    let n = x.len();
-    h.copy_from_slice(x);
-    for i in (1..=order).rev() {
-        // 2 sin^2(w/2), as a filter.
-        for (out, h) in out[1..n - 1].iter_mut().zip(h.windows(3)) {
-            *out = h[1] - 0.5 * (h[2] + h[0]);
-        }
-        (out[0], out[n - 1]) = (out[1], out[n - 2]);
-        let ratio = i as f64 / (2 * i + 1) as f64;
-        for ((h, x), out) in h.iter_mut().zip(x).zip(&*out) {
-            *h = x + out * ratio;
+impl Series {
+    /// Room for traces of `n` samples.
+    fn of_length(n: usize) -> Self {
+        let room = vec![0.0; n + 2 * BEYOND];
+        Self {
+            term: room.clone(),
+            sum: room.clone(),
+            next: room,
         }
     }
-    out[0] = h[1] - h[0];
-    for (out, h) in out[1..n - 1].iter_mut().zip(h.windows(3)) {
-        *out = 0.5 * (h[2] - h[0]);
+
+    /// The sum of `order` + 1 terms: the trace itself, then each term the one before it through `filter`, times the ratio of
+    /// their coefficients, `ratio(k)` of term k to term k - 1.
+    fn add_up(
+        &mut self,
+        line: &[f32],
+        order: i64,
+        ratio: impl Fn(f64) -> f64,
+        filter: impl Fn(&[f64], &mut [f64]),
+    ) {
+        let inside = BEYOND..BEYOND + line.len();
+        let samples = self.term[inside.clone()].iter_mut().zip(line);
+        samples.for_each(|(term, value)| *term = f64::from(*value));
+        self.sum.copy_from_slice(&self.term);
+        for k in 1..=order {
+            straight_on(&mut self.term);
+            filter(&self.term, &mut self.next[inside.clone()]);
+            let factor = ratio(k as f64);
+            self.next[inside.clone()]
+                .iter_mut()
+                .for_each(|value| *value *= factor);
+            std::mem::swap(&mut self.term, &mut self.next);
+            let new = self.term[inside.clone()].iter();
+            self.sum[inside.clone()]
+                .iter_mut()
+                .zip(new)
+                .for_each(|(sum, term)| *sum += term);
+        }
+        straight_on(&mut self.sum);
     }
-    out[n - 1] = h[n - 1] - h[n - 2];
+
+    /// The Hilbert transform of `line`. `reference` is the square of the sine of the frequency where it is flattest.
+    fn hilbert(&mut self, line: &[f32], order: i64, reference: f64) -> impl Iterator<Item = f64> {
+        // (2k)! / (k! 2^k)^2 is coefficient k of (1 - y)^(-1/2).
+        let ratio = |k: f64| (2.0 * k - 1.0) / (2.0 * k);
+        // y = 1 - s^2 / reference, and -4 s^2 is the second difference over two samples.
+        self.add_up(line, order, ratio, |x, y| {
+            for (y, x) in y.iter_mut().zip(x.windows(5)) {
+                *y = x[2] + (x[0] - 2.0 * x[2] + x[4]) / (4.0 * reference);
+            }
+        });
+        let scale = 0.5 / reference.sqrt();
+        self.around().map(move |(before, after)| (before - after) * scale)
+    }
+
+    /// The derivative of `line` by the number of the sample.
+    fn derivative(&mut self, line: &[f32], order: i64) -> impl Iterator<Item = f64> {
+        // 2^k k! / (1 3 5 ... (2k+1)) is coefficient k of w/s in powers of y = 2 sin^2(w/2), half a second difference.
+        let ratio = |k: f64| k / (2.0 * k + 1.0);
+        self.add_up(line, order, ratio, |x, y| {
+            let inside = &x[BEYOND - 1..x.len() - BEYOND + 1];
+            for (y, x) in y.iter_mut().zip(inside.windows(3)) {
+                *y = x[1] - 0.5 * (x[0] + x[2]);
+            }
+            // A straight line has no second difference; at the ends the trace keeps its neighbour's.
+            let last = y.len() - 1;
+            (y[0], y[last]) = (y[1], y[last - 1]);
+        });
+        self.around().map(|(before, after)| 0.5 * (after - before))
+    }
+
+    /// The neighbours of every sample of the sum.
+    fn around(&self) -> impl Iterator<Item = (f64, f64)> {
+        let inside = &self.sum[BEYOND - 1..self.sum.len() - BEYOND + 1];
+        inside.windows(3).map(|three| (three[0], three[2]))
+    }
+}
+
+/// Continues the samples of a trace beyond its ends, along the line through the last two.
+fn straight_on(trace: &mut [f64]) {
+    let (first, last) = (BEYOND, trace.len() - BEYOND - 1);
+    let slopes = (trace[first] - trace[first + 1], trace[last] - trace[last - 1]);
+    for step in 1..=BEYOND {
+        trace[first - step] = trace[first] + step as f64 * slopes.0;
+        trace[last + step] = trace[last] + step as f64 * slopes.1;
+    }
 }

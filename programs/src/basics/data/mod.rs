@@ -7,6 +7,7 @@ mod bandpass;
 mod byte;
 mod cat;
 mod causint;
+mod csv2rsf;
 pub mod cube;
 mod cut;
 mod dd;
@@ -105,4 +106,5 @@ pub const PROGRAMS: Programs = &[
     (&segy::SUREAD, segy::suread),
     (&segy::SUWRITE, segy::suwrite),
     (&headerattr::SPEC, headerattr::run),
+    (&csv2rsf::SPEC, csv2rsf::run),
 ];

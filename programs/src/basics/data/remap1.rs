@@ -50,11 +50,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     );
     let new = new_axis(job, Some(&old))?;
     let order = (job.int("order")? as usize).min(old.n);
-    let places: Vec<(i64, f32)> = (0..new.n)
-        .map(|i| {
-            let at = (new.o + i as f32 * new.d - old.o) / old.d;
-            (at as i64, at - (at as i64) as f32)
-        })
+    let places: Vec<f64> = (0..new.n)
+        .map(|i| f64::from((new.o + i as f32 * new.d - old.o) / old.d))
         .collect();
     let mut output = job.output()?;
     output.put_int("n1", new.n as i64);
@@ -64,11 +61,11 @@ pub fn run(job: &mut Job) -> Result<()> {
         &mut input,
         &mut output,
         (old.n, new.n),
-        || vec![vec![0.0f32; old.n]; order],
-        |table, _, line: &[f32], result: &mut [f32]| {
-            differences(table, line);
-            for (value, (i, x)) in result.iter_mut().zip(&places) {
-                *value = at(table, *i, *x);
+        || (Vec::new(), vec![0.0; order]),
+        |(roughness, work), _, line: &[f32], result: &mut [f32]| {
+            rate(line, order, roughness);
+            for (value, place) in result.iter_mut().zip(&places) {
+                *value = between(line, roughness, *place, work);
             }
             Ok(())
         },
@@ -76,40 +73,54 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-/// `table[k][i]`: difference number k of the samples from i on.
-fn differences(table: &mut [Vec<f32>], line: &[f32]) {
-    table[0].copy_from_slice(line);
-    for k in 1..table.len() {
-        let (lower, upper) = table.split_at_mut(k);
-        for (i, difference) in upper[0][..line.len() - k].iter_mut().enumerate() {
-            *difference = lower[k - 1][i + 1] - lower[k - 1][i];
+/// How rough every run of `order` neighbouring samples is: the size of its highest difference, in the precision of the
+/// samples, so that runs of the same polynomial are equally rough.
+fn rate(line: &[f32], order: usize, roughness: &mut Vec<f32>) {
+    roughness.clear();
+    roughness.extend_from_slice(line);
+    while roughness.len() + order > line.len() + 1 {
+        for i in 1..roughness.len() {
+            roughness[i - 1] = roughness[i] - roughness[i - 1];
         }
+        roughness.pop();
     }
+    roughness.iter_mut().for_each(|value| *value = value.abs());
 }
 
-/// The value `x` samples behind sample `i`.
-fn at(table: &[Vec<f32>], i: i64, x: f32) -> f32 {
-    let (order, n) = (table.len() as i64, table[0].len() as i64);
-    let last = i.min(n - order).max(0);
-    let first = (i - order + 2).max(0).min(last);
-    let highest = &table[table.len() - 1];
-    let size = |from: i64| highest[from as usize].abs();
-    let least = (first..=last).map(size).fold(f32::INFINITY, f32::min);
-    let (mut sum, mut count) = (0.0f64, 0);
-    for from in (first..=last).filter(|from| size(*from) <= least) {
-        // Newton's polynomial: differences times y (y-1) ... (y-k+1) / k!.
-        let y = f64::from(x) + (i - from) as f64;
-        let mut factor = 1.0;
-        for (k, row) in table.iter().enumerate() {
-            sum += factor * f64::from(row[from as usize]);
-            factor *= (y - k as f64) / (k + 1) as f64;
-        }
+/// The value at `place`, counted in samples, of the mean of the smoothest polynomials there.
+fn between(line: &[f32], roughness: &[f32], place: f64, work: &mut [f64]) -> f32 {
+    let order = work.len();
+    // Runs that hold both samples around the place; at the ends, and for order=1, the nearest one that there is.
+    let left = (place.max(0.0) as usize).min(line.len());
+    let newest = left.min(roughness.len() - 1);
+    let oldest = (left + 2).saturating_sub(order).min(newest);
+    let runs = &roughness[oldest..=newest];
+    let smoothest = runs.iter().copied().fold(f32::INFINITY, f32::min);
+    let (mut sum, mut count) = (0.0, 0);
+    for (number, _) in runs.iter().enumerate().filter(|(_, rough)| **rough <= smoothest) {
+        let from = oldest + number;
+        sum += through(&line[from..from + order], place - from as f64, work);
         count += 1;
     }
-    // Where samples are not numbers none is the smallest.
+    // Where samples are not numbers none is the smoothest.
     if count == 0 {
         f32::NAN
     } else {
         (sum / f64::from(count)) as f32
     }
+}
+
+/// The polynomial through `samples` at 0, 1, 2, ..., taken at `x`: Neville's scheme joins polynomials through fewer samples two
+/// by two. `work` has the same length.
+fn through(samples: &[f32], x: f64, work: &mut [f64]) -> f64 {
+    work.iter_mut()
+        .zip(samples)
+        .for_each(|(work, sample)| *work = f64::from(*sample));
+    for span in 1..samples.len() {
+        for first in 0..samples.len() - span {
+            let share = (x - first as f64) / span as f64;
+            work[first] += share * (work[first + 1] - work[first]);
+        }
+    }
+    work[0]
 }

@@ -74,7 +74,7 @@ impl Faces {
         let planes = [(&self.front, false), (&self.side, false), (&self.top, true)];
         for ((plane, upwards), [at, right, down]) in planes.into_iter().zip(corners) {
             let pixels = |to: Place| (((to.0 - at.0).hypot(to.1 - at.1) * fineness).round() as usize).max(1);
-            let thin = plane.thinned((pixels(down), pixels(right)));
+            let thin = plane.shown((pixels(down), pixels(right)), scale.smooth);
             let (width, colours) = colours_of(&thin, scale, true, (false, upwards));
             drawing.slanted_image(&raster_png(width, &colours)?, [at, right, down]);
         }

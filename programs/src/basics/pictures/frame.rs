@@ -349,7 +349,8 @@ impl Page<'_> {
             };
             (place, 1, Edge::Right)
         };
-        let raster = raster_png(columns, &bar.colours)?;
+        let colours: Vec<_> = bar.colours.iter().map(|[r, g, b]| [*r, *g, *b, 255]).collect();
+        let raster = raster_png(columns, &colours)?;
         self.drawing.image("png", &raster, place);
         let line = Stroke::crisp(frame.style.colour, 1.0);
         self.drawing.rect(place, Some(&line), None);

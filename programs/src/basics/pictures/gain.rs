@@ -6,16 +6,17 @@ use anyhow::{Context, Result, bail, ensure};
 use rsf_io::{Input, Job, Param};
 
 use super::axes::Axis;
-use super::colours::Colours;
+use super::colours::{Colours, WHITE};
 use super::drawing::Rgb;
 use super::frame::{BAR_STEPS, Bar};
+use super::pixels::Rgba;
 use super::plane::holds_colours;
 use super::samples::Samples;
 use super::standard::{INCH, rule};
 use super::words::{real, word};
 
 /// The parameters of [`Scale`] and its colour bar.
-pub const GAIN: [Param; 28] = [
+pub const GAIN: [Param; 30] = [
     word(
         "color",
         "grey",
@@ -56,6 +57,16 @@ is within; a number, that plane, counted from 1",
         .default("85")
         .range("0 to 100", Some(0.0), Some(100.0))
         .doc("percentage of values that gpow=0 brings below half of the colours"),
+    Param::float("fade")
+        .default("0")
+        .range("0 to 1", Some(0.0), Some(1.0))
+        .doc(
+            "part of clip= within which colours fade away towards bias=, so that over another picture (sfpictures mode=overlay) only \
+the strong values hide it; 0: none do",
+        ),
+    Param::bool("smooth")
+        .default("n")
+        .doc("y: between samples values are interpolated; n: each sample is a rectangle of one colour"),
     Param::bool("scalebar")
         .alias("wantscalebar")
         .default_text("y, n for bytes")
@@ -127,19 +138,29 @@ pub struct Scale {
     clip: f32,
     power: f32,
     allpos: bool,
+    fade: f32,
+    /// Values between samples are interpolated.
+    pub smooth: bool,
 }
 
 impl Scale {
     /// As the parameters say; `samples` have seen the data.
     pub fn of(job: &Job, input: &Input, samples: &Samples) -> Result<Self> {
         let colours = colours(job)?;
+        let fade = job.float("fade")?;
         if holds_colours(input) {
+            ensure!(
+                fade == 0.0,
+                "fade={fade}: bytes no longer tell the value whose colours should fade; draw the reals instead"
+            );
             return Ok(Self {
                 colours,
                 bias: 0.0,
                 clip: 255.0,
                 power: 1.0,
                 allpos: true,
+                fade: 0.0,
+                smooth: job.flag("smooth")?,
             });
         }
         let bias = if job.flag("mean")? {
@@ -174,6 +195,8 @@ impl Scale {
             clip,
             power: power(job, samples, bias, clip)?,
             allpos: job.flag("allpos")?,
+            fade,
+            smooth: job.flag("smooth")?,
         };
         if job.flag("verb")? {
             let (low, high) = scale.ends();
@@ -204,6 +227,28 @@ impl Scale {
             part.abs().powf(self.power).copysign(part)
         };
         self.colours.at(0.5 * (bent + 1.0))
+    }
+
+    /// The colour of a value, and how opaque it is (`fade=`). What is not a number hides all.
+    pub fn pixel(&self, value: f32) -> Rgba {
+        let [r, g, b] = self.colour(value);
+        [r, g, b, (255.0 * self.opacity(value)).round() as u8]
+    }
+
+    /// From 0 at `bias=` to 1 where `fade=` ends.
+    fn opacity(&self, value: f32) -> f32 {
+        let part = (value - self.bias).abs() / self.clip;
+        if part < self.fade { part / self.fade } else { 1.0 }
+    }
+
+    /// The colour of a value as it looks on white paper.
+    fn on_paper(&self, value: f32) -> Rgb {
+        let opacity = self.opacity(value);
+        let blend = |colour: u8, paper: u8| {
+            (opacity * f32::from(colour) + (1.0 - opacity) * f32::from(paper)).round() as u8
+        };
+        let (colour, paper) = (self.colour(value), WHITE);
+        [0, 1, 2].map(|i| blend(colour[i], paper[i]))
     }
 
     /// The colour bar, unless the user wants none.
@@ -242,7 +287,7 @@ impl Scale {
             match (&table, bytes) {
                 (Some(table), _) => self.colour(f32::from(table[(share * table.len() as f64) as usize])),
                 (None, true) => self.colours.at(share as f32),
-                (None, false) => self.colour((low + share * (high - low)) as f32),
+                (None, false) => self.on_paper((low + share * (high - low)) as f32),
             }
         });
         bar_of(job, input, (low, high), colours.collect()).map(Some)
@@ -362,6 +407,8 @@ mod tests {
             clip: 4.0,
             power,
             allpos,
+            fade: 0.0,
+            smooth: false,
         };
         let red = |scale: &Scale, value| scale.colour(value)[0];
         let even = scale(1.0, false);
@@ -369,5 +416,22 @@ mod tests {
         let bent = scale(0.5, false);
         assert!(red(&bent, 3.0) > red(&even, 3.0) && red(&bent, 1.0) < red(&even, 1.0));
         assert_eq!([2.0, 4.0, 6.0].map(|v| red(&scale(1.0, true), v)), [0, 128, 255]);
+    }
+
+    #[test]
+    fn colours_fade_towards_the_bias_only() {
+        let scale = Scale {
+            colours: Colours::named("bluered").unwrap(),
+            bias: 1.0,
+            clip: 2.0,
+            power: 1.0,
+            allpos: false,
+            fade: 0.5,
+            smooth: false,
+        };
+        let opacity = [1.0, 1.5, 0.5, 2.0, -1.0, 9.0, f32::NAN].map(|value| scale.pixel(value)[3]);
+        assert_eq!(opacity, [0, 128, 128, 255, 255, 255, 255]);
+        assert_eq!(scale.on_paper(1.0), WHITE);
+        assert_eq!(scale.on_paper(3.0), scale.colour(3.0));
     }
 }

@@ -4,10 +4,10 @@ use anyhow::{Result, ensure};
 use rsf_io::{Axis, Input, Job, Param, Program};
 
 use super::delivery::{Delivery, Kind};
-use super::drawing::{Rect, Rgb, Svg};
+use super::drawing::{Rect, Svg};
 use super::frame::{Frame, Page};
 use super::gain::{GAIN, Scale};
-use super::pixels::raster_png;
+use super::pixels::{Rgba, raster_png};
 use super::plane::{Plane, Selection};
 use super::samples::Samples;
 use super::standard::{self, ScreenAxis, Turns};
@@ -179,7 +179,10 @@ pub fn raster(page: &mut Page, plane: &Plane, scale: &Scale, turns: Turns, finen
     );
     let pixels = |length: f64| ((length * fineness).round() as usize).max(1);
     let (wide, high) = (pixels(place.width), pixels(place.height));
-    let plane = plane.thinned(if turns.transp { (high, wide) } else { (wide, high) });
+    let plane = plane.shown(
+        if turns.transp { (high, wide) } else { (wide, high) },
+        scale.smooth,
+    );
     let turned = (begin.0 > end.0, begin.1 > end.1);
     let (mut width, mut colours) = colours_of(&plane, scale, turns.transp, turned);
     let mut place = place;
@@ -198,7 +201,7 @@ pub fn raster(page: &mut Page, plane: &Plane, scale: &Scale, turns: Turns, finen
 const MAGNIFIED: f64 = 4.0;
 
 /// Width and colours of the pixels of `rect` out of a raster that lies at `place` and is larger.
-fn seen(colours: &[Rgb], width: usize, place: Rect, rect: Rect, fineness: f64) -> (usize, Vec<Rgb>) {
+fn seen(colours: &[Rgba], width: usize, place: Rect, rect: Rect, fineness: f64) -> (usize, Vec<Rgba>) {
     let height = colours.len() / width;
     let pixels = |length: f64| ((length * fineness).ceil() as usize).max(1);
     let (wide, high) = (pixels(rect.width), pixels(rect.height));
@@ -222,7 +225,7 @@ fn seen(colours: &[Rgb], width: usize, place: Rect, rect: Rect, fineness: f64) -
 
 /// Width and colours, row after row, of a plane whose axis 1 runs down (`transp`) or to the right; `turned` says whether what
 /// runs to the right and what runs down begins at its end.
-pub fn colours_of(plane: &Plane, scale: &Scale, transp: bool, turned: (bool, bool)) -> (usize, Vec<Rgb>) {
+pub fn colours_of(plane: &Plane, scale: &Scale, transp: bool, turned: (bool, bool)) -> (usize, Vec<Rgba>) {
     let (rows, columns) = (plane.one.samples, plane.two.samples);
     let (width, height) = if transp { (columns, rows) } else { (rows, columns) };
     let mut colours = Vec::with_capacity(rows * columns);
@@ -231,7 +234,7 @@ pub fn colours_of(plane: &Plane, scale: &Scale, transp: bool, turned: (bool, boo
         for x in 0..width {
             let x = if turned.0 { width - 1 - x } else { x };
             let (row, column) = if transp { (y, x) } else { (x, y) };
-            colours.push(scale.colour(plane.values[column * rows + row]));
+            colours.push(scale.pixel(plane.values[column * rows + row]));
         }
     }
     (width, colours)

@@ -26,6 +26,7 @@ pub mod movie;
 pub mod pen;
 pub mod pixels;
 pub mod plane;
+pub mod resample;
 pub mod samples;
 pub mod standard;
 pub mod ticks;

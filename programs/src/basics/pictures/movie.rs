@@ -142,28 +142,25 @@ fn wanted(job: &Job, n: usize) -> Result<Vec<usize>> {
     Ok((first..n).step_by(every).take(most).collect())
 }
 
-/// Pixels (down, across) beyond which a plane is thinned while it is read.
-fn pixels(frame: &Frame, fineness: f64) -> Result<(usize, usize)> {
+/// Pixels, down or across, beyond which a plane is thinned while it is read.
+fn pixels(frame: &Frame, fineness: f64) -> Result<usize> {
     // Twice what can be seen, so that a second thinning in the picture changes nothing that is seen.
     let rect = frame.open()?.rect;
-    Ok((
-        (2.0 * fineness * rect.height) as usize,
-        (2.0 * fineness * rect.width) as usize,
-    ))
+    Ok((2.0 * fineness * rect.height.max(rect.width)) as usize)
 }
 
+/// The planes `wanted` along `axis`, thinned to `most` pixels down and across.
 fn read(
     input: &mut Input,
     (selection, axis): (&Selection, usize),
     wanted: &[usize],
     samples: &mut Samples,
-    (high, wide): (usize, usize),
+    most: usize,
 ) -> Result<Vec<Plane>> {
     let (first, last) = (wanted[0], wanted[wanted.len() - 1]);
     let mut all = selection.clone();
     all.take(axis, first..last + 1);
     let (mut planes, mut index, mut held) = (Vec::with_capacity(wanted.len()), first, 0);
-    let most = high.max(wide);
     all.read_each(input, samples, |plane| {
         if wanted.get(planes.len()) == Some(&index) {
             let plane = plane.thinned((most, most));

@@ -47,19 +47,31 @@ impl Pixels {
     }
 }
 
-/// The PNG of `width` columns whose colours come row after row.
-pub fn raster_png(width: usize, colours: &[Rgb]) -> Result<Vec<u8>> {
+/// A colour and its opacity, 255 where nothing shines through.
+pub type Rgba = [u8; 4];
+
+/// The PNG of `width` columns whose colours come row after row; without opacity where all is opaque.
+pub fn raster_png(width: usize, colours: &[Rgba]) -> Result<Vec<u8>> {
     let height = colours.len() / width.max(1);
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
-    encoder.set_color(png::ColorType::Rgb);
+    let opaque = colours.iter().all(|colour| colour[3] == 255);
+    encoder.set_color(if opaque {
+        png::ColorType::Rgb
+    } else {
+        png::ColorType::Rgba
+    });
     encoder.set_compression(png::Compression::Fast);
     let mut writer = encoder
         .write_header()
         .context("the raster could not be encoded")?;
-    writer
-        .write_image_data(colours.as_flattened())
-        .context("the raster could not be encoded")?;
+    let written = if opaque {
+        let rgb: Vec<Rgb> = colours.iter().map(|[r, g, b, _]| [*r, *g, *b]).collect();
+        writer.write_image_data(rgb.as_flattened())
+    } else {
+        writer.write_image_data(colours.as_flattened())
+    };
+    written.context("the raster could not be encoded")?;
     writer.finish().context("the raster could not be encoded")?;
     Ok(bytes)
 }

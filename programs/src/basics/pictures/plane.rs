@@ -66,7 +66,7 @@ impl Side {
     }
 
     /// The blocks that pixel `pixel` of `pixels` shows: at least one.
-    fn shown(&self, pixel: usize, pixels: usize) -> Range<usize> {
+    pub fn shown(&self, pixel: usize, pixels: usize) -> Range<usize> {
         let first = (pixel * self.samples / pixels).min(self.samples - 1);
         let end = ((pixel + 1) * self.samples / pixels).max(first + 1);
         first / self.block..end.div_ceil(self.block)
@@ -82,46 +82,6 @@ pub struct Plane {
     pub one: Side,
     /// From column to column.
     pub two: Side,
-}
-
-impl Plane {
-    /// The values of `size` (along axis 1, along axis 2) pixels, each the mean over the blocks it covers: waves finer than
-    /// a pixel fade instead of turning into others. Where a side has fewer samples than pixels, it keeps its samples.
-    pub fn thinned(&self, size: (usize, usize)) -> Plane {
-        let length = |side: &Side, pixels: usize| {
-            if side.block == 1 && side.samples <= pixels {
-                side.samples
-            } else {
-                pixels.max(1)
-            }
-        };
-        let (rows, columns) = (length(&self.one, size.0), length(&self.two, size.1));
-        let mut values = Vec::with_capacity(rows * columns);
-        for column in 0..columns {
-            let across = self.two.shown(column, columns);
-            for row in 0..rows {
-                values.push(self.mean(across.clone(), self.one.shown(row, rows)));
-            }
-        }
-        let side = |side: &Side, samples: usize| Side {
-            samples,
-            block: 1,
-            ..side.clone()
-        };
-        Plane {
-            values,
-            one: side(&self.one, rows),
-            two: side(&self.two, columns),
-        }
-    }
-
-    fn mean(&self, across: Range<usize>, down: Range<usize>) -> f32 {
-        let rows = self.one.blocks();
-        let count = (across.len() * down.len()) as f64;
-        let columns = across.map(|column| &self.values[column * rows..][down.clone()]);
-        let sum: f64 = columns.flatten().map(|&value| f64::from(value)).sum();
-        (sum / count) as f32
-    }
 }
 
 impl Selection {
@@ -466,18 +426,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn fine_waves_fade() {
-        let plane = Plane {
-            values: (0..1000).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect(),
-            one: side(1000, 1),
-            two: side(1, 1),
-        };
-        let thin = plane.thinned((100, 5));
-        assert_eq!((thin.one.samples, thin.two.samples), (100, 1));
-        assert!(thin.values.iter().all(|value| *value == 0.0));
-        assert_eq!(plane.thinned((2000, 5)).values, plane.values);
     }
 }

@@ -9,10 +9,10 @@ use anyhow::anyhow;
 use kernels::device::gpu::Gpu;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
-use kernels::methods::displacement;
 use kernels::methods::displacement::gpu::{bytes, host_bytes};
+use kernels::methods::displacement::{self, SLABS};
 use kernels::parallel::options::Transport;
-use kernels::parallel::slabs::{GHOST, Slab, balance};
+use kernels::parallel::slabs::Slab;
 use rsf_io::Job;
 use std::sync::Arc;
 
@@ -122,12 +122,14 @@ fn ways_out(run: &Run, gpus: usize, class: Symmetry, free: usize) -> String {
 }
 
 fn layout(run: &Run, gpus: usize) -> Vec<Slab> {
-    balance(run.padded.planes(), run.padded.nb, &vec![1.0; gpus]).unwrap_or_default()
+    SLABS
+        .balance(run.padded.planes(), run.padded.nb, &vec![1.0; gpus])
+        .unwrap_or_default()
 }
 
 /// How many GPUs hold the run, each with so many bytes free.
 fn enough(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<usize> {
-    let most = (run.padded.planes() / GHOST).min(MOST);
+    let most = (run.padded.planes() / SLABS.least).min(MOST);
     (gpus + 1..=most).find(|&count| {
         let slabs = layout(run, count);
         slabs
@@ -145,7 +147,9 @@ fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid>
             *n = (*n * percent / 100).max(1);
         }
         let smaller = Padded::new(&model, p.nb);
-        let slabs = balance(smaller.planes(), smaller.nb, &vec![1.0; gpus]).ok()?;
+        let slabs = SLABS
+            .balance(smaller.planes(), smaller.nb, &vec![1.0; gpus])
+            .ok()?;
         // The window of the snapshots shrinks with the grid.
         let mut shot = run.shot.clone();
         if let Some(snapshots) = &mut shot.snapshots {

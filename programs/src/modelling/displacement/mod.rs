@@ -23,7 +23,7 @@ use kernels::boundary::one_way::Form;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::{AXES, Padded};
 use kernels::medium::{Coefficients, Symmetry};
-use kernels::methods::displacement::{Shot, SourceKind};
+use kernels::methods::displacement::{SLABS, Shot, SourceKind};
 use kernels::parallel::options::Transport;
 use rsf_io::{Axis, Input, Job};
 
@@ -81,7 +81,7 @@ impl Method for Run {
     }
 
     fn pieces(&self) -> Pieces<'_> {
-        Pieces::Planes(&self.padded, self.padded.nb)
+        Pieces::Planes(&self.padded, self.padded.nb, SLABS)
     }
 
     fn points(&self) -> usize {

@@ -10,8 +10,8 @@ use crate::modelling::plan::{
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
 use kernels::medium::{Coefficients, Findings, Symmetry};
+use kernels::methods::displacement::GHOST;
 use kernels::methods::displacement::{self, SourceKind};
-use kernels::parallel::slabs::GHOST;
 use kernels::stability::BadCell;
 use rsf_io::Job;
 

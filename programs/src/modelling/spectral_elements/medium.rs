@@ -2,6 +2,7 @@
 
 use crate::meshing::RawMesh;
 use anyhow::bail;
+use kernels::mesh::Material;
 use kernels::mesh::step::{Law, Medium};
 use kernels::methods::spectral_elements::Relaxation;
 use rsf_io::{Input, Job};
@@ -15,7 +16,7 @@ pub struct Rocks {
     pub media: Vec<Medium>,
     /// P and S speed, m/s.
     pub speeds: Vec<[f64; 2]>,
-    /// Attenuation, where sls= gives it.
+    /// Attenuation, where sls= or quality factors give it.
     pub relaxations: Option<Vec<Relaxation>>,
 }
 
@@ -38,8 +39,11 @@ impl Rocks {
     }
 }
 
-/// Reads ccc= and sls= beside the materials of the mesh.
-pub fn read(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Rocks> {
+/// The lower end of the band of constant Q as a share of the upper one.
+const BAND: f64 = 1.0 / 12.0;
+
+/// Reads ccc= and sls= beside the materials of the mesh; `highest` is the highest frequency of the sources, Hz.
+pub fn read(job: &mut Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Rocks> {
     let regions = raw.materials.len();
     let tables = rows(job, "ccc", 21, regions)?;
     let laws = rows(job, "sls", 11, regions)?;
@@ -52,15 +56,17 @@ pub fn read(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Rocks> {
     if tables.is_some() && anisotropic.is_none() {
         job.warn("ccc= has no effect: no row of materials= has a 1 in column 6");
     }
-    let losses = raw
-        .materials
-        .iter()
-        .position(|m| m.vs > 0.0 && m.q_mu.min(m.q_kappa) < LOSSLESS);
-    if let (Some(region), None) = (losses, &laws) {
-        job.warn(&format!(
-            "the quality factors of region {region} have no effect without sls=, the relaxation times of all regions"
-        ));
-    }
+    let relaxations = match laws {
+        Some(laws) => {
+            for word in ["qband", "qref"].into_iter().filter(|word| job.given(word)) {
+                job.warn(&format!(
+                    "{word}= has no effect beside sls=, which says all of attenuation"
+                ));
+            }
+            Some(relaxations(&laws)?)
+        }
+        None => constant(job, raw, highest)?,
+    };
     let mut media = Vec::with_capacity(regions);
     for (region, m) in raw.materials.iter().enumerate() {
         let mut medium = Medium::isotropic(m.density, m.vp, m.vs);
@@ -72,8 +78,53 @@ pub fn read(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Rocks> {
     Ok(Rocks {
         media,
         speeds: raw.materials.iter().map(|m| [m.vp, m.vs]).collect(),
-        relaxations: laws.map(|laws| relaxations(&laws)).transpose()?,
+        relaxations,
     })
+}
+
+/// Laws of constant Q from the materials, where any solid has losses.
+fn constant(job: &Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Option<Vec<Relaxation>>> {
+    let mut lossy = false;
+    for (region, m) in raw.materials.iter().enumerate().filter(|(_, m)| m.vs > 0.0) {
+        for (name, q) in [("Qkappa", m.q_kappa), ("Qmu", m.q_mu)] {
+            if q.is_nan() || q <= 0.0 {
+                bail!(
+                    "region {region} has {name}={q} in materials=: quality factors are above zero, and 9999 is no loss"
+                );
+            }
+            lossy |= q < LOSSLESS;
+        }
+    }
+    let band = match job.floats("qband")?.as_slice() {
+        [] => [BAND * highest, highest],
+        &[low, high] => [f64::from(low), f64::from(high)],
+        list => bail!(
+            "qband= has {} numbers; it takes two, lowest and highest frequency",
+            list.len()
+        ),
+    };
+    if !lossy {
+        for word in ["qband", "qref"].into_iter().filter(|word| job.given(word)) {
+            job.warn(&format!(
+                "{word}= has no effect: no solid of materials= has a quality factor below {LOSSLESS}"
+            ));
+        }
+        return Ok(None);
+    }
+    let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());
+    if !(band[0] > 0.0 && band[1] >= band[0] && band[1].is_finite() && reference > 0.0) {
+        bail!(
+            "the band of constant Q is {} to {} Hz with the reference {reference} Hz: they must be positive and in this order; give qband= and qref=",
+            band[0],
+            band[1]
+        );
+    }
+    let quality = |q: f64| if q < LOSSLESS { q } else { f64::INFINITY };
+    let law = |m: &Material| match m.vs > 0.0 {
+        true => Relaxation::constant([quality(m.q_mu), quality(m.q_kappa)], band, reference),
+        false => Relaxation::constant([f64::INFINITY; 2], band, reference),
+    };
+    Ok(Some(raw.materials.iter().map(law).collect()))
 }
 
 /// The numbers of a file of `columns` a region, if it is given.

@@ -229,9 +229,9 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let basis = Basis::new(degree)?;
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
-    let rocks = medium::read(job, raw)?;
     let what = Histories::Moments(job.flag("rate")?);
     let found = sources::read(job, D, (nt, dt), what)?;
+    let rocks = medium::read(job, raw, found.band.max)?;
     let source = |source: &kernels::methods::velocity_stress::Source| Source {
         at: place(source.point),
         strength: strength(source.action),
@@ -247,6 +247,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         "displacement" => (Quantity::Displacement, "displacement in m"),
         "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
         "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        "strain" => (Quantity::Strain, "strain"),
+        "rotation" => (Quantity::Rotation, "rotation in rad"),
         _ => (Quantity::Velocity, "velocity in m/s"),
     };
     let mut shot = Shot {

@@ -73,6 +73,9 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     let components = |quantity: Quantity| {
         let order = match (quantity, D) {
             (Quantity::Pressure, _) => "pressure",
+            (Quantity::Strain, 3) => "zz xx yy zx zy xy",
+            (Quantity::Strain, _) => "zz xx zx",
+            (Quantity::Rotation, 2) => "y",
             (_, 3) => "z x y",
             _ => "z x",
         };

@@ -18,12 +18,13 @@ Sides in neither list are free in solids and rigid in fluids; free= matters wher
 Absorbing sides take plane waves that leave at right angles (Clayton and Engquist 1977). lumping=specfem puts the row sums of their damping \
 into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact.
 
-sls= attenuates solids by three standard linear solids: n1=11 for every region, relaxation times of stress (3), of strain for mu (3) and for \
+Qkappa and Qmu of materials= attenuate solids, where any is below 9000: three standard linear solids keep them constant within 3 % over \
+qband=, whose ends are at most a ratio of 12 apart for that; speeds hold at qref= and grow with frequency. sls= says it all instead: n1=11 for every region, relaxation times of stress (3), of strain for mu (3) and for \
 kappa (3), and factors from mu and kappa to the unrelaxed moduli.
 
 Sources (src=): a moment tensor by mxx= ... in N m, axes of the mesh; a double couple by strike=, dip=, rake= in degrees and m0= \
 (Aki and Richards: x north, y east, z down; xaz= turns x); an explosion of moment m0=; a force by fx= ... in N. In fluids only \
-explosions act. In 2-D strengths are per metre across the plane. mech= gives a strength to every source, n2 = sources and n1 = 6 (xx \
+explosions act. A moment on a side that elements share acts in one of them, as in SPECFEM3D: keep moments off the sides of elements. In 2-D strengths are per metre across the plane. mech= gives a strength to every source, n2 = sources and n1 = 6 (xx \
 yy zz xy xz yz), 4 (strike dip rake M0), 1 (M0) or 3 (force x, y, z; 2-D: 2, x z).
 
 stf= is the history: gauss, a moment rate exp(-(t-4 tau)^2/(2 tau^2))/sqrt(2 pi tau^2); brune, a moment rate t/tau^2 exp(-t/tau); \
@@ -32,7 +33,9 @@ cosine, a moment rate (1-cos(2 pi t/tau))/tau up to tau; ricker, a moment that f
 or one series a source: moment rate over moment in 1/s, with rate=n the moment itself over its strength, or force over strength. A series \
 that begins before zero lets the run begin there. onset= delays every source, n1 = sources, in seconds.
 
-Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one, and is zero in solids), n3 records; \
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one, and is zero in solids; strain zz, xx, \
+yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive; rotation about z, x, y, 2-D about y, in rad, half the curl along the axes \
+x, y, z), n3 records; \
 o3 is when the run begins. Receivers and sources lie anywhere in the mesh. Snapshots are interpolated onto a regular grid: nqz=, oqz=, \
 dqz= and so on; outside of the mesh they are zero.
 
@@ -52,7 +55,9 @@ macro_rules! params {
             Param::input("free").doc("free surface, int, n1=2: element, local face"),
             Param::string("specfem").doc("a folder with mesh_file, nodes_coords_file and so on, instead of mesh="),
             Param::input("ccc").doc("21 constants a region, Pa"),
-            Param::input("sls").doc("relaxation times of every region, n1=11"),
+            Param::input("sls").doc("relaxation times of every region instead of quality factors, n1=11"),
+            Param::floats("qband").default_text("a twelfth of the sources' highest frequency to that").doc("frequencies between which Q is constant, Hz"),
+            Param::float("qref").default_text("the middle of qband").doc("frequency at which the speeds hold, Hz"),
             Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("damping of absorbing sides in the mass: all of it, or its row sums"),
             Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("degree of the elements"),
             Param::input("sou").required().doc("source points, x[, y], z"),
@@ -77,7 +82,7 @@ macro_rules! params {
             Param::input("series").doc("history of the sources as samples, instead of stf="),
             Param::bool("rate").default("y").doc("series= of moments is their rate; n: the moment itself"),
             Param::input("onset").doc("when every source begins, s"),
-            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure"])
+            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation"])
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
             Param::bool("verb").default("n").doc("tell mesh, stability, speed and progress"),

@@ -37,16 +37,16 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
 /// Bytes that the run takes on all ranks together, about.
 fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     let local = run.basis.len().pow(D as u32) as f64;
-    let geometry = 4.0 * (D * D + 2) as f64;
     let sums = 8.0 + 4.0 * D as f64;
     let relaxing = match &run.rocks.relaxations {
-        Some(_) => 4.0 * (4 * (D * (D + 1) / 2 + 1)) as f64,
+        Some(_) => 4.0 * (3 * (D * (D + 1) / 2 + 1)) as f64,
         None => 0.0,
     };
+    let nodes = 4.0 * (D * 3_usize.pow(D as u32)) as f64;
     // Numbers of the points are held for the whole mesh while it is set up.
-    let of_elements = run.mesh.len() as f64 * local * (geometry + sums + relaxing + 4.0);
+    let of_elements = run.mesh.len() as f64 * (nodes + local * (sums + relaxing + 4.0));
     let of_places = (run.shot.film.len() + run.shot.receivers.len()) as f64 * local * 8.0;
-    of_elements + of_places + run.points as f64 * 4.0 * (4 * D + 2) as f64
+    of_elements + of_places + run.points as f64 * 4.0 * (3 * D + 2) as f64
 }
 
 /// Warns of a run that the memory of a host does not hold; all ranks call it.

@@ -125,6 +125,13 @@ pub fn cells(
                     cell_words(padded, extremes.fastest_cell)
                 ));
             }
+            if extremes.fluids > 0 && extremes.fluids < padded.model.cells() && job.choice("order")? != "2" {
+                job.warn(&format!(
+                    "the model has a fluid in {}, the rest is solid: waves along the interface are wrong by several percent with order={}, whose differences reach across it, and fall with the spacing itself; order=2 is better there (1.3 % at thirty cells a wavelength)",
+                    counted(extremes.fluids, "cell"),
+                    job.choice("order")?
+                ));
+            }
             Ok(())
         }
     }

@@ -5,9 +5,8 @@ use crate::modelling::machine::{free, outer};
 use crate::modelling::plan::warn_of_memory;
 use crate::modelling::shoot::Resources;
 use kernels::medium::Symmetry;
-use kernels::methods::velocity_stress::{bytes, gpu};
+use kernels::methods::velocity_stress::{SLABS, bytes, gpu};
 use kernels::parallel::options::Transport;
-use kernels::parallel::slabs::{GHOST, balance};
 use rsf_io::Job;
 
 /// Warns of a run that the memory of a host does not hold; all ranks call it.
@@ -67,8 +66,8 @@ pub fn shortage(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result
 /// How many GPUs hold the run, more than there are, each with so many bytes free.
 fn enough(run: &Run, class: Symmetry, (gpus, free): (usize, usize)) -> Option<usize> {
     let planes = run.padded.planes();
-    (gpus + 1..=planes / GHOST).find(|&count| {
-        let slabs = balance(planes, 0, &vec![1.0; count]).unwrap_or_default();
+    (gpus + 1..=planes / SLABS.least).find(|&count| {
+        let slabs = SLABS.balance(planes, 0, &vec![1.0; count]).unwrap_or_default();
         let fits = |slab| gpu::bytes(&run.shot, &run.padded, slab, class, 0) <= free;
         !slabs.is_empty() && slabs.iter().all(fits)
     })

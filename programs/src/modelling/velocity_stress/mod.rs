@@ -26,7 +26,7 @@ use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Symmetry};
-use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, Shot};
+use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, SLABS, Shot};
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
@@ -79,7 +79,7 @@ impl Method for Run {
     }
 
     fn pieces(&self) -> Pieces<'_> {
-        Pieces::Planes(&self.padded, 0)
+        Pieces::Planes(&self.padded, 0, SLABS)
     }
 
     fn points(&self) -> usize {

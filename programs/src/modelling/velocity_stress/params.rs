@@ -42,7 +42,7 @@ absorb=cpml stretches every derivative in nb= cells around the model (Komatitsch
 its own number. absorb=sponge damps there (Cerjan 1985); take twice the cells. Faces without cells are rigid. In some \
 anisotropic media CPML grows: where the criterion of Becache et al. (2003) says so, the run takes the sponge and tells it.
 
-qp= and qs= attenuate: Q is constant within 2 % over a band of a ratio of 4 with two mechanisms, 12 with three, 40 with four; qmech=coarse spends the memory of one and wants Q above 20. With ccc= the normal stiffnesses relax by qp=, the shears by qs=, of a \
+qp= and qs= attenuate: Q is constant within 2 % over a band of a ratio of 4 with two mechanisms, 12 with three, 40 with four; qmech=coarse spends the memory of one and wants Q of 20 in 3-D and 50 in 2-D or more. With ccc= the normal stiffnesses relax by qp=, the shears by qs=, of a \
 coupling c13 the part c13 + 2 c55 by qp= and -2 c55 by qs=. Speeds grow with frequency, and with them the stability limit falls.
 
 It runs on GPUs where there are any, else on the CPU: device=. ngpu= GPUs share the grid; on the CPU it cuts the grid into \

@@ -69,7 +69,7 @@ impl<T: Real> SlabArgs<T> {
 
 /// Numbers of one component of a level: ghost, own and ghost planes.
 pub fn component_len(p: &Padded, layout: &Layout) -> usize {
-    (layout.own.len() + 2 * crate::parallel::slabs::GHOST) * p.plane_len()
+    (layout.own.len() + 2 * crate::methods::displacement::GHOST) * p.plane_len()
 }
 
 /// Model planes that a slab needs.

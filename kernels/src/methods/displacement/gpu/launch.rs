@@ -13,7 +13,8 @@ use crate::device::accelerator::{Accelerator, Dims, Memory, Source, Stream, argu
 use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::methods::displacement::SourceKind;
-use crate::parallel::slabs::{FACE, GHOST, Slab as Layout};
+use crate::methods::displacement::{FACE, GHOST, SLABS};
+use crate::parallel::slabs::Slab as Layout;
 use std::ops::Range;
 
 /// Threads of a block on the faces.
@@ -76,7 +77,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let parts = self
             .kernels
             .parts_that_hide(p, &self.layout, self.variant.tile, own / 2);
-        self.layout = self.layout.with_edges(p.planes(), parts.edge);
+        self.layout = SLABS.with_edges(&self.layout, p.planes(), parts.edge);
         self.parts = Some(parts);
     }
 
@@ -280,7 +281,7 @@ impl<A: Accelerator> Kernels<A> {
     /// How the step of a slab is cut, unless it has no neighbours or its caller has cut it.
     pub(super) fn parts(&self, p: &Padded, layout: &Layout, tile: Tile) -> Option<Parts> {
         let edges = layout.neighbours(p.planes());
-        if edges == 0 || tile.form == Form::Small || *layout != layout.with_edges(p.planes(), GHOST) {
+        if edges == 0 || tile.form == Form::Small || *layout != SLABS.with_edges(layout, p.planes(), GHOST) {
             return None;
         }
         Some(self.parts_that_hide(p, layout, tile, HIDDEN))

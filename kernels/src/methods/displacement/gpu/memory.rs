@@ -6,8 +6,8 @@ use crate::device::device_to_host::{piece_planes, ring_bytes};
 use crate::grid::Padded;
 use crate::grid::stencil::RADIUS;
 use crate::medium::{Coefficients, Symmetry};
-use crate::methods::displacement::Shot;
-use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::methods::displacement::{GHOST, Shot};
+use crate::parallel::slabs::Slab as Layout;
 
 /// What the driver takes for itself: the code of the kernels and their local memory.
 const OWN: usize = 32 << 20;

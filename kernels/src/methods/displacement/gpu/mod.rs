@@ -23,7 +23,7 @@ pub use slab::DeviceSlab;
 
 use super::receivers::Receivers;
 use super::sources::Sources;
-use super::{Shot, SourceKind, check, schedule, sponges};
+use super::{GHOST, Shot, SourceKind, check, schedule, sponges};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use crate::device::simd::Real;
@@ -31,7 +31,7 @@ use crate::grid::Padded;
 use crate::medium::Medium;
 use crate::medium::stiffness::Symmetry;
 use crate::parallel::group::Group;
-use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::parallel::slabs::Slab as Layout;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use tile::{Terms, Tile};

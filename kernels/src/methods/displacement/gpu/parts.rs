@@ -4,7 +4,7 @@
 //! waves that fill the device; where a launch ends, blocks of the next fill the gap. So parts should be few and thick,
 //! and the last one, the interior, thin: it only has to take longer than the exchange that it hides.
 
-use crate::parallel::slabs::GHOST;
+use crate::methods::displacement::GHOST;
 use std::collections::BTreeMap;
 
 /// Planes that the start of a block costs: eight of stress in front of its own, and the time until they are there.

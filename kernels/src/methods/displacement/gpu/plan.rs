@@ -5,8 +5,8 @@ use crate::Error;
 use crate::device::accelerator::Accelerator;
 use crate::grid::Padded;
 use crate::medium::stiffness::Symmetry;
+use crate::methods::displacement::SLABS;
 use crate::methods::displacement::plan::shot;
-use crate::parallel::slabs::partition;
 use crate::timing::{Nothing, cut, noise, rock, speed};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub fn calibrate<A: Accelerator>(run: &Padded, device: &Arc<A>, symmetry: Symmet
     let shot = shot(ndim, steps);
     let (padded, layouts) = loop {
         let padded = Padded::new(&cut(&run.model, most), run.nb.min(most / 4));
-        let layouts = partition(padded.planes(), 1)?;
+        let layouts = SLABS.partition(padded.planes(), 1)?;
         if most <= 64 || bytes(&shot, &padded, &layouts[0], symmetry, 0) <= free / 2 {
             break (padded, layouts);
         }

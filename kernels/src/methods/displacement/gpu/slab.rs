@@ -13,8 +13,9 @@ use crate::device::accelerator::{Accelerator, Boxes, Memory, Stream, send};
 use crate::device::simd::Real;
 use crate::device::staging::Staging;
 use crate::grid::Padded;
+use crate::methods::displacement::{GHOST, SLABS};
 use crate::parallel::halo::Link;
-use crate::parallel::slabs::{GHOST, Slab as Layout};
+use crate::parallel::slabs::Slab as Layout;
 use crate::time_loop::{Direction, Part, Sampler, Stepper};
 use std::ops::Range;
 use std::sync::Arc;
@@ -94,7 +95,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         let kernels = Kernels::load(&*a, &variant)?;
         let parts = kernels.parts(p, &place.layout, variant.tile);
         let layout = match parts {
-            Some(parts) => place.layout.with_edges(p.planes(), parts.edge),
+            Some(parts) => SLABS.with_edges(&place.layout, p.planes(), parts.edge),
             None => place.layout,
         };
         let bytes = p.ndim() * component_len(p, &layout) * size_of::<T>();

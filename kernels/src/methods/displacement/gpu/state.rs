@@ -5,8 +5,8 @@ use super::slab::DeviceSlab;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use crate::device::simd::Real;
+use crate::methods::displacement::GHOST;
 use crate::methods::displacement::state::{arrays, component_and_plane, needed, owned};
-use crate::parallel::slabs::GHOST;
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
 

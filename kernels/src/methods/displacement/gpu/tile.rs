@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::grid::stencil::RADIUS;
 use crate::medium::stiffness::Symmetry;
-use crate::parallel::slabs::FACE;
+use crate::methods::displacement::FACE;
 
 /// The text of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +172,7 @@ impl Tile {
             });
         found.ok_or_else(|| {
             Error::setup(format!(
-                "a block of this GPU may use {} bytes of shared memory, which is less than the smallest tile needs; use device=cpu",
+                "a block of this GPU may use {} bytes of shared memory, which is less than the smallest tile needs; run on the processors",
                 terms.shared_bytes
             ))
         })

@@ -6,6 +6,7 @@
 pub struct Elements {
     pub field: u64,
     pub velocity: u64,
+    pub acceleration: u64,
     pub inverse_mass: u64,
     pub forces: u64,
     pub points: u64,
@@ -16,6 +17,7 @@ pub struct Elements {
     pub memory: u64,
     pub dt: f32,
     pub half: f32,
+    pub square: f32,
     pub first: i32,
     pub end: i32,
     pub goes_on: i32,
@@ -65,6 +67,7 @@ pub struct Advance {
     pub list: u64,
     pub count: i32,
     pub goes_on: i32,
+    pub keeps: i32,
 }
 
 /// `struct Inside` of nodes.cu.
@@ -143,6 +146,7 @@ pub struct Sample {
     pub out: u64,
     pub count: i32,
     pub quantity: i32,
+    pub outputs: i32,
     pub pending: i32,
     pub component: i32,
 }

@@ -47,7 +47,7 @@ pub fn of_solids<const D: usize>(
         (0..D * D).for_each(|k| sum[k / D][k % D] += more[k / D][k % D]);
     }
     let mut points = Points {
-        inverse_mass: mass.diagonal.iter().map(|m| m[0]).collect(),
+        inverse_mass: mass.diagonal.clone(),
         ..Points::default()
     };
     let mut all: Vec<u32> = losses.keys().chain(normals.keys()).copied().collect();

@@ -10,7 +10,7 @@
 // Bytes of memory that an element of degree 4 in 3-D moves at least, where it reads the fields of 64.75 points that no other
 // element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1500 of forces; for the
 // 27 points inside 324 of forces, 108 of masses and 972 of displacements and velocities: 4265. With attenuation 453 of
-// velocities and 24000 of memory variables more.
+// accelerations and 18000 of memory variables more.
 //
 // The defines before this line choose the variant:
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
@@ -35,15 +35,16 @@
 struct Elements {
     REAL *field;           // displacement or potential, [point][component]
     REAL *velocity;        // of solids
+    const REAL *acceleration;  // of the step before; with memory variables only
     const REAL *inverse_mass;
     REAL *forces;          // [element][point of it][component]
     const int *points;     // [element][point of it]
     const int *region;
     const REAL *law;       // [region][LAW_NUMBERS]
-    const REAL *loss;      // [region][LOSS_NUMBERS]: decay; shear old, new; bulk old, new, of each mechanism
+    const REAL *loss;      // [region][LOSS_NUMBERS]: decay; of shear, of bulk: of a strain now, of a strain in what is kept
     const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
-    REAL *memory;          // [element][RELAXING][mechanism, then the last strain][point of it]
-    REAL dt, half;
+    REAL *memory;          // [element][RELAXING][mechanism][point of it]: what is kept from step to step
+    REAL dt, half, square; // the time step, half of it, its square
     int first, end;        // elements of this launch
     int goes_on;           // the last step of the points inside ends and this one begins
 };
@@ -172,25 +173,23 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
 #endif
 
 #if LOSS
-// The sum of the mechanisms of a slot of a point; the slot advances with the strain of the next step.
+// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain.
 INLINE REAL relax(REAL *slot, const REAL *loss, int is_trace, REAL strain) {
-    const REAL *old = loss + (is_trace ? 3 : 1) * MECHANISMS, *now = old + MECHANISMS;
-    const REAL before = slot[MECHANISMS * POINTS];
+    const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;
     REAL sum = 0;
     UNROLL for (int j = 0; j < MECHANISMS; j++) {
-        const REAL variable = slot[j * POINTS];
-        sum += variable;
-        slot[j * POINTS] = FMA(loss[j], variable, FMA(old[j], before, now[j] * strain));
+        const REAL kept = slot[j * POINTS];
+        sum += FMA(now[j], strain, kept);
+        slot[j * POINTS] = FMA(next[j], strain, loss[j] * kept);
     }
-    slot[MECHANISMS * POINTS] = strain;
     return sum;
 }
 
-// Takes the memory variables of a point from its stress and advances them with the gradient of the next step.
+// Advances the memory variables of a point with the gradient of what they follow, and takes them from its stress.
 INLINE void relax_all(REAL *memory, const REAL *loss, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
     REAL trace = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
-    const REAL bulk = relax(memory + (RELAXING - 1) * (MECHANISMS + 1) * POINTS, loss, 1, trace);
+    const REAL bulk = relax(memory + (RELAXING - 1) * MECHANISMS * POINTS, loss, 1, trace);
     const REAL mean = trace * (REAL)(1.0 / 3.0);
     REAL last = 0;
     int slot = 0;
@@ -202,7 +201,7 @@ INLINE void relax_all(REAL *memory, const REAL *loss, REAL g[COMPONENTS][NDIM], 
                 sum = -last;
             } else {
                 const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
-                sum = relax(memory + slot * (MECHANISMS + 1) * POINTS, loss, 0, strain);
+                sum = relax(memory + slot * MECHANISMS * POINTS, loss, 0, strain);
                 slot++;
                 if (i == k) last += sum;
             }
@@ -238,20 +237,22 @@ INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
 
 #if LAW < 2
 // The second half of a step and the first one of the next, for the points inside of an element on a thread's column. Everything
-// is read before anything is written, so that reads need not wait for each other.
+// is read before anything is written, so that reads need not wait for each other. `second` takes the acceleration of the step
+// that ends.
 INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const int number[N],
-                           REAL value[N][COMPONENTS], REAL rate[N][COMPONENTS]) {
-    REAL force[N][COMPONENTS], mass[N];
+                           REAL value[N][COMPONENTS], REAL second[N][COMPONENTS]) {
+    REAL force[N][COMPONENTS], rate[N][COMPONENTS], mass[N];
     UNROLL for (int k = 1; k < N - 1; k++) {
         mass[k] = a->inverse_mass[number[k]];
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
             force[k][i] = a->forces[(element * POINTS + k * SHEET + at) * COMPONENTS + i];
-            if (!LOSS) rate[k][i] = a->velocity[(WIDE)number[k] * COMPONENTS + i];
+            rate[k][i] = a->velocity[(WIDE)number[k] * COMPONENTS + i];
         }
     }
     UNROLL for (int k = 1; k < N - 1; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
         const REAL acceleration = force[k][i] * mass[k];
         const REAL velocity = FMA(a->half, acceleration, rate[k][i]);
+        second[k][i] = acceleration;
         rate[k][i] = FMA(a->half, acceleration, velocity);
         value[k][i] = FMA(a->dt, rate[k][i], value[k][i]);
         a->velocity[(WIDE)number[k] * COMPONENTS + i] = rate[k][i];
@@ -279,20 +280,21 @@ KERNEL(forces)(const struct Elements a) {
         out[k][i] = 0;
     }
 #if LAW < 2
-    REAL rate[N][COMPONENTS];
+    REAL second[N][COMPONENTS];
     int inside = a.goes_on;
     UNROLL for (int b = 0; b < ACROSS; b++) inside = inside && t.axis[b] > 0 && t.axis[b] < N - 1;
 #if LOSS
-    REAL next[N][COMPONENTS];
-    REAL *memory = a.memory + element * (RELAXING * (MECHANISMS + 1) * POINTS) + t.at;
+    // The end of the step before as its velocity in the middle foretold it: memory variables follow its strain.
+    REAL foretold[N][COMPONENTS];
+    REAL *memory = a.memory + element * (RELAXING * MECHANISMS * POINTS) + t.at;
     const REAL *loss = a.loss + a.region[element] * LOSS_NUMBERS;
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
-        rate[k][i] = a.velocity[(WIDE)own[k] * COMPONENTS + i];
+        if (!inside || k == 0 || k == N - 1) second[k][i] = a.acceleration[(WIDE)own[k] * COMPONENTS + i];
 #endif
-    if (inside) advance_inside(&a, element, t.at, own, column, rate);
+    if (inside) advance_inside(&a, element, t.at, own, column, second);
 #if LOSS
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
-        next[k][i] = FMA(a.dt, rate[k][i], column[k][i]);
+        foretold[k][i] = FMA(-a.square, second[k][i], column[k][i]);
 #endif
 #endif
 #if STORED
@@ -306,7 +308,7 @@ KERNEL(forces)(const struct Elements a) {
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
             sheet[i * SHEET + t.at] = column[k][i];
 #if LOSS
-            sheet[(COMPONENTS + i) * SHEET + t.at] = next[k][i];
+            sheet[(COMPONENTS + i) * SHEET + t.at] = foretold[k][i];
 #endif
         }
         __syncthreads();
@@ -322,7 +324,7 @@ KERNEL(forces)(const struct Elements a) {
         REAL stress[STRAINS];
         hooke(law, gradient, stress);
 #if LOSS
-        gradient_at(&t, sheet + COMPONENTS * SHEET, next, k, inverse, gradient);
+        gradient_at(&t, sheet + COMPONENTS * SHEET, foretold, k, inverse, gradient);
         relax_all(memory + k * SHEET, loss, gradient, stress);
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int c = 0; c < NDIM; c++) flux[i][c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];

@@ -13,6 +13,13 @@ use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
 use crate::time_loop::Part;
 
+/// Elements, points and sources of a field.
+pub struct Parts {
+    pub listing: Listing,
+    pub points: Points,
+    pub spots: Spots,
+}
+
 /// Everything of a field that is known before memory of a device is taken.
 pub struct Plan {
     pub listing: Listing,
@@ -42,9 +49,14 @@ impl Plan {
         setup: &Setup<D>,
         share: &Share<'_>,
         table: &Tabulated<D>,
-        (listing, points, spots): (Listing, Points, Spots),
+        parts: Parts,
         exchange: &Exchange,
     ) -> Result<Self, Error> {
+        let Parts {
+            listing,
+            points,
+            spots,
+        } = parts;
         let variants = variants(setup, &listing);
         let elements = Elements::new(setup, share, table, &listing.elements);
         let per_element = table.points();
@@ -55,7 +67,7 @@ impl Plan {
         let leaving = leaving.collect();
         let loses = variants.iter().any(|v| v.loss);
         // The kernel of solid elements takes care of the points inside.
-        let skip = |local: usize| exchange.width() == D && is_inside::<D>(local, table.per_axis());
+        let skip = |local: usize| exchange.components == D && is_inside::<D>(local, table.per_axis());
         let skips: Vec<bool> = (0..per_element).map(skip).collect();
         Ok(Self {
             laws: listing.runs.iter().map(|run| laws(setup, run.kind)).collect(),
@@ -66,9 +78,9 @@ impl Plan {
             } else {
                 0
             },
-            own: elements.points.len() * exchange.width(),
+            own: elements.points.len() * exchange.components,
             travelling: exchange.memory.len(),
-            components: exchange.width(),
+            components: exchange.components,
             leaving,
             elements,
             points,
@@ -159,14 +171,23 @@ pub struct Addresses {
     pub dress: u64,
 }
 
+/// Which elements are launched in which step, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    pub stream: Stream,
+    pub part: Part,
+    pub step: usize,
+}
+
 /// What a launch of elements reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
-    /// Addresses of the field and of its rate.
+    /// Addresses of the field, of its rate and of its second derivative.
     pub field: u64,
     pub rate: u64,
-    /// dt and dt/2.
-    pub steps: [f32; 2],
+    pub second: u64,
+    /// The time step, s.
+    pub dt: f64,
     /// The points inside of elements end the last step first.
     pub goes_on: bool,
 }
@@ -240,21 +261,16 @@ impl<A: Accelerator> FieldMemory<A> {
     }
 
     /// Launches the elements of a part and adds its sources.
-    pub fn launch(
-        &self,
-        a: &A,
-        (stream, part, step): (Stream, Part, usize),
-        inject: &A::Kernel,
-        fields: Fields,
-    ) -> Result<(), Error> {
+    pub fn launch(&self, a: &A, turn: Turn, inject: &A::Kernel, fields: Fields) -> Result<(), Error> {
         for (k, run) in self.listing.runs.iter().enumerate() {
-            if run.part != part {
+            if run.part != turn.part {
                 continue;
             }
             let (variant, block) = (&self.variants[k], self.variants[k].block());
             let args = arguments::Elements {
                 field: fields.field,
                 velocity: fields.rate,
+                acceleration: fields.second,
                 inverse_mass: self.inverse_mass.address(),
                 forces: self.forces.address(),
                 points: self.points.address(),
@@ -263,8 +279,9 @@ impl<A: Accelerator> FieldMemory<A> {
                 loss: self.loss.address(),
                 shape: self.shape.address(),
                 memory: self.relaxing.address(),
-                dt: fields.steps[0],
-                half: fields.steps[1],
+                dt: fields.dt as f32,
+                half: (fields.dt / 2.0) as f32,
+                square: (fields.dt * fields.dt) as f32,
                 goes_on: i32::from(fields.goes_on),
                 first: int(run.elements.start),
                 end: int(run.elements.end),
@@ -275,23 +292,18 @@ impl<A: Accelerator> FieldMemory<A> {
                 shared: variant.shared(),
             };
             // SAFETY: the structure of the kernel; elements, points and regions are those of the tables.
-            unsafe { a.launch(stream, &self.kernels[k], dims, &argument(&args))? };
+            unsafe { a.launch(turn.stream, &self.kernels[k], dims, &argument(&args))? };
         }
-        self.inject(a, (stream, part, step), inject)
+        self.inject(a, turn, inject)
     }
 
-    fn inject(
-        &self,
-        a: &A,
-        (stream, part, step): (Stream, Part, usize),
-        kernel: &A::Kernel,
-    ) -> Result<(), Error> {
+    fn inject(&self, a: &A, turn: Turn, kernel: &A::Kernel) -> Result<(), Error> {
         let s = &self.sources;
-        let numbers = match part {
+        let numbers = match turn.part {
             Part::Boundary => 0..s.ends[0],
             Part::Interior => s.ends[0]..s.ends[1],
         };
-        if numbers.is_empty() || step >= s.steps {
+        if numbers.is_empty() || turn.step >= s.steps {
             return Ok(());
         }
         let args = Inject {
@@ -304,7 +316,7 @@ impl<A: Accelerator> FieldMemory<A> {
             begin: int(numbers.start),
             end: int(numbers.end),
             all_series: int(s.count),
-            step: int(step),
+            step: int(turn.step),
             steps: int(s.steps),
         };
         let dims = Dims {
@@ -313,7 +325,7 @@ impl<A: Accelerator> FieldMemory<A> {
             shared: 0,
         };
         // SAFETY: the structure of the kernel; its numbers are those of own elements.
-        unsafe { a.launch(stream, kernel, dims, &argument(&args)) }
+        unsafe { a.launch(turn.stream, kernel, dims, &argument(&args)) }
     }
 
     /// Copies the contributions that leave to where they travel from.

@@ -2,7 +2,7 @@
 
 use super::arguments::{Advance, Correct, Fluid, Inside, Predict, Solid, int};
 use super::dressed::{of_fluids, of_solids};
-use super::field::{FieldMemory, Fields, Plan};
+use super::field::{FieldMemory, Fields, Parts, Plan, Turn};
 use super::record::Records;
 use super::tables::{Listing, Spots};
 use super::variant;
@@ -131,7 +131,12 @@ fn plan<const D: usize>(
         let points = of_solids(setup, share, &table, &faces, &contacts);
         (points, Spots::new(&sources, boundary))
     };
-    Plan::new(setup, share, &table, (listing, points, spots), exchange)
+    let parts = Parts {
+        listing,
+        points,
+        spots,
+    };
+    Plan::new(setup, share, &table, parts, exchange)
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
@@ -271,6 +276,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             list,
             count: int(count),
             goes_on: i32::from(goes_on),
+            keeps: i32::from(!goes_on || self.recording.relaxes),
         };
         let dressed = (self.solid.list.address(), self.solid.dressed);
         for (list, count) in [(0, self.solid.sums), dressed] {
@@ -373,14 +379,16 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         let fields = Fields {
             field: levels[0].address(),
             rate: levels[1].address(),
-            steps: self.steps(),
+            second: levels[2].address(),
+            dt: self.dt,
             goes_on: self.goes_on && fluid.is_none(),
         };
         let a = &*self.accelerator;
         if part == Part::Boundary {
             a.wait(stream, &self.advanced)?;
         }
-        field.launch(a, (stream, part, step), &self.kernels.inject, fields)?;
+        let turn = Turn { stream, part, step };
+        field.launch(a, turn, &self.kernels.inject, fields)?;
         match part {
             Part::Boundary => field.pack(a, &self.kernels.pack),
             Part::Interior => Ok(()),
@@ -396,7 +404,7 @@ fn fits<A: Accelerator>(a: &A, needed: usize, elements: usize) -> Result<(), Err
     }
     let device = a.properties();
     Err(Error::setup(format!(
-        "GPU {} {} ({}) has not the memory for {elements} elements: {:.2} GB are needed, {:.2} GB are free; take more GPUs (ngpu=), or device=cpu, which runs in the memory of the host",
+        "GPU {} {} ({}) has not the memory for {elements} elements: {:.2} GB are needed, {:.2} GB are free; take more GPUs, or run on the processors, which takes memory of the host",
         device.number,
         device.name,
         device.architecture,

@@ -21,6 +21,8 @@ KERNEL(inject)(const struct Inject a) {
 }
 
 #define READERS 32
+// Numbers that a place gives at most: a strain.
+#define OUTPUTS (NDIM == 3 ? 6 : 3)
 #define PLACES (NDIM == 3 ? N * N * N : N * N)
 
 // Places at which fields are interpolated.
@@ -31,19 +33,21 @@ struct Sample {
     const int *fluid_points;
     const int *element;       // of each place; -1 outside of the mesh
     const int *in_fluid;
-    const WIDE *first;        // where its weights begin: one a point; in fluids then those of grad(chi)/rho, [point][component]
+    const WIDE *first;        // where its weights begin: one a point; in fluids then those of grad(chi)/rho, [point][component];
+                              // of slopes [point][output][component] alone
     const REAL *weights;
     const int *dressed;       // receivers: [place][point], the number of a dressed point or -1
     const int *sums;          // and the sum of its forces; -1 inside of the element
-    REAL *out;                // [component][place]
-    int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure
+    REAL *out;                // [output][place]
+    int count, quantity;      // quantity: 0 displacement, 1 velocity, 2 acceleration, 3 pressure, 4 slopes of the displacement
+    int outputs;
     int pending;              // velocities are those of half a step before, accelerations must be found
     int component;            // of a snapshot
 };
 
 // What every `readers`-th point adds to the values at a place.
 INLINE void read_place(const struct Sample *a, int k, int reader, int readers, REAL *sum) {
-    UNROLL for (int c = 0; c < NDIM; c++) sum[c] = 0;
+    UNROLL for (int c = 0; c < OUTPUTS; c++) sum[c] = 0;
     const int element = a->element[k];
     if (element < 0) return;
     const REAL *weights = a->weights + a->first[k];
@@ -58,6 +62,12 @@ INLINE void read_place(const struct Sample *a, int k, int reader, int readers, R
             continue;
         }
         if (a->quantity == 3) continue;
+        if (a->quantity == 4) {
+            const REAL *slope = weights + l * a->outputs * NDIM;
+            UNROLL for (int c = 0; c < OUTPUTS; c++) if (c < a->outputs)
+                UNROLL for (int i = 0; i < NDIM; i++) sum[c] = FMA(slope[c * NDIM + i], a->s.displacement[(WIDE)p * NDIM + i], sum[c]);
+            continue;
+        }
         REAL force[NDIM], acceleration[NDIM];
         if (a->pending && a->quantity > 0) {
             const int sum = a->sums[k * PLACES + l];
@@ -79,12 +89,12 @@ INLINE void read_place(const struct Sample *a, int k, int reader, int readers, R
 // A block reads a receiver.
 KERNEL(extract)(const struct Sample a) {
     DYNAMIC_SHARED(REAL, part);
-    REAL sum[NDIM];
+    REAL sum[OUTPUTS];
     read_place(&a, blockIdx.x, threadIdx.x, READERS, sum);
-    UNROLL for (int c = 0; c < NDIM; c++) part[c * READERS + threadIdx.x] = sum[c];
+    UNROLL for (int c = 0; c < OUTPUTS; c++) part[c * READERS + threadIdx.x] = sum[c];
     BLOCK_BARRIER;
     const int c = threadIdx.x;
-    if (c >= (a.quantity == 3 ? 1 : NDIM)) return;
+    if (c >= a.outputs) return;
     REAL total = 0;
     for (int i = 0; i < READERS; i++) total += part[c * READERS + i];
     a.out[c * a.count + blockIdx.x] = total;
@@ -93,7 +103,7 @@ KERNEL(extract)(const struct Sample a) {
 // A thread reads a component at a point of a snapshot.
 KERNEL(film)(const struct Sample a) {
     for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += gridDim.x * blockDim.x) {
-        REAL sum[NDIM];
+        REAL sum[OUTPUTS];
         read_place(&a, k, 0, 1, sum);
         REAL value = sum[0];
         UNROLL for (int c = 1; c < NDIM; c++) if (a.component == c) value = sum[c];

@@ -28,10 +28,11 @@ struct PlaceMemory<A: Accelerator> {
 }
 
 impl<A: Accelerator> PlaceMemory<A> {
-    /// For these places; none lies outside of the mesh. `told`: dressed points and sums of an element's points are told.
+    /// For these places, which give `quantity`; none lies outside of the mesh. `told`: dressed points and sums of an element's
+    /// points are told.
     fn new<'a, const D: usize>(
         a: &A,
-        places: impl Iterator<Item = Option<&'a Receiver<D>>>,
+        (places, quantity): (impl Iterator<Item = Option<&'a Receiver<D>>>, Quantity),
         (solid, fluid): (&Listing, Option<&Listing>),
         told: Option<&dyn Fn(usize) -> [Vec<i32>; 2]>,
     ) -> Result<Self, Error> {
@@ -45,8 +46,12 @@ impl<A: Accelerator> PlaceMemory<A> {
             element.push(home.map_or(-1, int));
             in_fluid.push(i32::from(wet));
             let Some(place) = place else { continue };
-            weights.extend(&place.weights);
-            weights.extend(place.gradient.iter().flatten().flatten());
+            if quantity.is_of_slopes() {
+                weights.extend(place.outputs_of_slopes(quantity));
+            } else {
+                weights.extend(&place.weights);
+                weights.extend(place.gradient.iter().flatten().flatten());
+            }
             if let Some(told) = told {
                 let none = || [vec![-1; place.weights.len()], vec![-1; place.weights.len()]];
                 let [a, b] = home.filter(|_| !wet).map_or_else(none, told);
@@ -93,18 +98,15 @@ impl<A: Accelerator> Records<A> {
     /// Bytes of device memory that these records take.
     pub fn bytes_of<const D: usize>(recording: &Recording<D>, setup: &Setup<D>) -> usize {
         let local = setup.basis.len().pow(D as u32);
-        let numbers = |receiver: &Receiver<D>| match receiver.is_in_fluid() {
+        let numbers = |receiver: &Receiver<D>, quantity: Quantity| match receiver.is_in_fluid() {
             true => local * (1 + D),
+            false if quantity.is_of_slopes() => local * quantity.components(D) * D,
             false => local,
         };
-        let receivers = recording
-            .receivers
-            .iter()
-            .map(|(_, r)| numbers(r) + 2 * local + 4);
-        let film = recording
-            .film_points
-            .iter()
-            .map(|r| r.as_ref().map_or(0, numbers) + 6);
+        let of_receiver = |r: &Receiver<D>| numbers(r, recording.quantity) + 2 * local + 4;
+        let receivers = recording.receivers.iter().map(|(_, r)| of_receiver(r));
+        let of_film = |r: &Option<Receiver<D>>| r.as_ref().map_or(0, |r| numbers(r, recording.filmed)) + 6;
+        let film = recording.film_points.iter().map(of_film);
         let record = recording.receivers.len() * recording.quantity.components(D) * size_of::<f32>();
         (receivers.sum::<usize>() + film.sum::<usize>()) * size_of::<f32>() + ring_bytes(record)
     }
@@ -125,9 +127,10 @@ impl<A: Accelerator> Records<A> {
             [own.iter().map(number).collect(), own.iter().map(sum).collect()]
         };
         let receivers = recording.receivers.iter().map(|(_, r)| Some(r));
-        let receivers = PlaceMemory::new(a, receivers, listings, Some(&told))?;
+        let receivers = PlaceMemory::new(a, (receivers, recording.quantity), listings, Some(&told))?;
         let film_points = std::mem::take(&mut recording.film_points);
-        let film = PlaceMemory::new(a, film_points.iter().map(Option::as_ref), listings, None)?;
+        let places = (film_points.iter().map(Option::as_ref), recording.filmed);
+        let film = PlaceMemory::new(a, places, listings, None)?;
         let record = receivers.count * recording.quantity.components(D) * size_of::<f32>();
         Ok(Self {
             ring: Ring::new(a, record)?,
@@ -159,6 +162,7 @@ fn code(quantity: Quantity) -> i32 {
         Quantity::Velocity => 1,
         Quantity::Acceleration => 2,
         Quantity::Pressure => 3,
+        Quantity::Strain | Quantity::Rotation => 4,
     }
 }
 
@@ -181,6 +185,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             out,
             count: int(places.count),
             quantity: code(quantity),
+            outputs: int(quantity.components(D)),
             pending: i32::from(self.standing == Standing::Pending),
             component: 0,
         }
@@ -200,7 +205,7 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
             let dims = Dims {
                 grid: [count, 1, 1],
                 threads: READERS,
-                shared: READERS * D * size_of::<f32>(),
+                shared: READERS * Quantity::Strain.components(D) * size_of::<f32>(),
             };
             let kernel = &self.kernels.extract;
             // SAFETY: the structure of the kernel; receivers lie in own elements.
@@ -221,7 +226,12 @@ impl<const D: usize, A: Accelerator> Sampler for DevicePart<D, A> {
         let count = self.recording.receivers.len();
         for (k, (number, _)) in self.recording.receivers.iter().enumerate() {
             for c in 0..quantity.components(D) {
-                out[c * all + number] = record[Engine::<D>::axis(quantity, c) * count + k];
+                // Strain and rotation come in the order of files.
+                let output = match quantity.is_of_slopes() {
+                    true => c,
+                    false => Engine::<D>::axis(quantity, c),
+                };
+                out[c * all + number] = record[output * count + k];
             }
         }
         Ok(())

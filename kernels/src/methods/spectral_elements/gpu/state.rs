@@ -19,9 +19,9 @@ fn slots(dimension: usize) -> &'static [Option<usize>] {
     }
 }
 
-/// Where a number of the state stands on the device: component, mechanism (the last is the strain), point.
+/// Where a number of the state stands on the device: component, mechanism, point.
 fn at([slot, mechanism, point]: [usize; 3], points: usize) -> usize {
-    (slot * (MECHANISMS + 1) + mechanism) * points + point
+    (slot * MECHANISMS + mechanism) * points + point
 }
 
 /// The state's numbers of an element from those of the device.
@@ -31,27 +31,17 @@ fn to_state(dimension: usize, points: usize, here: &[f32], out: &mut [f32]) {
         Some(slot) => here[at([slot, mechanism, point], points)],
         None => -(here[at([0, mechanism, point], points)] + here[at([1, mechanism, point], points)]),
     };
-    let variables = points * slots.len() * MECHANISMS;
     for (k, out) in out.iter_mut().enumerate() {
-        *out = if k < variables {
-            let (place, mechanism) = (k / MECHANISMS, k % MECHANISMS);
-            value(slots[place % slots.len()], mechanism, place / slots.len())
-        } else {
-            let place = k - variables;
-            value(slots[place % slots.len()], MECHANISMS, place / slots.len())
-        };
+        let (place, mechanism) = (k / MECHANISMS, k % MECHANISMS);
+        *out = value(slots[place % slots.len()], mechanism, place / slots.len());
     }
 }
 
 /// The device's numbers of an element from those of the state.
 fn to_device(dimension: usize, points: usize, state: &[f32], here: &mut [f32]) {
     let slots = slots(dimension);
-    let variables = points * slots.len() * MECHANISMS;
     for (k, number) in state.iter().enumerate() {
-        let (place, mechanism) = match k < variables {
-            true => (k / MECHANISMS, k % MECHANISMS),
-            false => (k - variables, MECHANISMS),
-        };
+        let (place, mechanism) = (k / MECHANISMS, k % MECHANISMS);
         if let Some(slot) = slots[place % slots.len()] {
             here[at([slot, mechanism, place / slots.len()], points)] = *number;
         }
@@ -184,7 +174,7 @@ mod tests {
             let points = 5;
             let numbers = relaxing(dimension, points);
             let here: Vec<f32> = (0..numbers).map(|k| k as f32).collect();
-            let mut state = vec![0.0; points * components * (MECHANISMS + 1)];
+            let mut state = vec![0.0; points * components * MECHANISMS];
             to_state(dimension, points, &here, &mut state);
             let mut back = vec![0.0; numbers];
             to_device(dimension, points, &state, &mut back);
@@ -192,7 +182,7 @@ mod tests {
             // Of the second point, second mechanism: xx and the trace.
             let first = components * MECHANISMS + 1;
             assert_eq!(state[first], here[points + 1]);
-            let trace = (numbers / points / 4 - 1) * 4 * points + points + 1;
+            let trace = numbers - MECHANISMS * points + points + 1;
             assert_eq!(state[first + (components - 1) * MECHANISMS], here[trace]);
         }
     }

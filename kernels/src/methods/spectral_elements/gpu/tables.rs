@@ -173,19 +173,19 @@ pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
     (0..setup.media.len()).flat_map(region).collect()
 }
 
-/// Decay and power of the mechanisms of every region; empty without attenuation.
+/// Factors of the mechanisms of every region, as elements.cu has them; empty without attenuation.
 pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
     let region = |(number, law)| {
         let f = Factors::new(law, setup.moduli_of_region(number), setup.dt);
-        [f.decay, f.shear[0], f.shear[1], f.bulk[0], f.bulk[1]]
+        [f.decay, f.now[0], f.kept[0], f.now[1], f.kept[1]]
     };
     let all = setup.relaxations.unwrap_or_default().iter().enumerate();
     all.flat_map(region).flatten().collect()
 }
 
-/// Numbers of an element's memory variables and strains on the device.
+/// Numbers of an element's memory variables on the device.
 pub fn relaxing(dimension: usize, points: usize) -> usize {
-    (if dimension == 3 { 6 } else { 4 }) * (MECHANISMS + 1) * points
+    (if dimension == 3 { 6 } else { 4 }) * MECHANISMS * points
 }
 
 /// Where the elements of points put what they add to them, in the order of the global element numbers.
@@ -220,11 +220,11 @@ impl Places {
         exchange: &Exchange,
         skips: &[bool],
     ) -> Result<Self, Error> {
-        let (own, width, local) = (points.len(), exchange.width(), skips.len());
-        let all = own + exchange.memory.len() / width;
+        let (own, local) = (points.len(), skips.len());
+        let all = own + exchange.memory.len() / exchange.components;
         if i32::try_from(all).is_err() {
             return Err(Error::setup(format!(
-                "the elements of one GPU have {all} points, each element's counted; {} are possible: take more GPUs (ngpu=)",
+                "the elements of one GPU have {all} points, each element's counted; {} are possible: take more GPUs",
                 i32::MAX
             )));
         }
@@ -258,7 +258,7 @@ impl Places {
         for (_, arrives, k) in order {
             if arrives {
                 let (point, _, place) = exchange.arrived[k];
-                put(point as usize, own + place as usize / width);
+                put(point as usize, own + place as usize);
                 continue;
             }
             for (at, _) in skips.iter().enumerate().filter(|(_, skips)| !**skips) {

@@ -10,7 +10,7 @@ use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::medium::attenuation::Law;
 use crate::medium::{Destination, Medium, Symmetry, framed, lines_of_plane, needed, plane_names};
-use crate::methods::velocity_stress::attenuation::{Attenuation, split_lines};
+use crate::methods::velocity_stress::attenuation::{Attenuation, Split};
 use crate::methods::velocity_stress::layout::RIM;
 use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D, buoyancy_at};
 use crate::methods::velocity_stress::points::Placer;
@@ -271,8 +271,12 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         let array = lines * nz;
         let len = array * (plane_names(self.padded.ndim()).len() + 1);
         if let Some((losses, law)) = &self.losses {
-            let both = (&mut self.read[..len], &mut self.relaxing[..len]);
-            split_lines(&self.padded, (losses, law), first, both, self.cpu);
+            let split = Split {
+                padded: &self.padded,
+                losses,
+                law,
+            };
+            split.lines(first, &mut self.read[..len], &mut self.relaxing[..len], self.cpu);
         }
         let density = &self.read[len - array..len];
         for (&line, numbers) in &mut self.densities {

@@ -22,7 +22,7 @@ fn place<T>(setup: &Setup<T>, layout: &Layout, field: usize, [plane, row, z]: [u
 fn listed(n: usize, what: &str) -> Result<i32, Error> {
     i32::try_from(n).map_err(|_| {
         Error::setup(format!(
-            "the {what} of one GPU use {n} nodes or more; {} are possible: take fewer {what}, or more GPUs (ngpu=)",
+            "the {what} of one GPU use {n} nodes or more; {} are possible: take fewer {what}, or more GPUs",
             i32::MAX
         ))
     })

@@ -1,0 +1,65 @@
+"""What a run of tests came to: passed, failed, and skipped with the reasons."""
+import re
+
+UNITTEST = re.compile(r"Ran (\d+) tests? in")
+COUNTS = re.compile(r"(failures|errors|skipped)=(\d+)")
+RESULT = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+# Said by a test itself, past the capture of its output: cargo counts it as passed.
+SKIPPED = re.compile(r"skipped ([\w:]+)(?: on a GPU)?: (.+)")
+# Python's unittest with -v: "test_name (place) ... skipped 'why'", the first part on a line of its own where there is a description.
+PYTHON = re.compile(r"(?:(\w+) \(([\w.]+)\))?.* \.\.\. skipped ['\"](.+)['\"]$")
+
+
+class Tally:
+    """Counts, fed with lines of output."""
+
+    def __init__(self):
+        self.passed = self.failed = self.ignored = self.targets = 0
+        self.reasons = {}
+
+    def hear(self, line):
+        """One line of what cargo or unittest says."""
+        line = line.rstrip()
+        if found := RESULT.search(line):
+            passed, failed, ignored = (int(number) for number in found.groups())
+            self.passed += passed
+            self.failed += failed
+            self.ignored += ignored
+            self.targets += 1
+        elif found := UNITTEST.match(line):
+            self.passed += int(found.group(1))
+            self.targets += 1
+        elif line.startswith(("OK (", "FAILED (")):
+            count = {word: int(number) for word, number in COUNTS.findall(line)}
+            failed, skipped = count.get("failures", 0) + count.get("errors", 0), count.get("skipped", 0)
+            self.passed -= failed + skipped
+            self.failed += failed
+            self.ignored += skipped
+        elif found := SKIPPED.search(line):
+            self.skip(*found.groups())
+        elif found := PYTHON.match(line):
+            # unittest counts its own.
+            self.reasons.setdefault(found.group(1) or line.split(" ... ")[0], (found.group(3), 0))
+
+    def skip(self, test, reason):
+        """A test that did not run, though cargo has counted it as passed."""
+        self.reasons.setdefault(test, (reason, 1))
+
+    def missed(self, tests, reason):
+        """Tests that were not started."""
+        self.reasons.setdefault(tests, (reason, 0))
+        self.ignored += 1
+
+    def summary(self):
+        """The reasons of what was skipped, then one line with the counts."""
+        told = {}
+        for test, (reason, _) in self.reasons.items():
+            told.setdefault(reason, []).append(test)
+        lines = []
+        for reason, tests in sorted(told.items()):
+            few = ", ".join(sorted(tests)[:4]) + (", ..." if len(tests) > 4 else "")
+            lines.append(f"skipped {len(tests)}, {reason} ({few})")
+        # What a test said of itself stands among the passed ones.
+        silent = min(sum(counted for _, counted in self.reasons.values()), self.passed)
+        lines.append(f"tests: {self.passed - silent} passed, {self.failed} failed, {self.ignored + silent} skipped")
+        return "\n".join(lines)

@@ -1,0 +1,66 @@
+//! Elements side by side in vector lanes, and registers that take some of them.
+
+use pulp::Simd;
+
+use crate::device::simd::{Lane, Real};
+
+/// Elements that are computed at once, one in each lane: a register of AVX-512, two of AVX2.
+pub(super) const LANES: usize = 16;
+
+/// One number of every element of a block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Lanes(pub(super) [f32; LANES]);
+
+impl Lanes {
+    /// Zero in every lane.
+    pub(super) const ZERO: Self = Self([0.0; LANES]);
+}
+
+/// Some lanes of the elements of a block in a register.
+pub(super) type Register<S> = Lane<S, f32>;
+
+/// The lanes of a block that a register takes.
+#[derive(Clone, Copy)]
+pub(super) struct Part<S> {
+    simd: S,
+    first: usize,
+}
+
+impl<S: Simd> Part<S> {
+    /// The parts that make up a block.
+    #[inline(always)]
+    pub(super) fn all(simd: S) -> impl Iterator<Item = Self> {
+        let width = f32::lanes::<S>();
+        (0..LANES / width).map(move |k| Self {
+            simd,
+            first: k * width,
+        })
+    }
+
+    /// The numbers of these lanes.
+    #[inline(always)]
+    pub(super) fn load(self, lanes: &Lanes) -> Register<S> {
+        // SAFETY: `first` is a multiple of the register's width below LANES, which that width divides.
+        unsafe { Lane::load(self.simd, lanes.0.as_ptr().add(self.first)) }
+    }
+
+    /// Puts numbers into these lanes.
+    #[inline(always)]
+    pub(super) fn store(self, lanes: &mut Lanes, numbers: Register<S>) {
+        // SAFETY: as in `load`, and the lanes are borrowed here alone.
+        unsafe { numbers.store(lanes.0.as_mut_ptr().add(self.first)) }
+    }
+
+    /// The same number in all lanes.
+    #[inline(always)]
+    pub(super) fn splat(self, x: f32) -> Register<S> {
+        Lane::splat(self.simd, x)
+    }
+
+    /// Zero in all lanes.
+    #[inline(always)]
+    pub(super) fn zero(self) -> Register<S> {
+        self.splat(0.0)
+    }
+}

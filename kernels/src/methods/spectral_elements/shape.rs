@@ -1,0 +1,193 @@
+//! The shape of elements, computed again in every step: nodes are a tenth of what inverse Jacobians at all points are.
+//!
+//! Elements are kept as hexahedra of 27 nodes (quadrilaterals of 9) whatever their order: sums along one axis after the
+//! other turn the nodes into Jacobians at few operations a point. Nodes count from the centre of their element, so that
+//! single precision resolves an element wherever it lies.
+
+use pulp::Simd;
+
+use super::lanes::{LANES, Lanes, Part, Register};
+use crate::mesh::cell::{self, Order};
+use crate::mesh::geometry::map;
+use crate::mesh::{Basis, Mesh};
+
+/// Nodes of a shape along an axis.
+const NODES: usize = 3;
+
+/// What the elements of a basis with `N` points along an axis have in common, in single precision.
+#[derive(Clone, Debug)]
+pub(super) struct Tables<const N: usize> {
+    /// Slope at point q of the polynomial of point p: `[q][p]`.
+    pub(super) derivative: [[f32; N]; N],
+    /// Weights of the rule.
+    pub(super) weight: [f32; N],
+    /// Values and slopes at the points of the shape functions of an axis: `[point][node]`.
+    value: [[f32; NODES]; N],
+    slope: [[f32; NODES]; N],
+}
+
+impl<const N: usize> Tables<N> {
+    /// Of a basis with `N` points.
+    pub(super) fn new(basis: &Basis) -> Self {
+        let along = |q: usize| cell::along(Order::Quadratic, basis.points()[q]);
+        Self {
+            derivative: std::array::from_fn(|q| std::array::from_fn(|p| basis.derivative(q, p) as f32)),
+            weight: std::array::from_fn(|q| basis.weights()[q] as f32),
+            value: std::array::from_fn(|q| along(q).0.map(|x| x as f32)),
+            slope: std::array::from_fn(|q| along(q).1.map(|x| x as f32)),
+        }
+    }
+}
+
+/// The nodes of the elements of a block, the first axis fastest: `[node][component]`, metres from an element's centre.
+/// Lanes without an element repeat the last one.
+#[derive(Clone, Debug)]
+pub(super) struct Shape<const D: usize>(Vec<[Lanes; D]>);
+
+impl<const D: usize> Shape<D> {
+    /// Of these elements of a mesh.
+    pub(super) fn new(mesh: &Mesh<D>, elements: &[u32]) -> Self {
+        let mut nodes = vec![[Lanes::ZERO; D]; NODES.pow(D as u32)];
+        for lane in 0..LANES {
+            let element = elements[lane.min(elements.len() - 1)] as usize;
+            let (given, centre) = (mesh.coordinates(element), mesh.centre(element));
+            for (node, place) in nodes.iter_mut().enumerate() {
+                let at = std::array::from_fn(|a| (node / NODES.pow(a as u32) % NODES) as f64 - 1.0);
+                let x = map(mesh.order(), &given, at).0;
+                (0..D).for_each(|c| place[c].0[lane] = (x[c] - centre[c]) as f32);
+            }
+        }
+        Self(nodes)
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.0[..])
+    }
+}
+
+/// Numbers `[node][component]` along an axis.
+type Line<S, const D: usize> = [[Register<S>; D]; NODES];
+
+/// `sum_m weights[m] x[m]`. No function of this file hands a closure to the library: one that is not inlined would not
+/// know the vector instructions.
+#[inline(always)]
+fn weighted<S: Simd, const D: usize>(
+    part: Part<S>,
+    weights: &[f32; NODES],
+    x: [&[Register<S>; D]; NODES],
+) -> [Register<S>; D] {
+    let mut sum = [part.zero(); D];
+    for (weight, x) in weights.iter().zip(x) {
+        let weight = part.splat(*weight);
+        (0..D).for_each(|c| sum[c] = weight.mul_add(x[c], sum[c]));
+    }
+    sum
+}
+
+/// Nodes of a layer of points, and their slopes across it: `[row of nodes][node]`.
+pub(super) struct Layer<S: Simd, const D: usize> {
+    at: [Line<S, D>; NODES],
+    across: [Line<S, D>; NODES],
+}
+
+impl<S: Simd, const D: usize> Layer<S, D> {
+    /// Layer k along the third axis; in two dimensions there is one.
+    #[inline(always)]
+    pub(super) fn new<const N: usize>(part: Part<S>, tables: &Tables<N>, shape: &Shape<D>, k: usize) -> Self {
+        let zero = [[[part.zero(); D]; NODES]; NODES];
+        let (mut at, mut across) = (zero, zero);
+        for j in 0..NODES {
+            for i in 0..NODES {
+                let mut nodes = [[part.zero(); D]; NODES];
+                for (m, node) in nodes.iter_mut().enumerate().take(if D == 3 { NODES } else { 1 }) {
+                    let lanes = &shape.0[(m * NODES + j) * NODES + i];
+                    (0..D).for_each(|c| node[c] = part.load(&lanes[c]));
+                }
+                let [low, middle, high] = &nodes;
+                if D == 2 {
+                    at[j][i] = *low;
+                } else {
+                    at[j][i] = weighted(part, &tables.value[k], [low, middle, high]);
+                    across[j][i] = weighted(part, &tables.slope[k], [low, middle, high]);
+                }
+            }
+        }
+        Self { at, across }
+    }
+}
+
+/// Nodes along a row of points, for the slopes along each axis.
+pub(super) struct Row<S: Simd, const D: usize>([Line<S, D>; D]);
+
+impl<S: Simd, const D: usize> Row<S, D> {
+    /// Row j of a layer.
+    #[inline(always)]
+    pub(super) fn new<const N: usize>(
+        part: Part<S>,
+        tables: &Tables<N>,
+        layer: &Layer<S, D>,
+        j: usize,
+    ) -> Self {
+        let mut lines = [[[part.zero(); D]; NODES]; D];
+        for (a, line) in lines.iter_mut().enumerate() {
+            let weights = if a == 1 {
+                &tables.slope[j]
+            } else {
+                &tables.value[j]
+            };
+            let [low, middle, high] = if a == 2 { &layer.across } else { &layer.at };
+            for (i, node) in line.iter_mut().enumerate() {
+                *node = weighted(part, weights, [&low[i], &middle[i], &high[i]]);
+            }
+        }
+        Self(lines)
+    }
+
+    /// Cofactors of the Jacobian at point i of the row, `[axis of the cell][component]`, and its determinant:
+    /// `du_a/dx_c` is their quotient.
+    #[inline(always)]
+    pub(super) fn cofactors<const N: usize>(
+        &self,
+        part: Part<S>,
+        tables: &Tables<N>,
+        i: usize,
+    ) -> ([[Register<S>; D]; D], Register<S>) {
+        let mut jacobian = [[part.zero(); D]; D];
+        for (a, row) in jacobian.iter_mut().enumerate() {
+            let weights = if a == 0 {
+                &tables.slope[i]
+            } else {
+                &tables.value[i]
+            };
+            let [low, middle, high] = &self.0[a];
+            *row = weighted(part, weights, [low, middle, high]);
+        }
+        let mut cofactors = [[part.zero(); D]; D];
+        for (a, row) in cofactors.iter_mut().enumerate() {
+            for (c, entry) in row.iter_mut().enumerate() {
+                *entry = cofactor(part, &jacobian, a, c);
+            }
+        }
+        let mut determinant = part.zero();
+        (0..D).for_each(|c| determinant = jacobian[0][c].mul_add(cofactors[0][c], determinant));
+        (cofactors, determinant)
+    }
+}
+
+/// The cofactor of an entry, its sign included.
+#[inline(always)]
+fn cofactor<S: Simd, const D: usize>(
+    part: Part<S>,
+    m: &[[Register<S>; D]; D],
+    row: usize,
+    column: usize,
+) -> Register<S> {
+    if D == 2 {
+        let other = m[1 - row][1 - column];
+        return if row == column { other } else { part.zero() - other };
+    }
+    let (r, s) = ((row + 1) % 3, (row + 2) % 3);
+    let (c, d) = ((column + 1) % 3, (column + 2) % 3);
+    m[r][c] * m[s][d] - m[r][d] * m[s][c]
+}

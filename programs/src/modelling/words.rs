@@ -1,0 +1,93 @@
+//! Words of the command line for what the engine advises: the engine knows no parameter, its errors speak of what can be
+//! done, and a program adds how its users say it.
+
+/// What the engine's errors advise or name, and the word of the command line for it.
+const WORDS: [(&str, &str); 16] = [
+    ("run on the processors", "device=cpu"),
+    ("more GPUs", "ngpu="),
+    ("fewer subdomains", "ngpu="),
+    ("more subdomains", "ngpu="),
+    ("slabs are possible", "ngpu="),
+    ("fewer threads", "threads="),
+    ("a narrower frame", "nb="),
+    ("a wider frame", "nb="),
+    ("a smaller bell", "nbell="),
+    ("run anyway", "cfl=warn"),
+    ("coarse-grained mechanisms", "qmech=coarse"),
+    ("three mechanisms a cell", "qmech=3"),
+    ("the Q of P waves", "qp="),
+    ("the Q of S waves", "qs="),
+    ("a higher degree", "degree="),
+    ("one that a run has saved", "checkpoint="),
+];
+
+/// A text with the word of the command line behind every advice that has one, unless brackets follow already.
+pub fn explained(said: &str) -> String {
+    let mut text = said.to_string();
+    for (advice, word) in WORDS {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(advice) {
+            from += at + advice.len();
+            if !text[from..].starts_with(" (") && !text[from..].starts_with(" with ") {
+                text.insert_str(from, &format!(" ({word})"));
+            }
+        }
+    }
+    text
+}
+
+/// The same for the error of a run; errors of files and signals keep their type, and so their exit code.
+pub fn explain(error: anyhow::Error) -> anyhow::Error {
+    let said = format!("{error:#}");
+    let text = explained(&said);
+    if text == said {
+        error
+    } else {
+        anyhow::Error::msg(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_gets_its_word_once() {
+        assert_eq!(
+            explained("take more GPUs, or run on the processors"),
+            "take more GPUs (ngpu=), or run on the processors (device=cpu)"
+        );
+        let twice = "a wider frame (nb=) or a wider frame";
+        assert_eq!(explained(twice), "a wider frame (nb=) or a wider frame (nb=)");
+        assert_eq!(explained("run anyway with cfl=warn"), "run anyway with cfl=warn");
+    }
+
+    #[test]
+    fn other_errors_stay_what_they_are() {
+        let error = explain(kernels::Error::Elsewhere.into());
+        assert!(matches!(error.downcast_ref(), Some(kernels::Error::Elsewhere)));
+    }
+
+    /// Each advice stands in the engine's texts: a sentence that was written anew would lose its word.
+    #[test]
+    fn the_engine_still_says_so() {
+        fn texts(folder: &std::path::Path, all: &mut String) {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    texts(&path, all);
+                } else if path.extension().is_some_and(|e| e == "rs") {
+                    *all += &std::fs::read_to_string(&path).unwrap();
+                }
+            }
+        }
+        let mut all = String::new();
+        texts(
+            &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/src"),
+            &mut all,
+        );
+        for (advice, _) in WORDS {
+            assert!(all.contains(advice), "no error of kernels says `{advice}`");
+        }
+    }
+}

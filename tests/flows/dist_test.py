@@ -1,0 +1,128 @@
+"""scons dist: what is handed out is whole, names its system, and works in an empty prefix."""
+import base64
+import contextlib
+import csv
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import unittest
+import zipfile
+
+from support import BIN, FLOWS, MODEL, NAMES, TOP, Scratch
+
+from suite import dist, install, names
+
+BINARIES = [os.path.join(BIN, name) for name in sorted(os.listdir(BIN))]
+FLOW = f"from rsf.proj import *\nFlow('a', None, '{MODEL}')\nResult('a', 'grey frame=0')\nEnd()\n"
+
+
+def pip():
+    """A Python that has pip: this one, or the one outside of a venv without it."""
+    for python in dict.fromkeys([sys.executable, shutil.which("python3") or sys.executable]):
+        if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+class Handed(Scratch):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.out = os.path.join(TOP, "build", "dist-test")
+        shutil.rmtree(cls.out, ignore_errors=True)
+        cls.addClassCleanup(shutil.rmtree, cls.out, ignore_errors=True)
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told):
+            cls.archive, cls.wheel = dist.make(TOP, BINARIES, cls.out)
+        cls.told = told.getvalue()
+
+    def first_flow(self, prefix):
+        """A flow and a chapter of the book, with nothing of this checkout in sight but the SCons that runs the tests."""
+        scons = self.write("tools/scons", f'#!/bin/sh\nexec {sys.executable} -m SCons "$@"\n', 0o755)
+        environment = {"PATH": f"{os.path.dirname(scons)}:/usr/bin:/bin", "HOME": self.folder}
+        if paths := [path for path in sys.path if os.path.isdir(os.path.join(path, "SCons"))]:
+            environment["PYTHONPATH"] = paths[0]
+        self.write("flow/SConstruct", FLOW)
+        runner = os.path.join(prefix, "bin", "sifaka-scons")
+        run = subprocess.run([runner, "-Q"], cwd=self.path("flow"), env=environment, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn(os.path.join(os.path.realpath(prefix), "bin", "sfstiffness"), run.stdout)
+        self.assertEqual(os.listdir(self.path("flow/Fig")), ["a.png"])
+        # the book came along
+        self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/SConstruct")))
+        for name in names.OMP:
+            told = subprocess.run([os.path.join(prefix, "bin", name)], env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            self.assertIn("Elastic finite-difference modelling", told.stdout + told.stderr)
+        linked = self.path("elsewhere", "sfmath")
+        os.makedirs(os.path.dirname(linked))
+        os.symlink(os.path.join(prefix, "bin", "sfmath"), linked)
+        run = subprocess.run([linked, "n1=3", "output=x1"], env=environment, capture_output=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_an_archive_in_an_empty_folder(self):
+        with tarfile.open(self.archive) as tar:
+            tar.extractall(self.path("unpacked"))
+        (top,) = os.listdir(self.path("unpacked"))
+        self.assertEqual(top + ".tar.gz", os.path.basename(self.archive))
+        # it needs no fixed place
+        os.rename(self.path("unpacked", top), self.path("a folder"))
+        self.first_flow(self.path("a folder"))
+        self.assertEqual(set(os.listdir(self.path("a folder/bin"))), set(os.listdir(NAMES)) | {"sifaka-scons"})
+
+    def test_a_wheel_in_an_empty_prefix(self):
+        python = pip()
+        if python is None:
+            if os.environ.get("REQUIRE_CC"):
+                self.fail("no Python here has pip")
+            self.skipTest("no Python here has pip")
+        words = [python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile", "--ignore-installed"]
+        run = subprocess.run([*words, "--prefix", self.path("root"), self.wheel], capture_output=True, text=True, env=dict(os.environ, PIP_ROOT_USER_ACTION="ignore"))
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        prefix = self.path("root")
+        # Debian's Python puts a folder in between.
+        if os.path.exists(os.path.join(prefix, "local", "bin")):
+            prefix = os.path.join(prefix, "local")
+        self.first_flow(prefix)
+        self.assertEqual(set(os.listdir(os.path.join(prefix, "bin"))), set(os.listdir(NAMES)) | {"sifaka-scons"})
+
+    def test_the_wheel_is_what_its_record_says(self):
+        with zipfile.ZipFile(self.wheel) as file:
+            self.assertIsNone(file.testzip())
+            (record,) = [name for name in file.namelist() if name.endswith("RECORD")]
+            rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(file.read(record).decode()))}
+            self.assertEqual(set(rows), set(file.namelist()))
+            for name, (mark, size) in rows.items():
+                if name != record:
+                    content = file.read(name)
+                    wanted = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+                    self.assertEqual((mark, int(size)), ("sha256=" + wanted, len(content)), name)
+            self.assertIn("rsfdata.py", rows)
+            self.assertIn("Requires-Dist: SCons", file.read(record.replace("RECORD", "METADATA")).decode())
+
+    def test_the_name_tells_the_oldest_system(self):
+        major, minor = dist.needed(BINARIES)
+        self.assertIn(f"glibc {major}.{minor} or newer", self.told)
+        self.assertIn("manylinux_{}_{}_".format(*max((major, minor), (2, 17))), self.wheel)
+        if not shutil.which("objdump"):
+            self.skipTest("objdump, which tells versions of symbols, is not on PATH")
+        told = subprocess.run(["objdump", "-T", *BINARIES], capture_output=True, text=True, check=True).stdout
+        versions = {tuple(map(int, found)) for found in re.findall(r"\(GLIBC_(\d+)\.(\d+)", told)}
+        self.assertEqual(max(versions), (major, minor))
+
+    def test_nothing_of_this_machine_is_handed_out(self):
+        with tarfile.open(self.archive) as tar:
+            for member in tar.getmembers():
+                self.assertEqual((member.uid, member.uname), (0, ""))
+                if member.isfile() and "/bin/sf" not in member.name:
+                    self.assertNotIn(TOP.encode(), tar.extractfile(member).read(), member.name)
+        self.assertNotIn("build", {part for name in dist.book_files(TOP) for part in name.split(os.sep)})
+        self.assertTrue(set(install.package_files(FLOWS)))
+
+
+if __name__ == "__main__":
+    unittest.main()

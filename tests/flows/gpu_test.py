@@ -1,0 +1,74 @@
+"""`tests/gpu/run all` on a machine that only plays GPU: every part is run, and one file tells commit, machine and results."""
+import glob
+import os
+import shutil
+import subprocess
+import unittest
+
+from support import TOP, Scratch
+
+SMI = """#!/bin/sh
+case "$1" in
+-L) echo "GPU 0: Played GPU (UUID: x)" ;;
+*) echo "0, Played GPU, 580.1, 143000 MiB, 700 W" ;;
+esac
+"""
+TEST = """#!/bin/sh
+echo "skipped one: want of a GPU"
+echo "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"
+"""
+BENCH = '#!/bin/sh\necho "$@: 8700 us a step"\n'
+
+
+class Everything(Scratch):
+    def setUp(self):
+        super().setUp()
+        # The script writes beside the benchmarks of its own checkout: a copy of it has its own.
+        os.makedirs(self.path("checkout/tests/gpu"))
+        os.makedirs(self.path("checkout/kernels/benches"))
+        shutil.copy(os.path.join(TOP, "tests", "gpu", "run"), self.path("checkout/tests/gpu/run"))
+        self.script("bin/nvidia-smi", SMI)
+        self.script("bin/compute-sanitizer", '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\necho "test result: ok. 1 passed"\n')
+        self.script("bundle/bin/sfewefd3d-gpu", "#!/bin/sh\n")
+        self.script("bundle/tests/kernels.accelerator", TEST)
+        for name in ("accelerator", "staggered"):
+            self.script(f"bundle/benches/kernels.{name}", BENCH)
+        self.write("bundle/about", "commit 0123456789ab\n")
+
+    def script(self, name, text):
+        self.write(name, text)
+        os.chmod(self.path(name), 0o755)
+
+    def run_all(self, path):
+        environment = dict(os.environ, PATH=path + os.pathsep + os.environ["PATH"], OUT=self.path("out"))
+        words = [self.path("checkout/tests/gpu/run"), self.path("bundle"), "all"]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True)
+        return done.returncode, done.stdout, glob.glob(self.path("checkout/kernels/benches/gpu-*.md"))
+
+    def test_one_file_has_commit_machine_and_results(self):
+        status, said, reports = self.run_all(self.path("bin"))
+        self.assertEqual((status, len(reports)), (0, 1), said)
+        self.assertIn("0123456789ab", os.path.basename(reports[0]))
+        with open(reports[0], encoding="utf-8") as report:
+            text = report.read()
+        for words in ("0123456789ab", "Played GPU, 580.1", "## tests: passed", "3 passed; 0 failed, 1 skips said",
+                      "## sanitize: passed", "## bench staggered n=512", "8700 us a step", "## ranks: not run"):
+            self.assertIn(words, text)
+        self.assertNotIn(self.folder, text, "no path of the machine")
+
+    def test_what_fails_is_told_in_file_and_status(self):
+        self.script("bundle/tests/kernels.accelerator", TEST.replace("ok. 3 passed; 0", "FAILED. 2 passed; 1") + "exit 101\n")
+        status, said, reports = self.run_all(self.path("bin"))
+        self.assertEqual((status, len(reports)), (1, 1), said)
+        with open(reports[0], encoding="utf-8") as report:
+            self.assertIn("## tests: FAILED", report.read())
+
+    def test_without_a_gpu_there_is_nothing_to_show(self):
+        self.script("bin/nvidia-smi", "#!/bin/sh\nexit 9\n")
+        status, said, reports = self.run_all(self.path("bin"))
+        self.assertEqual((status, reports), (1, []), said)
+        self.assertIn("no GPU here", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

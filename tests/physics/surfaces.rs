@@ -1,0 +1,153 @@
+//! The two free surfaces of the displacement method against the closed form: chapter 5 of the book prints these figures, and
+//! this test holds what it says.
+//!
+//! A vertical force a third of a Rayleigh wavelength under the surface of a half-space with Poisson's ratio 1/4, as the sum over
+//! wavenumbers of tests/support/layered.rs, whose cells of the bell are counted one by one along z and as a whole along x.
+
+use crate::layered::{self, Rock, Source, Stack, spectrum_of};
+use crate::shots::{Ricker, largest, medium, run_on, shot};
+use kernels::boundary::free_surface::Surface;
+use kernels::grid::{Grid, Padded};
+use kernels::medium::{Speeds, Stiffness};
+use kernels::methods::displacement::Shot;
+
+const VS: f64 = 1.0;
+/// Of the Rayleigh wave over that of S.
+const RAYLEIGH: f64 = 0.9194;
+const NBELL: i32 = 3;
+/// Receivers in Rayleigh wavelengths from above the source.
+const AWAY: [f64; 2] = [2.0, 6.0];
+
+/// What a surface does to the Rayleigh wave.
+struct Found {
+    /// By how much it is slow between the receivers, in percent of its speed.
+    slow: f64,
+    /// Largest vertical displacement at the nearer receiver over the right one, in percent.
+    amplitude: f64,
+    /// Largest misfit there as a share of the largest displacement, in percent.
+    misfit: f64,
+}
+
+fn wavelet(nodes: f64) -> Ricker {
+    Ricker::starting_at_zero(RAYLEIGH * VS / nodes)
+}
+
+/// Vertical displacements at the receivers, with so many nodes a Rayleigh wavelength at the peak.
+fn exact(nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2] {
+    let w = wavelet(nodes);
+    let stack = Stack {
+        rocks: &[Rock::new(3f64.sqrt() * VS, VS, 1.0)],
+        interfaces: &[],
+        surface: true,
+        reference: 1.0,
+    };
+    let width = 0.5 * f64::from(NBELL);
+    let mut out = [vec![0.0; nt], vec![0.0; nt]];
+    for j in -NBELL..=NBELL {
+        let shot = layered::Shot {
+            source: Source::Force,
+            depth: (nodes / 3.0).round() + f64::from(j),
+            ndim: 2,
+            dt,
+            nt,
+            first: dt,
+            spectrum: &spectrum_of(&w),
+            highest: 3.2 * std::f64::consts::TAU * w.f,
+            bell: width,
+        };
+        let weight = (-f64::from(j * j) / width).exp() * (std::f64::consts::PI * width).sqrt();
+        let found = layered::traces(&stack, &shot, &AWAY.map(|x| [0.0, (x * nodes).round(), 0.0]));
+        for (out, found) in out.iter_mut().zip(&found) {
+            out.iter_mut()
+                .zip(&found[0])
+                .for_each(|(to, u)| *to += weight * u);
+        }
+    }
+    out
+}
+
+/// Vertical displacements of the engine, with the sign of a force downwards.
+fn engine(surface: Surface, nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2] {
+    let n = [(2.5 * nodes) as usize, (8.0 * nodes) as usize];
+    let padded = Padded::new(&Grid::new_2d(n, [0.0; 2], [1.0; 2]), 50);
+    let at = |x: f64| (nodes + (x * nodes).round()) as f32;
+    let from = [(nodes / 3.0).round() as f32, at(0.0), 0.0];
+    // The wavelet is subtracted.
+    let samples = wavelet(nodes).samples(nt, dt as f32, &[-1.0, 0.0]);
+    let s = Shot {
+        surface,
+        absorbing: true,
+        nbell: NBELL as usize,
+        ..shot(
+            dt as f32,
+            samples,
+            vec![from],
+            AWAY.map(|x| [0.0, at(x), 0.0]).to_vec(),
+        )
+    };
+    let rock = Stiffness::isotropic(Speeds {
+        vp: 3f64.sqrt() * VS,
+        vs: VS,
+        rho: 1.0,
+    });
+    let tape = run_on::<f32>(&s, medium(&padded, |_| (rock, 1.0)), 2, &[]).expect("the shot runs");
+    [0, 1].map(|k| tape.trace(0, k, 2))
+}
+
+/// Samples by which `b` lags behind `a`.
+fn lag(a: &[f64], b: &[f64]) -> f64 {
+    let at = |lag: i64| -> f64 {
+        let pairs =
+            (0..a.len() as i64).filter_map(|i| Some((a[i as usize], b.get(usize::try_from(i + lag).ok()?)?)));
+        pairs.map(|(x, y)| x * y).sum()
+    };
+    let reach = a.len() as i64 / 6;
+    let best = (-reach..=reach)
+        .max_by(|&p, &q| at(p).total_cmp(&at(q)))
+        .expect("some lag");
+    let (before, peak, after) = (at(best - 1), at(best), at(best + 1));
+    best as f64 + 0.5 * (before - after) / (before - 2.0 * peak + after)
+}
+
+fn found(surface: Surface, nodes: f64) -> Found {
+    let dt = 0.4;
+    let w = wavelet(nodes);
+    let nt = ((AWAY[1] * nodes * 1.12 / (RAYLEIGH * VS) + 2.0 * w.t0) / dt) as usize;
+    let (right, seen) = (exact(nodes, (dt, nt)), engine(surface, nodes, (dt, nt)));
+    let late = [0, 1].map(|k| lag(&right[k], &seen[k]) * dt);
+    let time = (AWAY[1] - AWAY[0]) * nodes / (RAYLEIGH * VS);
+    let top = largest(right[0].iter().copied());
+    Found {
+        slow: 100.0 * (1.0 - time / (time + late[1] - late[0])),
+        amplitude: 100.0 * largest(seen[0].iter().copied()) / top,
+        misfit: 100.0 * largest(right[0].iter().zip(&seen[0]).map(|(a, b)| a - b)) / top,
+    }
+}
+
+/// The row of the book for so many nodes: slow, amplitude and misfit in percent, of either surface.
+fn printed(nodes: f64) -> Vec<f64> {
+    let page = include_str!("../../book/user/05-boundaries/README.md");
+    let row = page
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("| {nodes} nodes |")))
+        .expect("the chapter has a row of these nodes");
+    let numbers = row.split('|').filter_map(|cell| cell.trim().strip_suffix(" %"));
+    numbers.map(|cell| cell.parse().expect("a number")).collect()
+}
+
+#[test]
+fn rayleigh_waves_are_as_wrong_as_the_book_says() {
+    for nodes in [14.0, 28.0, 56.0] {
+        let measured = [Surface::Vacuum, Surface::Traction].map(|surface| found(surface, nodes));
+        let measured: Vec<f64> = measured
+            .iter()
+            .flat_map(|f| [f.slow, f.amplitude, f.misfit])
+            .collect();
+        let printed = printed(nodes);
+        println!("{nodes} nodes: measured {measured:.1?}, printed {printed:.1?}");
+        assert_eq!(printed.len(), 6);
+        for (m, p) in measured.iter().zip(&printed) {
+            assert!((m - p).abs() < 0.2, "{nodes} nodes: {measured:?} {printed:?}");
+        }
+    }
+}

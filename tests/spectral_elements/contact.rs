@@ -1,0 +1,111 @@
+//! A plane wave from a solid into the fluid on it, against the coefficients of the contact.
+//!
+//! A pulse of displacement f at rest in the solid parts into two halves. The upper one meets the contact: with the
+//! impedances Z = rho v the displacement that comes back is (Zs - Zf)/(Zs + Zf) of it, the one that goes on 2 Zs/(Zs + Zf).
+//! The solid has no lambda, so that free sides do not pull at a plane P wave, and the fluid's sides are rigid: the column is
+//! one of a whole space.
+
+use kernels::mesh::Locator;
+use kernels::mesh::step::{Law, Medium};
+use kernels::methods::spectral_elements::Quantity;
+
+use crate::blocks::{Body, block};
+use crate::shots::largest;
+
+/// Densities and speeds.
+const FLUID: [f64; 2] = [1000.0, 1500.0];
+const SOLID: [f64; 2] = [2200.0, 3000.0];
+
+/// Where the pulse lies at first, below the contact, and its width, m.
+const BEGIN: f64 = 800.0;
+const WIDTH: f64 = 140.0;
+
+fn pulse(z: f64) -> f64 {
+    (-(z - BEGIN).powi(2) / (2.0 * WIDTH * WIDTH)).exp()
+}
+
+/// Displacement and pressure at a depth below the contact (above it where negative).
+fn exact(z: f64, t: f64) -> [f64; 2] {
+    let [zf, zs] = [FLUID, SOLID].map(|[density, speed]| density * speed);
+    let (cf, cs) = (FLUID[1], SOLID[1]);
+    if z < 0.0 {
+        let factor = 0.5 * 2.0 * zs / (zs + zf);
+        let place = cs * (t + z / cf);
+        let slope = -(place - BEGIN) / (WIDTH * WIDTH) * pulse(place) * cs / cf;
+        return [factor * pulse(place), -FLUID[0] * cf * cf * factor * slope];
+    }
+    let back = (zs - zf) / (zs + zf) * pulse(cs * t - z);
+    [0.5 * (pulse(z + cs * t) + pulse(z - cs * t) + back), 0.0]
+}
+
+/// A column of bent elements, half of it a fluid; misfits of displacement and pressure.
+fn misfits<const D: usize>() -> [f64; 2] {
+    let up = D - 1;
+    let counts = std::array::from_fn(|c| if c == up { 40 } else { 2 });
+    let place = |u: [f64; D]| {
+        let inner = (0..up).all(|c| u[c] == 1.0);
+        std::array::from_fn(|c| {
+            let bend = if inner && u[up] != 20.0 {
+                14.0 * (1.7 * u[up] + c as f64).sin()
+            } else {
+                0.0
+            };
+            100.0 * if c == up { u[c] - 20.0 } else { u[c] } + bend
+        })
+    };
+    let mesh = block(counts, place, |k| i32::from(k[up] >= 20), |_, _| false);
+    let modulus = SOLID[0] * SOLID[1] * SOLID[1];
+    let solid = Medium {
+        density: SOLID[0],
+        law: Law::Isotropic {
+            lambda: 0.0,
+            mu: 0.5 * modulus,
+        },
+    };
+    let speeds = vec![[FLUID[1], 0.0], [SOLID[1], SOLID[1] / 2f64.sqrt()]];
+    let body = Body::new(
+        mesh,
+        vec![Medium::isotropic(FLUID[0], FLUID[1], 0.0), solid],
+        speeds,
+        0.5,
+    );
+    let (setup, locator) = (body.setup(&[]), Locator::new(&body.mesh));
+    let mut engine = body.engine(&[]);
+    engine.displace(&setup, |x| {
+        std::array::from_fn(|c| if c == up { pulse(x[up]) } else { 0.0 })
+    });
+    let depths = [-430.0, -260.0, -90.0, 60.0, 410.0];
+    let receivers = depths.map(|z| {
+        let at = std::array::from_fn(|c| if c == up { z } else { 70.0 });
+        engine.receiver("it", at, &setup, &locator).unwrap()
+    });
+    let (mut apart, mut most) = ([0.0_f64; 2], [0.0_f64; 2]);
+    // Then the lower half would come back from the bottom.
+    let nt = (0.74 / body.dt) as usize;
+    for n in 1..=nt {
+        engine.step();
+        for (receiver, z) in receivers.iter().zip(depths) {
+            let moved = f64::from(engine.record(receiver, Quantity::Displacement)[up]);
+            let got = [moved, f64::from(engine.pressure(receiver))];
+            let wanted = exact(z, n as f64 * body.dt);
+            for k in 0..2 {
+                apart[k] = apart[k].max((got[k] - wanted[k]).abs());
+                most[k] = most[k].max(wanted[k].abs());
+            }
+        }
+    }
+    let shares = [apart[0] / most[0], apart[1] / most[1]];
+    println!(
+        "{D}-D: displacement {:.2} %, pressure {:.2} %",
+        100.0 * shares[0],
+        100.0 * shares[1]
+    );
+    shares
+}
+
+#[test]
+fn a_plane_wave_meets_a_fluid() {
+    for shares in [misfits::<2>(), misfits::<3>()] {
+        assert!(largest(shares) < 0.02, "{shares:?}");
+    }
+}

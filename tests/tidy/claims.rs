@@ -1,0 +1,187 @@
+//! What the README claims, and the test that holds each claim: words of the page, the file, the test in it. Who changes a
+//! sentence changes its row; a claim without a test is none.
+
+use super::{read, report};
+
+/// Words of README.md, the file of tests, the test.
+const CLAIMS: [(&str, &str, &str); 31] = [
+    (
+        "gives the same bits",
+        "tests/parity/cuts.rs",
+        "slabs_of_a_volume_give_the_same_displacement",
+    ),
+    (
+        "gives the same bits",
+        "tests/parity/threads.rs",
+        "any_number_of_threads_gives_the_same_bits",
+    ),
+    (
+        "gives the same bits",
+        "tests/velocity_stress/cuts.rs",
+        "any_number_of_slabs_and_threads_gives_the_same_bits",
+    ),
+    (
+        "agree within 1e-5",
+        "tests/programs/gpus.rs",
+        "real_gpus_agree_with_the_processors",
+    ),
+    (
+        "agree within 1e-5",
+        "tests/programs/velocity_stress.rs",
+        "real_gpus_agree_with_the_processors",
+    ),
+    (
+        "agree within 1e-5",
+        "tests/accelerator/engines.rs",
+        "every_setting_of_a_volume",
+    ),
+    (
+        "elastic modelling by velocity and stress",
+        "tests/velocity_stress/green.rs",
+        "a_double_couple_has_the_amplitude_of_aki_and_richards_within_one_percent",
+    ),
+    (
+        "elastic modelling by velocity and stress",
+        "tests/velocity_stress/lamb.rs",
+        "vertical_and_radial_motion_are_lambs_for_stiff_and_soft_rock",
+    ),
+    (
+        "elastic modelling by velocity and stress",
+        "tests/velocity_stress/layer.rs",
+        "a_lossy_layer_over_a_half_space_within_five_percent",
+    ),
+    (
+        "CPML",
+        "tests/velocity_stress/stretched.rs",
+        "layers_hold_the_field_of_stretched_coordinates",
+    ),
+    (
+        "attenuation",
+        "tests/velocity_stress/constant_q.rs",
+        "waves_in_the_volume_lose_what_constant_q_takes",
+    ),
+    (
+        "order 8 in space and 2 in time",
+        "tests/physics/order.rs",
+        "the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume",
+    ),
+    (
+        "`plan=y` prints grid",
+        "tests/programs/manners.rs",
+        "a_plan_tells_everything_and_writes_nothing",
+    ),
+    (
+        "tilted or not",
+        "tests/physics/turned.rs",
+        "a_tilted_plane_carries_the_same_waves",
+    ),
+    (
+        "A run that does not fit is refused",
+        "tests/programs/gpus.rs",
+        "memory_is_looked_at_before_it_is_taken",
+    ),
+    (
+        "When a GPU is lost in the middle",
+        "tests/programs/gpus.rs",
+        "a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays",
+    ),
+    (
+        "take the whole records of a file that was cut",
+        "tests/basics/cut.rs",
+        "whole_records_are_read_with_a_warning",
+    ),
+    (
+        "ends a run between two steps",
+        "tests/programs/signals.rs",
+        "displacement_runs_end_in_order",
+    ),
+    (
+        "The bits are those of one process",
+        "tests/mpi/same.rs",
+        "any_number_of_ranks_gives_the_same_bits",
+    ),
+    (
+        "an error ends all ranks",
+        "tests/mpi/ends.rs",
+        "a_rank_that_is_killed_ends_the_others",
+    ),
+    (
+        "outside the model is an error",
+        "tests/programs/slips.rs",
+        "points_in_the_frame_are_refused",
+    ),
+    (
+        "refused with the largest stable step",
+        "tests/programs/refusals.rs",
+        "an_unstable_time_step",
+    ),
+    (
+        "an error with both names and both numbers",
+        "tests/programs/refusals.rs",
+        "grids_that_disagree",
+    ),
+    (
+        "`oneway=upwind` is stable",
+        "tests/physics/energy.rs",
+        "the_upwind_condition_is_stable_where_the_published_one_grows",
+    ),
+    (
+        "`oneway=upwind` is stable",
+        "tests/physics/one_way.rs",
+        "the_upwind_condition_sends_back_what_the_published_one_does_on_every_face",
+    ),
+    (
+        "header = records written",
+        "tests/programs/outputs.rs",
+        "headers_count_the_records_that_are_written",
+    ),
+    (
+        "a warning with the nearest name",
+        "tests/programs/refusals.rs",
+        "unknown_parameters",
+    ),
+    (
+        "each header keeps its own",
+        "tests/rsf/manners.rs",
+        "two_folders_with_one_data_path_keep_their_own_numbers",
+    ),
+    (
+        "files in the folder, with a warning",
+        "tests/rsf/manners.rs",
+        "a_data_path_without_a_slash_is_told",
+    ),
+    (
+        "as Madagascar's `sfewefd*_omp` do",
+        "tests/madagascar/main.rs",
+        "every_run_in_3d_is_reproduced",
+    ),
+    (
+        "reads and writes RSF files with numpy",
+        "tests/flows/data_test.py",
+        "test_",
+    ),
+];
+
+#[test]
+fn what_the_readme_claims_has_a_test() {
+    let page = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut offenders = Vec::new();
+    for (words, file, test) in CLAIMS {
+        if !page.contains(words) {
+            offenders.push(format!(
+                "README.md no longer says \"{words}\", which {file} holds"
+            ));
+        }
+        let text = read(file);
+        if !["(", "<", ""]
+            .iter()
+            .zip(["fn", "fn", "def"])
+            .any(|(end, word)| text.contains(&format!("{word} {test}{end}")))
+        {
+            offenders.push(format!(
+                "{file} has no test {test}, which holds \"{words}\" of README.md"
+            ));
+        }
+    }
+    report("every claim of README.md has its test:", &offenders);
+}
