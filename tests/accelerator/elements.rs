@@ -133,6 +133,28 @@ pub fn elements_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>)
     }
 }
 
+pub fn strain_and_rotation_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
+    for quantity in [Quantity::Strain, Quantity::Rotation] {
+        close(
+            machines,
+            Recipe {
+                quantity,
+                steps: 90,
+                ..Recipe::plain([8, 6])
+            },
+        );
+        let volume = Recipe {
+            quantity,
+            loses: true,
+            ..Recipe::plain([5, 4, 4])
+        };
+        close(machines, volume);
+        let world = World::new(volume);
+        let whole = record(machines, &world, &[]);
+        assert_eq!(difference(&whole, &record(machines, &world, CUTS[1])), None);
+    }
+}
+
 pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
     for degree in 2..=8 {
         let loses = degree % 2 == 0;

@@ -201,6 +201,7 @@ fn accelerators_agree_with_specfem3d() {
         ("water-displacement", 2),
         ("sources", 1),
         ("aniso", 2),
+        ("attenuation", 3),
     ] {
         let folder = checkout("tests/data/sem").join(name);
         let (misfit, tolerance) = (
