@@ -239,11 +239,15 @@ impl Functions<'_> {
     fn check(&mut self, signature: &syn::Signature, whole: Span) {
         let first = signature.span().start().line;
         let lines = whole.end().line + 1 - first;
-        let arguments = signature
+        // Parts of a tuple count one by one: a bundle without a name is no argument of its own.
+        let arguments: usize = signature
             .inputs
             .iter()
-            .filter(|i| matches!(i, syn::FnArg::Typed(_)))
-            .count();
+            .map(|input| match input {
+                syn::FnArg::Typed(typed) => parts(&typed.pat),
+                syn::FnArg::Receiver(_) => 0,
+            })
+            .sum();
         let place = format!("{}:{first}: {}", self.file, signature.ident);
         if lines > FUNCTION_LINES {
             self.offenders
@@ -253,6 +257,14 @@ impl Functions<'_> {
             self.offenders
                 .push(format!("{place}: {arguments} arguments, at most {ARGUMENTS}"));
         }
+    }
+}
+
+/// The names that a pattern gives out through tuples.
+fn parts(pattern: &syn::Pat) -> usize {
+    match pattern {
+        syn::Pat::Tuple(tuple) => tuple.elems.iter().map(parts).sum(),
+        _ => 1,
     }
 }
 

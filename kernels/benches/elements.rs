@@ -1,30 +1,37 @@
-//! Speed of spectral elements on the processors of this machine: million element-steps a second, the best of several
-//! runs, in a box whose elements are all a little bent, with absorbing sides and a source.
+//! Speed of spectral elements: million element-steps a second, the best of several runs, in a box whose elements are all a
+//! little bent, with absorbing sides, a free surface, a source and receivers; on the processors of this machine, or with
+//! gpus=1 (2, ...) on GPUs, there with the bytes that a step must move and their share of the copy speed of the same run.
 //!
-//! `cargo bench -p kernels --bench elements -- [threads=1] [n=20,20,16 elements] [law=iso/full/loss/fluid] [degree=4]
-//! [steps=80] [repeat=3]`; several values are separated by a slash.
+//! `cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [n=20,20,16 elements] [law=iso/full/loss/fluid]
+//! [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10: on GPUs]`; several values are
+//! separated by a slash.
 
 mod case;
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use case::Words;
+use case::{Nothing, Words, copy_speed};
 use kernels::device::cpu::Cpu;
-use kernels::mesh::step::{Law, Medium};
+use kernels::device::cuda::{Cuda, probe};
+use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
-use kernels::methods::spectral_elements::{Engine, Lumping, Relaxation, Setup, Source, Strength};
+use kernels::methods::spectral_elements::{
+    Engine, Lumping, Quantity, Relaxation, Setup, Shot, Source, Strength, gpu,
+};
 
 /// A box of `counts` elements of 100 m, all sides but the top absorbing.
-fn mesh(counts: [usize; 3]) -> Mesh<3> {
-    let sizes = counts.map(|n| n + 1);
+fn mesh(counts: [usize; 3], order: Order) -> Mesh<3> {
+    let fine = if order == Order::Linear { 1 } else { 2 };
+    let sizes = counts.map(|n| fine * n + 1);
     let split = |k: usize, n: [usize; 3]| [k % n[0], k / n[0] % n[1], k / n[0] / n[1]];
     let node = |k: usize| {
-        let u = split(k, sizes).map(|i| i as f64);
+        let u = split(k, sizes).map(|i| i as f64 / fine as f64);
         std::array::from_fn(|c| 100.0 * u[c] + 8.0 * (u[(c + 1) % 3] + 0.7 * u[c]).sin())
     };
     let mut parts = Parts {
         nodes: (0..sizes.iter().product()).map(node).collect(),
-        per_element: Order::Linear.nodes::<3>(),
+        per_element: order.nodes::<3>(),
         regions: vec![0; counts.iter().product()],
         ..Parts::default()
     };
@@ -32,7 +39,7 @@ fn mesh(counts: [usize; 3]) -> Mesh<3> {
         let first = split(element, counts);
         for corner in 0..parts.per_element {
             let place = cell::place::<3>(corner);
-            let k: [usize; 3] = std::array::from_fn(|c| first[c] + usize::from(place[c] / 2));
+            let k: [usize; 3] = std::array::from_fn(|c| fine * first[c] + fine * usize::from(place[c]) / 2);
             parts
                 .elements
                 .push((k[0] + sizes[0] * (k[1] + sizes[1] * k[2])) as i32);
@@ -76,39 +83,133 @@ const LOSS: Relaxation = Relaxation {
     factors: [1.063, 1.026],
 };
 
-fn main() {
-    let words = Words::new();
-    let each = |key: &str, default: &str| -> Vec<String> {
-        words.text(key, default).split('/').map(str::to_string).collect()
-    };
-    let numbers: Vec<usize> = words
-        .text("n", "20,20,16")
-        .split(',')
-        .map(|w| w.parse().expect("a number"))
-        .collect();
-    let mesh = mesh([numbers[0], numbers[1], numbers[2]]);
-    let (count, repeat) = (words.number("steps", 80), words.number("repeat", 3));
-    for law in each("law", "iso") {
-        let medium = medium(&law).expect("law= is iso, full, loss or fluid");
-        for degree in each("degree", "4") {
-            for threads in each("threads", "1") {
-                let (degree, threads) = (
-                    degree.parse().expect("a number"),
-                    threads.parse().expect("a number"),
-                );
-                let bench = Bench::new(&mesh, &medium, law == "loss", degree);
-                let runs: Vec<Speed> = (0..repeat).map(|_| bench.run(threads, count)).collect();
-                let best = |speed: fn(&Speed) -> f64| runs.iter().map(speed).fold(0.0, f64::max);
-                println!(
-                    "{law} degree {degree}, {threads} threads, {} elements: {:.3} M element-steps/s, {:.3} a second of a processor's time; {} bytes an element",
-                    mesh.len(),
-                    best(|speed| speed.wall),
-                    best(|speed| speed.busy),
-                    runs[0].bytes / mesh.len()
-                );
-            }
+/// What is measured.
+struct Case {
+    mesh: Mesh<3>,
+    basis: Basis,
+    law: String,
+    medium: Medium,
+    dt: f64,
+    count: usize,
+}
+
+impl Case {
+    fn new(words: &Words, (law, degree): (&str, &str)) -> Self {
+        let numbers: Vec<usize> = words
+            .text("n", "20,20,16")
+            .split(',')
+            .map(|w| w.parse().expect("a number"))
+            .collect();
+        let order = match words.number("order", 1) {
+            1 => Order::Linear,
+            _ => Order::Quadratic,
+        };
+        let basis = Basis::new(degree.parse().expect("a number")).expect("degree= is 2 to 8");
+        let medium = medium(law).expect("law= is iso, full, loss or fluid");
+        // The elements of a small box are like those of a large one.
+        let small = mesh([12; 3], order);
+        let bound = steps(&small, &basis, std::slice::from_ref(&medium));
+        Self {
+            mesh: mesh([numbers[0], numbers[1], numbers[2]], order),
+            dt: 0.45 * bound.into_iter().fold(f64::INFINITY, f64::min),
+            law: law.into(),
+            count: words.number("steps", 80),
+            basis,
+            medium,
         }
     }
+
+    fn with<R>(&self, run: impl Fn(&Setup<3>) -> R) -> R {
+        let source = Source {
+            at: self.mesh.centre(self.mesh.len() / 2),
+            strength: Strength::Moment([[1e12, 0.0, 0.0], [0.0, 1e12, 0.0], [0.0, 0.0, 1e12]]),
+            history: vec![1.0; self.count],
+        };
+        run(&Setup {
+            mesh: &self.mesh,
+            basis: &self.basis,
+            media: std::slice::from_ref(&self.medium),
+            speeds: &[[2800.0, 1500.0]],
+            dt: self.dt,
+            relaxations: (self.law == "loss").then_some(std::slice::from_ref(&LOSS)),
+            lumping: Lumping::Matrix,
+            sources: &[source],
+        })
+    }
+
+    fn speed(&self, seconds: f64) -> f64 {
+        (self.mesh.len() * self.count) as f64 / seconds / 1e6
+    }
+
+    /// Bytes that a step must move for an element of a large mesh: fields of the points that no other element has read,
+    /// numbers of all points, forces out and in, places and masses, geometry, memory variables; as elements.cu and nodes.cu
+    /// count them.
+    fn bytes(&self) -> f64 {
+        let (along, degree) = (self.basis.len(), self.basis.degree());
+        let [all, inside, own] = [along.pow(3), (along - 2).pow(3), degree.pow(3)].map(|n| n as f64);
+        let components = if self.law == "fluid" { 1.0 } else { 3.0 };
+        let geometry = match self.mesh.order() {
+            Order::Linear => 21.0,
+            Order::Quadratic => 10.0 * all,
+        };
+        let tables = all + (all - inside) + 2.0 * (own - inside) + own + 1.0;
+        let fields = components * (5.0 * own - inside + 2.0 * all);
+        let loss = match self.law.as_str() {
+            // Accelerations of shared points, written and read; memory variables, too.
+            "loss" => 2.0 * (own - inside) * components + 6.0 * 3.0 * 2.0 * all,
+            // The levels of a potential are read and written once more.
+            "fluid" => 5.0 * own,
+            _ => 0.0,
+        };
+        4.0 * (geometry + tables + fields + loss)
+    }
+}
+
+/// Runs on GPUs; `copy` is what a copy moves in a second.
+fn on_gpus(case: &Case, words: &Words, (devices, copy): (&[Arc<Cuda>], f64)) {
+    let begun = Instant::now();
+    let (parts, elements) = (devices.len(), case.mesh.len());
+    let cuts: Vec<_> = (0..parts)
+        .map(|k| elements * k / parts..elements * (k + 1) / parts)
+        .collect();
+    let shot = Shot {
+        nt: case.count,
+        jdata: words.number("jdata", 10),
+        receivers: (0..100)
+            .map(|k| case.mesh.centre(elements / 3 + k * 7 % (elements / 2)))
+            .collect(),
+        quantity: Quantity::Velocity,
+        jcheck: case.count,
+        ..Shot::default()
+    };
+    let group = case.with(|setup| gpu::subdomains(devices, setup, &shot, (&cuts, 0..parts)));
+    let mut group = group.expect("the set-up is sound");
+    let set_up = begun.elapsed().as_secs_f64();
+    let mut times: Vec<f64> = (0..words.number("repeat", 3) + 1)
+        .map(|_| {
+            let begun = Instant::now();
+            group.run(&mut Nothing::default()).expect("the shot runs");
+            begun.elapsed().as_secs_f64()
+        })
+        .skip(1)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let median = times[times.len() / 2];
+    let bytes: usize = group.subdomains.iter().map(gpu::DevicePart::bytes).sum();
+    let moved = case.speed(median) * case.bytes() / 1e3;
+    println!(
+        "{} degree {} order {:?} {elements} elements gpus={parts}: {:.1} M element-steps/s ({:.1} to {:.1}), {:.1} us a step, {:.0} bytes an element-step, {moved:.0} GB/s, {:.0} % of copy, {:.0} bytes of memory an element, set-up {set_up:.1} s",
+        case.law,
+        case.basis.degree(),
+        case.mesh.order(),
+        case.speed(median),
+        case.speed(times[times.len() - 1]),
+        case.speed(times[0]),
+        median / case.count as f64 * 1e6,
+        case.bytes(),
+        100.0 * moved * 1e9 / (copy * parts as f64),
+        bytes as f64 / elements as f64,
+    );
 }
 
 /// Million element-steps in a second and in a second of a processor's time, which other processes do not share; bytes.
@@ -116,15 +217,6 @@ struct Speed {
     wall: f64,
     busy: f64,
     bytes: usize,
-}
-
-/// A mesh with its medium.
-struct Bench<'a> {
-    mesh: &'a Mesh<3>,
-    basis: Basis,
-    medium: &'a Medium,
-    loss: bool,
-    dt: f64,
 }
 
 /// Seconds of processors that this process has taken.
@@ -138,48 +230,63 @@ fn busy() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-impl<'a> Bench<'a> {
-    fn new(mesh: &'a Mesh<3>, medium: &'a Medium, loss: bool, degree: usize) -> Self {
-        let basis = Basis::new(degree).expect("degree= is 2 to 8");
-        // Stable in elements of 100 m: points are about 4 / degree^2 of half an element apart at its ends.
-        let dt = 0.2 * 200.0 / (degree * degree) as f64 / 2800.0;
-        Self {
-            mesh,
-            basis,
-            medium,
-            loss,
-            dt,
-        }
+/// Speed of all steps but the first on so many threads.
+fn on_threads(case: &Case, threads: usize) -> Speed {
+    let engine = case.with(|setup| Engine::new(Cpu::new(threads).expect("threads start"), setup));
+    let mut engine = engine.expect("the set-up is sound");
+    // The first step takes memory from the system.
+    engine.step();
+    let (start, taken) = (Instant::now(), busy());
+    (1..case.count).for_each(|_| engine.step());
+    let steps = (case.mesh.len() * (case.count - 1)) as f64 / 1e6;
+    Speed {
+        wall: steps / start.elapsed().as_secs_f64(),
+        busy: steps / (busy() - taken),
+        bytes: engine.bytes(),
     }
+}
 
-    /// Speed of `count` steps.
-    fn run(&self, threads: usize, count: usize) -> Speed {
-        let source = Source {
-            at: self.mesh.centre(self.mesh.len() / 2),
-            strength: Strength::Moment([[1e12, 0.0, 0.0], [0.0, 1e12, 0.0], [0.0, 0.0, 1e12]]),
-            history: vec![1.0; count],
-        };
-        let setup = Setup {
-            mesh: self.mesh,
-            basis: &self.basis,
-            media: std::slice::from_ref(self.medium),
-            speeds: &[[2800.0, 1500.0]],
-            dt: self.dt,
-            relaxations: self.loss.then_some(std::slice::from_ref(&LOSS)),
-            lumping: Lumping::Matrix,
-            sources: &[source],
-        };
-        let cpu = Cpu::new(threads).expect("threads start");
-        let mut engine = Engine::new(cpu, &setup).expect("the set-up is sound");
-        // The first step takes memory from the system.
-        engine.step();
-        let (start, taken) = (Instant::now(), busy());
-        (1..count).for_each(|_| engine.step());
-        let steps = (self.mesh.len() * (count - 1)) as f64 / 1e6;
-        Speed {
-            wall: steps / start.elapsed().as_secs_f64(),
-            busy: steps / (busy() - taken),
-            bytes: engine.bytes(),
+fn main() {
+    let words = Words::new();
+    let each = |key: &str, default: &str| -> Vec<String> {
+        words.text(key, default).split('/').map(str::to_string).collect()
+    };
+    let gpus = words.number("gpus", 0);
+    let found = match probe() {
+        Ok(found) => found.len(),
+        Err(absent) if gpus > 0 => return println!("skipped: {absent}"),
+        Err(_) => 0,
+    };
+    if found < gpus {
+        return println!("skipped: {gpus} GPUs asked for, {found} found");
+    }
+    let devices: Vec<Arc<Cuda>> = (0..gpus)
+        .map(|k| Arc::new(Cuda::open(k).expect("a GPU that was found opens")))
+        .collect();
+    let copy = devices
+        .first()
+        .map_or(0.0, |device| copy_speed(device).expect("a copy"));
+    for law in each("law", "iso") {
+        for degree in each("degree", "4") {
+            let case = Case::new(&words, (&law, &degree));
+            if gpus > 0 {
+                on_gpus(&case, &words, (&devices, copy));
+                continue;
+            }
+            for threads in each("threads", "1") {
+                let threads = threads.parse().expect("a number");
+                let runs: Vec<Speed> = (0..words.number("repeat", 3))
+                    .map(|_| on_threads(&case, threads))
+                    .collect();
+                let best = |speed: fn(&Speed) -> f64| runs.iter().map(speed).fold(0.0, f64::max);
+                println!(
+                    "{law} degree {degree}, {threads} threads, {} elements: {:.3} M element-steps/s, {:.3} a second of a processor's time; {} bytes an element",
+                    case.mesh.len(),
+                    best(|speed| speed.wall),
+                    best(|speed| speed.busy),
+                    runs[0].bytes / case.mesh.len()
+                );
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Queues that only their marks keep in order: the same bits as on queues that do everything at once.
 
-use crate::cases::{World, difference, settings};
+use crate::cases::{self, difference, settings};
+use crate::element_worlds::{Recipe, Rock, World};
+use crate::elements;
 use crate::emulator::Emulator;
 use crate::runs::{Machines, skip, world};
 use crate::staggered::{cases, record};
@@ -95,7 +97,7 @@ fn displacement_needs_its_marks_alone() {
         (2, [&[13, 9, 24][..], &[8, 38]]),
         (3, [&[12, 8, 20][..], &[32, 8]]),
     ] {
-        let small = World::slender(ndim);
+        let small = cases::World::slender(ndim);
         for k in [0, 3, 5, 10] {
             let mut shot = small.shot(settings()[k]);
             shot.potentials = k == 3;
@@ -111,4 +113,24 @@ fn displacement_needs_its_marks_alone() {
     }
     crate::ranks::ranks_give_the_same_bits(&on_queues(LATE[2]));
     crate::ranks::ranks_run_again(&on_queues(LATE[3]));
+}
+
+#[test]
+fn parts_of_meshes_need_their_marks_alone() {
+    let Some(prompt) = prompt("parts_of_meshes_need_their_marks_alone") else {
+        return;
+    };
+    let recipe = Recipe {
+        rocks: [Rock::Fluid, Rock::Table],
+        loses: true,
+        steps: 24,
+        ..Recipe::plain([6, 4])
+    };
+    let world = World::new(recipe);
+    let one = elements::record(&prompt, &world, &[]);
+    for (k, open) in LATE.into_iter().enumerate() {
+        let cuts: &[usize] = [&[][..], &[11], &[5, 13], &[4, 9, 14, 19]][k];
+        let tape = elements::record(&on_queues(open), &world, cuts);
+        assert_eq!(difference(&one, &tape), None, "{cuts:?}");
+    }
 }

@@ -5,6 +5,8 @@
 mod cases;
 #[path = "../velocity_stress/desk.rs"]
 mod desk;
+#[path = "../support/element_worlds.rs"]
+mod element_worlds;
 #[path = "../support/emulator.rs"]
 mod emulator;
 #[path = "../support/real.rs"]
@@ -62,6 +64,14 @@ macro_rules! on {
             states::saved_staggered_runs_go_on_on_other_devices
             states::replayed_steps_go_on_behind_a_state
             states::states_move_between_processors_and_devices
+            elements::elements_agree_with_the_processor
+            elements::strain_and_rotation_agree_with_the_processor
+            elements::elements_of_every_degree
+            elements::elements_in_parts_give_the_same_bits
+            elements::elements_on_ranks_give_the_same_bits
+            elements::saved_runs_of_elements_go_on_anywhere
+            elements::elements_that_grow_are_noticed
+            elements::every_kernel_of_elements
             watched::every_kernel
         }
     };
@@ -78,6 +88,7 @@ macro_rules! on {
 mod chunks;
 mod classes;
 mod cuts;
+mod elements;
 mod emulated;
 mod engines;
 mod failures;

@@ -3,13 +3,14 @@
 use kernels::device::accelerator::Source;
 use kernels::device::cuda::nvrtc;
 use kernels::methods::displacement::gpu::variant;
+use kernels::methods::spectral_elements::gpu::variant as elements;
 use kernels::methods::velocity_stress::gpu::variant as staggered;
 
 /// Generation and shared memory of a block there.
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];
 
 /// Kernels in which spilled registers cost speed.
-const HOT: [&str; 3] = ["sweep", "velocity", "stress"];
+const HOT: [&str; 5] = ["sweep", "velocity", "stress", "forces", "advance"];
 
 fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
     let compiled = match nvrtc::compile(source, generation, true) {
@@ -52,6 +53,9 @@ fn every_variant_compiles_without_spills() {
     for (generation, shared, double) in kinds.into_iter().chain([(90, 227 << 10, true)]) {
         let mut sources = variant::all(double, generation, shared).expect("a tile fits");
         sources.extend(staggered::all(double));
+        if !double {
+            sources.extend(elements::all());
+        }
         jobs.extend(sources.into_iter().map(|source| (generation, source, double)));
     }
     println!("{} texts", jobs.len());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::desk::Desk;
 use crate::desk::built::checkout;
+use crate::real;
 
 /// A case in a folder of its own, and its command line without outputs.
 pub struct Case {
@@ -111,6 +112,27 @@ fn runs_agree_with_specfem3d() {
             misfit <= tolerance,
             "{name} {words}: {misfit:.2e} > {tolerance:.0e}"
         );
+    }
+}
+
+#[test]
+fn gpus_agree_with_specfem3d() {
+    if real::gpus("gpus_agree_with_specfem3d") == 0 {
+        return;
+    }
+    let all = fs::read_dir(checkout("tests/data/sem")).unwrap();
+    let mut names: Vec<String> = all
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("case.json").exists())
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    for name in names {
+        let mut case = case(&name);
+        case.line = case.line.replace("device=cpu", "device=gpu");
+        let [misfit, tolerance] = case.misfit("");
+        println!("{name}: {misfit:.1e} of {tolerance:.0e}");
+        assert!(misfit <= tolerance, "{name}: {misfit:.2e} > {tolerance:.0e}");
     }
 }
 

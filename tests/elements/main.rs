@@ -6,3 +6,5 @@ mod sentences;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/real.rs"]
+mod real;

@@ -2,6 +2,7 @@
 
 mod advice;
 mod classes;
+mod element_gpus;
 mod fault;
 mod gpus;
 mod kill;

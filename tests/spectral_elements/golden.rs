@@ -1,16 +1,20 @@
 //! Every case of `tests/data/sem` within its tolerance.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Locator, Mesh, Parts};
 use kernels::methods::spectral_elements::{
-    Engine, Lumping, Quantity, Receiver, Relaxation, Setup, Source, Strength,
+    Engine, Lumping, Quantity, Receiver, Relaxation, Setup, Shot, Source, Strength, gpu,
 };
 
 use crate::built::checkout;
+use crate::emulator::Emulator;
+use crate::shots::Tape;
 
 /// Numbers of four bytes of a dataset, and its n1 and n2; none where there is no such file.
 fn numbers<T>(folder: &Path, name: &str, read: fn([u8; 4]) -> T) -> Option<(Vec<T>, usize)> {
@@ -116,8 +120,8 @@ fn sources(folder: &Path) -> Vec<Source<3>> {
     points.iter().enumerate().map(source).collect()
 }
 
-/// Largest difference over the largest value.
-fn misfit(folder: &Path, threads: usize) -> f64 {
+/// Work with what a case is made of.
+fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
     let (mesh, basis) = (mesh(folder), Basis::new(4).unwrap());
     let (media, speeds) = media(folder);
     let dt = parameter(folder, "dt");
@@ -127,7 +131,7 @@ fn misfit(folder: &Path, threads: usize) -> f64 {
     assert!(dt < bound, "{}: dt {dt} bound {bound}", folder.display());
     let sources = sources(folder);
     let relaxations = relaxations(folder);
-    let setup = Setup {
+    work(&Setup {
         mesh: &mesh,
         basis: &basis,
         media: &media,
@@ -136,30 +140,104 @@ fn misfit(folder: &Path, threads: usize) -> f64 {
         relaxations: relaxations.as_deref(),
         lumping: Lumping::RowSums,
         sources: &sources,
+    })
+}
+
+/// What a case records.
+fn quantity(folder: &Path) -> Quantity {
+    let text = fs::read_to_string(folder.join("case.json")).unwrap();
+    let is = |word: &str| text.contains(&format!("\"quantity\": \"{word}\""));
+    match [is("velocity"), is("pressure")] {
+        [true, _] => Quantity::Velocity,
+        [_, true] => Quantity::Pressure,
+        _ => Quantity::Displacement,
+    }
+}
+
+/// Largest difference over the largest value on an accelerator, cut into so many subdomains, over the first steps.
+fn misfit_on_accelerators(folder: &Path, parts: usize, steps: usize) -> f32 {
+    let (expected, nt) = numbers(folder, "data", f32::from_le_bytes).unwrap();
+    let shot = Shot {
+        nt: steps.min(nt),
+        receivers: triples(folder, "rec"),
+        quantity: quantity(folder),
+        ..Shot::default()
     };
-    let mut engine = Engine::new(Cpu::new(threads).unwrap(), &setup).unwrap();
-    let locator = Locator::new(&mesh);
+    let mut tape = Tape::default();
+    with(folder, |setup| {
+        let count = setup.mesh.len();
+        let cuts: Vec<_> = (0..parts)
+            .map(|k| count * k / parts..count * (k + 1) / parts)
+            .collect();
+        let devices: Vec<_> = (0..parts).map(|_| Arc::new(Emulator::new())).collect();
+        let group = gpu::subdomains(&devices, setup, &shot, (&cuts, 0..parts));
+        group.unwrap().run(&mut tape).unwrap();
+    });
+    let (mut worst, receivers) = (0.0_f32, shot.receivers.len());
+    for (step, record) in tape.traces.iter().enumerate() {
+        for (k, got) in record.iter().enumerate() {
+            // z, x, y in records; x, y, z there.
+            let (c, receiver) = (k / receivers, k % receivers);
+            let c = if record.len() > receivers { (c + 2) % 3 } else { 0 };
+            worst = worst.max((got - expected[(c * receivers + receiver) * nt + step]).abs());
+        }
+    }
+    worst / expected.iter().fold(0.0_f32, |top, x| top.max(x.abs()))
+}
+
+#[test]
+fn accelerators_agree_with_specfem3d() {
+    if let Err(why) = Emulator::available() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped accelerators_agree_with_specfem3d: {why}"
+        );
+        return;
+    }
+    for (name, parts) in [
+        ("combined", 3),
+        ("stacey-tilted", 1),
+        ("hex27-curved", 5),
+        ("water-displacement", 2),
+        ("sources", 1),
+        ("aniso", 2),
+        ("attenuation", 3),
+    ] {
+        let folder = checkout("tests/data/sem").join(name);
+        let (misfit, tolerance) = (
+            misfit_on_accelerators(&folder, parts, 240),
+            parameter(&folder, "tolerance"),
+        );
+        println!("{name} in {parts} parts: {misfit:.1e} of {tolerance:.0e}");
+        assert!(
+            f64::from(misfit) <= tolerance,
+            "{name}: {misfit:.2e} > {tolerance:.0e}"
+        );
+    }
+}
+
+/// Largest difference over the largest value.
+fn misfit(folder: &Path, threads: usize) -> f64 {
+    with(folder, |setup| misfit_of(folder, setup, threads))
+}
+
+fn misfit_of(folder: &Path, setup: &Setup<3>, threads: usize) -> f64 {
+    let mut engine = Engine::new(Cpu::new(threads).unwrap(), setup).unwrap();
+    let locator = Locator::new(setup.mesh);
     let places = triples(folder, "rec");
     let receivers: Vec<Receiver<3>> = places
         .iter()
-        .map(|at| engine.receiver("a receiver", *at, &setup, &locator).unwrap())
+        .map(|at| engine.receiver("a receiver", *at, setup, &locator).unwrap())
         .collect();
     let (expected, nt) = numbers(folder, "data", f32::from_le_bytes).unwrap();
-    let text = fs::read_to_string(folder.join("case.json")).unwrap();
-    let quantity = |word: &str| text.contains(&format!("\"quantity\": \"{word}\""));
-    let (velocity, pressure) = (quantity("velocity"), quantity("pressure"));
+    let quantity = quantity(folder);
     let (mut worst, mut top) = (0.0_f64, 0.0_f64);
     for step in 0..nt {
         engine.step();
         for (k, receiver) in receivers.iter().enumerate() {
-            let motion = if velocity {
-                Quantity::Velocity
-            } else {
-                Quantity::Displacement
-            };
-            let got = match pressure {
-                true => vec![engine.pressure(receiver)],
-                false => engine.record(receiver, motion).to_vec(),
+            let got = match quantity {
+                Quantity::Pressure => vec![engine.pressure(receiver)],
+                _ => engine.record(receiver, quantity).to_vec(),
             };
             for (c, got) in got.into_iter().enumerate() {
                 let wanted = expected[(c * receivers.len() + k) * nt + step];

@@ -20,6 +20,8 @@ mod quality;
 mod built;
 #[path = "../support/christoffel.rs"]
 mod christoffel;
+#[path = "../support/emulator.rs"]
+mod emulator;
 #[path = "../support/full_space.rs"]
 mod full_space;
 #[path = "../support/pekeris.rs"]

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub enum Pieces<'a> {
     /// Planes of a grid, of which so many at either end are frame, cut as the method wants it.
     Planes(&'a Padded, usize, Cutting),
-    /// Elements of a mesh of this dimension, by a method that runs on processors only.
+    /// Elements of a mesh of this dimension.
     Elements(usize, usize),
 }
 
@@ -68,11 +68,9 @@ impl Machine {
     /// What `device=`, `gpu=` and `ngpu=` ask for, cut so that all are done together; nothing is opened for long.
     pub fn choose(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let places = world.of_host()?;
-        let device = match pieces {
-            Pieces::Planes(..) => device(job).map_err(Into::into),
-            Pieces::Elements(..) => processors_alone(job),
-        };
-        let offer = device.and_then(|device| offer(job, device, places));
+        let offer = device(job)
+            .map_err(Into::into)
+            .and_then(|device| offer(job, device, places));
         Self::of(world.agree(offer)?, pieces, world)
     }
 
@@ -164,17 +162,6 @@ impl Machine {
         let open = |found: &Properties| Ok(Arc::new(Gpu::open(found.number)?));
         self.gpus.iter().map(open).collect()
     }
-}
-
-/// `device=` of a method that has no kernels for accelerators.
-fn processors_alone(job: &Job) -> anyhow::Result<&'static str> {
-    if device(job)? == "gpu" || job.given("gpu") {
-        bail!(
-            "{} runs on processors only so far: leave out device=gpu and gpu=, or give device=cpu",
-            job.program()
-        );
-    }
-    Ok("cpu")
 }
 
 /// Cuts `count` elements into a range for each of `speeds`, so that all are done at the same time.

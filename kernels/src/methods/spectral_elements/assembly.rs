@@ -145,6 +145,14 @@ impl Homes {
         Self(homes)
     }
 
+    /// Elements in a row, each a block of its own.
+    pub(super) fn in_a_row(elements: &[u32]) -> Self {
+        let home = |(k, element): (usize, &u32)| (*element, k as u32, 0);
+        let mut homes: Vec<_> = elements.iter().enumerate().map(home).collect();
+        homes.sort_unstable();
+        Self(homes)
+    }
+
     /// Block and lane of an element.
     pub(super) fn find(&self, element: usize) -> Option<(usize, usize)> {
         let place = self.0.binary_search_by_key(&(element as u32), |home| home.0);

@@ -14,7 +14,7 @@ use super::lanes::{Lanes, Part, Register};
 use crate::medium::attenuation::Law;
 
 /// Mechanisms.
-const MECHANISMS: usize = 3;
+pub(super) const MECHANISMS: usize = 3;
 
 impl Relaxation {
     /// Quality factors of shear and bulk modulus that are constant over a band (Hz) within a few percent where its ends are
@@ -59,6 +59,40 @@ pub(super) struct Memory {
     variables: Vec<[Lanes; MECHANISMS]>,
 }
 
+/// The numbers of every mechanism's step; the laws are those of the deviator and of the trace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Factors {
+    /// A.
+    pub(super) decay: [f32; MECHANISMS],
+    /// `[law][mechanism]`: P C, of a strain in the variable now.
+    pub(super) now: [[f32; MECHANISMS]; 2],
+    /// A P C + P B, of a strain in what is kept.
+    pub(super) kept: [[f32; MECHANISMS]; 2],
+}
+
+impl Factors {
+    /// For unrelaxed moduli (mu, kappa).
+    pub(super) fn new(law: &Relaxation, [mu, kappa]: [f64; 2], dt: f64) -> Self {
+        let mut factors = Self::default();
+        let sum = |long: &[f64; 3]| (0..MECHANISMS).map(|j| long[j] / law.tau_stress[j]).sum::<f64>();
+        for j in 0..MECHANISMS {
+            let tau = law.tau_stress[j];
+            let x = -dt / tau;
+            let power = |long: &[f64; 3]| (long[j] / tau - 1.0) / (tau * sum(long));
+            let powers = [2.0 * mu * power(&law.tau_shear), kappa * power(&law.tau_bulk)];
+            let decay = 1.0 + x + x * x / 2.0 + x.powi(3) / 6.0 + x.powi(4) / 24.0;
+            let old = dt * (1.0 / 2.0 + x / 3.0 + x * x / 8.0 + x.powi(3) / 24.0);
+            let new = dt * (1.0 / 2.0 + x / 6.0 + x * x / 24.0);
+            factors.decay[j] = decay as f32;
+            for (k, power) in powers.into_iter().enumerate() {
+                factors.now[k][j] = (power * new) as f32;
+                factors.kept[k][j] = (power * (decay * new + old)) as f32;
+            }
+        }
+        factors
+    }
+}
+
 /// Components of the deviator and its trace.
 const fn components(dimension: usize) -> usize {
     dimension * (dimension + 1) / 2 + 1
@@ -76,20 +110,13 @@ impl Memory {
             laws: [[zero; MECHANISMS]; 2],
             variables: vec![[Lanes::ZERO; MECHANISMS]; points * components(D)],
         };
-        for (lane, (law, [mu, kappa])) in lanes.iter().enumerate() {
-            let sum = |long: &[f64; 3]| (0..MECHANISMS).map(|j| long[j] / law.tau_stress[j]).sum::<f64>();
+        for (lane, (law, moduli)) in lanes.iter().enumerate() {
+            let factors = Factors::new(law, *moduli, dt);
             for j in 0..MECHANISMS {
-                let tau = law.tau_stress[j];
-                let x = -dt / tau;
-                let power = |long: &[f64; 3]| (long[j] / tau - 1.0) / (tau * sum(long));
-                let powers = [2.0 * mu * power(&law.tau_shear), kappa * power(&law.tau_bulk)];
-                let decay = 1.0 + x + x * x / 2.0 + x.powi(3) / 6.0 + x.powi(4) / 24.0;
-                let old = dt * (1.0 / 2.0 + x / 3.0 + x * x / 8.0 + x.powi(3) / 24.0);
-                let new = dt * (1.0 / 2.0 + x / 6.0 + x * x / 24.0);
-                for (laws, power) in memory.laws.iter_mut().zip(powers) {
-                    laws[j].decay.0[lane] = decay as f32;
-                    laws[j].now.0[lane] = (power * new) as f32;
-                    laws[j].kept.0[lane] = (power * (decay * new + old)) as f32;
+                for (k, laws) in memory.laws.iter_mut().enumerate() {
+                    laws[j].decay.0[lane] = factors.decay[j];
+                    laws[j].now.0[lane] = factors.now[k][j];
+                    laws[j].kept.0[lane] = factors.kept[k][j];
                 }
             }
         }

@@ -10,7 +10,7 @@ use super::attenuation::Memory;
 use super::boundary::{Absorbing, face_points};
 use super::cut::{Cut, Exchange};
 use super::element::{Forces, Motion, Scratch};
-use super::fluid::{Coupling, Fluid, contacts};
+use super::fluid::{Coupling, Fluid, Surfaces, contacts};
 use super::lanes::LANES;
 use super::mass::InverseMass;
 use super::points::{Placed, Quantity, Receiver};
@@ -110,8 +110,11 @@ impl<const D: usize> Engine<D> {
         let points = share.points();
         let (links, [of_fluid, exchange]) = share.links(D);
         let fluid = cut.has_fluid().then(|| {
-            let what = (&faces[..], &contacts[..], of_fluid);
-            Fluid::new(setup, &share, &table, locator, what)
+            let surfaces = Surfaces {
+                faces: &faces,
+                contacts: &contacts,
+            };
+            Fluid::new(setup, &share, &table, locator, surfaces, of_fluid)
         });
         let homes = Homes::of(&blocks);
         let leaving = exchange.send.iter().filter_map(|(element, local)| {
@@ -121,7 +124,7 @@ impl<const D: usize> Engine<D> {
         Ok(Self {
             leaving: leaving.collect(),
             fluid: fluid.transpose()?,
-            sources: Placed::in_solid(setup, locator, &blocks)?,
+            sources: Placed::in_solid(setup, locator, (&homes, blocks.len()))?,
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
             memories: assembly::memories(setup, &blocks),

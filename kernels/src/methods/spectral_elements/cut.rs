@@ -249,7 +249,10 @@ impl Share<'_> {
                 receive.extend(of(other));
             }
         }
-        let mut exchange = Exchange::default();
+        let mut exchange = Exchange {
+            components,
+            ..Exchange::default()
+        };
         let mut traffic: BTreeMap<u32, Traffic> = BTreeMap::new();
         let mut end = 0;
         let mut room = |terms: &[Term]| {
@@ -297,6 +300,8 @@ impl Share<'_> {
 /// Contributions that leave and arrive in a stage: memory of their own, those to all neighbours first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange {
+    /// Numbers of a contribution.
+    pub(super) components: usize,
     /// Element and point inside of it of every contribution that leaves.
     pub(super) send: Vec<(u32, u32)>,
     /// Point, element and place in the memory (counted in points) of every contribution that arrives.

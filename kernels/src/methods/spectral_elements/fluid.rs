@@ -37,7 +37,7 @@ pub(super) struct Contact<const D: usize> {
     pub(super) normal: [f64; D],
 }
 
-/// The contacts of the subdomain's own elements, in the order of fluid elements and faces.
+/// The contacts at the subdomain's points, of any elements, in the order of fluid elements and faces.
 pub(super) fn contacts<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
@@ -54,7 +54,7 @@ pub(super) fn contacts<const D: usize>(
         else {
             continue;
         };
-        if !share.owns(side.element) && !share.owns(other.element) {
+        if !share.touches(side.element) {
             continue;
         }
         let own = table.element(&setup.mesh.coordinates(side.element));
@@ -72,6 +72,13 @@ pub(super) fn contacts<const D: usize>(
         }
     }
     found
+}
+
+/// Where more than its elements acts on a subdomain: the points of absorbing faces and of contacts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surfaces<'a, const D: usize> {
+    pub(super) faces: &'a [FacePoint<D>],
+    pub(super) contacts: &'a [Contact<D>],
 }
 
 /// Contacts sorted to the blocks of their fluid or solid elements.
@@ -161,21 +168,13 @@ impl<const D: usize> Fluid<D> {
         share: &Share<'_>,
         table: &Tabulated<D>,
         locator: &Locator<D>,
-        (faces, contacts, exchange): (&[FacePoint<D>], &[Contact<D>], Exchange),
+        surfaces: Surfaces<'_, D>,
+        exchange: Exchange,
     ) -> Result<Self, Error> {
+        let Surfaces { faces, contacts } = surfaces;
         let (blocks, boundary) = assembly::blocks(setup, share, true);
         let points = share.points();
-        let admittance = |p: &FacePoint<D>| {
-            // The face knows rho vp dA; the fluid takes dA / (rho vp).
-            let region = setup.mesh.regions()[p.element as usize] as usize;
-            let resistance = setup.media[region].density * setup.speeds[region][0];
-            p.impedance[0] / (resistance * resistance)
-        };
-        let own: Vec<(&FacePoint<D>, f64)> = faces
-            .iter()
-            .filter(|p| setup.is_fluid(p.element as usize))
-            .map(|p| (p, admittance(p)))
-            .collect();
+        let own = admittances(setup, faces);
         let gather = |block: &Block<D>| {
             let of_lane = |(lane, element): (usize, &u32)| {
                 let first = own.partition_point(|p| p.0.element < *element);
@@ -198,10 +197,9 @@ impl<const D: usize> Fluid<D> {
         Ok(Self {
             boundary,
             leaving: leaving.collect(),
-            homes,
             absorbing: blocks.iter().map(gather).collect(),
             coupling: Coupling::of_blocks(&blocks, contacts, |contact| contact.fluid),
-            sources: Placed::in_fluid(setup, locator, table, &blocks)?,
+            sources: Placed::in_fluid(setup, locator, table, (&homes, blocks.len()))?,
             contributions: vec![[0.0]; blocks.len() * LANES * table.points()],
             sums: Sums::new(&blocks, points, &exchange.arrived)?,
             inverse_mass: inverse_mass(setup, share, table, &own),
@@ -210,6 +208,7 @@ impl<const D: usize> Fluid<D> {
             potential: vec![[0.0]; points],
             rate: vec![[0.0]; points],
             second: vec![[0.0]; points],
+            homes,
             blocks,
         })
     }
@@ -312,8 +311,23 @@ impl<const D: usize> Fluid<D> {
     }
 }
 
+/// The points of absorbing faces of fluids, and what they take of the rate of the potential.
+pub(super) fn admittances<'a, const D: usize>(
+    setup: &Setup<D>,
+    faces: &'a [FacePoint<D>],
+) -> Vec<(&'a FacePoint<D>, f64)> {
+    let admittance = |p: &FacePoint<D>| {
+        // The face knows rho vp dA; the fluid takes dA / (rho vp).
+        let region = setup.mesh.regions()[p.element as usize] as usize;
+        let resistance = setup.media[region].density * setup.speeds[region][0];
+        p.impedance[0] / (resistance * resistance)
+    };
+    let in_fluids = faces.iter().filter(|p| setup.is_fluid(p.element as usize));
+    in_fluids.map(|p| (p, admittance(p))).collect()
+}
+
 /// One over the mass of every point with its share of the damping; zero outside of fluids.
-fn inverse_mass<const D: usize>(
+pub(super) fn inverse_mass<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
     table: &Tabulated<D>,
@@ -333,7 +347,7 @@ fn inverse_mass<const D: usize>(
 }
 
 /// Points of the subdomain on free faces of fluids, ascending.
-fn free_points<const D: usize>(setup: &Setup<D>, share: &Share<'_>) -> Vec<u32> {
+pub(super) fn free_points<const D: usize>(setup: &Setup<D>, share: &Share<'_>) -> Vec<u32> {
     let n = setup.basis.len();
     let free = setup.mesh.free().iter();
     let fluid = free.filter(|side| setup.is_fluid(side.element));

@@ -10,9 +10,9 @@ use crate::mesh::geometry::{Matrix, Tabulated, inverse};
 /// Inverse masses: one number a point, and the matrices of points on absorbing faces.
 #[derive(Clone, Debug)]
 pub(super) struct InverseMass<const D: usize> {
-    diagonal: Vec<f32>,
+    pub(super) diagonal: Vec<f32>,
     /// Ascending points with the inverse of mass plus half a step of damping.
-    matrices: Vec<(u32, [[f32; D]; D])>,
+    pub(super) matrices: Vec<(u32, [[f32; D]; D])>,
 }
 
 impl<const D: usize> InverseMass<D> {
@@ -101,8 +101,8 @@ pub(super) fn masses<const D: usize>(
     mass
 }
 
-/// Traction over velocity of a face point.
-fn damping<const D: usize>(p: &FacePoint<D>, lumping: Lumping) -> Matrix<D> {
+/// Traction over velocity of a face point, as the mass takes it.
+pub(super) fn damping<const D: usize>(p: &FacePoint<D>, lumping: Lumping) -> Matrix<D> {
     let [along, across] = p.impedance;
     match lumping {
         Lumping::Matrix => std::array::from_fn(|i| {

@@ -13,6 +13,7 @@
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
 //! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
+//! | all of it on accelerators | | `gpu/` |
 //! | time: Newmark, beta 0, gamma 1/2 | `u += dt v + dt^2/2 a; v += dt/2 a; a = F/M; v += dt/2 a` | `cpu.rs` |
 //!
 //! Fields are `[point][component]`, components x, y, z (x, z) with z downwards, SI units. Everything that an element adds
@@ -29,6 +30,7 @@ mod cut;
 mod element;
 mod energy;
 mod fluid;
+pub mod gpu;
 mod lanes;
 mod mass;
 mod points;
@@ -196,7 +198,11 @@ impl<const D: usize> Setup<'_, D> {
     /// Shear and bulk modulus of an element, unrelaxed where there is attenuation. The mean of a table of constants
     /// (Voigt's) stands for it.
     fn moduli(&self, element: usize) -> [f64; 2] {
-        let [mu, kappa] = match &self.medium(element).law {
+        self.moduli_of_region(self.mesh.regions()[element] as usize)
+    }
+
+    fn moduli_of_region(&self, region: usize) -> [f64; 2] {
+        let [mu, kappa] = match &self.media[region].law {
             Law::Isotropic { lambda, mu } => [*mu, lambda + 2.0 / 3.0 * mu],
             Law::Fluid(modulus) => [0.0, *modulus],
             Law::Anisotropic(c) => {
@@ -207,7 +213,7 @@ impl<const D: usize> Setup<'_, D> {
         };
         match self.relaxations {
             Some(all) => {
-                let factors = all[self.mesh.regions()[element] as usize].factors;
+                let factors = all[region].factors;
                 [mu * factors[0], kappa * factors[1]]
             }
             None => [mu, kappa],

@@ -1,6 +1,6 @@
 //! Sources and receivers between the points of an element.
 
-use super::assembly::{Block, Homes};
+use super::assembly::Homes;
 use super::{Setup, Source, Strength};
 use crate::Error;
 use crate::mesh::geometry::{Tabulated, inverse, lattice, map};
@@ -32,19 +32,18 @@ fn polynomials<const D: usize>(basis: &Basis, local: [f64; D]) -> Vec<(f64, [f64
 pub(super) struct Placed<const C: usize> {
     lane: usize,
     /// Force on every point of the element for a history of one.
-    weights: Vec<[f32; C]>,
-    history: Vec<f32>,
+    pub(super) weights: Vec<[f32; C]>,
+    pub(super) history: Vec<f32>,
 }
 
-/// The elements of the sources that lie in the blocks, as a list a block, with weights by `weigh`.
+/// The elements of the sources that lie in `count` blocks, as a list a block, with weights by `weigh`.
 fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
-    blocks: &[Block<D>],
+    (homes, count): (&Homes, usize),
     weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f32; C]>, Error>,
 ) -> Result<Vec<Vec<Placed<C>>>, Error> {
-    let homes = Homes::of(blocks);
-    let mut placed = vec![Vec::new(); blocks.len()];
+    let mut placed = vec![Vec::new(); count];
     for (k, source) in setup.sources.iter().enumerate() {
         let found = locator.locate(&format!("source {}", k + 1), source.at)?;
         if let Some((block, lane)) = homes.find(found.element) {
@@ -77,9 +76,9 @@ impl<const D: usize> Placed<D> {
     pub(super) fn in_solid(
         setup: &Setup<D>,
         locator: &Locator<D>,
-        blocks: &[Block<D>],
+        homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        sort(setup, locator, blocks, |_, found, source| {
+        sort(setup, locator, homes, |_, found, source| {
             Ok(weights(setup, found, source))
         })
     }
@@ -94,10 +93,10 @@ impl Placed<1> {
         setup: &Setup<D>,
         locator: &Locator<D>,
         table: &Tabulated<D>,
-        blocks: &[Block<D>],
+        homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
         let points = table.points();
-        sort(setup, locator, blocks, |k, found, source| {
+        sort(setup, locator, homes, |k, found, source| {
             let place = format!(
                 "source {} at {} lies in element {}, a fluid",
                 k + 1,
@@ -218,10 +217,11 @@ impl Quantity {
 /// A place at which fields are interpolated.
 #[derive(Clone, Debug)]
 pub struct Receiver<const D: usize> {
+    pub(super) element: u32,
     points: Vec<u32>,
-    weights: Vec<f32>,
+    pub(super) weights: Vec<f32>,
     /// In a fluid: from the potential to grad(chi)/rho, taken at the points of the element and interpolated.
-    gradient: Option<Vec<[f32; D]>>,
+    pub(super) gradient: Option<Vec<[f32; D]>>,
     /// In a solid, where they are asked for: from a field to its slopes.
     slopes: Vec<[f32; D]>,
 }
@@ -236,6 +236,7 @@ impl<const D: usize> Receiver<D> {
             false => Vec::new(),
         };
         Self {
+            element: found.element as u32,
             points,
             slopes,
             gradient: setup
@@ -270,6 +271,20 @@ impl<const D: usize> Receiver<D> {
             }
         }
         sum
+    }
+
+    /// What every component of the displacement at every point adds to a strain or rotation, as weights:
+    /// `[point][component of the strain or rotation][component]`.
+    pub(super) fn outputs_of_slopes(&self, quantity: Quantity) -> Vec<f32> {
+        let mut weights = Vec::with_capacity(self.slopes.len() * quantity.components(D) * D);
+        for slope in &self.slopes {
+            for (c, i) in (0..quantity.components(D) * D).map(|k| (k / D, k % D)) {
+                let mut alone = [[0.0; D]; D];
+                alone[i] = *slope;
+                weights.push(quantity.of_slopes(c, &alone));
+            }
+        }
+        weights
     }
 
     /// grad(chi)/rho at the place; zero in a solid.

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::Engine;
 use super::attenuation::Memory;
 use super::points::Quantity;
+use super::recording::Recording;
 use crate::Error;
 use crate::parallel::group::Subdomain;
 use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
@@ -21,7 +22,7 @@ impl<const D: usize> Engine<D> {
     }
 
     /// Component `c` of files, in which z comes first, as the axis of the mesh.
-    fn axis(quantity: Quantity, c: usize) -> usize {
+    pub(super) fn axis(quantity: Quantity, c: usize) -> usize {
         match quantity {
             Quantity::Pressure => 0,
             _ => (c + D - 1) % D,
@@ -178,28 +179,36 @@ impl<const D: usize> HostHalo for Engine<D> {
     }
 }
 
+/// What a state of a subdomain holds, on whatever machine it runs: fields of all points, then memory variables of elements
+/// of so many points.
+pub(super) fn arrays<const D: usize>(
+    recording: &Recording<D>,
+    has_fluid: bool,
+    per_element: usize,
+) -> Vec<StateArray> {
+    let [points, elements] = recording.whole;
+    let field = |name: &str, width: usize| StateArray::of::<f32>(name, points, width);
+    let mut arrays = vec![
+        field("displacement", D),
+        field("velocity", D),
+        field("acceleration", D),
+    ];
+    if has_fluid {
+        arrays.push(field("potential", 1));
+        arrays.push(field("rate of the potential", 1));
+        arrays.push(field("second derivative of the potential", 1));
+    }
+    if recording.relaxes {
+        let numbers = Memory::numbers(D, per_element);
+        arrays.push(StateArray::of::<f32>("memory variables", elements, numbers));
+    }
+    arrays
+}
+
 impl<const D: usize> State for Engine<D> {
     fn arrays(&self) -> Vec<StateArray> {
-        let [points, elements] = self.recording.whole;
-        let field = |name: &str, width: usize| StateArray::of::<f32>(name, points, width);
-        let mut arrays = vec![
-            field("displacement", D),
-            field("velocity", D),
-            field("acceleration", D),
-        ];
-        if self.fluid.is_some() {
-            arrays.push(field("potential", 1));
-            arrays.push(field("rate of the potential", 1));
-            arrays.push(field("second derivative of the potential", 1));
-        }
-        if self.recording.relaxes {
-            arrays.push(StateArray::of::<f32>(
-                "memory variables",
-                elements,
-                self.relaxing(),
-            ));
-        }
-        arrays
+        let points = self.basis.len().pow(D as u32);
+        arrays(&self.recording, self.fluid.is_some(), points)
     }
 
     fn owned(&self, array: usize) -> Vec<Range<usize>> {

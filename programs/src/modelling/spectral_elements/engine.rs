@@ -1,9 +1,10 @@
-//! The engine of a run on a mesh: processors.
+//! The engine of a run on a mesh: processors, or GPUs.
 
 use super::Run;
 use crate::modelling::shoot::{self, Resources};
 use kernels::device::cpu::Cpu;
-use kernels::methods::spectral_elements::{self, Setup};
+use kernels::device::gpu::Gpu;
+use kernels::methods::spectral_elements::{self, gpu};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::group::Group;
 use kernels::parallel::options::ParallelOptions;
@@ -12,44 +13,54 @@ use kernels::time_loop::state::{Checkpoints, StateSource};
 use std::sync::Arc;
 
 /// A shot ready to run.
-pub struct Engine<const D: usize>(Group<spectral_elements::Engine<D>>);
+pub enum Engine<const D: usize> {
+    /// On the processors.
+    Cpu(Group<spectral_elements::Engine<D>>),
+    /// On GPUs.
+    Gpu(Group<gpu::DevicePart<D, Gpu>>),
+}
 
 impl<const D: usize> Engine<D> {
     /// Prepares this rank's subdomains.
     pub fn new(run: &Run<D>, on: Resources<'_>) -> anyhow::Result<Self> {
-        let setup = Setup {
-            mesh: &run.mesh,
-            basis: &run.basis,
-            media: &run.rocks.media,
-            speeds: &run.rocks.speeds,
-            dt: run.dt,
-            relaxations: run.rocks.relaxations.as_deref(),
-            lumping: run.lumping,
-            sources: &run.sources,
-        };
-        let threads = Arc::new(Cpu::new(on.machine.cpu.threads())?);
+        let setup = run.setup();
         let own = on.machine.subdomains();
-        Ok(Self(spectral_elements::subdomains(
-            threads, &setup, &run.shot, own,
-        )?))
+        if on.gpus.is_empty() {
+            let threads = Arc::new(Cpu::new(on.machine.cpu.threads())?);
+            let engines = spectral_elements::subdomains(threads, &setup, &run.shot, own)?;
+            return Ok(Self::Cpu(engines));
+        }
+        Ok(Self::Gpu(gpu::subdomains(on.gpus, &setup, &run.shot, own)?))
     }
 }
 
 impl<const D: usize> shoot::Engine for Engine<D> {
     fn steps(&self) -> usize {
-        self.0.steps()
+        match self {
+            Self::Cpu(engines) => engines.steps(),
+            Self::Gpu(engines) => engines.steps(),
+        }
     }
 
     fn bytes(&self) -> usize {
-        self.0
-            .subdomains
-            .iter()
-            .map(spectral_elements::Engine::bytes)
-            .sum()
+        match self {
+            Self::Cpu(engines) => engines
+                .subdomains
+                .iter()
+                .map(spectral_elements::Engine::bytes)
+                .sum(),
+            Self::Gpu(engines) => {
+                let own: usize = engines.subdomains.iter().map(gpu::DevicePart::bytes).sum();
+                own + engines.message_bytes()
+            }
+        }
     }
 
     fn state_bytes(&self) -> usize {
-        self.0.state_bytes()
+        match self {
+            Self::Cpu(engines) => engines.state_bytes(),
+            Self::Gpu(engines) => engines.state_bytes(),
+        }
     }
 
     fn resume(
@@ -57,7 +68,11 @@ impl<const D: usize> shoot::Engine for Engine<D> {
         ranks: &dyn Communicator,
         source: &mut dyn StateSource,
     ) -> Result<(), kernels::Error> {
-        self.0.resume(ranks, source).map(drop)
+        match self {
+            Self::Cpu(engines) => engines.resume(ranks, source),
+            Self::Gpu(engines) => engines.resume(ranks, source),
+        }
+        .map(drop)
     }
 
     fn run(
@@ -67,6 +82,10 @@ impl<const D: usize> shoot::Engine for Engine<D> {
         options: ParallelOptions,
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error> {
-        self.0.run_saving(ranks, recorder, options, Some(checkpoints))
+        let checkpoints = Some(checkpoints);
+        match self {
+            Self::Cpu(engines) => engines.run_saving(ranks, recorder, options, checkpoints),
+            Self::Gpu(engines) => engines.run_saving(ranks, recorder, options, checkpoints),
+        }
     }
 }

@@ -22,7 +22,7 @@ use engine::Engine;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
 use kernels::mesh::{Basis, Mesh};
-use kernels::methods::spectral_elements::{Lumping, Quantity, Shot, Source, Strength};
+use kernels::methods::spectral_elements::{Lumping, Quantity, Setup, Shot, Source, Strength};
 use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
 use medium::Rocks;
@@ -51,6 +51,22 @@ struct Run<const D: usize> {
     /// What the user calls the quantity.
     quantity: &'static str,
     transport: Transport,
+}
+
+impl<const D: usize> Run<D> {
+    /// As the method takes it.
+    fn setup(&self) -> Setup<'_, D> {
+        Setup {
+            mesh: &self.mesh,
+            basis: &self.basis,
+            media: &self.rocks.media,
+            speeds: &self.rocks.speeds,
+            dt: self.dt,
+            relaxations: self.rocks.relaxations.as_deref(),
+            lumping: self.lumping,
+            sources: &self.sources,
+        }
+    }
 }
 
 /// A mesh brings its model: nothing is left to be read.

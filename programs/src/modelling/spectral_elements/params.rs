@@ -7,7 +7,7 @@ use rsf_io::{Param, Program};
 const COMMENTS: &str = "\
 Solves the elastic wave equation by spectral elements (Komatitsch and Tromp 1999) on a mesh whose elements follow topography and \
 interfaces: isotropic solids and solids with 21 constants, fluids, attenuation, free and absorbing sides. Order 2 in time. It runs on \
-processors.
+GPUs where there are any, else on processors.
 
 A mesh is what sfhexmesh writes: mesh= is its elements, whose header names nodes=, regions=, materials=, absorbing= and free=; words \
 on the command line go before the header. specfem= is a folder of SPECFEM3D's mesh files. Axes are x[, y], z, z downwards; units are \
@@ -39,8 +39,9 @@ x, y, z), n3 records; \
 o3 is when the run begins. Receivers and sources lie anywhere in the mesh. Snapshots are interpolated onto a regular grid: nqz=, oqz=, \
 dqz= and so on; outside of the mesh they are zero.
 
-ngpu= cuts the mesh into so many subdomains, a build with MPI runs as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of \
-the elements and of the cores. Any number gives the same bits.";
+ngpu= takes so many GPUs, a subdomain each; on processors it cuts the mesh into so many. A build with MPI runs as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of \
+the elements, of the GPUs or of the cores. Any number gives the same bits; GPUs and processors agree to rounding, and each goes on behind \
+a state of the other.";
 
 macro_rules! params {
     ($($more:expr),*) => {
@@ -102,9 +103,9 @@ macro_rules! params {
             EVERY,
             RESUME,
             Param::bool("plan").default("n").doc("tell mesh, memory and stability; run nothing"),
-            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run: processors; gpu is refused"),
-            Param::ints("gpu").default_text("none").range(">= 0", Some(0.0), None).doc("numbers of GPUs; refused"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("subdomains that the mesh (of several ranks each one's part) is cut into"),
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
+            Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU subdomains that the mesh (of several ranks each one's part) is cut into"),
             EXCHANGE,
             Param::int("threads")
                 .alias("ompnth")

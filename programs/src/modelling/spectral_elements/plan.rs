@@ -1,4 +1,4 @@
-//! What a run on a mesh will be: the stable step, memory, time.
+//! What a run on a mesh will be: the stable step and memory.
 
 use super::{Run, least};
 use crate::modelling::plan::{gigabytes, warn_of_memory};
@@ -6,6 +6,7 @@ use crate::modelling::shoot::Resources;
 use anyhow::bail;
 use kernels::mesh::step::steps;
 use kernels::mesh::{Place, quality};
+use kernels::methods::spectral_elements::gpu;
 use rsf_io::Job;
 
 /// The largest stable step of a mesh.
@@ -96,6 +97,10 @@ pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyh
     if on.world.leads() {
         summary(job, run, &step);
         job.say(&format!("memory: about {}", gigabytes(bytes(run))));
+        if on.machine.has_gpus() {
+            let all = gpu::bytes(&run.setup(), run.points) as f64;
+            job.say(&format!("memory of GPUs: about {} in all", gigabytes(all)));
+        }
         let end = run.begin + run.shot.nt as f64 * run.dt;
         job.say(&format!("{} steps, from {} s to {end} s", run.shot.nt, run.begin));
     }

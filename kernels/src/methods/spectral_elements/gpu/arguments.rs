@@ -1,0 +1,167 @@
+//! The structures that kernels take, field by field as the kernel text has them.
+
+/// `struct Elements` of elements.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Elements {
+    pub field: u64,
+    pub velocity: u64,
+    pub acceleration: u64,
+    pub inverse_mass: u64,
+    pub forces: u64,
+    pub points: u64,
+    pub region: u64,
+    pub law: u64,
+    pub loss: u64,
+    pub shape: u64,
+    pub memory: u64,
+    pub dt: f32,
+    pub half: f32,
+    pub square: f32,
+    pub first: i32,
+    pub end: i32,
+    pub goes_on: i32,
+}
+
+/// `struct Solid` of nodes.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Solid {
+    pub displacement: u64,
+    pub velocity: u64,
+    pub acceleration: u64,
+    pub forces: u64,
+    pub targets: u64,
+    pub starts: u64,
+    pub places: u64,
+    pub inverse_mass: u64,
+    pub dress: u64,
+    pub pressure: u64,
+    pub dt: f32,
+    pub half: f32,
+}
+
+/// `struct Fluid` of nodes.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fluid {
+    pub potential: u64,
+    pub rate: u64,
+    pub second: u64,
+    pub forces: u64,
+    pub targets: u64,
+    pub starts: u64,
+    pub places: u64,
+    pub inverse_mass: u64,
+    pub dress: u64,
+    pub displacement: u64,
+    pub dt: f32,
+    pub half: f32,
+}
+
+/// `struct Advance` of nodes.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Advance {
+    pub s: Solid,
+    pub list: u64,
+    pub count: i32,
+    pub goes_on: i32,
+    pub keeps: i32,
+}
+
+/// `struct Inside` of nodes.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Inside {
+    pub a: Advance,
+    pub points: u64,
+    pub count: i64,
+    pub along: i32,
+}
+
+/// `struct Predict` of nodes.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Predict {
+    pub field: u64,
+    pub rate: u64,
+    pub second: u64,
+    pub dt: f32,
+    pub half: f32,
+    pub count: i64,
+}
+
+/// `struct Correct` of nodes.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Correct {
+    pub f: Fluid,
+    pub list: u64,
+    pub count: i32,
+}
+
+/// `struct Pack` of nodes.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Pack {
+    pub forces: u64,
+    pub places: u64,
+    pub out: u64,
+    pub count: i32,
+    pub components: i32,
+}
+
+/// `struct Inject` of points.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Inject {
+    pub forces: u64,
+    pub place: u64,
+    pub first: u64,
+    pub series: u64,
+    pub weight: u64,
+    pub strength: u64,
+    pub begin: i32,
+    pub end: i32,
+    pub all_series: i32,
+    pub step: i32,
+    pub steps: i32,
+}
+
+/// `struct Sample` of points.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    pub s: Solid,
+    pub f: Fluid,
+    pub points: u64,
+    pub fluid_points: u64,
+    pub element: u64,
+    pub in_fluid: u64,
+    pub first: u64,
+    pub weights: u64,
+    pub dressed: u64,
+    pub sums: u64,
+    pub out: u64,
+    pub count: i32,
+    pub quantity: i32,
+    pub outputs: i32,
+    pub pending: i32,
+    pub component: i32,
+}
+
+/// `struct Look` of points.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    pub displacement: u64,
+    pub second: u64,
+    pub points: i32,
+    pub found: u64,
+}
+
+/// A number of elements or points as kernels have it; [`super::tables`] has refused those that do not fit.
+pub fn int(n: usize) -> i32 {
+    i32::try_from(n).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,385 @@
+//! The elements of one kind of field (displacements of solids, potential of fluids) in the memory of a device, and the
+//! launches over them.
+
+use super::arguments::{self, Inject, Pack, int};
+use super::dressed::Points;
+use super::tables::{Elements, Listing, Places, Spots, is_inside, laws, losses, relaxing, variants};
+use super::variant::Variant;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, send, walk};
+use crate::device::staging::Staging;
+use crate::mesh::geometry::Tabulated;
+use crate::methods::spectral_elements::Setup;
+use crate::methods::spectral_elements::cut::{Exchange, Share};
+use crate::time_loop::Part;
+
+/// Elements, points and sources of a field.
+pub struct Parts {
+    pub listing: Listing,
+    pub points: Points,
+    pub spots: Spots,
+}
+
+/// Everything of a field that is known before memory of a device is taken.
+pub struct Plan {
+    pub listing: Listing,
+    pub variants: Vec<Variant>,
+    /// The constants of each run of the listing.
+    laws: Vec<Vec<f32>>,
+    losses: Vec<f32>,
+    pub elements: Elements,
+    pub places: Places,
+    pub points: Points,
+    pub spots: Spots,
+    /// Places of the contributions that leave.
+    leaving: Vec<i32>,
+    /// Numbers of memory variables, of own contributions, of those that travel.
+    relaxing: usize,
+    own: usize,
+    travelling: usize,
+    components: usize,
+}
+
+impl Plan {
+    /// Of the solids or the fluids of a subdomain, whose points stand in `points`.
+    ///
+    /// # Errors
+    /// Too many points.
+    pub fn new<const D: usize>(
+        setup: &Setup<D>,
+        share: &Share<'_>,
+        table: &Tabulated<D>,
+        parts: Parts,
+        exchange: &Exchange,
+    ) -> Result<Self, Error> {
+        let Parts {
+            listing,
+            points,
+            spots,
+        } = parts;
+        let variants = variants(setup, &listing);
+        let elements = Elements::new(setup, share, table, &listing.elements);
+        let per_element = table.points();
+        let leaving = exchange.send.iter().filter_map(|(element, local)| {
+            let place = listing.find(*element)?;
+            Some((place * per_element + *local as usize) as i32)
+        });
+        let leaving = leaving.collect();
+        let loses = variants.iter().any(|v| v.loss);
+        // The kernel of solid elements takes care of the points inside.
+        let skip = |local: usize| exchange.components == D && is_inside::<D>(local, table.per_axis());
+        let skips: Vec<bool> = (0..per_element).map(skip).collect();
+        Ok(Self {
+            laws: listing.runs.iter().map(|run| laws(setup, run.kind)).collect(),
+            losses: losses(setup),
+            places: Places::new(&listing, (&elements.points, share.points()), exchange, &skips)?,
+            relaxing: if loses {
+                listing.elements.len() * relaxing(D, per_element)
+            } else {
+                0
+            },
+            own: elements.points.len() * exchange.components,
+            travelling: exchange.memory.len(),
+            components: exchange.components,
+            leaving,
+            elements,
+            points,
+            spots,
+            variants,
+            listing,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let (e, s) = (&self.elements, &self.spots);
+        let laws: usize = self.laws.iter().map(Vec::len).sum();
+        let numbers = laws
+            + self.losses.len()
+            + e.points.len()
+            + e.regions.len()
+            + e.shape.len()
+            + self.places.targets.len()
+            + self.places.starts.len()
+            + self.places.places.len()
+            + self.points.inverse_mass.len()
+            + self.points.list.len()
+            + self.points.dress.len()
+            + 2 * s.place.len()
+            + s.first.len()
+            + s.series.len()
+            + s.weight.len()
+            + s.strength.len()
+            + self.leaving.len()
+            + self.relaxing
+            + self.own
+            + self.travelling;
+        numbers * size_of::<f32>()
+    }
+}
+
+/// Tables of sources.
+struct SourceMemory<A: Accelerator> {
+    place: A::Memory,
+    first: A::Memory,
+    series: A::Memory,
+    weight: A::Memory,
+    strength: A::Memory,
+    /// Numbers of the boundary, and all.
+    ends: [usize; 2],
+    count: usize,
+    steps: usize,
+}
+
+/// A field's elements on a device.
+pub struct FieldMemory<A: Accelerator> {
+    pub listing: Listing,
+    variants: Vec<Variant>,
+    kernels: Vec<A::Kernel>,
+    laws: Vec<A::Memory>,
+    loss: A::Memory,
+    pub relaxing: A::Memory,
+    pub points: A::Memory,
+    regions: A::Memory,
+    shape: A::Memory,
+    targets: A::Memory,
+    starts: A::Memory,
+    places: A::Memory,
+    /// Points whose forces are summed.
+    pub sums: usize,
+    inverse_mass: A::Memory,
+    /// Sums of the dressed points.
+    pub list: A::Memory,
+    pub dressed: usize,
+    dress: A::Memory,
+    sources: SourceMemory<A>,
+    leaving: A::Memory,
+    leaves: usize,
+    forces: A::Memory,
+    own: usize,
+    components: usize,
+}
+
+/// Addresses that the kernels of points need.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    pub forces: u64,
+    pub targets: u64,
+    pub starts: u64,
+    pub places: u64,
+    pub inverse_mass: u64,
+    pub dress: u64,
+}
+
+/// Which elements are launched in which step, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    pub stream: Stream,
+    pub part: Part,
+    pub step: usize,
+}
+
+/// What a launch of elements reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields {
+    /// Addresses of the field, of its rate and of its second derivative.
+    pub field: u64,
+    pub rate: u64,
+    pub second: u64,
+    /// The time step, s.
+    pub dt: f64,
+    /// The points inside of elements end the last step first.
+    pub goes_on: bool,
+}
+
+impl<A: Accelerator> FieldMemory<A> {
+    /// Takes the memory and compiles the kernels of the elements.
+    pub fn new<const D: usize>(a: &A, setup: &Setup<D>, plan: Plan) -> Result<Self, Error> {
+        let kernel = |variant: &Variant| -> Result<A::Kernel, Error> {
+            let mut all = a.load(&variant.source(setup.basis), &["forces"])?;
+            all.pop().ok_or_else(|| Error::setup("no kernel for elements"))
+        };
+        let s = &plan.spots;
+        let sum = |point: &i32| plan.places.sums[*point as usize];
+        let list: Vec<i32> = plan.points.list.iter().map(sum).collect();
+        let bytes = |numbers: usize| (numbers * size_of::<f32>()).max(4);
+        Ok(Self {
+            kernels: plan.variants.iter().map(kernel).collect::<Result<_, _>>()?,
+            laws: plan
+                .laws
+                .iter()
+                .map(|law| send(a, law))
+                .collect::<Result<_, _>>()?,
+            loss: send(a, &plan.losses)?,
+            relaxing: a.allocate(bytes(plan.relaxing))?,
+            points: send(a, &plan.elements.points)?,
+            regions: send(a, &plan.elements.regions)?,
+            shape: send(a, &plan.elements.shape)?,
+            targets: send(a, &plan.places.targets)?,
+            starts: send(a, &plan.places.starts)?,
+            places: send(a, &plan.places.places)?,
+            sums: plan.places.targets.len(),
+            inverse_mass: send(a, &plan.points.inverse_mass)?,
+            list: send(a, &list)?,
+            dressed: list.len(),
+            dress: send(a, &plan.points.dress)?,
+            sources: SourceMemory {
+                place: send(a, &s.place)?,
+                first: send(a, &s.first)?,
+                series: send(a, &s.series)?,
+                weight: send(a, &s.weight)?,
+                strength: send(a, &s.strength)?,
+                ends: [s.boundary, s.place.len()],
+                count: s.count,
+                steps: s.steps,
+            },
+            leaves: plan.leaving.len(),
+            leaving: send(a, &plan.leaving)?,
+            forces: a.allocate(bytes(plan.own + plan.travelling))?,
+            own: plan.own,
+            components: plan.components,
+            variants: plan.variants,
+            listing: plan.listing,
+        })
+    }
+
+    /// For the kernels of points.
+    pub fn addresses(&self) -> Addresses {
+        Addresses {
+            forces: self.forces.address(),
+            targets: self.targets.address(),
+            starts: self.starts.address(),
+            places: self.places.address(),
+            inverse_mass: self.inverse_mass.address(),
+            dress: self.dress.address(),
+        }
+    }
+
+    /// Where what leaves and arrives begins.
+    pub fn exchanged(&self) -> u64 {
+        self.forces.address() + (self.own * size_of::<f32>()) as u64
+    }
+
+    /// Launches the elements of a part and adds its sources.
+    pub fn launch(&self, a: &A, turn: Turn, inject: &A::Kernel, fields: Fields) -> Result<(), Error> {
+        for (k, run) in self.listing.runs.iter().enumerate() {
+            if run.part != turn.part {
+                continue;
+            }
+            let (variant, block) = (&self.variants[k], self.variants[k].block());
+            let args = arguments::Elements {
+                field: fields.field,
+                velocity: fields.rate,
+                acceleration: fields.second,
+                inverse_mass: self.inverse_mass.address(),
+                forces: self.forces.address(),
+                points: self.points.address(),
+                region: self.regions.address(),
+                law: self.laws[k].address(),
+                loss: self.loss.address(),
+                shape: self.shape.address(),
+                memory: self.relaxing.address(),
+                dt: fields.dt as f32,
+                half: (fields.dt / 2.0) as f32,
+                square: (fields.dt * fields.dt) as f32,
+                goes_on: i32::from(fields.goes_on),
+                first: int(run.elements.start),
+                end: int(run.elements.end),
+            };
+            let dims = Dims {
+                grid: [run.elements.len().div_ceil(block.elements), 1, 1],
+                threads: block.threads,
+                shared: variant.shared(),
+            };
+            // SAFETY: the structure of the kernel; elements, points and regions are those of the tables.
+            unsafe { a.launch(turn.stream, &self.kernels[k], dims, &argument(&args))? };
+        }
+        self.inject(a, turn, inject)
+    }
+
+    fn inject(&self, a: &A, turn: Turn, kernel: &A::Kernel) -> Result<(), Error> {
+        let s = &self.sources;
+        let numbers = match turn.part {
+            Part::Boundary => 0..s.ends[0],
+            Part::Interior => s.ends[0]..s.ends[1],
+        };
+        if numbers.is_empty() || turn.step >= s.steps {
+            return Ok(());
+        }
+        let args = Inject {
+            forces: self.forces.address(),
+            place: s.place.address(),
+            first: s.first.address(),
+            series: s.series.address(),
+            weight: s.weight.address(),
+            strength: s.strength.address(),
+            begin: int(numbers.start),
+            end: int(numbers.end),
+            all_series: int(s.count),
+            step: int(turn.step),
+            steps: int(s.steps),
+        };
+        let dims = Dims {
+            grid: [numbers.len().div_ceil(WALKERS), 1, 1],
+            threads: WALKERS,
+            shared: 0,
+        };
+        // SAFETY: the structure of the kernel; its numbers are those of own elements.
+        unsafe { a.launch(turn.stream, kernel, dims, &argument(&args)) }
+    }
+
+    /// Copies the contributions that leave to where they travel from.
+    pub fn pack(&self, a: &A, kernel: &A::Kernel) -> Result<(), Error> {
+        if self.leaves == 0 {
+            return Ok(());
+        }
+        let args = Pack {
+            forces: self.forces.address(),
+            places: self.leaving.address(),
+            out: self.exchanged(),
+            count: int(self.leaves),
+            components: int(self.components),
+        };
+        // SAFETY: the structure of the kernel; places are those of own elements.
+        unsafe {
+            a.launch(
+                Stream::Edges,
+                kernel,
+                walk(self.leaves * self.components),
+                &argument(&args),
+            )
+        }
+    }
+
+    /// The points of all elements, as the device has them.
+    pub fn host_points(&self, a: &A, per_element: usize) -> Result<Vec<i32>, Error> {
+        let mut points = vec![0i32; self.listing.elements.len() * per_element];
+        let bytes = bytemuck::cast_slice_mut(&mut points);
+        // SAFETY: the whole table.
+        unsafe { Staging::default().download(a, self.points.address(), bytes)? };
+        Ok(points)
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let s = &self.sources;
+        let sources = [&s.place, &s.first, &s.series, &s.weight, &s.strength];
+        let own = [
+            &self.loss,
+            &self.relaxing,
+            &self.points,
+            &self.regions,
+            &self.shape,
+            &self.targets,
+            &self.starts,
+            &self.places,
+            &self.inverse_mass,
+            &self.list,
+            &self.dress,
+            &self.leaving,
+            &self.forces,
+        ];
+        let all = sources.into_iter().chain(own).chain(&self.laws);
+        all.map(Memory::bytes).sum()
+    }
+}

@@ -1,0 +1,74 @@
+//! Spectral elements on accelerators: a kernel for the elements of each kind of medium, another for the points. Everything
+//! here speaks to [`Accelerator`], so that the tests can run it on a processor.
+//!
+//! What an element adds to its points stands in memory of its own until a kernel over the points adds it up, in the order of
+//! the global element numbers: no part of a step depends on the order in which threads, streams or devices work. Velocities
+//! are kept half a step behind displacements, so that a step reads and writes either once; the end of a step is
+//! found from them only where somebody looks at it, and gives the same bits as going on at once.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | forces of elements, memory variables | `elements.cu` |
+//! | sums, absorbing faces, contacts, the step | `nodes.cuh`, `nodes.cu` |
+//! | sources, receivers, snapshots | `points.cu`, `record.rs` |
+//! | which text is compiled | `variant.rs` |
+//! | tables for the kernels | `tables.rs`, `dressed.rs` |
+//! | their memory and launches | `field.rs`, `part.rs` |
+
+mod arguments;
+mod dressed;
+mod field;
+mod halo;
+mod part;
+mod record;
+mod state;
+mod tables;
+pub mod variant;
+
+pub use part::DevicePart;
+
+use super::cut::Cut;
+use super::{Setup, Shot};
+use crate::Error;
+use crate::device::accelerator::Accelerator;
+use crate::mesh::{Locator, Order};
+use crate::parallel::group::Group;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of memory of all devices together that a run takes on a mesh of so many points, about, without what is recorded:
+/// what one of them has not is refused, to the byte, when it is set up.
+pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
+    let along = setup.basis.len();
+    let (all, inside) = (along.pow(D as u32), (along - 2).pow(D as u32));
+    let shape = match setup.mesh.order() {
+        Order::Linear => D * ((1 << D) - 1),
+        Order::Quadratic => all * (D * D + 1),
+    };
+    let relaxing = match setup.relaxations {
+        Some(_) => tables::relaxing(D, all),
+        None => 0,
+    };
+    // Numbers of points, forces, places; then three levels, masses, targets and where their places begin.
+    let of_element = all + all * D + all - inside + shape + relaxing + 1;
+    let of_point = 3 * D + 3;
+    (setup.mesh.len() * of_element + points * of_point) * size_of::<f32>()
+}
+
+/// A run on the subdomains `own` of a mesh, one on each of these accelerators; as [`super::subdomains`], which runs them on
+/// processors.
+///
+/// # Errors
+/// As there, and what an accelerator refuses: memory that does not hold its subdomain, kernels that do not compile.
+pub fn subdomains<const D: usize, A: Accelerator>(
+    accelerators: &[Arc<A>],
+    setup: &Setup<D>,
+    shot: &Shot<D>,
+    (parts, own): (&[Range<usize>], Range<usize>),
+) -> Result<Group<DevicePart<D, A>>, Error> {
+    let (cut, locator) = (Cut::new(setup, parts)?, Locator::new(setup.mesh));
+    let part =
+        |(number, a): (usize, &Arc<A>)| DevicePart::new(a.clone(), setup, shot, (&cut, &locator, number));
+    let made: Result<Vec<_>, Error> = own.zip(accelerators).map(part).collect();
+    Group::new(made?, shot.schedule())
+}

@@ -1,0 +1,441 @@
+//! A subdomain on a device: its memory and its part of a step.
+
+use super::arguments::{Advance, Correct, Fluid, Inside, Predict, Solid, int};
+use super::dressed::{of_fluids, of_solids};
+use super::field::{FieldMemory, Fields, Parts, Plan, Turn};
+use super::record::Records;
+use super::tables::{Listing, Spots};
+use super::variant;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Stream, argument, walk};
+use crate::device::staging::Staging;
+use crate::mesh::Locator;
+use crate::mesh::geometry::Tabulated;
+use crate::methods::spectral_elements::boundary::face_points;
+use crate::methods::spectral_elements::cut::{Cut, Exchange, Share};
+use crate::methods::spectral_elements::fluid::contacts;
+use crate::methods::spectral_elements::points::Placed;
+use crate::methods::spectral_elements::recording::Recording;
+use crate::methods::spectral_elements::{Setup, Shot};
+use crate::parallel::halo::Link;
+use crate::time_loop::{Part, Stepper};
+use std::sync::Arc;
+
+/// Kernels of points.
+pub(super) struct Kernels<A: Accelerator> {
+    pub advance: A::Kernel,
+    pub advance_inside: A::Kernel,
+    pub predict: A::Kernel,
+    pub correct_fluid: A::Kernel,
+    pub pack: A::Kernel,
+    pub inject: A::Kernel,
+    pub extract: A::Kernel,
+    pub film: A::Kernel,
+    pub look: A::Kernel,
+}
+
+impl<A: Accelerator> Kernels<A> {
+    fn load<const D: usize>(a: &A, setup: &Setup<D>) -> Result<Self, Error> {
+        let names = ["advance", "advance_inside", "predict", "correct_fluid", "pack"];
+        let others = ["inject", "extract", "film", "look"];
+        let mut all = a.load(&variant::nodes(D), &names)?;
+        all.extend(a.load(&variant::points(D, setup.basis), &others)?);
+        let all: [A::Kernel; 9] = all
+            .try_into()
+            .map_err(|_| Error::setup("kernels of points are missing"))?;
+        let [
+            advance,
+            advance_inside,
+            predict,
+            correct_fluid,
+            pack,
+            inject,
+            extract,
+            film,
+            look,
+        ] = all;
+        Ok(Self {
+            advance,
+            advance_inside,
+            predict,
+            correct_fluid,
+            pack,
+            inject,
+            extract,
+            film,
+            look,
+        })
+    }
+}
+
+/// What the fields hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The end of a step: displacements, velocities and accelerations of one time.
+    Ended,
+    /// All that elements add is there, and nobody has looked at the step: velocities are those of half a step before.
+    Pending,
+}
+
+/// The potential, its rate and its second derivative.
+pub(super) struct FluidPart<A: Accelerator> {
+    pub field: FieldMemory<A>,
+    pub levels: [A::Memory; 3],
+}
+
+/// A subdomain on a device.
+pub struct DevicePart<const D: usize, A: Accelerator> {
+    pub(super) accelerator: Arc<A>,
+    pub(super) number: usize,
+    pub(super) links: Vec<Link>,
+    pub(super) kernels: Kernels<A>,
+    pub(super) solid: FieldMemory<A>,
+    pub(super) fluid: Option<FluidPart<A>>,
+    /// Displacement, velocity, acceleration: `[point][component]`.
+    pub(super) levels: [A::Memory; 3],
+    pub(super) points: usize,
+    /// Points of an element along an axis, and all.
+    along: usize,
+    pub(super) per_element: usize,
+    dt: f64,
+    pub(super) standing: Standing,
+    /// In this step the points inside of elements end the last one first.
+    goes_on: bool,
+    /// The main stream behind its last use of what arrived, and the stream of the edges behind what arrives.
+    pub(super) advanced: A::Event,
+    pub(super) arrived: A::Event,
+    pub(super) recording: Recording<D>,
+    pub(super) records: Records<A>,
+    pub(super) staging: Staging<A>,
+}
+
+/// The plan of the solids of a subdomain, or of its fluids.
+fn plan<const D: usize>(
+    setup: &Setup<D>,
+    share: &Share<'_>,
+    locator: &Locator<'_, D>,
+    exchange: &Exchange,
+    fluid: bool,
+) -> Result<Plan, Error> {
+    let table = Tabulated::new(setup.mesh.order(), setup.basis);
+    let faces = face_points(setup, share, &table);
+    let contacts = contacts(setup, share, &table);
+    let listing = Listing::new(setup, share, fluid);
+    let (homes, boundary) = ((&listing.homes, listing.elements.len()), listing.boundary());
+    let (points, spots) = if fluid {
+        let sources = Placed::in_fluid(setup, locator, &table, homes)?;
+        let points = of_fluids(setup, share, &table, &faces, &contacts);
+        (points, Spots::new(&sources, boundary))
+    } else {
+        let sources = Placed::in_solid(setup, locator, homes)?;
+        let points = of_solids(setup, share, &table, &faces, &contacts);
+        (points, Spots::new(&sources, boundary))
+    };
+    let parts = Parts {
+        listing,
+        points,
+        spots,
+    };
+    Plan::new(setup, share, &table, parts, exchange)
+}
+
+impl<const D: usize, A: Accelerator> DevicePart<D, A> {
+    /// A subdomain of a cut, at rest.
+    pub(super) fn new(
+        a: Arc<A>,
+        setup: &Setup<D>,
+        shot: &Shot<D>,
+        (cut, locator, number): (&Cut, &Locator<'_, D>, usize),
+    ) -> Result<Self, Error> {
+        let share = cut.share(number);
+        let (links, [of_fluid, of_solid]) = share.links(D);
+        let solid = plan(setup, &share, locator, &of_solid, false)?;
+        let fluid = match cut.has_fluid() {
+            true => Some(plan(setup, &share, locator, &of_fluid, true)?),
+            false => None,
+        };
+        let points = share.points();
+        let level = (points * D * size_of::<f32>(), points * size_of::<f32>());
+        let recording = Recording::new(setup, shot, &share, (cut.points(), locator))?;
+        let fields = 3 * level.0 + if fluid.is_some() { 3 * level.1 } else { 0 };
+        let own = solid.bytes() + fluid.as_ref().map_or(0, Plan::bytes) + fields;
+        fits(
+            &*a,
+            own + Records::<A>::bytes_of(&recording, setup),
+            share.elements.len(),
+        )?;
+        let kernels = Kernels::load(&*a, setup)?;
+        let three = |bytes: usize| -> Result<[A::Memory; 3], Error> {
+            Ok([a.allocate(bytes)?, a.allocate(bytes)?, a.allocate(bytes)?])
+        };
+        let mut recording = recording;
+        let of_fluid = fluid.as_ref().map(|plan| &plan.listing);
+        let records = Records::new(&*a, &mut recording, (&solid, of_fluid), setup)?;
+        let solid = FieldMemory::new(&*a, setup, solid)?;
+        let fluid = match fluid {
+            Some(plan) => Some(FluidPart {
+                field: FieldMemory::new(&*a, setup, plan)?,
+                levels: three(level.1)?,
+            }),
+            None => None,
+        };
+        Ok(Self {
+            records,
+            recording,
+            levels: three(level.0)?,
+            along: setup.basis.len(),
+            per_element: setup.basis.len().pow(D as u32),
+            dt: setup.dt,
+            standing: Standing::Ended,
+            goes_on: false,
+            advanced: a.event()?,
+            arrived: a.event()?,
+            staging: Staging::default(),
+            accelerator: a,
+            number,
+            links,
+            kernels,
+            solid,
+            fluid,
+            points,
+        })
+    }
+
+    /// Bytes of device memory.
+    pub fn bytes(&self) -> usize {
+        let levels = self.levels.iter().map(Memory::bytes).sum::<usize>();
+        let fluid = self.fluid.as_ref().map_or(0, |fluid| {
+            fluid.field.bytes() + fluid.levels.iter().map(Memory::bytes).sum::<usize>()
+        });
+        levels + fluid + self.solid.bytes() + self.records.bytes()
+    }
+
+    /// The device.
+    pub fn accelerator(&self) -> &Arc<A> {
+        &self.accelerator
+    }
+
+    pub(super) fn is_of_fluids(&self, stage: usize) -> bool {
+        self.fluid.is_some() && stage == 0
+    }
+
+    /// dt and dt/2, each rounded once.
+    fn steps(&self) -> [f32; 2] {
+        [self.dt as f32, (self.dt / 2.0) as f32]
+    }
+
+    pub(super) fn solid_args(&self) -> Solid {
+        let at = self.solid.addresses();
+        let [displacement, velocity, acceleration] = self.levels.each_ref().map(Memory::address);
+        let [dt, half] = self.steps();
+        Solid {
+            displacement,
+            velocity,
+            acceleration,
+            forces: at.forces,
+            targets: at.targets,
+            starts: at.starts,
+            places: at.places,
+            inverse_mass: at.inverse_mass,
+            dress: at.dress,
+            pressure: self.fluid.as_ref().map_or(0, |fluid| fluid.levels[2].address()),
+            dt,
+            half,
+        }
+    }
+
+    pub(super) fn fluid_args(&self) -> Fluid {
+        let Some(fluid) = &self.fluid else {
+            return Fluid::default();
+        };
+        let at = fluid.field.addresses();
+        let [potential, rate, second] = fluid.levels.each_ref().map(Memory::address);
+        let [dt, half] = self.steps();
+        Fluid {
+            potential,
+            rate,
+            second,
+            forces: at.forces,
+            targets: at.targets,
+            starts: at.starts,
+            places: at.places,
+            inverse_mass: at.inverse_mass,
+            dress: at.dress,
+            displacement: self.levels[0].address(),
+            dt,
+            half,
+        }
+    }
+
+    /// Ends the step that is pending at the points that elements share; `goes_on` begins the next one at once, else the
+    /// points inside of elements end it, too.
+    fn advance(&self, goes_on: bool) -> Result<(), Error> {
+        let a = &self.accelerator;
+        let args = |list: u64, count: usize| Advance {
+            s: self.solid_args(),
+            list,
+            count: int(count),
+            goes_on: i32::from(goes_on),
+            keeps: i32::from(!goes_on || self.recording.relaxes),
+        };
+        let dressed = (self.solid.list.address(), self.solid.dressed);
+        for (list, count) in [(0, self.solid.sums), dressed] {
+            if count == 0 {
+                continue;
+            }
+            let kernel = &self.kernels.advance;
+            // SAFETY: the structure of the kernel; places and points are those of the tables.
+            unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args(list, count)))? };
+        }
+        let count = self.solid.listing.elements.len() * self.per_element;
+        if !goes_on && count > 0 {
+            let args = Inside {
+                a: args(0, 0),
+                points: self.solid.points.address(),
+                count: count as i64,
+                along: int(self.along),
+            };
+            let kernel = &self.kernels.advance_inside;
+            // SAFETY: as above.
+            unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args))? };
+        }
+        Ok(())
+    }
+
+    /// The first half of a step of a field whose levels are these.
+    fn predict(&self, levels: &[A::Memory; 3]) -> Result<(), Error> {
+        let [field, rate, second] = levels.each_ref().map(Memory::address);
+        let [dt, half] = self.steps();
+        let count = levels[0].bytes() / size_of::<f32>();
+        let args = Predict {
+            field,
+            rate,
+            second,
+            dt,
+            half,
+            count: count as i64,
+        };
+        // SAFETY: the structure of the kernel; the levels have so many numbers.
+        unsafe {
+            self.accelerator
+                .launch(Stream::Main, &self.kernels.predict, walk(count), &argument(&args))
+        }
+    }
+
+    /// Takes all fields into the step that begins.
+    fn begin(&mut self) -> Result<(), Error> {
+        self.goes_on = self.standing == Standing::Pending;
+        match self.standing {
+            Standing::Pending => self.advance(true)?,
+            Standing::Ended => self.predict(&self.levels)?,
+        }
+        if let Some(fluid) = &self.fluid {
+            self.predict(&fluid.levels)?;
+        }
+        self.accelerator.record(Stream::Main, &self.advanced)
+    }
+
+    /// The end of the fluid's step.
+    fn correct_fluid(&self) -> Result<(), Error> {
+        let Some(fluid) = &self.fluid else { return Ok(()) };
+        let dressed = (fluid.field.list.address(), fluid.field.dressed);
+        for (list, count) in [(0, fluid.field.sums), dressed] {
+            if count == 0 {
+                continue;
+            }
+            let args = Correct {
+                f: self.fluid_args(),
+                list,
+                count: int(count),
+            };
+            let kernel = &self.kernels.correct_fluid;
+            // SAFETY: as in `advance`.
+            unsafe {
+                self.accelerator
+                    .launch(Stream::Main, kernel, walk(count), &argument(&args))?;
+            }
+        }
+        self.accelerator.record(Stream::Main, &self.advanced)
+    }
+
+    /// The fields hold the end of the last step.
+    pub(super) fn settle(&mut self) -> Result<(), Error> {
+        if self.standing == Standing::Pending {
+            self.advance(false)?;
+            self.standing = Standing::Ended;
+            self.accelerator.record(Stream::Main, &self.advanced)?;
+        }
+        Ok(())
+    }
+
+    /// Launches the elements of a part of a stage, and what neighbours wait for.
+    fn elements(&self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
+        let stream = match part {
+            Part::Boundary => Stream::Edges,
+            Part::Interior => Stream::Main,
+        };
+        let fluid = self.fluid.as_ref().filter(|_| self.is_of_fluids(stage));
+        let (field, levels) = fluid.map_or((&self.solid, &self.levels), |f| (&f.field, &f.levels));
+        let fields = Fields {
+            field: levels[0].address(),
+            rate: levels[1].address(),
+            second: levels[2].address(),
+            dt: self.dt,
+            goes_on: self.goes_on && fluid.is_none(),
+        };
+        let a = &*self.accelerator;
+        if part == Part::Boundary {
+            a.wait(stream, &self.advanced)?;
+        }
+        let turn = Turn { stream, part, step };
+        field.launch(a, turn, &self.kernels.inject, fields)?;
+        match part {
+            Part::Boundary => field.pack(a, &self.kernels.pack),
+            Part::Interior => Ok(()),
+        }
+    }
+}
+
+/// Refuses a subdomain that the device has not the memory for.
+fn fits<A: Accelerator>(a: &A, needed: usize, elements: usize) -> Result<(), Error> {
+    let free = a.free_bytes()?;
+    if needed <= free {
+        return Ok(());
+    }
+    let device = a.properties();
+    Err(Error::setup(format!(
+        "GPU {} {} ({}) has not the memory for {elements} elements: {:.2} GB are needed, {:.2} GB are free; take more GPUs, or run on the processors, which takes memory of the host",
+        device.number,
+        device.name,
+        device.architecture,
+        needed as f64 / 1e9,
+        free as f64 / 1e9
+    )))
+}
+
+impl<const D: usize, A: Accelerator> Stepper for DevicePart<D, A> {
+    type Number = f32;
+
+    fn stages(&self) -> usize {
+        if self.fluid.is_some() { 2 } else { 1 }
+    }
+
+    fn has_neighbours(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
+        if part == Part::Boundary || !self.has_neighbours() {
+            match stage {
+                0 => self.begin()?,
+                _ => self.correct_fluid()?,
+            }
+        }
+        self.elements(stage, part, step)
+    }
+
+    fn finish_step(&mut self) -> Result<(), Error> {
+        self.standing = Standing::Pending;
+        Ok(())
+    }
+}

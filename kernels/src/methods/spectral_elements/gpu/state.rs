@@ -1,0 +1,189 @@
+//! The state of a subdomain on a device: the arrays of the engine on processors, in the same order, so that a run goes on
+//! on either.
+
+use super::part::{DevicePart, Standing};
+use super::tables::relaxing;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory};
+use crate::methods::spectral_elements::attenuation::{self, MECHANISMS};
+use crate::methods::spectral_elements::{cut::ranges, subdomain};
+use crate::time_loop::state::{State, StateArray};
+use std::ops::Range;
+
+/// The device's slot of each component of the state: the upper triangle of the deviator row by row, then the trace. In 3-D
+/// the last of the diagonal is minus the sum of the others.
+fn slots(dimension: usize) -> &'static [Option<usize>] {
+    match dimension {
+        3 => &[Some(0), Some(4), Some(3), Some(1), Some(2), None, Some(5)],
+        _ => &[Some(0), Some(2), Some(1), Some(3)],
+    }
+}
+
+/// Where a number of the state stands on the device: component, mechanism, point.
+fn at([slot, mechanism, point]: [usize; 3], points: usize) -> usize {
+    (slot * MECHANISMS + mechanism) * points + point
+}
+
+/// The state's numbers of an element from those of the device.
+fn to_state(dimension: usize, points: usize, here: &[f32], out: &mut [f32]) {
+    let slots = slots(dimension);
+    let value = |slot: Option<usize>, mechanism: usize, point: usize| match slot {
+        Some(slot) => here[at([slot, mechanism, point], points)],
+        None => -(here[at([0, mechanism, point], points)] + here[at([1, mechanism, point], points)]),
+    };
+    for (k, out) in out.iter_mut().enumerate() {
+        let (place, mechanism) = (k / MECHANISMS, k % MECHANISMS);
+        *out = value(slots[place % slots.len()], mechanism, place / slots.len());
+    }
+}
+
+/// The device's numbers of an element from those of the state.
+fn to_device(dimension: usize, points: usize, state: &[f32], here: &mut [f32]) {
+    let slots = slots(dimension);
+    for (k, number) in state.iter().enumerate() {
+        let (place, mechanism) = (k / MECHANISMS, k % MECHANISMS);
+        if let Some(slot) = slots[place % slots.len()] {
+            here[at([slot, mechanism, place / slots.len()], points)] = *number;
+        }
+    }
+}
+
+impl<const D: usize, A: Accelerator> DevicePart<D, A> {
+    fn point_arrays(&self) -> usize {
+        if self.fluid.is_some() { 6 } else { 3 }
+    }
+
+    /// Where the numbers of a block of points are.
+    fn numbers_at(&self, array: usize, first: usize) -> Result<u64, Error> {
+        let local = self.recording.local(first);
+        let local = local.ok_or_else(|| Error::setup("a state names points of another subdomain"))?;
+        let (memory, width) = match &self.fluid {
+            Some(fluid) if array >= 3 => (&fluid.levels[array - 3], 1),
+            _ => (&self.levels[array], D),
+        };
+        Ok(memory.address() + (local * width * size_of::<f32>()) as u64)
+    }
+
+    /// Elements of a block that have memory variables here, in groups that follow each other on the device: first of the
+    /// state, first of the device, how many.
+    fn relaxing_groups(&self, blocks: &Range<usize>) -> Vec<[usize; 3]> {
+        let mut groups: Vec<[usize; 3]> = Vec::new();
+        for element in blocks.clone() {
+            let Some(home) = self.solid.listing.find(element as u32) else {
+                continue;
+            };
+            match groups.last_mut() {
+                Some([first, here, count]) if *first + *count == element && *here + *count == home => {
+                    *count += 1;
+                }
+                _ => groups.push([element, home, 1]),
+            }
+        }
+        groups
+    }
+
+    /// Bytes of an element's memory variables, in the state and on the device.
+    fn relaxing_numbers(&self) -> [usize; 2] {
+        [
+            attenuation::Memory::numbers(D, self.per_element),
+            relaxing(D, self.per_element),
+        ]
+    }
+}
+
+impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
+    fn arrays(&self) -> Vec<StateArray> {
+        subdomain::arrays(&self.recording, self.fluid.is_some(), self.per_element)
+    }
+
+    fn owned(&self, array: usize) -> Vec<Range<usize>> {
+        match array < self.point_arrays() {
+            true => self.recording.owned.clone(),
+            false => ranges(self.recording.elements.iter().map(|e| e.0)),
+        }
+    }
+
+    fn needed(&self, array: usize) -> Vec<Range<usize>> {
+        match array < self.point_arrays() {
+            true => ranges(self.recording.global.iter().copied()),
+            false => self.owned(array),
+        }
+    }
+
+    fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
+        self.settle()?;
+        let a = self.accelerator.clone();
+        if array < self.point_arrays() {
+            let from = self.numbers_at(array, blocks.start)?;
+            // SAFETY: points of the subdomain whose numbers follow each other.
+            return unsafe { self.staging.download(&a, from, out) };
+        }
+        let [wide, here] = self.relaxing_numbers();
+        out.fill(0);
+        for [first, home, count] in self.relaxing_groups(&blocks) {
+            let mut numbers = vec![0f32; count * here];
+            let from = self.solid.relaxing.address() + (home * here * size_of::<f32>()) as u64;
+            // SAFETY: elements of the subdomain that follow each other.
+            unsafe {
+                self.staging
+                    .download(&a, from, bytemuck::cast_slice_mut(&mut numbers))?;
+            }
+            let place = (first - blocks.start) * wide * size_of::<f32>();
+            let to = out[place..].chunks_exact_mut(wide * size_of::<f32>());
+            let mut state = vec![0f32; wide];
+            for (numbers, out) in numbers.chunks_exact(here).zip(to) {
+                to_state(D, self.per_element, numbers, &mut state);
+                out.copy_from_slice(bytemuck::cast_slice(&state));
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
+        self.standing = Standing::Ended;
+        let a = self.accelerator.clone();
+        if array < self.point_arrays() {
+            let to = self.numbers_at(array, blocks.start)?;
+            // SAFETY: as in `save`.
+            return unsafe { self.staging.upload(&a, bytes, to) };
+        }
+        let [wide, here] = self.relaxing_numbers();
+        for [first, home, count] in self.relaxing_groups(&blocks) {
+            let place = (first - blocks.start) * wide * size_of::<f32>();
+            let mut numbers = vec![0f32; count * here];
+            let from = bytes[place..].chunks_exact(wide * size_of::<f32>());
+            for (here, bytes) in numbers.chunks_exact_mut(here).zip(from) {
+                let state: Vec<f32> = bytemuck::pod_collect_to_vec(bytes);
+                to_device(D, self.per_element, &state, here);
+            }
+            let to = self.solid.relaxing.address() + (home * here * size_of::<f32>()) as u64;
+            // SAFETY: as in `save`.
+            unsafe { self.staging.upload(&a, bytemuck::cast_slice(&numbers), to)? };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_keeps_every_number_of_the_device() {
+        for (dimension, components) in [(2, 4), (3, 7)] {
+            let points = 5;
+            let numbers = relaxing(dimension, points);
+            let here: Vec<f32> = (0..numbers).map(|k| k as f32).collect();
+            let mut state = vec![0.0; points * components * MECHANISMS];
+            to_state(dimension, points, &here, &mut state);
+            let mut back = vec![0.0; numbers];
+            to_device(dimension, points, &state, &mut back);
+            assert_eq!(back, here);
+            // Of the second point, second mechanism: xx and the trace.
+            let first = components * MECHANISMS + 1;
+            assert_eq!(state[first], here[points + 1]);
+            let trace = numbers - MECHANISMS * points + points + 1;
+            assert_eq!(state[first + (components - 1) * MECHANISMS], here[trace]);
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The elements of a subdomain as tables for a device: one set for its solids, another for its fluids.
+
+use super::variant::{Kind, Variant};
+use crate::Error;
+use crate::mesh::geometry::{Tabulated, lattice};
+use crate::mesh::step::Law;
+use crate::mesh::{Order, cell};
+use crate::methods::spectral_elements::Setup;
+use crate::methods::spectral_elements::assembly::Homes;
+use crate::methods::spectral_elements::attenuation::{Factors, MECHANISMS};
+use crate::methods::spectral_elements::cut::{Exchange, Share};
+use crate::methods::spectral_elements::points::Placed;
+use crate::time_loop::Part;
+use std::ops::Range;
+
+/// Elements of a part with one kernel.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The part of the step.
+    pub part: Part,
+    /// The medium.
+    pub kind: Kind,
+    /// Which elements, in the device's order.
+    pub elements: Range<usize>,
+}
+
+/// Elements in the order of the device: those that neighbours wait for first, in each part those with Lame's constants
+/// first, each kind in ascending order.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// Global numbers.
+    pub elements: Vec<u32>,
+    /// What is launched together.
+    pub runs: Vec<Run>,
+    /// Places of the elements, by their global numbers.
+    pub homes: Homes,
+}
+
+impl Listing {
+    /// The solid elements of a subdomain, or its fluid ones.
+    pub fn new<const D: usize>(setup: &Setup<D>, share: &Share<'_>, fluid: bool) -> Self {
+        let kind = |element: &u32| match setup.medium(*element as usize).law {
+            Law::Isotropic { .. } => Kind::Isotropic,
+            Law::Anisotropic(_) => Kind::Table,
+            Law::Fluid(_) => Kind::Fluid,
+        };
+        let own = share.elements.iter().copied();
+        let all = own.filter(|e| setup.is_fluid(*e as usize) == fluid);
+        let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
+        let (mut elements, mut runs) = (Vec::new(), Vec::new());
+        for (part, list) in [(Part::Boundary, boundary), (Part::Interior, interior)] {
+            for sought in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
+                let first = elements.len();
+                elements.extend(list.iter().copied().filter(|e| kind(e) == sought));
+                if elements.len() > first {
+                    runs.push(Run {
+                        part,
+                        kind: sought,
+                        elements: first..elements.len(),
+                    });
+                }
+            }
+        }
+        Self {
+            homes: Homes::in_a_row(&elements),
+            elements,
+            runs,
+        }
+    }
+
+    /// How many elements belong to the boundary.
+    pub fn boundary(&self) -> usize {
+        let boundary = self.runs.iter().filter(|run| run.part == Part::Boundary);
+        boundary.map(|run| run.elements.len()).sum()
+    }
+
+    /// The place of an element.
+    pub fn find(&self, element: u32) -> Option<usize> {
+        self.homes.find(element as usize).map(|home| home.0)
+    }
+}
+
+/// Points, regions and geometry of listed elements.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    /// `[element][point of it]`
+    pub points: Vec<i32>,
+    /// The region of every element.
+    pub regions: Vec<i32>,
+    /// From the corners: coefficients of u, v, w, uv, uw, vw, uvw (2-D: u, v, uv), each a vector; else `du_a/dx_c` and the
+    /// weight of every point, `[element][number][point]`.
+    pub shape: Vec<f32>,
+}
+
+/// Coefficients of the bilinear or trilinear mapping without its constant.
+fn coefficients<const D: usize>(corners: &[[f64; D]]) -> Vec<f32> {
+    let sets: &[usize] = match D {
+        3 => &[0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111],
+        _ => &[0b01, 0b10, 0b11],
+    };
+    let mut numbers = Vec::with_capacity(sets.len() * D);
+    for set in sets {
+        for c in 0..D {
+            let term = |(corner, x): (usize, &[f64; D])| {
+                let place = cell::place::<D>(corner);
+                let axes = (0..D).filter(|a| set >> a & 1 == 1);
+                let sign: f64 = axes.map(|a| f64::from(place[a]) - 1.0).product();
+                sign * x[c]
+            };
+            let sum: f64 = corners.iter().enumerate().map(term).sum();
+            numbers.push((sum / (1 << D) as f64) as f32);
+        }
+    }
+    numbers
+}
+
+impl Elements {
+    /// Of these elements.
+    pub fn new<const D: usize>(
+        setup: &Setup<D>,
+        share: &Share<'_>,
+        table: &Tabulated<D>,
+        elements: &[u32],
+    ) -> Self {
+        let count = table.points();
+        let mut all = Self {
+            points: Vec::with_capacity(elements.len() * count),
+            regions: Vec::with_capacity(elements.len()),
+            shape: Vec::new(),
+        };
+        for element in elements {
+            let points = share.element(*element as usize);
+            all.points.extend(points.into_iter().map(|p| p as i32));
+            all.regions.push(setup.mesh.regions()[*element as usize] as i32);
+            let nodes = setup.mesh.coordinates(*element as usize);
+            if setup.mesh.order() == Order::Linear {
+                all.shape.extend(coefficients::<D>(&nodes));
+                continue;
+            }
+            let own = table.element(&nodes);
+            for (a, c) in (0..D * D).map(|k| (k / D, k % D)) {
+                all.shape.extend((0..count).map(|p| own.inverse[p][a][c] as f32));
+            }
+            let weights = table.weights().iter().zip(&own.determinant);
+            all.shape.extend(weights.map(|(w, j)| (w * j) as f32));
+        }
+        all
+    }
+}
+
+/// Constants of every region for the kernels of a kind; zeros for regions of other kinds.
+pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
+    let strains = D * (D + 1) / 2;
+    // Voigt's indices that are met.
+    let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
+    let region = |number: usize| -> Vec<f32> {
+        let medium = &setup.media[number];
+        match (&medium.law, kind) {
+            (Law::Isotropic { .. }, Kind::Isotropic) => {
+                let [mu, kappa] = setup.moduli_of_region(number);
+                vec![(kappa - 2.0 / 3.0 * mu) as f32, mu as f32]
+            }
+            (Law::Anisotropic(c), Kind::Table) => {
+                let pairs = (0..strains).flat_map(|i| (i..strains).map(move |j| (i, j)));
+                pairs.map(|(i, j)| c[met[i]][met[j]] as f32).collect()
+            }
+            (Law::Fluid(_), Kind::Fluid) => vec![(1.0 / medium.density) as f32],
+            (_, Kind::Isotropic) => vec![0.0; 2],
+            (_, Kind::Table) => vec![0.0; strains * (strains + 1) / 2],
+            (_, Kind::Fluid) => vec![0.0],
+        }
+    };
+    (0..setup.media.len()).flat_map(region).collect()
+}
+
+/// Factors of the mechanisms of every region, as elements.cu has them; empty without attenuation.
+pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
+    let region = |(number, law)| {
+        let f = Factors::new(law, setup.moduli_of_region(number), setup.dt);
+        [f.decay, f.now[0], f.kept[0], f.now[1], f.kept[1]]
+    };
+    let all = setup.relaxations.unwrap_or_default().iter().enumerate();
+    all.flat_map(region).flatten().collect()
+}
+
+/// Numbers of an element's memory variables on the device.
+pub fn relaxing(dimension: usize, points: usize) -> usize {
+    (if dimension == 3 { 6 } else { 4 }) * MECHANISMS * points
+}
+
+/// Where the elements of points put what they add to them, in the order of the global element numbers.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Points whose contributions are summed, ascending.
+    pub targets: Vec<i32>,
+    /// Where the places of a sum begin; one more than sums.
+    pub starts: Vec<i32>,
+    /// `element * points + point of it`; what arrives stands behind all of them.
+    pub places: Vec<i32>,
+    /// The sum of every point, -1 for points without.
+    pub sums: Vec<i32>,
+}
+
+/// Whether a local point lies inside of an element with so many points along an axis.
+pub fn is_inside<const D: usize>(local: usize, along: usize) -> bool {
+    lattice::<D>(local, along)
+        .into_iter()
+        .all(|at| at > 0 && at < along - 1)
+}
+
+impl Places {
+    /// Of listed elements with these points (the subdomain has `count`), without the local ones that `skips`, and of what
+    /// arrives.
+    ///
+    /// # Errors
+    /// More places than 31 bits count.
+    pub fn new(
+        listing: &Listing,
+        (points, count): (&[i32], usize),
+        exchange: &Exchange,
+        skips: &[bool],
+    ) -> Result<Self, Error> {
+        let (own, local) = (points.len(), skips.len());
+        let all = own + exchange.memory.len() / exchange.components;
+        if i32::try_from(all).is_err() {
+            return Err(Error::setup(format!(
+                "the elements of one GPU have {all} points, each element's counted; {} are possible: take more GPUs",
+                i32::MAX
+            )));
+        }
+        let mut terms = vec![0i32; count];
+        let kept = points.iter().enumerate().filter(|(k, _)| !skips[k % local]);
+        kept.for_each(|(_, p)| terms[*p as usize] += 1);
+        let arrived = exchange.arrived.iter();
+        arrived.for_each(|(point, ..)| terms[*point as usize] += 1);
+        let (mut targets, mut starts, mut end) = (Vec::new(), Vec::new(), 0);
+        let mut sums = vec![-1; count];
+        for (point, terms) in terms.into_iter().enumerate().filter(|(_, terms)| *terms > 0) {
+            sums[point] = targets.len() as i32;
+            targets.push(point as i32);
+            starts.push(end);
+            end += terms;
+        }
+        let (mut next, mut places) = (starts.clone(), vec![0i32; end as usize]);
+        starts.push(end);
+        let mut put = |point: usize, place: usize| {
+            let next = &mut next[sums[point] as usize];
+            places[*next as usize] = place as i32;
+            *next += 1;
+        };
+        // Elements with their place here, or with the place of one number of theirs that arrives.
+        let mut order: Vec<(u32, bool, usize)> = Vec::new();
+        let own_elements = listing.elements.iter().enumerate();
+        order.extend(own_elements.map(|(k, element)| (*element, false, k)));
+        let arriving = exchange.arrived.iter().enumerate();
+        order.extend(arriving.map(|(k, (_, element, _))| (*element, true, k)));
+        order.sort_unstable();
+        for (_, arrives, k) in order {
+            if arrives {
+                let (point, _, place) = exchange.arrived[k];
+                put(point as usize, own + place as usize);
+                continue;
+            }
+            for (at, _) in skips.iter().enumerate().filter(|(_, skips)| !**skips) {
+                put(points[k * local + at] as usize, k * local + at);
+            }
+        }
+        Ok(Self {
+            targets,
+            starts,
+            places,
+            sums,
+        })
+    }
+}
+
+/// Numbers that sources act on.
+#[derive(Clone, Debug, Default)]
+pub struct Spots {
+    /// Among what elements add.
+    pub place: Vec<i64>,
+    /// Where the sources of a number begin; one more than numbers.
+    pub first: Vec<i32>,
+    /// The source's history, and its weight.
+    pub series: Vec<i32>,
+    pub weight: Vec<f32>,
+    /// `[step][series]`
+    pub strength: Vec<f32>,
+    /// Histories, and the steps of the longest.
+    pub count: usize,
+    pub steps: usize,
+    /// How many of the numbers belong to elements of the boundary.
+    pub boundary: usize,
+}
+
+impl Spots {
+    /// From the sources of every listed element.
+    pub fn new<const C: usize>(sources: &[Vec<Placed<C>>], boundary: usize) -> Self {
+        let mut spots = Self {
+            first: vec![0],
+            ..Self::default()
+        };
+        let mut histories: Vec<&[f32]> = Vec::new();
+        for (element, placed) in sources.iter().enumerate() {
+            let before = histories.len();
+            histories.extend(placed.iter().map(|p| &p.history[..]));
+            let points = placed.first().map_or(0, |p| p.weights.len());
+            for (local, c) in (0..points * C).map(|k| (k / C, k % C)) {
+                spots.place.push(((element * points + local) * C + c) as i64);
+                for (k, source) in placed.iter().enumerate() {
+                    spots.series.push((before + k) as i32);
+                    spots.weight.push(source.weights[local][c]);
+                }
+                spots.first.push(spots.series.len() as i32);
+            }
+            if element < boundary {
+                spots.boundary = spots.place.len();
+            }
+        }
+        spots.count = histories.len();
+        spots.steps = histories.iter().map(|h| h.len()).max().unwrap_or(0);
+        for step in 0..spots.steps {
+            let now = histories.iter().map(|h| h.get(step).copied().unwrap_or(0.0));
+            spots.strength.extend(now);
+        }
+        spots
+    }
+}
+
+/// The kernels of the runs of a listing.
+pub fn variants<const D: usize>(setup: &Setup<D>, listing: &Listing) -> Vec<Variant> {
+    let variant = |run: &Run| Variant {
+        dimension: D,
+        degree: setup.basis.degree(),
+        kind: run.kind,
+        stored: setup.mesh.order() != Order::Linear,
+        loss: setup.relaxations.is_some() && run.kind != Kind::Fluid,
+    };
+    listing.runs.iter().map(variant).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::geometry::map;
+
+    #[test]
+    fn coefficients_give_the_jacobian() {
+        let nodes: Vec<[f64; 3]> = (0..8)
+            .map(|corner| {
+                let u = cell::place::<3>(corner).map(|k| f64::from(k) - 1.0);
+                std::array::from_fn(|c| 3.0 * u[c] + 0.2 * u[0] * u[1] + 0.1 * u[0] * u[1] * u[2])
+            })
+            .collect();
+        let x = coefficients(&nodes);
+        let (u, v, w) = (0.3, -0.4, 0.7);
+        let jacobian = map(Order::Linear, &nodes, [u, v, w]).1;
+        for c in 0..3 {
+            let at = |k: usize| f64::from(x[3 * k + c]);
+            let slopes = [
+                at(0) + at(3) * v + at(4) * w + at(6) * v * w,
+                at(1) + at(3) * u + at(5) * w + at(6) * u * w,
+                at(2) + at(4) * u + at(5) * v + at(6) * u * v,
+            ];
+            for a in 0..3 {
+                assert!((slopes[a] - jacobian[c][a]).abs() < 1e-6);
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Which kernel text a run compiles: the texts are joined behind the defines and the numbers of their variant.
+
+use crate::device::accelerator::Source;
+use crate::mesh::Basis;
+use std::fmt::Write;
+
+const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
+const ELEMENTS: &str = include_str!("elements.cu");
+const NODES: &str = include_str!("nodes.cuh");
+const STEP: &str = include_str!("nodes.cu");
+const POINTS: &str = include_str!("points.cu");
+
+/// Threads of a block at most; fewer leave registers for more blocks.
+const MOST_THREADS: usize = 256;
+
+/// What the elements of a launch are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Lame's constants.
+    Isotropic,
+    /// 21 constants (in 2-D those of x and z).
+    Table,
+    /// A fluid.
+    Fluid,
+}
+
+/// Everything that the kernel of elements is specialised for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// 2 or 3.
+    pub dimension: usize,
+    /// Degree of the basis, 2 to 8.
+    pub degree: usize,
+    /// The medium.
+    pub kind: Kind,
+    /// The geometry of every point is stored; else it is computed from the corners, which are all nodes.
+    pub stored: bool,
+    /// Memory variables.
+    pub loss: bool,
+}
+
+/// How a block is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Elements that a block computes.
+    pub elements: usize,
+    /// Threads, whole warps.
+    pub threads: usize,
+}
+
+impl Variant {
+    /// Components of the field.
+    pub fn components(&self) -> usize {
+        if self.kind == Kind::Fluid {
+            1
+        } else {
+            self.dimension
+        }
+    }
+
+    /// Points of a sheet across the last axis.
+    fn sheet(&self) -> usize {
+        (self.degree + 1).pow(self.dimension as u32 - 1)
+    }
+
+    /// As many elements as waste the fewest threads of whole warps; of equal ones the smallest block of four warps or more.
+    pub fn block(&self) -> Block {
+        let sheet = self.sheet();
+        let threads = |elements: usize| (elements * sheet).next_multiple_of(32);
+        let counts = (1..=MOST_THREADS / sheet).filter(|n| threads(*n) <= MOST_THREADS);
+        let waste = |n: &usize| (threads(*n) - n * sheet) as f64 / threads(*n) as f64;
+        // A block below four warps is counted as worse.
+        let small = |n: &usize| if threads(*n) < 128 { 1.0 } else { 0.0 };
+        let best = counts.min_by(|a, b| (waste(a) + small(a)).total_cmp(&(waste(b) + small(b))));
+        let elements = best.unwrap_or(1);
+        Block {
+            elements,
+            threads: threads(elements),
+        }
+    }
+
+    /// Bytes of shared memory of a block.
+    pub fn shared(&self) -> usize {
+        let sheets = 1 + usize::from(self.loss) + self.dimension - 1;
+        self.block().elements * sheets * self.components() * self.sheet() * size_of::<f32>()
+    }
+
+    /// Kernel `forces`.
+    pub fn source(&self, basis: &Basis) -> Source {
+        let block = self.block();
+        let law = match self.kind {
+            Kind::Isotropic => 0,
+            Kind::Table => 1,
+            Kind::Fluid => 2,
+        };
+        let defines = [
+            ("COMPONENTS", self.components()),
+            ("LAW", law),
+            ("STORED", usize::from(self.stored)),
+            ("LOSS", usize::from(self.loss)),
+            ("ELEMENTS", block.elements),
+            ("THREADS", block.threads),
+        ];
+        let bounds = "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS)\n#endif";
+        let texts = [bounds, &numbers(basis), ELEMENTS];
+        source("elements.cu", (self.dimension, basis.len()), &defines, &texts)
+    }
+}
+
+fn source(
+    file: &str,
+    (dimension, points): (usize, usize),
+    defines: &[(&str, usize)],
+    texts: &[&str],
+) -> Source {
+    let common = [("NDIM", dimension), ("N", points)];
+    let mut head = "#define REAL_IS_DOUBLE 0\n#define VEC 1\n".to_string();
+    let mut name = file.to_string();
+    for (key, value) in common.iter().chain(defines) {
+        let _ = writeln!(head, "#define {key} {value}");
+        let _ = write!(name, " {key}={value}");
+    }
+    let text = [&[head.as_str(), PRELUDE], texts].concat().join("\n");
+    Source { name, text }
+}
+
+/// The points of the basis, their weights and the derivatives, as constants.
+fn numbers(basis: &Basis) -> String {
+    let n = basis.len();
+    let list = |numbers: &[f64]| {
+        let words: Vec<String> = numbers.iter().map(|x| format!("{x:.9e}f")).collect();
+        format!("{{{}}}", words.join(", "))
+    };
+    let row = |q: usize| list(&(0..n).map(|p| basis.derivative(q, p)).collect::<Vec<f64>>());
+    let rows: Vec<String> = (0..n).map(row).collect();
+    format!(
+        "__constant__ REAL NODES[N] = {};\n__constant__ REAL WEIGHTS[N] = {};\n__constant__ REAL SLOPES[N][N] = {{{}}};\n",
+        list(basis.points()),
+        list(basis.weights()),
+        rows.join(",\n")
+    )
+}
+
+/// Kernels `advance`, `predict`, `correct_fluid`, `pack`.
+pub fn nodes(dimension: usize) -> Source {
+    source("nodes.cu", (dimension, 0), &[], &[NODES, STEP])
+}
+
+/// Kernels `inject`, `extract`, `film`, `look`.
+pub fn points(dimension: usize, basis: &Basis) -> Source {
+    source("points.cu", (dimension, basis.len()), &[], &[NODES, POINTS])
+}
+
+/// One text of every kind that a run can need, for checks without a device.
+pub fn all() -> Vec<Source> {
+    let mut found = Vec::new();
+    for dimension in [2, 3] {
+        found.push(nodes(dimension));
+        for degree in 2..=8 {
+            let Ok(basis) = Basis::new(degree) else { continue };
+            found.push(points(dimension, &basis));
+            for (kind, stored, loss) in [Kind::Isotropic, Kind::Table, Kind::Fluid]
+                .into_iter()
+                .flat_map(|kind| [false, true].map(|stored| (kind, stored)))
+                .flat_map(|(kind, stored)| [false, true].map(|loss| (kind, stored, loss)))
+                .filter(|(kind, _, loss)| !loss || *kind != Kind::Fluid)
+            {
+                let variant = Variant {
+                    dimension,
+                    degree,
+                    kind,
+                    stored,
+                    loss,
+                };
+                found.push(variant.source(&basis));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_full() {
+        for dimension in [2, 3] {
+            for degree in 2..=8 {
+                let variant = Variant {
+                    dimension,
+                    degree,
+                    kind: Kind::Table,
+                    stored: false,
+                    loss: true,
+                };
+                let block = variant.block();
+                let used = (block.elements * variant.sheet()) as f64 / block.threads as f64;
+                assert!(used > 0.93, "{dimension} {degree} {block:?}");
+                assert!(variant.shared() <= 48 << 10, "{dimension} {degree} {block:?}");
+            }
+        }
+    }
+}
