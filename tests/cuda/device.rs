@@ -130,7 +130,7 @@ fn a_full_device_says_what_was_wanted_and_free() {
         let sentence = message(cuda.allocate(101));
         assert_says(
             &sentence,
-            &["GPU 0 (Fake 0)", "101 bytes more", "100 are free", "ngpu="],
+            &["GPU 0 (Fake 0)", "101 bytes more", "100 are free", "more GPUs"],
         );
     });
 }
