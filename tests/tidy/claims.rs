@@ -121,12 +121,12 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "grids_that_disagree",
     ),
     (
-        "`oneway=upwind` is stable",
+        "`oneway=upwind` grows much later",
         "tests/physics/energy.rs",
         "the_upwind_condition_is_stable_where_the_published_one_grows",
     ),
     (
-        "`oneway=upwind` is stable",
+        "`oneway=upwind` grows much later",
         "tests/physics/one_way.rs",
         "the_upwind_condition_sends_back_what_the_published_one_does_on_every_face",
     ),
