@@ -1,6 +1,7 @@
 //! The modelling programs from outside, as their users meet them.
 
 mod advice;
+mod born;
 mod classes;
 mod element_gpus;
 mod fault;

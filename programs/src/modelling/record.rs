@@ -299,6 +299,11 @@ impl Outputs {
         outputs.find(|output| output.is_piped()).map(Output::name)
     }
 
+    /// The data alone, on the rank that has them.
+    pub fn into_data(self) -> Option<Output> {
+        self.data
+    }
+
     /// Ends a dry run, which wants the header of the data and nothing else.
     pub fn header_only(self) -> anyhow::Result<()> {
         Ok(self.data.map_or(Ok(()), Output::finish)?)

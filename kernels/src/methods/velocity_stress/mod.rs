@@ -12,6 +12,9 @@
 mod absorbing_frame;
 mod adjoint;
 mod attenuation;
+
+pub mod born;
+
 mod cpml_stability;
 mod cpu;
 

@@ -164,7 +164,7 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
 }
 
 /// Reads this rank's part of the model; what all ranks have found in theirs is judged.
-fn read(
+pub fn read(
     job: &Job,
     run: &mut Run,
     volumes: &Volumes,

@@ -2,6 +2,7 @@
 
 mod advice;
 mod attenuation;
+pub mod born;
 mod engine;
 mod memory;
 mod outputs;
@@ -46,6 +47,15 @@ struct Run {
     transport: Transport,
 }
 
+/// Whether a program has the parameters of snapshots and of several machines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Films {
+    /// It does.
+    Asked,
+    /// It does not.
+    Never,
+}
+
 /// Runs `sfvsfd2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
     shoot::shoot::<Run>(job, 2, world)
@@ -56,13 +66,10 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
     shoot::shoot::<Run>(job, 3, world)
 }
 
-impl Method for Run {
-    type Engine = Engine;
-    type Files = Files;
-    type Report = Report;
-
-    fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
-        advice::idle(job)?;
+impl Run {
+    /// Reads parameters and small inputs and opens the model; for this rank alone.
+    fn of(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
+        advice::idle(job, films)?;
         let files = files(job)?;
         let grid = files.grid(ndim)?;
         if files.coefficients(ndim) == Coefficients::All {
@@ -73,9 +80,19 @@ impl Method for Run {
                 Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
             );
         }
-        let run = prepare(job, &grid)?;
+        let run = prepare(job, &grid, films)?;
         advice::acquisition(job, &run.padded, &run.shot);
         Ok((run, files))
+    }
+}
+
+impl Method for Run {
+    type Engine = Engine;
+    type Files = Files;
+    type Report = Report;
+
+    fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
+        Self::of(job, ndim, Films::Asked)
     }
 
     fn pieces(&self) -> Pieces<'_> {
@@ -201,7 +218,7 @@ fn files(job: &mut Job) -> anyhow::Result<Files> {
 }
 
 /// Reads the small inputs and the parameters.
-fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
+fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let ndim = grid.ndim;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jdata, jcheck) = (positive("nt")?, positive("jdata")?, positive("jcheck")?);
@@ -219,7 +236,10 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     framed.check()?;
     let low = padded.low;
     let whole = [0, 1, 2].map(|a| low[a]..low[a] + grid.n[a]);
-    let (snapshots, mut window) = record::window(job, &padded, whole, nt)?;
+    let (snapshots, mut window) = match films {
+        Films::Asked => record::window(job, &padded, whole, nt)?,
+        Films::Never => (None, Vec::new()),
+    };
     for (a, (axis, cells)) in window
         .iter_mut()
         .zip(snapshots.iter().flat_map(|s| &s.window))
@@ -264,7 +284,10 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         window,
         quantity: name,
         band: sources.band,
-        transport: transport(job)?,
+        transport: match films {
+            Films::Asked => transport(job)?,
+            Films::Never => Transport::Auto,
+        },
     })
 }
 

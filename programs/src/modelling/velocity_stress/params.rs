@@ -50,8 +50,9 @@ slabs. Any number gives the same bits. \
 A build with MPI also runs as several ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2): each takes ngpu= GPUs of its host, or its \
 share of the cores, reads its own part of the model (qp= and qs= whole) and writes its own part of the snapshots; rank 0 writes the data and pgv=.";
 
-macro_rules! params {
-    ($($more:expr),*) => {
+/// What all programs of this method have, with what a program adds: outputs, what follows them, and the machine.
+macro_rules! shared {
+    ([$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
         &[
             Param::input("vp").doc("P speed, m/s"),
             Param::input("vs").doc("S speed, m/s; 0 is a fluid"),
@@ -89,8 +90,7 @@ macro_rules! params {
             Param::float("freq").doc("peak frequency of ricker, Hz"),
             Param::input("series").doc("history of the sources as samples, instead of stf="),
             Param::input("onset").doc("when every source begins, s"),
-            WFL,
-            Param::output("pgv").doc("map of the largest horizontal speed on the first row of the model, axes x[, y]"),
+            $($outputs,)*
             Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain"])
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
@@ -103,30 +103,46 @@ macro_rules! params {
             Param::float("fcpml").default_text("the sources' dominant one").doc("frequency of the layers' alpha, Hz"),
             Param::float("edge").default("0.92").range("above 0, at most 1", Some(1e-6), Some(1.0)).doc("weight of the sponge at the outermost cells"),
             Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
-            SNAP,
             JDATA,
-            JSNAP,
-            Param::int("nqz").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
-            Param::int("nqx").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
-            Param::float("oqz").default_text("the model").doc("snapshot window: first z, rounded to the nearest node"),
-            Param::float("oqx").default_text("the model").doc("snapshot window: first x, rounded to the nearest node"),
             $($more,)*
             CFL,
             JCHECK,
-            CHECKPOINT,
-            EVERY,
-            RESUME,
             Param::bool("plan").default("n").doc("tell grid, memory, stability and dispersion; run nothing"),
-            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
-            Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU slabs that the grid (of several ranks each one's part) is cut into"),
-            EXCHANGE,
+            $($machine,)*
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, else one a core")
                 .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
                 .doc("CPU threads"),
         ]
+    };
+}
+
+pub(super) use shared;
+
+/// Those of the programs that model.
+macro_rules! params {
+    ($($more:expr),*) => {
+        shared!([
+            WFL,
+            Param::output("pgv").doc("map of the largest horizontal speed on the first row of the model, axes x[, y]")
+        ] [
+            SNAP,
+            JSNAP,
+            Param::int("nqz").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
+            Param::int("nqx").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
+            Param::float("oqz").default_text("the model").doc("snapshot window: first z, rounded to the nearest node"),
+            Param::float("oqx").default_text("the model").doc("snapshot window: first x, rounded to the nearest node")
+            $(, $more)*
+        ] [
+            CHECKPOINT,
+            EVERY,
+            RESUME,
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
+            Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU slabs that the grid (of several ranks each one's part) is cut into"),
+            EXCHANGE
+        ])
     };
 }
 
