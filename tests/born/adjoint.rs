@@ -118,3 +118,53 @@ fn any_memory_gives_the_same_bits() {
     assert_eq!(all, back(4 * state + tape), "two checkpoints");
     assert_eq!(all, back(2 * state + tape), "the least");
 }
+
+/// The gradient of a misfit is what comes back of its residual, kept in memory or not.
+#[test]
+fn gradients_bring_the_residual_back() {
+    let case = Case {
+        surface: true,
+        jdata: 2,
+        ..plain(2)
+    };
+    let (shot, mut random) = (case.shot(), Random(11));
+    let born = case.born::<f32>(&shot, case.medium());
+    let [made, _] = records(&born, None);
+    let observed: Vec<f32> = made.iter().map(|x| x * random.next() as f32).collect();
+    let rest = |made: &[f32]| -> Vec<f32> { made.iter().zip(&observed).map(|(a, b)| a - b).collect() };
+    let [state, tape] = born.sizes();
+    let all = Ladder::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
+    let few = Ladder::choose(case.nt, [state, tape], 4 * state + 9 * tape).expect("it fits");
+    assert!(all.segments == 1 && few.segments > 1);
+    let wanted = born.adjoint(&rest(&made), &all).expect("the way back");
+    for ladder in [all, few] {
+        let mut residual = |made: &[f32]| Ok(rest(made));
+        let got = born.gradient(&mut residual, &ladder).expect("a gradient");
+        assert_eq!(got, wanted);
+    }
+}
+
+/// A program that has turned to another shot is the one that was made for it.
+#[test]
+fn the_next_shot_is_one_of_its_own() {
+    let case = Case {
+        surface: true,
+        ..plain(2)
+    };
+    let first = case.shot();
+    let mut second = case.shot();
+    second
+        .sources
+        .iter_mut()
+        .for_each(|source| source.point[1] += 2.3);
+    second.receivers.iter_mut().for_each(|point| point[1] += 1.7);
+    let mut born = case.born::<f32>(&first, case.medium());
+    let [before, _] = records(&born, None);
+    born.next_shot(&second).expect("another shot");
+    let [after, _] = records(&born, None);
+    let [wanted, _] = records(&case.born::<f32>(&second, case.medium()), None);
+    assert!(after == wanted && after != before);
+    let mut far = second.clone();
+    far.receivers[0] = [1000.0, 0.0, 0.0];
+    assert!(born.next_shot(&far).is_err());
+}

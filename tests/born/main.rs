@@ -9,4 +9,5 @@ mod shots;
 mod adjoint;
 mod bench;
 mod derivative;
+mod image;
 mod program;

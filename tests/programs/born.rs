@@ -3,7 +3,7 @@
 use crate::desk::{Desk, Outcome};
 use crate::shots::largest;
 use crate::velocity_stress::{desk as model, line};
-use programs::modelling::velocity_stress::born::{PROGRAM_2D, PROGRAM_3D};
+use programs::modelling::velocity_stress::born::{PROGRAM_2D, PROGRAM_3D, gradient, image};
 
 /// A desk with a model and a perturbation of it.
 fn desk(ndim: usize) -> Desk {
@@ -40,7 +40,15 @@ fn ran(desk: &Desk, line: &str) -> Outcome {
 
 #[test]
 fn declarations_are_sound() {
-    for program in [&PROGRAM_2D, &PROGRAM_3D] {
+    let all = [
+        &PROGRAM_2D,
+        &PROGRAM_3D,
+        &gradient::PROGRAM_2D,
+        &gradient::PROGRAM_3D,
+        &image::PROGRAM_2D,
+        &image::PROGRAM_3D,
+    ];
+    for program in all {
         program.verify().unwrap();
     }
 }

@@ -15,6 +15,7 @@ mod shot;
 mod signals;
 mod slips;
 mod staggered_gpus;
+mod survey;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

@@ -9,6 +9,7 @@ mod outputs;
 mod params;
 mod plan;
 pub(super) mod sources;
+mod spreads;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
@@ -17,13 +18,14 @@ use super::machine::Pieces;
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
-use super::shoot::{self, Method, Resources};
+use super::shoot::{Method, Resources};
+use super::survey::{self, Survey};
+use super::transport;
 use super::world::World;
-use super::{acquisition, transport};
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
-use kernels::grid::points::Snapshots;
+use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Symmetry};
@@ -31,6 +33,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
+use spreads::Spreads;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
 /// known later.
@@ -39,6 +42,8 @@ struct Run {
     shot: Shot,
     window: Vec<Axis>,
     receivers: Axis,
+    /// Sources and receivers of all shots.
+    spreads: Spreads,
     /// What the user calls the quantity.
     quantity: &'static str,
     /// Of the sources' whole histories.
@@ -58,12 +63,12 @@ enum Films {
 
 /// Runs `sfvsfd2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run>(job, 2, world)
+    survey::shoot::<Run>(job, 2, world)
 }
 
 /// Runs `sfvsfd3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run>(job, 3, world)
+    survey::shoot::<Run>(job, 3, world)
 }
 
 impl Run {
@@ -190,6 +195,31 @@ impl Method for Run {
     }
 }
 
+impl Survey for Run {
+    fn shots(&self) -> &Axis {
+        &self.spreads.axis
+    }
+
+    fn numbers(&self) -> usize {
+        let shot = &self.shot;
+        shot.receivers.len() * shot.quantity.components(self.padded.ndim()) * shot.nt.div_ceil(shot.jdata)
+    }
+
+    fn turn_to(&mut self, number: usize) {
+        self.spreads.move_to(&mut self.shot, number);
+    }
+
+    fn again(
+        &mut self,
+        job: &Job,
+        volumes: &Volumes,
+        on: Resources<'_>,
+        engine: &mut Option<Engine>,
+    ) -> anyhow::Result<Option<Report>> {
+        engine::again(job, self, volumes, (on, engine))
+    }
+}
+
 /// Opens the files of the model.
 fn files(job: &mut Job) -> anyhow::Result<Files> {
     let speeds = job.has_input("vp") || job.has_input("vs");
@@ -247,10 +277,12 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     {
         on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
     }
-    let file = job.input("rec")?;
-    let receivers = file.axis(2);
-    let points = acquisition::points(job, file, ndim)?;
-    let sources = sources::read(job, ndim, (nt, dt), sources::Histories::Rates)?;
+    let spreads = Spreads::read(job, ndim)?;
+    let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
+    let sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
+    if spreads.count() > 1 {
+        spreads.check(&padded)?;
+    }
     let attenuation = attenuation::read(job, &padded, sources.band.max)?;
     let (quantity, name) = quantity(job)?;
     let shot = Shot {
@@ -278,8 +310,9 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         receivers: Axis {
             n: shot.receivers.len(),
             label: Some("r".into()),
-            ..receivers
+            ..spreads.across.clone()
         },
+        spreads,
         shot,
         window,
         quantity: name,

@@ -13,6 +13,10 @@ The medium is vp=, vs= and den=, or ccc= (stiffness planes behind the grid axes,
 are z (down), x[, y]. Units are SI throughout: m, s, m/s, kg/m3, Pa, N, N m; a model in km or g/cm3 gets a warning and \
 wrong amplitudes. A model from a pipe is vp=/dev/stdin. sou= and rec= are points, n1 = x, z (3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
 
+A third axis of sou=, or of rec= where the spread moves, is that of shots: all are run one after the other over a model that is read once (on GPUs once a shot), with the same mechanisms and \
+histories, and the data have a last axis of shots. A shot that fails is told and leaves zeros, the others go on, and the exit code is 1. Snapshots, pgv=, checkpoint= and \
+several ranks go with one shot.
+
 Normal stresses sit on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
 along both of its axes. Receivers are interpolated from there, snapshots are raw: as they are on the staggered nodes. Densities \
 are averaged arithmetically, shear stiffnesses harmonically. free=y puts a free surface through the first row of the model.
@@ -65,8 +69,8 @@ macro_rules! shared {
                 .doc("relaxation mechanisms: so many in every cell, or one a cell, 4 (2-D) or 8 (3-D) in turn"),
             Param::floats("qband").default_text("a twelfth of the sources' highest frequency to that").doc("frequencies between which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency at which vp= and vs= hold, Hz"),
-            Param::input("sou").required().doc("source points, x[, y], z"),
-            Param::input("rec").required().doc("receiver points, x[, y], z"),
+            Param::input("sou").required().doc("source points, x[, y], z; n3 shots"),
+            Param::input("rec").required().doc("receiver points, x[, y], z; n3 shots, or 1 for all"),
             Param::int("nt").required().range(">= 1", Some(1.0), None).doc("steps"),
             Param::float("dt").required().doc("time step, s"),
             Param::choice("order", &["2", "4", "8"]).default("4").doc("order in space"),

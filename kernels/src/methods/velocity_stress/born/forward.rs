@@ -97,7 +97,7 @@ impl<T: Number> Discrete<T> {
                 for &a in rows.axes() {
                     let from = &stress[self.stress(PAIR[t][a]) * rows.len..][..rows.len];
                     rows.derivative(from, (base, &z), Slope::plain(a, a == t), d);
-                    self.stretched(d, (a, a == t), (component, plane, row), memory[a]);
+                    self.stretched(d, (a, a == t), [component, plane, row], memory[a]);
                     sum.iter_mut().zip(&*d).for_each(|(sum, d)| *sum += *d);
                 }
                 let at = component * rows.len + base + z.start;
@@ -125,7 +125,7 @@ impl<T: Number> Discrete<T> {
         &self,
         d: &mut [T],
         (axis, half): (usize, bool),
-        (component, plane, row): (usize, usize, usize),
+        [component, plane, row]: [usize; 3],
         memory: Shared<'_, T>,
     ) {
         let first = self.rows.z.start;
@@ -180,7 +180,7 @@ impl<T: Number> Discrete<T> {
                         let field = &from[component * rows.len..][..rows.len];
                         let d = &mut d[..n];
                         rows.derivative(field, (base, &z), Slope::plain(along, of != along), d);
-                        self.stretched(d, (along, of != along), (component, plane, row), memory[along]);
+                        self.stretched(d, (along, of != along), [component, plane, row], memory[along]);
                         e.iter_mut().zip(&*d).for_each(|(e, d)| *e += *d);
                     }
                 }

@@ -5,6 +5,7 @@ use super::grid::Rows;
 use super::layers::Layers;
 use crate::Error;
 use crate::device::cpu::Cpu;
+use crate::grid::Padded;
 use crate::medium::{Medium, Symmetry};
 use crate::methods::velocity_stress::absorbing_frame::Edges;
 use crate::methods::velocity_stress::adjoint::Adjoint;
@@ -34,6 +35,27 @@ pub struct Relaxing<T> {
     pub medium: Relaxation<T>,
     /// By whether the plane is odd, by mechanism, by whether the row is odd.
     pub patterns: [Vec<[Pattern<T>; 2]>; 2],
+}
+
+/// Sources and receivers on the nodes.
+fn placed<T: Number>(
+    shot: &Shot,
+    (padded, weights): (&Padded, &[f64]),
+    medium: &Staggered<T>,
+) -> Result<(SourceNodes<T>, Receivers<T>), Error> {
+    let adjoint = shot.surface.then(|| Adjoint::new(weights));
+    let placer = Placer {
+        padded,
+        free: adjoint.as_ref(),
+    };
+    let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+        medium.buoyancy(field)[medium.row(plane, row) + z].f64()
+    };
+    let own = 0..padded.planes();
+    Ok((
+        SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?,
+        Receivers::new(&placer, &shot.receivers, shot.quantity)?,
+    ))
 }
 
 /// The discrete program of a run: everything that its steps need and no step changes.
@@ -82,16 +104,7 @@ impl<T: Number> Discrete<T> {
         };
         let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
         drop(raw);
-        let adjoint = shot.surface.then(|| Adjoint::new(weights));
-        let placer = Placer {
-            padded: &padded,
-            free: adjoint.as_ref(),
-        };
-        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
-            medium.buoyancy(field)[medium.row(plane, row) + z].f64()
-        };
-        let spots = SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?;
-        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
+        let (spots, receivers) = placed(shot, (&padded, weights), &medium)?;
         let rows = Rows::new(&padded, weights);
         let edges = Edges::new(&padded, &shot.frame, shot.dt);
         let mut made = Self {
@@ -110,6 +123,14 @@ impl<T: Number> Discrete<T> {
         };
         made.ratios = made.surface_ratios();
         Ok(made)
+    }
+
+    /// The program of another shot over the same medium: other sources, series and receivers.
+    pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
+        let padded = &self.rows.padded;
+        let weights = check(shot, padded)?;
+        (self.spots, self.receivers) = placed(shot, (padded, weights), &self.medium)?;
+        Ok(())
     }
 
     fn surface_ratios(&self) -> Vec<Vec<T>> {

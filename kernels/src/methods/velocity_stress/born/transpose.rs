@@ -133,7 +133,7 @@ impl<T: Number> Discrete<T> {
                     // SAFETY: the same.
                     let d = unsafe { waits.row(self.place_of(of, along) + first, n) };
                     d.copy_from_slice(e);
-                    let line = (velocity(ndim, of), plane, row);
+                    let line = [velocity(ndim, of), plane, row];
                     self.unstretched(d, (along, of != along), line, memory[along]);
                 }
             }
@@ -182,7 +182,7 @@ impl<T: Number> Discrete<T> {
         &self,
         d: &mut [T],
         (axis, half): (usize, bool),
-        (component, plane, row): (usize, usize, usize),
+        [component, plane, row]: [usize; 3],
         memory: Shared<'_, T>,
     ) {
         let first = self.rows.z.start;
@@ -237,7 +237,7 @@ impl<T: Number> Discrete<T> {
                     for ((d, &b), &v) in d.iter_mut().zip(b).zip(&*v) {
                         *d = b * v;
                     }
-                    self.unstretched(d, (a, a == t), (component, plane, row), memory[a]);
+                    self.unstretched(d, (a, a == t), [component, plane, row], memory[a]);
                 }
             }
         });

@@ -1,5 +1,7 @@
-//! Linearised modelling by velocity and stress: what `sfvsborn2d-gpu` and `sfvsborn3d-gpu` share.
+//! Linearised modelling by velocity and stress: what `sfvsborn2d-gpu` and `sfvsborn3d-gpu` share; beside it gradients and images.
 
+pub mod gradient;
+pub mod image;
 mod params;
 mod set_up;
 
@@ -7,11 +9,10 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::outputs;
 use crate::modelling::plan::gigabytes;
+use crate::modelling::record::Outputs;
 use crate::modelling::world::World;
-use anyhow::{bail, ensure};
-use kernels::grid::AXES;
 use kernels::methods::velocity_stress::born::{Born, Ladder};
-use rsf_io::{Axis, Input, Job};
+use rsf_io::{Input, Job, Output};
 use set_up::SetUp;
 
 /// Runs `sfvsborn2d-gpu`.
@@ -25,18 +26,13 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
-    ensure!(
-        world.is_alone(),
-        "{} runs in one process: start it without mpirun",
-        job.program()
-    );
     let adjoint = job.flag("adj")?;
     let planning = job.flag("plan")?;
     let input = if planning { None } else { Some(job.stdin()?) };
     let mut made = SetUp::read(job, ndim, world)?;
     if let Some(input) = &input {
         match adjoint {
-            true => made.check_data(input)?,
+            true => made.check_data(input, "adj=y")?,
             false => made.check_perturbation(input)?,
         }
     }
@@ -45,25 +41,15 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let born = made.born(job, world)?;
     let ladder = match adjoint {
-        true => Some(ladder(job, &made, &born)?),
+        true => Some(set_up::ladder(job, made.run.shot.nt, &born)?),
         false => None,
     };
     let Some(input) = input else {
         return plan(job, &made, &born, ladder);
     };
     match ladder {
-        None => forward(job, &made, &born, (input, world)),
-        Some(ladder) => back(job, &made, &born, (input, ladder)),
-    }
-}
-
-/// The way back that `memory=` leaves room for.
-fn ladder(job: &Job, made: &SetUp, born: &Born<f32>) -> anyhow::Result<Ladder> {
-    let allowed = set_up::memory(job)?;
-    let steps = made.run.shot.nt;
-    match Ladder::choose(steps, born.sizes(), allowed) {
-        Ok(ladder) => Ok(ladder),
-        Err(error) => bail!("{error} (memory= in GB)"),
+        None => forward(job, made, born, (input, world)),
+        Some(ladder) => back(job, made, born, (input, ladder)),
     }
 }
 
@@ -86,90 +72,84 @@ fn plan(job: &Job, made: &SetUp, born: &Born<f32>, ladder: Option<Ladder>) -> an
 fn header_only(job: &mut Job, made: &SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     match adjoint {
         true => Ok(perturbation(job, made)?.finish()?),
-        false => outputs::open(job, &made.run, world)?.header_only(),
+        false => records(job, made, world)?.header_only(),
     }
+}
+
+/// Opens the output of `adj=n`.
+fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Outputs> {
+    let mut records = outputs::open(job, &made.run, world)?;
+    records.tell("linearised", "what the perturbation changes in the data");
+    records.note(&made.machine.describe(None));
+    if made.shots() > 1 {
+        records.count_shots(&made.run.spreads.axis);
+    }
+    Ok(records)
 }
 
 /// A perturbation in, data out.
 fn forward(
     job: &mut Job,
-    made: &SetUp,
-    born: &Born<f32>,
+    mut made: SetUp,
+    mut born: Born<f32>,
     (mut input, world): (Input, &World),
 ) -> anyhow::Result<()> {
-    let given = finite(&mut input)?;
-    let mut records = outputs::open(job, &made.run, world)?;
-    records.tell("linearised", "what the perturbation changes in the data");
-    records.note(&made.machine.describe(None));
-    let Some(mut data) = records.into_data() else {
+    let given = set_up::finite(&mut input, born.perturbation_len())?;
+    let Some(mut data) = records(job, &made, world)?.into_data() else {
         return Ok(());
     };
     if job.flag("verb")? {
         made.summary(job);
     }
-    let mut written = Ok(());
-    let mut take = |_: usize, _: &[f32], change: &[f32]| {
-        if written.is_ok() {
-            written = data.write_f32(change);
-        }
-        Ok(())
-    };
-    born.forward(Some(&given), &mut take)?;
-    written?;
+    made.each_shot(&mut born, |_, born| {
+        let mut written = Ok(());
+        let mut take = |_: usize, _: &[f32], change: &[f32]| {
+            if written.is_ok() {
+                written = data.write_f32(change);
+            }
+            Ok(())
+        };
+        born.forward(Some(&given), &mut take)?;
+        Ok(written?)
+    })?;
     Ok(data.finish()?)
 }
 
 /// Data in, a perturbation out.
 fn back(
     job: &mut Job,
-    made: &SetUp,
-    born: &Born<f32>,
+    mut made: SetUp,
+    mut born: Born<f32>,
     (mut input, ladder): (Input, Ladder),
 ) -> anyhow::Result<()> {
-    let given = finite(&mut input)?;
-    if given.iter().all(|&x| x == 0.0) {
+    let mut output = perturbation(job, &made)?;
+    if job.flag("verb")? {
+        made.summary(job);
+        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
+    }
+    let count = born.records() * born.values();
+    let (mut sum, mut silent) = (vec![0.0f32; born.perturbation_len()], true);
+    made.each_shot(&mut born, |_, born| {
+        let given = set_up::finite(&mut input, count)?;
+        silent &= given.iter().all(|&x| x == 0.0);
+        let found = born.adjoint(&given, &ladder)?;
+        sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
+        Ok(())
+    })?;
+    if silent {
         job.warn(&format!(
             "{} is zero everywhere, and so is what comes back",
             input.name()
         ));
     }
-    let mut output = perturbation(job, made)?;
-    if job.flag("verb")? {
-        made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
-    }
-    let found = born.adjoint(&given, &ladder)?;
-    output.write_f32(&found)?;
+    output.write_f32(&sum)?;
     Ok(output.finish()?)
 }
 
 /// The output of `adj=y`.
-fn perturbation(job: &mut Job, made: &SetUp) -> anyhow::Result<rsf_io::Output> {
+fn perturbation(job: &mut Job, made: &SetUp) -> anyhow::Result<Output> {
     let mut output = job.output()?;
-    let grid = &made.run.padded.model;
-    for (a, name) in AXES.iter().enumerate().take(grid.ndim) {
-        let axis = Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(name).unit("m");
-        output.set_axis(a + 1, &axis);
-    }
-    let names = made.names();
-    let axis = Axis::new(names.len(), 0.0, 1.0).label(&names.join(" "));
-    output.set_axis(grid.ndim + 1, &axis);
-    output.set_rank(grid.ndim + 1);
-    let (version, device) = (rsf_io::version(), made.machine.describe(None));
-    output.put_note(&version, &device);
+    set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
+    output.put_note(&rsf_io::version(), &made.machine.describe(None));
     Ok(output)
-}
-
-/// All numbers of an input.
-fn finite(input: &mut Input) -> anyhow::Result<Vec<f32>> {
-    let values = input.read_all_f32()?;
-    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
-        bail!(
-            "{}: value {} is {}; all must be finite numbers",
-            input.name(),
-            bad + 1,
-            values[bad]
-        );
-    }
-    Ok(values)
 }

@@ -19,36 +19,57 @@ Data have the axes of the modelling program: receivers, components, records. The
 
 adj=y needs the waves of the model from the last step to the first. memory= says how much they may take: all steps are kept where they fit, else \
 as many as fit at a time, and the waves are run once more between checkpoints (Griewank and Walther 2000). The result has the same bits for any memory= and any threads=. plan=y tells \
-what is kept and what it costs. It runs on processors, in one process.";
+what is kept and what it costs. It runs on processors, in one process.
 
-/// Behind the parameters that all programs of the method have.
+A third axis of sou=, or of rec= where the spread moves, is that of shots: the data then have a last axis of shots, and adj=y sums over them.";
+
+const MEMORY: Param = Param::float("memory")
+    .default_text("half of what is free")
+    .range("above 0", Some(1e-9), None)
+    .doc("memory of the way back, GB");
+
+const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
+    .default("vp,vs,rho")
+    .doc("parameters; ccc,rho: the planes of ccc= and rho");
+
+const DEVICE: Param = Param::choice("device", &["auto", "cpu"])
+    .default("auto")
+    .doc("where to run; there is nothing but processors so far");
+
+const ADJ: Param = Param::bool("adj")
+    .default("n")
+    .doc("n: perturbation in, data out; y: data in, perturbation out");
+
+/// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
-    ($($more:expr),*) => {
-        shared!([
-            Param::bool("adj").default("n").doc("n: perturbation in, data out; y: data in, perturbation out"),
-            Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
-                .default("vp,vs,rho")
-                .doc("parameters of the perturbation; ccc,rho: the planes of ccc= and rho"),
-            Param::float("memory")
-                .default_text("half of what is free")
-                .range("above 0", Some(1e-9), None)
-                .doc("memory of the way back, GB")
-        ] [$($more),*] [
-            Param::choice("device", &["auto", "cpu"]).default("auto").doc("where to run; there is nothing but processors so far")
-        ])
+    ($($own:expr),*; 2) => {
+        shared!([$($own,)* MEMORY] [] [DEVICE])
+    };
+    ($($own:expr),*; 3) => {
+        shared!([$($own,)* MEMORY] [
+            Param::float("myy").default("0").doc("moment tensor, N m"),
+            Param::float("mxy").default("0").doc("moment tensor, N m"),
+            Param::float("myz").default("0").doc("moment tensor, N m"),
+            Param::float("fy").default("0").doc("force, N")
+        ] [DEVICE])
     };
 }
 
-/// Parameters of the 2-D program.
-const PARAMS_2D: &[Param] = params!();
+const WEIGHT: Param = Param::input("weight").doc("weights of the data, one for each: mutes and the like");
 
-/// Parameters of the 3-D program.
-const PARAMS_3D: &[Param] = params!(
-    Param::float("myy").default("0").doc("moment tensor, N m"),
-    Param::float("mxy").default("0").doc("moment tensor, N m"),
-    Param::float("myz").default("0").doc("moment tensor, N m"),
-    Param::float("fy").default("0").doc("force, N")
-);
+const MISFIT: Param = Param::output("misfit").doc("the misfit of every shot, n1 = shots");
+
+const ILLUM: Param =
+    Param::output("illum").doc("illumination: the squared pressure of the sources, summed over time");
+
+const NORM: Param = Param::bool("norm")
+    .default("y")
+    .doc("divide the image by the illumination");
+
+const EPS: Param = Param::float("eps")
+    .default("0.001")
+    .range(">= 0", Some(0.0), None)
+    .doc("with norm=y the least illumination that is divided by, as a share of the largest");
 
 const USAGE: &str = "< perturbation.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= adj=n > data.rsf";
 
@@ -70,7 +91,7 @@ pub static PROGRAM_2D: Program = Program {
     usage: USAGE,
     comments: COMMENTS,
     example: EXAMPLE,
-    params: PARAMS_2D,
+    params: params!(ADJ, WRT; 2),
 };
 
 /// `sfvsborn3d-gpu` as its user sees it.
@@ -80,5 +101,76 @@ pub static PROGRAM_3D: Program = Program {
     usage: USAGE,
     comments: COMMENTS,
     example: "",
-    params: PARAMS_3D,
+    params: params!(ADJ, WRT; 3),
+};
+
+/// Long text of the programs of gradients.
+const OF_GRADIENT: &str = "\
+Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit: half the sum of the squared differences, times \
+weight= where it is given. The gradient is exact, that of the discrete program (see sfvsborn2d-gpu, which has the words and their meaning); it is stacked over the shots, in the units of the \
+misfit over those of the parameter. The misfit is told, and written shot by shot into misfit=.
+
+Data have the axes of the modelling program, and with several shots (a third axis of sou=, or of rec= too) a last axis of shots. Shots run one after the other, the model is read once.";
+
+const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
+
+const EXAMPLE_OF_GRADIENT: &str = "\
+# observed.rsf are data of the true model; the gradient at a smooth one, by impedances
+sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 wrt=ip,is,rho misfit=misfit.rsf > gradient.rsf";
+
+/// `sfvsgrad2d-gpu` as its user sees it.
+pub static GRADIENT_2D: Program = Program {
+    name: "sfvsgrad2d-gpu",
+    about: "Misfit of a survey in 2-D and its gradient by the elastic model",
+    usage: USAGE_OF_GRADIENT,
+    comments: OF_GRADIENT,
+    example: EXAMPLE_OF_GRADIENT,
+    params: params!(WRT, WEIGHT, MISFIT; 2),
+};
+
+/// `sfvsgrad3d-gpu` as its user sees it.
+pub static GRADIENT_3D: Program = Program {
+    name: "sfvsgrad3d-gpu",
+    about: "Misfit of a survey in 3-D and its gradient by the elastic model",
+    usage: USAGE_OF_GRADIENT,
+    comments: OF_GRADIENT,
+    example: "",
+    params: params!(WRT, WEIGHT, MISFIT; 3),
+};
+
+/// Long text of the programs of images.
+const OF_IMAGE: &str = "\
+Reverse-time migration: the waves of every shot in a smooth model, forward in time, are correlated with those of the data, backward in time, and stacked over the \
+shots. Both are pressures, the mean of the normal stresses, which are P waves alone, so this is the image of P waves reflected as P waves (PP), positive where impedance grows. \
+norm=y divides it by the illumination, the squared pressure of the sources. The way back is the exact transpose of the modelling program (see sfvsborn2d-gpu, which has the words and \
+their meaning).
+
+Data are reflections: mute the direct wave, or subtract data of the smooth model. They have the axes of the modelling program, and with several shots a last axis of shots. A smooth model \
+reflects nothing; absorb=cpml without free=y keeps echoes of the surface out.";
+
+const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";
+
+const EXAMPLE_OF_IMAGE: &str = "\
+# data of the true model less those of the smooth one
+sfadd data.rsf smooth-data.rsf scale=1,-1 > reflections.rsf
+sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 > image.rsf";
+
+/// `sfvsrtm2d-gpu` as its user sees it.
+pub static IMAGE_2D: Program = Program {
+    name: "sfvsrtm2d-gpu",
+    about: "Elastic reverse-time migration in 2-D: images of P waves",
+    usage: USAGE_OF_IMAGE,
+    comments: OF_IMAGE,
+    example: EXAMPLE_OF_IMAGE,
+    params: params!(ILLUM, NORM, EPS; 2),
+};
+
+/// `sfvsrtm3d-gpu` as its user sees it.
+pub static IMAGE_3D: Program = Program {
+    name: "sfvsrtm3d-gpu",
+    about: "Elastic reverse-time migration in 3-D: images of P waves",
+    usage: USAGE_OF_IMAGE,
+    comments: OF_IMAGE,
+    example: "",
+    params: params!(ILLUM, NORM, EPS; 3),
 };

@@ -6,12 +6,12 @@ use crate::modelling::model::{Files, Opened, shared_grid};
 use crate::modelling::plan::{Report, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::world::World;
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use kernels::device::cpu::Cpu;
-use kernels::grid::Padded;
+use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
-use rsf_io::{Axis, Input, Job};
+use rsf_io::{Axis, Input, Job, Output};
 
 /// Bytes of a GB, in which `memory=` counts.
 const GIGA: f64 = 1e9;
@@ -34,8 +34,9 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// Reads parameters and small inputs and opens the model.
+    /// Reads parameters and small inputs and opens the model, to be linearised by what `wrt=` says.
     pub fn read(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
+        alone(job, world)?;
         let (run, files) = Run::of(job, ndim, Films::Never)?;
         let parameters = match (job.choice("wrt")?, &files) {
             ("ccc,rho", _) => Parameters::Stiffness,
@@ -48,6 +49,22 @@ impl SetUp {
             ("ip,is,rho", _) => Parameters::Impedances,
             _ => Parameters::Speeds,
         };
+        Self::of(job, (run, files), parameters, world)
+    }
+
+    /// The same without parameters, for a medium of speeds or stiffness planes.
+    pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
+        alone(job, world)?;
+        let read = Run::of(job, ndim, Films::Never)?;
+        Self::of(job, read, Parameters::Stiffness, world)
+    }
+
+    fn of(
+        job: &Job,
+        (run, files): (Run, Files),
+        parameters: Parameters,
+        world: &World,
+    ) -> anyhow::Result<Self> {
         let machine = Machine::processors(job, run.pieces(), world)?;
         Ok(Self {
             run,
@@ -93,26 +110,61 @@ impl SetUp {
         Ok(())
     }
 
-    /// Refuses what are no data of this shot.
-    pub fn check_data(&self, input: &Input) -> anyhow::Result<()> {
+    /// Shots of the survey.
+    pub fn shots(&self) -> usize {
+        self.run.spreads.count()
+    }
+
+    /// Calls `work` for every shot of the survey, to which `born` has turned.
+    pub fn each_shot(
+        &mut self,
+        born: &mut Born<f32>,
+        mut work: impl FnMut(usize, &Born<f32>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        for number in 0..self.shots() {
+            if number > 0 || self.shots() > 1 {
+                self.run.spreads.move_to(&mut self.run.shot, number);
+                born.next_shot(&self.run.shot)?;
+            }
+            let done = work(number, born);
+            match self.shots() {
+                1 => done?,
+                _ => done.with_context(|| format!("shot {}", number + 1))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what are no data of this survey; `what` takes them.
+    pub fn check_data(&self, input: &Input, what: &str) -> anyhow::Result<()> {
         let shot = &self.run.shot;
         let wanted = [
             shot.receivers.len(),
             shot.quantity.components(self.run.padded.ndim()),
             shot.nt.div_ceil(shot.jdata),
+            self.shots(),
         ];
-        let found = [1, 2, 3].map(|i| input.axis(i).n);
+        let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
         if found != wanted || input.len() != wanted.iter().product::<usize>() as u64 {
+            let words = |n: [usize; 4]| match self.shots() {
+                1 => format!(
+                    "n1={} receivers, n2={} components, n3={} records",
+                    n[0], n[1], n[2]
+                ),
+                _ => format!(
+                    "n1={} receivers, n2={} components, n3={} records, n4={} shots",
+                    n[0], n[1], n[2], n[3]
+                ),
+            };
             bail!(
-                "{} has n1={} n2={} n3={} and {} values; adj=y takes data of this survey: n1={} receivers, n2={} components, n3={} records",
+                "{} has n1={} n2={} n3={} n4={} and {} values; {what} takes data of this survey: {}",
                 input.name(),
                 found[0],
                 found[1],
                 found[2],
+                found[3],
                 input.len(),
-                wanted[0],
-                wanted[1],
-                wanted[2]
+                words(wanted)
             );
         }
         let Axis { o, d, .. } = input.axis(3);
@@ -177,6 +229,53 @@ impl SetUp {
     }
 }
 
+/// Refuses several ranks.
+fn alone(job: &Job, world: &World) -> anyhow::Result<()> {
+    ensure!(
+        world.is_alone(),
+        "{} runs in one process: start it without mpirun",
+        job.program()
+    );
+    Ok(())
+}
+
+/// All numbers of an input, from its next one on.
+pub fn finite(input: &mut Input, count: usize) -> anyhow::Result<Vec<f32>> {
+    let first = input.len() - input.remaining();
+    let mut values = vec![0.0; count];
+    input.read_f32(&mut values)?;
+    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
+        bail!(
+            "{}: value {} is {}; all must be finite numbers",
+            input.name(),
+            first + bad as u64 + 1,
+            values[bad]
+        );
+    }
+    Ok(values)
+}
+
+/// The way back that `memory=` leaves room for.
+pub fn ladder(job: &Job, steps: usize, born: &Born<f32>) -> anyhow::Result<Ladder> {
+    match Ladder::choose(steps, born.sizes(), memory(job)?) {
+        Ok(ladder) => Ok(ladder),
+        Err(error) => bail!("{error} (memory= in GB)"),
+    }
+}
+
+/// Gives an output the axes of the model, and behind them one of these names.
+pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
+    for (a, name) in AXES.iter().enumerate().take(grid.ndim) {
+        let axis = Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(name).unit("m");
+        output.set_axis(a + 1, &axis);
+    }
+    if !names.is_empty() {
+        let axis = Axis::new(names.len(), 0.0, 1.0).label(&names.join(" "));
+        output.set_axis(grid.ndim + 1, &axis);
+    }
+    output.set_rank(grid.ndim + usize::from(!names.is_empty()));
+}
+
 /// Bytes of fields, coefficients and what waits for them.
 fn needed(padded: &Padded, class: Symmetry) -> f64 {
     let numbers = match (padded.ndim(), class) {
@@ -187,7 +286,7 @@ fn needed(padded: &Padded, class: Symmetry) -> f64 {
 }
 
 /// Bytes that the way back may take.
-pub fn memory(job: &Job) -> anyhow::Result<usize> {
+fn memory(job: &Job) -> anyhow::Result<usize> {
     let allowed = match job.double_opt("memory")? {
         Some(gigabytes) => gigabytes * GIGA,
         None => SHARE * free_memory().unwrap_or(4.0 * GIGA),
