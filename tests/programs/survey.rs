@@ -126,71 +126,68 @@ fn what_does_not_go_together_is_refused() {
     assert!(run.err.contains("that is one shot: there are 3"), "{run:?}");
 }
 
-/// Images, gradients and linearised data of a survey are the sums of its shots.
-#[test]
-fn operators_stack_shots() {
+/// The words of a program over other points.
+fn words(program: &str, sou: &str, rec: &str, extra: &str) -> String {
+    let line = with(2, sou, rec, extra);
+    let (_, words) = line.split_once(' ').unwrap();
+    format!("{program} {words}")
+}
+
+/// A desk with data of three shots, and a model that is too slow; the data.
+fn surveyed() -> (Desk, Vec<f32>) {
     let desk = desk(2);
     ran(
         &desk,
         &format!("{} > data.rsf", with(2, "sous.rsf", "recs.rsf", "")),
     );
-    let words = |program: &str, sou: &str, rec: &str, extra: &str| {
-        let line = with(2, sou, rec, extra);
-        let (_, words) = line.split_once(' ').unwrap();
-        format!("{program} {words}")
-    };
-    let n = desk.read("data.rsf").len() / 3;
+    let slow: Vec<f32> = desk.read("vp.rsf").iter().map(|x| 0.95 * x).collect();
+    desk.dataset("slow.rsf", "n1=24 n2=26 d1=10 d2=10", &slow);
     let all = desk.read("data.rsf");
+    (desk, all)
+}
+
+/// Images, gradients and what comes back of a survey are the sums of its shots.
+#[test]
+fn operators_stack_shots() {
+    let (desk, all) = surveyed();
+    let n = all.len() / 3;
     for shot in 0..3 {
-        let own: Vec<f32> = all[shot * n..][..n].to_vec();
-        desk.dataset(
-            &format!("data{shot}.rsf"),
-            "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001",
-            &own,
-        );
+        let header = "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001";
+        desk.dataset(&format!("data{shot}.rsf"), header, &all[shot * n..][..n]);
     }
-    let stack = |program: &str, extra: &str| {
-        let mut sum = Vec::new();
-        for shot in 0..3 {
-            let (sou, rec) = (format!("sou{shot}.rsf"), format!("rec{shot}.rsf"));
-            ran(
-                &desk,
-                &format!("{} < data{shot}.rsf > one.rsf", words(program, &sou, &rec, extra)),
-            );
-            let one = desk.read("one.rsf");
-            sum.resize(one.len(), 0.0f64);
-            sum.iter_mut().zip(one).for_each(|(sum, x)| *sum += f64::from(x));
-        }
-        sum
-    };
     for (program, extra) in [
         ("sfvsborn2d-gpu", "adj=y"),
         ("sfvsgrad2d-gpu", "vp=slow.rsf memory=0.01"),
         ("sfvsrtm2d-gpu", "norm=n"),
     ] {
-        let slow: Vec<f32> = desk.read("vp.rsf").iter().map(|x| 0.95 * x).collect();
-        desk.dataset("slow.rsf", "n1=24 n2=26 d1=10 d2=10", &slow);
-        let wanted = stack(program, extra);
-        ran(
-            &desk,
-            &format!(
-                "{} < data.rsf > all.rsf",
-                words(program, "sous.rsf", "recs.rsf", extra)
-            ),
-        );
+        let mut wanted = Vec::new();
+        for shot in 0..3 {
+            let (sou, rec) = (format!("sou{shot}.rsf"), format!("rec{shot}.rsf"));
+            let line = words(program, &sou, &rec, extra);
+            ran(&desk, &format!("{line} < data{shot}.rsf > one.rsf"));
+            let one = desk.read("one.rsf");
+            wanted.resize(one.len(), 0.0f64);
+            wanted
+                .iter_mut()
+                .zip(one)
+                .for_each(|(sum, x)| *sum += f64::from(x));
+        }
+        let line = words(program, "sous.rsf", "recs.rsf", extra);
+        ran(&desk, &format!("{line} < data.rsf > all.rsf"));
         let got = desk.read("all.rsf");
         let most = largest(wanted.iter().copied());
         let off = largest(got.iter().zip(&wanted).map(|(a, b)| f64::from(*a) - b)) / most;
         assert!(most > 0.0 && off < 1e-5, "{program}: {off}");
     }
-    // The true model has no misfit; a weight of zero leaves none.
-    let run = ran(
-        &desk,
-        &format!(
-            "{} < data.rsf > all.rsf",
-            words("sfvsgrad2d-gpu", "sous.rsf", "recs.rsf", "misfit=misfit.rsf")
-        ),
-    );
+}
+
+/// The true model has no misfit, and weights of zero leave none.
+#[test]
+fn misfits_and_illumination() {
+    let (desk, all) = surveyed();
+    let of = |program: &str, extra: &str| words(program, "sous.rsf", "recs.rsf", extra);
+    let line = of("sfvsgrad2d-gpu", "misfit=misfit.rsf");
+    let run = ran(&desk, &format!("{line} < data.rsf > all.rsf"));
     assert!(run.err.contains("misfit "), "{run:?}");
     let misfits = desk.read("misfit.rsf");
     let energy = largest(all.iter().map(|&x| f64::from(x))).powi(2);
@@ -198,35 +195,19 @@ fn operators_stack_shots() {
         misfits.len() == 3 && misfits.iter().all(|&x| f64::from(x) < 1e-8 * energy),
         "{misfits:?}"
     );
-    let zeros = vec![0.0; all.len()];
-    desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 n4=3", &zeros);
-    ran(
-        &desk,
-        &format!(
-            "{} < data.rsf > all.rsf",
-            words(
-                "sfvsgrad2d-gpu",
-                "sous.rsf",
-                "recs.rsf",
-                "vp=slow.rsf weight=zero.rsf"
-            )
-        ),
-    );
+    desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 n4=3", &vec![0.0; all.len()]);
+    let line = of("sfvsgrad2d-gpu", "vp=slow.rsf weight=zero.rsf");
+    ran(&desk, &format!("{line} < data.rsf > all.rsf"));
     assert!(desk.read("all.rsf").iter().all(|&x| x == 0.0));
-    ran(
-        &desk,
-        &format!(
-            "{} < data.rsf > all.rsf",
-            words("sfvsrtm2d-gpu", "sous.rsf", "recs.rsf", "illum=light.rsf")
-        ),
+    let line = of("sfvsrtm2d-gpu", "illum=light.rsf");
+    ran(&desk, &format!("{line} < data.rsf > all.rsf"));
+    assert!(desk.read("light.rsf").iter().all(|&x| x >= 0.0));
+    assert!(desk.read("all.rsf").iter().all(|x| x.is_finite()));
+    desk.dataset(
+        "short.rsf",
+        "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001",
+        &all[..all.len() / 3],
     );
-    assert!(
-        desk.read("light.rsf").iter().all(|&x| x >= 0.0)
-            && desk.read("all.rsf").iter().all(|x| x.is_finite())
-    );
-    let run = desk.sh(&format!(
-        "{} < data0.rsf > all.rsf",
-        words("sfvsrtm2d-gpu", "sous.rsf", "recs.rsf", "")
-    ));
+    let run = desk.sh(&format!("{} < short.rsf > all.rsf", of("sfvsrtm2d-gpu", "")));
     assert!(run.code == 1 && run.err.contains("n4=3 shots"), "{run:?}");
 }

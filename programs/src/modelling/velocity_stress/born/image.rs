@@ -4,7 +4,7 @@ use super::params;
 use super::set_up::{self, SetUp};
 use crate::modelling::world::World;
 pub use params::{IMAGE_2D as PROGRAM_2D, IMAGE_3D as PROGRAM_3D};
-use rsf_io::Job;
+use rsf_io::{Job, Output};
 
 /// Runs `sfvsrtm2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -34,7 +34,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     made.check_data(&data, "this program")?;
     let mut output = job.output()?;
     set_up::model_axes(&mut output, &made.run.padded.model, &[]);
-    output.put_text("quantity", "image of P waves by P waves");
+    name(&mut output, "Image", "image of P waves by P waves");
     output.put_note(&rsf_io::version(), &made.machine.describe(None));
     if job.is_dry_run() {
         return Ok(output.finish()?);
@@ -68,12 +68,19 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.given("illum") {
         let mut file = job.tagged_output("illum")?;
         set_up::model_axes(&mut file, &made.run.padded.model, &[]);
-        file.put_text("quantity", "squared pressure of the sources");
+        name(&mut file, "Illumination", "squared pressure of the sources");
         file.write_f32(&rounded(&light))?;
         file.finish()?;
     }
     output.write_f32(&rounded(&image))?;
     Ok(output.finish()?)
+}
+
+/// Says what the numbers are: the history says what the data were.
+fn name(output: &mut Output, label: &str, quantity: &str) {
+    output.put_text("quantity", quantity);
+    output.put_text("label", label);
+    output.put_text("unit", "");
 }
 
 fn add(sum: &mut [f64], values: &[f32]) {
