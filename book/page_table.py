@@ -5,6 +5,7 @@
 
 So a flow that runs table.py holds the page to what was measured. Python's standard library alone.
 """
+import math
 import os
 import sys
 
@@ -33,6 +34,11 @@ def main(lines):
         measured = next(((old, new) for old, new in zip(page[start:end], lines) if old != new), ("", "a table of another length"))
         sys.exit(f"table.py: {PAGE} says\n  {measured[0]}\nbut measured was\n  {measured[1]}\nIf that is right, run python3 table.py write in this folder")
     print("\n".join(lines))
+
+
+def digits(number, count=3):
+    """A number with so many digits, zeros at its end included."""
+    return f"{number:.{max(0, count - 1 - math.floor(math.log10(abs(number))))}f}"
 
 
 def numbers(path):

@@ -95,7 +95,8 @@ class Measuring(Scratch):
 
 class Tables(Scratch):
     def table(self, paper, *words):
-        return subprocess.run([sys.executable, "table.py", *words], cwd=self.path(paper), capture_output=True, text=True)
+        environment = dict(os.environ, PYTHONPATH=os.path.join(TOP, "book"))
+        return subprocess.run([sys.executable, "table.py", *words], cwd=self.path(paper), env=environment, capture_output=True, text=True)
 
     def setUp(self):
         super().setUp()
@@ -107,6 +108,12 @@ class Tables(Scratch):
             done = self.table(paper)
             self.assertEqual(done.returncode, 0, f"{paper}: {done.stderr}")
             self.assertIn("| CPU core", done.stdout)
+
+    def test_pages_of_the_other_paper_show_what_was_measured(self):
+        for folder in ("runtimes2d", "runtimes3d"):
+            done = subprocess.run([sys.executable, "table.py"], cwd=os.path.join(PAPER, "weiss2013", folder), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("| 8 cores |", done.stdout)
 
     def test_new_rows_are_missed_until_they_are_written(self):
         for paper, row, shown in (

@@ -17,8 +17,8 @@ def main():
     rows = []
     for n in sorted({key[0] for key in times}):
         cells = [times.get((n, *which)) for which in (("cpu", 8), ("gpu", 1), ("gpu", 2))]
-        ratio = f"{cells[0] / cells[1]:.0f}" if cells[0] and cells[1] else ""
-        rows.append([str(n), *("" if cell is None else f"{cell:.3g} s" for cell in cells), ratio])
+        ratio = page_table.digits(cells[0] / cells[1], 2) if cells[0] and cells[1] else ""
+        rows.append([str(n), *("" if cell is None else f"{page_table.digits(cell)} s" for cell in cells), ratio])
     page_table.main(page_table.lines_of(HEAD, rows))
 
 

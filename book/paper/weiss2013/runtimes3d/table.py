@@ -31,7 +31,7 @@ def main():
     rows = []
     for n, paper in PAPER.items():
         cells = [times.get((n, *which)) for which in OURS]
-        texts = ["" if cell is None else f"{cell:.3g}" for cell in cells] + list(paper)
+        texts = ["" if cell is None else page_table.digits(cell) for cell in cells] + list(paper)
         rows.append([str(n), *(text and text + " s" for text in texts)])
     page_table.main(page_table.lines_of(HEAD, rows))
 
