@@ -24,6 +24,7 @@ mod halo;
 pub mod layout;
 
 mod medium;
+mod peaks;
 mod plan;
 mod points;
 mod receivers;
