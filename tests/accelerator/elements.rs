@@ -133,6 +133,45 @@ pub fn elements_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>)
     }
 }
 
+pub fn constants_of_points_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
+    for (rocks, loses, order) in [
+        (DRY, false, Order::Linear),
+        (DRY, true, Order::Quadratic),
+        (WET, true, Order::Linear),
+        ([Rock::Fluid, Rock::Table], true, Order::Linear),
+    ] {
+        close(
+            machines,
+            Recipe {
+                rocks,
+                loses,
+                order,
+                varies: true,
+                steps: 90,
+                ..Recipe::plain([8, 6])
+            },
+        );
+        close(
+            machines,
+            Recipe {
+                rocks,
+                loses,
+                order,
+                varies: true,
+                ..Recipe::plain([4, 3, 4])
+            },
+        );
+    }
+    let world = World::new(Recipe {
+        rocks: WET,
+        loses: true,
+        varies: true,
+        ..Recipe::plain([8, 6])
+    });
+    same_bits(machines, &world);
+    goes_on(machines, &world);
+}
+
 pub fn strain_and_rotation_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
     for quantity in [Quantity::Strain, Quantity::Rotation] {
         close(

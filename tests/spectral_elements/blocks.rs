@@ -81,6 +81,7 @@ impl<const D: usize> Body<D> {
             basis: &self.basis,
             media: &self.media,
             speeds: &self.speeds,
+            points: None,
             dt: self.dt,
             relaxations: None,
             lumping: Lumping::Matrix,

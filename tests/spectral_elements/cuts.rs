@@ -79,6 +79,7 @@ impl World {
             basis: &self.basis,
             media: &self.media,
             speeds: &SPEEDS,
+            points: None,
             dt: self.dt,
             relaxations: Some(&self.relaxations),
             lumping: Lumping::Matrix,

@@ -80,6 +80,7 @@ impl Run<'_> {
             basis: self.basis,
             media: &self.media,
             speeds: &SPEEDS,
+            points: None,
             dt: self.dt,
             relaxations: None,
             lumping: Lumping::Matrix,

@@ -13,6 +13,7 @@ mod golden;
 mod green;
 mod halfspace;
 mod laws;
+mod models;
 mod modes;
 mod quality;
 
@@ -20,6 +21,8 @@ mod quality;
 mod built;
 #[path = "../support/christoffel.rs"]
 mod christoffel;
+#[path = "../support/element_worlds.rs"]
+mod element_worlds;
 #[path = "../support/emulator.rs"]
 mod emulator;
 #[path = "../support/full_space.rs"]

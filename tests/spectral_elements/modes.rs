@@ -55,6 +55,7 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
         basis: &basis,
         media: &media,
         speeds: &[[1.0, 0.5_f64.sqrt()]],
+        points: None,
         dt: end / count,
         relaxations: None,
         lumping: Lumping::Matrix,

@@ -104,7 +104,7 @@ impl<const D: usize> Engine<D> {
     ) -> Result<Self, Error> {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         let share = cut.share(number);
-        let (blocks, boundary) = assembly::blocks(setup, &share, false);
+        let (blocks, boundary) = assembly::blocks(setup, &share, &table, false);
         let faces = face_points(setup, &share, &table);
         let contacts = contacts(setup, &share, &table);
         let points = share.points();
@@ -127,7 +127,7 @@ impl<const D: usize> Engine<D> {
             sources: Placed::in_solid(setup, locator, (&homes, blocks.len()))?,
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
-            memories: assembly::memories(setup, &blocks),
+            memories: assembly::memories(setup, &table, &blocks),
             contributions: vec![[0.0; D]; blocks.len() * LANES * table.points()],
             sums: Sums::new(&blocks, points, &exchange.arrived)?,
             inverse_mass: InverseMass::new(setup, &share, &table, &faces),

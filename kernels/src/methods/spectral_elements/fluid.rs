@@ -20,7 +20,7 @@ use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
 use crate::mesh::cell::{self, faces};
 use crate::mesh::geometry::Tabulated;
-use crate::mesh::step::Law;
+use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Locator, Side};
 use crate::time_loop::Part;
 
@@ -172,7 +172,7 @@ impl<const D: usize> Fluid<D> {
         exchange: Exchange,
     ) -> Result<Self, Error> {
         let Surfaces { faces, contacts } = surfaces;
-        let (blocks, boundary) = assembly::blocks(setup, share, true);
+        let (blocks, boundary) = assembly::blocks(setup, share, table, true);
         let points = share.points();
         let own = admittances(setup, faces);
         let gather = |block: &Block<D>| {
@@ -316,14 +316,8 @@ pub(super) fn admittances<'a, const D: usize>(
     setup: &Setup<D>,
     faces: &'a [FacePoint<D>],
 ) -> Vec<(&'a FacePoint<D>, f64)> {
-    let admittance = |p: &FacePoint<D>| {
-        // The face knows rho vp dA; the fluid takes dA / (rho vp).
-        let region = setup.mesh.regions()[p.element as usize] as usize;
-        let resistance = setup.media[region].density * setup.speeds[region][0];
-        p.impedance[0] / (resistance * resistance)
-    };
     let in_fluids = faces.iter().filter(|p| setup.is_fluid(p.element as usize));
-    in_fluids.map(|p| (p, admittance(p))).collect()
+    in_fluids.map(|p| (p, p.admittance)).collect()
 }
 
 /// One over the mass of every point with its share of the damping; zero outside of fluids.
@@ -333,7 +327,7 @@ pub(super) fn inverse_mass<const D: usize>(
     table: &Tabulated<D>,
     faces: &[(&FacePoint<D>, f64)],
 ) -> Vec<f32> {
-    let compliance = |element: usize| match setup.medium(element).law {
+    let compliance = |medium: &Medium| match medium.law {
         Law::Fluid(modulus) => Some(1.0 / modulus),
         _ => None,
     };

@@ -6,6 +6,7 @@ use super::boundary::FacePoint;
 use super::cut::Share;
 use super::{Lumping, Setup};
 use crate::mesh::geometry::{Matrix, Tabulated, inverse};
+use crate::mesh::step::{Law, Medium};
 
 /// Inverse masses: one number a point, and the matrices of points on absorbing faces.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ impl<const D: usize> InverseMass<D> {
         table: &Tabulated<D>,
         faces: &[FacePoint<D>],
     ) -> Self {
-        let solid = |e: usize| (!setup.is_fluid(e)).then(|| setup.medium(e).density);
+        let solid = |medium: &Medium| (!matches!(medium.law, Law::Fluid(_))).then_some(medium.density);
         let mass = masses(setup, share, table, solid);
         let mut damped: BTreeMap<u32, Matrix<D>> = BTreeMap::new();
         for p in faces.iter().filter(|p| !setup.is_fluid(p.element as usize)) {
@@ -80,20 +81,24 @@ impl<const D: usize> InverseMass<D> {
     }
 }
 
-/// The sum over all elements of the mesh, in their order, of weight, Jacobian and a factor of the element, at the points of
-/// a subdomain.
+/// The sum over all elements of the mesh, in their order, of weight, Jacobian and a factor of the medium, at the points of
+/// a subdomain; elements without a factor add nothing.
 pub(super) fn masses<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
     table: &Tabulated<D>,
-    factor: impl Fn(usize) -> Option<f64>,
+    factor: impl Fn(&Medium) -> Option<f64>,
 ) -> Vec<f64> {
     let mut mass = vec![0.0; share.points()];
     for element in (0..setup.mesh.len()).filter(|e| share.touches(*e)) {
-        let Some(factor) = factor(element) else { continue };
+        if factor(setup.medium(element)).is_none() {
+            continue;
+        }
+        let contents = setup.contents(element, table);
         let own = table.element(&setup.mesh.coordinates(element));
         for (local, weight) in table.weights().iter().enumerate() {
             if let Some(point) = share.at(element, local) {
+                let factor = factor(contents.medium(local)).unwrap_or(0.0);
                 mass[point as usize] += weight * own.determinant[local] * factor;
             }
         }

@@ -1,6 +1,7 @@
 //! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
 
 mod engine;
+mod grids;
 mod medium;
 mod outputs;
 mod params;
@@ -17,7 +18,7 @@ use super::velocity_stress::sources::{self, Histories};
 use super::world::World;
 use super::{acquisition, transport};
 use crate::meshing::{RawMesh, specfem, stored};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use engine::Engine;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 struct Run<const D: usize> {
     mesh: Mesh<D>,
     basis: Basis,
-    rocks: Rocks,
+    rocks: Rocks<D>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
     /// Time step and the time of the first one, s.
@@ -61,6 +62,7 @@ impl<const D: usize> Run<D> {
             basis: &self.basis,
             media: &self.rocks.media,
             speeds: &self.rocks.speeds,
+            points: self.rocks.model.as_deref(),
             dt: self.dt,
             relaxations: self.rocks.relaxations.as_deref(),
             lumping: self.lumping,
@@ -143,7 +145,10 @@ impl<const D: usize> Method for Run<D> {
         }
         let receivers = Checksum::new().with(self.shot.receivers.as_flattened());
         vec![
-            ("the mesh, materials=, ccc= or sls=", self.sum),
+            (
+                "the mesh, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
+                self.sum,
+            ),
             ("sou= or mech=", sources.end()),
             ("rec=", receivers.end()),
         ]
@@ -231,7 +236,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     mesh.check_materials(&raw.materials)?;
     let what = Histories::Moments(job.flag("rate")?);
     let found = sources::read(job, D, (nt, dt), what)?;
-    let rocks = medium::read(job, raw, found.band.max)?;
+    let rocks = medium::read(job, raw, (&mesh, &basis), found.band.max)?;
     let source = |source: &kernels::methods::velocity_stress::Source| Source {
         at: place(source.point),
         strength: strength(source.action),
@@ -305,7 +310,7 @@ fn strength<const D: usize>(action: Action) -> Strength<D> {
 }
 
 /// A checksum of all that the mesh and the files of its media say.
-fn checksum(raw: &RawMesh, rocks: &Rocks) -> u64 {
+fn checksum<const D: usize>(raw: &RawMesh, rocks: &Rocks<D>) -> u64 {
     let lists = [&raw.absorbing, &raw.free].map(|list| list.as_flattened());
     Checksum::new()
         .with(&raw.nodes)
@@ -314,13 +319,9 @@ fn checksum(raw: &RawMesh, rocks: &Rocks) -> u64 {
         .with(lists[0])
         .with_text("free")
         .with(lists[1])
-        .with_text(&format!("{:?} {:?}", rocks.media, rocks.relaxations))
+        .with_text(&format!(
+            "{:?} {:?} {}",
+            rocks.media, rocks.relaxations, rocks.sum
+        ))
         .end()
-}
-
-/// The first of the elements that have the least value.
-fn least(values: &[f64]) -> anyhow::Result<(usize, f64)> {
-    let all = values.iter().copied().enumerate();
-    all.min_by(|a, b| a.1.total_cmp(&b.1))
-        .context("the mesh has no elements")
 }

@@ -14,6 +14,8 @@ on the command line go before the header. specfem= is a folder of SPECFEM3D's me
 SI: m, s, m/s, kg/m3, Pa, N, N m. materials= has rho, vp, vs (0 is a fluid), Qkappa, Qmu and 1 where ccc= holds for every region; \
 ccc= has n1=21 constants a region, c11 c12 c13 c14 c15 c16 c22 ... c66, axes 1=x 2=y 3=z (2-D runs take those of x and z).
 
+vp=, vs=, den=, qp= and qs= are a model that changes inside of regions: regular grids, n1=z n2=x[ n3=y] as finite-difference programs take them, linear between their nodes, one number at every point of an element. What they do not say is as materials= has it, which always says what regions there are and which of them are fluids. On one grid for the whole mesh a point takes the nodes in its own region alone: what stands on an interface, beyond it or in the air does not count, and towards an interface the last node goes on. With a further axis, n3 (in 3-D n4) the regions, each has a grid of its own, which is linear up to its sides and beyond them. Along an axis with n=1 nothing changes. ccc= may be planes behind such a grid, too (9 or 21, in 2-D 4 or 6, as sfstiffness writes them; the regions behind them): they fill the solids.
+
 Sides in neither list are free in solids and rigid in fluids; free= matters where a fluid has a surface, whose pressure is zero there. \
 Absorbing sides take plane waves that leave at right angles (Clayton and Engquist 1977). lumping=specfem puts the row sums of their damping \
 into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact.
@@ -54,7 +56,12 @@ macro_rules! params {
             Param::input("absorbing").doc("absorbing sides, int, n1=2: element, local face"),
             Param::input("free").doc("free surface, int, n1=2: element, local face"),
             Param::string("specfem").doc("a folder with mesh_file, nodes_coords_file and so on, instead of mesh="),
-            Param::input("ccc").doc("21 constants a region, Pa"),
+            Param::input("ccc").doc("21 constants a region, or planes of constants on a grid, Pa"),
+            Param::input("vp").default_text("of materials").doc("P speed on a grid, m/s"),
+            Param::input("vs").default_text("of materials").doc("S speed of solids on a grid, m/s"),
+            Param::input("den").default_text("of materials").doc("density on a grid, kg/m3"),
+            Param::number_or_file("qp").default_text("of materials").doc("quality factor of P waves, a number or a grid; 0 is no loss"),
+            Param::number_or_file("qs").default_text("of materials").doc("quality factor of S waves in solids"),
             Param::input("sls").doc("relaxation times of every region instead of quality factors, n1=11"),
             Param::floats("qband").default_text("a twelfth of the sources' highest frequency to that").doc("frequencies between which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency at which the speeds hold, Hz"),

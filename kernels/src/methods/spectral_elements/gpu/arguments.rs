@@ -14,6 +14,7 @@ pub struct Elements {
     pub law: u64,
     pub loss: u64,
     pub shape: u64,
+    pub strength: u64,
     pub memory: u64,
     pub dt: f32,
     pub half: f32,

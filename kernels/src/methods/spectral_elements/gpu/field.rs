@@ -3,7 +3,9 @@
 
 use super::arguments::{self, Inject, Pack, int};
 use super::dressed::Points;
-use super::tables::{Elements, Listing, Places, Spots, is_inside, laws, losses, relaxing, variants};
+use super::tables::{
+    Elements, Listing, Places, Spots, is_inside, laws, laws_of_points, losses, relaxing, strengths, variants,
+};
 use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, send, walk};
@@ -27,6 +29,8 @@ pub struct Plan {
     /// The constants of each run of the listing.
     laws: Vec<Vec<f32>>,
     losses: Vec<f32>,
+    /// Of the losses at every point, where points have their own.
+    strengths: Vec<f32>,
     pub elements: Elements,
     pub places: Places,
     pub points: Points,
@@ -70,8 +74,22 @@ impl Plan {
         let skip = |local: usize| exchange.components == D && is_inside::<D>(local, table.per_axis());
         let skips: Vec<bool> = (0..per_element).map(skip).collect();
         Ok(Self {
-            laws: listing.runs.iter().map(|run| laws(setup, run.kind)).collect(),
+            laws: listing
+                .runs
+                .iter()
+                .map(|run| match setup.points {
+                    None => laws(setup, run.kind),
+                    Some(_) => {
+                        let own = &listing.elements[run.elements.clone()];
+                        laws_of_points(setup, table, (run.kind, own))
+                    }
+                })
+                .collect(),
             losses: losses(setup),
+            strengths: match setup.points {
+                Some(_) if loses => strengths(setup, table, &listing.elements),
+                _ => Vec::new(),
+            },
             places: Places::new(&listing, (&elements.points, share.points()), exchange, &skips)?,
             relaxing: if loses {
                 listing.elements.len() * relaxing(D, per_element)
@@ -96,6 +114,7 @@ impl Plan {
         let laws: usize = self.laws.iter().map(Vec::len).sum();
         let numbers = laws
             + self.losses.len()
+            + self.strengths.len()
             + e.points.len()
             + e.regions.len()
             + e.shape.len()
@@ -138,6 +157,7 @@ pub struct FieldMemory<A: Accelerator> {
     kernels: Vec<A::Kernel>,
     laws: Vec<A::Memory>,
     loss: A::Memory,
+    strength: A::Memory,
     pub relaxing: A::Memory,
     pub points: A::Memory,
     regions: A::Memory,
@@ -211,6 +231,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 .map(|law| send(a, law))
                 .collect::<Result<_, _>>()?,
             loss: send(a, &plan.losses)?,
+            strength: send(a, &plan.strengths)?,
             relaxing: a.allocate(bytes(plan.relaxing))?,
             points: send(a, &plan.elements.points)?,
             regions: send(a, &plan.elements.regions)?,
@@ -278,6 +299,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 law: self.laws[k].address(),
                 loss: self.loss.address(),
                 shape: self.shape.address(),
+                strength: self.strength.address(),
                 memory: self.relaxing.address(),
                 dt: fields.dt as f32,
                 half: (fields.dt / 2.0) as f32,
@@ -366,6 +388,7 @@ impl<A: Accelerator> FieldMemory<A> {
         let sources = [&s.place, &s.first, &s.series, &s.weight, &s.strength];
         let own = [
             &self.loss,
+            &self.strength,
             &self.relaxing,
             &self.points,
             &self.regions,
