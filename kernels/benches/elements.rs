@@ -134,6 +134,7 @@ impl Case {
             dt: self.dt,
             relaxations: (self.law == "loss").then_some(std::slice::from_ref(&LOSS)),
             lumping: Lumping::Matrix,
+            sponge: None,
             sources: &[source],
         })
     }

@@ -83,6 +83,7 @@ impl World {
             dt: self.dt,
             relaxations: Some(&self.relaxations),
             lumping: Lumping::Matrix,
+            sponge: None,
             sources: &self.sources,
         }
     }

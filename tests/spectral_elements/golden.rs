@@ -140,6 +140,7 @@ fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
         dt,
         relaxations: relaxations.as_deref(),
         lumping: Lumping::RowSums,
+        sponge: None,
         sources: &sources,
     })
 }

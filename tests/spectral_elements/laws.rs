@@ -84,6 +84,7 @@ impl Run<'_> {
             dt: self.dt,
             relaxations: None,
             lumping: Lumping::Matrix,
+            sponge: None,
             sources,
         }
     }

@@ -16,6 +16,7 @@ mod laws;
 mod models;
 mod modes;
 mod quality;
+mod sponge;
 
 #[path = "../support/built.rs"]
 mod built;

@@ -58,6 +58,7 @@ fn rod(degree: usize, elements: usize, of_points: bool) -> f64 {
         dt: 0.0,
         relaxations: None,
         lumping: Lumping::Matrix,
+        sponge: None,
         sources: &[],
     };
     let end = 1.3 * 2.0 * PI / w;
@@ -192,6 +193,7 @@ fn the_step_of_a_model_of_points_is_stable_and_not_far_from_the_limit() {
         dt: 0.0,
         relaxations: None,
         lumping: Lumping::Matrix,
+        sponge: None,
         sources: &[],
     };
     let bound = setup.bound().limit;

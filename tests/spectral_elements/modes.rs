@@ -59,6 +59,7 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
         dt: end / count,
         relaxations: None,
         lumping: Lumping::Matrix,
+        sponge: None,
         sources: &[],
     };
     let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();

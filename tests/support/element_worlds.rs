@@ -5,7 +5,7 @@
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot, Source, Strength,
+    Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot, Source, Sponge, Strength,
 };
 
 /// What fills a layer.
@@ -29,6 +29,7 @@ pub struct World<const D: usize> {
     pub sources: Vec<Source<D>>,
     pub shot: Shot<D>,
     pub uneven: Option<Uneven>,
+    pub sponge: Option<Sponge>,
 }
 
 /// Constants that change from point to point by an eighth around those of the regions.
@@ -80,6 +81,8 @@ pub struct Recipe<const D: usize> {
     pub loses: bool,
     /// Constants change from point to point.
     pub varies: bool,
+    /// A sponge along the absorbing sides.
+    pub soaks: bool,
     pub lumping: Lumping,
     pub quantity: Quantity,
     pub steps: usize,
@@ -95,6 +98,7 @@ impl<const D: usize> Recipe<D> {
             rocks: [Rock::Isotropic, Rock::Table],
             loses: false,
             varies: false,
+            soaks: false,
             lumping: Lumping::Matrix,
             quantity: Quantity::Velocity,
             steps: 40,
@@ -248,6 +252,10 @@ impl<const D: usize> World<D> {
             relaxations: recipe.loses.then_some(vec![law; 2]),
             lumping: recipe.lumping,
             speeds: both.iter().map(|m| m.1).collect(),
+            sponge: recipe.soaks.then_some(Sponge {
+                thickness: 170.0,
+                left: 0.05,
+            }),
             uneven: recipe.varies.then(|| Uneven(both.to_vec())),
             mesh,
             basis,
@@ -266,6 +274,7 @@ impl<const D: usize> World<D> {
             dt: self.dt,
             relaxations: self.relaxations.as_deref(),
             lumping: self.lumping,
+            sponge: self.sponge,
             sources: &self.sources,
         }
     }

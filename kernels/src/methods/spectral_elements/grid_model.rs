@@ -170,6 +170,9 @@ impl<const D: usize> GridModel<D> {
                 let c = mean(plane, corners, f64::from);
                 (table[*i][*j], table[*j][*i]) = (c, c);
             }
+            if D == 2 {
+                complete(&mut table);
+            }
             let law = Law::Anisotropic(Box::new(table));
             let [mu, kappa] = moduli(&law);
             return PointMedium {
@@ -254,6 +257,16 @@ impl<const D: usize> GridModel<D> {
 impl<const D: usize> PointMedia<D> for GridModel<D> {
     fn of_element(&self, _: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>> {
         positions.iter().map(|x| self.point(region, *x)).collect()
+    }
+}
+
+/// Gives a table of x and z constants across the plane, so that its means are those of an isotropic medium where it is one:
+/// no wave in the plane knows them.
+fn complete(table: &mut [[f64; 6]; 6]) {
+    table[1][1] = 0.5 * (table[0][0] + table[2][2]);
+    (table[3][3], table[5][5]) = (table[4][4], table[4][4]);
+    for (i, j) in [(0, 1), (1, 2)] {
+        (table[i][j], table[j][i]) = (table[0][2], table[0][2]);
     }
 }
 

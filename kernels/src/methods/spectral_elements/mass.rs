@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::boundary::FacePoint;
 use super::cut::Share;
+use super::sponge::Damping;
 use super::{Lumping, Setup};
 use crate::mesh::geometry::{Matrix, Tabulated, inverse};
 use crate::mesh::step::{Law, Medium};
@@ -12,6 +13,9 @@ use crate::mesh::step::{Law, Medium};
 #[derive(Clone, Debug)]
 pub(super) struct InverseMass<const D: usize> {
     pub(super) diagonal: Vec<f32>,
+    /// Damping of the sponge, kg/s; empty without one.
+    pub(super) sponge: Vec<f64>,
+    half: f64,
     /// Ascending points with the inverse of mass plus half a step of damping.
     pub(super) matrices: Vec<(u32, [[f32; D]; D])>,
 }
@@ -25,7 +29,12 @@ impl<const D: usize> InverseMass<D> {
         faces: &[FacePoint<D>],
     ) -> Self {
         let solid = |medium: &Medium| (!matches!(medium.law, Law::Fluid(_))).then_some(medium.density);
-        let mass = masses(setup, share, table, solid);
+        let mut mass = masses(setup, share, table, solid);
+        let layer = Damping::new(setup, table);
+        let sponge = layer.map_or(Vec::new(), |layer| layer.masses(share, table, solid));
+        mass.iter_mut()
+            .zip(&sponge)
+            .for_each(|(mass, damping)| *mass += setup.dt / 2.0 * damping);
         let mut damped: BTreeMap<u32, Matrix<D>> = BTreeMap::new();
         for p in faces.iter().filter(|p| !setup.is_fluid(p.element as usize)) {
             let damping = damping(p, setup.lumping);
@@ -40,6 +49,8 @@ impl<const D: usize> InverseMass<D> {
         };
         Self {
             matrices: damped.into_iter().map(whole).collect(),
+            sponge,
+            half: setup.dt / 2.0,
             // Points of fluids alone have no mass and get no force.
             diagonal: mass
                 .iter()
@@ -51,12 +62,17 @@ impl<const D: usize> InverseMass<D> {
     /// The mass of a point without any damping, kg.
     pub(super) fn mass(&self, point: usize) -> f64 {
         let inverse = f64::from(self.diagonal[point]);
-        if inverse > 0.0 { 1.0 / inverse } else { 0.0 }
+        let damping = self.sponge.get(point).map_or(0.0, |damping| self.half * damping);
+        if inverse > 0.0 {
+            1.0 / inverse - damping
+        } else {
+            0.0
+        }
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.diagonal[..]) + size_of_val(&self.matrices[..])
+        size_of_val(&self.diagonal[..]) + size_of_val(&self.matrices[..]) + size_of_val(&self.sponge[..])
     }
 
     /// Turns the forces of the points `first ..` into accelerations.

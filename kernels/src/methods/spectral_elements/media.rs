@@ -58,6 +58,11 @@ impl Contents {
         &self.at(point).medium
     }
 
+    /// P and S speed of a point, m/s.
+    pub(super) fn speeds(&self, point: usize) -> [f64; 2] {
+        self.at(point).speeds
+    }
+
     /// P and S impedance of a point, kg/(m2 s).
     pub(super) fn impedances(&self, point: usize) -> [f64; 2] {
         let own = self.at(point);

@@ -13,6 +13,7 @@
 //! | attenuation | standard linear solids, memory variables | `attenuation.rs` |
 //! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
+//! | a layer that damps along them | `-c rho v` | `sponge.rs` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
 //! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
 //! | all of it on accelerators | | `gpu/` |
@@ -41,6 +42,7 @@ mod points;
 mod recording;
 mod sampling;
 mod shape;
+mod sponge;
 mod subdomain;
 
 pub use cpu::Engine;
@@ -48,6 +50,7 @@ pub use grid_model::{Band, GridModel, Planes, not_definite};
 pub use media::{Loss, PointMedia, PointMedium};
 pub use points::{Quantity, Receiver};
 pub use sampling::Lattice;
+pub use sponge::Sponge;
 
 use crate::Error;
 use crate::device::cpu::Cpu;
@@ -121,6 +124,8 @@ pub struct Setup<'a, const D: usize> {
     pub relaxations: Option<&'a [Relaxation]>,
     /// The mass of absorbing faces.
     pub lumping: Lumping,
+    /// A layer that damps along absorbing faces.
+    pub sponge: Option<Sponge>,
     /// The sources.
     pub sources: &'a [Source<D>],
 }

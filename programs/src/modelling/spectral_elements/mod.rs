@@ -1,6 +1,7 @@
 //! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
 
 mod engine;
+mod fibre;
 mod grids;
 mod medium;
 mod outputs;
@@ -20,10 +21,11 @@ use super::{acquisition, transport};
 use crate::meshing::{RawMesh, specfem, stored};
 use anyhow::bail;
 use engine::Engine;
+use fibre::Fibre;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
 use kernels::mesh::{Basis, Mesh};
-use kernels::methods::spectral_elements::{Lumping, Quantity, Setup, Shot, Source, Strength};
+use kernels::methods::spectral_elements::{Lumping, Quantity, Setup, Shot, Source, Sponge, Strength};
 use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
 use medium::Rocks;
@@ -38,10 +40,13 @@ struct Run<const D: usize> {
     rocks: Rocks<D>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
+    /// The cable of data=das, whose channels stand for the receivers.
+    fibre: Option<Fibre<D>>,
     /// Time step and the time of the first one, s.
     dt: f64,
     begin: f64,
     lumping: Lumping,
+    sponge: Option<Sponge>,
     /// Points of the mesh.
     points: usize,
     /// Checksum of the mesh and what fills it.
@@ -66,6 +71,7 @@ impl<const D: usize> Run<D> {
             dt: self.dt,
             relaxations: self.rocks.relaxations.as_deref(),
             lumping: self.lumping,
+            sponge: self.sponge,
             sources: &self.sources,
         }
     }
@@ -143,7 +149,10 @@ impl<const D: usize> Method for Run<D> {
         for source in &self.sources {
             sources = sources.with_text(&format!("{:?} {:?}", source.at, source.strength));
         }
-        let receivers = Checksum::new().with(self.shot.receivers.as_flattened());
+        let mut receivers = Checksum::new().with(self.shot.receivers.as_flattened());
+        if let Some(fibre) = &self.fibre {
+            receivers = receivers.with_text(&fibre.words());
+        }
         vec![
             (
                 "the mesh, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
@@ -254,6 +263,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         "pressure" => (Quantity::Pressure, "pressure in Pa"),
         "strain" => (Quantity::Strain, "strain"),
         "rotation" => (Quantity::Rotation, "rotation in rad"),
+        "das" => (Quantity::Strain, "strain along the fibre"),
         _ => (Quantity::Velocity, "velocity in m/s"),
     };
     let mut shot = Shot {
@@ -264,13 +274,23 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         jcheck,
         ..Shot::default()
     };
+    let channels = shot.receivers.len();
+    let fibre = match job.choice("data")? {
+        "das" => Some(Fibre::read(job, &mesh, &mut shot)?),
+        _ => {
+            for word in ["along", "gauge"].into_iter().filter(|word| job.given(word)) {
+                job.warn(&format!("{word}= has no effect without data=das"));
+            }
+            None
+        }
+    };
     let window = outputs::window(job, &mesh, &mut shot)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
         sources: found.list.iter().map(source).collect(),
         receivers: Axis {
-            n: shot.receivers.len(),
+            n: channels,
             label: Some("r".into()),
             ..axis
         },
@@ -283,11 +303,25 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         basis,
         rocks,
         shot,
+        fibre,
+        sponge: sponge(job)?,
         dt,
         window,
         quantity: name,
         transport: transport(job)?,
     })
+}
+
+/// The layer that sponge= asks for.
+fn sponge(job: &Job) -> anyhow::Result<Option<Sponge>> {
+    let thickness = job.double("sponge")?;
+    if thickness <= 0.0 && job.given("left") {
+        job.warn("left= has no effect without sponge=");
+    }
+    Ok((thickness > 0.0).then_some(Sponge {
+        thickness,
+        left: job.double("left")?,
+    }))
 }
 
 /// A point of a file (z, x, y) along the axes of a mesh.

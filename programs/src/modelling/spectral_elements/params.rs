@@ -18,7 +18,7 @@ vp=, vs=, den=, qp= and qs= are a model that changes inside of regions: regular 
 
 Sides in neither list are free in solids and rigid in fluids; free= matters where a fluid has a surface, whose pressure is zero there. \
 Absorbing sides take plane waves that leave at right angles (Clayton and Engquist 1977). lumping=specfem puts the row sums of their damping \
-into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact.
+into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact. What meets them at a slant comes back in part: sponge= damps in a layer of that thickness along them, inside of the mesh, two or three of the longest wavelengths that matter, and takes surface waves, too. It only loses energy, and the stable step stays.
 
 Qkappa and Qmu of materials= attenuate solids, where any is below 9000: three standard linear solids keep them constant within 3 % over \
 qband=, whose ends are at most a ratio of 12 apart for that; speeds hold at qref= and grow with frequency. sls= says it all instead: n1=11 for every region, relaxation times of stress (3), of strain for mu (3) and for \
@@ -37,7 +37,8 @@ that begins before zero lets the run begin there. onset= delays every source, n1
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one, and is zero in solids; strain zz, xx, \
 yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive; rotation about z, x, y, 2-D about y, in rad, half the curl along the axes \
-x, y, z), n3 records; \
+x, y, z; data=das one: the strain along the fibre, along=, extension positive, the mean over gauge= metres around \
+the receiver), n3 records; \
 o3 is when the run begins. Receivers and sources lie anywhere in the mesh. Snapshots are interpolated onto a regular grid: nqz=, oqz=, \
 dqz= and so on; outside of the mesh they are zero.
 
@@ -89,9 +90,13 @@ macro_rules! params {
             Param::input("series").doc("history of the sources as samples, instead of stf="),
             Param::bool("rate").default("y").doc("series= of moments is their rate; n: the moment itself"),
             Param::input("onset").doc("when every source begins, s"),
-            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation"])
+            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation", "das"])
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
+            Param::input("along").doc("data=das: directions of the fibre, x[, y], z, one for all receivers or one each"),
+            Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("data=das: length of fibre over which a receiver takes the mean strain, m; 0: at its place"),
+            Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of a layer along absorbing sides that damps, m; 0: none"),
+            Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("what is left of a P wave that crosses the sponge twice"),
             Param::bool("verb").default("n").doc("tell mesh, stability, speed and progress"),
             SNAP,
             WFL,

@@ -124,6 +124,7 @@ impl Plan {
             + self.points.inverse_mass.len()
             + self.points.list.len()
             + self.points.dress.len()
+            + self.points.sponge.len()
             + 2 * s.place.len()
             + s.first.len()
             + s.series.len()
@@ -172,6 +173,7 @@ pub struct FieldMemory<A: Accelerator> {
     pub list: A::Memory,
     pub dressed: usize,
     dress: A::Memory,
+    sponge: Option<A::Memory>,
     sources: SourceMemory<A>,
     leaving: A::Memory,
     leaves: usize,
@@ -189,6 +191,8 @@ pub struct Addresses {
     pub places: u64,
     pub inverse_mass: u64,
     pub dress: u64,
+    /// Zero without a sponge.
+    pub sponge: u64,
 }
 
 /// Which elements are launched in which step, and where.
@@ -244,6 +248,10 @@ impl<A: Accelerator> FieldMemory<A> {
             list: send(a, &list)?,
             dressed: list.len(),
             dress: send(a, &plan.points.dress)?,
+            sponge: match plan.points.sponge.as_slice() {
+                [] => None,
+                sponge => Some(send(a, sponge)?),
+            },
             sources: SourceMemory {
                 place: send(a, &s.place)?,
                 first: send(a, &s.first)?,
@@ -273,6 +281,7 @@ impl<A: Accelerator> FieldMemory<A> {
             places: self.places.address(),
             inverse_mass: self.inverse_mass.address(),
             dress: self.dress.address(),
+            sponge: self.sponge.as_ref().map_or(0, Memory::address),
         }
     }
 
@@ -402,7 +411,11 @@ impl<A: Accelerator> FieldMemory<A> {
             &self.leaving,
             &self.forces,
         ];
-        let all = sources.into_iter().chain(own).chain(&self.laws);
+        let all = sources
+            .into_iter()
+            .chain(own)
+            .chain(&self.laws)
+            .chain(&self.sponge);
         all.map(Memory::bytes).sum()
     }
 }
