@@ -3,15 +3,17 @@
 
     python3 book/paper/measure.py PAPER [bin=FOLDER] [device=cpu] [counts=1] [groups=...] [out=FOLDER] [repeat=1]
 
-PAPER is michea2010, zhou2012 or all. device= is cpu (counts= are threads) or gpu (counts= are GPUs, 1,2,4 for instance). bin= holds
-sfvsfd3d-gpu (build/bin). groups= takes some of the tables: table2,large,depth,blocks,weak,strong (michea2010), parts,scaling (zhou2012).
-Rows go into the chapter's runtimes/results-DEVICE.txt, or into out=FOLDER as PAPER-results-DEVICE.txt; rows of the same group and
+PAPER is michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all. device= is cpu (counts= are threads) or gpu (counts= are GPUs,
+1,2,4 for instance). bin= holds the programs (build/bin). groups= takes some of the tables: table2,large,depth,blocks,weak,strong
+(michea2010), squares (weiss2013-2d), cubes,ranks (weiss2013-3d), parts,scaling (zhou2012). The group ranks runs as many
+ranks as count says, a GPU each: it needs mpi=FOLDER with programs that were built with MPI, and mpirun.
+Rows go into the chapter's results-DEVICE.txt, or into out=FOLDER as PAPER-results-DEVICE.txt; rows of the same group and
 device are replaced. repeat= runs each case so many times and keeps the fastest. Afterwards `python3 table.py write` in the
 chapter's folder puts the numbers on its page. The models are made in a temporary folder.
 
-A row: group, case, nx ny nz of the paper's grid (frame included), frame cells, steps, device, count, seconds of the steps
-alone, seconds of the whole program with its files. For one thread these are seconds of the processor, which other work on
-the machine stretches less than those of the clock.
+A row: group, case, nx ny nz of the paper's grid (frame included in michea2010 and zhou2012, as they count), frame cells, steps,
+device, count, seconds of the steps alone, seconds of the whole program with its files. For one thread these are seconds of the
+processor, which other work on the machine stretches less than those of the clock.
 """
 import array
 import math
@@ -25,12 +27,13 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WORDS = {"bin", "device", "counts", "groups", "out", "repeat"}
+WORDS = {"bin", "device", "counts", "groups", "mpi", "out", "repeat"}
 COLUMNS = "# group case nx ny nz frame steps device count steps_s whole_s"
 LAYERS = ((4200, 2422, 2300), (6000, 3460, 2700))  # vp, vs, density above and below 1400 m
 MICHEA = "free=y src=moment mxy=1e18 tau=0.045"
 AWP = "free=y absorb=sponge edge=0.92 src=moment mxx=1e15 mxy=1e15 stf=cosine tau=0.6825"
 COARSE = "qp=100 qs=50 qmech=coarse"
+WEISS = "ssou=y dabc=y nbell=5 jdata=10"  # isotropic: vp 2 km/s, vs 1.1547 km/s, 2000 kg/m3, nodes of 5 m
 
 
 def stop(sentence):
@@ -75,7 +78,29 @@ def zhou2012(device, counts):
             yield "scaling", "coarse", grid, 20, steps, count, AWP + " " + COARSE
 
 
-PAPERS = {"michea2010": michea2010, "zhou2012": zhou2012}
+def weiss2013_2d(device, counts):
+    """Cases of figure 6 of Weiss and Shragge (2013): squares behind a frame of 48."""
+    for n in range(432, 3793, 336):
+        for count in counts:
+            yield "squares", "isotropic", (n, 1, n), 48, 1000 if device == "gpu" else 100, count, WEISS
+
+
+def weiss2013_3d(device, counts):
+    """Cases of figure 11: cubes, by peer-to-peer copies in one process and by ranks of MPI."""
+    for n in range(128, 297, 24):
+        for count in counts:
+            yield "cubes", "isotropic", (n, n, n), 48, 1000 if device == "gpu" else 100, count, WEISS
+            if device == "gpu" and count > 1:
+                yield "ranks", "isotropic", (n, n, n), 48, 1000, count, WEISS
+
+
+# The cases of a chapter, and the folder that shows them
+PAPERS = {
+    "michea2010": (michea2010, "michea2010/runtimes"),
+    "weiss2013-2d": (weiss2013_2d, "weiss2013/runtimes2d"),
+    "weiss2013-3d": (weiss2013_3d, "weiss2013/runtimes3d"),
+    "zhou2012": (zhou2012, "zhou2012/runtimes"),
+}
 
 
 def write(path, axes, numbers):
@@ -87,8 +112,35 @@ def write(path, axes, numbers):
         header.write(" ".join(words) + f' esize=4 data_format="native_float" in="{os.path.abspath(path)}@"\n')
 
 
-def model(folder, paper, grid, frame):
-    """vp, vs, den, sou and rec in a folder: the paper's grid without its frame, which the program adds."""
+def displacement_model(folder, grid, steps):
+    """wav, ccc, den, sou and rec of Weiss and Shragge in a folder."""
+    nx, ny, nz = grid
+    flat = ny == 1
+    d, dt = 0.005, 0.0005
+    axes = [(n, 0.0, d) for n in ((nz, nx) if flat else (nz, nx, ny))]
+    cells = nx * ny * nz
+    c33, c55 = 2000 * 2.0**2, 2000 * 1.1547**2
+    cross = c33 - 2 * c55
+    planes = (c33, c33, c55, cross) if flat else (*[c33] * 3, *[c55] * 3, *[cross] * 3)
+    for name, values in (("ccc", planes), ("den", (2000.0,))):
+        bytes_of = b"".join(array.array("f", [value]).tobytes() * cells for value in values)
+        write(os.path.join(folder, name), axes + [(len(values), 0, 1)], bytes_of)
+    components = 2 if flat else 3
+    # A Ricker wavelet of 40 Hz around its middle, the same on every component
+    around = [(math.pi * 40 * dt * (k - 100)) ** 2 for k in range(steps)]
+    wavelet = array.array("f", [(1 - 2 * a) * math.exp(-a) for a in around for _ in range(components)])
+    write(os.path.join(folder, "wav"), [(1, 0, 1), (components, 0, 1), (steps, 0, dt)], wavelet.tobytes())
+    source = [d * (nx // 2), 0.0] if flat else [d * (nx // 2), d * (ny // 2), 0.0]
+    line = [x for k in range(nx) for x in ((d * k, 0.0) if flat else (d * k, source[1], 0.0))]
+    write(os.path.join(folder, "sou"), [(components, 0, 1), (1, 0, 1)], array.array("f", source).tobytes())
+    write(os.path.join(folder, "rec"), [(components, 0, 1), (nx, 0, 1)], array.array("f", line).tobytes())
+
+
+def model(folder, paper, case):
+    """The files of a case in a folder: vp, vs, den, sou and rec on the paper's grid without its frame, which the program adds."""
+    _, _, grid, frame, steps, _, words = case
+    if words == WEISS:
+        return displacement_model(folder, grid, steps)
     nx, ny, nz = grid
     n = (nz - frame, nx - 2 * frame, ny - 2 * frame)
     if min(n) < 6:
@@ -120,13 +172,26 @@ def used(process):
     return sum(int(n) for n in ticks) / os.sysconf("SC_CLK_TCK")
 
 
-def timed(program, folder, case, device):
-    """Seconds of the steps alone and of the whole program."""
-    _, _, _, frame, steps, count, words = case
-    where = f"device=cpu threads={count}" if device == "cpu" else f"device=gpu ngpu={count}"
+def command_of(programs, case, device):
+    """The command line of a case; `programs` are the folders without and with MPI."""
+    group, _, grid, frame, steps, count, words = case
+    where = f"device=cpu threads={count}" if device == "cpu" else f"device=gpu ngpu={1 if group == 'ranks' else count}"
     dt = 0.008 if "tau=0.045" in words else 0.0075
-    words = f"{words} nt={steps} dt={dt} nb={frame} {where} verb=y out=data@"
-    command = [program, *(f"{name}={name}" for name in ("vp", "vs", "den", "sou", "rec")), *words.split()]
+    if words == WEISS:
+        name, files = f"sfewefd{2 if grid[1] == 1 else 3}d-gpu", ("wav", "ccc", "den", "sou", "rec")
+    else:
+        name, files, words = "sfvsfd3d-gpu", ("vp", "vs", "den", "sou", "rec"), f"{words} nt={steps} dt={dt}"
+    words = f"{words} nb={frame} {where} verb=y out=data@"
+    ranks = []
+    if group == "ranks":
+        ranks = [os.environ.get("MPIRUN", "mpirun"), "-n", str(count), "--oversubscribe", "--bind-to", "none"]
+    return [*ranks, os.path.join(programs[group == "ranks"], name), *(f"{name}={name}" for name in files), *words.split()]
+
+
+def timed(programs, folder, case, device):
+    """Seconds of the steps alone and of the whole program."""
+    steps, count = case[4:6]
+    command = command_of(programs, case, device)
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     said, start = [], math.nan
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
@@ -138,13 +203,13 @@ def timed(program, folder, case, device):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Seconds are told in hundredths; the rate and the nodes that it counts have more digits.
     rate = re.search(r" steps in [\d.]+ s: ([\d.]+) Mpt/s", "".join(said))
-    nodes = re.search(r"with the frame of \d+ nodes z (\d+) x x (\d+) x y (\d+)", "".join(said))
+    nodes = re.search(r"with the frame of \d+ nodes z (\d+) x x (\d+)(?: x y (\d+))?", "".join(said))
     if process.returncode or not rate or not nodes:
         stop(f"this run failed: {' '.join(command)}\n{''.join(said)[-2000:]}")
     if device == "cpu" and count == 1 and not math.isnan(start):
         all_of_it = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return all_of_it - start, all_of_it
-    return math.prod(int(n) for n in nodes.groups()) * steps / float(rate[1]) / 1e6, whole
+    return math.prod(int(n) for n in nodes.groups("1")) * steps / float(rate[1]) / 1e6, whole
 
 
 def machine(device):
@@ -184,18 +249,24 @@ class Table:
             table.write("\n".join([*self.heads, COLUMNS, *self.rows]) + "\n")
 
 
-def measure(paper, cases, device, program, repeat, table):
-    """Runs the cases of a paper and adds their rows."""
+def measure(paper, cases, device, programs, repeat, table):
+    """Runs the cases of a paper and adds their rows; `programs` are the folders without and with MPI."""
     with tempfile.TemporaryDirectory() as folder:
         before = None
         for case in cases:
             group, name, grid, frame, steps, count, _ = case
-            if before != (grid, frame):
-                model(folder, paper, grid, frame)
-                before = (grid, frame)
-            times = [timed(program, folder, case, device) for _ in range(repeat)]
+            if before != (grid, frame, steps):
+                model(folder, paper, case)
+                before = (grid, frame, steps)
+            times = [timed(programs, folder, case, device) for _ in range(repeat)]
             loop, whole = (min(column) for column in zip(*times))
             table.add(f"{group} {name} {grid[0]} {grid[1]} {grid[2]} {frame} {steps} {device} {count} {loop:.6g} {whole:.6g}")
+
+
+def version(folder):
+    """The version that the programs tell."""
+    asked = [os.path.join(folder, "sfvsfd3d-gpu"), "--version"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()[-1]
 
 
 def main():
@@ -204,24 +275,25 @@ def main():
     if not wanted or wanted[0] not in PAPERS or len(words) != len(sys.argv) - 2 or not set(words) <= WORDS:
         stop(f"say which paper ({', '.join(PAPERS)} or all), then key=value words ({', '.join(sorted(WORDS))}); the head of this file explains them")
     device = words.get("device", "cpu")
-    program = os.path.abspath(os.path.join(words.get("bin", os.path.join(HERE, "..", "..", "build", "bin")), "sfvsfd3d-gpu"))
-    if device not in ("cpu", "gpu") or not os.access(program, os.X_OK):
-        stop(f"device={device} with {program}: devices are cpu and gpu, and bin= must hold the program")
+    folder = os.path.abspath(words.get("bin", os.path.join(HERE, "..", "..", "build", "bin")))
+    programs = (folder, os.path.abspath(words.get("mpi", folder)))
+    if device not in ("cpu", "gpu") or not os.access(os.path.join(folder, "sfvsfd3d-gpu"), os.X_OK):
+        stop(f"device={device} with {folder}: devices are cpu and gpu, and bin= must hold the programs")
     counts = [int(count) for count in words.get("counts", "1").split(",")]
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     told = [f"{key}={words[key]}" for key in ("device", "counts", "groups", "repeat") if key in words]
     left = set(words["groups"].split(",")) if "groups" in words else set()
     for paper in wanted:
-        cases = list(PAPERS[paper](device, counts))
+        cases_of, chapter = PAPERS[paper]
+        cases = [case for case in cases_of(device, counts) if "mpi" in words or case[0] != "ranks"]
         known = {case[0] for case in cases}
         groups = known & set(words["groups"].split(",")) if "groups" in words else known
         left -= known
-        head = f"# by measure.py {' '.join([paper, *told])}; {machine(device)}; {version}; {time.strftime('%Y-%m-%d')}"
-        where = words.get("out") or os.path.join(HERE, paper, "runtimes")
+        head = f"# by measure.py {' '.join([paper, *told])}; {machine(device)}; {version(folder)}; {time.strftime('%Y-%m-%d')}"
+        where = words.get("out") or os.path.join(HERE, chapter)
         path = os.path.join(where, f"{paper}-results-{device}.txt" if "out" in words else f"results-{device}.txt")
         if groups:
             table = Table(path, groups, device, head)
-            measure(paper, [case for case in cases if case[0] in groups], device, program, int(words.get("repeat", 1)), table)
+            measure(paper, [case for case in cases if case[0] in groups], device, programs, int(words.get("repeat", 1)), table)
     if left:
         stop(f"groups={','.join(sorted(left))}: there are no such tables in {', '.join(wanted)}")
 

@@ -5,6 +5,22 @@
 //! order of RSF files. Triples such as [`grid::Grid::n`] are ordered `z, x, y`. The folder's `README.md` maps every
 //! equation to its file and draws a slab with its ghosts.
 
+/// Calls a method that is compiled in this crate for each of the listed types, which are all that come here. Generic code is
+/// else compiled again in every crate that runs it, and formulas of all orders, degrees and processors take minutes.
+macro_rules! compiled_here {
+    ($this:ident: $($concrete:ty)|+, $method:ident($argument:expr): $type:ty) => {{
+        let any: &mut dyn std::any::Any = $this;
+        $(if let Some(this) = any.downcast_mut::<$concrete>() {
+            #[inline(never)]
+            fn here(this: &mut $concrete, argument: $type) {
+                this.$method(argument);
+            }
+            return here(this, $argument);
+        })+
+        unreachable!("every type that comes here is listed")
+    }};
+}
+
 pub mod boundary;
 pub mod device;
 pub mod error;

@@ -31,7 +31,7 @@ class Everything(Scratch):
         self.script("bin/compute-sanitizer", '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\necho "test result: ok. 1 passed"\n')
         self.script("bundle/bin/sfewefd3d-gpu", "#!/bin/sh\n")
         self.script("bundle/tests/kernels.accelerator", TEST)
-        for name in ("accelerator", "staggered"):
+        for name in ("accelerator", "staggered", "elements"):
             self.script(f"bundle/benches/kernels.{name}", BENCH)
         self.write("bundle/about", "commit 0123456789ab\n")
 
@@ -39,9 +39,9 @@ class Everything(Scratch):
         self.write(name, text)
         os.chmod(self.path(name), 0o755)
 
-    def run_all(self, path):
+    def run_all(self, path, *parts):
         environment = dict(os.environ, PATH=path + os.pathsep + os.environ["PATH"], OUT=self.path("out"))
-        words = [self.path("checkout/tests/gpu/run"), self.path("bundle"), "all"]
+        words = [self.path("checkout/tests/gpu/run"), self.path("bundle"), "all", *parts]
         done = subprocess.run(words, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout, glob.glob(self.path("checkout/kernels/benches/gpu-*.md"))
 
@@ -55,6 +55,20 @@ class Everything(Scratch):
                       "## sanitize: passed", "## bench staggered n=512", "8700 us a step", "## ranks: not run"):
             self.assertIn(words, text)
         self.assertNotIn(self.folder, text, "no path of the machine")
+
+    def test_parts_stand_in_one_file(self):
+        self.assertEqual(self.run_all(self.path("bin"), "sanitize")[0], 0)
+        status, said, reports = self.run_all(self.path("bin"), "bench")
+        self.assertEqual((status, len(reports)), (0, 1), said)
+        with open(reports[0], encoding="utf-8") as report:
+            text = report.read()
+        self.assertEqual(text.count("# What 1 GPUs"), 1)
+        self.assertIn("## sanitize: passed", text)
+        self.assertIn("## bench elements gpus=1", text)
+        self.assertNotIn("## tests", text)
+        status, said, _ = self.run_all(self.path("bin"), "bechn")
+        self.assertEqual(status, 1)
+        self.assertIn("there is no part bechn", said)
 
     def test_what_fails_is_told_in_file_and_status(self):
         self.script("bundle/tests/kernels.accelerator", TEST.replace("ok. 3 passed; 0", "FAILED. 2 passed; 1") + "exit 101\n")

@@ -30,11 +30,10 @@ class Measuring(Scratch):
     def setUp(self):
         super().setUp()
         self.measure = measuring()
-        self.program = os.path.join(BIN, "sfvsfd3d-gpu")
 
     def run_cases(self, paper, cases, groups, head):
         table = self.measure.Table(self.path("results.txt"), groups, "cpu", head)
-        self.measure.measure(paper, cases, "cpu", self.program, 1, table)
+        self.measure.measure(paper, cases, "cpu", (BIN, BIN), 1, table)
         return rows(table.path)
 
     def test_rows_of_small_grids_and_what_is_replaced(self):
@@ -52,10 +51,26 @@ class Measuring(Scratch):
         with open(self.path("results.txt"), encoding="utf-8") as table:
             self.assertEqual(table.read().splitlines()[:4], ["# by one", "# by two", "# by three", self.measure.COLUMNS])
 
+    def test_rows_of_squares_and_cubes(self):
+        squares = [("squares", "isotropic", (60, 1, 50), 8, 40, 1, self.measure.WEISS)]
+        cubes = [("cubes", "isotropic", (30, 28, 26), 6, 20, count, self.measure.WEISS) for count in (1, 2)]
+        self.assertEqual(len(self.run_cases("weiss2013-2d", squares, {"squares"}, "# by one")), 1)
+        both = self.run_cases("weiss2013-3d", cubes, {"cubes"}, "# by two")
+        self.assertEqual([row[:9] for row in both][1:], [f"cubes isotropic 30 28 26 6 20 cpu {count}".split() for count in (1, 2)])
+        self.assertTrue(all(0 < float(row[9]) <= float(row[10]) for row in both), both)
+
+    def test_ranks_are_started_by_mpirun(self):
+        case = ("ranks", "isotropic", (30, 28, 26), 6, 20, 2, self.measure.WEISS)
+        with unittest.mock.patch.dict(os.environ, MPIRUN="starter"):
+            command = self.measure.command_of(("plain", "with-mpi"), case, "gpu")
+        self.assertEqual(command[:3], ["starter", "-n", "2"])
+        self.assertIn(os.path.join("with-mpi", "sfewefd3d-gpu"), command)
+        self.assertIn("ngpu=1", command)
+
     def test_every_case_has_room_for_its_frame(self):
         for paper in CHAPTERS:
             for device in ("cpu", "gpu"):
-                for _, _, grid, frame, steps, count, _ in self.measure.PAPERS[paper](device, [1, 2]):
+                for _, _, grid, frame, steps, count, _ in self.measure.PAPERS[paper][0](device, [1, 2]):
                     nx, ny, nz = grid
                     self.assertGreaterEqual(min(nz - frame, nx - 2 * frame, ny - 2 * frame), 6, (grid, frame))
                     self.assertTrue(steps > 0 and count > 0)
@@ -66,7 +81,7 @@ class Measuring(Scratch):
             self.assertEqual(done.returncode, 1, done)
             return done.stderr
 
-        self.assertIn("say which paper (michea2010, zhou2012 or all)", said("weiss2013"))
+        self.assertIn("say which paper (michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all)", said("weiss2013"))
         self.assertIn("device=tpu", said("all", "device=tpu", f"bin={BIN}"))
         self.assertIn("bin= must hold the program", said("all", f"bin={self.folder}"))
         self.assertIn("groups=depths: there are no such tables", said("all", "groups=depths", f"bin={BIN}", f"out={self.folder}"))
@@ -80,7 +95,8 @@ class Measuring(Scratch):
 
 class Tables(Scratch):
     def table(self, paper, *words):
-        return subprocess.run([sys.executable, "table.py", *words], cwd=self.path(paper), capture_output=True, text=True)
+        environment = dict(os.environ, PYTHONPATH=os.path.join(TOP, "book"))
+        return subprocess.run([sys.executable, "table.py", *words], cwd=self.path(paper), env=environment, capture_output=True, text=True)
 
     def setUp(self):
         super().setUp()
@@ -92,6 +108,12 @@ class Tables(Scratch):
             done = self.table(paper)
             self.assertEqual(done.returncode, 0, f"{paper}: {done.stderr}")
             self.assertIn("| CPU core", done.stdout)
+
+    def test_pages_of_the_other_paper_show_what_was_measured(self):
+        for folder in ("runtimes2d", "runtimes3d"):
+            done = subprocess.run([sys.executable, "table.py"], cwd=os.path.join(PAPER, "weiss2013", folder), capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("| 8 cores |", done.stdout)
 
     def test_new_rows_are_missed_until_they_are_written(self):
         for paper, row, shown in (

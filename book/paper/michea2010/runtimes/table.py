@@ -6,6 +6,10 @@ The numbers are those of results-cpu.txt and results-gpu.txt, beside the paper's
 import os
 import sys
 
+# The folder of the book, through the links of the build folder, too
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 3))
+import page_table
+
 # Seconds that the paper measured: one core (for the large grid by gcc and by icc), one GPU
 PAPER = {
     ("384", 0): ("3840", "100", "38"), ("384", 10): ("6656", "177", "38"), ("384", 16): ("8320", "162", "51"),
@@ -17,38 +21,24 @@ HEAD = "| grid | layers | CPU core, s | GPU, s | times | paper: CPU core, s | GP
 def seconds(device):
     """Seconds of 1000 steps by grid and layers."""
     found = {}
-    if os.path.exists(f"results-{device}.txt"):
-        for line in open(f"results-{device}.txt", encoding="utf-8"):
-            row = line.split()
-            if row and row[0] in ("table2", "large"):
-                loop, whole = float(row[9]), float(row[10])
-                found[row[2], int(row[5])] = whole - loop + loop * 1000 / int(row[6])
+    for row in page_table.results(f"results-{device}.txt"):
+        if row[0] in ("table2", "large"):
+            loop, whole = float(row[9]), float(row[10])
+            found[row[2], int(row[5])] = whole - loop + loop * 1000 / int(row[6])
     return found
 
 
 def table():
     """The table, as lines of a page."""
     cpu, gpu = seconds("cpu"), seconds("gpu")
-    lines = [HEAD, "|" + " --- |" * 8]
+    rows = []
     for key, paper in PAPER.items():
         grid = {"384": "384 x 328 x 52", "540": "540 x 484 x 189"}[key[0]]
         mine = [f"{cpu[key]:.0f}" if key in cpu else "", f"{gpu[key]:.2f}" if key in gpu else "",
                 f"{cpu[key] / gpu[key]:.0f}" if key in cpu and key in gpu else ""]
-        lines.append("| " + " | ".join([grid, str(key[1]), *mine, *paper]) + " |")
-    return lines
-
-
-def main():
-    page = open("README.md", encoding="utf-8").read().splitlines()
-    start = page.index(HEAD)
-    end = next(i for i in range(start, len(page) + 1) if i == len(page) or not page[i].startswith("|"))
-    if sys.argv[1:] == ["write"]:
-        page[start:end] = table()
-        open("README.md", "w", encoding="utf-8").write("\n".join(page) + "\n")
-    elif page[start:end] != table():
-        sys.exit("table.py: README.md has other numbers than results-*.txt; run python3 table.py write in its folder")
-    print("\n".join(table()))
+        rows.append([grid, str(key[1]), *mine, *paper])
+    return page_table.lines_of(HEAD, rows)
 
 
 if __name__ == "__main__":
-    main()
+    page_table.main(table())

@@ -164,6 +164,21 @@ impl<T: Real> CpuSlab<T> {
     }
 }
 
+impl<T: Real> CpuSlab<T> {
+    fn update_part(&mut self, part: Part, step: usize) {
+        // What only tests run, f64, is compiled with them.
+        if const { size_of::<T>() != size_of::<f32>() } {
+            return self.update_part_of((part, step));
+        }
+        compiled_here!(self: CpuSlab<f32>, update_part_of((part, step)): (Part, usize));
+    }
+
+    fn update_part_of(&mut self, (part, step): (Part, usize)) {
+        let planes = self.layout.part(part);
+        planes.for_each(|planes| self.update_planes(planes, step));
+    }
+}
+
 impl<T: Real> Stepper for CpuSlab<T> {
     type Number = T;
 
@@ -176,8 +191,7 @@ impl<T: Real> Stepper for CpuSlab<T> {
     }
 
     fn update(&mut self, _stage: usize, part: Part, step: usize) -> Result<(), Error> {
-        let planes = self.layout.part(part);
-        planes.for_each(|planes| self.update_planes(planes, step));
+        self.update_part(part, step);
         Ok(())
     }
 

@@ -274,6 +274,10 @@ impl<const D: usize> Engine<D> {
 
     /// What the fluid elements of a part add to their points.
     pub(super) fn fluid_forces(&mut self, part: Part, step: usize) {
+        compiled_here!(self: Engine<2> | Engine<3>, fluid_forces_by_length((part, step)): (Part, usize));
+    }
+
+    fn fluid_forces_by_length(&mut self, (part, step): (Part, usize)) {
         by_length!(self, fluid_forces_of(part, step));
     }
 
@@ -294,6 +298,10 @@ impl<const D: usize> Engine<D> {
 
     /// What the solid elements of a part add to their points.
     pub(super) fn forces(&mut self, part: Part, step: usize) {
+        compiled_here!(self: Engine<2> | Engine<3>, forces_by_length((part, step)): (Part, usize));
+    }
+
+    fn forces_by_length(&mut self, (part, step): (Part, usize)) {
         by_length!(self, forces_of(part, step));
         if part == Part::Boundary {
             self.exchange.pack(&self.leaving, &self.contributions);

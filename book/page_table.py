@@ -1,0 +1,55 @@
+"""Tables of measured numbers on the book's pages. A chapter has a table.py that makes the lines and calls `main`:
+
+    python3 table.py          prints the table; fails where the page beside it (README.md) has other numbers
+    python3 table.py write    puts it there
+
+So a flow that runs table.py holds the page to what was measured. Python's standard library alone.
+"""
+import math
+import os
+import sys
+
+PAGE = "README.md"
+
+
+def lines_of(head, rows):
+    """A table as lines of a page: the head is its first line, rows are lists of texts."""
+    columns = head.count("|") - 1
+    return [head, "|" + " --- |" * columns, *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def main(lines):
+    """Holds the page to the table, or puts the table there, as the command line says."""
+    with open(PAGE, encoding="utf-8") as text:
+        page = text.read().splitlines()
+    if lines[0] not in page:
+        sys.exit(f"table.py: {PAGE} has no line {lines[0]!r}, where the table should begin")
+    start = page.index(lines[0])
+    end = next(i for i in range(start, len(page) + 1) if i == len(page) or not page[i].startswith("|"))
+    if sys.argv[1:] == ["write"]:
+        page[start:end] = lines
+        with open(os.path.realpath(PAGE), "w", encoding="utf-8") as text:
+            text.write("\n".join(page) + "\n")
+    elif page[start:end] != lines:
+        measured = next(((old, new) for old, new in zip(page[start:end], lines) if old != new), ("", "a table of another length"))
+        sys.exit(f"table.py: {PAGE} says\n  {measured[0]}\nbut measured was\n  {measured[1]}\nIf that is right, run python3 table.py write in this folder")
+    print("\n".join(lines))
+
+
+def digits(number, count=3):
+    """A number with so many digits, zeros at its end included."""
+    return f"{number:.{max(0, count - 1 - math.floor(math.log10(abs(number))))}f}"
+
+
+def numbers(path):
+    """The numbers of a text file, as `disfil` and `attr` write them behind colons and equal signs, or a column of them."""
+    with open(path, encoding="utf-8") as text:
+        return [float(word) for word in text.read().split()]
+
+
+def results(path):
+    """Rows of a table that `book/paper/measure.py` wrote, as lists of words; none where there is no such file."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as table:
+        return [line.split() for line in table if line.strip() and not line.startswith("#")]

@@ -1,0 +1,31 @@
+"""The chapter's table: the echoes of four frames, against a model so large that none returns."""
+import os
+import sys
+
+# The folder of the book, through the links of the build folder, too
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 2))
+import page_table
+
+HEAD = "| frame | largest echo over the largest displacement | norm of the echo over the norm of the trace |"
+FRAMES = {"rigid": "dabc=n", "thin": "dabc=y nb=12", "usual": "dabc=y nb=48", "wide": "dabc=y nb=100"}
+
+
+def largest(trace):
+    return max(abs(sample) for sample in trace)
+
+
+def norm(trace):
+    return sum(sample * sample for sample in trace) ** 0.5
+
+
+def main():
+    wave, rows = page_table.numbers("none-trace.out"), []
+    for name, words in FRAMES.items():
+        echo = page_table.numbers(f"{name}-echo.out")
+        shares = [100 * size(echo) / size(wave) for size in (largest, norm)]
+        rows.append([f"`{words}`", *(f"{share:.{0 if share > 10 else 1}f} %" for share in shares)])
+    page_table.main(page_table.lines_of(HEAD, rows))
+
+
+if __name__ == "__main__":
+    main()
