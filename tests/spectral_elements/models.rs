@@ -335,8 +335,7 @@ fn models_that_do_not_fit_are_sentences() {
             reference: 3.0,
         };
         let text = GridModel::new(&mesh, &basis, (lattice, 1), planes, &ROCKS, Some(band))
-            .err()
-            .expect("a fault")
+            .expect_err("a fault")
             .to_string();
         for word in words {
             assert!(text.contains(word), "{word} is not in {text}");
@@ -354,13 +353,13 @@ fn models_that_do_not_fit_are_sentences() {
     refused(
         LATTICE,
         vp(1000.0),
-        &["element 0 of region 0", "vp=1000 and vs=1100"],
+        &["element 0 of region 0", "the P speed 1000 and the S speed 1100"],
     );
     let wet = Planes {
         vs: Some(plane(|[_, z]| if z < 200.0 { 0.0 } else { 900.0 })),
         ..Planes::default()
     };
-    refused(LATTICE, wet, &["has vs=0", "a solid by its row of materials="]);
+    refused(LATTICE, wet, &["has the S speed 0", "its region is a solid"]);
     let odd = Planes {
         quality: Some([vec![400.0], vec![50.0]]),
         ..Planes::default()

@@ -138,7 +138,7 @@ impl<const D: usize> GridModel<D> {
                 self.sound(region, &medium)
                     .map_err(|words| Error::setup(format!("the model {} {words}", place())))?;
                 let inverse = self.inverse_quality(region, &corners, &medium.medium.law);
-                if let Some(bad) = inverse.iter().find(|q| !(**q >= -1e-6)) {
+                if let Some(bad) = inverse.iter().find(|q| q.is_nan() || **q < -1e-6) {
                     return Err(Error::setup(format!(
                         "the quality factors {} make the bulk modulus gain energy (1/Qkappa = {bad:.3e}): qp must not exceed qs times 3/4 (vp/vs)^2",
                         place()
@@ -209,14 +209,14 @@ impl<const D: usize> GridModel<D> {
             };
         }
         let solid = self.materials[region].vs > 0.0;
-        if solid && !(vs > 0.0) {
+        if solid && (vs.is_nan() || vs <= 0.0) {
             return Err(format!(
-                "has vs={vs}, and its region is a solid by its row of materials=: give water a region of its own, or a vs above zero there"
+                "has the S speed {vs}, and its region is a solid: give water a region of its own, or an S speed above zero there"
             ));
         }
         if !(vp > 0.0 && vp.is_finite() && 4.0 * vs * vs < 3.0 * vp * vp) {
             return Err(format!(
-                "has vp={vp} and vs={vs}; vp must be above zero and vs from 0 to below 0.866 vp"
+                "has the P speed {vp} and the S speed {vs}; P must be above zero, and S from 0 to below 0.866 of it"
             ));
         }
         Ok(())
@@ -285,7 +285,7 @@ pub fn not_definite<const D: usize>(table: &[[f64; 6]; 6]) -> Option<usize> {
     let mut rest = *table;
     for (n, &k) in met.iter().enumerate() {
         let pivot = rest[k][k];
-        if !(pivot > 1e-9 * table[k][k].abs()) {
+        if pivot.is_nan() || pivot <= 1e-9 * table[k][k].abs() {
             return Some(k + 1);
         }
         for &i in &met[n + 1..] {

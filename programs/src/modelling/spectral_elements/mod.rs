@@ -257,15 +257,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         .into_iter()
         .map(place)
         .collect();
-    let (quantity, name) = match job.choice("data")? {
-        "displacement" => (Quantity::Displacement, "displacement in m"),
-        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
-        "pressure" => (Quantity::Pressure, "pressure in Pa"),
-        "strain" => (Quantity::Strain, "strain"),
-        "rotation" => (Quantity::Rotation, "rotation in rad"),
-        "das" => (Quantity::Strain, "strain along the fibre"),
-        _ => (Quantity::Velocity, "velocity in m/s"),
-    };
+    let (quantity, name) = recorded(job)?;
     let mut shot = Shot {
         nt,
         jdata,
@@ -309,6 +301,19 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         window,
         quantity: name,
         transport: transport(job)?,
+    })
+}
+
+/// What data= asks for, and its name.
+fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
+    Ok(match job.choice("data")? {
+        "displacement" => (Quantity::Displacement, "displacement in m"),
+        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
+        "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        "strain" => (Quantity::Strain, "strain"),
+        "rotation" => (Quantity::Rotation, "rotation in rad"),
+        "das" => (Quantity::Strain, "strain along the fibre"),
+        _ => (Quantity::Velocity, "velocity in m/s"),
     })
 }
 
