@@ -3,6 +3,7 @@
 use crate::modelling::acquisition;
 use crate::modelling::plan::counted;
 use anyhow::{Context, bail};
+use kernels::grid::points::Point;
 use kernels::methods::velocity_stress::{Action, Source, TimeFunction};
 use kernels::stability::{Band, dominant_frequency};
 use rsf_io::{Input, Job};
@@ -38,6 +39,17 @@ pub struct Sources {
 pub fn read(job: &mut Job, ndim: usize, (nt, dt): (usize, f64), what: Histories) -> anyhow::Result<Sources> {
     let file = job.input("sou")?;
     let points = acquisition::points(job, file, ndim)?;
+    read_at(job, ndim, points, (nt, dt), what)
+}
+
+/// The same for sources at these points.
+pub fn read_at(
+    job: &mut Job,
+    ndim: usize,
+    points: Vec<Point>,
+    (nt, dt): (usize, f64),
+    what: Histories,
+) -> anyhow::Result<Sources> {
     let count = points.len();
     let actions = actions(job, ndim, count)?;
     if ndim == 2 && job.choice("src")? == "dc" {
