@@ -405,7 +405,7 @@ fn bad_input_is_refused_in_a_sentence() {
         ("src=force", &["strength zero", "fx="]),
         ("faces=1,2,3", &["faces=", "needs 4"]),
         ("free=y faces=5,5,5,5", &["free surface"]),
-        ("ngpu=40", &["40 slabs do not fit", "(ngpu=)"]),
+        ("ngpu=40 device=cpu", &["40 slabs do not fit", "(ngpu=)"]),
         ("sou=far.rsf", &["source 1", "outside the grid", "x=9000"]),
         ("free=y sou=high.rsf", &["source 1", "below the free surface"]),
         ("mech=sou.rsf", &["mech=", "n1=1"]),
