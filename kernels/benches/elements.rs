@@ -130,9 +130,11 @@ impl Case {
             basis: &self.basis,
             media: std::slice::from_ref(&self.medium),
             speeds: &[[2800.0, 1500.0]],
+            points: None,
             dt: self.dt,
             relaxations: (self.law == "loss").then_some(std::slice::from_ref(&LOSS)),
             lumping: Lumping::Matrix,
+            sponge: None,
             sources: &[source],
         })
     }

@@ -133,6 +133,71 @@ pub fn elements_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>)
     }
 }
 
+pub fn constants_of_points_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
+    for (rocks, loses, order) in [
+        (DRY, false, Order::Linear),
+        (DRY, true, Order::Quadratic),
+        (WET, true, Order::Linear),
+        ([Rock::Fluid, Rock::Table], true, Order::Linear),
+    ] {
+        close(
+            machines,
+            Recipe {
+                rocks,
+                loses,
+                order,
+                varies: true,
+                steps: 90,
+                ..Recipe::plain([8, 6])
+            },
+        );
+        close(
+            machines,
+            Recipe {
+                rocks,
+                loses,
+                order,
+                varies: true,
+                ..Recipe::plain([4, 3, 4])
+            },
+        );
+    }
+    let world = World::new(Recipe {
+        rocks: WET,
+        loses: true,
+        varies: true,
+        ..Recipe::plain([8, 6])
+    });
+    same_bits(machines, &world);
+    goes_on(machines, &world);
+}
+
+pub fn a_sponge_agrees_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
+    for (rocks, loses, quantity) in [
+        (DRY, false, Quantity::Acceleration),
+        (WET, true, Quantity::Velocity),
+        ([Rock::Fluid, Rock::Fluid], false, Quantity::Pressure),
+    ] {
+        let plane = Recipe {
+            rocks,
+            loses,
+            quantity,
+            soaks: true,
+            steps: 90,
+            ..Recipe::plain([8, 6])
+        };
+        close(machines, plane);
+        same_bits(machines, &World::new(plane));
+    }
+    let volume = Recipe {
+        loses: true,
+        soaks: true,
+        ..Recipe::plain([5, 4, 4])
+    };
+    close(machines, volume);
+    goes_on(machines, &World::new(volume));
+}
+
 pub fn strain_and_rotation_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
     for quantity in [Quantity::Strain, Quantity::Rotation] {
         close(

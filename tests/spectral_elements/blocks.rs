@@ -3,7 +3,7 @@
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
-use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, Setup, Source};
+use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, Relaxation, Setup, Source, Sponge};
 
 /// A block of `counts` elements: node k (counted along each axis) lies where `place` says, an element whose first node is k
 /// is of the region that `region` says, and the outer faces absorb that `absorbs` names by axis and side.
@@ -57,6 +57,8 @@ pub struct Body<const D: usize> {
     pub media: Vec<Medium>,
     pub speeds: Vec<[f64; 2]>,
     pub dt: f64,
+    pub relaxations: Option<Vec<Relaxation>>,
+    pub sponge: Option<Sponge>,
 }
 
 impl<const D: usize> Body<D> {
@@ -72,6 +74,8 @@ impl<const D: usize> Body<D> {
             media,
             speeds,
             dt: share * bound,
+            relaxations: None,
+            sponge: None,
         }
     }
 
@@ -81,9 +85,11 @@ impl<const D: usize> Body<D> {
             basis: &self.basis,
             media: &self.media,
             speeds: &self.speeds,
+            points: None,
             dt: self.dt,
-            relaxations: None,
+            relaxations: self.relaxations.as_deref(),
             lumping: Lumping::Matrix,
+            sponge: self.sponge,
             sources,
         }
     }

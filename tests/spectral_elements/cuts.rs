@@ -79,9 +79,11 @@ impl World {
             basis: &self.basis,
             media: &self.media,
             speeds: &SPEEDS,
+            points: None,
             dt: self.dt,
             relaxations: Some(&self.relaxations),
             lumping: Lumping::Matrix,
+            sponge: None,
             sources: &self.sources,
         }
     }

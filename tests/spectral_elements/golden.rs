@@ -136,9 +136,11 @@ fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
         basis: &basis,
         media: &media,
         speeds: &speeds,
+        points: None,
         dt,
         relaxations: relaxations.as_deref(),
         lumping: Lumping::RowSums,
+        sponge: None,
         sources: &sources,
     })
 }

@@ -70,9 +70,11 @@ fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64;
         basis: &basis,
         media: &media,
         speeds: &[[ROCK.a, ROCK.b]; 2],
+        points: None,
         dt,
         relaxations: None,
         lumping: Lumping::Matrix,
+        sponge: None,
         sources: &sources,
     };
     let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();

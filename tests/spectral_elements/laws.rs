@@ -80,9 +80,11 @@ impl Run<'_> {
             basis: self.basis,
             media: &self.media,
             speeds: &SPEEDS,
+            points: None,
             dt: self.dt,
             relaxations: None,
             lumping: Lumping::Matrix,
+            sponge: None,
             sources,
         }
     }

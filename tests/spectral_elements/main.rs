@@ -13,13 +13,17 @@ mod golden;
 mod green;
 mod halfspace;
 mod laws;
+mod models;
 mod modes;
 mod quality;
+mod sponge;
 
 #[path = "../support/built.rs"]
 mod built;
 #[path = "../support/christoffel.rs"]
 mod christoffel;
+#[path = "../support/element_worlds.rs"]
+mod element_worlds;
 #[path = "../support/emulator.rs"]
 mod emulator;
 #[path = "../support/full_space.rs"]

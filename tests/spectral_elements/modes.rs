@@ -55,9 +55,11 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
         basis: &basis,
         media: &media,
         speeds: &[[1.0, 0.5_f64.sqrt()]],
+        points: None,
         dt: end / count,
         relaxations: None,
         lumping: Lumping::Matrix,
+        sponge: None,
         sources: &[],
     };
     let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();

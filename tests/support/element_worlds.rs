@@ -4,7 +4,9 @@
 
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
-use kernels::methods::spectral_elements::{Lumping, Quantity, Relaxation, Setup, Shot, Source, Strength};
+use kernels::methods::spectral_elements::{
+    Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot, Source, Sponge, Strength,
+};
 
 /// What fills a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,46 @@ pub struct World<const D: usize> {
     pub lumping: Lumping,
     pub sources: Vec<Source<D>>,
     pub shot: Shot<D>,
+    pub uneven: Option<Uneven>,
+    pub sponge: Option<Sponge>,
+}
+
+/// Constants that change from point to point by an eighth around those of the regions.
+pub struct Uneven(Vec<(Medium, [f64; 2])>);
+
+impl<const D: usize> PointMedia<D> for Uneven {
+    fn of_element(&self, _: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>> {
+        let (medium, speeds) = &self.0[region];
+        let point = |x: &[f64; D]| {
+            let phase: f64 = x
+                .iter()
+                .enumerate()
+                .map(|(c, x)| x * (0.012 + 0.003 * c as f64))
+                .sum();
+            let (stiff, heavy) = (1.0 + 0.125 * phase.sin(), 1.0 + 0.06 * phase.cos());
+            PointMedium {
+                medium: Medium {
+                    density: heavy * medium.density,
+                    law: match &medium.law {
+                        Law::Isotropic { lambda, mu } => Law::Isotropic {
+                            lambda: stiff * lambda,
+                            mu: stiff * mu,
+                        },
+                        Law::Fluid(modulus) => Law::Fluid(stiff * modulus),
+                        Law::Anisotropic(c) => {
+                            Law::Anisotropic(Box::new(c.map(|row| row.map(|c| stiff * c))))
+                        }
+                    },
+                },
+                speeds: speeds.map(|speed| speed * (stiff / heavy).sqrt()),
+                loss: Some(Loss {
+                    factors: [1.05 + 0.01 * phase.sin(), 1.02],
+                    shares: [1.0 + 0.2 * phase.cos(), 0.9],
+                }),
+            }
+        };
+        Some(positions.iter().map(point).collect())
+    }
 }
 
 /// How a world is made.
@@ -37,6 +79,10 @@ pub struct Recipe<const D: usize> {
     /// The upper and the lower half.
     pub rocks: [Rock; 2],
     pub loses: bool,
+    /// Constants change from point to point.
+    pub varies: bool,
+    /// A sponge along the absorbing sides.
+    pub soaks: bool,
     pub lumping: Lumping,
     pub quantity: Quantity,
     pub steps: usize,
@@ -51,6 +97,8 @@ impl<const D: usize> Recipe<D> {
             degree: 4,
             rocks: [Rock::Isotropic, Rock::Table],
             loses: false,
+            varies: false,
+            soaks: false,
             lumping: Lumping::Matrix,
             quantity: Quantity::Velocity,
             steps: 40,
@@ -204,6 +252,11 @@ impl<const D: usize> World<D> {
             relaxations: recipe.loses.then_some(vec![law; 2]),
             lumping: recipe.lumping,
             speeds: both.iter().map(|m| m.1).collect(),
+            sponge: recipe.soaks.then_some(Sponge {
+                thickness: 170.0,
+                left: 0.05,
+            }),
+            uneven: recipe.varies.then(|| Uneven(both.to_vec())),
             mesh,
             basis,
             media,
@@ -217,9 +270,11 @@ impl<const D: usize> World<D> {
             basis: &self.basis,
             media: &self.media,
             speeds: &self.speeds,
+            points: self.uneven.as_ref().map(|uneven| uneven as &dyn PointMedia<D>),
             dt: self.dt,
             relaxations: self.relaxations.as_deref(),
             lumping: self.lumping,
+            sponge: self.sponge,
             sources: &self.sources,
         }
     }

@@ -156,11 +156,16 @@ impl<const D: usize> Tabulated<D> {
         std::array::from_fn(|c| terms().map(|((n, _), x)| n * x[c]).sum())
     }
 
+    /// The positions of all points of an element.
+    pub fn positions(&self, nodes: &[[f64; D]]) -> Vec<[f64; D]> {
+        (0..self.points()).map(|p| self.position(nodes, p)).collect()
+    }
+
     /// An element with these nodes (metres).
     pub fn element(&self, nodes: &[[f64; D]]) -> Element<D> {
         let jacobians: Vec<Matrix<D>> = (0..self.points()).map(|p| self.jacobian(nodes, p)).collect();
         Element {
-            position: (0..self.points()).map(|p| self.position(nodes, p)).collect(),
+            position: self.positions(nodes),
             determinant: jacobians.iter().map(determinant).collect(),
             inverse: jacobians.iter().map(inverse).collect(),
         }

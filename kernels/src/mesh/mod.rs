@@ -10,6 +10,7 @@
 //! | `search` | the element and local coordinates of a place |
 //! | `checks`, `fault` | the faults of a mesh, each a sentence with element and place |
 //! | `quality` | Jacobians, angles, ratios of sides, resolved frequency |
+//! | `medium` | density and law, one a region or one a point |
 //! | `step` | the largest stable time step from the largest eigenvalue of single elements |
 //!
 //! Coordinates are x, y, z in metres, z downwards (x, z in 2-D); elements, nodes, regions and faces are counted
@@ -20,6 +21,7 @@ pub mod cell;
 mod checks;
 mod fault;
 pub mod geometry;
+mod medium;
 mod neighbours;
 mod numbering;
 pub mod quality;

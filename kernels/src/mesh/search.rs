@@ -36,7 +36,7 @@ pub struct Locator<'a, const D: usize> {
 type Bounds<const D: usize> = [[f64; D]; 2];
 
 /// Local coordinates and how far the largest of them lies beyond the cell.
-type Local<const D: usize> = ([f64; D], f64);
+pub(crate) type Local<const D: usize> = ([f64; D], f64);
 
 impl<'a, const D: usize> Locator<'a, D> {
     /// A locator of all elements.
@@ -111,8 +111,13 @@ impl<'a, const D: usize> Locator<'a, D> {
         near.map(|item| self.elements[*item as usize])
     }
 
+    /// The box that an element does not leave.
+    pub(crate) fn reach(&self, element: usize) -> [[f64; D]; 2] {
+        reach(self.mesh, element)
+    }
+
     /// Local coordinates of a place in an element by Newton's method; none where that does not converge.
-    pub(super) fn local(&self, element: usize, x: [f64; D]) -> Option<Local<D>> {
+    pub(crate) fn local(&self, element: usize, x: [f64; D]) -> Option<Local<D>> {
         let nodes = self.mesh.coordinates(element);
         let size = length(difference(nodes[0], nodes[(1 << D) - 1]));
         let mut u = [0.0; D];

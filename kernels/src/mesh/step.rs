@@ -13,84 +13,50 @@ use rayon::prelude::*;
 use super::geometry::{Element, Tabulated, difference, length};
 use super::{Basis, Mesh, Numbering};
 
-/// What the points of an element obey.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Law {
-    /// Lame's constants, Pa.
-    Isotropic {
-        /// First constant.
-        lambda: f64,
-        /// Shear modulus.
-        mu: f64,
-    },
-    /// Stiffness in Voigt's order xx yy zz yz xz xy, Pa; of 2-D meshes x and z count.
-    Anisotropic(Box<[[f64; 6]; 6]>),
-    /// Bulk modulus of a fluid, Pa.
-    Fluid(f64),
+pub use super::medium::{Law, Media, Medium};
+
+/// The bound of a mesh.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The largest step (s) that is surely stable.
+    pub limit: f64,
+    /// The element that sets it: the stiffest by itself of those that are near it.
+    pub element: usize,
+    /// The same for every element: the smallest is the limit.
+    pub each: Vec<f64>,
 }
 
-/// Density (kg/m3) and law of a region.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Medium {
-    /// kg/m3.
-    pub density: f64,
-    /// The law.
-    pub law: Law,
-}
+/// Elements whose step is at most this much above the smallest share what sets the bound: a stiff one takes from the mass of
+/// its neighbours until they need as small a step.
+const NEAR: f64 = 1.05;
 
-impl Medium {
-    /// An isotropic solid, or a fluid where `vs` is zero (kg/m3, m/s).
-    pub fn isotropic(density: f64, vp: f64, vs: f64) -> Self {
-        let (modulus, mu) = (density * vp * vp, density * vs * vs);
-        let law = match vs == 0.0 {
-            true => Law::Fluid(modulus),
-            false => Law::Isotropic {
-                lambda: modulus - 2.0 * mu,
-                mu,
-            },
-        };
-        Self { density, law }
+/// The largest stable step of a mesh, and the element that sets it.
+pub fn bound<'a, const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: impl Into<Media<'a, D>>) -> Bound {
+    let media = media.into();
+    let alone = eigenvalues(mesh, basis, media);
+    let each: Vec<f64> = shared(mesh, basis, media, &alone)
+        .iter()
+        .map(|value| 2.0 / value.sqrt())
+        .collect();
+    let limit = each.iter().copied().fold(f64::INFINITY, f64::min);
+    let near = (0..each.len()).filter(|e| each[*e] <= NEAR * limit);
+    // Of equal ones the first.
+    let element = near.reduce(|best, e| if alone[e] > alone[best] { e } else { best });
+    Bound {
+        limit,
+        element: element.unwrap_or(0),
+        each,
     }
 }
 
-/// Voigt's index of two axes.
-const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
-
-impl Law {
-    /// The stress of a displacement gradient `[i][c] = d u_i / d x_c`, extension positive.
-    pub fn stress<const D: usize>(&self, gradient: &[[f64; D]; D]) -> [[f64; D]; D] {
-        // Axis c of the mesh as an axis of space: z is the last one of either.
-        let axis = |c: usize| if D == 2 { 2 * c } else { c };
-        let shear = |i: usize, c: usize| gradient[i][c] + gradient[c][i];
-        match self {
-            Self::Isotropic { lambda, mu } => {
-                let pressure = lambda * (0..D).map(|i| gradient[i][i]).sum::<f64>();
-                std::array::from_fn(|i| {
-                    std::array::from_fn(|c| mu * shear(i, c) + if i == c { pressure } else { 0.0 })
-                })
-            }
-            Self::Anisotropic(stiffness) => std::array::from_fn(|i| {
-                std::array::from_fn(|c| {
-                    let row = &stiffness[VOIGT[axis(i)][axis(c)]];
-                    let pairs = (0..D).flat_map(|k| (k..D).map(move |l| (k, l)));
-                    // Voigt's shear strains are twice the tensor's.
-                    let strain = |k: usize, l: usize| if k == l { gradient[k][k] } else { shear(k, l) };
-                    pairs
-                        .map(|(k, l)| row[VOIGT[axis(k)][axis(l)]] * strain(k, l))
-                        .sum()
-                })
-            }),
-            Self::Fluid(modulus) => {
-                let pressure = modulus * (0..D).map(|i| gradient[i][i]).sum::<f64>();
-                std::array::from_fn(|i| std::array::from_fn(|c| if i == c { pressure } else { 0.0 }))
-            }
-        }
-    }
+/// The largest stable step (s) of every element. The smallest is the bound of the mesh.
+pub fn steps<'a, const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: impl Into<Media<'a, D>>) -> Vec<f64> {
+    bound(mesh, basis, media).each
 }
 
-/// The largest stable step (s) of every element; `media` has one entry a region. The smallest is the bound of the mesh.
-pub fn steps<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: &[Medium]) -> Vec<f64> {
-    let mut best = eigenvalues(mesh, basis, media);
+/// The largest eigenvalues when the masses of points are shared out as elements need them, from those of elements alone.
+fn shared<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: Media<D>, alone: &[f64]) -> Vec<f64> {
+    let mut best = alone.to_vec();
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let least = best.iter().copied().fold(f64::INFINITY, f64::min);
     // Among equal elements there is nothing to be shared out.
@@ -110,15 +76,22 @@ pub fn steps<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: &[Medium]) ->
             }
         }
     }
-    best.iter().map(|value| 2.0 / value.sqrt()).collect()
+    best
 }
 
 /// The largest eigenvalue of every element by itself.
-pub(super) fn eigenvalues<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: &[Medium]) -> Vec<f64> {
-    let table = Tabulated::new(mesh.order(), basis);
+pub(super) fn eigenvalues<'a, const D: usize>(
+    mesh: &Mesh<D>,
+    basis: &Basis,
+    media: impl Into<Media<'a, D>>,
+) -> Vec<f64> {
+    let (table, media) = (Tabulated::new(mesh.order(), basis), media.into());
     let mut order: Vec<(u128, u32)> = (0..mesh.len())
         .into_par_iter()
-        .map(|element| (likeness(mesh, element), element as u32))
+        .map(|element| {
+            let own = media.of(mesh, &table, element);
+            (likeness(mesh, element, &own), element as u32)
+        })
         .collect();
     order.par_sort_unstable();
     // Equal elements are computed once.
@@ -127,8 +100,8 @@ pub(super) fn eigenvalues<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: 
         .par_iter()
         .map(|group| {
             let element = group[0].1 as usize;
-            let medium = &media[mesh.regions()[element] as usize];
-            largest_eigenvalue(&table, basis, &mesh.coordinates(element), medium)
+            let own = media.of(mesh, &table, element);
+            largest_eigenvalue(&table, basis, &mesh.coordinates(element), &own)
         })
         .collect();
     let mut values = vec![0.0; mesh.len()];
@@ -146,35 +119,32 @@ pub(super) fn eigenvalues<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: 
 fn with_shared_masses<const D: usize>(
     mesh: &Mesh<D>,
     basis: &Basis,
-    media: &[Medium],
+    media: Media<D>,
     numbering: &Numbering,
     needs: &[f64],
 ) -> Vec<f64> {
     let table = Tabulated::new(mesh.order(), basis);
-    let medium = |element: usize| &media[mesh.regions()[element] as usize];
-    let is_fluid = |element: usize| matches!(medium(element).law, Law::Fluid(_));
+    let is_fluid = |own: &[Medium]| matches!(own[0].law, Law::Fluid(_));
     // Mass and need of every point: a fluid and a solid that meet have each their own.
     let mut sums = vec![[[0.0; 2]; 2]; numbering.points()];
     for element in 0..mesh.len() {
-        let own = masses(
-            &table,
-            &table.element(&mesh.coordinates(element)),
-            medium(element),
-        );
-        for (point, mass) in numbering.element(element).iter().zip(own) {
-            let sum = &mut sums[*point as usize][usize::from(is_fluid(element))];
+        let own = media.of(mesh, &table, element);
+        let mass = masses(&table, &table.element(&mesh.coordinates(element)), &own);
+        for (point, mass) in numbering.element(element).iter().zip(mass) {
+            let sum = &mut sums[*point as usize][usize::from(is_fluid(&own))];
             sum[0] += mass;
             sum[1] += mass * needs[element];
         }
     }
     let value = |element: usize| {
+        let own = media.of(mesh, &table, element);
         let at_points = table.element(&mesh.coordinates(element));
-        let mut mass = masses(&table, &at_points, medium(element));
+        let mut mass = masses(&table, &at_points, &own);
         for (mass, point) in mass.iter_mut().zip(numbering.element(element)) {
-            let [all, need] = sums[*point as usize][usize::from(is_fluid(element))];
+            let [all, need] = sums[*point as usize][usize::from(is_fluid(&own))];
             *mass *= needs[element] * all / need;
         }
-        eigenvalue(&table, basis, at_points, medium(element), mass)
+        eigenvalue(&table, basis, at_points, &own, mass)
     };
     (0..mesh.len()).into_par_iter().map(value).collect()
 }
@@ -182,15 +152,16 @@ fn with_shared_masses<const D: usize>(
 /// How often the masses are shared out anew: what an element lacks shows in its eigenvalue.
 const ROUNDS_OF_SHARING: usize = 6;
 
-/// A number that elements of the same shape and region have in common: coordinates relative to the first node, in
+/// A number that elements of the same shape and media have in common: coordinates relative to the first node, in
 /// parts of a millionth of a diagonal. At 128 bits two others meet once in 10^25 meshes.
-fn likeness<const D: usize>(mesh: &Mesh<D>, element: usize) -> u128 {
+fn likeness<const D: usize>(mesh: &Mesh<D>, element: usize, media: &[Medium]) -> u128 {
     let nodes = mesh.coordinates(element);
     let size = length(difference(nodes[0], nodes[(1 << D) - 1]));
     // The size keeps 20 bits of its fraction, as the shape does.
     let digits = |salt: u64| {
         let mut hasher = DefaultHasher::new();
-        (salt, mesh.regions()[element], (size.to_bits() + (1 << 31)) >> 32).hash(&mut hasher);
+        (salt, (size.to_bits() + (1 << 31)) >> 32).hash(&mut hasher);
+        media.iter().for_each(|medium| medium.hash(&mut hasher));
         for x in &nodes {
             difference(*x, nodes[0])
                 .map(|c| (c / size * 1e6).round() as i64)
@@ -207,16 +178,16 @@ const MOST_ROUNDS: usize = 80;
 const RESIDUAL: f64 = 2e-3;
 
 /// An upper bound of the largest eigenvalue (1/s2) of mass^-1 stiffness of one element by itself: Lanczos' value and
-/// its residual. A solid moves by its displacement, a fluid by a potential.
+/// its residual. A solid moves by its displacement, a fluid by a potential. `media` is one medium, or one for each point.
 pub fn largest_eigenvalue<const D: usize>(
     table: &Tabulated<D>,
     basis: &Basis,
     nodes: &[[f64; D]],
-    medium: &Medium,
+    media: &[Medium],
 ) -> f64 {
     let element = table.element(nodes);
-    let mass = masses(table, &element, medium);
-    eigenvalue(table, basis, element, medium, mass)
+    let mass = masses(table, &element, media);
+    eigenvalue(table, basis, element, media, mass)
 }
 
 /// What multiplies the second derivative of the field in a unit volume.
@@ -227,12 +198,17 @@ fn inertia(medium: &Medium) -> f64 {
     }
 }
 
+/// The medium of a point, where there is one for all points or one each.
+fn at(media: &[Medium], point: usize) -> &Medium {
+    &media[point.min(media.len() - 1)]
+}
+
 /// What an element alone adds to the mass of its points.
-fn masses<const D: usize>(table: &Tabulated<D>, element: &Element<D>, medium: &Medium) -> Vec<f64> {
-    let inertia = inertia(medium);
+fn masses<const D: usize>(table: &Tabulated<D>, element: &Element<D>, media: &[Medium]) -> Vec<f64> {
     let volumes = table.weights().iter().zip(&element.determinant);
     volumes
-        .map(|(weight, jacobian)| weight * jacobian * inertia)
+        .enumerate()
+        .map(|(point, (weight, jacobian))| weight * jacobian * inertia(at(media, point)))
         .collect()
 }
 
@@ -241,23 +217,25 @@ fn eigenvalue<const D: usize>(
     table: &Tabulated<D>,
     basis: &Basis,
     element: Element<D>,
-    medium: &Medium,
+    media: &[Medium],
     mass: Vec<f64>,
 ) -> f64 {
-    match &medium.law {
+    match &media[0].law {
         Law::Fluid(_) => lanczos(&Operator {
             element,
             table,
             basis,
             mass,
-            flux: |gradient: &[[f64; D]; 1]| gradient.map(|row| row.map(|x| x / medium.density)),
+            flux: |point: usize, gradient: &[[f64; D]; 1]| {
+                gradient.map(|row| row.map(|x| x / at(media, point).density))
+            },
         }),
-        law => lanczos(&Operator {
+        _ => lanczos(&Operator {
             element,
             table,
             basis,
             mass,
-            flux: |gradient: &[[f64; D]; D]| law.stress(gradient),
+            flux: |point: usize, gradient: &[[f64; D]; D]| at(media, point).law.stress(gradient),
         }),
     }
 }
@@ -265,7 +243,7 @@ fn eigenvalue<const D: usize>(
 /// The largest eigenvalue of an element, from above.
 fn lanczos<const D: usize, const F: usize, X>(operator: &Operator<D, X>) -> f64
 where
-    X: Fn(&[[f64; D]; F]) -> [[f64; D]; F],
+    X: Fn(usize, &[[f64; D]; F]) -> [[f64; D]; F],
 {
     let points = operator.table.points();
     // A start that no symmetry of the element is orthogonal to.
@@ -357,7 +335,7 @@ struct Operator<'a, const D: usize, X> {
     basis: &'a Basis,
     /// Mass of every point.
     mass: Vec<f64>,
-    /// From the gradient `[i][c]` of the field to its flux.
+    /// From the gradient `[i][c]` of the field at a point to its flux.
     flux: X,
 }
 
@@ -368,7 +346,7 @@ impl<const D: usize, X> Operator<'_, D, X> {
 
     fn apply<const F: usize>(&self, x: &[[f64; F]]) -> Vec<[f64; F]>
     where
-        X: Fn(&[[f64; D]; F]) -> [[f64; D]; F],
+        X: Fn(usize, &[[f64; D]; F]) -> [[f64; D]; F],
     {
         let root: Vec<f64> = self.mass.iter().map(|m| m.sqrt()).collect();
         let u: Vec<[f64; F]> = x.iter().zip(&root).map(|(v, root)| v.map(|c| c / root)).collect();
@@ -391,7 +369,7 @@ impl<const D: usize, X> Operator<'_, D, X> {
     /// Weighted flux through the surfaces on which each coordinate of the cell is constant: `[a][i]`.
     fn flux_along<const F: usize>(&self, u: &[[f64; F]], point: usize) -> [[f64; F]; D]
     where
-        X: Fn(&[[f64; D]; F]) -> [[f64; D]; F],
+        X: Fn(usize, &[[f64; D]; F]) -> [[f64; D]; F],
     {
         let n = self.basis.len();
         let mut slopes = [[0.0; F]; D];
@@ -406,7 +384,7 @@ impl<const D: usize, X> Operator<'_, D, X> {
         let gradient: [[f64; D]; F] = std::array::from_fn(|i| {
             std::array::from_fn(|c| (0..D).map(|a| inverse[a][c] * slopes[a][i]).sum())
         });
-        let flux = (self.flux)(&gradient);
+        let flux = (self.flux)(point, &gradient);
         let weight = self.weight(point);
         std::array::from_fn(|a| {
             std::array::from_fn(|i| weight * (0..D).map(|c| inverse[a][c] * flux[i][c]).sum::<f64>())

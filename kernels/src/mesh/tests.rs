@@ -2,7 +2,7 @@
 
 use super::fixtures::{bend, bricks, turn};
 use super::geometry::{Tabulated, difference, length};
-use super::step::{Law, Medium, eigenvalues, largest_eigenvalue, steps};
+use super::step::{Law, Medium, bound, eigenvalues, largest_eigenvalue, steps};
 use super::*;
 
 /// A smooth bending that folds nothing.
@@ -368,7 +368,7 @@ fn a_cube_has_the_known_largest_step() {
     for (poisson, expected) in [(0.0, 0.516), (0.25, 0.571), (0.4, 0.533)] {
         let ratio: f64 = (0.5 - poisson) / (1.0 - poisson);
         let medium = Medium::isotropic(1.0, 1.0, ratio.sqrt());
-        let dt = 2.0 / largest_eigenvalue(&table, &basis, &cube, &medium).sqrt();
+        let dt = 2.0 / largest_eigenvalue(&table, &basis, &cube, std::slice::from_ref(&medium)).sqrt();
         assert!(
             (dt / 0.172_673_16 - expected).abs() < 1.5e-3,
             "{poisson}: {}",
@@ -417,12 +417,7 @@ fn equal_elements_have_equal_steps_and_large_ones_longer_ones() {
     let alone: Vec<f64> = (0..mesh.len())
         .map(|e| {
             let table = Tabulated::new(mesh.order(), &basis);
-            let value = largest_eigenvalue(
-                &table,
-                &basis,
-                &mesh.coordinates(e),
-                &Medium::isotropic(2.0, 3.0, 1.0),
-            );
+            let value = largest_eigenvalue(&table, &basis, &mesh.coordinates(e), &media);
             2.0 / value.sqrt()
         })
         .collect();
@@ -433,4 +428,27 @@ fn equal_elements_have_equal_steps_and_large_ones_longer_ones() {
     // With the mass of a point in the right shares the bound of the mesh rises, and no share makes it fall.
     let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(least(&steps(&mesh, &basis, &media)) > least(&alone));
+}
+
+#[test]
+fn the_bound_names_the_stiff_element_and_no_neighbour_of_it() {
+    // A column of thin elements between wide ones: masses shared out make all of them need about the same step.
+    let basis = Basis::new(4).unwrap();
+    let thin = bend(bricks([5, 3], Order::Linear), |x| {
+        let u = x[0];
+        [
+            u + 0.25 * (u - 3.0).max(0.0) - 0.75 * (u.clamp(2.0, 3.0) - 2.0),
+            x[1],
+        ]
+    });
+    let mesh = Mesh::new(thin).unwrap();
+    let found = bound(&mesh, &basis, &[Medium::isotropic(2.0, 3.0, 1.0)]);
+    let width = |element: usize| {
+        let xs = mesh.coordinates(element).into_iter().map(|x| x[0]);
+        let (low, high) = xs.fold((f64::MAX, f64::MIN), |(l, h), x| (l.min(x), h.max(x)));
+        high - low
+    };
+    let least = (0..mesh.len()).map(width).fold(f64::MAX, f64::min);
+    assert!((width(found.element) - least).abs() < 1e-9, "{}", found.element);
+    assert!(found.each.iter().all(|step| *step >= found.limit));
 }

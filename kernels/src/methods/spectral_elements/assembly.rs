@@ -4,19 +4,21 @@ use super::Setup;
 use super::attenuation::Memory;
 use super::cut::Share;
 use super::lanes::{LANES, Lanes};
+use super::media::Contents;
 use super::shape::Shape;
 use crate::Error;
+use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
 
-/// Stiffness of the elements of a block.
+/// Stiffness of the elements of a block: one for all points, or one each.
 #[derive(Clone, Debug)]
 pub(super) enum Stiffness {
     /// Lame's constants lambda and mu.
-    Isotropic([Lanes; 2]),
-    /// The upper triangle of Voigt's matrix, row by row: 21 numbers.
-    Anisotropic(Vec<Lanes>),
+    Isotropic(Vec<[Lanes; 2]>),
+    /// The upper triangle of Voigt's matrix, row by row.
+    Anisotropic(Vec<[Lanes; 21]>),
     /// One over the density of a fluid.
-    Fluid(Lanes),
+    Fluid(Vec<[Lanes; 1]>),
 }
 
 /// Elements that are computed at once. Lanes without an element repeat the last one, and nobody asks for what they give.
@@ -39,8 +41,9 @@ impl<const D: usize> Block<D> {
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let constants = match &self.stiffness {
+            Stiffness::Isotropic(c) => size_of_val(&c[..]),
             Stiffness::Anisotropic(c) => size_of_val(&c[..]),
-            _ => size_of::<Stiffness>(),
+            Stiffness::Fluid(c) => size_of_val(&c[..]),
         };
         size_of_val(&self.points[..]) + self.shape.bytes() + constants
     }
@@ -56,6 +59,7 @@ pub(super) const fn triangle(i: usize, j: usize) -> usize {
 pub(super) fn blocks<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
+    table: &Tabulated<D>,
     fluid: bool,
 ) -> (Vec<Block<D>>, usize) {
     let anisotropic = |e: &u32| matches!(setup.medium(*e as usize).law, Law::Anisotropic(_));
@@ -65,7 +69,7 @@ pub(super) fn blocks<const D: usize>(
     let cut = |elements: Vec<u32>| -> Vec<Block<D>> {
         let (full, plain): (Vec<u32>, Vec<u32>) = elements.into_iter().partition(anisotropic);
         let groups = plain.chunks(LANES).chain(full.chunks(LANES));
-        groups.map(|group| block(setup, share, group)).collect()
+        groups.map(|group| block(setup, share, table, group)).collect()
     };
     let mut blocks = cut(boundary);
     let first = blocks.len();
@@ -73,7 +77,12 @@ pub(super) fn blocks<const D: usize>(
     (blocks, first)
 }
 
-fn block<const D: usize>(setup: &Setup<D>, share: &Share<'_>, elements: &[u32]) -> Block<D> {
+fn block<const D: usize>(
+    setup: &Setup<D>,
+    share: &Share<'_>,
+    table: &Tabulated<D>,
+    elements: &[u32],
+) -> Block<D> {
     let mut points = vec![[0; LANES]; setup.basis.len().pow(D as u32)];
     for lane in 0..LANES {
         let element = elements[lane.min(elements.len() - 1)] as usize;
@@ -84,47 +93,73 @@ fn block<const D: usize>(setup: &Setup<D>, share: &Share<'_>, elements: &[u32]) 
         elements: elements.to_vec(),
         points,
         shape: Shape::new(setup.mesh, elements),
-        stiffness: stiffness(setup, elements),
+        stiffness: stiffness(setup, table, elements),
     }
 }
 
-/// The constants of a block whose elements have one kind of law; unrelaxed ones where there is attenuation.
-fn stiffness<const D: usize>(setup: &Setup<D>, elements: &[u32]) -> Stiffness {
-    let (mut moduli, mut lightness) = ([Lanes::ZERO; 2], Lanes::ZERO);
-    let mut full = vec![Lanes::ZERO; 21];
+/// Numbers of a block, one set for all points or one each: `of` gives those of an element at a point.
+fn numbers<const D: usize, const C: usize>(
+    setup: &Setup<D>,
+    table: &Tabulated<D>,
+    elements: &[u32],
+    of: impl Fn(&Contents, usize) -> [f64; C],
+) -> Vec<[Lanes; C]> {
+    let points = if setup.points.is_some() { table.points() } else { 1 };
+    let mut all = vec![[Lanes::ZERO; C]; points];
     for (lane, element) in elements.iter().enumerate() {
-        let medium = setup.medium(*element as usize);
-        match &medium.law {
-            Law::Isotropic { .. } => {
-                let [shear, bulk] = setup.moduli(*element as usize);
-                (moduli[0].0[lane], moduli[1].0[lane]) = ((bulk - 2.0 / 3.0 * shear) as f32, shear as f32);
-            }
-            Law::Fluid(_) => lightness.0[lane] = (1.0 / medium.density) as f32,
-            Law::Anisotropic(c) => {
-                let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
-                pairs.for_each(|(i, j)| full[triangle(i, j)].0[lane] = c[i][j] as f32);
-            }
+        let contents = setup.contents(*element as usize, table);
+        for (point, numbers) in all.iter_mut().enumerate() {
+            let values = numbers.iter_mut().zip(of(&contents, point));
+            values.for_each(|(lanes, value)| lanes.0[lane] = value as f32);
         }
     }
+    all
+}
+
+/// The constants of a block whose elements have one kind of law; unrelaxed ones where there is attenuation.
+fn stiffness<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, elements: &[u32]) -> Stiffness {
+    let full = |contents: &Contents, point: usize| -> [f64; 21] {
+        let mut table = [0.0; 21];
+        if let Law::Anisotropic(c) = &contents.medium(point).law {
+            let pairs = (0..6).flat_map(|i| (i..6).map(move |j| (i, j)));
+            pairs.for_each(|(i, j)| table[triangle(i, j)] = c[i][j]);
+        }
+        table
+    };
     match elements.first().map(|e| &setup.medium(*e as usize).law) {
-        Some(Law::Anisotropic(_)) => Stiffness::Anisotropic(full),
-        Some(Law::Fluid(_)) => Stiffness::Fluid(lightness),
-        _ => Stiffness::Isotropic(moduli),
+        Some(Law::Anisotropic(_)) => Stiffness::Anisotropic(numbers(setup, table, elements, full)),
+        Some(Law::Fluid(_)) => Stiffness::Fluid(numbers(setup, table, elements, |contents, point| {
+            [1.0 / contents.medium(point).density]
+        })),
+        _ => Stiffness::Isotropic(numbers(setup, table, elements, |contents, point| {
+            let [shear, bulk] = contents.moduli(point);
+            [bulk - 2.0 / 3.0 * shear, shear]
+        })),
     }
 }
 
 /// Memory variables of the blocks; none without attenuation.
-pub(super) fn memories<const D: usize>(setup: &Setup<D>, blocks: &[Block<D>]) -> Vec<Option<Memory>> {
+pub(super) fn memories<const D: usize>(
+    setup: &Setup<D>,
+    table: &Tabulated<D>,
+    blocks: &[Block<D>],
+) -> Vec<Option<Memory>> {
     let of_block = |block: &Block<D>| {
         let relaxations = setup.relaxations?;
         let lane = |e: &u32| {
-            (
-                &relaxations[setup.mesh.regions()[*e as usize] as usize],
-                setup.moduli(*e as usize),
-            )
+            let region = setup.mesh.regions()[*e as usize] as usize;
+            // The constants of points stand in their strengths.
+            let moduli = match setup.points {
+                None => setup.moduli_of_region(region),
+                Some(_) => [1.0; 2],
+            };
+            (&relaxations[region], moduli)
         };
         let lanes: Vec<_> = block.elements.iter().map(lane).collect();
-        Some(Memory::new::<D>(block.points.len(), &lanes, setup.dt))
+        let strengths = setup
+            .points
+            .map(|_| numbers(setup, table, &block.elements, Contents::strengths));
+        Some(Memory::new::<D>(block.points.len(), &lanes, strengths, setup.dt))
     };
     blocks.iter().map(of_block).collect()
 }

@@ -21,7 +21,11 @@ impl Relaxation {
     /// a ratio of 12 apart, and moduli that hold at the frequency `reference` (Hz). An infinite factor is no loss.
     pub fn constant(quality: [f64; 2], band: [f64; 2], reference: f64) -> Self {
         let typical = quality[0].min(quality[1]);
-        let law = Law::new(MECHANISMS, band, reference, typical);
+        Self::by(&Law::new(MECHANISMS, band, reference, typical), quality)
+    }
+
+    /// The same by a law of three mechanisms.
+    pub(super) fn by(law: &Law, quality: [f64; 2]) -> Self {
         let [(tau_shear, shear), (tau_bulk, bulk)] = quality.map(|q| {
             let loss = law.loss(q);
             // The share of a mechanism in the unrelaxed modulus is y/(3 + sum y), with y = tau_e/tau - 1.
@@ -55,6 +59,8 @@ struct Mechanism {
 pub(super) struct Memory {
     /// Of the deviator and of the trace.
     laws: [[Mechanism; MECHANISMS]; 2],
+    /// Of shear and compression at every point, where points have their own: the laws are those of moduli of one.
+    strengths: Option<Vec<[Lanes; 2]>>,
     /// `[point][component][mechanism]`; components are the upper triangle of the deviator, row by row, and the trace.
     variables: Vec<[Lanes; MECHANISMS]>,
 }
@@ -99,8 +105,14 @@ const fn components(dimension: usize) -> usize {
 }
 
 impl Memory {
-    /// Variables at rest; a relaxation and the unrelaxed moduli (mu, kappa) for each lane with an element.
-    pub(super) fn new<const D: usize>(points: usize, lanes: &[(&Relaxation, [f64; 2])], dt: f64) -> Self {
+    /// Variables at rest; a relaxation and the unrelaxed moduli (mu, kappa) for each lane with an element, or moduli of one
+    /// and the strengths of points.
+    pub(super) fn new<const D: usize>(
+        points: usize,
+        lanes: &[(&Relaxation, [f64; 2])],
+        strengths: Option<Vec<[Lanes; 2]>>,
+        dt: f64,
+    ) -> Self {
         let zero = Mechanism {
             decay: Lanes::ZERO,
             now: Lanes::ZERO,
@@ -109,6 +121,7 @@ impl Memory {
         let mut memory = Self {
             laws: [[zero; MECHANISMS]; 2],
             variables: vec![[Lanes::ZERO; MECHANISMS]; points * components(D)],
+            strengths,
         };
         for (lane, (law, moduli)) in lanes.iter().enumerate() {
             let factors = Factors::new(law, *moduli, dt);
@@ -145,7 +158,7 @@ impl Memory {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.variables[..])
+        size_of_val(&self.variables[..]) + self.strengths.as_ref().map_or(0, |all| size_of_val(&all[..]))
     }
 
     /// Advances the variables of a point with the gradient `[i][c]` of what they follow, and takes them from its stress.
@@ -159,14 +172,21 @@ impl Memory {
     ) {
         let mut trace = gradient[0][0];
         (1..D).for_each(|i| trace = trace + gradient[i][i]);
-        let (third, half) = (part.splat(1.0 / 3.0), part.splat(0.5));
+        let (mut third, mut half, mut one) = (part.splat(1.0 / 3.0), part.splat(0.5), part.splat(1.0));
+        let mut volume = trace;
+        if let Some(strengths) = &self.strengths {
+            let [shear, bulk] = &strengths[point];
+            one = part.load(shear);
+            (third, half) = (third * one, half * one);
+            volume = part.load(bulk) * trace;
+        }
         let first = point * components(D);
-        let bulk = self.advance_one(part, first + components(D) - 1, 1, trace);
+        let bulk = self.advance_one(part, first + components(D) - 1, 1, volume);
         let mut slot = first;
         for i in 0..D {
             for c in i..D {
                 let lost = if i == c {
-                    let strain = gradient[i][i] - third * trace;
+                    let strain = one * gradient[i][i] - third * trace;
                     bulk + self.advance_one(part, slot, 0, strain)
                 } else {
                     let strain = half * (gradient[i][c] + gradient[c][i]);

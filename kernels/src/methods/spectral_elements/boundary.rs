@@ -19,6 +19,8 @@ pub(super) struct FacePoint<const D: usize> {
     pub(super) normal: [f64; D],
     /// Impedance times area for motion along the normal and across it.
     pub(super) impedance: [f64; 2],
+    /// Area over the P impedance: what a fluid takes.
+    pub(super) admittance: f64,
 }
 
 /// All points of the subdomain on absorbing faces of any elements, in the order of elements and faces.
@@ -33,18 +35,19 @@ pub(super) fn face_points<const D: usize>(
     for side in sides.into_iter().filter(|side| share.touches(side.element)) {
         let own = table.element(&setup.mesh.coordinates(side.element));
         let surface = table.surface(&own, cell::face::<D>(side.face));
-        let region = setup.mesh.regions()[side.element] as usize;
-        let density = setup.media[region].density;
+        let contents = setup.contents(side.element, table);
         for (k, local) in surface.points.iter().enumerate() {
             let Some(point) = share.at(side.element, *local) else {
                 continue;
             };
+            let impedances = contents.impedances(*local);
             found.push(FacePoint {
                 element: side.element as u32,
                 local: *local as u32,
                 point,
                 normal: surface.normal[k],
-                impedance: setup.speeds[region].map(|speed| density * speed * surface.area[k]),
+                impedance: impedances.map(|impedance| impedance * surface.area[k]),
+                admittance: surface.area[k] / impedances[0],
             });
         }
     }

@@ -16,6 +16,7 @@ use super::mass::InverseMass;
 use super::points::{Placed, Quantity, Receiver};
 use super::recording::Recording;
 use super::shape::Tables;
+use super::sponge::Soaked;
 use super::{Setup, Shot};
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
@@ -73,6 +74,7 @@ pub struct Engine<const D: usize> {
     leaving: Vec<u32>,
     sums: Sums,
     pub(super) inverse_mass: InverseMass<D>,
+    soaked: Soaked,
     pub(super) displacement: Vec<[f32; D]>,
     pub(super) velocity: Vec<[f32; D]>,
     pub(super) acceleration: Vec<[f32; D]>,
@@ -104,7 +106,7 @@ impl<const D: usize> Engine<D> {
     ) -> Result<Self, Error> {
         let table = Tabulated::new(setup.mesh.order(), setup.basis);
         let share = cut.share(number);
-        let (blocks, boundary) = assembly::blocks(setup, &share, false);
+        let (blocks, boundary) = assembly::blocks(setup, &share, &table, false);
         let faces = face_points(setup, &share, &table);
         let contacts = contacts(setup, &share, &table);
         let points = share.points();
@@ -121,16 +123,18 @@ impl<const D: usize> Engine<D> {
             let home = homes.find(*element as usize)?;
             Some(assembly::place(home, *local as usize, table.points()) as u32)
         });
+        let inverse_mass = InverseMass::new(setup, &share, &table, &faces);
         Ok(Self {
+            soaked: Soaked::of(&inverse_mass.sponge),
             leaving: leaving.collect(),
             fluid: fluid.transpose()?,
             sources: Placed::in_solid(setup, locator, (&homes, blocks.len()))?,
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
-            memories: assembly::memories(setup, &blocks),
+            memories: assembly::memories(setup, &table, &blocks),
             contributions: vec![[0.0; D]; blocks.len() * LANES * table.points()],
             sums: Sums::new(&blocks, points, &exchange.arrived)?,
-            inverse_mass: InverseMass::new(setup, &share, &table, &faces),
+            inverse_mass,
             displacement: vec![[0.0; D]; points],
             velocity: vec![[0.0; D]; points],
             acceleration: vec![[0.0; D]; points],
@@ -361,7 +365,7 @@ impl<const D: usize> Engine<D> {
     /// `a = F / M; v += dt/2 a`
     pub(super) fn correct(&mut self) {
         let (_, half, _) = self.steps();
-        let (sums, inverse_mass) = (&self.sums, &self.inverse_mass);
+        let (sums, inverse_mass, soaked) = (&self.sums, &self.inverse_mass, &self.soaked);
         let (contributions, arrived) = (&self.contributions, self.exchange.memory.as_chunks().0);
         let chunks = self
             .acceleration
@@ -374,6 +378,7 @@ impl<const D: usize> Engine<D> {
                     for (point, a) in (first..).zip(a.iter_mut()) {
                         *a = sums.of(point, contributions, arrived);
                     }
+                    soaked.take(first, v, a);
                     inverse_mass.apply(first, a);
                     for (v, a) in v.iter_mut().zip(a) {
                         (0..D).for_each(|c| v[c] += half * a[c]);
@@ -422,7 +427,8 @@ impl<const D: usize> Engine<D> {
     pub fn bytes(&self) -> usize {
         let of_blocks = self.blocks.iter().map(Block::bytes).sum::<usize>();
         let memories = self.memories.iter().flatten().map(Memory::bytes).sum::<usize>();
-        let fields = 3 * size_of_val(&self.displacement[..]) + self.inverse_mass.bytes();
+        let fields =
+            3 * size_of_val(&self.displacement[..]) + self.inverse_mass.bytes() + self.soaked.bytes();
         let contributions = size_of_val(&self.contributions[..]);
         let fluid = self.fluid.as_ref().map_or(0, Fluid::bytes);
         of_blocks + memories + fields + contributions + self.sums.bytes() + fluid

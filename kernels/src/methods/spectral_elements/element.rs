@@ -283,19 +283,26 @@ fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>(
     }
 }
 
+/// Numbers of a point, where there is one set for all points or one each.
+#[inline(always)]
+fn at<const C: usize>(all: &[[Lanes; C]], point: usize) -> &[Lanes; C] {
+    if all.len() == 1 { &all[0] } else { &all[point] }
+}
+
 /// Hooke's law with Lame's constants.
-struct Isotropic<'a>(&'a [Lanes; 2]);
+struct Isotropic<'a>(&'a [[Lanes; 2]]);
 
 impl<S: Simd, const D: usize> Law<S, D, D> for Isotropic<'_> {
     #[inline(always)]
     fn flux(
         &mut self,
         part: Part<S>,
-        _: usize,
+        point: usize,
         gradient: &Tensor<S, D, D>,
         _: impl FnOnce() -> Tensor<S, D, D>,
     ) -> Tensor<S, D, D> {
-        let [lambda, mu] = [part.load(&self.0[0]), part.load(&self.0[1])];
+        let [lambda, mu] = at(self.0, point);
+        let [lambda, mu] = [part.load(lambda), part.load(mu)];
         let mut trace = gradient[0][0];
         (1..D).for_each(|i| trace = trace + gradient[i][i]);
         let pressure = lambda * trace;
@@ -315,14 +322,14 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Isotropic<'_> {
 const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
 
 /// Hooke's law with 21 constants, of which 2-D takes those of x and z.
-struct Anisotropic<'a>(&'a [Lanes]);
+struct Anisotropic<'a>(&'a [[Lanes; 21]]);
 
 impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
     #[inline(always)]
     fn flux(
         &mut self,
         part: Part<S>,
-        _: usize,
+        point: usize,
         gradient: &Tensor<S, D, D>,
         _: impl FnOnce() -> Tensor<S, D, D>,
     ) -> Tensor<S, D, D> {
@@ -330,14 +337,14 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Anisotropic<'_> {
             2 => VOIGT[2 * i][2 * k],
             _ => VOIGT[i][k],
         };
-        let mut stress = *gradient;
+        let (mut stress, constants) = (*gradient, at(self.0, point));
         for i in 0..D {
             for k in i..D {
                 let mut sum = part.zero();
                 for l in 0..D {
                     for m in l..D {
                         let (row, column) = (voigt(i, k), voigt(l, m));
-                        let entry = part.load(&self.0[triangle(row.min(column), row.max(column))]);
+                        let entry = part.load(&constants[triangle(row.min(column), row.max(column))]);
                         // Shear strains are twice those of the tensor.
                         let strain = if l == m {
                             gradient[l][l]
@@ -379,18 +386,19 @@ impl<S: Simd, L: Law<S, D, D>, const D: usize> Law<S, D, D> for Relaxing<'_, L> 
 }
 
 /// The flux of a potential in a fluid, whose numbers are one over its density.
-struct Light<'a>(&'a Lanes);
+struct Light<'a>(&'a [[Lanes; 1]]);
 
 impl<S: Simd, const D: usize> Law<S, D, 1> for Light<'_> {
     #[inline(always)]
     fn flux(
         &mut self,
         part: Part<S>,
-        _: usize,
+        point: usize,
         gradient: &Tensor<S, D, 1>,
         _: impl FnOnce() -> Tensor<S, D, 1>,
     ) -> Tensor<S, D, 1> {
-        let lightness = part.load(self.0);
+        let [lightness] = at(self.0, point);
+        let lightness = part.load(lightness);
         let mut flux = *gradient;
         (0..D).for_each(|c| flux[0][c] = lightness * gradient[0][c]);
         flux

@@ -16,11 +16,12 @@ use super::lanes::LANES;
 use super::mass::masses;
 use super::points::Placed;
 use super::shape::Tables;
+use super::sponge::{Damping, Soaked};
 use crate::Error;
 use crate::device::cpu::{Cpu, flushed};
 use crate::mesh::cell::{self, faces};
 use crate::mesh::geometry::Tabulated;
-use crate::mesh::step::Law;
+use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Locator, Side};
 use crate::time_loop::Part;
 
@@ -151,6 +152,7 @@ pub(super) struct Fluid<const D: usize> {
     contributions: Vec<[f32; 1]>,
     sums: Sums,
     inverse_mass: Vec<f32>,
+    soaked: Soaked,
     /// Points of the free surface.
     zero: Vec<u32>,
     pub(super) potential: Vec<[f32; 1]>,
@@ -172,7 +174,7 @@ impl<const D: usize> Fluid<D> {
         exchange: Exchange,
     ) -> Result<Self, Error> {
         let Surfaces { faces, contacts } = surfaces;
-        let (blocks, boundary) = assembly::blocks(setup, share, true);
+        let (blocks, boundary) = assembly::blocks(setup, share, table, true);
         let points = share.points();
         let own = admittances(setup, faces);
         let gather = |block: &Block<D>| {
@@ -189,6 +191,7 @@ impl<const D: usize> Fluid<D> {
             };
             block.elements.iter().enumerate().flat_map(of_lane).collect()
         };
+        let sponge = sponge(setup, share, table);
         let homes = Homes::of(&blocks);
         let leaving = exchange.send.iter().filter_map(|(element, local)| {
             let home = homes.find(*element as usize)?;
@@ -202,7 +205,8 @@ impl<const D: usize> Fluid<D> {
             sources: Placed::in_fluid(setup, locator, table, (&homes, blocks.len()))?,
             contributions: vec![[0.0]; blocks.len() * LANES * table.points()],
             sums: Sums::new(&blocks, points, &exchange.arrived)?,
-            inverse_mass: inverse_mass(setup, share, table, &own),
+            inverse_mass: inverse_mass(setup, share, table, (&own, &sponge)),
+            soaked: Soaked::of(&sponge),
             zero: free_points(setup, share),
             exchange,
             potential: vec![[0.0]; points],
@@ -279,14 +283,18 @@ impl<const D: usize> Fluid<D> {
     /// The second derivative of the potential from all contributions, and the other half of its rate.
     pub(super) fn correct(&mut self, cpu: &Cpu, half: f32) {
         let (contributions, arrived) = (&self.contributions, self.exchange.memory.as_chunks().0);
-        let (sums, inverse_mass) = (&self.sums, &self.inverse_mass);
+        let (sums, inverse_mass, soaked) = (&self.sums, &self.inverse_mass, &self.soaked);
         let (r, s) = (&mut self.rate, &mut self.second);
         let chunks = r.par_chunks_mut(POINTS).zip(s.par_chunks_mut(POINTS));
         cpu.install(|| {
             chunks.enumerate().for_each(|(k, (r, s))| {
                 flushed(|| {
+                    for (point, s) in (k * POINTS..).zip(s.iter_mut()) {
+                        *s = sums.of(point, contributions, arrived);
+                    }
+                    soaked.take(k * POINTS, r, s);
                     for (point, (r, s)) in (k * POINTS..).zip(r.iter_mut().zip(s)) {
-                        s[0] = sums.of(point, contributions, arrived)[0] * inverse_mass[point];
+                        s[0] *= inverse_mass[point];
                         r[0] += half * s[0];
                     }
                 });
@@ -316,14 +324,8 @@ pub(super) fn admittances<'a, const D: usize>(
     setup: &Setup<D>,
     faces: &'a [FacePoint<D>],
 ) -> Vec<(&'a FacePoint<D>, f64)> {
-    let admittance = |p: &FacePoint<D>| {
-        // The face knows rho vp dA; the fluid takes dA / (rho vp).
-        let region = setup.mesh.regions()[p.element as usize] as usize;
-        let resistance = setup.media[region].density * setup.speeds[region][0];
-        p.impedance[0] / (resistance * resistance)
-    };
     let in_fluids = faces.iter().filter(|p| setup.is_fluid(p.element as usize));
-    in_fluids.map(|p| (p, admittance(p))).collect()
+    in_fluids.map(|p| (p, p.admittance)).collect()
 }
 
 /// One over the mass of every point with its share of the damping; zero outside of fluids.
@@ -331,19 +333,31 @@ pub(super) fn inverse_mass<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
     table: &Tabulated<D>,
-    faces: &[(&FacePoint<D>, f64)],
+    (faces, sponge): (&[(&FacePoint<D>, f64)], &[f64]),
 ) -> Vec<f32> {
-    let compliance = |element: usize| match setup.medium(element).law {
-        Law::Fluid(modulus) => Some(1.0 / modulus),
-        _ => None,
-    };
     let mut mass = masses(setup, share, table, compliance);
     for (p, admittance) in faces {
         mass[p.point as usize] += setup.dt / 2.0 * admittance;
     }
+    mass.iter_mut()
+        .zip(sponge)
+        .for_each(|(mass, damping)| *mass += setup.dt / 2.0 * damping);
     mass.iter()
         .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })
         .collect()
+}
+
+/// What a unit volume of a fluid adds to the mass of its potential.
+fn compliance(medium: &Medium) -> Option<f64> {
+    match medium.law {
+        Law::Fluid(modulus) => Some(1.0 / modulus),
+        _ => None,
+    }
+}
+
+/// The damping of the sponge at the points of fluids; empty without one.
+pub(super) fn sponge<const D: usize>(setup: &Setup<D>, share: &Share<'_>, table: &Tabulated<D>) -> Vec<f64> {
+    Damping::new(setup, table).map_or(Vec::new(), |damping| damping.masses(share, table, compliance))
 }
 
 /// Points of the subdomain on free faces of fluids, ascending.

@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 
 use super::boundary::FacePoint;
 use super::cut::Share;
+use super::sponge::Damping;
 use super::{Lumping, Setup};
 use crate::mesh::geometry::{Matrix, Tabulated, inverse};
+use crate::mesh::step::{Law, Medium};
 
 /// Inverse masses: one number a point, and the matrices of points on absorbing faces.
 #[derive(Clone, Debug)]
 pub(super) struct InverseMass<const D: usize> {
     pub(super) diagonal: Vec<f32>,
+    /// Damping of the sponge, kg/s; empty without one.
+    pub(super) sponge: Vec<f64>,
+    half: f64,
     /// Ascending points with the inverse of mass plus half a step of damping.
     pub(super) matrices: Vec<(u32, [[f32; D]; D])>,
 }
@@ -23,8 +28,13 @@ impl<const D: usize> InverseMass<D> {
         table: &Tabulated<D>,
         faces: &[FacePoint<D>],
     ) -> Self {
-        let solid = |e: usize| (!setup.is_fluid(e)).then(|| setup.medium(e).density);
-        let mass = masses(setup, share, table, solid);
+        let solid = |medium: &Medium| (!matches!(medium.law, Law::Fluid(_))).then_some(medium.density);
+        let mut mass = masses(setup, share, table, solid);
+        let layer = Damping::new(setup, table);
+        let sponge = layer.map_or(Vec::new(), |layer| layer.masses(share, table, solid));
+        mass.iter_mut()
+            .zip(&sponge)
+            .for_each(|(mass, damping)| *mass += setup.dt / 2.0 * damping);
         let mut damped: BTreeMap<u32, Matrix<D>> = BTreeMap::new();
         for p in faces.iter().filter(|p| !setup.is_fluid(p.element as usize)) {
             let damping = damping(p, setup.lumping);
@@ -39,6 +49,8 @@ impl<const D: usize> InverseMass<D> {
         };
         Self {
             matrices: damped.into_iter().map(whole).collect(),
+            sponge,
+            half: setup.dt / 2.0,
             // Points of fluids alone have no mass and get no force.
             diagonal: mass
                 .iter()
@@ -50,12 +62,17 @@ impl<const D: usize> InverseMass<D> {
     /// The mass of a point without any damping, kg.
     pub(super) fn mass(&self, point: usize) -> f64 {
         let inverse = f64::from(self.diagonal[point]);
-        if inverse > 0.0 { 1.0 / inverse } else { 0.0 }
+        let damping = self.sponge.get(point).map_or(0.0, |damping| self.half * damping);
+        if inverse > 0.0 {
+            1.0 / inverse - damping
+        } else {
+            0.0
+        }
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.diagonal[..]) + size_of_val(&self.matrices[..])
+        size_of_val(&self.diagonal[..]) + size_of_val(&self.matrices[..]) + size_of_val(&self.sponge[..])
     }
 
     /// Turns the forces of the points `first ..` into accelerations.
@@ -80,20 +97,24 @@ impl<const D: usize> InverseMass<D> {
     }
 }
 
-/// The sum over all elements of the mesh, in their order, of weight, Jacobian and a factor of the element, at the points of
-/// a subdomain.
+/// The sum over all elements of the mesh, in their order, of weight, Jacobian and a factor of the medium, at the points of
+/// a subdomain; elements without a factor add nothing.
 pub(super) fn masses<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
     table: &Tabulated<D>,
-    factor: impl Fn(usize) -> Option<f64>,
+    factor: impl Fn(&Medium) -> Option<f64>,
 ) -> Vec<f64> {
     let mut mass = vec![0.0; share.points()];
     for element in (0..setup.mesh.len()).filter(|e| share.touches(*e)) {
-        let Some(factor) = factor(element) else { continue };
+        if factor(setup.medium(element)).is_none() {
+            continue;
+        }
+        let contents = setup.contents(element, table);
         let own = table.element(&setup.mesh.coordinates(element));
         for (local, weight) in table.weights().iter().enumerate() {
             if let Some(point) = share.at(element, local) {
+                let factor = factor(contents.medium(local)).unwrap_or(0.0);
                 mass[point as usize] += weight * own.determinant[local] * factor;
             }
         }

@@ -5,12 +5,15 @@
 //!
 //! | what | equation | file |
 //! | --- | --- | --- |
+//! | media of regions, or of each point | | `media.rs` |
+//! | models on regular grids, at the points of elements | | `grid_model.rs`, `sampling.rs` |
 //! | mass | `M_p = sum_e w_p J_p rho` | `mass.rs` |
 //! | internal forces | `F_ip = - sum_q sum_a l'_a w_q J_q sum_c (du_a/dx_c) s_ic` | `element.rs` in the lanes of `lanes.rs` |
 //! | Jacobians of elements, from their nodes in every step | `J_ca = dx_c/du_a` | `shape.rs` |
 //! | attenuation | standard linear solids, memory variables | `attenuation.rs` |
 //! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
+//! | a layer that damps along them | `-c rho v` | `sponge.rs` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
 //! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
 //! | all of it on accelerators | | `gpu/` |
@@ -31,15 +34,23 @@ mod element;
 mod energy;
 mod fluid;
 pub mod gpu;
+mod grid_model;
 mod lanes;
 mod mass;
+mod media;
 mod points;
 mod recording;
+mod sampling;
 mod shape;
+mod sponge;
 mod subdomain;
 
 pub use cpu::Engine;
+pub use grid_model::{Band, GridModel, Planes, not_definite};
+pub use media::{Loss, PointMedia, PointMedium};
 pub use points::{Quantity, Receiver};
+pub use sampling::Lattice;
+pub use sponge::Sponge;
 
 use crate::Error;
 use crate::device::cpu::Cpu;
@@ -104,12 +115,17 @@ pub struct Setup<'a, const D: usize> {
     pub media: &'a [Medium],
     /// P and S speed (m/s) of the regions, as absorbing faces know them.
     pub speeds: &'a [[f64; 2]],
+    /// A model that changes from point to point, where there is one; the media of the regions still say which of them are
+    /// fluids.
+    pub points: Option<&'a dyn PointMedia<D>>,
     /// Time step, s.
     pub dt: f64,
     /// Attenuation of the regions, one each; regions of fluids are not attenuated. None: no attenuation.
     pub relaxations: Option<&'a [Relaxation]>,
     /// The mass of absorbing faces.
     pub lumping: Lumping,
+    /// A layer that damps along absorbing faces.
+    pub sponge: Option<Sponge>,
     /// The sources.
     pub sources: &'a [Source<D>],
 }
@@ -195,29 +211,11 @@ impl<const D: usize> Setup<'_, D> {
         &self.media[self.mesh.regions()[element] as usize]
     }
 
-    /// Shear and bulk modulus of an element, unrelaxed where there is attenuation. The mean of a table of constants
-    /// (Voigt's) stands for it.
-    fn moduli(&self, element: usize) -> [f64; 2] {
-        self.moduli_of_region(self.mesh.regions()[element] as usize)
-    }
-
+    /// Shear and bulk modulus of a region, unrelaxed where there is attenuation.
     fn moduli_of_region(&self, region: usize) -> [f64; 2] {
-        let [mu, kappa] = match &self.media[region].law {
-            Law::Isotropic { lambda, mu } => [*mu, lambda + 2.0 / 3.0 * mu],
-            Law::Fluid(modulus) => [0.0, *modulus],
-            Law::Anisotropic(c) => {
-                let (a, b) = (c[0][0] + c[1][1] + c[2][2], c[0][1] + c[0][2] + c[1][2]);
-                let shear = c[3][3] + c[4][4] + c[5][5];
-                [(a - b + 3.0 * shear) / 15.0, (a + 2.0 * b) / 9.0]
-            }
-        };
-        match self.relaxations {
-            Some(all) => {
-                let factors = all[region].factors;
-                [mu * factors[0], kappa * factors[1]]
-            }
-            None => [mu, kappa],
-        }
+        let [mu, kappa] = media::moduli(&self.media[region].law);
+        let factors = self.relaxations.map_or([1.0; 2], |all| all[region].factors);
+        [mu * factors[0], kappa * factors[1]]
     }
 
     /// True where the element is a fluid.

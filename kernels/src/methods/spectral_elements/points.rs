@@ -95,7 +95,6 @@ impl Placed<1> {
         table: &Tabulated<D>,
         homes: (&Homes, usize),
     ) -> Result<Vec<Vec<Self>>, Error> {
-        let points = table.points();
         sort(setup, locator, homes, |k, found, source| {
             let place = format!(
                 "source {} at {} lies in element {}, a fluid",
@@ -118,14 +117,13 @@ impl Placed<1> {
                     "{place}, where only explosions are possible; give equal mxx, myy and mzz and no shear"
                 )));
             }
-            let Law::Fluid(modulus) = setup.medium(found.element).law else {
-                return Ok(vec![[0.0]; points]);
+            let contents = setup.contents(found.element, table);
+            let polynomials = polynomials(setup.basis, found.local);
+            let weight = |(point, (h, _)): (usize, &(f64, _))| match contents.medium(point).law {
+                Law::Fluid(modulus) => [(h * (-mean / modulus)) as f32],
+                _ => [0.0],
             };
-            let scale = -mean / modulus;
-            Ok(polynomials(setup.basis, found.local)
-                .iter()
-                .map(|(h, _)| [(h * scale) as f32])
-                .collect())
+            Ok(polynomials.iter().enumerate().map(weight).collect())
         })
     }
 }
@@ -301,14 +299,17 @@ impl<const D: usize> Receiver<D> {
 /// Weights of the potential at all points of an element: sum over points q of h_q D_qp du_a/dx_c / rho.
 fn gradient<const D: usize>(setup: &Setup<D>, element: usize, weights: &[f64]) -> Vec<[f32; D]> {
     let table = Tabulated::new(setup.mesh.order(), setup.basis);
-    let own = table.element(&setup.mesh.coordinates(element));
+    let (own, contents) = (
+        table.element(&setup.mesh.coordinates(element)),
+        setup.contents(element, &table),
+    );
     let n = setup.basis.len();
     let mut sums = vec![[0.0; D]; weights.len()];
     for (q, h) in weights.iter().enumerate() {
         for a in 0..D {
             let (stride, at) = (n.pow(a as u32), lattice::<D>(q, n)[a]);
             for p in 0..n {
-                let slope = h * setup.basis.derivative(at, p) / setup.medium(element).density;
+                let slope = h * setup.basis.derivative(at, p) / contents.medium(q).density;
                 let sum = &mut sums[q - at * stride + p * stride];
                 (0..D).for_each(|c| sum[c] += slope * own.inverse[q][a][c]);
             }

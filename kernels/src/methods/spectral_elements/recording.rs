@@ -121,6 +121,9 @@ impl<const D: usize> Recording<D> {
 fn medium<const D: usize>(setup: &Setup<D>, region: usize) -> String {
     let (medium, [vp, vs]) = (&setup.media[region], setup.speeds[region]);
     let density = medium.density;
+    if setup.points.is_some() {
+        return format!("region {region}, a model of every point");
+    }
     match medium.law {
         Law::Anisotropic(_) => format!("region {region}, a table of constants, density {density}"),
         _ => format!("region {region}, density {density}, vp {vp}, vs {vs}"),

@@ -1,6 +1,7 @@
 //! The engine of a run on a mesh: processors, or GPUs.
 
 use super::Run;
+use super::fibre::{Fibre, Sensing};
 use crate::modelling::shoot::{self, Resources};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
@@ -13,7 +14,13 @@ use kernels::time_loop::state::{Checkpoints, StateSource};
 use std::sync::Arc;
 
 /// A shot ready to run.
-pub enum Engine<const D: usize> {
+pub struct Engine<const D: usize> {
+    machine: Machine<D>,
+    fibre: Option<Fibre<D>>,
+}
+
+/// What runs it.
+enum Machine<const D: usize> {
     /// On the processors.
     Cpu(Group<spectral_elements::Engine<D>>),
     /// On GPUs.
@@ -28,28 +35,34 @@ impl<const D: usize> Engine<D> {
         if on.gpus.is_empty() {
             let threads = Arc::new(Cpu::new(on.machine.cpu.threads())?);
             let engines = spectral_elements::subdomains(threads, &setup, &run.shot, own)?;
-            return Ok(Self::Cpu(engines));
+            return Ok(Self {
+                machine: Machine::Cpu(engines),
+                fibre: run.fibre.clone(),
+            });
         }
-        Ok(Self::Gpu(gpu::subdomains(on.gpus, &setup, &run.shot, own)?))
+        Ok(Self {
+            machine: Machine::Gpu(gpu::subdomains(on.gpus, &setup, &run.shot, own)?),
+            fibre: run.fibre.clone(),
+        })
     }
 }
 
 impl<const D: usize> shoot::Engine for Engine<D> {
     fn steps(&self) -> usize {
-        match self {
-            Self::Cpu(engines) => engines.steps(),
-            Self::Gpu(engines) => engines.steps(),
+        match &self.machine {
+            Machine::Cpu(engines) => engines.steps(),
+            Machine::Gpu(engines) => engines.steps(),
         }
     }
 
     fn bytes(&self) -> usize {
-        match self {
-            Self::Cpu(engines) => engines
+        match &self.machine {
+            Machine::Cpu(engines) => engines
                 .subdomains
                 .iter()
                 .map(spectral_elements::Engine::bytes)
                 .sum(),
-            Self::Gpu(engines) => {
+            Machine::Gpu(engines) => {
                 let own: usize = engines.subdomains.iter().map(gpu::DevicePart::bytes).sum();
                 own + engines.message_bytes()
             }
@@ -57,9 +70,9 @@ impl<const D: usize> shoot::Engine for Engine<D> {
     }
 
     fn state_bytes(&self) -> usize {
-        match self {
-            Self::Cpu(engines) => engines.state_bytes(),
-            Self::Gpu(engines) => engines.state_bytes(),
+        match &self.machine {
+            Machine::Cpu(engines) => engines.state_bytes(),
+            Machine::Gpu(engines) => engines.state_bytes(),
         }
     }
 
@@ -68,9 +81,9 @@ impl<const D: usize> shoot::Engine for Engine<D> {
         ranks: &dyn Communicator,
         source: &mut dyn StateSource,
     ) -> Result<(), kernels::Error> {
-        match self {
-            Self::Cpu(engines) => engines.resume(ranks, source),
-            Self::Gpu(engines) => engines.resume(ranks, source),
+        match &mut self.machine {
+            Machine::Cpu(engines) => engines.resume(ranks, source),
+            Machine::Gpu(engines) => engines.resume(ranks, source),
         }
         .map(drop)
     }
@@ -82,10 +95,26 @@ impl<const D: usize> shoot::Engine for Engine<D> {
         options: ParallelOptions,
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error> {
+        let Some(fibre) = &self.fibre else {
+            return self.machine.run(ranks, recorder, options, checkpoints);
+        };
+        let mut sensing = Sensing { fibre, to: recorder };
+        self.machine.run(ranks, &mut sensing, options, checkpoints)
+    }
+}
+
+impl<const D: usize> Machine<D> {
+    fn run(
+        &mut self,
+        ranks: &dyn Communicator,
+        recorder: &mut dyn Recorder<f32>,
+        options: ParallelOptions,
+        checkpoints: &mut Checkpoints<'_>,
+    ) -> Result<(), kernels::Error> {
         let checkpoints = Some(checkpoints);
         match self {
-            Self::Cpu(engines) => engines.run_saving(ranks, recorder, options, checkpoints),
-            Self::Gpu(engines) => engines.run_saving(ranks, recorder, options, checkpoints),
+            Machine::Cpu(engines) => engines.run_saving(ranks, recorder, options, checkpoints),
+            Machine::Gpu(engines) => engines.run_saving(ranks, recorder, options, checkpoints),
         }
     }
 }

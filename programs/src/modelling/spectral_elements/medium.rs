@@ -1,60 +1,79 @@
-//! What fills the regions: materials, tables of constants, attenuation.
+//! What fills the regions: materials, tables of constants, attenuation, models on grids.
 
+use super::grids;
 use crate::meshing::RawMesh;
 use anyhow::bail;
-use kernels::mesh::Material;
 use kernels::mesh::step::{Law, Medium};
-use kernels::methods::spectral_elements::Relaxation;
+use kernels::mesh::{Basis, Material, Mesh};
+use kernels::methods::spectral_elements::{Band, GridModel, PointMedia, Relaxation, not_definite};
 use rsf_io::{Input, Job};
 
 /// The quality factor from which on there is no loss.
 const LOSSLESS: f64 = 9000.0;
 
-/// The media of the regions.
-pub struct Rocks {
+/// The media of the regions, and a model that changes inside of them.
+pub struct Rocks<const D: usize> {
     /// One a region.
     pub media: Vec<Medium>,
     /// P and S speed, m/s.
     pub speeds: Vec<[f64; 2]>,
     /// Attenuation, where sls= or quality factors give it.
     pub relaxations: Option<Vec<Relaxation>>,
-}
-
-impl Rocks {
-    /// The media with the unrelaxed moduli, which are the largest.
-    pub fn unrelaxed(&self) -> Vec<Medium> {
-        let Some(relaxations) = &self.relaxations else {
-            return self.media.clone();
-        };
-        let stiffen = |(medium, relaxation): (&Medium, &Relaxation)| {
-            let mut medium = medium.clone();
-            if let Law::Isotropic { lambda, mu } = &mut medium.law {
-                let bulk = (*lambda + 2.0 / 3.0 * *mu) * relaxation.factors[1];
-                *mu *= relaxation.factors[0];
-                *lambda = bulk - 2.0 / 3.0 * *mu;
-            }
-            medium
-        };
-        self.media.iter().zip(relaxations).map(stiffen).collect()
-    }
+    /// What points are made of, where a model says more than the regions.
+    pub model: Option<Box<dyn PointMedia<D>>>,
+    /// Bytes of the model, and its checksum.
+    pub held: usize,
+    pub sum: u64,
 }
 
 /// The lower end of the band of constant Q as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
-/// Reads ccc= and sls= beside the materials of the mesh; `highest` is the highest frequency of the sources, Hz.
-pub fn read(job: &mut Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Rocks> {
+/// Reads what the mesh is filled with: its materials, ccc=, sls=, and models on grids; `highest` is the highest frequency of
+/// the sources, Hz.
+pub fn read<const D: usize>(
+    job: &mut Job,
+    raw: &RawMesh,
+    (mesh, basis): (&Mesh<D>, &Basis),
+    highest: f64,
+) -> anyhow::Result<Rocks<D>> {
     let regions = raw.materials.len();
-    let tables = rows(job, "ccc", 21, regions)?;
-    let laws = rows(job, "sls", 11, regions)?;
+    let (mut tables, mut planes) = (None, None);
+    if job.has_input("ccc") {
+        let file = job.input("ccc")?;
+        match grids::constants_on_a_grid(&file, regions) {
+            true => planes = Some(file),
+            false => tables = Some(rows("ccc", file, 21, regions)?),
+        }
+    }
+    let on_a_grid = planes.is_some();
+    let laws = match job.has_input("sls") {
+        true => {
+            let file = job.input("sls")?;
+            Some(rows("sls", file, 11, regions)?)
+        }
+        false => None,
+    };
+    if laws.is_some() && (job.given("qp") || job.given("qs")) {
+        bail!("sls= and qp=, qs= both say how the medium loses: leave out one of them");
+    }
+    let model = grids::read(job, (mesh, basis, &raw.materials), planes, |job| {
+        band(job, highest)
+    })?;
+    let (model, sum) = model.map_or((None, 0), |(model, sum)| (Some(model), sum));
     let anisotropic = raw.materials.iter().position(|m| m.anisotropic);
-    if let (Some(region), None) = (anisotropic, &tables) {
+    if let (Some(region), None, false) = (anisotropic, &tables, on_a_grid) {
         bail!(
             "region {region} takes its constants from a table (column 6 of materials=), and ccc= is missing"
         );
     }
     if tables.is_some() && anisotropic.is_none() {
         job.warn("ccc= has no effect: no row of materials= has a 1 in column 6");
+    }
+    if let (Some(_), Some(_)) = (&tables, &model) {
+        bail!(
+            "ccc= with a row a region and grids both fill the mesh: give ccc= on the grid, too, or leave out one of them"
+        );
     }
     let relaxations = match laws {
         Some(laws) => {
@@ -65,6 +84,7 @@ pub fn read(job: &mut Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Rocks>
             }
             Some(relaxations(&laws)?)
         }
+        None if job.given("qp") => model.as_ref().and_then(GridModel::relaxations),
         None => constant(job, raw, highest)?,
     };
     let mut media = Vec::with_capacity(regions);
@@ -73,13 +93,41 @@ pub fn read(job: &mut Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Rocks>
         if let Some(tables) = tables.as_ref().filter(|_| m.anisotropic) {
             medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
         }
+        if on_a_grid && m.vs > 0.0 {
+            // Of the kind that the points have; the numbers are those of the grid.
+            medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
+        }
         media.push(medium);
     }
     Ok(Rocks {
         media,
         speeds: raw.materials.iter().map(|m| [m.vp, m.vs]).collect(),
         relaxations,
+        held: model.as_ref().map_or(0, GridModel::bytes),
+        model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
+        sum,
     })
+}
+
+/// The band of constant Q, and the frequency at which speeds hold.
+fn band(job: &Job, highest: f64) -> anyhow::Result<Band> {
+    let band = match job.floats("qband")?.as_slice() {
+        [] => [BAND * highest, highest],
+        &[low, high] => [f64::from(low), f64::from(high)],
+        list => bail!(
+            "qband= has {} numbers; it takes two, lowest and highest frequency",
+            list.len()
+        ),
+    };
+    let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());
+    if !(band[0] > 0.0 && band[1] >= band[0] && band[1].is_finite() && reference > 0.0) {
+        bail!(
+            "the band of constant Q is {} to {} Hz with the reference {reference} Hz: they must be positive and in this order; give qband= and qref=",
+            band[0],
+            band[1]
+        );
+    }
+    Ok(Band { band, reference })
 }
 
 /// Laws of constant Q from the materials, where any solid has losses.
@@ -95,14 +143,6 @@ fn constant(job: &Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Option<Vec
             lossy |= q < LOSSLESS;
         }
     }
-    let band = match job.floats("qband")?.as_slice() {
-        [] => [BAND * highest, highest],
-        &[low, high] => [f64::from(low), f64::from(high)],
-        list => bail!(
-            "qband= has {} numbers; it takes two, lowest and highest frequency",
-            list.len()
-        ),
-    };
     if !lossy {
         for word in ["qband", "qref"].into_iter().filter(|word| job.given(word)) {
             job.warn(&format!(
@@ -111,14 +151,7 @@ fn constant(job: &Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Option<Vec
         }
         return Ok(None);
     }
-    let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());
-    if !(band[0] > 0.0 && band[1] >= band[0] && band[1].is_finite() && reference > 0.0) {
-        bail!(
-            "the band of constant Q is {} to {} Hz with the reference {reference} Hz: they must be positive and in this order; give qband= and qref=",
-            band[0],
-            band[1]
-        );
-    }
+    let Band { band, reference } = band(job, highest)?;
     let quality = |q: f64| if q < LOSSLESS { q } else { f64::INFINITY };
     let law = |m: &Material| match m.vs > 0.0 {
         true => Relaxation::constant([quality(m.q_mu), quality(m.q_kappa)], band, reference),
@@ -127,12 +160,8 @@ fn constant(job: &Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Option<Vec
     Ok(Some(raw.materials.iter().map(law).collect()))
 }
 
-/// The numbers of a file of `columns` a region, if it is given.
-fn rows(job: &mut Job, word: &str, columns: usize, regions: usize) -> anyhow::Result<Option<Vec<f64>>> {
-    if !job.has_input(word) {
-        return Ok(None);
-    }
-    let mut file: Input = job.input(word)?;
+/// The numbers of a file of `columns` a region.
+fn rows(word: &str, mut file: Input, columns: usize, regions: usize) -> anyhow::Result<Vec<f64>> {
     let (name, n1) = (file.name(), file.axis(1).n);
     if n1 != columns || file.len() != (columns * regions) as u64 {
         bail!(
@@ -148,7 +177,7 @@ fn rows(job: &mut Job, word: &str, columns: usize, regions: usize) -> anyhow::Re
             values[bad]
         );
     }
-    Ok(Some(values.into_iter().map(f64::from).collect()))
+    Ok(values.into_iter().map(f64::from).collect())
 }
 
 /// The whole of a symmetric table, from its upper triangle row by row.
@@ -158,21 +187,10 @@ fn constants(row: &[f64], region: usize) -> anyhow::Result<[[f64; 6]; 6]> {
     for ((i, j), c) in pairs.zip(row) {
         (table[i][j], table[j][i]) = (*c, *c);
     }
-    // Cholesky: every pivot of a stable medium is above zero.
-    let mut rest = table;
-    for k in 0..6 {
-        let pivot = rest[k][k];
-        if pivot <= 1e-9 * table[k][k].abs() {
-            bail!(
-                "ccc=: the constants of region {region} are not positive definite (row {}): no rock is like that; look at the order c11 c12 c13 ... c66 and at the unit, Pa",
-                k + 1
-            );
-        }
-        for i in k + 1..6 {
-            for j in k + 1..6 {
-                rest[i][j] -= rest[i][k] * rest[k][j] / pivot;
-            }
-        }
+    if let Some(row) = not_definite::<3>(&table) {
+        bail!(
+            "ccc=: the constants of region {region} are not positive definite (row {row}): no rock is like that; look at the order c11 c12 c13 ... c66 and at the unit, Pa"
+        );
     }
     Ok(table)
 }

@@ -1,6 +1,8 @@
 //! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
 
 mod engine;
+mod fibre;
+mod grids;
 mod medium;
 mod outputs;
 mod params;
@@ -17,12 +19,13 @@ use super::velocity_stress::sources::{self, Histories};
 use super::world::World;
 use super::{acquisition, transport};
 use crate::meshing::{RawMesh, specfem, stored};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use engine::Engine;
+use fibre::Fibre;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
 use kernels::mesh::{Basis, Mesh};
-use kernels::methods::spectral_elements::{Lumping, Quantity, Setup, Shot, Source, Strength};
+use kernels::methods::spectral_elements::{Lumping, Quantity, Setup, Shot, Source, Sponge, Strength};
 use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
 use medium::Rocks;
@@ -34,13 +37,16 @@ use std::sync::Arc;
 struct Run<const D: usize> {
     mesh: Mesh<D>,
     basis: Basis,
-    rocks: Rocks,
+    rocks: Rocks<D>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
+    /// The cable of data=das, whose channels stand for the receivers.
+    fibre: Option<Fibre<D>>,
     /// Time step and the time of the first one, s.
     dt: f64,
     begin: f64,
     lumping: Lumping,
+    sponge: Option<Sponge>,
     /// Points of the mesh.
     points: usize,
     /// Checksum of the mesh and what fills it.
@@ -61,9 +67,11 @@ impl<const D: usize> Run<D> {
             basis: &self.basis,
             media: &self.rocks.media,
             speeds: &self.rocks.speeds,
+            points: self.rocks.model.as_deref(),
             dt: self.dt,
             relaxations: self.rocks.relaxations.as_deref(),
             lumping: self.lumping,
+            sponge: self.sponge,
             sources: &self.sources,
         }
     }
@@ -141,9 +149,15 @@ impl<const D: usize> Method for Run<D> {
         for source in &self.sources {
             sources = sources.with_text(&format!("{:?} {:?}", source.at, source.strength));
         }
-        let receivers = Checksum::new().with(self.shot.receivers.as_flattened());
+        let mut receivers = Checksum::new().with(self.shot.receivers.as_flattened());
+        if let Some(fibre) = &self.fibre {
+            receivers = receivers.with_text(&fibre.words());
+        }
         vec![
-            ("the mesh, materials=, ccc= or sls=", self.sum),
+            (
+                "the mesh, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
+                self.sum,
+            ),
             ("sou= or mech=", sources.end()),
             ("rec=", receivers.end()),
         ]
@@ -231,7 +245,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     mesh.check_materials(&raw.materials)?;
     let what = Histories::Moments(job.flag("rate")?);
     let found = sources::read(job, D, (nt, dt), what)?;
-    let rocks = medium::read(job, raw, found.band.max)?;
+    let rocks = medium::read(job, raw, (&mesh, &basis), found.band.max)?;
     let source = |source: &kernels::methods::velocity_stress::Source| Source {
         at: place(source.point),
         strength: strength(source.action),
@@ -243,14 +257,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         .into_iter()
         .map(place)
         .collect();
-    let (quantity, name) = match job.choice("data")? {
-        "displacement" => (Quantity::Displacement, "displacement in m"),
-        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
-        "pressure" => (Quantity::Pressure, "pressure in Pa"),
-        "strain" => (Quantity::Strain, "strain"),
-        "rotation" => (Quantity::Rotation, "rotation in rad"),
-        _ => (Quantity::Velocity, "velocity in m/s"),
-    };
+    let (quantity, name) = recorded(job)?;
     let mut shot = Shot {
         nt,
         jdata,
@@ -259,13 +266,23 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         jcheck,
         ..Shot::default()
     };
+    let channels = shot.receivers.len();
+    let fibre = match job.choice("data")? {
+        "das" => Some(Fibre::read(job, &mesh, &mut shot)?),
+        _ => {
+            for word in ["along", "gauge"].into_iter().filter(|word| job.given(word)) {
+                job.warn(&format!("{word}= has no effect without data=das"));
+            }
+            None
+        }
+    };
     let window = outputs::window(job, &mesh, &mut shot)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
         sources: found.list.iter().map(source).collect(),
         receivers: Axis {
-            n: shot.receivers.len(),
+            n: channels,
             label: Some("r".into()),
             ..axis
         },
@@ -278,11 +295,38 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         basis,
         rocks,
         shot,
+        fibre,
+        sponge: sponge(job)?,
         dt,
         window,
         quantity: name,
         transport: transport(job)?,
     })
+}
+
+/// What data= asks for, and its name.
+fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
+    Ok(match job.choice("data")? {
+        "displacement" => (Quantity::Displacement, "displacement in m"),
+        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
+        "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        "strain" => (Quantity::Strain, "strain"),
+        "rotation" => (Quantity::Rotation, "rotation in rad"),
+        "das" => (Quantity::Strain, "strain along the fibre"),
+        _ => (Quantity::Velocity, "velocity in m/s"),
+    })
+}
+
+/// The layer that sponge= asks for.
+fn sponge(job: &Job) -> anyhow::Result<Option<Sponge>> {
+    let thickness = job.double("sponge")?;
+    if thickness <= 0.0 && job.given("left") {
+        job.warn("left= has no effect without sponge=");
+    }
+    Ok((thickness > 0.0).then_some(Sponge {
+        thickness,
+        left: job.double("left")?,
+    }))
 }
 
 /// A point of a file (z, x, y) along the axes of a mesh.
@@ -305,7 +349,7 @@ fn strength<const D: usize>(action: Action) -> Strength<D> {
 }
 
 /// A checksum of all that the mesh and the files of its media say.
-fn checksum(raw: &RawMesh, rocks: &Rocks) -> u64 {
+fn checksum<const D: usize>(raw: &RawMesh, rocks: &Rocks<D>) -> u64 {
     let lists = [&raw.absorbing, &raw.free].map(|list| list.as_flattened());
     Checksum::new()
         .with(&raw.nodes)
@@ -314,13 +358,9 @@ fn checksum(raw: &RawMesh, rocks: &Rocks) -> u64 {
         .with(lists[0])
         .with_text("free")
         .with(lists[1])
-        .with_text(&format!("{:?} {:?}", rocks.media, rocks.relaxations))
+        .with_text(&format!(
+            "{:?} {:?} {}",
+            rocks.media, rocks.relaxations, rocks.sum
+        ))
         .end()
-}
-
-/// The first of the elements that have the least value.
-fn least(values: &[f64]) -> anyhow::Result<(usize, f64)> {
-    let all = values.iter().copied().enumerate();
-    all.min_by(|a, b| a.1.total_cmp(&b.1))
-        .context("the mesh has no elements")
 }

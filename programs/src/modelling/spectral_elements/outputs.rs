@@ -85,7 +85,10 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     let records = Records {
         time: time.clone(),
         receivers: run.receivers.clone(),
-        components: components(shot.quantity),
+        components: match run.fibre {
+            Some(_) => Axis::new(1, 0.0, 1.0).label("along the fibre"),
+            None => components(shot.quantity),
+        },
         jdata: shot.jdata,
         snapshots: shot.jsnap.map(|every| Films {
             time,

@@ -14,9 +14,11 @@ on the command line go before the header. specfem= is a folder of SPECFEM3D's me
 SI: m, s, m/s, kg/m3, Pa, N, N m. materials= has rho, vp, vs (0 is a fluid), Qkappa, Qmu and 1 where ccc= holds for every region; \
 ccc= has n1=21 constants a region, c11 c12 c13 c14 c15 c16 c22 ... c66, axes 1=x 2=y 3=z (2-D runs take those of x and z).
 
+vp=, vs=, den=, qp= and qs= are a model that changes inside of regions: regular grids, n1=z n2=x[ n3=y] as finite-difference programs take them, linear between their nodes, one number at every point of an element. What they do not say is as materials= has it, which always says what regions there are and which of them are fluids. On one grid for the whole mesh a point takes the nodes in its own region alone: what stands on an interface, beyond it or in the air does not count, and towards an interface the last node goes on. With a further axis, n3 (in 3-D n4) the regions, each has a grid of its own, which is linear up to its sides and beyond them. Along an axis with n=1 nothing changes. ccc= may be planes behind such a grid, too (9 or 21, in 2-D 4 or 6, as sfstiffness writes them; the regions behind them): they fill the solids.
+
 Sides in neither list are free in solids and rigid in fluids; free= matters where a fluid has a surface, whose pressure is zero there. \
 Absorbing sides take plane waves that leave at right angles (Clayton and Engquist 1977). lumping=specfem puts the row sums of their damping \
-into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact.
+into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact. What meets them at a slant comes back in part: sponge= damps in a layer of that thickness along them, inside of the mesh, two or three of the longest wavelengths that matter, and takes surface waves, too. It only loses energy, and the stable step stays.
 
 Qkappa and Qmu of materials= attenuate solids, where any is below 9000: three standard linear solids keep them constant within 3 % over \
 qband=, whose ends are at most a ratio of 12 apart for that; speeds hold at qref= and grow with frequency. sls= says it all instead: n1=11 for every region, relaxation times of stress (3), of strain for mu (3) and for \
@@ -35,7 +37,8 @@ that begins before zero lets the run begin there. onset= delays every source, n1
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one, and is zero in solids; strain zz, xx, \
 yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive; rotation about z, x, y, 2-D about y, in rad, half the curl along the axes \
-x, y, z), n3 records; \
+x, y, z; data=das one: the strain along the fibre, along=, extension positive, the mean over gauge= metres around \
+the receiver), n3 records; \
 o3 is when the run begins. Receivers and sources lie anywhere in the mesh. Snapshots are interpolated onto a regular grid: nqz=, oqz=, \
 dqz= and so on; outside of the mesh they are zero.
 
@@ -54,7 +57,12 @@ macro_rules! params {
             Param::input("absorbing").doc("absorbing sides, int, n1=2: element, local face"),
             Param::input("free").doc("free surface, int, n1=2: element, local face"),
             Param::string("specfem").doc("a folder with mesh_file, nodes_coords_file and so on, instead of mesh="),
-            Param::input("ccc").doc("21 constants a region, Pa"),
+            Param::input("ccc").doc("21 constants a region, or planes of constants on a grid, Pa"),
+            Param::input("vp").default_text("of materials").doc("P speed on a grid, m/s"),
+            Param::input("vs").default_text("of materials").doc("S speed of solids on a grid, m/s"),
+            Param::input("den").default_text("of materials").doc("density on a grid, kg/m3"),
+            Param::number_or_file("qp").default_text("of materials").doc("quality factor of P waves, a number or a grid; 0 is no loss"),
+            Param::number_or_file("qs").default_text("of materials").doc("quality factor of S waves in solids"),
             Param::input("sls").doc("relaxation times of every region instead of quality factors, n1=11"),
             Param::floats("qband").default_text("a twelfth of the sources' highest frequency to that").doc("frequencies between which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency at which the speeds hold, Hz"),
@@ -82,9 +90,13 @@ macro_rules! params {
             Param::input("series").doc("history of the sources as samples, instead of stf="),
             Param::bool("rate").default("y").doc("series= of moments is their rate; n: the moment itself"),
             Param::input("onset").doc("when every source begins, s"),
-            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation"])
+            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation", "das"])
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
+            Param::input("along").doc("data=das: directions of the fibre, x[, y], z, one for all receivers or one each"),
+            Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("data=das: length of fibre over which a receiver takes the mean strain, m; 0: at its place"),
+            Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of a layer along absorbing sides that damps, m; 0: none"),
+            Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("what is left of a P wave that crosses the sponge twice"),
             Param::bool("verb").default("n").doc("tell mesh, stability, speed and progress"),
             SNAP,
             WFL,

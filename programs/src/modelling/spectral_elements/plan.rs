@@ -1,10 +1,10 @@
 //! What a run on a mesh will be: the stable step and memory.
 
-use super::{Run, least};
+use super::Run;
 use crate::modelling::plan::{gigabytes, warn_of_memory};
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
-use kernels::mesh::step::steps;
+use kernels::mesh::step::{Bound, Law, Medium};
 use kernels::mesh::{Place, quality};
 use kernels::methods::spectral_elements::gpu;
 use rsf_io::Job;
@@ -19,7 +19,7 @@ pub struct Step {
 
 /// Refuses a time step above the bound, or warns of it.
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
-    let (element, limit) = least(&steps(&run.mesh, &run.basis, &run.rocks.unrelaxed()))?;
+    let Bound { element, limit, .. } = run.setup().bound();
     if run.dt > limit {
         let sentence = format!(
             "dt={} s is above {limit:.6e} s, up to which steps of this mesh are surely stable: element {element} around {} sets it",
@@ -44,9 +44,21 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     };
     let nodes = 4.0 * (D * 3_usize.pow(D as u32)) as f64;
     // Numbers of the points are held for the whole mesh while it is set up.
-    let of_elements = run.mesh.len() as f64 * (nodes + local * (sums + relaxing + 4.0));
+    let constants = match &run.rocks.model {
+        Some(_) => {
+            let table = |m: &Medium| matches!(m.law, Law::Anisotropic(_));
+            let law = if run.rocks.media.iter().any(table) {
+                21.0
+            } else {
+                2.0
+            };
+            4.0 * (law + if relaxing > 0.0 { 2.0 } else { 0.0 })
+        }
+        None => 0.0,
+    };
+    let of_elements = run.mesh.len() as f64 * (nodes + local * (sums + relaxing + constants + 4.0));
     let of_places = (run.shot.film.len() + run.shot.receivers.len()) as f64 * local * 8.0;
-    of_elements + of_places + run.points as f64 * 4.0 * (3 * D + 2) as f64
+    run.rocks.held as f64 + of_elements + of_places + run.points as f64 * 4.0 * (3 * D + 2) as f64
 }
 
 /// Warns of a run that the memory of a host does not hold; all ranks call it.
@@ -73,17 +85,11 @@ pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
         run.dt,
         100.0 * run.dt / step.limit
     ));
-    let slowest = |region: u32| {
-        let [vp, vs] = run.rocks.speeds[region as usize];
-        if vs > 0.0 { vs } else { vp }
-    };
+    let slowest = run.setup().slowest();
     let figures = quality::all(mesh, &run.basis);
-    let frequencies: Vec<f64> = figures
-        .iter()
-        .zip(mesh.regions())
-        .map(|(figure, region)| figure.frequency(slowest(*region), run.basis.degree()))
-        .collect();
-    if let Ok((element, frequency)) = least(&frequencies) {
+    let frequencies = figures.iter().zip(slowest).enumerate();
+    let frequencies = frequencies.map(|(e, (figure, v))| (e, figure.frequency(v, run.basis.degree())));
+    if let Some((element, frequency)) = frequencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
         job.say(&format!(
             "resolved up to {frequency:.4} Hz, five points on the shortest wavelength of element {element}"
         ));

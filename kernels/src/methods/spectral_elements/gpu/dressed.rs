@@ -4,7 +4,7 @@
 use crate::mesh::geometry::{Matrix, Tabulated};
 use crate::methods::spectral_elements::boundary::FacePoint;
 use crate::methods::spectral_elements::cut::Share;
-use crate::methods::spectral_elements::fluid::{Contact, admittances, free_points, inverse_mass};
+use crate::methods::spectral_elements::fluid::{Contact, admittances, free_points, inverse_mass, sponge};
 use crate::methods::spectral_elements::mass::{InverseMass, damping};
 use crate::methods::spectral_elements::{Lumping, Setup};
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ pub struct Points {
     pub list: Vec<i32>,
     /// What they have, point after point: as nodes.cuh says.
     pub dress: Vec<f32>,
+    /// Damping of the sponge over the mass of every point; empty without a sponge.
+    pub sponge: Vec<f32>,
 }
 
 /// Normals out of fluids times area, summed at every point of a contact.
@@ -28,6 +30,13 @@ fn normals<const D: usize>(contacts: &[Contact<D>]) -> BTreeMap<u32, [f64; D]> {
         (0..D).for_each(|c| sum[c] += contact.normal[c]);
     }
     sums
+}
+
+/// Damping over mass.
+fn over_mass(damping: &[f64], inverse_mass: &[f32]) -> Vec<f32> {
+    let all = damping.iter().zip(inverse_mass);
+    all.map(|(damping, inverse)| (damping * f64::from(*inverse)) as f32)
+        .collect()
 }
 
 /// The points of solids.
@@ -48,6 +57,7 @@ pub fn of_solids<const D: usize>(
     }
     let mut points = Points {
         inverse_mass: mass.diagonal.clone(),
+        sponge: over_mass(&mass.sponge, &mass.diagonal),
         ..Points::default()
     };
     let mut all: Vec<u32> = losses.keys().chain(normals.keys()).copied().collect();
@@ -63,7 +73,10 @@ pub fn of_solids<const D: usize>(
         *plain = 0.0;
         points.list.push(point as i32);
         points.dress.extend(inverse.as_flattened());
-        let loss = losses.get(&point).copied().unwrap_or([[0.0; D]; D]);
+        let mut loss = losses.get(&point).copied().unwrap_or([[0.0; D]; D]);
+        if let Some(damping) = mass.sponge.get(point as usize) {
+            (0..D).for_each(|c| loss[c][c] += damping);
+        }
         let normal = normals.get(&point).copied().unwrap_or([0.0; D]);
         let rest = loss.as_flattened().iter().chain(&normal);
         points.dress.extend(rest.map(|x| *x as f32));
@@ -80,12 +93,21 @@ pub fn of_fluids<const D: usize>(
     contacts: &[Contact<D>],
 ) -> Points {
     let taken = admittances(setup, faces);
+    let damping = sponge(setup, share, table);
+    let whole = inverse_mass(setup, share, table, (&taken, &damping));
     let mut points = Points {
-        inverse_mass: inverse_mass(setup, share, table, &taken),
+        sponge: over_mass(&damping, &whole),
+        inverse_mass: whole,
         ..Points::default()
     };
     for free in free_points(setup, share) {
         points.inverse_mass[free as usize] = 0.0;
+        points
+            .sponge
+            .iter_mut()
+            .skip(free as usize)
+            .take(1)
+            .for_each(|s| *s = 0.0);
     }
     let mut all: BTreeMap<u32, (f64, [f64; D])> = BTreeMap::new();
     for (face, admittance) in taken {
@@ -97,7 +119,8 @@ pub fn of_fluids<const D: usize>(
     for (point, (admittance, normal)) in all {
         points.list.push(point as i32);
         let inverse = &mut points.inverse_mass[point as usize];
-        points.dress.extend([*inverse, admittance as f32]);
+        let damping = damping.get(point as usize).copied().unwrap_or(0.0);
+        points.dress.extend([*inverse, (admittance + damping) as f32]);
         points.dress.extend(normal.map(|n| n as f32));
         *inverse = 0.0;
     }

@@ -10,11 +10,12 @@
 // Bytes of memory that an element of degree 4 in 3-D moves at least, where it reads the fields of 64.75 points that no other
 // element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1500 of forces; for the
 // 27 points inside 324 of forces, 108 of masses and 972 of displacements and velocities: 4265. With attenuation 453 of
-// accelerations and 18000 of memory variables more.
+// accelerations and 18000 of memory variables more. Constants of every point are 1000 (21 of them 10500), with attenuation 1000
+// more.
 //
 // The defines before this line choose the variant:
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
-//   LOSS memory variables 0|1, ELEMENTS of a block, THREADS
+//   LOSS memory variables 0|1, VARIES constants of every point 0|1, ELEMENTS of a block, THREADS
 
 #define SHEET (NDIM == 3 ? N * N : N)
 #define POINTS (SHEET * N)
@@ -40,9 +41,10 @@ struct Elements {
     REAL *forces;          // [element][point of it][component]
     const int *points;     // [element][point of it]
     const int *region;
-    const REAL *law;       // [region][LAW_NUMBERS]
+    const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point of it]
     const REAL *loss;      // [region][LOSS_NUMBERS]: decay; of shear, of bulk: of a strain now, of a strain in what is kept
     const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
+    const REAL *strength;  // VARIES: what `loss` is times at every point, [element][shear, bulk][point of it]
     REAL *memory;          // [element][RELAXING][mechanism][point of it]: what is kept from step to step
     REAL dt, half, square; // the time step, half of it, its square
     int first, end;        // elements of this launch
@@ -147,10 +149,17 @@ INLINE void gradient_at(const struct Place *t, const REAL *sheet, REAL column[N]
     }
 }
 
+// Number i of a law.
+#if VARIES
+#define LAW_AT(law, i) (law)[(i) * POINTS]
+#else
+#define LAW_AT(law, i) (law)[i]
+#endif
+
 #if LAW < 2
 INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
 #if LAW == 0
-    const REAL lambda = law[0], mu = law[1];
+    const REAL lambda = LAW_AT(law, 0), mu = LAW_AT(law, 1);
     REAL trace = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
     UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++) {
@@ -165,7 +174,7 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
         stress[r] = 0;
         UNROLL for (int s = 0; s < STRAINS; s++) {
             const int low = MIN(r, s), high = MAX(r, s);
-            stress[r] = FMA(law[low * STRAINS - low * (low + 1) / 2 + high], strain[s], stress[r]);
+            stress[r] = FMA(LAW_AT(law, low * STRAINS - low * (low + 1) / 2 + high), strain[s], stress[r]);
         }
     }
 #endif
@@ -186,10 +195,16 @@ INLINE REAL relax(REAL *slot, const REAL *loss, int is_trace, REAL strain) {
 }
 
 // Advances the memory variables of a point with the gradient of what they follow, and takes them from its stress.
-INLINE void relax_all(REAL *memory, const REAL *loss, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
+INLINE void relax_all(REAL *memory, const REAL *loss, const REAL *strength, REAL g[COMPONENTS][NDIM],
+                      REAL stress[STRAINS]) {
     REAL trace = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
-    const REAL bulk = relax(memory + (RELAXING - 1) * MECHANISMS * POINTS, loss, 1, trace);
+#if VARIES
+    const REAL shear = strength[0], volume = strength[POINTS] * trace;
+#else
+    const REAL shear = 1, volume = trace;
+#endif
+    const REAL bulk = relax(memory + (RELAXING - 1) * MECHANISMS * POINTS, loss, 1, volume);
     const REAL mean = trace * (REAL)(1.0 / 3.0);
     REAL last = 0;
     int slot = 0;
@@ -201,7 +216,7 @@ INLINE void relax_all(REAL *memory, const REAL *loss, REAL g[COMPONENTS][NDIM], 
                 sum = -last;
             } else {
                 const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
-                sum = relax(memory + slot * MECHANISMS * POINTS, loss, 0, strain);
+                sum = relax(memory + slot * MECHANISMS * POINTS, loss, 0, shear * strain);
                 slot++;
                 if (i == k) last += sum;
             }
@@ -271,7 +286,13 @@ KERNEL(forces)(const struct Elements a) {
     take_place(&t, threadIdx.x % SHEET);
     REAL *sheet = room + seat * SEAT, *fluxes = sheet + (1 + LOSS) * COMPONENTS * SHEET;
     const int *points = a.points + element * POINTS + t.at;
+#if VARIES
+    const REAL *law = a.law + (element - a.first) * (LAW_NUMBERS * POINTS) + t.at;
+#define LAW_OF_LEVEL(k) (law + (k) * SHEET)
+#else
     const REAL *law = a.law + a.region[element] * LAW_NUMBERS;
+#define LAW_OF_LEVEL(k) law
+#endif
     REAL column[N][COMPONENTS], out[N][COMPONENTS];
     int own[N];
     UNROLL for (int k = 0; k < N; k++) own[k] = points[k * SHEET];
@@ -288,6 +309,7 @@ KERNEL(forces)(const struct Elements a) {
     REAL foretold[N][COMPONENTS];
     REAL *memory = a.memory + element * (RELAXING * MECHANISMS * POINTS) + t.at;
     const REAL *loss = a.loss + a.region[element] * LOSS_NUMBERS;
+    const REAL *strength = a.strength + (VARIES ? element * (2 * POINTS) + t.at : 0);
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
         if (!inside || k == 0 || k == N - 1) second[k][i] = a.acceleration[(WIDE)own[k] * COMPONENTS + i];
 #endif
@@ -319,13 +341,13 @@ KERNEL(forces)(const struct Elements a) {
 #endif
         gradient_at(&t, sheet, column, k, inverse, gradient);
 #if LAW == 2
-        UNROLL for (int c = 0; c < NDIM; c++) flux[0][c] = law[0] * gradient[0][c];
+        UNROLL for (int c = 0; c < NDIM; c++) flux[0][c] = LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][c];
 #else
         REAL stress[STRAINS];
-        hooke(law, gradient, stress);
+        hooke(LAW_OF_LEVEL(k), gradient, stress);
 #if LOSS
         gradient_at(&t, sheet + COMPONENTS * SHEET, foretold, k, inverse, gradient);
-        relax_all(memory + k * SHEET, loss, gradient, stress);
+        relax_all(memory + k * SHEET, loss, strength + k * SHEET, gradient, stress);
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int c = 0; c < NDIM; c++) flux[i][c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
 #endif

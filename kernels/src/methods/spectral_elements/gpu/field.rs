@@ -3,7 +3,9 @@
 
 use super::arguments::{self, Inject, Pack, int};
 use super::dressed::Points;
-use super::tables::{Elements, Listing, Places, Spots, is_inside, laws, losses, relaxing, variants};
+use super::tables::{
+    Elements, Listing, Places, Spots, is_inside, laws, laws_of_points, losses, relaxing, strengths, variants,
+};
 use super::variant::Variant;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, send, walk};
@@ -27,6 +29,8 @@ pub struct Plan {
     /// The constants of each run of the listing.
     laws: Vec<Vec<f32>>,
     losses: Vec<f32>,
+    /// Of the losses at every point, where points have their own.
+    strengths: Vec<f32>,
     pub elements: Elements,
     pub places: Places,
     pub points: Points,
@@ -70,8 +74,22 @@ impl Plan {
         let skip = |local: usize| exchange.components == D && is_inside::<D>(local, table.per_axis());
         let skips: Vec<bool> = (0..per_element).map(skip).collect();
         Ok(Self {
-            laws: listing.runs.iter().map(|run| laws(setup, run.kind)).collect(),
+            laws: listing
+                .runs
+                .iter()
+                .map(|run| match setup.points {
+                    None => laws(setup, run.kind),
+                    Some(_) => {
+                        let own = &listing.elements[run.elements.clone()];
+                        laws_of_points(setup, table, (run.kind, own))
+                    }
+                })
+                .collect(),
             losses: losses(setup),
+            strengths: match setup.points {
+                Some(_) if loses => strengths(setup, table, &listing.elements),
+                _ => Vec::new(),
+            },
             places: Places::new(&listing, (&elements.points, share.points()), exchange, &skips)?,
             relaxing: if loses {
                 listing.elements.len() * relaxing(D, per_element)
@@ -96,6 +114,7 @@ impl Plan {
         let laws: usize = self.laws.iter().map(Vec::len).sum();
         let numbers = laws
             + self.losses.len()
+            + self.strengths.len()
             + e.points.len()
             + e.regions.len()
             + e.shape.len()
@@ -105,6 +124,7 @@ impl Plan {
             + self.points.inverse_mass.len()
             + self.points.list.len()
             + self.points.dress.len()
+            + self.points.sponge.len()
             + 2 * s.place.len()
             + s.first.len()
             + s.series.len()
@@ -138,6 +158,7 @@ pub struct FieldMemory<A: Accelerator> {
     kernels: Vec<A::Kernel>,
     laws: Vec<A::Memory>,
     loss: A::Memory,
+    strength: A::Memory,
     pub relaxing: A::Memory,
     pub points: A::Memory,
     regions: A::Memory,
@@ -152,6 +173,7 @@ pub struct FieldMemory<A: Accelerator> {
     pub list: A::Memory,
     pub dressed: usize,
     dress: A::Memory,
+    sponge: Option<A::Memory>,
     sources: SourceMemory<A>,
     leaving: A::Memory,
     leaves: usize,
@@ -169,6 +191,8 @@ pub struct Addresses {
     pub places: u64,
     pub inverse_mass: u64,
     pub dress: u64,
+    /// Zero without a sponge.
+    pub sponge: u64,
 }
 
 /// Which elements are launched in which step, and where.
@@ -211,6 +235,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 .map(|law| send(a, law))
                 .collect::<Result<_, _>>()?,
             loss: send(a, &plan.losses)?,
+            strength: send(a, &plan.strengths)?,
             relaxing: a.allocate(bytes(plan.relaxing))?,
             points: send(a, &plan.elements.points)?,
             regions: send(a, &plan.elements.regions)?,
@@ -223,6 +248,10 @@ impl<A: Accelerator> FieldMemory<A> {
             list: send(a, &list)?,
             dressed: list.len(),
             dress: send(a, &plan.points.dress)?,
+            sponge: match plan.points.sponge.as_slice() {
+                [] => None,
+                sponge => Some(send(a, sponge)?),
+            },
             sources: SourceMemory {
                 place: send(a, &s.place)?,
                 first: send(a, &s.first)?,
@@ -252,6 +281,7 @@ impl<A: Accelerator> FieldMemory<A> {
             places: self.places.address(),
             inverse_mass: self.inverse_mass.address(),
             dress: self.dress.address(),
+            sponge: self.sponge.as_ref().map_or(0, Memory::address),
         }
     }
 
@@ -278,6 +308,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 law: self.laws[k].address(),
                 loss: self.loss.address(),
                 shape: self.shape.address(),
+                strength: self.strength.address(),
                 memory: self.relaxing.address(),
                 dt: fields.dt as f32,
                 half: (fields.dt / 2.0) as f32,
@@ -366,6 +397,7 @@ impl<A: Accelerator> FieldMemory<A> {
         let sources = [&s.place, &s.first, &s.series, &s.weight, &s.strength];
         let own = [
             &self.loss,
+            &self.strength,
             &self.relaxing,
             &self.points,
             &self.regions,
@@ -379,7 +411,11 @@ impl<A: Accelerator> FieldMemory<A> {
             &self.leaving,
             &self.forces,
         ];
-        let all = sources.into_iter().chain(own).chain(&self.laws);
+        let all = sources
+            .into_iter()
+            .chain(own)
+            .chain(&self.laws)
+            .chain(&self.sponge);
         all.map(Memory::bytes).sum()
     }
 }

@@ -31,10 +31,12 @@ use super::cut::Cut;
 use super::{Setup, Shot};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
+use crate::mesh::step::Law;
 use crate::mesh::{Locator, Order};
 use crate::parallel::group::Group;
 use std::ops::Range;
 use std::sync::Arc;
+use variant::Kind;
 
 /// Bytes of memory of all devices together that a run takes on a mesh of so many points, about, without what is recorded:
 /// what one of them has not is refused, to the byte, when it is set up.
@@ -49,8 +51,17 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
         Some(_) => tables::relaxing(D, all),
         None => 0,
     };
+    let medium = match setup.points {
+        Some(_) => {
+            let table = setup.media.iter().any(|m| matches!(m.law, Law::Anisotropic(_)));
+            let kind = if table { Kind::Table } else { Kind::Isotropic };
+            let strengths = if relaxing > 0 { 2 } else { 0 };
+            all * (tables::numbers_of_law::<D>(kind) + strengths)
+        }
+        None => 0,
+    };
     // Numbers of points, forces, places; then three levels, masses, targets and where their places begin.
-    let of_element = all + all * D + all - inside + shape + relaxing + 1;
+    let of_element = all + all * D + all - inside + shape + relaxing + medium + 1;
     let of_point = 3 * D + 3;
     (setup.mesh.len() * of_element + points * of_point) * size_of::<f32>()
 }

@@ -116,7 +116,9 @@ KERNEL(correct_fluid)(const struct Correct a) {
             sum = FMA(-dress[1], f->rate[p], sum);
             UNROLL for (int c = 0; c < NDIM; c++) sum = FMA(dress[2 + c], f->displacement[(WIDE)p * NDIM + c], sum);
         }
-        f->second[p] = sum * inverse;
+        REAL second = sum * inverse;
+        if (f->sponge && !a.list) second = FMA(-f->sponge[p], f->rate[p], second);
+        f->second[p] = second;
         f->rate[p] = FMA(f->half, f->second[p], f->rate[p]);
     }
 }

@@ -15,6 +15,7 @@ struct Solid {
     const int *places;
     const REAL *inverse_mass;  // 0 where there is no solid, and on dressed points
     const REAL *dress;         // [dressed point][DRESS]
+    const REAL *sponge;        // damping over mass of every point, dressed ones apart; null without a sponge
     const REAL *pressure;      // second derivative of the potential: minus the pressure; null without fluids
     REAL dt, half;             // the time step, and half of it
 };
@@ -25,6 +26,7 @@ struct Fluid {
     const int *targets, *starts, *places;
     const REAL *inverse_mass;
     const REAL *dress;         // [dressed point][FLUID_DRESS]
+    const REAL *sponge;        // as of solids
     const REAL *displacement;  // of solids
     REAL dt, half;
 };
@@ -50,7 +52,11 @@ INLINE void add_up(const struct Solid *s, int sum, REAL *force) {
 // The acceleration of a point from that; its velocity is that of half a step before.
 INLINE void accelerate(const struct Solid *s, int p, int dressed, REAL *force, REAL *acceleration) {
     if (dressed < 0) {
-        UNROLL for (int c = 0; c < NDIM; c++) acceleration[c] = force[c] * s->inverse_mass[p];
+        const REAL loss = s->sponge ? s->sponge[p] : 0;
+        UNROLL for (int c = 0; c < NDIM; c++) {
+            acceleration[c] = force[c] * s->inverse_mass[p];
+            if (s->sponge) acceleration[c] = FMA(-loss, s->velocity[(WIDE)p * NDIM + c], acceleration[c]);
+        }
         return;
     }
     const REAL *inverse = s->dress + dressed * DRESS, *damping = inverse + NDIM * NDIM, *normal = damping + NDIM * NDIM;

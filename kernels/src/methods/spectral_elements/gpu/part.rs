@@ -215,6 +215,11 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
         &self.accelerator
     }
 
+    /// Whether there is a sponge.
+    fn soaks(&self) -> bool {
+        self.solid.addresses().sponge != 0
+    }
+
     pub(super) fn is_of_fluids(&self, stage: usize) -> bool {
         self.fluid.is_some() && stage == 0
     }
@@ -238,6 +243,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             places: at.places,
             inverse_mass: at.inverse_mass,
             dress: at.dress,
+            sponge: at.sponge,
             pressure: self.fluid.as_ref().map_or(0, |fluid| fluid.levels[2].address()),
             dt,
             half,
@@ -261,14 +267,15 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             places: at.places,
             inverse_mass: at.inverse_mass,
             dress: at.dress,
+            sponge: at.sponge,
             displacement: self.levels[0].address(),
             dt,
             half,
         }
     }
 
-    /// Ends the step that is pending at the points that elements share; `goes_on` begins the next one at once, else the
-    /// points inside of elements end it, too.
+    /// Ends the step that is pending at the points that elements share; `goes_on` begins the next one at once, else (and
+    /// where there is a sponge) the points inside of elements end it, too.
     fn advance(&self, goes_on: bool) -> Result<(), Error> {
         let a = &self.accelerator;
         let args = |list: u64, count: usize| Advance {
@@ -288,7 +295,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args(list, count)))? };
         }
         let count = self.solid.listing.elements.len() * self.per_element;
-        if !goes_on && count > 0 {
+        // The kernel of elements knows no sponge.
+        if (!goes_on || self.soaks()) && count > 0 {
             let args = Inside {
                 a: args(0, 0),
                 points: self.solid.points.address(),
@@ -381,7 +389,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             rate: levels[1].address(),
             second: levels[2].address(),
             dt: self.dt,
-            goes_on: self.goes_on && fluid.is_none(),
+            goes_on: self.goes_on && fluid.is_none() && !self.soaks(),
         };
         let a = &*self.accelerator;
         if part == Part::Boundary {

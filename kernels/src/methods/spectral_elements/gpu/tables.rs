@@ -3,7 +3,7 @@
 use super::variant::{Kind, Variant};
 use crate::Error;
 use crate::mesh::geometry::{Tabulated, lattice};
-use crate::mesh::step::Law;
+use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Order, cell};
 use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::assembly::Homes;
@@ -148,35 +148,81 @@ impl Elements {
     }
 }
 
-/// Constants of every region for the kernels of a kind; zeros for regions of other kinds.
-pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
+/// Numbers of a law for the kernels of a kind.
+pub fn numbers_of_law<const D: usize>(kind: Kind) -> usize {
     let strains = D * (D + 1) / 2;
-    // Voigt's indices that are met.
-    let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
-    let region = |number: usize| -> Vec<f32> {
-        let medium = &setup.media[number];
-        match (&medium.law, kind) {
-            (Law::Isotropic { .. }, Kind::Isotropic) => {
-                let [mu, kappa] = setup.moduli_of_region(number);
-                vec![(kappa - 2.0 / 3.0 * mu) as f32, mu as f32]
-            }
-            (Law::Anisotropic(c), Kind::Table) => {
-                let pairs = (0..strains).flat_map(|i| (i..strains).map(move |j| (i, j)));
-                pairs.map(|(i, j)| c[met[i]][met[j]] as f32).collect()
-            }
-            (Law::Fluid(_), Kind::Fluid) => vec![(1.0 / medium.density) as f32],
-            (_, Kind::Isotropic) => vec![0.0; 2],
-            (_, Kind::Table) => vec![0.0; strains * (strains + 1) / 2],
-            (_, Kind::Fluid) => vec![0.0],
-        }
-    };
-    (0..setup.media.len()).flat_map(region).collect()
+    match kind {
+        Kind::Isotropic => 2,
+        Kind::Table => strains * (strains + 1) / 2,
+        Kind::Fluid => 1,
+    }
 }
 
-/// Factors of the mechanisms of every region, as elements.cu has them; empty without attenuation.
+/// Constants of a medium with these unrelaxed moduli for the kernels of a kind; zeros for a medium of another.
+fn numbers_of<const D: usize>(kind: Kind, medium: &Medium, [mu, kappa]: [f64; 2]) -> Vec<f32> {
+    // Voigt's indices that are met.
+    let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
+    match (&medium.law, kind) {
+        (Law::Isotropic { .. }, Kind::Isotropic) => vec![(kappa - 2.0 / 3.0 * mu) as f32, mu as f32],
+        (Law::Anisotropic(c), Kind::Table) => {
+            let pairs = (0..met.len()).flat_map(|i| (i..met.len()).map(move |j| (i, j)));
+            pairs.map(|(i, j)| c[met[i]][met[j]] as f32).collect()
+        }
+        (Law::Fluid(_), Kind::Fluid) => vec![(1.0 / medium.density) as f32],
+        _ => vec![0.0; numbers_of_law::<D>(kind)],
+    }
+}
+
+/// Constants of every region for the kernels of a kind; zeros for regions of other kinds.
+pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
+    let region =
+        |(number, medium): (usize, &Medium)| numbers_of::<D>(kind, medium, setup.moduli_of_region(number));
+    setup.media.iter().enumerate().flat_map(region).collect()
+}
+
+/// Constants of these elements for the kernels of a kind, `[element][number][point]`, where points have their own.
+pub fn laws_of_points<const D: usize>(
+    setup: &Setup<D>,
+    table: &Tabulated<D>,
+    (kind, elements): (Kind, &[u32]),
+) -> Vec<f32> {
+    let points = table.points();
+    let numbers = numbers_of_law::<D>(kind);
+    let mut all = vec![0.0; elements.len() * numbers * points];
+    for (element, own) in elements.iter().zip(all.chunks_exact_mut(numbers * points)) {
+        let contents = setup.contents(*element as usize, table);
+        for point in 0..points {
+            let law = numbers_of::<D>(kind, contents.medium(point), contents.moduli(point));
+            law.iter()
+                .enumerate()
+                .for_each(|(k, x)| own[k * points + point] = *x);
+        }
+    }
+    all
+}
+
+/// What the mechanisms of regions for moduli of one are times at the points of these elements, `[element][shear,
+/// bulk][point]`.
+pub fn strengths<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, elements: &[u32]) -> Vec<f32> {
+    let mut all = Vec::with_capacity(elements.len() * 2 * table.points());
+    for element in elements {
+        let contents = setup.contents(*element as usize, table);
+        for k in 0..2 {
+            all.extend((0..table.points()).map(|point| contents.strengths(point)[k] as f32));
+        }
+    }
+    all
+}
+
+/// Factors of the mechanisms of every region, as elements.cu has them, for moduli of one where points have their own; empty
+/// without attenuation.
 pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
     let region = |(number, law)| {
-        let f = Factors::new(law, setup.moduli_of_region(number), setup.dt);
+        let moduli = match setup.points {
+            None => setup.moduli_of_region(number),
+            Some(_) => [1.0; 2],
+        };
+        let f = Factors::new(law, moduli, setup.dt);
         [f.decay, f.now[0], f.kept[0], f.now[1], f.kept[1]]
     };
     let all = setup.relaxations.unwrap_or_default().iter().enumerate();
@@ -335,6 +381,7 @@ pub fn variants<const D: usize>(setup: &Setup<D>, listing: &Listing) -> Vec<Vari
         kind: run.kind,
         stored: setup.mesh.order() != Order::Linear,
         loss: setup.relaxations.is_some() && run.kind != Kind::Fluid,
+        varies: setup.points.is_some(),
     };
     listing.runs.iter().map(variant).collect()
 }

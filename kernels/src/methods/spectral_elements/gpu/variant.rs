@@ -37,6 +37,8 @@ pub struct Variant {
     pub stored: bool,
     /// Memory variables.
     pub loss: bool,
+    /// Every point has constants of its own; else regions have.
+    pub varies: bool,
 }
 
 /// How a block is filled.
@@ -98,6 +100,7 @@ impl Variant {
             ("LAW", law),
             ("STORED", usize::from(self.stored)),
             ("LOSS", usize::from(self.loss)),
+            ("VARIES", usize::from(self.varies)),
             ("ELEMENTS", block.elements),
             ("THREADS", block.threads),
         ];
@@ -159,20 +162,21 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
         for degree in degrees.clone() {
             let Ok(basis) = Basis::new(degree) else { continue };
             found.push(points(dimension, &basis));
-            for (kind, stored, loss) in [Kind::Isotropic, Kind::Table, Kind::Fluid]
-                .into_iter()
-                .flat_map(|kind| [false, true].map(|stored| (kind, stored)))
-                .flat_map(|(kind, stored)| [false, true].map(|loss| (kind, stored, loss)))
-                .filter(|(kind, _, loss)| !loss || *kind != Kind::Fluid)
-            {
-                let variant = Variant {
-                    dimension,
-                    degree,
-                    kind,
-                    stored,
-                    loss,
-                };
-                found.push(variant.source(&basis));
+            for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
+                for bits in 0..8 {
+                    let [stored, loss, varies] = [1, 2, 4].map(|bit| bits & bit != 0);
+                    let variant = Variant {
+                        dimension,
+                        degree,
+                        kind,
+                        stored,
+                        loss,
+                        varies,
+                    };
+                    if !loss || kind != Kind::Fluid {
+                        found.push(variant.source(&basis));
+                    }
+                }
             }
         }
     }
@@ -193,6 +197,7 @@ mod tests {
                     kind: Kind::Table,
                     stored: false,
                     loss: true,
+                    varies: true,
                 };
                 let block = variant.block();
                 let used = (block.elements * variant.sheet()) as f64 / block.threads as f64;

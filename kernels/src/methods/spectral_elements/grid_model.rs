@@ -1,0 +1,298 @@
+//! A model on a regular grid at the points of elements: speeds, density, quality factors, or a table of constants.
+
+use rayon::prelude::*;
+
+use super::Relaxation;
+use super::attenuation::MECHANISMS;
+use super::media::{Loss, PointMedia, PointMedium, moduli};
+use super::sampling::{Corners, Lattice, Sampling};
+use crate::Error;
+use crate::medium::attenuation;
+use crate::mesh::geometry::Tabulated;
+use crate::mesh::step::{Law, Medium};
+use crate::mesh::{Basis, Material, Mesh, Place};
+
+/// Numbers of a model in the order of files: z fastest, then x[, y], then the regions where each has a grid of its own. One
+/// number alone holds everywhere.
+pub type Plane = Vec<f32>;
+
+/// What files say of a model. What they do not say is as the regions' materials have it.
+#[derive(Clone, Debug, Default)]
+pub struct Planes {
+    /// P speed, m/s.
+    pub vp: Option<Plane>,
+    /// S speed, m/s; of solids.
+    pub vs: Option<Plane>,
+    /// kg/m3.
+    pub density: Option<Plane>,
+    /// Quality factors of P and S; zero is no loss.
+    pub quality: Option<[Plane; 2]>,
+    /// Constants of solids (Pa) by their row and column in Voigt's matrix (from 0, the row not below the column), instead of
+    /// speeds; what is not there is zero.
+    pub constants: Vec<([usize; 2], Plane)>,
+}
+
+/// How attenuation is meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Band {
+    /// Between these frequencies (Hz) Q is constant.
+    pub band: [f64; 2],
+    /// At this one (Hz) the speeds hold.
+    pub reference: f64,
+}
+
+/// Entries of the table of losses.
+const LOSSES: usize = 2048;
+
+/// Losses by one over the quality factor, from zero to the largest that is met.
+#[derive(Clone, Debug)]
+struct Losses {
+    most: f64,
+    /// Share of the mechanisms, and factor to the unrelaxed modulus.
+    table: Vec<[f64; 2]>,
+}
+
+impl Losses {
+    fn new(law: &attenuation::Law, most: f64) -> Self {
+        let entry = |k: usize| {
+            let loss = law.loss(LOSSES as f64 / (k as f64 * most));
+            [loss.phi, loss.unrelaxed]
+        };
+        Self {
+            most,
+            table: (0..=LOSSES).into_par_iter().map(entry).collect(),
+        }
+    }
+
+    fn of(&self, inverse: f64) -> [f64; 2] {
+        let t = (inverse / self.most * LOSSES as f64).clamp(0.0, LOSSES as f64);
+        let k = (t as usize).min(LOSSES - 1);
+        let (low, high, share) = (self.table[k], self.table[k + 1], t - k as f64);
+        std::array::from_fn(|i| low[i] + share * (high[i] - low[i]))
+    }
+}
+
+/// A model on a grid, as elements ask for it.
+#[derive(Clone, Debug)]
+pub struct GridModel<const D: usize> {
+    sampling: Sampling<D>,
+    planes: Planes,
+    materials: Vec<Material>,
+    losses: Option<(Losses, Relaxation)>,
+}
+
+impl<const D: usize> GridModel<D> {
+    /// A model on one grid for all regions, or on `grids` of them, one a region. On one grid a point takes the nodes that lie in
+    /// its own region: what stands on an interface, beyond it or outside of the mesh does not count.
+    ///
+    /// # Errors
+    /// A grid that does not cover the mesh, a region without nodes, numbers that no medium has, each with its place.
+    pub fn new(
+        mesh: &Mesh<D>,
+        basis: &Basis,
+        (lattice, grids): (Lattice<D>, usize),
+        planes: Planes,
+        materials: &[Material],
+        band: Option<Band>,
+    ) -> Result<Self, Error> {
+        let mut model = Self {
+            sampling: Sampling::new(mesh, lattice, grids),
+            planes,
+            materials: materials.to_vec(),
+            losses: None,
+        };
+        let lowest = model.check(mesh, basis)?;
+        if let (Some(band), true) = (band, lowest.is_finite()) {
+            let law = attenuation::Law::new(MECHANISMS, band.band, band.reference, lowest);
+            let losses = Losses::new(&law, 1.0 / lowest);
+            model.losses = Some((losses, Relaxation::by(&law, [lowest; 2])));
+        }
+        Ok(model)
+    }
+
+    /// Attenuation of the regions, where the model has any: points lose a share of what it says.
+    pub fn relaxations(&self) -> Option<Vec<Relaxation>> {
+        let (_, relaxation) = self.losses.as_ref()?;
+        Some(vec![*relaxation; self.materials.len()])
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        let p = &self.planes;
+        let speeds = [&p.vp, &p.vs, &p.density].into_iter().flatten();
+        let quality = p.quality.iter().flatten();
+        let all = speeds.chain(quality).chain(p.constants.iter().map(|c| &c.1));
+        4 * (all.map(Vec::len).sum::<usize>() + self.sampling.lattice.nodes())
+    }
+
+    /// Looks at every point of every element; the lowest quality factor met, of the bulk or the shear modulus.
+    fn check(&self, mesh: &Mesh<D>, basis: &Basis) -> Result<f64, Error> {
+        let table = Tabulated::new(mesh.order(), basis);
+        let lowest = |element: usize| -> Result<f64, Error> {
+            let region = mesh.regions()[element] as usize;
+            let mut lowest = f64::INFINITY;
+            for x in table.positions(&mesh.coordinates(element)) {
+                let corners = self.sampling.corners(region, x)?;
+                let place = || format!("at {}, in element {element} of region {region},", Place::from(x));
+                let medium = self.medium(region, &corners);
+                self.sound(region, &medium)
+                    .map_err(|words| Error::setup(format!("the model {} {words}", place())))?;
+                let inverse = self.inverse_quality(region, &corners, &medium.medium.law);
+                if let Some(bad) = inverse.iter().find(|q| q.is_nan() || **q < -1e-6) {
+                    return Err(Error::setup(format!(
+                        "the quality factors {} make the bulk modulus gain energy (1/Qkappa = {bad:.3e}): qp must not exceed qs times 3/4 (vp/vs)^2",
+                        place()
+                    )));
+                }
+                lowest = inverse.iter().map(|q| 1.0 / q.max(0.0)).fold(lowest, f64::min);
+            }
+            Ok(lowest)
+        };
+        let all: Vec<Result<f64, Error>> = (0..mesh.len()).into_par_iter().map(lowest).collect();
+        all.into_iter()
+            .try_fold(f64::INFINITY, |least, own| Ok(least.min(own?)))
+    }
+
+    /// A plane at a place: its mean over the corners, or what the material says.
+    fn value(plane: &Option<Plane>, corners: &Corners, usual: f64) -> f64 {
+        plane
+            .as_ref()
+            .map_or(usual, |plane| mean(plane, corners, f64::from))
+    }
+
+    /// The medium and the speeds at a place.
+    fn medium(&self, region: usize, corners: &Corners) -> PointMedium {
+        let (p, m) = (&self.planes, &self.materials[region]);
+        let density = Self::value(&p.density, corners, m.density);
+        if m.vs > 0.0 && !p.constants.is_empty() {
+            let mut table = [[0.0; 6]; 6];
+            for ([i, j], plane) in &p.constants {
+                let c = mean(plane, corners, f64::from);
+                (table[*i][*j], table[*j][*i]) = (c, c);
+            }
+            if D == 2 {
+                complete(&mut table);
+            }
+            let law = Law::Anisotropic(Box::new(table));
+            let [mu, kappa] = moduli(&law);
+            return PointMedium {
+                medium: Medium { density, law },
+                speeds: [(kappa + 4.0 / 3.0 * mu) / density, mu / density].map(f64::sqrt),
+                loss: None,
+            };
+        }
+        let vp = Self::value(&p.vp, corners, m.vp);
+        let vs = if m.vs > 0.0 {
+            Self::value(&p.vs, corners, m.vs)
+        } else {
+            0.0
+        };
+        PointMedium {
+            medium: Medium::isotropic(density, vp, vs),
+            speeds: [vp, vs],
+            loss: None,
+        }
+    }
+
+    /// Whether a medium can be; else why not.
+    fn sound(&self, region: usize, point: &PointMedium) -> Result<(), String> {
+        let (density, [vp, vs]) = (point.medium.density, point.speeds);
+        if !(density > 0.0 && density.is_finite()) {
+            return Err(format!("has the density {density}; it must be above zero"));
+        }
+        if let Law::Anisotropic(c) = &point.medium.law {
+            return match not_definite::<D>(c) {
+                Some(row) => Err(format!(
+                    "has constants that are not positive definite (row {row}): no rock is like that; look at the order of the planes and at the unit, Pa"
+                )),
+                None => Ok(()),
+            };
+        }
+        let solid = self.materials[region].vs > 0.0;
+        if solid && (vs.is_nan() || vs <= 0.0) {
+            return Err(format!(
+                "has the S speed {vs}, and its region is a solid: give water a region of its own, or an S speed above zero there"
+            ));
+        }
+        if !(vp > 0.0 && vp.is_finite() && 4.0 * vs * vs < 3.0 * vp * vp) {
+            return Err(format!(
+                "has the P speed {vp} and the S speed {vs}; P must be above zero, and S from 0 to below 0.866 of it"
+            ));
+        }
+        Ok(())
+    }
+
+    /// One over the quality factors of the shear and the bulk modulus at a place.
+    fn inverse_quality(&self, region: usize, corners: &Corners, law: &Law) -> [f64; 2] {
+        let m = &self.materials[region];
+        if m.vs <= 0.0 {
+            return [0.0; 2];
+        }
+        let Some(planes) = &self.planes.quality else {
+            return [0.0; 2];
+        };
+        let inverse = |q: f32| if q == 0.0 { 0.0 } else { 1.0 / f64::from(q) };
+        let [p, s] = planes.each_ref().map(|plane| mean(plane, corners, inverse));
+        let [mu, kappa] = moduli(law);
+        // The loss of P is that of its two moduli in their shares.
+        let shear = 4.0 / 3.0 * mu / (kappa + 4.0 / 3.0 * mu);
+        [s, (p - shear * s) / (1.0 - shear)]
+    }
+
+    fn point(&self, region: usize, x: [f64; D]) -> Option<PointMedium> {
+        let corners = self.sampling.corners(region, x).ok()?;
+        let mut point = self.medium(region, &corners);
+        if let (Some((losses, _)), true) = (&self.losses, self.materials[region].vs > 0.0) {
+            let inverse = self.inverse_quality(region, &corners, &point.medium.law);
+            let (own, whole) = (inverse.map(|q| losses.of(q)), losses.of(losses.most));
+            point.loss = Some(Loss {
+                factors: own.map(|[_, unrelaxed]| unrelaxed),
+                shares: own.map(|[phi, _]| phi / whole[0]),
+            });
+        }
+        Some(point)
+    }
+}
+
+impl<const D: usize> PointMedia<D> for GridModel<D> {
+    fn of_element(&self, _: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>> {
+        positions.iter().map(|x| self.point(region, *x)).collect()
+    }
+}
+
+/// Gives a table of x and z constants across the plane, so that its means are those of an isotropic medium where it is one:
+/// no wave in the plane knows them.
+fn complete(table: &mut [[f64; 6]; 6]) {
+    table[1][1] = 0.5 * (table[0][0] + table[2][2]);
+    (table[3][3], table[5][5]) = (table[4][4], table[4][4]);
+    for (i, j) in [(0, 1), (1, 2)] {
+        (table[i][j], table[j][i]) = (table[0][2], table[0][2]);
+    }
+}
+
+/// The mean of a plane over nodes with weights; a plane of one number is that.
+fn mean(plane: &Plane, corners: &Corners, of: impl Fn(f32) -> f64) -> f64 {
+    match plane.as_slice() {
+        [one] => of(*one),
+        all => corners.iter().map(|(node, weight)| weight * of(all[*node])).sum(),
+    }
+}
+
+/// The first row (from 1) whose pivot shows that a table is not positive definite; in 2-D those of x and z count.
+pub fn not_definite<const D: usize>(table: &[[f64; 6]; 6]) -> Option<usize> {
+    let met: &[usize] = if D == 3 { &[0, 1, 2, 3, 4, 5] } else { &[0, 2, 4] };
+    // Cholesky: every pivot of a stable medium is above zero.
+    let mut rest = *table;
+    for (n, &k) in met.iter().enumerate() {
+        let pivot = rest[k][k];
+        if pivot.is_nan() || pivot <= 1e-9 * table[k][k].abs() {
+            return Some(k + 1);
+        }
+        for &i in &met[n + 1..] {
+            for &j in &met[n + 1..] {
+                rest[i][j] -= rest[i][k] * rest[k][j] / pivot;
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,191 @@
+//! What points of elements are made of: as their region says, or each as a model says at its place.
+
+use super::Setup;
+use crate::mesh::geometry::Tabulated;
+use crate::mesh::step::{self, Bound, Law, Media, Medium};
+
+/// What a point of an element is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointMedium {
+    /// Density, and the moduli that hold at the reference frequency.
+    pub medium: Medium,
+    /// P and S speed (m/s), as absorbing faces know them.
+    pub speeds: [f64; 2],
+    /// How it loses where the run has attenuation; none: as its region.
+    pub loss: Option<Loss>,
+}
+
+/// How a point loses, by the relaxation times of its region.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// From the shear and the bulk modulus to the unrelaxed ones.
+    pub factors: [f64; 2],
+    /// Shares of the mechanisms in the unrelaxed shear and bulk modulus over those of the region's relaxation.
+    pub shares: [f64; 2],
+}
+
+/// A model that is known at every place.
+///
+/// It is asked several times for an element and always answers the same. Elements of a region have one kind of law: all
+/// fluids, all isotropic solids or all of 21 constants, as the medium of the region has. Points of a side that two regions
+/// share are asked for in either region, so a model can jump there; the coordinates are those of single elements and apart
+/// by rounding.
+pub trait PointMedia<const D: usize>: Send + Sync {
+    /// The points of an element of a region at these positions (m; the axis u fastest): one medium each, in their order, or
+    /// none where the constants of the region hold.
+    fn of_element(&self, element: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>>;
+}
+
+impl<const D: usize, F> PointMedia<D> for F
+where
+    F: Fn(usize, usize, &[[f64; D]]) -> Option<Vec<PointMedium>> + Send + Sync,
+{
+    fn of_element(&self, element: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>> {
+        self(element, region, positions)
+    }
+}
+
+/// What the points of an element are made of: one for all of them, or one each.
+pub(super) struct Contents(Vec<PointMedium>);
+
+impl Contents {
+    fn at(&self, point: usize) -> &PointMedium {
+        &self.0[point.min(self.0.len() - 1)]
+    }
+
+    /// Density and law of a point.
+    pub(super) fn medium(&self, point: usize) -> &Medium {
+        &self.at(point).medium
+    }
+
+    /// P and S speed of a point, m/s.
+    pub(super) fn speeds(&self, point: usize) -> [f64; 2] {
+        self.at(point).speeds
+    }
+
+    /// P and S impedance of a point, kg/(m2 s).
+    pub(super) fn impedances(&self, point: usize) -> [f64; 2] {
+        let own = self.at(point);
+        own.speeds.map(|speed| own.medium.density * speed)
+    }
+
+    /// Shear and bulk modulus of a point, unrelaxed where there is attenuation. The mean of a table of constants (Voigt's)
+    /// stands for it.
+    pub(super) fn moduli(&self, point: usize) -> [f64; 2] {
+        let own = self.at(point);
+        let factors = own.loss.map_or([1.0; 2], |loss| loss.factors);
+        let [mu, kappa] = moduli(&own.medium.law);
+        [mu * factors[0], kappa * factors[1]]
+    }
+
+    /// What the mechanisms of a region for moduli of one become at a point: of shear and of compression.
+    pub(super) fn strengths(&self, point: usize) -> [f64; 2] {
+        let shares = self.at(point).loss.map_or([1.0; 2], |loss| loss.shares);
+        let [mu, kappa] = self.moduli(point);
+        [mu * shares[0], kappa * shares[1]]
+    }
+
+    /// The media with unrelaxed moduli, which are the largest; tables of constants are not scaled.
+    fn unrelaxed(mut self) -> Vec<Medium> {
+        let moduli: Vec<[f64; 2]> = (0..self.0.len()).map(|point| self.moduli(point)).collect();
+        for (own, [mu, kappa]) in self.0.iter_mut().zip(moduli) {
+            if let Law::Isotropic { .. } = own.medium.law {
+                own.medium.law = Law::Isotropic {
+                    lambda: kappa - 2.0 / 3.0 * mu,
+                    mu,
+                };
+            }
+        }
+        self.0.into_iter().map(|own| own.medium).collect()
+    }
+}
+
+/// Shear and bulk modulus of a law.
+pub(super) fn moduli(law: &Law) -> [f64; 2] {
+    match law {
+        Law::Isotropic { lambda, mu } => [*mu, lambda + 2.0 / 3.0 * mu],
+        Law::Fluid(modulus) => [0.0, *modulus],
+        Law::Anisotropic(c) => {
+            let (a, b) = (c[0][0] + c[1][1] + c[2][2], c[0][1] + c[0][2] + c[1][2]);
+            let shear = c[3][3] + c[4][4] + c[5][5];
+            [(a - b + 3.0 * shear) / 15.0, (a + 2.0 * b) / 9.0]
+        }
+    }
+}
+
+impl<const D: usize> Setup<'_, D> {
+    /// What the points of an element are made of.
+    pub(super) fn contents(&self, element: usize, table: &Tabulated<D>) -> Contents {
+        let positions = || table.positions(&self.mesh.coordinates(element));
+        match self.points {
+            None => Contents(vec![self.of_region(element)]),
+            Some(_) => self.contents_at(element, &positions()),
+        }
+    }
+
+    fn contents_at(&self, element: usize, positions: &[[f64; D]]) -> Contents {
+        let region = self.mesh.regions()[element] as usize;
+        let asked = self
+            .points
+            .and_then(|points| points.of_element(element, region, positions));
+        let Some(mut points) = asked.filter(|points| !points.is_empty()) else {
+            return Contents(vec![self.of_region(element)]);
+        };
+        let loss = self.loss_of_region(region);
+        points.iter_mut().for_each(|own| own.loss = own.loss.or(loss));
+        Contents(points)
+    }
+
+    fn of_region(&self, element: usize) -> PointMedium {
+        let region = self.mesh.regions()[element] as usize;
+        PointMedium {
+            medium: self.media[region].clone(),
+            speeds: self.speeds[region],
+            loss: self.loss_of_region(region),
+        }
+    }
+
+    fn loss_of_region(&self, region: usize) -> Option<Loss> {
+        let loss = |all: &[super::Relaxation]| Loss {
+            factors: all[region].factors,
+            shares: [1.0; 2],
+        };
+        self.relaxations.map(loss)
+    }
+
+    /// The slowest wave of every element, m/s: S, in fluids P.
+    pub fn slowest(&self) -> Vec<f64> {
+        let table = Tabulated::new(self.mesh.order(), self.basis);
+        let slowest = |element: usize| {
+            let points = self.contents(element, &table).0;
+            let speeds = points.iter().map(|p| {
+                if p.speeds[1] > 0.0 {
+                    p.speeds[1]
+                } else {
+                    p.speeds[0]
+                }
+            });
+            speeds.fold(f64::INFINITY, f64::min)
+        };
+        (0..self.mesh.len()).map(slowest).collect()
+    }
+
+    /// The largest stable step of the run, with the constants of the points and unrelaxed moduli.
+    pub fn bound(&self) -> Bound {
+        let unrelaxed =
+            |element: usize, positions: &[[f64; D]]| self.contents_at(element, positions).unrelaxed();
+        if self.points.is_some() {
+            return step::bound(self.mesh, self.basis, Media::Points(&unrelaxed));
+        }
+        let region = |(region, medium): (usize, &Medium)| {
+            let own = PointMedium {
+                medium: medium.clone(),
+                speeds: self.speeds[region],
+                loss: self.loss_of_region(region),
+            };
+            Contents(vec![own]).unrelaxed().remove(0)
+        };
+        let media: Vec<Medium> = self.media.iter().enumerate().map(region).collect();
+        step::bound(self.mesh, self.basis, &media)
+    }
+}

@@ -1,0 +1,232 @@
+//! Places between the nodes of a regular grid: what a region takes of a model never comes from beyond an interface.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::mesh::{Locator, Mesh, Place};
+
+/// Nodes of a model, along the axes of the mesh: x[, y], z. Along an axis of one node a model does not change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lattice<const D: usize> {
+    /// Nodes.
+    pub n: [usize; D],
+    /// The first node, m.
+    pub o: [f64; D],
+    /// From node to node, m.
+    pub d: [f64; D],
+}
+
+/// Nodes with their weights, whose sum is one.
+pub(super) type Corners = Vec<(usize, f64)>;
+
+/// A node outside of the mesh, and one on an interface of regions, which belongs to no side.
+const OUTSIDE: u32 = u32::MAX;
+const BETWEEN: u32 = u32::MAX - 1;
+
+/// How far a place may lie beyond the outermost nodes, in steps.
+const BEYOND: f64 = 0.5;
+/// How far an element's point may be from the nearest node of its region, in steps.
+const FAR: usize = 6;
+/// A node this far outside of an element, in its local coordinates, is on its side.
+const ON_SIDE: f64 = 1e-3;
+
+impl<const D: usize> Lattice<D> {
+    /// Nodes in all.
+    pub fn nodes(&self) -> usize {
+        self.n.iter().product()
+    }
+
+    /// A node's place in files: z fastest, then x, then y.
+    fn number(&self, at: [usize; D]) -> usize {
+        let plane = (0..D - 1).rev().fold(0, |number, c| number * self.n[c] + at[c]);
+        plane * self.n[D - 1] + at[D - 1]
+    }
+
+    fn position(&self, at: [usize; D]) -> [f64; D] {
+        std::array::from_fn(|c| self.o[c] + at[c] as f64 * self.d[c])
+    }
+
+    /// The node below a place on every axis, and how far beyond it the place is, from 0 to 1; none far outside.
+    fn cell(&self, x: [f64; D]) -> Option<([usize; D], [f64; D])> {
+        let (mut at, mut share) = ([0; D], [0.0; D]);
+        for c in (0..D).filter(|c| self.n[*c] > 1) {
+            let (t, last) = ((x[c] - self.o[c]) / self.d[c], (self.n[c] - 1) as f64);
+            if !(-BEYOND..=last + BEYOND).contains(&t) {
+                return None;
+            }
+            let t = t.clamp(0.0, last);
+            at[c] = (t as usize).min(self.n[c] - 2);
+            share[c] = t - at[c] as f64;
+        }
+        Some((at, share))
+    }
+
+    /// The nodes around a place with the weights of linear interpolation.
+    fn around(&self, (at, share): ([usize; D], [f64; D])) -> Corners {
+        let corner = |code: usize| {
+            let high: [bool; D] = std::array::from_fn(|c| code >> c & 1 == 1);
+            let weight = (0..D).map(|c| if high[c] { share[c] } else { 1.0 - share[c] });
+            let node = std::array::from_fn(|c| at[c] + usize::from(high[c] && self.n[c] > 1));
+            (self.number(node), weight.product::<f64>())
+        };
+        (0..1 << D)
+            .map(corner)
+            .filter(|(_, weight)| *weight > 0.0)
+            .collect()
+    }
+}
+
+/// A grid, and which of its nodes a region takes.
+#[derive(Clone, Debug)]
+pub(super) struct Sampling<const D: usize> {
+    pub(super) lattice: Lattice<D>,
+    /// Grids, one for all regions or one each.
+    grids: usize,
+    /// The region of every node; empty where every region has a grid of its own.
+    owners: Vec<u32>,
+}
+
+impl<const D: usize> Sampling<D> {
+    /// Of a grid for all regions of a mesh, or of one for each of `regions`.
+    pub(super) fn new(mesh: &Mesh<D>, lattice: Lattice<D>, grids: usize) -> Self {
+        let owners = if grids == 1 {
+            owners(mesh, &lattice)
+        } else {
+            Vec::new()
+        };
+        Self {
+            lattice,
+            grids,
+            owners,
+        }
+    }
+
+    /// What a place of a region takes, as numbers of nodes of all grids.
+    ///
+    /// # Errors
+    /// A place beyond the grid, or without a node of the region near it.
+    pub(super) fn corners(&self, region: usize, x: [f64; D]) -> Result<Corners, Error> {
+        let lattice = &self.lattice;
+        let Some(cell) = lattice.cell(x) else {
+            let ends = |c: usize| {
+                let last = lattice.o[c] + (lattice.n[c] - 1) as f64 * lattice.d[c];
+                format!("{} to {last}", lattice.o[c])
+            };
+            let names = if D == 2 { &["x", "z"][..] } else { &["x", "y", "z"] };
+            let all: Vec<String> = (0..D).map(|c| format!("{} from {}", names[c], ends(c))).collect();
+            return Err(Error::setup(format!(
+                "the mesh reaches {}, beyond the grid of the model, which has {} m; give a grid that covers the mesh",
+                Place::from(x),
+                all.join(", ")
+            )));
+        };
+        let mut corners = lattice.around(cell);
+        if self.grids > 1 {
+            let first = region * lattice.nodes();
+            corners.iter_mut().for_each(|(node, _)| *node += first);
+            return Ok(corners);
+        }
+        let owns = |node: usize| self.owners[node] == region as u32;
+        corners.retain(|(node, _)| owns(*node));
+        let sum: f64 = corners.iter().map(|corner| corner.1).sum();
+        if sum > 1e-6 {
+            corners.iter_mut().for_each(|corner| corner.1 /= sum);
+            return Ok(corners);
+        }
+        self.nearest(region, x, cell.0).map(|node| vec![(node, 1.0)])
+    }
+
+    /// The nearest node of a region, a few steps around the cell `first` at most.
+    fn nearest(&self, region: usize, x: [f64; D], first: [usize; D]) -> Result<usize, Error> {
+        let lattice = &self.lattice;
+        let low: [usize; D] = first.map(|at| at.saturating_sub(FAR));
+        let count: [usize; D] =
+            std::array::from_fn(|c| (first[c] + FAR + 1).min(lattice.n[c] - 1) + 1 - low[c]);
+        let mut best: Option<(f64, usize)> = None;
+        for mut k in 0..count.iter().product() {
+            let at: [usize; D] = std::array::from_fn(|c| {
+                let step = k % count[c];
+                k /= count[c];
+                low[c] + step
+            });
+            let node = lattice.number(at);
+            if self.owners[node] != region as u32 {
+                continue;
+            }
+            let place = lattice.position(at);
+            let apart = (0..D).filter(|c| lattice.n[*c] > 1);
+            let apart: f64 = apart.map(|c| ((place[c] - x[c]) / lattice.d[c]).powi(2)).sum();
+            if best.is_none_or(|(least, _)| apart < least) {
+                best = Some((apart, node));
+            }
+        }
+        best.map(|(_, node)| node).ok_or_else(|| {
+            Error::setup(format!(
+                "no node of the model's grid lies in region {region} near {}: give a finer grid, or one for each region (an axis of regions behind the others)",
+                Place::from(x)
+            ))
+        })
+    }
+}
+
+/// The region of every node of a grid.
+fn owners<const D: usize>(mesh: &Mesh<D>, lattice: &Lattice<D>) -> Vec<u32> {
+    let owners: Vec<AtomicU32> = (0..lattice.nodes()).map(|_| AtomicU32::new(OUTSIDE)).collect();
+    let locator = Locator::new(mesh);
+    // What does not change along an axis is asked for in the middle of the mesh there.
+    let claim = |element: usize| {
+        let region = mesh.regions()[element];
+        let [low, high] = locator.reach(element);
+        let ends: [[usize; 2]; D] = std::array::from_fn(|c| {
+            let t = |x: f64| (x - lattice.o[c]) / lattice.d[c];
+            let last = (lattice.n[c] - 1) as f64;
+            let (first, end) = (t(low[c]).ceil().max(0.0), t(high[c]).floor().min(last));
+            if lattice.n[c] == 1 {
+                [0, 1]
+            } else {
+                [
+                    first as usize,
+                    if end < first {
+                        first as usize
+                    } else {
+                        end as usize + 1
+                    },
+                ]
+            }
+        });
+        let count = ends.map(|[first, end]| end - first);
+        for mut k in 0..count.iter().product() {
+            let at: [usize; D] = std::array::from_fn(|c| {
+                let step = k % count[c];
+                k /= count[c];
+                ends[c][0] + step
+            });
+            if holds(mesh, &locator, element, (lattice, at)) {
+                let owner = &owners[lattice.number(at)];
+                let first = owner.compare_exchange(OUTSIDE, region, Ordering::Relaxed, Ordering::Relaxed);
+                if first.is_err_and(|other| other != region) {
+                    owner.store(BETWEEN, Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    (0..mesh.len()).into_par_iter().for_each(claim);
+    owners.into_iter().map(AtomicU32::into_inner).collect()
+}
+
+/// Whether an element holds a node, or touches the line or plane that a node stands for.
+fn holds<const D: usize>(
+    mesh: &Mesh<D>,
+    locator: &Locator<'_, D>,
+    element: usize,
+    (lattice, at): (&Lattice<D>, [usize; D]),
+) -> bool {
+    let (mut x, centre) = (lattice.position(at), mesh.centre(element));
+    (0..D)
+        .filter(|c| lattice.n[*c] == 1)
+        .for_each(|c| x[c] = centre[c]);
+    let found = locator.local(element, x);
+    found.is_some_and(|(_, beyond)| beyond <= ON_SIDE)
+}

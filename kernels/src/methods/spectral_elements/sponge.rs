@@ -1,0 +1,175 @@
+//! A sponge: waves lose energy on their way to absorbing sides and back, whatever their direction.
+//!
+//! In a layer of thickness L the equation of motion has the term -c rho v (a fluid's -c chi'/kappa), with
+//! c = 3 vp ln(1/R)/L (1 - d/L)^2 at the distance d from the nearest absorbing face: a P wave that crosses the layer at right
+//! angles, is sent back and crosses it again has R of its amplitude left, slower and slanted ones have less. As with absorbing
+//! faces half a step of the damping stands in the mass, so that a step never gains energy from it and the stable step stays.
+
+use std::collections::HashMap;
+
+use super::Setup;
+use super::cut::Share;
+use crate::mesh::cell;
+use crate::mesh::geometry::{Tabulated, difference, dot, length};
+
+/// A layer that damps along absorbing faces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sponge {
+    /// Its thickness, m.
+    pub thickness: f64,
+    /// What is left of a P wave that crosses it twice at right angles; above 0, below 1.
+    pub left: f64,
+}
+
+/// An absorbing face as a disk.
+#[derive(Clone, Copy, Debug)]
+struct Disk<const D: usize> {
+    centre: [f64; D],
+    normal: [f64; D],
+    radius: f64,
+}
+
+impl<const D: usize> Disk<D> {
+    fn distance(&self, x: [f64; D]) -> f64 {
+        let apart = difference(x, self.centre);
+        let across = dot(apart, self.normal);
+        let along = (dot(apart, apart) - across * across).max(0.0).sqrt();
+        across.hypot((along - self.radius).max(0.0))
+    }
+}
+
+/// The absorbing faces of a mesh, in boxes of the sponge's thickness.
+pub(super) struct Damping<'a, 's, const D: usize> {
+    setup: &'a Setup<'s, D>,
+    sponge: Sponge,
+    disks: Vec<Disk<D>>,
+    boxes: HashMap<[i64; D], Vec<u32>>,
+}
+
+impl<'a, 's, const D: usize> Damping<'a, 's, D> {
+    /// Of a run with a sponge; none without.
+    pub(super) fn new(setup: &'a Setup<'s, D>, table: &Tabulated<D>) -> Option<Self> {
+        let sponge = setup.sponge?;
+        let mut damping = Self {
+            setup,
+            sponge,
+            disks: Vec::new(),
+            boxes: HashMap::new(),
+        };
+        for side in setup.mesh.absorbing() {
+            let element = table.element(&setup.mesh.coordinates(side.element));
+            let surface = table.surface(&element, cell::face::<D>(side.face));
+            let corners = setup.mesh.face_corners(*side);
+            let centre = setup.mesh.face_centre(*side);
+            let radius = corners
+                .iter()
+                .map(|node| length(difference(setup.mesh.nodes()[*node as usize], centre)))
+                .fold(0.0, f64::max);
+            let sum = |c: usize| surface.normal.iter().map(|n| n[c]).sum::<f64>();
+            let normal: [f64; D] = std::array::from_fn(sum);
+            let disk = Disk {
+                centre,
+                normal: normal.map(|n| n / length(normal)),
+                radius,
+            };
+            damping.add(disk);
+        }
+        Some(damping)
+    }
+
+    fn at(&self, x: [f64; D]) -> [i64; D] {
+        x.map(|x| (x / self.sponge.thickness).floor() as i64)
+    }
+
+    /// Puts a face into all boxes that its disk and its surroundings reach.
+    fn add(&mut self, disk: Disk<D>) {
+        let number = self.disks.len() as u32;
+        let reach = disk.radius + self.sponge.thickness;
+        let (low, high) = (
+            self.at(disk.centre.map(|c| c - reach)),
+            self.at(disk.centre.map(|c| c + reach)),
+        );
+        let count: [i64; D] = std::array::from_fn(|c| high[c] - low[c] + 1);
+        for mut k in 0..count.iter().product() {
+            let at = std::array::from_fn(|c| {
+                let step = k % count[c];
+                k /= count[c];
+                low[c] + step
+            });
+            self.boxes.entry(at).or_default().push(number);
+        }
+        self.disks.push(disk);
+    }
+
+    /// The distance to the nearest face, if that is below the thickness.
+    fn distance(&self, x: [f64; D]) -> Option<f64> {
+        let near = self.boxes.get(&self.at(x))?.iter();
+        let distances = near.map(|number| self.disks[*number as usize].distance(x));
+        let least = distances.fold(f64::INFINITY, f64::min);
+        (least < self.sponge.thickness).then_some(least)
+    }
+
+    /// The sum over elements of `c` times what `factor` makes of their medium, at the points of a subdomain: of kilograms for
+    /// solids, of masses of the potential for fluids. Elements without a factor add nothing.
+    pub(super) fn masses(
+        &self,
+        share: &Share<'_>,
+        table: &Tabulated<D>,
+        factor: impl Fn(&crate::mesh::step::Medium) -> Option<f64>,
+    ) -> Vec<f64> {
+        let Self { setup, sponge, .. } = self;
+        let mut damping = vec![0.0; share.points()];
+        for element in (0..setup.mesh.len()).filter(|e| share.touches(*e)) {
+            let nodes = setup.mesh.coordinates(element);
+            let shares: Vec<f64> = table
+                .positions(&nodes)
+                .into_iter()
+                .map(|x| {
+                    self.distance(x)
+                        .map_or(0.0, |d| (1.0 - d / sponge.thickness).powi(2))
+                })
+                .collect();
+            if shares.iter().all(|s| *s == 0.0) || factor(setup.medium(element)).is_none() {
+                continue;
+            }
+            let (own, contents) = (table.element(&nodes), setup.contents(element, table));
+            for (local, weight) in table.weights().iter().enumerate() {
+                let Some(point) = share.at(element, local) else {
+                    continue;
+                };
+                let mass = weight * own.determinant[local] * factor(contents.medium(local)).unwrap_or(0.0);
+                let strength = 3.0 * contents.speeds(local)[0] * (1.0 / sponge.left).ln() / sponge.thickness;
+                damping[point as usize] += strength * shares[local] * mass;
+            }
+        }
+        damping
+    }
+}
+
+/// Points of a subdomain in the sponge: what its damping takes of the force for a velocity of one, ascending.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Soaked(Vec<(u32, f32)>);
+
+impl Soaked {
+    /// Of the damping of all points.
+    pub(super) fn of(damping: &[f64]) -> Self {
+        let inside = damping.iter().enumerate().filter(|(_, d)| **d > 0.0);
+        Self(inside.map(|(point, d)| (point as u32, *d as f32)).collect())
+    }
+
+    /// Takes the damping from the forces of the points `first ..`.
+    #[inline(always)]
+    pub(super) fn take<const C: usize>(&self, first: usize, velocity: &[[f32; C]], forces: &mut [[f32; C]]) {
+        let low = self.0.partition_point(|p| (p.0 as usize) < first);
+        let high = self.0.partition_point(|p| (p.0 as usize) < first + forces.len());
+        for (point, damping) in &self.0[low..high] {
+            let k = *point as usize - first;
+            (0..C).for_each(|c| forces[k][c] -= damping * velocity[k][c]);
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.0[..])
+    }
+}

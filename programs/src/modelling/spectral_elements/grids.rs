@@ -1,0 +1,190 @@
+//! A model on regular grids beside the mesh: vp=, vs=, den=, qp=, qs= and ccc= as planes.
+
+use crate::modelling::checkpoint::Checksum;
+use anyhow::bail;
+use kernels::medium::voigt::Coefficients;
+use kernels::mesh::{Basis, Material, Mesh};
+use kernels::methods::spectral_elements::{Band, GridModel, Lattice, Planes};
+use rsf_io::{Input, Job, NumberOrFile};
+
+/// Words of grids with one number a node.
+const WORDS: [&str; 5] = ["vp", "vs", "den", "qp", "qs"];
+
+/// The files of a model, and its grid.
+struct Files {
+    /// Name and axes of the first file: nodes, first node, step of z, x[, y].
+    grid: Option<(String, Vec<[f64; 3]>)>,
+    /// Grids, one for all regions or one each.
+    grids: usize,
+    regions: usize,
+    sum: Checksum,
+}
+
+impl Files {
+    /// Numbers of a file, `planes` of them a node, after a look at its axes.
+    fn read(
+        &mut self,
+        word: &str,
+        mut file: Input,
+        (ndim, planes): (usize, usize),
+    ) -> anyhow::Result<Vec<f32>> {
+        let axis = |k: usize| {
+            let axis = file.axis(k);
+            [axis.n as f64, f64::from(axis.o), f64::from(axis.d)]
+        };
+        let (name, axes) = (file.name(), (1..=ndim).map(axis).collect::<Vec<_>>());
+        if let Some(bad) = axes
+            .iter()
+            .position(|[n, _, d]| *n > 1.0 && !(*d > 0.0 && d.is_finite()))
+        {
+            bail!(
+                "{name} has d{}={}; steps of grids must be above zero",
+                bad + 1,
+                axes[bad][2]
+            );
+        }
+        let behind = if planes > 1 { ndim + 2 } else { ndim + 1 };
+        let grids = file.axis(behind).n;
+        let nodes: f64 = axes.iter().map(|a| a[0]).product();
+        if ![1, self.regions].contains(&grids) || file.len() as f64 != nodes * (planes * grids) as f64 {
+            bail!(
+                "{name} has {} values and n{behind}={grids}; {word}= takes a grid z, x{}{} for all of the mesh, or n{behind}={} of them, one a region",
+                file.len(),
+                if ndim == 3 { ", y" } else { "" },
+                if planes > 1 { ", planes" } else { "" },
+                self.regions
+            );
+        }
+        match &self.grid {
+            None => (self.grid, self.grids) = (Some((name.clone(), axes)), grids),
+            Some((first, known)) if *known != axes || grids != self.grids => {
+                bail!(
+                    "{first} and {name} have different grids; all files of a model share one (sfwindow, sfremap1 change one)"
+                )
+            }
+            _ => {}
+        }
+        let mut values = file.read_all_f32()?;
+        if planes > 1 && grids > 1 {
+            // Planes of all regions one behind the other: the regions come last in memory.
+            let cells = nodes as usize;
+            let at = |k: usize| values[(k / cells % grids * planes + k / cells / grids) * cells + k % cells];
+            values = (0..values.len()).map(at).collect();
+        }
+        self.sum = std::mem::replace(&mut self.sum, Checksum::new())
+            .with_text(word)
+            .with_text(&format!("{:?}", self.grid.as_ref().map(|grid| &grid.1)))
+            .with(&values);
+        Ok(values)
+    }
+
+    /// The grid along the axes of the mesh.
+    fn lattice<const D: usize>(&self) -> Option<Lattice<D>> {
+        let (_, axes) = self.grid.as_ref()?;
+        // z is the first axis of files and the last of meshes.
+        let axis = |c: usize| axes[(c + 1) % D];
+        Some(Lattice {
+            n: std::array::from_fn(|c| axis(c)[0] as usize),
+            o: std::array::from_fn(|c| axis(c)[1]),
+            d: std::array::from_fn(|c| if axis(c)[2] > 0.0 { axis(c)[2] } else { 1.0 }),
+        })
+    }
+}
+
+/// Whether ccc= has a grid of constants; else it has a row for each region.
+pub fn constants_on_a_grid(file: &Input, regions: usize) -> bool {
+    !(file.axis(1).n == 21 && file.len() == (21 * regions) as u64)
+}
+
+/// The planes of ccc= by row and column of Voigt's matrix.
+fn constants(files: &mut Files, file: Input, ndim: usize) -> anyhow::Result<Vec<([usize; 2], Vec<f32>)>> {
+    let (name, planes) = (file.name(), file.axis(ndim + 1).n);
+    let Some(kind) = Coefficients::of_count(ndim, planes) else {
+        let kinds = [Coefficients::Orthorhombic, Coefficients::All].map(|kind| kind.count(ndim).to_string());
+        bail!(
+            "{name} has n{}={planes}; ccc= takes {} planes on a grid as sfstiffness writes them, or n1=21 constants for each of the {} regions of the mesh",
+            ndim + 1,
+            kinds.join(" or "),
+            files.regions
+        );
+    };
+    let values = files.read("ccc", file, (ndim, planes))?;
+    let table = kind.table(ndim);
+    let order = table.file_order();
+    let pairs = order.iter().map(|place| table.pairs[*place]);
+    let chunks = values.chunks_exact((values.len() / planes).max(1));
+    let plane = |((i, j), values): ((usize, usize), &[f32])| ([i - 1, j - 1], values.to_vec());
+    Ok(pairs.zip(chunks).map(plane).collect())
+}
+
+/// A model, if any of its words is given: `table` is ccc= where that is a grid. Its checksum comes with it.
+pub fn read<const D: usize>(
+    job: &mut Job,
+    (mesh, basis, materials): (&Mesh<D>, &Basis, &[Material]),
+    table: Option<Input>,
+    band: impl FnOnce(&Job) -> anyhow::Result<Band>,
+) -> anyhow::Result<Option<(GridModel<D>, u64)>> {
+    if table.is_none() && !WORDS.iter().any(|word| job.given(word)) {
+        return Ok(None);
+    }
+    if job.given("qp") != job.given("qs") {
+        bail!("qp= and qs= go together: give both (0 is no loss)");
+    }
+    if table.is_some() && (job.given("vp") || job.given("vs")) {
+        bail!("ccc= and vp=, vs= both describe the medium: leave out one of them");
+    }
+    let mut files = Files {
+        grid: None,
+        grids: 1,
+        regions: materials.len(),
+        sum: Checksum::new(),
+    };
+    let mut one = |job: &mut Job, word: &str| -> anyhow::Result<Option<Vec<f32>>> {
+        Ok(match word {
+            "qp" | "qs" => match job.number_or_file(word)? {
+                None => None,
+                Some(NumberOrFile::Number(q)) => Some(vec![q]),
+                Some(NumberOrFile::File(file)) => Some(files.read(word, file, (D, 1))?),
+            },
+            _ if job.has_input(word) => {
+                let file = job.input(word)?;
+                Some(files.read(word, file, (D, 1))?)
+            }
+            _ => None,
+        })
+    };
+    let [vp, vs, density, qp, qs] = [
+        one(job, WORDS[0])?,
+        one(job, WORDS[1])?,
+        one(job, WORDS[2])?,
+        one(job, WORDS[3])?,
+        one(job, WORDS[4])?,
+    ];
+    let planes = Planes {
+        vp,
+        vs,
+        density,
+        quality: qp.zip(qs).map(|(p, s)| [p, s]),
+        constants: match table {
+            Some(file) => constants(&mut files, file, D)?,
+            None => Vec::new(),
+        },
+    };
+    // Quality factors alone may be two numbers.
+    let anywhere = Lattice {
+        n: [1; D],
+        o: [0.0; D],
+        d: [1.0; D],
+    };
+    let (lattice, grids) = files
+        .lattice()
+        .map_or((anywhere, files.regions), |lattice| (lattice, files.grids));
+    let band = match planes.quality {
+        Some(_) => Some(band(job)?),
+        None => None,
+    };
+    let numbers = planes.quality.iter().flatten().filter(|q| q.len() == 1);
+    let sum = numbers.fold(files.sum, |sum, q| sum.with(q)).end();
+    let model = GridModel::new(mesh, basis, (lattice, grids), planes, materials, band)?;
+    Ok(Some((model, sum)))
+}
