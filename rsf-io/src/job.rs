@@ -1,6 +1,7 @@
 //! One run of a program: its parameters, its datasets, its messages.
 
 mod continued;
+mod piped;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};

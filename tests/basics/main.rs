@@ -9,6 +9,7 @@ mod files;
 mod formulas;
 mod large;
 mod madagascar;
+mod operators;
 mod pen;
 mod pictures;
 mod refusals;

@@ -1,6 +1,7 @@
 //! The modelling programs from outside, as their users meet them.
 
 mod advice;
+mod born;
 mod classes;
 mod element_gpus;
 mod fault;
@@ -14,6 +15,7 @@ mod shot;
 mod signals;
 mod slips;
 mod staggered_gpus;
+mod survey;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

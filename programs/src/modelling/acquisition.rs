@@ -8,6 +8,27 @@ use rsf_io::{Input, Job, format_g};
 /// Reads points: n1 = coordinates x[, y], z; n2 = how many. More axes are lines of further points, of which the first is
 /// used, as Madagascar's programs do; a warning says so.
 pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Point>> {
+    let count = counted(&input, ndim)?;
+    let all = input.len() / ndim as u64;
+    if all > count as u64 {
+        job.warn(&format!(
+            "{} holds {all} points, only those of its first line are used, n2={count}; `sfput n2={all} n3=1` makes them one line",
+            input.name()
+        ));
+    }
+    read(&mut input, ndim, count)
+}
+
+/// Reads the points of several shots: n1 = coordinates x[, y], z; n2 = points of a shot; all further axes are shots.
+pub fn lines(mut input: Input, ndim: usize) -> anyhow::Result<Vec<Vec<Point>>> {
+    let count = counted(&input, ndim)?;
+    let all = usize::try_from(input.len() / ndim as u64)?;
+    let points = read(&mut input, ndim, all)?;
+    Ok(points.chunks(count).map(<[Point]>::to_vec).collect())
+}
+
+/// Points of a line.
+fn counted(input: &Input, ndim: usize) -> anyhow::Result<usize> {
     let (coordinates, count) = (input.axis(1).n, input.axis(2).n);
     let name = input.name();
     if coordinates != ndim {
@@ -17,12 +38,12 @@ pub fn points(job: &Job, mut input: Input, ndim: usize) -> anyhow::Result<Vec<Po
     if count == 0 || input.is_empty() {
         bail!("{name} has no points; at least one is needed");
     }
-    let all = input.len() / ndim as u64;
-    if all > count as u64 {
-        job.warn(&format!(
-            "{name} holds {all} points, only those of its first line are used, n2={count}; `sfput n2={all} n3=1` makes them one line"
-        ));
-    }
+    Ok(count)
+}
+
+/// The next points.
+fn read(input: &mut Input, ndim: usize, count: usize) -> anyhow::Result<Vec<Point>> {
+    let name = input.name();
     let mut values = vec![0.0f32; ndim * count];
     input.read_f32(&mut values)?;
     if let Some(bad) = values.iter().position(|v| !v.is_finite()) {

@@ -11,6 +11,7 @@ mod progress;
 mod record;
 mod shoot;
 pub mod spectral_elements;
+mod survey;
 mod turn;
 pub mod velocity_stress;
 mod words;

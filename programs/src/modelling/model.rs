@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const BLOCK_BYTES: usize = 32 << 20;
 
 /// The grid of the first file, after checking that the others have the same.
-fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
+pub fn shared_grid(files: &[&Input], ndim: usize) -> anyhow::Result<Grid> {
     let mut grid = Grid {
         ndim,
         n: [1; 3],

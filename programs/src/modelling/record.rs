@@ -308,6 +308,19 @@ impl Outputs {
         outputs.find(|output| output.is_piped()).map(Output::name)
     }
 
+    /// Lets the data have several shots, on their last axis.
+    pub fn count_shots(&mut self, shots: &Axis) {
+        if let Some(data) = &mut self.data {
+            data.set_axis(4, shots);
+            data.set_rank(4);
+        }
+    }
+
+    /// The data alone, on the rank that has them.
+    pub fn into_data(self) -> Option<Output> {
+        self.data
+    }
+
     /// Ends a dry run, which wants the header of the data and nothing else.
     pub fn header_only(self) -> anyhow::Result<()> {
         Ok(self.data.map_or(Ok(()), Output::finish)?)

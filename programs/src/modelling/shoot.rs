@@ -167,7 +167,17 @@ pub fn shoot<M: Method>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
     if M::reads_stdin(job) {
         share_stdin(job, world)?;
     }
-    let (mut shot, files) = world.agree(M::read(job, ndim))?;
+    let read = world.agree(M::read(job, ndim))?;
+    one(job, read, (world, started))
+}
+
+/// Runs one shot whose command line is read, of a program that began at this time.
+pub fn one<M: Method>(
+    job: &mut Job,
+    (mut shot, files): (M, M::Files),
+    (world, started): (&World, Instant),
+) -> anyhow::Result<()> {
+    let ndim = shot.pieces().ndim();
     let machine = Machine::choose(job, shot.pieces(), world)?;
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {

@@ -163,6 +163,11 @@ impl<T: Real> Relaxation<T> {
         self.patterns[0].len()
     }
 
+    /// `dt` times the relaxing stiffness of one place of [`super::rows::PAIR`].
+    pub fn stiffness(&self, place: usize) -> &[T] {
+        self.weak.stiffness(place)
+    }
+
     /// Bytes of the relaxing stiffness.
     pub fn bytes(&self) -> usize {
         self.weak.bytes()

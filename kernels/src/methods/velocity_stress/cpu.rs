@@ -98,40 +98,9 @@ impl<T: Real> CpuSlab<T> {
         field * self.field_len() + local * p.plane_len() + row * p.pitch() + z
     }
 
-    fn value(&self, field: usize, plane: usize, row: usize, z: usize) -> T {
+    /// A number of a field; planes may be ghosts.
+    pub(super) fn value(&self, field: usize, plane: usize, row: usize, z: usize) -> T {
         self.fields.as_slice()[self.at(field, plane, row, z)]
-    }
-
-    /// Largest horizontal speeds so far on the first row of the model and the own planes, `[own plane][row]`.
-    pub(super) fn peaks(&self) -> (&Layout, &[T]) {
-        (&self.layout, &self.peaks)
-    }
-
-    /// Horizontal velocities of the first row of the model, put onto its nodes by polynomials of degree three.
-    fn keep_peaks(&mut self) {
-        let p = self.setup.padded.clone();
-        let (ndim, top, own) = (p.ndim(), p.low[0], self.layout.own.clone());
-        let live = super::medium::live(p.planes());
-        let mut peaks = std::mem::take(&mut self.peaks);
-        for plane in own.start.max(live.start)..own.end.min(live.end) {
-            for row in rows(&p) {
-                let across = |k: usize| {
-                    self.value(layout::velocity(ndim, 2), plane + k - 2, row, top)
-                        .f64()
-                };
-                let along = |k: usize| {
-                    self.value(layout::velocity(ndim, 1), plane, row + k - 2, top)
-                        .f64()
-                };
-                let square = match ndim {
-                    3 => on_node(across).powi(2) + on_node(along).powi(2),
-                    _ => on_node(across).powi(2),
-                };
-                let peak = &mut peaks[(plane - own.start) * p.rows() + row];
-                *peak = T::of(peak.f64().max(square.sqrt()));
-            }
-        }
-        self.peaks = peaks;
     }
 
     /// Rows and planes of every tile of a range of planes.
@@ -206,11 +175,6 @@ impl<T: Real> CpuSlab<T> {
             it,
         }
     }
-}
-
-/// A value between the second and the third of four.
-fn on_node(value: impl Fn(usize) -> f64) -> f64 {
-    (9.0 * (value(1) + value(2)) - value(0) - value(3)) / 16.0
 }
 
 /// Rows that are computed: in 3-D not the rim.

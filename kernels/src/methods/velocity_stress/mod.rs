@@ -12,6 +12,9 @@
 mod absorbing_frame;
 mod adjoint;
 mod attenuation;
+
+pub mod born;
+
 mod cpml_stability;
 mod cpu;
 
@@ -21,6 +24,7 @@ mod halo;
 pub mod layout;
 
 mod medium;
+mod peaks;
 mod plan;
 mod points;
 mod receivers;
@@ -238,6 +242,39 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         })
     }
 
+    /// Makes ready for another shot over the same medium, from rest: other sources, series and receivers. Everything else of
+    /// `shot` is as it was.
+    ///
+    /// # Errors
+    /// A point from which the fields cannot be reached; then the simulation is as it was.
+    pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
+        let s = &self.setup;
+        let weights = check(shot, &s.padded)?;
+        let adjoint = shot.surface.then(|| Adjoint::new(weights));
+        let placer = Placer {
+            padded: &s.padded,
+            free: adjoint.as_ref(),
+        };
+        let slabs: Vec<_> = self.group.subdomains.iter().map(|s| s.layout.clone()).collect();
+        let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
+        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+            s.medium.buoyancy(field)[s.medium.row(plane, row) + z].f64()
+        };
+        let spots = SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?;
+        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
+        let schedule = schedule(shot, &s.padded, receivers.len());
+        self.group.subdomains.clear();
+        let Some(setup) = Arc::get_mut(&mut self.setup) else {
+            return Err(Error::setup("the simulation is in use"));
+        };
+        (setup.spots, setup.receivers) = (spots, receivers);
+        let slabs = slabs
+            .into_iter()
+            .map(|slab| CpuSlab::new(self.setup.clone(), slab));
+        self.group = Group::new(slabs.collect::<Result<_, _>>()?, schedule)?;
+        Ok(())
+    }
+
     /// [`Simulation::peaks`] of all ranks on rank 0, in the order of the planes; nothing on the others. Collective: all
     /// ranks must call this.
     pub fn peaks_among(&self, ranks: &dyn Communicator) -> Result<Vec<T>, Error> {
@@ -260,6 +297,13 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
             self.group.subdomains.iter().map(CpuSlab::peaks),
         )
     }
+}
+
+/// Refuses points from which the fields of a grid cannot be reached; the sentence calls them by `what` and their number.
+pub fn check_points(padded: &Padded, points: &[Point], what: &str) -> Result<(), Error> {
+    let placer = Placer { padded, free: None };
+    let mut numbered = points.iter().enumerate();
+    numbered.try_for_each(|(k, &point)| placer.check(point, what, k + 1))
 }
 
 /// Refuses to run backward where energy is lost, or where numbers are kept that depend on all steps so far.

@@ -7,11 +7,13 @@ mod bandpass;
 mod byte;
 mod cat;
 mod causint;
+mod conjgrad;
 mod csv2rsf;
 pub mod cube;
 mod cut;
 mod dd;
 mod disfil;
+mod dottest;
 mod fft1;
 mod fft3;
 mod files;
@@ -26,6 +28,7 @@ mod math;
 mod maxflat;
 mod mutter;
 mod noise;
+mod operator;
 mod order;
 mod pad;
 mod parts;
@@ -107,4 +110,6 @@ pub const PROGRAMS: Programs = &[
     (&segy::SUWRITE, segy::suwrite),
     (&headerattr::SPEC, headerattr::run),
     (&csv2rsf::SPEC, csv2rsf::run),
+    (&dottest::SPEC, dottest::run),
+    (&conjgrad::SPEC, conjgrad::run),
 ];

@@ -174,7 +174,7 @@ pub fn warn_of_memory(job: &Job, world: &World, needed: f64) -> anyhow::Result<(
 }
 
 /// Bytes that the system could give, swap included, where it tells.
-fn free_memory() -> Option<f64> {
+pub fn free_memory() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kilobytes = |key: &str| -> Option<f64> {
         let line = text.lines().find(|line| line.starts_with(key))?;

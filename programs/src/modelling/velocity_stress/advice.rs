@@ -1,5 +1,6 @@
 //! What a user may have meant otherwise: told before the run, which goes on where it can.
 
+use super::Films;
 use crate::modelling::model::{Cell, Volumes, cell_words};
 use crate::modelling::plan::{counted, named};
 use anyhow::bail;
@@ -20,7 +21,7 @@ const LIGHT: f32 = 50.0;
 const ARRAY: usize = 3;
 
 /// Warns of parameters that have no effect because of others.
-pub fn idle(job: &Job) -> anyhow::Result<()> {
+pub fn idle(job: &Job, films: Films) -> anyhow::Result<()> {
     let tell = |keys: &[&str], why: &str| {
         let given: Vec<String> = keys
             .iter()
@@ -45,7 +46,7 @@ pub fn idle(job: &Job) -> anyhow::Result<()> {
     } else if job.given("faces") {
         tell(&["nb"], "beside faces=");
     }
-    if !job.flag("snap")? {
+    if films == Films::Asked && !job.flag("snap")? {
         tell(
             &["jsnap", "nqz", "nqx", "nqy", "oqz", "oqx", "oqy"],
             "without snap=y",

@@ -155,6 +155,25 @@ impl shoot::Engine for Engine {
     }
 }
 
+/// Makes the engine of the first shot, and turns it to each further one. On processors it keeps its medium; on GPUs it is
+/// made anew.
+pub fn again(
+    job: &Job,
+    run: &mut Run,
+    volumes: &Volumes,
+    (on, engine): (Resources<'_>, &mut Option<Engine>),
+) -> anyhow::Result<Option<Report>> {
+    if let Some(Engine::Cpu(simulation)) = engine {
+        simulation.next_shot(&run.shot)?;
+        return Ok(None);
+    }
+    // Its memory is needed.
+    *engine = None;
+    let (made, report) = Engine::new(job, run, volumes, on)?;
+    *engine = Some(made);
+    Ok(Some(report))
+}
+
 /// Reads the model without keeping it.
 pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<Report> {
     let mut watch = Watch::new(&run.shot.frame, &run.padded);
@@ -164,7 +183,7 @@ pub fn look(job: &Job, run: &mut Run, volumes: &Volumes, on: Resources<'_>) -> a
 }
 
 /// Reads this rank's part of the model; what all ranks have found in theirs is judged.
-fn read(
+pub fn read(
     job: &Job,
     run: &mut Run,
     volumes: &Volumes,

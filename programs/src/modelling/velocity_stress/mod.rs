@@ -2,12 +2,14 @@
 
 mod advice;
 mod attenuation;
+pub mod born;
 mod engine;
 mod memory;
 mod outputs;
 mod params;
 mod plan;
 pub(super) mod sources;
+mod spreads;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
@@ -16,13 +18,14 @@ use super::machine::Pieces;
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
-use super::shoot::{self, Method, Resources};
+use super::shoot::{Method, Resources};
+use super::survey::{self, Survey};
+use super::transport;
 use super::world::World;
-use super::{acquisition, transport};
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
-use kernels::grid::points::Snapshots;
+use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Symmetry};
@@ -30,6 +33,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
+use spreads::Spreads;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
 /// known later.
@@ -38,6 +42,8 @@ struct Run {
     shot: Shot,
     window: Vec<Axis>,
     receivers: Axis,
+    /// Sources and receivers of all shots.
+    spreads: Spreads,
     /// What the user calls the quantity.
     quantity: &'static str,
     /// Of the sources' whole histories.
@@ -46,23 +52,29 @@ struct Run {
     transport: Transport,
 }
 
+/// Whether a program has the parameters of snapshots and of several machines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Films {
+    /// It does.
+    Asked,
+    /// It does not.
+    Never,
+}
+
 /// Runs `sfvsfd2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run>(job, 2, world)
+    survey::shoot::<Run>(job, 2, world)
 }
 
 /// Runs `sfvsfd3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run>(job, 3, world)
+    survey::shoot::<Run>(job, 3, world)
 }
 
-impl Method for Run {
-    type Engine = Engine;
-    type Files = Files;
-    type Report = Report;
-
-    fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
-        advice::idle(job)?;
+impl Run {
+    /// Reads parameters and small inputs and opens the model; for this rank alone.
+    fn of(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
+        advice::idle(job, films)?;
         let files = files(job)?;
         let grid = files.grid(ndim)?;
         if files.coefficients(ndim) == Coefficients::All {
@@ -73,9 +85,19 @@ impl Method for Run {
                 Coefficients::Orthorhombic.table(ndim).file_names().join(" ")
             );
         }
-        let run = prepare(job, &grid)?;
+        let run = prepare(job, &grid, films)?;
         advice::acquisition(job, &run.padded, &run.shot);
         Ok((run, files))
+    }
+}
+
+impl Method for Run {
+    type Engine = Engine;
+    type Files = Files;
+    type Report = Report;
+
+    fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
+        Self::of(job, ndim, Films::Asked)
     }
 
     fn pieces(&self) -> Pieces<'_> {
@@ -173,6 +195,31 @@ impl Method for Run {
     }
 }
 
+impl Survey for Run {
+    fn shots(&self) -> &Axis {
+        &self.spreads.axis
+    }
+
+    fn numbers(&self) -> usize {
+        let shot = &self.shot;
+        shot.receivers.len() * shot.quantity.components(self.padded.ndim()) * shot.nt.div_ceil(shot.jdata)
+    }
+
+    fn turn_to(&mut self, number: usize) {
+        self.spreads.move_to(&mut self.shot, number);
+    }
+
+    fn again(
+        &mut self,
+        job: &Job,
+        volumes: &Volumes,
+        on: Resources<'_>,
+        engine: &mut Option<Engine>,
+    ) -> anyhow::Result<Option<Report>> {
+        engine::again(job, self, volumes, (on, engine))
+    }
+}
+
 /// Opens the files of the model.
 fn files(job: &mut Job) -> anyhow::Result<Files> {
     let speeds = job.has_input("vp") || job.has_input("vs");
@@ -201,7 +248,7 @@ fn files(job: &mut Job) -> anyhow::Result<Files> {
 }
 
 /// Reads the small inputs and the parameters.
-fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
+fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let ndim = grid.ndim;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let (nt, jdata, jcheck) = (positive("nt")?, positive("jdata")?, positive("jcheck")?);
@@ -219,7 +266,10 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     framed.check()?;
     let low = padded.low;
     let whole = [0, 1, 2].map(|a| low[a]..low[a] + grid.n[a]);
-    let (snapshots, mut window) = record::window(job, &padded, whole, nt)?;
+    let (snapshots, mut window) = match films {
+        Films::Asked => record::window(job, &padded, whole, nt)?,
+        Films::Never => (None, Vec::new()),
+    };
     for (a, (axis, cells)) in window
         .iter_mut()
         .zip(snapshots.iter().flat_map(|s| &s.window))
@@ -227,10 +277,12 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
     {
         on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
     }
-    let file = job.input("rec")?;
-    let receivers = file.axis(2);
-    let points = acquisition::points(job, file, ndim)?;
-    let sources = sources::read(job, ndim, (nt, dt), sources::Histories::Rates)?;
+    let spreads = Spreads::read(job, ndim)?;
+    let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
+    let sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
+    if spreads.count() > 1 {
+        spreads.check(&padded)?;
+    }
     let attenuation = attenuation::read(job, &padded, sources.band.max)?;
     let (quantity, name) = quantity(job)?;
     let shot = Shot {
@@ -258,13 +310,17 @@ fn prepare(job: &mut Job, grid: &Grid) -> anyhow::Result<Run> {
         receivers: Axis {
             n: shot.receivers.len(),
             label: Some("r".into()),
-            ..receivers
+            ..spreads.across.clone()
         },
+        spreads,
         shot,
         window,
         quantity: name,
         band: sources.band,
-        transport: transport(job)?,
+        transport: match films {
+            Films::Asked => transport(job)?,
+            Films::Never => Transport::Auto,
+        },
     })
 }
 

@@ -13,6 +13,10 @@ The medium is vp=, vs= and den=, or ccc= (stiffness planes behind the grid axes,
 are z (down), x[, y]. Units are SI throughout: m, s, m/s, kg/m3, Pa, N, N m; a model in km or g/cm3 gets a warning and \
 wrong amplitudes. A model from a pipe is vp=/dev/stdin. sou= and rec= are points, n1 = x, z (3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
 
+A third axis of sou=, or of rec= where the spread moves, is that of shots: all are run one after the other over a model that is read once (on GPUs once a shot), with the same mechanisms and \
+histories, and the data have a last axis of shots. A shot that fails is told and leaves zeros, the others go on, and the exit code is 1. Snapshots, pgv=, checkpoint= and \
+several ranks go with one shot.
+
 Normal stresses sit on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
 along both of its axes. Receivers are interpolated from there, snapshots are raw: as they are on the staggered nodes. Densities \
 are averaged arithmetically, shear stiffnesses harmonically. free=y puts a free surface through the first row of the model.
@@ -50,8 +54,9 @@ slabs. Any number gives the same bits. \
 A build with MPI also runs as several ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2): each takes ngpu= GPUs of its host, or its \
 share of the cores, reads its own part of the model (qp= and qs= whole) and writes its own part of the snapshots; rank 0 writes the data and pgv=.";
 
-macro_rules! params {
-    ($($more:expr),*) => {
+/// What all programs of this method have, with what a program adds: outputs, what follows them, and the machine.
+macro_rules! shared {
+    ([$($outputs:expr),*] [$($more:expr),*] [$($machine:expr),*]) => {
         &[
             Param::input("vp").doc("P speed, m/s"),
             Param::input("vs").doc("S speed, m/s; 0 is a fluid"),
@@ -64,8 +69,8 @@ macro_rules! params {
                 .doc("relaxation mechanisms: so many in every cell, or one a cell, 4 (2-D) or 8 (3-D) in turn"),
             Param::floats("qband").default_text("a twelfth of the sources' highest frequency to that").doc("frequencies between which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency at which vp= and vs= hold, Hz"),
-            Param::input("sou").required().doc("source points, x[, y], z"),
-            Param::input("rec").required().doc("receiver points, x[, y], z"),
+            Param::input("sou").required().doc("source points, x[, y], z; n3 shots"),
+            Param::input("rec").required().doc("receiver points, x[, y], z; n3 shots, or 1 for all"),
             Param::int("nt").required().range(">= 1", Some(1.0), None).doc("steps"),
             Param::float("dt").required().doc("time step, s"),
             Param::choice("order", &["2", "4", "8"]).default("4").doc("order in space"),
@@ -89,8 +94,7 @@ macro_rules! params {
             Param::float("freq").doc("peak frequency of ricker, Hz"),
             Param::input("series").doc("history of the sources as samples, instead of stf="),
             Param::input("onset").doc("when every source begins, s"),
-            WFL,
-            Param::output("pgv").doc("map of the largest horizontal speed on the first row of the model, axes x[, y]"),
+            $($outputs,)*
             Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain"])
                 .default("velocity")
                 .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
@@ -103,30 +107,46 @@ macro_rules! params {
             Param::float("fcpml").default_text("the sources' dominant one").doc("frequency of the layers' alpha, Hz"),
             Param::float("edge").default("0.92").range("above 0, at most 1", Some(1e-6), Some(1.0)).doc("weight of the sponge at the outermost cells"),
             Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
-            SNAP,
             JDATA,
-            JSNAP,
-            Param::int("nqz").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
-            Param::int("nqx").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
-            Param::float("oqz").default_text("the model").doc("snapshot window: first z, rounded to the nearest node"),
-            Param::float("oqx").default_text("the model").doc("snapshot window: first x, rounded to the nearest node"),
             $($more,)*
             CFL,
             JCHECK,
-            CHECKPOINT,
-            EVERY,
-            RESUME,
             Param::bool("plan").default("n").doc("tell grid, memory, stability and dispersion; run nothing"),
-            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
-            Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU slabs that the grid (of several ranks each one's part) is cut into"),
-            EXCHANGE,
+            $($machine,)*
             Param::int("threads")
                 .alias("ompnth")
                 .default_text("OMP_NUM_THREADS, else one a core")
                 .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
                 .doc("CPU threads"),
         ]
+    };
+}
+
+pub(super) use shared;
+
+/// Those of the programs that model.
+macro_rules! params {
+    ($($more:expr),*) => {
+        shared!([
+            WFL,
+            Param::output("pgv").doc("map of the largest horizontal speed on the first row of the model, axes x[, y]")
+        ] [
+            SNAP,
+            JSNAP,
+            Param::int("nqz").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
+            Param::int("nqx").default_text("the model").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
+            Param::float("oqz").default_text("the model").doc("snapshot window: first z, rounded to the nearest node"),
+            Param::float("oqx").default_text("the model").doc("snapshot window: first x, rounded to the nearest node")
+            $(, $more)*
+        ] [
+            CHECKPOINT,
+            EVERY,
+            RESUME,
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
+            Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU slabs that the grid (of several ranks each one's part) is cut into"),
+            EXCHANGE
+        ])
     };
 }
 

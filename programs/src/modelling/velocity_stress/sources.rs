@@ -68,6 +68,17 @@ impl Placed {
 pub fn read(job: &mut Job, ndim: usize, time: (usize, f64), what: Histories) -> anyhow::Result<Sources> {
     let file = job.input("sou")?;
     let points = acquisition::points(job, file, ndim)?;
+    read_at(job, ndim, points, time, what)
+}
+
+/// The same for sources at these points.
+pub fn read_at(
+    job: &mut Job,
+    ndim: usize,
+    points: Vec<Point>,
+    time: (usize, f64),
+    what: Histories,
+) -> anyhow::Result<Sources> {
     let count = points.len();
     let actions = actions(job, ndim, count)?;
     if ndim == 2 && job.choice("src")? == "dc" {

@@ -1,0 +1,193 @@
+//! Rows of the padded grid: where they lie, derivatives along them, and threads that share them.
+
+use super::super::layout::RIM;
+use super::super::rows::MOST;
+use super::super::{cpu, over_spacing};
+use super::Number;
+use crate::device::cpu::Cpu;
+use crate::grid::Padded;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// Pieces of work a thread gets of a sweep.
+const PIECES: usize = 4;
+
+/// How fields lie in memory, `[plane][row][z]`, and the weights of their derivatives. Axes are 0 = z, 1 = row, 2 = plane.
+pub struct Rows<T> {
+    /// The grid with its frame.
+    pub padded: Padded,
+    /// Numbers of a field.
+    pub len: usize,
+    /// Cells along z that are computed.
+    pub z: Range<usize>,
+    /// Rows that are computed.
+    pub rows: Range<usize>,
+    /// Planes that are computed.
+    pub planes: Range<usize>,
+    /// Numbers from cell to cell along the axes.
+    pub stride: [usize; 3],
+    /// Weights over the spacing along the axes.
+    pub weights: [[T; MOST]; 3],
+    /// Weights of a derivative.
+    pub half: usize,
+}
+
+impl<T: Number> Rows<T> {
+    /// For derivatives with these weights.
+    pub fn new(padded: &Padded, weights: &[f64]) -> Self {
+        Self {
+            len: padded.planes() * padded.plane_len(),
+            z: RIM..padded.n[0] - RIM,
+            rows: cpu::rows(padded),
+            planes: RIM..padded.planes() - RIM,
+            stride: [1, padded.pitch(), padded.plane_len()],
+            weights: over_spacing(padded, weights),
+            half: weights.len(),
+            padded: padded.clone(),
+        }
+    }
+
+    /// 2 or 3.
+    pub fn ndim(&self) -> usize {
+        self.padded.ndim()
+    }
+
+    /// The axes there are.
+    pub fn axes(&self) -> &'static [usize] {
+        if self.ndim() == 3 { &[0, 1, 2] } else { &[0, 2] }
+    }
+
+    /// The horizontal ones.
+    pub fn horizontal(&self) -> &'static [usize] {
+        &self.axes()[1..]
+    }
+
+    /// Where a row begins in a field.
+    pub fn at(&self, plane: usize, row: usize) -> usize {
+        plane * self.padded.plane_len() + row * self.padded.pitch()
+    }
+
+    /// Number of a row among all rows of the grid.
+    pub fn number(&self, plane: usize, row: usize) -> usize {
+        plane * self.padded.rows() + row
+    }
+
+    /// Rows of the grid.
+    pub fn count(&self) -> usize {
+        self.padded.planes() * self.padded.rows()
+    }
+
+    /// The derivative of a field along an axis, half a cell `ahead` of the cells `z` of a row that begins at `base`, or
+    /// behind them; with the `sign` of the weights.
+    #[inline(always)]
+    pub fn derivative(&self, field: &[T], (base, z): (usize, &Range<usize>), of: Slope<T>, out: &mut [T]) {
+        let (stride, first, n) = (self.stride[of.along], usize::from(of.ahead), z.len());
+        let out = &mut out[..n];
+        out.fill(T::of(0.0));
+        for m in (0..self.half).rev() {
+            let weight = of.sign * self.weights[of.along][m];
+            let plus = &field[base + z.start + (m + first) * stride..][..n];
+            let minus = &field[base + z.start - (m + 1 - first) * stride..][..n];
+            for ((out, &plus), &minus) in out.iter_mut().zip(plus).zip(minus) {
+                *out += weight * (plus - minus);
+            }
+        }
+    }
+
+    /// Calls `job(scratch, plane, row)` for every row that is computed, on all threads; `scratch` are so many rows of
+    /// a thread's own.
+    pub fn each(&self, cpu: &Cpu, scratch: usize, job: impl Fn(&mut [Vec<T>], usize, usize) + Sync) {
+        let (rows, count) = (self.rows.len(), self.rows.len() * self.planes.len());
+        let pieces = (PIECES * cpu.threads()).min(count);
+        cpu.for_each(pieces, |_, piece| {
+            let mut scratch = vec![vec![T::of(0.0); self.padded.pitch()]; scratch];
+            let mine = count * piece / pieces..count * (piece + 1) / pieces;
+            cpu.arch().dispatch(|| {
+                for k in mine.clone() {
+                    job(
+                        &mut scratch,
+                        self.planes.start + k / rows,
+                        self.rows.start + k % rows,
+                    );
+                }
+            });
+        });
+    }
+}
+
+/// A derivative: along which axis, on which side of a cell, with which sign.
+#[derive(Clone, Copy)]
+pub struct Slope<T> {
+    /// The axis.
+    pub along: usize,
+    /// Half a cell ahead of a cell, or behind it.
+    pub ahead: bool,
+    /// 1, or -1 of the transposed derivative.
+    pub sign: T,
+}
+
+impl<T: Number> Slope<T> {
+    /// The derivative itself.
+    pub fn plain(along: usize, ahead: bool) -> Self {
+        let sign = T::of(1.0);
+        Self { along, ahead, sign }
+    }
+
+    /// Its transpose is the derivative on the other side with the other sign: of `D f(i+1/2) = sum c_m (f(i+m) -
+    /// f(i+1-m))` it is `D' g(j) = sum c_m (g(j-m) - g(j+m-1))`. What is beyond the cells of `g` must be zero.
+    pub fn transposed(along: usize, ahead: bool) -> Self {
+        Self {
+            along,
+            ahead: !ahead,
+            sign: T::of(-1.0),
+        }
+    }
+}
+
+/// Numbers that the threads of a sweep share, each of which changes rows of its own.
+pub struct Shared<'a, T> {
+    start: *mut T,
+    len: usize,
+    of: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Clone for Shared<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<'_, T> {}
+
+// SAFETY: whoever takes rows promises that no two threads take the same.
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+// SAFETY: the same.
+unsafe impl<T: Send> Send for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    /// For all threads.
+    pub fn new(numbers: &'a mut [T]) -> Self {
+        Self {
+            start: numbers.as_mut_ptr(),
+            len: numbers.len(),
+            of: PhantomData,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// `len` numbers from `start` on.
+    ///
+    /// # Safety
+    /// No other thread uses them meanwhile, nor does this one by another call.
+    #[allow(clippy::mut_from_ref)]
+    #[inline(always)]
+    pub unsafe fn row(&self, start: usize, len: usize) -> &'a mut [T] {
+        assert!(start + len <= self.len, "a row lies in its field");
+        // SAFETY: it lies in the numbers, and the caller promises that it is its own.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
+    }
+}

@@ -1,0 +1,329 @@
+//! Linearised velocity-stress modelling: what a small change of the medium changes in the data (the Born approximation), and
+//! its exact adjoint.
+//!
+//! The operator is the derivative of the discrete program of [`super::Simulation`] by the medium, step by step and not that of the
+//! wave equation: averages of the medium, absorbing frame, free surface, attenuation, sources and receivers included. Its adjoint is
+//! the transpose of the same steps in the other order. The program is written here once more, in clear rows of any
+//! precision, so that all three stand beside each other: [`forward`] has the steps, [`transpose`] theirs, [`coefficients`] the
+//! way from the medium. [`image`] correlates the waves of both ways.
+//!
+//! Not differentiated are the numbers that are chosen by the medium as a whole: time step, layers of the frame, limits.
+
+mod coefficients;
+mod forward;
+mod grid;
+mod image;
+mod images;
+mod ladder;
+mod layers;
+mod parameters;
+mod program;
+mod records;
+mod transpose;
+
+pub use image::Image;
+pub use ladder::Ladder;
+pub use parameters::Parameters;
+
+use super::Shot;
+use crate::Error;
+use crate::device::cpu::{Cpu, first_bad};
+use crate::device::simd::Real;
+use crate::medium::{Medium, Symmetry};
+use coefficients::Background;
+use forward::Drive;
+use image::Potentials;
+use parameters::Parametrisation;
+use program::{Changes, Discrete, State, Tape};
+use std::ops::{Add, Range, Sub};
+use transpose::Waiting;
+
+/// Numbers in which the operator can run.
+pub trait Number: Real + Default + Add<Output = Self> + Sub<Output = Self> {}
+
+impl<T: Real + Default + Add<Output = T> + Sub<Output = T>> Number for T {}
+
+/// Receives a record after the step `it`: of the background and of its change, `[component][receiver]` each.
+pub type Take<'a, T> = &'a mut dyn FnMut(usize, &[T], &[T]) -> Result<(), Error>;
+
+/// Makes of the records of a run what waits for them.
+pub type Residual<'a, T> = &'a mut dyn FnMut(&[T]) -> Result<Vec<T>, Error>;
+
+/// A shot that is linearised about its medium.
+pub struct Born<T> {
+    program: Discrete<T>,
+    medium: Background,
+    parameters: Parametrisation,
+    nt: usize,
+    jdata: usize,
+    jcheck: usize,
+}
+
+/// What a way back through the steps needs.
+struct Back<'a, T> {
+    /// What waits for the fields.
+    state: State<T>,
+    waiting: Waiting<T>,
+    /// Where the parameters are asked for.
+    gradient: Option<Changes<T>>,
+    /// Where an image is asked for.
+    potentials: Option<Potentials<T>>,
+    tapes: Vec<Tape<T>>,
+    /// What waits for the records, `[record][component][receiver]`.
+    data: &'a [T],
+}
+
+impl<T: Number> Born<T> {
+    /// A shot over a medium as the files give it.
+    ///
+    /// # Errors
+    /// What [`super::Simulation::new`] refuses, and maps of the largest speeds, which are not linear.
+    pub fn new(
+        shot: &Shot,
+        raw: Medium<T>,
+        (class, parameters): (Symmetry, Parameters),
+        cpu: Cpu,
+    ) -> Result<Self, Error> {
+        if shot.peaks {
+            return Err(Error::setup(
+                "maps of the largest speeds are not linear in the waves; run without them",
+            ));
+        }
+        let isotropic = class == Symmetry::Isotropic;
+        if !isotropic && parameters != Parameters::Stiffness {
+            return Err(Error::setup(
+                "the medium is anisotropic: speeds, impedances and Lame's parameters do not describe it; linearise by its stiffness",
+            ));
+        }
+        let medium = Background::new(&raw, shot.attenuation.as_ref());
+        let parameters = Parametrisation::new(&raw, parameters);
+        Ok(Self {
+            program: Discrete::new(shot, raw, class, cpu)?,
+            medium,
+            parameters,
+            nt: shot.nt,
+            jdata: shot.jdata,
+            jcheck: shot.jcheck,
+        })
+    }
+
+    /// Turns to another shot over the same medium: other sources, series and receivers. Everything else is as it was.
+    ///
+    /// # Errors
+    /// A point from which the fields cannot be reached.
+    pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
+        self.program.next_shot(shot)
+    }
+
+    /// Numbers of a perturbation, `[parameter][cell of the model in file order]`.
+    pub fn perturbation_len(&self) -> usize {
+        self.parameters.count() * self.medium.cells
+    }
+
+    /// Records of a run.
+    pub fn records(&self) -> usize {
+        self.nt.div_ceil(self.jdata)
+    }
+
+    /// Numbers of a record.
+    pub fn values(&self) -> usize {
+        self.program.values()
+    }
+
+    /// Bytes of a checkpoint and of a recorded step.
+    pub fn sizes(&self) -> [usize; 2] {
+        [self.program.state().bytes(), self.program.tape().bytes()]
+    }
+
+    /// Runs the background, and beside it what a perturbation changes: `take` gets both records.
+    ///
+    /// # Errors
+    /// Fields that are not finite, and what `take` returns.
+    pub fn forward(&self, perturbation: Option<&[T]>, take: Take<'_, T>) -> Result<(), Error> {
+        let program = &self.program;
+        let changes = perturbation.map(|p| program.changed(&self.medium, &self.parameters.change(p)));
+        let mut state = program.state();
+        let mut scattered = changes.as_ref().map(|_| (program.state(), program.tape()));
+        let mut records = [(); 2].map(|()| vec![T::of(0.0); self.values()]);
+        for it in 0..self.nt {
+            let [background, change] = &mut records;
+            match (&changes, &mut scattered) {
+                (Some(changes), Some((scattered, tape))) => {
+                    program.step(&mut state, it, Drive::Sources, Some(tape));
+                    program.step(scattered, it, Drive::Changes(tape, changes), None);
+                    program.record(scattered, change);
+                }
+                _ => program.step(&mut state, it, Drive::Sources, None),
+            }
+            program.record(&mut state, background);
+            self.check(it, &state)?;
+            if it.is_multiple_of(self.jdata) {
+                take(it, background, change)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The adjoint: what `data`, `[record][component][receiver]`, are when they come back to the parameters.
+    ///
+    /// # Errors
+    /// Fields that are not finite.
+    pub fn adjoint(&self, data: &[T], ladder: &Ladder) -> Result<Vec<T>, Error> {
+        let mut back = self.back(ladder, data);
+        back.gradient = Some(self.program.changes());
+        self.go_back(ladder, &mut back)?;
+        Ok(self.parameters_of(back))
+    }
+
+    /// The image of `data`, `[record][component][receiver]`: P waves of the shot, forward in time, correlated with those of the data,
+    /// backward.
+    ///
+    /// # Errors
+    /// Fields that are not finite.
+    pub fn image(&self, data: &[T], ladder: &Ladder) -> Result<Image<T>, Error> {
+        let mut back = self.back(ladder, data);
+        back.potentials = Some(self.program.potentials());
+        self.go_back(ladder, &mut back)?;
+        Ok(self.program.image_of(back.potentials))
+    }
+
+    /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and brings what that makes of them back to the
+    /// parameters: the gradient of a misfit whose derivative by the records it is.
+    ///
+    /// # Errors
+    /// Fields that are not finite, and what `residual` returns.
+    pub fn gradient(&self, residual: Residual<'_, T>, ladder: &Ladder) -> Result<Vec<T>, Error> {
+        let mut records = Vec::with_capacity(self.records() * self.values());
+        if ladder.segments > 1 {
+            let mut take = |_: usize, record: &[T], _: &[T]| {
+                records.extend_from_slice(record);
+                Ok(())
+            };
+            self.forward(None, &mut take)?;
+            return self.adjoint(&residual(&records)?, ladder);
+        }
+        // All steps are recorded while the records are made.
+        let mut back = self.back(ladder, &[]);
+        let (mut state, mut record) = (self.program.state(), vec![T::of(0.0); self.values()]);
+        for it in 0..self.nt {
+            self.program
+                .step(&mut state, it, Drive::Sources, Some(&mut back.tapes[it]));
+            self.program.record(&mut state, &mut record);
+            self.check(it, &state)?;
+            if it.is_multiple_of(self.jdata) {
+                records.extend_from_slice(&record);
+            }
+        }
+        drop(state);
+        let waits = residual(&records)?;
+        let mut back = Back {
+            data: &waits,
+            gradient: Some(self.program.changes()),
+            ..back
+        };
+        self.steps_back(0..self.nt, &mut back)?;
+        Ok(self.parameters_of(back))
+    }
+
+    /// What waits for the parameters at the end of the way back.
+    fn parameters_of(&self, back: Back<'_, T>) -> Vec<T> {
+        let waits = back.gradient.unwrap_or_else(|| self.program.changes());
+        let waits = self.program.changed_transposed(&self.medium, waits);
+        self.parameters.change_transposed(&waits)
+    }
+
+    fn back<'a>(&self, ladder: &Ladder, data: &'a [T]) -> Back<'a, T> {
+        let program = &self.program;
+        Back {
+            state: program.state(),
+            waiting: program.waiting(),
+            gradient: None,
+            potentials: None,
+            tapes: (0..ladder.segment.min(self.nt)).map(|_| program.tape()).collect(),
+            data,
+        }
+    }
+
+    fn go_back(&self, ladder: &Ladder, back: &mut Back<'_, T>) -> Result<(), Error> {
+        let all = (0, ladder.segments);
+        self.reverse(self.program.state(), all, ladder, ladder.checkpoints, back)
+    }
+
+    /// Goes back through the segments from `first` to `end`, `state` being that before the first.
+    fn reverse(
+        &self,
+        state: State<T>,
+        (first, end): (usize, usize),
+        ladder: &Ladder,
+        free: usize,
+        back: &mut Back<'_, T>,
+    ) -> Result<(), Error> {
+        let steps = |segment: usize| (segment * ladder.segment).min(self.nt);
+        if end - first <= 1 {
+            return self.segment(state, steps(first)..steps(end), back);
+        }
+        let middle = first
+            + if free == 0 {
+                end - first - 1
+            } else {
+                ladder::split(end - first, free)
+            };
+        let mut ahead = state.clone();
+        for it in steps(first)..steps(middle) {
+            self.program.step(&mut ahead, it, Drive::Sources, None);
+        }
+        if free == 0 {
+            self.segment(ahead, steps(middle)..steps(end), back)?;
+            return self.reverse(state, (first, middle), ladder, free, back);
+        }
+        self.reverse(ahead, (middle, end), ladder, free - 1, back)?;
+        self.reverse(state, (first, middle), ladder, free, back)
+    }
+
+    /// Records a segment and goes back through it.
+    fn segment(&self, mut state: State<T>, steps: Range<usize>, back: &mut Back<'_, T>) -> Result<(), Error> {
+        for (tape, it) in back.tapes.iter_mut().zip(steps.clone()) {
+            self.program.step(&mut state, it, Drive::Sources, Some(tape));
+            self.check(it, &state)?;
+            if let Some(potentials) = &mut back.potentials {
+                self.program.illuminate(&state, potentials);
+            }
+        }
+        drop(state);
+        self.steps_back(steps, back)
+    }
+
+    /// Goes back through steps that are recorded.
+    fn steps_back(&self, steps: Range<usize>, back: &mut Back<'_, T>) -> Result<(), Error> {
+        let silent = vec![T::of(0.0); self.values()];
+        for it in steps.clone().rev() {
+            let record = match it.is_multiple_of(self.jdata) {
+                true => &back.data[it / self.jdata * silent.len()..][..silent.len()],
+                false => &silent[..],
+            };
+            self.program.record_transposed(&mut back.state, record);
+            let tape = &back.tapes[it - steps.start];
+            if let Some(potentials) = &mut back.potentials {
+                self.program.correlate(&back.state, tape, potentials);
+            }
+            let gradient = back.gradient.as_mut().map(|changes| (tape, changes));
+            self.program
+                .step_transposed(&mut back.state, it, &mut back.waiting, gradient);
+            self.check(it, &back.state)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses fields that are not finite.
+    fn check(&self, it: usize, state: &State<T>) -> Result<(), Error> {
+        if !(it + 1).is_multiple_of(self.jcheck) && it + 1 != self.nt {
+            return Ok(());
+        }
+        match first_bad(&state.velocity) {
+            None => Ok(()),
+            Some(_) => Err(Error::setup(format!(
+                "the waves are not finite at step {it}: the time step is too long, or the model or the data hold numbers that are not"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! `sfconjgrad`: the model whose data fit best, by conjugate gradients.
+
+use anyhow::{Result, ensure};
+use rsf_io::{Input, Job, Kind, Output, Param, Program, format_g};
+
+use super::cube;
+use super::operator::{self, Operator};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfconjgrad",
+    about: "Least-squares inversion of a linear operator by conjugate gradients.",
+    usage: "PROGRAM < data.rsf mod=model.rsf niter=10 key=value ... > model.rsf",
+    comments: "Finds the model m for which the squares of L m - d are least, d being standard input and L the operator PROGRAM: niter= \
+iterations, each with one run of PROGRAM and one of its adjoint. mwt= is a weight of the model: m = x0 + mwt p, and p is what is searched. \
+Where known= is not 0 the model stays as x0= has it, or zero. Each iteration tells the squared length of the gradient.\n\n\
+PROGRAM is the operator, by its name or its path, with its own parameters behind it. It is started with adj=n (model in, \
+data out) and with adj=y (data in, model out), and reads standard input and writes standard output. Four datasets like the model and three \
+like the data are held in memory.\n\n\
+Differs from Madagascar: mod=, mwt=, known=, x0= and niter= are not handed on to PROGRAM; a program that fails is an error; dot products \
+are in double precision; with mwt= and x0= the model is x0 + mwt p, there mwt (x0 + p), whose data were not fitted; a gradient of zero ends the search.",
+    example: "sfspike n1=100 k1=40 > m.rsf\nsfcausint < m.rsf > d.rsf\nsfconjgrad sfcausint < d.rsf mod=m.rsf niter=20 > found.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 7] = [
+    Param::words("PROGRAM").doc("the operator, and its arguments without ="),
+    Param::keys("key").doc("parameters of the operator"),
+    Param::input("mod")
+        .required()
+        .doc("a dataset with the axes of the model; its elements are not used"),
+    Param::input("mwt").doc("weight of the model"),
+    Param::input("known").doc("integers like the model: where they are not 0, the model is known"),
+    Param::input("x0").doc("the model with which the search begins; zero without it"),
+    Param::int("niter")
+        .default("1")
+        .range(">= 0", Some(0.0), None)
+        .doc("iterations"),
+];
+
+/// The operator with its weight and what is known, between vectors.
+struct Problem<'a> {
+    job: &'a mut Job,
+    operator: Operator,
+    model: &'a Input,
+    data: &'a Input,
+    weight: Option<Vec<f32>>,
+    known: Option<Vec<i32>>,
+}
+
+impl Problem<'_> {
+    /// Multiplies by the weight.
+    fn weigh(&self, values: &mut [f32]) {
+        if let Some(weight) = &self.weight {
+            values.iter_mut().zip(weight).for_each(|(x, w)| *x *= w);
+        }
+    }
+
+    /// L m.
+    fn forward(&mut self, model: &[f32]) -> Result<Vec<f32>> {
+        self.apply(false, model)
+    }
+
+    /// The gradient of half the squares in `p`: the weight times L' r.
+    fn gradient(&mut self, residual: &[f32]) -> Result<Vec<f32>> {
+        let mut gradient = self.apply(true, residual)?;
+        self.weigh(&mut gradient);
+        if let Some(known) = &self.known {
+            let known = known.iter().zip(&mut gradient).filter(|(known, _)| **known != 0);
+            known.for_each(|(_, x)| *x = 0.0);
+        }
+        Ok(gradient)
+    }
+
+    fn apply(&mut self, adjoint: bool, values: &[f32]) -> Result<Vec<f32>> {
+        let (from, to) = match adjoint {
+            false => (self.model, self.data),
+            true => (self.data, self.model),
+        };
+        let give = |output: &mut Output| Ok(output.write(values)?);
+        let take = |mut result: Input| {
+            operator::expect(&result, to.len(), &to.name())?;
+            Ok(result.read_all_f32()?)
+        };
+        self.operator.apply(self.job, adjoint, (from, give), take)
+    }
+}
+
+/// The dot product in double precision.
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+/// a + factor b, into b.
+fn add_to(b: &mut [f32], factor: f64, a: &[f32]) {
+    for (b, a) in b.iter_mut().zip(a) {
+        *b = (f64::from(*a) + factor * f64::from(*b)) as f32;
+    }
+}
+
+/// b + factor a, into b.
+fn add(b: &mut [f32], factor: f64, a: &[f32]) {
+    for (b, a) in b.iter_mut().zip(a) {
+        *b = (f64::from(*b) + factor * f64::from(*a)) as f32;
+    }
+}
+
+/// Inverts.
+pub fn run(job: &mut Job) -> Result<()> {
+    let operator = Operator::of(job)?;
+    let iterations = job.int("niter")?;
+    let mut data = job.stdin()?;
+    let model = job.input("mod")?;
+    cube::expect(&data, Kind::Float)?;
+    cube::expect(&model, Kind::Float)?;
+    let mut reals = |name: &str| -> Result<Option<Vec<f32>>> {
+        if !job.has_input(name) {
+            return Ok(None);
+        }
+        let mut file = job.input(name)?;
+        operator::expect(&file, model.len(), &model.name())?;
+        Ok(Some(file.read_all_f32()?))
+    };
+    let (weight, start) = (reals("mwt")?, reals("x0")?);
+    let known = match job.has_input("known") {
+        false => None,
+        true => {
+            let mut file = job.input("known")?;
+            cube::expect(&file, Kind::Int)?;
+            operator::same_length(&file, model.len(), &model.name())?;
+            Some(file.read_all::<i32>()?)
+        }
+    };
+    let mut residual = data.read_all_f32()?;
+    residual.iter_mut().for_each(|x| *x = -*x);
+    let mut problem = Problem {
+        job: &mut *job,
+        operator,
+        model: &model,
+        data: &data,
+        weight,
+        known,
+    };
+    if let Some(start) = &start {
+        let made = problem.forward(start)?;
+        add(&mut residual, 1.0, &made);
+    }
+    let mut found = descend(&mut problem, residual, iterations)?;
+    problem.weigh(&mut found);
+    if let Some(start) = &start {
+        add(&mut found, 1.0, start);
+    }
+    job.follow(&model);
+    let mut output = job.output()?;
+    output.write(&found)?;
+    Ok(output.finish()?)
+}
+
+/// The iterations (Hestenes & Stiefel 1952, for the normal equations): what is found of `p`.
+fn descend(problem: &mut Problem<'_>, mut residual: Vec<f32>, iterations: i64) -> Result<Vec<f32>> {
+    let mut found = cube::room::<f32>(usize::try_from(problem.model.len())?)?;
+    let (mut direction, mut image) = (Vec::new(), Vec::new());
+    let mut before = 0.0;
+    for iteration in 1..=iterations {
+        problem.job.say(&format!("iter {iteration} of {iterations}"));
+        let gradient = problem.gradient(&residual)?;
+        let length = dot(&gradient, &gradient);
+        problem.job.say(&format!("grad={}", format_g(length, 6)));
+        ensure!(
+            length.is_finite(),
+            "the gradient of iteration {iteration} is not finite"
+        );
+        if length == 0.0 {
+            problem.job.say("the gradient is zero: nothing is left to do");
+            break;
+        }
+        let mut step = gradient.clone();
+        problem.weigh(&mut step);
+        let made = problem.forward(&step)?;
+        if direction.is_empty() {
+            (direction, image) = (gradient, made);
+        } else {
+            let turn = length / before;
+            add_to(&mut direction, turn, &gradient);
+            add_to(&mut image, turn, &made);
+        }
+        let size = dot(&image, &image);
+        if size == 0.0 {
+            problem
+                .job
+                .say("the operator makes zeros of the gradient: nothing is left to do");
+            break;
+        }
+        add(&mut found, -length / size, &direction);
+        add(&mut residual, -length / size, &image);
+        before = length;
+    }
+    Ok(found)
+}

@@ -1,0 +1,110 @@
+//! Linear operators that are programs of their own: with `adj=n` a dataset like `mod=` goes in and one like the data comes
+//! out, with `adj=y` the other way round. Programs read standard input and write standard output.
+
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::{Input, Job, Kind, Output};
+
+use super::cube::{self, PIECE};
+
+/// A program with its words.
+pub struct Operator {
+    program: OsString,
+    words: Vec<OsString>,
+}
+
+impl Operator {
+    /// The program that the command line names.
+    pub fn of(job: &Job) -> Result<Self> {
+        let Some((program, words)) = job.words().split_first() else {
+            bail!(
+                "no program is named; give the operator and its parameters: {} PROGRAM key=value ...",
+                job.program()
+            );
+        };
+        let keys = job.keys().iter().filter(|(key, _)| key != "adj");
+        let keys = keys.map(|(key, value)| {
+            let mut word = OsString::from(format!("{key}="));
+            word.push(value);
+            word
+        });
+        Ok(Self {
+            program: program.clone(),
+            words: words.iter().cloned().chain(keys).collect(),
+        })
+    }
+
+    /// Applies the operator, or its adjoint: `give` writes a dataset with the axes of `like`, `take` reads what comes
+    /// out.
+    pub fn apply<R>(
+        &self,
+        job: &mut Job,
+        adjoint: bool,
+        (like, give): (&Input, impl FnOnce(&mut Output) -> Result<()> + Send),
+        take: impl FnOnce(Input) -> Result<R>,
+    ) -> Result<R> {
+        let name = self.program.to_string_lossy().into_owned();
+        let adj = if adjoint { "adj=y" } else { "adj=n" };
+        let child = Command::new(&self.program)
+            .args(&self.words)
+            .arg(adj)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.with_context(|| format!("cannot start {name}"))?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (stdin, stdout) = pipes.context("no pipe")?;
+        job.follow(like);
+        let mut output = job.output_into(&format!("standard input of {name}"), stdin)?;
+        let shown = format!("standard output of {name} {adj}");
+        let (given, taken) = thread::scope(|scope| {
+            let writer = scope.spawn(move || {
+                give(&mut output)?;
+                Ok(output.finish()?)
+            });
+            let taken = match job.input_from(&shown, stdout) {
+                Ok(input) => take(input),
+                Err(error) => Err(error.into()),
+            };
+            let given: Result<()> = writer.join().unwrap_or_else(|_| bail!("a thread has failed"));
+            (given, taken)
+        });
+        let status = child.wait().with_context(|| name.clone())?;
+        // A program that failed has told why; what its pipes say then follows from it.
+        ensure!(status.success(), "{name} {adj} failed with {status}");
+        let taken = taken?;
+        given?;
+        Ok(taken)
+    }
+}
+
+/// Refuses what is no dataset of floats with so many elements.
+pub fn expect(input: &Input, elements: u64, like: &str) -> Result<()> {
+    cube::expect(input, Kind::Float)?;
+    same_length(input, elements, like)
+}
+
+/// Refuses another number of elements than `like` has.
+pub fn same_length(input: &Input, elements: u64, like: &str) -> Result<()> {
+    ensure!(
+        input.len() == elements,
+        "{} has {} elements and {like} has {elements}: both must have as many",
+        input.name(),
+        input.len()
+    );
+    Ok(())
+}
+
+/// Reads what is left in pieces.
+pub fn pieces(input: &mut Input, mut visit: impl FnMut(&[f32])) -> Result<()> {
+    let mut buffer = vec![0.0; input.remaining().min(PIECE as u64) as usize];
+    while input.remaining() > 0 {
+        let now = input.remaining().min(buffer.len() as u64) as usize;
+        input.read(&mut buffer[..now])?;
+        visit(&buffer[..now]);
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Linearised modelling by velocity and stress: what `sfvsborn2d-gpu` and `sfvsborn3d-gpu` share; beside it gradients and images.
+
+pub mod gradient;
+pub mod image;
+mod params;
+mod set_up;
+
+pub use params::{PROGRAM_2D, PROGRAM_3D};
+
+use super::outputs;
+use crate::modelling::plan::gigabytes;
+use crate::modelling::record::Outputs;
+use crate::modelling::world::World;
+use kernels::methods::velocity_stress::born::{Born, Ladder};
+use rsf_io::{Input, Job, Output};
+use set_up::SetUp;
+
+/// Runs `sfvsborn2d-gpu`.
+pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    run(job, 2, world)
+}
+
+/// Runs `sfvsborn3d-gpu`.
+pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    run(job, 3, world)
+}
+
+fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
+    let adjoint = job.flag("adj")?;
+    let planning = job.flag("plan")?;
+    let input = if planning { None } else { Some(job.stdin()?) };
+    let mut made = SetUp::read(job, ndim, world)?;
+    if let Some(input) = &input {
+        match adjoint {
+            true => made.check_data(input, "adj=y")?,
+            false => made.check_perturbation(input)?,
+        }
+    }
+    if job.is_dry_run() && !planning {
+        return header_only(job, &made, adjoint, world);
+    }
+    let born = made.born(job, world)?;
+    let ladder = match adjoint {
+        true => Some(set_up::ladder(job, made.run.shot.nt, &born)?),
+        false => None,
+    };
+    let Some(input) = input else {
+        return plan(job, &made, &born, ladder);
+    };
+    match ladder {
+        None => forward(job, made, born, (input, world)),
+        Some(ladder) => back(job, made, born, (input, ladder)),
+    }
+}
+
+/// The answer of `plan=y`.
+fn plan(job: &Job, made: &SetUp, born: &Born<f32>, ladder: Option<Ladder>) -> anyhow::Result<()> {
+    made.summary(job);
+    let [state, tape] = born.sizes();
+    match ladder {
+        None => job.say(&format!(
+            "adj=n: two fields of {} run side by side",
+            gigabytes(state as f64)
+        )),
+        Some(ladder) => job.say(&set_up::way_back(&ladder, made.run.shot.nt, [state, tape])),
+    }
+    job.say("nothing was run (plan=y)");
+    Ok(())
+}
+
+/// Writes the header of what would come out.
+fn header_only(job: &mut Job, made: &SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
+    match adjoint {
+        true => Ok(perturbation(job, made)?.finish()?),
+        false => records(job, made, world)?.header_only(),
+    }
+}
+
+/// Opens the output of `adj=n`.
+fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Outputs> {
+    let mut records = outputs::open(job, &made.run, world)?;
+    records.tell("linearised", "what the perturbation changes in the data");
+    records.note(&made.machine.describe(None));
+    if made.shots() > 1 {
+        records.count_shots(&made.run.spreads.axis);
+    }
+    Ok(records)
+}
+
+/// A perturbation in, data out.
+fn forward(
+    job: &mut Job,
+    mut made: SetUp,
+    mut born: Born<f32>,
+    (mut input, world): (Input, &World),
+) -> anyhow::Result<()> {
+    let given = set_up::finite(&mut input, born.perturbation_len())?;
+    let Some(mut data) = records(job, &made, world)?.into_data() else {
+        return Ok(());
+    };
+    if job.flag("verb")? {
+        made.summary(job);
+    }
+    made.each_shot(&mut born, |_, born| {
+        let mut written = Ok(());
+        let mut take = |_: usize, _: &[f32], change: &[f32]| {
+            if written.is_ok() {
+                written = data.write_f32(change);
+            }
+            Ok(())
+        };
+        born.forward(Some(&given), &mut take)?;
+        Ok(written?)
+    })?;
+    Ok(data.finish()?)
+}
+
+/// Data in, a perturbation out.
+fn back(
+    job: &mut Job,
+    mut made: SetUp,
+    mut born: Born<f32>,
+    (mut input, ladder): (Input, Ladder),
+) -> anyhow::Result<()> {
+    let mut output = perturbation(job, &made)?;
+    if job.flag("verb")? {
+        made.summary(job);
+        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
+    }
+    let count = born.records() * born.values();
+    let (mut sum, mut silent) = (vec![0.0f32; born.perturbation_len()], true);
+    made.each_shot(&mut born, |_, born| {
+        let given = set_up::finite(&mut input, count)?;
+        silent &= given.iter().all(|&x| x == 0.0);
+        let found = born.adjoint(&given, &ladder)?;
+        sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
+        Ok(())
+    })?;
+    if silent {
+        job.warn(&format!(
+            "{} is zero everywhere, and so is what comes back",
+            input.name()
+        ));
+    }
+    output.write_f32(&sum)?;
+    Ok(output.finish()?)
+}
+
+/// The output of `adj=y`.
+fn perturbation(job: &mut Job, made: &SetUp) -> anyhow::Result<Output> {
+    let mut output = job.output()?;
+    set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
+    output.put_note(&rsf_io::version(), &made.machine.describe(None));
+    Ok(output)
+}

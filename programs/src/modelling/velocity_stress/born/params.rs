@@ -1,0 +1,176 @@
+//! The parameters of the linearised programs, those of the modelling programs among them.
+
+use super::super::params::shared;
+use crate::modelling::params::{CFL, JCHECK, JDATA};
+use rsf_io::{Param, Program};
+
+/// Long text of the self-documentation.
+const COMMENTS: &str = "\
+A linear operator: with adj=n a small change of the model comes in and what it changes in the data of sfvsfd2d-gpu or sfvsfd3d-gpu goes out (the Born \
+approximation); with adj=y data come in and go back to the model. adj=y is the exact transpose of adj=n, step by step of the discrete program, so that \
+sfdottest finds both dot products equal within rounding, and sfconjgrad inverts the operator.
+
+All words that are not listed below mean what they mean in the modelling program: model, sources, receivers, frame, free surface, attenuation, order, data=. \
+The perturbation has the axes of the model and behind them one of the parameters that wrt= names, in their order and in SI units; impedances are \
+ip=rho*vp and is=rho*vs, and wrt=ccc,rho has the planes of ccc= in the order of their file, then rho. With ccc= there is nothing else. A fluid stays a fluid: where \
+vs is 0, a change of mu (c44, c55, c66) does nothing. The frame goes with the edge of the model. Time step, layers and quality factors do not change with the model.
+
+Data have the axes of the modelling program: receivers, components, records. The data of adj=n are what the perturbation changes, not the waves themselves.
+
+adj=y needs the waves of the model from the last step to the first. memory= says how much they may take: all steps are kept where they fit, else \
+as many as fit at a time, and the waves are run once more between checkpoints (Griewank and Walther 2000). The result has the same bits for any memory= and any threads=. plan=y tells \
+what is kept and what it costs. It runs on processors, in one process.
+
+A third axis of sou=, or of rec= where the spread moves, is that of shots: the data then have a last axis of shots, and adj=y sums over them.";
+
+const MEMORY: Param = Param::float("memory")
+    .default_text("half of what is free")
+    .range("above 0", Some(1e-9), None)
+    .doc("memory of the way back, GB");
+
+const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
+    .default("vp,vs,rho")
+    .doc("parameters; ccc,rho: the planes of ccc= and rho");
+
+const DEVICE: Param = Param::choice("device", &["auto", "cpu"])
+    .default("auto")
+    .doc("where to run; there is nothing but processors so far");
+
+const ADJ: Param = Param::bool("adj")
+    .default("n")
+    .doc("n: perturbation in, data out; y: data in, perturbation out");
+
+/// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
+macro_rules! params {
+    ($($own:expr),*; 2) => {
+        shared!([$($own,)* MEMORY] [] [DEVICE])
+    };
+    ($($own:expr),*; 3) => {
+        shared!([$($own,)* MEMORY] [
+            Param::float("myy").default("0").doc("moment tensor, N m"),
+            Param::float("mxy").default("0").doc("moment tensor, N m"),
+            Param::float("myz").default("0").doc("moment tensor, N m"),
+            Param::float("fy").default("0").doc("force, N")
+        ] [DEVICE])
+    };
+}
+
+const WEIGHT: Param = Param::input("weight").doc("weights of the data, one for each: mutes and the like");
+
+const MISFIT: Param = Param::output("misfit").doc("the misfit of every shot, n1 = shots");
+
+const ILLUM: Param =
+    Param::output("illum").doc("illumination: the squared pressure of the sources, summed over time");
+
+const NORM: Param = Param::bool("norm")
+    .default("y")
+    .doc("divide the image by the illumination");
+
+const EPS: Param = Param::float("eps")
+    .default("0.001")
+    .range(">= 0", Some(0.0), None)
+    .doc("with norm=y the least illumination that is divided by, as a share of the largest");
+
+const USAGE: &str = "< perturbation.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= adj=n > data.rsf";
+
+const EXAMPLE: &str = "\
+# an anomaly of 50 m/s in vp, its data, and whether the adjoint is one
+sfspike n1=81 n2=121 d1=10 d2=10 mag=3000 > vp.rsf
+sfspike n1=81 n2=121 d1=10 d2=10 mag=1730 > vs.rsf
+sfspike n1=81 n2=121 d1=10 d2=10 mag=2200 > den.rsf
+sfspike n1=2 nsp=2 k1=1,2 mag=600,20 > sou.rsf
+sfmath n1=2 n2=101 d2=10 output='(1-x1)*(x2+100)+x1*20' > rec.rsf
+sfspike n1=81 n2=121 n3=3 d1=10 d2=10 k1=41 k2=61 k3=1 mag=50 > dm.rsf
+sfvsborn2d-gpu < dm.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 m0=1e12 > data.rsf
+sfdottest sfvsborn2d-gpu mod=dm.rsf dat=data.rsf vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 m0=1e12";
+
+/// `sfvsborn2d-gpu` as its user sees it.
+pub static PROGRAM_2D: Program = Program {
+    name: "sfvsborn2d-gpu",
+    about: "Linearised elastic modelling in 2-D by velocity and stress, and its exact adjoint",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: EXAMPLE,
+    params: params!(ADJ, WRT; 2),
+};
+
+/// `sfvsborn3d-gpu` as its user sees it.
+pub static PROGRAM_3D: Program = Program {
+    name: "sfvsborn3d-gpu",
+    about: "Linearised elastic modelling in 3-D by velocity and stress, and its exact adjoint",
+    usage: USAGE,
+    comments: COMMENTS,
+    example: "",
+    params: params!(ADJ, WRT; 3),
+};
+
+/// Long text of the programs of gradients.
+const OF_GRADIENT: &str = "\
+Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit: half the sum of the squared differences, times \
+weight= where it is given. The gradient is exact, that of the discrete program (see sfvsborn2d-gpu, which has the words and their meaning); it is stacked over the shots, in the units of the \
+misfit over those of the parameter. The misfit is told, and written shot by shot into misfit=.
+
+Data have the axes of the modelling program, and with several shots (a third axis of sou=, or of rec= too) a last axis of shots. Shots run one after the other, the model is read once.";
+
+const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
+
+const EXAMPLE_OF_GRADIENT: &str = "\
+# observed.rsf are data of the true model; the gradient at a smooth one, by impedances
+sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 wrt=ip,is,rho misfit=misfit.rsf > gradient.rsf";
+
+/// `sfvsgrad2d-gpu` as its user sees it.
+pub static GRADIENT_2D: Program = Program {
+    name: "sfvsgrad2d-gpu",
+    about: "Misfit of a survey in 2-D and its gradient by the elastic model",
+    usage: USAGE_OF_GRADIENT,
+    comments: OF_GRADIENT,
+    example: EXAMPLE_OF_GRADIENT,
+    params: params!(WRT, WEIGHT, MISFIT; 2),
+};
+
+/// `sfvsgrad3d-gpu` as its user sees it.
+pub static GRADIENT_3D: Program = Program {
+    name: "sfvsgrad3d-gpu",
+    about: "Misfit of a survey in 3-D and its gradient by the elastic model",
+    usage: USAGE_OF_GRADIENT,
+    comments: OF_GRADIENT,
+    example: "",
+    params: params!(WRT, WEIGHT, MISFIT; 3),
+};
+
+/// Long text of the programs of images.
+const OF_IMAGE: &str = "\
+Reverse-time migration: the waves of every shot in a smooth model, forward in time, are correlated with those of the data, backward in time, and stacked over the \
+shots. Both are pressures, the mean of the normal stresses, which are P waves alone, so this is the image of P waves reflected as P waves (PP), positive where impedance grows. \
+norm=y divides it by the illumination, the squared pressure of the sources. The way back is the exact transpose of the modelling program (see sfvsborn2d-gpu, which has the words and \
+their meaning).
+
+Data are reflections: mute the direct wave, or subtract data of the smooth model. They have the axes of the modelling program, and with several shots a last axis of shots. A smooth model \
+reflects nothing; absorb=cpml without free=y keeps echoes of the surface out.";
+
+const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";
+
+const EXAMPLE_OF_IMAGE: &str = "\
+# data of the true model less those of the smooth one
+sfadd data.rsf smooth-data.rsf scale=1,-1 > reflections.rsf
+sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 > image.rsf";
+
+/// `sfvsrtm2d-gpu` as its user sees it.
+pub static IMAGE_2D: Program = Program {
+    name: "sfvsrtm2d-gpu",
+    about: "Elastic reverse-time migration in 2-D: images of P waves",
+    usage: USAGE_OF_IMAGE,
+    comments: OF_IMAGE,
+    example: EXAMPLE_OF_IMAGE,
+    params: params!(ILLUM, NORM, EPS; 2),
+};
+
+/// `sfvsrtm3d-gpu` as its user sees it.
+pub static IMAGE_3D: Program = Program {
+    name: "sfvsrtm3d-gpu",
+    about: "Elastic reverse-time migration in 3-D: images of P waves",
+    usage: USAGE_OF_IMAGE,
+    comments: OF_IMAGE,
+    example: "",
+    params: params!(ILLUM, NORM, EPS; 3),
+};

@@ -1,0 +1,311 @@
+//! A linearised shot from its command line: the model, the machine, and what its inputs must be.
+
+use super::super::{Films, Run, engine, plan};
+use crate::modelling::machine::Machine;
+use crate::modelling::model::{Files, Opened, shared_grid};
+use crate::modelling::plan::{Report, free_memory, gigabytes};
+use crate::modelling::shoot::{Method, Resources};
+use crate::modelling::world::World;
+use anyhow::{Context, bail, ensure};
+use kernels::device::cpu::Cpu;
+use kernels::grid::{AXES, Grid, Padded};
+use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
+use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
+use rsf_io::{Axis, Input, Job, Output};
+
+/// Bytes of a GB, in which `memory=` counts.
+const GIGA: f64 = 1e9;
+
+/// The share of the free memory that a run takes unless `memory=` says otherwise.
+const SHARE: f64 = 0.5;
+
+/// A linearised shot.
+pub struct SetUp {
+    /// The shot.
+    pub run: Run,
+    /// The processors.
+    pub machine: Machine,
+    /// By what is linearised.
+    parameters: Parameters,
+    /// The opened model, until it is read.
+    files: Option<Files>,
+    /// What one look at it found.
+    report: Option<Report>,
+}
+
+impl SetUp {
+    /// Reads parameters and small inputs and opens the model, to be linearised by what `wrt=` says.
+    pub fn read(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
+        alone(job, world)?;
+        let (run, files) = Run::of(job, ndim, Films::Never)?;
+        let parameters = match (job.choice("wrt")?, &files) {
+            ("ccc,rho", _) => Parameters::Stiffness,
+            (_, Files::Stiffness(_)) if job.given("wrt") => bail!(
+                "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
+                job.choice("wrt")?
+            ),
+            (_, Files::Stiffness(_)) => Parameters::Stiffness,
+            ("lambda,mu,rho", _) => Parameters::Lame,
+            ("ip,is,rho", _) => Parameters::Impedances,
+            _ => Parameters::Speeds,
+        };
+        Self::of(job, (run, files), parameters, world)
+    }
+
+    /// The same without parameters, for a medium of speeds or stiffness planes.
+    pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
+        alone(job, world)?;
+        let read = Run::of(job, ndim, Films::Never)?;
+        Self::of(job, read, Parameters::Stiffness, world)
+    }
+
+    fn of(
+        job: &Job,
+        (run, files): (Run, Files),
+        parameters: Parameters,
+        world: &World,
+    ) -> anyhow::Result<Self> {
+        let machine = Machine::processors(job, run.pieces(), world)?;
+        Ok(Self {
+            run,
+            machine,
+            parameters,
+            files: Some(files),
+            report: None,
+        })
+    }
+
+    /// Names of the parameters in the order of their axis.
+    pub fn names(&self) -> Vec<&'static str> {
+        match self.parameters {
+            Parameters::Speeds => vec!["vp", "vs", "rho"],
+            Parameters::Lame => vec!["lambda", "mu", "rho"],
+            Parameters::Impedances => vec!["ip", "is", "rho"],
+            Parameters::Stiffness => {
+                let table = Coefficients::Orthorhombic.table(self.run.padded.ndim());
+                table.file_names().into_iter().chain(["rho"]).collect()
+            }
+        }
+    }
+
+    /// Refuses what is no perturbation of this model.
+    pub fn check_perturbation(&self, input: &Input) -> anyhow::Result<()> {
+        let (grid, names) = (&self.run.padded.model, self.names());
+        let (last, cells) = (grid.ndim + 1, grid.cells());
+        if input.axis(last).n != names.len() || input.len() != (cells * names.len()) as u64 {
+            bail!(
+                "{} has n{last}={} and {} values; adj=n takes a perturbation of the model: its axes, and n{last}={} for {}, {} values",
+                input.name(),
+                input.axis(last).n,
+                input.len(),
+                names.len(),
+                names.join(" "),
+                cells * names.len()
+            );
+        }
+        if let Some(files) = &self.files {
+            let model = files.inputs();
+            shared_grid(&[model[0], input], grid.ndim)?;
+        }
+        Ok(())
+    }
+
+    /// Shots of the survey.
+    pub fn shots(&self) -> usize {
+        self.run.spreads.count()
+    }
+
+    /// Calls `work` for every shot of the survey, to which `born` has turned.
+    pub fn each_shot(
+        &mut self,
+        born: &mut Born<f32>,
+        mut work: impl FnMut(usize, &Born<f32>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        for number in 0..self.shots() {
+            if number > 0 || self.shots() > 1 {
+                self.run.spreads.move_to(&mut self.run.shot, number);
+                born.next_shot(&self.run.shot)?;
+            }
+            let done = work(number, born);
+            match self.shots() {
+                1 => done?,
+                _ => done.with_context(|| format!("shot {}", number + 1))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what are no data of this survey; `what` takes them.
+    pub fn check_data(&self, input: &Input, what: &str) -> anyhow::Result<()> {
+        let shot = &self.run.shot;
+        let wanted = [
+            shot.receivers.len(),
+            shot.quantity.components(self.run.padded.ndim()),
+            shot.nt.div_ceil(shot.jdata),
+            self.shots(),
+        ];
+        let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
+        if found != wanted || input.len() != wanted.iter().product::<usize>() as u64 {
+            let words = |n: [usize; 4]| match self.shots() {
+                1 => format!(
+                    "n1={} receivers, n2={} components, n3={} records",
+                    n[0], n[1], n[2]
+                ),
+                _ => format!(
+                    "n1={} receivers, n2={} components, n3={} records, n4={} shots",
+                    n[0], n[1], n[2], n[3]
+                ),
+            };
+            bail!(
+                "{} has n1={} n2={} n3={} n4={} and {} values; {what} takes data of this survey: {}",
+                input.name(),
+                found[0],
+                found[1],
+                found[2],
+                found[3],
+                input.len(),
+                words(wanted)
+            );
+        }
+        let Axis { o, d, .. } = input.axis(3);
+        let step = shot.dt * shot.jdata as f64;
+        ensure!(
+            (f64::from(d) - step).abs() <= 1e-3 * step,
+            "{} has d3={d} and the records of this run are {step} s apart (dt= and jdata=): both must be the same",
+            input.name()
+        );
+        let first = shot.quantity.first_time() * shot.dt;
+        ensure!(
+            (f64::from(o) - first).abs() <= 0.1 * shot.dt,
+            "{} begins at o3={o} and the first record of this run is at {first} s: both must be the same (data= and dt=)",
+            input.name()
+        );
+        Ok(())
+    }
+
+    /// Reads the model and makes the operator ready.
+    pub fn born(&mut self, job: &Job, world: &World) -> anyhow::Result<Born<f32>> {
+        let Some(files) = self.files.take() else {
+            bail!("the model is read twice by the program");
+        };
+        let held = files.held();
+        let volumes = files.volumes(self.run.padded.ndim(), None)?;
+        let (machine, run) = (&self.machine, &mut self.run);
+        let on = Resources {
+            machine,
+            gpus: &[],
+            held,
+            world,
+        };
+        let mut medium = Medium::<f32>::new(&run.padded)?;
+        let mut filler = Filler::new(&mut medium, &machine.cpu);
+        let report = engine::read(job, run, &volumes, (on, &mut filler))?;
+        drop(filler);
+        let growing = run.shot.frame.first_growing(&medium);
+        plan::layers_that_grow(job, run, growing, world)?;
+        let needed = needed(&run.padded, volumes.widest());
+        let free = free_memory().unwrap_or(f64::INFINITY);
+        ensure!(
+            needed <= free,
+            "the operator needs {} of memory beside the way back, and {} are free: use a smaller grid or nb=",
+            gigabytes(needed),
+            gigabytes(free)
+        );
+        let class = match volumes.widest() {
+            Symmetry::Isotropic => Symmetry::Isotropic,
+            _ => report.class,
+        };
+        self.report = Some(report);
+        let cpu = Cpu::new(machine.cpu.threads())?;
+        Ok(Born::new(&run.shot, medium, (class, self.parameters), cpu)?)
+    }
+
+    /// The lines of `verb=y`.
+    pub fn summary(&self, job: &Job) {
+        if let Some(report) = &self.report {
+            plan::summary(job, &self.run, report);
+        }
+        job.say(&format!("linearised by {}", self.names().join(" ")));
+    }
+}
+
+/// Refuses several ranks.
+fn alone(job: &Job, world: &World) -> anyhow::Result<()> {
+    ensure!(
+        world.is_alone(),
+        "{} runs in one process: start it without mpirun",
+        job.program()
+    );
+    Ok(())
+}
+
+/// All numbers of an input, from its next one on.
+pub fn finite(input: &mut Input, count: usize) -> anyhow::Result<Vec<f32>> {
+    let first = input.len() - input.remaining();
+    let mut values = vec![0.0; count];
+    input.read_f32(&mut values)?;
+    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
+        bail!(
+            "{}: value {} is {}; all must be finite numbers",
+            input.name(),
+            first + bad as u64 + 1,
+            values[bad]
+        );
+    }
+    Ok(values)
+}
+
+/// The way back that `memory=` leaves room for.
+pub fn ladder(job: &Job, steps: usize, born: &Born<f32>) -> anyhow::Result<Ladder> {
+    match Ladder::choose(steps, born.sizes(), memory(job)?) {
+        Ok(ladder) => Ok(ladder),
+        Err(error) => bail!("{error} (memory= in GB)"),
+    }
+}
+
+/// Gives an output the axes of the model, and behind them one of these names.
+pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
+    for (a, name) in AXES.iter().enumerate().take(grid.ndim) {
+        let axis = Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(name).unit("m");
+        output.set_axis(a + 1, &axis);
+    }
+    if !names.is_empty() {
+        let axis = Axis::new(names.len(), 0.0, 1.0).label(&names.join(" "));
+        output.set_axis(grid.ndim + 1, &axis);
+    }
+    output.set_rank(grid.ndim + usize::from(!names.is_empty()));
+}
+
+/// Bytes of fields, coefficients and what waits for them.
+fn needed(padded: &Padded, class: Symmetry) -> f64 {
+    let numbers = match (padded.ndim(), class) {
+        (3, _) => 9 + 9 + 12 + 12 + 9 + 9,
+        _ => 5 + 5 + 6 + 6 + 4 + 5,
+    };
+    (numbers * padded.cells() * size_of::<f32>()) as f64
+}
+
+/// Bytes that the way back may take.
+fn memory(job: &Job) -> anyhow::Result<usize> {
+    let allowed = match job.double_opt("memory")? {
+        Some(gigabytes) => gigabytes * GIGA,
+        None => SHARE * free_memory().unwrap_or(4.0 * GIGA),
+    };
+    Ok(allowed as usize)
+}
+
+/// One line: what the way back keeps, and what it costs.
+pub fn way_back(ladder: &Ladder, steps: usize, sizes: [usize; 2]) -> String {
+    let kept = match ladder.segments {
+        0 | 1 => "all steps are kept".to_string(),
+        _ => format!(
+            "{} steps at a time are kept, with {} checkpoints",
+            ladder.segment, ladder.checkpoints
+        ),
+    };
+    format!(
+        "way back: {kept}, {} of memory; {} of {steps} steps are run once more",
+        gigabytes(ladder.bytes(sizes) as f64),
+        ladder.extra(steps)
+    )
+}

@@ -1,0 +1,32 @@
+//! Datasets that go to and come from other programs through pipes.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::os::fd::OwnedFd;
+
+use super::Job;
+use crate::place::Place;
+use crate::{Input, Output, Result};
+
+/// Bytes read at a time.
+const BUFFER: usize = 1 << 20;
+
+impl Job {
+    /// The dataset that another program writes into `pipe`; messages call it `name`. This waits for its header.
+    ///
+    /// # Errors
+    /// The pipe holds no dataset.
+    pub fn input_from(&self, name: &str, pipe: impl Into<OwnedFd>) -> Result<Input> {
+        let reader = BufReader::with_capacity(BUFFER, File::from(pipe.into()));
+        Input::from_reader(name.into(), reader, None, false)
+    }
+
+    /// A dataset for another program, which reads it from `pipe`; messages call it `name`. It has the axes of the dataset
+    /// of [`Job::follow`].
+    ///
+    /// # Errors
+    /// The history is no header.
+    pub fn output_into(&mut self, name: &str, pipe: impl Into<OwnedFd>) -> Result<Output> {
+        self.new_output(name.into(), Place::Stream, File::from(pipe.into()), None)
+    }
+}

@@ -1,0 +1,182 @@
+//! Linear operators as programs: `sfdottest` tells an adjoint from what is none, `sfconjgrad` finds what it should, and both
+//! say what is wrong with a program.
+
+use crate::bench::Bench;
+use crate::largest::largest;
+
+const N: usize = 40;
+
+/// A model of spikes and its running sums.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let model: Vec<f32> = (0..N).map(|k| ((7 * k) % 11) as f32 - 5.0).collect();
+    bench.dataset("m.rsf", &[N], &model);
+    bench.run("sfcausint < m.rsf > d.rsf");
+    bench
+}
+
+fn apart(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let size = largest(b.iter().map(|&x| f64::from(x)));
+    largest(a.iter().zip(b).map(|(a, b)| f64::from(a - b))) / size
+}
+
+/// The numbers that the test tells: both products and how far they are apart.
+fn told(bench: &Bench, line: &str) -> [f64; 3] {
+    let run = bench.sh(line);
+    assert_eq!(run.code, 0, "{run:?}");
+    let number = |words: &str| -> f64 {
+        let found = run.err.lines().find_map(|line| line.split_once(words));
+        let (_, number) = found.unwrap_or_else(|| panic!("{words}: {run:?}"));
+        number.trim().parse().unwrap()
+    };
+    [
+        number("sfdottest:  L[m]*d="),
+        number("sfdottest: L'[d]*m="),
+        number("relative difference "),
+    ]
+}
+
+#[test]
+fn products_of_an_operator_and_its_adjoint_are_equal() {
+    let bench = bench();
+    let line = "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=7";
+    let [one, other, apart] = told(&bench, line);
+    // Forty running sums of numbers from 0 to 1, times such numbers: about 40 * 41 / 2 / 4.
+    assert!(
+        (100.0..320.0).contains(&one) && (one - other).abs() < 1e-4,
+        "{one} {other}"
+    );
+    assert!(apart < 1e-6);
+    assert_eq!(told(&bench, line), [one, other, apart]);
+    assert!(told(&bench, "sfdottest sfcausint mod=m.rsf dat=d.rsf seed=8")[0] != one);
+    bench.run("sfdottest sfcausint mod=m.rsf dat=d.rsf tol=1e-5");
+    // Parameters of the operator, and one whose data are longer than its models.
+    bench.run("sfpad < m.rsf end1=10 > longer.rsf");
+    bench.put(
+        "pad",
+        "#!/bin/sh\ncase \"$*\" in *adj=y) sfwindow n1=40;; *) sfpad end1=10;; esac\n",
+    );
+    bench.run("chmod +x pad && sfdottest ./pad mod=m.rsf dat=longer.rsf tol=1e-6");
+    bench.put(
+        "scaled",
+        "#!/bin/sh\nwhile [ \"${1#dscale}\" = \"$1\" ]; do shift; done; sfscale $1\n",
+    );
+    bench.run("chmod +x scaled && sfdottest ./scaled rows mod=m.rsf dat=d.rsf dscale=3 tol=1e-6");
+}
+
+#[test]
+fn what_is_no_adjoint_fails() {
+    let bench = bench();
+    bench.put("wrong", "#!/bin/sh\nexec sfcausint adj=n\n");
+    bench.put("broken", "#!/bin/sh\necho broken: out of luck >&2; exit 3\n");
+    bench.put("short", "#!/bin/sh\nexec sfwindow n1=5\n");
+    bench.run("chmod +x wrong broken short");
+    let [_, _, apart] = told(&bench, "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1");
+    assert!(apart > 1e-3);
+    for (line, words) in [
+        (
+            "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1 tol=1e-4",
+            "do not belong together",
+        ),
+        (
+            "sfdottest ./short mod=m.rsf dat=d.rsf",
+            "has 5 elements and dat=d.rsf has 40",
+        ),
+        (
+            "sfdottest ./nothing mod=m.rsf dat=d.rsf",
+            "cannot start ./nothing",
+        ),
+        ("sfdottest mod=m.rsf dat=d.rsf", "no program is named"),
+        ("sfdottest sfcausint dat=d.rsf", "missing: mod="),
+        ("sfconjgrad mod=m.rsf < d.rsf", "no program is named"),
+        (
+            "sfdd type=int < m.rsf > i.rsf; sfconjgrad sfcausint mod=i.rsf < d.rsf",
+            "int data",
+        ),
+        (
+            "sfconjgrad sfcausint mod=m.rsf known=m.rsf < d.rsf",
+            "int data are needed",
+        ),
+        (
+            "sfwindow n1=9 < m.rsf > n.rsf; sfconjgrad sfcausint mod=m.rsf x0=n.rsf < d.rsf",
+            "9 elements",
+        ),
+        ("sfconjgrad sfcausint mod=m.rsf niter=-1 < d.rsf", "niter="),
+    ] {
+        let run = bench.sh(line);
+        let said = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && said.contains(words), "{line}: {run:?}");
+    }
+    let run = bench.sh("sfdottest ./broken mod=m.rsf dat=d.rsf");
+    assert_eq!(run.code, 1);
+    assert!(
+        run.err.contains("broken: out of luck")
+            && run.err.contains("./broken adj=n failed with exit status: 3"),
+        "{run:?}"
+    );
+}
+
+/// As many iterations as there are unknowns find the model; the first one is a step along the gradient.
+#[test]
+fn conjugate_gradients_find_the_model() {
+    let bench = bench();
+    bench.run("sfconjgrad sfcausint mod=m.rsf niter=80 < d.rsf > found.rsf");
+    let model = bench.reals("m.rsf");
+    assert!(apart(&bench.reals("found.rsf"), &model) < 1e-3);
+    assert_eq!(bench.axes("found.rsf", 1), bench.axes("m.rsf", 1));
+    let run = bench.sh("sfconjgrad sfcausint mod=m.rsf < d.rsf > one.rsf");
+    assert!(
+        run.err.contains("sfconjgrad: iter 1 of 1") && run.err.contains("sfconjgrad: grad="),
+        "{run:?}"
+    );
+    let sums = |x: &[f64]| -> Vec<f64> {
+        x.iter()
+            .scan(0.0, |sum, x| {
+                *sum += x;
+                Some(*sum)
+            })
+            .collect()
+    };
+    let data: Vec<f64> = bench.reals("d.rsf").iter().map(|&x| f64::from(x)).collect();
+    let reversed: Vec<f64> = data.iter().rev().copied().collect();
+    let gradient: Vec<f64> = sums(&reversed).into_iter().rev().collect();
+    let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+    let step = square(&gradient) / square(&sums(&gradient));
+    let wanted: Vec<f32> = gradient.iter().map(|g| (step * g) as f32).collect();
+    assert!(apart(&bench.reals("one.rsf"), &wanted) < 1e-6);
+}
+
+#[test]
+fn weights_masks_and_first_models_do_what_they_say() {
+    let bench = bench();
+    let model = bench.reals("m.rsf");
+    // The even ones are known; their values come with x0.
+    let known: Vec<i32> = (0..N).map(|k| i32::from(k % 2 == 0)).collect();
+    bench.raw("known.rsf", &format!("n1={N}"), "native_int", &known);
+    let start: Vec<f32> = (0..N).map(|k| if k % 2 == 0 { model[k] } else { 1.0 }).collect();
+    bench.dataset("x0.rsf", &[N], &start);
+    let weight: Vec<f32> = (0..N).map(|k| 0.5 + 0.05 * k as f32).collect();
+    bench.dataset("w.rsf", &[N], &weight);
+    for words in [
+        "known=known.rsf x0=x0.rsf",
+        "known=known.rsf x0=x0.rsf mwt=w.rsf",
+        "mwt=w.rsf",
+        "mwt=w.rsf x0=x0.rsf",
+    ] {
+        bench.run(&format!(
+            "sfconjgrad sfcausint mod=m.rsf niter=120 {words} < d.rsf > found.rsf"
+        ));
+        let found = bench.reals("found.rsf");
+        assert!(apart(&found, &model) < 2e-3, "{words}: {}", apart(&found, &model));
+        if words.contains("known") {
+            assert!((0..N).step_by(2).all(|k| found[k] == model[k]));
+        }
+    }
+    // Nothing known but where the mask is not, and no first model: those stay zero.
+    bench.run("sfconjgrad sfcausint mod=m.rsf niter=5 known=known.rsf < d.rsf > found.rsf");
+    assert!(bench.reals("found.rsf").iter().step_by(2).all(|&x| x == 0.0));
+    // The true model fits: the gradient is zero.
+    bench.run("sfconjgrad sfcausint mod=m.rsf niter=3 x0=m.rsf < d.rsf > found.rsf");
+    assert_eq!(bench.reals("found.rsf"), model);
+}

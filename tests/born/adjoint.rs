@@ -1,0 +1,170 @@
+//! The adjoint is the transpose of the operator: `<L m, d> = <m, L' d>` for random set-ups, in both precisions; and the way
+//! back takes any memory.
+
+use crate::bench::{Case, Random, dot, plain, records};
+use kernels::medium::attenuation::Mechanisms;
+use kernels::methods::velocity_stress::Quantity;
+use kernels::methods::velocity_stress::born::{Ladder, Number, Parameters};
+use proptest::prelude::*;
+
+/// How far both dot products are apart, as a share of the first.
+fn apart<T: Number>(case: &Case, seed: u64) -> f64 {
+    let (shot, mut random) = (case.shot(), Random(seed));
+    let born = case.born::<T>(&shot, case.medium());
+    let model = case.perturbation(&born, &mut random);
+    let [_, change] = records(&born, Some(&model));
+    let most = change.iter().fold(0.0f64, |most, x| most.max(x.f64().abs()));
+    assert!(most > 0.0, "nothing has come back: {case:?}");
+    // Data that are like those of the model and random beside, so that the product does not vanish by chance.
+    let mix = |x: &T| T::of(x.f64() / most + 0.5 * random.next());
+    let data: Vec<T> = change.iter().map(mix).collect();
+    let ladder = Ladder::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory of the world");
+    let back = born.adjoint(&data, &ladder).expect("the way back");
+    let (forward, adjoint) = (dot(&change, &data), dot(&model, &back));
+    (forward - adjoint).abs() / forward.abs()
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let mechanisms = prop_oneof![
+        3 => Just(None),
+        2 => (1usize..=4).prop_map(|n| Some(Mechanisms::Everywhere(n))),
+        1 => Just(Some(Mechanisms::Coarse)),
+    ];
+    let quantity = prop_oneof![
+        Just(Quantity::Velocity),
+        Just(Quantity::Displacement),
+        Just(Quantity::Acceleration),
+        Just(Quantity::Pressure),
+        Just(Quantity::Strain),
+    ];
+    let parameters = prop_oneof![
+        Just(Parameters::Speeds),
+        Just(Parameters::Lame),
+        Just(Parameters::Impedances),
+        Just(Parameters::Stiffness),
+    ];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let numbers = (
+        2usize..=3,
+        prop_oneof![Just(2usize), Just(4), Just(8)],
+        0usize..=5,
+        1usize..=3,
+    );
+    let places = (-0.5f32..0.5, 0.6f32..6.0);
+    (numbers, flags, mechanisms, quantity, parameters, places).prop_map(
+        |(numbers, flags, mechanisms, quantity, parameters, places)| {
+            let ((ndim, order, frame, jdata), (sponge, surface, fluid, anisotropic)) = (numbers, flags);
+            Case {
+                order,
+                sponge,
+                frame,
+                surface,
+                mechanisms,
+                fluid,
+                anisotropic: anisotropic && parameters == Parameters::Stiffness,
+                quantity,
+                parameters,
+                jdata,
+                off: places.0,
+                depth: places.1,
+                ..plain(ndim)
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn products_are_equal(case in cases(), seed in any::<u64>()) {
+        let found = apart::<f64>(&case, seed);
+        prop_assert!(found <= 1e-12, "{found:e} {case:?}");
+        let found = apart::<f32>(&case, seed);
+        prop_assert!(found <= 1e-5, "single precision: {found:e} {case:?}");
+    }
+}
+
+#[test]
+fn any_memory_gives_the_same_bits() {
+    let case = Case {
+        surface: true,
+        mechanisms: Some(Mechanisms::Everywhere(2)),
+        quantity: Quantity::Displacement,
+        jdata: 2,
+        ..plain(2)
+    };
+    let (shot, mut random) = (case.shot(), Random(7));
+    let born = case.born::<f32>(&shot, case.medium());
+    let data: Vec<f32> = (0..born.records() * born.values())
+        .map(|_| random.next() as f32)
+        .collect();
+    let [state, tape] = born.sizes();
+    let back = |memory: usize| {
+        let ladder = Ladder::choose(case.nt, [state, tape], memory).expect("it fits");
+        println!("{ladder:?}: {} steps more", ladder.extra(case.nt));
+        assert!(ladder.bytes([state, tape]) <= memory);
+        born.adjoint(&data, &ladder).expect("the way back")
+    };
+    let all = back(2 * state + case.nt * tape);
+    assert!(all.iter().any(|&x| x != 0.0));
+    for share in [2, 5, 12] {
+        assert_eq!(
+            all,
+            back(2 * state + case.nt * tape / share),
+            "a share of 1/{share}"
+        );
+    }
+    assert_eq!(all, back(4 * state + tape), "two checkpoints");
+    assert_eq!(all, back(2 * state + tape), "the least");
+}
+
+/// The gradient of a misfit is what comes back of its residual, kept in memory or not.
+#[test]
+fn gradients_bring_the_residual_back() {
+    let case = Case {
+        surface: true,
+        jdata: 2,
+        ..plain(2)
+    };
+    let (shot, mut random) = (case.shot(), Random(11));
+    let born = case.born::<f32>(&shot, case.medium());
+    let [made, _] = records(&born, None);
+    let observed: Vec<f32> = made.iter().map(|x| x * random.next() as f32).collect();
+    let rest = |made: &[f32]| -> Vec<f32> { made.iter().zip(&observed).map(|(a, b)| a - b).collect() };
+    let [state, tape] = born.sizes();
+    let all = Ladder::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
+    let few = Ladder::choose(case.nt, [state, tape], 4 * state + 9 * tape).expect("it fits");
+    assert!(all.segments == 1 && few.segments > 1);
+    let wanted = born.adjoint(&rest(&made), &all).expect("the way back");
+    for ladder in [all, few] {
+        let mut residual = |made: &[f32]| Ok(rest(made));
+        let got = born.gradient(&mut residual, &ladder).expect("a gradient");
+        assert_eq!(got, wanted);
+    }
+}
+
+/// A program that has turned to another shot is the one that was made for it.
+#[test]
+fn the_next_shot_is_one_of_its_own() {
+    let case = Case {
+        surface: true,
+        ..plain(2)
+    };
+    let first = case.shot();
+    let mut second = case.shot();
+    second
+        .sources
+        .iter_mut()
+        .for_each(|source| source.point[1] += 2.3);
+    second.receivers.iter_mut().for_each(|point| point[1] += 1.7);
+    let mut born = case.born::<f32>(&first, case.medium());
+    let [before, _] = records(&born, None);
+    born.next_shot(&second).expect("another shot");
+    let [after, _] = records(&born, None);
+    let [wanted, _] = records(&case.born::<f32>(&second, case.medium()), None);
+    assert!(after == wanted && after != before);
+    let mut far = second.clone();
+    far.receivers[0] = [1000.0, 0.0, 0.0];
+    assert!(born.next_shot(&far).is_err());
+}

@@ -1,0 +1,265 @@
+//! Shots with every option, over a medium with a gradient, a dipping interface and, where asked for, a fluid.
+
+use crate::desk::{frame, isotropic, layer, shot};
+use crate::shots::medium;
+use kernels::device::cpu::Cpu;
+use kernels::device::simd::Real;
+use kernels::grid::Grid;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::medium::{Medium, Stiffness, Symmetry};
+use kernels::methods::velocity_stress::born::{Born, Number, Parameters};
+use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Quantity, Shot, Source};
+
+/// A set-up.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub ndim: usize,
+    pub order: usize,
+    pub sponge: bool,
+    /// Cells of frame.
+    pub frame: usize,
+    pub surface: bool,
+    pub mechanisms: Option<Mechanisms>,
+    pub fluid: bool,
+    pub anisotropic: bool,
+    pub quantity: Quantity,
+    pub parameters: Parameters,
+    pub jdata: usize,
+    pub nt: usize,
+    /// Where sources and receivers lie between the nodes.
+    pub off: f32,
+    /// Depth of the sources in cells below the first row of the model.
+    pub depth: f32,
+}
+
+/// Everything plain.
+pub fn plain(ndim: usize) -> Case {
+    Case {
+        ndim,
+        order: 4,
+        sponge: false,
+        frame: 4,
+        surface: false,
+        mechanisms: None,
+        fluid: false,
+        anisotropic: false,
+        quantity: Quantity::Velocity,
+        parameters: Parameters::Speeds,
+        jdata: 1,
+        nt: if ndim == 3 { 24 } else { 60 },
+        off: 0.3,
+        depth: 4.0,
+    }
+}
+
+impl Case {
+    pub fn grid(&self) -> Grid {
+        match self.ndim {
+            3 => Grid::new_3d([12, 11, 10], [0.0, 2.0, -1.0], [1.0, 1.1, 0.9]),
+            _ => Grid::new_2d([22, 26], [0.0, 3.0], [1.0, 1.1]),
+        }
+    }
+
+    /// A point so many cells from the first corner of the model.
+    fn point(&self, cells: [f32; 3]) -> [f32; 3] {
+        let grid = self.grid();
+        [0, 1, 2].map(|a| grid.o[a] + cells[a] * grid.d[a])
+    }
+
+    pub fn class(&self) -> Symmetry {
+        match self.anisotropic {
+            true => Symmetry::Orthorhombic,
+            false => Symmetry::Isotropic,
+        }
+    }
+
+    pub fn shot(&self) -> Shot {
+        let absorber = match self.sponge {
+            true => Absorber::Sponge(0.9),
+            false => match layer(3.2, 0.1) {
+                Absorber::Cpml(mut layer) => {
+                    layer.kappa_max = 1.5;
+                    Absorber::Cpml(layer)
+                }
+                other => other,
+            },
+        };
+        let mut frame = frame(self.frame, absorber);
+        if self.surface {
+            frame.cells[0][0] = 0;
+        }
+        let mut s = shot(0.12, self.nt, frame);
+        (s.order, s.surface, s.quantity, s.jdata) = (self.order, self.surface, self.quantity, self.jdata);
+        s.attenuation = self.mechanisms.map(|mechanisms| {
+            let q = |from: f32| (0..self.grid().cells()).map(move |k| from + (k % 7) as f32);
+            Attenuation {
+                qp: q(60.0).collect(),
+                qs: q(55.0).collect(),
+                mechanisms,
+                band: [0.02, 0.3],
+                reference: 0.1,
+            }
+        });
+        let pulse = |k: f64, it: usize| {
+            let t = (it as f64 * 0.12 - 1.5) / (0.5 + 0.2 * k);
+            ((1.0 - 2.0 * t * t) * (-t * t).exp()) as f32
+        };
+        s.series = (0..2)
+            .map(|k| (0..self.nt).map(|it| pulse(f64::from(k), it)).collect())
+            .collect();
+        let middle = self.grid().n.map(|n| n as f32 / 2.0);
+        let at = |across: f32| {
+            self.point([
+                self.depth + self.off,
+                middle[1] + across + self.off,
+                middle[2] - self.off,
+            ])
+        };
+        let along = if self.ndim == 3 { 0.7 } else { 0.0 };
+        s.sources = vec![
+            Source {
+                point: at(0.0),
+                action: Action::Moment([1.0, along, 0.5, 0.3 * along, 0.4, 0.6 * along]),
+                series: 0,
+            },
+            Source {
+                point: at(1.0),
+                action: Action::Force([0.5, along, 1.0]),
+                series: 1,
+            },
+        ];
+        let receiver = |k: usize| {
+            self.point([
+                self.off + 2.0 + k as f32,
+                3.0 + 2.0 * k as f32 + self.off,
+                middle[2] + 0.4,
+            ])
+        };
+        s.receivers = (0..3).map(receiver).collect();
+        s
+    }
+
+    /// The medium at a place.
+    pub fn cell(&self, at: [f64; 3]) -> (Stiffness, f64) {
+        let below = at[0] + 0.15 * at[1] + 0.1 * at[2] > 9.0;
+        let (vp, vs, rho) = match below {
+            true => (2.9 + 0.01 * at[0], 1.6 + 0.005 * at[1], 2.4),
+            false => (2.4 + 0.01 * at[1], 1.3 - 0.005 * at[0], 2.0 + 0.01 * at[1]),
+        };
+        let (stiffness, rho) = isotropic(vp, if self.fluid && below { 0.0 } else { vs }, rho);
+        if !self.anisotropic {
+            return (stiffness, rho);
+        }
+        let tilted = Stiffness {
+            c11: 1.1 * stiffness.c11,
+            c22: 1.05 * stiffness.c22,
+            ..stiffness
+        };
+        (tilted, rho)
+    }
+
+    pub fn born<T: Number>(&self, shot: &Shot, raw: Medium<T>) -> Born<T> {
+        let cpu = Cpu::new(2).expect("threads start");
+        Born::new(shot, raw, (self.class(), self.parameters), cpu).expect("a sound shot")
+    }
+
+    pub fn medium<T: Real>(&self) -> Medium<T> {
+        let padded = self.shot().frame.around(&self.grid());
+        medium(&padded, |at| self.cell(at))
+    }
+
+    /// The medium with a share of a perturbation, by the formulas of its parameters.
+    pub fn perturbed(&self, perturbation: &[f64], share: f64) -> Medium<f64> {
+        let grid = self.grid();
+        let padded = self.shot().frame.around(&grid);
+        let cells = grid.cells();
+        medium(&padded, |at| {
+            // Coordinates are z, x, y; cells lie in file order.
+            let index =
+                [0, 1, 2].map(|a| ((at[a] - f64::from(grid.o[a])) / f64::from(grid.d[a])).round() as usize);
+            let cell = (index[2] * grid.n[1] + index[1]) * grid.n[0] + index[0];
+            let change = |k: usize| share * perturbation[k * cells + cell];
+            let here = self.cell(at);
+            match self.parameters {
+                Parameters::Stiffness => self.stiffer(here, &change),
+                _ => self.faster(here, &change),
+            }
+        })
+    }
+
+    fn stiffer(&self, (c, rho): (Stiffness, f64), change: &dyn Fn(usize) -> f64) -> (Stiffness, f64) {
+        match self.ndim {
+            3 => {
+                let mut planes = c.planes();
+                planes.iter_mut().enumerate().for_each(|(k, c)| *c += change(k));
+                (Stiffness::from_planes(planes), rho + change(9))
+            }
+            _ => {
+                let mut planes = c.planes_2d();
+                planes.iter_mut().enumerate().for_each(|(k, c)| *c += change(k));
+                (Stiffness::from_planes_2d(planes), rho + change(4))
+            }
+        }
+    }
+
+    fn faster(&self, (c, rho): (Stiffness, f64), change: &dyn Fn(usize) -> f64) -> (Stiffness, f64) {
+        let (modulus, shear) = (c.c33, c.c55);
+        let [one, other, density] = [change(0), change(1), rho + change(2)];
+        let (vp, vs) = match self.parameters {
+            Parameters::Speeds => ((modulus / rho).sqrt() + one, (shear / rho).sqrt() + other),
+            Parameters::Impedances => {
+                let (p, s) = ((modulus * rho).sqrt() + one, (shear * rho).sqrt() + other);
+                (p / density, s / density)
+            }
+            _ => {
+                // A fluid stays a fluid.
+                let other = if shear > 0.0 { other } else { 0.0 };
+                let (lambda, mu) = (modulus - 2.0 * shear + one, shear + other);
+                (((lambda + 2.0 * mu) / density).sqrt(), (mu / density).sqrt())
+            }
+        };
+        isotropic(vp, vs, density)
+    }
+
+    /// Numbers of a perturbation that are of the size of its parameters.
+    pub fn perturbation<T: Number>(&self, born: &Born<T>, random: &mut Random) -> Vec<T> {
+        let cells = self.grid().cells();
+        let count = born.perturbation_len() / cells;
+        let scale = |parameter: usize| match parameter + 1 == count {
+            true => 0.2,
+            false => 1.0,
+        };
+        let numbers = (0..born.perturbation_len()).map(|k| T::of(scale(k / cells) * (random.next() - 0.3)));
+        numbers.collect()
+    }
+}
+
+/// Numbers from 0 to 1, the same everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Records of a run: of the background, and of what a perturbation changes.
+pub fn records<T: Number>(born: &Born<T>, perturbation: Option<&[T]>) -> [Vec<T>; 2] {
+    let (mut background, mut change) = (Vec::new(), Vec::new());
+    let mut take = |_: usize, one: &[T], other: &[T]| {
+        background.extend_from_slice(one);
+        change.extend_from_slice(other);
+        Ok(())
+    };
+    born.forward(perturbation, &mut take).expect("the shot runs");
+    [background, change]
+}
+
+pub fn dot<T: Number>(a: &[T], b: &[T]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| a.f64() * b.f64()).sum()
+}

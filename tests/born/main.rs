@@ -1,0 +1,13 @@
+//! Linearised velocity-stress modelling: the same program as that of the waves, its derivative, and the exact transpose of
+//! that.
+
+#[path = "../velocity_stress/desk.rs"]
+mod desk;
+#[path = "../support/shots.rs"]
+mod shots;
+
+mod adjoint;
+mod bench;
+mod derivative;
+mod image;
+mod program;

@@ -1,0 +1,206 @@
+//! The linearised velocity-stress programs from outside.
+
+use crate::desk::{Desk, Outcome};
+use crate::shots::largest;
+use crate::velocity_stress::{desk as model, line};
+use programs::modelling::velocity_stress::born::{PROGRAM_2D, PROGRAM_3D, gradient, image};
+
+/// A desk with a model and a perturbation of it.
+fn desk(ndim: usize) -> Desk {
+    let desk = model(ndim);
+    let vp = desk.axes("vp.rsf", ndim);
+    let cells: usize = vp.iter().map(|axis| axis.n).product();
+    let header: String = (1..=ndim)
+        .map(|i| format!("n{i}={} o{i}=0 d{i}=10 ", vp[i - 1].n))
+        .collect();
+    let scale = [30.0f32, 20.0, 25.0];
+    let values: Vec<f32> = (0..3 * cells)
+        .map(|k| scale[k / cells] * ((k * 7919 % 1000) as f32 / 1000.0 - 0.2))
+        .collect();
+    desk.dataset("dm.rsf", &format!("{header} n{}=3", ndim + 1), &values);
+    desk
+}
+
+fn words(ndim: usize, extra: &str) -> String {
+    let line = line(ndim);
+    let (_, words) = line.split_once(' ').unwrap();
+    format!("{words} {extra}")
+}
+
+fn linearised(ndim: usize, extra: &str) -> String {
+    format!("sfvsborn{ndim}d-gpu {}", words(ndim, extra))
+}
+
+#[track_caller]
+fn ran(desk: &Desk, line: &str) -> Outcome {
+    let run = desk.sh(line);
+    assert_eq!(run.code, 0, "{line}: {run:?}");
+    run
+}
+
+#[test]
+fn declarations_are_sound() {
+    let all = [
+        &PROGRAM_2D,
+        &PROGRAM_3D,
+        &gradient::PROGRAM_2D,
+        &gradient::PROGRAM_3D,
+        &image::PROGRAM_2D,
+        &image::PROGRAM_3D,
+    ];
+    for program in all {
+        program.verify().unwrap();
+    }
+}
+
+/// `sfdottest` over the real programs, with options of every kind.
+#[test]
+fn products_are_equal() {
+    let all = [
+        (2, ""),
+        (2, "free=y order=8 data=pressure adj=n jdata=2"),
+        (2, "free=y order=2 qp=60 qs=40 data=displacement wrt=ip,is,rho"),
+        (
+            2,
+            "absorb=sponge src=force fx=1e6 fz=2e6 data=strain wrt=lambda,mu,rho",
+        ),
+        (
+            2,
+            "absorb=none qp=60 qs=50 qmech=coarse data=acceleration src=dc strike=20 dip=70 rake=30 memory=0.002",
+        ),
+        (3, "free=y"),
+        (3, "order=8 qp=80 qs=50 qmech=1 data=pressure faces=3,4,5,6,4,3"),
+    ];
+    for (ndim, extra) in all {
+        let desk = desk(ndim);
+        ran(&desk, &format!("{} < dm.rsf > data.rsf", linearised(ndim, extra)));
+        let test = format!(
+            "sfbasics dottest sfvsborn{ndim}d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {}",
+            words(ndim, extra)
+        );
+        let run = ran(&desk, &test);
+        println!("{ndim}-D {extra}: {}", run.err);
+    }
+}
+
+/// The data of a small perturbation are what the modelling program makes of it, to second order.
+#[test]
+fn data_are_those_of_the_difference() {
+    for (ndim, extra) in [(2, "free=y"), (3, "")] {
+        let desk = desk(ndim);
+        let cells = desk.read("vp.rsf").len();
+        let header: String = desk
+            .axes("vp.rsf", ndim)
+            .iter()
+            .enumerate()
+            .map(|(i, axis)| format!("n{0}={1} o{0}=0 d{0}=10 ", i + 1, axis.n))
+            .collect();
+        let change = desk.read("dm.rsf");
+        for (k, name) in ["vp", "vs", "den"].iter().enumerate() {
+            let plus = |sign: f32| {
+                let old = desk.read(&format!("{name}.rsf"));
+                let own = change[k * cells..].iter();
+                old.iter().zip(own).map(|(a, b)| a + sign * b).collect::<Vec<_>>()
+            };
+            desk.dataset(&format!("{name}-plus.rsf"), &header, &plus(1.0));
+            desk.dataset(&format!("{name}-minus.rsf"), &header, &plus(-1.0));
+        }
+        let of = |sign: &str| {
+            let mut line = format!("{} {extra}", line(ndim));
+            for name in ["vp", "vs", "den"] {
+                line = line.replace(
+                    &format!("{name}={name}.rsf"),
+                    &format!("{name}={name}-{sign}.rsf"),
+                );
+            }
+            ran(&desk, &format!("{line} > {sign}.rsf fcpml=20 device=cpu"));
+            desk.read(&format!("{sign}.rsf"))
+        };
+        let (plus, minus) = (of("plus"), of("minus"));
+        ran(
+            &desk,
+            &format!("{} fcpml=20 < dm.rsf > data.rsf", linearised(ndim, extra)),
+        );
+        let found = desk.read("data.rsf");
+        let wanted: Vec<f64> = plus
+            .iter()
+            .zip(&minus)
+            .map(|(a, b)| 0.5 * f64::from(a - b))
+            .collect();
+        let most = largest(wanted.iter().copied());
+        let off = largest(found.iter().zip(&wanted).map(|(a, b)| f64::from(*a) - b)) / most;
+        println!("{ndim}-D: {off:.1e}");
+        assert!(off < 0.01, "{ndim}-D: {off}");
+        let axes = desk.axes("data.rsf", 3);
+        assert_eq!(axes, desk.axes("plus.rsf", 3));
+        assert!(desk.open("data.rsf").header().text("quantity").is_some());
+    }
+}
+
+#[test]
+fn memory_and_threads_change_no_bit() {
+    let desk = desk(2);
+    ran(&desk, &format!("{} < dm.rsf > data.rsf", linearised(2, "free=y")));
+    let back = |extra: &str| {
+        let run = ran(
+            &desk,
+            &format!(
+                "{} adj=y verb=y {extra} < data.rsf > back.rsf",
+                linearised(2, "free=y")
+            ),
+        );
+        (desk.read("back.rsf"), run.err)
+    };
+    let (all, said) = back("memory=1");
+    assert!(said.contains("all steps are kept"), "{said}");
+    let axes = desk.axes("back.rsf", 3);
+    assert_eq!(axes[2].n, 3);
+    assert_eq!(axes[2].label.as_deref(), Some("vp vs rho"));
+    assert!(all.iter().any(|&x| x != 0.0));
+    let (few, said) = back("memory=0.001 threads=1");
+    assert!(said.contains("checkpoints"), "{said}");
+    assert_eq!(all, few);
+    let run = ran(&desk, &format!("{} adj=y plan=y memory=0.001", linearised(2, "")));
+    assert!(
+        run.err.contains("way back: ") && run.err.contains("nothing was run"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let desk = desk(2);
+    ran(&desk, &format!("{} < dm.rsf > data.rsf", linearised(2, "")));
+    desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001", &[0.0; 360]);
+    desk.dataset("late.rsf", "n1=3 n2=2 n3=60 o3=0.1 d3=0.001", &[1.0; 360]);
+    desk.dataset("nan.rsf", "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001", &[f32::NAN; 360]);
+    for (extra, input, wanted) in [
+        ("adj=n", "data.rsf", "adj=n takes a perturbation of the model"),
+        (
+            "adj=y",
+            "dm.rsf",
+            "adj=y takes data of this survey: n1=3 receivers, n2=2 components, n3=60 records",
+        ),
+        (
+            "adj=y dt=0.0011",
+            "data.rsf",
+            "the records of this run are 0.0011 s apart",
+        ),
+        ("adj=y", "late.rsf", "begins at o3=0.1"),
+        ("adj=y", "nan.rsf", "all must be finite"),
+        ("adj=y memory=0.00001", "data.rsf", "of memory at least"),
+        ("device=gpu", "dm.rsf", "device="),
+        ("wrt=vp", "dm.rsf", "wrt="),
+    ] {
+        let run = desk.sh(&format!("{} < {input} > out.rsf", linearised(2, extra)));
+        let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
+        assert!(run.code == 1 && sentences.len() == 1, "{extra}: {run:?}");
+        assert!(sentences[0].contains(wanted), "{extra} {input}: {}", sentences[0]);
+    }
+    let run = ran(
+        &desk,
+        &format!("{} adj=y < zero.rsf > out.rsf", linearised(2, "")),
+    );
+    assert!(run.err.contains("is zero everywhere"), "{run:?}");
+    assert!(desk.read("out.rsf").iter().all(|&x| x == 0.0));
+}
