@@ -23,6 +23,7 @@ macro_rules! compiled_here {
 
 pub mod boundary;
 pub mod device;
+pub mod earth;
 pub mod error;
 pub mod grid;
 pub mod medium;

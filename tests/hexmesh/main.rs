@@ -4,6 +4,7 @@ mod boxes;
 mod gmsh;
 mod program;
 mod specfem;
+mod sphere;
 
 #[path = "../support/desk.rs"]
 mod desk;

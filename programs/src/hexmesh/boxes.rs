@@ -1,16 +1,13 @@
 //! A box between surfaces, cut into elements.
 
-use std::collections::HashMap;
-
 use anyhow::{Result, bail};
-use kernels::mesh::{Order, cell};
+use kernels::mesh::Order;
 use rsf_io::Job;
 
-use super::lattice::{self, Kind, Place, ROW, Row, UNIT};
+use super::cut::{self, Plan};
+use super::lattice::{Kind, Place, ROW, Row, UNIT};
 use super::surfaces::Surface;
 use crate::meshing::{RawMesh, countable};
-
-const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
 
 /// The box that the parameters describe.
 ///
@@ -18,28 +15,19 @@ const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
 /// Parameters that do not fit together, surfaces that cross or end too early, more elements than can be counted.
 pub(super) fn make(job: &mut Job) -> Result<RawMesh> {
     let shape = Shape::of(job)?;
-    let absorb = absorbing(job)?;
     let total = shape.rows.iter().map(Row::elements).sum();
     countable("the box", total)?;
+    let plan = Plan {
+        rows: &shape.rows,
+        top: shape.top,
+        order: shape.order,
+        absorb: &cut::absorbing(job)?,
+        mirrored: false,
+    };
     match shape.top[1] {
-        0 => shape.cut::<2>(&absorb),
-        _ => shape.cut::<3>(&absorb),
+        0 => plan.cut(|place, layer| shape.coordinates::<2>(place, layer)),
+        _ => plan.cut(|place, layer| shape.coordinates::<3>(place, layer)),
     }
-}
-
-/// Sides of the box that absorb, as numbers of `SIDES`.
-fn absorbing(job: &Job) -> Result<Vec<usize>> {
-    let text = job.text("absorb")?.unwrap_or_default();
-    let words = text
-        .split(',')
-        .map(str::trim)
-        .filter(|word| !word.is_empty() && *word != "none");
-    words
-        .map(|word| match SIDES.iter().position(|side| *side == word) {
-            Some(side) => Ok(side),
-            None => bail!("absorb= has `{word}`; allowed are {} and none", SIDES.join(", ")),
-        })
-        .collect()
 }
 
 /// Everything that is known of a box before it is cut.
@@ -142,77 +130,6 @@ impl Shape {
         let z = low + (high - low) * part;
         Ok(std::array::from_fn(|c| if c == D - 1 { z } else { [x, y][c] }))
     }
-
-    fn cut<const D: usize>(&self, absorb: &[usize]) -> Result<RawMesh> {
-        let per_element = self.order.nodes::<D>();
-        let mut mesh = RawMesh {
-            ndim: D,
-            per_element,
-            ..RawMesh::default()
-        };
-        let mut known: HashMap<Place, i32> = HashMap::new();
-        let ends = [
-            self.top[0] as i64 * UNIT,
-            self.rows.len() as i64 * ROW,
-            self.top[1] as i64 * UNIT,
-        ];
-        for (k, row) in self.rows.iter().enumerate() {
-            for corners in lattice::corners(row, self.top, k as i64 * ROW) {
-                let element = mesh.regions.len() as i32;
-                for node in 0..per_element {
-                    let place = middle::<D>(&corners, node);
-                    let next = known.len() as i32;
-                    let number = match known.get(&place) {
-                        Some(number) => *number,
-                        None => {
-                            mesh.nodes.extend(self.coordinates::<D>(place, row.layer)?);
-                            known.insert(place, next);
-                            next
-                        }
-                    };
-                    mesh.elements.push(number);
-                }
-                mesh.regions.push(row.layer as i32);
-                for face in 0..cell::faces::<D>() {
-                    match side::<D>(&corners, face, ends) {
-                        Some(side) if absorb.contains(&side) => mesh.absorbing.push([element, face as i32]),
-                        Some(5) => mesh.free.push([element, face as i32]),
-                        _ => {}
-                    }
-                }
-            }
-        }
-        Ok(mesh)
-    }
-}
-
-/// The place of a node between the corners of its element.
-fn middle<const D: usize>(corners: &[Place], node: usize) -> Place {
-    let code = cell::place::<D>(node);
-    let mut sum = [0; 3];
-    for (corner, place) in corners.iter().enumerate() {
-        let at = cell::place::<D>(corner);
-        let weight: i64 = (0..D)
-            .map(|a| i64::from(if at[a] == 2 { code[a] } else { 2 - code[a] }))
-            .product();
-        (0..3).for_each(|c| sum[c] += weight * place[c]);
-    }
-    sum.map(|s| s / (1 << D))
-}
-
-/// The side of the box on which a face lies, if it does.
-fn side<const D: usize>(corners: &[Place], face: usize, ends: Place) -> Option<usize> {
-    let own = cell::corners(cell::face::<D>(face).code::<D>());
-    let all = |axis: usize, at: i64| own.iter().all(|k| corners[*k][axis] == at);
-    let lies = |side: usize| match side {
-        0 => all(0, 0),
-        1 => all(0, ends[0]),
-        2 => D == 3 && all(2, 0),
-        3 => D == 3 && all(2, ends[2]),
-        4 => all(1, 0),
-        _ => all(1, ends[1]),
-    };
-    (0..SIDES.len()).find(|side| lies(*side))
 }
 
 /// The rows of all layers from the bottom up, with what doubles where.

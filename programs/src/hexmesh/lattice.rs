@@ -3,8 +3,8 @@
 //! An element of the top row is `UNIT` wide and a row `2 UNIT` high, so that middles of edges, faces and elements are whole
 //! numbers too. Every element is a quadrilateral in an upright plane, in 3-D drawn out across the plane.
 
-/// Width of an element of the top row; an eighth of it is needed by the middles.
-pub(super) const UNIT: i64 = 8;
+/// Width of an element of the top row; an eighth of it is needed by the middles, more by those of bricks.
+pub(super) const UNIT: i64 = 64;
 /// Height of a row.
 pub(super) const ROW: i64 = 2 * UNIT;
 
@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Plain,
     DoubleX,
     DoubleY,
+    /// Both in one row, in 3-D.
+    Brick,
 }
 
 /// A row: its place from below, the layer, and the elements along x and y below it (y: 0 in 2-D).
@@ -38,6 +40,7 @@ impl Row {
             Kind::Plain => nx * ny.max(1),
             Kind::DoubleX => 3 * nx * ny.max(1),
             Kind::DoubleY => 3 * nx * ny,
+            Kind::Brick => 7 * nx * ny,
         }
     }
 
@@ -48,6 +51,7 @@ impl Row {
             Kind::Plain => [nx, ny],
             Kind::DoubleX => [2 * nx, ny],
             Kind::DoubleY => [nx, 2 * ny],
+            Kind::Brick => [2 * nx, 2 * ny],
         }
     }
 }
@@ -75,6 +79,13 @@ pub(super) fn corners(row: &Row, top: [usize; 2], low: i64) -> Vec<Vec<Place>> {
             for quad in pattern(0, kind == Kind::DoubleX) {
                 // Up is minus z: the way round turns.
                 found.push([0, 3, 2, 1].map(|k| [quad[k][0], quad[k][1], 0]).to_vec());
+            }
+        }
+        (Kind::Brick, _) => {
+            for j in 0..row.counts[1] {
+                for i in 0..row.counts[0] {
+                    found.extend(brick([i, j], [width(0), width(1)], low));
+                }
             }
         }
         (Kind::DoubleY, _) => {
@@ -117,4 +128,48 @@ fn doubled(k: usize, width: i64) -> Vec<Quad> {
         _ => [1, 0, 3, 2].map(|n| [first + width - quad[n][0], quad[n][1]]),
     };
     quads.map(place).to_vec()
+}
+
+/// Heights inside a brick, chosen for the largest stable step of the paper's mesh.
+const LOWER: i64 = 5 * ROW / 16;
+const UPPER: i64 = 5 * ROW / 8;
+
+/// One element below, two times two above: seven hexahedra, the doubling brick of one layer of SPECFEM3D_GLOBE. The lowest
+/// one narrows along x; on its slope and on its top stand doublings along y. Four cells are mirror images of each other.
+fn brick(cell: [usize; 2], [width, depth]: [i64; 2], low: i64) -> Vec<Vec<Place>> {
+    let (half, middle) = (width / 2, depth / 2);
+    let foot = [[0, 0], [width, 0], [width, LOWER], [half, LOWER]];
+    let mut found = vec![[0, depth].map(|y| foot.map(|[x, up]| [x, up, y])).concat()];
+    for [[x0, z0], [x1, z1]] in [[[0, 0], [half, LOWER]], [[half, LOWER], [width, LOWER]]] {
+        let quads = |z: i64| {
+            [
+                [[0, z], [depth, z], [depth, UPPER], [middle, UPPER]],
+                [[0, z], [middle, UPPER], [middle, ROW], [0, ROW]],
+                [[middle, UPPER], [depth, UPPER], [depth, ROW], [middle, ROW]],
+            ]
+        };
+        let (near, far) = (quads(z0), quads(z1));
+        for k in 0..3 {
+            let at = |quad: [[i64; 2]; 4], x: i64| quad.map(|[y, up]| [x, up, y]);
+            found.push([at(far[k], x1), at(near[k], x0)].concat());
+        }
+    }
+    let first = [cell[0] as i64 * width, cell[1] as i64 * depth];
+    for corners in &mut found {
+        for place in corners.iter_mut() {
+            let turned = |k: usize, at: i64, size: i64| match cell[k] % 2 {
+                0 => first[k] + at,
+                _ => first[k] + size - at,
+            };
+            *place = [
+                turned(0, place[0], width),
+                low + place[1],
+                turned(1, place[2], depth),
+            ];
+        }
+        if (cell[0] + cell[1]) % 2 == 1 {
+            corners.rotate_left(4);
+        }
+    }
+    found
 }

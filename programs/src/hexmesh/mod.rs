@@ -1,12 +1,16 @@
 //! `sfhexmesh`: makes, reads and judges meshes of hexahedra and quadrilaterals.
 //!
-//! A box between maps (`boxes`), a file of Gmsh, a folder of SPECFEM3D's mesh files, or a mesh in RSF files becomes a
-//! [`RawMesh`]; `kernels::mesh` looks for its faults, `report` tells its figures.
+//! A box between maps (`boxes`), a chunk of the Earth (`sphere`, whose rows `shells` chooses), a file of Gmsh, a folder of
+//! SPECFEM3D's mesh files, or a mesh in RSF files becomes a [`RawMesh`]; `cut` cuts boxes and chunks on the `lattice`,
+//! `kernels::mesh` looks for faults, `report` tells the figures.
 
 mod boxes;
+mod cut;
 mod lattice;
 mod report;
+mod shells;
 mod spec;
+mod sphere;
 mod surfaces;
 
 pub use spec::PROGRAM;
@@ -17,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use kernels::mesh::{Material, Mesh};
 use rsf_io::Job;
 
+use crate::earth;
 use crate::meshing::{RawMesh, gmsh, specfem, stored};
 
 /// Runs the program.
@@ -24,18 +29,21 @@ use crate::meshing::{RawMesh, gmsh, specfem, stored};
 /// # Errors
 /// One sentence about parameters, a file, or the first fault of the mesh.
 pub fn run(job: &mut Job) -> Result<()> {
-    let ways = ["mesh", "elements", "gmsh", "specfem", "surfaces"];
-    let given: Vec<&str> = ways.into_iter().filter(|way| job.given(way)).collect();
+    let ways = ["mesh", "elements", "gmsh", "specfem", "surfaces", "sphere"];
+    let globe = job.flag("sphere")?;
+    let meant = |way: &&str| if *way == "sphere" { globe } else { job.given(way) };
+    let given: Vec<&str> = ways.into_iter().filter(meant).collect();
     let way = match given[..] {
         [way] => way,
         ["mesh", "elements"] => "mesh",
-        [] => bail!("no mesh: give one of surfaces= (a box), gmsh=, specfem=, mesh= or elements="),
+        [] => bail!("no mesh: give one of surfaces= (a box), sphere=y, gmsh=, specfem=, mesh= or elements="),
         _ => bail!("{}= are given together; give one of them", given.join("= and ")),
     };
     let mut raw = match way {
         "gmsh" => from_gmsh(job)?,
         "specfem" => specfem::read(Path::new(&job.text("specfem")?.unwrap_or_default()))?,
         "surfaces" => boxes::make(job)?,
+        "sphere" => sphere::make(job)?,
         _ => stored::read(job)?,
     };
     if raw.materials.is_empty() {
@@ -116,7 +124,11 @@ fn judge<const D: usize>(job: &mut Job, raw: &RawMesh, way: &str) -> Result<()> 
     if !job.flag("judge")? && !read_only && !job.given("hist") {
         return Ok(());
     }
-    let report = report::Report::of(&mesh, &raw.materials, job.int("degree")? as usize)?;
+    let model = match way {
+        "sphere" => Some(earth::open_model(&job.text("model")?.unwrap_or_default())?),
+        _ => None,
+    };
+    let report = report::Report::of(&mesh, &raw.materials, job.int("degree")? as usize, model.as_ref())?;
     if job.flag("judge")? {
         report.lines(&mesh).iter().for_each(|line| job.say(line));
     }

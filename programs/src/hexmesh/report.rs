@@ -1,8 +1,9 @@
 //! The figures of a mesh as lines of text and as histograms.
 
 use anyhow::Result;
+use kernels::earth::Radial;
 use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH, Quality};
-use kernels::mesh::step::{Medium, steps};
+use kernels::mesh::step::{Media, Medium, steps};
 use kernels::mesh::{Basis, Fault, Material, Mesh, Numbering, Place};
 use rsf_io::{Axis, Kind, Output};
 
@@ -29,11 +30,12 @@ fn least(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
 }
 
 impl Report {
-    /// Looks at every element.
+    /// Looks at every element; steps are those of a `model` of the Earth, if there is one.
     pub(super) fn of<const D: usize>(
         mesh: &Mesh<D>,
         materials: &[Material],
         degree: usize,
+        model: Option<&Radial>,
     ) -> Result<Self, Fault> {
         let basis = Basis::new(degree)?;
         let figures = quality::all(mesh, &basis);
@@ -54,10 +56,14 @@ impl Report {
         Ok(Self {
             degree,
             points: Numbering::new(mesh, &basis)?.points(),
-            steps: if plain {
-                steps(mesh, &basis, &media)
-            } else {
-                Vec::new()
+            steps: match model {
+                Some(model) => {
+                    let at =
+                        |_: usize, x: &[[f64; D]]| model.media(x, false).into_iter().map(|m| m.0).collect();
+                    steps(mesh, &basis, Media::Points(&at))
+                }
+                None if plain => steps(mesh, &basis, &media),
+                None => Vec::new(),
             },
             frequencies: if plain { frequencies.collect() } else { Vec::new() },
             figures,

@@ -35,6 +35,8 @@ pub struct RawMesh {
     pub free: Vec<[i32; 2]>,
     /// Names of the regions, empty where the file has none.
     pub names: Vec<String>,
+    /// Radius of the surface (m) where the mesh is a part of a globe: its axes are geocentric then.
+    pub radius: Option<f64>,
 }
 
 impl RawMesh {

@@ -2,7 +2,8 @@
 //!
 //! `nodes=` float n1=3 (x, y, z; in 2-D 2: x, z), `elements=` int n1=8, 27, 4 or 9, `regions=` int, `materials=` float n1=6
 //! (rho, vp, vs, Q_kappa, Q_mu, 1 where a table of constants holds), `absorbing=` and `free=` int n1=2 (element, local
-//! face). A mesh under one name is its elements, in whose header the same words name the other files.
+//! face). A mesh under one name is its elements, in whose header the same words name the other files; `radius` there is that of
+//! the surface of a globe, whose axes are geocentric.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,10 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
     let nodes = files
         .open("nodes")?
         .context("nodes= is missing: the coordinates of the mesh's nodes")?;
+    let radius = files
+        .whole
+        .as_ref()
+        .and_then(|(whole, _)| whole.header().text("radius"));
     let regions = files.open("regions")?;
     let materials = files.open("materials")?;
     let absorbing = files.open("absorbing")?;
@@ -98,6 +103,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
         absorbing: absorbing.map_or(Ok(Vec::new()), pairs)?,
         free: free.map_or(Ok(Vec::new()), pairs)?,
         names: Vec::new(),
+        radius: radius.and_then(|word| word.parse().ok()),
     })
 }
 
@@ -224,6 +230,9 @@ pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
             )?;
             whole.put_text(word, &file(word));
         }
+    }
+    if let Some(radius) = mesh.radius {
+        whole.put_text("radius", &radius.to_string());
     }
     whole.write_i32(&mesh.elements)?;
     Ok(whole.finish()?)

@@ -12,6 +12,7 @@ mod record;
 mod shoot;
 pub mod spectral_elements;
 mod survey;
+mod turn;
 pub mod velocity_stress;
 mod words;
 mod world;

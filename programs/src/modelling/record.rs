@@ -1,6 +1,7 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
 use super::checkpoint::Marks;
+use super::turn::Turn;
 use super::world::World;
 use anyhow::bail;
 use kernels::grid::points::Snapshots;
@@ -102,6 +103,8 @@ pub struct Outputs {
     /// The axis of the snapshots that counts them.
     last_axis: usize,
     snapshots: Wavefield,
+    /// What turns the data before they are written.
+    turn: Option<Turn>,
 }
 
 /// The snapshots of a run.
@@ -178,6 +181,7 @@ impl Outputs {
                 .as_ref()
                 .map_or(0, |films| films.window.len() + 2),
             snapshots: snapshots.map_or(Wavefield::Nothing, Wavefield::Stream),
+            turn: None,
         })
     }
 
@@ -208,6 +212,11 @@ impl Outputs {
         wfl.set_axis(rank + 2, &thinned(&films.time, films.every));
         wfl.set_rank(rank + 2);
         Ok((data, Some(wfl)))
+    }
+
+    /// Turns the data, whose components are z, x, y, before they are written.
+    pub fn turn(&mut self, turn: Turn) {
+        self.turn = Some(turn);
     }
 
     /// Puts a text into the headers.
@@ -434,8 +443,14 @@ fn failed(error: rsf_io::Error) -> kernels::Error {
 impl Recorder<f32> for Writer {
     fn traces(&mut self, _it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
         self.silent &= traces.iter().all(|&x| x == 0.0);
-        let data = self.outputs.data.as_mut();
-        data.map_or(Ok(()), |data| data.write_f32(traces)).map_err(failed)
+        let Some(data) = &mut self.outputs.data else {
+            return Ok(());
+        };
+        match &self.outputs.turn {
+            Some(turn) => data.write_f32(&turn.apply(traces)),
+            None => data.write_f32(traces),
+        }
+        .map_err(failed)
     }
 
     fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), kernels::Error> {

@@ -2,6 +2,7 @@
 
 mod engine;
 mod fibre;
+mod globe;
 mod grids;
 mod medium;
 mod outputs;
@@ -22,6 +23,7 @@ use crate::meshing::{RawMesh, specfem, stored};
 use anyhow::bail;
 use engine::Engine;
 use fibre::Fibre;
+use kernels::earth::Frame;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
 use kernels::mesh::{Basis, Mesh};
@@ -56,6 +58,8 @@ struct Run<const D: usize> {
     window: Vec<Axis>,
     /// What the user calls the quantity.
     quantity: &'static str,
+    /// Up, north and east of every receiver, where stations= has placed them.
+    frames: Vec<Frame>,
     transport: Transport,
 }
 
@@ -155,11 +159,11 @@ impl<const D: usize> Method for Run<D> {
         }
         vec![
             (
-                "the mesh, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
+                "the mesh, model=, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
                 self.sum,
             ),
-            ("sou= or mech=", sources.end()),
-            ("rec=", receivers.end()),
+            ("sou=, mech= or cmt=", sources.end()),
+            ("rec= or stations=", receivers.end()),
         ]
     }
 
@@ -244,19 +248,27 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
     let what = Histories::Moments(job.flag("rate")?);
-    let found = sources::read(job, D, (nt, dt), what)?;
-    let rocks = medium::read(job, raw, (&mesh, &basis), found.band.max)?;
+    let places = globe::places::<D>(job, raw)?;
+    let found = match places.quakes {
+        Some(placed) => sources::read_placed(job, placed, (nt, dt), what)?,
+        None => sources::read(job, D, (nt, dt), what)?,
+    };
+    let mut rocks = medium::read(job, raw, (&mesh, &basis), found.band.max)?;
+    globe::fill(job, raw, &mesh, &mut rocks)?;
     let source = |source: &kernels::methods::velocity_stress::Source| Source {
         at: place(source.point),
         strength: strength(source.action),
         history: found.series[source.series].clone(),
     };
-    let file = job.input("rec")?;
-    let axis = file.axis(2);
-    let receivers: Vec<[f64; D]> = acquisition::points(job, file, D)?
-        .into_iter()
-        .map(place)
-        .collect();
+    let (receivers, axis): (Vec<[f64; D]>, Axis) = match places.sites {
+        Some(points) => (points, Axis::new(0, 0.0, 1.0)),
+        None => {
+            let file = job.input("rec")?;
+            let axis = file.axis(2);
+            let points = acquisition::points(job, file, D)?;
+            (points.into_iter().map(place).collect(), axis)
+        }
+    };
     let (quantity, name) = recorded(job)?;
     let mut shot = Shot {
         nt,
@@ -300,6 +312,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         dt,
         window,
         quantity: name,
+        frames: places.frames,
         transport: transport(job)?,
     })
 }

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::modelling::record::{Films, Outputs, Records};
+use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
 use anyhow::bail;
 use kernels::grid::AXES;
@@ -82,7 +83,7 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
         Axis::new(quantity.components(D), 0.0, 1.0).label(order)
     };
     let time = Axis::new(shot.nt, run.begin as f32, run.dt as f32).unit("s");
-    let records = Records {
+    let mut records = Records {
         time: time.clone(),
         receivers: run.receivers.clone(),
         components: match run.fibre {
@@ -97,7 +98,17 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
             components: components(shot.filmed()),
         }),
     };
+    let turned = !matches!(
+        shot.quantity,
+        Quantity::Pressure | Quantity::Strain | Quantity::Rotation
+    ) && !run.frames.is_empty();
+    if turned {
+        records.components.label = Some("Z N E".into());
+    }
     let mut outputs = Outputs::open(job, &records, world)?;
+    if turned {
+        outputs.turn(Turn::new(&run.frames));
+    }
     outputs.tell_quantity(run.quantity);
     outputs.tell_quantity_of_snapshots(match shot.filmed() {
         Quantity::Pressure => "pressure in Pa",
@@ -105,7 +116,10 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     });
     outputs.tell(
         "convention",
-        "SI units, z down; moment tensors and forces along the axes of the mesh",
+        match turned {
+            true => "SI units; components up, north and east",
+            false => "SI units, z down; moment tensors and forces along the axes of the mesh",
+        },
     );
     Ok(outputs)
 }

@@ -35,6 +35,17 @@ cosine, a moment rate (1-cos(2 pi t/tau))/tau up to tau; ricker, a moment that f
 or one series a source: moment rate over moment in 1/s, with rate=n the moment itself over its strength, or force over strength. A series \
 that begins before zero lets the run begin there. onset= delays every source, n1 = sources, in seconds.
 
+model= (3-D) fills a mesh of the Earth at every point: prem is PREM without its ocean, prem-ti the same with transverse isotropy, else a text of radii in m from the centre up, \
+kg/m3 and m/s, as sfhexmesh reads it. An element takes the layer in which its middle lies, never the next one beyond a discontinuity on its faces; fluids are those of materials=, and quality \
+factors, too (sfhexmesh q=y writes the model's). Gravity, rotation and ellipticity are not in the equations.
+
+cmt= (3-D) reads sources from a CMTSOLUTION file as it is, one moment tensor (dyne cm; r up, t south, p east) or several, and stations= \
+receivers from a STATIONS file: name, network, latitude, longitude, elevation and burial in m. On a mesh of the Earth (sfhexmesh sphere=y, or radius=) \
+latitudes are geographic, turned into geocentric ones, unless latitude=geocentric; depths and burials are below the surface of the sphere, heights have no effect. On other \
+meshes latitude is y and points to the north, longitude x to the east, as SPECFEM3D has it without projection, and the place is z = depth, of stations burial - elevation. \
+Moments grow as 1 + erf(1.628 t / half duration) about their centroid times, of which the first is the time zero of the records (at least 5 steps of half duration); stf= or series= say \
+it otherwise. Records at stations are Z (up), N, E.
+
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one, and is zero in solids; strain zz, xx, \
 yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive; rotation about z, x, y, 2-D about y, in rad, half the curl along the axes \
 x, y, z; data=das one: the strain along the fibre, along=, extension positive, the mean over gauge= metres around \
@@ -68,8 +79,8 @@ macro_rules! params {
             Param::float("qref").default_text("the middle of qband").doc("frequency at which the speeds hold, Hz"),
             Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("damping of absorbing sides in the mass: all of it, or its row sums"),
             Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("degree of the elements"),
-            Param::input("sou").required().doc("source points, x[, y], z"),
-            Param::input("rec").required().doc("receiver points, x[, y], z"),
+            Param::input("sou").doc("source points, x[, y], z"),
+            Param::input("rec").doc("receiver points, x[, y], z"),
             Param::int("nt").required().range(">= 1", Some(1.0), None).doc("steps"),
             Param::float("dt").required().doc("time step, s"),
             Param::choice("src", &["explosion", "moment", "dc", "force"]).default("explosion").doc("what the sources are"),
@@ -133,6 +144,16 @@ const PARAMS_2D: &[Param] = params!();
 
 /// Parameters of the 3-D program.
 const PARAMS_3D: &[Param] = params!(
+    Param::string("cmt")
+        .doc("a CMTSOLUTION file of moment tensors by latitude, longitude and depth, instead of sou="),
+    Param::string("stations").doc("a STATIONS file instead of rec=; records are then Z (up), N, E"),
+    Param::string("model").doc("what fills a mesh of the Earth: prem, prem-ti or a file of rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
+    Param::choice("latitude", &["geographic", "geocentric"])
+        .default("geographic")
+        .doc("what latitudes of cmt= and stations= are on a globe"),
+    Param::float("radius")
+        .default_text("the mesh")
+        .doc("radius of the surface of a globe, m, whose axes are geocentric"),
     Param::float("myy").default("0").doc("moment tensor, N m"),
     Param::float("mxy").default("0").doc("moment tensor, N m"),
     Param::float("myz").default("0").doc("moment tensor, N m"),

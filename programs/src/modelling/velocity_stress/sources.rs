@@ -35,11 +35,40 @@ pub struct Sources {
     pub begin: f64,
 }
 
+/// Sources that another file than sou= places, each with its moment tensor.
+pub struct Placed {
+    /// Where.
+    pub points: Vec<Point>,
+    /// What.
+    pub actions: Vec<Action>,
+    /// When each is half done, s.
+    pub shifts: Vec<f64>,
+    /// Histories of each, which begin before that by half of their spans; where empty those of the command line hold, and
+    /// begin at the shifts.
+    pub histories: Vec<TimeFunction>,
+}
+
+impl Placed {
+    /// When each source begins, s.
+    fn onsets(&self) -> Vec<f32> {
+        let half = |k: usize| {
+            self.histories
+                .get(k)
+                .map_or(0.0, |h| (h.span()[0] + h.span()[1]) / 2.0)
+        };
+        self.shifts
+            .iter()
+            .enumerate()
+            .map(|(k, shift)| (shift - half(k)) as f32)
+            .collect()
+    }
+}
+
 /// Reads all that the command line says about sources.
-pub fn read(job: &mut Job, ndim: usize, (nt, dt): (usize, f64), what: Histories) -> anyhow::Result<Sources> {
+pub fn read(job: &mut Job, ndim: usize, time: (usize, f64), what: Histories) -> anyhow::Result<Sources> {
     let file = job.input("sou")?;
     let points = acquisition::points(job, file, ndim)?;
-    read_at(job, ndim, points, (nt, dt), what)
+    read_at(job, ndim, points, time, what)
 }
 
 /// The same for sources at these points.
@@ -47,7 +76,7 @@ pub fn read_at(
     job: &mut Job,
     ndim: usize,
     points: Vec<Point>,
-    (nt, dt): (usize, f64),
+    time: (usize, f64),
     what: Histories,
 ) -> anyhow::Result<Sources> {
     let count = points.len();
@@ -57,13 +86,61 @@ pub fn read_at(
     }
     let histories = histories(job, count)?;
     let onsets = onsets(job, count)?;
+    let given = Unsampled {
+        points,
+        actions,
+        histories,
+        onsets,
+    };
+    sampled(job, given, time, what)
+}
+
+/// The same of sources that are placed already.
+pub fn read_placed(
+    job: &mut Job,
+    placed: Placed,
+    time: (usize, f64),
+    what: Histories,
+) -> anyhow::Result<Sources> {
+    let onsets = Some(placed.onsets());
+    let histories = match placed.histories.is_empty() {
+        true => histories(job, placed.points.len())?,
+        false => placed.histories,
+    };
+    let given = Unsampled {
+        points: placed.points,
+        actions: placed.actions,
+        histories,
+        onsets,
+    };
+    sampled(job, given, time, what)
+}
+
+/// Sources before their histories are sampled.
+struct Unsampled {
+    points: Vec<Point>,
+    actions: Vec<Action>,
+    histories: Vec<TimeFunction>,
+    onsets: Option<Vec<f32>>,
+}
+
+/// The sources with their series.
+fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories) -> anyhow::Result<Sources> {
+    let Unsampled {
+        points,
+        actions,
+        histories,
+        onsets,
+    } = given;
+    let count = points.len();
     let mut sources = Sources {
         list: Vec::with_capacity(count),
         series: Vec::new(),
         band: Band::default(),
         begin: match what {
             Histories::Rates => 0.0,
-            Histories::Moments(_) => histories.iter().map(|h| h.span()[0]).fold(0.0, f64::min),
+            // What begins at a time of its own does so inside the run.
+            Histories::Moments(_) => begin(&histories, onsets.as_deref()),
         },
     };
     let begin = sources.begin;
@@ -108,6 +185,17 @@ pub fn read_at(
     }
     silent(job, &sources, nt as f64 * dt, largest)?;
     Ok(sources)
+}
+
+/// When a run begins that is to have the histories from their beginnings: at zero, or before it.
+fn begin(histories: &[TimeFunction], onsets: Option<&[f32]>) -> f64 {
+    let of = |k: usize| {
+        let onset = onsets.map_or(0.0, |o| f64::from(o[k]).min(0.0));
+        histories[k % histories.len()].span()[0] + onset
+    };
+    (0..onsets.map_or(histories.len(), <[f32]>::len))
+        .map(of)
+        .fold(0.0, f64::min)
 }
 
 /// The moment over its final one, or the force over its strength, step by step from a time of the history on. A moment

@@ -1,0 +1,151 @@
+//! Earthquakes in CMTSOLUTION files, as SPECFEM3D and Harvard's catalogue have them.
+
+use anyhow::{Context, Result, bail};
+
+/// From dyne cm to N m.
+const DYNE_CM: f64 = 1e-7;
+
+/// One moment tensor of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Seconds behind the origin time of the first line.
+    pub shift: f64,
+    /// Half of the duration, s.
+    pub half_duration: f64,
+    /// Degrees, or y of a local mesh.
+    pub latitude: f64,
+    /// Degrees, or x of a local mesh.
+    pub longitude: f64,
+    /// m.
+    pub depth: f64,
+    /// rr tt pp rt rp tp, N m: r up, t south, p east.
+    pub tensor: [f64; 6],
+}
+
+/// The words of a file in the order of [`Event`].
+const WORDS: [&str; 11] = [
+    "time shift",
+    "half duration",
+    "latitude",
+    "longitude",
+    "depth",
+    "Mrr",
+    "Mtt",
+    "Mpp",
+    "Mrt",
+    "Mrp",
+    "Mtp",
+];
+
+/// Reads the events of a text.
+///
+/// # Errors
+/// A word that is missing or has no number.
+pub fn read(text: &str) -> Result<Vec<Event>> {
+    let mut events = Vec::new();
+    let mut found: [Option<f64>; 11] = [None; 11];
+    for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
+        // The first line of an event has the hypocentre of a catalogue and times with colons in no file.
+        let Some((word, value)) = line.split_once(':') else {
+            continue;
+        };
+        let Some(k) = WORDS
+            .iter()
+            .position(|known| known.eq_ignore_ascii_case(word.trim()))
+        else {
+            continue;
+        };
+        let value = value
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .replace(['d', 'D'], "e");
+        let value: f64 = value
+            .parse()
+            .ok()
+            .filter(|v: &f64| v.is_finite())
+            .with_context(|| format!("line {number} is `{line}`: a number follows the colon"))?;
+        if found[k].replace(value).is_some() {
+            bail!(
+                "line {number} has `{word}` again, and the event before has no {}",
+                missing(&found)
+            );
+        }
+        if found.iter().all(Option::is_some) {
+            events.push(event(found.map(Option::unwrap_or_default))?);
+            found = [None; 11];
+        }
+    }
+    if found.iter().any(Option::is_some) || events.is_empty() {
+        bail!(
+            "it has no {}; a CMTSOLUTION file has {} for every source",
+            missing(&found),
+            WORDS.map(|word| format!("`{word}:`")).join(" ")
+        );
+    }
+    Ok(events)
+}
+
+fn missing(found: &[Option<f64>; 11]) -> String {
+    let first = found.iter().position(Option::is_none).unwrap_or(0);
+    format!("`{}:`", WORDS[first])
+}
+
+fn event([shift, half, latitude, longitude, depth, moments @ ..]: [f64; 11]) -> Result<Event> {
+    if half < 0.0 {
+        bail!("`half duration:` is {half}; it is zero or more seconds");
+    }
+    Ok(Event {
+        shift,
+        half_duration: half,
+        latitude,
+        longitude,
+        depth: 1000.0 * depth,
+        tensor: moments.map(|m| m * DYNE_CM),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(in crate::earth) const BOLIVIA: &str = "\
+ PDE 1994  6  9  0 33 16.40 -13.8300  -67.5600 637.0 6.9 6.8 NORTHERN BOLIVIA
+event name:     060994A
+time shift:     29.0000
+half duration:  20.0000
+latitude:      -13.8200
+longitude:     -67.2500
+depth:         647.1000
+Mrr:      -7.590000e+27
+Mtt:       7.750000e+27
+Mpp:      -1.600000e+26
+Mrt:      -2.503000e+28
+Mrp:       4.200000e+26
+Mtp:      -2.480000D+27
+";
+
+    #[test]
+    fn an_event_is_read_in_si_units() {
+        let events = read(&BOLIVIA.repeat(2)).unwrap();
+        assert_eq!(events.len(), 2);
+        let event = &events[0];
+        assert_eq!((event.latitude, event.depth), (-13.82, 647_100.0));
+        assert!((event.tensor[3] + 2.503e21).abs() < 1e6 && (event.tensor[5] + 2.48e20).abs() < 1e6);
+        // Moment and magnitude as the catalogue has them: 2.63e28 dyne cm, Mw 8.2.
+        let [rr, tt, pp, rt, rp, tp] = event.tensor;
+        let moment = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
+        assert!((moment / 2.63e21 - 1.0).abs() < 0.01, "{moment}");
+        assert!((2.0 / 3.0 * (moment.log10() - 9.1) - 8.2).abs() < 0.05);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let error = |text: &str| format!("{:#}", read(text).unwrap_err());
+        assert!(error("").contains("`time shift:`"));
+        assert!(error(&BOLIVIA.replace("Mrt:", "Mxx:")).contains("no `Mrt:`"));
+        assert!(error(&BOLIVIA.replace("647.1000", "deep")).contains("line 7"));
+        let cut = BOLIVIA.replace("Mtp", "none");
+        assert!(error(&cut.repeat(2)).contains("`Mtp:`"));
+    }
+}

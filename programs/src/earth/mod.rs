@@ -1,0 +1,10 @@
+//! The Earth in files: models of its radius, earthquakes and stations. Formulas are those of `kernels::earth`.
+
+mod cmt;
+mod ground;
+mod model;
+mod stations;
+
+pub use cmt::Event;
+pub use ground::{Ground, Quakes, Sites};
+pub use model::open as open_model;

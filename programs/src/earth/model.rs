@@ -1,0 +1,164 @@
+//! Models that depend on the radius alone: PREM by name, others from text.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use kernels::earth::{Layer, Matter, Profile, Radial};
+
+/// What a layer is thick at least, m: thinner ones are slips.
+const THINNEST: f64 = 1.0;
+
+/// The model that a word names: `prem`, `prem-ti` (transversely isotropic), or a file.
+///
+/// A file has rows of radius (m, ascending from the centre), density (kg/m3), P and S speed (m/s); behind them, if any, the
+/// quality factors of bulk and shear modulus; behind these, if any, horizontal P and S speed and eta, which is the order
+/// of a deck of Mineos. A radius that stands twice is a discontinuity. Lines that begin with # and the three first lines of a deck
+/// are skipped.
+///
+/// # Errors
+/// A file that cannot be read, or a row that is no matter.
+pub fn open(word: &str) -> Result<Radial> {
+    match word {
+        "prem" => Ok(Radial::prem(true)),
+        "prem-ti" => Ok(Radial::prem(false)),
+        file => {
+            let text = fs::read_to_string(file)
+                .with_context(|| format!("cannot read model={file}; models by name are prem and prem-ti"))?;
+            read(&text).with_context(|| format!("model={file}"))
+        }
+    }
+}
+
+/// The model of a text.
+fn read(text: &str) -> Result<Radial> {
+    let lines = text.lines().enumerate().map(|(k, line)| (k + 1, line.trim()));
+    let mut rows: Vec<(f64, Matter)> = Vec::new();
+    let mut columns = 0;
+    let title = text.lines().next().is_some_and(|first| {
+        let first = first.trim();
+        !first.is_empty() && !first.starts_with('#') && numbers(first).is_none()
+    });
+    for (number, line) in lines.skip(if title { 3 } else { 0 }) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let Some(row) = numbers(line) else {
+            bail!("line {number} is `{line}`; rows are numbers: radius rho vp vs [qkappa qmu [vph vsh eta]]");
+        };
+        if ![4, 6, 9].contains(&row.len()) || (columns != 0 && row.len() != columns) {
+            bail!(
+                "line {number} has {} numbers; all rows have 4, all 6 or all 9: radius rho vp vs [qkappa qmu [vph vsh eta]]",
+                row.len()
+            );
+        }
+        columns = row.len();
+        let (radius, matter) = matter(&row, number)?;
+        if let Some(last) = rows.last().filter(|last| radius < last.0) {
+            bail!(
+                "line {number} has the radius {radius} m behind {} m; rows go from the centre to the surface",
+                last.0
+            );
+        }
+        rows.push((radius, matter));
+    }
+    layers(&rows)
+}
+
+fn numbers(line: &str) -> Option<Vec<f64>> {
+    line.split_whitespace().map(|word| word.parse().ok()).collect()
+}
+
+/// A row as radius and matter.
+fn matter(row: &[f64], number: usize) -> Result<(f64, Matter)> {
+    let quality = |k: usize| match row.get(k) {
+        Some(q) if *q > 0.0 => *q,
+        _ => f64::INFINITY,
+    };
+    let mut matter = Matter::isotropic(row[1], row[2], row[3], [quality(4), quality(5)]);
+    if let [vph, vsh, eta] = row[row.len().min(6)..] {
+        (matter.vph, matter.vsh, matter.eta) = (vph, vsh, eta);
+    }
+    let Matter {
+        density,
+        vpv,
+        vph,
+        vsv,
+        vsh,
+        eta,
+        ..
+    } = matter;
+    let solid = 4.0 * vsv * vsv < 3.0 * vpv * vpv && 4.0 * vsh * vsh < 3.0 * vph * vph;
+    let sound =
+        row[0] >= 0.0 && density > 0.0 && vpv > 0.0 && vph > 0.0 && vsv >= 0.0 && vsh >= 0.0 && eta > 0.0;
+    if !sound || !solid || (vsv == 0.0) != (vsh == 0.0) || row[..4].iter().any(|v| !v.is_finite()) {
+        bail!(
+            "line {number} has radius {} m, rho {density}, P speeds {vpv} and {vph}, S speeds {vsv} and {vsh}, eta {eta}: no matter is like that; units are m, kg/m3 and m/s, and S is below 0.866 of P",
+            row[0]
+        );
+    }
+    Ok((row[0], matter))
+}
+
+/// Layers between the radii that stand twice.
+fn layers(rows: &[(f64, Matter)]) -> Result<Radial> {
+    let mut found = Vec::new();
+    for rows in rows.chunk_by(|a, b| a.0 < b.0) {
+        let (bottom, top) = (rows[0].0, rows[rows.len() - 1].0);
+        if top - bottom < THINNEST {
+            bail!(
+                "the layer at the radius {bottom} m is {} m thick: a discontinuity is two rows of one radius",
+                top - bottom
+            );
+        }
+        if rows
+            .iter()
+            .any(|row| (row.1.vsv == 0.0) != (rows[0].1.vsv == 0.0))
+        {
+            bail!(
+                "between {bottom} and {top} m solid rows follow fluid ones: there must be a discontinuity, two rows of one radius"
+            );
+        }
+        found.push(Layer {
+            bottom,
+            top,
+            profile: Profile::Table(rows.to_vec()),
+        });
+    }
+    Radial::new(found)
+        .context("it has no two rows; give at least the centre (or the deepest radius) and the surface")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_decks_are_read_alike() {
+        let plain = "# a ball\n0 5000 9000 5000\n3000 5000 9000 5000\n3000 3000 6000 0\n\n4000 2000 5000 0\n";
+        let model = read(plain).unwrap();
+        assert_eq!(model.discontinuities(), [3000.0]);
+        assert_eq!(model.seen_from(3500.0, 3500.0).vpv, 5500.0);
+        assert_eq!(model.seen_from(3500.0, 3000.0).vsv, 0.0);
+        let deck = "a ball\n 1 1. 1\n 4 1 2\n0. 5000. 9000. 5000. 57823. 312. 9100. 5100. 1.0\n4000. 5000. 9000. 5000. 0 0 9100. 5100. 0.9";
+        let matter = read(deck).unwrap().seen_from(1.0, 0.0);
+        assert_eq!((matter.vph, matter.vsh, matter.q_mu), (9100.0, 5100.0, 312.0));
+        assert!(!matter.is_isotropic());
+    }
+
+    #[test]
+    fn what_is_no_model_gets_a_sentence() {
+        for (text, word) in [
+            ("", "no two rows"),
+            ("0 5000 9000 5000\n", "thick"),
+            ("0 5000 9000 5000\n100 5000 9000\n", "3 numbers"),
+            ("0 5000 9000 5000\n100 5000 x 3\n", "line 2"),
+            ("0 5000 9000 5000\n100 5000 9000 9000\n", "no matter"),
+            ("0 5000 9000 5000\n100 5000 9000 0\n", "discontinuity"),
+            ("100 5000 9000 5000\n0 5000 9000 5000\n", "from the centre"),
+            ("nan 5000 9000 5000\n0 5000 9000 5000\n", "no matter"),
+        ] {
+            let error = format!("{:#}", read(text).unwrap_err());
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

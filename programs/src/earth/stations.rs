@@ -1,0 +1,85 @@
+//! Stations in STATIONS files, as SPECFEM3D has them.
+
+use anyhow::{Context, Result, bail};
+
+/// One line of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// Its name and network, as in `II.OBN`: network first.
+    pub name: String,
+    /// Degrees, or y of a local mesh.
+    pub latitude: f64,
+    /// Degrees, or x of a local mesh.
+    pub longitude: f64,
+    /// Above the sea, m.
+    pub elevation: f64,
+    /// Below the ground, m.
+    pub burial: f64,
+}
+
+/// Reads the stations of a text: name, network, latitude, longitude, elevation, burial.
+///
+/// # Errors
+/// A line with fewer words or no numbers, or none at all.
+pub fn read(text: &str) -> Result<Vec<Station>> {
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
+        if line.is_empty() || line.starts_with('#') || line.starts_with('!') {
+            continue;
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, network, numbers @ ..] = &words[..] else {
+            bail!(
+                "line {number} is `{line}`; a station has name, network, latitude, longitude, elevation and burial"
+            );
+        };
+        let value = |k: usize, what: &str| -> Result<f64> {
+            let word = numbers
+                .get(k)
+                .with_context(|| format!("line {number} is `{line}`: {what} is missing"))?;
+            let value = word.parse().ok().filter(|v: &f64| v.is_finite());
+            value
+                .with_context(|| format!("line {number} is `{line}`: {what} is {word}, and must be a number"))
+        };
+        found.push(Station {
+            name: format!("{network}.{name}"),
+            latitude: value(0, "the latitude")?,
+            longitude: value(1, "the longitude")?,
+            elevation: value(2, "the elevation in m")?,
+            burial: value(3, "the burial in m")?,
+        });
+    }
+    if found.is_empty() {
+        bail!(
+            "it has no stations; each line has name, network, latitude, longitude, elevation and burial (m)"
+        );
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stations_are_read_with_their_networks() {
+        let stations =
+            read("# name\nOBN II  55.1146 36.5674 160.0 30.0\n\nST04 XX -18.82 -67.25 0 0 \n").unwrap();
+        assert_eq!(stations.len(), 2);
+        assert_eq!(stations[0].name, "II.OBN");
+        assert_eq!((stations[0].burial, stations[1].latitude), (30.0, -18.82));
+    }
+
+    #[test]
+    fn what_is_no_station_gets_a_sentence() {
+        for (text, word) in [
+            ("", "no stations"),
+            ("OBN", "name, network"),
+            ("OBN II 55 36 160", "burial"),
+            ("OBN II north 36 160 0", "latitude is north"),
+        ] {
+            let error = format!("{:#}", read(text).unwrap_err());
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Cuts a body with six sides into elements, row by row from the bottom up.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, bail};
+use kernels::mesh::{Order, cell};
+use rsf_io::Job;
+
+use super::lattice::{self, Place, ROW, Row, UNIT};
+use crate::meshing::RawMesh;
+
+const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
+
+/// The number of the bottom among the sides.
+pub(super) const BOTTOM: usize = 4;
+
+/// Sides that absorb, as numbers of `SIDES`.
+///
+/// # Errors
+/// A word that is no side.
+pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
+    let text = job.text("absorb")?.unwrap_or_default();
+    let words = text
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty() && *word != "none");
+    words
+        .map(|word| match SIDES.iter().position(|side| *side == word) {
+            Some(side) => Ok(side),
+            None => bail!("absorb= has `{word}`; allowed are {} and none", SIDES.join(", ")),
+        })
+        .collect()
+}
+
+/// What is known before a body is cut.
+pub(super) struct Plan<'a> {
+    /// From the bottom up.
+    pub(super) rows: &'a [Row],
+    /// Elements along x and y at the top; y: 0 in 2-D.
+    pub(super) top: [usize; 2],
+    pub(super) order: Order,
+    /// Sides that absorb.
+    pub(super) absorb: &'a [usize],
+    /// True where x, y and up are a right-handed system of axes; of a box they are x, y and minus z.
+    pub(super) mirrored: bool,
+}
+
+impl Plan<'_> {
+    /// The mesh; `coordinates` are those of a place in a layer.
+    pub(super) fn cut<const D: usize>(
+        &self,
+        coordinates: impl Fn(Place, usize) -> Result<[f64; D]>,
+    ) -> Result<RawMesh> {
+        let per_element = self.order.nodes::<D>();
+        let mut mesh = RawMesh {
+            ndim: D,
+            per_element,
+            ..RawMesh::default()
+        };
+        // Nodes of the row; of the ones below only those that they share.
+        let mut known: HashMap<Place, i32> = HashMap::new();
+        let ends = [
+            self.top[0] as i64 * UNIT,
+            self.rows.len() as i64 * ROW,
+            self.top[1] as i64 * UNIT,
+        ];
+        for (k, row) in self.rows.iter().enumerate() {
+            let foot = k as i64 * ROW;
+            known.retain(|place, _| place[1] == foot);
+            for mut corners in lattice::corners(row, self.top, foot) {
+                if self.mirrored {
+                    corners.rotate_left(1 << (D - 1));
+                }
+                let element = mesh.regions.len() as i32;
+                for node in 0..per_element {
+                    let place = middle::<D>(&corners, node);
+                    let next = (mesh.nodes.len() / D) as i32;
+                    let number = match known.get(&place) {
+                        Some(number) => *number,
+                        None => {
+                            mesh.nodes.extend(coordinates(place, row.layer)?);
+                            known.insert(place, next);
+                            next
+                        }
+                    };
+                    mesh.elements.push(number);
+                }
+                mesh.regions.push(row.layer as i32);
+                for face in 0..cell::faces::<D>() {
+                    match side::<D>(&corners, face, ends) {
+                        Some(side) if self.absorb.contains(&side) => {
+                            mesh.absorbing.push([element, face as i32])
+                        }
+                        Some(5) => mesh.free.push([element, face as i32]),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(mesh)
+    }
+}
+
+/// The place of a node between the corners of its element.
+fn middle<const D: usize>(corners: &[Place], node: usize) -> Place {
+    let code = cell::place::<D>(node);
+    let mut sum = [0; 3];
+    for (corner, place) in corners.iter().enumerate() {
+        let at = cell::place::<D>(corner);
+        let weight: i64 = (0..D)
+            .map(|a| i64::from(if at[a] == 2 { code[a] } else { 2 - code[a] }))
+            .product();
+        (0..3).for_each(|c| sum[c] += weight * place[c]);
+    }
+    sum.map(|s| s / (1 << D))
+}
+
+/// The side of the body on which a face lies, if it does.
+fn side<const D: usize>(corners: &[Place], face: usize, ends: Place) -> Option<usize> {
+    let own = cell::corners(cell::face::<D>(face).code::<D>());
+    let all = |axis: usize, at: i64| own.iter().all(|k| corners[*k][axis] == at);
+    let lies = |side: usize| match side {
+        0 => all(0, 0),
+        1 => all(0, ends[0]),
+        2 => D == 3 && all(2, 0),
+        3 => D == 3 && all(2, ends[2]),
+        BOTTOM => all(1, 0),
+        _ => all(1, ends[1]),
+    };
+    (0..SIDES.len()).find(|side| lies(*side))
+}

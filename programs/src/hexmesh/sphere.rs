@@ -1,0 +1,183 @@
+//! A chunk of the cubed sphere between two radii, its rows of elements on the discontinuities of a model.
+
+use anyhow::{Context, Result, bail};
+use kernels::earth::{Chunk, Matter, Radial};
+use kernels::mesh::{Material, Order};
+use rsf_io::Job;
+
+use super::cut::{self, BOTTOM, Plan};
+use super::lattice::{Kind, Place, ROW, Row, UNIT};
+use super::shells::{Shells, Wish};
+use crate::earth;
+use crate::meshing::{RawMesh, countable};
+
+/// A quality factor without loss, as materials= has it.
+const LOSSLESS: f64 = 9999.0;
+
+/// The chunk that the parameters describe.
+///
+/// # Errors
+/// Parameters that do not fit together or to the model, more elements than can be counted.
+pub(super) fn make(job: &mut Job) -> Result<RawMesh> {
+    let model = earth::open_model(&job.text("model")?.unwrap_or_default())?;
+    let globe = Globe::of(job, &model)?;
+    let mut absorb = cut::absorbing(job)?;
+    // A fluid below holds no shear and little pressure: the bottom of a mantle is freer than it is absorbing.
+    let foot = globe.shells.radii[0];
+    if !job.given("absorb")
+        && model.seen_from(0.0, foot).vsv == 0.0
+        && model.seen_from(2.0 * foot, foot).vsv > 0.0
+    {
+        absorb.retain(|side| *side != BOTTOM);
+    }
+    countable("the chunk", globe.rows.iter().map(Row::elements).sum())?;
+    let plan = Plan {
+        rows: &globe.rows,
+        top: globe.top,
+        order: Order::Quadratic,
+        absorb: &absorb,
+        mirrored: true,
+    };
+    let mut mesh = plan.cut(|place, layer| Ok(globe.coordinates(place, layer)))?;
+    mesh.materials = globe.materials(&model, job.flag("q")?);
+    mesh.radius = Some(model.surface());
+    for line in globe.shells.lines(&globe.rows) {
+        job.say(&line);
+    }
+    Ok(mesh)
+}
+
+/// Everything that is known of a chunk before it is cut.
+struct Globe {
+    chunk: Chunk,
+    shells: Shells,
+    rows: Vec<Row>,
+    top: [usize; 2],
+}
+
+impl Globe {
+    fn of(job: &Job, model: &Radial) -> Result<Self> {
+        let widths = job
+            .floats("width")?
+            .into_iter()
+            .map(f64::from)
+            .collect::<Vec<_>>();
+        let widths = match widths[..] {
+            [] => [90.0; 2],
+            [one] => [one; 2],
+            [a, b] => [a, b],
+            _ => bail!(
+                "width= has {} numbers; it takes one or two, degrees along x and y",
+                widths.len()
+            ),
+        };
+        if !widths.iter().all(|w| *w > 0.0 && *w <= 120.0) {
+            bail!(
+                "width={},{} degrees: a chunk is above 0 and up to 120 degrees wide, and 90 are a sixth of the sphere",
+                widths[0],
+                widths[1]
+            );
+        }
+        let nx = job
+            .int_opt("nx")?
+            .context("nx= is missing: the elements along x at the surface")?;
+        let even = (nx as f64 * widths[1] / widths[0]).round() as i64;
+        let top = [nx, job.int_opt("ny")?.unwrap_or(even.max(1))].map(|n| n as usize);
+        let (lat, lon, turn) = (job.double("lat")?, job.double("lon")?, job.double("turn")?);
+        if !(-90.0..=90.0).contains(&lat) || !lon.is_finite() || !turn.is_finite() {
+            bail!("lat={lat} lon={lon} turn={turn}: a latitude is from -90 to 90 degrees");
+        }
+        let chunk = Chunk::new(lat, lon, turn, widths);
+        let list =
+            |word: &str| -> Result<Vec<f64>> { Ok(job.floats(word)?.into_iter().map(f64::from).collect()) };
+        let counts = |word: &str| -> Result<Option<Vec<usize>>> {
+            let given = job.given(word).then(|| job.ints(word)).transpose()?;
+            Ok(given.map(|list| list.into_iter().map(|n| n as usize).collect()))
+        };
+        let wish = Wish {
+            bottom: job.double("bottom")?,
+            skip: list("skip")?,
+            layers: counts("layers")?,
+            doubling: counts("doubling")?,
+            top,
+            arc: chunk.arc(),
+        };
+        let shells = Shells::of(model, &wish)?;
+        let rows = rows(&shells, top)?;
+        Ok(Self {
+            chunk,
+            shells,
+            rows,
+            top,
+        })
+    }
+
+    /// x, y, z of a place.
+    fn coordinates(&self, place: Place, layer: usize) -> [f64; 3] {
+        let part = |axis: usize, at: i64| 2.0 * at as f64 / (UNIT * self.top[axis] as i64) as f64 - 1.0;
+        let Shells { radii, rows, .. } = &self.shells;
+        let foot = rows[..layer].iter().sum::<usize>() as i64 * ROW;
+        let height = (place[1] - foot) as f64 / (rows[layer] as i64 * ROW) as f64;
+        let radius = radii[layer] + (radii[layer + 1] - radii[layer]) * height;
+        self.chunk
+            .position([part(0, place[0]), part(1, place[2])], radius)
+    }
+
+    /// What is in the middle of every layer.
+    fn materials(&self, model: &Radial, losses: bool) -> Vec<Material> {
+        let of = |ends: &[f64]| {
+            let middle = (ends[0] + ends[1]) / 2.0;
+            let Matter {
+                density,
+                q_kappa,
+                q_mu,
+                ..
+            } = model.seen_from(middle, middle);
+            let [vp, vs] = model.seen_from(middle, middle).mean_speeds();
+            let q = |q: f64| {
+                if losses && q.is_finite() {
+                    q.min(LOSSLESS)
+                } else {
+                    LOSSLESS
+                }
+            };
+            Material {
+                density,
+                vp,
+                vs,
+                q_kappa: q(q_kappa),
+                q_mu: q(q_mu),
+                anisotropic: false,
+            }
+        };
+        self.shells.radii.windows(2).map(of).collect()
+    }
+}
+
+/// The rows from the bottom up; bricks need two times two elements below them.
+fn rows(shells: &Shells, top: [usize; 2]) -> Result<Vec<Row>> {
+    let factor = 1_usize << shells.doubling.len().min(32);
+    for (word, n) in [("nx", top[0]), ("ny", top[1])] {
+        if factor > 1 && n % (2 * factor) != 0 {
+            bail!(
+                "{word}={n} cannot be halved for {} doublings; it must be a multiple of {}, or give doubling= with fewer rows",
+                shells.doubling.len(),
+                2 * factor
+            );
+        }
+    }
+    let mut counts = top.map(|n| n / factor);
+    let mut found = Vec::new();
+    for (layer, height) in shells.rows.iter().enumerate() {
+        for _ in 0..*height {
+            let kind = match shells.doubling.contains(&(found.len() + 1)) {
+                true => Kind::Brick,
+                false => Kind::Plain,
+            };
+            let row = Row { kind, layer, counts };
+            counts = row.above();
+            found.push(row);
+        }
+    }
+    Ok(found)
+}

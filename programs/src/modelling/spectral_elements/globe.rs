@@ -1,0 +1,201 @@
+//! What files about the Earth say of a shot: earthquakes, stations, the model of the radius.
+
+use super::medium::Rocks;
+use crate::earth::{self, Ground, Quakes};
+use crate::meshing::RawMesh;
+use crate::modelling::checkpoint::Checksum;
+use crate::modelling::velocity_stress::sources::Placed;
+use anyhow::bail;
+use kernels::earth::{Frame, Layer, Radial};
+use kernels::mesh::Mesh;
+use kernels::mesh::step::Law;
+use kernels::methods::spectral_elements::{PointMedia, PointMedium};
+use kernels::methods::velocity_stress::{Action, TimeFunction};
+use rsf_io::Job;
+
+/// Half duration over the spread of a Gaussian moment rate: SPECFEM3D's exp(-(1.628 t / half duration)^2).
+const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
+/// Least half duration in time steps.
+const LEAST: f64 = 5.0;
+
+/// What cmt= and stations= place.
+pub struct Places<const D: usize> {
+    /// The sources of cmt=.
+    pub quakes: Option<Placed>,
+    /// The receivers of stations=, m.
+    pub sites: Option<Vec<[f64; D]>>,
+    /// Up, north and east of each of these.
+    pub frames: Vec<Frame>,
+}
+
+/// Reads cmt= and stations=, which 3-D programs have.
+pub fn places<const D: usize>(job: &Job, raw: &RawMesh) -> anyhow::Result<Places<D>> {
+    let mut places = Places {
+        quakes: None,
+        sites: None,
+        frames: Vec::new(),
+    };
+    if D == 3 {
+        let ground = Ground::of(job, raw.radius)?;
+        for (word, other) in [("cmt", "sou"), ("stations", "rec")] {
+            if job.given(word) && job.given(other) {
+                bail!("{word}= and {other}= are given together; give one of them");
+            }
+        }
+        if let Some(quakes) = ground.quakes(job)? {
+            for word in ["src", "mech", "m0", "onset"]
+                .into_iter()
+                .filter(|word| job.given(word))
+            {
+                job.warn(&format!("{word}= has no effect beside cmt=, which says it"));
+            }
+            places.quakes = Some(placed(job, &quakes)?);
+        }
+        if let Some(sites) = ground.sites(job)? {
+            let point = |p: &[f64; 3]| std::array::from_fn(|c| p[c]);
+            places.sites = Some(sites.points.iter().map(point).collect());
+            places.frames = sites.frames;
+        }
+    }
+    for (missing, word, other) in [
+        (places.quakes.is_none(), "sou", "cmt"),
+        (places.sites.is_none(), "rec", "stations"),
+    ] {
+        if missing && !job.given(word) && !std::path::Path::new(word).exists() {
+            let or = if D == 3 {
+                format!(", or {other}=")
+            } else {
+                String::new()
+            };
+            bail!("{word}= is missing (an RSF file of points){or}");
+        }
+    }
+    Ok(places)
+}
+
+/// Earthquakes as sources; the command line may have their history.
+fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
+    let least = LEAST * job.double("dt")?;
+    let gaussian = |half: &f64| TimeFunction::Gaussian {
+        tau: half.max(least) / SPREAD,
+    };
+    let own = !["stf", "series", "tau", "freq"]
+        .iter()
+        .any(|word| job.given(word));
+    Ok(Placed {
+        points: quakes
+            .points
+            .iter()
+            .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
+            .collect(),
+        actions: quakes
+            .tensors
+            .iter()
+            .map(|m| Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]))
+            .collect(),
+        shifts: quakes.shifts.clone(),
+        histories: match own {
+            true => quakes.half_durations.iter().map(gaussian).collect(),
+            false => Vec::new(),
+        },
+    })
+}
+
+/// A radial model at the points of elements.
+struct Earth {
+    model: Radial,
+    /// Regions whose solids take 21 constants.
+    general: Vec<bool>,
+}
+
+impl<const D: usize> PointMedia<D> for Earth {
+    fn of_element(&self, _: usize, region: usize, positions: &[[f64; D]]) -> Option<Vec<PointMedium>> {
+        let point = |(medium, speeds)| PointMedium {
+            medium,
+            speeds,
+            loss: None,
+        };
+        let media = self.model.media(positions, self.general[region]);
+        Some(media.into_iter().map(point).collect())
+    }
+}
+
+fn radius<const D: usize>(x: &[f64; D]) -> f64 {
+    x.iter().map(|c| c * c).sum::<f64>().sqrt()
+}
+
+/// Fills the regions with the model of model=, if it is given: `radius=` or the mesh say where its surface is.
+pub fn fill<const D: usize>(
+    job: &Job,
+    raw: &RawMesh,
+    mesh: &Mesh<D>,
+    rocks: &mut Rocks<D>,
+) -> anyhow::Result<()> {
+    let word = match D {
+        3 => job.text("model")?,
+        _ => None,
+    };
+    let Some(word) = word else {
+        return Ok(());
+    };
+    if rocks.model.is_some() || rocks.media.iter().any(|m| matches!(m.law, Law::Anisotropic(_))) {
+        bail!(
+            "model= and vp=, vs=, den=, qp=, qs= or ccc= all fill the mesh: leave out model= or the others"
+        );
+    }
+    let model = earth::open_model(&word)?;
+    let Ground::Globe { radius: surface, .. } = Ground::of(job, raw.radius)? else {
+        bail!(
+            "model= wants a mesh of the Earth (sfhexmesh sphere=y), or radius=, the radius of its surface in m"
+        );
+    };
+    if (surface / model.surface() - 1.0).abs() > 1e-6 {
+        bail!(
+            "the surface of the mesh has a radius of {surface} m, that of model={word} {} m: they must be the same",
+            model.surface()
+        );
+    }
+    let mut general = vec![false; rocks.media.len()];
+    for (element, region) in mesh.regions().iter().enumerate() {
+        let nodes = mesh.coordinates(element);
+        let inside = nodes.iter().map(radius).sum::<f64>() / nodes.len() as f64;
+        for node in &nodes {
+            let matter = model.seen_from(inside, radius(node));
+            general[*region as usize] |= !matter.is_isotropic();
+            let fluid = matches!(rocks.media[*region as usize].law, Law::Fluid(_));
+            if fluid != (matter.vsv == 0.0) {
+                bail!(
+                    "element {element} at a radius of {inside} m is {} in materials= and {} in model={word}: its faces must keep to the model's fluids (sfhexmesh sphere=y model=)",
+                    if fluid { "fluid" } else { "solid" },
+                    if fluid { "solid" } else { "fluid" }
+                );
+            }
+        }
+    }
+    for (medium, general) in rocks.media.iter_mut().zip(&general) {
+        if *general {
+            // Of the kind that the points have; the numbers are those of the model.
+            medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
+        }
+    }
+    rocks.sum = checksum(&model);
+    rocks.model = Some(Box::new(Earth { model, general }));
+    Ok(())
+}
+
+/// A checksum of what a model says.
+fn checksum(model: &Radial) -> u64 {
+    let sample = |layer: &Layer| {
+        let at = |k: u32| layer.bottom + (layer.top - layer.bottom) * f64::from(k) / 64.0;
+        let seen = |k: u32| model.seen_from((layer.bottom + layer.top) / 2.0, at(k));
+        format!(
+            "{} {} {:?}",
+            layer.bottom,
+            layer.top,
+            (0..=64).map(seen).collect::<Vec<_>>()
+        )
+    };
+    let all = model.layers().iter();
+    all.fold(Checksum::new(), |sum, layer| sum.with_text(&sample(layer)))
+        .end()
+}

@@ -1,0 +1,52 @@
+//! Records along up, north and east instead of the axes of the model.
+
+use kernels::earth::Frame;
+
+/// From the components z, x, y of every receiver to its Z, N, E.
+pub struct Turn {
+    /// Rows Z, N, E, columns z, x, y, of every receiver.
+    rows: Vec<[[f32; 3]; 3]>,
+}
+
+impl Turn {
+    /// For receivers with these axes.
+    pub fn new(frames: &[Frame]) -> Self {
+        let row = |axis: [f64; 3]| [axis[2], axis[0], axis[1]].map(|c| c as f32);
+        let rows = frames.iter().map(|f| [f.up, f.north, f.east].map(row)).collect();
+        Self { rows }
+    }
+
+    /// Records `[component][receiver]`.
+    pub fn apply(&self, traces: &[f32]) -> Vec<f32> {
+        let n = self.rows.len();
+        let component = |k: usize| {
+            let of = move |r: usize| {
+                (0..3)
+                    .map(|c| self.rows[r][k][c] * traces[c * n + r])
+                    .sum::<f32>()
+            };
+            (0..n).map(of)
+        };
+        (0..3).flat_map(component).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_up_is_all_in_the_first_component() {
+        let frames = [Frame::at(30.0, 50.0), Frame::at(-60.0, 200.0)];
+        let mut traces = vec![0.0; 6];
+        for (r, frame) in frames.iter().enumerate() {
+            for (c, axis) in [2, 0, 1].into_iter().enumerate() {
+                traces[2 * c + r] = (2.0 * frame.up[axis] - 0.5 * frame.east[axis]) as f32;
+            }
+        }
+        let turned = Turn::new(&frames).apply(&traces);
+        for (got, want) in turned.iter().zip([2.0, 2.0, 0.0, 0.0, -0.5, -0.5]) {
+            assert!((got - want).abs() < 1e-6);
+        }
+    }
+}

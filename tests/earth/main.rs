@@ -1,0 +1,9 @@
+//! The Earth: earthquakes, stations and PREM in whole runs, against rays and a static solution of their own.
+
+mod places;
+mod rays;
+mod still;
+mod waves;
+
+#[path = "../support/desk.rs"]
+mod desk;

@@ -1,0 +1,212 @@
+//! CMTSOLUTION and STATIONS files in whole runs.
+
+use kernels::earth::Frame;
+use kernels::earth::globe::{geocentric, position};
+
+use crate::desk::Desk;
+
+/// A file of the Bolivian earthquake of 9 June 1994 (060994A) at a place.
+pub fn bolivia(latitude: f64, longitude: f64, depth: f64, half: f64) -> String {
+    format!(
+        " PDE  1994  6  9  0 33 16.40 -13.8300  -67.5600 637.0 6.9 6.8 NORTHERN BOLIVIA
+event name:     060994A
+time shift:     29.0000
+half duration:  {half}
+latitude:       {latitude}
+longitude:      {longitude}
+depth:          {depth}
+Mrr:      -7.590000e+27
+Mtt:       7.750000e+27
+Mpp:      -1.600000e+26
+Mrt:      -2.503000e+28
+Mrp:       4.200000e+26
+Mtp:      -2.480000e+27
+"
+    )
+}
+
+/// Latitude and longitude of the place so many degrees from another one in a direction (degrees east of north).
+pub fn beside(latitude: f64, longitude: f64, distance: f64, azimuth: f64) -> [f64; 2] {
+    let frame = Frame::at(latitude, longitude);
+    let (s, c) = distance.to_radians().sin_cos();
+    let (e, n) = azimuth.to_radians().sin_cos();
+    let x: [f64; 3] = std::array::from_fn(|k| c * frame.up[k] + s * (n * frame.north[k] + e * frame.east[k]));
+    [x[2].asin().to_degrees(), x[1].atan2(x[0]).to_degrees()]
+}
+
+fn run(desk: &Desk, line: &str) -> String {
+    let made = desk.sh(line);
+    assert_eq!(made.code, 0, "{line}: {}", made.err);
+    made.err
+}
+
+fn largest(data: &[f32]) -> f32 {
+    data.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+#[test]
+fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
+    let desk = Desk::new();
+    run(
+        &desk,
+        "sfhexmesh surfaces=30000,0 layers=4 nx=5 ny=5 xmin=0 xmax=40000 ymin=0 ymax=40000 rho=2700 vp=6000 vs=3400 judge=n > box.rsf",
+    );
+    let half = 4.0;
+    desk.put("CMT", bolivia(21e3, 18.5e3, 11.3, half));
+    // Name, network, y, x, elevation, burial.
+    desk.put("STATIONS", "A XX 30000 9000 0 100\nB XX 12000 33000 -50 200\n");
+    let steps = "nt=120 dt=0.08 device=cpu data=displacement";
+    run(
+        &desk,
+        &format!("sfsem3d-gpu mesh=box.rsf cmt=CMT stations=STATIONS {steps} > a.rsf"),
+    );
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[18.5e3, 21e3, 11.3e3]);
+    desk.dataset("rec.rsf", "n1=3 n2=2", &[9e3, 30e3, 100.0, 33e3, 12e3, 250.0]);
+    let tau = half / 1.628 / 2.0_f64.sqrt();
+    // x east, y north, z down: xx = pp, yy = tt, zz = rr, xy = -tp, xz = -rp, yz = rt.
+    let tensor = "mxx=-1.6e19 myy=7.75e20 mzz=-7.59e20 mxy=2.48e20 mxz=-4.2e19 myz=-2.503e21";
+    run(
+        &desk,
+        &format!(
+            "sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf src=moment {tensor} stf=gauss tau={tau} {steps} > b.rsf"
+        ),
+    );
+    let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
+    let top = largest(&b);
+    for (turned, plain) in a.chunks(6).zip(b.chunks(6)) {
+        for r in 0..2 {
+            let expected = [-plain[r], plain[4 + r], plain[2 + r]];
+            for c in 0..3 {
+                assert!((turned[2 * c + r] - expected[c]).abs() < 1e-5 * top);
+            }
+        }
+    }
+    // Time zero is when half of the moment is there.
+    let axes = desk.axes("a.rsf", 3);
+    assert!((f64::from(axes[2].o) + 4.0 * tau).abs() < 1e-4, "{}", axes[2].o);
+    assert_eq!(axes[1].label.as_deref(), Some("Z N E"));
+}
+
+#[test]
+fn records_do_not_depend_on_where_on_the_globe_it_happens() {
+    let seen = |latitude: f64, longitude: f64| -> Vec<f32> {
+        let desk = Desk::new();
+        run(
+            &desk,
+            &format!(
+                "sfhexmesh sphere=y nx=5 width=24 lat={latitude} lon={longitude} bottom=5e6 skip=15000,24400,80000 judge=n > earth.rsf"
+            ),
+        );
+        desk.put("CMT", bolivia(latitude, longitude, 320.0, 20.0));
+        let stations: Vec<String> = [(3.0, 0.0), (5.0, 90.0), (4.0, 215.0)]
+            .iter()
+            .map(|(distance, azimuth)| {
+                let [lat, lon] = beside(latitude, longitude, *distance, *azimuth);
+                format!("S{azimuth} XX {lat} {lon} 2000 0")
+            })
+            .collect();
+        desk.put("STATIONS", stations.join("\n"));
+        run(
+            &desk,
+            "sfsem3d-gpu mesh=earth.rsf cmt=CMT stations=STATIONS latitude=geocentric nt=200 dt=0.8 device=cpu data=displacement > d.rsf",
+        );
+        // The north of a station turns with the latitude; how far it moves across does not.
+        let across = |step: &[f32]| (0..3).map(|r| step[3 + r].hypot(step[6 + r])).collect::<Vec<_>>();
+        let data = desk.read("d.rsf");
+        data.chunks(9)
+            .flat_map(|step| [step[..3].to_vec(), across(step)].concat())
+            .collect()
+    };
+    // The chunk goes with the earthquake: up, south and east are all that is left.
+    let (home, away) = (seen(-13.82, -67.25), seen(38.0, 142.0));
+    let top = largest(&home);
+    assert!(top > 1e-4, "{top}");
+    let worst = home
+        .iter()
+        .zip(&away)
+        .fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
+    // Coordinates are float32: half a metre of hundreds of kilometres.
+    assert!(worst < 2e-4 * top, "{worst} of {top}");
+}
+
+#[test]
+fn latitudes_are_geographic_unless_said_otherwise() {
+    let desk = Desk::new();
+    run(
+        &desk,
+        "sfhexmesh sphere=y nx=2 width=10 lat=45 lon=10 bottom=5.8e6 skip=15000,24400,80000,220000,400000 judge=n > e.rsf",
+    );
+    desk.put("CMT", bolivia(45.0, 10.0, 100.0, 20.0));
+    desk.put("STATIONS", "S XX 46.0 11.0 0 0\n");
+    let steps = "nt=60 dt=1 device=cpu data=displacement";
+    run(
+        &desk,
+        &format!("sfsem3d-gpu mesh=e.rsf cmt=CMT stations=STATIONS {steps} > a.rsf"),
+    );
+    let (source, station) = (geocentric(45.0), geocentric(46.0));
+    desk.put("CMT2", bolivia(source, 10.0, 100.0, 20.0));
+    desk.put("STATIONS2", format!("S XX {station} 11.0 0 0\n"));
+    run(
+        &desk,
+        &format!("sfsem3d-gpu mesh=e.rsf cmt=CMT2 stations=STATIONS2 latitude=geocentric {steps} > b.rsf"),
+    );
+    assert_eq!(desk.read("a.rsf"), desk.read("b.rsf"));
+    // The same by hand: points in the axes of the globe.
+    let at = |lat: f64, lon: f64, r: f64| position(lat, lon, r).map(|c| c as f32);
+    desk.dataset("sou.rsf", "n1=3 n2=1", &at(source, 10.0, 6.271e6));
+    desk.dataset("rec.rsf", "n1=3 n2=1", &at(station, 11.0, 6.371e6));
+    run(
+        &desk,
+        &format!("sfsem3d-gpu mesh=e.rsf cmt=CMT rec=rec.rsf {steps} > c.rsf"),
+    );
+    let frame = Frame::at(station, 11.0);
+    let (turned, plain) = (desk.read("a.rsf"), desk.read("c.rsf"));
+    let top = largest(&plain);
+    for (zne, zxy) in turned.chunks(3).zip(plain.chunks(3)) {
+        let x = [zxy[1], zxy[2], zxy[0]].map(f64::from);
+        for (got, axis) in zne.iter().zip([frame.up, frame.north, frame.east]) {
+            let want: f64 = axis.iter().zip(x).map(|(a, x)| a * x).sum();
+            assert!((f64::from(*got) - want).abs() < 1e-5 * f64::from(top));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_placed_gets_a_sentence() {
+    let desk = Desk::new();
+    run(
+        &desk,
+        "sfhexmesh sphere=y nx=2 width=10 bottom=5.8e6 skip=15000,24400,80000,220000,400000 judge=n > e.rsf",
+    );
+    desk.put("CMT", bolivia(0.5, 0.5, 100.0, 20.0));
+    desk.put("FAR", bolivia(50.0, 0.5, 100.0, 20.0));
+    desk.put("POLE", bolivia(95.0, 0.5, 100.0, 20.0));
+    desk.put("STATIONS", "S XX 1.0 1.0 0 0\n");
+    desk.put("EMPTY", "");
+    for (words, sentence) in [
+        ("cmt=CMT", "rec= is missing (an RSF file of points), or stations="),
+        (
+            "stations=STATIONS",
+            "sou= is missing (an RSF file of points), or cmt=",
+        ),
+        ("cmt=nowhere stations=STATIONS", "cannot read cmt=nowhere"),
+        ("cmt=CMT stations=EMPTY", "stations=EMPTY: it has no stations"),
+        (
+            "cmt=EMPTY stations=STATIONS",
+            "cmt=EMPTY: it has no `time shift:`",
+        ),
+        ("cmt=POLE stations=STATIONS", "latitude 95"),
+        ("cmt=FAR stations=STATIONS", "outside"),
+        (
+            "cmt=CMT sou=e.rsf stations=STATIONS",
+            "cmt= and sou= are given together",
+        ),
+        ("cmt=CMT stations=STATIONS radius=-1", "radius=-1"),
+    ] {
+        let made = desk.sh(&format!(
+            "sfsem3d-gpu mesh=e.rsf {words} nt=2 dt=1 device=cpu > d.rsf"
+        ));
+        assert_eq!(made.code, 1, "{words}: {}", made.err);
+        assert!(made.err.contains(sentence), "{words}: {}", made.err);
+    }
+}
