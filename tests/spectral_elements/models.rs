@@ -7,7 +7,8 @@ use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Material, Mesh};
 use kernels::methods::spectral_elements::{
-    Engine, GridModel, Lattice, Lumping, Planes, PointMedia, PointMedium, Setup, Source, Strength, subdomains,
+    Engine, GridModel, Grids, Lattice, Lumping, Planes, PointMedia, PointMedium, Setup, Source, Strength,
+    subdomains,
 };
 
 use crate::blocks::block;
@@ -292,7 +293,18 @@ fn a_point_takes_nothing_from_beyond_an_interface_or_from_the_air() {
         vp: Some(vp),
         ..Planes::default()
     };
-    let model = GridModel::new(&mesh, &basis, (LATTICE, 1), planes, &ROCKS, None).unwrap();
+    let model = GridModel::new(
+        &mesh,
+        &basis,
+        Grids {
+            lattice: LATTICE,
+            count: 1,
+            planes,
+        },
+        &ROCKS,
+        None,
+    )
+    .unwrap();
     let mut odd = 0;
     for element in 0..mesh.len() {
         let region = mesh.regions()[element] as usize;
@@ -318,7 +330,18 @@ fn a_linear_model_is_met_exactly_on_a_grid_for_each_region() {
         density: Some(vec![2100.0]),
         ..Planes::default()
     };
-    let model = GridModel::new(&mesh, &basis, (LATTICE, 2), planes, &ROCKS, None).unwrap();
+    let model = GridModel::new(
+        &mesh,
+        &basis,
+        Grids {
+            lattice: LATTICE,
+            count: 2,
+            planes,
+        },
+        &ROCKS,
+        None,
+    )
+    .unwrap();
     for (region, x) in [(0, [333.3, 87.1]), (1, [333.3, 87.1]), (1, [911.0, 555.5])] {
         let point = &model.of_element(0, region, &[x]).unwrap()[0];
         assert!((point.speeds[0] - law(region, x)).abs() < 1e-3);
@@ -334,9 +357,19 @@ fn models_that_do_not_fit_are_sentences() {
             band: [1.0, 12.0],
             reference: 3.0,
         };
-        let text = GridModel::new(&mesh, &basis, (lattice, 1), planes, &ROCKS, Some(band))
-            .expect_err("a fault")
-            .to_string();
+        let text = GridModel::new(
+            &mesh,
+            &basis,
+            Grids {
+                lattice: lattice,
+                count: 1,
+                planes,
+            },
+            &ROCKS,
+            Some(band),
+        )
+        .expect_err("a fault")
+        .to_string();
         for word in words {
             assert!(text.contains(word), "{word} is not in {text}");
         }
@@ -415,8 +448,11 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
     let model = GridModel::new(
         &world.mesh,
         &world.basis,
-        (lattice, 2),
-        planes,
+        Grids {
+            lattice,
+            count: 2,
+            planes,
+        },
         &materials,
         Some(band),
     )

@@ -192,8 +192,8 @@ mod tests {
         for (radius, side, expected) in PRINTED {
             let m = model.seen_from(1000.0 * (radius + side), 1000.0 * radius);
             for (got, want) in [m.density, m.vpv, m.vsv].iter().zip(expected) {
-                // Up to four printed coefficients have four decimals.
-                assert!((got / 1000.0 - want).abs() < 1e-4, "{radius} km: {got} {want}");
+                // Two to four coefficients are printed with four decimals, the table with five: 5e-5 each, the largest is 1.03e-4.
+                assert!((got / 1000.0 - want).abs() < 1.1e-4, "{radius} km: {got} {want}");
             }
         }
         // The printed horizontal and vertical speeds at 220 km, from above.

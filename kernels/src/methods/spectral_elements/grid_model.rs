@@ -72,6 +72,16 @@ impl Losses {
     }
 }
 
+/// What a model is made of: numbers on a grid for all regions, or on as many grids of one shape as there are regions.
+pub struct Grids<const D: usize> {
+    /// Where the nodes of a grid lie.
+    pub lattice: Lattice<D>,
+    /// How many grids follow each other in every plane.
+    pub count: usize,
+    /// The numbers.
+    pub planes: Planes,
+}
+
 /// A model on a grid, as elements ask for it.
 #[derive(Clone, Debug)]
 pub struct GridModel<const D: usize> {
@@ -82,7 +92,7 @@ pub struct GridModel<const D: usize> {
 }
 
 impl<const D: usize> GridModel<D> {
-    /// A model on one grid for all regions, or on `grids` of them, one a region. On one grid a point takes the nodes that lie in
+    /// A model on one grid for all regions, or on one a region. On one grid a point takes the nodes that lie in
     /// its own region: what stands on an interface, beyond it or outside of the mesh does not count.
     ///
     /// # Errors
@@ -90,14 +100,13 @@ impl<const D: usize> GridModel<D> {
     pub fn new(
         mesh: &Mesh<D>,
         basis: &Basis,
-        (lattice, grids): (Lattice<D>, usize),
-        planes: Planes,
+        grids: Grids<D>,
         materials: &[Material],
         band: Option<Band>,
     ) -> Result<Self, Error> {
         let mut model = Self {
-            sampling: Sampling::new(mesh, lattice, grids),
-            planes,
+            sampling: Sampling::new(mesh, grids.lattice, grids.count),
+            planes: grids.planes,
             materials: materials.to_vec(),
             losses: None,
         };

@@ -46,7 +46,7 @@ mod sponge;
 mod subdomain;
 
 pub use cpu::Engine;
-pub use grid_model::{Band, GridModel, Planes, not_definite};
+pub use grid_model::{Band, GridModel, Grids, Planes, not_definite};
 pub use media::{Loss, PointMedia, PointMedium};
 pub use points::{Quantity, Receiver};
 pub use sampling::Lattice;

@@ -4,7 +4,7 @@ use crate::modelling::checkpoint::Checksum;
 use anyhow::bail;
 use kernels::medium::voigt::Coefficients;
 use kernels::mesh::{Basis, Material, Mesh};
-use kernels::methods::spectral_elements::{Band, GridModel, Lattice, Planes};
+use kernels::methods::spectral_elements::{Band, GridModel, Grids, Lattice, Planes};
 use rsf_io::{Input, Job, NumberOrFile};
 
 /// Words of grids with one number a node.
@@ -185,6 +185,16 @@ pub fn read<const D: usize>(
     };
     let numbers = planes.quality.iter().flatten().filter(|q| q.len() == 1);
     let sum = numbers.fold(files.sum, |sum, q| sum.with(q)).end();
-    let model = GridModel::new(mesh, basis, (lattice, grids), planes, materials, band)?;
+    let model = GridModel::new(
+        mesh,
+        basis,
+        Grids {
+            lattice,
+            count: grids,
+            planes,
+        },
+        materials,
+        band,
+    )?;
     Ok(Some((model, sum)))
 }

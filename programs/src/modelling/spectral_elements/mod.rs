@@ -260,15 +260,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         strength: strength(source.action),
         history: found.series[source.series].clone(),
     };
-    let (receivers, axis): (Vec<[f64; D]>, Axis) = match places.sites {
-        Some(points) => (points, Axis::new(0, 0.0, 1.0)),
-        None => {
-            let file = job.input("rec")?;
-            let axis = file.axis(2);
-            let points = acquisition::points(job, file, D)?;
-            (points.into_iter().map(place).collect(), axis)
-        }
-    };
+    let (receivers, axis) = receivers::<D>(job, places.sites)?;
     let (quantity, name) = recorded(job)?;
     let mut shot = Shot {
         nt,
@@ -314,6 +306,22 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         quantity: name,
         frames: places.frames,
         transport: transport(job)?,
+    })
+}
+
+/// The receivers, by stations or by rec=, and their axis.
+fn receivers<const D: usize>(
+    job: &mut Job,
+    sites: Option<Vec<[f64; D]>>,
+) -> anyhow::Result<(Vec<[f64; D]>, Axis)> {
+    Ok(match sites {
+        Some(points) => (points, Axis::new(0, 0.0, 1.0)),
+        None => {
+            let file = job.input("rec")?;
+            let axis = file.axis(2);
+            let points = acquisition::points(job, file, D)?;
+            (points.into_iter().map(place).collect(), axis)
+        }
     })
 }
 
