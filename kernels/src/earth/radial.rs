@@ -120,7 +120,7 @@ impl Profile {
     }
 }
 
-/// Linear between the rows, constant beyond them.
+/// Linear between the rows (quality factors: their inverses), constant beyond them.
 fn interpolated(rows: &[(f64, Matter)], radius: f64) -> Matter {
     let behind = rows
         .partition_point(|row| row.0 <= radius)
@@ -138,8 +138,9 @@ fn interpolated(rows: &[(f64, Matter)], radius: f64) -> Matter {
         vsv: mix(|m| m.vsv),
         vsh: mix(|m| m.vsh),
         eta: mix(|m| m.eta),
-        q_kappa: mix(|m| m.q_kappa),
-        q_mu: mix(|m| m.q_mu),
+        // What is lost changes along a line: a quality factor may be infinite.
+        q_kappa: mix(|m| m.q_kappa.recip()).recip(),
+        q_mu: mix(|m| m.q_mu.recip()).recip(),
     }
 }
 
