@@ -48,8 +48,8 @@ fn every_variant_compiles_without_spills() {
     if !super::compile::compiler_is_here("every_variant_compiles_without_spills") {
         return;
     }
-    // The generations differ in registers and shared memory, orders in the length of sums: every order on the generation that is
-    // tuned, order 4 on the others and in double precision. EVERY_GENERATION=1 takes all of them everywhere, in minutes.
+    // The generations differ in registers and shared memory, orders and degrees in the length of sums: every order on the
+    // generation that is tuned, order 4 on the others and in double precision. EVERY_GENERATION=1 takes all of them everywhere.
     let all = std::env::var_os("EVERY_GENERATION").is_some();
     let mut jobs = Vec::new();
     let kinds = GENERATIONS.map(|(generation, shared)| (generation, shared, false));
@@ -59,9 +59,13 @@ fn every_variant_compiles_without_spills() {
         let tuned = generation == 90 && !double;
         sources.extend(orders.filter(|source| all || tuned || source.name.contains("HALF=2")));
         if !double {
-            // Degrees differ in the bounds of loops alone.
-            let degrees = if all || generation == 90 { 2..=8 } else { 4..=4 };
-            sources.extend(elements::all(degrees));
+            // Degrees differ in the bounds of loops alone: the least, the usual and the largest.
+            let degrees = match (all, generation) {
+                (true, _) => vec![2, 3, 4, 5, 6, 7, 8],
+                (_, 90) => vec![2, 4, 8],
+                _ => vec![4],
+            };
+            sources.extend(elements::all(degrees.into_iter()));
         }
         jobs.extend(sources.into_iter().map(|source| (generation, source, double)));
     }
