@@ -361,7 +361,7 @@ fn models_that_do_not_fit_are_sentences() {
             &mesh,
             &basis,
             Grids {
-                lattice: lattice,
+                lattice,
                 count: 1,
                 planes,
             },
