@@ -42,7 +42,7 @@ def digits(number, count=3):
 
 
 def numbers(path):
-    """The numbers of a text file, as `disfil` and `attr` write them behind colons and equal signs, or a column of them."""
+    """The numbers of a text file with blanks or ends of lines between them, as `disfil number=n` writes them."""
     with open(path, encoding="utf-8") as text:
         return [float(word) for word in text.read().split()]
 

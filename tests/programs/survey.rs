@@ -211,3 +211,19 @@ fn misfits_and_illumination() {
     let run = desk.sh(&format!("{} < short.rsf > all.rsf", of("sfvsrtm2d-gpu", "")));
     assert!(run.code == 1 && run.err.contains("n4=3 shots"), "{run:?}");
 }
+
+/// What a survey takes is told without its data.
+#[test]
+fn a_survey_is_planned() {
+    let (desk, _) = surveyed();
+    for program in ["sfvsgrad2d-gpu", "sfvsrtm2d-gpu"] {
+        let line = words(program, "sous.rsf", "recs.rsf", "plan=y");
+        let run = ran(&desk, &line);
+        assert!(
+            run.out.is_empty()
+                && run.err.contains("way back:")
+                && run.err.contains("there are 3; nothing was run"),
+            "{run:?}"
+        );
+    }
+}

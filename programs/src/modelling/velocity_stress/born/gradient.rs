@@ -19,16 +19,7 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.flag("plan")? {
-        let mut made = SetUp::read(job, ndim, world)?;
-        let born = made.born(job, world)?;
-        let ladder = set_up::ladder(job, made.run.shot.nt, &born)?;
-        made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
-        job.say(&format!(
-            "that is one shot: there are {}; nothing was run (plan=y)",
-            made.shots()
-        ));
-        return Ok(());
+        return SetUp::read(job, ndim, world)?.plan_survey(job, world);
     }
     let mut observed = job.stdin()?;
     let mut made = SetUp::read(job, ndim, world)?;

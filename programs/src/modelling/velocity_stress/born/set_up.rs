@@ -220,6 +220,20 @@ impl SetUp {
         Ok(Born::new(&run.shot, medium, (class, self.parameters), cpu)?)
     }
 
+    /// The answer of `plan=y` for a survey: what one shot takes and how many there are.
+    pub fn plan_survey(mut self, job: &Job, world: &World) -> anyhow::Result<()> {
+        let born = self.born(job, world)?;
+        let steps = self.run.shot.nt;
+        let ladder = ladder(job, steps, &born)?;
+        self.summary(job);
+        job.say(&way_back(&ladder, steps, born.sizes()));
+        job.say(&format!(
+            "that is one shot: there are {}; nothing was run (plan=y)",
+            self.shots()
+        ));
+        Ok(())
+    }
+
     /// The lines of `verb=y`.
     pub fn summary(&self, job: &Job) {
         if let Some(report) = &self.report {
