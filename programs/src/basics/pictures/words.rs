@@ -20,7 +20,7 @@ const fn unused(name: &'static str) -> Param {
     word(
         name,
         "",
-        "accepted without effect: it is meant for Madagascar's plotting devices",
+        "accepted without effect: for Madagascar's plotting devices",
     )
 }
 
