@@ -1,7 +1,7 @@
 //! What a run on a mesh writes.
 
 use super::Run;
-use crate::modelling::record::{Films, Outputs, Records};
+use crate::modelling::record::{Films, Outputs, Records, steps_between};
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
 use anyhow::bail;
@@ -24,8 +24,6 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
         }
         return Ok(Vec::new());
     }
-    let nt = shot.nt;
-    let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
     let mut axes = Vec::new();
     for (a, name) in AXES.iter().enumerate().take(D) {
         let c = (a + D - 1) % D;
@@ -64,7 +62,7 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
         point
     };
     shot.film = (0..points).map(at).collect();
-    shot.jsnap = Some(every);
+    shot.jsnap = Some(steps_between(job, "jsnap", shot.nt)?);
     Ok(axes)
 }
 
