@@ -30,7 +30,7 @@ pub mod step;
 
 pub use basis::Basis;
 pub use cell::Order;
-pub use fault::{Fault, Place};
+pub use fault::{Fault, Near, Place};
 pub use neighbours::Side;
 pub use numbering::Numbering;
 pub use search::{Found, Locator};
@@ -108,6 +108,7 @@ impl<const D: usize> Mesh<D> {
         };
         checks::jacobians(&mesh, &Basis::new(4)?)?;
         mesh.neighbours = Neighbours::find(&mesh)?;
+        checks::opposite(&mesh)?;
         checks::middles(&mesh)?;
         checks::duplicates(&mesh)?;
         checks::hanging(&mesh)?;
