@@ -18,7 +18,7 @@ vp=, vs=, den=, qp= and qs= are a model that changes inside of regions: regular 
 
 Sides in neither list are free in solids and rigid in fluids; free= matters where a fluid has a surface, whose pressure is zero there. \
 Absorbing sides take plane waves that leave at right angles (Clayton and Engquist 1977). lumping=specfem puts the row sums of their damping \
-into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact. What meets them at a slant comes back in part: sponge= damps in a layer of that thickness along them, inside of the mesh, two or three of the longest wavelengths that matter, and takes surface waves, too. It only loses energy, and the stable step stays.
+into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact. What meets them at a slant comes back in part: sponge= damps in a layer of that thickness along them, inside of the mesh, and takes surface waves, too. It only loses energy, and the stable step stays. Make it two or three of the longest wavelengths that matter thick: of one wavelength of P at the peak of a Ricker wavelet it leaves 3 %, of two 0.8 %, of half a one 9 % of the largest wave, no less than sides alone that are so much further away.
 
 Qkappa and Qmu of materials= attenuate solids, where any is below 9000: three standard linear solids keep them constant within 3 % over \
 qband=, whose ends are at most a ratio of 12 apart for that; speeds hold at qref= and grow with frequency. sls= says it all instead: n1=11 for every region, relaxation times of stress (3), of strain for mu (3) and for \
@@ -51,7 +51,9 @@ yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive; rotation abou
 x, y, z; data=das one: the strain along the fibre, along=, extension positive, the mean over gauge= metres around \
 the receiver), n3 records; \
 o3 is when the run begins. Receivers and sources lie anywhere in the mesh. Snapshots are interpolated onto a regular grid: nqz=, oqz=, \
-dqz= and so on; outside of the mesh they are zero.
+dqz= and so on; outside of the mesh they are zero. With ground=y they are of the ground alone, axes x[, y]: where a line from above first meets a side \
+that does not absorb. pgv= (with data=displacement pgd=, with data=acceleration pga=) is a map of the largest horizontal value there in all steps, \
+on the axes nqx=, oqx=, dqx= and so on.
 
 ngpu= takes so many GPUs, a subdomain each; on processors it cuts the mesh into so many. A build with MPI runs as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of \
 the elements, of the GPUs or of the cores. Any number gives the same bits; GPUs and processors agree to rounding, and each goes on behind \
@@ -108,17 +110,21 @@ macro_rules! params {
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("data=das: length of fibre over which a receiver takes the mean strain, m; 0: at its place"),
             Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of a layer along absorbing sides that damps, m; 0: none"),
             Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("what is left of a P wave that crosses the sponge twice"),
+            Param::output("pgv").doc("map of the largest horizontal velocity on the ground, axes x[, y], with data=velocity"),
+            Param::output("pgd").doc("the same of displacement, with data=displacement"),
+            Param::output("pga").doc("the same of acceleration, with data=acceleration"),
+            Param::bool("ground").default("n").doc("snapshots of the ground alone, axes x[, y]"),
             Param::bool("verb").default("n").doc("tell mesh, stability, speed and progress"),
             SNAP,
             WFL,
             JDATA,
             JSNAP,
             Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("snapshots: points along z"),
-            Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("snapshots: points along x"),
+            Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("snapshots and maps: points along x"),
             Param::float("oqz").default_text("the mesh").doc("snapshots: first z"),
-            Param::float("oqx").default_text("the mesh").doc("snapshots: first x"),
+            Param::float("oqx").default_text("the mesh").doc("snapshots and maps: first x"),
             Param::float("dqz").default_text("to the end of the mesh").doc("snapshots: step along z"),
-            Param::float("dqx").default_text("to the end of the mesh").doc("snapshots: step along x"),
+            Param::float("dqx").default_text("to the end of the mesh").doc("snapshots and maps: step along x"),
             $($more,)*
             CFL,
             JCHECK,
@@ -161,13 +167,13 @@ const PARAMS_3D: &[Param] = params!(
     Param::int("nqy")
         .default("101")
         .range(">= 1", Some(1.0), None)
-        .doc("snapshots: points along y"),
+        .doc("snapshots and maps: points along y"),
     Param::float("oqy")
         .default_text("the mesh")
-        .doc("snapshots: first y"),
+        .doc("snapshots and maps: first y"),
     Param::float("dqy")
         .default_text("to the end of the mesh")
-        .doc("snapshots: step along y")
+        .doc("snapshots and maps: step along y")
 );
 
 const USAGE: &str =
