@@ -1,6 +1,7 @@
 //! Regular grids of places that a run writes: snapshots of a window of the mesh or of its ground, and maps of the largest
 //! values on the ground.
 
+use crate::modelling::record::steps_between;
 use anyhow::bail;
 use kernels::grid::AXES;
 use kernels::mesh::Mesh;
@@ -68,8 +69,6 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
         }
         return Ok(Vec::new());
     }
-    let nt = shot.nt;
-    let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
     let axes = axes(job, mesh, usize::from(on_ground))?;
     shot.film = match on_ground {
         // Where there is no ground is no place at all: zeros are written there.
@@ -79,7 +78,7 @@ pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> 
             .collect(),
         false => inside(&axes),
     };
-    shot.jsnap = Some(every);
+    shot.jsnap = Some(steps_between(job, "jsnap", shot.nt)?);
     Ok(axes)
 }
 

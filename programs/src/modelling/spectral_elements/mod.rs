@@ -15,7 +15,7 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use super::checkpoint::Checksum;
 use super::machine::Pieces;
 use super::model::{Fingerprint, Opened};
-use super::record::Outputs;
+use super::record::{self, Outputs};
 use super::shoot::{self, Method, Resources};
 use super::velocity_stress::sources::{self, Histories};
 use super::world::World;
@@ -247,12 +247,8 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
 /// Reads the small inputs and the parameters.
 fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D>> {
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
-    let (nt, jdata, jcheck, degree) = (
-        positive("nt")?,
-        positive("jdata")?,
-        positive("jcheck")?,
-        positive("degree")?,
-    );
+    let (nt, jcheck, degree) = (positive("nt")?, positive("jcheck")?, positive("degree")?);
+    let jdata = record::steps_between(job, "jdata", nt)?;
     let dt = job.double("dt")?;
     if !(dt > 0.0 && dt.is_finite()) {
         bail!("dt={dt}: the time step must be a positive number of seconds");
