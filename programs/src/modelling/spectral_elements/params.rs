@@ -28,7 +28,9 @@ Sides: a side that is in neither list is free in a solid and rigid in a fluid. f
 surface, at which the pressure is zero. Absorbing sides (Clayton and Engquist 1977) are exact for plane waves that leave at \
 right angles; waves that arrive at an angle are partly reflected. sponge= adds a damping layer of that thickness inside the \
 mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of interest are a \
-good thickness. The sponge always removes energy and does not change the stable step. lumping=specfem adds the row sums of \
+good thickness: a sponge reflects waves that are longer. For a Ricker wavelet a layer of two wavelengths of P at the peak \
+frequency leaves 0.8 % of the largest wave, a layer of one 3 % and a layer of half a wavelength 9 %, which is as much as the \
+sides alone leave at that distance. The sponge always removes energy and does not change the stable step. lumping=specfem adds the row sums of \
 the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
@@ -70,7 +72,10 @@ time at which the run begins. Pressure has one component and is zero in solids. 
 zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
 about y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
 around the receiver. Sources and receivers may lie anywhere in the mesh. Snapshots are interpolated onto a regular grid \
-(nqz=, oqz=, dqz= and so on) and are zero outside the mesh.
+(nqz=, oqz=, dqz= and so on) and are zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, \
+that is the first side which a vertical line from above meets and which does not absorb. pgv= writes a map of the largest \
+horizontal velocity of all steps on the ground, with the axes nqx=, oqx=, dqx= and so on; with data=displacement pgd= and with \
+data=acceleration pga= do the same for these.
 
 With ngpu= the mesh is divided among several GPUs; on the CPU it is divided into so many subdomains. A build with MPI runs \
 as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of the elements and of the GPUs or cores. The result has \
@@ -127,17 +132,21 @@ macro_rules! params {
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
             Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("amplitude that remains of a P wave after crossing the sponge twice"),
+            Param::output("pgv").doc("map of the largest horizontal velocity on the ground, axes x[, y]; with data=velocity"),
+            Param::output("pgd").doc("map of the largest horizontal displacement; with data=displacement"),
+            Param::output("pga").doc("map of the largest horizontal acceleration; with data=acceleration"),
+            Param::bool("ground").default("n").doc("y: snapshots of the ground, axes x[, y]"),
             Param::bool("verb").default("n").doc("print mesh, stability, speed and progress"),
             SNAP,
             WFL,
             JDATA,
             JSNAP,
             Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("snapshots: number of points along z"),
-            Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("snapshots: number of points along x"),
+            Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("snapshots and maps: number of points along x"),
             Param::float("oqz").default_text("the mesh").doc("snapshots: first z"),
-            Param::float("oqx").default_text("the mesh").doc("snapshots: first x"),
+            Param::float("oqx").default_text("the mesh").doc("snapshots and maps: first x"),
             Param::float("dqz").default_text("to the end of the mesh").doc("snapshots: distance of the points along z"),
-            Param::float("dqx").default_text("to the end of the mesh").doc("snapshots: distance of the points along x"),
+            Param::float("dqx").default_text("to the end of the mesh").doc("snapshots and maps: distance of the points along x"),
             $($more,)*
             CFL,
             JCHECK,
@@ -180,13 +189,13 @@ const PARAMS_3D: &[Param] = params!(
     Param::int("nqy")
         .default("101")
         .range(">= 1", Some(1.0), None)
-        .doc("snapshots: number of points along y"),
+        .doc("snapshots and maps: number of points along y"),
     Param::float("oqy")
         .default_text("the mesh")
-        .doc("snapshots: first y"),
+        .doc("snapshots and maps: first y"),
     Param::float("dqy")
         .default_text("to the end of the mesh")
-        .doc("snapshots: distance of the points along y")
+        .doc("snapshots and maps: distance of the points along y")
 );
 
 const USAGE: &str =
