@@ -3,12 +3,6 @@
 use crate::desk::Desk;
 use crate::runs::{HILL, hill};
 
-#[track_caller]
-fn run(desk: &Desk, line: &str) {
-    let run = desk.sh(line);
-    assert_eq!(run.code, 0, "{line}: {}", run.err);
-}
-
 fn largest(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(0.0, |most, x| most.max(x.abs()))
 }
@@ -22,13 +16,10 @@ fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
     let places: Vec<f32> = x[..9].iter().flat_map(|x| [*x, z(*x)]).collect();
     desk.dataset("rec.rsf", "n1=2 n2=9", &places);
     let places = "nqx=10 oqx=0 dqx=100";
-    run(&desk, &format!("{HILL} nt=300 dt=0.001 > whole.rsf"));
-    run(
-        &desk,
-        &format!(
-            "{HILL} nt=300 dt=0.001 jdata=5 snap=y ground=y jsnap=20 wfl=w.rsf pgv=pgv.rsf {places} > thin.rsf"
-        ),
-    );
+    desk.ran(&format!("{HILL} nt=300 dt=0.001 > whole.rsf"));
+    desk.ran(&format!(
+        "{HILL} nt=300 dt=0.001 jdata=5 snap=y ground=y jsnap=20 wfl=w.rsf pgv=pgv.rsf {places} > thin.rsf"
+    ));
     let (whole, thin) = (desk.read("whole.rsf"), desk.read("thin.rsf"));
     assert_eq!(desk.axes("thin.rsf", 3)[2].n, 60);
     for (row, step) in thin.chunks(18).zip(whole.chunks(18).step_by(5)) {
@@ -52,19 +43,16 @@ fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
         assert!(wanted > 0.0 && close(*peak, wanted), "{k}: {peak} {wanted}");
     }
     assert_eq!(map[9], 0.0);
-    run(
-        &desk,
-        &format!("{HILL} nt=300 dt=0.001 ngpu=3 pgv=cut.rsf {places} > cut-data.rsf"),
-    );
+    desk.ran(&format!(
+        "{HILL} nt=300 dt=0.001 ngpu=3 pgv=cut.rsf {places} > cut-data.rsf"
+    ));
     assert!(desk.read("cut.rsf") == map && desk.read("cut-data.rsf") == whole);
 }
 
 /// A box of rock with four receivers on its top and a source in it.
 fn rock() -> Desk {
     let desk = Desk::new();
-    run(
-        &desk,
-        "sfhexmesh surfaces=400,0 layers=4 nx=5 ny=5 xmin=0 xmax=500 ymin=0 ymax=500 rho=2500 vp=3500 vs=2000 judge=n > box.rsf",
+    desk.ran("sfhexmesh surfaces=400,0 layers=4 nx=5 ny=5 xmin=0 xmax=500 ymin=0 ymax=500 rho=2500 vp=3500 vs=2000 judge=n > box.rsf",
     );
     desk.dataset("sou.rsf", "n1=3 n2=1", &[230.0, 260.0, 210.0]);
     let places = [
@@ -84,9 +72,7 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
         ("acceleration", "pga"),
         ("displacement", "pgd"),
     ] {
-        run(
-            &desk,
-            &format!(
+        desk.ran(&format!(
                 "{ROCK} sou=sou.rsf src=force fx=2e9 fy=-1e9 fz=1e9 data={data} {word}=map.rsf nqx=2 oqx=100 dqx=200 nqy=2 oqy=150 dqy=250 > d.rsf"
             ),
         );
@@ -158,10 +144,9 @@ fn a_fault_is_the_sum_of_its_patches_and_a_late_patch_a_late_record() {
         let rows: Vec<f32> = patches.iter().flat_map(|k| mechanisms[*k]).collect();
         desk.dataset("m.rsf", &format!("n1=4 n2={n}"), &rows);
         desk.dataset("o.rsf", &format!("n1={n}"), onsets);
-        run(
-            &desk,
-            &format!("{ROCK} sou=s.rsf src=dc mech=m.rsf onset=o.rsf > {name}"),
-        );
+        desk.ran(&format!(
+            "{ROCK} sou=s.rsf src=dc mech=m.rsf onset=o.rsf > {name}"
+        ));
         desk.read(name)
     };
     let whole = fault("whole.rsf", &[0, 1, 2], &onsets);

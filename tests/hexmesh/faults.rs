@@ -252,7 +252,7 @@ fn cubes() -> [(&'static str, String); 5] {
             "nummaterial_velocity_file",
             "2 1 2500 3000 1700 9999 9999 0\n".into(),
         ),
-        ("free_or_absorbing_surface_file_zmax", "1\n2 8 9 12 11\n".into()),
+        ("free_or_absorbing_surface_file_zmax", "1\n1 7 8 11 10\n".into()),
     ]
 }
 
@@ -314,15 +314,15 @@ fn folders_of_specfem_are_told_with_file_line_and_element() {
         ),
         (
             "free_or_absorbing_surface_file_zmax",
-            "2 8 9 12 11",
-            "2 2 8 11 5",
+            "1 7 8 11 10",
+            "1 2 8 11 5",
             "only outer faces can be free",
         ),
         (
             "free_or_absorbing_surface_file_zmax",
-            "2 8 9 12 11",
-            "2 8 9 12 10",
-            "line 2: the nodes [8, 9, 12, 10] are no face of element 2",
+            "1 7 8 11 10",
+            "1 7 8 11 9",
+            "line 2: the nodes [7, 8, 11, 9] are no face of element 1",
         ),
     ] {
         let changed = cubes().map(|(name, text)| match name == file {
