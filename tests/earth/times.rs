@@ -104,6 +104,17 @@ enum Kind {
 }
 
 impl Kind {
+    /// What a station at an angle records of what its quantities are: the pressure, or the displacement upwards.
+    fn recorded(self, of: impl Fn(Quantity) -> [f32; 2], angle: f64) -> f64 {
+        match self {
+            Self::Horizontal => f64::from(of(Quantity::Pressure)[0]),
+            Self::Compression => {
+                let (u, up) = (of(Quantity::Displacement), place(1.0, angle));
+                up[0] * f64::from(u[0]) + up[1] * f64::from(u[1])
+            }
+        }
+    }
+
     /// The medium at a place as an element sees it.
     fn medium(self, model: &Radial, inside: f64, radius: f64) -> PointMedium {
         let m = model.seen_from(inside, radius);
@@ -201,14 +212,8 @@ fn records(section: &Section, shot: &Shot, distances: &[f64]) -> Records {
     for _ in 0..nt {
         engine.step();
         for ((receiver, trace), distance) in receivers.iter().zip(&mut traces).zip(distances) {
-            trace.push(match shot.kind {
-                Kind::Horizontal => f64::from(engine.record(receiver, Quantity::Pressure)[0]),
-                Kind::Compression => {
-                    let u = engine.record(receiver, Quantity::Displacement);
-                    let up = place(1.0, distance.to_radians());
-                    up[0] * f64::from(u[0]) + up[1] * f64::from(u[1])
-                }
-            });
+            let of = |quantity| engine.record(receiver, quantity);
+            trace.push(shot.kind.recorded(of, distance.to_radians()));
         }
     }
     println!(
