@@ -52,6 +52,9 @@ impl Spoilt {
     }
 }
 
+/// What spoils a box, and words of its sentence.
+type Case = (fn(&mut Spoilt), &'static str);
+
 /// A dataset of whole numbers.
 fn ints(desk: &Desk, name: &str, n1: usize, values: &[i32]) {
     let header = format!(
@@ -75,7 +78,7 @@ fn refused(desk: &Desk, words: &str) -> String {
 
 #[test]
 fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
-    let cases: [(fn(&mut Spoilt), &str); 18] = [
+    let cases: [Case; 18] = [
         (
             |m| m.elements[24..32].rotate_left(4),
             "the Jacobian of element 3 is -",
