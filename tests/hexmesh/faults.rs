@@ -52,6 +52,9 @@ impl Spoilt {
     }
 }
 
+/// What spoils a box, and words of its sentence.
+type Case = (fn(&mut Spoilt), &'static str);
+
 /// A dataset of whole numbers.
 fn ints(desk: &Desk, name: &str, n1: usize, values: &[i32]) {
     let header = format!(
