@@ -3,7 +3,6 @@
 mod places;
 mod rays;
 mod still;
-mod times;
 mod waves;
 
 #[path = "../support/desk.rs"]
