@@ -308,7 +308,12 @@ fn folders_of_specfem_are_told_with_file_line_and_element() {
             "2 7",
             "has no material 7, of which element 2 near (x, y, z) = (1, 0, ",
         ),
-        ("materials_file", "2 1\n", "", "materials_file: the file ends"),
+        (
+            "materials_file",
+            "2 1\n",
+            "",
+            "materials_file: line 2: the file ends",
+        ),
         (
             "nummaterial_velocity_file",
             "\n",
