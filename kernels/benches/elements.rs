@@ -1,13 +1,18 @@
 //! Speed of spectral elements: million element-steps a second, the best of several runs, in a box whose elements are all a
 //! little bent, with absorbing sides, a free surface, a source and receivers; on the processors of this machine, or with
 //! gpus=1 (2, ...) on GPUs, there with the bytes that a step must move and their share of the copy speed of the same run.
+//! With ranks=y each GPU is run by a rank of its own and halos go by messages from host to host, as between nodes: the exchange
+//! as programs have it, blocking, with nothing sent, without buffers (Komatitsch et al. 2010, figures 11 to 15).
 //!
 //! `cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [n=20,20,16 elements] [law=iso/full/loss/fluid]
-//! [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10: on GPUs]`; several values are
-//! separated by a slash.
+//! [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10, ranks=n: on GPUs]`; several values
+//! are separated by a slash.
 
 mod case;
+#[path = "../../tests/support/thread_ranks.rs"]
+mod thread_ranks;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,6 +24,10 @@ use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
     Engine, Lumping, Quantity, Relaxation, Setup, Shot, Source, Strength, gpu,
 };
+use kernels::parallel::communicator::Communicator;
+use kernels::parallel::options::{ParallelOptions, Transport};
+use kernels::parallel::rank_halo::Overlap;
+use thread_ranks::{Capabilities, thread_ranks};
 
 /// A box of `counts` elements of 100 m, all sides but the top absorbing.
 fn mesh(counts: [usize; 3], order: Order) -> Mesh<3> {
@@ -167,13 +176,10 @@ impl Case {
     }
 }
 
-/// Runs on GPUs; `copy` is what a copy moves in a second.
-fn on_gpus(case: &Case, words: &Words, (devices, copy): (&[Arc<Cuda>], f64)) {
-    let begun = Instant::now();
-    let (parts, elements) = (devices.len(), case.mesh.len());
-    let cuts: Vec<_> = (0..parts)
-        .map(|k| elements * k / parts..elements * (k + 1) / parts)
-        .collect();
+/// Equal ranges of the elements, and what is recorded.
+fn shares(case: &Case, words: &Words, parts: usize) -> (Vec<Range<usize>>, Shot<3>) {
+    let elements = case.mesh.len();
+    let cut = |k: usize| elements * k / parts..elements * (k + 1) / parts;
     let shot = Shot {
         nt: case.count,
         jdata: words.number("jdata", 10),
@@ -184,6 +190,78 @@ fn on_gpus(case: &Case, words: &Words, (devices, copy): (&[Arc<Cuda>], f64)) {
         jcheck: case.count,
         ..Shot::default()
     };
+    ((0..parts).map(cut).collect(), shot)
+}
+
+/// Exchanges that are compared.
+const MANNERS: [Overlap; 4] = [
+    Overlap::Overlapped,
+    Overlap::Blocking,
+    Overlap::WithoutSends,
+    Overlap::WithoutBuffers,
+];
+
+/// Runs on GPUs with a rank each; times are those of the slowest rank.
+fn among_ranks(case: &Case, words: &Words, devices: &[Arc<Cuda>]) {
+    let (cuts, shot) = shares(case, words, devices.len());
+    let options = |overlap: Overlap| ParallelOptions {
+        overlap,
+        transport: Transport::HostStaged,
+        ..ParallelOptions::default()
+    };
+    thread_ranks(devices.len(), Capabilities::default(), |ranks| {
+        let own = ranks.rank()..ranks.rank() + 1;
+        let group =
+            case.with(|setup| gpu::subdomains(&devices[own.clone()], setup, &shot, (&cuts, own.clone())));
+        let mut group = group.expect("the set-up is sound");
+        group
+            .connect(ranks, Transport::HostStaged)
+            .expect("ranks connect");
+        let mut first = None;
+        for overlap in MANNERS {
+            let mut run = || {
+                ranks.all_gather(&[]).expect("ranks meet");
+                let begun = Instant::now();
+                group
+                    .run_connected(ranks, &mut Nothing::default(), options(overlap))
+                    .expect("the shot runs");
+                let mine = begun.elapsed().as_secs_f64().to_le_bytes();
+                let all = ranks.all_gather(&mine).expect("ranks meet");
+                let seconds = |words: &Vec<u8>| words.as_slice().try_into().map_or(0.0, f64::from_le_bytes);
+                all.iter().map(seconds).fold(0.0, f64::max)
+            };
+            let mut times: Vec<f64> = (0..words.number("repeat", 3) + 1)
+                .map(|_| run())
+                .skip(1)
+                .collect();
+            times.sort_by(f64::total_cmp);
+            let median = times[times.len() / 2];
+            let base = *first.get_or_insert(median);
+            if ranks.rank() == 0 {
+                println!(
+                    "{} degree {} order {:?} {} elements, {} ranks, {overlap:?}: {:.1} M element-steps/s, {:.1} us a step ({:.1} to {:.1}), {:+.2} % of overlapped",
+                    case.law,
+                    case.basis.degree(),
+                    case.mesh.order(),
+                    case.mesh.len(),
+                    ranks.size(),
+                    case.speed(median),
+                    median / case.count as f64 * 1e6,
+                    times[0] / case.count as f64 * 1e6,
+                    times[times.len() - 1] / case.count as f64 * 1e6,
+                    100.0 * (median / base - 1.0)
+                );
+            }
+        }
+        group.disconnect(ranks).expect("ranks part");
+    });
+}
+
+/// Runs on GPUs; `copy` is what a copy moves in a second.
+fn on_gpus(case: &Case, words: &Words, (devices, copy): (&[Arc<Cuda>], f64)) {
+    let begun = Instant::now();
+    let (parts, elements) = (devices.len(), case.mesh.len());
+    let (cuts, shot) = shares(case, words, parts);
     let group = case.with(|setup| gpu::subdomains(devices, setup, &shot, (&cuts, 0..parts)));
     let mut group = group.expect("the set-up is sound");
     let set_up = begun.elapsed().as_secs_f64();
@@ -272,7 +350,10 @@ fn main() {
         for degree in each("degree", "4") {
             let case = Case::new(&words, (&law, &degree));
             if gpus > 0 {
-                on_gpus(&case, &words, (&devices, copy));
+                match words.text("ranks", "n").as_str() {
+                    "y" => among_ranks(&case, &words, &devices),
+                    _ => on_gpus(&case, &words, (&devices, copy)),
+                }
                 continue;
             }
             for threads in each("threads", "1") {

@@ -99,9 +99,11 @@ fn parameters(params: &[Param]) -> Vec<String> {
         let _ = write!(doc, " (also {alias}=)");
     }
     let kind = format!("    {:<10}  ", param.kind.word());
-    let mut lines = match params.len() {
-        1 => vec![kind + &head],
-        _ => entry(&kind, &head),
+    let fits = kind.chars().count() + head.chars().count() <= WIDTH;
+    let mut lines = if fits {
+        vec![kind + &head]
+    } else {
+        entry(&kind, &head)
     };
     lines.extend(wrapped(&doc, 16));
     lines

@@ -76,6 +76,9 @@ fn refused(desk: &Desk, words: &str) -> String {
     got.err
 }
 
+/// A way to spoil a mesh, and words of the sentence about it.
+type Case = (fn(&mut Spoilt), &'static str);
+
 #[test]
 fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
     let cases: [Case; 18] = [
@@ -259,6 +262,70 @@ fn cubes() -> [(&'static str, String); 5] {
     ]
 }
 
+/// A file of the folder, words in it, what takes their place, and words of the sentence about that.
+const CHANGES: [[&str; 4]; 10] = [
+    [
+        "mesh_file",
+        "8 9 12 11",
+        "8 9 13 11",
+        "mesh_file: line 3: element 2: node 13 does not exist; they are numbered from 1 to 12",
+    ],
+    [
+        "mesh_file",
+        "8 9 12 11",
+        "8 9 12 11 1 2 3 4 5 6 7 8 9 10 11 12 1 2 3 4 5 6 7",
+        "line 3: element 2 has 27 nodes and those before it 8; all must have 8 or all 27",
+    ],
+    [
+        "mesh_file",
+        "2\n1",
+        "1000000000000\n1",
+        "1000000000000 is too large a number of elements: at most 500000000",
+    ],
+    [
+        "mesh_file",
+        "8 9 12 11",
+        "9 8 12 11",
+        "the Jacobian of element 1 is -",
+    ],
+    [
+        "mesh_file",
+        "2 2 3 6 5 8 9 12 11",
+        "2 1 2 5 4 7 8 11 10",
+        "elements [0, 1] do not lie on opposite sides of the face near (x, y, z) = (",
+    ],
+    [
+        "materials_file",
+        "2 1",
+        "2 7",
+        "has no material 7, of which element 2 near (x, y, z) = (1, 0, ",
+    ],
+    [
+        "materials_file",
+        "2 1\n",
+        "",
+        "materials_file: line 2: the file ends where",
+    ],
+    [
+        "nummaterial_velocity_file",
+        "\n",
+        "\n1 2 1000 1500 0 9999 9999 0\n",
+        "region 1 has a material but no element",
+    ],
+    [
+        "free_or_absorbing_surface_file_zmax",
+        "1 7 8 11 10",
+        "1 2 8 11 5",
+        "only outer faces can be free",
+    ],
+    [
+        "free_or_absorbing_surface_file_zmax",
+        "1 7 8 11 10",
+        "1 7 8 11 9",
+        "line 2: the nodes [7, 8, 11, 9] are no face of element 1",
+    ],
+];
+
 #[test]
 fn folders_of_specfem_are_told_with_file_line_and_element() {
     let desk = Desk::new();
@@ -271,68 +338,7 @@ fn folders_of_specfem_are_told_with_file_line_and_element() {
     put(&cubes());
     let sound = desk.sh("sfhexmesh specfem=folder judge=n > x.rsf");
     assert_eq!(sound.code, 0, "{}", sound.err);
-    for (file, from, to, words) in [
-        (
-            "mesh_file",
-            "8 9 12 11",
-            "8 9 13 11",
-            "mesh_file: line 3: element 2: node 13 does not exist; they are numbered from 1 to 12",
-        ),
-        (
-            "mesh_file",
-            "8 9 12 11",
-            "8 9 12 11 1 2 3 4 5 6 7 8 9 10 11 12 1 2 3 4 5 6 7",
-            "line 3: element 2 has 27 nodes and those before it 8; all must have 8 or all 27",
-        ),
-        (
-            "mesh_file",
-            "2\n1",
-            "1000000000000\n1",
-            "1000000000000 is too large a number of elements: at most 500000000",
-        ),
-        (
-            "mesh_file",
-            "8 9 12 11",
-            "9 8 12 11",
-            "the Jacobian of element 1 is -",
-        ),
-        (
-            "mesh_file",
-            "2 2 3 6 5 8 9 12 11",
-            "2 1 2 5 4 7 8 11 10",
-            "elements [0, 1] do not lie on opposite sides of the face near (x, y, z) = (",
-        ),
-        (
-            "materials_file",
-            "2 1",
-            "2 7",
-            "has no material 7, of which element 2 near (x, y, z) = (1, 0, ",
-        ),
-        (
-            "materials_file",
-            "2 1\n",
-            "",
-            "materials_file: line 2: the file ends",
-        ),
-        (
-            "nummaterial_velocity_file",
-            "\n",
-            "\n1 2 1000 1500 0 9999 9999 0\n",
-            "region 1 has a material but no element",
-        ),
-        (
-            "free_or_absorbing_surface_file_zmax",
-            "1 7 8 11 10",
-            "1 2 8 11 5",
-            "only outer faces can be free",
-        ),
-        (
-            "free_or_absorbing_surface_file_zmax",
-            "1 7 8 11 10",
-            "1 7 8 11 9",
-            "line 2: the nodes [7, 8, 11, 9] are no face of element 1",
-        ),
-    ] {
+    for [file, from, to, words] in CHANGES {
         let changed = cubes().map(|(name, text)| match name == file {
             true => {
                 assert!(text.contains(from), "{from}");

@@ -100,6 +100,9 @@ real!(
     mul_add_e_f64s
 );
 
+/// Numbers of the widest register: float32 with AVX-512.
+pub const WIDEST: usize = 16;
+
 /// One register of `T` on instruction set `S`, with the operators that make a formula readable.
 pub struct Lane<S: Simd, T: Real> {
     simd: S,
@@ -143,6 +146,29 @@ impl<S: Simd, T: Real> Lane<S, T> {
     pub unsafe fn store(self, p: *mut T) {
         // SAFETY: promised by the caller.
         unsafe { p.cast::<T::Register<S>>().write_unaligned(self.value) }
+    }
+
+    /// The number of every lane by its place.
+    #[inline(always)]
+    pub fn from_fn(simd: S, number: impl FnMut(usize) -> T) -> Self {
+        let mut numbers = [T::of(0.0); WIDEST];
+        let lanes = &mut numbers[..T::lanes::<S>()];
+        lanes
+            .iter_mut()
+            .zip((0..).map(number))
+            .for_each(|(lane, x)| *lane = x);
+        // SAFETY: the slice has a number for every lane.
+        unsafe { Self::load(simd, lanes.as_ptr()) }
+    }
+
+    /// The numbers of all lanes; beyond them zeros.
+    #[inline(always)]
+    pub fn numbers(self) -> [T; WIDEST] {
+        let mut numbers = [T::of(0.0); WIDEST];
+        let lanes = &mut numbers[..T::lanes::<S>()];
+        // SAFETY: the slice has a place for every lane and is borrowed here alone.
+        unsafe { self.store(lanes.as_mut_ptr()) }
+        numbers
     }
 
     /// self * b + c

@@ -47,7 +47,7 @@ impl Medium {
 }
 
 /// Voigt's index of two axes.
-const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
+pub(super) const VOIGT: [[usize; 3]; 3] = [[0, 5, 4], [5, 1, 3], [4, 3, 2]];
 
 impl Law {
     /// The stress of a displacement gradient `[i][c] = d u_i / d x_c`, extension positive.

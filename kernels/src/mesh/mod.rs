@@ -13,6 +13,7 @@
 //! | `quality` | Jacobians, angles, ratios of sides, resolved frequency |
 //! | `medium` | density and law, one a region or one a point |
 //! | `step` | the largest stable time step from the largest eigenvalue of single elements |
+//! | `eigen` | that eigenvalue, of several elements side by side |
 //!
 //! Coordinates are x, y, z in metres, z downwards (x, z in 2-D); elements, nodes, regions and faces are counted
 //! from 0. The Jacobian of an element is above zero in these axes.
@@ -20,6 +21,7 @@
 pub mod basis;
 pub mod cell;
 mod checks;
+mod eigen;
 mod fault;
 pub mod geometry;
 pub mod ground;
@@ -217,5 +219,7 @@ impl<const D: usize> Mesh<D> {
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod step_tests;
 #[cfg(test)]
 mod tests;

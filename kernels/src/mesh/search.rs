@@ -1,5 +1,7 @@
 //! The element that holds a place, and the local coordinates there.
 
+use rayon::prelude::*;
+
 use super::geometry::{difference, dot, inverse, length, map};
 use super::{Fault, Mesh, Order};
 
@@ -46,7 +48,7 @@ impl<'a, const D: usize> Locator<'a, D> {
 
     /// A locator of some elements, ascending.
     pub(super) fn among(mesh: &'a Mesh<D>, elements: Vec<usize>) -> Self {
-        let bounds: Vec<Bounds<D>> = elements.iter().map(|e| reach(mesh, *e)).collect();
+        let bounds: Vec<Bounds<D>> = elements.par_iter().map(|e| reach(mesh, *e)).collect();
         let lower = extreme(&bounds, 0, f64::min);
         let span = difference(extreme(&bounds, 1, f64::max), lower);
         // As many boxes as elements, as cubic as they can be; along no axis more than elements.
@@ -84,7 +86,7 @@ impl<'a, const D: usize> Locator<'a, D> {
                 pairs.push((self.flat(place), item as u32));
             }
         }
-        pairs.sort_unstable();
+        pairs.par_sort_unstable();
         let all = self.boxes.iter().product::<usize>();
         self.starts = (0..=all)
             .map(|k| pairs.partition_point(|pair| pair.0 < k))

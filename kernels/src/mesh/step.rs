@@ -4,12 +4,16 @@
 //! one of a single element (Irons & Treharne 1971), in whatever shares the mass of a point is given to its elements. With
 //! explicit Newmark steps dt <= 2 / omega is stable, hence a dt below the bound of every element is. The bound holds for
 //! any medium and any shape; on regular meshes it is some 15 % below the true limit.
+//!
+//! Shares change the eigenvalue of an element by no more than the masses of its points, so many eigenvalues are nearly known
+//! without a look, or known to be far from the largest one (`Rule`).
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use rayon::prelude::*;
 
+use super::eigen::{self, Piece, RESIDUAL, at};
 use super::geometry::{Element, Tabulated, difference, length};
 use super::{Basis, Mesh, Numbering};
 
@@ -22,7 +26,7 @@ pub struct Bound {
     pub limit: f64,
     /// The element that sets it: the stiffest by itself of those that are near it.
     pub element: usize,
-    /// The same for every element: the smallest is the limit.
+    /// Steps (s) that every element surely stands: the smallest is the limit, and those near it are as large as shown.
     pub each: Vec<f64>,
 }
 
@@ -32,9 +36,25 @@ const NEAR: f64 = 1.05;
 
 /// The largest stable step of a mesh, and the element that sets it.
 pub fn bound<'a, const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: impl Into<Media<'a, D>>) -> Bound {
-    let media = media.into();
-    let alone = eigenvalues(mesh, basis, media);
-    let each: Vec<f64> = shared(mesh, basis, media, &alone)
+    bound_with(mesh, basis, media.into(), Rule::Needed)
+}
+
+/// As [`bound`], looking at some elements or at all.
+pub(super) fn bound_with<const D: usize>(
+    mesh: &Mesh<D>,
+    basis: &Basis,
+    media: Media<D>,
+    rule: Rule,
+) -> Bound {
+    let whole = Whole {
+        mesh,
+        basis,
+        media,
+        table: Tabulated::new(mesh.order(), basis),
+    };
+    let alone = whole.eigenvalues();
+    let each: Vec<f64> = whole
+        .shared(&alone, rule)
         .iter()
         .map(|value| 2.0 / value.sqrt())
         .collect();
@@ -54,103 +74,312 @@ pub fn steps<'a, const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: impl Into
     bound(mesh, basis, media).each
 }
 
-/// The largest eigenvalues when the masses of points are shared out as elements need them, from those of elements alone.
-fn shared<const D: usize>(mesh: &Mesh<D>, basis: &Basis, media: Media<D>, alone: &[f64]) -> Vec<f64> {
-    let mut best = alone.to_vec();
-    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    let least = best.iter().copied().fold(f64::INFINITY, f64::min);
-    // Among equal elements there is nothing to be shared out.
-    if most(&best) > 1.02 * least
-        && let Ok(numbering) = Numbering::new(mesh, basis)
-    {
-        let mut needs = best.clone();
-        for _ in 0..ROUNDS_OF_SHARING {
-            let values = with_shared_masses(mesh, basis, media, &numbering, &needs);
-            let top = most(&values);
-            needs
-                .iter_mut()
-                .zip(&values)
-                .for_each(|(need, value)| *need *= value / top);
-            if top < most(&best) {
-                best = values;
-            }
+/// Softer elements need no closer look than this, as a part of the eigenvalue: what they give to stiff neighbours depends on it.
+const LOOSE: f64 = 0.03;
+
+/// Which elements are looked at when masses are shared out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rule {
+    /// Those that can have the largest eigenvalue, and those whose eigenvalue is not nearly known.
+    Needed,
+    /// Those that can be near the largest one.
+    Near,
+    /// All of them, which takes long.
+    #[cfg(test)]
+    All,
+}
+
+impl Rule {
+    /// The lowest eigenvalue of interest where the largest one known is `top`.
+    fn lowest(self, top: f64) -> f64 {
+        match self {
+            Self::Needed => top,
+            Self::Near => top / (NEAR * NEAR),
+            #[cfg(test)]
+            Self::All => f64::NEG_INFINITY,
         }
     }
-    best
+
+    /// How far apart, as a part of them, the ends may be between which an eigenvalue is known below that.
+    fn loose(self) -> f64 {
+        match self {
+            Self::Needed => LOOSE,
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// Values of elements when masses are shared out.
+struct Values {
+    /// Upper bounds of the eigenvalues, tight where they matter.
+    bounds: Vec<f64>,
+    /// The eigenvalues, or what they are about.
+    likely: Vec<f64>,
+}
+
+impl Values {
+    fn top(&self) -> f64 {
+        most(&self.bounds)
+    }
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+/// A mesh and what fills it.
+struct Whole<'a, 'b, const D: usize> {
+    mesh: &'a Mesh<D>,
+    basis: &'a Basis,
+    media: Media<'b, D>,
+    table: Tabulated<D>,
 }
 
 /// The largest eigenvalue of every element by itself.
+#[cfg(test)]
 pub(super) fn eigenvalues<'a, const D: usize>(
     mesh: &Mesh<D>,
     basis: &Basis,
     media: impl Into<Media<'a, D>>,
 ) -> Vec<f64> {
-    let (table, media) = (Tabulated::new(mesh.order(), basis), media.into());
-    let mut order: Vec<(u128, u32)> = (0..mesh.len())
-        .into_par_iter()
-        .map(|element| {
-            let own = media.of(mesh, &table, element);
-            (likeness(mesh, element, &own), element as u32)
-        })
-        .collect();
-    order.par_sort_unstable();
-    // Equal elements are computed once.
-    let groups: Vec<&[(u128, u32)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
-    let found: Vec<f64> = groups
-        .par_iter()
-        .map(|group| {
-            let element = group[0].1 as usize;
-            let own = media.of(mesh, &table, element);
-            largest_eigenvalue(&table, basis, &mesh.coordinates(element), &own)
-        })
-        .collect();
-    let mut values = vec![0.0; mesh.len()];
-    for (group, value) in groups.iter().zip(found) {
-        group
-            .iter()
-            .for_each(|(_, element)| values[*element as usize] = value);
+    Whole {
+        mesh,
+        basis,
+        media: media.into(),
+        table: Tabulated::new(mesh.order(), basis),
     }
-    values
+    .eigenvalues()
 }
 
-/// The largest eigenvalue of every element when the whole mass of each point is shared out to its elements by what they
-/// need a unit of their own mass. Any shares bound the mesh; these bring a stiff element among heavy ones
-/// near to the truth.
-fn with_shared_masses<const D: usize>(
-    mesh: &Mesh<D>,
-    basis: &Basis,
-    media: Media<D>,
-    numbering: &Numbering,
-    needs: &[f64],
-) -> Vec<f64> {
-    let table = Tabulated::new(mesh.order(), basis);
-    let is_fluid = |own: &[Medium]| matches!(own[0].law, Law::Fluid(_));
-    // Mass and need of every point: a fluid and a solid that meet have each their own.
-    let mut sums = vec![[[0.0; 2]; 2]; numbering.points()];
-    for element in 0..mesh.len() {
-        let own = media.of(mesh, &table, element);
-        let mass = masses(&table, &table.element(&mesh.coordinates(element)), &own);
-        for (point, mass) in numbering.element(element).iter().zip(mass) {
-            let sum = &mut sums[*point as usize][usize::from(is_fluid(&own))];
-            sum[0] += mass;
-            sum[1] += mass * needs[element];
+impl<const D: usize> Whole<'_, '_, D> {
+    /// The largest eigenvalues when the masses of points are shared out as elements need them, from those of elements alone.
+    fn shared(&self, alone: &[f64], rule: Rule) -> Vec<f64> {
+        let least = alone.iter().copied().fold(f64::INFINITY, f64::min);
+        // Among equal elements there is nothing to be shared out.
+        if most(alone) <= 1.02 * least {
+            return alone.to_vec();
+        }
+        let Ok(numbering) = Numbering::new(self.mesh, self.basis) else {
+            return alone.to_vec();
+        };
+        let masses = Masses::of(self, &numbering);
+        let (mut needs, mut best) = (alone.to_vec(), None);
+        let mut lowest = most(alone);
+        for _ in 0..ROUNDS_OF_SHARING {
+            let values = self.with_shared_masses(&masses, (alone, &needs), rule);
+            let top = values.top();
+            if top < lowest {
+                (lowest, best) = (top, Some(needs.clone()));
+            }
+            needs
+                .iter_mut()
+                .zip(&values.likely)
+                .for_each(|(need, value)| *need *= value / top);
+        }
+        match best {
+            None => alone.to_vec(),
+            Some(needs) => {
+                let rule = if rule == Rule::Needed { Rule::Near } else { rule };
+                self.with_shared_masses(&masses, (alone, &needs), rule).bounds
+            }
         }
     }
-    let value = |element: usize| {
-        let own = media.of(mesh, &table, element);
-        let at_points = table.element(&mesh.coordinates(element));
-        let mut mass = masses(&table, &at_points, &own);
-        for (mass, point) in mass.iter_mut().zip(numbering.element(element)) {
-            let [all, need] = sums[*point as usize][usize::from(is_fluid(&own))];
-            *mass *= needs[element] * all / need;
+
+    /// The largest eigenvalue of every element by itself.
+    fn eigenvalues(&self) -> Vec<f64> {
+        let mut order: Vec<(u128, u32)> = (0..self.mesh.len())
+            .into_par_iter()
+            .map(|element| {
+                let own = self.media.of(self.mesh, &self.table, element);
+                (likeness(self.mesh, element, &own), element as u32)
+            })
+            .collect();
+        order.par_sort_unstable();
+        // Equal elements are computed once, for the first of them.
+        let mut first: Vec<u32> = vec![0; self.mesh.len()];
+        for group in order.chunk_by(|a, b| a.0 == b.0) {
+            let of_group = group.iter();
+            of_group.for_each(|(_, element)| first[*element as usize] = group[0].1);
         }
-        eigenvalue(&table, basis, at_points, &own, mass)
-    };
-    (0..mesh.len()).into_par_iter().map(value).collect()
+        drop(order);
+        let own: Vec<u32> = (0..self.mesh.len() as u32)
+            .filter(|e| first[*e as usize] == *e)
+            .collect();
+        let found = self.look(&own, |_, _| {});
+        let mut values = vec![0.0; self.mesh.len()];
+        own.iter()
+            .zip(found)
+            .for_each(|(element, value)| values[*element as usize] = value);
+        first.iter().map(|element| values[*element as usize]).collect()
+    }
+
+    /// The largest eigenvalues of some elements, with masses that `change` gives.
+    fn look(&self, elements: &[u32], change: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
+        let some = |elements: &[u32]| {
+            let pieces: Vec<Piece<D>> = elements
+                .iter()
+                .map(|element| {
+                    let element = *element as usize;
+                    let mut piece = self.piece(element);
+                    change(element, &mut piece.mass);
+                    piece
+                })
+                .collect();
+            eigen::largest(&self.table, self.basis, &pieces)
+        };
+        elements.par_chunks(TOGETHER).flat_map_iter(some).collect()
+    }
+
+    fn piece(&self, element: usize) -> Piece<'_, D> {
+        let media = self.media.of(self.mesh, &self.table, element);
+        let element = self.table.element(&self.mesh.coordinates(element));
+        Piece {
+            mass: masses(&self.table, &element, &media),
+            element,
+            media,
+        }
+    }
+
+    /// Eigenvalues when the whole mass of each point is shared out to its elements by what they need a unit of their own mass.
+    /// Any shares bound the mesh; these bring a stiff element among heavy ones near to the truth.
+    fn with_shared_masses(&self, masses: &Masses, (alone, needs): (&[f64], &[f64]), rule: Rule) -> Values {
+        let shares = masses.shares(needs);
+        // No share of a point below s makes an eigenvalue more than 1 / s times as large, none above it less.
+        let ends: Vec<[f64; 2]> = (0..alone.len())
+            .into_par_iter()
+            .map(|element| {
+                let own = shares.of(element);
+                let ends = own.fold([f64::INFINITY, 0.0], |[low, high]: [f64; 2], s| {
+                    [low.min(s), high.max(s)]
+                });
+                ends.map(|s| alone[element] / s)
+            })
+            .collect();
+        let mut values = Values {
+            bounds: ends.iter().map(|[above, _]| *above).collect(),
+            likely: ends.iter().map(|[above, below]| (above * below).sqrt()).collect(),
+        };
+        let above = |e: &u32| ends[*e as usize][0];
+        let is_known = |e: &u32, part: f64| above(e) <= (1.0 + part) * ends[*e as usize][1];
+        let (known, mut open): (Vec<u32>, Vec<u32>) =
+            (0..alone.len() as u32).partition(|e| is_known(e, RESIDUAL));
+        open.sort_unstable_by(|a, b| above(b).total_cmp(&above(a)).then(a.cmp(b)));
+        let mut top = known.iter().map(above).fold(0.0, f64::max);
+        // The stiffest first. Of those that are softer than one that is known some are known well enough, too.
+        for some in open.chunks(AT_ONCE) {
+            let matters = |e: &u32| above(e) > rule.lowest(top) || !is_known(e, rule.loose());
+            let some: Vec<u32> = some.iter().copied().filter(matters).collect();
+            let found = self.look(&some, |element, mass| shares.apply(element, mass));
+            for (element, value) in some.iter().zip(found) {
+                values.bounds[*element as usize] = value;
+                values.likely[*element as usize] = value;
+                top = top.max(value);
+            }
+        }
+        values
+    }
 }
+
+/// Elements whose eigenvalues a thread looks for together, and those of all threads.
+const TOGETHER: usize = 8;
+const AT_ONCE: usize = if cfg!(test) { 8 } else { 512 };
 
 /// How often the masses are shared out anew: what an element lacks shows in its eigenvalue.
 const ROUNDS_OF_SHARING: usize = 6;
+
+/// The masses of all points. A fluid and a solid that meet have each their own.
+struct Masses<'a> {
+    numbering: &'a Numbering,
+    /// What every element adds, `[element][point]`.
+    own: Vec<f64>,
+    /// 1 for fluids, where there are any beside solids.
+    fluid: Vec<bool>,
+    /// `[point]`, then, where there are fluids, those of fluids.
+    all: Vec<f64>,
+}
+
+impl<'a> Masses<'a> {
+    fn of<const D: usize>(whole: &Whole<'_, '_, D>, numbering: &'a Numbering) -> Self {
+        let points = numbering.per_element();
+        let mut own = vec![0.0; whole.mesh.len() * points];
+        let fill = |(element, own): (usize, &mut [f64])| {
+            let piece = whole.piece(element);
+            own.copy_from_slice(&piece.mass);
+            matches!(piece.media[0].law, Law::Fluid(_))
+        };
+        let fluid: Vec<bool> = own.par_chunks_exact_mut(points).enumerate().map(fill).collect();
+        let kinds = if fluid.contains(&true) { 2 } else { 1 };
+        let mut masses = Self {
+            numbering,
+            own,
+            fluid,
+            all: vec![0.0; kinds * numbering.points()],
+        };
+        masses.all = masses.sums(|_| 1.0);
+        masses
+    }
+
+    /// Where the sums of an element's points stand.
+    fn places(&self, element: usize) -> impl Iterator<Item = usize> + '_ {
+        let first = if self.fluid[element] {
+            self.numbering.points()
+        } else {
+            0
+        };
+        let points = self.numbering.element(element).iter();
+        points.map(move |point| first + *point as usize)
+    }
+
+    fn own(&self, element: usize) -> &[f64] {
+        let points = self.numbering.per_element();
+        &self.own[element * points..(element + 1) * points]
+    }
+
+    /// The sums at all points of masses times a factor of their element.
+    fn sums(&self, factor: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.all.len()];
+        for element in 0..self.fluid.len() {
+            let factor = factor(element);
+            let own = self.own(element);
+            self.places(element)
+                .zip(own)
+                .for_each(|(place, mass)| sums[place] += factor * mass);
+        }
+        sums
+    }
+
+    /// Shares by what elements need.
+    fn shares<'b>(&'b self, needs: &'b [f64]) -> Shares<'b> {
+        let sums = self.sums(|element| needs[element]);
+        Shares {
+            masses: self,
+            needs,
+            mean: sums.iter().zip(&self.all).map(|(sum, all)| sum / all).collect(),
+        }
+    }
+}
+
+/// How the mass of every point is shared out.
+struct Shares<'a> {
+    masses: &'a Masses<'a>,
+    needs: &'a [f64],
+    /// The mean need at a point.
+    mean: Vec<f64>,
+}
+
+impl Shares<'_> {
+    /// What the masses of an element are multiplied by, point by point.
+    fn of(&self, element: usize) -> impl Iterator<Item = f64> + '_ {
+        let need = self.needs[element];
+        self.masses
+            .places(element)
+            .map(move |place| need / self.mean[place])
+    }
+
+    fn apply(&self, element: usize, mass: &mut [f64]) {
+        mass.iter_mut().zip(self.of(element)).for_each(|(m, s)| *m *= s);
+    }
+}
 
 /// A number that elements of the same shape and media have in common: coordinates relative to the first node, in
 /// parts of a millionth of a diagonal. At 128 bits two others meet once in 10^25 meshes.
@@ -172,11 +401,6 @@ fn likeness<const D: usize>(mesh: &Mesh<D>, element: usize, media: &[Medium]) ->
     digits(1) << 64 | digits(2)
 }
 
-/// Steps of Lanczos' method at most.
-const MOST_ROUNDS: usize = 80;
-/// What is accepted as the residual, as a part of the eigenvalue.
-const RESIDUAL: f64 = 2e-3;
-
 /// An upper bound of the largest eigenvalue (1/s2) of mass^-1 stiffness of one element by itself: Lanczos' value and
 /// its residual. A solid moves by its displacement, a fluid by a potential. `media` is one medium, or one for each point.
 pub fn largest_eigenvalue<const D: usize>(
@@ -186,8 +410,12 @@ pub fn largest_eigenvalue<const D: usize>(
     media: &[Medium],
 ) -> f64 {
     let element = table.element(nodes);
-    let mass = masses(table, &element, media);
-    eigenvalue(table, basis, element, media, mass)
+    let piece = Piece {
+        mass: masses(table, &element, media),
+        element,
+        media: media.into(),
+    };
+    eigen::largest(table, basis, &[piece])[0]
 }
 
 /// What multiplies the second derivative of the field in a unit volume.
@@ -198,11 +426,6 @@ fn inertia(medium: &Medium) -> f64 {
     }
 }
 
-/// The medium of a point, where there is one for all points or one each.
-fn at(media: &[Medium], point: usize) -> &Medium {
-    &media[point.min(media.len() - 1)]
-}
-
 /// What an element alone adds to the mass of its points.
 fn masses<const D: usize>(table: &Tabulated<D>, element: &Element<D>, media: &[Medium]) -> Vec<f64> {
     let volumes = table.weights().iter().zip(&element.determinant);
@@ -210,191 +433,4 @@ fn masses<const D: usize>(table: &Tabulated<D>, element: &Element<D>, media: &[M
         .enumerate()
         .map(|(point, (weight, jacobian))| weight * jacobian * inertia(at(media, point)))
         .collect()
-}
-
-/// The largest eigenvalue of an element whose points have these masses.
-fn eigenvalue<const D: usize>(
-    table: &Tabulated<D>,
-    basis: &Basis,
-    element: Element<D>,
-    media: &[Medium],
-    mass: Vec<f64>,
-) -> f64 {
-    match &media[0].law {
-        Law::Fluid(_) => lanczos(&Operator {
-            element,
-            table,
-            basis,
-            mass,
-            flux: |point: usize, gradient: &[[f64; D]; 1]| {
-                gradient.map(|row| row.map(|x| x / at(media, point).density))
-            },
-        }),
-        _ => lanczos(&Operator {
-            element,
-            table,
-            basis,
-            mass,
-            flux: |point: usize, gradient: &[[f64; D]; D]| at(media, point).law.stress(gradient),
-        }),
-    }
-}
-
-/// The largest eigenvalue of an element, from above.
-fn lanczos<const D: usize, const F: usize, X>(operator: &Operator<D, X>) -> f64
-where
-    X: Fn(usize, &[[f64; D]; F]) -> [[f64; D]; F],
-{
-    let points = operator.table.points();
-    // A start that no symmetry of the element is orthogonal to.
-    let scatter = |k: usize| ((k as f64 + 1.0) * 0.618_033_988_749_894_9).fract() - 0.5;
-    let mut now: Vec<[f64; F]> = (0..points)
-        .map(|p| std::array::from_fn(|i| scatter(p * F + i)))
-        .collect();
-    let mut before = vec![[0.0; F]; points];
-    let size = norm(&now);
-    scale(&mut now, 1.0 / size);
-    let (mut diagonal, mut side) = (Vec::new(), vec![0.0]);
-    let mut bound = 0.0;
-    for round in 1..=MOST_ROUNDS {
-        let mut next = operator.apply(&now);
-        let alpha: f64 = next
-            .iter()
-            .flatten()
-            .zip(now.iter().flatten())
-            .map(|(a, b)| a * b)
-            .sum();
-        let beta: f64 = side[round - 1];
-        for ((n, m), b) in next.iter_mut().zip(&now).zip(&before) {
-            *n = std::array::from_fn(|i| n[i] - alpha * m[i] - beta * b[i]);
-        }
-        let left = norm(&next);
-        diagonal.push(alpha);
-        side.push(left);
-        let (value, residual) = largest_of_tridiagonal(&diagonal, &side);
-        bound = value + residual;
-        if left <= 1e-12 * value || residual <= RESIDUAL * value {
-            break;
-        }
-        scale(&mut next, 1.0 / left);
-        before = std::mem::replace(&mut now, next);
-    }
-    bound
-}
-
-fn norm<const D: usize>(v: &[[f64; D]]) -> f64 {
-    v.iter().flatten().map(|x| x * x).sum::<f64>().sqrt()
-}
-
-fn scale<const D: usize>(v: &mut [[f64; D]], by: f64) {
-    v.iter_mut().flatten().for_each(|x| *x *= by);
-}
-
-/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection, and the residual of its vector in Lanczos'
-/// method; `side[k]` couples rows k-1 and k, its last entry goes beyond the matrix.
-fn largest_of_tridiagonal(diagonal: &[f64], side: &[f64]) -> (f64, f64) {
-    let n = diagonal.len();
-    let radius = |k: usize| if k + 1 < n { side[k] + side[k + 1] } else { side[k] };
-    let mut low = diagonal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut high = (0..n).map(|k| diagonal[k] + radius(k)).fold(low, f64::max);
-    // Sturm: no pivot of (x - T) is below zero exactly when x is above all eigenvalues.
-    let above = |x: f64| {
-        let mut pivot = 1.0;
-        (0..n).all(|k| {
-            let coupling = if k == 0 { 0.0 } else { side[k] * side[k] / pivot };
-            pivot = x - diagonal[k] - coupling;
-            pivot > 0.0
-        })
-    };
-    for _ in 0..100 {
-        let middle = (low + high) / 2.0;
-        if middle <= low || middle >= high {
-            break;
-        }
-        *(if above(middle) { &mut high } else { &mut low }) = middle;
-    }
-    // The vector by its recurrence from the last row upwards, where it is stable for the largest eigenvalue.
-    let mut vector = vec![0.0; n];
-    vector[0] = 1.0;
-    if n > 1 {
-        vector[1] = (high - diagonal[0]) / side[1].max(f64::MIN_POSITIVE);
-    }
-    for k in 1..n.saturating_sub(1) {
-        vector[k + 1] =
-            ((high - diagonal[k]) * vector[k] - side[k] * vector[k - 1]) / side[k + 1].max(f64::MIN_POSITIVE);
-    }
-    let size = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let last = vector[n - 1] / size;
-    (high, side[n] * if last.is_finite() { last.abs() } else { 1.0 })
-}
-
-/// One element: mass^-1/2 stiffness mass^-1/2 of a field.
-struct Operator<'a, const D: usize, X> {
-    element: Element<D>,
-    table: &'a Tabulated<D>,
-    basis: &'a Basis,
-    /// Mass of every point.
-    mass: Vec<f64>,
-    /// From the gradient `[i][c]` of the field at a point to its flux.
-    flux: X,
-}
-
-impl<const D: usize, X> Operator<'_, D, X> {
-    fn weight(&self, point: usize) -> f64 {
-        self.table.weights()[point] * self.element.determinant[point]
-    }
-
-    fn apply<const F: usize>(&self, x: &[[f64; F]]) -> Vec<[f64; F]>
-    where
-        X: Fn(usize, &[[f64; D]; F]) -> [[f64; D]; F],
-    {
-        let root: Vec<f64> = self.mass.iter().map(|m| m.sqrt()).collect();
-        let u: Vec<[f64; F]> = x.iter().zip(&root).map(|(v, root)| v.map(|c| c / root)).collect();
-        let fluxes: Vec<[[f64; F]; D]> = (0..u.len()).map(|q| self.flux_along(&u, q)).collect();
-        let n = self.basis.len();
-        let mut force = vec![[0.0; F]; u.len()];
-        for p in 0..u.len() {
-            for a in 0..D {
-                let (first, stride, at) = line(p, a, n);
-                for q in 0..n {
-                    let d = self.basis.derivative(q, at);
-                    (0..F).for_each(|i| force[p][i] += d * fluxes[first + q * stride][a][i]);
-                }
-            }
-            force[p] = force[p].map(|f| f / root[p]);
-        }
-        force
-    }
-
-    /// Weighted flux through the surfaces on which each coordinate of the cell is constant: `[a][i]`.
-    fn flux_along<const F: usize>(&self, u: &[[f64; F]], point: usize) -> [[f64; F]; D]
-    where
-        X: Fn(usize, &[[f64; D]; F]) -> [[f64; D]; F],
-    {
-        let n = self.basis.len();
-        let mut slopes = [[0.0; F]; D];
-        for a in 0..D {
-            let (first, stride, at) = line(point, a, n);
-            for p in 0..n {
-                let d = self.basis.derivative(at, p);
-                (0..F).for_each(|i| slopes[a][i] += d * u[first + p * stride][i]);
-            }
-        }
-        let inverse = &self.element.inverse[point];
-        let gradient: [[f64; D]; F] = std::array::from_fn(|i| {
-            std::array::from_fn(|c| (0..D).map(|a| inverse[a][c] * slopes[a][i]).sum())
-        });
-        let flux = (self.flux)(point, &gradient);
-        let weight = self.weight(point);
-        std::array::from_fn(|a| {
-            std::array::from_fn(|i| weight * (0..D).map(|c| inverse[a][c] * flux[i][c]).sum::<f64>())
-        })
-    }
-}
-
-/// The line of points through `point` along an axis: its first point, its stride, and where `point` is on it.
-fn line(point: usize, axis: usize, n: usize) -> (usize, usize, usize) {
-    let stride = n.pow(axis as u32);
-    let at = point / stride % n;
-    (point - at * stride, stride, at)
 }

@@ -2,7 +2,6 @@
 
 use super::fixtures::{bend, bricks, turn};
 use super::geometry::{Tabulated, difference, length};
-use super::step::{Law, Medium, bound, eigenvalues, largest_eigenvalue, steps};
 use super::*;
 
 /// A smooth bending that folds nothing.
@@ -11,7 +10,7 @@ fn wavy<const D: usize>(x: [f64; D]) -> [f64; D] {
 }
 
 /// Bent bricks in random orientations.
-fn tangled<const D: usize>(counts: [usize; D], order: Order) -> Mesh<D> {
+pub(super) fn tangled<const D: usize>(counts: [usize; D], order: Order) -> Mesh<D> {
     let mut parts = bend(bricks(counts, order), wavy);
     for element in 0..parts.regions.len() {
         turn(&mut parts, element, element * 7 + 3);
@@ -386,100 +385,4 @@ fn figures_of_known_elements() {
         assert!((figure.spacing - 2.0_f64.sqrt() * 0.172_673).abs() < 1e-5);
         assert!((figure.frequency(1500.0, 4) - 400.0).abs() < 1e-9);
     }
-}
-
-#[test]
-fn a_cube_has_the_known_largest_step() {
-    // vp dt / smallest spacing of the bound, published for cubes of degree 4: 0.516, 0.571, 0.533.
-    let basis = Basis::new(4).unwrap();
-    let table = Tabulated::<3>::new(Order::Linear, &basis);
-    let cube = Mesh::new(bricks([1, 1, 1], Order::Linear))
-        .unwrap()
-        .coordinates(0);
-    for (poisson, expected) in [(0.0, 0.516), (0.25, 0.571), (0.4, 0.533)] {
-        let ratio: f64 = (0.5 - poisson) / (1.0 - poisson);
-        let medium = Medium::isotropic(1.0, 1.0, ratio.sqrt());
-        let dt = 2.0 / largest_eigenvalue(&table, &basis, &cube, std::slice::from_ref(&medium)).sqrt();
-        assert!(
-            (dt / 0.172_673_16 - expected).abs() < 1.5e-3,
-            "{poisson}: {}",
-            dt / 0.172_673_16
-        );
-    }
-}
-
-#[test]
-fn the_same_medium_as_constants_and_as_a_table_has_the_same_step() {
-    let mesh = tangled([2, 2, 2], Order::Quadratic);
-    let basis = Basis::new(3).unwrap();
-    let (lambda, mu) = (3.0, 2.0);
-    let mut table = [[0.0; 6]; 6];
-    for i in 0..6 {
-        (0..3).filter(|_| i < 3).for_each(|j| table[i][j] = lambda);
-        table[i][i] += if i < 3 { 2.0 * mu } else { mu };
-    }
-    let plain = Medium {
-        density: 1.5,
-        law: Law::Isotropic { lambda, mu },
-    };
-    let full = Medium {
-        density: 1.5,
-        law: Law::Anisotropic(Box::new(table)),
-    };
-    let (a, b) = (steps(&mesh, &basis, &[plain]), steps(&mesh, &basis, &[full]));
-    assert!(
-        a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-9 * x),
-        "{a:?} {b:?}"
-    );
-}
-
-#[test]
-fn equal_elements_have_equal_steps_and_large_ones_longer_ones() {
-    let basis = Basis::new(4).unwrap();
-    let stretched = bend(bricks([3, 3], Order::Linear), |x| {
-        [x[0] * x[0] + x[0], 2.0 * x[1]]
-    });
-    let mesh = Mesh::new(stretched).unwrap();
-    let media = [Medium::isotropic(2.0, 3.0, 1.0)];
-    let found: Vec<f64> = eigenvalues(&mesh, &basis, &media)
-        .iter()
-        .map(|v| 2.0 / v.sqrt())
-        .collect();
-    let alone: Vec<f64> = (0..mesh.len())
-        .map(|e| {
-            let table = Tabulated::new(mesh.order(), &basis);
-            let value = largest_eigenvalue(&table, &basis, &mesh.coordinates(e), &media);
-            2.0 / value.sqrt()
-        })
-        .collect();
-    for (a, b) in found.iter().zip(&alone) {
-        assert!((a - b).abs() < 1e-5 * b);
-    }
-    assert!(found[0] < found[1] && found[1] < found[2]);
-    // With the mass of a point in the right shares the bound of the mesh rises, and no share makes it fall.
-    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
-    assert!(least(&steps(&mesh, &basis, &media)) > least(&alone));
-}
-
-#[test]
-fn the_bound_names_the_stiff_element_and_no_neighbour_of_it() {
-    // A column of thin elements between wide ones: masses shared out make all of them need about the same step.
-    let basis = Basis::new(4).unwrap();
-    let thin = bend(bricks([5, 3], Order::Linear), |x| {
-        let u = x[0];
-        [
-            u + 0.25 * (u - 3.0).max(0.0) - 0.75 * (u.clamp(2.0, 3.0) - 2.0),
-            x[1],
-        ]
-    });
-    let mesh = Mesh::new(thin).unwrap();
-    let found = bound(&mesh, &basis, &[Medium::isotropic(2.0, 3.0, 1.0)]);
-    let width = |element: usize| {
-        let xs = mesh.coordinates(element).into_iter().map(|x| x[0]);
-        let (low, high) = xs.fold((f64::MAX, f64::MIN), |(l, h), x| (l.min(x), h.max(x)));
-        high - low
-    };
-    let least = (0..mesh.len()).map(width).fold(f64::MAX, f64::min);
-    assert!((width(found.element) - least).abs() < 1e-9, "{}", found.element);
-    assert!(found.each.iter().all(|step| *step >= found.limit));
 }

@@ -122,7 +122,7 @@ fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
 fn index(scanner: &mut Scanner, what: impl std::fmt::Display, most: usize) -> Result<usize> {
     scanner.peek();
     let before = scanner.clone();
-    let number: i64 = scanner.number("number")?;
+    let number: i64 = scanner.number("a number")?;
     match usize::try_from(number) {
         Ok(n) if (1..=most).contains(&n) => Ok(n - 1),
         _ => Err(before.wrong(format!(

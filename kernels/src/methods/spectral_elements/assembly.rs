@@ -1,5 +1,7 @@
 //! Elements side by side in vector lanes, and the sums of what they add to their points.
 
+use rayon::prelude::*;
+
 use super::Setup;
 use super::attenuation::Memory;
 use super::cut::Share;
@@ -68,8 +70,11 @@ pub(super) fn blocks<const D: usize>(
     let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
     let cut = |elements: Vec<u32>| -> Vec<Block<D>> {
         let (full, plain): (Vec<u32>, Vec<u32>) = elements.into_iter().partition(anisotropic);
-        let groups = plain.chunks(LANES).chain(full.chunks(LANES));
-        groups.map(|group| block(setup, share, table, group)).collect()
+        let groups: Vec<&[u32]> = plain.chunks(LANES).chain(full.chunks(LANES)).collect();
+        let blocks = groups
+            .into_par_iter()
+            .map(|group| block(setup, share, table, group));
+        blocks.collect()
     };
     let mut blocks = cut(boundary);
     let first = blocks.len();

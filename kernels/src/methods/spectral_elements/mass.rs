@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::boundary::FacePoint;
 use super::cut::Share;
 use super::sponge::Damping;
@@ -103,24 +105,36 @@ pub(super) fn masses<const D: usize>(
     setup: &Setup<D>,
     share: &Share<'_>,
     table: &Tabulated<D>,
-    factor: impl Fn(&Medium) -> Option<f64>,
+    factor: impl Fn(&Medium) -> Option<f64> + Sync,
 ) -> Vec<f64> {
     let mut mass = vec![0.0; share.points()];
-    for element in (0..setup.mesh.len()).filter(|e| share.touches(*e)) {
-        if factor(setup.medium(element)).is_none() {
-            continue;
-        }
-        let contents = setup.contents(element, table);
-        let own = table.element(&setup.mesh.coordinates(element));
-        for (local, weight) in table.weights().iter().enumerate() {
-            if let Some(point) = share.at(element, local) {
-                let factor = factor(contents.medium(local)).unwrap_or(0.0);
-                mass[point as usize] += weight * own.determinant[local] * factor;
+    let adds = |e: &usize| share.touches(*e) && factor(setup.medium(*e)).is_some();
+    let elements: Vec<usize> = (0..setup.mesh.len()).into_par_iter().filter(adds).collect();
+    let of_element = |element: &usize| -> Vec<f64> {
+        let contents = setup.contents(*element, table);
+        let own = table.element(&setup.mesh.coordinates(*element));
+        let weights = table.weights().iter().enumerate();
+        let factor = |local: usize| factor(contents.medium(local)).unwrap_or(0.0);
+        weights
+            .map(|(local, weight)| weight * own.determinant[local] * factor(local))
+            .collect()
+    };
+    // All threads look at some elements, one adds what they found in the order of the elements.
+    for some in elements.chunks(TOGETHER) {
+        let found: Vec<Vec<f64>> = some.par_iter().map(of_element).collect();
+        for (element, masses) in some.iter().zip(found) {
+            for (local, own) in masses.into_iter().enumerate() {
+                if let Some(point) = share.at(*element, local) {
+                    mass[point as usize] += own;
+                }
             }
         }
     }
     mass
 }
+
+/// Elements whose masses are held at once.
+const TOGETHER: usize = 8192;
 
 /// Traction over velocity of a face point, as the mass takes it.
 pub(super) fn damping<const D: usize>(p: &FacePoint<D>, lumping: Lumping) -> Matrix<D> {

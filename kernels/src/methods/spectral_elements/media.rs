@@ -1,5 +1,7 @@
 //! What points of elements are made of: as their region says, or each as a model says at its place.
 
+use rayon::prelude::*;
+
 use super::Setup;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::{self, Bound, Law, Media, Medium};
@@ -167,7 +169,7 @@ impl<const D: usize> Setup<'_, D> {
             });
             speeds.fold(f64::INFINITY, f64::min)
         };
-        (0..self.mesh.len()).map(slowest).collect()
+        (0..self.mesh.len()).into_par_iter().map(slowest).collect()
     }
 
     /// The largest stable step of the run, with the constants of the points and unrelaxed moduli.

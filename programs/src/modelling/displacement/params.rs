@@ -86,7 +86,7 @@ macro_rules! params {
             Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, instead of ngpu=; each gets one slab"),
             Param::int("threads")
                 .alias("ompnth")
-                .default_text("OMP_NUM_THREADS if that is less than the number of cores, otherwise one for each core")
+                .default_text("OMP_NUM_THREADS, at most one for each core")
                 .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
                 .doc("number of CPU threads; when GPUs run, the threads read the model"),
             Param::int("ompchunk").ignored().doc("accepted for older flows"),

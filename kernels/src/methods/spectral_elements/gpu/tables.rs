@@ -11,6 +11,7 @@ use crate::methods::spectral_elements::attenuation::{Factors, MECHANISMS};
 use crate::methods::spectral_elements::cut::{Exchange, Share};
 use crate::methods::spectral_elements::points::Placed;
 use crate::time_loop::Part;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Elements of a part with one kernel.
@@ -123,27 +124,35 @@ impl Elements {
         elements: &[u32],
     ) -> Self {
         let count = table.points();
-        let mut all = Self {
-            points: Vec::with_capacity(elements.len() * count),
-            regions: Vec::with_capacity(elements.len()),
-            shape: Vec::new(),
+        let numbers = match setup.mesh.order() {
+            Order::Linear => D * ((1 << D) - 1),
+            Order::Quadratic => (D * D + 1) * count,
         };
-        for element in elements {
-            let points = share.element(*element as usize);
-            all.points.extend(points.into_iter().map(|p| p as i32));
-            all.regions.push(setup.mesh.regions()[*element as usize] as i32);
-            let nodes = setup.mesh.coordinates(*element as usize);
-            if setup.mesh.order() == Order::Linear {
-                all.shape.extend(coefficients::<D>(&nodes));
-                continue;
-            }
-            let own = table.element(&nodes);
-            for (a, c) in (0..D * D).map(|k| (k / D, k % D)) {
-                all.shape.extend((0..count).map(|p| own.inverse[p][a][c] as f32));
-            }
-            let weights = table.weights().iter().zip(&own.determinant);
-            all.shape.extend(weights.map(|(w, j)| (w * j) as f32));
-        }
+        let mut all = Self {
+            points: vec![0; elements.len() * count],
+            regions: vec![0; elements.len()],
+            shape: vec![0.0; elements.len() * numbers],
+        };
+        let rooms = all.points.par_chunks_exact_mut(count).zip(&mut all.regions);
+        let rooms = rooms.zip(all.shape.par_chunks_exact_mut(numbers));
+        rooms
+            .zip(elements)
+            .for_each(|(((points, region), shape), element)| {
+                let element = *element as usize;
+                let own = share.element(element).into_iter();
+                points.iter_mut().zip(own).for_each(|(p, own)| *p = own as i32);
+                *region = setup.mesh.regions()[element] as i32;
+                let nodes = setup.mesh.coordinates(element);
+                if setup.mesh.order() == Order::Linear {
+                    shape.copy_from_slice(&coefficients::<D>(&nodes));
+                    return;
+                }
+                let own = table.element(&nodes);
+                let weights = table.weights().iter().zip(&own.determinant);
+                let inverses = (0..D * D).flat_map(|k| own.inverse.iter().map(move |i| i[k / D][k % D]));
+                let all = inverses.chain(weights.map(|(w, j)| w * j));
+                shape.iter_mut().zip(all).for_each(|(s, x)| *s = x as f32);
+            });
         all
     }
 }
@@ -189,7 +198,8 @@ pub fn laws_of_points<const D: usize>(
     let points = table.points();
     let numbers = numbers_of_law::<D>(kind);
     let mut all = vec![0.0; elements.len() * numbers * points];
-    for (element, own) in elements.iter().zip(all.chunks_exact_mut(numbers * points)) {
+    let rooms = all.par_chunks_exact_mut((numbers * points).max(1));
+    rooms.zip(elements).for_each(|(own, element)| {
         let contents = setup.contents(*element as usize, table);
         for point in 0..points {
             let law = numbers_of::<D>(kind, contents.medium(point), contents.moduli(point));
@@ -197,20 +207,21 @@ pub fn laws_of_points<const D: usize>(
                 .enumerate()
                 .for_each(|(k, x)| own[k * points + point] = *x);
         }
-    }
+    });
     all
 }
 
 /// What the mechanisms of regions for moduli of one are times at the points of these elements, `[element][shear,
 /// bulk][point]`.
 pub fn strengths<const D: usize>(setup: &Setup<D>, table: &Tabulated<D>, elements: &[u32]) -> Vec<f32> {
-    let mut all = Vec::with_capacity(elements.len() * 2 * table.points());
-    for element in elements {
+    let points = table.points();
+    let mut all = vec![0.0; elements.len() * 2 * points];
+    let rooms = all.par_chunks_exact_mut(2 * points);
+    rooms.zip(elements).for_each(|(own, element)| {
         let contents = setup.contents(*element as usize, table);
-        for k in 0..2 {
-            all.extend((0..table.points()).map(|point| contents.strengths(point)[k] as f32));
-        }
-    }
+        let strength = |k: usize| contents.strengths(k % points)[k / points] as f32;
+        own.iter_mut().enumerate().for_each(|(k, x)| *x = strength(k));
+    });
     all
 }
 

@@ -1,0 +1,467 @@
+//! The largest eigenvalue of mass^-1 stiffness of single elements, several elements side by side in vector lanes.
+//!
+//! Lanczos' method in double precision; what it gives is an upper bound, its value and its residual. A solid moves by
+//! its displacement, a fluid by a potential.
+
+use pulp::{Simd, WithSimd};
+
+use super::Basis;
+use super::geometry::{Element, Tabulated};
+use super::medium::{Law, Medium, VOIGT};
+use crate::device::simd::{Lane, Real, WIDEST};
+
+/// Steps of Lanczos' method at most.
+const MOST_ROUNDS: usize = 80;
+/// What is accepted as the residual, as a part of the eigenvalue.
+pub(super) const RESIDUAL: f64 = 2e-3;
+/// The residual is looked at after so many steps, and after each further `EVERY`: in fewer steps a value close to the
+/// largest one can seem to be it.
+const FIRST: usize = 24;
+const EVERY: usize = 8;
+/// What is left of a vector that has no new direction, as a part of the eigenvalue.
+const EXHAUSTED: f64 = 1e-12;
+
+/// An element by itself.
+#[derive(Debug)]
+pub(super) struct Piece<'a, const D: usize> {
+    pub(super) element: Element<D>,
+    /// One medium for all points, or one each.
+    pub(super) media: std::borrow::Cow<'a, [Medium]>,
+    /// Mass of every point.
+    pub(super) mass: Vec<f64>,
+}
+
+impl<const D: usize> Piece<'_, D> {
+    fn medium(&self, point: usize) -> &Medium {
+        at(&self.media, point)
+    }
+
+    fn kind(&self) -> Kind {
+        let tables = |m: &Medium| matches!(m.law, Law::Anisotropic(_));
+        match &self.media[0].law {
+            Law::Fluid(_) => Kind::Fluid,
+            _ if self.media.iter().any(tables) => Kind::Table,
+            _ => Kind::Isotropic,
+        }
+    }
+}
+
+/// The medium of a point, where there is one for all points or one each.
+pub(super) fn at(media: &[Medium], point: usize) -> &Medium {
+    &media[point.min(media.len() - 1)]
+}
+
+/// What an element obeys.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Isotropic,
+    Table,
+    Fluid,
+}
+
+/// Upper bounds of the largest eigenvalues (1/s2) of elements, one each.
+pub(super) fn largest<const D: usize>(
+    table: &Tabulated<D>,
+    basis: &Basis,
+    pieces: &[Piece<'_, D>],
+) -> Vec<f64> {
+    let mut values = vec![0.0; pieces.len()];
+    for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
+        let own: Vec<usize> = (0..pieces.len()).filter(|k| pieces[*k].kind() == kind).collect();
+        if !own.is_empty() {
+            pulp::Arch::new().dispatch(Lots {
+                table,
+                basis,
+                kind,
+                pieces,
+                own: &own,
+                values: &mut values,
+            });
+        }
+    }
+    values
+}
+
+/// Elements of one kind.
+struct Lots<'a, const D: usize> {
+    table: &'a Tabulated<D>,
+    basis: &'a Basis,
+    kind: Kind,
+    pieces: &'a [Piece<'a, D>],
+    own: &'a [usize],
+    values: &'a mut [f64],
+}
+
+impl<const D: usize> WithSimd for Lots<'_, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for own in self.own.chunks(f64::lanes::<S>()) {
+            let pieces: Vec<&Piece<D>> = own.iter().map(|k| &self.pieces[*k]).collect();
+            let cell = Cell::new(simd, self.table, self.basis, &pieces);
+            // Degree 4, which is the usual one, has loops of known lengths.
+            let found = match (self.kind, self.basis.len()) {
+                (Kind::Isotropic, 5) => lanczos::<S, Isotropic, D, D, 5>(simd, cell, &pieces),
+                (Kind::Isotropic, _) => lanczos::<S, Isotropic, D, D, 0>(simd, cell, &pieces),
+                (Kind::Table, 5) => lanczos::<S, Table, D, D, 5>(simd, cell, &pieces),
+                (Kind::Table, _) => lanczos::<S, Table, D, D, 0>(simd, cell, &pieces),
+                (Kind::Fluid, 5) => lanczos::<S, Light, D, 1, 5>(simd, cell, &pieces),
+                (Kind::Fluid, _) => lanczos::<S, Light, D, 1, 0>(simd, cell, &pieces),
+            };
+            own.iter()
+                .zip(found)
+                .for_each(|(k, value)| self.values[*k] = value);
+        }
+    }
+}
+
+type Number<S> = Lane<S, f64>;
+/// A field at a point.
+type Vector<S, const F: usize> = [Number<S>; F];
+
+/// Geometry and masses of the elements of a lot; lanes beyond them repeat the last one.
+struct Cell<S: Simd, const D: usize> {
+    /// Points along an axis.
+    along: usize,
+    /// `[q * along + p]`: slope at point q of what is one at point p.
+    derivative: Vec<Number<S>>,
+    /// `du_a / dx_c` at every point.
+    inverse: Vec<[[Number<S>; D]; D]>,
+    /// One over the root of the mass of every point.
+    root: Vec<Number<S>>,
+    /// Weight times Jacobian of a lane's point, without the medium.
+    volume: Vec<[f64; WIDEST]>,
+}
+
+impl<S: Simd, const D: usize> Cell<S, D> {
+    #[inline(always)]
+    fn new(simd: S, table: &Tabulated<D>, basis: &Basis, pieces: &[&Piece<D>]) -> Self {
+        let (along, last) = (basis.len(), pieces.len() - 1);
+        let of = |lane: usize| pieces[lane.min(last)];
+        let points = 0..table.points();
+        let inverse = |point: usize| {
+            std::array::from_fn(|a| {
+                std::array::from_fn(|c| Lane::from_fn(simd, |lane| of(lane).element.inverse[point][a][c]))
+            })
+        };
+        Self {
+            along,
+            derivative: (0..along * along)
+                .map(|k| Lane::splat(simd, basis.derivative(k / along, k % along)))
+                .collect(),
+            inverse: points.clone().map(inverse).collect(),
+            root: points
+                .clone()
+                .map(|point| Lane::from_fn(simd, |lane| 1.0 / of(lane).mass[point].sqrt()))
+                .collect(),
+            volume: points
+                .map(|point| {
+                    std::array::from_fn(|lane| table.weights()[point] * of(lane).element.determinant[point])
+                })
+                .collect(),
+        }
+    }
+}
+
+/// What a medium makes of the gradient of a field: `NUMBERS` of a point, and the flux.
+trait Flux<S: Simd, const D: usize, const F: usize> {
+    const NUMBERS: usize;
+
+    /// A number of a medium, by its place.
+    fn number(medium: &Medium, place: usize) -> f64;
+
+    /// The flux of a gradient `[i][c]` at a point with these numbers.
+    fn of(simd: S, numbers: &[Number<S>], gradient: &[[Number<S>; D]; F]) -> [[Number<S>; D]; F];
+}
+
+/// Hooke's law with Lame's constants.
+struct Isotropic;
+
+impl<S: Simd, const D: usize> Flux<S, D, D> for Isotropic {
+    const NUMBERS: usize = 2;
+
+    fn number(medium: &Medium, place: usize) -> f64 {
+        match &medium.law {
+            Law::Isotropic { lambda, mu } => [*lambda, *mu][place],
+            _ => 0.0,
+        }
+    }
+
+    #[inline(always)]
+    fn of(_: S, numbers: &[Number<S>], gradient: &[[Number<S>; D]; D]) -> [[Number<S>; D]; D] {
+        let [lambda, mu] = [numbers[0], numbers[1]];
+        let mut trace = gradient[0][0];
+        (1..D).for_each(|i| trace = trace + gradient[i][i]);
+        let mut stress = [[lambda * trace; D]; D];
+        for i in 0..D {
+            stress[i][i] = mu.mul_add(gradient[i][i] + gradient[i][i], stress[i][i]);
+            for c in i + 1..D {
+                stress[i][c] = mu * (gradient[i][c] + gradient[c][i]);
+                stress[c][i] = stress[i][c];
+            }
+        }
+        stress
+    }
+}
+
+/// Hooke's law with the 36 entries of Voigt's table, of which 2-D takes those of x and z.
+struct Table;
+
+impl<S: Simd, const D: usize> Flux<S, D, D> for Table {
+    const NUMBERS: usize = 36;
+
+    fn number(medium: &Medium, place: usize) -> f64 {
+        let (row, column) = (place / 6, place % 6);
+        match &medium.law {
+            Law::Anisotropic(c) => c[row][column],
+            Law::Isotropic { lambda, mu } => {
+                let shear = if row == column { *mu } else { 0.0 };
+                match (row < 3, column < 3) {
+                    (true, true) => lambda + 2.0 * shear,
+                    _ => shear,
+                }
+            }
+            Law::Fluid(_) => 0.0,
+        }
+    }
+
+    #[inline(always)]
+    fn of(simd: S, numbers: &[Number<S>], gradient: &[[Number<S>; D]; D]) -> [[Number<S>; D]; D] {
+        // Axis c of the mesh as an axis of space: z is the last one of either.
+        let axis = |c: usize| if D == 2 { 2 * c } else { c };
+        let mut stress = *gradient;
+        for i in 0..D {
+            for c in i..D {
+                let row = 6 * VOIGT[axis(i)][axis(c)];
+                let mut sum = Lane::splat(simd, 0.0);
+                for k in 0..D {
+                    for l in k..D {
+                        // Voigt's shear strains are twice the tensor's.
+                        let strain = if k == l {
+                            gradient[k][k]
+                        } else {
+                            gradient[k][l] + gradient[l][k]
+                        };
+                        sum = numbers[row + VOIGT[axis(k)][axis(l)]].mul_add(strain, sum);
+                    }
+                }
+                (stress[i][c], stress[c][i]) = (sum, sum);
+            }
+        }
+        stress
+    }
+}
+
+/// The flux of a potential in a fluid: one over its density.
+struct Light;
+
+impl<S: Simd, const D: usize> Flux<S, D, 1> for Light {
+    const NUMBERS: usize = 1;
+
+    fn number(medium: &Medium, _: usize) -> f64 {
+        1.0 / medium.density
+    }
+
+    #[inline(always)]
+    fn of(_: S, numbers: &[Number<S>], gradient: &[[Number<S>; D]; 1]) -> [[Number<S>; D]; 1] {
+        let mut flux = *gradient;
+        (0..D).for_each(|c| flux[0][c] = numbers[0] * gradient[0][c]);
+        flux
+    }
+}
+
+/// The largest eigenvalues of the elements of a lot, from above.
+#[inline(always)]
+fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usize>(
+    simd: S,
+    cell: Cell<S, D>,
+    pieces: &[&Piece<D>],
+) -> [f64; WIDEST] {
+    let (points, last) = (cell.root.len(), pieces.len() - 1);
+    let numbers: Vec<Number<S>> = (0..points * L::NUMBERS)
+        .map(|k| {
+            let (point, place) = (k / L::NUMBERS, k % L::NUMBERS);
+            Lane::from_fn(simd, |lane| {
+                L::number(pieces[lane.min(last)].medium(point), place) * cell.volume[point][lane]
+            })
+        })
+        .collect();
+    let zero = Lane::splat(simd, 0.0);
+    // A start that no symmetry of the element is orthogonal to.
+    let scatter = |k: usize| ((k as f64 + 1.0) * 0.618_033_988_749_894_9).fract() - 0.5;
+    let size = (0..points * F)
+        .map(|k| scatter(k) * scatter(k))
+        .sum::<f64>()
+        .sqrt();
+    let mut now: Vec<[Number<S>; F]> = (0..points)
+        .map(|p| std::array::from_fn(|i| Lane::splat(simd, scatter(p * F + i) / size)))
+        .collect();
+    let (mut before, mut next) = (vec![[zero; F]; points], vec![[zero; F]; points]);
+    let mut flux = vec![[[zero; F]; D]; points];
+    let mut search = Search::new(pieces.len());
+    let mut beta = zero;
+    for round in 1..=MOST_ROUNDS {
+        apply::<S, L, D, F, N>(simd, (&cell, &numbers), (&now, &mut next), &mut flux);
+        let mut alpha = zero;
+        for (n, m) in next.iter().zip(&now) {
+            (0..F).for_each(|i| alpha = n[i].mul_add(m[i], alpha));
+        }
+        let mut left = zero;
+        for ((n, m), b) in next.iter_mut().zip(&now).zip(&before) {
+            for i in 0..F {
+                n[i] = n[i] - alpha * m[i] - beta * b[i];
+                left = n[i].mul_add(n[i], left);
+            }
+        }
+        let left = left.numbers().map(f64::sqrt);
+        if search.ends(round, &alpha.numbers(), &left) {
+            break;
+        }
+        beta = Lane::from_fn(simd, |lane| left[lane]);
+        let inverse = Lane::from_fn(simd, |lane| 1.0 / left[lane].max(f64::MIN_POSITIVE));
+        for n in &mut next {
+            (0..F).for_each(|i| n[i] = n[i] * inverse);
+        }
+        // What was now is before, and what was before is written anew.
+        std::mem::swap(&mut before, &mut now);
+        std::mem::swap(&mut now, &mut next);
+    }
+    search.values
+}
+
+/// mass^-1/2 stiffness mass^-1/2 times a field.
+#[inline(always)]
+fn apply<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usize>(
+    simd: S,
+    (cell, numbers): (&Cell<S, D>, &[Number<S>]),
+    (field, force): (&[Vector<S, F>], &mut [Vector<S, F>]),
+    flux: &mut [[[Number<S>; F]; D]],
+) {
+    let n = if N > 0 { N } else { cell.along };
+    let zero = Lane::splat(simd, 0.0);
+    // The force is room for the field over the roots of the masses at first.
+    for ((u, x), root) in force.iter_mut().zip(field).zip(&cell.root) {
+        (0..F).for_each(|i| u[i] = x[i] * *root);
+    }
+    for (point, flux) in flux.iter_mut().enumerate() {
+        let mut slopes = [[zero; F]; D];
+        for (a, slopes) in slopes.iter_mut().enumerate() {
+            let (first, stride, at) = line(point, a, n);
+            for p in 0..n {
+                let (d, u) = (cell.derivative[at * n + p], &force[first + p * stride]);
+                (0..F).for_each(|i| slopes[i] = d.mul_add(u[i], slopes[i]));
+            }
+        }
+        let inverse = &cell.inverse[point];
+        let mut gradient = [[zero; D]; F];
+        for (i, row) in gradient.iter_mut().enumerate() {
+            for (c, entry) in row.iter_mut().enumerate() {
+                (0..D).for_each(|a| *entry = inverse[a][c].mul_add(slopes[a][i], *entry));
+            }
+        }
+        let own = &numbers[point * L::NUMBERS..(point + 1) * L::NUMBERS];
+        let of_medium = L::of(simd, own, &gradient);
+        for (a, flux) in flux.iter_mut().enumerate() {
+            for (i, flux) in flux.iter_mut().enumerate() {
+                *flux = zero;
+                (0..D).for_each(|c| *flux = inverse[a][c].mul_add(of_medium[i][c], *flux));
+            }
+        }
+    }
+    for (point, force) in force.iter_mut().enumerate() {
+        let mut sum = [zero; F];
+        for a in 0..D {
+            let (first, stride, at) = line(point, a, n);
+            for q in 0..n {
+                let (d, flux) = (cell.derivative[q * n + at], &flux[first + q * stride][a]);
+                (0..F).for_each(|i| sum[i] = d.mul_add(flux[i], sum[i]));
+            }
+        }
+        (0..F).for_each(|i| force[i] = sum[i] * cell.root[point]);
+    }
+}
+
+/// The line of points through `point` along an axis: its first point, its stride, and where `point` is on it.
+#[inline(always)]
+fn line(point: usize, axis: usize, n: usize) -> (usize, usize, usize) {
+    let stride = n.pow(axis as u32);
+    let at = point / stride % n;
+    (point - at * stride, stride, at)
+}
+
+/// The tridiagonal matrices of a lot, and what is known of their eigenvalues.
+struct Search {
+    /// Diagonal and side of every lane; `side[k]` couples rows k-1 and k, its last entry goes beyond the matrix.
+    rows: Vec<[Vec<f64>; 2]>,
+    open: Vec<bool>,
+    values: [f64; WIDEST],
+}
+
+impl Search {
+    fn new(lanes: usize) -> Self {
+        Self {
+            rows: vec![[Vec::with_capacity(MOST_ROUNDS), vec![0.0]]; lanes],
+            open: vec![true; lanes],
+            values: [0.0; WIDEST],
+        }
+    }
+
+    /// Takes the rows of a step, and says whether all lanes have their value.
+    fn ends(&mut self, round: usize, alpha: &[f64], left: &[f64]) -> bool {
+        let looks = round == MOST_ROUNDS || (round >= FIRST && (round - FIRST).is_multiple_of(EVERY));
+        for lane in 0..self.open.len() {
+            if !self.open[lane] {
+                continue;
+            }
+            let [diagonal, side] = &mut self.rows[lane];
+            diagonal.push(alpha[lane]);
+            side.push(left[lane]);
+            if !looks && left[lane] > EXHAUSTED * diagonal[0] {
+                continue;
+            }
+            let (value, residual) = largest_of_tridiagonal(diagonal, side);
+            self.values[lane] = value + residual;
+            self.open[lane] = left[lane] > EXHAUSTED * value && residual > RESIDUAL * value;
+        }
+        !self.open.contains(&true)
+    }
+}
+
+/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection, and the residual of its vector in Lanczos'
+/// method.
+fn largest_of_tridiagonal(diagonal: &[f64], side: &[f64]) -> (f64, f64) {
+    let n = diagonal.len();
+    let radius = |k: usize| if k + 1 < n { side[k] + side[k + 1] } else { side[k] };
+    let mut low = diagonal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut high = (0..n).map(|k| diagonal[k] + radius(k)).fold(low, f64::max);
+    // Sturm: no pivot of (x - T) is below zero exactly when x is above all eigenvalues.
+    let above = |x: f64| {
+        let mut pivot = 1.0;
+        (0..n).all(|k| {
+            let coupling = if k == 0 { 0.0 } else { side[k] * side[k] / pivot };
+            pivot = x - diagonal[k] - coupling;
+            pivot > 0.0
+        })
+    };
+    while high - low > CLOSE * high {
+        let middle = (low + high) / 2.0;
+        *(if above(middle) { &mut high } else { &mut low }) = middle;
+    }
+    // The vector by its recurrence from the first row on, where it is stable for the largest eigenvalue.
+    let mut vector = vec![0.0; n];
+    vector[0] = 1.0;
+    if n > 1 {
+        vector[1] = (high - diagonal[0]) / side[1].max(f64::MIN_POSITIVE);
+    }
+    for k in 1..n.saturating_sub(1) {
+        vector[k + 1] =
+            ((high - diagonal[k]) * vector[k] - side[k] * vector[k - 1]) / side[k + 1].max(f64::MIN_POSITIVE);
+    }
+    let size = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let last = vector[n - 1] / size;
+    (high, side[n] * if last.is_finite() { last.abs() } else { 1.0 })
+}
+
+/// Bisection ends where the ends are so close, as a part of them.
+const CLOSE: f64 = 1e-12;
