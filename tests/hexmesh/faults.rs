@@ -76,9 +76,6 @@ fn refused(desk: &Desk, words: &str) -> String {
     got.err
 }
 
-/// A way to spoil a mesh, and words of the sentence about it.
-type Case = (fn(&mut Spoilt), &'static str);
-
 #[test]
 fn every_fault_of_a_mesh_is_one_sentence_with_the_element_and_its_place() {
     let cases: [Case; 18] = [
