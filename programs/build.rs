@@ -12,5 +12,7 @@ fn main() {
         }
         Err(errors) => println!("cargo:warning=no MPI was found by mpicc: {errors:?}"),
     }
+    // Without the feature another MPI is no reason to build everything again.
+    #[cfg(feature = "mpi")]
     println!("cargo:rerun-if-env-changed=MPICC");
 }

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """Times the runs of a seed paper on this machine and writes the table that its chapter draws.
 
-    python3 book/paper/measure.py PAPER [bin=FOLDER] [device=cpu] [counts=1] [groups=...] [out=FOLDER] [repeat=1]
+    python3 book/paper/measure.py PAPER [bin=FOLDER] [device=cpu] [counts=1] [groups=...] [out=FOLDER] [repeat=1] [bench=FILE]
 
 PAPER is michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all. device= is cpu (counts= are threads) or gpu (counts= are GPUs,
 1,2,4 for instance). bin= holds the programs (build/bin). groups= takes some of the tables: table2,large,depth,blocks,weak,strong
-(michea2010), squares (weiss2013-2d), cubes,ranks (weiss2013-3d), parts,scaling (zhou2012). The group ranks runs as many
-ranks as count says, a GPU each: it needs mpi=FOLDER with programs that were built with MPI, and mpirun.
+(michea2010), squares (weiss2013-2d), cubes,ranks (weiss2013-3d), parts,scaling,tuning (zhou2012). The group ranks runs as many
+ranks as count says, a GPU each: it needs mpi=FOLDER with programs that were built with MPI, and mpirun. The group tuning (GPUs
+only) cuts the grid for the kernels in ways that the programs do not offer: it needs bench=FILE, the benchmark `staggered`.
 Rows go into the chapter's results-DEVICE.txt, or into out=FOLDER as PAPER-results-DEVICE.txt; rows of the same group and
 device are replaced. repeat= runs each case so many times and keeps the fastest. Afterwards `python3 table.py write` in the
 chapter's folder puts the numbers on its page. The models are made in a temporary folder.
 
 A row: group, case, nx ny nz of the paper's grid (frame included in michea2010 and zhou2012, as they count), frame cells, steps,
-device, count, seconds of the steps alone, seconds of the whole program with its files. For one thread these are seconds of the
-processor, which other work on the machine stretches less than those of the clock.
+device, count, seconds of the steps alone, seconds of the whole program with its files (nan for a benchmark, which has none). For
+one thread these are seconds of the processor, which other work on the machine stretches less than those of the clock.
 """
 import array
 import math
@@ -27,12 +28,21 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WORDS = {"bin", "device", "counts", "groups", "mpi", "out", "repeat"}
+WORDS = {"bench", "bin", "device", "counts", "groups", "mpi", "out", "repeat"}
 COLUMNS = "# group case nx ny nz frame steps device count steps_s whole_s"
 LAYERS = ((4200, 2422, 2300), (6000, 3460, 2700))  # vp, vs, density above and below 1400 m
 MICHEA = "free=y src=moment mxy=1e18 tau=0.045"
 AWP = "free=y absorb=sponge edge=0.92 src=moment mxx=1e15 mxy=1e15 stf=cosine tau=0.6825"
 COARSE = "qp=100 qs=50 qmech=coarse"
+# Steps of tuning of the velocity-stress kernels, each with those before it, as the benchmark's words for a tile: threads along z,
+# rows, planes; rows of a strip; blocks of velocity and of stress that a multiprocessor should hold; prefetching; the frame's blocks
+TUNING = (
+    ("threads_on_rows_and_planes", "8,4,8,4,1,1,0,128,1"),
+    ("warps_along_z", "32,4,2,4,1,1,0,128,1"),
+    ("strips_for_the_L2_cache", "32,4,2,128,1,1,0,128,1"),
+    ("more_blocks_at_once", "32,4,2,128,4,2,0,128,4"),
+    ("prefetching", "32,4,2,128,4,2,1,128,4"),
+)
 WEISS = "ssou=y dabc=y nbell=5 jdata=10"  # isotropic: vp 2 km/s, vs 1.1547 km/s, 2000 kg/m3, nodes of 5 m
 
 
@@ -76,6 +86,8 @@ def zhou2012(device, counts):
             yield "parts", name, grid, 20, steps, 1, AWP + " " + words
         for count in counts:
             yield "scaling", "coarse", grid, 20, steps, count, AWP + " " + COARSE
+        for name, tile in TUNING if many else ():
+            yield "tuning", name, grid, 20, steps, 1, tile
 
 
 def weiss2013_2d(device, counts):
@@ -212,6 +224,17 @@ def timed(programs, folder, case, device):
     return math.prod(int(n) for n in nodes.groups("1")) * steps / float(rate[1]) / 1e6, whole
 
 
+def benchmarked(bench, case):
+    """Seconds of the steps of a case of the group tuning, a median of three runs, on the program's grid for the paper's."""
+    (nx, ny, nz), frame, steps, tile = case[2], case[3], case[4], case[6]
+    words = f"n={nz - frame},{nx - 2 * frame},{ny - 2 * frame} absorb=sponge nb={frame} free=y q=coarse steps={steps} repeat=3 tile={tile}"
+    done = subprocess.run([bench, *words.split()], capture_output=True, text=True, check=False)
+    found = re.search(r"([\d.]+) us a step", done.stdout)
+    if done.returncode or not found:
+        stop(f"this run failed: {bench} {words}\n{(done.stdout + done.stderr)[-2000:]}")
+    return float(found[1]) * 1e-6 * steps, math.nan
+
+
 def machine(device):
     """What the head of a table says of the machine."""
     if device == "gpu":
@@ -250,15 +273,16 @@ class Table:
 
 
 def measure(paper, cases, device, programs, repeat, table):
-    """Runs the cases of a paper and adds their rows; `programs` are the folders without and with MPI."""
+    """Runs the cases of a paper and adds their rows; `programs` are the folders without and with MPI, and the benchmark."""
     with tempfile.TemporaryDirectory() as folder:
         before = None
         for case in cases:
             group, name, grid, frame, steps, count, _ = case
-            if before != (grid, frame, steps):
+            if before != (grid, frame, steps) and group != "tuning":
                 model(folder, paper, case)
                 before = (grid, frame, steps)
-            times = [timed(programs, folder, case, device) for _ in range(repeat)]
+            once = lambda: benchmarked(programs[2], case) if group == "tuning" else timed(programs, folder, case, device)
+            times = [once() for _ in range(repeat)]
             loop, whole = (min(column) for column in zip(*times))
             table.add(f"{group} {name} {grid[0]} {grid[1]} {grid[2]} {frame} {steps} {device} {count} {loop:.6g} {whole:.6g}")
 
@@ -276,7 +300,7 @@ def main():
         stop(f"say which paper ({', '.join(PAPERS)} or all), then key=value words ({', '.join(sorted(WORDS))}); the head of this file explains them")
     device = words.get("device", "cpu")
     folder = os.path.abspath(words.get("bin", os.path.join(HERE, "..", "..", "build", "bin")))
-    programs = (folder, os.path.abspath(words.get("mpi", folder)))
+    programs = (folder, os.path.abspath(words.get("mpi", folder)), os.path.abspath(words.get("bench", "")))
     if device not in ("cpu", "gpu") or not os.access(os.path.join(folder, "sfvsfd3d-gpu"), os.X_OK):
         stop(f"device={device} with {folder}: devices are cpu and gpu, and bin= must hold the programs")
     counts = [int(count) for count in words.get("counts", "1").split(",")]
@@ -284,7 +308,8 @@ def main():
     left = set(words["groups"].split(",")) if "groups" in words else set()
     for paper in wanted:
         cases_of, chapter = PAPERS[paper]
-        cases = [case for case in cases_of(device, counts) if "mpi" in words or case[0] != "ranks"]
+        needs = {"ranks": "mpi", "tuning": "bench"}
+        cases = [case for case in cases_of(device, counts) if needs.get(case[0], "bin") in {*words, "bin"}]
         known = {case[0] for case in cases}
         groups = known & set(words["groups"].split(",")) if "groups" in words else known
         left -= known

@@ -5,6 +5,10 @@
 //! Both methods in 3-D, with their frames. Runs without and with states take turns; a run has `states + 1` times `every`
 //! steps and saves `states` times, into the same file of `folder`, each flushed to the disk unless `sync=n`. The cost is
 //! the time more, over that of as many times `every` steps: the median of the pairs, with the least and the largest.
+//!
+//! On a machine that others share this difference is noise. So two parts of it are measured by themselves: how long a run
+//! stands still until its state is copied and the first of it is being written, and the processor time of the thread that
+//! writes meanwhile, which one of the run's threads may lack. Their share of `every` steps is the second figure.
 
 use kernels::Error;
 use kernels::boundary::{cpml::Layer, free_surface::Surface, one_way::Form};
@@ -22,7 +26,7 @@ use kernels::time_loop::state::{Checkpoints, Every, StateSink, StateStore};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 struct Nothing;
@@ -36,28 +40,65 @@ impl Recorder<f32> for Nothing {
     }
 }
 
+/// Seconds that each state took of the run.
+#[derive(Default)]
+struct Taken {
+    begun: Option<Instant>,
+    /// Until the first of it was being written.
+    still: Vec<f64>,
+    /// Of a processor, by the thread that wrote; none where the system does not tell.
+    written: Vec<f64>,
+}
+
 struct Store {
     path: PathBuf,
     sync: bool,
+    taken: Arc<Mutex<Taken>>,
 }
 
-struct Sink(File, bool);
+struct Sink {
+    file: File,
+    sync: bool,
+    taken: Arc<Mutex<Taken>>,
+}
+
+/// Seconds that this thread has had a processor.
+fn thread_seconds() -> Option<f64> {
+    let about = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = about.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds * 1e-9)
+}
 
 impl StateSink for Sink {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> std::io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        let mut taken = self.taken.lock().expect("nobody panics with it");
+        if let Some(begun) = taken.begun.take() {
+            taken.still.push(begun.elapsed().as_secs_f64());
+        }
+        drop(taken);
+        self.file.write_all_at(bytes, offset)
     }
     fn finish(&mut self) -> std::io::Result<()> {
-        if self.1 { self.0.sync_data() } else { Ok(()) }
+        if self.sync {
+            self.file.sync_data()?;
+        }
+        let mut taken = self.taken.lock().expect("nobody panics with it");
+        taken.written.extend(thread_seconds());
+        Ok(())
     }
 }
 
 impl StateStore for Store {
     fn labels(&self, _step: usize) -> Vec<(String, String)> {
+        self.taken.lock().expect("nobody panics with it").begun = Some(Instant::now());
         Vec::new()
     }
     fn create(&self, _bytes: u64) -> std::io::Result<Box<dyn StateSink>> {
-        Ok(Box::new(Sink(File::create(&self.path)?, self.sync)))
+        Ok(Box::new(Sink {
+            file: File::create(&self.path)?,
+            sync: self.sync,
+            taken: self.taken.clone(),
+        }))
     }
     fn join(&self) -> std::io::Result<Box<dyn StateSink>> {
         Err(std::io::ErrorKind::Unsupported.into())
@@ -82,6 +123,11 @@ fn medium(padded: &Padded) -> Medium<f32> {
         medium.fill(Quantity::Density, line, &vec![2.0; nz]);
     }
     medium
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// A run of one of the methods.
@@ -173,6 +219,7 @@ fn main() {
     let store = Arc::new(Store {
         path: PathBuf::from(text("folder", ".")).join("state.new"),
         sync: text("sync", "y") == "y",
+        taken: Arc::default(),
     });
     type Make = fn(usize, usize, usize, usize) -> (Run, usize);
     for (name, make) in [
@@ -197,14 +244,25 @@ fn main() {
             plain = without;
             costs.push(100.0 * (with - without) / without * (states + 1) as f64 / states as f64);
         }
-        costs.sort_by(f64::total_cmp);
+        let step = plain / steps as f64;
+        let taken = std::mem::take(&mut *store.taken.lock().expect("nobody panics with it"));
+        let (still, written) = (median(taken.still), median(taken.written));
+        let share = |seconds: f64| 100.0 * seconds / (step * every as f64);
+        let cores = Cpu::new(threads).expect("threads start").threads() as f64;
         println!(
-            "{name} {n}^3 nb={nb}: {:.1} ms a step, a state of {:.0} MB every {every} steps costs {:.2} % ({:.2} to {:.2})",
-            1e3 * plain / steps as f64,
+            "{name} {n}^3 nb={nb} threads={cores}: {:.1} ms a step, a state of {:.0} MB every {every} steps costs {:.2} % ({:.2} to {:.2})",
+            1e3 * step,
             bytes as f64 / 1e6,
-            costs[costs.len() / 2],
-            costs[0],
-            costs[costs.len() - 1],
+            median(costs.clone()),
+            costs.iter().copied().fold(f64::INFINITY, f64::min),
+            costs.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        );
+        println!(
+            "    by parts: the run stands still for {:.0} ms, the writing thread takes {:.0} ms of a processor: {:.2} + {:.2} %",
+            1e3 * still,
+            1e3 * written,
+            share(still),
+            share(written / cores),
         );
     }
     let _ = std::fs::remove_file(&store.path);

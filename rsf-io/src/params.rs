@@ -275,15 +275,15 @@ impl Param {
 pub(crate) const COMMON: &[(&str, &str)] = &[
     (
         "par",
-        "a file of parameters, read at its place on the command line; later values win",
+        "file of parameters, which is read at its place on the command line; later values replace earlier ones",
     ),
     (
         "datapath",
-        "prefix of the data files; else ./.datapath, $DATAPATH, ~/.datapath, ./",
+        "folder of the data files, with a slash at its end; otherwise ./.datapath, $DATAPATH, ~/.datapath or ./",
     ),
     (
         "out",
-        "data file of standard output (out=stdout: behind the header), of several ranks even where it is a pipe; also --out=",
+        "data file of standard output (out=stdout: after the header in the same file); several ranks can use it even if standard output is a pipe; also --out=",
     ),
     ("--dryrun", "y: write the header of the first output and stop"),
 ];

@@ -21,7 +21,7 @@ pub(crate) fn text(program: &Program, name: &str) -> String {
     if !program.comments.trim().is_empty() {
         section(&mut out, "COMMENTS", &paragraphs(program.comments));
     }
-    let parameters: Vec<String> = program.params.iter().flat_map(parameter).collect();
+    let parameters: Vec<String> = program.params.chunk_by(alike).flat_map(parameters).collect();
     section(&mut out, "PARAMETERS", &parameters);
     let common = COMMON.iter().map(|(key, doc)| (format!("{key}="), *doc));
     let options = OPTIONS.iter().map(|(key, doc)| (key.to_string(), *doc));
@@ -50,11 +50,36 @@ fn section(out: &mut String, heading: &str, lines: &[String]) {
     let _ = writeln!(out, "{heading}\n{}\n", lines.join("\n"));
 }
 
-/// Type, name=default, range on the first line, the sentence below.
-fn parameter(param: &Param) -> Vec<String> {
-    let default = param.default.or(param.default_text).unwrap_or_default();
+/// Whether two parameters differ in nothing but their names, so that the documentation has one entry for both.
+fn alike(one: &Param, other: &Param) -> bool {
+    let row = |param: &Param| {
+        let default = default_of(param);
+        (
+            param.kind,
+            default,
+            param.range_text(),
+            param.doc,
+            param.required,
+            param.ignored,
+        )
+    };
+    let other_names = one.aliases.iter().chain(&other.aliases).flatten().count();
+    other_names == 0 && row(one) == row(other)
+}
+
+fn default_of(param: &Param) -> &'static str {
+    param.default.or(param.default_text).unwrap_or_default()
+}
+
+/// Type, name=default of each, range on the first line, the sentence below; for parameters that are alike.
+fn parameters(params: &[Param]) -> Vec<String> {
+    let param = &params[0];
     let sign = if param.kind == ParamKind::Words { "" } else { "=" };
-    let mut head = format!("    {:<10}  {}{sign}{default}", param.kind.word(), param.name);
+    let names: Vec<String> = params
+        .iter()
+        .map(|one| format!("{}{sign}{}", one.name, default_of(one)))
+        .collect();
+    let mut head = names.join(" ");
     let mut marks: Vec<String> = Vec::new();
     let range = param.range_text();
     if !range.is_empty() {
@@ -73,7 +98,13 @@ fn parameter(param: &Param) -> Vec<String> {
     for alias in param.aliases.iter().flatten() {
         let _ = write!(doc, " (also {alias}=)");
     }
-    let mut lines = vec![head];
+    let kind = format!("    {:<10}  ", param.kind.word());
+    let fits = kind.chars().count() + head.chars().count() <= WIDTH;
+    let mut lines = if fits {
+        vec![kind + &head]
+    } else {
+        entry(&kind, &head)
+    };
     lines.extend(wrapped(&doc, 16));
     lines
 }
@@ -137,7 +168,7 @@ pub(crate) fn json(program: &Program, name: &str) -> String {
         .params
         .iter()
         .map(|param| {
-            let default = param.default.or(param.default_text).unwrap_or_default();
+            let default = default_of(param);
             let aliases: Vec<String> = param.aliases.iter().flatten().map(|a| quoted(a)).collect();
             format!(
                 "    {{\"name\": {}, \"type\": {}, \"file\": {}, \"default\": {}, \"range\": {}, \"required\": {}, \
@@ -201,6 +232,18 @@ mod tests {
                 .iter()
                 .all(|line| line.len() <= WIDTH)
         );
+    }
+
+    #[test]
+    fn neighbours_alike_but_for_their_names_are_one_entry() {
+        let force = |name| Param::float(name).default("0").doc("force, N");
+        assert_eq!(
+            parameters(&[force("fx"), force("fz")]),
+            ["    float       fx=0 fz=0", "                force, N"]
+        );
+        assert!(alike(&force("fx"), &force("fz")));
+        assert!(!alike(&force("fx"), &force("fz").required()));
+        assert!(!alike(&force("fx"), &force("fz").alias("down")));
     }
 
     #[test]

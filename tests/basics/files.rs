@@ -63,6 +63,8 @@ fn one_binary_has_many_names() {
     assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
     let history = String::from_utf8(bench.bytes("b.rsf")).unwrap();
     assert!(history.contains("\tsfspike\t"), "{history}");
+    assert_eq!(bench.run("./sfbasics --help"), bench.run("./sfbasics"));
+    assert!(bench.run("./sfbasics --version").starts_with("sfbasics sifaka-"));
     for (program, _) in programs::basics::programs() {
         program.verify().unwrap();
         if program.params.iter().all(|param| !param.required) && program.name != "sfgrey" {

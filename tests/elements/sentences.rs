@@ -98,3 +98,20 @@ fn media_and_sources_that_do_not_fit_are_sentences() {
     let line = format!("{} nt=3", water.line).replace("src=moment mech=mech.rsf", "src=force fx=1");
     refused(&water.desk, &line, &["a fluid, where no force can act"]);
 }
+
+/// A jump over the whole run leaves the record and the snapshot of the first step, before any wave: both are told.
+#[test]
+fn jumps_over_the_whole_run_are_told() {
+    let desk = hill();
+    let said = desk
+        .ran(&format!(
+            "{HILL} nt=20 dt=0.001 jdata=20 snap=y wfl=w.rsf jsnap=50 > d.rsf"
+        ))
+        .err;
+    for words in [
+        "jdata=20 leaves the record of the first step alone: the run has 20 steps",
+        "jsnap=50 leaves the snapshot of the first step alone: the run has 20 steps",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}

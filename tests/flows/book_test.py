@@ -190,6 +190,16 @@ class Markdown(unittest.TestCase):
             asked += len(count.get("Exercises", []))
         self.assertGreater(asked, 40)
 
+    def test_captions_name_the_colours(self):
+        """So that a reader knows what red is without a colour bar; where many curves have a legend, the caption says so."""
+        named = re.compile(r"\bred\b|blue|orange|green|pink|yellow|white|black|grey|colours as in")
+        captions = 0
+        for chapter in chapters.find(os.path.join(TOP, "book")):
+            for caption in re.findall(r"^!\[(.*)\]\(Fig/", chapter.text(), re.MULTILINE):
+                self.assertRegex(caption, named, chapter.name)
+                captions += 1
+        self.assertGreater(captions, 70)
+
     def test_the_commands_of_the_pages_run(self):
         """All of a page, one after the other, as a reader types them; without the longest, whose flows are run by the book."""
         for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy",

@@ -57,7 +57,7 @@ class Handed(Scratch):
         self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/SConstruct")))
         for name in names.OMP:
             told = subprocess.run([os.path.join(prefix, "bin", name)], env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-            self.assertIn("Elastic finite-difference modelling", told.stdout + told.stderr)
+            self.assertIn("Anisotropic elastic modelling", told.stdout + told.stderr)
         linked = self.path("elsewhere", "sfmath")
         os.makedirs(os.path.dirname(linked))
         os.symlink(os.path.join(prefix, "bin", "sfmath"), linked)

@@ -94,7 +94,7 @@ class BesideMadagascar(Prefix):
         self.assertIn(f"`import rsfdata`, if PYTHONPATH has {module}", told)
         self.assertEqual(os.listdir(module), ["rsfdata.py"], "a folder that hides no other module")
         text = self.document("sfewefd3d-gpu")
-        for words in ("Elastic finite-difference modelling in 3-D", "ccc", "nqy", "required", "sfewefd3d-gpu < wav.rsf", "sifaka-"):
+        for words in ("Anisotropic elastic modelling in 3-D", "ccc", "nqy", "required", "sfewefd3d-gpu < wav.rsf", "sifaka-"):
             self.assertIn(words, text)
         for old in names.OLD:
             self.assertIn(f"\n{old} <", self.document(old))

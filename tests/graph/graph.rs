@@ -5,152 +5,125 @@
 
 use kernels::parallel::halo::{Link, OrderedSum, Traffic};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 /// An edge: its nodes and its stiffness.
 pub type Edge = (usize, usize, f32);
 
-/// A contribution: which nodes of the subdomain, and the stiffness of the edge between them.
+/// What an edge gives to one of its nodes: where in the exchanged memory, which nodes of the subdomain, its stiffness.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Contribution {
+    pub place: i32,
     pub node: i32,
     pub other: i32,
     pub stiffness: f32,
 }
 
-/// A subdomain, without its fields. The exchanged memory holds the sums of the nodes, then the contributions of shared
-/// nodes, those of the others, and those that arrive.
+/// A subdomain, without its fields. The exchanged memory holds the sums of its nodes, then all contributions to them, its
+/// own and those that arrive, in the order of nodes and edges.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub number: usize,
-    /// Global numbers of its nodes, rising.
+    /// Global numbers of its nodes, rising, and of those that no lower subdomain has.
     pub nodes: Vec<usize>,
-    /// Those that no lower subdomain has.
     pub owned: Vec<usize>,
+    /// Its own contributions; the first `shared` go to shared nodes.
     pub contributions: Vec<Contribution>,
-    /// How many of the contributions are those of shared nodes.
     pub shared: usize,
     pub links: Vec<Link>,
     pub sums: OrderedSum,
-    /// Numbers of the exchanged memory.
-    pub numbers: usize,
-}
-
-/// The subdomain of `edges` on either side of each node, as (node, edge) in the order of nodes and edges.
-fn ends(edges: &[Edge], mine: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
-    let all = edges.iter().enumerate().filter(|&(e, _)| mine(e));
-    let mut ends: Vec<_> = all.flat_map(|(e, &(a, b, _))| [(a, e), (b, e)]).collect();
-    ends.sort_unstable();
-    ends
 }
 
 /// Cuts a graph: edge `e` belongs to subdomain `owner[e]`.
 pub fn cut(edges: &[Edge], owner: &[usize]) -> Vec<Part> {
-    let count = owner.iter().max().expect("a graph has edges") + 1;
+    let ends = edges
+        .iter()
+        .enumerate()
+        .flat_map(|(e, edge)| [(edge.0, e), (edge.1, e)]);
+    let ends: BTreeSet<(usize, usize)> = ends.collect();
     let mut holders: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for (&(a, b, _), &part) in edges.iter().zip(owner) {
-        holders.entry(a).or_default().insert(part);
-        holders.entry(b).or_default().insert(part);
+    for &(node, e) in &ends {
+        holders.entry(node).or_default().insert(owner[e]);
     }
-    let ends_of: Vec<_> = (0..count).map(|p| ends(edges, |e| owner[e] == p)).collect();
-    (0..count).map(|p| part(p, edges, &holders, &ends_of)).collect()
+    let count = owner.iter().max().expect("a graph has edges") + 1;
+    (0..count)
+        .map(|number| part(number, (edges, owner), &holders, &ends))
+        .collect()
 }
 
 fn part(
     number: usize,
-    edges: &[Edge],
+    (edges, owner): (&[Edge], &[usize]),
     holders: &BTreeMap<usize, BTreeSet<usize>>,
-    ends_of: &[Vec<(usize, usize)>],
+    ends: &BTreeSet<(usize, usize)>,
 ) -> Part {
-    let mine = |node: &usize| holders[node].contains(&number);
-    let nodes: Vec<usize> = holders.keys().copied().filter(mine).collect();
+    let nodes: Vec<usize> = holders
+        .keys()
+        .copied()
+        .filter(|n| holders[n].contains(&number))
+        .collect();
+    let owned = nodes
+        .iter()
+        .copied()
+        .filter(|n| holders[n].first() == Some(&number));
     let local = |node: usize| nodes.binary_search(&node).expect("a node of the subdomain");
-    let is_shared = |node: usize| holders[&node].len() > 1;
-    // Contributions of shared nodes first.
-    let (first, rest): (Vec<_>, Vec<_>) = ends_of[number].iter().partition(|end| is_shared(end.0));
-    let own: Vec<(usize, usize)> = first.iter().chain(&rest).copied().collect();
-    let contribution = |&(node, e): &(usize, usize)| {
-        let (a, b, stiffness) = edges[e];
-        Contribution {
-            node: local(node) as i32,
-            other: local(if a == node { b } else { a }) as i32,
-            stiffness,
-        }
-    };
-    // Where the contribution of an edge to a node stands.
-    let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-    places.extend(own.iter().copied().zip(nodes.len()..));
-    let mut numbers = nodes.len() + own.len();
-    let mut links = Vec::new();
-    let neighbours: BTreeSet<usize> = nodes.iter().flat_map(|n| holders[n].iter().copied()).collect();
-    for neighbour in neighbours.into_iter().filter(|&other| other != number) {
-        let both: Vec<usize> = nodes
-            .iter()
-            .copied()
-            .filter(|n| holders[n].contains(&neighbour))
-            .collect();
-        let mut traffic = Traffic::default();
-        for &node in &both {
-            let of = |part: usize| ends_of[part].iter().copied().filter(move |end| end.0 == node);
-            let from = places[&of(number).next().expect("an edge of a shared node")];
-            traffic.send.push(from..from + of(number).count());
-            let start = numbers;
-            for end in of(neighbour) {
-                places.insert(end, numbers);
-                numbers += 1;
+    let (mut contributions, mut links) = (Vec::new(), BTreeMap::new());
+    let (mut starts, mut end) = (vec![0; nodes.len() + 1], nodes.len());
+    for &(node, e) in ends.iter().filter(|(node, _)| holders[node].contains(&number)) {
+        let (place, others) = (
+            end..end + 1,
+            holders[&node].iter().filter(|&&other| other != number),
+        );
+        for &other in others {
+            let traffic: &mut Traffic = links.entry(other).or_default();
+            if owner[e] == number {
+                traffic.send.push(place.clone());
+            } else if owner[e] == other {
+                traffic.receive.push(place.clone());
             }
-            traffic.receive.push(start..numbers);
         }
-        links.push(Link {
-            neighbour,
-            stages: vec![traffic],
-        });
+        if owner[e] == number {
+            let (a, b, stiffness) = edges[e];
+            let (here, other) = (local(node) as i32, local(a + b - node) as i32);
+            contributions.push(Contribution {
+                place: end as i32,
+                node: here,
+                other,
+                stiffness,
+            });
+        }
+        end += 1;
+        starts[local(node) + 1] = (end - nodes.len()) as u32;
     }
-    let mut sums = OrderedSum {
-        targets: (0..nodes.len() as u32).collect(),
-        starts: vec![0],
-        terms: Vec::new(),
+    let is_shared = |c: &Contribution| holders[&nodes[c.node as usize]].len() > 1;
+    contributions.sort_by_key(|c| !is_shared(c));
+    let link = |(neighbour, traffic)| Link {
+        neighbour,
+        stages: vec![traffic],
     };
-    for &node in &nodes {
-        // In the order of the edges of the whole graph.
-        let terms = places
-            .range((node, 0)..(node + 1, 0))
-            .map(|(_, &place)| place as u32);
-        sums.terms.extend(terms);
-        sums.starts.push(sums.terms.len() as u32);
-    }
     Part {
         number,
-        owned: nodes
-            .iter()
-            .copied()
-            .filter(|n| holders[n].first() == Some(&number))
-            .collect(),
-        contributions: own.iter().map(contribution).collect(),
-        shared: first.len(),
-        links,
-        sums,
-        numbers,
+        owned: owned.collect(),
+        shared: contributions.iter().filter(|c| is_shared(c)).count(),
+        contributions,
+        links: links.into_iter().map(link).collect(),
+        sums: OrderedSum {
+            targets: (0..nodes.len() as u32).collect(),
+            starts,
+            terms: (nodes.len() as u32..end as u32).collect(),
+        },
         nodes,
     }
 }
 
 impl Part {
-    /// The place of a global node here.
-    pub fn local(&self, node: usize) -> usize {
-        self.nodes.binary_search(&node).expect("a node of the subdomain")
+    /// The place of a global node here, if it is one of the subdomain's.
+    pub fn local(&self, node: usize) -> Option<usize> {
+        self.nodes.binary_search(&node).ok()
     }
 
-    /// Nodes that follow each other, as ranges of their global numbers.
-    pub fn ranges(nodes: &[usize]) -> Vec<Range<usize>> {
-        let mut ranges: Vec<Range<usize>> = Vec::new();
-        for &node in nodes {
-            match ranges.last_mut() {
-                Some(last) if last.end == node => last.end += 1,
-                _ => ranges.push(node..node + 1),
-            }
-        }
-        ranges
+    /// Numbers of the exchanged memory.
+    pub fn numbers(&self) -> usize {
+        self.nodes.len() + self.sums.terms.len()
     }
 }

@@ -9,6 +9,7 @@ mod graph;
 mod launcher;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod on_device;
 #[path = "../support/saved_states.rs"]
 mod saved_states;
 #[path = "../support/shots.rs"]
@@ -26,11 +27,12 @@ use kernels::parallel::halo::Network;
 use kernels::parallel::options::{ParallelOptions, Transport};
 use kernels::time_loop::state::{Checkpoints, Every};
 use kernels::time_loop::{Direction, Schedule};
+use on_device::OnDevice;
 use saved_states::{Sheets, Shelf, from_step};
 use shots::{Tape, largest};
 use std::sync::Arc;
 use thread_ranks::{Capabilities, thread_ranks};
-use waves::{Fields, OnDevice, OnHost, Waves};
+use waves::{Fields, OnHost, Waves};
 
 const STEPS: usize = 120;
 /// Rings of nodes around the middle, and nodes of a ring.
@@ -92,7 +94,6 @@ where
         fields: fields(&part),
         part,
         nodes: nodes(),
-        source: 45,
         receivers: vec![0, 140, 33, 78],
         direction: Direction::Forward,
         pieces: Default::default(),

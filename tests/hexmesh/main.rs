@@ -1,6 +1,7 @@
 //! Meshes from outside: the readers of foreign files, hostile files among them, and `sfhexmesh` as its users meet it.
 
 mod boxes;
+mod faults;
 mod gmsh;
 mod program;
 mod specfem;

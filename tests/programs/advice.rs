@@ -258,7 +258,12 @@ fn windows_say_where_their_nodes_are_and_lone_snapshots_are_told() {
         "snap=y wfl=wfl.rsf",
         &["only snapshot is that of the first step", "jsnap="],
     );
-    warned(&desk, 2, "snap=y wfl=wfl.rsf jsnap=100", &["jsnap=100", "nt=60"]);
+    warned(
+        &desk,
+        2,
+        "snap=y wfl=wfl.rsf jsnap=100",
+        &["jsnap=100", "60 steps"],
+    );
 }
 
 #[test]

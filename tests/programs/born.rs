@@ -1,6 +1,6 @@
 //! The linearised velocity-stress programs from outside.
 
-use crate::desk::{Desk, Outcome};
+use crate::desk::Desk;
 use crate::shots::largest;
 use crate::velocity_stress::{desk as model, line};
 use programs::modelling::velocity_stress::born::{PROGRAM_2D, PROGRAM_3D, gradient, image};
@@ -29,13 +29,6 @@ fn words(ndim: usize, extra: &str) -> String {
 
 fn linearised(ndim: usize, extra: &str) -> String {
     format!("sfvsborn{ndim}d-gpu {}", words(ndim, extra))
-}
-
-#[track_caller]
-fn ran(desk: &Desk, line: &str) -> Outcome {
-    let run = desk.sh(line);
-    assert_eq!(run.code, 0, "{line}: {run:?}");
-    run
 }
 
 #[test]
@@ -73,12 +66,12 @@ fn products_are_equal() {
     ];
     for (ndim, extra) in all {
         let desk = desk(ndim);
-        ran(&desk, &format!("{} < dm.rsf > data.rsf", linearised(ndim, extra)));
+        desk.ran(&format!("{} < dm.rsf > data.rsf", linearised(ndim, extra)));
         let test = format!(
             "sfbasics dottest sfvsborn{ndim}d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {}",
             words(ndim, extra)
         );
-        let run = ran(&desk, &test);
+        let run = desk.ran(&test);
         println!("{ndim}-D {extra}: {}", run.err);
     }
 }
@@ -113,14 +106,14 @@ fn data_are_those_of_the_difference() {
                     &format!("{name}={name}-{sign}.rsf"),
                 );
             }
-            ran(&desk, &format!("{line} > {sign}.rsf fcpml=20 device=cpu"));
+            desk.ran(&format!("{line} > {sign}.rsf fcpml=20 device=cpu"));
             desk.read(&format!("{sign}.rsf"))
         };
         let (plus, minus) = (of("plus"), of("minus"));
-        ran(
-            &desk,
-            &format!("{} fcpml=20 < dm.rsf > data.rsf", linearised(ndim, extra)),
-        );
+        desk.ran(&format!(
+            "{} fcpml=20 < dm.rsf > data.rsf",
+            linearised(ndim, extra)
+        ));
         let found = desk.read("data.rsf");
         let wanted: Vec<f64> = plus
             .iter()
@@ -140,15 +133,12 @@ fn data_are_those_of_the_difference() {
 #[test]
 fn memory_and_threads_change_no_bit() {
     let desk = desk(2);
-    ran(&desk, &format!("{} < dm.rsf > data.rsf", linearised(2, "free=y")));
+    desk.ran(&format!("{} < dm.rsf > data.rsf", linearised(2, "free=y")));
     let back = |extra: &str| {
-        let run = ran(
-            &desk,
-            &format!(
-                "{} adj=y verb=y {extra} < data.rsf > back.rsf",
-                linearised(2, "free=y")
-            ),
-        );
+        let run = desk.ran(&format!(
+            "{} adj=y verb=y {extra} < data.rsf > back.rsf",
+            linearised(2, "free=y")
+        ));
         (desk.read("back.rsf"), run.err)
     };
     let (all, said) = back("memory=1");
@@ -160,7 +150,7 @@ fn memory_and_threads_change_no_bit() {
     let (few, said) = back("memory=0.001 threads=1");
     assert!(said.contains("checkpoints"), "{said}");
     assert_eq!(all, few);
-    let run = ran(&desk, &format!("{} adj=y plan=y memory=0.001", linearised(2, "")));
+    let run = desk.ran(&format!("{} adj=y plan=y memory=0.001", linearised(2, "")));
     assert!(
         run.err.contains("way back: ") && run.err.contains("nothing was run"),
         "{run:?}"
@@ -170,7 +160,7 @@ fn memory_and_threads_change_no_bit() {
 #[test]
 fn bad_input_is_refused() {
     let desk = desk(2);
-    ran(&desk, &format!("{} < dm.rsf > data.rsf", linearised(2, "")));
+    desk.ran(&format!("{} < dm.rsf > data.rsf", linearised(2, "")));
     desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001", &[0.0; 360]);
     desk.dataset("late.rsf", "n1=3 n2=2 n3=60 o3=0.1 d3=0.001", &[1.0; 360]);
     desk.dataset("nan.rsf", "n1=3 n2=2 n3=60 o3=0.0005 d3=0.001", &[f32::NAN; 360]);
@@ -197,10 +187,7 @@ fn bad_input_is_refused() {
         assert!(run.code == 1 && sentences.len() == 1, "{extra}: {run:?}");
         assert!(sentences[0].contains(wanted), "{extra} {input}: {}", sentences[0]);
     }
-    let run = ran(
-        &desk,
-        &format!("{} adj=y < zero.rsf > out.rsf", linearised(2, "")),
-    );
+    let run = desk.ran(&format!("{} adj=y < zero.rsf > out.rsf", linearised(2, "")));
     assert!(run.err.contains("is zero everywhere"), "{run:?}");
     assert!(desk.read("out.rsf").iter().all(|&x| x == 0.0));
 }

@@ -45,7 +45,7 @@ fn points_in_the_frame_are_refused() {
 fn messages_say_what_is_wrong() {
     let desk = shot::desk(2);
     for (words, wanted) in [
-        ("threads=99999", "from 0, which is one a core, to 65536"),
+        ("threads=99999", "from 0 (one for each core) to 65536"),
         (
             "nbell=1000",
             "nbell=1000 spreads a source over 2001 nodes, and the grid has 36 along z, frame included",
@@ -83,6 +83,60 @@ fn messages_say_what_is_wrong() {
     );
     let run = shot::shoot(&desk, 2, "nz=3");
     assert!(!run.err.contains("did you mean nt="), "{run:?}");
+}
+
+/// A jump over the whole run leaves one record or snapshot, or no state: each is told, once, and a smaller one is not.
+#[test]
+fn jumps_over_the_whole_run_are_told() {
+    let steps = shot::NT;
+    let desk = shot::desk(2);
+    let line = shot::line(2);
+    let run = |words: &str| desk.ran(&format!("{line} {words} < wav.rsf > data.rsf")).err;
+    let warned = |said: &str, wanted: &str| {
+        let found = said.lines().filter(|line| line.contains(wanted)).count();
+        assert_eq!(found, 1, "{wanted}: {said}");
+    };
+    for jump in [steps, steps + 1, 100_000] {
+        let said = run(&format!(
+            "jdata={jump} snap=y wfl=wfl.rsf jsnap={jump} checkpoint=state every={jump}"
+        ));
+        let end = format!("alone: the run has {steps} steps; give a smaller");
+        warned(
+            &said,
+            &format!("jdata={jump} leaves the record of the first step {end} jdata="),
+        );
+        warned(
+            &said,
+            &format!("jsnap={jump} leaves the snapshot of the first step {end} jsnap="),
+        );
+        warned(
+            &said,
+            &format!("every={jump}: the run has {steps} steps and saves no state"),
+        );
+    }
+    warned(
+        &run("snap=y wfl=wfl.rsf"),
+        "jsnap= is not given, so the only snapshot is that of the first step",
+    );
+    let below = steps - 1;
+    let said = run(&format!(
+        "jdata={below} snap=y wfl=wfl.rsf jsnap={below} checkpoint=state every={below}"
+    ));
+    assert!(!said.contains("leaves") && !said.contains("no state"), "{said}");
+    assert_eq!(desk.axes("data.rsf", 3)[2].n, 2);
+
+    let desk = velocity_stress::desk(2);
+    let said = desk
+        .ran(&format!(
+            "{} jdata=60 device=cpu > data.rsf",
+            velocity_stress::line(2)
+        ))
+        .err;
+    warned(
+        &said,
+        "jdata=60 leaves the record of the first step alone: the run has 60 steps",
+    );
+    assert!(!said.contains("all data are zero"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Several shots in one run of the velocity-stress programs.
 
-use crate::desk::{Desk, Outcome};
+use crate::desk::Desk;
 use crate::shots::largest;
 use crate::velocity_stress::{desk as model, line};
 
@@ -36,13 +36,6 @@ fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     format!("{line} device=cpu {extra}")
 }
 
-#[track_caller]
-fn ran(desk: &Desk, line: &str) -> Outcome {
-    let run = desk.sh(line);
-    assert_eq!(run.code, 0, "{line}: {run:?}");
-    run
-}
-
 /// Every shot has the bits of a run of its own.
 #[test]
 fn shots_are_runs_of_their_own() {
@@ -52,16 +45,16 @@ fn shots_are_runs_of_their_own() {
         (3, ""),
     ] {
         let desk = desk(ndim);
-        ran(
-            &desk,
-            &format!("{} > data.rsf", with(ndim, "sous.rsf", "recs.rsf", extra)),
-        );
+        desk.ran(&format!(
+            "{} > data.rsf",
+            with(ndim, "sous.rsf", "recs.rsf", extra)
+        ));
         let axes = desk.axes("data.rsf", 4);
         assert_eq!((axes[3].n, axes[3].o, axes[3].d), (3, 100.0, 20.0));
         let all = desk.read("data.rsf");
         for shot in 0..3 {
             let (sou, rec) = (format!("sou{shot}.rsf"), format!("rec{shot}.rsf"));
-            ran(&desk, &format!("{} > one.rsf", with(ndim, &sou, &rec, extra)));
+            desk.ran(&format!("{} > one.rsf", with(ndim, &sou, &rec, extra)));
             let one = desk.read("one.rsf");
             assert!(
                 one == all[shot * one.len()..][..one.len()],
@@ -69,14 +62,14 @@ fn shots_are_runs_of_their_own() {
             );
         }
         // One spread for all of them.
-        ran(
-            &desk,
-            &format!("{} > data.rsf", with(ndim, "sous.rsf", "rec0.rsf", extra)),
-        );
-        ran(
-            &desk,
-            &format!("{} > one.rsf", with(ndim, "sou2.rsf", "rec0.rsf", extra)),
-        );
+        desk.ran(&format!(
+            "{} > data.rsf",
+            with(ndim, "sous.rsf", "rec0.rsf", extra)
+        ));
+        desk.ran(&format!(
+            "{} > one.rsf",
+            with(ndim, "sou2.rsf", "rec0.rsf", extra)
+        ));
         let (all, one) = (desk.read("data.rsf"), desk.read("one.rsf"));
         assert!(one == all[2 * one.len()..]);
     }
@@ -122,7 +115,7 @@ fn what_does_not_go_together_is_refused() {
         let said = run.err.lines().last().unwrap_or_default();
         assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
     }
-    let run = ran(&desk, &with(2, "sous.rsf", "recs.rsf", "plan=y"));
+    let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", "plan=y"));
     assert!(run.err.contains("that is one shot: there are 3"), "{run:?}");
 }
 
@@ -136,10 +129,7 @@ fn words(program: &str, sou: &str, rec: &str, extra: &str) -> String {
 /// A desk with data of three shots, and a model that is too slow; the data.
 fn surveyed() -> (Desk, Vec<f32>) {
     let desk = desk(2);
-    ran(
-        &desk,
-        &format!("{} > data.rsf", with(2, "sous.rsf", "recs.rsf", "")),
-    );
+    desk.ran(&format!("{} > data.rsf", with(2, "sous.rsf", "recs.rsf", "")));
     let slow: Vec<f32> = desk.read("vp.rsf").iter().map(|x| 0.95 * x).collect();
     desk.dataset("slow.rsf", "n1=24 n2=26 d1=10 d2=10", &slow);
     let all = desk.read("data.rsf");
@@ -164,7 +154,7 @@ fn operators_stack_shots() {
         for shot in 0..3 {
             let (sou, rec) = (format!("sou{shot}.rsf"), format!("rec{shot}.rsf"));
             let line = words(program, &sou, &rec, extra);
-            ran(&desk, &format!("{line} < data{shot}.rsf > one.rsf"));
+            desk.ran(&format!("{line} < data{shot}.rsf > one.rsf"));
             let one = desk.read("one.rsf");
             wanted.resize(one.len(), 0.0f64);
             wanted
@@ -173,7 +163,7 @@ fn operators_stack_shots() {
                 .for_each(|(sum, x)| *sum += f64::from(x));
         }
         let line = words(program, "sous.rsf", "recs.rsf", extra);
-        ran(&desk, &format!("{line} < data.rsf > all.rsf"));
+        desk.ran(&format!("{line} < data.rsf > all.rsf"));
         let got = desk.read("all.rsf");
         let most = largest(wanted.iter().copied());
         let off = largest(got.iter().zip(&wanted).map(|(a, b)| f64::from(*a) - b)) / most;
@@ -187,7 +177,7 @@ fn misfits_and_illumination() {
     let (desk, all) = surveyed();
     let of = |program: &str, extra: &str| words(program, "sous.rsf", "recs.rsf", extra);
     let line = of("sfvsgrad2d-gpu", "misfit=misfit.rsf");
-    let run = ran(&desk, &format!("{line} < data.rsf > all.rsf"));
+    let run = desk.ran(&format!("{line} < data.rsf > all.rsf"));
     assert!(run.err.contains("misfit "), "{run:?}");
     let misfits = desk.read("misfit.rsf");
     let energy = largest(all.iter().map(|&x| f64::from(x))).powi(2);
@@ -197,10 +187,10 @@ fn misfits_and_illumination() {
     );
     desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 n4=3", &vec![0.0; all.len()]);
     let line = of("sfvsgrad2d-gpu", "vp=slow.rsf weight=zero.rsf");
-    ran(&desk, &format!("{line} < data.rsf > all.rsf"));
+    desk.ran(&format!("{line} < data.rsf > all.rsf"));
     assert!(desk.read("all.rsf").iter().all(|&x| x == 0.0));
     let line = of("sfvsrtm2d-gpu", "illum=light.rsf");
-    ran(&desk, &format!("{line} < data.rsf > all.rsf"));
+    desk.ran(&format!("{line} < data.rsf > all.rsf"));
     assert!(desk.read("light.rsf").iter().all(|&x| x >= 0.0));
     assert!(desk.read("all.rsf").iter().all(|x| x.is_finite()));
     desk.dataset(
@@ -218,7 +208,7 @@ fn a_survey_is_planned() {
     let (desk, _) = surveyed();
     for program in ["sfvsgrad2d-gpu", "sfvsrtm2d-gpu"] {
         let line = words(program, "sous.rsf", "recs.rsf", "plan=y");
-        let run = ran(&desk, &line);
+        let run = desk.ran(&line);
         assert!(
             run.out.is_empty()
                 && run.err.contains("way back:")

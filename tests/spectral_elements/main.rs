@@ -13,6 +13,7 @@ mod golden;
 mod green;
 mod halfspace;
 mod laws;
+mod layers;
 mod models;
 mod modes;
 mod quality;
@@ -28,6 +29,8 @@ mod element_worlds;
 mod emulator;
 #[path = "../support/full_space.rs"]
 mod full_space;
+#[path = "../support/layered.rs"]
+mod layered;
 #[path = "../support/pekeris.rs"]
 mod pekeris;
 #[path = "../support/shots.rs"]

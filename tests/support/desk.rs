@@ -77,6 +77,14 @@ impl Desk {
         outcome(output)
     }
 
+    /// [`Desk::sh`] of a line that must succeed.
+    #[track_caller]
+    pub fn ran(&self, line: &str) -> Outcome {
+        let run = self.sh(line);
+        assert_eq!(run.code, 0, "{line}: {run:?}");
+        run
+    }
+
     /// [`Desk::sh`] as a command that is not started yet.
     pub fn command(&self, line: &str) -> Command {
         let program = built::program(env!("CARGO_BIN_EXE_sfewefd2d-gpu"));

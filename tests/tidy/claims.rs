@@ -6,47 +6,47 @@ use super::{read, report};
 /// Words of README.md, the file of tests, the test.
 const CLAIMS: [(&str, &str, &str); 31] = [
     (
-        "gives the same bits",
+        "result has the same bits",
         "tests/parity/cuts.rs",
         "slabs_of_a_volume_give_the_same_displacement",
     ),
     (
-        "gives the same bits",
+        "result has the same bits",
         "tests/parity/threads.rs",
         "any_number_of_threads_gives_the_same_bits",
     ),
     (
-        "gives the same bits",
+        "result has the same bits",
         "tests/velocity_stress/cuts.rs",
         "any_number_of_slabs_and_threads_gives_the_same_bits",
     ),
     (
-        "agree within 1e-5",
+        "agree with the CPU within 1e-5",
         "tests/programs/gpus.rs",
         "real_gpus_agree_with_the_processors",
     ),
     (
-        "agree within 1e-5",
+        "agree with the CPU within 1e-5",
         "tests/programs/velocity_stress.rs",
         "real_gpus_agree_with_the_processors",
     ),
     (
-        "agree within 1e-5",
+        "agree with the CPU within 1e-5",
         "tests/accelerator/engines.rs",
         "every_setting_of_a_volume",
     ),
     (
-        "elastic modelling by velocity and stress",
+        "elastic modelling for velocity and stress",
         "tests/velocity_stress/green.rs",
         "a_double_couple_has_the_amplitude_of_aki_and_richards_within_one_percent",
     ),
     (
-        "elastic modelling by velocity and stress",
+        "elastic modelling for velocity and stress",
         "tests/velocity_stress/lamb.rs",
         "vertical_and_radial_motion_are_lambs_for_stiff_and_soft_rock",
     ),
     (
-        "elastic modelling by velocity and stress",
+        "elastic modelling for velocity and stress",
         "tests/velocity_stress/layer.rs",
         "a_lossy_layer_over_a_half_space_within_five_percent",
     ),
@@ -71,22 +71,22 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "a_plan_tells_everything_and_writes_nothing",
     ),
     (
-        "tilted or not",
+        "with or without tilt",
         "tests/physics/turned.rs",
         "a_tilted_plane_carries_the_same_waves",
     ),
     (
-        "A run that does not fit is refused",
+        "A run that does not fit into memory is refused",
         "tests/programs/gpus.rs",
         "memory_is_looked_at_before_it_is_taken",
     ),
     (
-        "When a GPU is lost in the middle",
+        "If a GPU fails during a run",
         "tests/programs/gpus.rs",
         "a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays",
     ),
     (
-        "take the whole records of a file that was cut",
+        "use the complete records of a truncated file",
         "tests/basics/cut.rs",
         "whole_records_are_read_with_a_warning",
     ),
@@ -96,7 +96,7 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "displacement_runs_end_in_order",
     ),
     (
-        "The bits are those of one process",
+        "The result has the bits of a single process",
         "tests/mpi/same.rs",
         "any_number_of_ranks_gives_the_same_bits",
     ),
@@ -106,7 +106,7 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "a_rank_that_is_killed_ends_the_others",
     ),
     (
-        "outside the model is an error",
+        "outside the model are an error",
         "tests/programs/slips.rs",
         "points_in_the_frame_are_refused",
     ),
@@ -116,7 +116,7 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "an_unstable_time_step",
     ),
     (
-        "an error with both names and both numbers",
+        "an error that gives both names and both numbers",
         "tests/programs/refusals.rs",
         "grids_that_disagree",
     ),
@@ -131,7 +131,7 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "the_upwind_condition_sends_back_what_the_published_one_does_on_every_face",
     ),
     (
-        "header = records written",
+        "the header has the number written",
         "tests/programs/outputs.rs",
         "headers_count_the_records_that_are_written",
     ),

@@ -216,3 +216,19 @@ fn messages_of_kernels_name_no_parameter() {
         &offenders,
     );
 }
+
+/// A method on a graph is what "Add a method" shows: lines without comments and blanks, for processors and ranks.
+#[test]
+fn the_example_of_a_method_stays_short() {
+    const MOST: usize = 300;
+    let code = |file: &&str| {
+        let text = read(&format!("tests/graph/{file}"));
+        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+        text.lines().filter(is_code).count()
+    };
+    let lines: usize = ["graph.rs", "waves.rs"].iter().map(code).sum();
+    assert!(
+        lines <= MOST,
+        "tests/graph has {lines} lines of code, at most {MOST} are allowed; use what the rooms offer"
+    );
+}

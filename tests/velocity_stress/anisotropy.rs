@@ -3,8 +3,9 @@
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::{Ricker, Tape, largest, medium};
 use kernels::grid::Grid;
+use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{Absorber, Action, Shot, Watch};
+use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Shot, Watch};
 
 fn go(s: &Shot, grid: &Grid, medium: (Stiffness, f64)) -> Tape<f32> {
     run_on(s, grid, |_| medium, Symmetry::Orthorhombic, (2, &[])).expect("the shot runs")
@@ -62,7 +63,7 @@ fn components_that_part_are_scalar_waves() {
     }
 }
 
-/// An isotropic medium through the kernels' nine stiffnesses is the isotropic one.
+/// An isotropic medium through the kernels' nine stiffnesses is the isotropic one, also where it loses energy.
 #[test]
 fn classes_agree_where_they_overlap() {
     let grid = Grid::new_3d([16, 18, 17], [0.0; 3], [1.0; 3]);
@@ -77,15 +78,21 @@ fn classes_agree_where_they_overlap() {
     );
     s.receivers = vec![[0.0, 12.0, 10.0]];
     let cell = |at: [f64; 3]| isotropic(2.0 + 0.02 * at[0], 1.2, 2.0);
-    let on = |class: Symmetry| run_on::<f32>(&s, &grid, cell, class, (1, &[])).expect("the shot runs");
-    let (one, other) = (on(Symmetry::Isotropic), on(Symmetry::Orthorhombic));
-    let apart = one
-        .traces
-        .iter()
-        .flatten()
-        .zip(other.traces.iter().flatten())
-        .map(|(a, b)| f64::from(a - b));
-    assert!(largest(apart) < 1e-5 * one.peak());
+    let attenuated = Attenuation {
+        qp: [40.0].into(),
+        qs: [12.0].into(),
+        mechanisms: Mechanisms::Everywhere(2),
+        band: [0.1, 0.8],
+        reference: 0.3,
+    };
+    for attenuation in [None, Some(attenuated)] {
+        s.attenuation = attenuation;
+        let on = |class: Symmetry| run_on::<f32>(&s, &grid, cell, class, (1, &[])).expect("the shot runs");
+        let (one, other) = (on(Symmetry::Isotropic), on(Symmetry::Orthorhombic));
+        let pairs = one.traces.iter().flatten().zip(other.traces.iter().flatten());
+        let apart = pairs.map(|(a, b)| f64::from(a - b));
+        assert!(largest(apart) < 1e-5 * one.peak());
+    }
 }
 
 /// The third medium of Becache et al. (2003): layers grow in it, the criterion says so, and the sponge does not.

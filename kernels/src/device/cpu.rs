@@ -112,13 +112,8 @@ pub fn stand_back() {
     #[cfg(target_os = "linux")]
     // SAFETY: it changes how this thread is scheduled and nothing else; where that fails the thread stays as it is.
     unsafe {
-        let nice = std::env::var("NICE").map_or(0, |v| v.parse().unwrap_or(0));
-        if nice == 99 {
-            let param = std::mem::zeroed::<libc::sched_param>();
-            libc::sched_setscheduler(0, libc::SCHED_IDLE, &param);
-        } else {
-            libc::setpriority(libc::PRIO_PROCESS, 0, nice);
-        }
+        let ordinary = std::mem::zeroed::<libc::sched_param>();
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &ordinary);
     }
 }
 

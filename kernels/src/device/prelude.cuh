@@ -90,6 +90,13 @@ INLINE void fetch_once(const REAL *from, REAL *to) {
     SPREAD(t, to);
 }
 
+// Brings the line of a number that is wanted later into the second-level cache.
+INLINE void prefetch(const REAL *p) {
+#ifndef CUDA_ON_CPU
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+}
+
 // ---- copies from device to shared memory behind the threads' backs ----
 
 #ifdef CUDA_ON_CPU

@@ -50,6 +50,13 @@ pub(super) fn counts<const D: usize>(parts: &Parts<D>) -> Result<(), Fault> {
     )
 }
 
+/// The first node of an element that the mesh has.
+fn known_node<const D: usize>(parts: &Parts<D>, element: usize) -> Option<[f64; D]> {
+    let nodes = parts.elements.chunks_exact(parts.per_element).nth(element)?;
+    let place = |node: &i32| parts.nodes.get(usize::try_from(*node).ok()?).copied();
+    nodes.iter().find_map(place)
+}
+
 /// The nodes of all elements, each of which exists and is named once an element.
 pub(super) fn connectivity<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>, Fault> {
     let last = parts.nodes.len().saturating_sub(1);
@@ -64,10 +71,12 @@ pub(super) fn connectivity<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>,
                     element,
                     node: (*node).into(),
                     last,
+                    at: known_node(parts, element).into(),
                 });
             };
             if !x.iter().all(|c| c.is_finite()) {
                 return Err(Fault::NotANumber {
+                    element,
                     node,
                     at: (*x).into(),
                 });
@@ -93,6 +102,7 @@ pub(super) fn regions<const D: usize>(parts: &Parts<D>) -> Result<Vec<u32>, Faul
         u32::try_from(*region).map_err(|_| Fault::NegativeRegion {
             element,
             region: (*region).into(),
+            at: known_node(parts, element).into(),
         })
     });
     checked.collect()
@@ -112,6 +122,43 @@ pub(super) fn jacobians<const D: usize>(mesh: &Mesh<D>, basis: &Basis) -> Result
         })
     };
     // The first in the order of elements, however many threads look.
+    match (0..mesh.len()).into_par_iter().find_map_first(fault) {
+        Some(fault) => Err(fault),
+        None => Ok(()),
+    }
+}
+
+/// The corners of a face in the order in which they go round it, counter-clockwise seen from outside of the element.
+fn outline<const D: usize>(mesh: &Mesh<D>, side: Side) -> Vec<u32> {
+    let face = super::cell::face::<D>(side.face);
+    let mut corners = mesh.face_corners(side);
+    if D == 3 {
+        corners.swap(2, 3);
+    }
+    // The other axes, in ascending order, are right-handed with the first and the last axis.
+    if (face.axis == 1) == face.high {
+        corners.reverse();
+    }
+    corners
+}
+
+/// Elements that share a face lie on its two sides: they go round it in opposite directions.
+pub(super) fn opposite<const D: usize>(mesh: &Mesh<D>) -> Result<(), Fault> {
+    let fault = |element: usize| {
+        (0..faces::<D>()).find_map(|face| {
+            let side = Side { element, face };
+            let other = mesh.across(side).filter(|other| side < *other)?;
+            let (own, mut theirs) = (outline(mesh, side), outline(mesh, other));
+            theirs.reverse();
+            let turned = |k: usize| (0..own.len()).all(|i| own[(i + k) % own.len()] == theirs[i]);
+            // A line of two corners has a direction, but no way round.
+            let turns = if D == 2 { 1 } else { own.len() };
+            (!(0..turns).any(turned)).then(|| Fault::SameSide {
+                elements: [element, other.element],
+                at: mesh.face_centre(side).into(),
+            })
+        })
+    };
     match (0..mesh.len()).into_par_iter().find_map_first(fault) {
         Some(fault) => Err(fault),
         None => Ok(()),
@@ -241,6 +288,7 @@ pub(super) fn sides<const D: usize>(
                 face: (*face).into(),
                 elements: mesh.len(),
                 faces: faces::<D>(),
+                at: within(*element, mesh.len()).map(|e| mesh.centre(e)).into(),
             });
         };
         let side = Side { element: e, face: f };

@@ -117,6 +117,8 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
 }
 
 type Number<S> = Lane<S, f64>;
+/// A field at a point.
+type Vector<S, const F: usize> = [Number<S>; F];
 
 /// Geometry and masses of the elements of a lot; lanes beyond them repeat the last one.
 struct Cell<S: Simd, const D: usize> {
@@ -333,7 +335,7 @@ fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: u
 fn apply<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usize>(
     simd: S,
     (cell, numbers): (&Cell<S, D>, &[Number<S>]),
-    (field, force): (&[[Number<S>; F]], &mut [[Number<S>; F]]),
+    (field, force): (&[Vector<S, F>], &mut [Vector<S, F>]),
     flux: &mut [[[Number<S>; F]; D]],
 ) {
     let n = if N > 0 { N } else { cell.along };

@@ -21,6 +21,25 @@ impl fmt::Display for Place {
     }
 }
 
+/// A place that is known where enough of the mesh is sound: printed as ` near (x, z) = (1, 2)`, or as nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Near(pub Option<Place>);
+
+impl<const D: usize> From<Option<[f64; D]>> for Near {
+    fn from(x: Option<[f64; D]>) -> Self {
+        Self(x.map(Place::from))
+    }
+}
+
+impl fmt::Display for Near {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(place) => write!(f, " near {place}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The number rounded to seven digits.
 fn seven(x: f64) -> f64 {
     format!("{x:.6e}").parse().unwrap_or(x)
@@ -54,15 +73,20 @@ pub enum Fault {
     )]
     TooManyPoints { points: u64, degree: usize },
     #[error(
-        "element {element} names node {node}, but nodes are numbered from 0 to {last}; was the file counted from 1?"
+        "element {element}{at} names node {node}, but nodes are numbered from 0 to {last}; was the file counted from 1?"
     )]
-    IndexOutside { element: usize, node: i64, last: usize },
+    IndexOutside {
+        element: usize,
+        node: i64,
+        last: usize,
+        at: Near,
+    },
     #[error(
         "element {element} near {at} names node {node} twice; collapsed elements are not possible, use elements with distinct corners"
     )]
     NodeTwice { element: usize, node: usize, at: Place },
-    #[error("node {node} has a coordinate that is not a number ({at})")]
-    NotANumber { node: usize, at: Place },
+    #[error("node {node} of element {element} has a coordinate that is not a number ({at}); mend it")]
+    NotANumber { element: usize, node: usize, at: Place },
     #[error(
         "the Jacobian of element {element} is {value:.3e} at {at}, it must be above zero: the element is {}; mend its nodes or their order (counter-clockwise seen along growing w)",
         if *.value < 0.0 { "folded or inside out" } else { "flat" }
@@ -86,6 +110,10 @@ pub enum Fault {
     )]
     FaceThrice { elements: [usize; 3], at: Place },
     #[error(
+        "elements {elements:?} do not lie on opposite sides of the face near {at} that they share; take out the one that is there twice, or mend its nodes"
+    )]
+    SameSide { elements: [usize; 2], at: Place },
+    #[error(
         "elements {elements:?} share corners near {at} but have different nodes between them; a curved face must be the same from both sides"
     )]
     MiddleDiffers { elements: [usize; 2], at: Place },
@@ -98,12 +126,12 @@ pub enum Fault {
         materials: usize,
         at: Place,
     },
-    #[error("element {element} is of region {region}; regions are numbered from 0")]
-    NegativeRegion { element: usize, region: i64 },
+    #[error("element {element}{at} is of region {region}; regions are numbered from 0")]
+    NegativeRegion { element: usize, region: i64, at: Near },
     #[error("region {region} has a material but no element; take the row out or mend the regions")]
     EmptyRegion { region: usize },
     #[error(
-        "entry {entry} of {list} names face {face} of element {element}; there are {elements} elements of {faces} faces, counted from 0"
+        "entry {entry} of {list} names face {face} of element {element}{at}; there are {elements} elements of {faces} faces, counted from 0"
     )]
     NoSuchFace {
         list: &'static str,
@@ -112,6 +140,7 @@ pub enum Fault {
         face: i64,
         elements: usize,
         faces: usize,
+        at: Near,
     },
     #[error(
         "entry {entry} of {list} is face {face} of element {element} at {at}, but element {neighbour} lies behind it; only outer faces can be {list}"

@@ -8,6 +8,7 @@
 //! | `neighbours` | which faces meet, which are outer ones |
 //! | `numbering` | one number for every point, whoever shares it, found from the topology |
 //! | `search` | the element and local coordinates of a place |
+//! | `ground` | the depth of the ground under a regular grid of places |
 //! | `checks`, `fault` | the faults of a mesh, each a sentence with element and place |
 //! | `quality` | Jacobians, angles, ratios of sides, resolved frequency |
 //! | `medium` | density and law, one a region or one a point |
@@ -23,6 +24,7 @@ mod checks;
 mod eigen;
 mod fault;
 pub mod geometry;
+pub mod ground;
 mod medium;
 mod neighbours;
 mod numbering;
@@ -32,7 +34,7 @@ pub mod step;
 
 pub use basis::Basis;
 pub use cell::Order;
-pub use fault::{Fault, Place};
+pub use fault::{Fault, Near, Place};
 pub use neighbours::Side;
 pub use numbering::Numbering;
 pub use search::{Found, Locator};
@@ -110,6 +112,7 @@ impl<const D: usize> Mesh<D> {
         };
         checks::jacobians(&mesh, &Basis::new(4)?)?;
         mesh.neighbours = Neighbours::find(&mesh)?;
+        checks::opposite(&mesh)?;
         checks::middles(&mesh)?;
         checks::duplicates(&mesh)?;
         checks::hanging(&mesh)?;

@@ -51,9 +51,10 @@ impl<'a, const D: usize> Locator<'a, D> {
         let bounds: Vec<Bounds<D>> = elements.par_iter().map(|e| reach(mesh, *e)).collect();
         let lower = extreme(&bounds, 0, f64::min);
         let span = difference(extreme(&bounds, 1, f64::max), lower);
-        // As many boxes as elements, as cubic as they can be.
+        // As many boxes as elements, as cubic as they can be; along no axis more than elements.
         let edge = (span.iter().product::<f64>() / elements.len().max(1) as f64).powf(1.0 / D as f64);
-        let boxes = span.map(|s| ((s / edge.max(f64::MIN_POSITIVE)).ceil() as usize).clamp(1, 1 << 10));
+        let most = elements.len().clamp(1, 1 << 10);
+        let boxes = span.map(|s| ((s / edge.max(f64::MIN_POSITIVE)).ceil() as usize).clamp(1, most));
         let width = std::array::from_fn(|c| (span[c] / boxes[c] as f64).max(f64::MIN_POSITIVE));
         let mut locator = Self {
             mesh,

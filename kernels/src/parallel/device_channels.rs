@@ -96,10 +96,10 @@ pub(super) fn parts<S: Linked>(subdomain: &S) -> usize {
     if subdomain.stages() == 1 { 2 } else { 1 }
 }
 
-/// Pieces of all stages that arrive by a link.
-pub(super) fn arriving<S: Linked>(subdomain: &S, link: usize) -> usize {
+/// Pieces of all stages that leave by a link: as many as arrive at its other end.
+pub(super) fn leaving<S: Linked>(subdomain: &S, link: usize) -> usize {
     let stages = &subdomain.links()[link].stages;
-    stages.iter().map(|t| t.receive.len()).sum()
+    stages.iter().map(|t| t.send.len()).sum()
 }
 
 /// Address of a piece in the fields.

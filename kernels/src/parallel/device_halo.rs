@@ -14,7 +14,7 @@
 
 use super::communicator::{Communicator, Span, agree};
 use super::device_channels::{
-    Connecting, HaloChannel, Making, Place, Store, Way, address, arriving, message, parts, pieces, places,
+    Connecting, HaloChannel, Making, Place, Store, Way, address, leaving, message, parts, pieces, places,
     size, tell, told,
 };
 use super::halo::{End, Linked, Network, Peer, both, local_pairs};
@@ -48,10 +48,10 @@ pub trait DeviceHalo: Linked<Number: Real> {
         None
     }
 
-    /// The number of a piece of this step among the places of [`DeviceHalo::exported`].
+    /// The number of a piece that leaves among the places that the neighbour has exported for what arrives there.
     fn exported_place(&self, stage: usize, link: usize, piece: usize) -> usize {
         let stages = &self.links()[link].stages;
-        stages[..stage].iter().map(|t| t.receive.len()).sum::<usize>() + piece
+        stages[..stage].iter().map(|t| t.send.len()).sum::<usize>() + piece
     }
 
     /// Makes the boundary stream wait for boundary parts that another stream computes.
@@ -302,7 +302,7 @@ impl<A: Accelerator, S: DeviceHalo<Device = A>> Network<S> for DeviceNetwork<A> 
         // Memory beside the halo is there where the method exports none; neighbours are alike in that.
         let beside = parts(subdomain) > 1 && subdomain.exported(link).is_none();
         let turn = match beside {
-            true => channel.turns[0] % parts(subdomain) * arriving(subdomain, link),
+            true => channel.turns[0] % parts(subdomain) * leaving(subdomain, link),
             false => 0,
         };
         channel.turns[0] += 1;

@@ -82,11 +82,16 @@ pub trait Stepper {
 ///
 /// Both are requested first and taken later, so that a device can go on meanwhile.
 pub trait Sampler: Stepper {
-    /// Samples that may be requested before the oldest must be taken.
-    fn capacity(&self) -> usize;
+    /// Samples that may be requested before the oldest must be taken: one where the host reads the fields themselves.
+    fn capacity(&self) -> usize {
+        1
+    }
 
-    /// Requests the receivers of the current fields, which step `step` made.
-    fn sample(&mut self, step: usize) -> Result<(), Error>;
+    /// Requests the receivers of the current fields, which step `step` made. Fields that the host can read are read when
+    /// the sample is taken.
+    fn sample(&mut self, _step: usize) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Takes the oldest requested sample: writes the receivers that this subdomain owns into `out`,
     /// `[component][receiver]`, and leaves the others alone.

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-use rsf_io::{Job, Program};
+use rsf_io::{Job, Program, version};
 
 /// What a program does with its job.
 pub type Run = fn(&mut Job) -> anyhow::Result<()>;
@@ -37,12 +37,14 @@ pub fn start(mut words: Vec<OsString>) -> ExitCode {
         words[0] = program.name.into();
         return begin(program, run, words);
     }
-    if let Some(word) = words.get(1) {
-        let word = word.to_string_lossy();
-        eprintln!("sfbasics: `{word}` is none of its programs; sfbasics without words lists them");
-        return ExitCode::FAILURE;
+    match words.get(1).map(|word| word.to_string_lossy()).as_deref() {
+        None | Some("--help") => print(&list()),
+        Some("--version") => print(&format!("sfbasics {}\n", version())),
+        Some(word) => {
+            eprintln!("sfbasics: `{word}` is none of its programs; sfbasics without words lists them");
+            ExitCode::FAILURE
+        }
     }
-    print_list()
 }
 
 /// Starts one of them. They are what users look at damaged files with, so they read what is there.
@@ -54,12 +56,17 @@ fn begin(program: &'static Program, run: Run, words: Vec<OsString>) -> ExitCode 
     rsf_io::start_with(program, work, words)
 }
 
-/// What `sfbasics` alone tells. A reader that leaves early (`| head`) is no fault.
-fn print_list() -> ExitCode {
+/// What `sfbasics` alone prints.
+fn list() -> String {
     let mut text = String::from("sfbasics: the first word names a program:\n");
     for (program, _) in programs() {
-        text += &format!("    sfbasics {:<8} {}\n", short(program.name), program.about);
+        text += &format!("    sfbasics {:<10} {}\n", short(program.name), program.about);
     }
+    text
+}
+
+/// Writes to standard output. A reader that leaves early (`| head`) is no fault.
+fn print(text: &str) -> ExitCode {
     match stdout().write_all(text.as_bytes()) {
         Err(fault) if fault.kind() != ErrorKind::BrokenPipe => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,

@@ -8,48 +8,48 @@ const PARAMS: &[Param] = &[
     ),
     Param::ints("layers").range(">= 1", Some(1.0), None).doc("rows of elements in each layer of the box or chunk, from the bottom up"),
     Param::int("nx").range(">= 1", Some(1.0), None).doc("elements along x at the top of the box or chunk"),
-    Param::int("ny").range(">= 1", Some(1.0), None).default_text("none (2-D); of a chunk as nx").doc("elements along y at the top of the box or chunk"),
-    Param::ints("doubling").default_text("none").range(">= 1", Some(1.0), None).doc("layers (1 is the lowest) in whose lowest rows the lateral counts double upwards; of a chunk rows"),
+    Param::int("ny").range(">= 1", Some(1.0), None).default_text("none (2-D); for a chunk nx").doc("elements along y at the top of the box or chunk"),
+    Param::ints("doubling").default_text("none").range(">= 1", Some(1.0), None).doc("layers (1 is the lowest) in whose lowest rows the number of elements doubles upwards; for a chunk, rows"),
     Param::float("xmin").default_text("the maps").doc("first x of the box"),
     Param::float("xmax").default_text("the maps").doc("last x of the box"),
     Param::float("ymin").default_text("the maps").doc("first y of the box"),
     Param::float("ymax").default_text("the maps").doc("last y of the box"),
-    Param::bool("curved").default("n").doc("elements of 27 nodes (2-D: 9), bent with the maps, instead of 8 (4)"),
-    Param::string("absorb").default("xmin,xmax,ymin,ymax,bottom").doc("absorbing sides of the box or chunk: some of xmin, xmax, ymin, ymax, bottom, top, or none"),
+    Param::bool("curved").default("n").doc("elements of 27 nodes (in 2-D 9) that are curved with the maps, instead of 8 (4)"),
+    Param::string("absorb").default("xmin,xmax,ymin,ymax,bottom").doc("absorbing sides of the box or chunk: any of xmin, xmax, ymin, ymax, bottom, top, or none"),
     Param::bool("sphere").default("n").doc("a chunk of the Earth instead of a box"),
-    Param::string("model").default("prem").doc("what fills the chunk: prem, prem-ti (transversely isotropic) or a file of rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
+    Param::string("model").default("prem").doc("model of the Earth: prem, prem-ti (transversely isotropic) or a text file with rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
     Param::float("lat").default("0").range("-90 to 90", Some(-90.0), Some(90.0)).doc("geocentric latitude of the chunk's centre, degrees"),
-    Param::float("lon").default("0").doc("its longitude"),
-    Param::float("turn").default("0").doc("angle from the east to the chunk's x axis, counter-clockwise from above, degrees"),
-    Param::floats("width").default("90").doc("degrees along x, y of the chunk"),
+    Param::float("lon").default("0").doc("longitude of the chunk's centre, degrees"),
+    Param::float("turn").default("0").doc("angle from east to the chunk's x axis, counter-clockwise seen from above, degrees"),
+    Param::floats("width").default("90").doc("width of the chunk along x, y, degrees"),
     Param::float("bottom").default("3480000").doc("radius of the chunk's bottom, m; the default is PREM's core-mantle boundary"),
-    Param::floats("skip").default_text("none").doc("depths (m) of discontinuities of the model that get no faces"),
-    Param::bool("q").default("n").doc("put the quality factors of the model into the materials of the chunk"),
-    Param::string("gmsh").doc("a mesh of Gmsh, MSH 4.1 as text or binary"),
-    Param::bool("up").default("y").doc("the last axis of a gmsh= mesh points upwards"),
-    Param::string("specfem").doc("a folder with mesh_file, nodes_coords_file and so on, as SPECFEM3D reads them"),
-    Param::input("mesh").doc("a mesh to judge: its elements, whose header names the other files"),
-    Param::input("elements").doc("elements of a mesh to judge, int, n1=8 or 27 (2-D: 4 or 9) nodes in Gmsh's order from 0"),
-    Param::input("nodes").doc("its nodes, n1=3 (x, y, z) or 2 (x, z)"),
-    Param::input("regions").default_text("all 0").doc("its regions, int, one an element"),
-    Param::input("materials").doc("its materials, n1=6 (rho, vp, vs, Qkappa, Qmu, 1 where a table of constants holds), one a region"),
-    Param::input("absorbing").doc("its absorbing faces, int, n1=2 (element, local face)"),
-    Param::input("free").doc("its faces on the free surface"),
-    Param::floats("rho").doc("density of the regions, kg/m3: one number, or one a region"),
-    Param::floats("vp").doc("P speed of the regions, m/s"),
-    Param::floats("vs").doc("S speed of the regions, m/s; 0 is a fluid"),
-    Param::floats("qkappa").default_text("9999, no loss").doc("quality factor of compression"),
-    Param::floats("qmu").default_text("9999, no loss").doc("quality factor of shear"),
-    Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("degree of the elements for which points, step and frequency are told"),
-    Param::bool("judge").default("y").doc("tell elements, Jacobian, angles, ratio of sides, largest stable step and resolved frequency"),
-    Param::output("hist").doc("histograms of the figures"),
-    Param::string("base").default("mesh").doc("the mesh's other files are base-nodes.rsf, base-regions.rsf, ..."),
+    Param::floats("skip").default_text("none").doc("depths (m) of discontinuities of the model that the mesh does not follow"),
+    Param::bool("q").default("n").doc("write the quality factors of the model into the materials"),
+    Param::string("gmsh").doc("mesh of Gmsh in the format MSH 4.1, text or binary"),
+    Param::bool("up").default("y").doc("y: the last axis of the mesh of gmsh= points upwards"),
+    Param::string("specfem").doc("folder with mesh_file, nodes_coords_file and the other files that SPECFEM3D reads"),
+    Param::input("mesh").doc("elements of a mesh to check; the header names the other files"),
+    Param::input("elements").doc("elements of a mesh to check: int, n1=8 or 27 (in 2-D 4 or 9) nodes in the order of Gmsh, numbered from 0"),
+    Param::input("nodes").doc("nodes of that mesh, n1=3 (x, y, z) or 2 (x, z)"),
+    Param::input("regions").default_text("all 0").doc("regions of that mesh, int, one for every element"),
+    Param::input("materials").doc("materials of that mesh, one for every region, n1=6: rho, vp, vs, Qkappa, Qmu, and 1 if the constants are in a table"),
+    Param::input("absorbing").doc("absorbing faces of that mesh, int, n1=2: element and local face"),
+    Param::input("free").doc("faces of that mesh on the free surface"),
+    Param::floats("rho").doc("density, kg/m3: one number, or one for every region"),
+    Param::floats("vp").doc("P velocity of the regions, m/s"),
+    Param::floats("vs").doc("S velocity of the regions, m/s; 0 in a fluid"),
+    Param::floats("qkappa").default_text("9999, which means no attenuation").doc("quality factor of compression"),
+    Param::floats("qmu").default_text("9999, which means no attenuation").doc("quality factor of shear"),
+    Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("polynomial degree for which points, step and frequency are printed"),
+    Param::bool("judge").default("y").doc("print number of elements, Jacobians, angles, ratios of sides, largest stable step and resolved frequency"),
+    Param::output("hist").doc("histograms of these measures"),
+    Param::string("base").default("mesh").doc("the other files of the mesh are base-nodes.rsf, base-regions.rsf, ..."),
 ];
 
 /// The declaration of `sfhexmesh`.
 pub static PROGRAM: Program = Program {
     name: "sfhexmesh",
-    about: "Makes, reads and judges meshes of hexahedra (3-D) and quadrilaterals (2-D)",
+    about: "Make, convert and check meshes of hexahedra (3-D) and quadrilaterals (2-D)",
     usage: "surfaces=2000,topo.rsf layers=8 nx=20 ny=20 rho=2500 vp=3000 vs=1700 | sphere=y nx=64 | gmsh=file.msh | specfem=folder > mesh.rsf",
     comments: COMMENTS,
     example: EXAMPLE,
@@ -57,23 +57,50 @@ pub static PROGRAM: Program = Program {
 };
 
 const COMMENTS: &str = "\
-Axes are x, y, z in metres, z downwards; elements, nodes, regions and faces are counted from 0.
+The axes are x, y, z in metres, with z downwards. Elements, nodes, regions and faces are numbered from 0.
 
-The output is the elements: int, n1 nodes of an element in Gmsh's order, n2 elements. Its header names the other files, which lie beside it: nodes= (float, n1=3), regions= (int), materials= (float, n1=6: rho, vp, vs, Qkappa, Qmu, 1 where a table of constants holds), absorbing= and free= (int, n1=2: element, local face). The local faces are w-, v-, u-, u+, v+, w+, in 2-D v-, u+, v+, u-. Jacobians are above zero in these axes.
+Output: the elements as integers, n1 nodes of an element in the order of Gmsh, n2 elements. The header names the other \
+files, which are written beside it: nodes= (float, n1=3), regions= (int), materials= (float, n1=6: rho, vp, vs, Qkappa, Qmu, \
+and 1 if the constants are in a table), absorbing= and free= (int, n1=2: element and local face). The local faces are w-, \
+v-, u-, u+, v+, w+, and in 2-D v-, u+, v+, u-. Jacobians are positive in these axes.
 
-A box: surfaces= has one entry more than layers=. Nodes lie on the maps, which are interpolated linearly and may not cross. Region k is layer k, from the bottom. doubling=2 makes the lowest row of layer 2 (in 3-D the two lowest, one for each axis) a row in which every element has two above it along an axis; all faces stay shared. nx= and ny= must be divisible by 2 to the power of one more than the doublings. The top is free.
+A box: surfaces= lists the bottom, the interfaces and the top, one more than layers= has entries. Maps are interpolated \
+linearly, and surfaces may not cross. Region k is layer k, counted from the bottom. doubling=2 turns the lowest row of layer \
+2 (in 3-D the two lowest rows, one for each axis) into a transition with twice as many elements above as below; no node \
+hangs on a face or edge. nx= and ny= must be divisible by 2 to the power of one more than the number of doublings. The top \
+is free.
 
-sphere=y: a chunk of the cubed sphere (equal angles along two great circles; 90 degrees are a sixth of the globe), elements of 27 nodes. Its axes are geocentric: x through 0 N 0 E, y through 0 N 90 E, z through the north pole. Rows of elements lie between the discontinuities of model=, PREM's ocean being filled with crust; region k is the layer k between them, from the bottom up, and materials= has what is in its middle: runs take model= again for what is at every point. The rows are those of Komatitsch et al. (2010) for nx=256 width=90, 655360 elements with doublings below the crust and in the lower mantle, or in proportion; elements wider than 100 km and other models get rows as high as elements are wide. layers= and doubling= say it instead: doubling= names single rows here, in which every element has two times two above it. skip= leaves out discontinuities, such as the crust's, which make thin elements and small steps. bottom= below the core-mantle boundary adds the fluid outer core and the solid inner core. Sides absorb, and the bottom, but for a mantle's bottom on a fluid, which is free unless absorb= says more. nx= and ny= must be divisible as for boxes.
+sphere=y makes a chunk of the cubed sphere, with equal angles along two great circles (90 degrees give a sixth of the globe) \
+and elements of 27 nodes. The axes are geocentric: x through 0 N 0 E, y through 0 N 90 E, z through the north pole. Rows of \
+elements lie between the discontinuities of model=, where the ocean of PREM is replaced by crust. Region k is the layer k \
+between discontinuities, from the bottom upwards, and materials= holds the properties in the middle of the layer; give \
+model= again to the modelling program for the properties at every point. For nx=256 width=90 the rows are those of \
+Komatitsch et al. (2010): 655360 elements, with doublings below the crust and in the lower mantle; other nx= have rows in \
+proportion. With elements wider than 100 km, and with other models, rows are as high as elements are wide. layers= and \
+doubling= choose them instead; here doubling= names single rows, above which there are twice as many elements in both \
+directions. skip= leaves out discontinuities, for example those of the crust, which cause thin elements and small steps. A \
+bottom= below the core-mantle boundary adds the fluid outer core and the solid inner core. The sides absorb. The bottom \
+absorbs as well, except at the core-mantle boundary, where it is free unless absorb= says otherwise. nx= and ny= must be \
+divisible as for a box.
 
-gmsh=: physical volumes (2-D: surfaces) are regions, in the order of their tags; physical surfaces (curves) named top or free are free, those named bottom, xmin, xmax, ymin, ymax or absorbing absorb. Physical groups without a name choose nothing.
+gmsh=: physical volumes (in 2-D surfaces) become regions, in the order of their tags. Physical surfaces (in 2-D curves) \
+named top or free are free; those named bottom, xmin, xmax, ymin, ymax or absorbing absorb. Physical groups without a name \
+are ignored.
 
-specfem=: mesh_file, nodes_coords_file, materials_file, nummaterial_velocity_file, free_or_absorbing_surface_file_zmax and absorbing_surface_file_xmin, _xmax, _ymin, _ymax, _bottom; z is turned downwards.
+specfem=: the folder holds mesh_file, nodes_coords_file, materials_file, nummaterial_velocity_file, \
+free_or_absorbing_surface_file_zmax and absorbing_surface_file_xmin, _xmax, _ymin, _ymax, _bottom. z is changed to point \
+downwards.
 
-A mesh of RSF files (mesh=, or elements= and nodes=) is judged only; the output is then the histograms: n1 bins, n2 figures, of which label2 says the ranges. What lies outside counts in the last bin.
+A mesh that is already in RSF files (mesh=, or elements= and nodes=) is only checked; the output is then the histograms: n1 \
+bins, n2 measures, with the ranges in label2. Values outside a range count in the last bin.
 
-The largest stable step is 2 over the largest eigenvalue of a single element, which no mesh exceeds: on regular meshes it is some 15 % below the true limit. The resolved frequency has five points on the shortest wavelength. Both need the materials.
+The largest stable step that is printed is 2 over the largest eigenvalue of any single element, a bound that always holds; \
+on regular meshes it is about 15 % below the true limit. The resolved frequency has five points for the shortest wavelength. \
+Both need the materials.
 
-A mesh with a fault (Jacobian, hanging or duplicate nodes, faces of three elements, faces in lists that are inside, regions without material or element, fluids that touch solids by edges alone) is refused with the element and its place.";
+A faulty mesh is refused, and the message names the element and its place. Faults are a Jacobian that is not positive, \
+hanging or duplicate nodes, faces shared by three elements, listed faces inside the mesh, regions without material or \
+elements, and fluids that touch solids only along edges.";
 
 const EXAMPLE: &str = "\
 # a valley in 2-D: 4 km of rock, coarse below

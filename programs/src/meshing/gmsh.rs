@@ -78,13 +78,14 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
         };
         if mesh.per_element != 0 && mesh.per_element != per_element {
             bail!(
-                "{name}: elements of {} and of {per_element} nodes are mixed; give all the same order (Mesh.ElementOrder)",
+                "{name}: {} has {per_element} nodes and those before it {}; give all elements the same order (Mesh.ElementOrder)",
+                file.shown(block, 0),
                 mesh.per_element
             );
         }
         mesh.per_element = per_element;
         let region = regions.number(name, file, block)?;
-        for nodes in block.nodes.chunks_exact(per_element) {
+        for (element, nodes) in block.nodes.chunks_exact(per_element).enumerate() {
             for tag in nodes {
                 let next = numbers.len() as i32;
                 let number = match numbers.get(tag) {
@@ -93,7 +94,7 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
                         let x = file
                             .nodes
                             .get(tag)
-                            .ok_or_else(|| anyhow!("{name}: node {tag} of an element has no coordinates"))?;
+                            .ok_or_else(|| missing(name, file, (block, element), *tag))?;
                         mesh.nodes.extend(columns.iter().map(|c| x[*c]));
                         numbers.insert(*tag, next);
                         next
@@ -110,6 +111,14 @@ fn volume(name: &str, file: &Sections, ndim: usize) -> Result<(RawMesh, HashMap<
         );
     }
     Ok((mesh, numbers))
+}
+
+/// The sentence about a node of an element that $Nodes does not have.
+fn missing(name: &str, file: &Sections, (block, element): (&Block, usize), tag: u64) -> anyhow::Error {
+    anyhow!(
+        "{name}: {} names node {tag}, which $Nodes does not have; save the whole mesh again",
+        file.shown(block, element)
+    )
 }
 
 /// Which coordinates of the file are those of the mesh: in 2-D x and whichever of y and z is not the same everywhere.
@@ -220,7 +229,7 @@ fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) ->
                     continue;
                 }
             };
-            for nodes in block.nodes.chunks_exact(block.per_element) {
+            for (number, nodes) in block.nodes.chunks_exact(block.per_element).enumerate() {
                 let known: Option<Vec<i32>> = nodes[..corners]
                     .iter()
                     .map(|tag| numbers.get(tag).copied())
@@ -228,7 +237,9 @@ fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) ->
                 let found = known.and_then(|corners| finder.find(&corners));
                 list.push(found.ok_or_else(|| {
                     anyhow!(
-                        "a face of the group {name} with the nodes {:?} belongs to no element",
+                        "the group {name} has {} with the nodes {:?}, which is a face of no element of the mesh; \
+                         mesh the volume together with its surfaces",
+                        file.shown(block, number),
                         &nodes[..corners]
                     )
                 })?);

@@ -9,10 +9,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use kernels::mesh::{Material, cell};
+use kernels::mesh::{MOST_ELEMENTS, Material, Near, cell};
 
 use super::scanner::Scanner;
-use super::{FaceFinder, RawMesh, countable};
+use super::{FaceFinder, RawMesh};
 
 /// Files of faces, and whether the surface is free there.
 const SURFACES: [(&str, bool); 6] = [
@@ -29,13 +29,28 @@ const SURFACES: [(&str, bool); 6] = [
 /// # Errors
 /// A file that is missing or damaged, or does not fit the others: a sentence with file and line.
 pub fn read(folder: &Path) -> Result<RawMesh> {
-    let open = |file: &str| {
-        let path = folder.join(file);
-        fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
-    };
-    let shown = |file: &str| folder.join(file).display().to_string();
-    let text = |file: &str| Ok::<_, anyhow::Error>((shown(file), open(file)?));
+    let path = |file: &str| folder.join(file);
+    read_files(&|file| path(file).display().to_string(), &|file| {
+        if SURFACES.iter().any(|(name, _)| *name == file) && !path(file).exists() {
+            return Ok(None);
+        }
+        let bytes = fs::read(path(file));
+        bytes
+            .map(Some)
+            .with_context(|| format!("cannot read {}", path(file).display()))
+    })
+}
 
+/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces that is not there; messages call it
+/// what `shown` says.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_files(
+    shown: &dyn Fn(&str) -> String,
+    open: &dyn Fn(&str) -> Result<Option<Vec<u8>>>,
+) -> Result<RawMesh> {
+    let text = |file: &str| Ok::<_, anyhow::Error>((shown(file), open(file)?.unwrap_or_default()));
     let (name, bytes) = text("nodes_coords_file")?;
     let nodes = nodes(&mut Scanner::new(&name, &bytes))?;
     let (name, bytes) = text("mesh_file")?;
@@ -51,21 +66,22 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     let numbers = regions(&mut Scanner::new(&name, &bytes), mesh.len())?;
     let (name, bytes) = text("nummaterial_velocity_file")?;
     let table = materials(&mut Scanner::new(&name, &bytes))?;
+    mesh.turn_down();
     for (element, number) in numbers.into_iter().enumerate() {
         let Some(region) = table.iter().position(|row| row.0 == number) else {
             bail!(
-                "{name} has no material {number}, of which element {} is",
-                element + 1
+                "{name} has no material {number}, of which element {}{} is; add its row",
+                element + 1,
+                first_node(&mesh, element)
             );
         };
         mesh.regions.push(region as i32);
     }
     mesh.materials = table.iter().map(|row| row.1).collect();
     mesh.names = table.iter().map(|row| format!("material {}", row.0)).collect();
-    mesh.turn_down();
     for (file, is_free) in SURFACES {
-        if folder.join(file).exists() {
-            let (name, bytes) = text(file)?;
+        if let Some(bytes) = open(file)? {
+            let name = shown(file);
             let found = faces(&mut Scanner::new(&name, &bytes), &mesh)?;
             if is_free {
                 &mut mesh.free
@@ -78,10 +94,22 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     Ok(mesh)
 }
 
+/// Where the first node of an element is.
+fn first_node(mesh: &RawMesh, element: usize) -> Near {
+    let node = mesh.elements[element * mesh.per_element] as usize;
+    let place: [f64; 3] = std::array::from_fn(|c| mesh.nodes[3 * node + c]);
+    Some(place).into()
+}
+
 /// The count at the head of a file, which has `least` numbers for each entry.
 fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
     let count: u64 = scanner.number(what)?;
-    let count = countable(what, count.into()).map_err(|e| scanner.wrong(e))?;
+    if count > MOST_ELEMENTS {
+        return Err(scanner.wrong(format!(
+            "{count} is too large a {what}: at most {MOST_ELEMENTS} can be counted; use fewer and larger elements"
+        )));
+    }
+    let count = count as usize;
     if count.saturating_mul(2 * least) > scanner.left() + 1 {
         return Err(scanner.wrong(format!(
             "{count} is more than the file holds as its {what}; is it cut short?"
@@ -91,9 +119,10 @@ fn count(scanner: &mut Scanner, what: &str, least: usize) -> Result<usize> {
 }
 
 /// A number from 1 to `most`, as an index.
-fn index(scanner: &mut Scanner, what: &str, most: usize) -> Result<usize> {
+fn index(scanner: &mut Scanner, what: impl std::fmt::Display, most: usize) -> Result<usize> {
+    scanner.peek();
     let before = scanner.clone();
-    let number: i64 = scanner.number(what)?;
+    let number: i64 = scanner.number("number")?;
     match usize::try_from(number) {
         Ok(n) if (1..=most).contains(&n) => Ok(n - 1),
         _ => Err(before.wrong(format!(
@@ -124,11 +153,7 @@ fn elements(scanner: &mut Scanner, nodes: usize) -> Result<(usize, Vec<i32>)> {
     let per_element = match words.checked_div(count).map(|columns| (columns, words % count)) {
         Some((9, 0)) => 8,
         Some((28, 0)) => 27,
-        _ => {
-            return Err(scanner.wrong(format!(
-                "{words} numbers follow for {count} elements; each must have its number and 8 or 27 nodes"
-            )));
-        }
+        _ => return Err(uneven(scanner, count)),
     };
     let order = gmsh_order(per_element);
     let mut elements = vec![-1; count * per_element];
@@ -139,10 +164,45 @@ fn elements(scanner: &mut Scanner, nodes: usize) -> Result<(usize, Vec<i32>)> {
             return Err(scanner.wrong(format!("element {} is given twice", element + 1)));
         }
         for slot in &order {
-            own[*slot] = index(scanner, "node", nodes)? as i32;
+            let what = format_args!("element {}: node", element + 1);
+            own[*slot] = index(scanner, what, nodes)? as i32;
         }
     }
     Ok((per_element, elements))
+}
+
+/// What is wrong with a list of elements whose numbers are not as many as they must be: the first line of another length.
+fn uneven(scanner: &Scanner, count: usize) -> anyhow::Error {
+    let (mut rest, mut usual) = (scanner.clone(), None);
+    loop {
+        let before = rest.clone();
+        let Some(line) = rest.line() else {
+            break;
+        };
+        let words: Vec<_> = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|w| !w.is_empty())
+            .collect();
+        if words.is_empty() {
+            continue;
+        }
+        let usual = *usual.get_or_insert(words.len());
+        if words.len() != usual {
+            return before.wrong(format!(
+                "element {} has {} nodes and those before it {}; all must have 8 or all 27",
+                String::from_utf8_lossy(words[0])
+                    .chars()
+                    .take(20)
+                    .collect::<String>(),
+                words.len() - 1,
+                usual - 1
+            ));
+        }
+    }
+    scanner.wrong(format!(
+        "{} numbers follow for {count} elements; each must have its number and 8 or 27 nodes",
+        scanner.words_left()
+    ))
 }
 
 /// For each node in SPECFEM's order its place in Gmsh's: corners, the edges of the lower face, the upright ones, those of

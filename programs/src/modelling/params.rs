@@ -5,48 +5,48 @@ use rsf_io::Param;
 /// The way of ghosts between ranks.
 pub const EXCHANGE: Param = Param::choice("exchange", &["auto", "peer", "device", "host"])
     .default("auto")
-    .doc("between GPUs of different ranks: copies into the other GPU's memory (one host), messages from GPU to GPU (an MPI that can), or from host to host; auto: the first that can be had");
+    .doc("how GPUs of different ranks exchange data: peer copies into the other GPU's memory (on one host), device sends messages from GPU to GPU (if MPI supports it), host sends them from host to host; auto: the first of these that works");
 
 /// Where states are saved.
 pub const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")
-    .doc("file into which the state of the run is saved while it goes on; FILE.1 is the state before it");
+    .doc("file in which the state of the run is saved from time to time; FILE.1 is the state before that");
 
 /// When.
 pub const EVERY: Param = Param::string("every")
     .default_text("10min")
-    .doc("with checkpoint=: steps from state to state, or a time, as in every=30s, 10min, 2h");
+    .doc("interval between saved states: a number of steps, or a time such as every=30s, 10min, 2h");
 
 /// The state behind which a run goes on.
 pub const RESUME: Param = Param::string("resume")
     .default_text("none")
-    .doc("state of a run with the same words, behind which this one goes on, on any slabs, threads, GPUs and ranks; its outputs are continued");
+    .doc("saved state from which this run continues; all parameters of the model and the shot must be the same, but slabs, threads, GPUs and ranks may differ; the outputs of the first run are continued");
 
 /// Steps from record to record.
 pub const JDATA: Param = Param::int("jdata")
     .default("1")
     .range(">= 1", Some(1.0), None)
-    .doc("steps from record to record");
+    .doc("number of steps between records");
 
 /// Steps from snapshot to snapshot.
 pub const JSNAP: Param = Param::int("jsnap")
-    .default_text("nt: one snapshot, of the first step")
+    .default_text("nt, which is one snapshot of the first step")
     .range(">= 1", Some(1.0), None)
-    .doc("steps from snapshot to snapshot");
+    .doc("number of steps between snapshots");
 
 /// Whether there are snapshots.
 pub const SNAP: Param = Param::bool("snap").default("n").doc("write snapshots into wfl=");
 
 /// The snapshots.
-pub const WFL: Param = Param::output("wfl").doc("snapshots, written when snap=y");
+pub const WFL: Param = Param::output("wfl").doc("snapshots, written with snap=y");
 
 /// What an unstable time step is.
 pub const CFL: Param = Param::choice("cfl", &["error", "warn"])
     .default("error")
-    .doc("what an unstable time step is");
+    .doc("what to do about an unstable time step: stop, or warn and run");
 
 /// Steps between two looks at the whole field.
 pub const JCHECK: Param = Param::int("jcheck")
     .default("100")
     .range(">= 1", Some(1.0), None)
-    .doc("steps between searches for values that are not finite");
+    .doc("number of steps between checks that all values are finite");

@@ -50,18 +50,23 @@ pub fn window(
         cells[a] = first as usize..first as usize + n;
         axes.push(Axis::new(n, o, d));
     }
-    let every = job.int_opt("jsnap")?.map_or(Ok(nt.max(1)), usize::try_from)?;
-    if every >= nt && nt > 1 {
-        job.warn(&format!(
-            "{}: the only snapshot is that of the first step; give a jsnap= below nt={nt}",
-            if job.given("jsnap") {
-                format!("jsnap={every}")
-            } else {
-                "jsnap= is not given".into()
-            }
-        ));
-    }
+    let every = steps_between(job, "jsnap", nt)?;
     Ok((Some(Snapshots { every, window: cells }), axes))
+}
+
+/// Steps from one record (`jdata`) or snapshot (`jsnap`) to the next of a run of `nt` steps, with a warning where only that of
+/// the first step is left.
+pub fn steps_between(job: &Job, key: &str, nt: usize) -> anyhow::Result<usize> {
+    let given = job.int_opt(key)?.map(usize::try_from).transpose()?;
+    let every = given.unwrap_or(nt.max(1));
+    if every >= nt && nt > 1 {
+        let what = if key == "jsnap" { "snapshot" } else { "record" };
+        job.warn(&match given {
+            Some(_) => format!("{key}={every} leaves the {what} of the first step alone: the run has {nt} steps; give a smaller {key}="),
+            None => format!("{key}= is not given, so the only {what} is that of the first step: the run has {nt} steps; give a smaller {key}="),
+        });
+    }
+    Ok(every)
 }
 
 /// Gives an axis of the snapshots the label and the unit that the `model` has there, else the label `name`.
@@ -407,12 +412,8 @@ impl Writer {
         if let Some(data) = self.outputs.data {
             let records = data.records(3)?.1;
             data.finish()?;
-            let every = job.int("jdata")?;
-            if self.silent && records == 1 && every > 1 {
-                job.warn(&format!(
-                    "all data are zero: jdata={every} leaves the record of the first step alone, before any wave; give a smaller jdata="
-                ));
-            } else if self.silent {
+            // A lone record of the first step lies before any wave, and a warning has said so already.
+            if self.silent && !(records == 1 && job.int("jdata")? > 1) {
                 job.warn("all data are zero: no wave reached a receiver; look at the source, the wavelet and the number of steps");
             }
         }

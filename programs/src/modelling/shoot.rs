@@ -196,7 +196,7 @@ pub fn one<M: Method>(
         let volumes = world.agree(files.volumes(ndim, None))?;
         return shot.plan(job, volumes, on);
     }
-    let wishes = world.agree(Wishes::read(job))?;
+    let wishes = world.agree(Wishes::read(job, shot.steps()))?;
     let (engine, ready) = set_up(job, &mut shot, (files, &wishes), on)?;
     let set_up = started.elapsed().as_secs_f64();
     run(job, &shot, engine, ready, (on, set_up))

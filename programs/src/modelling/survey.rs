@@ -96,7 +96,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         job.say(&format!("that is one shot: there are {}", shots.n));
         return Ok(());
     }
-    Wishes::read(job)?;
+    Wishes::read(job, shot.steps())?;
     shot.check_memory(job, on)?;
     let mut outputs = shot.open(job, world)?;
     outputs.count_shots(&shots);
@@ -161,7 +161,8 @@ fn run<M: Survey>(
     }
     data.finish()?;
     match failed.len() {
-        0 if silent => {
+        // A lone record of the first step lies before any wave, and a warning has said so already.
+        0 if silent && (job.int("jdata")? as usize) < shot.steps().max(2) => {
             job.warn("all data are zero: no wave reached a receiver; look at the sources, their histories and the number of steps");
         }
         0 => {}

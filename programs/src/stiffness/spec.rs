@@ -5,7 +5,7 @@ use rsf_io::{Param, Program};
 const PARAMS: &[Param] = &[
     Param::number_or_file("vp")
         .default_text("standard input")
-        .doc("P velocity along z (hti=permuted: along x): a number or an RSF file, as every parameter down to alpha="),
+        .doc("P velocity along z (with hti=permuted along x); like every parameter down to alpha=, a number or an RSF file"),
     Param::number_or_file("vs").doc("S velocity along z, polarised along x (hti=permuted: along x); 0 in a fluid"),
     Param::number_or_file("ro").alias("den").alias("rho").doc("density"),
     Param::number_or_file("epsilon").alias("eps").default("0").doc("Thomsen epsilon (sym=vti, hti)"),
@@ -19,29 +19,31 @@ const PARAMS: &[Param] = &[
     Param::number_or_file("gam1").default("0").doc("Tsvankin gamma of the plane y-z (sym=ort)"),
     Param::number_or_file("gam2").default("0").doc("Tsvankin gamma of the plane x-z (sym=ort)"),
     Param::number_or_file("nu").default("0").doc("tilt about y, degrees"),
-    Param::number_or_file("alpha").alias("alp").default("0").doc("turn about z after the tilt, degrees"),
+    Param::number_or_file("alpha").alias("alp").default("0").doc("rotation about z after the tilt, degrees"),
     Param::choice("sym", &["iso", "vti", "hti", "ort"])
-        .default_text("the class of the parameters given")
+        .default_text("the class that the given parameters need")
         .doc("symmetry class before tilting: isotropic, TI about z, TI about x, orthorhombic"),
     Param::choice("hti", &["permuted", "tsvankin"])
         .default("permuted")
-        .doc("what the parameters of sym=hti mean: VTI with x and z exchanged, or epsilon(V), delta(V), gamma(V)"),
+        .doc("meaning of the parameters of sym=hti: those of VTI with x and z exchanged, or epsilon(V), delta(V), gamma(V)"),
     Param::bool("drop")
         .default("n")
-        .doc("write four or nine planes of a tilted medium although coefficients (c15, ...) are lost; says how much"),
+        .doc("write four or nine planes of a tilted medium although coefficients (c15, ...) are lost; the loss is printed"),
     Param::int("planes")
         .default_text("as many as the medium needs")
         .range("4 or 6 in 2-D, 9 or 21 in 3-D", Some(4.0), Some(21.0))
-        .doc("coefficients written: 6 and 21 are all, for tilted media and sfewefd2d-gpu, sfewefd3d-gpu"),
+        .doc("number of coefficients to write; 6 and 21 are all of them, for tilted media in sfewefd2d-gpu and \
+sfewefd3d-gpu"),
     Param::int("dim")
-        .default_text("axes of the grid")
+        .default_text("the number of axes of the grid")
         .range("2 or 3", Some(2.0), Some(3.0))
         .doc("2: four or six planes, 3: nine or 21 planes"),
     Param::int("memory")
         .default("512")
         .range(">= 0", Some(0.0), Some(1e6))
-        .doc("hold at most so many MiB of planes; the inputs are read again for every group of planes that fits"),
-    Param::int("n1").range(">= 1", Some(1.0), None).doc("samples in z, when every parameter is a number"),
+        .doc("memory for the planes, in MiB; if they do not fit, they are computed in groups and the inputs are read \
+again for each group"),
+    Param::int("n1").range(">= 1", Some(1.0), None).doc("samples in z, if every parameter is a number"),
     Param::int("n2").range(">= 1", Some(1.0), None).default_text("1").doc("samples in x"),
     Param::int("n3").range(">= 1", Some(1.0), None).default_text("none (2-D)").doc("samples in y"),
     Param::float("d1").default("1").doc("spacing in z"),
@@ -63,15 +65,15 @@ pub static PROGRAM: Program = Program {
 };
 
 const COMMENTS: &str = "\
-Axes are z, x and, in 3-D, y. The planes follow on the next axis in the order the solvers read:
+Axes are z, x and, in 3-D, y. The planes follow on the next axis, in the order that the modelling programs read:
   2-D: c11 c33 c55 c13
   3-D: c11 c22 c33 c44 c55 c66 c12 c13 c23      (1 = x, 2 = y, 3 = z, 4 = yz, 5 = zx, 6 = xy)
-or, where these cannot hold the medium, all coefficients by the rows of the upper triangle:
+or, if these cannot describe the medium, all coefficients in the order of the rows of the upper triangle:
   2-D: c11 c13 c15 c33 c35 c55
   3-D: c11 c12 c13 c14 c15 c16 c22 c23 c24 c25 c26 c33 c34 c35 c36 c44 c45 c46 c55 c56 c66
 Units are those of density times velocity squared: km/s and g/cm3 give GPa, m/s and kg/m3 give Pa.
 
-All files must have the same grid, which the output takes over. With numbers only, the grid comes from n1=, n2=, n3= or from the axes of a dataset on standard input.
+All files must have the same grid, which is also that of the output. If all parameters are numbers, the grid is given by n1=, n2=, n3= or by the axes of a dataset on standard input.
 
 Symmetry classes (exact formulas, nothing is linearised):
   sym=iso                c33 = ro vp^2, c55 = ro vs^2, c13 = c33 - 2 c55
@@ -85,9 +87,9 @@ Symmetry classes (exact formulas, nothing is linearised):
                          c11 = c33(1+2eps2), c22 = c33(1+2eps1), c66 = c55(1+2gam1),
                          c44 = c66/(1+2gam2). In 2-D only eps2 and del2 matter
 
-nu= and alpha= turn the medium exactly; its z axis ends up along (-sin nu cos alpha, -sin nu sin alpha, cos nu) in (x, y, z). Four or nine planes hold the result only if its symmetry planes are the coordinate planes, to 1e-6 of the largest coefficient; else all coefficients are written, which sfewefd2d-gpu and sfewefd3d-gpu run. In 2-D six planes hold what has x-z as a symmetry plane; anything else stops with the coefficient that would be lost. planes= fixes their number; drop=y writes four or nine planes whatever they lose, as older recipes did: that is another medium.
+nu= and alpha= rotate the medium exactly; its z axis is then along (-sin nu cos alpha, -sin nu sin alpha, cos nu) in (x, y, z). Four or nine planes can describe the result only if its symmetry planes are the coordinate planes, within 1e-6 of the largest coefficient. Otherwise all coefficients are written; sfewefd2d-gpu and sfewefd3d-gpu accept them. In 2-D six planes describe any medium with x-z as a symmetry plane; for other media the program stops and names the coefficient that would be lost. planes= fixes the number of planes. drop=y writes four or nine planes and ignores the other coefficients, as older recipes did, which is a different medium.
 
-Every cell is checked before anything is written: finite, density and vp positive, stiffness positive definite (fluids, vs=0, are allowed). The first cell that is not is reported with its place and values.";
+Every cell is checked before anything is written: its values must be finite, density and vp positive, and the stiffness positive definite (fluids, with vs=0, are allowed). The first cell that fails is reported with its position and values.";
 
 const EXAMPLE: &str = "\
 sfmath n1=200 n2=300 d1=0.005 d2=0.005 output='1.8+0.9*x1' |

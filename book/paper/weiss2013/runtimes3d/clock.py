@@ -1,1 +1,1 @@
-../runtimes2d/clock.py
+../../clock.py

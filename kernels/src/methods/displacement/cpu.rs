@@ -211,14 +211,6 @@ impl<T: Real> Stepper for CpuSlab<T> {
 }
 
 impl<T: Real> Sampler for CpuSlab<T> {
-    fn capacity(&self) -> usize {
-        1
-    }
-
-    fn sample(&mut self, _step: usize) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
         let receivers = &self.setup.receivers;
         for (component, out) in out.chunks_mut(receivers.len()).enumerate() {

@@ -99,14 +99,6 @@ impl<const D: usize> Stepper for Engine<D> {
 }
 
 impl<const D: usize> Sampler for Engine<D> {
-    fn capacity(&self) -> usize {
-        1
-    }
-
-    fn sample(&mut self, _: usize) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn traces(&mut self, out: &mut [f32]) -> Result<(), Error> {
         let (quantity, count) = (self.recording.quantity, self.recording.count);
         for (number, receiver) in &self.recording.receivers {

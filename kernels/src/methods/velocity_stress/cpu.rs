@@ -410,14 +410,6 @@ impl<T: Real> Stepper for CpuSlab<T> {
 }
 
 impl<T: Real> Sampler for CpuSlab<T> {
-    fn capacity(&self) -> usize {
-        1
-    }
-
-    fn sample(&mut self, _step: usize) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
         let receivers = &self.setup.receivers;
         if self.setup.quantity.runs() {

@@ -11,10 +11,11 @@ pub static SPEC: Program = Program {
     name: "sfadd",
     about: "Add, multiply or divide datasets.",
     usage: "[< first.rsf] second.rsf third.rsf ... scale=1,-1 mode=add > out.rsf",
-    comments: "Of every dataset first the absolute value is taken (abs=), then add= is added, then come the logarithm \
-(log=), the square root (sqrt=), the factor (scale=) and the exponential (exp=). Then the datasets are added, multiplied, or \
-the first is divided by the others; a division by zero leaves the number as it is. Lists hold one value a dataset; the last \
-value serves those that are left.\n\nAll datasets have the same shape and the same type: float, complex or int.",
+    comments: "Each dataset is changed first, in this order: absolute value (abs=), number added (add=), logarithm \
+(log=), square root (sqrt=), factor (scale=), exponential (exp=). Then the datasets are added or multiplied, or the \
+first is divided by the others; where a divisor is zero the number stays as it is. The lists hold one value for each \
+dataset; the last value of a shorter list also applies to the datasets that follow.\n\n\
+All datasets must have the same shape and the same type: float, complex or int.",
     example: "sfadd gpu.rsf cpu.rsf scale=1,-1 > difference.rsf",
     params: &PARAMS,
 };
@@ -24,7 +25,7 @@ pub static MUL: Program = Program {
     name: "sfmul",
     about: "Multiply datasets.",
     usage: "[< first.rsf] second.rsf third.rsf ... scale= > out.rsf",
-    comments: "This is sfadd with mode=multiply; the other parameters change every dataset before.",
+    comments: "This is sfadd with mode=multiply. The other parameters change each dataset before it is multiplied.",
     example: "sfmul vp.rsf vp.rsf ro.rsf > c33.rsf",
     params: ALONE,
 };
@@ -34,8 +35,8 @@ pub static DIV: Program = Program {
     name: "sfdiv",
     about: "Divide a dataset by others.",
     usage: "[< first.rsf] second.rsf third.rsf ... scale= > out.rsf",
-    comments: "This is sfadd with mode=divide: a division by zero leaves the number as it is. The other parameters change every \
-dataset before.",
+    comments: "This is sfadd with mode=divide: where a divisor is zero the number stays as it is. The other parameters \
+change each dataset before the division.",
     example: "sfdiv < vp.rsf vs.rsf > ratio.rsf",
     params: ALONE,
 };

@@ -11,9 +11,9 @@ pub static SPEC: Program = Program {
     name: "sfagc",
     about: "Automatic gain control: divide by the smoothed absolute value.",
     usage: "< in.rsf rect1=125 rect2=1 repeat=1 > out.rsf",
-    comments: "The absolute values are smoothed with a triangle on every axis, as sfsmooth does, and the data are divided by \
-them; where the smoothed value is 0 the data stay as they are. The group of the axes up to the last smoothed one is held in \
-memory.",
+    comments: "The absolute values are smoothed with a triangle along each axis, as in sfsmooth, and the data are \
+divided by the result; where it is 0 the data stay as they are. A block of the axes up to the last smoothed one is held \
+in memory.",
     example: "sfagc < shot.rsf rect1=250 > balanced.rsf",
     params: &PARAMS,
 };

@@ -8,11 +8,11 @@ use super::cube::{self, PIECE, Printer};
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfattr",
-    about: "Print mean, norm, extremes and the like of a dataset.",
+    about: "Print statistics of a dataset: mean, norm, extremes and others.",
     usage: "< in.rsf want=all lval=2",
-    comments: "rms is the root of the mean square, norm the lval-th root of the sum of |value|^lval (with lval=0 the number of \
-values that are not 0), var the variance with n-1 below the line, std its root. Of complex numbers these take the absolute \
-value. Places of extremes are counted from 1.",
+    comments: "rms is the root of the mean square. norm is the lval-th root of the sum of |value|^lval, or with lval=0 \
+the number of values that are not 0. var is the variance with n-1 in the denominator, std its square root. For complex \
+numbers these use the absolute value. The positions of the extremes are counted from 1.",
     example: "sfattr < in.rsf\nsfattr < in.rsf want=max",
     params: &PARAMS,
 };

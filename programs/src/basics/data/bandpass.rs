@@ -15,11 +15,12 @@ pub static SPEC: Program = Program {
     name: "sfbandpass",
     about: "Bandpass filter along axis 1 (recursive, Butterworth).",
     usage: "< in.rsf flo= fhi= phase=n nplo=6 nphi=6 > out.rsf",
-    comments: "A high-pass filter at flo= and a low-pass filter at fhi=, each by the bilinear transform: at its cut-off a \
-filter of n poles lets 1/sqrt(2) of the amplitude pass. With phase=n (zero phase) each runs forwards and then backwards with \
-half as many poles, so that the amplitude at the cut-off is 1/2. Traces count as zero outside their ends.\n\nDiffers from \
-Madagascar: the recursion is in double precision, so that a low flo= does not drown in rounding errors; flo= at or above the \
-Nyquist frequency is an error.",
+    comments: "Applies a high-pass filter at flo= and a low-pass filter at fhi=, each designed with the bilinear \
+transform. At its cut-off a filter of n poles reduces the amplitude to 1/sqrt(2). With phase=n (zero phase) each filter \
+runs forwards and then backwards with half as many poles, so that the amplitude at the cut-off is 1/2. Traces are taken \
+to be zero beyond their ends.\n\n\
+Differs from Madagascar: the recursion is in double precision, so that a low flo= is not lost in rounding errors; a flo= \
+at or above the Nyquist frequency is an error.",
     example: "sfbandpass < shot.rsf flo=5 fhi=40 > band.rsf",
     params: &PARAMS,
 };
@@ -43,7 +44,7 @@ static PARAMS: [Param; 6] = [
         .doc("number of poles of the high cut-off"),
     Param::bool("verb")
         .default("n")
-        .doc("y: print cut-offs (in parts of the sampling frequency) and poles"),
+        .doc("y: print cut-offs (as fractions of the sampling frequency) and poles"),
 ];
 
 /// A part of a filter: y(t) = gain (x(t) +- 2 x(t-1) + x(t-2)) - a1 y(t-1) - a2 y(t-2), or the same of first order.

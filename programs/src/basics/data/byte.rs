@@ -10,10 +10,10 @@ pub static SPEC: Program = Program {
     name: "sfbyte",
     about: "Turn reals into bytes for pictures.",
     usage: "< in.rsf pclip=99 gainpanel=all > bytes.rsf",
-    comments: "bias= becomes 129 and what is clip= away from it becomes 3 or 254; with allpos=y bias= becomes 0 and bias=+clip= \
-becomes 255. Without clip= the value is taken below which pclip= percent of the absolute values (less bias=) lie: of panel \
-gainpanel= (a panel is a plane of axes 1 and 2), of each panel on its own (each), or the pclip= percent point of those of all \
-panels (all).",
+    comments: "The value bias= becomes 129, and values at a distance of clip= from it become 3 and 254. With allpos=y, \
+bias= becomes 0 and bias=+clip= becomes 255. If clip= is not given, it is the value below which pclip= percent of the \
+absolute values (after bias= is subtracted) lie: in the panel gainpanel= (a panel is a plane of axes 1 and 2), in each \
+panel separately (each), or the same percentile of the clips of all panels (all).",
     example: "sfbyte < wfl.rsf gainpanel=all pclip=100 bar=bar.rsf > bytes.rsf",
     params: &PARAMS,
 };
@@ -21,41 +21,42 @@ panels (all).",
 static PARAMS: [Param; 16] = [
     Param::float("clip")
         .default_text("from pclip=")
-        .doc("distance from bias= that gets the last colour"),
+        .doc("distance from bias= at which the last colour is reached"),
     Param::float("pclip")
         .default("99")
         .range("> 0 and <= 100", Some(1e-6), Some(100.0))
         .doc("percentage of values within clip="),
     Param::string("gainpanel")
         .default("1")
-        .doc("panel that gives the clip: a number from 1 on, each or all; e and a are enough"),
+        .doc("panel that determines the clip: a number counted from 1, each or all; e and a are enough"),
     Param::int("gainstep")
         .default_text("0.5+n1/256")
         .range(">= 0", Some(0.0), None)
-        .doc("every so many samples of axis 1 are looked at for the clip"),
+        .doc("step on axis 1 between the samples used to find the clip"),
     Param::float("bias")
         .default("0")
-        .doc("value in the middle of the colours (with allpos=y: of the first)"),
+        .doc("value of the middle colour (with allpos=y, of the first colour)"),
     Param::bool("mean")
         .default("n")
-        .doc("y: bias= is the mean of the panels that give the clip"),
+        .doc("y: bias= is the mean of the panels that determine the clip"),
     Param::bool("allpos").default("n").doc("y: data are positive"),
     Param::bool("polarity")
         .default("n")
-        .doc("y: the bytes run the other way"),
+        .doc("y: the order of the bytes is reversed"),
     Param::bool("symcp")
         .default("n")
-        .doc("y: bytes lie evenly about 128, for a palette of 255 colours"),
+        .doc("y: bytes are symmetric about 128, for a palette of 255 colours"),
     Param::float("gpow")
         .default("1")
-        .doc("power of the distance from bias= (<= 0: from phalf=)"),
+        .doc("power of the distance from bias= (<= 0: computed from phalf=)"),
     Param::float("phalf")
         .default("85")
         .range("> 0 and <= 100", Some(1e-6), Some(100.0))
-        .doc("percentage of values that get the lower half of the colours, with gpow=0"),
+        .doc("with gpow=0, percentage of values in the lower half of the colours"),
     Param::output("bar")
         .default_text("none")
-        .doc("file for the scale: for each panel its extremes (two reals) and 256 bytes between them; its name goes into the header, where sfgrey and sfgrey3 find it for scalebar=y"),
+        .doc("file for the colour scale: for each panel its extremes (two real numbers) and 256 bytes between them; its \
+name is written to the header, where sfgrey and sfgrey3 find it for scalebar=y"),
     Param::float("minval")
         .default_text("from the data")
         .doc("smallest value of the scale"),
@@ -64,7 +65,7 @@ static PARAMS: [Param; 16] = [
         .doc("largest value of the scale"),
     Param::bool("barreverse")
         .default("n")
-        .doc("y: the scale runs the other way"),
+        .doc("y: the scale is reversed"),
     Param::bool("verb")
         .default("n")
         .doc("y: print bias, clip and power"),

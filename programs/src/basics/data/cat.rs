@@ -12,8 +12,8 @@ pub static SPEC: Program = Program {
     name: "sfcat",
     about: "Join datasets along an axis.",
     usage: "[< first.rsf] second.rsf third.rsf ... axis=3 > out.rsf",
-    comments: "All datasets have the same type and agree on every axis but axis=. The dataset on standard input, if there \
-is one, comes first. The header is that of the first dataset, also where order= puts another one before it.",
+    comments: "All datasets must have the same type and agree on every axis except axis=. The dataset on standard input, \
+if there is one, comes first. The header is that of the first dataset, even if order= puts another dataset before it.",
     example: "sfcat axis=2 vx.rsf vz.rsf > both.rsf",
     params: &PARAMS,
 };
@@ -40,11 +40,11 @@ static PARAMS: [Param; 7] = [
     Param::int("axis")
         .default("3")
         .range("0 to 9", Some(0.0), Some(9.0))
-        .doc("axis along which they are joined; 0: the last one that is longer than 1"),
+        .doc("axis along which they are joined; 0: the last axis with more than one sample"),
     Param::ints("order")
         .default_text("0,1,2,...")
         .range(">= 0", Some(0.0), None)
-        .doc("place of each dataset in the result, counted from 0"),
+        .doc("position of each dataset in the result, counted from 0"),
     Param::float("o")
         .default_text("of the first dataset")
         .doc("origin of the axis"),
@@ -55,9 +55,9 @@ static PARAMS: [Param; 7] = [
         .default_text("n; y for sfmerge")
         .doc("y: a gap of zeros between the datasets"),
     Param::int("nspace")
-        .default_text("a twentieth of the mean length, and 1")
+        .default_text("a twentieth of the mean length, plus 1")
         .range(">= 0", Some(0.0), None)
-        .doc("samples of each gap"),
+        .doc("number of samples in each gap"),
 ];
 
 /// Where a dataset comes from, until it is read.

@@ -11,27 +11,30 @@ pub static SPEC: Program = Program {
     name: "sfconjgrad",
     about: "Least-squares inversion of a linear operator by conjugate gradients.",
     usage: "PROGRAM < data.rsf mod=model.rsf niter=10 key=value ... > model.rsf",
-    comments: "Finds the model m for which the squares of L m - d are least, d being standard input and L the operator PROGRAM: niter= \
-iterations, each with one run of PROGRAM and one of its adjoint. mwt= is a weight of the model: m = x0 + mwt p, and p is what is searched. \
-Where known= is not 0 the model stays as x0= has it, or zero. Each iteration tells the squared length of the gradient.\n\n\
-PROGRAM is the operator, by its name or its path, with its own parameters behind it. It is started with adj=n (model in, \
-data out) and with adj=y (data in, model out), and reads standard input and writes standard output. Four datasets like the model and three \
-like the data are held in memory.\n\n\
-Differs from Madagascar: mod=, mwt=, known=, x0= and niter= are not handed on to PROGRAM; a program that fails is an error; dot products \
-are in double precision; with mwt= and x0= the model is x0 + mwt p, there mwt (x0 + p), whose data were not fitted; a gradient of zero ends the search.",
+    comments: "Finds the model m that minimises the sum of the squares of L m - d, where d is standard input and L is \
+the operator PROGRAM. Each of the niter= iterations runs PROGRAM once and its adjoint once. mwt= is a weight of the \
+model: m = x0 + mwt p, and the search is for p. Where known= is not 0, the model keeps the value of x0=, or zero. Each \
+iteration prints the squared length of the gradient.\n\n\
+PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
+in, data out) and with adj=y (data in, model out), reads standard input and writes standard output. Four datasets of the \
+size of the model and three of the size of the data are held in memory.\n\n\
+Differs from Madagascar: mod=, mwt=, known=, x0= and niter= are not passed on to PROGRAM; a program that fails is an \
+error; dot products are computed in double precision; with mwt= and x0= the model is x0 + mwt p, and not mwt (x0 + p), \
+whose data would not be those that were fitted; a gradient of zero ends the search.",
     example: "sfspike n1=100 k1=40 > m.rsf\nsfcausint < m.rsf > d.rsf\nsfconjgrad sfcausint < d.rsf mod=m.rsf niter=20 > found.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 7] = [
-    Param::words("PROGRAM").doc("the operator, and its arguments without ="),
+    Param::words("PROGRAM").doc("the operator and its arguments without ="),
     Param::keys("key").doc("parameters of the operator"),
     Param::input("mod")
         .required()
         .doc("a dataset with the axes of the model; its elements are not used"),
     Param::input("mwt").doc("weight of the model"),
-    Param::input("known").doc("integers like the model: where they are not 0, the model is known"),
-    Param::input("x0").doc("the model with which the search begins; zero without it"),
+    Param::input("known")
+        .doc("integers with the axes of the model: where they are not 0, the model is known"),
+    Param::input("x0").doc("initial model; zero if it is not given"),
     Param::int("niter")
         .default("1")
         .range(">= 0", Some(0.0), None)

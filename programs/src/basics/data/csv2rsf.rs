@@ -8,11 +8,12 @@ pub static SPEC: Program = Program {
     name: "sfcsv2rsf",
     about: "Read a table of numbers from a text: a line of the text becomes a column (axis 1).",
     usage: "< points.txt label2=receiver > rec.rsf",
-    comments: "Numbers are separated by commas, semicolons, tabs or blanks, by what the table has; delimiter= asks for one of them. \
-Empty lines, and what stands behind #, are left out. A text with two columns (x and z) or three (x, y and z) becomes the points that \
-sou= and rec= of the modelling programs read. Lines of different lengths are an error, unless trunc= says what to do with them.\n\n\
-Differs from Madagascar: delimiter= is found out, # begins a comment, lines of different lengths are no longer filled with zeros \
-unasked, and a line that holds no number is told with its number.",
+    comments: "Numbers are separated by commas, semicolons, tabs or blanks; which of them is found from the table, or \
+given by delimiter=. Empty lines and everything after # are ignored. A text with two columns (x and z) or three (x, y \
+and z) gives the points that sou= and rec= of the modelling programs read. Lines of different lengths are an error \
+unless trunc= is given.\n\n\
+Differs from Madagascar: the delimiter is found automatically, # begins a comment, lines of different lengths are not \
+filled with zeros unless trunc=n is given, and a line that holds no number is reported with its line number.",
     example: "sfcsv2rsf < receivers.txt > rec.rsf",
     params: &PARAMS,
 };
@@ -20,13 +21,13 @@ unasked, and a line that holds no number is told with its number.",
 static PARAMS: [Param; 13] = [
     Param::string("delimiter")
         .default_text("found out")
-        .doc("what stands between numbers, as in delimiter=,"),
+        .doc("character between the numbers, as in delimiter=,"),
     Param::choice("dtype", &["float", "int"])
         .default("float")
         .doc("type of the output"),
     Param::bool("header")
         .default("n")
-        .doc("y: the first line holds names of columns and is left out"),
+        .doc("y: the first line holds names of columns and is skipped"),
     Param::bool("trunc").default_text("an error").doc(
         "lines of different lengths: y cuts them to the shortest, n fills them with zeros up to the longest",
     ),

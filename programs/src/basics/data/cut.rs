@@ -12,10 +12,11 @@ pub static SPEC: Program = Program {
     name: "sfcut",
     about: "Set a window of a dataset to zero.",
     usage: "< in.rsf n1= f1= j1= min2= max2= > out.rsf",
-    comments: "The window is the one that sfwindow takes out with the same words: on every axis it begins at sample f# \
-(counted from 0; negative: from the end) or at the sample nearest to min#, takes every j#-th sample, and ends after n# \
-samples or at the sample nearest to max#. An axis that is not mentioned lies inside as a whole. Any type of data.\n\nDiffers \
-from Madagascar: a window that reaches beyond the data is an error.",
+    comments: "The window is the one that sfwindow extracts with the same parameters. On every axis it begins at sample \
+f# (counted from 0; a negative number counts from the end) or at the sample nearest to min#, takes every j#-th sample, \
+and ends after n# samples or at the sample nearest to max#. An axis without parameters is inside the window over its \
+whole length. The data may have any type.\n\n\
+Differs from Madagascar: a window that reaches beyond the data is an error.",
     example: "sfcut < shot.rsf max1=0.5 n2=20 > muted.rsf",
     params: &PARAMS,
 };
@@ -31,10 +32,10 @@ static PARAMS: [Param; 7] = [
     Param::int("j#")
         .default_text("1")
         .range(">= 1", Some(1.0), None)
-        .doc("every j#-th sample of axis # is cut"),
+        .doc("every j#-th sample of axis # is set to zero"),
     Param::float("d#")
         .default_text("of the input")
-        .doc("distance of the samples that are cut on axis #, instead of j#"),
+        .doc("distance of the samples that are set to zero on axis #, instead of j#"),
     Param::float("min#")
         .default_text("o#")
         .doc("where the window begins on axis #, instead of f#"),

@@ -12,9 +12,10 @@ pub static SPEC: Program = Program {
     name: "sfdd",
     about: "Convert data to another form or type.",
     usage: "< in.rsf form=ascii type=float > out.rsf",
-    comments: "Forms: native (the bytes of this machine), xdr (big endian), ascii (text). Types: float, int, complex, short, \
-long, double, uchar. Between real and complex numbers two neighbours on axis 1 make one complex number. Reals become the \
-nearest integer, or with trunc=y the next one towards 0; what is too large becomes the largest.",
+    comments: "Forms: native (the byte order of this machine), xdr (big endian), ascii (text). Types: float, int, \
+complex, short, long, double, uchar. When real numbers become complex or the reverse, two neighbours on axis 1 \
+correspond to one complex number. Real numbers become integers by rounding to the nearest, or with trunc=y towards 0; \
+numbers that are too large become the largest integer.",
     example: "sfdd < in.rsf form=ascii format='%12.5e ' line=1 --out=numbers.txt > out.rsf",
     params: &PARAMS,
 };
@@ -32,14 +33,14 @@ static PARAMS: [Param; 7] = [
         .doc("numbers on a line of text"),
     Param::string("format")
         .default_text("%g or %d")
-        .doc("how a number is written as text, as in C's printf: one conversion, for complex numbers two"),
+        .doc("format of a number in text, as in C's printf: one conversion, or two for complex numbers"),
     Param::int("strip")
         .default("0")
         .range(">= 0", Some(0.0), None)
-        .doc("characters to drop at the end of each line of text"),
+        .doc("number of characters to remove at the end of each line of text"),
     Param::bool("trunc")
         .default("n")
-        .doc("y: reals lose their fraction; n: they are rounded"),
+        .doc("y: real numbers are truncated; n: they are rounded"),
     Param::bool("ibm")
         .default("n")
         .doc("y: the integers are the bits of IBM floats, with type=float"),

@@ -26,13 +26,13 @@ static PARAMS: [Param; 5] = [
         .doc("numbers on a line"),
     Param::string("format")
         .default_text("%4d , %13.4g or %10.4g,%10.4gi")
-        .doc("how a number is written, as in C's printf"),
+        .doc("format of a number, as in C's printf"),
     Param::string("header")
         .default_text("none")
         .doc("a line before the numbers"),
     Param::string("trailer")
         .default_text("none")
-        .doc("a line behind the numbers"),
+        .doc("a line after the numbers"),
 ];
 
 /// Prints.

@@ -14,18 +14,19 @@ pub static SPEC: Program = Program {
     name: "sfdottest",
     about: "Dot-product test of a linear operator and its adjoint.",
     usage: "PROGRAM mod=model.rsf dat=data.rsf key=value ...",
-    comments: "Draws a random model m and random data d, both uniform from 0 to 1, with the axes of mod= and dat=, and tells the dot products of L m \
-with d and of L'd with m, and how far they are apart as a share of the first. They are equal for an operator L and its exact adjoint L', but for rounding.\n\n\
-PROGRAM is the operator, by its name or its path, with its own parameters behind it. It is started with adj=n (model in, \
-data out) and with adj=y (data in, model out), and reads standard input and writes standard output.\n\n\
-Differs from Madagascar: mod=, dat=, seed= and tol= are not handed on to PROGRAM; a program that fails is an error; seed=, tol= and \
-the third line.",
+    comments: "Draws a random model m and random data d, both uniform from 0 to 1, with the axes of mod= and dat=. It \
+prints the dot product of L m with d, that of L'd with m, and their difference as a fraction of the first. For an \
+operator L and its exact adjoint L' both products are equal except for rounding.\n\n\
+PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
+in, data out) and with adj=y (data in, model out), reads standard input and writes standard output.\n\n\
+Differs from Madagascar: mod=, dat=, seed= and tol= are not passed on to PROGRAM; a program that fails is an error; \
+seed=, tol= and the third line are new.",
     example: "sfspike n1=100 > d.rsf\nsfdottest sfcausint mod=d.rsf dat=d.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 6] = [
-    Param::words("PROGRAM").doc("the operator, and its arguments without ="),
+    Param::words("PROGRAM").doc("the operator and its arguments without ="),
     Param::keys("key").doc("parameters of the operator"),
     Param::input("mod")
         .required()
@@ -35,11 +36,13 @@ static PARAMS: [Param; 6] = [
         .doc("a dataset with the axes of the data; its elements are not used"),
     Param::int("seed")
         .default_text("the time")
-        .doc("where the random numbers begin"),
+        .doc("seed of the random numbers"),
     Param::float("tol")
         .default_text("none")
         .range("> 0", Some(0.0), None)
-        .doc("the test fails where the dot products are further apart, as a share of the first"),
+        .doc(
+            "largest difference of the dot products, as a fraction of the first, with which the test passes",
+        ),
 ];
 
 /// Random numbers from 0 to 1.

@@ -12,12 +12,14 @@ pub static SPEC: Program = Program {
     name: "sffft1",
     about: "Fourier transform along axis 1: reals to complex numbers, and back.",
     usage: "< in.rsf inv=n sym=n opt=y > out.rsf",
-    comments: "The spectrum X(f) = sum of x(t) exp(-2 pi i f t) is written for the frequencies 0, d1, ... up to the Nyquist \
-frequency: n1 = nt/2+1, d1 = 1/(nt dt), where nt is the length after padding with zeros. t is the time of the axis, so an \
-origin that is not 0 turns the phase. inv=y divides by nt; sym=y divides by the root of nt both ways instead.\n\n\
-The header keeps the axis of the input in fft_n1, fft_o1, fft_d1 and fft_label1, from which inv=y restores it. Label and unit \
-become Frequency and Hz where they were Time and s, else Wavenumber and 1/unit.\n\nDiffers from Madagascar: d1=0, and with \
-inv=y a header whose fft_n1 does not fit the number of frequencies, are errors.",
+    comments: "The spectrum X(f) = sum of x(t) exp(-2 pi i f t) is written for the frequencies 0, d1, ... up to the \
+Nyquist frequency: n1 = nt/2+1, d1 = 1/(nt dt), where nt is the length after padding with zeros. t is the coordinate on \
+the axis, so an origin other than 0 changes the phase. inv=y divides by nt; sym=y divides by the square root of nt in \
+both directions instead.\n\n\
+The header stores the axis of the input in fft_n1, fft_o1, fft_d1 and fft_label1, from which inv=y restores it. If label \
+and unit were Time and s, they become Frequency and Hz, otherwise Wavenumber and 1/unit.\n\n\
+Differs from Madagascar: d1=0 is an error, and with inv=y so is a header whose fft_n1 does not match the number of \
+frequencies.",
     example: "sffft1 < traces.rsf | sfmath output='abs(input)' | sfreal > spectra.rsf",
     params: &PARAMS,
 };
@@ -25,10 +27,10 @@ inv=y a header whose fft_n1 does not fit the number of frequencies, are errors."
 static PARAMS: [Param; 6] = [
     Param::bool("inv")
         .default("n")
-        .doc("y: from complex numbers back to reals"),
+        .doc("y: from complex numbers back to real numbers"),
     Param::bool("sym")
         .default("n")
-        .doc("y: the same factor both ways, so that the transform keeps the norm"),
+        .doc("y: use the same factor in both directions, so that the transform preserves the norm"),
     Param::bool("opt")
         .default("y")
         .doc("y: pad with zeros to a length of factors 2, 3 and 5 only; with inv=y: cut the padding off"),
@@ -38,7 +40,7 @@ static PARAMS: [Param; 6] = [
     Param::bool("verb").default("n").doc("y: print the length"),
     Param::float("memsize")
         .ignored()
-        .doc("accepted, without effect: memory is small whatever the size of the data"),
+        .doc("accepted without effect: memory is small whatever the size of the data"),
 ];
 
 /// Transforms.

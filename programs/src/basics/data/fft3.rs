@@ -16,12 +16,13 @@ pub static SPEC: Program = Program {
     name: "sffft3",
     about: "Fourier transform of complex numbers along any axis.",
     usage: "< in.rsf axis=2 pad=2 inv=n > out.rsf",
-    comments: "The axis is padded with zeros to pad= times its length (with opt=y to the next length of factors 2, 3 and 5 \
-only) and transformed with zero wavenumber in the middle: n = nk, d = 1/(nk d), o = -1/(2 d). The origin of the axis does \
-not count: its first sample has phase 0, its neighbours change sign (that is what puts 0 into the middle). inv=y divides by \
-nk; sym=y divides by the root of nk both ways instead.\n\nThe header keeps the axis of the input in fft3_n#, fft3_o#, fft3_d# \
-and fft3_label#, from which inv=y restores it. One group of the axes up to the transformed one is held in memory.\n\nDiffers \
-from Madagascar: an axis that the data do not have, d=0 and an fft3_n# that does not fit are errors.",
+    comments: "The axis is padded with zeros to pad= times its length (with opt=y to the next length with the factors 2, \
+3 and 5 only) and transformed, with zero wavenumber in the middle of the new axis: n = nk, d = 1/(nk d), o = -1/(2 d). \
+The origin of the axis is ignored: its first sample has phase 0, and every second sample changes its sign, which moves \
+zero wavenumber to the middle. inv=y divides by nk; sym=y divides by the square root of nk in both directions instead.\n\n\
+The header stores the axis of the input in fft3_n#, fft3_o#, fft3_d# and fft3_label#, from which inv=y restores it. A \
+block of the axes up to the transformed one is held in memory.\n\n\
+Differs from Madagascar: an axis that the data do not have, d=0 and an fft3_n# that does not match are errors.",
     example: "sffft1 < cube.rsf | sffft3 axis=2 | sffft3 axis=3 > spectrum.rsf",
     params: &PARAMS,
 };
@@ -34,18 +35,18 @@ static PARAMS: [Param; 6] = [
     Param::int("pad")
         .default("2")
         .range(">= 1", Some(1.0), None)
-        .doc("how many times as long the axis becomes"),
+        .doc("factor by which the axis becomes longer"),
     Param::bool("inv").default("n").doc("y: back from wavenumbers"),
     Param::bool("sym")
         .default("n")
-        .doc("y: the same factor both ways, so that the transform keeps the norm"),
+        .doc("y: use the same factor in both directions, so that the transform preserves the norm"),
     Param::bool("opt")
         .default("y")
         .doc("y: pad to a length of factors 2, 3 and 5 only"),
     Param::int("sign")
         .default_text("0, with inv=y 1")
         .range("0 or 1", Some(0.0), Some(1.0))
-        .doc("sign in the exponent: 0 minus, 1 plus"),
+        .doc("sign of the exponent: 0 minus, 1 plus"),
 ];
 
 /// The transform of one group: `inner` columns of `before` elements become `after` elements each.

@@ -16,8 +16,8 @@ pub static CP: Program = Program {
     name: "sfcp",
     about: "Copy a dataset.",
     usage: "in.rsf out.rsf    or    < in.rsf > out.rsf",
-    comments: "The new data file lies in the data path. Without names the dataset on standard input goes to standard output, \
-as the last program of a pipe.",
+    comments: "The new data file is written to the data path. Without names, the dataset on standard input is copied to \
+standard output, for example as the last program of a pipe.",
     example: "sfcp vp.rsf backup.rsf\nsfspike n1=100 | sfcp > spikes.rsf",
     params: &[Param::words("in.rsf out.rsf").doc("the dataset and its copy")],
 };
@@ -27,7 +27,7 @@ pub static MV: Program = Program {
     name: "sfmv",
     about: "Move a dataset.",
     usage: "in.rsf out.rsf",
-    comments: "The new data file lies in the data path; the old files vanish when the new ones are complete.",
+    comments: "The new data file is written to the data path; the old files are removed when the new ones are complete.",
     example: "sfmv vp.rsf old.rsf",
     ..CP
 };
@@ -37,7 +37,7 @@ pub static RM: Program = Program {
     name: "sfrm",
     about: "Remove datasets: headers and their data.",
     usage: "[-i] [-f] [-v] file.rsf ...",
-    comments: "-i asks before each dataset, -f does not mind what is missing, -v says what is removed.",
+    comments: "-i asks before each dataset is removed, -f ignores datasets that do not exist, -v prints what is removed.",
     example: "sfrm -v old.rsf older.rsf",
     params: &[Param::words("file.rsf ...").doc("the datasets, and -i, -f, -v")],
 };

@@ -12,9 +12,9 @@ pub static POW: Program = Program {
     name: "sfpow",
     about: "Gain by a power of the coordinate on any axis.",
     usage: "< in.rsf pow1=2 > out.rsf",
-    comments: "Sample i of axis # (counted from 0) is multiplied by (o# + (i+1) d#)^pow#: by the coordinate of its right \
-neighbour, so that the first sample of an axis that begins at 0 does not vanish.\n\nDiffers from Madagascar: pow# of an axis \
-that the data do not have is an error.",
+    comments: "Sample i of axis # (counted from 0) is multiplied by (o# + (i+1) d#)^pow#, the power of the coordinate of \
+the next sample, so that the first sample of an axis that begins at 0 does not become zero.\n\n\
+Differs from Madagascar: pow# of an axis that the data do not have is an error.",
     example: "sfpow < shot.rsf pow1=2 > gained.rsf",
     params: &POW_PARAMS,
 };
@@ -26,8 +26,9 @@ pub static COSTAPER: Program = Program {
     name: "sfcostaper",
     about: "Taper both ends of any axis by a squared sine.",
     usage: "< in.rsf nw1=10 nw2=5 > out.rsf",
-    comments: "The sample i places from an end (counted from 0) is multiplied by sin^2(pi/2 (i+1)/(nw#+1)) as long as i is \
-below nw#. Tapers that meet multiply each other.\n\nDiffers from Madagascar: nw# longer than the axis is an error.",
+    comments: "The sample number i from an end (counted from 0) is multiplied by sin^2(pi/2 (i+1)/(nw#+1)) for all i \
+below nw#. Where two tapers overlap, both factors apply.\n\n\
+Differs from Madagascar: nw# longer than the axis is an error.",
     example: "sfcostaper < shot.rsf nw1=20 nw2=10 > tapered.rsf",
     params: &COSTAPER_PARAMS,
 };
@@ -35,7 +36,7 @@ below nw#. Tapers that meet multiply each other.\n\nDiffers from Madagascar: nw#
 static COSTAPER_PARAMS: [Param; 1] = [Param::int("nw#")
     .default_text("0")
     .range(">= 0", Some(0.0), None)
-    .doc("samples that are tapered at either end of axis #")];
+    .doc("number of samples tapered at each end of axis #")];
 
 /// Factors along each axis; `None` where all of them are 1.
 type Gains = Vec<Option<Vec<f32>>>;

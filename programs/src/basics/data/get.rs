@@ -10,7 +10,7 @@ pub static SPEC: Program = Program {
     name: "sfget",
     about: "Print values of a header.",
     usage: "< in.rsf n1 d1 label1 parform=y",
-    comments: "With all=y every key is printed, with its value as it is written in the header.",
+    comments: "With all=y every key is printed with its value, as it is written in the header.",
     example: "sfget < in.rsf n1 n2 parform=n",
     params: &PARAMS,
 };

@@ -11,10 +11,10 @@ pub static SPEC: Program = Program {
     name: "sfheaderattr",
     about: "Print smallest, largest and mean values of trace headers.",
     usage: "< headers.rsf segy=y desc=n",
-    comments: "Axis 1 holds the keys of a trace (as sfsegyread writes them to tfile=), axis 2 the traces. Each key that is not 0 \
-everywhere gets a line: name, number, smallest value @ its trace, largest value @ its trace (counted from 0), mean. Names \
-are those of SEG-Y; keys behind the 91 of SEG-Y, and all of them with segy=n, are named by key1=, key2=, ... of the header or \
-the command line.",
+    comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=, and axis 2 the traces. One line is \
+printed for each key that is not 0 in all traces: name, number, smallest value @ its trace, largest value @ its trace \
+(counted from 0), mean. Names are those of SEG-Y. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
+key1=, key2=, ... of the header or the command line.",
     example: "sfsegyread tape=line.sgy tfile=headers.rsf read=h; sfheaderattr < headers.rsf",
     params: &PARAMS,
 };
@@ -25,10 +25,10 @@ static PARAMS: [Param; 3] = [
         .doc("y: the keys are those of SEG-Y"),
     Param::bool("desc")
         .default("n")
-        .doc("y: say what every key means"),
+        .doc("y: print the meaning of every key"),
     Param::string("key#")
         .default_text("of the header")
-        .doc("name of key # behind those of SEG-Y"),
+        .doc("name of key # after those of SEG-Y"),
 ];
 
 /// What has been seen of a key.

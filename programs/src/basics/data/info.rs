@@ -14,7 +14,8 @@ pub static SPEC: Program = Program {
     name: "sfin",
     about: "Print what datasets hold: type, axes, size.",
     usage: "file.rsf ...    or    < file.rsf",
-    comments: "Data that are shorter or longer than the header says, and data that begin with zeros, are told on stderr.",
+    comments: "Data that are shorter or longer than the header says, and data that begin with zeros, are reported on \
+standard error.",
     example: "sfin vp.rsf ccc.rsf",
     params: &PARAMS,
 };
@@ -27,10 +28,10 @@ static PARAMS: [Param; 4] = [
     Param::float("check")
         .default("2")
         .range(">= 0", Some(0.0), None)
-        .doc("megabytes of data in which zeros are looked for"),
+        .doc("number of megabytes of data that are checked for zeros"),
     Param::bool("trail")
         .default("y")
-        .doc("n: leave out the axes of one sample behind the last longer one"),
+        .doc("n: leave out axes of one sample after the last longer axis"),
 ];
 
 /// Prints.

@@ -10,8 +10,8 @@ pub static MASK: Program = Program {
     name: "sfmask",
     about: "Make a mask: 1 where a value lies between min and max, else 0.",
     usage: "< in.rsf min= max= > mask.rsf",
-    comments: "Both limits belong to the range. What is not a number gives 0. The output holds integers.\n\nDiffers from \
-Madagascar: integers, bytes and reals in double precision are taken as well as reals (there reals only).",
+    comments: "Both limits belong to the range. Values that are not a number give 0. The output consists of integers.\n\n\
+Differs from Madagascar: integers, bytes and double-precision numbers are accepted as well as single-precision ones.",
     example: "sfmask < offset.rsf min=0 max=2 > near.rsf",
     params: &MASK_PARAMS,
 };
@@ -30,7 +30,8 @@ pub static CLIP2: Program = Program {
     name: "sfclip2",
     about: "Clip values above and below.",
     usage: "< in.rsf upper= lower= > out.rsf",
-    comments: "Values above upper= become upper=, then values below lower= become lower=. What is not a number stays so.\n\n\
+    comments: "Values above upper= become upper=, then values below lower= become lower=. Values that are not a number \
+are not changed.\n\n\
 Differs from Madagascar: lower= above upper= is an error.",
     example: "sfclip2 < vp.rsf lower=1.5 upper=5 > sane.rsf",
     params: &CLIP2_PARAMS,

@@ -16,11 +16,12 @@ pub static ENVELOPE: Program = Program {
     name: "sfenvelope",
     about: "Envelope along axis 1, or a rotation of the phase.",
     usage: "< in.rsf order=100 ref=1 hilb=n phase=90 > out.rsf",
-    comments: "The envelope is sqrt(x^2 + h^2) with the Hilbert transform h of a trace x (cos becomes sin). hilb=y writes \
-x cos(phase) + h sin(phase) instead, which is h itself for the usual phase=90.\n\nThe transform is a filter of finite length \
-(a maximally flat one of order=, 4 order + 3 samples long): exact in the middle of the band for ref=1, it loses the lowest and the \
-highest frequencies, below about 1/(pi sqrt(order)) of the Nyquist frequency; a higher order= reaches further.\n\n\
-Differs from Madagascar: the filter is in double precision; traces of less than 4 samples are an error.",
+    comments: "The envelope is sqrt(x^2 + h^2), where h is the Hilbert transform of a trace x (cos becomes sin). hilb=y \
+writes x cos(phase) + h sin(phase) instead, which is h itself for the default phase=90.\n\n\
+The transform is a filter of finite length: a maximally flat one of order=, 4 order + 3 samples long. With ref=1 it is \
+exact in the middle of the band and loses the lowest and highest frequencies, below about 1/(pi sqrt(order)) of the \
+Nyquist frequency; a higher order= reaches further.\n\n\
+Differs from Madagascar: the filter is computed in double precision; traces of fewer than 4 samples are an error.",
     example: "sfenvelope < shot.rsf > envelope.rsf",
     params: &ENVELOPE_PARAMS,
 };
@@ -47,9 +48,9 @@ pub static DERIV: Program = Program {
     name: "sfderiv",
     about: "First derivative along axis 1 (maximally linear filter).",
     usage: "< in.rsf order=6 scale=n > out.rsf",
-    comments: "The derivative with respect to the number of the sample; scale=y divides by d1. Away from the ends (order+1 \
-samples) it is exact for polynomials up to degree 2 order+2.\n\nDiffers from Madagascar: the filter is in double precision; \
-traces of less than 3 samples are an error.",
+    comments: "Computes the derivative with respect to the sample number; scale=y divides it by d1. Except within \
+order+1 samples of the ends it is exact for polynomials up to degree 2 order+2.\n\n\
+Differs from Madagascar: the filter is computed in double precision; traces of fewer than 3 samples are an error.",
     example: "sfderiv < displacement.rsf scale=y > velocity.rsf",
     params: &DERIV_PARAMS,
 };

@@ -12,18 +12,22 @@ pub static SPEC: Program = Program {
     name: "sfmutter",
     about: "Mute early (or with inner=y late) times of traces, by offset.",
     usage: "< in.rsf v0=1.45 tp=0.15 t0=0 x0=0 half=y > out.rsf",
-    comments: "With t counted from t0 and x from x0 (its absolute value with abs=y; twice as much with half=y, as axis 2 holds \
-half-offsets then) the weight is 0 for t < slope0 x, 1 for t > tp + slopep x, and between them the squared sine that joins \
-both. inner=y exchanges the sides: 0 for t > slope0 x, 1 for t < tp + slopep x (with a negative tp). hyper=y takes the squares \
-of t, x and both slopes.\n\nOf midpoint gathers on three axes with d3 smaller than the offsets demand, traces alternate between \
-sets of offsets: CDPtype (in the header, else d2/d3) says how many.\n\nDiffers from Madagascar: where the zone of the taper has no \
-width, samples on its edge stay as they are (there they are not a number).",
+    comments: "Let t be the time after t0 and x the offset from x0: its absolute value with abs=y, and twice that with \
+half=y, since axis 2 then holds half-offsets. The weight is 0 for t < slope0 x, 1 for t > tp + slopep x, and in between \
+a squared sine. inner=y mutes the other side: the weight is 0 for t > slope0 x and 1 for t < tp + slopep x (with a \
+negative tp). hyper=y uses the squares of t, x and both slopes.\n\n\
+In midpoint gathers on three axes whose d3 is smaller than the offsets require, traces alternate between sets of \
+offsets; CDPtype (from the header, otherwise d2/d3) is the number of sets.\n\n\
+Differs from Madagascar: if the taper has no width, samples on its edge are not changed (there they become not a \
+number).",
     example: "sfmutter < cmp.rsf half=n v0=1.5 tp=0.1 > muted.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 12] = [
-    Param::float("v0").default("1.45").doc("velocity: slope0 is 1/v0"),
+    Param::float("v0")
+        .default("1.45")
+        .doc("velocity v0; slope0 is 1/v0"),
     Param::float("slope0")
         .default_text("1/v0")
         .doc("slope of the edge where the weight is 0"),
@@ -51,10 +55,10 @@ static PARAMS: [Param; 12] = [
         .doc("y: hyperbolic instead of linear"),
     Param::bool("nan")
         .default("n")
-        .doc("y: what is muted becomes not a number instead of 0"),
+        .doc("y: muted samples become not a number instead of 0"),
     Param::input("offset")
         .default_text("axis 2")
-        .doc("offsets, one real for every trace of a gather, or of all gathers"),
+        .doc("offsets, one real number for every trace of a gather or of all gathers"),
 ];
 
 /// Where the weight begins and ends.

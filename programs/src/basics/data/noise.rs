@@ -14,8 +14,8 @@ pub static SPEC: Program = Program {
     name: "sfnoise",
     about: "Add random noise to data.",
     usage: "< in.rsf seed=2013 var=0.01 > out.rsf",
-    comments: "The same seed= gives the same numbers on every machine: a Mersenne twister, and the method of Box and Muller \
-for the normal distribution. Of complex data both parts get noise, the real part first.",
+    comments: "The same seed= gives the same numbers on every machine. They come from a Mersenne twister, with the \
+method of Box and Muller for the normal distribution. Noise is added to both parts of complex data, the real part first.",
     example: "sfspike n1=1000 | sfnoise rep=y seed=1 > noise.rsf",
     params: &PARAMS,
 };
@@ -23,7 +23,7 @@ for the normal distribution. Of complex data both parts get noise, the real part
 static PARAMS: [Param; 6] = [
     Param::int("seed")
         .default_text("the time")
-        .doc("where the random numbers begin"),
+        .doc("seed of the random numbers"),
     Param::bool("type")
         .default("y")
         .doc("y: normal distribution; n: uniform"),
@@ -33,11 +33,11 @@ static PARAMS: [Param; 6] = [
         .doc("variance"),
     Param::float("range")
         .default_text("none")
-        .doc("half the width of the uniform distribution; of the normal one 4.5 standard deviations"),
+        .doc("half the width of a uniform distribution, or 4.5 standard deviations of a normal one"),
     Param::float("mean").default("0").doc("mean"),
     Param::bool("rep")
         .default("n")
-        .doc("y: the noise takes the place of the data"),
+        .doc("y: the noise replaces the data"),
 ];
 
 /// Adds noise.

@@ -10,7 +10,8 @@ pub static REVERSE: Program = Program {
     name: "sfreverse",
     about: "Reverse axes.",
     usage: "< in.rsf which=1 opt=y > out.rsf",
-    comments: "which= is a sum: 1 for axis 1, 2 for axis 2, 4 for axis 3, 8 for axis 4 and so on; which=5 reverses axes 1 and 3.",
+    comments: "which= is a sum of 1 for axis 1, 2 for axis 2, 4 for axis 3, 8 for axis 4 and so on; which=5 reverses \
+axes 1 and 3.",
     example: "sfreverse < in.rsf which=2 > out.rsf",
     params: &[
         Param::int("which")
@@ -18,12 +19,12 @@ pub static REVERSE: Program = Program {
             .range("-1 to 511", Some(-1.0), Some(511.0))
             .doc("axes to reverse, as a sum of powers of 2; -1: the last axis"),
         Param::string("opt").default("y").doc(
-            "y: o# and d# are those of the reversed axis; n: d# stays and o# changes its sign; i: both stay",
+            "y: o# and d# are those of the reversed axis; n: d# is kept and o# changes its sign; i: both are kept",
         ),
         MEMORY,
         Param::bool("verb")
             .default("n")
-            .doc("y: say which axes are reversed"),
+            .doc("y: print which axes are reversed"),
     ],
 };
 
@@ -37,7 +38,8 @@ pub static ROTATE: Program = Program {
     params: &[
         Param::int("rot#")
             .default_text("0")
-            .doc("samples of axis # that move from the end to the beginning; negative: the other way, fewer than there are"),
+            .doc("number of samples of axis # that move from the end to the beginning; negative: in the other direction; \
+fewer than the length of the axis"),
         MEMORY,
         Param::bool("verb").default("n").doc("no effect here").ignored(),
     ],

@@ -10,27 +10,27 @@ pub static SPEC: Program = Program {
     name: "sfpad",
     about: "Pad a dataset with zeros.",
     usage: "< in.rsf beg1= end1= n2= > out.rsf",
-    comments: "Zeros are added before (beg#) and behind (end#) the samples of axis #; n# (or n#out) gives the length that \
-comes out, where end# does not. n#=0 is the next power of 2. The origin moves with beg#.\n\nOther keys go into the header, \
-as with sfput.",
+    comments: "beg# zeros are added before the samples of axis # and end# after them; instead of end#, n# (or n#out) can \
+give the length of the result. n#=0 is the next power of 2. The origin moves with beg#.\n\n\
+Other keys are written to the header, as with sfput.",
     example: "sfpad < in.rsf beg1=50 end1=50 n2=256 > out.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 5] = [
-    Param::keys("KEY").doc("what goes into the header: title=, label1= or anything else"),
+    Param::keys("KEY").doc("written to the header: title=, label1= or anything else"),
     Param::int("beg#")
         .default_text("0")
         .range(">= 0", Some(0.0), None)
-        .doc("zeros before axis #"),
+        .doc("number of zeros before axis #"),
     Param::int("end#")
         .default_text("0")
         .range(">= 0", Some(0.0), None)
-        .doc("zeros behind axis #"),
+        .doc("number of zeros after axis #"),
     Param::int("n#")
         .default_text("as it comes")
         .range(">= 0", Some(0.0), None)
-        .doc("length of axis # that comes out, instead of end#; 0: the next power of 2"),
+        .doc("length of axis # in the result, instead of end#; 0: the next power of 2"),
     Param::int("n#out")
         .default_text("as it comes")
         .range(">= 0", Some(0.0), None)

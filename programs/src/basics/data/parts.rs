@@ -27,7 +27,7 @@ pub static IMAG: Program = Program {
 /// What the user sees of complex numbers out of two files.
 pub static CMPLX: Program = Program {
     name: "sfcmplx",
-    about: "Make complex data of a real and an imaginary part.",
+    about: "Make complex data from a real and an imaginary part.",
     usage: "real.rsf imag.rsf > complex.rsf    or    < real.rsf imag.rsf > complex.rsf",
     comments: "",
     example: "sfcmplx real.rsf imag.rsf > complex.rsf",
@@ -44,7 +44,8 @@ pub static RTOC: Program = Program {
     example: "sfrtoc < real.rsf > complex.rsf",
     params: &[Param::bool("pair")
         .default("n")
-        .doc("y: two neighbours on axis 1 are a real and an imaginary part, and an axis 1 of two samples goes; n: the imaginary part is 0")],
+        .doc("y: two neighbours on axis 1 become real and imaginary part, and an axis 1 of two samples is removed; n: \
+the imaginary part is 0")],
 };
 
 /// Takes the real part.

@@ -10,16 +10,17 @@ pub static SPEC: Program = Program {
     name: "sfput",
     about: "Put keys into the header of a dataset.",
     usage: "< in.rsf key=value ... > out.rsf",
-    comments: "Every key=value of the command line goes into the header as it is written; the data are copied. A \
-value with blanks gets double quotes. n# may give the dataset another shape, as long as the number of elements stays.\n\n\
-data_format= and esize= together say that the bytes mean another type: then n# multiply to as many bytes as there are. \
-data_format= alone has no effect (sfdd converts).",
+    comments: "Each key=value of the command line is written to the header as it stands, and the data are copied. A \
+value that contains blanks is put in double quotes. n# may change the shape of the dataset if the number of elements \
+stays the same.\n\n\
+data_format= and esize= together declare that the bytes have another type; the n# must then multiply to the same number \
+of bytes. data_format= alone has no effect (sfdd converts types).",
     example: "sfput < in.rsf n1=100 n2=50 label1=Depth unit1=km > out.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 1] =
-    [Param::keys("KEY").doc("what goes into the header: n1=, o1=, label1= or anything else")];
+    [Param::keys("KEY").doc("written to the header: n1=, o1=, label1= or anything else")];
 
 /// Copies with new keys.
 pub fn run(job: &mut Job) -> Result<()> {

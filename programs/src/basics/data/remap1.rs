@@ -12,9 +12,10 @@ pub static SPEC: Program = Program {
     name: "sfremap1",
     about: "Interpolate along axis 1 without overshooting (ENO).",
     usage: "< in.rsf n1= o1= d1= [pattern=other.rsf] order=3 > out.rsf",
-    comments: "Every new sample lies on the polynomial through order= samples around it that has the smallest highest \
-difference; of equally good ones the mean is taken. So jumps stay jumps. Outside the samples the outermost polynomial goes \
-on.\n\nDiffers from Madagascar: d1=0 in the header is an error.",
+    comments: "Each new sample is taken from the polynomial through order= samples around it whose highest difference is \
+smallest; if two are equally good, their mean is taken. Jumps therefore stay jumps. Outside the samples the outermost \
+polynomial is continued.\n\n\
+Differs from Madagascar: d1=0 in the header is an error.",
     example: "sfremap1 < coarse.rsf n1=1001 d1=0.002 > fine.rsf",
     params: &PARAMS,
 };
@@ -32,11 +33,11 @@ static PARAMS: [Param; 5] = [
         .doc("sampling of the output"),
     Param::input("pattern")
         .default_text("none")
-        .doc("a dataset whose axis 1 the output gets"),
+        .doc("dataset whose axis 1 is used for the output"),
     Param::int("order")
         .default("3")
         .range("1 to 30", Some(1.0), Some(30.0))
-        .doc("samples that a polynomial goes through"),
+        .doc("number of samples for each polynomial"),
 ];
 
 /// Interpolates.

@@ -14,9 +14,9 @@ pub static SPEC: Program = Program {
     name: "sfricker1",
     about: "Convolve traces with a Ricker wavelet.",
     usage: "< spikes.rsf frequency=25 > out.rsf",
-    comments: "The wavelet has zero phase and a largest spectral value of 1 at the peak frequency. The convolution is done \
-by a Fourier transform along axis 1, so what leaves one end of a trace comes in at the other: pad first where that \
-matters.",
+    comments: "The wavelet has zero phase, and its spectrum has a maximum of 1 at the peak frequency. The convolution \
+uses a Fourier transform along axis 1, so a signal that leaves one end of a trace enters again at the other: use sfpad \
+first where that matters.",
     example: "sfspike n1=1000 d1=0.001 k1=100 | sfpad end1=1000 | sfricker1 frequency=25 | sfwindow n1=1000 > wavelet.rsf",
     params: &PARAMS,
 };
@@ -29,10 +29,10 @@ static PARAMS: [Param; 3] = [
     Param::float("freq")
         .default("0.2")
         .range("> 0", Some(1e-30), None)
-        .doc("peak frequency as a part of the Nyquist frequency"),
+        .doc("peak frequency as a fraction of the Nyquist frequency"),
     Param::bool("deriv")
         .default("n")
-        .doc("y: take the half derivative along axis 1, too"),
+        .doc("y: also take the half derivative along axis 1"),
 ];
 
 /// Convolves.

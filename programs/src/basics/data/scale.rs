@@ -10,10 +10,10 @@ pub static SPEC: Program = Program {
     name: "sfscale",
     about: "Multiply data by a factor, or scale them to a largest absolute value of 1.",
     usage: "< in.rsf dscale=2 > out.rsf    or    < in.rsf axis=1 > out.rsf",
-    comments: "With axis=# each group of the axes 1 to # is divided by its largest absolute value, unless rscale= gives a \
-factor; a group of zeros stays. With pclip= it is divided by the value below which that percentage of its absolute values \
-lies. axis=123 takes all axes. A group of one sample is multiplied by dscale=. Integers become \
-float.",
+    comments: "With axis=# each block of the axes 1 to # is divided by its largest absolute value, unless rscale= gives \
+a factor; a block of zeros does not change. With pclip= each block is divided by the value below which that percentage \
+of its absolute values lies. axis=123 takes all axes together. A block of one sample is multiplied by dscale=. Integers \
+become float.",
     example: "sfscale < wavelet.rsf axis=123 > unit.rsf",
     params: &PARAMS,
 };
@@ -22,17 +22,17 @@ static PARAMS: [Param; 4] = [
     Param::int("axis")
         .default("0")
         .range(">= 0", Some(0.0), None)
-        .doc("last axis of the groups that are scaled by their maximum; 0: by a factor"),
+        .doc("last axis of the blocks that are scaled by their maximum; 0: multiply by a factor"),
     Param::float("rscale")
         .default("0")
-        .doc("a factor, instead of the maximum; 0: none"),
+        .doc("factor to use instead of the maximum; 0: none"),
     Param::float("dscale")
         .default("1")
-        .doc("a factor, where neither axis= nor rscale= is given"),
+        .doc("factor, if neither axis= nor rscale= is given"),
     Param::float("pclip")
         .default("100")
         .range("0 to 100", Some(0.0), Some(100.0))
-        .doc("percentage of absolute values that become 1 at most; 100: all"),
+        .doc("percentage of absolute values that become at most 1; 100: all"),
 ];
 
 /// Scales.

@@ -11,11 +11,11 @@ pub static SPEC: Program = Program {
     name: "sfsmooth",
     about: "Smooth data with a triangle on every axis.",
     usage: "< in.rsf rect1= rect2= repeat=1 > out.rsf",
-    comments: "rect#=m weighs the neighbours up to m-1 samples away with (m-|i|)/m^2; with box#=y all of them with 1/(2m-1). \
-At its ends an axis goes on as in a mirror, so a constant stays what it is. With diff#=y it is the slope of the triangle: the \
-sum of a sample and the m-1 before it less the sum of the m behind it, divided by m^2, where zeros lie beyond the ends and what \
-reaches over an end is mirrored back. The group of the axes up to the last smoothed \
-one is held in memory.",
+    comments: "With rect#=m a neighbour at a distance of i samples, up to m-1, has the weight (m-|i|)/m^2, or with \
+box#=y the weight 1/(2m-1). Data are mirrored at the ends of an axis, so a constant does not change. With diff#=y the \
+slope of the triangle is applied: the sum of a sample and the m-1 before it minus the sum of the m after it, divided by \
+m^2, where data beyond the ends are zero and the filter is mirrored at the ends. A block of the axes up to the last \
+smoothed one is held in memory.",
     example: "sfsmooth < vp.rsf rect1=10 rect2=10 repeat=2 > smooth.rsf",
     params: &PARAMS,
 };
@@ -24,7 +24,7 @@ static PARAMS: [Param; 5] = [
     Param::int("rect#")
         .default_text("1")
         .range(">= 1", Some(1.0), None)
-        .doc("half width of the triangle on axis #; 1: as it is"),
+        .doc("half width of the triangle on axis #; 1: no smoothing"),
     Param::bool("box#")
         .default("n")
         .doc("y: a box instead of a triangle on axis #"),

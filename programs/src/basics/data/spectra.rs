@@ -11,10 +11,12 @@ pub static SPEC: Program = Program {
     name: "sfspectra",
     about: "Amplitude spectra along axis 1, of every trace or their mean.",
     usage: "< in.rsf all=n > spectra.rsf",
-    comments: "The amplitude |X(f)| of the Fourier transform over the root of the number of samples, after padding with \
-zeros to a length of factors 2, 3 and 5 only, for the frequencies 0 to Nyquist. Label and unit become Frequency and Hz where \
-they were Time and s, else Wavenumber and 1/unit. all=y gives the mean of the amplitudes of all traces.\n\nDiffers from \
-Madagascar: the mean is summed in double precision; a header without d1 has d1=1, as everywhere else (there 0.004).",
+    comments: "The result is the amplitude |X(f)| of the Fourier transform divided by the square root of the number of \
+samples, after padding with zeros to a length with the factors 2, 3 and 5 only, for the frequencies 0 to Nyquist. If \
+label and unit were Time and s, they become Frequency and Hz, otherwise Wavenumber and 1/unit. all=y gives the mean \
+amplitude of all traces.\n\n\
+Differs from Madagascar: the mean is computed in double precision; a header without d1 has d1=1, as everywhere else \
+(there 0.004).",
     example: "sfspectra < shot.rsf all=y | sfgraph title=Spectrum > spectrum.png",
     params: &PARAMS,
 };

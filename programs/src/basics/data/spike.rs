@@ -10,11 +10,13 @@ pub static SPEC: Program = Program {
     name: "sfspike",
     about: "Make simple data: spikes, boxes, planes, constants.",
     usage: "[< shape.rsf] n1= n2= k1= mag= > spikes.rsf",
-    comments: "Positions k# and l# are sample numbers counted from 1. A spike fills the samples from k# to l# of every \
-axis; an axis without k# (or with k#=0) is filled all along. Without any position the result is a constant. nsp= spikes \
-are added; lists such as k1= and mag= hold one value a spike, and the last value serves the spikes that are left.\n\n\
+    comments: "Positions k# and l# are sample numbers, counted from 1. A spike fills the samples from k# to l# of every \
+axis; an axis without k# (or with k#=0) is filled over its whole length. Without any position the result is a constant. \
+nsp= spikes are added. Lists such as k1= and mag= have one value for each spike; the last value of a shorter list also \
+applies to the spikes that follow.\n\n\
 With p# a spike moves by that many samples along axis 1 for each sample of axis #, and is shared linearly between the \
-two nearest samples. It has the place k1= at sample k#+1 of that axis, and at sample 1 where there is no k#.\n\nA dataset on standard input gives the axes that the command line leaves out.",
+two nearest samples. Its position is k1= at sample k#+1 of that axis, or at sample 1 if there is no k#.\n\n\
+A dataset on standard input provides the axes that the command line does not.",
     example: "sfspike n1=1000 d1=0.001 k1=100 > wavelet.rsf\nsfspike n1=200 n2=100 nsp=2 k1=1,101 l1=100,200 mag=2,3 > \
 layers.rsf",
     params: &PARAMS,
@@ -49,14 +51,14 @@ static PARAMS: [Param; 12] = [
         .doc("last sample of each spike on axis #"),
     Param::floats("p#")
         .default_text("0")
-        .doc("samples of axis 1 that each spike moves for a sample of axis #"),
+        .doc("number of samples of axis 1 by which each spike moves for each sample of axis #"),
     Param::floats("mag").default("1").doc("value of each spike"),
     Param::string("title")
         .default_text("none")
-        .doc("title for pictures"),
+        .doc("title of pictures"),
     Param::bool("nostdin")
         .default("n")
-        .doc("y: do not look at standard input"),
+        .doc("y: do not read standard input"),
 ];
 
 /// One spike: on every axis the samples it covers (`None`: all) and its inclination.

@@ -10,10 +10,12 @@ pub static SPEC: Program = Program {
     name: "sfspline",
     about: "Interpolate along axis 1 by cubic splines, from regular samples or from pairs.",
     usage: "< in.rsf n1= o1= d1= [pattern=other.rsf] fp= sort=n > out.rsf",
-    comments: "With n1=2 in the input its axis 2 holds pairs of a coordinate and a value; else axis 1 holds regular samples. \
-The spline is natural (no curvature at its ends) or, for pairs, has the slopes fp= at its ends. Outside the samples its first \
-and last cubic go on.\n\nThe new axis is n1=, o1=, d1=, or what pattern= has.\n\nDiffers from Madagascar: computed in double \
-precision; coordinates of pairs that do not rise are an error (sort=y sorts them), and so are equal ones.",
+    comments: "If the input has n1=2, its axis 2 holds pairs of a coordinate and a value; otherwise axis 1 holds regular \
+samples. The spline is natural (no curvature at its ends), or for pairs it can have the slopes fp= at its ends. Outside \
+the samples the first and the last cubic are continued.\n\n\
+The new axis is given by n1=, o1=, d1= or by pattern=.\n\n\
+Differs from Madagascar: splines are computed in double precision; pairs whose coordinates do not increase are an error \
+(sort=y sorts them), and so are equal coordinates.",
     example: "sfspline < picks.rsf o1=0 d1=0.004 n1=1001 sort=y > velocity.rsf",
     params: &PARAMS,
 };
@@ -31,10 +33,10 @@ static PARAMS: [Param; 6] = [
         .doc("sampling of the output"),
     Param::input("pattern")
         .default_text("none")
-        .doc("a dataset whose axis 1 the output gets"),
+        .doc("dataset whose axis 1 is used for the output"),
     Param::floats("fp")
         .default_text("none: a natural spline")
-        .doc("for pairs: slopes at the first and at the last of them"),
+        .doc("for pairs: slopes at the first and the last pair"),
     Param::bool("sort")
         .default("n")
         .doc("y: the coordinates of pairs need sorting"),

@@ -10,9 +10,9 @@ pub static SPEC: Program = Program {
     name: "sfspray",
     about: "Insert an axis and repeat the data along it (the adjoint of stacking).",
     usage: "< in.rsf axis=2 n= o= d= label= unit= > out.rsf",
-    comments: "The axes from axis= on move up by one. Any type of data.\n\nDiffers from Madagascar: without o=, d=, label= and \
-unit= the new axis has o=0, d=1 and neither label nor unit (there it inherits what the axis of that number had before it \
-moved up).",
+    comments: "The axes from number axis= on move up by one. The data may have any type.\n\n\
+Differs from Madagascar: without o=, d=, label= and unit= the new axis has o=0, d=1 and neither label nor unit (there it \
+inherits those of the axis that had this number before).",
     example: "sfspray < trace.rsf axis=2 n=50 d=0.025 label=Distance unit=km > section.rsf",
     params: &PARAMS,
 };

@@ -13,9 +13,10 @@ pub static SPEC: Program = Program {
     name: "sfstack",
     about: "Stack data over an axis: mean, sum, root of the mean square, product, smallest or largest value.",
     usage: "< in.rsf axis=2 > out.rsf",
-    comments: "The axis goes, the axes behind it move up; with axis=0 all axes are stacked and one number is left. A mean is taken \
-over the samples that are not 0 (the fold), so muted ones do not count; with norm=n the sum is written. Of complex data the \
-root of the mean square is that of the absolute values, and the smallest and the largest are those of the absolute value.",
+    comments: "The axis is removed, and the axes after it move up by one; with axis=0 all axes are stacked and a single \
+number is left. The mean is taken over the samples that are not 0 (the fold), so muted samples do not count; with norm=n \
+the sum is written. For complex data the root of the mean square, the smallest and the largest value are those of the \
+absolute values.",
     example: "sfstack < gather.rsf axis=2 rms=y > strength.rsf",
     params: &PARAMS,
 };
@@ -23,10 +24,10 @@ root of the mean square is that of the absolute values, and the smallest and the
 const AXIS: Param = Param::int("axis")
     .default("2")
     .range(">= 0", Some(0.0), None)
-    .doc("axis that is stacked; 0: all of them");
-const SCALE: Param = Param::floats("scale")
-    .default_text("1")
-    .doc("factors of the samples of the axis; the last one serves those that are left");
+    .doc("axis that is stacked; 0: all axes");
+const SCALE: Param = Param::floats("scale").default_text("1").doc(
+    "factors that multiply the samples of the axis; the last one also applies to the samples that follow",
+);
 
 static PARAMS: [Param; 7] = [
     AXIS,
@@ -49,7 +50,8 @@ static PARAMS: [Param; 7] = [
 /// A program whose name says the way.
 const NAMED: Program = Program {
     usage: "< in.rsf axis=2 > out.rsf",
-    comments: "The axis goes, the axes behind it move up; with axis=0 one number is left. sfstack knows more ways.",
+    comments: "The axis is removed, and the axes after it move up by one; with axis=0 a single number is left. sfstack \
+has more options.",
     params: &[AXIS, SCALE],
     ..SPEC
 };

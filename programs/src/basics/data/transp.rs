@@ -9,11 +9,11 @@ use super::cube::{self, PIECE, by_kind, copy, write_axes};
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sftransp",
-    about: "Let two axes change places.",
+    about: "Exchange two axes (transpose).",
     usage: "< in.rsf plane=12 memsize=1024 > out.rsf",
-    comments: "Files are read in several passes, with an eighth of their size (or 64 MB) in memory, at most memsize=; where whole lines change \
-places (plane=23) with hardly any. Data of a pipe are turned in memory, or if they do not fit into memsize=, go into a \
-temporary file in the data path first.",
+    comments: "A file is read in several passes, using an eighth of its size (or 64 MB) as memory, but at most memsize=. \
+Where whole lines change places (plane=23), hardly any memory is needed. Data from a pipe are transposed in memory if \
+they fit into memsize=; otherwise they are first written to a temporary file in the data path.",
     example: "sftransp < in.rsf plane=23 > out.rsf",
     params: &PARAMS,
 };

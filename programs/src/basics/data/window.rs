@@ -10,16 +10,17 @@ pub static SPEC: Program = Program {
     name: "sfwindow",
     about: "Cut a window out of a dataset.",
     usage: "< in.rsf n1= f1= j1= min2= max2= squeeze=y > out.rsf",
-    comments: "On every axis the window begins at sample f# (counted from 0; negative: from the end) or at the sample \
-nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An axis that is not \
-mentioned is kept whole.\n\nWith squeeze=y axes of one sample move behind the others.\n\nOther keys go into the header, as with sfput; axes that \
-have a label or a unit keep theirs.",
+    comments: "On every axis the window begins at sample f# (counted from 0; a negative number counts from the end) or \
+at the sample nearest to min#, takes every j#-th sample, and ends after n# samples or at the sample nearest to max#. An \
+axis without parameters is kept whole.\n\n\
+With squeeze=y axes of one sample are moved after the others.\n\n\
+Other keys are written to the header, as with sfput; axes that have a label or a unit keep it.",
     example: "sfwindow < wfl.rsf n3=1 f3=1 n4=1 f4=20 > frame.rsf",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 9] = [
-    Param::keys("KEY").doc("what goes into the header: title=, unit= or anything else"),
+    Param::keys("KEY").doc("written to the header: title=, unit= or anything else"),
     Param::int("n#")
         .default_text("the rest")
         .range(">= 1", Some(1.0), None)

@@ -22,9 +22,9 @@ pub static SPEC: Program = Program {
     name: "sfpictures",
     about: "Put pictures beside, below or over each other, or make a movie of them.",
     usage: "mode=side a.svg b.svg > both.png",
-    comments: "Files are SVG or PNG, and the result is either. Pictures of the other programs know the box of their axes: beside each other they stand with \
-their boxes in line, over each other with their boxes in one place, whatever their margins are. The white paper of an SVG that lies over \
-another picture is left out; a PNG has to be drawn with transparent=y for that.",
+    comments: "The files are SVG or PNG, and the result can be either. Pictures of the other programs record the box of \
+their axes: side by side, the boxes are aligned, and in an overlay they coincide, whatever their margins are. The white \
+background of an SVG that lies over another picture is left out; a PNG must have been drawn with transparent=y for that.",
     example: "sfbasics pictures mode=overlay section.svg receivers.svg source.svg > section.png",
     params: &PARAMS,
 };
@@ -33,16 +33,18 @@ static PARAMS: [Param; 12] = [
     Param::words("files").doc("pictures in their order"),
     Param::choice("mode", &["side", "over", "overlay", "movie"])
         .default("side")
-        .doc("side: in a row; over: in a column; overlay: each over those before it; movie: one after the other"),
-    Param::int("columns").default_text("all").range("1 or more", Some(1.0), None).doc("mode=side: pictures in a row, then a new row begins"),
-    real("gap", "0", "units between pictures").range("0 to 1000", Some(0.0), Some(1000.0)),
-    Param::bool("letters").default("n").doc("write (a), (b), ... into the upper left corners"),
-    real("delay", "0.5", "mode=movie: seconds that a picture is shown").range("0.01 to 60", Some(0.01), Some(60.0)),
-    Param::bool("transparent").default("n").doc("leave out the white paper"),
-    Param::int("bgcolor").default("0").doc("colour of the paper: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
-    real("res", "1", "pixels of a PNG for every unit of the layout").range("0.1 to 20", Some(0.1), Some(20.0)),
+        .doc("side: in a row; over: in a column; overlay: each on top of those before it; movie: one after the other"),
+    Param::int("columns").default_text("all").range("1 or more", Some(1.0), None).doc("with mode=side: number of \
+pictures in a row"),
+    real("gap", "0", "space between the pictures, in units of the layout").range("0 to 1000", Some(0.0), Some(1000.0)),
+    Param::bool("letters").default("n").doc("write (a), (b), ... in the upper left corners"),
+    real("delay", "0.5", "mode=movie: time for which a picture is shown, in seconds").range("0.01 to 60", Some(0.01), Some(60.0)),
+    Param::bool("transparent").default("n").doc("leave the background transparent"),
+    Param::int("bgcolor").default("0").doc("background colour: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 \
+orange, 7 black"),
+    real("res", "1", "resolution of a PNG, in pixels for every unit of the layout").range("0.1 to 20", Some(0.1), Some(20.0)),
     word("format", "from the file's name", "png or svg (mode=movie: png or gif)"),
-    word("out", "standard output", "file to write the picture to; its ending chooses the format"),
+    word("out", "standard output", "file for the picture; its extension determines the format"),
     Param::bool("verb").default("n").doc("y: print size and box of every picture"),
 ];
 

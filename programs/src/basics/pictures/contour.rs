@@ -28,9 +28,10 @@ pub static SPEC: Program = Program {
     name: "sfcontour",
     about: "Draw lines of equal value, as PNG or SVG.",
     usage: "< times.rsf c0=0 dc=0.1 > times.png",
-    comments: "Axis 1 runs down and axis 2 to the right; planes of larger data are chosen by vertical=, horizontal= and frame= as in sfgrey. Without \
-c=, cfile=, c0= or dc= the lines lie at round numbers.\n\nParameters are those of Madagascar's sfcontour. It differs in this: the pen \
-is black unless plotcol= or color= says otherwise, and clabel=y writes the values to the lines.",
+    comments: "Axis 1 runs downwards and axis 2 to the right; vertical=, horizontal= and frame= select a plane of a \
+larger dataset, as in sfgrey. Without c=, cfile=, c0= or dc= the lines are drawn at round numbers.\n\n\
+Parameters are those of Madagascar's sfcontour. It differs in these points: the pen is black unless plotcol= or color= \
+is given, and clabel=y writes the values on the lines.",
     example: "sfbasics contour < times.rsf dc=0.25 clabel=y > times.png",
     params: &PARAMS,
 };
@@ -38,19 +39,23 @@ is black unless plotcol= or color= says otherwise, and clabel=y writes the value
 const OWN: [Param; 33] = [
     Param::bool("transp")
         .default("y")
-        .doc("y: axis 1 runs down; n: the two axes change places"),
+        .doc("y: axis 1 runs downwards; n: the two axes are exchanged"),
     Param::bool("yreverse")
         .default("y")
-        .doc("y: the vertical axis grows downwards; n: upwards"),
+        .doc("y: the vertical axis increases downwards; n: upwards"),
     Param::bool("xreverse")
         .default("n")
-        .doc("y: the horizontal axis grows leftwards; n: rightwards"),
+        .doc("y: the horizontal axis increases to the left; n: rightwards"),
     Param::int("nc")
         .default("50")
         .range("1 to 10000", Some(1.0), Some(10000.0))
-        .doc("most lines (exactly so many values with c0= and dc=)"),
-    real("c0", "round", "value of the first line"),
-    real("dc", "round", "distance between values of lines, more than 0"),
+        .doc("largest number of lines (with c0= and dc=, the exact number of values)"),
+    real("c0", "a round number", "value of the first line"),
+    real(
+        "dc",
+        "a round number",
+        "difference between the values of neighbouring lines, more than 0",
+    ),
     Param::floats("c")
         .default_text("from c0= dc= nc=")
         .doc("values of the lines"),
@@ -59,10 +64,10 @@ const OWN: [Param; 33] = [
         .doc("values of the lines, in a file"),
     Param::bool("allpos")
         .default("y")
-        .doc("y: no lines where values are negative"),
+        .doc("y: no lines for negative values"),
     Param::bool("clabel")
         .default("n")
-        .doc("y: write the values to the lines"),
+        .doc("y: write the values on the lines"),
     word(
         "color",
         "one pen",
@@ -70,7 +75,7 @@ const OWN: [Param; 33] = [
     ),
     Param::bool("polarity")
         .default("n")
-        .doc("y: the colours run the other way"),
+        .doc("y: the order of the colours is reversed"),
     Param::ints("plotcol")
         .default_text("7")
         .doc("colour of each line: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
@@ -79,22 +84,22 @@ const OWN: [Param; 33] = [
         .doc("thickness of each line"),
     Param::floats("dash")
         .default_text("0")
-        .doc("dashes of each line, numbered as in sfgraph"),
+        .doc("dash pattern of each line, numbered as in sfgraph"),
     Param::bool("scalebar")
         .alias("wantscalebar")
         .default_text("n")
         .doc("draw a bar of the values"),
     Param::bool("wantbaraxis")
         .default("y")
-        .doc("write numbers and label of the bar"),
+        .doc("draw the numbers and the label of the bar"),
     word("barlabel", "from the header", "label of the bar"),
     word("barunit", "from the header", "unit of the bar"),
     word(
         "bartype",
         "v",
-        "v: the bar stands beside the picture; h: it lies below",
+        "v: the bar is vertical, beside the picture; h: horizontal, below it",
     ),
-    real("barwidth", "0.36", "thickness of the bar, of 66 pixels each").range(
+    real("barwidth", "0.36", "thickness of the bar, in units of 66 pixels").range(
         "0.05 to 5",
         Some(0.05),
         Some(5.0),
@@ -107,31 +112,35 @@ const OWN: [Param; 33] = [
     word(
         "formatbar",
         "as needed",
-        "how numbers of the bar are written, as in %4.1f",
+        "format of the numbers on the bar, such as %4.1f",
     ),
     Param::int("nbartic")
-        .default_text("what fits")
+        .default_text("as many as fit")
         .range("1 to 500", Some(1.0), Some(500.0))
-        .doc("most numbers of the bar"),
-    real("dbarnum", "round", "distance between numbers of the bar"),
-    real("obarnum", "0", "one of the numbers of the bar"),
+        .doc("largest number of labelled ticks on the bar"),
+    real(
+        "dbarnum",
+        "a round number",
+        "interval between the numbers on the bar",
+    ),
+    real("obarnum", "0", "one of the numbers on the bar"),
     Param::int("vertical")
         .default("1")
         .range("1 to 9", Some(1.0), Some(9.0))
-        .doc("axis of the data that takes the part of axis 1"),
+        .doc("axis of the data that is drawn as axis 1"),
     Param::int("horizontal")
         .default("2")
         .range("1 to 9", Some(1.0), Some(9.0))
-        .doc("axis of the data that takes the part of axis 2"),
+        .doc("axis of the data that is drawn as axis 2"),
     Param::ints("frame")
         .default_text("0,0,...")
-        .doc("index, counted from 0, on each axis that is not shown"),
+        .doc("index on each axis that is not shown, counted from 0"),
     Param::bool("wantframenum")
         .default_text("y for axes with a label")
-        .doc("write the coordinates of the axes that are not shown"),
+        .doc("print the coordinates on the axes that are not shown"),
     Param::bool("pad")
         .default_text("n")
-        .doc("accepted, without effect: lines reach to the rim of the box"),
+        .doc("accepted without effect: lines reach the edge of the box"),
 ];
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);

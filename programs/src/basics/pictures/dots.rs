@@ -21,11 +21,12 @@ pub static SPEC: Program = Program {
     name: "sfdots",
     about: "Draw short traces as dots on strings, over each other, as PNG or SVG.",
     usage: "< traces.rsf dots=1 connect=1 labels=one:two > traces.png",
-    comments: "Axis 1 runs to the right, traces (axis 2) stand over each other, the first at the bottom. Each trace is scaled to \
-its own smallest and largest value (gaineach=n: to those of the plane). Of a cube frame= chooses the plane. Traces of zeros \
-only are left out (seedead=y draws them).\n\nParameters are those of Madagascar's sfdots. It differs in this: pens are those of \
-the other pictures here, dots are round whatever corners= says, axis 1 has its numbers also without a label, planes of a cube do not \
-become a movie, and values that are not numbers leave gaps.",
+    comments: "Axis 1 runs to the right, and the traces (axis 2) are drawn one above the other, the first at the bottom. \
+Each trace is scaled to its own smallest and largest value (with gaineach=n, to those of the plane). frame= selects a \
+plane of a cube. Traces that contain only zeros are left out unless seedead=y.\n\n\
+Parameters are those of Madagascar's sfdots. It differs in these points: pens are those of the other pictures of this \
+suite, dots are round whatever corners= says, axis 1 has numbers even without a label, planes of a cube do not become a \
+movie, and values that are not numbers leave gaps.",
     example: "sfspike n1=30 k1=10 | sfbandpass fhi=50 | sfbasics dots label1=Time > filter.png",
     params: &PARAMS,
 };
@@ -34,20 +35,21 @@ const OWN: [Param; 21] = [
     Param::int("dots")
         .default_text("1 up to 130 samples, else 0")
         .range("0 to 2", Some(0.0), Some(2.0))
-        .doc("1: a dot at every sample; 2: at those that are not 0; 0: none"),
+        .doc("1: a dot at every sample; 2: at samples that are not 0; 0: no dots"),
     Param::bool("strings")
         .default_text("y up to 400 samples")
-        .doc("y: a line from zero to every sample"),
+        .doc("y: draw a line from zero to every sample"),
     Param::int("connect")
         .default("1")
         .range("0 to 4", Some(0.0), Some(4.0))
-        .doc("how samples are joined: 0 not, 1 lines, 2 steps, 3 bars, 4 lines except to samples of 0"),
+        .doc("how samples are joined: 0 not at all, 1 by lines, 2 by steps, 3 by bars, 4 by lines except to samples that \
+are 0"),
     Param::bool("seemean")
         .default_text("y up to 30 traces")
         .doc("y: draw the zero line of every trace"),
     Param::bool("seedead")
         .default("n")
-        .doc("y: draw traces of zeros only"),
+        .doc("y: also draw traces that contain only zeros"),
     Param::bool("silk")
         .default("n")
         .doc("y: diamonds whose size shows the values, instead of curves"),
@@ -56,33 +58,33 @@ const OWN: [Param; 21] = [
         .doc("y: scale each trace by itself; n: all alike"),
     Param::bool("constsep")
         .default("n")
-        .doc("y: scale symmetrically about 0, so that zero lines have equal distances"),
+        .doc("y: scale symmetrically about 0, so that zero lines are equally spaced"),
     real(
         "clip",
         "from the data",
-        "value up to which traces are scaled, more than 0",
+        "value to which traces are scaled, more than 0",
     ),
     real(
         "overlap",
         "0.9",
-        "height of a trace in distances between traces, more than 0",
+        "height of a trace as a multiple of the distance between traces, more than 0",
     ),
-    real("radius", "from the size", "radius of the dots, of 66 pixels each"),
+    real("radius", "from the size", "radius of the dots, in units of 66 pixels"),
     word("labels", "none", "names of the traces, separated by colons"),
     Param::bool("yreverse")
         .default("n")
         .doc("y: the first trace is at the top"),
     Param::bool("xreverse")
         .default("n")
-        .doc("y: axis 1 grows leftwards"),
+        .doc("y: axis 1 increases to the left"),
     Param::bool("transp")
         .default("n")
-        .doc("y: axis 1 runs down, traces stand beside each other"),
-    real("xxscale", "1", "factor of the width, more than 0"),
-    real("yyscale", "1", "factor of the height, more than 0"),
+        .doc("y: axis 1 runs downwards, traces are drawn side by side"),
+    real("xxscale", "1", "factor that multiplies the width, more than 0"),
+    real("yyscale", "1", "factor that multiplies the height, more than 0"),
     Param::int("corners")
         .default("6")
-        .doc("accepted, without effect: dots are round"),
+        .doc("accepted without effect: dots are round"),
     Param::int("frame")
         .default("0")
         .range("0 or more", Some(0.0), None)
@@ -90,10 +92,10 @@ const OWN: [Param; 21] = [
     Param::bool("scalebar")
         .alias("wantscalebar")
         .default_text("n")
-        .doc("accepted, without effect: dots have no colour bar"),
+        .doc("accepted without effect: dots have no colour bar"),
     Param::bool("pad")
         .default_text("n")
-        .doc("accepted, without effect: traces have room at both ends"),
+        .doc("accepted without effect: traces have room at both ends"),
 ];
 
 static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);

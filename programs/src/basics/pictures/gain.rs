@@ -25,20 +25,20 @@ for one of these, capitals turn it, a C behind a letter (iC) marks what is beyon
     ),
     Param::bool("polarity")
         .default("n")
-        .doc("y: the colours run the other way"),
+        .doc("y: the order of the colours is reversed"),
     Param::bool("allpos")
         .default("n")
-        .doc("y: colours from bias= up; n: to both sides of bias="),
+        .doc("y: colours begin at bias= and go upwards; n: they extend to both sides of bias="),
     Param::float("bias")
         .default("0")
-        .doc("value in the middle of the colours (with allpos=y: of the first)"),
+        .doc("value of the middle colour (with allpos=y, of the first colour)"),
     Param::bool("mean")
         .default("n")
         .doc("y: bias= is the mean of the values"),
     real(
         "clip",
         "from pclip=",
-        "distance from bias= at which the colours end, more than 0",
+        "distance from bias= at which the last colour is reached, more than 0",
     ),
     Param::float("pclip")
         .default("99")
@@ -47,44 +47,44 @@ for one of these, capitals turn it, a C behind a letter (iC) marks what is beyon
     word(
         "gainpanel",
         "each",
-        "what pclip= looks at: e(ach), this plane only; a(ll), all planes of axes 1 and 2, of whose clips the same percentage \
-is within; a number, that plane, counted from 1",
+        "data to which pclip= applies: e(ach), this plane only; a(ll), all planes of axes 1 and 2, using the same \
+percentile of their clips; a number, that plane, counted from 1",
     ),
     Param::float("gpow")
         .default("1")
-        .doc("values are raised to this power before they are coloured; 0: found from phalf="),
+        .doc("power to which values are raised before they are coloured; 0: computed from phalf="),
     Param::float("phalf")
         .default("85")
         .range("0 to 100", Some(0.0), Some(100.0))
-        .doc("percentage of values that gpow=0 brings below half of the colours"),
+        .doc("with gpow=0, percentage of values in the lower half of the colours"),
     Param::float("fade")
         .default("0")
         .range("0 to 1", Some(0.0), Some(1.0))
         .doc(
-            "part of clip= within which colours fade away towards bias=, so that over another picture (sfpictures mode=overlay) only \
-the strong values hide it; 0: none do",
+            "fraction of clip= within which colours become transparent towards bias=, so that in an overlay (sfpictures \
+mode=overlay) only large values hide the picture below; 0: no transparency",
         ),
     Param::bool("smooth")
         .default("n")
-        .doc("y: between samples values are interpolated; n: each sample is a rectangle of one colour"),
+        .doc("y: values are interpolated between samples; n: each sample is a rectangle of one colour"),
     Param::bool("scalebar")
         .alias("wantscalebar")
         .default_text("y, n for bytes")
         .doc("draw the colour bar"),
     Param::bool("wantbaraxis")
         .default("y")
-        .doc("write numbers and label of the colour bar"),
+        .doc("draw the numbers and the label of the colour bar"),
     word("barlabel", "from the header", "label of the colour bar"),
     word("barunit", "from the header", "unit of the colour bar"),
     word(
         "bartype",
         "v",
-        "v: the colour bar stands beside the picture; h: it lies below",
+        "v: the colour bar is vertical, beside the picture; h: horizontal, below it",
     ),
     real(
         "barwidth",
         "0.36",
-        "thickness of the colour bar, of 66 pixels each",
+        "thickness of the colour bar, in units of 66 pixels",
     )
     .range("0.05 to 5", Some(0.05), Some(5.0)),
     Param::bool("barreverse")
@@ -103,28 +103,28 @@ the strong values hide it; 0: none do",
     word(
         "formatbar",
         "as needed",
-        "how numbers of the colour bar are written, as in %4.1f",
+        "format of the numbers on the colour bar, such as %4.1f",
     ),
     Param::int("nbartic")
-        .default_text("what fits")
+        .default_text("as many as fit")
         .range("1 to 500", Some(1.0), Some(500.0))
-        .doc("most numbers of the colour bar"),
-    real("dbarnum", "round", "distance between numbers of the colour bar"),
-    real("obarnum", "0", "one of the numbers of the colour bar"),
+        .doc("largest number of labelled ticks on the colour bar"),
+    real("dbarnum", "a round number", "interval between the numbers on the colour bar"),
+    real("obarnum", "0", "one of the numbers on the colour bar"),
     Param::input("bar")
         .default_text("from the header")
-        .doc("values of the colours of bytes, as sfbyte bar= writes them"),
+        .doc("values of the colours of byte data, as written by sfbyte bar="),
     Param::int("vertical")
         .default("1")
         .range("1 to 9", Some(1.0), Some(9.0))
-        .doc("axis of the data that takes the part of axis 1"),
+        .doc("axis of the data that is drawn as axis 1"),
     Param::int("horizontal")
         .default("2")
         .range("1 to 9", Some(1.0), Some(9.0))
-        .doc("axis of the data that takes the part of axis 2"),
+        .doc("axis of the data that is drawn as axis 2"),
     Param::ints("frame")
         .default_text("0,0,...")
-        .doc("index, counted from 0, on each axis that is not shown"),
+        .doc("index on each axis that is not shown, counted from 0"),
     Param::bool("verb")
         .default("n")
         .doc("y: print the range of the colours"),

@@ -19,11 +19,12 @@ pub static SPEC: Program = Program {
     name: "sfgraph",
     about: "Draw curves or symbols, as PNG or SVG.",
     usage: "< curves.rsf title= > graph.png",
-    comments: "Every column (axis 1) of real data is a curve, its values drawn over the coordinates of axis 1. Complex data are points: the \
-real part to the right, the imaginary part up. Of a cube frame= chooses the plane. Curves break where a value is not a number.\n\n\
-Parameters are those of Madagascar's sfgraph; its pens (plotcol=) have the eight tones that the colour-blind tell apart. To lay \
-sources and receivers over a section, draw them with the same min1= max1= min2= max2= as the section and \
-wantaxis=n wanttitle=n, and lay both over each other with sfbasics pictures mode=overlay.",
+    comments: "Each column (axis 1) of real data is a curve: its values are drawn over the coordinates of axis 1. \
+Complex data are points, with the real part to the right and the imaginary part upwards. frame= selects a plane of a \
+cube. Curves are interrupted where a value is not a number.\n\n\
+Parameters are those of Madagascar's sfgraph; its pens (plotcol=) have eight colours that colour-blind readers can \
+distinguish. To mark sources and receivers on a section, draw them with the same min1= max1= min2= max2= as the section \
+and wantaxis=n wanttitle=n, and combine both with sfbasics pictures mode=overlay.",
     example: "sfbasics graph < wav.rsf title=Wavelet label2=Amplitude unit2= > wav.png",
     params: &PARAMS,
 };
@@ -31,28 +32,28 @@ wantaxis=n wanttitle=n, and lay both over each other with sfbasics pictures mode
 const OWN: [Param; 16] = [
     Param::bool("transp")
         .default("n")
-        .doc("y: axis 1 (the real parts) runs up instead of to the right"),
+        .doc("y: axis 1 (or the real part) runs upwards instead of to the right"),
     Param::bool("yreverse")
         .default("n")
-        .doc("y: the vertical axis grows downwards"),
+        .doc("y: the vertical axis increases downwards"),
     Param::bool("xreverse")
         .default("n")
-        .doc("y: the horizontal axis grows leftwards"),
+        .doc("y: the horizontal axis increases to the left"),
     Param::bool("pad")
         .default("y")
-        .doc("leave 2 % free on all sides where min1= ... do not say otherwise"),
+        .doc("leave 2 % of the axes free on all sides, unless min1= ... are given"),
     Param::float("pclip")
         .default("100")
         .range("0 to 100", Some(0.0), Some(100.0))
-        .doc("percentage of values that the axes have to show"),
+        .doc("percentage of values that lie within the axes"),
     word(
         "symbol",
         "lines",
-        "one letter a curve, drawn at its points instead of a line: . o + x * or any other",
+        "one character for each curve, drawn at its points instead of a line: . o + x * or any other",
     ),
     Param::floats("symbolsz")
         .default_text("2")
-        .doc("size of the symbols, one a curve"),
+        .doc("size of the symbols of each curve"),
     Param::ints("plotcol")
         .default_text("1,2,4,3,6,5,7")
         .doc("colour of each curve: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 orange, 7 black"),
@@ -61,11 +62,11 @@ const OWN: [Param; 16] = [
         .doc("thickness of each curve"),
     Param::floats("dash")
         .default_text("0")
-        .doc("dashes of each curve: 0 none, 1 fine, 2 dots, 3 dashes, 4 long dashes, 5 dash and dot, ... 9"),
+        .doc("dash pattern of each curve: 0 solid, 1 fine, 2 dotted, 3 dashed, 4 long dashes, 5 dash and dot, up to 9"),
     word(
         "legend",
         "",
-        "names of the curves, separated by colons, written in a corner",
+        "names of the curves, separated by colons, shown in a corner",
     ),
     word(
         "wherelegend",
@@ -79,16 +80,16 @@ const OWN: [Param; 16] = [
     Param::bool("scalebar")
         .alias("wantscalebar")
         .default_text("n")
-        .doc("accepted, without effect: curves have no colour bar"),
+        .doc("accepted without effect: curves have no colour bar"),
     word(
         "barlabel",
         "",
-        "accepted, without effect: curves have no colour bar",
+        "accepted without effect: curves have no colour bar",
     ),
     real(
         "barwidth",
         "",
-        "accepted, without effect: curves have no colour bar",
+        "accepted without effect: curves have no colour bar",
     ),
 ];
 

@@ -18,14 +18,14 @@ pub static SPEC: Program = Program {
     name: "sfgrey",
     about: "Draw a plane of a dataset in colours, as PNG or SVG.",
     usage: "< plane.rsf title= color=bluered > plane.png",
-    comments: "Axis 1 runs down and axis 2 to the right. A plane of a larger dataset is \
-chosen by vertical=, horizontal= and frame=: seismograms of a modelling program (receiver, component, time) show \
-their vertical component with vertical=3 horizontal=1 frame=0. Of a cube the first plane is drawn; sfbasics movie draws \
-all of them.\n\nReals are coloured as clip= or pclip= says; bytes (of sfbyte) are numbers of colours. Where \
-a pixel covers many samples it shows their mean. What is not a number is drawn in magenta.\n\n\
-Parameters are those of Madagascar's sfgrey. It differs in this: the title stands above and the horizontal axis below the picture, \
-reals get a colour bar, gainpanel=each is the default, color=j is viridis, and where both axes have the same unit, both have the same scale \
-unless a size is given (width= height= screenratio= ...).",
+    comments: "Axis 1 runs downwards and axis 2 to the right. vertical=, horizontal= and frame= select a plane of a \
+larger dataset: for seismograms of a modelling program (receiver, component, time), vertical=3 horizontal=1 frame=0 \
+shows the vertical component. Without them the first plane of a cube is drawn; sfbasics movie draws all planes.\n\n\
+Real numbers are coloured according to clip= or pclip=; bytes (from sfbyte) are colour numbers. A pixel that covers many \
+samples shows their mean. Values that are not numbers are drawn in magenta.\n\n\
+Parameters are those of Madagascar's sfgrey. It differs in these points: the title is above and the horizontal axis \
+below the picture, real numbers get a colour bar, gainpanel=each is the default, color=j is viridis, and if both axes \
+have the same unit they have the same scale, unless a size is given (width= height= screenratio= ...).",
     example: "sfbasics grey < wfl.rsf frame=0,12 color=bluered title=\"Vertical\" > wfl.png",
     params: &PARAMS,
 };
@@ -33,19 +33,19 @@ unless a size is given (width= height= screenratio= ...).",
 const OWN: [Param; 5] = [
     Param::bool("transp")
         .default("y")
-        .doc("y: axis 1 runs down; n: the two axes change places"),
+        .doc("y: axis 1 runs downwards; n: the two axes are exchanged"),
     Param::bool("yreverse")
         .default("y")
-        .doc("y: the vertical axis grows downwards; n: upwards"),
+        .doc("y: the vertical axis increases downwards; n: upwards"),
     Param::bool("xreverse")
         .default("n")
-        .doc("y: the horizontal axis grows leftwards; n: rightwards"),
+        .doc("y: the horizontal axis increases to the left; n: rightwards"),
     Param::bool("wantframenum")
         .default_text("y for axes with a label")
-        .doc("write the coordinates of the axes that are not shown"),
+        .doc("print the coordinates on the axes that are not shown"),
     Param::bool("pad")
         .default_text("n")
-        .doc("accepted, without effect: planes have no room around them"),
+        .doc("accepted without effect: planes have no room around them"),
 ];
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);

@@ -19,10 +19,12 @@ pub static SPEC: Program = Program {
     name: "sfgrey3",
     about: "Draw three planes of a cube as its faces, as PNG or SVG.",
     usage: "< cube.rsf frame1=20 frame2=30 frame3=10 > cube.png",
-    comments: "The front shows axes 1 (down) and 2 (to the right) at frame3=, the side axes 1 and 3 at frame2=, the top axes 2 and 3 at frame1=. Lines \
-show where the other two planes cut a face, and numbers at their ends tell where.\n\nParameters are those of Madagascar's sfgrey3. \
-It differs in this: reals are drawn too, coloured as sfgrey does it (pclip= looks at the three planes); where all axes have the same unit, \
-point1=, point2= and the height are chosen so that all have the same scale. Movies of cubes are drawn by sfbasics movie, plane by plane.",
+    comments: "The front shows axes 1 (downwards) and 2 (to the right) at frame3=, the side axes 1 and 3 at frame2=, the \
+top axes 2 and 3 at frame1=. Lines on each face show where the other two planes cut it, and numbers at their ends give \
+the coordinates.\n\n\
+Parameters are those of Madagascar's sfgrey3. It differs in these points: real numbers can be drawn directly and are \
+coloured as in sfgrey (pclip= applies to the three planes); if all axes have the same unit, point1=, point2= and the \
+height are chosen so that all have the same scale. sfbasics movie draws movies of cubes, plane by plane.",
     example: "sfbasics byte < cube.rsf gainpanel=all | sfbasics grey3 frame1=20 frame2=30 frame3=10 flat=n > cube.png",
     params: &PARAMS,
 };
@@ -30,77 +32,81 @@ point1=, point2= and the height are chosen so that all have the same scale. Movi
 const OWN: [Param; 25] = [
     Param::int("frame1")
         .default("0")
-        .doc("plane of the top, counted from 0 on axis 1"),
+        .doc("index on axis 1 of the plane on the top face, counted from 0"),
     Param::int("frame2")
         .default_text("last")
-        .doc("plane of the side, counted from 0 on axis 2"),
+        .doc("index on axis 2 of the plane on the side face, counted from 0"),
     Param::int("frame3")
         .default("0")
-        .doc("plane of the front, counted from 0 on axis 3"),
-    real("point1", "0.5", "part of the height that the front takes").range(
+        .doc("index on axis 3 of the plane on the front face, counted from 0"),
+    real("point1", "0.5", "fraction of the height taken by the front face").range(
         "0.01 to 0.99",
         Some(0.01),
         Some(0.99),
     ),
-    real("point2", "0.5", "part of the width that the front takes").range(
+    real("point2", "0.5", "fraction of the width taken by the front face").range(
         "0.01 to 0.99",
         Some(0.01),
         Some(0.99),
     ),
     Param::bool("flat")
         .default("y")
-        .doc("y: the faces lie in one plane; n: the cube is seen from its upper right"),
+        .doc("y: the faces are unfolded into one plane; n: the cube is seen from the upper right"),
     Param::bool("wantaxis3").default("y").doc("write axis 3"),
     Param::bool("framelabel")
         .default_text("y")
-        .doc("write where the planes lie"),
+        .doc("write the coordinates of the three planes"),
     Param::bool("framelabel1")
         .default_text("y")
-        .doc("write where the top lies"),
+        .doc("write the coordinate of the top face"),
     Param::bool("framelabel2")
         .default_text("y")
-        .doc("write where the side lies"),
+        .doc("write the coordinate of the side face"),
     Param::bool("framelabel3")
         .default_text("y")
-        .doc("write where the front lies"),
+        .doc("write the coordinate of the front face"),
     Param::int("n3tic")
-        .default_text("what fits")
+        .default_text("as many as fit")
         .range("1 to 500", Some(1.0), Some(500.0))
-        .doc("most numbers of axis 3"),
-    real("d3num", "round", "distance between numbers of axis 3"),
-    real("o3num", "0", "one of the numbers of axis 3"),
+        .doc("largest number of labelled ticks on axis 3"),
+    real(
+        "d3num",
+        "a round number",
+        "interval between the numbers on axis 3",
+    ),
+    real("o3num", "0", "one of the numbers on axis 3"),
     Param::string("format3")
         .default_text("as needed")
-        .doc("how numbers of axis 3 are written"),
+        .doc("format of the numbers on axis 3"),
     Param::int("movie")
         .default("0")
         .range("0 to 3", Some(0.0), Some(3.0))
         .doc("only 0: one picture is drawn"),
     Param::int("dframe")
         .default("1")
-        .doc("accepted, without effect: one picture is drawn"),
+        .doc("accepted without effect: one picture is drawn"),
     Param::int("nframe")
         .default("1")
-        .doc("accepted, without effect: one picture is drawn"),
+        .doc("accepted without effect: one picture is drawn"),
     Param::int("n1pix")
         .default("0")
-        .doc("accepted, without effect: faces have as many pixels as can be seen"),
+        .doc("accepted without effect: faces have as many pixels as can be seen"),
     Param::int("n2pix")
         .default("0")
-        .doc("accepted, without effect: faces have as many pixels as can be seen"),
-    Param::bool("grid3").default("n").doc("accepted, without effect"),
+        .doc("accepted without effect: faces have as many pixels as can be seen"),
+    Param::bool("grid3").default("n").doc("accepted without effect"),
     Param::bool("transp")
         .default("y")
-        .doc("accepted, without effect: axis 1 always runs down"),
+        .doc("accepted without effect: axis 1 always runs down"),
     Param::bool("yreverse")
         .default("y")
-        .doc("accepted, without effect: axis 1 always runs down"),
+        .doc("accepted without effect: axis 1 always runs down"),
     Param::bool("xreverse")
         .default("n")
-        .doc("accepted, without effect: axis 2 always runs to the right"),
+        .doc("accepted without effect: axis 2 always runs to the right"),
     Param::bool("pad")
         .default_text("n")
-        .doc("accepted, without effect: cubes have no room around them"),
+        .doc("accepted without effect: cubes have no room around them"),
 ];
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);

@@ -23,10 +23,11 @@ pub static SPEC: Program = Program {
     name: "sfmovie",
     about: "Draw planes of a dataset one after the other, as an animated PNG or a GIF.",
     usage: "< wfl.rsf color=bluered title= > wfl.png",
-    comments: "Every picture is one of sfbasics grey, with the coordinate of its plane under the title; all of them have the same colours for the same \
-values. The pictures run along axis=; on further axes frame= chooses an index. Snapshots of a modelling program (z, x, component, time) show \
-their vertical component with axis=4 frame=0.\n\nWithout clip=, a clip is found for every picture from pclip=, and the one that as many of them do not \
-pass is taken; gainpanel=all looks at all planes of axes 1 and 2, a number at that plane.",
+    comments: "Every picture is drawn like those of sfbasics grey, with the coordinate of its plane under the title, and \
+the same colours stand for the same values in all of them. The pictures run along axis=; frame= selects an index on any \
+further axis. For snapshots of a modelling program (z, x, component, time), axis=4 frame=0 shows the vertical component.\n\n\
+Without clip=, a clip is found for every picture from pclip=, and the clip that the same percentage of the pictures does \
+not exceed is used for all; gainpanel=all uses all planes of axes 1 and 2, and a number uses that plane.",
     example: "sfbasics movie < wfl.rsf axis=4 frame=0 color=bluered jframe=2 delay=0.08 > wfl.gif",
     params: &PARAMS,
 };
@@ -34,16 +35,16 @@ pass is taken; gainpanel=all looks at all planes of axes 1 and 2, a number at th
 const OWN: [Param; 9] = [
     Param::bool("transp")
         .default("y")
-        .doc("y: axis 1 runs down; n: the two axes change places"),
+        .doc("y: axis 1 runs downwards; n: the two axes are exchanged"),
     Param::bool("yreverse")
         .default("y")
-        .doc("y: the vertical axis grows downwards; n: upwards"),
+        .doc("y: the vertical axis increases downwards; n: upwards"),
     Param::bool("xreverse")
         .default("n")
-        .doc("y: the horizontal axis grows leftwards; n: rightwards"),
+        .doc("y: the horizontal axis increases to the left; n: rightwards"),
     Param::bool("wantframenum")
         .default("y")
-        .doc("write the coordinate of each picture"),
+        .doc("print the coordinate of each picture"),
     Param::int("axis")
         .default_text("the first that is not shown")
         .range("1 to 9", Some(1.0), Some(9.0))
@@ -55,12 +56,16 @@ const OWN: [Param; 9] = [
     Param::int("jframe")
         .default("1")
         .range("1 or more", Some(1.0), None)
-        .doc("every so many planes become a picture"),
+        .doc("every jframe-th plane becomes a picture"),
     Param::int("nframe")
         .default_text("all")
         .range("1 or more", Some(1.0), None)
-        .doc("most pictures"),
-    real("delay", "0.1", "seconds that a picture is shown").range("0.01 to 60", Some(0.01), Some(60.0)),
+        .doc("largest number of pictures"),
+    real("delay", "0.1", "time for which a picture is shown, in seconds").range(
+        "0.01 to 60",
+        Some(0.01),
+        Some(60.0),
+    ),
 ];
 
 static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN, &GAIN, &STANDARD]);

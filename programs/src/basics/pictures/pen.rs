@@ -19,22 +19,22 @@ pub static SPEC: Program = Program {
     name: "sfpen",
     about: "Show a picture on the screen.",
     usage: "< picture    or    picture.png ...",
-    comments: "The picture is what sfgrey, sfgraph and the others write: PNG, SVG or GIF. It is shown by viewer=, else in the \
-terminal itself where that can draw (kitty, Ghostty, WezTerm, iTerm2), else by what the desktop opens pictures with \
-(xdg-open, or open on a Mac). Where none of them is at hand, as on a machine without a screen, the picture is kept in a file, \
-which is named.",
+    comments: "Shows a picture that sfgrey, sfgraph or another program of this suite has made: PNG, SVG or GIF. The \
+command viewer= is used if it is given. Otherwise the picture appears in the terminal if that can draw (kitty, Ghostty, \
+WezTerm, iTerm2), or else in the viewer of the desktop (xdg-open, or open on a Mac). If there is none, as on a machine \
+without a screen, the picture is saved in a file, whose name is printed.",
     example: "sfgrey < in.rsf | sfpen",
     params: &PARAMS,
 };
 
 static PARAMS: [Param; 3] = [
-    Param::words("picture.png ...").doc("the pictures; without them, the one on standard input"),
+    Param::words("picture.png ...").doc("the pictures; without names, the picture on standard input"),
     Param::string("viewer")
         .default_text("what is at hand")
-        .doc("the command that shows a file, such as viewer=feh"),
+        .doc("command that shows a file, such as viewer=feh"),
     Param::string("keep")
         .default_text("a new file in the folder for temporary files")
-        .doc("the file that keeps the picture of standard input"),
+        .doc("file in which the picture from standard input is saved"),
 ];
 
 /// Shows.

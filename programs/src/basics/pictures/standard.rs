@@ -59,7 +59,7 @@ pub fn rule(job: &Job, which: &str) -> Result<TickRule> {
     let step = job.double_opt(&step)?;
     ensure!(
         step.is_none_or(|step| step != 0.0 && step.is_finite()),
-        "the distance between numbers of an axis (d1num= d2num= d3num= dbarnum=) must not be 0"
+        "the interval between the numbers on an axis (d1num= d2num= d3num= dbarnum=) must not be 0"
     );
     let format = job
         .text(&format!("format{which}"))?

@@ -21,9 +21,10 @@ pub static SPEC: Program = Program {
     name: "sfwiggle",
     about: "Draw traces as curves beside each other, as PNG or SVG.",
     usage: "< shot.rsf transp=y yreverse=y poly=y > shot.png",
-    comments: "Axis 1 (time) runs to the right, traces (axis 2) lie over each other; transp=y yreverse=y lets time run down, as sections \
-are drawn. Of a cube frame= chooses the plane.\n\nParameters are those of Madagascar's sfwiggle. It differs in this: lines at the numbers of axis 1 are \
-pale (grid=n leaves them out), and the pen is black.",
+    comments: "Axis 1 (time) runs to the right, and the traces (axis 2) are drawn one above the other; with transp=y \
+yreverse=y time runs downwards, as in seismic sections. frame= selects a plane of a cube.\n\n\
+Parameters are those of Madagascar's sfwiggle. It differs in these points: pale lines mark the numbers of axis 1 (grid=n \
+leaves them out), and the pen is black.",
     example: "sfbasics wiggle < shot.rsf transp=y yreverse=y poly=y wherexlabel=t > shot.png",
     params: &PARAMS,
 };
@@ -34,28 +35,30 @@ const OWN: [Param; 21] = [
         .doc("y: axis 1 runs along the vertical axis"),
     Param::bool("yreverse")
         .default("n")
-        .doc("y: the vertical axis grows downwards"),
+        .doc("y: the vertical axis increases downwards"),
     Param::bool("xreverse")
         .default("n")
-        .doc("y: the horizontal axis grows leftwards"),
-    Param::bool("poly").default("n").doc("y: fill what is above zero"),
+        .doc("y: the horizontal axis increases to the left"),
+    Param::bool("poly")
+        .default("n")
+        .doc("y: fill the parts above zero"),
     Param::bool("seemean")
         .default("n")
         .doc("y: draw the zero lines of the traces"),
     real(
         "zplot",
         "0.75",
-        "distance between traces that a value of clip= is drawn across",
+        "width of a value of clip=, as a multiple of the distance between traces",
     ),
     Param::input("xpos")
         .default_text("axis 2")
-        .doc("positions of the traces, one real each"),
-    real("xmin", "first trace", "position at which the traces begin"),
-    real("xmax", "last trace", "position at which the traces end"),
+        .doc("positions of the traces, one real number for each"),
+    real("xmin", "first trace", "smallest position of the axis of traces"),
+    real("xmax", "last trace", "largest position of the axis of traces"),
     real(
         "clip",
         "from pclip=",
-        "value that is drawn zplot= distances wide, more than 0",
+        "value that is drawn with the width zplot=, more than 0",
     ),
     Param::float("pclip")
         .default("98")
@@ -69,16 +72,16 @@ const OWN: [Param; 21] = [
         .doc("thickness of the traces"),
     Param::floats("dash")
         .default_text("0")
-        .doc("dashes of the traces, numbered as in sfgraph"),
+        .doc("dash pattern of the traces, numbered as in sfgraph"),
     Param::int("fatp")
         .default("1")
-        .doc("accepted, without effect: filled parts have no rim"),
+        .doc("accepted without effect: filled parts have no rim"),
     Param::int("xmask")
         .default("1")
-        .doc("accepted, without effect: filled parts are filled wholly"),
+        .doc("accepted without effect: filled parts are filled wholly"),
     Param::int("ymask")
         .default("1")
-        .doc("accepted, without effect: filled parts are filled wholly"),
+        .doc("accepted without effect: filled parts are filled wholly"),
     Param::int("frame")
         .default("0")
         .range("0 or more", Some(0.0), None)
@@ -86,10 +89,10 @@ const OWN: [Param; 21] = [
     Param::bool("scalebar")
         .alias("wantscalebar")
         .default_text("n")
-        .doc("accepted, without effect: wiggles have no colour bar"),
+        .doc("accepted without effect: wiggles have no colour bar"),
     Param::bool("pad")
         .default_text("n")
-        .doc("accepted, without effect: traces have room at both ends"),
+        .doc("accepted without effect: traces have room at both ends"),
     Param::bool("verb").default("n").doc("y: print the clip"),
 ];
 

@@ -20,7 +20,7 @@ const fn unused(name: &'static str) -> Param {
     word(
         name,
         "",
-        "accepted, without effect: it concerns Madagascar's plotting devices",
+        "accepted without effect: for Madagascar's plotting devices",
     )
 }
 
@@ -29,7 +29,7 @@ pub static STANDARD: [Param; 95] = [
     word(
         "title",
         "from the header",
-        "text above the picture; in all texts \\^ raises letters and \\_ lowers them again, as in km\\^2\\_",
+        "title; in all texts \\^ raises letters and \\_ lowers them again, as in km\\^2\\_",
     ),
     word("label1", "from the header", "label of axis 1"),
     word("unit1", "from the header", "unit of axis 1"),
@@ -37,28 +37,28 @@ pub static STANDARD: [Param; 95] = [
     word("unit2", "from the header", "unit of axis 2"),
     word("label3", "from the header", "label of axis 3"),
     word("unit3", "from the header", "unit of axis 3"),
-    real("min1", "all", "smallest coordinate shown of axis 1"),
-    real("max1", "all", "largest coordinate shown of axis 1"),
-    real("min2", "all", "smallest coordinate shown of axis 2"),
-    real("max2", "all", "largest coordinate shown of axis 2"),
+    real("min1", "all", "smallest coordinate shown on axis 1"),
+    real("max1", "all", "largest coordinate shown on axis 1"),
+    real("min2", "all", "smallest coordinate shown on axis 2"),
+    real("max2", "all", "largest coordinate shown on axis 2"),
     Param::bool("wanttitle").default("y").doc("write the title"),
-    word("wheretitle", "top", "top or bottom: where the title stands"),
+    word("wheretitle", "top", "top or bottom: position of the title"),
     Param::bool("wantaxis").default("y").doc("write both axes"),
     Param::bool("wantaxis1").default("y").doc("write axis 1"),
     Param::bool("wantaxis2").default("y").doc("write axis 2"),
     word(
         "wherexlabel",
         "bottom",
-        "top or bottom: where the horizontal axis is written",
+        "top or bottom: position of the numbers and label of the horizontal axis",
     ),
     word(
         "whereylabel",
         "left",
-        "left or right: where the vertical axis is written",
+        "left or right: position of the numbers and label of the vertical axis",
     ),
-    size("labelsz", "8", "size of labels and numbers; 8 are 16 pixels"),
+    size("labelsz", "8", "size of labels and numbers; 8 means 16 pixels"),
     size("titlesz", "10", "size of the title"),
-    size("barlabelsz", "labelsz", "size of the letters of the colour bar"),
+    size("barlabelsz", "labelsz", "size of the letters on the colour bar"),
     Param::int("labelfat")
         .default("0")
         .range("0 to 50", Some(0.0), Some(50.0))
@@ -70,47 +70,51 @@ pub static STANDARD: [Param; 95] = [
     word(
         "format1",
         "as needed",
-        "how numbers of the horizontal axis are written, as in %4.1f",
+        "format of the numbers on the horizontal axis, such as %4.1f",
     ),
     word(
         "format2",
         "as needed",
-        "how numbers of the vertical axis are written",
+        "format of the numbers on the vertical axis",
     ),
     Param::int("n1tic")
-        .default_text("what fits")
+        .default_text("as many as fit")
         .range("1 to 500", Some(1.0), Some(500.0))
-        .doc("most numbers of the horizontal axis"),
+        .doc("largest number of labelled ticks on the horizontal axis"),
     Param::int("n2tic")
-        .default_text("what fits")
+        .default_text("as many as fit")
         .range("1 to 500", Some(1.0), Some(500.0))
-        .doc("most numbers of the vertical axis"),
+        .doc("largest number of labelled ticks on the vertical axis"),
     real(
         "d1num",
-        "round",
-        "distance between numbers of the horizontal axis",
+        "a round number",
+        "interval between the numbers on the horizontal axis",
     ),
-    real("d2num", "round", "distance between numbers of the vertical axis"),
-    real("o1num", "0", "one of the numbers of the horizontal axis"),
-    real("o2num", "0", "one of the numbers of the vertical axis"),
+    real(
+        "d2num",
+        "a round number",
+        "interval between the numbers on the vertical axis",
+    ),
+    real("o1num", "0", "one of the numbers on the horizontal axis"),
+    real("o2num", "0", "one of the numbers on the vertical axis"),
     Param::bool("grid")
         .default_text("n")
-        .doc("draw lines at the numbers of both axes"),
+        .doc("draw grid lines at the numbers of both axes"),
     Param::bool("grid1")
         .default_text("n")
-        .doc("draw lines at the numbers of the horizontal axis"),
+        .doc("draw grid lines at the numbers of the horizontal axis"),
     Param::bool("grid2")
         .default_text("n")
-        .doc("draw lines at the numbers of the vertical axis"),
+        .doc("draw grid lines at the numbers of the vertical axis"),
     real(
         "g1num",
         "d1num",
-        "distance between grid lines of the horizontal axis",
+        "interval between grid lines of the horizontal axis",
     ),
     real(
         "g2num",
         "d2num",
-        "distance between grid lines of the vertical axis",
+        "interval between grid lines of the vertical axis",
     ),
     Param::int("gridcol")
         .default_text("pale")
@@ -121,47 +125,47 @@ pub static STANDARD: [Param; 95] = [
         .doc("thickness of the grid"),
     Param::int("axiscol")
         .default("7")
-        .doc("colour of axes and letters, numbered as gridcol="),
+        .doc("colour of axes and letters, numbered as in gridcol="),
     real(
         "screenratio",
         "0.75",
-        "height of Madagascar's page over its width",
+        "height of Madagascar's page divided by its width",
     ),
     size(
         "screenht",
         "10.24",
-        "height of Madagascar's page, of 66 pixels each",
+        "height of Madagascar's page, in units of 66 pixels",
     ),
     size("screenwd", "screenht/screenratio", "width of that page"),
-    size("crowd", "0.75", "part of the page that the box of the axes takes"),
-    size("crowd1", "crowd", "the same, of the width"),
-    size("crowd2", "crowd", "the same, of the height"),
     size(
-        "xinch",
-        "from crowd1",
-        "width of the box of the axes, of 66 pixels each",
+        "crowd",
+        "0.75",
+        "fraction of the page taken by the box of the axes",
     ),
+    size("crowd1", "crowd", "fraction of the width taken by that box"),
+    size("crowd2", "crowd", "fraction of the height taken by that box"),
+    size("xinch", "from crowd1", "width of that box, in units of 66 pixels"),
     size("yinch", "from crowd2", "height of the box of the axes"),
     Param::int("width")
         .default_text("900")
         .range("100 to 30000", Some(100.0), Some(30000.0))
-        .doc("pixels of the whole picture"),
+        .doc("size of the whole picture, in pixels"),
     Param::int("height")
         .default_text("from the axes")
         .range("100 to 30000", Some(100.0), Some(30000.0))
-        .doc("pixels of the whole picture"),
+        .doc("size of the whole picture, in pixels"),
     real(
         "res",
         "1",
-        "pixels of a PNG for every unit of its layout: 2 draws the same picture twice as fine",
+        "resolution of a PNG: res=2 draws the same picture with twice as many pixels in each direction",
     )
     .range("0.1 to 20", Some(0.1), Some(20.0)),
     Param::bool("transparent")
         .default("n")
-        .doc("leave out the white paper, to lay the picture over another one"),
+        .doc("leave the background transparent, so that the picture can be laid over another one"),
     Param::int("bgcolor")
         .default("0")
-        .doc("colour of the paper, numbered as gridcol="),
+        .doc("background colour, numbered as in gridcol="),
     word(
         "format",
         "from the file's name",
@@ -170,7 +174,7 @@ pub static STANDARD: [Param; 95] = [
     word(
         "out",
         "standard output",
-        "file to write the picture to; its ending chooses the format",
+        "file for the picture; its extension determines the format",
     ),
     unused("axisor1"),
     unused("axisor2"),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Result, bail};
+use kernels::mesh::Near;
 
 use crate::meshing::scanner::Scanner;
 
@@ -13,6 +14,8 @@ pub(super) struct Block {
     /// Gmsh's number of the type.
     pub(super) kind: i32,
     pub(super) per_element: usize,
+    /// Tags of the elements.
+    pub(super) tags: Vec<u64>,
     /// Tags of the nodes, element after element.
     pub(super) nodes: Vec<u64>,
 }
@@ -35,6 +38,14 @@ impl Sections {
         self.physical
             .get(&(block.dimension, block.entity))
             .map_or(&[], Vec::as_slice)
+    }
+
+    /// What messages call an element of a block: its tag, and the coordinates of the first of its nodes that has any.
+    pub(super) fn shown(&self, block: &Block, number: usize) -> String {
+        let nodes = block.nodes.chunks_exact(block.per_element).nth(number);
+        let known = nodes.into_iter().flatten().find_map(|tag| self.nodes.get(tag));
+        let tag = block.tags.get(number).copied().unwrap_or_default();
+        format!("element {tag}{}", Near::from(known.copied()))
     }
 }
 
@@ -296,9 +307,9 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
                 "elements of type {kind} are not read; hexahedra and quadrilaterals of order 1 and 2 are"
             )));
         };
-        let mut nodes = Vec::new();
+        let (mut tags, mut nodes) = (Vec::new(), Vec::new());
         for _ in 0..count {
-            numbers.size("tag of an element")?;
+            tags.push(numbers.size("tag of an element")?);
             for _ in 0..*per_element {
                 nodes.push(numbers.size("tag of a node")?);
             }
@@ -309,6 +320,7 @@ fn elements(numbers: &mut Numbers, file: &mut Sections) -> Result<()> {
             entity,
             kind,
             per_element: *per_element,
+            tags,
             nodes,
         });
     }

@@ -28,8 +28,8 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// Reads `checkpoint=`, `every=` and `resume=`.
-    pub fn read(job: &Job) -> anyhow::Result<Self> {
+    /// Reads `checkpoint=`, `every=` and `resume=` of a run of so many steps.
+    pub fn read(job: &Job, steps: usize) -> anyhow::Result<Self> {
         let path = |key: &str| -> anyhow::Result<Option<PathBuf>> {
             match job.text(key)? {
                 Some(text) if text.is_empty() => bail!("{key}= is empty: it takes the name of a file"),
@@ -43,6 +43,13 @@ impl Wishes {
         };
         if file.is_none() && job.given("every") {
             job.warn("every= has no effect without checkpoint=, which says where states are saved");
+        }
+        if let (Some(_), Every::Steps(jump)) = (&file, every)
+            && jump >= steps
+        {
+            job.warn(&format!(
+                "every={jump}: the run has {steps} steps and saves no state while it goes on; give a smaller every="
+            ));
         }
         Ok(Self {
             every: if file.is_some() { every } else { Every::Never },

@@ -218,7 +218,7 @@ fn prepare(
         surface,
         interpolate: job.flag("interp")?,
         potentials: job.flag("opot")?,
-        jdata: positive("jdata")?,
+        jdata: record::steps_between(job, "jdata", wave.time.n)?,
         snapshots,
         jcheck: positive("jcheck")?,
     };

@@ -5,45 +5,51 @@ use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
 const COMMENTS: &str = "\
-Solves the elastic wave equation in displacements on a regular grid, order 8 in space and 2 in time \
-(Weiss and Shragge, Geophysics 2013), for isotropic, VTI, HTI, orthorhombic and triclinic (for instance tilted) media.
+Solves the elastic wave equation for the displacement on a regular grid, by finite differences of order 8 in space and 2 in \
+time (Weiss and Shragge, Geophysics, 2013). The medium may be isotropic, VTI, HTI, orthorhombic or triclinic (a tilted \
+medium, for example).
 
-Standard input (or wav=) is the wavelet: n1 sources, n2 components in the order z, x[, y], n3 times; d3 is the time \
-step. ccc= holds the stiffness planes behind the grid axes z, x[, y]: in 2-D c11 c33 c55 c13, in 3-D c11 c22 c33 c44 \
-c55 c66 c12 c13 c23 (Voigt 1=x 2=y 3=z 4=yz 5=zx 6=xy); or all coefficients by the rows of the upper triangle, in 2-D the \
-six c11 c13 c15 c33 c35 c55, in 3-D the 21 c11 c12 c13 c14 c15 c16 c22 ... c66. den= is the density on the same grid. sou= and rec= are points, n1 = x, z \
-(3-D: x, y, z), n2 = how many; they may lie anywhere between the nodes.
+The wavelet comes from standard input or from wav=: n1 sources, n2 components in the order z, x[, y], n3 time samples; d3 is \
+the time step. ccc= holds the stiffness planes, on the axis after the grid axes z, x[, y]. In 2-D these are c11 c33 c55 c13, \
+in 3-D c11 c22 c33 c44 c55 c66 c12 c13 c23, in Voigt notation: 1=x, 2=y, 3=z, 4=yz, 5=zx, 6=xy. A file with all coefficients \
+has them in the order of the rows of the upper triangle: in 2-D the six c11 c13 c15 c33 c35 c55, in 3-D the 21 c11 c12 c13 \
+c14 c15 c16 c22 ... c66. den= is the density on the same grid. sou= and rec= are lists of points: n1 holds the coordinates \
+x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere between the nodes.
 
-All fields sit on the nodes of the grid. Units are any consistent set: km, s, km/s and g/cm3 give stiffness in GPa; m, \
-s, m/s and kg/m3 give Pa. The wavelet is subtracted: ssou=y from the normal stresses zz, xx[, yy] (a stress, in the unit \
-of stiffness), ssou=n from the force density (its unit is that of density times displacement over time squared). The \
-bell exp(-r^2/(0.5 nbell)), r in nodes, is not normalised; nbell=0 puts the whole wavelet on the node of the source, \
-shared out over its neighbours where the source lies between nodes.
+All fields are defined on the nodes of the grid. Any consistent set of units can be used: km, s, km/s and g/cm3 give \
+stiffness in GPa; m, s, m/s and kg/m3 give Pa. The wavelet is subtracted: from the normal stresses zz, xx[, yy] with ssou=y, \
+where its unit is that of the stiffness, or from the force density with ssou=n, where its unit is density times displacement \
+over time squared. The source is spread over the bell exp(-r^2/(0.5 nbell)) with r in nodes, which is not normalised. With \
+nbell=0 the whole wavelet acts on the node of the source, or is shared among its neighbours where the source lies between \
+nodes.
 
-Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards), n3 records. Record it holds the \
-displacement one step after the wavelet sample of the same number. opot=y writes divergence and curl instead: in 2-D \
-div, curl; in 3-D the data are div, x, y, z and the snapshots div, z, x, y.
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Each record \
+holds the displacement one step after the wavelet sample of the same number. With opot=y the output is divergence and curl \
+instead of displacement: div, curl in 2-D; in 3-D div, x, y, z in the data and div, z, x, y in the snapshots.
 
-device=auto runs on an NVIDIA GPU (compute capability 8.0 or newer) where one can be used and on the CPU elsewhere; \
-verb=y tells why no GPU is taken. It needs the driver and NVRTC, the compiler of the CUDA toolkit (also \
-pip install nvidia-cuda-nvrtc==13.0.88), nothing else; kernels are compiled for the model's class on their first run and \
-kept. ngpu= GPUs share the grid and give the same bits as one. A build with MPI also runs as several ranks (mpirun -n 4 \
-sfewefd3d-gpu ... ngpu=2): each takes ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and \
-writes its own part of the snapshots; rank 0 reads standard input and writes the data. Memory is looked at before it is taken: plan=y tells what a \
-run needs and how long it takes. Environment: CUDA_VISIBLE_DEVICES chooses and numbers the GPUs; SIFAKA_NVRTC is the \
-folder of NVRTC's library; SIFAKA_CACHE that of kept kernels; CUDA_SYNC=1 waits for every kernel, slowly, so that a fault \
-of the GPU is told with the kernel that did it.";
+With device=auto the program runs on an NVIDIA GPU of compute capability 8.0 or newer if there is one that it can use, \
+otherwise on the CPU; verb=y says why no GPU is used. A GPU needs its driver and NVRTC, the run-time compiler of the CUDA \
+toolkit (pip install nvidia-cuda-nvrtc==13.0.88 also provides it), and nothing else. Kernels are compiled for the class of \
+the medium on the first run and kept for later runs. With ngpu= several GPUs share the grid, and the result has the same \
+bits as that of one GPU. A build with MPI also runs as several ranks (mpirun -n 4 sfewefd3d-gpu ... ngpu=2). Each rank uses \
+ngpu= GPUs of its host, or its share of the cores, reads its own part of the model and writes its own part of the snapshots; \
+rank 0 reads standard input and writes the data. The memory that a run needs is checked before it starts; plan=y prints that \
+memory and the expected time.
+
+Environment variables: CUDA_VISIBLE_DEVICES selects and numbers the GPUs; SIFAKA_NVRTC is the folder of NVRTC's library; \
+SIFAKA_CACHE is the folder of the compiled kernels; CUDA_SYNC=1 waits for every kernel, which is slow, so that an error of \
+the GPU is reported with the kernel that caused it.";
 
 macro_rules! params {
     ($($window:expr),*) => {
         &[
-            Param::input("ccc").required().doc("stiffness planes behind the grid axes"),
+            Param::input("ccc").required().doc("stiffness planes on the axis after the grid axes"),
             Param::input("den").required().doc("density on the grid of ccc="),
-            Param::input("sou").required().doc("source points, x[, y], z"),
-            Param::input("rec").required().doc("receiver points, x[, y], z"),
+            Param::input("sou").required().doc("source points x[, y], z"),
+            Param::input("rec").required().doc("receiver points x[, y], z"),
             Param::input("wav").doc("wavelet, instead of standard input"),
             WFL,
-            Param::bool("verb").default("n").doc("tell grid, stability, speed and progress"),
+            Param::bool("verb").default("n").doc("print grid, stability, speed and progress"),
             SNAP,
             Param::bool("free").default("n").doc("free surface at the first row of the model"),
             Param::choice("surface", &["vacuum", "traction"])
@@ -59,34 +65,34 @@ macro_rules! params {
             Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
             JDATA,
             JSNAP,
-            Param::int("nb").default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("nodes of frame on every side"),
-            Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along z"),
-            Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: nodes along x"),
-            Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, rounded to the nearest node"),
-            Param::float("oqx").default_text("the padded grid").doc("snapshot window: first x, rounded to the nearest node"),
+            Param::int("nb").default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("width of the frame on every side, in nodes"),
+            Param::int("nqz").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: number of nodes along z"),
+            Param::int("nqx").default_text("the padded grid").range(">= 1", Some(1.0), None).doc("snapshot window: number of nodes along x"),
+            Param::float("oqz").default_text("the padded grid").doc("snapshot window: first z, moved to the nearest node"),
+            Param::float("oqx").default_text("the padded grid").doc("snapshot window: first x, moved to the nearest node"),
             $($window,)*
             Param::choice("sym", &["auto", "iso", "vti", "hti", "ort", "tri"])
                 .default("auto")
-                .doc("medium class whose kernels run; auto: the narrowest that all cells share; a narrower one is an error; in 2-D vti, hti and ort are one; tri has all coefficients"),
+                .doc("symmetry class for which kernels are chosen; auto: the narrowest class that holds for all cells; a class narrower than that is an error; in 2-D vti, hti and ort are the same; tri has all coefficients"),
             CFL,
             JCHECK,
             CHECKPOINT,
             EVERY,
             RESUME,
-            Param::bool("plan").default("n").doc("tell grid, memory, stability, dispersion and time; run nothing"),
-            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU where one can be used"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("how many GPUs; on the CPU: slabs that the grid is cut into"),
+            Param::bool("plan").default("n").doc("print grid, memory, stability, dispersion and time, and do not run"),
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if one can be used, otherwise on the CPU"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid is divided into"),
             EXCHANGE,
-            Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, one slab each, instead of ngpu="),
+            Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, instead of ngpu=; each gets one slab"),
             Param::int("threads")
                 .alias("ompnth")
-                .default_text("OMP_NUM_THREADS where that is less than the cores, else one a core")
-                .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
-                .doc("CPU threads; before a run on GPUs they read the model"),
-            Param::int("ompchunk").ignored().doc("accepted for old flows"),
-            Param::float("dt").ignored().doc("the time step is d3 of the wavelet: sfput d3= changes it"),
-            Param::int("nt").ignored().doc("accepted for old flows: the wavelet has the number of steps"),
-            Param::input("in1").ignored().doc("accepted for old flows: the wavelet is standard input or wav="),
+                .default_text("OMP_NUM_THREADS, at most one for each core")
+                .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
+                .doc("number of CPU threads; when GPUs run, the threads read the model"),
+            Param::int("ompchunk").ignored().doc("accepted for older flows"),
+            Param::float("dt").ignored().doc("the time step is d3 of the wavelet; sfput d3= changes it"),
+            Param::int("nt").ignored().doc("accepted for older flows: the number of steps is that of the wavelet"),
+            Param::input("in1").ignored().doc("accepted for older flows: the wavelet is standard input or wav="),
         ]
     };
 }
@@ -99,10 +105,10 @@ const PARAMS_3D: &[Param] = params!(
     Param::int("nqy")
         .default_text("the padded grid")
         .range(">= 1", Some(1.0), None)
-        .doc("snapshot window: nodes along y"),
+        .doc("snapshot window: number of nodes along y"),
     Param::float("oqy")
         .default_text("the padded grid")
-        .doc("snapshot window: first y, rounded to the nearest node")
+        .doc("snapshot window: first y, moved to the nearest node")
 );
 
 const USAGE: &str = "< wav.rsf ccc=stiffness.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf [snap=y wfl=snapshots.rsf] > data.rsf";
@@ -110,7 +116,7 @@ const USAGE: &str = "< wav.rsf ccc=stiffness.rsf den=density.rsf sou=sources.rsf
 /// `sfewefd2d-gpu` as its user sees it.
 pub static PROGRAM_2D: Program = Program {
     name: "sfewefd2d-gpu",
-    about: "Elastic finite-difference modelling in 2-D, anisotropic, on CPUs and GPUs",
+    about: "Anisotropic elastic modelling in 2-D by finite differences, on CPUs and GPUs",
     usage: USAGE,
     comments: COMMENTS,
     example: EXAMPLE_2D,
@@ -120,7 +126,7 @@ pub static PROGRAM_2D: Program = Program {
 /// `sfewefd3d-gpu` as its user sees it.
 pub static PROGRAM_3D: Program = Program {
     name: "sfewefd3d-gpu",
-    about: "Elastic finite-difference modelling in 3-D, anisotropic, on CPUs and GPUs",
+    about: "Anisotropic elastic modelling in 3-D by finite differences, on CPUs and GPUs",
     usage: USAGE,
     comments: COMMENTS,
     example: EXAMPLE_3D,

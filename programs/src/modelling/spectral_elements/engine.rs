@@ -2,6 +2,7 @@
 
 use super::Run;
 use super::fibre::{Fibre, Sensing};
+use super::maps::{Peaking, Peaks};
 use crate::modelling::shoot::{self, Resources};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub struct Engine<const D: usize> {
     machine: Machine<D>,
     fibre: Option<Fibre<D>>,
+    /// The map of the largest values, as it is so far.
+    peaks: Option<(Peaks, Vec<f32>)>,
 }
 
 /// What runs it.
@@ -32,17 +35,19 @@ impl<const D: usize> Engine<D> {
     pub fn new(run: &Run<D>, on: Resources<'_>) -> anyhow::Result<Self> {
         let setup = run.setup();
         let own = on.machine.subdomains();
-        if on.gpus.is_empty() {
+        let machine = if on.gpus.is_empty() {
             let threads = Arc::new(Cpu::new(on.machine.cpu.threads())?);
-            let engines = spectral_elements::subdomains(threads, &setup, &run.shot, own)?;
-            return Ok(Self {
-                machine: Machine::Cpu(engines),
-                fibre: run.fibre.clone(),
-            });
-        }
+            Machine::Cpu(spectral_elements::subdomains(threads, &setup, &run.shot, own)?)
+        } else {
+            Machine::Gpu(gpu::subdomains(on.gpus, &setup, &run.shot, own)?)
+        };
         Ok(Self {
-            machine: Machine::Gpu(gpu::subdomains(on.gpus, &setup, &run.shot, own)?),
+            machine,
             fibre: run.fibre.clone(),
+            peaks: run.peaks.clone().map(|peaks| {
+                let rest = peaks.rest();
+                (peaks, rest)
+            }),
         })
     }
 }
@@ -95,11 +100,22 @@ impl<const D: usize> shoot::Engine for Engine<D> {
         options: ParallelOptions,
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error> {
-        let Some(fibre) = &self.fibre else {
-            return self.machine.run(ranks, recorder, options, checkpoints);
-        };
-        let mut sensing = Sensing { fibre, to: recorder };
-        self.machine.run(ranks, &mut sensing, options, checkpoints)
+        if let Some(fibre) = &self.fibre {
+            let mut sensing = Sensing { fibre, to: recorder };
+            return self.machine.run(ranks, &mut sensing, options, checkpoints);
+        }
+        if let Some((peaks, map)) = &mut self.peaks {
+            let to = recorder;
+            let mut peaking = Peaking { peaks, map, to };
+            return self.machine.run(ranks, &mut peaking, options, checkpoints);
+        }
+        self.machine.run(ranks, recorder, options, checkpoints)
+    }
+
+    fn map(&self, _: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
+        // Records are gathered where the map is written.
+        let map = self.peaks.as_ref().map(|(_, map)| map.clone());
+        Ok(map.unwrap_or_default())
     }
 }
 

@@ -4,6 +4,7 @@ mod engine;
 mod fibre;
 mod globe;
 mod grids;
+mod maps;
 mod medium;
 mod outputs;
 mod params;
@@ -14,7 +15,7 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use super::checkpoint::Checksum;
 use super::machine::Pieces;
 use super::model::{Fingerprint, Opened};
-use super::record::Outputs;
+use super::record::{self, Outputs};
 use super::shoot::{self, Method, Resources};
 use super::velocity_stress::sources::{self, Histories};
 use super::world::World;
@@ -30,8 +31,10 @@ use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{Lumping, Quantity, Setup, Shot, Source, Sponge, Strength};
 use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
+use kernels::stability::Band;
+use maps::Peaks;
 use medium::Rocks;
-use rsf_io::{Axis, Job};
+use rsf_io::{Axis, Job, Output};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,6 +47,8 @@ struct Run<const D: usize> {
     shot: Shot<D>,
     /// The cable of data=das, whose channels stand for the receivers.
     fibre: Option<Fibre<D>>,
+    /// The map of the largest values on the ground, whose places follow the receivers.
+    peaks: Option<Peaks>,
     /// Time step and the time of the first one, s.
     dt: f64,
     begin: f64,
@@ -179,6 +184,14 @@ impl<const D: usize> Method for Run<D> {
         outputs::open(job, self, world)
     }
 
+    fn has_map(&self) -> bool {
+        self.peaks.is_some()
+    }
+
+    fn open_map(&self, job: &mut Job) -> anyhow::Result<Option<Output>> {
+        self.peaks.as_ref().map(|peaks| peaks.open(job)).transpose()
+    }
+
     fn plan(&mut self, job: &Job, _: (), on: Resources<'_>) -> anyhow::Result<()> {
         plan::print(job, self, on)
     }
@@ -234,12 +247,8 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
 /// Reads the small inputs and the parameters.
 fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D>> {
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
-    let (nt, jdata, jcheck, degree) = (
-        positive("nt")?,
-        positive("jdata")?,
-        positive("jcheck")?,
-        positive("degree")?,
-    );
+    let (nt, jcheck, degree) = (positive("nt")?, positive("jcheck")?, positive("degree")?);
+    let jdata = record::steps_between(job, "jdata", nt)?;
     let dt = job.double("dt")?;
     if !(dt > 0.0 && dt.is_finite()) {
         bail!("dt={dt}: the time step must be a positive number of seconds");
@@ -280,7 +289,14 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
             None
         }
     };
-    let window = outputs::window(job, &mesh, &mut shot)?;
+    if raw.radius.is_some() && ["ground", "pgd", "pgv", "pga"].iter().any(|word| job.given(word)) {
+        bail!(
+            "ground=, pgd=, pgv= and pga= are for meshes with z downwards: on a globe give places by stations= or rec="
+        );
+    }
+    let window = maps::window(job, &mesh, &mut shot)?;
+    let peaks = Peaks::read(job, &mesh, &mut shot)?;
+    let sponge = sponge(job, &rocks.speeds, found.band)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
@@ -300,7 +316,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         rocks,
         shot,
         fibre,
-        sponge: sponge(job)?,
+        peaks,
+        sponge,
         dt,
         window,
         quantity: name,
@@ -338,13 +355,26 @@ fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
     })
 }
 
-/// The layer that sponge= asks for.
-fn sponge(job: &Job) -> anyhow::Result<Option<Sponge>> {
+/// The layer that sponge= asks for. One that is thin for the waves of the sources sends them back itself.
+fn sponge(job: &Job, speeds: &[[f64; 2]], band: Band) -> anyhow::Result<Option<Sponge>> {
     let thickness = job.double("sponge")?;
-    if thickness <= 0.0 && job.given("left") {
-        job.warn("left= has no effect without sponge=");
+    if thickness <= 0.0 {
+        if job.given("left") {
+            job.warn("left= has no effect without sponge=");
+        }
+        return Ok(None);
     }
-    Ok((thickness > 0.0).then_some(Sponge {
+    let fastest = speeds.iter().map(|[vp, _]| *vp).fold(0.0, f64::max);
+    // Of a pulse of one sign the waves are highest at about a third of where it ends.
+    let typical = band.peak.max(band.max / 3.0);
+    let wavelengths = thickness * typical / fastest;
+    if wavelengths < 1.0 {
+        job.warn(&format!(
+            "sponge={thickness} m is {wavelengths:.2} of the wavelength of P at {typical:.3} Hz: so thin a layer itself sends waves back, half a wavelength 17 % of P that comes at right angles; give {:.0} m or more, or none",
+            fastest / typical
+        ));
+    }
+    Ok(Some(Sponge {
         thickness,
         left: job.double("left")?,
     }))

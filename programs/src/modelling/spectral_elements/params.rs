@@ -5,136 +5,164 @@ use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
 const COMMENTS: &str = "\
-Solves the elastic wave equation by spectral elements (Komatitsch and Tromp 1999) on a mesh whose elements follow topography and \
-interfaces: isotropic solids and solids with 21 constants, fluids, attenuation, free and absorbing sides. Order 2 in time. It runs on \
-GPUs where there are any, else on processors.
+Solves the elastic wave equation by spectral elements (Komatitsch and Tromp 1999) on a mesh that follows topography and \
+interfaces, with order 2 in time. The medium may contain isotropic solids, solids with 21 elastic constants, fluids and \
+attenuation; the sides of the mesh are free or absorbing. The program runs on GPUs if there are any, otherwise on the CPU.
 
-A mesh is what sfhexmesh writes: mesh= is its elements, whose header names nodes=, regions=, materials=, absorbing= and free=; words \
-on the command line go before the header. specfem= is a folder of SPECFEM3D's mesh files. Axes are x[, y], z, z downwards; units are \
-SI: m, s, m/s, kg/m3, Pa, N, N m. materials= has rho, vp, vs (0 is a fluid), Qkappa, Qmu and 1 where ccc= holds for every region; \
-ccc= has n1=21 constants a region, c11 c12 c13 c14 c15 c16 c22 ... c66, axes 1=x 2=y 3=z (2-D runs take those of x and z).
+Mesh: mesh= is a file that sfhexmesh has written. It holds the elements, and its header names nodes=, regions=, materials=, \
+absorbing= and free=; the same parameters on the command line take precedence. specfem= is a folder with mesh files of \
+SPECFEM3D instead. The axes are x[, y], z, with z downwards. All units are SI: m, s, m/s, kg/m3, Pa, N, N m. Each region has \
+a row in materials=: rho, vp, vs (0 in a fluid), Qkappa, Qmu, and 1 if its constants are in ccc=. ccc= has n1=21 constants \
+for every region, c11 c12 c13 c14 c15 c16 c22 ... c66, with the axes 1=x 2=y 3=z (2-D runs use those of x and z).
 
-vp=, vs=, den=, qp= and qs= are a model that changes inside of regions: regular grids, n1=z n2=x[ n3=y] as finite-difference programs take them, linear between their nodes, one number at every point of an element. What they do not say is as materials= has it, which always says what regions there are and which of them are fluids. On one grid for the whole mesh a point takes the nodes in its own region alone: what stands on an interface, beyond it or in the air does not count, and towards an interface the last node goes on. With a further axis, n3 (in 3-D n4) the regions, each has a grid of its own, which is linear up to its sides and beyond them. Along an axis with n=1 nothing changes. ccc= may be planes behind such a grid, too (9 or 21, in 2-D 4 or 6, as sfstiffness writes them; the regions behind them): they fill the solids.
+Models on grids: vp=, vs=, den=, qp= and qs= may change within regions. They are given on regular grids, n1=z n2=x[ n3=y], \
+like those of the finite-difference programs, and are interpolated linearly to every point of an element. materials= still \
+says which regions there are and which of them are fluids, and it gives the properties that have no grid. If one grid covers \
+the whole mesh, a point uses only grid nodes in its own region: nodes on an interface, beyond it or in the air do not count, \
+and towards an interface the value of the last node continues. If the grid has a further axis for the regions, n3 (in 3-D \
+n4), each region has a grid of its own, which is used up to its sides and beyond them. Nothing changes along an axis with \
+n=1. ccc= may also hold planes on such a grid (9 or 21, in 2-D 4 or 6, as sfstiffness writes them, then the regions); they \
+apply to the solids.
 
-Sides in neither list are free in solids and rigid in fluids; free= matters where a fluid has a surface, whose pressure is zero there. \
-Absorbing sides take plane waves that leave at right angles (Clayton and Engquist 1977). lumping=specfem puts the row sums of their damping \
-into the mass, as SPECFEM3D does, for comparison; on slanted sides they are not exact. What meets them at a slant comes back in part: sponge= damps in a layer of that thickness along them, inside of the mesh, two or three of the longest wavelengths that matter, and takes surface waves, too. It only loses energy, and the stable step stays.
+Sides: a side that is in neither list is free in a solid and rigid in a fluid. free= is needed only where a fluid has a \
+surface, at which the pressure is zero. Absorbing sides (Clayton and Engquist 1977) are exact for plane waves that leave at \
+right angles; waves that arrive at an angle are partly reflected. sponge= adds a damping layer of that thickness inside the \
+mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of interest are a \
+good thickness: a sponge reflects waves that are longer. For a Ricker wavelet a layer of two wavelengths of P at the peak \
+frequency leaves 0.8 % of the largest wave, a layer of one 3 % and a layer of half a wavelength 9 %, which is as much as the \
+sides alone leave at that distance. The sponge always removes energy and does not change the stable step. lumping=specfem adds the row sums of \
+the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
-Qkappa and Qmu of materials= attenuate solids, where any is below 9000: three standard linear solids keep them constant within 3 % over \
-qband=, whose ends are at most a ratio of 12 apart for that; speeds hold at qref= and grow with frequency. sls= says it all instead: n1=11 for every region, relaxation times of stress (3), of strain for mu (3) and for \
-kappa (3), and factors from mu and kappa to the unrelaxed moduli.
+Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
+within 3 % over qband=, provided its ends have a ratio of at most 12. Velocities are those at qref= and grow with frequency. \
+sls= gives the complete description instead: n1=11 for every region, with the relaxation times of stress (3), of strain for \
+mu (3) and for kappa (3), and the factors from mu and kappa to the unrelaxed moduli.
 
-Sources (src=): a moment tensor by mxx= ... in N m, axes of the mesh; a double couple by strike=, dip=, rake= in degrees and m0= \
-(Aki and Richards: x north, y east, z down; xaz= turns x); an explosion of moment m0=; a force by fx= ... in N. In fluids only \
-explosions act. A moment on a side that elements share acts in one of them, as in SPECFEM3D: keep moments off the sides of elements. In 2-D strengths are per metre across the plane. mech= gives a strength to every source, n2 = sources and n1 = 6 (xx \
-yy zz xy xz yz), 4 (strike dip rake M0), 1 (M0) or 3 (force x, y, z; 2-D: 2, x z).
+Sources (src=): moment is a moment tensor mxx= ... in N m along the axes of the mesh; dc is a double couple with strike=, \
+dip= and rake= in degrees and the moment m0= (Aki and Richards: x north, y east, z down; xaz= turns x); explosion has the \
+moment m0=; force is fx= ... in N. Only explosions can act in a fluid. A moment on a side shared by several elements acts in \
+only one of them, as in SPECFEM3D, so moments should not lie on sides. In 2-D strengths are per metre across the plane. \
+mech= gives every source its own strength: n2 sources with n1 = 6 (xx yy zz xy xz yz), 4 (strike dip rake M0), 1 (M0) or 3 \
+(force x, y, z; in 2-D n1 = 2, x z).
 
-stf= is the history: gauss, a moment rate exp(-(t-4 tau)^2/(2 tau^2))/sqrt(2 pi tau^2); brune, a moment rate t/tau^2 exp(-t/tau); \
-cosine, a moment rate (1-cos(2 pi t/tau))/tau up to tau; ricker, a moment that follows a Ricker wavelet of freq= with its peak at \
-1.2/freq. A force follows the same curves, scaled to a largest value of one. series= gives samples instead, n1 times with d1, o1 and n2 = 1 \
-or one series a source: moment rate over moment in 1/s, with rate=n the moment itself over its strength, or force over strength. A series \
-that begins before zero lets the run begin there. onset= delays every source, n1 = sources, in seconds.
+stf= is the time function of the sources: gauss, a moment rate exp(-(t-4 tau)^2/(2 tau^2))/sqrt(2 pi tau^2); brune, a moment \
+rate t/tau^2 exp(-t/tau); cosine, a moment rate (1-cos(2 pi t/tau))/tau up to tau; ricker, a moment that is a Ricker wavelet \
+of freq= with its peak at 1.2/freq. A force has the same time functions, scaled to a maximum of one. series= gives samples \
+instead: n1 times with d1 and o1, and n2 = 1 or one series for every source. They are the moment rate divided by the moment, \
+in 1/s (with rate=n the moment itself divided by its strength), or the force divided by its strength. If a series begins \
+before time zero, so does the run. onset= delays every source by a time in seconds; n1 is the number of sources.
 
-model= (3-D) fills a mesh of the Earth at every point: prem is PREM without its ocean, prem-ti the same with transverse isotropy, else a text of radii in m from the centre up, \
-kg/m3 and m/s, as sfhexmesh reads it. An element takes the layer in which its middle lies, never the next one beyond a discontinuity on its faces; fluids are those of materials=, and quality \
-factors, too (sfhexmesh q=y writes the model's). Gravity, rotation and ellipticity are not in the equations.
+The Earth (3-D): model= gives every point of a mesh of the Earth its properties. prem is PREM without its ocean, prem-ti its \
+transversely isotropic version, and any other name is a text file with radii in m from the centre upwards, kg/m3 and m/s, as \
+sfhexmesh reads it. An element belongs to the layer that contains its middle, so points on its faces never take values from \
+beyond a discontinuity. Fluids and quality factors are those of materials= (sfhexmesh q=y writes the quality factors of the \
+model). Gravity, rotation and ellipticity are not modelled.
 
-cmt= (3-D) reads sources from a CMTSOLUTION file as it is, one moment tensor (dyne cm; r up, t south, p east) or several, and stations= \
-receivers from a STATIONS file: name, network, latitude, longitude, elevation and burial in m. On a mesh of the Earth (sfhexmesh sphere=y, or radius=) \
-latitudes are geographic, turned into geocentric ones, unless latitude=geocentric; depths and burials are below the surface of the sphere, heights have no effect. On other \
-meshes latitude is y and points to the north, longitude x to the east, as SPECFEM3D has it without projection, and the place is z = depth, of stations burial - elevation. \
-Moments grow as 1 + erf(1.628 t / half duration) about their centroid times, of which the first is the time zero of the records (at least 5 steps of half duration); stf= or series= say \
-it otherwise. Records at stations are Z (up), N, E.
+cmt= (3-D) reads the sources from a CMTSOLUTION file: one moment tensor or several, in dyne cm with r up, t south, p east. \
+stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m. On a \
+mesh of the Earth (sfhexmesh sphere=y, or radius=) latitudes are geographic and are converted to geocentric ones, unless \
+latitude=geocentric; depth and burial are measured from the surface of the sphere, and elevations have no effect. On other \
+meshes latitude is y, to the north, and longitude is x, to the east, as in SPECFEM3D without a projection; z is the depth of \
+a source and burial minus elevation of a station. Moments grow as 1 + erf(1.628 t / half duration) about their centroid \
+times, and the first centroid time is the time zero of the records. A half duration is at least 5 steps. stf= or series= \
+replaces this time function. Records at stations have the components Z (up), N, E.
 
-Output: n1 receivers, n2 components z, x[, y] (positive along the axes, z downwards; pressure has one, and is zero in solids; strain zz, xx, \
-yy, zx, zy, xy, 2-D zz, xx, zx, of the tensor, extension positive; rotation about z, x, y, 2-D about y, in rad, half the curl along the axes \
-x, y, z; data=das one: the strain along the fibre, along=, extension positive, the mean over gauge= metres around \
-the receiver), n3 records; \
-o3 is when the run begins. Receivers and sources lie anywhere in the mesh. Snapshots are interpolated onto a regular grid: nqz=, oqz=, \
-dqz= and so on; outside of the mesh they are zero.
+Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
+time at which the run begins. Pressure has one component and is zero in solids. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
+zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
+about y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
+around the receiver. Sources and receivers may lie anywhere in the mesh. Snapshots are interpolated onto a regular grid \
+(nqz=, oqz=, dqz= and so on) and are zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, \
+that is the first side which a vertical line from above meets and which does not absorb. pgv= writes a map of the largest \
+horizontal velocity of all steps on the ground, with the axes nqx=, oqx=, dqx= and so on; with data=displacement pgd= and with \
+data=acceleration pga= do the same for these.
 
-ngpu= takes so many GPUs, a subdomain each; on processors it cuts the mesh into so many. A build with MPI runs as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of \
-the elements, of the GPUs or of the cores. Any number gives the same bits; GPUs and processors agree to rounding, and each goes on behind \
-a state of the other.";
+With ngpu= the mesh is divided among several GPUs; on the CPU it is divided into so many subdomains. A build with MPI runs \
+as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of the elements and of the GPUs or cores. The result has \
+the same bits for any number. GPUs and CPUs agree within rounding, and each can continue a state that the other has saved.";
 
 macro_rules! params {
     ($($more:expr),*) => {
         &[
-            Param::input("mesh").doc("mesh: its elements, whose header names the other files"),
-            Param::input("elements").doc("elements instead of mesh=: int, n1 nodes of an element in Gmsh's order from 0"),
+            Param::input("mesh").doc("elements of the mesh; the header names the other files"),
+            Param::input("elements").doc("elements, instead of mesh=: int, n1 nodes in the order of Gmsh, numbered from 0"),
             Param::input("nodes").doc("coordinates of the nodes, x[, y], z"),
             Param::input("regions").default_text("all 0").doc("regions of the elements, int"),
-            Param::input("materials").doc("n1=6 a region: rho, vp, vs, Qkappa, Qmu, 1 where ccc= holds"),
-            Param::input("absorbing").doc("absorbing sides, int, n1=2: element, local face"),
-            Param::input("free").doc("free surface, int, n1=2: element, local face"),
-            Param::string("specfem").doc("a folder with mesh_file, nodes_coords_file and so on, instead of mesh="),
-            Param::input("ccc").doc("21 constants a region, or planes of constants on a grid, Pa"),
-            Param::input("vp").default_text("of materials").doc("P speed on a grid, m/s"),
-            Param::input("vs").default_text("of materials").doc("S speed of solids on a grid, m/s"),
-            Param::input("den").default_text("of materials").doc("density on a grid, kg/m3"),
-            Param::number_or_file("qp").default_text("of materials").doc("quality factor of P waves, a number or a grid; 0 is no loss"),
-            Param::number_or_file("qs").default_text("of materials").doc("quality factor of S waves in solids"),
-            Param::input("sls").doc("relaxation times of every region instead of quality factors, n1=11"),
-            Param::floats("qband").default_text("a twelfth of the sources' highest frequency to that").doc("frequencies between which Q is constant, Hz"),
-            Param::float("qref").default_text("the middle of qband").doc("frequency at which the speeds hold, Hz"),
-            Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("damping of absorbing sides in the mass: all of it, or its row sums"),
-            Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("degree of the elements"),
-            Param::input("sou").doc("source points, x[, y], z"),
-            Param::input("rec").doc("receiver points, x[, y], z"),
-            Param::int("nt").required().range(">= 1", Some(1.0), None).doc("steps"),
+            Param::input("materials").doc("n1=6 for every region: rho, vp, vs, Qkappa, Qmu, 1 if its constants are in ccc="),
+            Param::input("absorbing").doc("absorbing sides, int, n1=2: element and local face"),
+            Param::input("free").doc("free surface, int, n1=2: element and local face"),
+            Param::string("specfem").doc("folder with mesh_file, nodes_coords_file and the other files of SPECFEM3D, instead of mesh="),
+            Param::input("ccc").doc("21 constants for every region, or planes of constants on a grid, Pa"),
+            Param::input("vp").default_text("from materials=").doc("P velocity on a grid, m/s"),
+            Param::input("vs").default_text("from materials=").doc("S velocity of solids on a grid, m/s"),
+            Param::input("den").default_text("from materials=").doc("density on a grid, kg/m3"),
+            Param::number_or_file("qp").default_text("from materials=").doc("quality factor of P waves, a number or a grid; 0 means no attenuation"),
+            Param::number_or_file("qs").default_text("from materials=").doc("quality factor of S waves in solids"),
+            Param::input("sls").doc("relaxation times of every region, instead of quality factors, n1=11"),
+            Param::floats("qband").default_text("from a twelfth of the sources' highest frequency to that frequency").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
+            Param::float("qref").default_text("the middle of qband").doc("frequency for which the velocities are given, Hz"),
+            Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("how the damping of absorbing sides enters the mass: matrix is exact, specfem adds its row sums"),
+            Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("polynomial degree of the elements"),
+            Param::input("sou").doc("source points x[, y], z"),
+            Param::input("rec").doc("receiver points x[, y], z"),
+            Param::int("nt").required().range(">= 1", Some(1.0), None).doc("number of time steps"),
             Param::float("dt").required().doc("time step, s"),
-            Param::choice("src", &["explosion", "moment", "dc", "force"]).default("explosion").doc("what the sources are"),
+            Param::choice("src", &["explosion", "moment", "dc", "force"]).default("explosion").doc("type of the sources"),
             Param::float("m0").default("1").doc("moment of an explosion or double couple, N m"),
             Param::float("mxx").default("0").doc("moment tensor, N m"),
             Param::float("mzz").default("0").doc("moment tensor, N m"),
             Param::float("mxz").default("0").doc("moment tensor, N m"),
             Param::float("fx").default("0").doc("force, N"),
             Param::float("fz").default("0").doc("force, N, downwards"),
-            Param::float("strike").default("0").doc("of a double couple, degrees"),
-            Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("of a double couple, degrees"),
-            Param::float("rake").default("0").doc("of a double couple, degrees"),
-            Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; y is 90 degrees further"),
-            Param::input("mech").doc("strengths of every source, instead of the parameters above"),
-            Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("history of the sources"),
-            Param::float("tau").doc("time of gauss, brune and cosine, s"),
+            Param::float("strike").default("0").doc("angle of a double couple, degrees"),
+            Param::float("dip").default("90").range("0 to 90", Some(0.0), Some(90.0)).doc("angle of a double couple, degrees"),
+            Param::float("rake").default("0").doc("angle of a double couple, degrees"),
+            Param::float("xaz").default("0").doc("azimuth of the x axis, degrees clockwise from north; the y axis is 90 degrees further"),
+            Param::input("mech").doc("strength of every source, instead of the parameters above"),
+            Param::choice("stf", &["gauss", "ricker", "brune", "cosine"]).default("gauss").doc("time function of the sources"),
+            Param::float("tau").doc("tau of gauss, brune and cosine, s"),
             Param::float("freq").doc("peak frequency of ricker, Hz"),
-            Param::input("series").doc("history of the sources as samples, instead of stf="),
-            Param::bool("rate").default("y").doc("series= of moments is their rate; n: the moment itself"),
-            Param::input("onset").doc("when every source begins, s"),
+            Param::input("series").doc("samples of the time function, instead of stf="),
+            Param::bool("rate").default("y").doc("y: series= holds moment rates; n: moments"),
+            Param::input("onset").doc("delay of every source, s"),
             Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation", "das"])
                 .default("velocity")
-                .doc("what receivers record; snapshots are velocities, with data=pressure pressure"),
-            Param::input("along").doc("data=das: directions of the fibre, x[, y], z, one for all receivers or one each"),
-            Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("data=das: length of fibre over which a receiver takes the mean strain, m; 0: at its place"),
-            Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of a layer along absorbing sides that damps, m; 0: none"),
-            Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("what is left of a P wave that crosses the sponge twice"),
-            Param::bool("verb").default("n").doc("tell mesh, stability, speed and progress"),
+                .doc("quantity that the receivers record; snapshots hold velocities, or pressure with data=pressure"),
+            Param::input("along").doc("with data=das: direction x[, y], z of the fibre, one for all receivers or one for each"),
+            Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
+            Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
+            Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("amplitude that remains of a P wave after crossing the sponge twice"),
+            Param::output("pgv").doc("map of the largest horizontal velocity on the ground, axes x[, y]; with data=velocity"),
+            Param::output("pgd").doc("map of the largest horizontal displacement; with data=displacement"),
+            Param::output("pga").doc("map of the largest horizontal acceleration; with data=acceleration"),
+            Param::bool("ground").default("n").doc("y: snapshots of the ground, axes x[, y]"),
+            Param::bool("verb").default("n").doc("print mesh, stability, speed and progress"),
             SNAP,
             WFL,
             JDATA,
             JSNAP,
-            Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("snapshots: points along z"),
-            Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("snapshots: points along x"),
+            Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("snapshots: number of points along z"),
+            Param::int("nqx").default("101").range(">= 1", Some(1.0), None).doc("snapshots and maps: number of points along x"),
             Param::float("oqz").default_text("the mesh").doc("snapshots: first z"),
-            Param::float("oqx").default_text("the mesh").doc("snapshots: first x"),
-            Param::float("dqz").default_text("to the end of the mesh").doc("snapshots: step along z"),
-            Param::float("dqx").default_text("to the end of the mesh").doc("snapshots: step along x"),
+            Param::float("oqx").default_text("the mesh").doc("snapshots and maps: first x"),
+            Param::float("dqz").default_text("to the end of the mesh").doc("snapshots: distance of the points along z"),
+            Param::float("dqx").default_text("to the end of the mesh").doc("snapshots and maps: distance of the points along x"),
             $($more,)*
             CFL,
             JCHECK,
             CHECKPOINT,
             EVERY,
             RESUME,
-            Param::bool("plan").default("n").doc("tell mesh, memory and stability; run nothing"),
-            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: a GPU if there is one"),
+            Param::bool("plan").default("n").doc("print mesh, memory and stability, and do not run"),
+            Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
-            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("GPUs; on the CPU subdomains that the mesh (of several ranks each one's part) is cut into"),
+            Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of subdomains that the mesh (or the part of each rank) is divided into"),
             EXCHANGE,
             Param::int("threads")
                 .alias("ompnth")
-                .default_text("OMP_NUM_THREADS, else one a core")
-                .range("from 0, which is one a core, to 65536", Some(0.0), Some(65536.0))
-                .doc("CPU threads"),
+                .default_text("OMP_NUM_THREADS, otherwise one for each core")
+                .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
+                .doc("number of CPU threads"),
         ]
     };
 }
@@ -145,15 +173,15 @@ const PARAMS_2D: &[Param] = params!();
 /// Parameters of the 3-D program.
 const PARAMS_3D: &[Param] = params!(
     Param::string("cmt")
-        .doc("a CMTSOLUTION file of moment tensors by latitude, longitude and depth, instead of sou="),
-    Param::string("stations").doc("a STATIONS file instead of rec=; records are then Z (up), N, E"),
-    Param::string("model").doc("what fills a mesh of the Earth: prem, prem-ti or a file of rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
+        .doc("CMTSOLUTION file with moment tensors at latitude, longitude and depth, instead of sou="),
+    Param::string("stations").doc("STATIONS file, instead of rec=; records then have the components Z (up), N, E"),
+    Param::string("model").doc("model of the Earth: prem, prem-ti or a text file with rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
     Param::choice("latitude", &["geographic", "geocentric"])
         .default("geographic")
-        .doc("what latitudes of cmt= and stations= are on a globe"),
+        .doc("kind of latitude in cmt= and stations= on a mesh of the Earth"),
     Param::float("radius")
         .default_text("the mesh")
-        .doc("radius of the surface of a globe, m, whose axes are geocentric"),
+        .doc("radius of the Earth's surface, m, in a mesh with geocentric axes"),
     Param::float("myy").default("0").doc("moment tensor, N m"),
     Param::float("mxy").default("0").doc("moment tensor, N m"),
     Param::float("myz").default("0").doc("moment tensor, N m"),
@@ -161,13 +189,13 @@ const PARAMS_3D: &[Param] = params!(
     Param::int("nqy")
         .default("101")
         .range(">= 1", Some(1.0), None)
-        .doc("snapshots: points along y"),
+        .doc("snapshots and maps: number of points along y"),
     Param::float("oqy")
         .default_text("the mesh")
-        .doc("snapshots: first y"),
+        .doc("snapshots and maps: first y"),
     Param::float("dqy")
         .default_text("to the end of the mesh")
-        .doc("snapshots: step along y")
+        .doc("snapshots and maps: distance of the points along y")
 );
 
 const USAGE: &str =

@@ -251,7 +251,8 @@ fn files(job: &mut Job) -> anyhow::Result<Files> {
 fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let ndim = grid.ndim;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
-    let (nt, jdata, jcheck) = (positive("nt")?, positive("jdata")?, positive("jcheck")?);
+    let (nt, jcheck) = (positive("nt")?, positive("jcheck")?);
+    let jdata = record::steps_between(job, "jdata", nt)?;
     let dt = job.double("dt")?;
     if !(dt > 0.0 && dt.is_finite()) {
         bail!("dt={dt}: the time step must be a positive number of seconds");

@@ -13,6 +13,10 @@
 // accelerations and 18000 of memory variables more. Constants of every point are 1000 (21 of them 10500), with attenuation 1000
 // more.
 //
+// With memory variables the threads need many registers, and what they wait for is memory: slopes of the polynomials come from
+// shared memory in place of registers, memory variables are asked for when a block begins, and those of a level are read
+// together before any of them is written.
+//
 // The defines before this line choose the variant:
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
 //   LOSS memory variables 0|1, VARIES constants of every point 0|1, ELEMENTS of a block, THREADS
@@ -29,7 +33,17 @@
 #define RELAXING (NDIM == 3 ? 6 : 4)
 #define SHAPE_NUMBERS (NDIM == 3 ? 21 : 6)
 #define METRIC_NUMBERS (NDIM * NDIM + 1)
+// Numbers of a line of the cache.
+#define LINE 32
 #define SEAT ((1 + LOSS + ACROSS) * COMPONENTS * SHEET)
+// Slopes along axis a across: of all polynomials at the thread's point, of its polynomial at all points.
+#if LOSS
+#define ROW(t, a, p) (t)->slopes[(t)->axis[a] * N + (p)]
+#define COLUMN(t, a, p) (t)->slopes[(p) * N + (t)->axis[a]]
+#else
+#define ROW(t, a, p) (t)->row[a][p]
+#define COLUMN(t, a, p) (t)->column[a][p]
+#endif
 // Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
 #define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
 
@@ -54,7 +68,11 @@ struct Elements {
 // A thread's place in the sheet and its rows and columns of the derivative.
 struct Place {
     int at, axis[ACROSS];
+#if LOSS
+    const REAL *slopes;  // SLOPES in shared memory
+#else
     REAL row[ACROSS][N], column[ACROSS][N];
+#endif
     REAL weight, u[ACROSS];
 };
 
@@ -65,10 +83,12 @@ INLINE void take_place(struct Place *t, int at) {
         t->axis[a] = a == 0 ? at % N : at / N;
         t->weight *= WEIGHTS[t->axis[a]];
         t->u[a] = NODES[t->axis[a]];
+#if !LOSS
         UNROLL for (int p = 0; p < N; p++) {
             t->row[a][p] = SLOPES[t->axis[a]][p];
             t->column[a][p] = SLOPES[p][t->axis[a]];
         }
+#endif
     }
 }
 
@@ -138,7 +158,7 @@ INLINE void gradient_at(const struct Place *t, const REAL *sheet, REAL column[N]
             const int stride = a == 0 ? 1 : N;
             const REAL *line = sheet + i * SHEET + t->at - t->axis[a] * stride;
             slope[a] = 0;
-            UNROLL for (int p = 0; p < N; p++) slope[a] = FMA(t->row[a][p], line[p * stride], slope[a]);
+            UNROLL for (int p = 0; p < N; p++) slope[a] = FMA(ROW(t, a, p), line[p * stride], slope[a]);
         }
         slope[MARCH] = 0;
         UNROLL for (int p = 0; p < N; p++) slope[MARCH] = FMA(SLOPES[k][p], column[p][i], slope[MARCH]);
@@ -182,21 +202,20 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
 #endif
 
 #if LOSS
-// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain.
-INLINE REAL relax(REAL *slot, const REAL *loss, int is_trace, REAL strain) {
+// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain from what it kept.
+INLINE REAL relax(REAL *slot, const REAL old[MECHANISMS], const REAL *loss, int is_trace, REAL strain) {
     const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;
     REAL sum = 0;
     UNROLL for (int j = 0; j < MECHANISMS; j++) {
-        const REAL kept = slot[j * POINTS];
-        sum += FMA(now[j], strain, kept);
-        slot[j * POINTS] = FMA(next[j], strain, loss[j] * kept);
+        sum += FMA(now[j], strain, old[j]);
+        slot[j * POINTS] = FMA(next[j], strain, loss[j] * old[j]);
     }
     return sum;
 }
 
 // Advances the memory variables of a point with the gradient of what they follow, and takes them from its stress.
-INLINE void relax_all(REAL *memory, const REAL *loss, const REAL *strength, REAL g[COMPONENTS][NDIM],
-                      REAL stress[STRAINS]) {
+INLINE void relax_all(REAL *memory, REAL kept[RELAXING][MECHANISMS], const REAL *loss, const REAL *strength,
+                      REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
     REAL trace = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
 #if VARIES
@@ -204,7 +223,7 @@ INLINE void relax_all(REAL *memory, const REAL *loss, const REAL *strength, REAL
 #else
     const REAL shear = 1, volume = trace;
 #endif
-    const REAL bulk = relax(memory + (RELAXING - 1) * MECHANISMS * POINTS, loss, 1, volume);
+    const REAL bulk = relax(memory + (RELAXING - 1) * MECHANISMS * POINTS, kept[RELAXING - 1], loss, 1, volume);
     const REAL mean = trace * (REAL)(1.0 / 3.0);
     REAL last = 0;
     int slot = 0;
@@ -216,13 +235,19 @@ INLINE void relax_all(REAL *memory, const REAL *loss, const REAL *strength, REAL
                 sum = -last;
             } else {
                 const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
-                sum = relax(memory + slot * MECHANISMS * POINTS, loss, 0, shear * strain);
+                sum = relax(memory + slot * MECHANISMS * POINTS, kept[slot], loss, 0, shear * strain);
                 slot++;
                 if (i == k) last += sum;
             }
             stress[r] -= i == k ? sum + bulk : sum;
         }
     }
+}
+
+// Asks for the memory variables of an element, a line of 128 bytes each time, shared out among its threads.
+INLINE void prefetch_memory(const struct Elements *a, WIDE element, int at) {
+    const REAL *memory = a->memory + element * (RELAXING * MECHANISMS * POINTS);
+    for (int i = at * LINE; i < RELAXING * MECHANISMS * POINTS; i += SHEET * LINE) prefetch(memory + i);
 }
 #endif
 
@@ -245,7 +270,7 @@ INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
     UNROLL for (int a = 0; a < ACROSS; a++) {
         const int stride = a == 0 ? 1 : N;
         const REAL *line = sheet + (a * COMPONENTS + i) * SHEET + t->at - t->axis[a] * stride;
-        UNROLL for (int q = 0; q < N; q++) sum = FMA(t->column[a][q], line[q * stride], sum);
+        UNROLL for (int q = 0; q < N; q++) sum = FMA(COLUMN(t, a, q), line[q * stride], sum);
     }
     return sum;
 }
@@ -278,12 +303,20 @@ INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const
 
 KERNEL(forces)(const struct Elements a) {
     DYNAMIC_SHARED(REAL, room);
+#if LOSS
+    REAL *slopes = room + ELEMENTS * SEAT;
+    for (int i = threadIdx.x; i < N * N; i += THREADS) slopes[i] = SLOPES[i / N][i % N];
+#endif
     const int seat = threadIdx.x / SHEET, number = a.first + (int)blockIdx.x * ELEMENTS + seat;
     // Threads that have ended count as waiting at every barrier.
     if (seat >= ELEMENTS || number >= a.end) return;
     const WIDE element = number;
     struct Place t;
     take_place(&t, threadIdx.x % SHEET);
+#if LOSS
+    t.slopes = slopes;
+    prefetch_memory(&a, element, t.at);
+#endif
     REAL *sheet = room + seat * SEAT, *fluxes = sheet + (1 + LOSS) * COMPONENTS * SHEET;
     const int *points = a.points + element * POINTS + t.at;
 #if VARIES
@@ -333,6 +366,11 @@ KERNEL(forces)(const struct Elements a) {
             sheet[(COMPONENTS + i) * SHEET + t.at] = foretold[k][i];
 #endif
         }
+#if LOSS
+        REAL kept[RELAXING][MECHANISMS];
+        UNROLL for (int r = 0; r < RELAXING; r++) UNROLL for (int j = 0; j < MECHANISMS; j++)
+            kept[r][j] = memory[(r * MECHANISMS + j) * POINTS + k * SHEET];
+#endif
         __syncthreads();
 #if STORED
         const REAL weight = stored_metric(shape + k * SHEET, inverse);
@@ -347,7 +385,7 @@ KERNEL(forces)(const struct Elements a) {
         hooke(LAW_OF_LEVEL(k), gradient, stress);
 #if LOSS
         gradient_at(&t, sheet + COMPONENTS * SHEET, foretold, k, inverse, gradient);
-        relax_all(memory + k * SHEET, loss, strength + k * SHEET, gradient, stress);
+        relax_all(memory + k * SHEET, kept, loss, strength + k * SHEET, gradient, stress);
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int c = 0; c < NDIM; c++) flux[i][c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
 #endif

@@ -84,7 +84,8 @@ impl Variant {
     /// Bytes of shared memory of a block.
     pub fn shared(&self) -> usize {
         let sheets = 1 + usize::from(self.loss) + self.dimension - 1;
-        self.block().elements * sheets * self.components() * self.sheet() * size_of::<f32>()
+        let slopes = if self.loss { (self.degree + 1).pow(2) } else { 0 };
+        (self.block().elements * sheets * self.components() * self.sheet() + slopes) * size_of::<f32>()
     }
 
     /// Kernel `forces`.

@@ -46,8 +46,8 @@ INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int pl
 
 // Numbers that are wanted later are brought nearer.
 INLINE void foresee(const REAL *p) {
-#if !defined(CUDA_ON_CPU) && AHEAD
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#if AHEAD
+    prefetch(p);
 #endif
 }
 

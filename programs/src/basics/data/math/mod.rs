@@ -15,14 +15,15 @@ use super::cube::{self, PIECE, write_axes};
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfmath",
-    about: "Compute a formula for every element.",
+    about: "Evaluate a formula for every element.",
     usage: "[< in.rsf] [NAME=file.rsf ...] output='sin(input+2*NAME*x1)' > out.rsf",
     comments: "Variables: input (the dataset on standard input), the datasets given by NAME=, and x1, x2, ... (the \
-coordinates on the axes). All datasets have the same shape and the same type, float or complex; for complex data \
-I is the imaginary unit. Without datasets n#, o#, d# give the axes.\n\nOperators: + - * / ^ (power) and, for float data, \
-y&x (angle of the point x, y). Functions: abs, acos, acosh, asin, asinh, atan, atanh, cos, cosh, exp, log, sin, sinh, sqrt, \
-tan, tanh; for float data erf, erfc, int (without the fraction), round (halves away from 0), sign (1 or -1); for complex data arg, conj, imag, real. A power goes before a sign: -x1^2 is \
--(x1^2).",
+coordinates along the axes). All datasets must have the same shape and the same type, float or complex; for complex data \
+I is the imaginary unit. Without datasets, n#, o# and d# define the axes.\n\n\
+Operators: + - * / ^ (power) and, for float data, y&x (angle of the point x, y). Functions: abs, acos, acosh, asin, \
+asinh, atan, atanh, cos, cosh, exp, log, sin, sinh, sqrt, tan, tanh; for float data erf, erfc, int (without the \
+fraction), round (halves away from 0), sign (1 or -1); for complex data arg, conj, imag, real. A power is evaluated \
+before a sign: -x1^2 is -(x1^2).",
     example: "sfmath n1=100 d1=0.01 output='exp(-(x1-0.5)^2)' > gauss.rsf\nsfmath < vp.rsf ro=ro.rsf output='input^2*ro' > c33.rsf",
     params: &PARAMS,
 };
@@ -57,7 +58,7 @@ static PARAMS: [Param; 11] = [
         .doc("type of the data"),
     Param::bool("nostdin")
         .default("n")
-        .doc("y: do not look at standard input"),
+        .doc("y: do not read standard input"),
 ];
 
 /// Elements of one block: small enough for the first caches.

@@ -29,15 +29,18 @@ pub static SUREAD: Program = Program {
     params: &PARAMS,
 };
 
-const COMMENTS: &str = "The data become reals, axis 1 time in s (from delrt and dt), axis 2 traces. The header of every trace goes \
-into tfile= as integers, one for each of the 91 keys of SEG-Y under the names of Seismic Unix: tracl tracr fldr tracf ep cdp \
-cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key of the command line (iline=220) reads \
-that one from another byte, counted from 0; key1=name name=byte key1_len=4 adds one behind the 91.\n\nSEG-Y of revisions 0 to 2 is \
-read: formats 1 (IBM reals), 2, 3 and 8 (integers of 4, 2 and 1 bytes), 5 (IEEE reals); textual headers in EBCDIC or ASCII, also \
-further ones; big-endian, or (with endian=y found out, with endian=n for certain) little-endian. All traces have the same \
-length. Memory does not grow with the file.\n\nDiffers from Madagascar: endian=y looks at the file instead of at the machine; n2= \
-allows a pipe; lengths are up to 65535 (there 32767); samples of format 8 are read; a file that ends in the middle of a trace is \
-told; text is in code page 037 (where brackets and the like have places of their own).";
+const COMMENTS: &str = "The data become reals, axis 1 time in s (from delrt and dt), axis 2 traces. The header of every \
+trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, with the names of Seismic Unix: tracl \
+tracr fldr tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key on the \
+command line (iline=220) is read from another byte, counted from 0; key1=name name=byte key1_len=4 adds a key after the \
+91.\n\n\
+SEG-Y of revisions 0 to 2 is read: formats 1 (IBM reals), 2, 3 and 8 (integers of 4, 2 and 1 bytes), 5 (IEEE reals); \
+textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the \
+order of bytes, endian=n declares little-endian). All traces must have the same length. The memory used does not depend \
+on the size of the file.\n\n\
+Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
+traces may have up to 65535 samples (there 32767); samples of format 8 are read; a file that ends in the middle of a \
+trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
 
 static PARAMS: [Param; 16] = [
     Param::string("tape")
@@ -54,16 +57,16 @@ static PARAMS: [Param; 16] = [
         .doc("file for the binary header, as it is (SEG-Y)"),
     Param::input("mask")
         .default_text("all traces")
-        .doc("an integer for every trace: those of 0 are left out"),
+        .doc("an integer for every trace; traces with 0 are left out"),
     Param::bool("su")
         .default_text("by the name of the program")
         .doc("y: SU; n: SEG-Y"),
     Param::bool("suxdr")
         .default("n")
-        .doc("y: SU is big-endian for certain"),
+        .doc("y: the SU file is big-endian"),
     Param::bool("endian")
         .default("y")
-        .doc("y: find out the order of bytes; n: it is little-endian"),
+        .doc("y: detect the order of bytes; n: little-endian"),
     Param::int("format")
         .default_text("of the binary header")
         .doc("1 IBM reals, 2, 3 or 8 integers of 4, 2 or 1 bytes, 5 IEEE reals (SEG-Y)"),
@@ -80,8 +83,10 @@ static PARAMS: [Param; 16] = [
         .doc("b: data and headers of traces; d: data only; h: headers only"),
     Param::string("key#")
         .default_text("none")
-        .doc("name of a key that is added behind the 91"),
-    Param::int("key#_len").default_text("4").doc("its bytes, 2 or 4"),
+        .doc("name of a key to add after the 91"),
+    Param::int("key#_len")
+        .default_text("4")
+        .doc("length of that key in bytes, 2 or 4"),
     Param::keys("KEY").doc("byte of the trace header, counted from 0, at which a key begins"),
     Param::bool("verb").default("n").doc("y: print what is found"),
 ];

@@ -33,15 +33,17 @@ pub static SUWRITE: Program = Program {
     params: &PARAMS,
 };
 
-const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sfsegyread writes them, and those that were added there. \
-Without tfile= the headers say the number of the trace (tracl, tracr), that it is seismic (trid), ns, dt and delrt. ns and dt are \
-those of the data; where a header says otherwise it is corrected, with a warning.\n\nThe textual header comes from hfile= (3200 \
-letters, or up to 40 lines of up to 80), the binary one from bfile= (400 bytes); without these words from files named header \
-and binary in this folder, if they have those lengths; else they are made. Words of the binary header (jobid=, lino=, reno=, \
-ntrpr=, hdt=, hns=, fold=, tsort=, mfeet=, ...) set its fields.\n\nd1 below 1 is in s, else in ms, unless unit1 says s or ms.\n\n\
-Differs from Madagascar: jobid, lino and reno of bfile= stay unless words set them; tfile= can be left out; integers are \
-rounded (there cut off) and stop at the largest; SU is written from any form, big-endian unless endian=n; more samples or a \
-longer interval than two bytes hold (65535) are an error.";
+const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sfsegyread writes them, and any keys that \
+were added there. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic data \
+(trid), ns, dt and delrt. ns and dt are those of the data; a header with other values is corrected, with a warning.\n\n\
+The textual header comes from hfile= (3200 letters, or up to 40 lines of up to 80), the binary one from bfile= (400 \
+bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
+lengths; otherwise new headers are made. Names of fields of the binary header (jobid=, lino=, reno=, ntrpr=, hdt=, hns=, \
+fold=, tsort=, mfeet=, ...) set these fields.\n\n\
+d1 is taken to be in s if it is below 1 and in ms otherwise, unless unit1 is s or ms.\n\n\
+Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are set; tfile= can be left out; integers \
+are rounded (there truncated), and numbers that are too large become the largest integer; SU is written from data in any \
+form, big-endian unless endian=n; more samples or a longer interval than two bytes can hold (65535) is an error.";
 
 static PARAMS: [Param; 11] = [
     Param::string("tape")
@@ -68,11 +70,11 @@ static PARAMS: [Param; 11] = [
     Param::bool("verb").default("n").doc("y: print what is written"),
     Param::string("key#")
         .default_text("of tfile=")
-        .doc("name of a key behind the 91"),
+        .doc("name of a key after the 91"),
     Param::int("key#_len")
         .default_text("of tfile=, else 4")
-        .doc("its bytes, 2 or 4"),
-    Param::keys("KEY").doc("a field of the binary header, or the byte at which a key behind the 91 begins"),
+        .doc("length of that key in bytes, 2 or 4"),
+    Param::keys("KEY").doc("a field of the binary header, or the byte at which a key after the 91 begins"),
 ];
 
 /// Writes SEG-Y, or SU.

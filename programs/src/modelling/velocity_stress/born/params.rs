@@ -6,39 +6,45 @@ use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
 const COMMENTS: &str = "\
-A linear operator: with adj=n a small change of the model comes in and what it changes in the data of sfvsfd2d-gpu or sfvsfd3d-gpu goes out (the Born \
-approximation); with adj=y data come in and go back to the model. adj=y is the exact transpose of adj=n, step by step of the discrete program, so that \
-sfdottest finds both dot products equal within rounding, and sfconjgrad inverts the operator.
+This is a linear operator. With adj=n its input is a small change of the model and its output is the change in the data of \
+sfvsfd2d-gpu or sfvsfd3d-gpu that this causes, to first order (the Born approximation). With adj=y its input is data and its \
+output has the axes of the model. adj=y is the exact transpose of adj=n for every step of the discrete program, so sfdottest \
+finds the two dot products equal within rounding, and sfconjgrad can invert the operator.
 
-All words that are not listed below mean what they mean in the modelling program: model, sources, receivers, frame, free surface, attenuation, order, data=. \
-The perturbation has the axes of the model and behind them one of the parameters that wrt= names, in their order and in SI units; impedances are \
-ip=rho*vp and is=rho*vs, and wrt=ccc,rho has the planes of ccc= in the order of their file, then rho. With ccc= there is nothing else. A fluid stays a fluid: where \
-vs is 0, a change of mu (c44, c55, c66) does nothing. The frame goes with the edge of the model. Time step, layers and quality factors do not change with the model.
+All parameters that are not explained here have the same meaning as in the modelling program: model, sources, receivers, \
+frame, free surface, attenuation, order, data=. The perturbation has the axes of the model and then an axis for the \
+parameters that wrt= names, in that order and in SI units. Impedances are ip=rho*vp and is=rho*vs. With wrt=ccc,rho the \
+planes of ccc= come first, in the order of their file, then rho; this is the only choice if the model is given by ccc=. A \
+fluid stays a fluid: where vs is 0, a change of mu (c44, c55, c66) has no effect. The frame changes with the edge of the \
+model. Time step, absorbing layers and quality factors do not change with the model.
 
-Data have the axes of the modelling program: receivers, components, records. The data of adj=n are what the perturbation changes, not the waves themselves.
+The data have the axes of the modelling program: receivers, components, records. With adj=n they are only the change of the \
+data, without the unperturbed waves.
 
-adj=y needs the waves of the model from the last step to the first. memory= says how much they may take: all steps are kept where they fit, else \
-as many as fit at a time, and the waves are run once more between checkpoints (Griewank and Walther 2000). The result has the same bits for any memory= and any threads=. plan=y tells \
-what is kept and what it costs. It runs on processors, in one process.
+adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all steps \
+fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
+Walther 2000). The result has the same bits for any memory= and any threads=. plan=y prints what is kept and how many steps \
+are computed again. The program runs on the CPU, in one process.
 
-A third axis of sou=, or of rec= where the spread moves, is that of shots: the data then have a last axis of shots, and adj=y sums over them.";
+A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
+a last axis of shots, and adj=y sums over the shots.";
 
 const MEMORY: Param = Param::float("memory")
-    .default_text("half of what is free")
+    .default_text("half of the free memory")
     .range("above 0", Some(1e-9), None)
-    .doc("memory of the way back, GB");
+    .doc("memory for the waves that adj=y needs, GB");
 
 const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
     .default("vp,vs,rho")
-    .doc("parameters; ccc,rho: the planes of ccc= and rho");
+    .doc("parameters that are perturbed; ccc,rho: the planes of ccc= and rho");
 
 const DEVICE: Param = Param::choice("device", &["auto", "cpu"])
     .default("auto")
-    .doc("where to run; there is nothing but processors so far");
+    .doc("where to run; only the CPU is available");
 
 const ADJ: Param = Param::bool("adj")
     .default("n")
-    .doc("n: perturbation in, data out; y: data in, perturbation out");
+    .doc("n: from a perturbation to data; y: from data to a perturbation");
 
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
@@ -57,7 +63,7 @@ macro_rules! params {
 
 const WEIGHT: Param = Param::input("weight").doc("weights of the data, one for each: mutes and the like");
 
-const MISFIT: Param = Param::output("misfit").doc("the misfit of every shot, n1 = shots");
+const MISFIT: Param = Param::output("misfit").doc("misfit of every shot, n1 = shots");
 
 const ILLUM: Param =
     Param::output("illum").doc("illumination: the squared pressure of the sources, summed over time");
@@ -69,7 +75,7 @@ const NORM: Param = Param::bool("norm")
 const EPS: Param = Param::float("eps")
     .default("0.001")
     .range(">= 0", Some(0.0), None)
-    .doc("with norm=y the least illumination that is divided by, as a share of the largest");
+    .doc("with norm=y: smallest illumination used as a divisor, as a fraction of the largest");
 
 const USAGE: &str = "< perturbation.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= adj=n > data.rsf";
 
@@ -87,7 +93,7 @@ sfdottest sfvsborn2d-gpu mod=dm.rsf dat=data.rsf vp=vp.rsf vs=vs.rsf den=den.rsf
 /// `sfvsborn2d-gpu` as its user sees it.
 pub static PROGRAM_2D: Program = Program {
     name: "sfvsborn2d-gpu",
-    about: "Linearised elastic modelling in 2-D by velocity and stress, and its exact adjoint",
+    about: "Linearised elastic modelling in 2-D for velocity and stress, and its exact adjoint",
     usage: USAGE,
     comments: COMMENTS,
     example: EXAMPLE,
@@ -97,7 +103,7 @@ pub static PROGRAM_2D: Program = Program {
 /// `sfvsborn3d-gpu` as its user sees it.
 pub static PROGRAM_3D: Program = Program {
     name: "sfvsborn3d-gpu",
-    about: "Linearised elastic modelling in 3-D by velocity and stress, and its exact adjoint",
+    about: "Linearised elastic modelling in 3-D for velocity and stress, and its exact adjoint",
     usage: USAGE,
     comments: COMMENTS,
     example: "",
@@ -106,11 +112,14 @@ pub static PROGRAM_3D: Program = Program {
 
 /// Long text of the programs of gradients.
 const OF_GRADIENT: &str = "\
-Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit: half the sum of the squared differences, times \
-weight= where it is given. The gradient is exact, that of the discrete program (see sfvsborn2d-gpu, which has the words and their meaning); it is stacked over the shots, in the units of the \
-misfit over those of the parameter. The misfit is told, and written shot by shot into misfit=.
+Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit with \
+respect to the model. The misfit is half the sum of the squared differences, each multiplied by weight= if that is given. \
+The gradient is exact for the discrete program and is summed over the shots; its unit is that of the misfit divided by that \
+of the parameter. sfvsborn2d-gpu explains the parameters. The misfit is printed, and misfit= receives its value for every \
+shot.
 
-Data have the axes of the modelling program, and with several shots (a third axis of sou=, or of rec= too) a last axis of shots. Shots run one after the other, the model is read once.";
+The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
+move), a last axis of shots. The shots run one after the other, and the model is read once.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
 
@@ -121,7 +130,7 @@ sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf re
 /// `sfvsgrad2d-gpu` as its user sees it.
 pub static GRADIENT_2D: Program = Program {
     name: "sfvsgrad2d-gpu",
-    about: "Misfit of a survey in 2-D and its gradient by the elastic model",
+    about: "Misfit of a survey in 2-D and its gradient with respect to the elastic model",
     usage: USAGE_OF_GRADIENT,
     comments: OF_GRADIENT,
     example: EXAMPLE_OF_GRADIENT,
@@ -131,7 +140,7 @@ pub static GRADIENT_2D: Program = Program {
 /// `sfvsgrad3d-gpu` as its user sees it.
 pub static GRADIENT_3D: Program = Program {
     name: "sfvsgrad3d-gpu",
-    about: "Misfit of a survey in 3-D and its gradient by the elastic model",
+    about: "Misfit of a survey in 3-D and its gradient with respect to the elastic model",
     usage: USAGE_OF_GRADIENT,
     comments: OF_GRADIENT,
     example: "",
@@ -140,13 +149,16 @@ pub static GRADIENT_3D: Program = Program {
 
 /// Long text of the programs of images.
 const OF_IMAGE: &str = "\
-Reverse-time migration: the waves of every shot in a smooth model, forward in time, are correlated with those of the data, backward in time, and stacked over the \
-shots. Both are pressures, the mean of the normal stresses, which are P waves alone, so this is the image of P waves reflected as P waves (PP), positive where impedance grows. \
-norm=y divides it by the illumination, the squared pressure of the sources. The way back is the exact transpose of the modelling program (see sfvsborn2d-gpu, which has the words and \
-their meaning).
+Computes an image by reverse-time migration. For every shot, waves are modelled forward in time in a smooth model and the \
+recorded data are propagated backward in time; both are correlated, and the result is summed over the shots. The quantity \
+that is correlated is pressure, the mean of the normal stresses, which only P waves have. So this is the image of P waves \
+reflected as P waves (PP); it is positive where the impedance increases. With norm=y the image is divided by the \
+illumination, which is the squared pressure of the source waves. The backward propagation is the exact transpose of the \
+modelling program. sfvsborn2d-gpu explains the parameters.
 
-Data are reflections: mute the direct wave, or subtract data of the smooth model. They have the axes of the modelling program, and with several shots a last axis of shots. A smooth model \
-reflects nothing; absorb=cpml without free=y keeps echoes of the surface out.";
+The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
+axes of the modelling program and, with several shots, a last axis of shots. A smooth model creates no reflections of its \
+own; absorb=cpml without free=y also avoids echoes from the surface.";
 
 const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";
 

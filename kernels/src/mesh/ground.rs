@@ -1,0 +1,196 @@
+//! The ground of a mesh over a regular grid of horizontal places.
+
+use std::collections::HashSet;
+
+use super::cell::{self, Order};
+use super::geometry::{length, map};
+use super::search::TOUCHES;
+use super::{Mesh, Side};
+
+/// Faces whose horizontal share is less than this are upright.
+const UPRIGHT: f64 = 1e-6;
+
+/// A regular axis of horizontal places: the first, their distance, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Places {
+    /// The first, m.
+    pub first: f64,
+    /// From one to the next, m; above zero.
+    pub step: f64,
+    /// How many.
+    pub count: usize,
+}
+
+impl Places {
+    /// Place `k`.
+    pub fn at(&self, k: usize) -> f64 {
+        self.first + k as f64 * self.step
+    }
+
+    /// The places from `low` to `high`.
+    fn within(&self, [low, high]: [f64; 2]) -> std::ops::Range<usize> {
+        // Numbers below zero become zero.
+        let place = |x: f64| ((x - self.first) / self.step).max(0.0);
+        let first = place(low).ceil() as usize;
+        let end = if high < self.first {
+            0
+        } else {
+            place(high).floor() as usize + 1
+        };
+        first..end.min(self.count).max(first)
+    }
+}
+
+/// The depth z of the ground (m) at all places of the axes x[, y], x fastest: where a vertical line first meets an outer face
+/// that does not absorb; none beside the mesh. In 2-D the second axis has one place, which means nothing.
+pub fn depths<const D: usize>(mesh: &Mesh<D>, axes: [Places; 2]) -> Vec<Option<f64>> {
+    let mut ground = vec![None; axes[0].count * axes[1].count];
+    let absorbing: HashSet<Side> = mesh.absorbing().iter().copied().collect();
+    for side in mesh.outer().filter(|side| !absorbing.contains(side)) {
+        let nodes = mesh.coordinates(side.element);
+        let reach = |c: usize| match c < D - 1 {
+            true => axes[c].within(span(mesh, side, &nodes, c)),
+            false => 0..1,
+        };
+        for l in reach(1) {
+            for k in reach(0) {
+                let wanted = [axes[0].at(k), axes[1].at(l)];
+                let Some(z) = depth(mesh.order(), &nodes, side.face, wanted) else {
+                    continue;
+                };
+                let known = &mut ground[l * axes[0].count + k];
+                *known = Some(known.map_or(z, |other: f64| other.min(z)));
+            }
+        }
+    }
+    ground
+}
+
+/// The lowest and highest coordinates that a face can reach along an axis.
+fn span<const D: usize>(mesh: &Mesh<D>, side: Side, nodes: &[[f64; D]], c: usize) -> [f64; 2] {
+    let code = cell::face::<D>(side.face).code::<D>();
+    let on_face = (0..nodes.len()).filter(|node| {
+        let place = cell::place::<D>(*node);
+        (0..D).all(|a| code[a] == 1 || place[a] == code[a])
+    });
+    let (low, high) = on_face.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), node| {
+        (low.min(nodes[node][c]), high.max(nodes[node][c]))
+    });
+    // Between its nodes a quadratic face leaves their box by at most the Lebesgue constant of three points, 5/4 an axis.
+    let grown = match mesh.order() {
+        Order::Linear => 1.0,
+        Order::Quadratic => 1.25_f64.powi(D as i32 - 1),
+    };
+    let (middle, half) = ((low + high) / 2.0, (grown + 2.0 * TOUCHES) * (high - low) / 2.0);
+    [middle - half, middle + half]
+}
+
+/// z of a face at a horizontal place, by Newton's method; none where the face is not over it.
+fn depth<const D: usize>(order: Order, nodes: &[[f64; D]], face: usize, wanted: [f64; 2]) -> Option<f64> {
+    let face = cell::face::<D>(face);
+    let mut u = [0.0; D];
+    u[face.axis] = if face.high { 1.0 } else { -1.0 };
+    let free: Vec<usize> = (0..D).filter(|a| *a != face.axis).collect();
+    for _ in 0..30 {
+        let (at, jacobian) = map(order, nodes, u);
+        let miss: Vec<f64> = (0..D - 1).map(|c| wanted[c] - at[c]).collect();
+        let tangents: Vec<[f64; D]> = free
+            .iter()
+            .map(|a| std::array::from_fn(|c| jacobian[c][*a]))
+            .collect();
+        let step = solve(&tangents, &miss)?;
+        for (a, step) in free.iter().zip(&step) {
+            u[*a] = (u[*a] + step).clamp(-1.5, 1.5);
+        }
+        if step.iter().all(|step| step.abs() < 1e-10) {
+            let inside = free.iter().all(|a| u[*a].abs() <= 1.0 + TOUCHES);
+            return inside.then(|| map(order, nodes, u.map(|x| x.clamp(-1.0, 1.0))).0[D - 1]);
+        }
+    }
+    None
+}
+
+/// The step along one or two tangents of a face that takes away a horizontal miss; none where the face stands upright.
+fn solve<const D: usize>(tangents: &[[f64; D]], miss: &[f64]) -> Option<Vec<f64>> {
+    let size: f64 = tangents.iter().map(|t| length(*t)).product();
+    let determinant = match tangents {
+        [t] => t[0],
+        [s, t] => s[0] * t[1] - s[1] * t[0],
+        _ => 0.0,
+    };
+    if determinant.abs() <= UPRIGHT * size {
+        return None;
+    }
+    Some(match tangents {
+        [_] => vec![miss[0] / determinant],
+        [s, t] => vec![
+            (miss[0] * t[1] - miss[1] * t[0]) / determinant,
+            (s[0] * miss[1] - s[1] * miss[0]) / determinant,
+        ],
+        _ => Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::fixtures::{bend, bricks};
+
+    fn close(found: &[Option<f64>], wanted: impl Fn(usize) -> Option<f64>) {
+        for (k, z) in found.iter().enumerate() {
+            let apart = match (z, wanted(k)) {
+                (Some(z), Some(w)) => (z - w).abs(),
+                (None, None) => 0.0,
+                _ => f64::INFINITY,
+            };
+            assert!(apart < 1e-9, "{k}: {z:?} {:?}", wanted(k));
+        }
+    }
+
+    #[test]
+    fn a_plane_hill_is_found_at_its_height() {
+        // Elements of unit length under a slanted plane; quadratic ones under a parabola.
+        let slope = |x: f64, y: f64| 0.3 * x - 0.2 * y;
+        let mesh = Mesh::new(bend(bricks([4, 3, 2], Order::Linear), |x| {
+            [
+                x[0] + 0.1 * x[2],
+                x[1],
+                x[2] * 2.0 + slope(x[0] + 0.1 * x[2], x[1]),
+            ]
+        }))
+        .unwrap();
+        let axis = |first: f64, step: f64, count: usize| Places { first, step, count };
+        let axes = [axis(-0.5, 0.25, 19), axis(0.1, 0.7, 5)];
+        close(&depths(&mesh, axes), |k| {
+            let (x, y) = (axes[0].at(k % 19), axes[1].at(k / 19));
+            ((0.0..=4.0).contains(&x) && y <= 3.0).then(|| slope(x, y))
+        });
+        let mesh = Mesh::new(bend(bricks([3, 2], Order::Quadratic), |x| {
+            [x[0], x[1] + 0.1 * x[0] * x[0]]
+        }))
+        .unwrap();
+        let axes = [axis(0.0, 0.1, 31), axis(0.0, 1.0, 1)];
+        close(&depths(&mesh, axes), |k| Some(0.1 * axes[0].at(k).powi(2)));
+    }
+
+    #[test]
+    fn the_ground_is_the_highest_face_that_does_not_absorb() {
+        let mut parts = bricks([2, 2], Order::Linear);
+        // The upper side of the first column absorbs: what is below it is the lower side of the block.
+        parts.absorbing = vec![[0, 0]];
+        let mesh = Mesh::new(parts).unwrap();
+        let axes = [
+            Places {
+                first: 0.5,
+                step: 1.0,
+                count: 2,
+            },
+            Places {
+                first: 0.0,
+                step: 1.0,
+                count: 1,
+            },
+        ];
+        close(&depths(&mesh, axes), |k| Some([2.0, 0.0][k]));
+    }
+}

@@ -1,0 +1,15 @@
+//! Any bytes as a mesh of Gmsh, text or binary.
+#![no_main]
+#![allow(dead_code)] // of the mounted sources a part is used here
+
+use libfuzzer_sys::fuzz_target;
+
+mod look;
+#[path = "../../src/meshing/mod.rs"]
+mod meshing;
+
+fuzz_target!(|bytes: &[u8]| {
+    // The first byte of a file is `$`; an odd end of it turns the axis.
+    let up = bytes.len() % 2 == 1;
+    look::look(meshing::gmsh::read("fuzz.msh", bytes, up).map(|(raw, _)| raw));
+});

@@ -1,0 +1,270 @@
+//! Regular grids of places that a run writes: snapshots of a window of the mesh or of its ground, and maps of the largest
+//! values on the ground.
+
+use crate::modelling::record::steps_between;
+use anyhow::bail;
+use kernels::grid::AXES;
+use kernels::mesh::Mesh;
+use kernels::mesh::ground::{self, Places};
+use kernels::methods::spectral_elements::Shot;
+use kernels::time_loop::Recorder;
+use rsf_io::{Axis, Job, Output};
+
+/// Points along an axis where nothing is said.
+const USUAL: usize = 101;
+
+/// Most points of a component of the snapshots: each keeps the weights of its element, a kilobyte in 3-D.
+const MOST: usize = 1 << 24;
+
+/// Words for maps of the largest horizontal values, what data= must record for them, and their unit.
+const PEAKS: [(&str, &str, &str); 3] = [
+    ("pgd", "displacement", "m"),
+    ("pgv", "velocity", "m/s"),
+    ("pga", "acceleration", "m/s2"),
+];
+
+/// The axes `first ..` of z, x[, y] that the command line asks for, else those of the mesh.
+fn axes<const D: usize>(job: &Job, mesh: &Mesh<D>, first: usize) -> anyhow::Result<Vec<Axis>> {
+    let mut axes = Vec::new();
+    for (a, name) in AXES.iter().enumerate().take(D).skip(first) {
+        let c = (a + D - 1) % D;
+        let bounds = mesh.nodes().iter().map(|x| x[c]);
+        let (low, high) = bounds.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
+            (l.min(x), h.max(x))
+        });
+        let n = job
+            .int_opt(&format!("nq{name}"))?
+            .map_or(Ok(USUAL), usize::try_from)?;
+        let o = job.float_opt(&format!("oq{name}"))?.unwrap_or(low as f32);
+        let usual = ((high - f64::from(o)) / (n.max(2) - 1) as f64) as f32;
+        let d = job.float_opt(&format!("dq{name}"))?.unwrap_or(usual);
+        if !(d > 0.0 && d.is_finite() && o.is_finite()) {
+            bail!(
+                "snapshots and maps have oq{name}={o} and dq{name}={d}; the step must be a positive number (the mesh reaches from {low} to {high} along {name})"
+            );
+        }
+        let mut axis = Axis::new(n, o, d);
+        (axis.label, axis.unit) = (Some((*name).into()), Some("m".into()));
+        axes.push(axis);
+    }
+    let points = axes
+        .iter()
+        .try_fold(1usize, |product, axis| product.checked_mul(axis.n));
+    if points.is_none_or(|points| points > MOST) {
+        bail!("snapshots or maps have more than {MOST} points: give smaller nqz=, nqx= or nqy=");
+    }
+    Ok(axes)
+}
+
+/// The regular grid of the snapshots, if any: puts its points into the shot and returns its axes z, x[, y], of the ground
+/// x[, y].
+pub fn window<const D: usize>(job: &Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -> anyhow::Result<Vec<Axis>> {
+    let on_ground = job.flag("ground")?;
+    if !job.flag("snap")? {
+        if job.given("wfl") {
+            job.warn("wfl= is given but snap=n: no snapshots are written; add snap=y");
+        }
+        if on_ground {
+            job.warn("ground= has no effect without snap=y");
+        }
+        return Ok(Vec::new());
+    }
+    let axes = axes(job, mesh, usize::from(on_ground))?;
+    shot.film = match on_ground {
+        // Where there is no ground is no place at all: zeros are written there.
+        true => on_the_ground(mesh, &axes)
+            .into_iter()
+            .map(|place| place.unwrap_or([f64::NAN; D]))
+            .collect(),
+        false => inside(&axes),
+    };
+    shot.jsnap = Some(steps_between(job, "jsnap", shot.nt)?);
+    Ok(axes)
+}
+
+/// All places of the axes z, x[, y].
+fn inside<const D: usize>(axes: &[Axis]) -> Vec<[f64; D]> {
+    let at = |number: usize| {
+        let mut rest = number;
+        let mut point = [0.0; D];
+        for (a, axis) in axes.iter().enumerate() {
+            point[(a + D - 1) % D] = f64::from(axis.o) + (rest % axis.n) as f64 * f64::from(axis.d);
+            rest /= axis.n;
+        }
+        point
+    };
+    (0..axes.iter().map(|axis| axis.n).product()).map(at).collect()
+}
+
+/// All places of the axes x[, y] on the ground; none beside it.
+fn on_the_ground<const D: usize>(mesh: &Mesh<D>, axes: &[Axis]) -> Vec<Option<[f64; D]>> {
+    let places = |k: usize| {
+        axes.get(k).map_or(
+            Places {
+                first: 0.0,
+                step: 1.0,
+                count: 1,
+            },
+            |axis| Places {
+                first: axis.o.into(),
+                step: axis.d.into(),
+                count: axis.n,
+            },
+        )
+    };
+    let horizontal = [places(0), places(1)];
+    let point = |(number, z): (usize, Option<f64>)| {
+        let at = [
+            horizontal[0].at(number % horizontal[0].count),
+            horizontal[1].at(number / horizontal[0].count),
+        ];
+        z.map(|z| std::array::from_fn(|c| if c == D - 1 { z } else { at[c] }))
+    };
+    let depths = ground::depths(mesh, horizontal);
+    depths.into_iter().enumerate().map(point).collect()
+}
+
+/// A map of the largest horizontal values on the ground.
+#[derive(Clone, Debug)]
+pub struct Peaks {
+    /// Its word, what it is of, and its unit.
+    word: &'static str,
+    what: &'static str,
+    unit: &'static str,
+    axes: Vec<Axis>,
+    /// The place in the map of every receiver behind the user's own.
+    places: Vec<usize>,
+    /// The user's receivers, and the steps from one of their records to the next.
+    own: usize,
+    every: usize,
+    components: usize,
+}
+
+impl Peaks {
+    /// Reads what is asked for; the places of the map become receivers of `shot`, which records them in every step.
+    pub fn read<const D: usize>(
+        job: &Job,
+        mesh: &Mesh<D>,
+        shot: &mut Shot<D>,
+    ) -> anyhow::Result<Option<Self>> {
+        let asked = |(word, _, _): &&(&str, &str, &str)| job.given(word);
+        let Some((word, what, unit)) = PEAKS.iter().find(asked).copied() else {
+            return Ok(None);
+        };
+        let data = job.choice("data")?;
+        if data != what {
+            bail!("{word}= is a map of {what}, and data={data}: take data={what}");
+        }
+        if let Some(other) = ["checkpoint", "resume"].into_iter().find(|w| job.given(w)) {
+            bail!("{word}= goes with runs in one piece, for states do not hold it: leave out {other}=");
+        }
+        let axes = axes(job, mesh, 1)?;
+        let ground = on_the_ground(mesh, &axes);
+        let own = shot.receivers.len();
+        let mut places = Vec::new();
+        for (place, point) in ground.into_iter().enumerate() {
+            if let Some(point) = point {
+                places.push(place);
+                shot.receivers.push(point);
+            }
+        }
+        if places.is_empty() {
+            bail!("{word}= has no place on the ground of the mesh: give oqx=, dqx=, nqx= (oqy= ...) over it");
+        }
+        let every = std::mem::replace(&mut shot.jdata, 1);
+        Ok(Some(Self {
+            word,
+            what,
+            unit,
+            axes,
+            places,
+            own,
+            every,
+            components: D,
+        }))
+    }
+
+    /// Steps from one of the user's records to the next.
+    pub fn every(&self) -> usize {
+        self.every
+    }
+
+    /// Opens the file of the map.
+    pub fn open(&self, job: &mut Job) -> anyhow::Result<Output> {
+        let mut file = job.tagged_output(self.word)?;
+        self.axes
+            .iter()
+            .enumerate()
+            .for_each(|(k, axis)| file.set_axis(k + 1, axis));
+        file.set_rank(self.axes.len());
+        file.put_text(
+            "quantity",
+            &format!("largest horizontal {} in {} on the ground", self.what, self.unit),
+        );
+        Ok(file)
+    }
+
+    /// The map before the first step.
+    pub fn rest(&self) -> Vec<f32> {
+        vec![0.0; self.axes.iter().map(|axis| axis.n).product()]
+    }
+
+    /// Takes a record, `[component][receiver]`, z first, into the map.
+    fn keep(&self, record: &[f32], map: &mut [f32]) {
+        let all = self.own + self.places.len();
+        for (k, place) in self.places.iter().enumerate() {
+            let value = |c: usize| record[c * all + self.own + k];
+            let square: f32 = (1..self.components).map(|c| value(c) * value(c)).sum();
+            map[*place] = map[*place].max(square.sqrt());
+        }
+    }
+
+    /// The user's part of a record.
+    fn own<'a>(&self, record: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
+        let own = self.own;
+        let rows = record.chunks_exact(own + self.places.len());
+        rows.flat_map(move |row| row[..own].iter().copied())
+    }
+}
+
+/// Keeps the largest values of what passes through to the recorder of the data.
+pub struct Peaking<'a> {
+    pub peaks: &'a Peaks,
+    pub map: &'a mut [f32],
+    pub to: &'a mut dyn Recorder<f32>,
+}
+
+impl Recorder<f32> for Peaking<'_> {
+    fn traces(&mut self, step: usize, traces: &[f32]) -> Result<(), kernels::Error> {
+        self.peaks.keep(traces, self.map);
+        if !step.is_multiple_of(self.peaks.every) {
+            return Ok(());
+        }
+        let own: Vec<f32> = self.peaks.own(traces).collect();
+        self.to.traces(step, &own)
+    }
+
+    fn snapshot(&mut self, step: usize, piece: &[f32]) -> Result<(), kernels::Error> {
+        self.to.snapshot(step, piece)
+    }
+
+    fn empty_snapshot(&mut self, step: usize) -> Result<(), kernels::Error> {
+        self.to.empty_snapshot(step)
+    }
+
+    fn is_prompt(&self) -> bool {
+        self.to.is_prompt()
+    }
+
+    fn step(&mut self, step: usize) -> Result<(), kernels::Error> {
+        self.to.step(step)
+    }
+
+    fn sync(&mut self) -> Result<(), kernels::Error> {
+        self.to.sync()
+    }
+
+    fn end(&mut self) -> Result<(), kernels::Error> {
+        self.to.end()
+    }
+}

@@ -1,0 +1,166 @@
+//! Snapshots of the ground, maps of the largest values on it, and faults of many patches.
+
+use crate::desk::Desk;
+use crate::runs::{HILL, hill};
+
+fn largest(values: impl Iterator<Item = f32>) -> f32 {
+    values.fold(0.0, |most, x| most.max(x.abs()))
+}
+
+#[test]
+fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
+    let desk = hill();
+    // The corners of the elements lie on the map of the topography; the last place is beside the mesh.
+    let x: Vec<f32> = (0..10).map(|k| 100.0 * k as f32).collect();
+    let z = |x: f32| 100.0 - 60.0 * (-((x / 20.0 - 20.0) / 6.0).powi(2)).exp();
+    let places: Vec<f32> = x[..9].iter().flat_map(|x| [*x, z(*x)]).collect();
+    desk.dataset("rec.rsf", "n1=2 n2=9", &places);
+    let places = "nqx=10 oqx=0 dqx=100";
+    desk.ran(&format!("{HILL} nt=300 dt=0.001 > whole.rsf"));
+    desk.ran(&format!(
+        "{HILL} nt=300 dt=0.001 jdata=5 snap=y ground=y jsnap=20 wfl=w.rsf pgv=pgv.rsf {places} > thin.rsf"
+    ));
+    let (whole, thin) = (desk.read("whole.rsf"), desk.read("thin.rsf"));
+    assert_eq!(desk.axes("thin.rsf", 3)[2].n, 60);
+    for (row, step) in thin.chunks(18).zip(whole.chunks(18).step_by(5)) {
+        assert_eq!(row, step);
+    }
+    let top = largest(whole.iter().copied());
+    let close = |a: f32, b: f32| (a - b).abs() <= 1e-5 * top;
+    let (film, axes) = (desk.read("w.rsf"), desk.axes("w.rsf", 3));
+    assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), [10, 2, 15]);
+    for (picture, step) in film.chunks(20).zip(whole.chunks(18).step_by(20)) {
+        for (of_place, of_receiver) in picture.chunks(10).zip(step.chunks(9)) {
+            assert!(of_place.iter().zip(of_receiver).all(|(a, b)| close(*a, *b)));
+            assert_eq!(of_place[9], 0.0);
+        }
+    }
+    let map = desk.read("pgv.rsf");
+    assert_eq!(desk.axes("pgv.rsf", 2)[0].n, 10);
+    for (k, peak) in map.iter().take(9).enumerate() {
+        // Component 1 is x.
+        let wanted = largest(whole.chunks(18).map(|step| step[9 + k]));
+        assert!(wanted > 0.0 && close(*peak, wanted), "{k}: {peak} {wanted}");
+    }
+    assert_eq!(map[9], 0.0);
+    desk.ran(&format!(
+        "{HILL} nt=300 dt=0.001 ngpu=3 pgv=cut.rsf {places} > cut-data.rsf"
+    ));
+    assert!(desk.read("cut.rsf") == map && desk.read("cut-data.rsf") == whole);
+}
+
+/// A box of rock with four receivers on its top and a source in it.
+fn rock() -> Desk {
+    let desk = Desk::new();
+    desk.ran("sfhexmesh surfaces=400,0 layers=4 nx=5 ny=5 xmin=0 xmax=500 ymin=0 ymax=500 rho=2500 vp=3500 vs=2000 judge=n > box.rsf",
+    );
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[230.0, 260.0, 210.0]);
+    let places = [
+        100.0, 150.0, 0.0, 300.0, 150.0, 0.0, 100.0, 400.0, 0.0, 300.0, 400.0, 0.0,
+    ];
+    desk.dataset("rec.rsf", "n1=3 n2=4", &places);
+    desk
+}
+
+const ROCK: &str = "sfsem3d-gpu mesh=box.rsf rec=rec.rsf device=cpu nt=120 dt=0.002 stf=ricker freq=12";
+
+#[test]
+fn a_map_of_the_ground_in_space_is_what_receivers_record() {
+    let desk = rock();
+    for (data, word) in [
+        ("velocity", "pgv"),
+        ("acceleration", "pga"),
+        ("displacement", "pgd"),
+    ] {
+        desk.ran(&format!(
+                "{ROCK} sou=sou.rsf src=force fx=2e9 fy=-1e9 fz=1e9 data={data} {word}=map.rsf nqx=2 oqx=100 dqx=200 nqy=2 oqy=150 dqy=250 > d.rsf"
+            ),
+        );
+        let (map, values) = (desk.read("map.rsf"), desk.read("d.rsf"));
+        assert_eq!(
+            desk.axes("map.rsf", 2).iter().map(|a| a.n).collect::<Vec<_>>(),
+            [2, 2]
+        );
+        for (k, peak) in map.iter().enumerate() {
+            let wanted = largest(values.chunks(12).map(|step| step[4 + k].hypot(step[8 + k])));
+            assert!(
+                wanted > 0.0 && (peak - wanted).abs() < 1e-5 * wanted,
+                "{word} {k}: {peak} {wanted}"
+            );
+        }
+    }
+    for (words, parts) in [
+        (
+            "pgv=map.rsf data=pressure",
+            ["pgv= is a map of velocity", "take data=velocity"],
+        ),
+        (
+            "pga=map.rsf",
+            ["pga= is a map of acceleration", "take data=acceleration"],
+        ),
+        (
+            "pgv=map.rsf checkpoint=s every=10",
+            ["in one piece", "leave out checkpoint="],
+        ),
+        (
+            "pgv=map.rsf oqx=9000 dqx=1",
+            ["no place on the ground", "give oqx="],
+        ),
+        (
+            "snap=y ground=y nqx=100000 nqy=100000",
+            ["more than 16777216 points", "smaller"],
+        ),
+    ] {
+        let got = desk.sh(&format!("{ROCK} sou=sou.rsf src=force fz=1 {words} > d.rsf"));
+        assert_eq!(got.code, 1, "{words}");
+        assert_eq!(got.err.lines().count(), 1, "{words}: {}", got.err);
+        assert!(
+            parts.iter().all(|part| got.err.contains(part)),
+            "{words}: {}",
+            got.err
+        );
+    }
+}
+
+#[test]
+fn a_fault_is_the_sum_of_its_patches_and_a_late_patch_a_late_record() {
+    let desk = rock();
+    let places = [
+        [140.0, 180.0, 160.0],
+        [230.0, 260.0, 210.0],
+        [330.0, 310.0, 290.0],
+    ];
+    let mechanisms = [
+        [20.0, 60.0, 90.0, 1e15],
+        [30.0, 70.0, 40.0, 3e15],
+        [40.0, 80.0, -20.0, 2e15],
+    ];
+    // Whole steps, so that a late patch is the same numbers later.
+    let onsets = [0.0, 0.024, 0.05];
+    let fault = |name: &str, patches: &[usize], onsets: &[f32]| {
+        let n = patches.len();
+        let pick = |rows: &[[f32; 3]]| patches.iter().flat_map(|k| rows[*k]).collect::<Vec<_>>();
+        desk.dataset("s.rsf", &format!("n1=3 n2={n}"), &pick(&places));
+        let rows: Vec<f32> = patches.iter().flat_map(|k| mechanisms[*k]).collect();
+        desk.dataset("m.rsf", &format!("n1=4 n2={n}"), &rows);
+        desk.dataset("o.rsf", &format!("n1={n}"), onsets);
+        desk.ran(&format!(
+            "{ROCK} sou=s.rsf src=dc mech=m.rsf onset=o.rsf > {name}"
+        ));
+        desk.read(name)
+    };
+    let whole = fault("whole.rsf", &[0, 1, 2], &onsets);
+    let alone: Vec<Vec<f32>> = (0..3).map(|k| fault("alone.rsf", &[k], &onsets[k..=k])).collect();
+    let top = largest(whole.iter().copied());
+    assert!(
+        alone
+            .iter()
+            .all(|patch| largest(patch.iter().copied()) > 0.05 * top)
+    );
+    let apart = (0..whole.len()).map(|k| whole[k] - alone.iter().map(|patch| patch[k]).sum::<f32>());
+    assert!(largest(apart) < 1e-5 * top);
+    let prompt = fault("prompt.rsf", &[2], &[0.0]);
+    let late = alone[2][25 * 12..].iter().zip(&prompt).map(|(a, b)| a - b);
+    assert!(largest(late) < 1e-4 * top);
+    assert!(largest(alone[2][..24 * 12].iter().copied()) < 1e-5 * top);
+}
