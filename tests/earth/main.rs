@@ -3,6 +3,7 @@
 mod places;
 mod rays;
 mod still;
+mod times;
 mod waves;
 
 #[path = "../support/desk.rs"]

@@ -1,5 +1,6 @@
 //! The largest stable step: eigenvalues of elements against a plain iteration, and the bound of whole meshes.
 
+use super::eigen::RESIDUAL;
 use super::fixtures::{bend, bricks};
 use super::geometry::{Tabulated, lattice};
 use super::step::{Law, Medium, Rule, bound, bound_with, eigenvalues, largest_eigenvalue, steps};
@@ -45,8 +46,10 @@ fn the_same_medium_as_constants_and_as_a_table_has_the_same_step() {
         law: Law::Anisotropic(Box::new(table)),
     };
     let (a, b) = (steps(&mesh, &basis, &[plain]), steps(&mesh, &basis, &[full]));
+    // Either is a bound with the residual of a search whose last digits rounding decides.
+    let accuracy = RESIDUAL / 10.0;
     assert!(
-        a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-9 * x),
+        a.iter().zip(&b).all(|(x, y)| (x - y).abs() < accuracy * x),
         "{a:?} {b:?}"
     );
 }
