@@ -229,6 +229,17 @@ fn elements_of_foreign_files_are_named_as_the_files_name_them() {
         let text = refused(&desk, "gmsh=two.msh");
         assert!(words.iter().all(|word| text.contains(word)), "{second}: {text}");
     }
+    // A surface that is made of points: fuzzing found it.
+    let groups = "$EndMeshFormat\n$PhysicalNames\n1\n1 1 \"top\"\n$EndPhysicalNames\n\
+                  $Entities\n0 1 1 0\n1 0 0 0 2 0 0 1 1 0\n1 0 0 0 2 2 0 0 0\n$EndEntities\n";
+    let points = two_plates("1 1 15 1\n9 1\n").replace("$EndMeshFormat\n", groups);
+    desk.put("points.msh", points);
+    let text = refused(&desk, "gmsh=points.msh");
+    assert!(text.contains("the group top has element 9 near"), "{text}");
+    assert!(
+        text.contains("with 1 nodes, but a face of this mesh has 2 corners"),
+        "{text}"
+    );
     let bytes = std::fs::read(fixture("hex27.msh")).unwrap();
     desk.put("short.msh", &bytes[..bytes.len() / 2]);
     let text = refused(&desk, "gmsh=short.msh");

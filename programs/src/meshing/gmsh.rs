@@ -229,6 +229,14 @@ fn surfaces(file: &Sections, mesh: &mut RawMesh, numbers: &HashMap<u64, i32>) ->
                     continue;
                 }
             };
+            if block.per_element < corners {
+                bail!(
+                    "the group {name} has {} with {} nodes, but a face of this mesh has {corners} corners; mesh its surfaces with the \
+                     elements of the volume",
+                    file.shown(block, 0),
+                    block.per_element
+                );
+            }
             for (number, nodes) in block.nodes.chunks_exact(block.per_element).enumerate() {
                 let known: Option<Vec<i32>> = nodes[..corners]
                     .iter()
