@@ -112,8 +112,8 @@ pub fn stand_back() {
     #[cfg(target_os = "linux")]
     // SAFETY: it changes how this thread is scheduled and nothing else; where that fails the thread stays as it is.
     unsafe {
-        let ordinary = std::mem::zeroed::<libc::sched_param>();
-        libc::sched_setscheduler(0, libc::SCHED_IDLE, &ordinary);
+        let parameters = std::mem::zeroed::<libc::sched_param>();
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters);
     }
 }
 

@@ -1,8 +1,9 @@
 //! The engine of a run on a mesh: processors, or GPUs.
 
 use super::Run;
-use super::fibre::{Fibre, Sensing};
-use super::maps::{Peaking, Peaks};
+use super::changing::Changing;
+use super::fibre::Fibre;
+use super::maps::Peaks;
 use crate::modelling::shoot::{self, Resources};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
@@ -101,12 +102,13 @@ impl<const D: usize> shoot::Engine for Engine<D> {
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error> {
         if let Some(fibre) = &self.fibre {
-            let mut sensing = Sensing { fibre, to: recorder };
+            let change = |_: usize, record: &[f32]| Some(fibre.strain(record));
+            let mut sensing = Changing { change, to: recorder };
             return self.machine.run(ranks, &mut sensing, options, checkpoints);
         }
         if let Some((peaks, map)) = &mut self.peaks {
-            let to = recorder;
-            let mut peaking = Peaking { peaks, map, to };
+            let change = |step: usize, record: &[f32]| peaks.take(step, record, map);
+            let mut peaking = Changing { change, to: recorder };
             return self.machine.run(ranks, &mut peaking, options, checkpoints);
         }
         self.machine.run(ranks, recorder, options, checkpoints)

@@ -5,7 +5,6 @@ use crate::modelling::acquisition;
 use anyhow::bail;
 use kernels::mesh::{Locator, Mesh};
 use kernels::methods::spectral_elements::{Quantity, Shot};
-use kernels::time_loop::Recorder;
 use rsf_io::Job;
 
 /// The channels of a cable.
@@ -81,7 +80,7 @@ impl<const D: usize> Fibre<D> {
     }
 
     /// Strain of all channels from a record, `[component][receiver]`.
-    fn strain(&self, record: &[f32]) -> Vec<f32> {
+    pub fn strain(&self, record: &[f32]) -> Vec<f32> {
         let n = self.channels();
         let channel = |(k, along): (usize, &[f64; D])| {
             // Components of files: z, x[, y].
@@ -106,41 +105,5 @@ impl<const D: usize> Fibre<D> {
             sum as f32
         };
         self.directions.iter().enumerate().map(channel).collect()
-    }
-}
-
-/// Turns records of the method into those of a fibre.
-pub struct Sensing<'a, const D: usize> {
-    pub fibre: &'a Fibre<D>,
-    pub to: &'a mut dyn Recorder<f32>,
-}
-
-impl<const D: usize> Recorder<f32> for Sensing<'_, D> {
-    fn traces(&mut self, step: usize, traces: &[f32]) -> Result<(), kernels::Error> {
-        self.to.traces(step, &self.fibre.strain(traces))
-    }
-
-    fn snapshot(&mut self, step: usize, piece: &[f32]) -> Result<(), kernels::Error> {
-        self.to.snapshot(step, piece)
-    }
-
-    fn empty_snapshot(&mut self, step: usize) -> Result<(), kernels::Error> {
-        self.to.empty_snapshot(step)
-    }
-
-    fn is_prompt(&self) -> bool {
-        self.to.is_prompt()
-    }
-
-    fn step(&mut self, step: usize) -> Result<(), kernels::Error> {
-        self.to.step(step)
-    }
-
-    fn sync(&mut self) -> Result<(), kernels::Error> {
-        self.to.sync()
-    }
-
-    fn end(&mut self) -> Result<(), kernels::Error> {
-        self.to.end()
     }
 }

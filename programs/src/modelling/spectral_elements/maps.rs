@@ -7,7 +7,6 @@ use kernels::grid::AXES;
 use kernels::mesh::Mesh;
 use kernels::mesh::ground::{self, Places};
 use kernels::methods::spectral_elements::Shot;
-use kernels::time_loop::Recorder;
 use rsf_io::{Axis, Job, Output};
 
 /// Points along an axis where nothing is said.
@@ -209,7 +208,15 @@ impl Peaks {
         vec![0.0; self.axes.iter().map(|axis| axis.n).product()]
     }
 
-    /// Takes a record, `[component][receiver]`, z first, into the map.
+    /// Takes the record after a step, `[component][receiver]`, z first, into the map; returns the user's part of it, where
+    /// that is due.
+    pub fn take(&self, step: usize, record: &[f32], map: &mut [f32]) -> Option<Vec<f32>> {
+        self.keep(record, map);
+        step.is_multiple_of(self.every)
+            .then(|| self.own(record).collect())
+    }
+
+    /// Takes a record into the map.
     fn keep(&self, record: &[f32], map: &mut [f32]) {
         let all = self.own + self.places.len();
         for (k, place) in self.places.iter().enumerate() {
@@ -224,47 +231,5 @@ impl Peaks {
         let own = self.own;
         let rows = record.chunks_exact(own + self.places.len());
         rows.flat_map(move |row| row[..own].iter().copied())
-    }
-}
-
-/// Keeps the largest values of what passes through to the recorder of the data.
-pub struct Peaking<'a> {
-    pub peaks: &'a Peaks,
-    pub map: &'a mut [f32],
-    pub to: &'a mut dyn Recorder<f32>,
-}
-
-impl Recorder<f32> for Peaking<'_> {
-    fn traces(&mut self, step: usize, traces: &[f32]) -> Result<(), kernels::Error> {
-        self.peaks.keep(traces, self.map);
-        if !step.is_multiple_of(self.peaks.every) {
-            return Ok(());
-        }
-        let own: Vec<f32> = self.peaks.own(traces).collect();
-        self.to.traces(step, &own)
-    }
-
-    fn snapshot(&mut self, step: usize, piece: &[f32]) -> Result<(), kernels::Error> {
-        self.to.snapshot(step, piece)
-    }
-
-    fn empty_snapshot(&mut self, step: usize) -> Result<(), kernels::Error> {
-        self.to.empty_snapshot(step)
-    }
-
-    fn is_prompt(&self) -> bool {
-        self.to.is_prompt()
-    }
-
-    fn step(&mut self, step: usize) -> Result<(), kernels::Error> {
-        self.to.step(step)
-    }
-
-    fn sync(&mut self) -> Result<(), kernels::Error> {
-        self.to.sync()
-    }
-
-    fn end(&mut self) -> Result<(), kernels::Error> {
-        self.to.end()
     }
 }

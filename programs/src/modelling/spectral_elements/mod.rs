@@ -1,5 +1,6 @@
 //! Elastic modelling by spectral elements: what `sfsem2d-gpu` and `sfsem3d-gpu` share.
 
+mod changing;
 mod engine;
 mod fibre;
 mod globe;
