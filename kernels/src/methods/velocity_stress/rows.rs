@@ -68,6 +68,8 @@ pub struct Sponge<'a, T> {
 pub struct Plane<'a, T> {
     /// Rows to compute.
     pub rows: Range<usize>,
+    /// Cells of them; multiples of every register's length, as `z`.
+    pub cells: Range<usize>,
     /// Rows that lie in the frame as a whole.
     pub framed: &'a dyn Fn(usize) -> bool,
     /// Along `z`: frame from 0 to 1, none from 1 to 2, frame from 2 to 3; multiples of every register's length.
@@ -121,7 +123,8 @@ fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
             (low..high, framed, &middle),
             (high..end, true, &lower),
         ] {
-            for i in z.step_by(T::lanes::<S>()) {
+            let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
+            for i in cells.step_by(T::lanes::<S>()) {
                 // SAFETY: promised by whoever made the formula.
                 unsafe {
                     match framed {
@@ -140,9 +143,10 @@ impl<T: Real> Plane<'_, T> {
     fn lines(&self, row: usize) -> [Line<T>; 3] {
         [0, 1, 2].map(|axis| {
             let layer = &self.layers[axis];
-            let start = match layer.psi.is_null() {
-                true => NONE,
-                false => layer.starts[row],
+            let start = if layer.psi.is_null() {
+                NONE
+            } else {
+                layer.starts[row]
             };
             let psi = match start {
                 NONE => std::ptr::null_mut(),
