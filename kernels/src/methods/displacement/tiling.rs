@@ -156,11 +156,12 @@ impl Choice {
     fn new(p: &Padded, bytes: usize, caches: &Caches, threads: usize) -> Self {
         let second = caches.share(2, threads).unwrap_or(LARGE);
         match (second >= LARGE, p.ndim()) {
-            (true, _) => Self::fitting(p, bytes, (TILE_BYTES, 1)),
+            (true, 3) => Self::fitting(p, bytes, (TILE_BYTES, 1)),
             (false, 3) => {
                 let third = caches.share(3, threads).unwrap_or(4 * LARGE);
                 Self::together(p, bytes, (second, third), threads)
             }
+            (true, _) => Self::fitting(p, bytes, (TILE_BYTES, 2)),
             (false, _) => Self::fitting(p, bytes, (second / 4 * 3, 2)),
         }
     }
@@ -339,10 +340,10 @@ mod tests {
     #[test]
     fn tiles_of_a_plane_by_the_second_level() {
         let plane = |n: usize| Padded::new(&Grid::new_2d([n; 2], [0.0; 2], [1.0; 2]), 48);
-        for (kib, together) in [(512, 2), (1024, 1), (2048, 1)] {
-            assert_eq!(choice(&plane(1000), kib, 1), [1104, 1, together], "{kib}");
+        for kib in [512, 1024, 2048] {
+            assert_eq!(choice(&plane(1000), kib, 1), [1104, 1, 2], "{kib}");
         }
-        assert_eq!(choice(&plane(4000), 2048, 1), [4096, 1, 1]);
+        assert_eq!(choice(&plane(4000), 2048, 1), [4096, 1, 2]);
         assert_eq!(choice(&plane(4000), 512, 1), [2048, 1, 2]);
         assert!(choice(&plane(4000), 256, 1)[0] < 2048);
     }
