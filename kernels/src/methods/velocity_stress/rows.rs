@@ -106,9 +106,8 @@ trait Formula<T: Real, const N: usize> {
 #[inline(always)]
 fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
     let plane = formula.plane();
-    let weights: [[Lane<S, T>; N]; 3] = plane
-        .weights
-        .map(|w| std::array::from_fn(|m| Lane::splat(s, w[m])));
+    let splat = |w: [T; MOST]| std::array::from_fn(|m| Lane::splat(s, w[m]));
+    let weights: [[Lane<S, T>; N]; 3] = plane.weights.map(splat);
     let [start, low, high, end] = plane.z;
     for row in plane.rows.clone() {
         let upper = plane.lines(row);
@@ -117,20 +116,18 @@ fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
         if !upper[0].psi.is_null() {
             lower[0].psi = upper[0].psi.wrapping_sub(high - low);
         }
-        let framed = (plane.framed)(row);
         for (z, framed, lines) in [
             (start..low, true, &upper),
-            (low..high, framed, &middle),
+            (low..high, (plane.framed)(row), &middle),
             (high..end, true, &lower),
         ] {
             let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
             for i in cells.step_by(T::lanes::<S>()) {
-                // SAFETY: promised by whoever made the formula.
-                unsafe {
-                    match framed {
-                        true => formula.cells::<S, true>(s, &weights, (row, i), lines),
-                        false => formula.cells::<S, false>(s, &weights, (row, i), lines),
-                    }
+                match framed {
+                    // SAFETY: promised by whoever made the formula.
+                    true => unsafe { formula.cells::<S, true>(s, &weights, (row, i), lines) },
+                    // SAFETY: the same.
+                    false => unsafe { formula.cells::<S, false>(s, &weights, (row, i), lines) },
                 }
             }
         }
@@ -143,20 +140,19 @@ impl<T: Real> Plane<'_, T> {
     fn lines(&self, row: usize) -> [Line<T>; 3] {
         [0, 1, 2].map(|axis| {
             let layer = &self.layers[axis];
-            let start = if layer.psi.is_null() {
-                NONE
-            } else {
-                layer.starts[row]
+            let start = match layer.psi.is_null() {
+                true => NONE,
+                false => layer.starts[row],
             };
-            let psi = match start {
-                NONE => std::ptr::null_mut(),
-                _ => layer.psi.wrapping_add(start),
-            };
-            let ahead = row * layer.per_row;
             Line {
-                psi,
+                psi: match start {
+                    NONE => std::ptr::null_mut(),
+                    _ => layer.psi.wrapping_add(start),
+                },
                 component: layer.component,
-                factors: layer.factors.map(|f| f.map(|p| p.wrapping_add(ahead))),
+                factors: layer
+                    .factors
+                    .map(|f| f.map(|p| p.wrapping_add(row * layer.per_row))),
             }
         })
     }
