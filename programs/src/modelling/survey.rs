@@ -76,7 +76,8 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     let shots = shot.shots().clone();
     refuse(job, shots.n, world)?;
     let ndim = shot.pieces().ndim();
-    let machine = Machine::choose(job, shot.pieces(), world)?;
+    let tile = world.agree(shot.tile(job))?;
+    let machine = Machine::choose(job, shot.pieces(), world)?.with_tile(job, tile);
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = shot.open(job, world)?;

@@ -14,7 +14,7 @@ mod spreads;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
-use super::machine::Pieces;
+use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
@@ -25,6 +25,7 @@ use super::world::World;
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
+use kernels::device::cpu::Tile;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
@@ -102,6 +103,10 @@ impl Method for Run {
 
     fn pieces(&self) -> Pieces<'_> {
         Pieces::Planes(&self.padded, 0, SLABS)
+    }
+
+    fn tile(&self, job: &Job) -> anyhow::Result<Option<Tile>> {
+        machine::tile(job, self.padded.ndim())
     }
 
     fn points(&self) -> usize {

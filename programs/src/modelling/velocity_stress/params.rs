@@ -1,6 +1,8 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
-use crate::modelling::params::{CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, WFL};
+use crate::modelling::params::{
+    CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, TILE, WFL,
+};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -156,7 +158,8 @@ macro_rules! params {
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid (or the part of each rank) is divided into"),
-            EXCHANGE
+            EXCHANGE,
+            TILE
         ])
     };
 }

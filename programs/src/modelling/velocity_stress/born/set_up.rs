@@ -7,7 +7,6 @@ use crate::modelling::plan::{Report, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::world::World;
 use anyhow::{Context, bail, ensure};
-use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
@@ -228,7 +227,7 @@ impl SetUp {
             _ => report.class,
         };
         self.report = Some(report);
-        let cpu = Cpu::new(machine.cpu.threads())?;
+        let cpu = machine.cpu.another()?;
         let mut born = Born::new(&run.shot, medium, (class, self.parameters), cpu)?;
         self.of_gpu = on_gpu(&mut born, machine, job.flag("plan")?)?;
         Ok(born)
