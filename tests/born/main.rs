@@ -10,4 +10,5 @@ mod adjoint;
 mod bench;
 mod derivative;
 mod image;
+mod misfit;
 mod program;
