@@ -110,6 +110,11 @@ impl SetUp {
         Ok(())
     }
 
+    /// Whether the model is one of speeds.
+    pub fn is_isotropic(&self) -> bool {
+        matches!(self.files, Some(Files::Speeds(_)))
+    }
+
     /// Shots of the survey.
     pub fn shots(&self) -> usize {
         self.run.spreads.count()
@@ -220,13 +225,18 @@ impl SetUp {
         Ok(Born::new(&run.shot, medium, (class, self.parameters), cpu)?)
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes and how many there are.
-    pub fn plan_survey(mut self, job: &Job, world: &World) -> anyhow::Result<()> {
+    /// The answer of `plan=y` for a survey: what one shot takes, by the sizes of its way back, and how many there are.
+    pub fn plan_survey(
+        mut self,
+        job: &Job,
+        world: &World,
+        sizes: impl Fn(&Born<f32>) -> [usize; 2],
+    ) -> anyhow::Result<()> {
         let born = self.born(job, world)?;
-        let steps = self.run.shot.nt;
-        let ladder = ladder(job, steps, &born)?;
+        let (steps, sizes) = (self.run.shot.nt, sizes(&born));
+        let ladder = ladder(job, steps, sizes)?;
         self.summary(job);
-        job.say(&way_back(&ladder, steps, born.sizes()));
+        job.say(&way_back(&ladder, steps, sizes));
         job.say(&format!(
             "that is one shot: there are {}; nothing was run (plan=y)",
             self.shots()
@@ -269,9 +279,9 @@ pub fn finite(input: &mut Input, count: usize) -> anyhow::Result<Vec<f32>> {
     Ok(values)
 }
 
-/// The way back that `memory=` leaves room for.
-pub fn ladder(job: &Job, steps: usize, born: &Born<f32>) -> anyhow::Result<Ladder> {
-    match Ladder::choose(steps, born.sizes(), memory(job)?) {
+/// The way back that `memory=` leaves room for, with checkpoints and steps of these sizes.
+pub fn ladder(job: &Job, steps: usize, sizes: [usize; 2]) -> anyhow::Result<Ladder> {
+    match Ladder::choose(steps, sizes, memory(job)?) {
         Ok(ladder) => Ok(ladder),
         Err(error) => bail!("{error} (memory= in GB)"),
     }
