@@ -19,6 +19,17 @@ macro_rules! compiled_here {
         })+
         unreachable!("every type that comes here is listed")
     }};
+    (&$this:ident: $($concrete:ty)|+, $method:ident() -> $out:ty) => {{
+        let any: &dyn std::any::Any = $this;
+        $(if let Some(this) = any.downcast_ref::<$concrete>() {
+            #[inline(never)]
+            fn here(this: &$concrete) -> $out {
+                this.$method()
+            }
+            return here(this);
+        })+
+        unreachable!("every type that comes here is listed")
+    }};
 }
 
 pub mod boundary;

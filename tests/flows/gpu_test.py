@@ -30,7 +30,7 @@ class Everything(Scratch):
         self.script("bin/nvidia-smi", SMI)
         self.script("bin/compute-sanitizer", '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\necho "test result: ok. 1 passed"\n')
         self.script("bundle/bin/sfewefd3d-gpu", "#!/bin/sh\n")
-        self.script("bundle/tests/kernels.accelerator", TEST)
+        self.script("bundle/tests/kernels.gpus", TEST)
         for name in ("accelerator", "staggered", "elements"):
             self.script(f"bundle/benches/kernels.{name}", BENCH)
         self.write("bundle/about", "commit 0123456789ab\n")
@@ -71,7 +71,7 @@ class Everything(Scratch):
         self.assertIn("there is no part bechn", said)
 
     def test_what_fails_is_told_in_file_and_status(self):
-        self.script("bundle/tests/kernels.accelerator", TEST.replace("ok. 3 passed; 0", "FAILED. 2 passed; 1") + "exit 101\n")
+        self.script("bundle/tests/kernels.gpus", TEST.replace("ok. 3 passed; 0", "FAILED. 2 passed; 1") + "exit 101\n")
         status, said, reports = self.run_all(self.path("bin"))
         self.assertEqual((status, len(reports)), (1, 1), said)
         with open(reports[0], encoding="utf-8") as report:

@@ -3,10 +3,12 @@
 //! Lanczos' method in double precision; what it gives is an upper bound, its value and its residual. A solid moves by
 //! its displacement, a fluid by a potential.
 
+use std::borrow::Cow;
+
 use pulp::{Simd, WithSimd};
 
 use super::Basis;
-use super::geometry::{Element, Tabulated};
+use super::geometry::Element;
 use super::medium::{Law, Medium, VOIGT};
 use crate::device::simd::{Lane, Real, WIDEST};
 
@@ -21,17 +23,30 @@ const EVERY: usize = 8;
 /// What is left of a vector that has no new direction, as a part of the eigenvalue.
 const EXHAUSTED: f64 = 1e-12;
 
-/// An element by itself.
+/// An element by itself, of two dimensions or three.
 #[derive(Debug)]
-pub(super) struct Piece<'a, const D: usize> {
-    pub(super) element: Element<D>,
+pub(super) struct Piece<'a> {
+    /// `[point][a][c]`: `du_a / dx_c`.
+    inverse: Vec<f64>,
+    /// Jacobian of every point.
+    determinant: Vec<f64>,
     /// One medium for all points, or one each.
-    pub(super) media: std::borrow::Cow<'a, [Medium]>,
+    pub(super) media: Cow<'a, [Medium]>,
     /// Mass of every point.
     pub(super) mass: Vec<f64>,
 }
 
-impl<const D: usize> Piece<'_, D> {
+impl<'a> Piece<'a> {
+    /// An element at the points of a basis with what fills it.
+    pub(super) fn new<const D: usize>(element: Element<D>, media: Cow<'a, [Medium]>, mass: Vec<f64>) -> Self {
+        Self {
+            inverse: element.inverse.into_flattened().into_flattened(),
+            determinant: element.determinant,
+            media,
+            mass,
+        }
+    }
+
     fn medium(&self, point: usize) -> &Medium {
         at(&self.media, point)
     }
@@ -59,18 +74,24 @@ enum Kind {
     Fluid,
 }
 
-/// Upper bounds of the largest eigenvalues (1/s2) of elements, one each.
-pub(super) fn largest<const D: usize>(
-    table: &Tabulated<D>,
-    basis: &Basis,
-    pieces: &[Piece<'_, D>],
-) -> Vec<f64> {
+/// Upper bounds of the largest eigenvalues (1/s2) of elements, one each; `weights` are those of the points. No caller's
+/// types: the formulas are long, and are compiled here alone.
+pub(super) fn largest(weights: &[f64], basis: &Basis, pieces: &[Piece<'_>]) -> Vec<f64> {
+    let flat = weights.len() == basis.len() * basis.len();
+    if flat {
+        largest_of::<2>(weights, basis, pieces)
+    } else {
+        largest_of::<3>(weights, basis, pieces)
+    }
+}
+
+fn largest_of<const D: usize>(weights: &[f64], basis: &Basis, pieces: &[Piece<'_>]) -> Vec<f64> {
     let mut values = vec![0.0; pieces.len()];
     for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
         let own: Vec<usize> = (0..pieces.len()).filter(|k| pieces[*k].kind() == kind).collect();
         if !own.is_empty() {
-            pulp::Arch::new().dispatch(Lots {
-                table,
+            pulp::Arch::new().dispatch(Lots::<D> {
+                weights,
                 basis,
                 kind,
                 pieces,
@@ -84,10 +105,10 @@ pub(super) fn largest<const D: usize>(
 
 /// Elements of one kind.
 struct Lots<'a, const D: usize> {
-    table: &'a Tabulated<D>,
+    weights: &'a [f64],
     basis: &'a Basis,
     kind: Kind,
-    pieces: &'a [Piece<'a, D>],
+    pieces: &'a [Piece<'a>],
     own: &'a [usize],
     values: &'a mut [f64],
 }
@@ -98,8 +119,8 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         for own in self.own.chunks(f64::lanes::<S>()) {
-            let pieces: Vec<&Piece<D>> = own.iter().map(|k| &self.pieces[*k]).collect();
-            let cell = Cell::new(simd, self.table, self.basis, &pieces);
+            let pieces: Vec<&Piece> = own.iter().map(|k| &self.pieces[*k]).collect();
+            let cell = Cell::<S, D>::new(simd, self.weights, self.basis, &pieces);
             // Degree 4, which is the usual one, has loops of known lengths.
             let found = match (self.kind, self.basis.len()) {
                 (Kind::Isotropic, 5) => lanczos::<S, Isotropic, D, D, 5>(simd, cell, &pieces),
@@ -136,13 +157,13 @@ struct Cell<S: Simd, const D: usize> {
 
 impl<S: Simd, const D: usize> Cell<S, D> {
     #[inline(always)]
-    fn new(simd: S, table: &Tabulated<D>, basis: &Basis, pieces: &[&Piece<D>]) -> Self {
+    fn new(simd: S, weights: &[f64], basis: &Basis, pieces: &[&Piece]) -> Self {
         let (along, last) = (basis.len(), pieces.len() - 1);
         let of = |lane: usize| pieces[lane.min(last)];
-        let points = 0..table.points();
+        let points = 0..weights.len();
         let inverse = |point: usize| {
             std::array::from_fn(|a| {
-                std::array::from_fn(|c| Lane::from_fn(simd, |lane| of(lane).element.inverse[point][a][c]))
+                std::array::from_fn(|c| Lane::from_fn(simd, |lane| of(lane).inverse[(point * D + a) * D + c]))
             })
         };
         Self {
@@ -156,9 +177,7 @@ impl<S: Simd, const D: usize> Cell<S, D> {
                 .map(|point| Lane::from_fn(simd, |lane| 1.0 / of(lane).mass[point].sqrt()))
                 .collect(),
             volume: points
-                .map(|point| {
-                    std::array::from_fn(|lane| table.weights()[point] * of(lane).element.determinant[point])
-                })
+                .map(|point| std::array::from_fn(|lane| weights[point] * of(lane).determinant[point]))
                 .collect(),
         }
     }
@@ -276,7 +295,7 @@ impl<S: Simd, const D: usize> Flux<S, D, 1> for Light {
 fn lanczos<S: Simd, L: Flux<S, D, F>, const D: usize, const F: usize, const N: usize>(
     simd: S,
     cell: Cell<S, D>,
-    pieces: &[&Piece<D>],
+    pieces: &[&Piece],
 ) -> [f64; WIDEST] {
     let (points, last) = (cell.root.len(), pieces.len() - 1);
     let numbers: Vec<Number<S>> = (0..points * L::NUMBERS)

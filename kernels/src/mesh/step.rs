@@ -46,12 +46,11 @@ pub(super) fn bound_with<const D: usize>(
     media: Media<D>,
     rule: Rule,
 ) -> Bound {
-    let whole = Whole {
-        mesh,
-        basis,
-        media,
-        table: Tabulated::new(mesh.order(), basis),
-    };
+    let filled = Filled::new(mesh, basis, media);
+    bound_of(&Whole::new(&filled, basis), rule)
+}
+
+fn bound_of(whole: &Whole<'_>, rule: Rule) -> Bound {
     let alone = whole.eigenvalues();
     let each: Vec<f64> = whole
         .shared(&alone, rule)
@@ -127,12 +126,71 @@ fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
+/// The elements of a mesh of two dimensions or three with what fills them. What is done with them is compiled once, for both.
+trait Elements: Sync {
+    fn count(&self) -> usize;
+    /// Products of the weights of the basis, one a point.
+    fn weights(&self) -> &[f64];
+    fn piece(&self, element: usize) -> Piece<'_>;
+    /// A number that equal elements have in common.
+    fn likeness(&self, element: usize) -> u128;
+    /// None where there are too many points.
+    fn numbering(&self) -> Option<Numbering>;
+}
+
 /// A mesh and what fills it.
-struct Whole<'a, 'b, const D: usize> {
+struct Filled<'a, 'b, const D: usize> {
     mesh: &'a Mesh<D>,
     basis: &'a Basis,
     media: Media<'b, D>,
     table: Tabulated<D>,
+}
+
+impl<'a, 'b, const D: usize> Filled<'a, 'b, D> {
+    fn new(mesh: &'a Mesh<D>, basis: &'a Basis, media: Media<'b, D>) -> Self {
+        let table = Tabulated::new(mesh.order(), basis);
+        Self {
+            mesh,
+            basis,
+            media,
+            table,
+        }
+    }
+}
+
+impl<const D: usize> Elements for Filled<'_, '_, D> {
+    fn count(&self) -> usize {
+        self.mesh.len()
+    }
+
+    fn weights(&self) -> &[f64] {
+        self.table.weights()
+    }
+
+    fn piece(&self, element: usize) -> Piece<'_> {
+        let media = self.media.of(self.mesh, &self.table, element);
+        let element = self.table.element(&self.mesh.coordinates(element));
+        let mass = masses(&self.table, &element, &media);
+        Piece::new(element, media, mass)
+    }
+
+    fn likeness(&self, element: usize) -> u128 {
+        likeness(
+            self.mesh,
+            element,
+            &self.media.of(self.mesh, &self.table, element),
+        )
+    }
+
+    fn numbering(&self) -> Option<Numbering> {
+        Numbering::new(self.mesh, self.basis).ok()
+    }
+}
+
+/// All elements of a mesh.
+struct Whole<'a> {
+    elements: &'a dyn Elements,
+    basis: &'a Basis,
 }
 
 /// The largest eigenvalue of every element by itself.
@@ -142,16 +200,14 @@ pub(super) fn eigenvalues<'a, const D: usize>(
     basis: &Basis,
     media: impl Into<Media<'a, D>>,
 ) -> Vec<f64> {
-    Whole {
-        mesh,
-        basis,
-        media: media.into(),
-        table: Tabulated::new(mesh.order(), basis),
-    }
-    .eigenvalues()
+    Whole::new(&Filled::new(mesh, basis, media.into()), basis).eigenvalues()
 }
 
-impl<const D: usize> Whole<'_, '_, D> {
+impl<'a> Whole<'a> {
+    fn new(elements: &'a dyn Elements, basis: &'a Basis) -> Self {
+        Self { elements, basis }
+    }
+
     /// The largest eigenvalues when the masses of points are shared out as elements need them, from those of elements alone.
     fn shared(&self, alone: &[f64], rule: Rule) -> Vec<f64> {
         let least = alone.iter().copied().fold(f64::INFINITY, f64::min);
@@ -159,10 +215,10 @@ impl<const D: usize> Whole<'_, '_, D> {
         if most(alone) <= 1.02 * least {
             return alone.to_vec();
         }
-        let Ok(numbering) = Numbering::new(self.mesh, self.basis) else {
+        let Some(numbering) = self.elements.numbering() else {
             return alone.to_vec();
         };
-        let masses = Masses::of(self, &numbering);
+        let masses = Masses::of(self.elements, &numbering);
         let (mut needs, mut best) = (alone.to_vec(), None);
         let mut lowest = most(alone);
         for _ in 0..ROUNDS_OF_SHARING {
@@ -187,26 +243,23 @@ impl<const D: usize> Whole<'_, '_, D> {
 
     /// The largest eigenvalue of every element by itself.
     fn eigenvalues(&self) -> Vec<f64> {
-        let mut order: Vec<(u128, u32)> = (0..self.mesh.len())
+        let mut order: Vec<(u128, u32)> = (0..self.elements.count())
             .into_par_iter()
-            .map(|element| {
-                let own = self.media.of(self.mesh, &self.table, element);
-                (likeness(self.mesh, element, &own), element as u32)
-            })
+            .map(|element| (self.elements.likeness(element), element as u32))
             .collect();
         order.par_sort_unstable();
         // Equal elements are computed once, for the first of them.
-        let mut first: Vec<u32> = vec![0; self.mesh.len()];
+        let mut first: Vec<u32> = vec![0; order.len()];
         for group in order.chunk_by(|a, b| a.0 == b.0) {
             let of_group = group.iter();
             of_group.for_each(|(_, element)| first[*element as usize] = group[0].1);
         }
         drop(order);
-        let own: Vec<u32> = (0..self.mesh.len() as u32)
+        let own: Vec<u32> = (0..first.len() as u32)
             .filter(|e| first[*e as usize] == *e)
             .collect();
         let found = self.look(&own, |_, _| {});
-        let mut values = vec![0.0; self.mesh.len()];
+        let mut values = vec![0.0; first.len()];
         own.iter()
             .zip(found)
             .for_each(|(element, value)| values[*element as usize] = value);
@@ -216,28 +269,18 @@ impl<const D: usize> Whole<'_, '_, D> {
     /// The largest eigenvalues of some elements, with masses that `change` gives.
     fn look(&self, elements: &[u32], change: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
         let some = |elements: &[u32]| {
-            let pieces: Vec<Piece<D>> = elements
+            let pieces: Vec<Piece> = elements
                 .iter()
                 .map(|element| {
                     let element = *element as usize;
-                    let mut piece = self.piece(element);
+                    let mut piece = self.elements.piece(element);
                     change(element, &mut piece.mass);
                     piece
                 })
                 .collect();
-            eigen::largest(&self.table, self.basis, &pieces)
+            eigen::largest(self.elements.weights(), self.basis, &pieces)
         };
         elements.par_chunks(TOGETHER).flat_map_iter(some).collect()
-    }
-
-    fn piece(&self, element: usize) -> Piece<'_, D> {
-        let media = self.media.of(self.mesh, &self.table, element);
-        let element = self.table.element(&self.mesh.coordinates(element));
-        Piece {
-            mass: masses(&self.table, &element, &media),
-            element,
-            media,
-        }
     }
 
     /// Eigenvalues when the whole mass of each point is shared out to its elements by what they need a unit of their own mass.
@@ -299,11 +342,11 @@ struct Masses<'a> {
 }
 
 impl<'a> Masses<'a> {
-    fn of<const D: usize>(whole: &Whole<'_, '_, D>, numbering: &'a Numbering) -> Self {
+    fn of(elements: &dyn Elements, numbering: &'a Numbering) -> Self {
         let points = numbering.per_element();
-        let mut own = vec![0.0; whole.mesh.len() * points];
+        let mut own = vec![0.0; elements.count() * points];
         let fill = |(element, own): (usize, &mut [f64])| {
-            let piece = whole.piece(element);
+            let piece = elements.piece(element);
             own.copy_from_slice(&piece.mass);
             matches!(piece.media[0].law, Law::Fluid(_))
         };
@@ -410,12 +453,9 @@ pub fn largest_eigenvalue<const D: usize>(
     media: &[Medium],
 ) -> f64 {
     let element = table.element(nodes);
-    let piece = Piece {
-        mass: masses(table, &element, media),
-        element,
-        media: media.into(),
-    };
-    eigen::largest(table, basis, &[piece])[0]
+    let mass = masses(table, &element, media);
+    let piece = Piece::new(element, media.into(), mass);
+    eigen::largest(table.weights(), basis, &[piece])[0]
 }
 
 /// What multiplies the second derivative of the field in a unit volume.

@@ -10,6 +10,10 @@ impl<const D: usize> Engine<D> {
     /// `(v.M v + u.K u - dt^2/4 a.M a) / 2`. Where no source acts and no side absorbs, Newmark's scheme keeps just this
     /// sum; with dt it tends to the kinetic and the elastic energy.
     pub fn energy(&self) -> f64 {
+        compiled_here!(&self: Engine<2> | Engine<3>, energy_by_length() -> f64)
+    }
+
+    fn energy_by_length(&self) -> f64 {
         let elastic: f64 = by_length!(self, elastic_of());
         let square = self.dt * self.dt / 4.0;
         let fields = self.velocity.iter().zip(&self.acceleration);

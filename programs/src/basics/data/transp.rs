@@ -32,7 +32,7 @@ static PARAMS: [Param; 2] = [
 /// Bytes that are turned in memory whatever they come from.
 const SMALL: usize = 64 << 20;
 /// Bytes that lie together for which it pays to fetch them one by one.
-const LINE: usize = 2048;
+const LINE: usize = 1024;
 
 /// Lengths around the two axes, from the fastest: below the first, the first, between, the second, above.
 #[derive(Clone, Copy)]

@@ -1,0 +1,37 @@
+//! The tests of `main.rs` on the GPUs of this machine: a target of its own, for a generic engine is compiled once more for
+//! them, and only where there is one it runs (`cargo test -p kernels --test gpus`; `./sconsw test` does).
+#![allow(dead_code)] // the rooms have helpers that only emulated accelerators need
+
+#[macro_use]
+mod bodies;
+#[path = "../parity/cases.rs"]
+mod cases;
+#[path = "../velocity_stress/desk.rs"]
+mod desk;
+#[path = "../support/element_worlds.rs"]
+mod element_worlds;
+#[path = "../support/real.rs"]
+mod real;
+#[path = "../support/saved_states.rs"]
+mod saved_states;
+#[path = "../support/shots.rs"]
+mod shots;
+#[path = "../support/thread_ranks.rs"]
+mod thread_ranks;
+
+mod classes;
+mod cuts;
+mod elements;
+mod engines;
+mod failures;
+mod gpus;
+mod graphs;
+mod ranks;
+mod records;
+mod runs;
+mod staggered;
+mod staggered_ranks;
+mod staggered_small;
+mod states;
+mod tiles;
+mod watched;
