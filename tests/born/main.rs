@@ -15,4 +15,5 @@ mod bench;
 mod derivative;
 mod devices;
 mod image;
+mod misfit;
 mod program;

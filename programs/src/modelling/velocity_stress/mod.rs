@@ -205,9 +205,15 @@ impl Survey for Run {
         &self.spreads.axis
     }
 
-    fn numbers(&self) -> usize {
+    fn axes(&self) -> [Axis; 3] {
         let shot = &self.shot;
-        shot.receivers.len() * shot.quantity.components(self.padded.ndim()) * shot.nt.div_ceil(shot.jdata)
+        let step = (shot.dt * shot.jdata as f64) as f32;
+        let first = (shot.quantity.first_time() * shot.dt) as f32;
+        [
+            self.receivers.clone(),
+            Axis::new(shot.quantity.components(self.padded.ndim()), 0.0, 1.0),
+            Axis::new(shot.nt.div_ceil(shot.jdata), first, step),
+        ]
     }
 
     fn turn_to(&mut self, number: usize) {

@@ -21,7 +21,9 @@ between the nodes.
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
 data have a last axis of shots. A shot that fails is reported and its traces are zero; the other shots still run, and the \
-exit code is 1. Snapshots, pgv=, checkpoint= and several ranks are available for one shot only.
+exit code is 1. With several shots resume= takes the data of an earlier run of the survey, which may have been stopped or \
+killed: its shots are copied, and only those are modelled that it does not have or that are zero. Snapshots, pgv=, \
+checkpoint= and several ranks are available for one shot only.
 
 Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
 half a cell beyond it along both of its axes. Values at receivers are interpolated from there; snapshots are the values on \

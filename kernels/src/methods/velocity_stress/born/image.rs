@@ -93,7 +93,7 @@ impl<T: Number> Discrete<T> {
     }
 
     /// A field on the cells of the model, in file order.
-    fn model_of(&self, field: &[T]) -> Vec<T> {
+    pub fn model_of(&self, field: &[T]) -> Vec<T> {
         let (rows, p) = (&self.rows, &self.rows.padded);
         let last = self.ndim() - 1;
         let lines = match self.ndim() {

@@ -5,7 +5,8 @@
 //! wave equation: averages of the medium, absorbing frame, free surface, attenuation, sources and receivers included. Its adjoint is
 //! the transpose of the same steps in the other order. The program is written here once more, in clear rows of any
 //! precision, so that all three stand beside each other: [`forward`] has the steps, [`transpose`] theirs, [`coefficients`] the
-//! way from the medium. [`image`] correlates the waves of both ways. [`gpu`] has the same steps for accelerators.
+//! way from the medium. [`image`] correlates the waves of both ways, [`imaging`] P and S waves apart. [`gpu`] has the same steps for
+//! accelerators.
 //!
 //! Not differentiated are the numbers that are chosen by the medium as a whole: time step, layers of the frame, limits.
 
@@ -16,15 +17,18 @@ mod gpu;
 mod grid;
 mod image;
 mod images;
+mod imaging;
 mod ladder;
 mod layers;
 mod parameters;
 mod program;
 mod records;
+mod separation;
 mod transpose;
 
 pub use gpu::variant;
 pub use image::Image;
+pub use imaging::{Kind, Picture, Wanted};
 pub use ladder::Ladder;
 pub use parameters::Parameters;
 
@@ -38,6 +42,7 @@ use coefficients::Background;
 use engine::{Engine, Source, Steps};
 use forward::Drive;
 use image::Potentials;
+use imaging::Imaging;
 use parameters::Parametrisation;
 use program::{Changes, Discrete, State, Tape};
 use std::ops::{Add, Range, Sub};
@@ -86,6 +91,8 @@ struct Back<'a, T> {
     gradient: Option<Changes<T>>,
     /// Where an image is asked for.
     potentials: Option<Potentials<T>>,
+    /// Where images of several kinds are.
+    imaging: Option<Imaging<T>>,
     tapes: Vec<Tape<T>>,
     /// What waits for the records, `[record][component][receiver]`.
     data: &'a [T],
@@ -301,6 +308,7 @@ impl<T: Number> Born<T> {
             waiting: program.waiting(),
             gradient: None,
             potentials: None,
+            imaging: None,
             tapes: (0..ladder.segment.min(self.nt)).map(|_| program.tape()).collect(),
             data,
         }
@@ -347,6 +355,9 @@ impl<T: Number> Born<T> {
         for (tape, it) in back.tapes.iter_mut().zip(steps.clone()) {
             self.program.step(&mut state, it, Drive::Sources, Some(tape));
             self.check(it, &state)?;
+            if let Some(imaging) = &mut back.imaging {
+                imaging.film(&self.program, &state, tape, it - steps.start);
+            }
             if let Some(potentials) = &mut back.potentials {
                 self.program.illuminate(&state, potentials);
             }
@@ -367,6 +378,9 @@ impl<T: Number> Born<T> {
             let tape = &back.tapes[it - steps.start];
             if let Some(potentials) = &mut back.potentials {
                 self.program.correlate(&back.state, tape, potentials);
+            }
+            if let Some(imaging) = &mut back.imaging {
+                imaging.correlate(&self.program, &back.state, it - steps.start);
             }
             let gradient = back.gradient.as_mut().map(|changes| (tape, changes));
             self.program

@@ -86,6 +86,20 @@ impl SetUp {
         })
     }
 
+    /// Leaves the GPU alone for what only processors do.
+    pub fn without_gpu(&mut self, job: &Job, world: &World, what: &str) -> anyhow::Result<()> {
+        if !self.machine.has_gpus() {
+            return Ok(());
+        }
+        ensure!(
+            job.choice("device")? != "gpu",
+            "{what} runs on the CPU only: leave out device=gpu"
+        );
+        job.warn(&format!("{what} runs on the CPU only: the GPU is not used"));
+        self.machine = Machine::processors(job, self.run.pieces(), world)?;
+        Ok(())
+    }
+
     /// Names of the parameters in the order of their axis.
     pub fn names(&self) -> Vec<&'static str> {
         match self.parameters {
@@ -119,6 +133,11 @@ impl SetUp {
             shared_grid(&[model[0], input], grid.ndim)?;
         }
         Ok(())
+    }
+
+    /// Whether the model is one of speeds.
+    pub fn is_isotropic(&self) -> bool {
+        matches!(self.files, Some(Files::Speeds(_)))
     }
 
     /// Shots of the survey.
@@ -233,13 +252,18 @@ impl SetUp {
         Ok(born)
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes and how many there are.
-    pub fn plan_survey(mut self, job: &Job, world: &World) -> anyhow::Result<()> {
+    /// The answer of `plan=y` for a survey: what one shot takes, by the sizes of its way back, and how many there are.
+    pub fn plan_survey(
+        mut self,
+        job: &Job,
+        world: &World,
+        sizes: impl Fn(&Born<f32>) -> [usize; 2],
+    ) -> anyhow::Result<()> {
         let born = self.born(job, world)?;
-        let steps = self.run.shot.nt;
-        let ladder = ladder(job, steps, &born)?;
+        let (steps, sizes) = (self.run.shot.nt, sizes(&born));
+        let ladder = ladder(job, steps, (sizes, born.room()))?;
         self.summary(job);
-        job.say(&way_back(&ladder, steps, born.sizes()));
+        job.say(&way_back(&ladder, steps, sizes));
         job.say(&format!(
             "that is one shot: there are {}; nothing was run (plan=y)",
             self.shots()
@@ -303,14 +327,14 @@ pub fn finite(input: &mut Input, count: usize) -> anyhow::Result<Vec<f32>> {
     Ok(values)
 }
 
-/// The way back that `memory=` leaves room for.
-pub fn ladder(job: &Job, steps: usize, born: &Born<f32>) -> anyhow::Result<Ladder> {
-    let host = match born.room() {
+/// The way back that `memory=` leaves room for, with checkpoints and steps of these sizes; `room` is what a GPU has left.
+pub fn ladder(job: &Job, steps: usize, (sizes, room): ([usize; 2], Option<usize>)) -> anyhow::Result<Ladder> {
+    let host = match room {
         Some(_) => SHARE * free_memory().unwrap_or(0.0),
         None => 0.0,
     };
-    let memory = [memory(job, born.room())?, host as usize];
-    match Ladder::choose_beside(steps, born.sizes(), memory) {
+    let memory = [memory(job, room)?, host as usize];
+    match Ladder::choose_beside(steps, sizes, memory) {
         Ok(ladder) => Ok(ladder),
         Err(error) => bail!("{error} (memory= in GB)"),
     }
