@@ -227,7 +227,8 @@ McMechan 2015): the result has the same sign on both sides of a source, whatever
 increase, and is zero at normal incidence. Recorded motion that is sent back makes waves of both kinds; those of the wrong \
 kind leave weaker images at other depths. \
 ss: the rotation of S waves. energy: all waves by the energy norm (Rocha, Tanushev and Sava 2016), in which waves that were \
-not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). With norm=y each image is divided by its \
+not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). GPUs make pp without lags; everything else runs on \
+the CPU. With norm=y each image is divided by its \
 illumination, the squared waves of the sources of which it is made.
 
 nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken the lag h before a point and those of \
