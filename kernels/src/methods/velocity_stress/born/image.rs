@@ -81,9 +81,14 @@ impl<T: Number> Discrete<T> {
     /// The cells of the model.
     pub fn image_of(&self, potentials: Option<Potentials<T>>) -> Image<T> {
         let potentials = potentials.unwrap_or_else(|| self.potentials());
+        self.image_of_parts([potentials.image, potentials.illumination])
+    }
+
+    /// The same of the correlation and the squared pressure.
+    pub fn image_of_parts(&self, [image, illumination]: [Vec<T>; 2]) -> Image<T> {
         Image {
-            pp: self.model_of(&potentials.image),
-            illumination: self.model_of(&potentials.illumination),
+            pp: self.model_of(&image),
+            illumination: self.model_of(&illumination),
         }
     }
 

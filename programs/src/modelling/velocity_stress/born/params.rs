@@ -24,13 +24,18 @@ data, without the unperturbed waves.
 adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all steps \
 fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
 Walther 2000). The result has the same bits for any memory= and any threads=. plan=y prints what is kept and how many steps \
-are computed again. The program runs on the CPU, in one process.
+are computed again. On a GPU memory= is that of the GPU, and checkpoints that it cannot hold go to \
+half of the free memory of the host.
+
+The program runs in one process, on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
+adj=n there, and the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
+same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
 a last axis of shots, and adj=y sums over the shots.";
 
 const MEMORY: Param = Param::float("memory")
-    .default_text("half of the free memory")
+    .default_text("half of the free memory; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
     .doc("memory for the waves that adj=y needs, GB");
 
@@ -38,9 +43,19 @@ const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,r
     .default("vp,vs,rho")
     .doc("parameters that are perturbed; ccc,rho: the planes of ccc= and rho");
 
-const DEVICE: Param = Param::choice("device", &["auto", "cpu"])
+const DEVICE: Param = Param::choice("device", &["auto", "gpu", "cpu"])
     .default("auto")
-    .doc("where to run; only the CPU is available");
+    .doc("where to run; auto: on a GPU if there is one");
+
+const GPU: Param = Param::ints("gpu")
+    .default_text("the first")
+    .range(">= 0", Some(0.0), None)
+    .doc("number of the GPU to use");
+
+const NGPU: Param = Param::int("ngpu")
+    .default("1")
+    .range(">= 1", Some(1.0), None)
+    .doc("number of GPUs; these programs use one");
 
 const ADJ: Param = Param::bool("adj")
     .default("n")
@@ -49,7 +64,7 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([$($own,)* MEMORY] [] [DEVICE])
+        shared!([$($own,)* MEMORY] [] [DEVICE, GPU, NGPU])
     };
     ($($own:expr),*; 3) => {
         shared!([$($own,)* MEMORY] [
@@ -57,7 +72,7 @@ macro_rules! params {
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),
             Param::float("fy").default("0").doc("force, N")
-        ] [DEVICE])
+        ] [DEVICE, GPU, NGPU])
     };
 }
 
