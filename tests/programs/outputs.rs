@@ -193,10 +193,16 @@ fn a_dry_run_writes_the_header_only() {
 }
 
 #[test]
-fn data_do_not_depend_on_slabs_or_threads() {
+fn data_do_not_depend_on_slabs_threads_or_tiles() {
     for (ndim, extras) in [
-        (2, ["threads=1", "threads=2 ngpu=2", "ngpu=5", "threads=3 ngpu=3"]),
-        (3, ["threads=1", "threads=2 ngpu=2", "ngpu=4", "threads=3 ngpu=3"]),
+        (
+            2,
+            ["threads=1", "threads=2 ngpu=2", "ngpu=5", "threads=3 tile=16"],
+        ),
+        (
+            3,
+            ["threads=1", "threads=2 ngpu=2", "ngpu=4", "threads=3 tile=16,9"],
+        ),
     ] {
         let desk = desk(ndim);
         for boundary in [
@@ -217,6 +223,29 @@ fn data_do_not_depend_on_slabs_or_threads() {
                 assert!(got == expected, "{ndim}-D {boundary} {extra}: other bits");
             }
         }
+    }
+}
+
+#[test]
+fn tiles_are_told_and_what_is_none_is_refused() {
+    let desk = desk(2);
+    let run = shoot(&desk, 2, "device=cpu verb=y");
+    assert!(
+        run.code == 0 && run.err.contains("of the second level a thread; caches "),
+        "{run:?}"
+    );
+    let run = shoot(&desk, 2, "device=cpu verb=y tile=16");
+    assert!(
+        run.code == 0 && run.err.contains("their size is asked for"),
+        "{run:?}"
+    );
+    for (words, told) in [
+        ("tile=16,9", "in 2-D tiles are cut along z alone"),
+        ("tile=-1", "tile= got `-1`"),
+        ("tile=wide", "tile= got `wide`"),
+    ] {
+        let run = shoot(&desk, 2, words);
+        assert!(run.code == 1 && run.err.contains(told), "{words}: {run:?}");
     }
 }
 
