@@ -6,7 +6,8 @@
 The chunk lies about 0 N 0 E. `side` draws the edges of elements on the side to the south. The others are views from above the
 edge between two sides, with the faces of elements in colours: `slices` those of SLICES x SLICES slices; `outer` 1 where an
 element touches another slice, else -0.6; `colours` numbers such that elements with a point in common have different ones;
-`order` the numbers of the elements. All but `slices` leave out the nearest slice, so that one looks into the mesh.
+`order` the numbers of the elements. All but `slices` show the three slices around the nearest one, which is left out, so that
+one looks into the mesh.
 """
 import array
 import math
@@ -152,7 +153,7 @@ class Slices:
 
 
 def view(mesh, pixels, value, without):
-    """The outer faces of all slices but `without`, from above the edge where both angles are largest."""
+    """The outer faces of all slices, or of the three around the slice `without`, from above the edge where both angles are largest."""
     end, inner = mesh.parts, without[0] if without else mesh.parts
     tilt = math.radians(35 - 0.22 * mesh.degrees)  # so that all sides that slant inwards are seen
     seen = []
@@ -171,7 +172,8 @@ def view(mesh, pixels, value, without):
         return any(all(abs(angles[k] - p) < 1e-3 for k in loop) for angles, p in planes)
 
     for element in range(mesh.count):
-        if mesh.slice_of(element) == without:
+        place_of = mesh.slice_of(element)
+        if place_of == without or (without and min(place_of) < mesh.parts - 2):
             continue
         corners = mesh.corners(element)
         for face in FACES:
