@@ -1,15 +1,20 @@
 //! Speed of the displacement method on this machine's processors, against its memory.
 //!
 //! `cargo bench -p kernels --bench displacement -- [3d=200] [2d=1000] [3d-all=200] [2d-all=1000] [nb=48] [steps3=20]
-//! [steps2=200] [threads=1,2]`; 0 leaves a case out, `all` has all coefficients.
+//! [steps2=200] [threads=1,2] [tile=z,x] [registers=512: most bits of a register] [cache=KiB of second level to suppose]
+//! [triad=y]`; 0 leaves a case out, `all` has all coefficients.
 //!
 //! Boundaries are on (one-way and sponge), a line of receivers is recorded every tenth step. Mpt/s counts padded grid
 //! points times steps over the seconds of the time loop, median of three runs; effective GB/s is the compulsory
 //! traffic of a fused pass (3-D 19 words a point: 3 + 3 + 10 read, 3 written; 2-D 11; with all coefficients 31 and 13); triad is `a = b + s*c` over
-//! 3 x 256 MB of the same run and threads, 12 bytes an element.
+//! 3 x 256 MB of the same run and threads, 12 bytes an element. The machine is told first, and whether others use it.
+
+#[path = "case/machine.rs"]
+mod machine;
 
 use kernels::boundary::free_surface::Surface;
-use kernels::device::cpu::Cpu;
+use kernels::device::caches::Caches;
+use kernels::device::cpu::{Cpu, Tile};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Coefficients, Medium, Quantity};
 use kernels::methods::displacement::SLABS;
@@ -52,7 +57,7 @@ fn medium(padded: &Padded, kind: Coefficients) -> Medium<f32> {
     medium
 }
 
-fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, threads: usize) -> (f64, f64) {
+fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, cpu: Cpu) -> (f64, f64) {
     let grid = match ndim {
         3 => Grid::new_3d([n; 3], [0.0; 3], [0.01; 3]),
         _ => Grid::new_2d([n; 2], [0.0; 2], [0.01; 2]),
@@ -75,7 +80,6 @@ fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, t
         snapshots: None,
         jcheck: 100,
     };
-    let cpu = Cpu::new(threads).expect("threads start");
     let slabs = SLABS.partition(padded.planes(), 1).expect("one slab fits");
     let mut simulation =
         Simulation::new(&shot, medium(&padded, kind), cpu, slabs).expect("the shot is valid");
@@ -89,34 +93,6 @@ fn run(n: usize, (ndim, kind): (usize, Coefficients), nb: usize, steps: usize, t
         .collect();
     rates.sort_by(f64::total_cmp);
     (rates[1], bytes)
-}
-
-/// GB/s of `a = b + s*c`, median of nine passes.
-fn triad(threads: usize) -> f64 {
-    const N: usize = 1 << 26;
-    let cpu = Cpu::new(threads).expect("threads start");
-    let (mut a, b, c) = (vec![0.5f32; N], vec![1.0f32; N], vec![2.0f32; N]);
-    let mut rates: Vec<f64> = (0..9)
-        .map(|_| {
-            let start = Instant::now();
-            cpu.install(|| {
-                use rayon::prelude::*;
-                let chunks = a
-                    .par_chunks_mut(1 << 16)
-                    .zip(b.par_chunks(1 << 16))
-                    .zip(c.par_chunks(1 << 16));
-                chunks.for_each(|((a, b), c)| {
-                    a.iter_mut()
-                        .zip(b)
-                        .zip(c)
-                        .for_each(|((a, b), c)| *a = b + 3.0 * c)
-                });
-            });
-            12.0 * N as f64 / start.elapsed().as_secs_f64() / 1e9
-        })
-        .collect();
-    rates.sort_by(f64::total_cmp);
-    rates[4]
 }
 
 /// Dimensions, coefficients, the word for the size, its default and that of the steps.
@@ -143,6 +119,24 @@ fn main() {
             format!("1,{cores}")
         },
     );
+    let tile: Vec<usize> = get("tile", "")
+        .split(',')
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    let tile = tile.first().map(|&cells| Tile {
+        cells,
+        rows: tile.get(1).copied().unwrap_or(0),
+    });
+    let processors = |threads: usize| {
+        let cpu = Cpu::new(threads).expect("threads start").with_tile(tile);
+        let cpu = cpu.with_registers(number("registers", "512"));
+        match number("cache", "0") {
+            0 => cpu,
+            kib => cpu.with_caches(Caches::given(kib << 10)),
+        }
+    };
+    machine::describe(&processors(1));
+    let mut one = None;
     println!(
         "{:>6} {:>6} {:>7} {:>9} {:>8} {:>9} {:>8} {:>7}",
         "case", "n", "threads", "Mpt/s", "GB/s", "triad", "share", "B/pt"
@@ -151,7 +145,14 @@ fn main() {
         .split(',')
         .map(|t| t.parse::<usize>().expect("threads=1,2"))
     {
-        let copy = triad(t);
+        let copy = if get("triad", "y") == "y" {
+            machine::tell_triad(t, one)
+        } else {
+            f64::NAN
+        };
+        if t == 1 {
+            one = Some(copy);
+        }
         for (ndim, kind, key, size, steps) in CASES {
             let n = number(key, size);
             if n == 0 {
@@ -162,7 +163,7 @@ fn main() {
                 (ndim, kind),
                 number("nb", "48"),
                 number(&format!("steps{ndim}"), steps),
-                t,
+                processors(t),
             );
             let words = (3 * ndim + kind.count(ndim) + 1) as f64;
             let gbs = rate * words * 4.0 / 1e3;

@@ -4,14 +4,17 @@
 //! `cargo bench -p kernels --bench velocity_stress -- [threads=1] [slabs=1] [dim=3/2] [n=200, 2-D 1200]
 //! [size=nz,nx,ny of the model, instead of n] [order=2/4/8] [frame=none/cpml10/cpml16/sponge20] [loss=none/coarse/one/three]
 //! [free=n] [points=60: millions of points and steps a run] [repeat=5] [device=cpu]`; several values are separated by a
-//! slash.
+//! slash. `tile=z,x`, `registers=256`, `cache=KiB of second level to suppose` and `triad=n` as in the benchmark `displacement`.
 
 mod case;
+#[path = "case/machine.rs"]
+mod machine;
 
 use case::Words;
 use kernels::Error;
 use kernels::boundary::cpml::Layer;
-use kernels::device::cpu::Cpu;
+use kernels::device::caches::Caches;
+use kernels::device::cpu::{Cpu, Tile};
 use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
@@ -136,9 +139,28 @@ fn shot(case: &Case, nt: usize) -> Shot {
     }
 }
 
+/// The threads, with the tile, registers and caches that words ask for.
+fn processors(words: &Words) -> Result<Cpu, Error> {
+    let tile: Vec<usize> = words
+        .text("tile", "")
+        .split(',')
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    let tile = tile.first().map(|&cells| Tile {
+        cells,
+        rows: tile.get(1).copied().unwrap_or(0),
+    });
+    let cpu = Cpu::new(words.number("threads", 1))?.with_tile(tile);
+    let cpu = cpu.with_registers(words.number("registers", 512));
+    Ok(match words.number("cache", 0) {
+        0 => cpu,
+        kib => cpu.with_caches(Caches::given(kib << 10)),
+    })
+}
+
 /// Million points of the padded grid a second.
 fn speed(case: &Case, words: &Words) -> Result<f64, Error> {
-    let cpu = Cpu::new(words.number("threads", 1))?;
+    let cpu = processors(words)?;
     let padded = case.frame.around(&case.grid);
     let nt = (words.number("points", 60) * 1_000_000 / padded.cells()).max(4);
     let slabs = SLABS.partition(padded.planes(), words.number("slabs", 1))?;
@@ -175,7 +197,10 @@ fn main() -> Result<(), Error> {
     if device != "cpu" {
         return Err(Error::setup(format!("device={device}: this benchmark knows cpu")));
     }
-    println!("{}", Cpu::new(words.number("threads", 1))?.describe());
+    machine::describe(&processors(&words)?);
+    if words.text("triad", "y") == "y" {
+        machine::tell_triad(words.number("threads", 1), None);
+    }
     let surface = words.text("free", "n") == "y";
     let bad = |key: &str, word: &str| {
         Error::setup(format!(

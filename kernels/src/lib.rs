@@ -40,6 +40,7 @@ pub mod grid;
 pub mod medium;
 pub mod mesh;
 pub mod methods;
+pub mod misfit;
 pub mod parallel;
 pub mod stability;
 pub mod time_loop;

@@ -5,8 +5,9 @@ use crate::shots::medium;
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
+use kernels::methods::velocity_stress::born::{Born, Kind, Ladder, Parameters, Wanted};
 use kernels::methods::velocity_stress::{Action, Quantity, Shot, Source};
+use std::ops::Range;
 
 /// Nodes along z and x.
 const N: [usize; 2] = [90, 140];
@@ -43,44 +44,55 @@ fn cell(at: [f64; 3], depth: Option<Depth>) -> (Stiffness, f64) {
     }
 }
 
-/// The stacked image of some shots over a reflector, `[x][z]`, divided by its illumination.
-fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
+/// The operators over a reflector and over the medium without it.
+fn media(depth: Depth, quantity: Quantity, slower: f64) -> [Born<f32>; 2] {
     let grid = Grid::new_2d(N, [0.0; 2], [1.0; 2]);
     let first = shot_at(0.0, quantity);
     let padded = first.frame.around(&grid);
-    let born = |depth: Option<Depth>| {
-        let raw = medium::<f32>(&padded, |at| cell(at, depth));
+    [Some(depth), None].map(|depth| {
+        let raw = medium::<f32>(&padded, |at| match depth {
+            Some(_) => cell(at, depth),
+            None => isotropic(slower * SPEED, slower * SPEED / 1.7, 2.0),
+        });
         let cpu = Cpu::new(2).expect("threads start");
         Born::new(&first, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu).expect("a sound shot")
+    })
+}
+
+/// What a reflector sends back of a shot.
+fn reflections([rock, smooth]: &mut [Born<f32>; 2], shot: &Shot) -> Vec<f32> {
+    let records = |born: &mut Born<f32>| {
+        born.next_shot(shot).expect("points in the grid");
+        let mut all = Vec::new();
+        let mut take = |_: usize, record: &[f32], _: &[f32]| {
+            all.extend_from_slice(record);
+            Ok(())
+        };
+        born.forward(None, &mut take).expect("it runs");
+        all
     };
-    let (mut rock, mut smooth) = (born(Some(depth)), born(None));
-    let ladder = Ladder::choose(first.nt, smooth.sizes(), 400_000_000).expect("it fits");
-    let (mut sum, mut light) = (vec![0.0; grid.cells()], vec![0.0; grid.cells()]);
+    let both = records(rock).into_iter().zip(records(smooth));
+    both.map(|(a, b)| a - b).collect()
+}
+
+fn add(sum: &mut Vec<f64>, values: &[f32]) {
+    sum.resize(values.len(), 0.0);
+    sum.iter_mut()
+        .zip(values)
+        .for_each(|(sum, x)| *sum += f64::from(*x));
+}
+
+/// The stacked image of some shots over a reflector, `[x][z]`, divided by its illumination.
+fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
+    let mut both = media(depth, quantity, 1.0);
+    let ladder = Ladder::choose(shot_at(0.0, quantity).nt, both[1].sizes(), 400_000_000).expect("it fits");
+    let (mut sum, mut light) = (Vec::new(), Vec::new());
     for x in [20.0, 45.0, 70.0, 95.0, 120.0] {
         let shot = shot_at(x, quantity);
-        let records = |born: &mut Born<f32>| {
-            born.next_shot(&shot).expect("points in the grid");
-            let mut all = Vec::new();
-            let mut take = |_: usize, record: &[f32], _: &[f32]| {
-                all.extend_from_slice(record);
-                Ok(())
-            };
-            born.forward(None, &mut take).expect("it runs");
-            all
-        };
-        let data: Vec<f32> = records(&mut rock)
-            .iter()
-            .zip(records(&mut smooth))
-            .map(|(a, b)| a - b)
-            .collect();
-        let found = smooth.image(&data, &ladder).expect("an image");
-        sum.iter_mut()
-            .zip(&found.pp)
-            .for_each(|(sum, x)| *sum += f64::from(*x));
-        light
-            .iter_mut()
-            .zip(&found.illumination)
-            .for_each(|(sum, x)| *sum += f64::from(*x));
+        let data = reflections(&mut both, &shot);
+        let found = both[1].image(&data, &ladder).expect("an image");
+        add(&mut sum, &found.pp);
+        add(&mut light, &found.illumination);
     }
     sum.iter()
         .zip(&light)
@@ -88,10 +100,26 @@ fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
         .collect()
 }
 
+/// Images of a shot, each `[lag][x][z]`.
+fn pictures(both: &mut [Born<f32>; 2], x: f32, wanted: &Wanted) -> Vec<Vec<f64>> {
+    let shot = shot_at(x, Quantity::Velocity);
+    let data = reflections(both, &shot);
+    let sizes = both[1].sizes_of_images(wanted);
+    let ladder = Ladder::choose(shot.nt, sizes, 400_000_000).expect("it fits");
+    let found = both[1].images(&data, &ladder, wanted).expect("images");
+    found
+        .into_iter()
+        .map(|picture| picture.image.into_iter().map(f64::from).collect())
+        .collect()
+}
+
 /// Where the largest value of a trace lies between the nodes, by a parabola, with its sign.
 fn peak(trace: &[f64]) -> (f64, f64) {
-    let far = 20..trace.len() - 4;
-    let at = far
+    peak_in(trace, 20..trace.len() - 4)
+}
+
+fn peak_in(trace: &[f64], cells: Range<usize>) -> (f64, f64) {
+    let at = cells
         .max_by(|&a, &b| trace[a].abs().total_cmp(&trace[b].abs()))
         .expect("a trace");
     let [before, here, behind] = [trace[at - 1], trace[at], trace[at + 1]];
@@ -121,4 +149,81 @@ fn reflectors_are_where_they_are() {
             );
         }
     }
+}
+
+/// Images of PS, of SP and of the energy lie on the reflector, and those of PS have one sign on both sides of the source, where the
+/// rotation of S waves changes its own.
+#[test]
+fn converted_waves_have_one_polarity() {
+    for (name, depth) in [("flat", (|_| 50.5) as Depth), ("dipping", |x| 38.0 + 0.18 * x)] {
+        let mut both = media(depth, Quantity::Velocity, 1.0);
+        let wanted = Wanted {
+            kinds: vec![Kind::Pp, Kind::Ps, Kind::Energy],
+            lags: vec![[0; 3]],
+        };
+        let found = pictures(&mut both, 70.0, &wanted);
+        for (kind, image) in wanted.kinds.iter().zip(&found) {
+            // Around the place under the source nothing is converted.
+            let at: &[usize] = match kind {
+                Kind::Ps => &[45, 50, 55, 85, 90, 95],
+                _ => &[60, 65, 70, 75, 80],
+            };
+            for &x in at {
+                let wanted = depth(x as f64);
+                // Motion that is given back makes waves of both kinds, and those of the wrong one meet elsewhere.
+                let near = wanted as usize - 6..wanted as usize + 8;
+                let (place, sign) = peak_in(&image[x * N[0]..][..N[0]], near);
+                println!("{name} {kind:?} x={x}: {place:.2} for {wanted:.2}, {sign:.2e}");
+                assert!(
+                    (place - wanted).abs() <= 0.5,
+                    "{name} {kind:?} x={x}: {place} for {wanted}"
+                );
+                assert!(sign > 0.0, "{name} {kind:?} x={x}: {sign}");
+            }
+        }
+    }
+}
+
+/// Gathers of lags are focused where the model is right, and less where it is slow.
+#[test]
+fn lags_tell_a_wrong_model() {
+    let lags: Vec<[isize; 3]> = (-4..=4).map(|k| [0, 3 * k, 0]).collect();
+    let none = lags.len() / 2;
+    let wanted = Wanted {
+        kinds: vec![Kind::Pp],
+        lags,
+    };
+    let focus = |slower: f64| {
+        let mut both = media(|_| 50.5, Quantity::Velocity, slower);
+        let mut sum = vec![0.0; wanted.lags.len() * N[0] * N[1]];
+        for x in [30.0, 60.0, 90.0] {
+            // Reflections of the rock over the right medium, in a medium that may be wrong.
+            let data = reflections(
+                &mut media(|_| 50.5, Quantity::Velocity, 1.0),
+                &shot_at(x, Quantity::Velocity),
+            );
+            both[1]
+                .next_shot(&shot_at(x, Quantity::Velocity))
+                .expect("points in the grid");
+            let ladder = Ladder::choose(560, both[1].sizes_of_images(&wanted), 400_000_000).expect("it fits");
+            let found = both[1].images(&data, &ladder, &wanted).expect("an image");
+            sum.iter_mut()
+                .zip(&found[0].image)
+                .for_each(|(sum, x)| *sum += f64::from(*x));
+        }
+        let at = |lag: usize| {
+            let trace = &sum[(lag * N[1] + 60) * N[0]..][..N[0]];
+            trace[25..N[0] - 4]
+                .iter()
+                .fold(0.0f64, |most, x| most.max(x.abs()))
+        };
+        let edge = at(none - 4).max(at(none + 4));
+        println!(
+            "model {slower}: {:.3e} at no lag, {edge:.3e} at the largest",
+            at(none)
+        );
+        assert!((0..wanted.lags.len()).all(|lag| lag == none || slower < 1.0 || at(lag) <= at(none)));
+        edge / at(none)
+    };
+    assert!(focus(1.0) < 0.9 * focus(0.85));
 }

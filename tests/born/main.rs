@@ -3,11 +3,17 @@
 
 #[path = "../velocity_stress/desk.rs"]
 mod desk;
+#[path = "../support/emulator.rs"]
+mod emulator;
+#[path = "../support/real.rs"]
+mod real;
 #[path = "../support/shots.rs"]
 mod shots;
 
 mod adjoint;
 mod bench;
 mod derivative;
+mod devices;
 mod image;
+mod misfit;
 mod program;

@@ -7,13 +7,28 @@ use kernels::device::accelerator::Source;
 use kernels::device::cuda::nvrtc;
 use kernels::methods::displacement::gpu::variant;
 use kernels::methods::spectral_elements::gpu::variant as elements;
+use kernels::methods::velocity_stress::born::variant as linearised;
 use kernels::methods::velocity_stress::gpu::variant as staggered;
 
 /// Generation and shared memory of a block there.
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];
 
 /// Kernels in which spilled registers cost speed.
-const HOT: [&str; 5] = ["sweep", "velocity", "stress", "forces", "advance"];
+const HOT: [&str; 13] = [
+    "sweep",
+    "velocity",
+    "stress",
+    "forces",
+    "advance",
+    "velocities",
+    "velocities_changed",
+    "stresses",
+    "stresses_changed",
+    "velocities_back",
+    "stresses_back",
+    "velocities_gather",
+    "stresses_gather",
+];
 
 fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
     let compiled = match nvrtc::compile(source, generation, true) {
@@ -66,6 +81,16 @@ fn is_for_older(source: &Source) -> bool {
     hasher.finish().is_multiple_of(2)
 }
 
+/// A text of a linearised run of the highest order with attenuation; on the generation that is tuned also without, and those of
+/// other orders without.
+fn is_longest(source: &Source, tuned: bool) -> bool {
+    let has = |word: &str| source.name.contains(word);
+    match has(" HALF=4") {
+        true => tuned || has(" LOSSY=1") || has("surface.cu"),
+        false => has("points.cu") || tuned && has(" LOSSY=0"),
+    }
+}
+
 #[test]
 fn every_variant_compiles_without_spills() {
     if !super::compile::compiler_is_here("every_variant_compiles_without_spills") {
@@ -92,6 +117,8 @@ fn every_variant_compiles_without_spills() {
             };
             let texts = elements::all(degrees.into_iter()).into_iter();
             sources.extend(texts.filter(|source| all || is_usual(source) || is_extreme(source)));
+            let texts = linearised::all().into_iter();
+            sources.extend(texts.filter(|source| all || is_longest(source, tuned)));
         }
         let here = |source: &Source| all || generation == 90 || is_for_older(source) == (generation == 80);
         let sources = sources.into_iter().filter(here);

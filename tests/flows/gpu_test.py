@@ -30,7 +30,8 @@ class Everything(Scratch):
         self.script("bin/nvidia-smi", SMI)
         self.script("bin/compute-sanitizer", '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\necho "test result: ok. 1 passed"\n')
         self.script("bundle/bin/sfewefd3d-gpu", "#!/bin/sh\n")
-        self.script("bundle/tests/kernels.gpus", TEST)
+        for name in ("gpus", "born"):
+            self.script(f"bundle/tests/kernels.{name}", TEST)
         for name in ("accelerator", "staggered", "elements"):
             self.script(f"bundle/benches/kernels.{name}", BENCH)
         self.write("bundle/about", "commit 0123456789ab\n")

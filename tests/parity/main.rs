@@ -14,3 +14,4 @@ mod ranks;
 mod receivers;
 mod states;
 mod threads;
+mod tiles;

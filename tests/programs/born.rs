@@ -179,7 +179,11 @@ fn bad_input_is_refused() {
         ("adj=y", "late.rsf", "begins at o3=0.1"),
         ("adj=y", "nan.rsf", "all must be finite"),
         ("adj=y memory=0.00001", "data.rsf", "of memory at least"),
-        ("device=gpu", "dm.rsf", "device="),
+        (
+            "device=cpu ngpu=2",
+            "dm.rsf",
+            "runs on one GPU and 2 are asked for",
+        ),
         ("wrt=vp", "dm.rsf", "wrt="),
     ] {
         let run = desk.sh(&format!("{} < {input} > out.rsf", linearised(2, extra)));

@@ -70,3 +70,40 @@ fn a_gpu_lost_in_the_middle_ends_the_run_and_what_was_written_stays() {
         );
     }
 }
+
+#[test]
+fn linearised_programs_look_at_the_memory_of_a_gpu() {
+    let desk = desk(3);
+    let line = line(3);
+    let (_, words) = line.split_once(' ').expect("a program and its words");
+    let with = |bytes: &str, asked: &str| {
+        let line = format!("sfvsborn3d-gpu {words} adj=y plan=y {asked}");
+        on(&desk, Driver::Fake, &[("FAKE_MEMORY", bytes)], &line)
+    };
+    let Some(run) = with("40000000", "") else {
+        return;
+    };
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_says(
+        &run,
+        &[
+            "GPU 0 Fake 0 (90)",
+            "has 0.04 GB of memory free",
+            "GB there beside the way back",
+            "device=cpu",
+        ],
+    );
+    let run = with("1000000000", "").expect("the fake was there a moment ago");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_says(
+        &run,
+        &[
+            "of its memory beside the way back",
+            "1.00 GB are free",
+            "all steps are kept",
+        ],
+    );
+    let run = with("1000000000", "memory=2").expect("the fake was there a moment ago");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_says(&run, &["memory=2 GB are asked for"]);
+}

@@ -106,6 +106,18 @@ fn what_does_not_go_together_is_refused() {
         (
             "sous.rsf",
             "recs.rsf",
+            "resume=vp.rsf",
+            "resume= takes the data of an earlier run",
+        ),
+        (
+            "sous.rsf",
+            "recs.rsf",
+            "resume=gone.rsf",
+            "resume= takes the data of an earlier run",
+        ),
+        (
+            "sous.rsf",
+            "recs.rsf",
             "checkpoint=s",
             "checkpoint= goes with one shot",
         ),
@@ -216,4 +228,172 @@ fn a_survey_is_planned() {
             "{run:?}"
         );
     }
+}
+
+/// Each kind of misfit is told; a source that is not known is found, and a run with it makes the data.
+#[test]
+fn sources_are_estimated() {
+    let (desk, all) = surveyed();
+    let of = |program: &str, extra: &str| words(program, "sous.rsf", "recs.rsf", extra);
+    // The data are those of another source: twice as strong and five steps later.
+    let line = with(2, "sous.rsf", "recs.rsf", "m0=2e12 onset=onset.rsf");
+    desk.dataset("onset.rsf", "n1=1", &[0.005]);
+    desk.ran(&format!("{line} > data.rsf"));
+    let misfit = |extra: &str| {
+        let line = of("sfvsgrad2d-gpu", &format!("misfit=misfit.rsf {extra}"));
+        desk.ran(&format!("{line} < data.rsf > gradient.rsf"));
+        let values = desk.read("gradient.rsf");
+        assert!(
+            values.iter().all(|x| x.is_finite()) && values.iter().any(|&x| x != 0.0),
+            "{extra}"
+        );
+        desk.read("misfit.rsf").iter().map(|&x| f64::from(x)).sum::<f64>()
+    };
+    for kind in ["squares", "correlation", "envelope"] {
+        let given = misfit(&format!("kind={kind}"));
+        let found = misfit(&format!(
+            "kind={kind} wavelet=estimate damp=1e-4 source=source.rsf"
+        ));
+        println!("{kind}: {given:.2e} with the source, {found:.2e} with the one that is found");
+        assert!(found < 0.02 * given, "{kind}: {found} {given}");
+    }
+    let axes = desk.axes("source.rsf", 3);
+    assert_eq!((axes[0].n, axes[1].n, axes[2].n), (60, 1, 3));
+    desk.ran("sfbasics window n3=1 < source.rsf > series.rsf");
+    let line = words("sfvsfd2d-gpu", "sou0.rsf", "rec0.rsf", "series=series.rsf").replace("tau=0.008", "");
+    desk.ran(&format!("{line} > again.rsf"));
+    let (again, wanted) = (desk.read("again.rsf"), desk.read("data.rsf"));
+    let most = largest(wanted.iter().map(|&x| f64::from(x)));
+    let off = largest(again.iter().zip(&wanted).map(|(a, b)| f64::from(a - b))) / most;
+    assert!(off < 0.05, "{off}");
+    for (extra, wanted) in [
+        ("source=s.rsf", "source= goes with wavelet=estimate"),
+        ("damp=1", "damp= goes with wavelet=estimate"),
+        ("kind=phase", "kind="),
+    ] {
+        let run = desk.sh(&format!("{} < data.rsf > x.rsf", of("sfvsgrad2d-gpu", extra)));
+        assert!(run.code == 1 && run.err.contains(wanted), "{extra}: {run:?}");
+    }
+    desk.dataset("zero.rsf", "n1=3 n2=2 n3=60 n4=3", &vec![0.0; all.len()]);
+    let line = of("sfvsgrad2d-gpu", "wavelet=estimate weight=zero.rsf");
+    let run = desk.sh(&format!("{line} < data.rsf > x.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("shot 1") && run.err.contains("no source can be estimated"),
+        "{run:?}"
+    );
+}
+
+/// Several images, with lags, each that of a run of its own; the same bits for any memory.
+#[test]
+fn images_of_several_kinds() {
+    for ndim in [2, 3] {
+        let desk = model(ndim);
+        let words = |extra: &str| {
+            let line = line(ndim);
+            let (_, words) = line.split_once(' ').unwrap();
+            format!("sfvsrtm{ndim}d-gpu {words} {extra}")
+        };
+        desk.ran(&format!("{} device=cpu > data.rsf", line(ndim)));
+        let of = |extra: &str| {
+            desk.ran(&format!("{} < data.rsf > image.rsf", words(extra)));
+            desk.read("image.rsf")
+        };
+        let cells = desk.read("vp.rsf").len();
+        let all = of("image=pp,ps,sp,ss,energy illum=light.rsf");
+        let axes = desk.axes("image.rsf", ndim + 1);
+        assert_eq!((all.len(), axes[ndim].n), (5 * cells, 5));
+        assert_eq!(axes[ndim].label.as_deref(), Some("pp ps sp ss energy"));
+        assert_eq!(desk.read("light.rsf").len(), 5 * cells);
+        let memory = if ndim == 3 { 0.05 } else { 0.004 };
+        let few = of(&format!("image=pp,ps,sp,ss,energy memory={memory} threads=1"));
+        assert!(all == few, "{ndim}-D: memory changes the image");
+        for (k, kind) in ["pp", "ps", "sp", "ss", "energy"].into_iter().enumerate() {
+            let own = &all[k * cells..][..cells];
+            let one = of(&format!("image={kind}"));
+            assert!(one == own && one.iter().any(|&x| x != 0.0), "{ndim}-D {kind}");
+        }
+        let lags = of("image=pp,ps nhx=2 nhz=1");
+        let axes = desk.axes("image.rsf", ndim + 3);
+        let found = [ndim, ndim + 1, ndim + 2].map(|a| (axes[a].n, axes[a].o, axes[a].d));
+        assert_eq!(found, [(3, -10.0, 10.0), (5, -20.0, 10.0), (2, 0.0, 1.0)]);
+        for k in 0..2 {
+            let none = &lags[(k * 15 + 7) * cells..][..cells];
+            let own = &all[k * cells..][..cells];
+            assert!(none == own, "{ndim}-D: no lag");
+        }
+        for (extra, wanted) in [
+            ("image=pp,qq", "the images are pp, ps, sp, ss and energy"),
+            ("image=ps,ps", "ps twice"),
+            ("nhx=13", "nhx=13: twice the largest lag"),
+        ] {
+            let run = desk.sh(&format!("{} < data.rsf > x.rsf", words(extra)));
+            assert!(run.code == 1 && run.err.contains(wanted), "{extra}: {run:?}");
+        }
+    }
+}
+
+/// A shot that fails in the middle is named and leaves zeros, the others are as they are alone; a run that goes on makes only what
+/// is missing, and the same bits.
+#[test]
+fn a_shot_that_fails_is_contained_and_made_up_for() {
+    let desk = Desk::new();
+    let grid = "n1=24 n2=60 d1=10 d2=10";
+    // Beyond x = 500 m the waves are too fast for the step: only a shot beside them has any in time.
+    let fast = |cell: usize| if cell / 24 > 50 { 10500.0 } else { 1500.0 };
+    let vp: Vec<f32> = (0..24 * 60).map(fast).collect();
+    desk.dataset("vp.rsf", grid, &vp);
+    desk.dataset("vs.rsf", grid, &vp.iter().map(|x| x / 1.8).collect::<Vec<_>>());
+    desk.dataset("den.rsf", grid, &vec![2000.0; vp.len()]);
+    desk.dataset("slow.rsf", grid, &vec![1500.0; vp.len()]);
+    desk.dataset("slow-vs.rsf", grid, &vec![830.0; vp.len()]);
+    let sources = [60.0, 100.0, 540.0, 100.0, 220.0, 100.0];
+    desk.dataset("sous.rsf", "n1=2 n2=1 n3=3", &sources);
+    desk.dataset(
+        "rec.rsf",
+        "n1=2 n2=4",
+        &[60.0, 90.0, 100.0, 90.0, 220.0, 90.0, 540.0, 90.0],
+    );
+    let line = |sou: &str, vp: &str, vs: &str| {
+        format!(
+            "sfvsfd2d-gpu vp={vp} vs={vs} den=den.rsf sou={sou} rec=rec.rsf nt=35 dt=0.0015 cfl=warn tau=0.004 m0=1e12 jcheck=1 nb=4 device=cpu"
+        )
+    };
+    let run = desk.sh(&format!("{} > data.rsf", line("sous.rsf", "vp.rsf", "vs.rsf")));
+    assert!(
+        run.code == 1 && run.err.contains("shot 2 of 3 failed, its traces are zero: "),
+        "{run:?}"
+    );
+    let said = run.err.lines().last().unwrap_or_default();
+    assert!(
+        said.contains("1 shot of 3 failed") && said.ends_with(": 2"),
+        "{run:?}"
+    );
+    let data = desk.read("data.rsf");
+    let n = data.len() / 3;
+    assert!(data[n..2 * n].iter().all(|&x| x == 0.0));
+    for shot in [0, 2] {
+        desk.dataset("sou.rsf", "n1=2 n2=1", &sources[2 * shot..][..2]);
+        desk.ran(&format!("{} > one.rsf", line("sou.rsf", "vp.rsf", "vs.rsf")));
+        assert!(desk.read("one.rsf") == data[shot * n..][..n], "shot {shot}");
+    }
+    // In a medium without the fault the survey goes on: only the shot that failed is made.
+    let sound = line("sous.rsf", "slow.rsf", "slow-vs.rsf");
+    let run = desk.ran(&format!("{sound} resume=data.rsf > all.rsf"));
+    assert!(
+        run.err.contains("2 shots of 3 taken over from resume="),
+        "{run:?}"
+    );
+    let all = desk.read("all.rsf");
+    assert!(all[..n] == data[..n] && all[2 * n..] == data[2 * n..]);
+    assert!(all[n..2 * n].iter().any(|&x| x != 0.0));
+    // Of data that end in the middle the whole shots count.
+    desk.dataset(
+        "cut.rsf",
+        "n1=4 n2=2 n3=35 o3=0.00075 d3=0.0015 n4=2",
+        &all[..2 * n],
+    );
+    let run = desk.ran(&format!("{sound} resume=cut.rsf > again.rsf"));
+    assert!(run.err.contains("2 shots of 3 taken over"), "{run:?}");
+    let again = desk.read("again.rsf");
+    assert!(again[..2 * n] == all[..2 * n] && again[2 * n..].iter().any(|&x| x != 0.0));
 }

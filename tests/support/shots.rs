@@ -144,6 +144,16 @@ pub fn run_on<T: Real + Default>(
     threads: usize,
     slabs: &[usize],
 ) -> Result<Tape<T>, Error> {
+    run_with(shot, medium, Cpu::new(threads)?, slabs)
+}
+
+/// The same on processors with a tile, caches or registers of their own.
+pub fn run_with<T: Real + Default>(
+    shot: &Shot,
+    medium: Medium<T>,
+    cpu: Cpu,
+    slabs: &[usize],
+) -> Result<Tape<T>, Error> {
     let planes = medium.padded().planes();
     let slabs = if slabs.is_empty() {
         SLABS.partition(planes, 1)?
@@ -155,7 +165,7 @@ pub fn run_on<T: Real + Default>(
         traces: Vec::new(),
         snapshots: Vec::new(),
     };
-    Simulation::new(shot, medium, Cpu::new(threads)?, slabs)?.run(&mut tape)?;
+    Simulation::new(shot, medium, cpu, slabs)?.run(&mut tape)?;
     Ok(tape)
 }
 

@@ -1,12 +1,15 @@
 //! The same bits for any number of slabs and threads; ghosts of both stages travel. The cuts go through the frame, the
 //! source and the nodes of the receivers.
 
-use crate::desk::{frame, isotropic, layer, run_on, shot, source};
+use crate::desk::{frame, isotropic, layer, run_on, run_with, shot, source};
 use crate::shots::{Tape, largest};
+use kernels::device::caches::Caches;
+use kernels::device::cpu::{Cpu, Tile};
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
+use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{Absorber, Action, Frame, Quantity, Shot};
+use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
 
 pub fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 12.0)) + 0.5 * f64::from(u8::from(at[2] > 9.0));
@@ -86,6 +89,43 @@ fn any_number_of_slabs_and_threads_gives_the_same_bits() {
                 "{ndim}-D order {order} {quantity:?}: {threads} threads, slabs {slabs:?}"
             );
         }
+    }
+}
+
+/// Tiles along `z` cut the frame, the sources and the surface; a register of 8 numbers does for each what one of 16 does.
+#[test]
+fn any_tile_and_any_register_gives_the_same_bits() {
+    let mut faces = frame(9, layer(3.5, 0.5));
+    faces.cells[0] = [0, 9];
+    for (ndim, order, attenuated) in [(3, 4, false), (3, 8, true), (2, 2, true), (2, 4, false)] {
+        let mut s = ready(shot(0.1, 41, faces), ndim);
+        (s.order, s.surface) = (order, true);
+        s.attenuation = attenuated.then(|| Attenuation {
+            qp: [40.0].into(),
+            qs: [20.0].into(),
+            mechanisms: Mechanisms::Coarse,
+            band: [0.02, 0.5],
+            reference: 0.1,
+        });
+        let of = |cpu: Cpu| {
+            let on = (cpu, &[][..]);
+            run_with(&s, &grid(ndim), layers, Symmetry::Isotropic, on).expect("the shot runs")
+        };
+        let threads = |n: usize| Cpu::new(n).expect("threads start");
+        let one: Tape<f32> = of(threads(1));
+        assert!(one.peak() > 0.0 && one.snapshots.len() == 3);
+        for (cells, rows) in [(16, 0), (0, 1), (16, 5), (1, 8)] {
+            let other = of(threads(2).with_tile(Some(Tile { cells, rows })));
+            assert!(
+                one == other,
+                "{ndim}-D order {order}: tiles of {cells} cells, {rows} rows"
+            );
+        }
+        assert!(
+            one == of(threads(1).with_registers(256)),
+            "{ndim}-D order {order}"
+        );
+        assert!(one == of(threads(1).with_caches(Caches::given(64 << 10))));
     }
 }
 

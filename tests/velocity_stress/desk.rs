@@ -76,6 +76,17 @@ pub fn run_on<T: Real + Default>(
     class: Symmetry,
     (threads, slabs): (usize, &[usize]),
 ) -> Result<Tape<T>, Error> {
+    run_with(shot, grid, cell, class, (Cpu::new(threads)?, slabs))
+}
+
+/// The same on processors with a tile, caches or registers of their own.
+pub fn run_with<T: Real + Default>(
+    shot: &Shot,
+    grid: &Grid,
+    cell: impl Fn([f64; 3]) -> (Stiffness, f64),
+    class: Symmetry,
+    (cpu, slabs): (Cpu, &[usize]),
+) -> Result<Tape<T>, Error> {
     let padded: Padded = shot.frame.around(grid);
     let slabs = match slabs {
         [] => SLABS.partition(padded.planes(), 1)?,
@@ -88,7 +99,7 @@ pub fn run_on<T: Real + Default>(
         snapshots: Vec::new(),
     };
     let raw = medium::<T>(&padded, cell);
-    Simulation::new(shot, raw, class, Cpu::new(threads)?, slabs)?.run(&mut tape)?;
+    Simulation::new(shot, raw, class, cpu, slabs)?.run(&mut tape)?;
     Ok(tape)
 }
 

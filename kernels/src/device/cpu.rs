@@ -1,5 +1,6 @@
 //! Threads, memory and instruction sets of the host.
 
+use super::caches::Caches;
 use super::simd::Real;
 use crate::Error;
 use memmap2::MmapMut;
@@ -10,6 +11,18 @@ use std::sync::Mutex;
 pub struct Cpu {
     pool: rayon::ThreadPool,
     arch: pulp::Arch,
+    caches: Caches,
+    tile: Option<Tile>,
+}
+
+/// The piece of a plane that a thread computes before it goes on to the next one, where a user asks for it. Results do
+/// not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Cells along the fastest axis; 0: as many as there are.
+    pub cells: usize,
+    /// Rows, in 3-D; 0: as many as there are.
+    pub rows: usize,
 }
 
 impl Cpu {
@@ -23,10 +36,56 @@ impl Cpu {
                     "cannot start {threads} threads: {e}; ask for fewer threads"
                 ))
             })?;
+        let arch = pulp::Arch::new();
         Ok(Self {
             pool,
-            arch: pulp::Arch::new(),
+            arch,
+            caches: Caches::of_this_machine(bits(arch) >= 512),
+            tile: None,
         })
+    }
+
+    /// Another pool like this one.
+    pub fn another(&self) -> Result<Self, Error> {
+        Ok(Self {
+            arch: self.arch,
+            caches: self.caches.clone(),
+            tile: self.tile,
+            ..Self::new(self.threads())?
+        })
+    }
+
+    /// The same with tiles of this size, whatever the caches are.
+    pub fn with_tile(self, tile: Option<Tile>) -> Self {
+        Self { tile, ..self }
+    }
+
+    /// The same as if the machine had these caches.
+    pub fn with_caches(self, caches: Caches) -> Self {
+        Self { caches, ..self }
+    }
+
+    /// The same with registers of at most so many bits: what a processor with fewer instructions would run.
+    pub fn with_registers(self, most: usize) -> Self {
+        let arch = match self.arch {
+            arch if bits(arch) <= most => arch,
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V4(_) if most >= 256 => {
+                pulp::x86::V3::try_new().map_or(pulp::Arch::Scalar, pulp::Arch::V3)
+            }
+            _ => pulp::Arch::Scalar,
+        };
+        Self { arch, ..self }
+    }
+
+    /// The caches of the machine.
+    pub fn caches(&self) -> &Caches {
+        &self.caches
+    }
+
+    /// The tile that a user asks for.
+    pub fn tile(&self) -> Option<Tile> {
+        self.tile
     }
 
     /// Worker threads.
@@ -104,6 +163,18 @@ impl Cpu {
     pub fn install<R: Send>(&self, job: impl FnOnce() -> R + Send) -> R {
         self.pool.install(job)
     }
+}
+
+/// Bits of a register of this instruction set.
+fn bits(arch: pulp::Arch) -> usize {
+    struct Width;
+    impl pulp::WithSimd for Width {
+        type Output = usize;
+        fn with_simd<S: pulp::Simd>(self, _: S) -> usize {
+            8 * size_of::<S::f32s>()
+        }
+    }
+    arch.dispatch(Width)
 }
 
 /// From now on this thread runs where processors have nothing else to do, as far as the system can arrange it: a step

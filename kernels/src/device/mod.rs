@@ -1,6 +1,7 @@
 //! Machines: never a word about waves.
 
 pub mod accelerator;
+pub mod caches;
 pub mod cpu;
 pub mod cuda;
 pub mod device_to_host;

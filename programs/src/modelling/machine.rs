@@ -4,7 +4,7 @@ use super::words;
 use super::world::{Places, World};
 use anyhow::{anyhow, bail};
 use kernels::device::accelerator::{Accelerator, Properties};
-use kernels::device::cpu::Cpu;
+use kernels::device::cpu::{Cpu, Tile};
 use kernels::device::gpu::{Gpu, probe};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::Symmetry;
@@ -74,7 +74,7 @@ impl Machine {
         Self::of(world.agree(offer)?, pieces, world)
     }
 
-    /// The processors, for a program that runs on nothing else.
+    /// The processors, for what runs on nothing else.
     pub fn processors(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let offer = Offer {
             gpus: Vec::new(),
@@ -82,6 +82,17 @@ impl Machine {
             cpu: processors(job, world.of_host()?.sharing)?,
         };
         Self::of(offer, pieces, world)
+    }
+
+    /// The same with the tiles that a user asks for, which no GPU has.
+    pub fn with_tile(self, job: &Job, tile: Option<Tile>) -> Self {
+        if tile.is_some() && self.has_gpus() {
+            job.warn("tile= is not used: it cuts the work of CPU threads, and GPUs run the shot");
+        }
+        Self {
+            cpu: self.cpu.with_tile(tile),
+            ..self
+        }
     }
 
     /// Whether GPUs run the shot.
@@ -382,6 +393,28 @@ pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
     };
     // Ranks of a host share its cores.
     Ok(Cpu::new(if asked == 0 { (cores / ranks).max(1) } else { asked })?)
+}
+
+/// The tile that `tile=` asks for on a grid of so many dimensions.
+pub fn tile(job: &Job, ndim: usize) -> anyhow::Result<Option<Tile>> {
+    let sizes: Vec<usize> = job
+        .ints("tile")?
+        .into_iter()
+        .map(usize::try_from)
+        .collect::<Result<_, _>>()?;
+    match *sizes.as_slice() {
+        [] => Ok(None),
+        [cells] => Ok(Some(Tile { cells, rows: 0 })),
+        [cells, rows] if ndim == 3 => Ok(Some(Tile { cells, rows })),
+        _ if ndim == 3 => bail!(
+            "tile= has {} numbers: give cells along z, or cells along z and rows along x, as in tile=0,16 (0: all)",
+            sizes.len()
+        ),
+        _ => bail!(
+            "tile= has {} numbers: in 2-D tiles are cut along z alone; give one number, as in tile=512 (0: all)",
+            sizes.len()
+        ),
+    }
 }
 
 /// Bytes free on a GPU now, and its name.

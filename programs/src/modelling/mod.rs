@@ -3,6 +3,7 @@
 mod acquisition;
 mod checkpoint;
 pub mod displacement;
+mod finished;
 mod machine;
 mod model;
 mod params;

@@ -50,3 +50,9 @@ pub const JCHECK: Param = Param::int("jcheck")
     .default("100")
     .range(">= 1", Some(1.0), None)
     .doc("number of steps between checks that all values are finite");
+
+/// The tiles of the threads.
+pub const TILE: Param = Param::ints("tile")
+    .default_text("chosen by the caches")
+    .range(">= 0", Some(0.0), None)
+    .doc("tiles in which CPU threads compute: cells along z and, in 3-D, rows along x; 0: all; results do not depend on them");

@@ -8,6 +8,7 @@ use super::progress::{Progress, Watched};
 use super::record::{Outputs, Writer};
 use super::world::{World, share_stdin};
 use anyhow::Context;
+use kernels::device::cpu::Tile;
 use kernels::device::gpu::Gpu;
 use kernels::grid::points::Snapshots;
 use kernels::medium::Symmetry;
@@ -56,6 +57,11 @@ pub trait Method: Sized {
 
     /// What is cut for the machines: a grid with its frame, or the elements of a mesh.
     fn pieces(&self) -> Pieces<'_>;
+
+    /// The tiles that the command line asks for, where threads work in tiles.
+    fn tile(&self, _job: &Job) -> anyhow::Result<Option<Tile>> {
+        Ok(None)
+    }
 
     /// Points that a step computes.
     fn points(&self) -> usize;
@@ -135,6 +141,11 @@ pub trait Engine {
         None
     }
 
+    /// The tiles in which threads work, and why, in words, where the engine has any.
+    fn tiles(&self) -> Option<String> {
+        None
+    }
+
     /// Bytes that a state takes of the host's memory and of the file, for this rank.
     fn state_bytes(&self) -> usize;
 
@@ -178,7 +189,8 @@ pub fn one<M: Method>(
     (world, started): (&World, Instant),
 ) -> anyhow::Result<()> {
     let ndim = shot.pieces().ndim();
-    let machine = Machine::choose(job, shot.pieces(), world)?;
+    let tile = world.agree(shot.tile(job))?;
+    let machine = Machine::choose(job, shot.pieces(), world)?.with_tile(job, tile);
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = shot.open(job, world)?;
@@ -261,6 +273,7 @@ fn set_up<M: Method>(
     job.say(&device);
     if job.flag("verb")? {
         shot.summary(job, &report);
+        engine.tiles().iter().for_each(|words| job.say(words));
     }
     let model = sum_of_ranks(world, fingerprint)?;
     if let Some(resumed) = &resumed {

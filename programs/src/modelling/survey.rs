@@ -1,6 +1,7 @@
 //! Several shots in one run: the model is read once, a shot that fails is told and leaves zeros, the others go on.
 
 use super::checkpoint::{Store, Wishes};
+use super::finished::Finished;
 use super::machine::Machine;
 use super::model::Opened;
 use super::plan::counted;
@@ -21,8 +22,13 @@ pub trait Survey: Method {
     /// The axis of the shots.
     fn shots(&self) -> &Axis;
 
+    /// Axes of the data of a shot.
+    fn axes(&self) -> [Axis; 3];
+
     /// Numbers of the data of a shot.
-    fn numbers(&self) -> usize;
+    fn numbers(&self) -> usize {
+        self.axes().iter().map(|axis| axis.n).product()
+    }
 
     /// Turns to another shot, the first being 0.
     fn turn_to(&mut self, number: usize);
@@ -61,7 +67,7 @@ fn refuse(job: &Job, shots: usize, world: &World) -> anyhow::Result<()> {
     if job.flag("snap")? {
         no("snap=y")?;
     }
-    for key in ["pgv", "checkpoint", "resume"] {
+    for key in ["pgv", "checkpoint"] {
         if job.given(key) {
             no(&format!("{key}="))?;
         }
@@ -76,7 +82,8 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     let shots = shot.shots().clone();
     refuse(job, shots.n, world)?;
     let ndim = shot.pieces().ndim();
-    let machine = Machine::choose(job, shot.pieces(), world)?;
+    let tile = world.agree(shot.tile(job))?;
+    let machine = Machine::choose(job, shot.pieces(), world)?.with_tile(job, tile);
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = shot.open(job, world)?;
@@ -98,41 +105,48 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     }
     Wishes::read(job, shot.steps())?;
     shot.check_memory(job, on)?;
+    let finished = Finished::open(job, &shot.axes(), shots.n)?;
     let mut outputs = shot.open(job, world)?;
     outputs.count_shots(&shots);
     let device = machine.describe(None);
     outputs.note(&device);
     job.say(&device);
     let data = outputs.into_data().context("one process has the data")?;
-    run(job, &mut shot, data, (on, &volumes))
+    run(job, &mut shot, (data, finished), (on, &volumes))
 }
 
 /// Runs all shots.
 fn run<M: Survey>(
     job: &Job,
     shot: &mut M,
-    mut data: Output,
+    (mut data, mut finished): (Output, Finished),
     (on, volumes): (Resources<'_>, &<M::Files as Opened>::Volumes),
 ) -> anyhow::Result<()> {
     let shots = shot.shots().n;
     let numbers = shot.numbers();
-    let (mut engine, mut failed, mut silent) = (None, Vec::new(), true);
+    let (mut engine, mut failed, mut silent, mut first) = (None, Vec::new(), true, true);
     // From now on a signal waits for the end of a step.
     let _watch = Watch::begin();
     for number in 0..shots {
         let begun = Instant::now();
+        if let Some(values) = finished.next(number, numbers)? {
+            silent = false;
+            data.write_f32(&values)?;
+            continue;
+        }
         if number > 0 {
             shot.turn_to(number);
         }
+        let alone = std::mem::take(&mut first);
         let made = match shot.again(job, volumes, on, &mut engine) {
             Ok(report) => {
-                if let Some(report) = report.filter(|_| number == 0 && job.flag("verb").unwrap_or(false)) {
+                if let Some(report) = report.filter(|_| alone && job.flag("verb").unwrap_or(false)) {
                     shot.summary(job, &report);
                 }
                 model(job, shot, &mut engine, on)
             }
             // What is wrong with the model is wrong with every shot.
-            Err(error) if number == 0 => return Err(error),
+            Err(error) if alone => return Err(error),
             Err(error) => Err(error),
         };
         match made {
@@ -160,6 +174,10 @@ fn run<M: Survey>(
         }
     }
     data.finish()?;
+    if finished.taken > 0 {
+        let taken = counted(finished.taken, "shot");
+        job.say(&format!("{taken} of {shots} taken over from resume="));
+    }
     match failed.len() {
         // A lone record of the first step lies before any wave, and a warning has said so already.
         0 if silent && (job.int("jdata")? as usize) < shot.steps().max(2) => {

@@ -1,8 +1,9 @@
 //! Step 8 on processors: the one-way condition face after face, then the sponge.
 
 use super::FACE;
-use super::rows::{OneWayRow, SpongeRow};
-use super::sweep::{Tile, View};
+use super::frame_rows::{OneWayRow, SpongeRow};
+use super::sweep::View;
+use super::tiling::Tile;
 use crate::boundary::free_surface::Surface;
 use crate::boundary::one_way::Form;
 use crate::device::simd::Real;

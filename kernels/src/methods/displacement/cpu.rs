@@ -5,7 +5,8 @@
 
 use super::GHOST;
 use super::receivers::potential;
-use super::sweep::{Tile, Tiling, View};
+use super::sweep::View;
+use super::tiling::{Tile, Tiling};
 use super::{Setup, snapshot_component};
 use crate::Error;
 use crate::device::{
@@ -43,7 +44,7 @@ impl<T: Real> CpuSlab<T> {
     pub(super) fn new(setup: Arc<Setup<T>>, layout: Layout) -> Result<Self, Error> {
         let p = &setup.padded;
         let len = p.ndim() * (layout.own.len() + 2 * GHOST) * p.plane_len();
-        let tiling = Tiling::new(p, size_of::<T>());
+        let tiling = Tiling::new(p, size_of::<T>(), &setup.cpu);
         let ring = |_| Buffer::zeroed(tiling.ring_len()).map(Mutex::new);
         let rings = (0..setup.cpu.threads()).map(ring).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -143,6 +144,7 @@ impl<T: Real> CpuSlab<T> {
             next: next.as_mut_slice().as_mut_ptr(),
             component,
             it,
+            tiling: &self.tiling,
         };
         let p = &setup.padded;
         setup.cpu.for_each(tiles.len(), |worker, k| {

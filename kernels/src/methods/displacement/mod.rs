@@ -16,6 +16,7 @@
 
 mod absorbing_frame;
 mod cpu;
+mod frame_rows;
 pub mod gpu;
 mod plan;
 mod receivers;
@@ -23,6 +24,7 @@ mod rows;
 mod sources;
 mod state;
 mod sweep;
+mod tiling;
 
 pub use cpu::CpuSlab;
 pub use plan::calibrate;
@@ -203,6 +205,12 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         3 * ndim + self.setup.medium.coefficients().count(ndim) + 1
     }
 
+    /// The tiles in which threads work, and why, in words.
+    pub fn tiles(&self) -> String {
+        let cpu = &self.setup.cpu;
+        tiling::words(&tiling::Tiling::new(&self.setup.padded, size_of::<T>(), cpu), cpu)
+    }
+
     /// Bytes of fields, medium and scratch memory, with the messages of the ranks that were connected last.
     pub fn bytes(&self) -> usize {
         let slabs: usize = self.group.subdomains.iter().map(CpuSlab::bytes).sum();
@@ -292,13 +300,13 @@ fn check(shot: &Shot, padded: &Padded) -> Result<(), Error> {
 
 /// Bytes of fields, medium, scratch memory and messages that the slabs of one rank will hold on processors, for a model with
 /// these coefficients.
-pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], threads: usize, kind: Coefficients) -> usize {
+pub fn bytes(padded: &Padded, slabs: &[slabs::Slab], cpu: &Cpu, kind: Coefficients) -> usize {
     let planes: usize = slabs.iter().map(|s| s.own.len() + 2 * GHOST).sum();
     let fields = 2 * padded.ndim() * planes * padded.plane_len();
     let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
     let lines = medium::needed(padded, &own).len() * medium::lines_of_plane(padded);
     let medium = (kind.count(padded.ndim()) + 1) * lines * padded.pitch();
-    let rings = slabs.len() * threads * sweep::Tiling::new(padded, size_of::<f32>()).ring_len();
+    let rings = slabs.len() * cpu.threads() * tiling::Tiling::new(padded, size_of::<f32>(), cpu).ring_len();
     let travels =
         message_buffers::numbers(slabs, padded.planes(), padded.ndim() * GHOST * padded.plane_len());
     (fields + medium + rings + travels) * size_of::<f32>()

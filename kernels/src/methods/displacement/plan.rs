@@ -39,6 +39,6 @@ pub fn calibrate(ndim: usize, cpu: &Cpu) -> Result<f64, Error> {
     let mut medium = Medium::<f32>::new(&padded)?;
     rock(&padded, &mut Filler::new(&mut medium, cpu))?;
     let slabs = SLABS.partition(padded.planes(), 1)?;
-    let mut simulation = Simulation::new(&shot(ndim, steps), medium, Cpu::new(cpu.threads())?, slabs)?;
+    let mut simulation = Simulation::new(&shot(ndim, steps), medium, cpu.another()?, slabs)?;
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
 }

@@ -3,7 +3,6 @@
 //! A row runs along `z`. `ROW` is the axis from row to row (x in 3-D, absent in 2-D) and `PLANE` the slowest axis
 //! (y in 3-D, x in 2-D), so that one text serves both dimensions.
 
-use crate::boundary::one_way::Form;
 use crate::device::simd::{Lane, Real};
 use crate::grid::stencil::RADIUS;
 use crate::medium::voigt;
@@ -61,7 +60,7 @@ const fn slots(ndim: usize) -> Slots {
 /// Derivative weights divided by the spacing, along z, row, plane.
 pub type Weights<T> = [[T; RADIUS]; 3];
 
-/// A block of cells of one plane: rows that follow each other, and a range along `z` that is a multiple of every
+/// A block of cells of some planes: rows that follow each other, and a range along `z` that is a multiple of every
 /// register's length.
 #[derive(Clone)]
 pub struct Block {
@@ -72,12 +71,17 @@ pub struct Block {
 }
 
 impl Block {
-    /// Visits every register of the block once.
+    /// Visits every register of the block once on each plane. A row is visited on all planes before the next one: what
+    /// planes share is then still in the cache.
     #[inline(always)]
-    fn for_each(&self, lanes: usize, mut visit: impl FnMut(usize, usize)) {
+    fn for_each<P: Copy>(&self, lanes: usize, planes: &[P], mut visit: impl FnMut(&P, usize, usize)) {
         for row in self.rows.clone() {
-            for i in self.z.clone().step_by(lanes) {
-                visit(row, i);
+            for plane in planes {
+                // A copy of its own: what is written cannot change it.
+                let plane = *plane;
+                for i in self.z.clone().step_by(lanes) {
+                    visit(&plane, row, i);
+                }
             }
         }
     }
@@ -93,6 +97,28 @@ pub struct Layout {
     pub ring: usize,
 }
 
+/// What strain and stress need of a plane.
+#[derive(Clone, Copy)]
+pub struct StressPlane<T> {
+    /// Displacement now: components z, plane, row.
+    pub u: [*const T; 3],
+    /// Stiffness between the stresses of the ring; null where [`SLOTS`] or the medium has none.
+    pub stiffness: [[*const T; STRESSES]; STRESSES],
+    /// Stress to write.
+    pub out: [*mut T; STRESSES],
+}
+
+impl<T> StressPlane<T> {
+    /// No plane.
+    pub fn none() -> Self {
+        Self {
+            u: [std::ptr::null(); 3],
+            stiffness: [[std::ptr::null(); STRESSES]; STRESSES],
+            out: [std::ptr::null_mut(); STRESSES],
+        }
+    }
+}
+
 /// Strain and stress of a block. Without `CORE` only the stresses differentiated across rows are written.
 ///
 /// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
@@ -104,14 +130,10 @@ pub struct Stress<'a, T, const NDIM: usize, const CORE: bool, const ANY: bool> {
     pub block: Block,
     /// Distances.
     pub layout: Layout,
-    /// Displacement now: components z, plane, row.
-    pub u: [*const T; 3],
-    /// Stiffness of the plane between the stresses of the ring; null where [`SLOTS`] or the medium has none.
-    pub stiffness: [[*const T; STRESSES]; STRESSES],
+    /// Planes.
+    pub planes: &'a [StressPlane<T>],
     /// Where each row starts in a plane of stiffness.
     pub lines: &'a [usize],
-    /// Stress to write.
-    pub out: [*mut T; STRESSES],
     /// Weights.
     pub weights: &'a Weights<T>,
 }
@@ -154,9 +176,10 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> pulp::WithSi
     fn with_simd<S: Simd>(self, s: S) {
         let weights = splat_weights(s, self.weights);
         // SAFETY: the caller owns the block's cells of `out` and may read the block's neighbours of `u`.
-        self.block.for_each(T::lanes::<S>(), |row, i| unsafe {
-            self.cells(s, &weights, row, i)
-        });
+        self.block
+            .for_each(T::lanes::<S>(), self.planes, |plane, row, i| unsafe {
+                self.cells(s, &weights, plane, (row, i))
+            });
     }
 }
 
@@ -166,21 +189,30 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
     /// # Safety
     /// The cells' stresses must be writable, their stiffness and their neighbours' displacement readable.
     #[inline(always)]
-    unsafe fn cells<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], row: usize, i: usize) {
+    unsafe fn cells<S: Simd>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; RADIUS]; 3],
+        plane: &StressPlane<T>,
+        (row, i): (usize, usize),
+    ) {
         // SAFETY: promised by the caller.
         unsafe {
             let line = *self.lines.get_unchecked(row) + i;
-            let strain = self.strain(s, weights, row * self.layout.row + i);
-            let out = |k: usize| self.out[k].wrapping_add(row * self.layout.ring + i);
+            let strain = self.strain(s, weights, &plane.u, row * self.layout.row + i);
+            let out = |k: usize| plane.out[k].wrapping_add(row * self.layout.ring + i);
+            let hooke = |stress: usize, first: [usize; 3]| {
+                Self::hooke(s, &strain, &plane.stiffness[stress], line, first)
+            };
             if NDIM == 3 {
-                self.hooke(s, &strain, line, RR, [RR, ZZ, PP]).store(out(RR));
-                self.hooke(s, &strain, line, ZR, [ZR; 3]).store(out(ZR));
-                self.hooke(s, &strain, line, RP, [RP; 3]).store(out(RP));
+                hooke(RR, [RR, ZZ, PP]).store(out(RR));
+                hooke(ZR, [ZR; 3]).store(out(ZR));
+                hooke(RP, [RP; 3]).store(out(RP));
             }
             if CORE {
-                self.hooke(s, &strain, line, ZZ, [RR, PP, ZZ]).store(out(ZZ));
-                self.hooke(s, &strain, line, PP, [RR, ZZ, PP]).store(out(PP));
-                self.hooke(s, &strain, line, ZP, [ZP; 3]).store(out(ZP));
+                hooke(ZZ, [RR, PP, ZZ]).store(out(ZZ));
+                hooke(PP, [RR, ZZ, PP]).store(out(PP));
+                hooke(ZP, [ZP; 3]).store(out(ZP));
             }
         }
     }
@@ -194,16 +226,17 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         &self,
         s: S,
         [wz, wr, wp]: &[[Lane<S, T>; RADIUS]; 3],
+        u: &[*const T; 3],
         at: usize,
     ) -> [Lane<S, T>; STRESSES] {
         let (along_row, along_plane) = (self.layout.row as isize, self.layout.plane as isize);
         // SAFETY: promised by the caller.
         unsafe {
-            let (uz, up) = (self.u[0].add(at), self.u[1].add(at));
+            let (uz, up) = (u[0].add(at), u[1].add(at));
             let mut e = [derive(s, uz, 1, wz); STRESSES];
             e[PP] = derive(s, up, along_plane, wp);
             if NDIM == 3 {
-                let ur = self.u[2].add(at);
+                let ur = u[2].add(at);
                 e[RR] = derive(s, ur, along_row, wr);
                 e[ZR] = derive(s, uz, along_row, wr) + derive(s, ur, 1, wz);
                 e[RP] = derive(s, ur, along_plane, wp) + derive(s, up, along_row, wr);
@@ -215,22 +248,21 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
         }
     }
 
-    /// One stress (eq. 2) of one register of cells from their strains `e`; `line` is where their medium begins. `first`:
+    /// One stress (eq. 2) of one register of cells from their strains `e` and its row of stiffnesses; `line` is where their medium begins. `first`:
     /// the strains that count in every medium, the innermost product last; of a shear its own alone.
     ///
     /// # Safety
     /// As for [`Stress::cells`].
     #[inline(always)]
     unsafe fn hooke<S: Simd>(
-        &self,
         s: S,
         e: &[Lane<S, T>; STRESSES],
+        stiffness: &[*const T; STRESSES],
         line: usize,
-        stress: usize,
         first: [usize; 3],
     ) -> Lane<S, T> {
         // SAFETY: promised by the caller.
-        let c = |k: usize| unsafe { Lane::load(s, self.stiffness[stress][k].add(line)) };
+        let c = |k: usize| unsafe { Lane::load(s, stiffness[k].add(line)) };
         let counts = |k: usize| k != first[2] && (NDIM == 3 || k < RP);
         // No loop: what it indexes would lie in memory.
         let [last, middle, inner] = first;
@@ -250,6 +282,37 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
     }
 }
 
+/// What force and time step need of a plane.
+#[derive(Clone, Copy)]
+pub struct UpdatePlane<T> {
+    /// Stress, in ring order.
+    pub stress: [*const T; STRESSES],
+    /// The stresses differentiated along planes (`PP`, `ZP`, `RP`), 4 planes below to 4 above.
+    pub along: [[*const T; 2 * RADIUS + 1]; 3],
+    /// Displacement now: components z, plane, row.
+    pub curr: [*const T; 3],
+    /// Displacement before; becomes the next one in place.
+    pub prev: [*mut T; 3],
+    /// `dt*dt/rho`, zero in the rim.
+    pub buoyancy: *const T,
+    /// The sponge's factor.
+    pub sponge: T,
+}
+
+impl<T: Real> UpdatePlane<T> {
+    /// No plane.
+    pub fn none() -> Self {
+        Self {
+            stress: [std::ptr::null(); STRESSES],
+            along: [[std::ptr::null(); 2 * RADIUS + 1]; 3],
+            curr: [std::ptr::null(); 3],
+            prev: [std::ptr::null_mut(); 3],
+            buoyancy: std::ptr::null(),
+            sponge: T::of(1.0),
+        }
+    }
+}
+
 /// Force and time step of a block.
 ///
 /// Pointers lead to the first cell of row 0 of the plane; those of rows that do not exist are never followed.
@@ -260,22 +323,14 @@ pub struct Update<'a, T, const NDIM: usize, const DAMPED: bool> {
     pub live: Range<usize>,
     /// Distances.
     pub layout: Layout,
-    /// Stress of the plane, in ring order.
-    pub stress: [*const T; STRESSES],
-    /// The stresses differentiated along planes (`PP`, `ZP`, `RP`), 4 planes below to 4 above.
-    pub along: [[*const T; 2 * RADIUS + 1]; 3],
-    /// Displacement now: components z, plane, row.
-    pub curr: [*const T; 3],
-    /// Displacement before; becomes the next one in place.
-    pub prev: [*mut T; 3],
-    /// `dt*dt/rho` of the plane, zero in the rim.
-    pub buoyancy: *const T,
-    /// Where each row starts in a plane of it.
+    /// Planes.
+    pub planes: &'a [UpdatePlane<T>],
+    /// Where each row starts in a plane of the medium.
     pub lines: &'a [usize],
     /// Sponge along z.
     pub sponge_z: &'a [T],
-    /// Sponge of the rows, and the plane's factor.
-    pub sponge: (&'a [T], T),
+    /// Sponge of the rows.
+    pub sponge_row: &'a [T],
     /// Weights.
     pub weights: &'a Weights<T>,
 }
@@ -289,9 +344,10 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'
     fn with_simd<S: Simd>(self, s: S) {
         let weights = splat_weights(s, self.weights);
         // SAFETY: the caller owns the block's cells of `prev` and the ring around them.
-        self.block.for_each(T::lanes::<S>(), |row, i| unsafe {
-            self.cells(s, &weights, row, i)
-        });
+        self.block
+            .for_each(T::lanes::<S>(), self.planes, |plane, row, i| unsafe {
+                self.cells(s, &weights, plane, (row, i))
+            });
     }
 }
 
@@ -301,31 +357,37 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
     /// # Safety
     /// The cells must be writable, their neighbours in the ring readable.
     #[inline(always)]
-    unsafe fn cells<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], row: usize, i: usize) {
+    unsafe fn cells<S: Simd>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; RADIUS]; 3],
+        plane: &UpdatePlane<T>,
+        (row, i): (usize, usize),
+    ) {
         let at = row * self.layout.row + i;
         // SAFETY: promised by the caller.
         unsafe {
-            let mut next = [Lane::splat(s, self.sponge.1); NDIM];
+            let mut next = [Lane::splat(s, plane.sponge); NDIM];
             if DAMPED {
-                let outer = Lane::splat(s, *self.sponge.0.get_unchecked(row) * self.sponge.1);
+                let outer = Lane::splat(s, *self.sponge_row.get_unchecked(row) * plane.sponge);
                 next = [Lane::load(s, self.sponge_z.as_ptr().add(i)) * outer; NDIM];
             }
             for (k, next) in next.iter_mut().enumerate() {
                 let (curr, prev) = (
-                    Lane::load(s, self.curr[k].add(at)),
-                    Lane::load(s, self.prev[k].add(at)),
+                    Lane::load(s, plane.curr[k].add(at)),
+                    Lane::load(s, plane.prev[k].add(at)),
                 );
                 *next = curr + curr - if DAMPED { prev * *next } else { prev };
             }
             if self.live.contains(&row) {
-                let b = Lane::load(s, self.buoyancy.add(*self.lines.get_unchecked(row) + i));
-                let force = self.force(s, weights, row * self.layout.ring + i);
+                let b = Lane::load(s, plane.buoyancy.add(*self.lines.get_unchecked(row) + i));
+                let force = self.force(s, weights, plane, row * self.layout.ring + i);
                 for k in 0..NDIM {
                     next[k] = force[k].mul_add(b, next[k]);
                 }
             }
             for (k, next) in next.into_iter().enumerate() {
-                next.store(self.prev[k].add(at));
+                next.store(plane.prev[k].add(at));
             }
         }
     }
@@ -335,14 +397,20 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
     /// # Safety
     /// As for [`Update::cells`].
     #[inline(always)]
-    unsafe fn force<S: Simd>(&self, s: S, weights: &[[Lane<S, T>; RADIUS]; 3], at: usize) -> [Lane<S, T>; 3] {
+    unsafe fn force<S: Simd>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; RADIUS]; 3],
+        plane: &UpdatePlane<T>,
+        at: usize,
+    ) -> [Lane<S, T>; 3] {
         let [wz, wr, wp] = weights;
         let across = self.layout.ring as isize;
         // SAFETY: promised by the caller.
         unsafe {
-            let p = |k: usize| self.stress[k].wrapping_add(at);
+            let p = |k: usize| plane.stress[k].wrapping_add(at);
             let along = |k: usize| {
-                let rows = &self.along[k];
+                let rows = &plane.along[k];
                 let cell = |m: usize| Lane::load(s, rows[m].wrapping_add(at));
                 let mut sum = wp[3] * (cell(8) - cell(0));
                 sum = wp[2].mul_add(cell(7) - cell(1), sum);
@@ -360,77 +428,6 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
                 fp + derive(s, p(RP), across, wr),
                 fr,
             ]
-        }
-    }
-}
-
-/// The one-way condition between two rows, for all cells of a row (see [`crate::boundary::one_way`]).
-pub struct OneWayRow<T> {
-    /// `next` of this row, in place.
-    pub next: *mut T,
-    /// `next` of the row further in.
-    pub next_in: *const T,
-    /// `curr` of this row.
-    pub curr: *const T,
-    /// `curr` of the row further in.
-    pub curr_in: *const T,
-    /// How.
-    pub form: Form,
-    /// Factors.
-    pub b: *const T,
-    /// Numbers a row.
-    pub len: usize,
-}
-
-impl<T: Real> pulp::WithSimd for OneWayRow<T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, s: S) {
-        let mut i = 0;
-        while i < self.len {
-            // SAFETY: the caller owns `len` numbers of all five rows.
-            unsafe {
-                let load = |p: *const T| Lane::load(s, p.add(i));
-                let (curr, next_in, b) = (load(self.curr), load(self.next_in), load(self.b));
-                let next = match self.form {
-                    Form::Box => (curr - next_in).mul_add(b, load(self.curr_in)),
-                    // 1/(1+q) = (1+b)/2 and q/(1+q) = (1-b)/2.
-                    Form::Upwind => (curr - next_in).mul_add(b, curr + next_in) * Lane::splat(s, T::of(0.5)),
-                };
-                next.store(self.next.add(i));
-            }
-            i += T::lanes::<S>();
-        }
-    }
-}
-
-/// Multiplies a row by the sponge along z and the row's own factor.
-pub struct SpongeRow<T> {
-    /// The row.
-    pub row: *mut T,
-    /// Sponge along z.
-    pub sponge_z: *const T,
-    /// Product of the other axes.
-    pub sponge: T,
-    /// Numbers a row.
-    pub len: usize,
-}
-
-impl<T: Real> pulp::WithSimd for SpongeRow<T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, s: S) {
-        let outer = Lane::splat(s, self.sponge);
-        let mut i = 0;
-        while i < self.len {
-            // SAFETY: the caller owns `len` numbers of both rows.
-            unsafe {
-                let damp = Lane::load(s, self.sponge_z.add(i)) * outer;
-                (Lane::load(s, self.row.add(i)) * damp).store(self.row.add(i));
-            }
-            i += T::lanes::<S>();
         }
     }
 }

@@ -8,6 +8,7 @@ use super::absorbing_frame::Memory;
 use super::layout::{self, RIM, fields};
 use super::receivers::Quantity;
 use super::rows::{Loss, MOST, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
+use super::tiling::{Tile, Tiling};
 use crate::Error;
 use crate::device::cpu::{Buffer, first_bad};
 use crate::device::simd::Real;
@@ -20,9 +21,6 @@ use std::sync::Arc;
 
 /// Ghost planes on either side: as far as the widest derivative and a receiver's nodes reach.
 pub const GHOST: usize = RIM;
-
-/// Bytes that the planes in use of a tile may touch: they should stay in a second-level cache.
-const TILE_BYTES: usize = 1 << 20;
 
 /// Planes that a sweep must have before it is worth cutting for another thread.
 const CHUNK_PLANES: usize = 8;
@@ -42,6 +40,7 @@ pub struct CpuSlab<T: Real> {
     /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
     pub(super) peaks: Vec<T>,
     pub(super) links: Vec<Link>,
+    tiling: Tiling,
     direction: Direction,
     /// Weights over the spacing, with the sign of the direction of time.
     weights: [[T; MOST]; 3],
@@ -67,6 +66,7 @@ impl<T: Real> CpuSlab<T> {
             kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
             pieces: VecDeque::new(),
             links: layout.links(p.planes(), (GHOST, p.plane_len()), &setup.travelling),
+            tiling: Tiling::new(p, rows(p).len(), (setup.half, size_of::<T>()), &setup.cpu),
             direction: Direction::Forward,
             weights: setup.weights,
             peaks: vec![
@@ -103,25 +103,17 @@ impl<T: Real> CpuSlab<T> {
         self.fields.as_slice()[self.at(field, plane, row, z)]
     }
 
-    /// Rows and planes of every tile of a range of planes.
-    fn tiles(&self, planes: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
+    /// Every tile of a range of planes.
+    fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let (p, threads) = (&self.setup.padded, self.setup.cpu.threads());
-        let all = rows(p);
-        let used = 6 * self.setup.half + 15;
-        let most = (TILE_BYTES / (used * p.pitch() * size_of::<T>())).max(8);
-        let columns = all.len().div_ceil(most).max(1);
+        let Tiling { columns, cuts } = self.tiling;
         let wanted = if threads == 1 {
             1
         } else {
-            (4 * threads).div_ceil(columns)
+            (4 * threads).div_ceil(columns * cuts)
         };
         let chunks = wanted.min(planes.len() / CHUNK_PLANES).max(1);
-        let cut =
-            |r: &Range<usize>, k: usize, n: usize| r.start + r.len() * k / n..r.start + r.len() * (k + 1) / n;
-        (0..chunks)
-            .flat_map(|k| (0..columns).map(move |c| (k, c)))
-            .map(|(k, c)| (cut(&all, c, columns), cut(planes, k, chunks)))
-            .collect()
+        self.tiling.tiles(p, &rows(p), planes, chunks)
     }
 
     /// A stage on some of the planes.
@@ -140,7 +132,7 @@ impl<T: Real> CpuSlab<T> {
                 view.velocity_images(images, planes.start + k)
             });
         }
-        cpu.for_each(tiles.len(), |_, k| view.sweep(stage, &tiles[k].0, &tiles[k].1));
+        cpu.for_each(tiles.len(), |_, k| view.sweep(stage, &tiles[k]));
         if let Some(images) = images {
             cpu.for_each(planes.len(), |_, k| view.stress_images(images, planes.start + k));
         }
@@ -253,27 +245,32 @@ impl<T: Real> View<'_, T> {
     }
 
     /// A stage on the rows of a tile, sources included.
-    fn sweep(&self, stage: usize, rows: &Range<usize>, planes: &Range<usize>) {
-        for plane in planes.clone() {
+    fn sweep(&self, stage: usize, tile: &Tile) {
+        for plane in tile.planes.clone() {
             match (self.setup.padded.ndim(), self.setup.half) {
-                (3, 1) => self.plane::<3, 1>(stage, rows, plane),
-                (3, 2) => self.plane::<3, 2>(stage, rows, plane),
-                (3, _) => self.plane::<3, 4>(stage, rows, plane),
-                (_, 1) => self.plane::<2, 1>(stage, rows, plane),
-                (_, 2) => self.plane::<2, 2>(stage, rows, plane),
-                _ => self.plane::<2, 4>(stage, rows, plane),
+                (3, 1) => self.plane::<3, 1>(stage, tile, plane),
+                (3, 2) => self.plane::<3, 2>(stage, tile, plane),
+                (3, _) => self.plane::<3, 4>(stage, tile, plane),
+                (_, 1) => self.plane::<2, 1>(stage, tile, plane),
+                (_, 2) => self.plane::<2, 2>(stage, tile, plane),
+                _ => self.plane::<2, 4>(stage, tile, plane),
             }
             let add = |field: usize, row: usize, z: usize, x: T| {
+                if !tile.z.contains(&z) {
+                    return;
+                }
                 let (start, at) = (field * self.field_len, self.local(plane, row) + z);
                 let mut sum = self.get(start, at);
                 sum += self.sign * x;
                 self.set(start, at, sum);
             };
-            self.setup.spots.for_rows((stage, plane, self.it), rows, add);
+            self.setup
+                .spots
+                .for_rows((stage, plane, self.it), &tile.rows, add);
         }
     }
 
-    fn plane<const NDIM: usize, const N: usize>(&self, stage: usize, rows: &Range<usize>, plane: usize) {
+    fn plane<const NDIM: usize, const N: usize>(&self, stage: usize, tile: &Tile, plane: usize) {
         let (s, local, global) = (self.setup, self.local(plane, 0), self.global(plane, 0));
         let exists = |axis: usize| NDIM == 3 || axis != 1;
         let v = [0, 1, 2].map(|a| if exists(a) { self.velocity(a) } else { 0 } + local);
@@ -282,7 +279,8 @@ impl<T: Real> View<'_, T> {
         let at = |offset: usize| self.fields.wrapping_add(offset);
         let framed = |row: usize| s.edges.framed(plane, row);
         let plane_of = Plane {
-            rows: rows.clone(),
+            rows: tile.rows.clone(),
+            cells: tile.z.clone(),
             framed: &framed,
             z: s.edges.z(),
             stride: self.stride(),

@@ -32,6 +32,7 @@ mod rows;
 mod sources;
 mod state;
 mod surface;
+mod tiling;
 mod time_function;
 
 pub use absorbing_frame::{Absorber, Frame, Growing};

@@ -55,7 +55,7 @@ pub fn calibrate(run: &Shot, padded: &Padded, class: Symmetry, cpu: &Cpu) -> Res
     let (shot, grid) = sample(run, padded, most, steps);
     let padded = shot.frame.around(&grid);
     let slabs = SLABS.partition(padded.planes(), 1)?;
-    let threads = Cpu::new(cpu.threads())?;
+    let threads = cpu.another()?;
     let mut medium = Medium::<f32>::new(&padded)?;
     rock(&padded, &mut Filler::new(&mut medium, cpu))?;
     let mut simulation = Simulation::new(&shot, medium, class, threads, slabs)?;

@@ -68,6 +68,8 @@ pub struct Sponge<'a, T> {
 pub struct Plane<'a, T> {
     /// Rows to compute.
     pub rows: Range<usize>,
+    /// Cells of them; multiples of every register's length, as `z`.
+    pub cells: Range<usize>,
     /// Rows that lie in the frame as a whole.
     pub framed: &'a dyn Fn(usize) -> bool,
     /// Along `z`: frame from 0 to 1, none from 1 to 2, frame from 2 to 3; multiples of every register's length.
@@ -104,9 +106,8 @@ trait Formula<T: Real, const N: usize> {
 #[inline(always)]
 fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
     let plane = formula.plane();
-    let weights: [[Lane<S, T>; N]; 3] = plane
-        .weights
-        .map(|w| std::array::from_fn(|m| Lane::splat(s, w[m])));
+    let splat = |w: [T; MOST]| std::array::from_fn(|m| Lane::splat(s, w[m]));
+    let weights: [[Lane<S, T>; N]; 3] = plane.weights.map(splat);
     let [start, low, high, end] = plane.z;
     for row in plane.rows.clone() {
         let upper = plane.lines(row);
@@ -115,19 +116,18 @@ fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
         if !upper[0].psi.is_null() {
             lower[0].psi = upper[0].psi.wrapping_sub(high - low);
         }
-        let framed = (plane.framed)(row);
         for (z, framed, lines) in [
             (start..low, true, &upper),
-            (low..high, framed, &middle),
+            (low..high, (plane.framed)(row), &middle),
             (high..end, true, &lower),
         ] {
-            for i in z.step_by(T::lanes::<S>()) {
-                // SAFETY: promised by whoever made the formula.
-                unsafe {
-                    match framed {
-                        true => formula.cells::<S, true>(s, &weights, (row, i), lines),
-                        false => formula.cells::<S, false>(s, &weights, (row, i), lines),
-                    }
+            let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
+            for i in cells.step_by(T::lanes::<S>()) {
+                match framed {
+                    // SAFETY: promised by whoever made the formula.
+                    true => unsafe { formula.cells::<S, true>(s, &weights, (row, i), lines) },
+                    // SAFETY: the same.
+                    false => unsafe { formula.cells::<S, false>(s, &weights, (row, i), lines) },
                 }
             }
         }
@@ -144,15 +144,15 @@ impl<T: Real> Plane<'_, T> {
                 true => NONE,
                 false => layer.starts[row],
             };
-            let psi = match start {
-                NONE => std::ptr::null_mut(),
-                _ => layer.psi.wrapping_add(start),
-            };
-            let ahead = row * layer.per_row;
             Line {
-                psi,
+                psi: match start {
+                    NONE => std::ptr::null_mut(),
+                    _ => layer.psi.wrapping_add(start),
+                },
                 component: layer.component,
-                factors: layer.factors.map(|f| f.map(|p| p.wrapping_add(ahead))),
+                factors: layer
+                    .factors
+                    .map(|f| f.map(|p| p.wrapping_add(row * layer.per_row))),
             }
         })
     }

@@ -6,8 +6,9 @@ use rsf_io::Job;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Parameters that change no number of what is written. `nt` may be larger when the run goes on.
-const FREE: [&str; 13] = [
+const FREE: [&str; 14] = [
     "threads",
+    "tile",
     "device",
     "gpu",
     "ngpu",
@@ -162,7 +163,7 @@ impl Identity {
             String::new()
         };
         Some(format!(
-            "the state is of another run: {}{more}; go on with the words of that run (only threads=, device=, gpu=, ngpu=, exchange=, verb=, cfl=, jcheck=, nt= and the names of files may differ)",
+            "the state is of another run: {}{more}; go on with the words of that run (only threads=, tile=, device=, gpu=, ngpu=, exchange=, verb=, cfl=, jcheck=, nt= and the names of files may differ)",
             told.join("; ")
         ))
     }

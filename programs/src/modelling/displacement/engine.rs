@@ -8,7 +8,6 @@ use crate::modelling::plan::Report;
 use crate::modelling::shoot::{self, Resources};
 use crate::modelling::world::World;
 use anyhow::bail;
-use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
 use kernels::medium::{Discard, Filler, Findings, Medium, Symmetry, needed};
 use kernels::methods::displacement::{Simulation, gpu};
@@ -79,7 +78,7 @@ impl Engine {
         let found = volumes.read(&run.padded, &machine.own(), &machine.cpu, &mut filler);
         let report = judge(job, run, world.agree(found)?, world)?;
         medium.narrow(report.class);
-        let cpu = Cpu::new(machine.cpu.threads())?;
+        let cpu = machine.cpu.another()?;
         let engine = Simulation::new(&run.shot, medium, cpu, machine.slabs.clone());
         Ok((Self::Cpu(world.agree(engine.map_err(Into::into))?), report))
     }
@@ -105,6 +104,13 @@ impl shoot::Engine for Engine {
             Self::Cpu(engine) => engine.words(),
             Self::Gpu(engine) => engine.words(),
         })
+    }
+
+    fn tiles(&self) -> Option<String> {
+        match self {
+            Self::Cpu(engine) => Some(engine.tiles()),
+            Self::Gpu(_) => None,
+        }
     }
 
     fn state_bytes(&self) -> usize {

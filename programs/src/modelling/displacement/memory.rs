@@ -177,7 +177,7 @@ pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Optio
         true => displacement::bytes(
             &run.padded,
             &machine.slabs,
-            machine.cpu.threads(),
+            &machine.cpu,
             plan::read_as(job, run)?,
         ),
         false => memory.host_bytes(),

@@ -10,7 +10,7 @@ mod sources;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
-use super::machine::Pieces;
+use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Films, Outputs, Records};
@@ -20,6 +20,7 @@ use super::{acquisition, transport};
 use engine::Engine;
 use kernels::boundary::free_surface::Surface;
 use kernels::boundary::one_way::Form;
+use kernels::device::cpu::Tile;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::{AXES, Padded};
 use kernels::medium::{Coefficients, Symmetry};
@@ -82,6 +83,10 @@ impl Method for Run {
 
     fn pieces(&self) -> Pieces<'_> {
         Pieces::Planes(&self.padded, self.padded.nb, SLABS)
+    }
+
+    fn tile(&self, job: &Job) -> anyhow::Result<Option<Tile>> {
+        machine::tile(job, self.padded.ndim())
     }
 
     fn points(&self) -> usize {

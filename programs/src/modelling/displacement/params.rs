@@ -1,6 +1,8 @@
 //! The parameters of the displacement programs, each declared once.
 
-use crate::modelling::params::{CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, WFL};
+use crate::modelling::params::{
+    CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, TILE, WFL,
+};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -89,6 +91,7 @@ macro_rules! params {
                 .default_text("OMP_NUM_THREADS, at most one for each core")
                 .range("from 0 (one for each core) to 65536", Some(0.0), Some(65536.0))
                 .doc("number of CPU threads; when GPUs run, the threads read the model"),
+            TILE,
             Param::int("ompchunk").ignored().doc("accepted for older flows"),
             Param::float("dt").ignored().doc("the time step is d3 of the wavelet; sfput d3= changes it"),
             Param::int("nt").ignored().doc("accepted for older flows: the number of steps is that of the wavelet"),

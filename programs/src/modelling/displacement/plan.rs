@@ -188,12 +188,7 @@ fn places(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::R
         lines.push(machine.slab_words(k) + &place);
     }
     if on.gpus.is_empty() {
-        bytes = displacement::bytes(
-            &run.padded,
-            &machine.slabs,
-            machine.cpu.threads(),
-            read_as(job, run)?,
-        );
+        bytes = displacement::bytes(&run.padded, &machine.slabs, &machine.cpu, read_as(job, run)?);
     } else {
         lines.push(format!(
             "  beside them {:.2} GB of the host, pinned",

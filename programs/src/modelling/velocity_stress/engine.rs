@@ -6,7 +6,6 @@ use crate::modelling::model::Volumes;
 use crate::modelling::plan::Report;
 use crate::modelling::shoot::{self, Resources};
 use anyhow::bail;
-use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
 use kernels::medium::{Destination, Filler, Medium, needed};
 use kernels::methods::velocity_stress::{Simulation, Watch, gpu};
@@ -52,7 +51,7 @@ impl Engine {
         drop(filler);
         let growing = run.shot.frame.first_growing(&medium);
         plan::layers_that_grow(job, run, growing, world)?;
-        let prepared = Cpu::new(machine.cpu.threads()).and_then(|threads| {
+        let prepared = machine.cpu.another().and_then(|threads| {
             let slabs = machine.slabs.clone();
             Simulation::new(&run.shot, medium, report.class, threads, slabs)
         });
@@ -110,6 +109,13 @@ impl shoot::Engine for Engine {
         match self {
             Self::Cpu(engine) => engine.bytes(),
             Self::Gpu(engine) => engine.bytes(),
+        }
+    }
+
+    fn tiles(&self) -> Option<String> {
+        match self {
+            Self::Cpu(engine) => Some(engine.tiles()),
+            Self::Gpu(_) => None,
         }
     }
 

@@ -14,7 +14,7 @@ mod spreads;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
-use super::machine::Pieces;
+use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
@@ -25,6 +25,7 @@ use super::world::World;
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
+use kernels::device::cpu::Tile;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::stencil::Family;
 use kernels::grid::{AXES, Grid, Padded};
@@ -102,6 +103,10 @@ impl Method for Run {
 
     fn pieces(&self) -> Pieces<'_> {
         Pieces::Planes(&self.padded, 0, SLABS)
+    }
+
+    fn tile(&self, job: &Job) -> anyhow::Result<Option<Tile>> {
+        machine::tile(job, self.padded.ndim())
     }
 
     fn points(&self) -> usize {
@@ -200,9 +205,15 @@ impl Survey for Run {
         &self.spreads.axis
     }
 
-    fn numbers(&self) -> usize {
+    fn axes(&self) -> [Axis; 3] {
         let shot = &self.shot;
-        shot.receivers.len() * shot.quantity.components(self.padded.ndim()) * shot.nt.div_ceil(shot.jdata)
+        let step = (shot.dt * shot.jdata as f64) as f32;
+        let first = (shot.quantity.first_time() * shot.dt) as f32;
+        [
+            self.receivers.clone(),
+            Axis::new(shot.quantity.components(self.padded.ndim()), 0.0, 1.0),
+            Axis::new(shot.nt.div_ceil(shot.jdata), first, step),
+        ]
     }
 
     fn turn_to(&mut self, number: usize) {

@@ -13,6 +13,7 @@ use crate::methods::velocity_stress::Attenuation;
 use crate::methods::velocity_stress::layout::velocity;
 use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
 use crate::methods::velocity_stress::rows::PAIR;
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// The medium about which is linearised, cell by cell in file order.
@@ -91,6 +92,9 @@ impl Background {
     /// stiffnesses relax like P waves, shears like S waves, of a coupling `(c + 2 mu) - 2 mu` each like its own.
     fn split<T: Number>(&self, ndim: usize, part: usize, change: &[T]) -> Vec<T> {
         let mut made = change[..places(ndim).len() * self.cells].to_vec();
+        if self.losses.is_none() {
+            return made;
+        }
         self.each_plane(ndim, part, |plane, shear, cell, [p, s]| {
             let at = plane * self.cells + cell;
             let own = change[at].f64();
@@ -105,6 +109,10 @@ impl Background {
 
     /// The transpose of [`Background::split`], added to `to`.
     fn join<T: Number>(&self, ndim: usize, part: usize, split: &[T], to: &mut [T]) {
+        if self.losses.is_none() {
+            let pairs = to.par_iter_mut().zip(split);
+            return pairs.for_each(|(to, split)| *to += *split);
+        }
         self.each_plane(ndim, part, |plane, shear, cell, [p, s]| {
             let at = plane * self.cells + cell;
             let own = split[at].f64();
@@ -258,8 +266,8 @@ impl<T: Number> Discrete<T> {
                 continue;
             }
             let mut split = vec![0.0f64; planes * cells];
-            for (k, &place) in places(ndim).iter().enumerate() {
-                let (from, to) = (&from[k * len..][..len], &mut split[k * cells..][..cells]);
+            let transposed = |(k, to): (usize, &mut [f64])| {
+                let (from, place) = (&from[k * len..][..len], places(ndim)[k]);
                 match place {
                     0..6 => corners.each(|at, cell| {
                         to[corners.cell(cell, [0; 3])] += self.dt * from[at].f64();
@@ -273,13 +281,17 @@ impl<T: Number> Discrete<T> {
                         self.harmonic(of, &corners, |at, cell, by| to[cell] += by * from[at].f64());
                     }
                 }
-            }
-            let split: Vec<T> = split.into_iter().map(T::of).collect();
-            medium.join(ndim, part, &split, &mut made);
+            };
+            self.cpu
+                .install(|| split.par_chunks_mut(cells).enumerate().for_each(transposed));
+            self.cpu.install(|| {
+                let split: Vec<T> = split.into_par_iter().map(T::of).collect();
+                medium.join(ndim, part, &split, &mut made);
+            });
         }
-        let mut density = vec![0.0f64; cells];
-        for &axis in self.rows.axes() {
-            let component = velocity(ndim, axis);
+        let mut density = vec![0.0f64; ndim * cells];
+        let along = |(component, density): (usize, &mut [f64])| {
+            let axis = self.rows.axes()[component];
             let (b, from) = (
                 self.medium.buoyancy(component),
                 &waits.buoyancy[component * len..][..len],
@@ -289,9 +301,13 @@ impl<T: Number> Discrete<T> {
                 density[corners.cell(cell, [0; 3])] += share;
                 density[corners.cell(cell, one(axis))] += share;
             });
+        };
+        self.cpu
+            .install(|| density.par_chunks_mut(cells).enumerate().for_each(along));
+        for (cell, to) in made[planes * cells..].iter_mut().enumerate() {
+            let sums = (0..ndim).map(|component| density[component * cells + cell]);
+            *to = T::of(sums.sum::<f64>());
         }
-        let to = made[planes * cells..].iter_mut().zip(density);
-        to.for_each(|(to, density)| *to = T::of(density));
         made
     }
 

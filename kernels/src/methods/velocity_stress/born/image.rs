@@ -81,14 +81,19 @@ impl<T: Number> Discrete<T> {
     /// The cells of the model.
     pub fn image_of(&self, potentials: Option<Potentials<T>>) -> Image<T> {
         let potentials = potentials.unwrap_or_else(|| self.potentials());
+        self.image_of_parts([potentials.image, potentials.illumination])
+    }
+
+    /// The same of the correlation and the squared pressure.
+    pub fn image_of_parts(&self, [image, illumination]: [Vec<T>; 2]) -> Image<T> {
         Image {
-            pp: self.model_of(&potentials.image),
-            illumination: self.model_of(&potentials.illumination),
+            pp: self.model_of(&image),
+            illumination: self.model_of(&illumination),
         }
     }
 
     /// A field on the cells of the model, in file order.
-    fn model_of(&self, field: &[T]) -> Vec<T> {
+    pub fn model_of(&self, field: &[T]) -> Vec<T> {
         let (rows, p) = (&self.rows, &self.rows.padded);
         let last = self.ndim() - 1;
         let lines = match self.ndim() {

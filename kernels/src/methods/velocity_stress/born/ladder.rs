@@ -10,9 +10,14 @@ pub struct Ladder {
     pub segment: usize,
     /// Checkpoints beside the beginning of the run.
     pub checkpoints: usize,
+    /// How many of them, those taken first, a device leaves to the memory of its host.
+    pub on_host: usize,
     /// Segments.
     pub segments: usize,
 }
+
+/// What a checkpoint on the host costs a device at most, in steps: it goes there and back at a twentieth of the speed of memory.
+const STEPS_OF_A_COPY: usize = 20;
 
 /// `n` over `k`, not beyond the largest number.
 fn choose(n: usize, k: usize) -> usize {
@@ -50,21 +55,37 @@ impl Ladder {
     ///
     /// # Errors
     /// Says what the least memory is.
-    pub fn choose(steps: usize, [state, tape]: [usize; 2], memory: usize) -> Result<Self, Error> {
+    pub fn choose(steps: usize, sizes: [usize; 2], memory: usize) -> Result<Self, Error> {
+        Self::choose_beside(steps, sizes, [memory, 0])
+    }
+
+    /// The same for a device with so much memory, of whose host so much may hold checkpoints.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn choose_beside(
+        steps: usize,
+        [state, tape]: [usize; 2],
+        [memory, host]: [usize; 2],
+    ) -> Result<Self, Error> {
         let mut best: Option<(usize, Self)> = None;
         let mut segment = 1;
         loop {
             if let Some(left) = memory.checked_sub(2 * state + segment * tape) {
                 let segments = steps.div_ceil(segment);
-                let checkpoints = (left / state.max(1)).min(segments.saturating_sub(1));
-                let ladder = Self {
-                    segment,
-                    checkpoints,
-                    segments,
-                };
-                let cost = ladder.extra(steps);
-                if best.is_none_or(|(least, _)| cost <= least) {
-                    best = Some((cost, ladder));
+                let most = segments.saturating_sub(1);
+                let on_device = (left / state.max(1)).min(most);
+                for on_host in [0, (host / state.max(1)).min(most - on_device)] {
+                    let ladder = Self {
+                        segment,
+                        checkpoints: on_device + on_host,
+                        on_host,
+                        segments,
+                    };
+                    let cost = ladder.extra(steps) + STEPS_OF_A_COPY * on_host;
+                    if best.is_none_or(|(least, _)| cost <= least) {
+                        best = Some((cost, ladder));
+                    }
                 }
             }
             if segment == steps {
@@ -86,9 +107,10 @@ impl Ladder {
         (advances(self.segments, self.checkpoints) * self.segment).min(steps.saturating_mul(self.segments))
     }
 
-    /// Bytes that it takes: checkpoints, the beginning of the run and the fields that run, and recorded steps.
+    /// Bytes that it takes: checkpoints, the beginning of the run and the fields that run, and recorded steps; those on the host of a
+    /// device apart.
     pub fn bytes(&self, [state, tape]: [usize; 2]) -> usize {
-        (self.checkpoints + 2) * state + self.segment * tape
+        (self.checkpoints - self.on_host + 2) * state + self.segment * tape
     }
 }
 
@@ -161,6 +183,18 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_device_leaves_checkpoints_to_its_host_where_that_saves_steps() {
+        let sizes = [10, 10];
+        let alone = Ladder::choose(4000, sizes, 400).unwrap();
+        let helped = Ladder::choose_beside(4000, sizes, [400, 100_000]).unwrap();
+        assert_eq!(alone.on_host, 0);
+        assert!(helped.on_host > 0 && helped.bytes(sizes) <= 400, "{helped:?}");
+        assert!(helped.extra(4000) < alone.extra(4000), "{helped:?} {alone:?}");
+        let roomy = Ladder::choose_beside(20, sizes, [400, 100_000]).unwrap();
+        assert_eq!((roomy.on_host, roomy.extra(20)), (0, 0));
     }
 
     #[test]

@@ -74,8 +74,14 @@ impl<T: Number> Layers<T> {
         }
     }
 
+    /// The factors across an axis at the nodes and half a cell further on, and the number of each line, where there are layers.
+    pub fn lines(&self, axis: usize) -> Option<(&[cpml::Factors<T>; 2], &[usize])> {
+        let layer = self.axes[axis].as_ref()?;
+        Some((&layer.factors, &layer.number))
+    }
+
     /// Numbers that the memory of one component takes across an axis.
-    fn component(&self, axis: usize) -> usize {
+    pub fn component(&self, axis: usize) -> usize {
         let count = self.axes[axis].as_ref().map_or(0, |layer| layer.count);
         count
             * [

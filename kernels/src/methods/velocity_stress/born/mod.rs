@@ -5,37 +5,48 @@
 //! wave equation: averages of the medium, absorbing frame, free surface, attenuation, sources and receivers included. Its adjoint is
 //! the transpose of the same steps in the other order. The program is written here once more, in clear rows of any
 //! precision, so that all three stand beside each other: [`forward`] has the steps, [`transpose`] theirs, [`coefficients`] the
-//! way from the medium. [`image`] correlates the waves of both ways.
+//! way from the medium. [`image`] correlates the waves of both ways, [`imaging`] P and S waves apart. [`gpu`] has the same steps for
+//! accelerators.
 //!
 //! Not differentiated are the numbers that are chosen by the medium as a whole: time step, layers of the frame, limits.
 
 mod coefficients;
+mod engine;
 mod forward;
+mod gpu;
 mod grid;
 mod image;
 mod images;
+mod imaging;
 mod ladder;
 mod layers;
 mod parameters;
 mod program;
 mod records;
+mod separation;
 mod transpose;
 
+pub use gpu::variant;
 pub use image::Image;
+pub use imaging::{Kind, Picture, Wanted};
 pub use ladder::Ladder;
 pub use parameters::Parameters;
 
 use super::Shot;
 use crate::Error;
+use crate::device::accelerator::Accelerator;
 use crate::device::cpu::{Cpu, first_bad};
 use crate::device::simd::Real;
 use crate::medium::{Medium, Symmetry};
 use coefficients::Background;
+use engine::{Engine, Source, Steps};
 use forward::Drive;
 use image::Potentials;
+use imaging::Imaging;
 use parameters::Parametrisation;
 use program::{Changes, Discrete, State, Tape};
 use std::ops::{Add, Range, Sub};
+use std::sync::Arc;
 use transpose::Waiting;
 
 /// Numbers in which the operator can run.
@@ -57,6 +68,18 @@ pub struct Born<T> {
     nt: usize,
     jdata: usize,
     jcheck: usize,
+    /// What runs the steps in place of the processors.
+    engine: Option<Box<dyn Engine<T>>>,
+    /// The memory of that.
+    placed: Option<Placed>,
+}
+
+/// The memory of a device.
+struct Placed {
+    /// Bytes for the way back.
+    room: usize,
+    /// Bytes of a checkpoint and of a recorded step.
+    sizes: [usize; 2],
 }
 
 /// What a way back through the steps needs.
@@ -68,6 +91,8 @@ struct Back<'a, T> {
     gradient: Option<Changes<T>>,
     /// Where an image is asked for.
     potentials: Option<Potentials<T>>,
+    /// Where images of several kinds are.
+    imaging: Option<Imaging<T>>,
     tapes: Vec<Tape<T>>,
     /// What waits for the records, `[record][component][receiver]`.
     data: &'a [T],
@@ -104,6 +129,8 @@ impl<T: Number> Born<T> {
             nt: shot.nt,
             jdata: shot.jdata,
             jcheck: shot.jcheck,
+            engine: None,
+            placed: None,
         })
     }
 
@@ -112,7 +139,16 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// A point from which the fields cannot be reached.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
-        self.program.next_shot(shot)
+        self.program.next_shot(shot)?;
+        match &mut self.engine {
+            Some(engine) => engine.next_shot(&self.program),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes that a device has left for the way back; none where processors run the steps.
+    pub fn room(&self) -> Option<usize> {
+        self.placed.as_ref().map(|placed| placed.room)
     }
 
     /// Numbers of a perturbation, `[parameter][cell of the model in file order]`.
@@ -132,6 +168,9 @@ impl<T: Number> Born<T> {
 
     /// Bytes of a checkpoint and of a recorded step.
     pub fn sizes(&self) -> [usize; 2] {
+        if let Some(placed) = &self.placed {
+            return placed.sizes;
+        }
         [self.program.state().bytes(), self.program.tape().bytes()]
     }
 
@@ -142,6 +181,9 @@ impl<T: Number> Born<T> {
     pub fn forward(&self, perturbation: Option<&[T]>, take: Take<'_, T>) -> Result<(), Error> {
         let program = &self.program;
         let changes = perturbation.map(|p| program.changed(&self.medium, &self.parameters.change(p)));
+        if let Some(engine) = &self.engine {
+            return engine.forward(changes.as_ref(), take);
+        }
         let mut state = program.state();
         let mut scattered = changes.as_ref().map(|_| (program.state(), program.tape()));
         let mut records = [(); 2].map(|()| vec![T::of(0.0); self.values()]);
@@ -169,6 +211,9 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// Fields that are not finite.
     pub fn adjoint(&self, data: &[T], ladder: &Ladder) -> Result<Vec<T>, Error> {
+        if let Some(engine) = &self.engine {
+            return self.engine_back(&**engine, Source::Data(data), ladder);
+        }
         let mut back = self.back(ladder, data);
         back.gradient = Some(self.program.changes());
         self.go_back(ladder, &mut back)?;
@@ -181,6 +226,10 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// Fields that are not finite.
     pub fn image(&self, data: &[T], ladder: &Ladder) -> Result<Image<T>, Error> {
+        if let Some(engine) = &self.engine {
+            let parts = engine.image(data, ladder)?;
+            return Ok(self.program.image_of_parts(parts));
+        }
         let mut back = self.back(ladder, data);
         back.potentials = Some(self.program.potentials());
         self.go_back(ladder, &mut back)?;
@@ -193,6 +242,9 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// Fields that are not finite, and what `residual` returns.
     pub fn gradient(&self, residual: Residual<'_, T>, ladder: &Ladder) -> Result<Vec<T>, Error> {
+        if let Some(engine) = &self.engine {
+            return self.engine_back(&**engine, Source::Residual(residual), ladder);
+        }
         let mut records = Vec::with_capacity(self.records() * self.values());
         if ladder.segments > 1 {
             let mut take = |_: usize, record: &[T], _: &[T]| {
@@ -225,11 +277,28 @@ impl<T: Number> Born<T> {
         Ok(self.parameters_of(back))
     }
 
+    /// What an engine brings back to the parameters.
+    fn engine_back(
+        &self,
+        engine: &dyn Engine<T>,
+        from: Source<'_, T>,
+        ladder: &Ladder,
+    ) -> Result<Vec<T>, Error> {
+        let mut waits = self.program.changes();
+        engine.back(from, ladder, (&mut waits, self.parameters.isotropic()))?;
+        Ok(self.brought_back(waits))
+    }
+
     /// What waits for the parameters at the end of the way back.
     fn parameters_of(&self, back: Back<'_, T>) -> Vec<T> {
-        let waits = back.gradient.unwrap_or_else(|| self.program.changes());
+        self.brought_back(back.gradient.unwrap_or_else(|| self.program.changes()))
+    }
+
+    /// What waits for the parameters, from what waits for the coefficients.
+    fn brought_back(&self, waits: Changes<T>) -> Vec<T> {
         let waits = self.program.changed_transposed(&self.medium, waits);
-        self.parameters.change_transposed(&waits)
+        let (cpu, parameters) = (&self.program.cpu, &self.parameters);
+        cpu.install(|| parameters.change_transposed(&waits))
     }
 
     fn back<'a>(&self, ladder: &Ladder, data: &'a [T]) -> Back<'a, T> {
@@ -239,6 +308,7 @@ impl<T: Number> Born<T> {
             waiting: program.waiting(),
             gradient: None,
             potentials: None,
+            imaging: None,
             tapes: (0..ladder.segment.min(self.nt)).map(|_| program.tape()).collect(),
             data,
         }
@@ -285,6 +355,9 @@ impl<T: Number> Born<T> {
         for (tape, it) in back.tapes.iter_mut().zip(steps.clone()) {
             self.program.step(&mut state, it, Drive::Sources, Some(tape));
             self.check(it, &state)?;
+            if let Some(imaging) = &mut back.imaging {
+                imaging.film(&self.program, &state, tape, it - steps.start);
+            }
             if let Some(potentials) = &mut back.potentials {
                 self.program.illuminate(&state, potentials);
             }
@@ -306,6 +379,9 @@ impl<T: Number> Born<T> {
             if let Some(potentials) = &mut back.potentials {
                 self.program.correlate(&back.state, tape, potentials);
             }
+            if let Some(imaging) = &mut back.imaging {
+                imaging.correlate(&self.program, &back.state, it - steps.start);
+            }
             let gradient = back.gradient.as_mut().map(|changes| (tape, changes));
             self.program
                 .step_transposed(&mut back.state, it, &mut back.waiting, gradient);
@@ -321,9 +397,54 @@ impl<T: Number> Born<T> {
         }
         match first_bad(&state.velocity) {
             None => Ok(()),
-            Some(_) => Err(Error::setup(format!(
-                "the waves are not finite at step {it}: the time step is too long, or the model or the data hold numbers that are not"
-            ))),
+            Some(_) => Err(not_finite(it)),
         }
+    }
+}
+
+/// What is said of fields that are not finite.
+fn not_finite(it: usize) -> Error {
+    Error::setup(format!(
+        "the waves are not finite at step {it}: the time step is too long, or the model or the data hold numbers that are not"
+    ))
+}
+
+impl Born<f32> {
+    /// Bytes of device memory that the run takes beside the way back.
+    pub fn device_bytes(&self) -> usize {
+        gpu::bytes(&self.program)
+    }
+
+    /// Plans the run for a device that has so many bytes free: the sizes are those there.
+    ///
+    /// # Errors
+    /// Too little memory; the sentence says how much is needed.
+    pub fn plan_on(&mut self, free: usize) -> Result<(), Error> {
+        let needed = self.device_bytes();
+        let Some(room) = free.checked_sub(needed) else {
+            return Err(Error::setup(format!(
+                "the device has {:.2} GB of memory free and the linearised run needs {:.2} GB there beside the way back: use a smaller grid, or the processors",
+                free as f64 / 1e9,
+                needed as f64 / 1e9
+            )));
+        };
+        let sizes = gpu::ladder_sizes(&self.program);
+        self.placed = Some(Placed { room, sizes });
+        Ok(())
+    }
+
+    /// Lets a device run the steps. Coefficients stay on the host, too, where a change of the medium becomes theirs, and back.
+    ///
+    /// # Errors
+    /// A device that fails or has too little memory.
+    pub fn run_on<A: Accelerator>(&mut self, device: Arc<A>) -> Result<(), Error> {
+        self.plan_on(device.free_bytes()?)?;
+        let steps = Steps {
+            nt: self.nt,
+            jdata: self.jdata,
+            jcheck: self.jcheck,
+        };
+        self.engine = Some(Box::new(gpu::OnDevice::new(device, &self.program, steps)?));
+        Ok(())
     }
 }

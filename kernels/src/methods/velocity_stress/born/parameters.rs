@@ -8,6 +8,7 @@ use super::Number;
 use super::program::places;
 use crate::medium::{Medium, lines_of_plane};
 use crate::methods::velocity_stress::medium::{PLACES_2D, PLACES_3D};
+use rayon::prelude::*;
 
 /// What a perturbation is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,11 @@ impl Parametrisation {
         }
     }
 
+    /// Whether they change all normal stiffnesses alike, and all couplings.
+    pub fn isotropic(&self) -> bool {
+        self.parameters != Parameters::Stiffness
+    }
+
     /// `dM` and `dmu` by the first two parameters and the density.
     fn derivatives(&self, [p, s, density]: [f64; 3]) -> [[f64; 3]; 2] {
         match self.parameters {
@@ -112,7 +118,7 @@ impl Parametrisation {
         made
     }
 
-    /// The transpose of [`Parametrisation::change`].
+    /// The transpose of [`Parametrisation::change`], on the threads of the pool that it is called in.
     pub fn change_transposed<T: Number>(&self, waits: &[T]) -> Vec<T> {
         let (cells, planes) = (self.cells, places(self.ndim).len());
         let mut made = vec![T::of(0.0); self.count() * cells];
@@ -122,22 +128,28 @@ impl Parametrisation {
             }
             return made;
         }
-        for (cell, &medium) in self.medium.iter().enumerate() {
+        let sum = |k: usize, cell: usize| {
             let mut moduli = [0.0; 2];
-            for (k, &place) in places(self.ndim).iter().enumerate() {
+            for (place_number, &place) in places(self.ndim).iter().enumerate() {
                 let share = Self::shares(place);
-                let waits = waits[k * cells + cell].f64();
+                let waits = waits[place_number * cells + cell].f64();
                 (0..2).for_each(|m| moduli[m] += share[m] * waits);
             }
-            let rows = self.derivatives(medium);
-            let mut sums = [0.0, 0.0, waits[planes * cells + cell].f64()];
-            for (row, modulus) in rows.iter().zip(moduli) {
-                (0..3).for_each(|k| sums[k] += row[k] * modulus);
-            }
-            for (k, sum) in sums.into_iter().enumerate() {
-                made[k * cells + cell] = T::of(sum);
-            }
-        }
+            let rows = self.derivatives(self.medium[cell]);
+            let density = if k == 2 {
+                waits[planes * cells + cell].f64()
+            } else {
+                0.0
+            };
+            rows.iter()
+                .zip(moduli)
+                .fold(density, |sum, (row, modulus)| sum + row[k] * modulus)
+        };
+        let parameter = |(k, to): (usize, &mut [T])| {
+            let cells = to.par_iter_mut().enumerate();
+            cells.for_each(|(cell, to)| *to = T::of(sum(k, cell)));
+        };
+        made.par_chunks_mut(cells).enumerate().for_each(parameter);
         made
     }
 }

@@ -3,8 +3,11 @@
 use super::params;
 use super::set_up::{self, SetUp};
 use crate::modelling::world::World;
+use anyhow::{bail, ensure};
+use kernels::grid::Grid;
+use kernels::methods::velocity_stress::born::{Kind, Picture, Wanted};
 pub use params::{IMAGE_2D as PROGRAM_2D, IMAGE_3D as PROGRAM_3D};
-use rsf_io::{Job, Output};
+use rsf_io::{Axis, Job, Output};
 
 /// Runs `sfvsrtm2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -16,55 +19,202 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
     run(job, 3, world)
 }
 
+/// The words of `image=` in the order of the help.
+const KINDS: [(&str, Kind, &str); 5] = [
+    ("pp", Kind::Pp, "P waves by P waves"),
+    ("ps", Kind::Ps, "P waves by S waves"),
+    ("sp", Kind::Sp, "S waves by P waves"),
+    ("ss", Kind::Ss, "S waves by S waves"),
+    ("energy", Kind::Energy, "all waves in the norm of the energy"),
+];
+
+/// What is asked for.
+struct Asked {
+    words: Vec<&'static str>,
+    /// What that is in a sentence.
+    quantity: String,
+    wanted: Wanted,
+    /// Numbers of lags along z, x, y.
+    lags: [usize; 3],
+}
+
+impl Asked {
+    fn read(job: &Job, made: &SetUp) -> anyhow::Result<Self> {
+        let (mut words, mut kinds, mut says) = (Vec::new(), Vec::new(), Vec::new());
+        for given in job.text("image")?.unwrap_or_else(|| "pp".into()).split(',') {
+            let found = KINDS.iter().find(|(word, ..)| *word == given.trim());
+            let Some(&(word, kind, says_this)) = found else {
+                bail!(
+                    "image={given}: the images are pp, ps, sp, ss and energy, several with commas between them"
+                );
+            };
+            ensure!(
+                !kinds.contains(&kind),
+                "image= has {word} twice: give each image once"
+            );
+            ensure!(
+                !kind.separates() || made.is_isotropic(),
+                "image={word} with ccc=: P and S waves of an anisotropic medium are not told apart by their potentials; give vp= and vs=, or image=pp or energy"
+            );
+            words.push(word);
+            kinds.push(kind);
+            says.push(says_this);
+        }
+        let ndim = made.run.padded.ndim();
+        let mut lags = [0; 3];
+        for (a, key) in ["nhz", "nhx", "nhy"].iter().enumerate().take(ndim) {
+            lags[a] = usize::try_from(job.int(key)?)?;
+            let cells = made.run.padded.model.n[a];
+            ensure!(
+                2 * lags[a] < cells,
+                "{key}={}: twice the largest lag must be less than the {cells} cells of the model on that axis",
+                lags[a]
+            );
+        }
+        let span = |n: usize| -(n as isize)..=n as isize;
+        let mut all = Vec::new();
+        for y in span(lags[2]) {
+            for x in span(lags[1]) {
+                all.extend(span(lags[0]).map(|z| [z, x, y]));
+            }
+        }
+        Ok(Self {
+            words,
+            quantity: format!("image of {}", says.join(", ")),
+            wanted: Wanted { kinds, lags: all },
+            lags,
+        })
+    }
+
+    /// GPUs make one kind.
+    fn choose_machine(&self, job: &Job, made: &mut SetUp, world: &World) -> anyhow::Result<()> {
+        match self.wanted.is_plain() {
+            true => Ok(()),
+            false => made.without_gpu(job, world, "any image but that of pp without lags"),
+        }
+    }
+
+    /// The axes of the output: the model's, lags, kinds.
+    fn axes(&self, output: &mut Output, grid: &Grid) {
+        set_up::model_axes(output, grid, &[]);
+        let mut rank = grid.ndim;
+        for (a, &n) in self.lags.iter().enumerate().filter(|(_, n)| **n > 0) {
+            rank += 1;
+            let (d, label) = (grid.d[a], ["hz", "hx", "hy"][a]);
+            let axis = Axis::new(2 * n + 1, -(n as f32) * d, d).label(label).unit("m");
+            output.set_axis(rank, &axis);
+        }
+        if self.words.len() > 1 {
+            rank += 1;
+            let axis = Axis::new(self.words.len(), 0.0, 1.0).label(&self.words.join(" "));
+            output.set_axis(rank, &axis);
+        }
+        output.set_rank(rank);
+    }
+}
+
+/// Sums over the shots, by kind.
+#[derive(Default)]
+struct Stack(Vec<[Vec<f64>; 2]>);
+
+impl Stack {
+    fn add(&mut self, pictures: &[Picture<f32>]) {
+        self.0.resize(pictures.len(), [Vec::new(), Vec::new()]);
+        for (sums, picture) in self.0.iter_mut().zip(pictures) {
+            for (sum, values) in sums.iter_mut().zip([&picture.image, &picture.light]) {
+                sum.resize(values.len(), 0.0);
+                sum.iter_mut()
+                    .zip(values)
+                    .for_each(|(sum, &x)| *sum += f64::from(x));
+            }
+        }
+    }
+
+    /// Divides each image by its illumination and a share of the largest one.
+    fn normalise(&mut self, share: f64) {
+        for [image, light] in &mut self.0 {
+            let least = share * light.iter().copied().fold(0.0, f64::max);
+            let least = least.max(f64::MIN_POSITIVE);
+            for image in image.chunks_exact_mut(light.len()) {
+                image
+                    .iter_mut()
+                    .zip(&*light)
+                    .for_each(|(image, light)| *image /= light + least);
+            }
+        }
+    }
+}
+
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.flag("plan")? {
-        return SetUp::read_plain(job, ndim, world)?.plan_survey(job, world);
+        let mut made = SetUp::read_plain(job, ndim, world)?;
+        let asked = Asked::read(job, &made)?;
+        asked.choose_machine(job, &mut made, world)?;
+        return made.plan_survey(job, world, |born| born.sizes_of_images(&asked.wanted));
     }
     let mut data = job.stdin()?;
     let mut made = SetUp::read_plain(job, ndim, world)?;
     made.check_data(&data, "this program")?;
+    let asked = Asked::read(job, &made)?;
+    asked.choose_machine(job, &mut made, world)?;
     let mut output = job.output()?;
-    set_up::model_axes(&mut output, &made.run.padded.model, &[]);
-    name(&mut output, "Image", "image of P waves by P waves");
+    asked.axes(&mut output, &made.run.padded.model);
+    name(&mut output, "Image", &asked.quantity);
     output.put_note(&rsf_io::version(), &made.machine.describe(None));
     if job.is_dry_run() {
         return Ok(output.finish()?);
     }
     let mut born = made.born(job, world)?;
-    let ladder = set_up::ladder(job, made.run.shot.nt, &born)?;
+    let sizes = born.sizes_of_images(&asked.wanted);
+    let ladder = set_up::ladder(job, made.run.shot.nt, (sizes, born.room()))?;
     if job.flag("verb")? {
         made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
+        job.say(&set_up::way_back(&ladder, made.run.shot.nt, sizes));
     }
-    let cells = made.run.padded.model.cells();
-    let (mut image, mut light) = (vec![0.0f64; cells], vec![0.0f64; cells]);
+    let mut stack = Stack::default();
     made.each_shot(&mut born, |_, born| {
         let given = set_up::finite(&mut data, born.records() * born.values())?;
-        let found = born.image(&given, &ladder)?;
-        add(&mut image, &found.pp);
-        add(&mut light, &found.illumination);
+        stack.add(&born.images(&given, &ladder, &asked.wanted)?);
         Ok(())
     })?;
-    if image.iter().all(|&x| x == 0.0) {
-        job.warn("the image is zero: no wave of the data met one of the sources; look at the data and the number of steps");
+    for ([image, _], word) in stack.0.iter().zip(&asked.words) {
+        if image.iter().all(|&x| x == 0.0) {
+            job.warn(&format!(
+                "the image {word} is zero: no wave of the data met one of the sources; look at the data and the number of steps"
+            ));
+        }
     }
     if job.flag("norm")? {
-        let least = job.double("eps")? * light.iter().copied().fold(0.0, f64::max);
-        let least = least.max(f64::MIN_POSITIVE);
-        image
-            .iter_mut()
-            .zip(&light)
-            .for_each(|(image, light)| *image /= light + least);
+        stack.normalise(job.double("eps")?);
     }
     if job.given("illum") {
-        let mut file = job.tagged_output("illum")?;
-        set_up::model_axes(&mut file, &made.run.padded.model, &[]);
-        name(&mut file, "Illumination", "squared pressure of the sources");
-        file.write_f32(&rounded(&light))?;
-        file.finish()?;
+        write_light(job, &made, &asked, &stack)?;
     }
-    output.write_f32(&rounded(&image))?;
+    for [image, _] in &stack.0 {
+        output.write_f32(&rounded(image))?;
+    }
     Ok(output.finish()?)
+}
+
+/// Writes the illumination, of several images one behind the other.
+fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, stack: &Stack) -> anyhow::Result<()> {
+    let mut file = job.tagged_output("illum")?;
+    let plain = Asked {
+        lags: [0; 3],
+        words: asked.words.clone(),
+        quantity: String::new(),
+        wanted: asked.wanted.clone(),
+    };
+    plain.axes(&mut file, &made.run.padded.model);
+    let quantity = match asked.words[..] {
+        ["pp"] => "squared pressure of the sources",
+        _ => "squared waves of the sources that the images are made of",
+    };
+    name(&mut file, "Illumination", quantity);
+    for [_, light] in &stack.0 {
+        file.write_f32(&rounded(light))?;
+    }
+    Ok(file.finish()?)
 }
 
 /// Says what the numbers are: the history says what the data were.
@@ -72,12 +222,6 @@ fn name(output: &mut Output, label: &str, quantity: &str) {
     output.put_text("quantity", quantity);
     output.put_text("label", label);
     output.put_text("unit", "");
-}
-
-fn add(sum: &mut [f64], values: &[f32]) {
-    sum.iter_mut()
-        .zip(values)
-        .for_each(|(sum, &x)| *sum += f64::from(x));
 }
 
 fn rounded(values: &[f64]) -> Vec<f32> {

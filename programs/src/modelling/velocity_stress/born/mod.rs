@@ -41,7 +41,11 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let born = made.born(job, world)?;
     let ladder = match adjoint {
-        true => Some(set_up::ladder(job, made.run.shot.nt, &born)?),
+        true => Some(set_up::ladder(
+            job,
+            made.run.shot.nt,
+            (born.sizes(), born.room()),
+        )?),
         false => None,
     };
     let Some(input) = input else {

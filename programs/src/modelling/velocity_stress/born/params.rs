@@ -24,13 +24,18 @@ data, without the unperturbed waves.
 adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all steps \
 fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
 Walther 2000). The result has the same bits for any memory= and any threads=. plan=y prints what is kept and how many steps \
-are computed again. The program runs on the CPU, in one process.
+are computed again. On a GPU memory= is that of the GPU, and checkpoints that it cannot hold go to \
+half of the free memory of the host.
+
+The program runs in one process, on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
+adj=n there, and the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
+same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
 a last axis of shots, and adj=y sums over the shots.";
 
 const MEMORY: Param = Param::float("memory")
-    .default_text("half of the free memory")
+    .default_text("half of the free memory; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
     .doc("memory for the waves that adj=y needs, GB");
 
@@ -38,9 +43,19 @@ const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,r
     .default("vp,vs,rho")
     .doc("parameters that are perturbed; ccc,rho: the planes of ccc= and rho");
 
-const DEVICE: Param = Param::choice("device", &["auto", "cpu"])
+const DEVICE: Param = Param::choice("device", &["auto", "gpu", "cpu"])
     .default("auto")
-    .doc("where to run; only the CPU is available");
+    .doc("where to run; auto: on a GPU if there is one");
+
+const GPU: Param = Param::ints("gpu")
+    .default_text("the first")
+    .range(">= 0", Some(0.0), None)
+    .doc("number of the GPU to use");
+
+const NGPU: Param = Param::int("ngpu")
+    .default("1")
+    .range(">= 1", Some(1.0), None)
+    .doc("number of GPUs; these programs use one");
 
 const ADJ: Param = Param::bool("adj")
     .default("n")
@@ -49,7 +64,7 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([$($own,)* MEMORY] [] [DEVICE])
+        shared!([$($own,)* MEMORY] [] [DEVICE, GPU, NGPU])
     };
     ($($own:expr),*; 3) => {
         shared!([$($own,)* MEMORY] [
@@ -57,7 +72,7 @@ macro_rules! params {
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),
             Param::float("fy").default("0").doc("force, N")
-        ] [DEVICE])
+        ] [DEVICE, GPU, NGPU])
     };
 }
 
@@ -65,8 +80,46 @@ const WEIGHT: Param = Param::input("weight").doc("weights of the data, one for e
 
 const MISFIT: Param = Param::output("misfit").doc("misfit of every shot, n1 = shots");
 
-const ILLUM: Param =
-    Param::output("illum").doc("illumination: the squared pressure of the sources, summed over time");
+const KIND: Param = Param::choice("kind", &["squares", "correlation", "envelope"])
+    .default("squares")
+    .doc("what is compared: squared differences, normalised correlations of traces, or squared differences of envelopes");
+
+const WAVELET: Param = Param::choice("wavelet", &["given", "estimate"])
+    .default("given")
+    .doc("estimate: compare after a Wiener filter, one for each shot, has brought the modelled data closest to the observed data");
+
+const DAMP: Param = Param::float("damp")
+    .default("0.001")
+    .range(">= 0", Some(0.0), None)
+    .doc(
+        "with wavelet=estimate: damping of the filter, as a fraction of the mean power of the modelled data",
+    );
+
+const SOURCE: Param = Param::output("source").doc(
+    "with wavelet=estimate: estimated time functions, as series= takes them: n1 times, n2 series, n3 shots",
+);
+
+const IMAGE: Param = Param::string("image")
+    .default("pp")
+    .doc("images, with commas between them: pp, ps, sp, ss (waves of the source, then of the data), energy");
+
+const NHZ: Param = Param::int("nhz")
+    .default("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("space-lag gathers: number of lags along z on each side of zero, in cells");
+
+const NHX: Param = Param::int("nhx")
+    .default("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("the same along x");
+
+const NHY: Param = Param::int("nhy")
+    .default("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("the same along y");
+
+const ILLUM: Param = Param::output("illum")
+    .doc("illumination: the squared waves of the sources (for pp, pressure), summed over time");
 
 const NORM: Param = Param::bool("norm")
     .default("y")
@@ -113,10 +166,22 @@ pub static PROGRAM_3D: Program = Program {
 /// Long text of the programs of gradients.
 const OF_GRADIENT: &str = "\
 Models the shots of a survey, compares them with the data on standard input, and writes the gradient of the misfit with \
-respect to the model. The misfit is half the sum of the squared differences, each multiplied by weight= if that is given. \
-The gradient is exact for the discrete program and is summed over the shots; its unit is that of the misfit divided by that \
-of the parameter. sfvsborn2d-gpu explains the parameters. The misfit is printed, and misfit= receives its value for every \
-shot.
+respect to the model. The gradient is exact for the discrete program and is summed over the shots; its unit is that of the \
+misfit divided by that of the parameter. sfvsborn2d-gpu explains the parameters. The misfit is printed, and misfit= receives \
+its value for every shot.
+
+weight= multiplies observed and modelled data before they are compared; zeros are a mute. kind= says what the misfit is. \
+squares: half the sum of the squared differences. correlation: for each trace (each component of each receiver) one minus \
+the normalised correlation of both traces, so that amplitudes have no effect (Choi and Alkhalifah 2012); a trace that is zero \
+in the observed data has no effect either. envelope: half the sum of the squared differences of the envelopes of the traces \
+(Bozdag and others 2011), which depends less on phases and helps if a model is wrong by more than half a period.
+
+wavelet=estimate is for data whose source time function is not known. For each shot, the filter is computed that brings the \
+modelled data, with weights, closest to the observed data (Pratt 1999); it is the same for all traces, and is damped by \
+damp=. The filtered data are compared, and the gradient includes that the filter changes with the model. source= receives the \
+time functions of stf= or series= after this filter, onset= included, which sfwindow n3=1 and series= (without onset=) turn \
+into a run with the estimated source. Choose a start, by stf= and onset=, whose frequencies cover those of the data and that \
+is not too late: nothing can act before the first step.
 
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
 move), a last axis of shots. The shots run one after the other, and the model is read once.";
@@ -125,7 +190,9 @@ const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf 
 
 const EXAMPLE_OF_GRADIENT: &str = "\
 # observed.rsf are data of the true model; the gradient at a smooth one, by impedances
-sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 wrt=ip,is,rho misfit=misfit.rsf > gradient.rsf";
+sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 wrt=ip,is,rho misfit=misfit.rsf > gradient.rsf
+# the same for a source that is not known, by correlation, and what the source was found to be
+sfvsgrad2d-gpu < observed.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 free=y stf=ricker freq=15 kind=correlation wavelet=estimate source=source.rsf > gradient.rsf";
 
 /// `sfvsgrad2d-gpu` as its user sees it.
 pub static GRADIENT_2D: Program = Program {
@@ -134,7 +201,7 @@ pub static GRADIENT_2D: Program = Program {
     usage: USAGE_OF_GRADIENT,
     comments: OF_GRADIENT,
     example: EXAMPLE_OF_GRADIENT,
-    params: params!(WRT, WEIGHT, MISFIT; 2),
+    params: params!(WRT, KIND, WEIGHT, WAVELET, DAMP, MISFIT, SOURCE; 2),
 };
 
 /// `sfvsgrad3d-gpu` as its user sees it.
@@ -144,17 +211,28 @@ pub static GRADIENT_3D: Program = Program {
     usage: USAGE_OF_GRADIENT,
     comments: OF_GRADIENT,
     example: "",
-    params: params!(WRT, WEIGHT, MISFIT; 3),
+    params: params!(WRT, KIND, WEIGHT, WAVELET, DAMP, MISFIT, SOURCE; 3),
 };
 
 /// Long text of the programs of images.
 const OF_IMAGE: &str = "\
-Computes an image by reverse-time migration. For every shot, waves are modelled forward in time in a smooth model and the \
-recorded data are propagated backward in time; both are correlated, and the result is summed over the shots. The quantity \
-that is correlated is pressure, the mean of the normal stresses, which only P waves have. So this is the image of P waves \
-reflected as P waves (PP); it is positive where the impedance increases. With norm=y the image is divided by the \
-illumination, which is the squared pressure of the source waves. The backward propagation is the exact transpose of the \
-modelling program. sfvsborn2d-gpu explains the parameters.
+Computes images by reverse-time migration. For every shot, waves are modelled forward in time in a smooth model and the \
+recorded data are propagated backward in time; both are correlated, and the result is summed over the shots. The backward \
+propagation is the exact transpose of the modelling program. sfvsborn2d-gpu explains the parameters.
+
+image= names one or several images; several are on the last axis of the output. pp: P waves by P waves, by pressure, which is \
+the mean of the normal stresses; positive where the impedance increases. ps, sp: P waves of the source by S waves of the \
+data, and S by P. Both waves are separated by their potentials, and the vectors of their forces are multiplied (Wang and \
+McMechan 2015): the result has the same sign on both sides of a source, whatever the dip, is positive where density and vs \
+increase, and is zero at normal incidence. Recorded motion that is sent back makes waves of both kinds; those of the wrong \
+kind leave weaker images at other depths. \
+ss: the rotation of S waves. energy: all waves by the energy norm (Rocha, Tanushev and Sava 2016), in which waves that were \
+not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). GPUs make pp without lags; everything else runs on \
+the CPU. With norm=y each image is divided by its \
+illumination, the squared waves of the sources of which it is made.
+
+nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken the lag h before a point and those of \
+the data h behind it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0.
 
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
 axes of the modelling program and, with several shots, a last axis of shots. A smooth model creates no reflections of its \
@@ -165,24 +243,26 @@ const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=dens
 const EXAMPLE_OF_IMAGE: &str = "\
 # data of the true model less those of the smooth one
 sfadd data.rsf smooth-data.rsf scale=1,-1 > reflections.rsf
-sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 > image.rsf";
+sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 > image.rsf
+# P and S waves apart, and gathers of 21 lags along x
+sfvsrtm2d-gpu < reflections.rsf vp=smooth.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=600 dt=0.001 stf=ricker freq=15 image=pp,ps nhx=10 > gathers.rsf";
 
 /// `sfvsrtm2d-gpu` as its user sees it.
 pub static IMAGE_2D: Program = Program {
     name: "sfvsrtm2d-gpu",
-    about: "Elastic reverse-time migration in 2-D: images of P waves",
+    about: "Elastic reverse-time migration in 2-D: images of P and S waves",
     usage: USAGE_OF_IMAGE,
     comments: OF_IMAGE,
     example: EXAMPLE_OF_IMAGE,
-    params: params!(ILLUM, NORM, EPS; 2),
+    params: params!(IMAGE, NHZ, NHX, ILLUM, NORM, EPS; 2),
 };
 
 /// `sfvsrtm3d-gpu` as its user sees it.
 pub static IMAGE_3D: Program = Program {
     name: "sfvsrtm3d-gpu",
-    about: "Elastic reverse-time migration in 3-D: images of P waves",
+    about: "Elastic reverse-time migration in 3-D: images of P and S waves",
     usage: USAGE_OF_IMAGE,
     comments: OF_IMAGE,
     example: "",
-    params: params!(ILLUM, NORM, EPS; 3),
+    params: params!(IMAGE, NHZ, NHX, NHY, ILLUM, NORM, EPS; 3),
 };

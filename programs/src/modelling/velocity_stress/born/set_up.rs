@@ -1,13 +1,12 @@
 //! A linearised shot from its command line: the model, the machine, and what its inputs must be.
 
 use super::super::{Films, Run, engine, plan};
-use crate::modelling::machine::Machine;
+use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::{Files, Opened, shared_grid};
 use crate::modelling::plan::{Report, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::world::World;
 use anyhow::{Context, bail, ensure};
-use kernels::device::cpu::Cpu;
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
@@ -18,6 +17,9 @@ const GIGA: f64 = 1e9;
 
 /// The share of the free memory that a run takes unless `memory=` says otherwise.
 const SHARE: f64 = 0.5;
+
+/// The same of a GPU, which nobody else uses meanwhile.
+const SHARE_OF_GPU: f64 = 0.9;
 
 /// A linearised shot.
 pub struct SetUp {
@@ -31,6 +33,8 @@ pub struct SetUp {
     files: Option<Files>,
     /// What one look at it found.
     report: Option<Report>,
+    /// What is said of the memory of a GPU.
+    of_gpu: Option<String>,
 }
 
 impl SetUp {
@@ -65,14 +69,35 @@ impl SetUp {
         parameters: Parameters,
         world: &World,
     ) -> anyhow::Result<Self> {
-        let machine = Machine::processors(job, run.pieces(), world)?;
+        let machine = Machine::choose(job, run.pieces(), world)?;
+        ensure!(
+            machine.slabs.len() == 1,
+            "{} runs on one GPU and {} are asked for: leave out ngpu=, and name one by gpu=",
+            job.program(),
+            machine.slabs.len()
+        );
         Ok(Self {
             run,
             machine,
             parameters,
             files: Some(files),
             report: None,
+            of_gpu: None,
         })
+    }
+
+    /// Leaves the GPU alone for what only processors do.
+    pub fn without_gpu(&mut self, job: &Job, world: &World, what: &str) -> anyhow::Result<()> {
+        if !self.machine.has_gpus() {
+            return Ok(());
+        }
+        ensure!(
+            job.choice("device")? != "gpu",
+            "{what} runs on the CPU only: leave out device=gpu"
+        );
+        job.warn(&format!("{what} runs on the CPU only: the GPU is not used"));
+        self.machine = Machine::processors(job, self.run.pieces(), world)?;
+        Ok(())
     }
 
     /// Names of the parameters in the order of their axis.
@@ -108,6 +133,11 @@ impl SetUp {
             shared_grid(&[model[0], input], grid.ndim)?;
         }
         Ok(())
+    }
+
+    /// Whether the model is one of speeds.
+    pub fn is_isotropic(&self) -> bool {
+        matches!(self.files, Some(Files::Speeds(_)))
     }
 
     /// Shots of the survey.
@@ -216,17 +246,24 @@ impl SetUp {
             _ => report.class,
         };
         self.report = Some(report);
-        let cpu = Cpu::new(machine.cpu.threads())?;
-        Ok(Born::new(&run.shot, medium, (class, self.parameters), cpu)?)
+        let cpu = machine.cpu.another()?;
+        let mut born = Born::new(&run.shot, medium, (class, self.parameters), cpu)?;
+        self.of_gpu = on_gpu(&mut born, machine, job.flag("plan")?)?;
+        Ok(born)
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes and how many there are.
-    pub fn plan_survey(mut self, job: &Job, world: &World) -> anyhow::Result<()> {
+    /// The answer of `plan=y` for a survey: what one shot takes, by the sizes of its way back, and how many there are.
+    pub fn plan_survey(
+        mut self,
+        job: &Job,
+        world: &World,
+        sizes: impl Fn(&Born<f32>) -> [usize; 2],
+    ) -> anyhow::Result<()> {
         let born = self.born(job, world)?;
-        let steps = self.run.shot.nt;
-        let ladder = ladder(job, steps, &born)?;
+        let (steps, sizes) = (self.run.shot.nt, sizes(&born));
+        let ladder = ladder(job, steps, (sizes, born.room()))?;
         self.summary(job);
-        job.say(&way_back(&ladder, steps, born.sizes()));
+        job.say(&way_back(&ladder, steps, sizes));
         job.say(&format!(
             "that is one shot: there are {}; nothing was run (plan=y)",
             self.shots()
@@ -240,7 +277,28 @@ impl SetUp {
             plan::summary(job, &self.run, report);
         }
         job.say(&format!("linearised by {}", self.names().join(" ")));
+        if let Some(words) = &self.of_gpu {
+            job.say(words);
+        }
     }
+}
+
+/// Lets the GPU of the run, if there is one, run it, or only plans it; says what that takes of its memory.
+fn on_gpu(born: &mut Born<f32>, machine: &Machine, plan: bool) -> anyhow::Result<Option<String>> {
+    let Some(gpu) = machine.open()?.pop() else {
+        return Ok(None);
+    };
+    let (free, name) = free(&gpu)?;
+    let placed = match plan {
+        true => born.plan_on(free),
+        false => born.run_on(gpu),
+    };
+    placed.with_context(|| format!("{name} (device=cpu runs in the memory of the host)"))?;
+    Ok(Some(format!(
+        "{name}: {} of its memory beside the way back, {} are free",
+        gigabytes(born.device_bytes() as f64),
+        gigabytes(free as f64)
+    )))
 }
 
 /// Refuses several ranks.
@@ -269,9 +327,14 @@ pub fn finite(input: &mut Input, count: usize) -> anyhow::Result<Vec<f32>> {
     Ok(values)
 }
 
-/// The way back that `memory=` leaves room for.
-pub fn ladder(job: &Job, steps: usize, born: &Born<f32>) -> anyhow::Result<Ladder> {
-    match Ladder::choose(steps, born.sizes(), memory(job)?) {
+/// The way back that `memory=` leaves room for, with checkpoints and steps of these sizes; `room` is what a GPU has left.
+pub fn ladder(job: &Job, steps: usize, (sizes, room): ([usize; 2], Option<usize>)) -> anyhow::Result<Ladder> {
+    let host = match room {
+        Some(_) => SHARE * free_memory().unwrap_or(0.0),
+        None => 0.0,
+    };
+    let memory = [memory(job, room)?, host as usize];
+    match Ladder::choose_beside(steps, sizes, memory) {
         Ok(ladder) => Ok(ladder),
         Err(error) => bail!("{error} (memory= in GB)"),
     }
@@ -299,11 +362,18 @@ fn needed(padded: &Padded, class: Symmetry) -> f64 {
     (numbers * padded.cells() * size_of::<f32>()) as f64
 }
 
-/// Bytes that the way back may take.
-fn memory(job: &Job) -> anyhow::Result<usize> {
-    let allowed = match job.double_opt("memory")? {
-        Some(gigabytes) => gigabytes * GIGA,
-        None => SHARE * free_memory().unwrap_or(4.0 * GIGA),
+/// Bytes that the way back may take; `room` is what a GPU has left for it.
+fn memory(job: &Job, room: Option<usize>) -> anyhow::Result<usize> {
+    let asked = job.double_opt("memory")?.map(|gigabytes| gigabytes * GIGA);
+    let allowed = match (asked, room) {
+        (Some(asked), Some(room)) if asked > room as f64 => bail!(
+            "memory={} GB are asked for and the GPU has {} left for the way back: ask for less, or leave out memory=",
+            asked / GIGA,
+            gigabytes(room as f64)
+        ),
+        (Some(asked), _) => asked,
+        (None, Some(room)) => SHARE_OF_GPU * room as f64,
+        (None, None) => SHARE * free_memory().unwrap_or(4.0 * GIGA),
     };
     Ok(allowed as usize)
 }
@@ -313,8 +383,13 @@ pub fn way_back(ladder: &Ladder, steps: usize, sizes: [usize; 2]) -> String {
     let kept = match ladder.segments {
         0 | 1 => "all steps are kept".to_string(),
         _ => format!(
-            "{} steps at a time are kept, with {} checkpoints",
-            ladder.segment, ladder.checkpoints
+            "{} steps at a time are kept, with {} checkpoints{}",
+            ladder.segment,
+            ladder.checkpoints,
+            match ladder.on_host {
+                0 => String::new(),
+                some => format!(" ({some} of them in the memory of the host)"),
+            }
         ),
     };
     format!(

@@ -1,0 +1,147 @@
+"""Speeds of P and S waves from elastic records: L-BFGS of scipy around sfvsgrad2d-gpu, from low frequencies to all of them.
+
+    python3 invert.py data=data.rsf vp=start-vp.rsf vs=start-vs.rsf series=wavelet.rsf bands=2.5,0 iterations=12,28 smooth=1.5,0.7 \
+        out=found-vp.rsf,found-vs.rsf curve=curve.rsf sfvsgrad2d-gpu den=den.rsf sou=sou.rsf rec=rec.rsf nt=760 dt=0.0025 jdata=2 ...
+
+Words up to the program's name are those of this script, those behind it the program's own. Each of the bands= keeps the
+frequencies up to that many Hz of the data and of the wavelet alike (0: all), and begins with the model of the one before. What the
+iterations= of a band change is smoothed by Gaussians of smooth= cells, and is small nearer to the sources than quiet= metres. The
+records may be longer than nt=: then their end does not reach what is compared through the filter. curve= gets the misfit before and
+after each iteration, as a share of that of the start in the same band.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+
+import numpy as np
+import rsfdata
+from scipy.ndimage import gaussian_filter
+from scipy.optimize import minimize
+
+# The largest relative change of a speed that the first step of a band makes.
+FIRST_STEP = 0.03
+NAMES = ("vp", "vs")
+# A step in the direction of the gradient changes vp by so much more: S waves see vs better than any wave sees vp.
+SHARES = np.array([2.0, 1.0])[:, None, None]
+
+
+def low_pass(values, axis, step, corner):
+    """The frequencies up to a corner in Hz, and nothing beyond twice that; all of them if it is 0. Phases stay."""
+    if corner == 0:
+        return values
+    n = values.shape[axis]
+    past = np.clip(np.fft.rfftfreq(2 * n, step) / corner - 1, 0, 1)
+    shape = [1] * values.ndim
+    shape[axis] = -1
+    spectrum = np.fft.rfft(values, 2 * n, axis) * (0.5 + 0.5 * np.cos(np.pi * past)).reshape(shape)
+    return np.fft.irfft(spectrum, 2 * n, axis).take(range(n), axis).astype("f4")
+
+
+class Survey:
+    """The records of one band, and the misfit of a model with its gradient."""
+
+    def __init__(self, command, folder, data, wavelet, corner):
+        self.command, self.folder = command, folder
+        words = dict(word.split("=", 1) for word in command[1:])
+        records = -(-int(words["nt"]) // int(words.get("jdata", 1)))
+        low = low_pass(data.array, -3, data.axes[2].d, corner).take(range(records), -3)
+        axes = [*data.axes[:2], replace(data.axes[2], n=records), *data.axes[3:]]
+        rsfdata.write(self.path("data"), low, axes)
+        low = low_pass(wavelet.array, -1, wavelet.axes[0].d, corner)
+        rsfdata.write(self.path("series"), wavelet.like(low))
+
+    def path(self, name):
+        return os.path.join(self.folder, name + ".rsf")
+
+    def misfit(self, models):
+        """The misfit and its derivatives by vp and vs."""
+        for name, model in zip(NAMES, models):
+            rsfdata.write(self.path(name), model)
+        words = [f"{name}={self.path(name)}" for name in (*NAMES, "series", "misfit")]
+        with open(self.path("data"), "rb") as records, open(self.path("gradient"), "wb") as gradient:
+            run = subprocess.run([*self.command, *words], stdin=records, stdout=gradient, stderr=subprocess.PIPE)
+        if run.returncode:
+            sys.exit(f"invert.py: {run.stderr.decode().strip()}")
+        gradient = rsfdata.read(self.path("gradient")).array.reshape(3, *models[0].array.shape)[:2]
+        return rsfdata.read(self.path("misfit")).array.sum(dtype="f8"), gradient.astype("f8")
+
+
+class Changes:
+    """Models as a start and a vector of relative changes, which are smooth and small near the sources."""
+
+    def __init__(self, start, smooth, quiet):
+        self.start, self.smooth, self.quiet, self.scale = start, smooth, quiet, 1.0
+
+    def smoothed(self, both):
+        """Its own transpose, for the Gaussian is mirrored at the edges."""
+        return np.array([gaussian_filter(x, self.smooth) for x in both.reshape(2, *self.quiet.shape)])
+
+    def models(self, vector):
+        """The models that a vector means: no speed changes its sign."""
+        changes = self.scale * SHARES * self.quiet * self.smoothed(vector)
+        return [model.like((model.array * np.exp(change)).astype("f4")) for model, change in zip(self.start, changes)]
+
+    def gathered(self, models, gradient):
+        """The gradient by the vector, from that by the models."""
+        speeds = np.array([model.array for model in models], dtype="f8")
+        return self.smoothed(self.scale * SHARES * self.quiet * speeds * gradient).ravel()
+
+
+def invert(survey, changes, iterations, told):
+    """The models of a band; `told` gets the misfit before and after each iteration."""
+    first, gradient = survey.misfit(changes.start)
+    step = changes.gathered(changes.start, gradient)
+    # The first step has length 1, and shall change no speed by more than this.
+    largest = np.abs(SHARES * changes.quiet * changes.smoothed(step)).max()
+    changes.scale = FIRST_STEP * np.sqrt((step**2).sum()) / largest
+    told(first)
+    latest = {}
+
+    def evaluate(vector):
+        models = changes.models(vector)
+        misfit, gradient = survey.misfit(models)
+        latest[vector.tobytes()] = misfit
+        return misfit / first, changes.gathered(models, gradient) / first
+
+    options = dict(maxiter=iterations, maxcor=12, maxls=8, ftol=1e-6, gtol=0)
+    found = minimize(evaluate, np.zeros(step.size), jac=True, method="L-BFGS-B", options=options,
+                     callback=lambda vector: told(latest[vector.tobytes()]))
+    return changes.models(found.x)
+
+
+def near_sources(model, path, reach):
+    """0 at the sources, nearly 1 from twice `reach` metres on."""
+    z, x = (axis.coordinates() for axis in model.axes[:2])
+    apart = [np.hypot(x[:, None] - at_x, z[None, :] - at_z) for at_x, at_z in rsfdata.read(path).array.reshape(-1, 2)]
+    return 1 - np.exp(-((np.min(apart, axis=0) / reach) ** 2))
+
+
+def main(words):
+    own = {"quiet": "80"}
+    while words and "=" in words[0]:
+        key, value = words.pop(0).split("=", 1)
+        own[key] = value
+    bands = zip(*([float(x) for x in own[key].split(",")] for key in ("bands", "iterations", "smooth")))
+    data, wavelet, *start = (rsfdata.read(own[key]) for key in ("data", "series", *NAMES))
+    sources = next(word[4:] for word in words if word.startswith("sou="))
+    quiet, models, curve = near_sources(start[0], sources, float(own["quiet"])), start, []
+    with tempfile.TemporaryDirectory() as folder:
+        for corner, iterations, smooth in bands:
+            survey = Survey(words, folder, data, wavelet, corner)
+            before, _ = survey.misfit(start)
+            band = f"up to {corner:g} Hz" if corner else "all frequencies"
+
+            def told(misfit):
+                curve.append(misfit / before)
+                print(f"{band}: {100 * curve[-1]:.2f} % of the misfit of the start", flush=True)
+
+            models = invert(survey, Changes(models, smooth, quiet), int(iterations), told)
+    for path, model in zip(own["out"].split(","), models):
+        rsfdata.write(path, model)
+    rsfdata.write(own["curve"], np.array(curve, dtype="f4"), [rsfdata.Axis(len(curve), 0, 1, "models")])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+//! The machine that a benchmark of processors runs on: model, instructions, caches, and what its memory moves.
+#![allow(dead_code)] // each benchmark uses a part of it
+
+use kernels::device::cpu::Cpu;
+use std::time::Instant;
+
+/// Instructions that decide about the speed of vectors, as Linux names them.
+const FLAGS: [&str; 8] = [
+    "sse2", "avx", "avx2", "fma", "avx512f", "avx512vl", "asimd", "sve",
+];
+
+/// Below this share of its best pass the median pass of a memory was slowed by somebody else.
+const QUIET: f64 = 0.85;
+
+/// Prints model, flags and caches.
+pub fn describe(cpu: &Cpu) {
+    let all = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let word = |keys: &[&str]| {
+        let values = all.lines().filter_map(|line| line.split_once(':'));
+        let mut found = values.filter(|(key, _)| keys.contains(&key.trim()));
+        found.next().map_or("", |(_, value)| value.trim()).to_string()
+    };
+    let held = word(&["flags", "Features"]);
+    let flags: Vec<&str> = held.split(' ').filter(|flag| FLAGS.contains(flag)).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "{} processors, {} ({})",
+        cores,
+        word(&["model name"]),
+        flags.join(" ")
+    );
+    println!("{}, {}", cpu.describe(), cpu.caches());
+}
+
+/// GB/s of `a = b + s*c` on some threads over 3 x 256 MB, 12 bytes an element: the median and the best of nine passes.
+pub fn triad(threads: usize) -> [f64; 2] {
+    const N: usize = 1 << 26;
+    let cpu = Cpu::new(threads).expect("threads start");
+    let (mut a, b, c) = (vec![0.5f32; N], vec![1.0f32; N], vec![2.0f32; N]);
+    let mut rates: Vec<f64> = (0..9)
+        .map(|_| {
+            let start = Instant::now();
+            cpu.install(|| {
+                use rayon::prelude::*;
+                let chunks = a
+                    .par_chunks_mut(1 << 16)
+                    .zip(b.par_chunks(1 << 16))
+                    .zip(c.par_chunks(1 << 16));
+                chunks.for_each(|((a, b), c)| {
+                    a.iter_mut()
+                        .zip(b)
+                        .zip(c)
+                        .for_each(|((a, b), c)| *a = b + 3.0 * c)
+                });
+            });
+            12.0 * N as f64 / start.elapsed().as_secs_f64() / 1e9
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    [rates[4], rates[8]]
+}
+
+/// Prints the triad of some threads and gives its median. `one`: that of one thread, where more run. Warns where the passes
+/// differ, or where more threads move no more than one: others use the memory or the cores.
+pub fn tell_triad(threads: usize, one: Option<f64>) -> f64 {
+    let [median, best] = triad(threads);
+    let plural = if threads == 1 { "" } else { "s" };
+    println!("triad on {threads} thread{plural}: {median:.1} GB/s (best {best:.1})");
+    if median < QUIET * best {
+        println!(
+            "warning: passes of the triad differ by {:.0} %: others use this machine; let runs take turns, and take medians",
+            100.0 * (best / median - 1.0)
+        );
+    }
+    if let Some(one) = one.filter(|one| threads > 1 && median < 1.25 * one) {
+        println!(
+            "warning: {threads} threads move {:.2} times what one does: they share a core or a memory with others, and speeds on {threads} threads say little",
+            median / one
+        );
+    }
+    median
+}

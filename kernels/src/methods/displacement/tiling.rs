@@ -1,0 +1,374 @@
+//! How a slab is cut into tiles, by the caches that a thread has: a sweep along the planes of a tile keeps the
+//! displacement and the stress that it needs again in the second level.
+
+use super::FACE;
+use super::rows::{RP, STRESSES};
+use crate::device::caches::{self, Caches};
+use crate::device::cpu::{self, Cpu};
+use crate::grid::stencil::RADIUS;
+use crate::grid::{PITCH, Padded};
+use std::ops::Range;
+
+/// A second level from this size on holds what a sweep needs again.
+const LARGE: usize = 1 << 20;
+/// Bytes of ring and displacement that a tile may touch then (figures in `benches/RESULTS.md`).
+const TILE_BYTES: usize = 25 << 16;
+/// Rows of the narrowest tile: the halo on its sides should not outweigh it.
+const NARROWEST: usize = 12;
+/// Rows of the widest tile where planes are swept together: the halo is a small share then.
+const WIDEST: usize = 36;
+/// Cells along `z` of the shortest of those tiles.
+const SHORTEST: usize = 256;
+/// Most planes that a sweep computes together.
+pub(super) const TOGETHER: usize = 4;
+
+/// Planes of the ring by stress when planes are swept one by one: those differentiated along planes are needed four
+/// planes to either side, the others from the plane of the stress to the plane of the update.
+const SLOTS: [usize; STRESSES] = [
+    2 * RADIUS + 1,
+    2 * RADIUS + 1,
+    RADIUS + 1,
+    2 * RADIUS + 1,
+    RADIUS + 1,
+    RADIUS + 1,
+];
+
+/// A piece of a slab that one thread sweeps; `z` is a multiple of the pitch's unit at both ends.
+pub(super) struct Tile {
+    pub rows: Range<usize>,
+    pub z: Range<usize>,
+    pub planes: Range<usize>,
+}
+
+/// How rows and `z` are cut into tiles, and how a sweep goes along the planes.
+pub(super) struct Tiling {
+    ndim: usize,
+    rows: Vec<Range<usize>>,
+    z: Vec<Range<usize>>,
+    /// Planes that a sweep computes together, row after row: what they share is read once from beyond the second level.
+    pub together: usize,
+}
+
+/// Columns of rows, cuts of `z` and planes swept together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Choice {
+    columns: usize,
+    cuts: usize,
+    together: usize,
+}
+
+impl Tiling {
+    /// For numbers of so many bytes, as it suits the caches; tiles of the size that a user asks for.
+    pub fn new(p: &Padded, bytes: usize, cpu: &Cpu) -> Self {
+        let mut choice = Choice::new(p, bytes, cpu.caches(), cpu.threads());
+        if let Some(tile) = cpu.tile() {
+            choice = choice.asked(p, tile);
+        }
+        let cut = |n: usize, count: usize, unit: usize| -> Vec<Range<usize>> {
+            (0..count)
+                .map(|k| n * k / count * unit..n * (k + 1) / count * unit)
+                .collect()
+        };
+        Self {
+            ndim: p.ndim(),
+            rows: cut(p.rows(), choice.columns, 1),
+            z: cut(p.pitch() / PITCH, choice.cuts, PITCH),
+            together: choice.together,
+        }
+    }
+
+    /// Cells along `z`, rows and planes of the largest tile.
+    pub fn size(&self) -> [usize; 3] {
+        let longest = |v: &[Range<usize>]| v.iter().map(Range::len).max().unwrap_or(0);
+        [longest(&self.z), longest(&self.rows), self.together]
+    }
+
+    /// Rows and `z` range of every tile.
+    pub fn columns(&self) -> Vec<(Range<usize>, Range<usize>)> {
+        self.rows
+            .iter()
+            .flat_map(|r| self.z.iter().map(|z| (r.clone(), z.clone())))
+            .collect()
+    }
+
+    /// Numbers of a ring that serves every tile.
+    pub fn ring_len(&self) -> usize {
+        let [cells, rows, _] = self.size();
+        let halo = if self.ndim == 3 { RADIUS } else { 0 };
+        let pitch = cells + 2 * PITCH;
+        (0..STRESSES)
+            .map(|k| self.slots(k) * (rows + if k < RP { 0 } else { 2 * halo }) * pitch)
+            .sum::<usize>()
+            + 2 * PITCH
+    }
+
+    /// Planes of the ring.
+    fn slots(&self, stress: usize) -> usize {
+        SLOTS[stress] + self.together - 1
+    }
+
+    /// The ring of a tile in this memory.
+    pub fn ring<'a, T>(&self, tile: &Tile, data: &'a mut [T]) -> Ring<'a, T> {
+        let halo = if self.ndim == 3 { RADIUS } else { 0 };
+        let pitch = tile.z.len() + 2 * PITCH;
+        let mut ring = Ring {
+            data,
+            start: [0; STRESSES],
+            first_row: [0; STRESSES],
+            plane_len: [0; STRESSES],
+            slots: std::array::from_fn(|k| self.slots(k)),
+            pitch,
+            first_z: tile.z.start as isize - PITCH as isize,
+        };
+        let mut start = PITCH;
+        for k in 0..STRESSES {
+            let halo = if k < RP { 0 } else { halo };
+            ring.start[k] = start;
+            ring.first_row[k] = tile.rows.start as isize - halo as isize;
+            ring.plane_len[k] = (tile.rows.len() + 2 * halo) * pitch;
+            start += self.slots(k) * ring.plane_len[k];
+        }
+        ring
+    }
+}
+
+/// What a user reads of the tiles: `tiles of 304 cells along z and 36 rows, 4 planes together`.
+pub(super) fn words(tiling: &Tiling, cpu: &Cpu) -> String {
+    let [cells, rows, together] = tiling.size();
+    let rows = match tiling.ndim {
+        3 => format!(" and {rows} rows"),
+        _ => String::new(),
+    };
+    let planes = match together {
+        1 => "one plane after the other".to_string(),
+        n => format!("{n} planes together"),
+    };
+    format!(
+        "tiles of {cells} cells along z{rows}, {planes}; {}",
+        caches::reason(cpu)
+    )
+}
+
+impl Choice {
+    /// As it suits the share that each of `threads` threads has of the caches. Where the second level is small, planes of a
+    /// volume are swept together in wide tiles: no tile would fit that has not more halo than cells. A pair of lines of a plane
+    /// shares most of what it reads in the first level, too.
+    fn new(p: &Padded, bytes: usize, caches: &Caches, threads: usize) -> Self {
+        let second = caches.share(2, threads).unwrap_or(LARGE);
+        match (second >= LARGE, p.ndim()) {
+            (true, 3) => Self::fitting(p, bytes, (TILE_BYTES, 1)),
+            (false, 3) => {
+                let third = caches.share(3, threads).unwrap_or(4 * LARGE);
+                Self::together(p, bytes, (second, third), threads)
+            }
+            (true, _) => Self::fitting(p, bytes, (TILE_BYTES, 2)),
+            (false, _) => Self::fitting(p, bytes, (second / 4 * 3, 2)),
+        }
+    }
+
+    /// Tiles that touch at most so many bytes. Long rows pay: `z` is cut only where a dozen whole rows do not fit.
+    fn fitting(p: &Padded, bytes: usize, (room, together): (usize, usize)) -> Self {
+        let (rows, units) = (p.rows(), p.pitch() / PITCH);
+        let fits = |width: usize, cuts: usize| touched(p, bytes, width, (cuts, together)) <= room;
+        let narrowest = NARROWEST.min(rows);
+        let cuts = (1..=(units / 2).max(1))
+            .find(|&c| fits(narrowest, c))
+            .unwrap_or((units / 2).max(1));
+        let width = (narrowest..=rows)
+            .rev()
+            .find(|&w| fits(w, cuts))
+            .unwrap_or(narrowest);
+        let columns = (rows / width).max(1).min((rows / NARROWEST).max(1));
+        let columns = if rows.div_ceil(columns) > width {
+            (columns + 1).min((rows / FACE).max(1))
+        } else {
+            columns
+        };
+        Self {
+            columns,
+            cuts,
+            together,
+        }
+    }
+
+    /// Planes together: as many as leave the rows that one row of them needs in the second level, in tiles that leave the
+    /// planes in half of the third.
+    fn together(p: &Padded, bytes: usize, (second, third): (usize, usize), threads: usize) -> Self {
+        let (rows, units) = (p.rows(), p.pitch() / PITCH);
+        // Of each plane nine rows of three components, nine stiffnesses and six stresses; of the planes around them a row.
+        let used = |together: usize| 42 * together + 24;
+        let fits = |together: usize, cuts: usize| used(together) * cells(p, cuts) * bytes <= second;
+        let most = (units * PITCH / SHORTEST).max(1);
+        let cuts = (1..=most).find(|&c| fits(TOGETHER, c)).unwrap_or(most);
+        let together = [TOGETHER, 2].into_iter().find(|&n| fits(n, cuts)).unwrap_or(1);
+        let narrowest = NARROWEST.min(rows);
+        let width = (narrowest..=WIDEST.min(rows).max(narrowest))
+            .rev()
+            .find(|&w| touched(p, bytes, w, (cuts, together)) <= third / 2)
+            .unwrap_or(narrowest);
+        // Threads that wait for the last column are idle.
+        let columns = rows.div_ceil(width).next_multiple_of(threads.max(1));
+        Self {
+            columns: columns.min((rows / NARROWEST).max(1)),
+            cuts,
+            together,
+        }
+    }
+
+    /// With tiles of the size that a user asks for, as far as the frame's faces can be cut.
+    fn asked(self, p: &Padded, tile: cpu::Tile) -> Self {
+        let pieces = |whole: usize, piece: usize, most: usize| match piece {
+            0 => 1,
+            n => whole.div_ceil(n).min(most).max(1),
+        };
+        let units = p.pitch() / PITCH;
+        Self {
+            columns: pieces(p.rows(), tile.rows, p.rows() / FACE),
+            cuts: pieces(units, tile.cells.div_ceil(PITCH), units / 2),
+            ..self
+        }
+    }
+}
+
+/// Cells along `z` that a tile computes, with its halo.
+fn cells(p: &Padded, cuts: usize) -> usize {
+    (p.pitch() / PITCH).div_ceil(cuts) * PITCH + if cuts > 1 { 2 * PITCH } else { 0 }
+}
+
+/// Bytes of ring and displacement that a tile of `width` rows touches.
+fn touched(p: &Padded, bytes: usize, width: usize, (cuts, together): (usize, usize)) -> usize {
+    let slots = |stresses: &[usize]| stresses.iter().sum::<usize>() + stresses.len() * (together - 1);
+    let (core, wide) = (slots(&SLOTS[..RP]), slots(&SLOTS[RP..]));
+    let fields = p.ndim() * (2 * RADIUS + together);
+    let spread = if width < p.rows() {
+        width + 2 * RADIUS
+    } else {
+        width
+    };
+    let across = match p.ndim() {
+        3 => core * width + (wide + fields) * spread,
+        _ => core + fields,
+    };
+    across * cells(p, cuts) * bytes
+}
+
+/// The stress planes of a tile, `[slot][row][z]` each, `z` with one unit of halo at either end.
+pub(super) struct Ring<'a, T> {
+    data: &'a mut [T],
+    start: [usize; STRESSES],
+    first_row: [isize; STRESSES],
+    plane_len: [usize; STRESSES],
+    slots: [usize; STRESSES],
+    /// Numbers from row to row.
+    pub pitch: usize,
+    first_z: isize,
+}
+
+impl<T> Ring<'_, T> {
+    fn at(&self, stress: usize, plane: usize, row: usize, z: usize) -> usize {
+        let row = (row as isize - self.first_row[stress]) as usize;
+        let z = (z as isize - self.first_z) as usize;
+        self.start[stress] + plane % self.slots[stress] * self.plane_len[stress] + row * self.pitch + z
+    }
+
+    /// Cells of a row that the ring holds.
+    pub fn cells(&mut self, stress: usize, plane: usize, row: usize, z: Range<usize>) -> &mut [T] {
+        let at = self.at(stress, plane, row, z.start);
+        &mut self.data[at..at + z.len()]
+    }
+
+    /// Where cell 0 of row 0 of a plane would stand, held or not.
+    pub fn origin(&mut self, stress: usize, plane: usize) -> *mut T {
+        let back = self.first_row[stress] * self.pitch as isize + self.first_z;
+        let start = self.start[stress] + plane % self.slots[stress] * self.plane_len[stress];
+        self.data.as_mut_ptr().wrapping_offset(start as isize - back)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Grid;
+
+    fn volume(n: [usize; 3], nb: usize) -> Padded {
+        Padded::new(&Grid::new_3d(n, [0.0; 3], [1.0; 3]), nb)
+    }
+
+    /// Cells along `z`, rows and planes together for a second level of so many KiB.
+    fn choice(p: &Padded, kib: usize, threads: usize) -> [usize; 3] {
+        let caches = Caches::given(kib << 10);
+        let Choice {
+            columns,
+            cuts,
+            together,
+        } = Choice::new(p, 4, &caches, threads);
+        [
+            p.pitch() / PITCH * PITCH / cuts,
+            p.rows().div_ceil(columns),
+            together,
+        ]
+    }
+
+    /// Second levels of 1 MiB and more get the tiles that were measured with 2 MiB, smaller ones planes together.
+    #[test]
+    fn tiles_of_a_volume_by_the_second_level() {
+        let p = volume([200; 3], 48);
+        for kib in [1024, 1280, 2048, 8192] {
+            assert_eq!(choice(&p, kib, 1), [304, 14, 1], "{kib}");
+            assert_eq!(choice(&p, kib, 16), [304, 14, 1], "{kib}");
+        }
+        for kib in [256, 512] {
+            let [cells, rows, together] = choice(&p, kib, 1);
+            assert_eq!((cells, together), (304, TOGETHER), "{kib}");
+            assert!((NARROWEST..=WIDEST).contains(&rows), "{rows}");
+        }
+        // Columns for all threads alike.
+        let caches = Caches::given(512 << 10);
+        assert_eq!(Choice::new(&p, 4, &caches, 2).columns % 2, 0);
+        // A level that another thread takes half of.
+        assert_eq!(choice(&p, 160, 1)[2], 2);
+        // Rows for which planes together would not fit are cut.
+        let tall = volume([1500, 100, 100], 24);
+        let [cells, _, together] = choice(&tall, 512, 1);
+        assert!(
+            (SHORTEST..1552).contains(&cells) && together == TOGETHER,
+            "{cells}"
+        );
+        assert_eq!(choice(&tall, 2048, 1)[2], 1);
+    }
+
+    #[test]
+    fn tiles_of_a_plane_by_the_second_level() {
+        let plane = |n: usize| Padded::new(&Grid::new_2d([n; 2], [0.0; 2], [1.0; 2]), 48);
+        for kib in [512, 1024, 2048] {
+            assert_eq!(choice(&plane(1000), kib, 1), [1104, 1, 2], "{kib}");
+        }
+        assert_eq!(choice(&plane(4000), 2048, 1), [4096, 1, 2]);
+        assert_eq!(choice(&plane(4000), 512, 1), [2048, 1, 2]);
+        assert!(choice(&plane(4000), 256, 1)[0] < 2048);
+    }
+
+    #[test]
+    fn a_user_may_ask_for_any_tile() {
+        let p = volume([37, 21, 9], 4);
+        let most = Choice {
+            columns: p.rows() / FACE,
+            cuts: 1,
+            together: 1,
+        };
+        for (cells, rows, columns, cuts) in [
+            (0, 0, 1, 1),
+            (1, 1, most.columns, 1),
+            (16, 15, 2, 1),
+            (999, 999, 1, 1),
+        ] {
+            let asked = most.asked(&p, cpu::Tile { cells, rows });
+            assert_eq!((asked.columns, asked.cuts), (columns, cuts), "{cells} {rows}");
+        }
+        let ring = |cells: usize| {
+            let cpu = Cpu::new(1).unwrap().with_tile(Some(cpu::Tile { cells, rows: 0 }));
+            Tiling::new(&volume([300, 21, 9], 4), 4, &cpu).ring_len()
+        };
+        assert!(ring(64) < ring(0));
+    }
+}

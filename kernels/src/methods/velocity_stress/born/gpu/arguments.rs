@@ -1,0 +1,272 @@
+//! The structures that kernels take, field by field as the kernel texts have them.
+
+use super::super::program::Discrete;
+use super::sizes::{Sizes, after};
+use crate::methods::velocity_stress::rows::MOST;
+use crate::methods::velocity_stress::surface::{DEGREE, Images, STRESS_DEGREE};
+
+/// A number of cells as kernels have it.
+pub fn int(n: usize) -> i32 {
+    i32::try_from(n).expect("an axis fits 32 bits")
+}
+
+/// `struct Layer` of grid.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LayerArgs {
+    pub factors: u64,
+    pub component: i64,
+    pub first: i32,
+    pub low: i32,
+    pub high: i32,
+    pub end: i32,
+    pub lines: i32,
+    pub padding: i32,
+}
+
+impl LayerArgs {
+    /// An axis without layers.
+    pub const NONE: Self = Self {
+        factors: 0,
+        component: 0,
+        first: 0,
+        low: i32::MIN,
+        high: i32::MAX,
+        end: 0,
+        lines: 0,
+        padding: 0,
+    };
+}
+
+/// `struct Grid` of grid.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GridArgs {
+    pub len: i64,
+    pub stride: [i64; 3],
+    pub weights: [[f32; MOST]; 3],
+    pub layers: [LayerArgs; 3],
+    pub sponge: [u64; 3],
+    pub buoyancy: [u64; 3],
+    pub stiffness: [u64; 9],
+    pub relaxing: [u64; 9],
+    pub patterns: u64,
+    pub rows: i32,
+    pub planes: i32,
+    pub begin: [i32; 3],
+    pub count: [i32; 3],
+    pub mechanisms: i32,
+    pub padding: i32,
+}
+
+/// `struct Surface` of grid.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SurfaceArgs {
+    pub vertical: [[f32; DEGREE + 1]; MOST],
+    pub horizontal: [[f32; DEGREE + 1]; MOST],
+    pub normal: [[f32; STRESS_DEGREE]; MOST],
+    pub shear: [[f32; STRESS_DEGREE]; MOST],
+    pub ratios: u64,
+    pub slopes: u64,
+    pub spacing: f32,
+    pub top: i32,
+}
+
+/// `struct Args` of grid.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Args {
+    pub grid: GridArgs,
+    pub surface: SurfaceArgs,
+    pub velocity: u64,
+    pub stress: u64,
+    pub memory: [[u64; 3]; 2],
+    pub relaxing: u64,
+    pub force: u64,
+    pub strain: u64,
+    pub upon: u64,
+    pub buoyancy: u64,
+    pub stiffness: u64,
+    pub weaker: u64,
+    pub ratios: u64,
+    pub waits: u64,
+    pub behind: [u64; 3],
+    pub later: u64,
+    pub image: u64,
+    pub light: u64,
+    pub top: i32,
+    pub reach: i32,
+    pub across: i32,
+    pub along: i32,
+    pub grouped: i32,
+    pub padding: i32,
+}
+
+/// `struct Inject` of points.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Inject {
+    pub fields: u64,
+    pub cell: u64,
+    pub first: u64,
+    pub series: u64,
+    pub weight: u64,
+    pub strength: u64,
+    pub buoyancy: [u64; 3],
+    pub changes: u64,
+    pub waits: u64,
+    pub len: i64,
+    pub count: i32,
+    pub padding: i32,
+}
+
+/// `struct Lists` of points.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lists {
+    pub fields: u64,
+    pub first: u64,
+    pub place: u64,
+    pub cell: u64,
+    pub weight: u64,
+    pub record: u64,
+    pub kept: u64,
+    pub dt: f32,
+    pub integral: i32,
+    pub count: i32,
+    pub padding: i32,
+}
+
+/// `struct Walk` of points.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    pub to: u64,
+    pub from: u64,
+    pub found: u64,
+    pub count: i64,
+}
+
+impl GridArgs {
+    /// Everything but the addresses.
+    pub fn new(program: &Discrete<f32>) -> Self {
+        let (rows, live) = (
+            &program.rows,
+            [&program.rows.z, &program.rows.rows, &program.rows.planes],
+        );
+        Self {
+            len: rows.len as i64,
+            stride: rows.stride.map(|n| n as i64),
+            weights: rows.weights,
+            layers: [LayerArgs::NONE; 3],
+            sponge: [0; 3],
+            buoyancy: [0; 3],
+            stiffness: [0; 9],
+            relaxing: [0; 9],
+            patterns: 0,
+            rows: int(rows.padded.rows()),
+            planes: int(rows.padded.planes()),
+            begin: live.map(|range| int(range.start)),
+            count: live.map(|range| int(range.len())),
+            mechanisms: int(program.mechanisms()),
+            padding: 0,
+        }
+    }
+}
+
+impl SurfaceArgs {
+    /// Everything but the addresses.
+    pub fn new(program: &Discrete<f32>, images: &Images<f32>) -> Self {
+        let p = &program.rows.padded;
+        let mut made = Self {
+            spacing: p.d()[0],
+            top: int(p.low[0]),
+            ..Self::default()
+        };
+        for (to, (nodes, slope)) in made.vertical.iter_mut().zip(&images.vertical) {
+            to[..DEGREE].copy_from_slice(nodes);
+            to[DEGREE] = *slope;
+        }
+        let sides = [
+            (&mut made.horizontal, &images.horizontal),
+            (&mut made.normal, &images.normal),
+            (&mut made.shear, &images.shear),
+        ];
+        for (to, from) in sides {
+            for (to, nodes) in to.iter_mut().zip(from) {
+                to[..nodes.len()].copy_from_slice(nodes);
+            }
+        }
+        made
+    }
+}
+
+impl Args {
+    /// A run without fields.
+    pub fn new(grid: GridArgs, surface: SurfaceArgs) -> Self {
+        Self {
+            grid,
+            surface,
+            velocity: 0,
+            stress: 0,
+            memory: [[0; 3]; 2],
+            relaxing: 0,
+            force: 0,
+            strain: 0,
+            upon: 0,
+            buoyancy: 0,
+            stiffness: 0,
+            weaker: 0,
+            ratios: 0,
+            waits: 0,
+            behind: [0; 3],
+            later: 0,
+            image: 0,
+            light: 0,
+            top: grid.begin[0],
+            reach: grid.count[0],
+            across: 1,
+            along: 1,
+            grouped: 0,
+            padding: 0,
+        }
+    }
+
+    /// With the fields of a state.
+    pub fn of(mut self, sizes: &Sizes, state: u64) -> Self {
+        let parts = sizes.state();
+        (self.velocity, self.stress) = (state, after(state, parts.stress));
+        self.memory = parts.memory.map(|axes| axes.map(|at| after(state, at)));
+        self.relaxing = after(state, parts.relaxing);
+        self
+    }
+
+    /// With what a step is linearised about.
+    pub fn about(mut self, sizes: &Sizes, tape: u64) -> Self {
+        let [strain, upon] = sizes.tape();
+        (self.force, self.strain, self.upon) = (tape, after(tape, strain), after(tape, upon));
+        self
+    }
+
+    /// With changes of coefficients, or what waits for them.
+    pub fn changed(mut self, sizes: &Sizes, changes: u64) -> Self {
+        let [stiffness, weaker, ratios] = sizes.changes();
+        (self.buoyancy, self.stiffness) = (changes, after(changes, stiffness));
+        (self.weaker, self.ratios) = (after(changes, weaker), after(changes, ratios));
+        self
+    }
+
+    /// With room for what waits for derivatives.
+    pub fn waiting(mut self, sizes: &Sizes, waits: u64) -> Self {
+        self.waits = waits;
+        self.behind = sizes.waits().map(|at| after(waits, at));
+        self
+    }
+
+    /// With the parts of an image.
+    pub fn imaging(mut self, sizes: &Sizes, image: u64) -> Self {
+        [self.image, self.light, self.later] = [0, 1, 2].map(|k| after(image, k * sizes.len));
+        self
+    }
+}

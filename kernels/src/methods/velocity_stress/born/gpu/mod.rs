@@ -1,0 +1,248 @@
+//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision, a thread for every cell.
+//!
+//! `grid.cuh` says how kernels see a run; `step.cu` has a step and its linearisation, `back.cu` the transposed step, `surface.cu`
+//! both at a free surface, `points.cu` sources, receivers and images. All sums of a cell are gathered in a fixed order, so that
+//! a run gives the same bits every time, whatever it keeps.
+
+mod arguments;
+mod points;
+mod resident;
+mod sizes;
+mod steps;
+mod transfer;
+pub mod variant;
+mod way_back;
+
+use super::engine::{Engine, Source, Steps};
+use super::ladder::Ladder;
+use super::program::{Changes, Discrete};
+use super::{Take, not_finite};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
+use sizes::{Sizes, after};
+use std::sync::Arc;
+use steps::{Device, Drive};
+use transfer::Transfer;
+
+/// Threads that read one number of a record.
+const READERS: usize = 32;
+
+/// Bytes of records that wait on a device for the host, about.
+const RECORDS: usize = 16 << 20;
+
+/// What a driver takes for itself, records that wait, and tables of points.
+const OWN: usize = 256 << 20;
+
+/// Bytes that a program takes on a device beside the way back: coefficients, what waits for derivatives and coefficients.
+pub fn bytes(program: &Discrete<f32>) -> usize {
+    let sizes = Sizes::new(program);
+    let numbers = sizes.waits_numbers() + sizes.changes_numbers().max(3 * sizes.len);
+    resident::bytes(program) + numbers * size_of::<f32>() + OWN
+}
+
+/// Bytes of a checkpoint and of a recorded step on a device.
+pub fn ladder_sizes(program: &Discrete<f32>) -> [usize; 2] {
+    Sizes::new(program).ladder()
+}
+
+/// A linearised shot on a device.
+pub struct OnDevice<A: Accelerator> {
+    device: Device<A>,
+    steps: Steps,
+}
+
+/// Memory for so many numbers.
+fn room<A: Accelerator>(a: &A, numbers: usize) -> Result<A::Memory, Error> {
+    a.allocate((numbers * size_of::<f32>()).max(1))
+}
+
+/// Records on their way from a device to the host, or back.
+struct Reel<A: Accelerator> {
+    memory: A::Memory,
+    transfer: Transfer<A>,
+    /// Numbers of a record.
+    values: usize,
+    /// Records that the memory holds, beside one that nobody takes.
+    most: usize,
+}
+
+impl<A: Accelerator> Reel<A> {
+    fn new(a: &A, values: usize, records: usize) -> Result<Self, Error> {
+        let most = (RECORDS / (values * size_of::<f32>()).max(1)).clamp(1, records.max(1));
+        Ok(Self {
+            memory: room(a, (most + 1) * values)?,
+            transfer: Transfer::new(a, most * values)?,
+            values,
+            most,
+        })
+    }
+
+    /// The address of a record of those that the memory holds.
+    fn at(&self, number: usize) -> u64 {
+        after(self.memory.address(), number * self.values)
+    }
+
+    /// That of the one that nobody takes.
+    fn spare(&self) -> u64 {
+        self.at(self.most)
+    }
+
+    /// Appends the first records to `to`.
+    fn unload(&mut self, a: &A, count: usize, to: &mut Vec<f32>) -> Result<(), Error> {
+        let start = to.len();
+        to.resize(start + count * self.values, 0.0);
+        self.transfer.get(a, self.memory.address(), &mut to[start..])
+    }
+}
+
+impl<A: Accelerator> OnDevice<A> {
+    /// Sends a program to a device.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn new(a: Arc<A>, program: &Discrete<f32>, steps: Steps) -> Result<Self, Error> {
+        Ok(Self {
+            device: Device::new(a, program)?,
+            steps,
+        })
+    }
+
+    fn reel(&self) -> Result<Reel<A>, Error> {
+        let records = self.steps.nt.div_ceil(self.steps.jdata);
+        Reel::new(&*self.device.a, self.device.sizes.values, records)
+    }
+
+    /// Memory with the changes of all coefficients.
+    fn sent(&self, changes: &Changes<f32>) -> Result<A::Memory, Error> {
+        let (a, sizes) = (&*self.device.a, &self.device.sizes);
+        let memory = room(a, sizes.changes_numbers())?;
+        let mut transfer = Transfer::<A>::new(a, sizes.len)?;
+        let [stiffness, weaker, ratios] = sizes.changes();
+        for (from, at) in [
+            (&changes.buoyancy, 0),
+            (&changes.stiffness, stiffness),
+            (&changes.relaxing, weaker),
+            (&changes.ratios, ratios),
+        ] {
+            transfer.put(a, from, after(memory.address(), at))?;
+        }
+        Ok(memory)
+    }
+
+    /// Refuses fields that are not finite.
+    fn check(&self, it: usize, state: u64) -> Result<(), Error> {
+        if !self.steps.checks(it) {
+            return Ok(());
+        }
+        self.device.look(state)?;
+        let a = &*self.device.a;
+        let mut found = a.pin(size_of::<i32>())?;
+        // SAFETY: the device has the number, and the copy is waited for.
+        unsafe { a.download(Stream::Main, self.device.found(), &mut found, 0, size_of::<i32>())? };
+        a.finish()?;
+        match found.bytes()[..size_of::<i32>()].iter().all(|&byte| byte == 0) {
+            true => Ok(()),
+            false => Err(not_finite(it)),
+        }
+    }
+}
+
+impl<A: Accelerator> Engine<f32> for OnDevice<A> {
+    fn next_shot(&mut self, program: &Discrete<f32>) -> Result<(), Error> {
+        self.device.next_shot(program)
+    }
+
+    fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
+        let (device, sizes) = (&self.device, &self.device.sizes);
+        let a = &*device.a;
+        let background = room(a, sizes.state().all)?;
+        let other = match changes {
+            Some(changes) => Some((
+                self.sent(changes)?,
+                room(a, sizes.state().all)?,
+                room(a, sizes.tape_numbers())?,
+            )),
+            None => None,
+        };
+        let (mut reels, mut waiting) = ([self.reel()?, self.reel()?], Vec::new());
+        for it in 0..self.steps.nt {
+            let tape = other.as_ref().map(|(_, _, tape)| tape.address());
+            device.step(background.address(), it, Drive::Sources(tape))?;
+            if let Some((changes, state, tape)) = &other {
+                let drive = Drive::Changes(tape.address(), changes.address());
+                device.step(state.address(), it, drive)?;
+            }
+            let states = [Some(&background), other.as_ref().map(|(_, state, _)| state)];
+            for (state, reel) in states.into_iter().zip(&reels) {
+                let Some(state) = state else { continue };
+                if self.steps.records(it) {
+                    device.record(state.address(), reel.at(waiting.len()))?;
+                } else if sizes.runs {
+                    device.record(state.address(), reel.spare())?;
+                }
+            }
+            self.check(it, background.address())?;
+            if self.steps.records(it) {
+                waiting.push(it);
+            }
+            if waiting.len() == reels[0].most || it + 1 == self.steps.nt {
+                self.hand_over(&mut reels, &mut waiting, take)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn back(
+        &self,
+        from: Source<'_, f32>,
+        ladder: &Ladder,
+        (gradient, grouped): (&mut Changes<f32>, bool),
+    ) -> Result<(), Error> {
+        let found = self.reversed(from, ladder, way_back::Wanted::Gradient { grouped })?;
+        let (a, sizes) = (&*self.device.a, &self.device.sizes);
+        let mut transfer = Transfer::<A>::new(a, sizes.len)?;
+        let [stiffness, weaker, ratios] = sizes.changes();
+        for (to, at) in [
+            (&mut gradient.buoyancy, 0),
+            (&mut gradient.stiffness, stiffness),
+            (&mut gradient.relaxing, weaker),
+            (&mut gradient.ratios, ratios),
+        ] {
+            transfer.get(a, after(found.address(), at), to)?;
+        }
+        Ok(())
+    }
+
+    fn image(&self, data: &[f32], ladder: &Ladder) -> Result<[Vec<f32>; 2], Error> {
+        let found = self.reversed(Source::Data(data), ladder, way_back::Wanted::Image)?;
+        let (a, len) = (&*self.device.a, self.device.sizes.len);
+        let mut transfer = Transfer::<A>::new(a, len)?;
+        let mut both = [vec![0.0; len], vec![0.0; len]];
+        for (k, to) in both.iter_mut().enumerate() {
+            transfer.get(a, after(found.address(), k * len), to)?;
+        }
+        Ok(both)
+    }
+}
+
+impl<A: Accelerator> OnDevice<A> {
+    /// Hands the records that wait on the device, of these steps, to `take`.
+    fn hand_over(
+        &self,
+        reels: &mut [Reel<A>; 2],
+        waiting: &mut Vec<usize>,
+        take: Take<'_, f32>,
+    ) -> Result<(), Error> {
+        let values = self.device.sizes.values;
+        let mut records = [Vec::new(), Vec::new()];
+        for (records, reel) in records.iter_mut().zip(reels) {
+            reel.unload(&*self.device.a, waiting.len(), records)?;
+        }
+        let [background, change] = &records;
+        for (k, it) in waiting.drain(..).enumerate() {
+            let own = k * values..(k + 1) * values;
+            take(it, &background[own.clone()], &change[own])?;
+        }
+        Ok(())
+    }
+}

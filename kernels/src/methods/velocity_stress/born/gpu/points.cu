@@ -1,0 +1,134 @@
+// Sources, receivers and their transposes, copies, the search for values that are not finite, and what an image adds up.
+
+// Cells that sources act on, each with its sources in their order.
+struct Inject {
+    REAL *fields;           // velocities, then stresses
+    const WIDE *cell;       // place in the fields
+    const int *first;       // where the sources of a cell begin; one more than there are cells
+    const int *series;
+    const REAL *weight;
+    const REAL *strength;   // of this step, by series
+    const REAL *buoyancy[3];
+    const REAL *changes;    // of buoyancy: forces are as much stronger
+    REAL *waits;            // for the change of buoyancy: the fields are what waits, and stay
+    WIDE len;
+    int count, padding;
+};
+
+KERNEL(inject)(const struct Inject a) {
+    int k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= a.count) return;
+    WIDE cell = a.cell[k];
+    REAL sum = 0;
+    for (int i = a.first[k]; i < a.first[k + 1]; i++) sum = FMA(a.weight[i], a.strength[a.series[i]], sum);
+    if (a.changes || a.waits) sum /= a.buoyancy[cell / a.len][cell % a.len];
+    if (a.waits) {
+        a.waits[cell] = FMA(sum, a.fields[cell], a.waits[cell]);
+    } else {
+        a.fields[cell] += a.changes ? sum * a.changes[cell] : sum;
+    }
+}
+
+#define READERS 32
+
+// Receivers: each number of a record with the cells that it reads, or each cell with the numbers that wait for it.
+struct Lists {
+    REAL *fields;
+    const int *first;      // where a list begins; one more than there are lists
+    const WIDE *place;     // cells; of the transpose, numbers of the record
+    const WIDE *cell;      // of the transpose: the cell of a list
+    const REAL *weight;
+    REAL *record;
+    REAL *kept;            // running value, or value before; null where a record is what is read
+    REAL dt;
+    int integral, count;   // the running value is the integral, else the value before
+};
+
+// A block reads one number of a record.
+KERNEL(extract)(const struct Lists a) {
+    DYNAMIC_SHARED(REAL, part);
+    int k = blockIdx.x, end = a.first[k + 1];
+    REAL sum = 0;
+    for (int i = a.first[k] + threadIdx.x; i < end; i += READERS) sum = FMA(a.weight[i], a.fields[a.place[i]], sum);
+    part[threadIdx.x] = sum;
+    BLOCK_BARRIER;
+    if (threadIdx.x > 0) return;
+    for (int i = 1; i < READERS; i++) sum += part[i];
+    if (a.kept && a.integral) {
+        sum = a.kept[k] = FMA(a.dt, sum, a.kept[k]);
+    } else if (a.kept) {
+        REAL before = a.kept[k];
+        a.kept[k] = sum;
+        sum = (sum - before) / a.dt;
+    }
+    a.record[k] = sum;
+}
+
+// What waits for the readings of a step, from what waits for its record, in place.
+KERNEL(readings_back)(const struct Lists a) {
+    int k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= a.count) return;
+    REAL waits = a.record[k];
+    if (a.integral) {
+        a.kept[k] += waits;
+        waits = a.dt * a.kept[k];
+    } else {
+        // A reading enters its own record, and with the other sign the next one.
+        REAL next = a.kept[k];
+        a.kept[k] = waits / a.dt;
+        waits = waits / a.dt - next;
+    }
+    a.record[k] = waits;
+}
+
+KERNEL(spread)(const struct Lists a) {
+    int k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= a.count) return;
+    REAL sum = 0;
+    for (int i = a.first[k]; i < a.first[k + 1]; i++) sum = FMA(a.weight[i], a.record[a.place[i]], sum);
+    a.fields[a.cell[k]] += sum;
+}
+
+struct Walk {
+    REAL *to;
+    const REAL *from;   // null: zeros
+    int *found;
+    WIDE count;
+};
+
+KERNEL(copy)(const struct Walk a) {
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
+        a.to[k] = a.from ? a.from[k] : 0;
+    }
+}
+
+KERNEL(look)(const struct Walk a) {
+    REAL sum = 0;
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
+        sum += a.from[k] * 0;
+    }
+    if (sum != 0 || sum != sum) *a.found = 1;
+}
+
+// Adds the squared pressure of the shot.
+KERNEL(illuminate)(const struct Args a) {
+    struct Cell c;
+    if (!cell_of(&a, &c)) return;
+    REAL sum = 0;
+    EACH(i) sum += a.stress[i * a.g.len + c.at];
+    sum *= (REAL)1 / NDIM;
+    a.light[c.at] = FMA(sum, sum, a.light[c.at]);
+}
+
+// Adds what a step has of the correlation of both pressures, born/image.rs.
+KERNEL(correlate)(const struct Args a) {
+    struct Cell c;
+    if (!cell_of(&a, &c)) return;
+    REAL later = a.later[c.at], e = 0;
+    EACH(i) {
+        EACH(j) later = FMA(a.g.stiffness[STRESS(i, j)][c.at], a.stress[j * a.g.len + c.at], later);
+        e += a.strain[i * a.g.len + c.at];
+    }
+    a.later[c.at] = later;
+    a.image[c.at] = FMA(e, later, a.image[c.at]);
+}

@@ -1,0 +1,128 @@
+//! How many numbers the parts of a run are, and where they lie in one piece of memory each.
+
+use super::super::program::{Discrete, places};
+
+/// The address so many numbers further on.
+pub fn after(address: u64, numbers: usize) -> u64 {
+    address + (numbers * size_of::<f32>()) as u64
+}
+
+/// Numbers of the parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// 2 or 3.
+    pub ndim: usize,
+    /// Numbers of a field.
+    pub len: usize,
+    /// Stresses of a cell.
+    pub stresses: usize,
+    /// Stiffnesses of a cell.
+    pub places: usize,
+    /// Memory of the layers of a stage by axis.
+    pub layers: [usize; 3],
+    /// Mechanisms of a stress.
+    pub mechanisms: usize,
+    /// Rows of the grid where there is a free surface, else none.
+    pub surface: usize,
+    /// Numbers of a record.
+    pub values: usize,
+    /// Whether something runs at the receivers between two records.
+    pub runs: bool,
+}
+
+/// Where the parts of a state begin, behind the velocities.
+pub struct State {
+    /// Stresses.
+    pub stress: usize,
+    /// Memory of the layers by stage and axis.
+    pub memory: [[usize; 3]; 2],
+    /// Memory of attenuation.
+    pub relaxing: usize,
+    /// What runs at the receivers.
+    pub kept: usize,
+    /// All numbers.
+    pub all: usize,
+}
+
+impl Sizes {
+    /// Of a program.
+    pub fn new(program: &Discrete<f32>) -> Self {
+        let ndim = program.ndim();
+        Self {
+            ndim,
+            len: program.rows.len,
+            stresses: program.stresses(),
+            places: places(ndim).len(),
+            layers: [0, 1, 2].map(|axis| ndim * program.layers.component(axis)),
+            mechanisms: program.mechanisms(),
+            surface: program.images.as_ref().map_or(0, |_| program.rows.count()),
+            values: program.values(),
+            runs: program.quantity.runs(),
+        }
+    }
+
+    /// The parts of a state: velocities, stresses, memory of the layers and of attenuation, what runs at the receivers.
+    pub fn state(&self) -> State {
+        let mut next = self.ndim * self.len;
+        let mut take = |numbers: usize| {
+            next += numbers;
+            next - numbers
+        };
+        State {
+            stress: take(self.stresses * self.len),
+            memory: [(); 2].map(|()| self.layers.map(&mut take)),
+            relaxing: take(self.mechanisms * self.stresses * self.len),
+            kept: take(if self.runs { self.values } else { 0 }),
+            all: take(0),
+        }
+    }
+
+    /// Where strains and what is kept at the surface begin, behind the forces.
+    pub fn tape(&self) -> [usize; 2] {
+        let strain = self.ndim * self.len;
+        [strain, strain + self.stresses * self.len]
+    }
+
+    /// Numbers of a recorded step.
+    pub fn tape_numbers(&self) -> usize {
+        self.tape()[1] + self.ndim * self.surface
+    }
+
+    /// Where stiffness, what relaxes of it and ratios begin, behind buoyancy.
+    pub fn changes(&self) -> [usize; 3] {
+        let stiffness = self.ndim * self.len;
+        let weaker = stiffness + self.places * self.len;
+        [stiffness, weaker, weaker + self.weaker()]
+    }
+
+    /// Numbers of what relaxes.
+    fn weaker(&self) -> usize {
+        if self.mechanisms > 0 {
+            self.places * self.len
+        } else {
+            0
+        }
+    }
+
+    /// Numbers of the changes of all coefficients.
+    pub fn changes_numbers(&self) -> usize {
+        self.changes()[2] + (self.ndim - 1) * self.surface
+    }
+
+    /// Where what waits in the layers of each axis begins, behind what waits for all derivatives.
+    pub fn waits(&self) -> [usize; 3] {
+        let first = self.stresses * self.len;
+        let [z, rows, _] = self.layers;
+        [first, first + z, first + z + rows]
+    }
+
+    /// Numbers of what waits for derivatives.
+    pub fn waits_numbers(&self) -> usize {
+        self.waits()[2] + self.layers[2]
+    }
+
+    /// Bytes of a checkpoint and of a recorded step.
+    pub fn ladder(&self) -> [usize; 2] {
+        [self.state().all, self.tape_numbers()].map(|n| n * size_of::<f32>())
+    }
+}

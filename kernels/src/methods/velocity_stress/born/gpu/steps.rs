@@ -1,0 +1,257 @@
+//! What a step and its transpose launch.
+
+use super::super::program::Discrete;
+use super::arguments::{Args, Walk, int};
+use super::points::Points;
+use super::sizes::Sizes;
+use super::variant::{Pass, Variant};
+use super::{READERS, resident};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, walk};
+use std::sync::Arc;
+
+/// Cells of a block along z, and along rows (in 2-D planes).
+const BLOCK: [usize; 2] = [32, 8];
+
+/// Threads of a block at the surface.
+const SURFACE_THREADS: usize = 64;
+
+/// What drives the fields of a step.
+#[derive(Clone, Copy)]
+pub enum Drive {
+    /// The sources; what the step can be linearised about goes to the tape at this address, if any.
+    Sources(Option<u64>),
+    /// Changes of the coefficients (second address), beside the tape of the background in the same step (first).
+    Changes(u64, u64),
+}
+
+/// A device with a program.
+pub struct Device<A: Accelerator> {
+    /// The device.
+    pub a: Arc<A>,
+    /// The numbers of its parts.
+    pub sizes: Sizes,
+    points: Points<A>,
+    kernels: Vec<Option<A::Kernel>>,
+    base: Args,
+    /// Cells along z to which something may come back: those above a surface have images.
+    reached: [i32; 2],
+    /// Not zero when a value was not finite.
+    found: A::Memory,
+    _memory: Vec<A::Memory>,
+}
+
+impl<A: Accelerator> Device<A> {
+    /// Sends a program to a device.
+    pub fn new(a: Arc<A>, program: &Discrete<f32>) -> Result<Self, Error> {
+        let variant = Variant {
+            ndim: program.ndim(),
+            half: program.rows.half,
+            lossy: program.relaxing.is_some(),
+            surface: program.images.is_some(),
+        };
+        let mut kernels = Vec::new();
+        for (source, names) in variant.texts() {
+            match source {
+                Some(source) => kernels.extend(a.load(&source, names)?.into_iter().map(Some)),
+                None => kernels.extend(names.iter().map(|_| None)),
+            }
+        }
+        let (base, memory) = resident::send(&*a, program)?;
+        let z = &program.rows.z;
+        let top = if program.images.is_some() { 0 } else { z.start };
+        Ok(Self {
+            sizes: Sizes::new(program),
+            points: Points::new(&*a, program)?,
+            kernels,
+            base,
+            reached: [int(top), int(z.end - top)],
+            found: a.allocate(size_of::<i32>())?,
+            _memory: memory,
+            a,
+        })
+    }
+
+    /// The points of another shot over the same medium.
+    pub fn next_shot(&mut self, program: &Discrete<f32>) -> Result<(), Error> {
+        self.a.finish()?;
+        self.points = Points::new(&*self.a, program)?;
+        self.sizes = Sizes::new(program);
+        Ok(())
+    }
+
+    /// The fields of a state.
+    pub fn of(&self, state: u64) -> Args {
+        self.base.of(&self.sizes, state)
+    }
+
+    /// Launches a kernel on its arguments.
+    ///
+    /// # Safety
+    /// They must be those of the kernel, with addresses that live until it is done.
+    unsafe fn launch<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
+        let Some(kernel) = &self.kernels[pass as usize] else {
+            return Ok(());
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
+    }
+
+    /// A kernel with a thread for every cell from `top` on along z, `reach` of them.
+    pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
+        let [_, rows, planes] = args.grid.count.map(|n| n as usize);
+        let [along, planes] = if self.sizes.ndim == 3 {
+            [rows, planes]
+        } else {
+            [planes, 1]
+        };
+        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0]);
+        let along = along.div_ceil(BLOCK[1]);
+        let args = Args {
+            across: int(across),
+            along: int(along),
+            ..*args
+        };
+        let dims = Dims {
+            grid: [across * along * planes, 1, 1],
+            threads: BLOCK[0] * BLOCK[1],
+            shared: 0,
+        };
+        // SAFETY: a cell that is computed has its neighbours in the grid, and a pass changes no field that it reads around a
+        // cell.
+        unsafe { self.launch(pass, dims, &args) }
+    }
+
+    /// A kernel with a thread for every node of the surface; none where there is no surface.
+    fn surface(&self, pass: Pass, args: &Args) -> Result<(), Error> {
+        let [_, rows, planes] = args.grid.count.map(|n| n as usize);
+        // SAFETY: nodes of the surface are cells that are computed; what is written lies on their own node or above.
+        unsafe { self.launch(pass, threads(rows * planes, SURFACE_THREADS), args) }
+    }
+
+    /// Step `it` of the fields of a state.
+    pub fn step(&self, state: u64, it: usize, drive: Drive) -> Result<(), Error> {
+        let (args, changed) = match drive {
+            Drive::Sources(None) => (self.of(state), false),
+            Drive::Sources(Some(tape)) => (self.of(state).about(&self.sizes, tape), false),
+            Drive::Changes(tape, changes) => {
+                let args = self.of(state).about(&self.sizes, tape);
+                (args.changed(&self.sizes, changes), true)
+            }
+        };
+        let either = |plain: Pass, other: Pass| if changed { other } else { plain };
+        self.cells(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
+        self.sources(&args, (0, it), changed)?;
+        self.surface(either(Pass::VelocityImages, Pass::VelocityImagesChanged), &args)?;
+        self.cells(either(Pass::Stresses, Pass::StressesChanged), &args)?;
+        if !changed {
+            self.sources(&args, (1, it), false)?;
+        }
+        self.surface(either(Pass::StressImages, Pass::StressImagesChanged), &args)
+    }
+
+    /// What sources add in a stage; of a change of buoyancy what forces add by it.
+    fn sources(&self, args: &Args, when: (usize, usize), changed: bool) -> Result<(), Error> {
+        let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
+        let Some(mut inject) = self.points.inject(of, when) else {
+            return Ok(());
+        };
+        inject.changes = if changed { args.buoyancy } else { 0 };
+        // SAFETY: the tables name cells of the fields, each once.
+        unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
+    }
+
+    /// The transpose of step `it`, with a gradient where `args` have one.
+    pub fn step_back(&self, args: &Args, it: usize) -> Result<(), Error> {
+        let reached = Args {
+            top: self.reached[0],
+            reach: self.reached[1],
+            ..*args
+        };
+        self.surface(Pass::StressImagesBack, args)?;
+        self.cells(Pass::StressesBack, args)?;
+        self.cells(Pass::VelocitiesGather, &reached)?;
+        self.surface(Pass::VelocityImagesBack, args)?;
+        self.surface(Pass::SlopesBack, args)?;
+        if args.buoyancy != 0 {
+            let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
+            if let Some(mut inject) = self.points.inject(of, (0, it)) {
+                inject.waits = args.buoyancy;
+                // SAFETY: the tables name cells of the velocities, each once.
+                unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject)? };
+            }
+        }
+        self.cells(Pass::VelocitiesBack, args)?;
+        self.cells(Pass::StressesGather, &reached)
+    }
+
+    /// The end of a step: what runs at the receivers goes on, and the record at this address gets their numbers.
+    pub fn record(&self, state: u64, record: u64) -> Result<(), Error> {
+        let lists = self.points.read((&self.sizes, state, record));
+        if lists.count == 0 {
+            return Ok(());
+        }
+        let dims = Dims {
+            grid: [lists.count as usize, 1, 1],
+            threads: READERS,
+            shared: READERS * size_of::<f32>(),
+        };
+        // SAFETY: the tables name cells of the fields; the record has a number for each list.
+        unsafe { self.launch(Pass::Extract, dims, &lists) }
+    }
+
+    /// The transpose; what waits for the record is used up.
+    pub fn record_back(&self, state: u64, record: u64) -> Result<(), Error> {
+        let of = (&self.sizes, state, record);
+        let (numbers, cells) = (self.points.read(of), self.points.read_back(of));
+        if numbers.count == 0 {
+            return Ok(());
+        }
+        if self.sizes.runs {
+            let dims = threads(numbers.count as usize, WALKERS);
+            // SAFETY: there are as many numbers at the receivers as lists.
+            unsafe { self.launch(Pass::ReadingsBack, dims, &numbers)? };
+        }
+        // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
+        unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
+    }
+
+    /// Copies numbers, or puts zeros where there is nothing to copy.
+    pub fn copy(&self, to: u64, from: Option<u64>, count: usize) -> Result<(), Error> {
+        let args = Walk {
+            to,
+            from: from.unwrap_or(0),
+            found: 0,
+            count: count as i64,
+        };
+        // SAFETY: the callers give addresses of as many numbers.
+        unsafe { self.launch(Pass::Copy, walk(count), &args) }
+    }
+
+    /// Looks at the velocities of a state for values that are not finite.
+    pub fn look(&self, state: u64) -> Result<(), Error> {
+        let count = self.sizes.ndim * self.sizes.len;
+        let args = Walk {
+            to: 0,
+            from: state,
+            found: self.found.address(),
+            count: count as i64,
+        };
+        // SAFETY: a state begins with its velocities.
+        unsafe { self.launch(Pass::Look, walk(count), &args) }
+    }
+
+    /// Where it says whether there were some.
+    pub fn found(&self) -> u64 {
+        self.found.address()
+    }
+}
+
+/// Enough blocks for so many threads.
+fn threads(count: usize, block: usize) -> Dims {
+    Dims {
+        grid: [count.div_ceil(block).max(1), 1, 1],
+        threads: block,
+        shared: 0,
+    }
+}

@@ -1,0 +1,117 @@
+// The free surface of the discrete program, its linearisation and its transpose, a thread for each node; born/images.rs has the
+// formulas. Of two images that a thread makes none is read by another thread.
+
+// The derivative of a horizontal velocity along its own axis.
+INLINE REAL spread_of(const struct Grid *g, const REAL *v, int axis) { return derivative(g, v, axis, 0); }
+
+// Images of a number by those below it.
+INLINE void put_images(REAL *at, const REAL (*weights)[3], const REAL *from) {
+    UNROLL for (int k = 0; k < HALF; k++) {
+        at[-1 - k] = FMA(weights[k][0], from[0], FMA(weights[k][1], from[1], weights[k][2] * from[2]));
+    }
+}
+
+// The transpose: what waits for images goes to the numbers below, and nothing waits for images any more.
+INLINE void take_images(REAL *at, const REAL (*weights)[3], REAL *to) {
+    UNROLL for (int k = 0; k < HALF; k++) {
+        REAL image = at[-1 - k];
+        UNROLL for (int n = 0; n < 3; n++) to[n] = FMA(weights[k][n], image, to[n]);
+        at[-1 - k] = 0;
+    }
+}
+
+INLINE void velocity_images_of(const struct Args *a, int changed) {
+    struct Cell c;
+    WIDE number = node_of(a, &c), rows = (WIDE)a->g.rows * a->g.planes;
+    if (number < 0) return;
+    REAL across = 0;
+    for (int i = 1; i < NDIM; i++) {
+        WIDE at = (i - 1) * rows + number;
+        REAL *v = a->velocity + i * a->g.len + c.at, spread = spread_of(&a->g, v, AXIS(i));
+        across = FMA(a->surface.ratios[at], spread, across);
+        if (changed) across = FMA(a->ratios[at], a->upon[at], across);
+        if (!changed && a->upon) a->upon[at] = spread;
+        put_images(v, a->surface.horizontal, v);
+    }
+    REAL *v = a->velocity + c.at, from[3];
+    from[0] = v[0], from[1] = v[1], from[2] = -across * a->surface.spacing;
+    put_images(v, a->surface.vertical, from);
+}
+
+KERNEL(velocity_images)(const struct Args a) { velocity_images_of(&a, 0); }
+
+KERNEL(velocity_images_changed)(const struct Args a) { velocity_images_of(&a, 1); }
+
+INLINE void stress_images_of(const struct Args *a, int changed) {
+    struct Cell c;
+    WIDE number = node_of(a, &c), rows = (WIDE)a->g.rows * a->g.planes, last = (NDIM - 1) * rows + number;
+    if (number < 0) return;
+    REAL *zz = a->stress + c.at, left = *zz;
+    if (!changed && a->upon) a->upon[last] = left;
+    for (int i = 1; i < NDIM; i++) {
+        WIDE at = (i - 1) * rows + number;
+        REAL *along = a->stress + i * a->g.len + c.at, *shear = a->stress + STRESS(0, i) * a->g.len + c.at;
+        REAL put = a->surface.ratios[at] * left;
+        if (changed) put = FMA(a->ratios[at], a->upon[last], put);
+        *along -= put;
+        put_images(shear, a->surface.shear, shear);
+    }
+    *zz = 0;
+    put_images(zz, a->surface.normal, zz + 1);
+}
+
+KERNEL(stress_images)(const struct Args a) { stress_images_of(&a, 0); }
+
+KERNEL(stress_images_changed)(const struct Args a) { stress_images_of(&a, 1); }
+
+KERNEL(stress_images_back)(const struct Args a) {
+    struct Cell c;
+    WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes, last = (NDIM - 1) * rows + number;
+    if (number < 0) return;
+    REAL *zz = a.stress + c.at, left = 0;
+    take_images(zz, a.surface.normal, zz + 1);
+    for (int i = 1; i < NDIM; i++) {
+        WIDE at = (i - 1) * rows + number;
+        REAL *shear = a.stress + STRESS(0, i) * a.g.len + c.at, waits = a.stress[i * a.g.len + c.at];
+        take_images(shear, a.surface.shear, shear);
+        left -= a.surface.ratios[at] * waits;
+        if (a.ratios) a.ratios[at] -= a.upon[last] * waits;
+    }
+    *zz = left;
+}
+
+// What waits for images of velocities, save what comes by the slope of the vertical one, which is kept.
+KERNEL(velocity_images_back)(const struct Args a) {
+    struct Cell c;
+    WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes;
+    if (number < 0) return;
+    REAL *v = a.velocity + c.at, to[3];
+    to[0] = v[0], to[1] = v[1], to[2] = 0;
+    take_images(v, a.surface.vertical, to);
+    v[0] = to[0], v[1] = to[1];
+    REAL slope = -to[2] * a.surface.spacing;
+    a.surface.slopes[number] = slope;
+    for (int i = 1; i < NDIM; i++) {
+        WIDE at = (i - 1) * rows + number;
+        v = a.velocity + i * a.g.len + c.at;
+        take_images(v, a.surface.horizontal, v);
+        if (a.ratios) a.ratios[at] = FMA(a.upon[at], slope, a.ratios[at]);
+    }
+}
+
+// That goes on to the horizontal velocities of the neighbours. Nodes that are not computed have no slope.
+KERNEL(slopes_back)(const struct Args a) {
+    struct Cell c;
+    WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes;
+    if (number < 0) return;
+    for (int i = 1; i < NDIM; i++) {
+        const REAL *q = a.surface.ratios + (i - 1) * rows + number, *slopes = a.surface.slopes + number;
+        WIDE step = rows_of(&a.g, AXIS(i));
+        REAL sum = 0;
+        UNROLL for (int m = HALF - 1; m >= 0; m--) {
+            WIDE behind = -m * step, ahead = (m + 1) * step;
+            sum = FMA(a.g.weights[AXIS(i)][m], q[behind] * slopes[behind] - q[ahead] * slopes[ahead], sum);
+        }
+        a.velocity[i * a.g.len + c.at] += sum;
+    }
+}

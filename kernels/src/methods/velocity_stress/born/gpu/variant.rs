@@ -1,0 +1,168 @@
+//! Which kernel texts a run compiles: the texts are joined behind the defines of their variant.
+
+use crate::device::accelerator::Source;
+use std::fmt::Write;
+
+const PRELUDE: &str = include_str!("../../../../device/prelude.cuh");
+const GRID: &str = include_str!("grid.cuh");
+
+/// A kernel, in the order of the texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    Velocities,
+    VelocitiesChanged,
+    Stresses,
+    StressesChanged,
+    StressesBack,
+    VelocitiesBack,
+    VelocitiesGather,
+    StressesGather,
+    VelocityImages,
+    VelocityImagesChanged,
+    StressImages,
+    StressImagesChanged,
+    StressImagesBack,
+    VelocityImagesBack,
+    SlopesBack,
+    Inject,
+    Extract,
+    ReadingsBack,
+    Spread,
+    Copy,
+    Look,
+    Illuminate,
+    Correlate,
+}
+
+/// A text: its file, its kernels in the order of [`Pass`], and whether derivatives, attenuation and a surface make a variant of it.
+struct Text {
+    file: &'static str,
+    text: &'static str,
+    kernels: &'static [&'static str],
+    derives: bool,
+    loses: bool,
+    surface: bool,
+}
+
+const TEXTS: [Text; 4] = [
+    Text {
+        file: "born/gpu/step.cu",
+        text: include_str!("step.cu"),
+        kernels: &["velocities", "velocities_changed", "stresses", "stresses_changed"],
+        derives: true,
+        loses: true,
+        surface: false,
+    },
+    Text {
+        file: "born/gpu/back.cu",
+        text: include_str!("back.cu"),
+        kernels: &[
+            "stresses_back",
+            "velocities_back",
+            "velocities_gather",
+            "stresses_gather",
+        ],
+        derives: true,
+        loses: true,
+        surface: false,
+    },
+    Text {
+        file: "born/gpu/surface.cu",
+        text: include_str!("surface.cu"),
+        kernels: &[
+            "velocity_images",
+            "velocity_images_changed",
+            "stress_images",
+            "stress_images_changed",
+            "stress_images_back",
+            "velocity_images_back",
+            "slopes_back",
+        ],
+        derives: true,
+        loses: false,
+        surface: true,
+    },
+    Text {
+        file: "born/gpu/points.cu",
+        text: include_str!("points.cu"),
+        kernels: &[
+            "inject",
+            "extract",
+            "readings_back",
+            "spread",
+            "copy",
+            "look",
+            "illuminate",
+            "correlate",
+        ],
+        derives: false,
+        loses: false,
+        surface: false,
+    },
+];
+
+/// Everything that the texts are specialised for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// 2 or 3.
+    pub ndim: usize,
+    /// Half the order in space: 1, 2 or 4.
+    pub half: usize,
+    /// Attenuation.
+    pub lossy: bool,
+    /// A free surface.
+    pub surface: bool,
+}
+
+impl Variant {
+    fn source(&self, text: &Text) -> Source {
+        let defines = [
+            ("REAL_IS_DOUBLE", 0),
+            ("NDIM", self.ndim),
+            ("HALF", if text.derives { self.half } else { 1 }),
+            ("VEC", 1),
+            ("LOSSY", usize::from(text.loses && self.lossy)),
+        ];
+        let (mut head, mut name) = (String::new(), text.file.to_string());
+        for (key, value) in defines {
+            let _ = writeln!(head, "#define {key} {value}");
+            let _ = write!(name, " {key}={value}");
+        }
+        let text = [head.as_str(), PRELUDE, GRID, text.text].join("\n");
+        Source { name, text }
+    }
+
+    /// The texts of a run with their kernels; those that it does not need without a source.
+    pub fn texts(&self) -> impl Iterator<Item = (Option<Source>, &'static [&'static str])> + '_ {
+        TEXTS.iter().map(|text| {
+            let wanted = self.surface || !text.surface;
+            (wanted.then(|| self.source(text)), text.kernels)
+        })
+    }
+}
+
+/// One text of every kind that a run can need, for checks without a device.
+pub fn all() -> Vec<Source> {
+    let mut found: Vec<Source> = Vec::new();
+    for ndim in [2, 3] {
+        for (half, lossy) in [
+            (1, false),
+            (2, false),
+            (4, false),
+            (1, true),
+            (2, true),
+            (4, true),
+        ] {
+            let variant = Variant {
+                ndim,
+                half,
+                lossy,
+                surface: true,
+            };
+            for (source, _) in variant.texts() {
+                found.extend(source.filter(|source| !found.contains(source)));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,272 @@
+//! The way back through the steps on a device: checkpoints by the schedule of [`Ladder`], one segment at a time recorded.
+//!
+//! The first way through all steps also makes the records of the run where a residual asks for them, so that a gradient runs every
+//! step once and all but those of the last segment once more.
+
+use super::super::engine::Source;
+use super::super::ladder::{Ladder, split};
+use super::arguments::Args;
+use super::sizes::after;
+use super::steps::Drive;
+use super::variant::Pass;
+use super::{OnDevice, Reel, room};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Memory, Stream};
+use std::ops::Range;
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// What waits for the coefficients.
+    Gradient {
+        /// For all normal stiffnesses as one, and for all couplings.
+        grouped: bool,
+    },
+    /// The correlation of both ways.
+    Image,
+}
+
+/// A way back.
+struct Way<'a, A: Accelerator> {
+    on: &'a OnDevice<A>,
+    /// The fields that run.
+    run: A::Memory,
+    /// What waits for the fields.
+    waits: A::Memory,
+    waiting: A::Memory,
+    /// Recorded steps of a segment.
+    tapes: A::Memory,
+    /// Checkpoints beside the beginning of the run, behind those on the host.
+    checkpoints: A::Memory,
+    on_host: Vec<A::Pinned>,
+    /// How many may be there.
+    most_on_host: usize,
+    /// What is asked for.
+    found: A::Memory,
+    wanted: Wanted,
+    reel: Reel<A>,
+    /// The records that the reel holds on the way back.
+    held: Range<usize>,
+    /// Records of the first way, where a residual asks for them, and how many of them are still on the device.
+    records: Option<(Vec<f32>, usize)>,
+}
+
+impl<A: Accelerator> OnDevice<A> {
+    /// Goes back; what was asked for lies in the memory returned.
+    pub fn reversed(
+        &self,
+        from: Source<'_, f32>,
+        ladder: &Ladder,
+        wanted: Wanted,
+    ) -> Result<A::Memory, Error> {
+        let mut way = Way::new(self, ladder, wanted)?;
+        let (data, mut residual): (&[f32], _) = match from {
+            Source::Data(data) => (data, None),
+            Source::Residual(residual) => (&[], Some(residual)),
+        };
+        way.records = residual.is_some().then(|| (Vec::new(), 0));
+        let made = &mut Vec::new();
+        // Segments at whose beginning there is a checkpoint, the first of them the beginning of the run.
+        let mut marks = vec![0];
+        let mut end = ladder.segments;
+        let step = |segment: usize| (segment * ladder.segment).min(self.steps.nt);
+        while end > 0 {
+            let mut here = marks[marks.len() - 1];
+            way.restore(marks.len() - 1)?;
+            while end - here > 1 {
+                let free = ladder.checkpoints + 1 - marks.len();
+                let next = if free == 0 {
+                    end - 1
+                } else {
+                    here + split(end - here, free)
+                };
+                way.advance(step(here)..step(next), false)?;
+                here = next;
+                if free > 0 {
+                    way.save(marks.len())?;
+                    marks.push(here);
+                }
+            }
+            way.advance(step(here)..step(end), true)?;
+            if let Some(residual) = residual.take() {
+                *made = residual(&way.all_records()?)?;
+            }
+            let waits = if data.is_empty() { &made[..] } else { data };
+            way.steps_back(step(here)..step(end), waits)?;
+            end = here;
+            while marks.len() > 1 && marks[marks.len() - 1] == end {
+                marks.pop();
+            }
+        }
+        Ok(way.found)
+    }
+}
+
+impl<'a, A: Accelerator> Way<'a, A> {
+    fn new(on: &'a OnDevice<A>, ladder: &Ladder, wanted: Wanted) -> Result<Self, Error> {
+        let (a, sizes) = (&*on.device.a, &on.device.sizes);
+        let state = sizes.state().all;
+        Ok(Self {
+            on,
+            run: room(a, state)?,
+            waits: room(a, state)?,
+            waiting: room(a, sizes.waits_numbers())?,
+            tapes: room(a, ladder.segment.min(on.steps.nt) * sizes.tape_numbers())?,
+            checkpoints: room(a, (ladder.checkpoints - ladder.on_host) * state)?,
+            on_host: Vec::new(),
+            most_on_host: ladder.on_host,
+            found: match wanted {
+                Wanted::Gradient { .. } => room(a, sizes.changes_numbers())?,
+                Wanted::Image => room(a, 3 * sizes.len)?,
+            },
+            wanted,
+            reel: on.reel()?,
+            held: 0..0,
+            records: None,
+        })
+    }
+
+    fn state(&self) -> usize {
+        self.on.device.sizes.state().all
+    }
+
+    /// Where the checkpoint of a mark lies on the device; none if it is on the host, or at rest.
+    fn slot(&self, mark: usize) -> Option<u64> {
+        let slot = mark.checked_sub(1 + self.most_on_host)?;
+        Some(after(self.checkpoints.address(), slot * self.state()))
+    }
+
+    /// The fields as they were at a mark; those of mark 0 are at rest.
+    fn restore(&self, mark: usize) -> Result<(), Error> {
+        let device = &self.on.device;
+        match (self.slot(mark), mark.checked_sub(1)) {
+            (None, Some(slot)) => {
+                let bytes = self.state() * size_of::<f32>();
+                // SAFETY: a checkpoint is a state, and lives as long as the way back.
+                unsafe {
+                    device
+                        .a
+                        .upload(Stream::Main, &self.on_host[slot], 0, self.run.address(), bytes)
+                }
+            }
+            (from, _) => device.copy(self.run.address(), from, self.state()),
+        }
+    }
+
+    fn save(&mut self, mark: usize) -> Result<(), Error> {
+        let device = &self.on.device;
+        if let Some(to) = self.slot(mark) {
+            return device.copy(to, Some(self.run.address()), self.state());
+        }
+        let bytes = self.state() * size_of::<f32>();
+        if self.on_host.len() < mark {
+            self.on_host.push(device.a.pin(bytes)?);
+        }
+        let to = &mut self.on_host[mark - 1];
+        // SAFETY: the same; nobody else looks at it before the stream has come as far as an upload of it.
+        unsafe { device.a.download(Stream::Main, self.run.address(), to, 0, bytes) }
+    }
+
+    /// Where a recorded step lies.
+    fn tape(&self, number: usize) -> u64 {
+        after(self.tapes.address(), number * self.on.device.sizes.tape_numbers())
+    }
+
+    /// Runs some steps, and keeps them where asked for.
+    fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
+        let device = &self.on.device;
+        for it in steps.clone() {
+            let tape = keep.then(|| self.tape(it - steps.start));
+            device.step(self.run.address(), it, Drive::Sources(tape))?;
+            self.record(it)?;
+            if keep && self.wanted == Wanted::Image {
+                let args = device.of(self.run.address());
+                device.cells(
+                    Pass::Illuminate,
+                    &args.imaging(&device.sizes, self.found.address()),
+                )?;
+            }
+            self.on.check(it, self.run.address())?;
+        }
+        Ok(())
+    }
+
+    /// Takes the record of a step on the first way.
+    fn record(&mut self, it: usize) -> Result<(), Error> {
+        let device = &self.on.device;
+        let Some((all, waiting)) = &mut self.records else {
+            return Ok(());
+        };
+        if !self.on.steps.records(it) {
+            return match device.sizes.runs {
+                true => device.record(self.run.address(), self.reel.spare()),
+                false => Ok(()),
+            };
+        }
+        device.record(self.run.address(), self.reel.at(*waiting))?;
+        *waiting += 1;
+        if *waiting == self.reel.most {
+            self.reel.unload(&*device.a, std::mem::take(waiting), all)?;
+        }
+        Ok(())
+    }
+
+    /// All records of the first way, which is at its end.
+    fn all_records(&mut self) -> Result<Vec<f32>, Error> {
+        let (mut all, waiting) = self.records.take().unwrap_or_default();
+        self.reel.unload(&*self.on.device.a, waiting, &mut all)?;
+        Ok(all)
+    }
+
+    /// Where what waits for the record of a step lies; none where nothing does.
+    fn data_of(&mut self, it: usize, data: &[f32]) -> Result<Option<u64>, Error> {
+        let device = &self.on.device;
+        if !self.on.steps.records(it) {
+            if !device.sizes.runs {
+                return Ok(None);
+            }
+            device.copy(self.reel.spare(), None, device.sizes.values)?;
+            return Ok(Some(self.reel.spare()));
+        }
+        let (number, values) = (it / self.on.steps.jdata, self.reel.values);
+        if !self.held.contains(&number) {
+            // Those before it come next.
+            self.held = (number + 1).saturating_sub(self.reel.most)..number + 1;
+            // What the kernels still read of the others.
+            device.a.finish()?;
+            let from = &data[self.held.start * values..self.held.end * values];
+            let to = self.reel.memory.address();
+            self.reel.transfer.put(&*device.a, from, to)?;
+        }
+        Ok(Some(self.reel.at(number - self.held.start)))
+    }
+
+    /// Goes back through steps that are recorded.
+    fn steps_back(&mut self, steps: Range<usize>, data: &[f32]) -> Result<(), Error> {
+        let on = self.on;
+        let device = &on.device;
+        let args = device
+            .of(self.waits.address())
+            .waiting(&device.sizes, self.waiting.address());
+        for it in steps.clone().rev() {
+            if let Some(record) = self.data_of(it, data)? {
+                device.record_back(self.waits.address(), record)?;
+            }
+            let args: Args = args.about(&device.sizes, self.tape(it - steps.start));
+            let args = match self.wanted {
+                Wanted::Gradient { grouped } => Args {
+                    grouped: i32::from(grouped),
+                    ..args.changed(&device.sizes, self.found.address())
+                },
+                Wanted::Image => {
+                    let imaging = args.imaging(&device.sizes, self.found.address());
+                    device.cells(Pass::Correlate, &imaging)?;
+                    args
+                }
+            };
+            device.step_back(&args, it)?;
+            on.check(it, self.waits.address())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Spectra of traces, padded by as many zeros as they have samples, so that nothing wraps around.
+
+use realfft::num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use std::sync::Arc;
+
+/// A number of a spectrum.
+pub type Number = Complex<f64>;
+
+/// Transforms of traces of one length.
+pub struct Fourier {
+    samples: usize,
+    padded: usize,
+    there: Arc<dyn RealToComplex<f64>>,
+    back: Arc<dyn ComplexToReal<f64>>,
+}
+
+impl Fourier {
+    /// For traces of so many samples.
+    pub fn new(samples: usize) -> Self {
+        Self::padded(samples, 2 * samples.max(1))
+    }
+
+    /// For traces that are padded to an even length.
+    pub fn padded(samples: usize, padded: usize) -> Self {
+        let mut planner = RealFftPlanner::<f64>::new();
+        Self {
+            samples,
+            padded,
+            there: planner.plan_fft_forward(padded),
+            back: planner.plan_fft_inverse(padded),
+        }
+    }
+
+    /// Samples of a padded trace.
+    pub fn len(&self) -> usize {
+        self.padded
+    }
+
+    /// Frequencies of a spectrum, zero and the highest one included.
+    pub fn frequencies(&self) -> usize {
+        self.padded / 2 + 1
+    }
+
+    /// How often a number of the half spectrum is in the whole one.
+    pub fn times(&self, k: usize) -> f64 {
+        if k == 0 || k + 1 == self.frequencies() {
+            1.0
+        } else {
+            2.0
+        }
+    }
+
+    /// The spectrum of a trace.
+    pub fn spectrum(&self, trace: &[f64]) -> Vec<Number> {
+        let mut padded = self.there.make_input_vec();
+        padded.iter_mut().zip(trace).for_each(|(to, &x)| *to = x);
+        let mut spectrum = self.there.make_output_vec();
+        self.there
+            .process(&mut padded, &mut spectrum)
+            .expect("both buffers come from the plan");
+        spectrum
+    }
+
+    /// The first samples of what has a spectrum; its first and last number are taken to be real.
+    pub fn trace(&self, mut spectrum: Vec<Number>) -> Vec<f64> {
+        let last = spectrum.len() - 1;
+        for k in [0, last] {
+            spectrum[k].im = 0.0;
+        }
+        let mut padded = self.back.make_output_vec();
+        self.back
+            .process(&mut spectrum, &mut padded)
+            .expect("both buffers come from the plan");
+        let share = 1.0 / self.padded as f64;
+        padded.truncate(self.samples);
+        padded.iter_mut().for_each(|x| *x *= share);
+        padded
+    }
+}

@@ -1,0 +1,262 @@
+//! How far the records of a model are from observed ones, and the derivative of that by every number of the records: what goes
+//! back through the steps of a run to become a gradient.
+//!
+//! Records are `[sample][trace]`, a trace being one component of one receiver. All arithmetic is in double precision.
+
+mod envelope;
+mod fourier;
+mod wiener;
+
+pub use wiener::Wiener;
+
+use crate::Error;
+use envelope::Hilbert;
+
+/// Envelopes below this share of the largest observed one are not told apart.
+const FLOOR: f64 = 1e-3;
+
+/// What is compared of two traces `a` (modelled) and `b` (observed).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// `sum (a - b)^2 / 2`
+    Squares,
+    /// `1 - sum a b / (|a| |b|)`, which knows no amplitude (Choi and Alkhalifah 2012). A silent observed trace has no part, a silent
+    /// modelled one the misfit 1 and no derivative.
+    Correlation,
+    /// `sum (E(a) - E(b))^2 / 2` of the envelopes `E(a)^2 = a^2 + H(a)^2 + e^2`, `H` being the Hilbert transform (Bozdag, Trampert
+    /// and Tromp 2011) and `e` a thousandth of the largest observed envelope of the shot.
+    Envelope,
+}
+
+/// Observed records of a shot.
+pub struct Observed {
+    traces: usize,
+    values: Vec<f64>,
+    weight: Option<Vec<f64>>,
+}
+
+impl Observed {
+    /// So many traces, `[sample][trace]`, and a weight for each number, with which observed and modelled ones are multiplied before
+    /// they are compared.
+    ///
+    /// # Errors
+    /// Sizes that do not go together.
+    pub fn new(traces: usize, values: Vec<f64>, weight: Option<Vec<f64>>) -> Result<Self, Error> {
+        let whole = traces > 0 && values.len().is_multiple_of(traces);
+        if !whole || weight.as_ref().is_some_and(|weight| weight.len() != values.len()) {
+            return Err(Error::setup(format!(
+                "{} observed numbers in {traces} traces and {} weights do not go together",
+                values.len(),
+                weight.map_or(0, |weight| weight.len())
+            )));
+        }
+        Ok(Self {
+            traces,
+            values,
+            weight,
+        })
+    }
+
+    /// Traces.
+    pub fn traces(&self) -> usize {
+        self.traces
+    }
+
+    /// Samples of a trace.
+    pub fn samples(&self) -> usize {
+        self.values.len() / self.traces
+    }
+
+    /// A trace of some records.
+    fn plain(&self, records: &[f64], trace: usize) -> Vec<f64> {
+        records[trace..].iter().step_by(self.traces).copied().collect()
+    }
+
+    /// A trace of some records, weighted.
+    fn weighted(&self, records: &[f64], trace: usize) -> Vec<f64> {
+        let mut values = self.plain(records, trace);
+        self.weigh(&mut values, trace);
+        values
+    }
+
+    /// An observed trace, weighted.
+    fn own(&self, trace: usize) -> Vec<f64> {
+        self.weighted(&self.values, trace)
+    }
+
+    /// Multiplies by the weights of a trace.
+    fn weigh(&self, values: &mut [f64], trace: usize) {
+        if let Some(weight) = &self.weight {
+            let weights = weight[trace..].iter().step_by(self.traces);
+            values.iter_mut().zip(weights).for_each(|(x, w)| *x *= w);
+        }
+    }
+
+    /// Adds a trace to records.
+    fn add(&self, values: &[f64], trace: usize, records: &mut [f64]) {
+        let to = records[trace..].iter_mut().step_by(self.traces);
+        to.zip(values).for_each(|(to, x)| *to += x);
+    }
+}
+
+impl Misfit {
+    /// The misfit of modelled records, `[sample][trace]`, and its derivative by them.
+    pub fn of(self, made: &[f64], observed: &Observed) -> (f64, Vec<f64>) {
+        let hilbert = Hilbert::new(observed.samples());
+        let floor = match self {
+            Self::Envelope => {
+                let largest = |trace: usize| hilbert.largest_envelope(&observed.own(trace));
+                FLOOR * (0..observed.traces).map(largest).fold(0.0, f64::max)
+            }
+            _ => 0.0,
+        };
+        let (mut sum, mut waits) = (0.0, vec![0.0; made.len()]);
+        for trace in 0..observed.traces {
+            let (a, b) = (observed.weighted(made, trace), observed.own(trace));
+            let (misfit, mut derivative) = match self {
+                Self::Squares => squares(&a, &b),
+                Self::Correlation => correlation(&a, &b),
+                Self::Envelope => hilbert.envelopes(&a, &b, floor),
+            };
+            observed.weigh(&mut derivative, trace);
+            observed.add(&derivative, trace, &mut waits);
+            sum += misfit;
+        }
+        (sum, waits)
+    }
+
+    /// The same for modelled records that a filter brings as near to the observed ones as it can, which is made for them: what it owes
+    /// to the records is in the derivative. Returns the filter, too.
+    ///
+    /// # Errors
+    /// What [`Wiener::new`] refuses.
+    pub fn of_filtered(
+        self,
+        made: &[f64],
+        observed: &Observed,
+        damping: f64,
+    ) -> Result<(f64, Vec<f64>, Wiener), Error> {
+        let filter = Wiener::new(made, observed, damping)?;
+        let (misfit, waits) = self.of(&filter.applied(made, observed), observed);
+        let waits = filter.transposed(made, observed, &waits);
+        Ok((misfit, waits, filter))
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn squares(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {
+    let rest: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    (0.5 * dot(&rest, &rest), rest)
+}
+
+fn correlation(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {
+    let [own, other] = [dot(a, a).sqrt(), dot(b, b).sqrt()];
+    if own == 0.0 || other == 0.0 {
+        let silent = if other == 0.0 { 0.0 } else { 1.0 };
+        return (silent, vec![0.0; a.len()]);
+    }
+    let found = dot(a, b) / (own * other);
+    let derivative = a.iter().zip(b);
+    let derivative = derivative.map(|(a, b)| (found * a / own - b / other) / own);
+    (1.0 - found, derivative.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Traces of a few waves, other ones for every seed.
+    fn records(traces: usize, samples: usize, seed: f64) -> Vec<f64> {
+        let at = |k: usize| {
+            let (sample, trace) = ((k / traces) as f64, (k % traces) as f64);
+            let t = (sample - 18.0 - 2.0 * trace - 3.0 * seed) / (4.0 + 0.4 * trace);
+            (1.0 - t * t) * (-0.5 * t * t).exp() + 0.2 * (0.3 * sample + seed + trace).sin()
+        };
+        (0..traces * samples).map(at).collect()
+    }
+
+    /// What is left of a small change beyond its derivative is of second order.
+    #[test]
+    fn derivatives_are_exact() {
+        let (traces, samples) = (3, 61);
+        let weight = (0..traces * samples).map(|k| if k < 20 { 0.0 } else { 1.0 + 0.1 * (k % 7) as f64 });
+        let observed = Observed::new(traces, records(traces, samples, 0.4), Some(weight.collect()));
+        let observed = observed.expect("sizes agree");
+        let (made, step) = (records(traces, samples, 0.0), records(traces, samples, 1.7));
+        for kind in [Misfit::Squares, Misfit::Correlation, Misfit::Envelope] {
+            for filtered in [false, true] {
+                let of = |records: &[f64]| match filtered {
+                    false => kind.of(records, &observed),
+                    true => {
+                        let (misfit, waits, _) = kind.of_filtered(records, &observed, 0.01).expect("waves");
+                        (misfit, waits)
+                    }
+                };
+                let (before, waits) = of(&made);
+                let left = |h: f64| {
+                    let after: Vec<f64> = made.iter().zip(&step).map(|(a, b)| a + h * b).collect();
+                    (of(&after).0 - before - h * dot(&waits, &step)).abs()
+                };
+                let found = [0.03, 0.003, 0.0003, 0.00003].map(left);
+                let orders: Vec<f64> = found.windows(2).map(|pair| (pair[0] / pair[1]).log10()).collect();
+                println!("{kind:?} filtered={filtered}: {before:.3e}, orders {orders:.3?}");
+                assert!(
+                    orders.iter().all(|order| (order - 2.0).abs() < 0.1),
+                    "{kind:?} {filtered}: {orders:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn silent_traces_have_no_derivative() {
+        let waves = records(2, 40, 0.0);
+        let silence = vec![0.0; waves.len()];
+        let still = Observed::new(2, silence.clone(), None).expect("sizes agree");
+        let loud = Observed::new(2, waves.clone(), None).expect("sizes agree");
+        let (misfit, waits) = Misfit::Correlation.of(&waves, &still);
+        assert!(misfit == 0.0 && waits.iter().all(|&x| x == 0.0));
+        let (misfit, waits) = Misfit::Correlation.of(&silence, &loud);
+        assert!(misfit == 2.0 && waits.iter().all(|&x| x == 0.0));
+        for made in [&waves, &silence] {
+            let (misfit, waits) = Misfit::Envelope.of(made, &still);
+            assert!(misfit.is_finite() && waits.iter().all(|x| x.is_finite()));
+        }
+        assert!(Wiener::new(&silence, &loud, 0.01).is_err());
+        assert!(Observed::new(3, vec![0.0; 40], None).is_err());
+    }
+
+    /// A filter that is known is found, and with it the history of a source.
+    #[test]
+    fn a_wavelet_is_found() {
+        let (traces, samples) = (4, 120);
+        let pulse: Vec<f64> = (0..samples)
+            .map(|k| (-0.5 * ((k as f64 - 20.0) / 2.0).powi(2)).exp())
+            .collect();
+        // What the records of the pulse are for an echo in every trace, and those of a source that is late and twice as strong.
+        let trace = |scale: f64, late: usize| -> Vec<f64> {
+            let echo = |k: usize, trace: usize| {
+                let at = |back: usize| k.checked_sub(back + late).map_or(0.0, |k| pulse[k]);
+                scale * (at(5 + 3 * trace) + 0.5 * at(20 + 7 * trace))
+            };
+            let all = 0..samples * traces;
+            all.map(|k| echo(k / traces, k % traces)).collect()
+        };
+        let (made, wanted) = (trace(1.0, 0), trace(2.0, 6));
+        let observed = Observed::new(traces, wanted, None).expect("sizes agree");
+        let (misfit, _, filter) = Misfit::Squares
+            .of_filtered(&made, &observed, 1e-6)
+            .expect("waves");
+        let (before, _) = Misfit::Squares.of(&made, &observed);
+        assert!(misfit < 1e-4 * before, "{misfit} {before}");
+        let series: Vec<f32> = pulse.iter().map(|&x| x as f32).collect();
+        let found = filter.source(&series, 1);
+        for (k, &x) in found.iter().enumerate() {
+            let wanted = k.checked_sub(6).map_or(0.0, |k| 2.0 * pulse[k]);
+            assert!((f64::from(x) - wanted).abs() < 0.03, "{k}: {x} {wanted}");
+        }
+    }
+}

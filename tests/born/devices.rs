@@ -1,0 +1,298 @@
+//! Linearised velocity-stress modelling on accelerators: the same data, gradients and images as on processors; the adjoint is the
+//! transpose of what runs there; and the way back takes any memory.
+
+use crate::bench::{Case, Random, dot, plain, records};
+use crate::emulator::Emulator;
+use crate::real;
+use crate::shots::largest;
+use kernels::device::accelerator::Accelerator;
+use kernels::device::gpu::Gpu;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::methods::velocity_stress::Quantity;
+use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
+use std::io::Write;
+use std::sync::Arc;
+
+/// What opens a device.
+type Open<A> = fn() -> Arc<A>;
+
+/// A set-up by chance.
+fn any(random: &mut Random) -> Case {
+    let mut pick = |n: usize| (random.next() * n as f64) as usize;
+    let parameters = [
+        Parameters::Speeds,
+        Parameters::Lame,
+        Parameters::Impedances,
+        Parameters::Stiffness,
+    ][pick(4)];
+    let quantities = [
+        Quantity::Velocity,
+        Quantity::Displacement,
+        Quantity::Acceleration,
+        Quantity::Pressure,
+        Quantity::Strain,
+    ];
+    let mechanisms = match pick(6) {
+        0..3 => None,
+        5 => Some(Mechanisms::Coarse),
+        _ => Some(Mechanisms::Everywhere(1 + pick(4))),
+    };
+    Case {
+        order: [2, 4, 8][pick(3)],
+        sponge: pick(2) == 1,
+        frame: pick(6),
+        surface: pick(2) == 1,
+        mechanisms,
+        fluid: pick(2) == 1,
+        anisotropic: parameters == Parameters::Stiffness && pick(2) == 1,
+        quantity: quantities[pick(5)],
+        parameters,
+        jdata: 1 + pick(3),
+        off: pick(100) as f32 / 100.0 - 0.5,
+        depth: 0.6 + pick(54) as f32 / 10.0,
+        ..plain(2 + pick(2))
+    }
+}
+
+/// The same set-up on processors and on a device.
+fn both<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
+    let shot = case.shot();
+    let [cpu, mut device] = [(); 2].map(|()| case.born::<f32>(&shot, case.medium()));
+    device.run_on(open()).expect("a device with memory");
+    [cpu, device]
+}
+
+/// The largest difference, as a share of the largest number.
+fn apart(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let most = largest(a.iter().map(|&x| f64::from(x)));
+    assert!(most > 0.0, "there is something to compare");
+    largest(a.iter().zip(b).map(|(a, b)| f64::from(a - b))) / most
+}
+
+/// All steps kept, and a few of them.
+fn ladders(born: &Born<f32>, nt: usize) -> [Ladder; 2] {
+    let [state, tape] = born.sizes();
+    [2 * state + nt * tape, 4 * state + (nt / 6) * tape]
+        .map(|memory| Ladder::choose(nt, [state, tape], memory).expect("it fits"))
+}
+
+/// Data, what comes back of data, a gradient and an image.
+fn agree<A: Accelerator>(open: Open<A>, case: &Case, random: &mut Random) {
+    let [cpu, device] = both(open, case);
+    let model = case.perturbation(&cpu, random);
+    let [wanted, found] = [&cpu, &device].map(|born| records(born, Some(&model)));
+    let mut all = vec![
+        ("background", apart(&wanted[0], &found[0])),
+        ("change", apart(&wanted[1], &found[1])),
+    ];
+    let data: Vec<f32> = wanted[1]
+        .iter()
+        .map(|x| x * (0.5 + random.next() as f32))
+        .collect();
+    let (known, few) = (ladders(&cpu, case.nt)[0], ladders(&device, case.nt)[1]);
+    let back = [(&cpu, &known), (&device, &few)].map(|(born, ladder)| {
+        let adjoint = born.adjoint(&data, ladder).expect("the way back");
+        let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - b).collect());
+        let gradient = born.gradient(&mut residual, ladder).expect("a gradient");
+        (adjoint, gradient, born.image(&data, ladder).expect("an image"))
+    });
+    let cells = case.grid().cells();
+    let [wanted, found] = &back;
+    for (name, a, b) in [
+        ("adjoint", &wanted.0, &found.0),
+        ("gradient", &wanted.1, &found.1),
+    ] {
+        for (a, b) in a.chunks(cells).zip(b.chunks(cells)) {
+            if a.iter().any(|&x| x != 0.0) {
+                all.push((name, apart(a, b)));
+            }
+        }
+    }
+    all.push(("image", apart(&wanted.2.pp, &found.2.pp)));
+    all.push((
+        "illumination",
+        apart(&wanted.2.illumination, &found.2.illumination),
+    ));
+    for (name, apart) in all {
+        assert!(apart <= 1e-5, "{name}: {apart:e} {case:?}");
+    }
+}
+
+fn runs_agree_with_the_processor<A: Accelerator>(open: Open<A>) {
+    let mut random = Random(2112);
+    for _ in 0..16 {
+        let case = any(&mut random);
+        agree(open, &case, &mut random);
+    }
+}
+
+/// `<L m, d> = <m, L' d>` within the rounding of single precision.
+fn products_are_equal<A: Accelerator>(open: Open<A>) {
+    let mut random = Random(2113);
+    for _ in 0..60 {
+        let case = any(&mut random);
+        let [_, born] = both(open, &case);
+        let model = case.perturbation(&born, &mut random);
+        let [_, change] = records(&born, Some(&model));
+        let most = largest(change.iter().map(|&x| f64::from(x)));
+        assert!(most > 0.0, "nothing has come back: {case:?}");
+        let mut mix = |x: &f32| (f64::from(*x) / most + 0.5 * random.next()) as f32;
+        let data: Vec<f32> = change.iter().map(&mut mix).collect();
+        let back = born.adjoint(&data, &ladders(&born, case.nt)[0]);
+        let (forward, adjoint) = (dot(&change, &data), dot(&model, &back.expect("the way back")));
+        let apart = (forward - adjoint).abs() / forward.abs();
+        assert!(apart <= 1e-5, "{apart:e} {case:?}");
+    }
+}
+
+/// Any memory gives the same bits, and so do other orders of blocks and threads and a second run.
+fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
+    let case = Case {
+        surface: true,
+        mechanisms: Some(Mechanisms::Everywhere(2)),
+        quantity: Quantity::Displacement,
+        jdata: 2,
+        ..plain(2)
+    };
+    let [_, mut born] = both(open, &case);
+    let mut random = Random(7);
+    let data: Vec<f32> = (0..born.records() * born.values())
+        .map(|_| random.next() as f32)
+        .collect();
+    let [state, tape] = born.sizes();
+    let back = |born: &Born<f32>, memory: usize| {
+        let ladder = Ladder::choose(case.nt, [state, tape], memory).expect("it fits");
+        let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
+        let gradient = born.gradient(&mut residual, &ladder).expect("a gradient");
+        (gradient, born.adjoint(&data, &ladder).expect("the way back"))
+    };
+    let all = back(&born, 2 * state + case.nt * tape);
+    for memory in [2 * state + case.nt * tape / 5, 4 * state + tape, 2 * state + tape] {
+        assert!(all == back(&born, memory), "{memory} bytes");
+    }
+    let beside = [3 * state + 2 * tape, usize::MAX / 4];
+    let ladder = Ladder::choose_beside(case.nt, [state, tape], beside).expect("it fits");
+    let ladder = Ladder {
+        on_host: 3,
+        checkpoints: 4,
+        ..ladder
+    };
+    let found = born.adjoint(&data, &ladder).expect("the way back");
+    assert!(all.1 == found, "checkpoints on the host");
+    // Another shot and back again.
+    let mut second = case.shot();
+    second.sources[0].point[1] += 2.3;
+    second.receivers.truncate(2);
+    born.next_shot(&second).expect("points in the grid");
+    assert_eq!(records(&born, None)[0].len(), born.records() * born.values());
+    born.next_shot(&case.shot()).expect("points in the grid");
+    assert!(all == back(&born, 3 * state + 9 * tape), "behind another shot");
+}
+
+/// Two devices come to the same bits.
+fn bits_are_those_of<A: Accelerator>(one: Open<A>, other: Open<A>, ndim: usize) {
+    let case = Case {
+        order: 8,
+        surface: true,
+        quantity: Quantity::Strain,
+        depth: 1.0,
+        ..plain(ndim)
+    };
+    let [a, b] = [one, other].map(|open| {
+        let [_, born] = both(open, &case);
+        let model = case.perturbation(&born, &mut Random(3));
+        let [_, change] = records(&born, Some(&model));
+        let back = born.adjoint(&change, &ladders(&born, case.nt)[1]);
+        (change, back.expect("the way back"))
+    });
+    assert!(a == b, "{ndim}-D");
+}
+
+/// Waves that grow are noticed.
+fn a_run_that_grows_is_noticed<A: Accelerator>(open: Open<A>) {
+    let case = Case { nt: 400, ..plain(2) };
+    let mut shot = case.shot();
+    shot.dt *= 6.0;
+    shot.jcheck = 50;
+    let mut born = case.born::<f32>(&shot, case.medium());
+    born.run_on(open()).expect("a device with memory");
+    let why = born.forward(None, &mut |_, _, _| Ok(())).expect_err("it grows");
+    assert!(why.to_string().contains("not finite at step"), "{why}");
+}
+
+/// Few steps of two set-ups that use every kernel, for tools that watch each access.
+fn every_kernel<A: Accelerator>(open: Open<A>) {
+    for (ndim, mechanisms) in [(2, Some(Mechanisms::Everywhere(2))), (3, None)] {
+        let case = Case {
+            order: 8,
+            surface: true,
+            mechanisms,
+            quantity: Quantity::Displacement,
+            jdata: 2,
+            nt: 24,
+            depth: 1.0,
+            ..plain(ndim)
+        };
+        agree(open, &case, &mut Random(5));
+    }
+}
+
+/// A test for each body; `$open` takes the test's name and gives what opens a device, or says why there is none.
+macro_rules! on {
+    ($open:expr; $($body:ident)*) => {
+        $(#[test]
+        fn $body() {
+            if let Some(open) = $open(stringify!($body)) {
+                super::$body(open);
+            }
+        })*
+    };
+    ($open:expr) => {
+        on! { $open;
+            runs_agree_with_the_processor
+            products_are_equal
+            runs_take_any_memory
+            a_run_that_grows_is_noticed
+            every_kernel
+        }
+    };
+}
+
+/// On a processor that plays accelerator.
+mod emulated {
+    use super::{Arc, Emulator, Open, Write};
+
+    fn open(test: &str) -> Option<Open<Emulator>> {
+        match Emulator::available() {
+            Ok(()) => Some(|| Arc::new(Emulator::new())),
+            Err(why) => {
+                let _ = writeln!(std::io::stderr(), "skipped emulated::{test}: {why}");
+                None
+            }
+        }
+    }
+
+    on!(open);
+
+    #[test]
+    fn blocks_and_threads_in_reverse_give_the_same_bits() {
+        let Some(forth) = open("blocks_and_threads_in_reverse_give_the_same_bits") else {
+            return;
+        };
+        for ndim in [2, 3] {
+            super::bits_are_those_of(forth, || Arc::new(Emulator::new().reversed()), ndim);
+        }
+    }
+}
+
+/// On the first GPU of this machine.
+mod gpus {
+    use super::{Arc, Gpu, Open, real};
+
+    fn open(test: &str) -> Option<Open<Gpu>> {
+        (real::gpus(test) > 0).then_some(|| Arc::new(Gpu::open(0).expect("a device that was found opens")))
+    }
+
+    on!(open);
+}

@@ -1,0 +1,134 @@
+//! Misfits and their gradients by the medium: what is left beyond the gradient is of second order, and derivatives by single
+//! cells are finite differences, for every kind of misfit, with the given source and with an estimated one.
+
+use crate::bench::{Case, Random, dot, plain, records};
+use kernels::methods::velocity_stress::born::Ladder;
+use kernels::misfit::{Misfit, Observed};
+
+/// Longer than the others, so that there is more than one wave in a trace.
+fn case() -> Case {
+    Case {
+        nt: 110,
+        surface: true,
+        ..plain(2)
+    }
+}
+
+fn kinds() -> impl Iterator<Item = (Misfit, bool)> {
+    let kinds = [Misfit::Squares, Misfit::Correlation, Misfit::Envelope];
+    kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)])
+}
+
+fn compared(kind: Misfit, estimate: bool, made: &[f64], observed: &Observed) -> (f64, Vec<f64>) {
+    match estimate {
+        false => kind.of(made, observed),
+        true => {
+            let (misfit, waits, _) = kind
+                .of_filtered(made, observed, 0.01)
+                .expect("waves have arrived");
+            (misfit, waits)
+        }
+    }
+}
+
+/// Records over the medium with a share of a perturbation.
+fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
+    let shot = case.shot();
+    let born = case.born(&shot, case.perturbed(perturbation, share));
+    let [records, _] = records(&born, None);
+    records
+}
+
+/// Observed records over another medium, late and with a mute.
+fn observed(case: &Case, values: usize) -> Observed {
+    let born = case.born::<f64>(&case.shot(), case.medium());
+    let far: Vec<f64> = case.perturbation(&born, &mut Random(11));
+    let mut wanted = data(case, &far.iter().map(|x| 0.4 * x).collect::<Vec<_>>(), 1.0);
+    wanted.rotate_right(2 * values);
+    let weight = (0..wanted.len()).map(|k| {
+        if k < 12 * values {
+            0.0
+        } else {
+            1.0 + 0.2 * (k % 3) as f64
+        }
+    });
+    let weight = weight.collect();
+    Observed::new(values, wanted, Some(weight)).expect("sizes agree")
+}
+
+#[test]
+fn what_is_left_is_of_second_order() {
+    let case = case();
+    let born = case.born::<f64>(&case.shot(), case.medium());
+    let observed = observed(&case, born.values());
+    let mut perturbation = case.perturbation(&born, &mut Random(3));
+    perturbation.iter_mut().for_each(|x| *x *= 0.01);
+    let ladder = Ladder::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+    let shares = [0.3, 0.03, 0.003, 0.0003];
+    let after = shares.map(|h| data(&case, &perturbation, h));
+    for (kind, estimate) in kinds() {
+        let mut before = 0.0;
+        let mut residual = |made: &[f64]| {
+            let (misfit, waits) = compared(kind, estimate, made, &observed);
+            before = misfit;
+            Ok(waits)
+        };
+        let gradient = born.gradient(&mut residual, &ladder).expect("the shot runs");
+        let slope = dot(&gradient, &perturbation);
+        let left = |k: usize| {
+            let (misfit, _) = compared(kind, estimate, &after[k], &observed);
+            (misfit - before - shares[k] * slope).abs()
+        };
+        let found = [0, 1, 2, 3].map(left);
+        let orders: Vec<f64> = found.windows(2).map(|pair| (pair[0] / pair[1]).log10()).collect();
+        println!("{kind:?} estimate={estimate}: misfit {before:.3e}, orders {orders:.3?}");
+        assert!(
+            orders.iter().all(|order| (order - 2.0).abs() < 0.1),
+            "{kind:?} {estimate}: {orders:?}"
+        );
+    }
+}
+
+#[test]
+fn gradients_are_finite_differences() {
+    let case = case();
+    let born = case.born::<f64>(&case.shot(), case.medium());
+    let observed = observed(&case, born.values());
+    let ladder = Ladder::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+    let cells = case.grid().cells();
+    let gradients: Vec<Vec<f64>> = kinds()
+        .map(|(kind, estimate)| {
+            let mut residual = |made: &[f64]| Ok(compared(kind, estimate, made, &observed).1);
+            born.gradient(&mut residual, &ladder).expect("the shot runs")
+        })
+        .collect();
+    for parameter in 0..3 {
+        // Ten cells where all of the gradients are large: a difference of nothing says nothing.
+        let loud = |cell: usize| {
+            let share = gradients.iter().map(|gradient| {
+                let own = &gradient[parameter * cells..][..cells];
+                own[cell].abs() / own.iter().fold(0.0f64, |most, x| most.max(x.abs()))
+            });
+            share.fold(1.0, f64::min)
+        };
+        let mut all: Vec<(f64, usize)> = (0..cells).map(|cell| (loud(cell), cell)).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for &(share, cell) in &all[..10] {
+            let mut single = vec![0.0; gradients[0].len()];
+            single[parameter * cells + cell] = 1.0;
+            let h = 1e-4;
+            let both = [h, -h].map(|h| data(&case, &single, h));
+            for ((kind, estimate), gradient) in kinds().zip(&gradients) {
+                let [plus, minus] = both
+                    .each_ref()
+                    .map(|made| compared(kind, estimate, made, &observed).0);
+                let (difference, own) = ((plus - minus) / (2.0 * h), gradient[parameter * cells + cell]);
+                let off = (difference - own).abs() / own.abs();
+                assert!(
+                    off <= 1e-3,
+                    "{kind:?} {estimate} parameter {parameter} cell {cell} ({share:.2}): {difference} {own}"
+                );
+            }
+        }
+    }
+}
