@@ -13,8 +13,7 @@
 mod machine;
 
 use kernels::boundary::free_surface::Surface;
-use kernels::device::caches::Caches;
-use kernels::device::cpu::{Cpu, Tile};
+use kernels::device::cpu::Cpu;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Coefficients, Medium, Quantity};
 use kernels::methods::displacement::SLABS;
@@ -119,22 +118,11 @@ fn main() {
             format!("1,{cores}")
         },
     );
-    let tile: Vec<usize> = get("tile", "")
-        .split(',')
-        .filter_map(|n| n.parse().ok())
-        .collect();
-    let tile = tile.first().map(|&cells| Tile {
-        cells,
-        rows: tile.get(1).copied().unwrap_or(0),
-    });
-    let processors = |threads: usize| {
-        let cpu = Cpu::new(threads).expect("threads start").with_tile(tile);
-        let cpu = cpu.with_registers(number("registers", "512"));
-        match number("cache", "0") {
-            0 => cpu,
-            kib => cpu.with_caches(Caches::given(kib << 10)),
-        }
-    };
+    let (tile, sizes) = (
+        get("tile", ""),
+        [number("registers", "512"), number("cache", "0")],
+    );
+    let processors = |threads: usize| machine::processors(threads, &tile, sizes).expect("threads start");
     machine::describe(&processors(1));
     let mut one = None;
     println!(

@@ -13,8 +13,7 @@ mod machine;
 use case::Words;
 use kernels::Error;
 use kernels::boundary::cpml::Layer;
-use kernels::device::caches::Caches;
-use kernels::device::cpu::{Cpu, Tile};
+use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
@@ -141,21 +140,8 @@ fn shot(case: &Case, nt: usize) -> Shot {
 
 /// The threads, with the tile, registers and caches that words ask for.
 fn processors(words: &Words) -> Result<Cpu, Error> {
-    let tile: Vec<usize> = words
-        .text("tile", "")
-        .split(',')
-        .filter_map(|n| n.parse().ok())
-        .collect();
-    let tile = tile.first().map(|&cells| Tile {
-        cells,
-        rows: tile.get(1).copied().unwrap_or(0),
-    });
-    let cpu = Cpu::new(words.number("threads", 1))?.with_tile(tile);
-    let cpu = cpu.with_registers(words.number("registers", 512));
-    Ok(match words.number("cache", 0) {
-        0 => cpu,
-        kib => cpu.with_caches(Caches::given(kib << 10)),
-    })
+    let sizes = [words.number("registers", 512), words.number("cache", 0)];
+    machine::processors(words.number("threads", 1), &words.text("tile", ""), sizes)
 }
 
 /// Million points of the padded grid a second.

@@ -85,14 +85,21 @@ fn add(sum: &mut Vec<f64>, values: &[f32]) {
 /// The stacked image of some shots over a reflector, `[x][z]`, divided by its illumination.
 fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
     let mut both = media(depth, quantity, 1.0);
-    let ladder = Ladder::choose(shot_at(0.0, quantity).nt, both[1].sizes(), 400_000_000).expect("it fits");
+    let ladder = Ladder::choose(
+        shot_at(0.0, quantity).nt,
+        both[1].sizes_of_images(&Wanted::plain()),
+        400_000_000,
+    )
+    .expect("it fits");
     let (mut sum, mut light) = (Vec::new(), Vec::new());
     for x in [20.0, 45.0, 70.0, 95.0, 120.0] {
         let shot = shot_at(x, quantity);
         let data = reflections(&mut both, &shot);
-        let found = both[1].image(&data, &ladder).expect("an image");
-        add(&mut sum, &found.pp);
-        add(&mut light, &found.illumination);
+        let found = both[1]
+            .images(&data, &ladder, &Wanted::plain())
+            .expect("an image");
+        add(&mut sum, &found[0].image);
+        add(&mut light, &found[0].light);
     }
     sum.iter()
         .zip(&light)

@@ -8,12 +8,13 @@
 
 use std::f64::consts::PI;
 
+use fourier::FftDirection::{Forward, Inverse};
+use fourier::{double, num_complex::Complex};
 use kernels::device::cpu::Cpu;
 use kernels::earth::Radial;
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{Engine, Lumping, PointMedium, Quantity, Setup, Source, Strength};
-use rustfft::{FftPlanner, num_complex::Complex};
 
 use crate::rays::{Shells, Wave};
 
@@ -240,10 +241,9 @@ fn envelope(trace: &[f64]) -> Vec<f64> {
     let n = (2 * trace.len()).next_power_of_two();
     let mut numbers: Vec<Complex<f64>> = trace.iter().map(|x| Complex::new(*x, 0.0)).collect();
     numbers.resize(n, Complex::default());
-    let mut planner = FftPlanner::new();
-    planner.plan_fft_forward(n).process(&mut numbers);
+    double::complex(n, Forward).process(&mut numbers);
     numbers[n / 2..].iter_mut().for_each(|x| *x = Complex::default());
-    planner.plan_fft_inverse(n).process(&mut numbers);
+    double::complex(n, Inverse).process(&mut numbers);
     numbers[..trace.len()].iter().map(|x| x.norm()).collect()
 }
 

@@ -11,7 +11,7 @@
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
 use crate::shots::{Ricker, largest};
-use realfft::num_complex::Complex;
+use fourier::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 
 pub type C = Complex<f64>;

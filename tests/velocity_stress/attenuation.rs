@@ -3,11 +3,11 @@
 
 use crate::desk::{frame, isotropic, layer, run, run_on, shot, source};
 use crate::shots::{Ricker, largest};
+use fourier::num_complex::Complex;
 use kernels::grid::Grid;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::{Law, Mechanisms};
 use kernels::methods::velocity_stress::{Action, Attenuation, Shot};
-use realfft::num_complex::Complex;
 
 const A: f64 = 3000.0;
 const B: f64 = 1800.0;

@@ -8,10 +8,10 @@
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::shots::largest;
+use fourier::num_complex::Complex;
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::{Action, Attenuation};
-use realfft::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 
 const RHO: f64 = 2.0;

@@ -1,7 +1,9 @@
 //! The machine that a benchmark of processors runs on: model, instructions, caches, and what its memory moves.
 #![allow(dead_code)] // each benchmark uses a part of it
 
-use kernels::device::cpu::Cpu;
+use kernels::Error;
+use kernels::device::caches::Caches;
+use kernels::device::cpu::{Cpu, Tile};
 use std::time::Instant;
 
 /// Instructions that decide about the speed of vectors, as Linux names them.
@@ -11,6 +13,21 @@ const FLAGS: [&str; 8] = [
 
 /// Below this share of its best pass the median pass of a memory was slowed by somebody else.
 const QUIET: f64 = 0.85;
+
+/// Threads with the tile (`cells[,rows]`; nothing: chosen), the bits of registers and the second level (KiB; 0: that of the machine) that
+/// words of a benchmark ask for.
+pub fn processors(threads: usize, tile: &str, [registers, cache]: [usize; 2]) -> Result<Cpu, Error> {
+    let tile: Vec<usize> = tile.split(',').filter_map(|n| n.parse().ok()).collect();
+    let tile = tile.first().map(|&cells| Tile {
+        cells,
+        rows: tile.get(1).copied().unwrap_or(0),
+    });
+    let cpu = Cpu::new(threads)?.with_tile(tile).with_registers(registers);
+    Ok(match cache {
+        0 => cpu,
+        kib => cpu.with_caches(Caches::given(kib << 10)),
+    })
+}
 
 /// Prints model, flags and caches.
 pub fn describe(cpu: &Cpu) {

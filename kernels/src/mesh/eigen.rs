@@ -121,14 +121,15 @@ impl<const D: usize> WithSimd for Lots<'_, D> {
         for own in self.own.chunks(f64::lanes::<S>()) {
             let pieces: Vec<&Piece> = own.iter().map(|k| &self.pieces[*k]).collect();
             let cell = Cell::<S, D>::new(simd, self.weights, self.basis, &pieces);
-            // Degree 4, which is the usual one, has loops of known lengths.
-            let found = match (self.kind, self.basis.len()) {
-                (Kind::Isotropic, 5) => lanczos::<S, Isotropic, D, D, 5>(simd, cell, &pieces),
-                (Kind::Isotropic, _) => lanczos::<S, Isotropic, D, D, 0>(simd, cell, &pieces),
-                (Kind::Table, 5) => lanczos::<S, Table, D, D, 5>(simd, cell, &pieces),
-                (Kind::Table, _) => lanczos::<S, Table, D, D, 0>(simd, cell, &pieces),
-                (Kind::Fluid, 5) => lanczos::<S, Light, D, 1, 5>(simd, cell, &pieces),
-                (Kind::Fluid, _) => lanczos::<S, Light, D, 1, 0>(simd, cell, &pieces),
+            // Degree 4, which is the usual one, has loops of known lengths where there are vector instructions.
+            let known = self.basis.len() == 5 && f64::lanes::<S>() > 1;
+            let found = match (self.kind, known) {
+                (Kind::Isotropic, true) => lanczos::<S, Isotropic, D, D, 5>(simd, cell, &pieces),
+                (Kind::Isotropic, false) => lanczos::<S, Isotropic, D, D, 0>(simd, cell, &pieces),
+                (Kind::Table, true) => lanczos::<S, Table, D, D, 5>(simd, cell, &pieces),
+                (Kind::Table, false) => lanczos::<S, Table, D, D, 0>(simd, cell, &pieces),
+                (Kind::Fluid, true) => lanczos::<S, Light, D, 1, 5>(simd, cell, &pieces),
+                (Kind::Fluid, false) => lanczos::<S, Light, D, 1, 0>(simd, cell, &pieces),
             };
             own.iter()
                 .zip(found)

@@ -1,7 +1,7 @@
 //! Spectra of traces, padded by as many zeros as they have samples, so that nothing wraps around.
 
-use realfft::num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use fourier::num_complex::Complex;
+use fourier::{ComplexToReal, RealToComplex, double};
 use std::sync::Arc;
 
 /// A number of a spectrum.
@@ -23,12 +23,11 @@ impl Fourier {
 
     /// For traces that are padded to an even length.
     pub fn padded(samples: usize, padded: usize) -> Self {
-        let mut planner = RealFftPlanner::<f64>::new();
         Self {
             samples,
             padded,
-            there: planner.plan_fft_forward(padded),
-            back: planner.plan_fft_inverse(padded),
+            there: double::forward(padded),
+            back: double::inverse(padded),
         }
     }
 

@@ -1,7 +1,5 @@
 //! The frequencies of a wavelet and how well a grid samples them.
 
-use realfft::RealFftPlanner;
-
 /// Where the energy of a wavelet lies, in the inverse of the unit of its `dt` (Hz for seconds).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Band {
@@ -22,7 +20,7 @@ pub fn dominant_frequency(wavelet: &[f32], dt: f64) -> Band {
     }
     let loudest = wavelet.iter().fold(0.0f32, |m, v| m.max(v.abs()));
     let padded = (4 * wavelet.len()).next_power_of_two().max(64);
-    let forward = RealFftPlanner::<f32>::new().plan_fft_forward(padded);
+    let forward = fourier::forward(padded);
     let mut trace = vec![0.0; padded];
     trace.iter_mut().zip(wavelet).for_each(|(t, w)| *t = w / loudest);
     let mut spectrum = forward.make_output_vec();

@@ -74,13 +74,11 @@ impl Block {
     /// Visits every register of the block once on each plane. A row is visited on all planes before the next one: what
     /// planes share is then still in the cache.
     #[inline(always)]
-    fn for_each<P: Copy>(&self, lanes: usize, planes: &[P], mut visit: impl FnMut(&P, usize, usize)) {
+    fn for_each<P>(&self, lanes: usize, planes: &[P], mut visit: impl FnMut(&P, usize, usize)) {
         for row in self.rows.clone() {
             for plane in planes {
-                // A copy of its own: what is written cannot change it.
-                let plane = *plane;
                 for i in self.z.clone().step_by(lanes) {
-                    visit(&plane, row, i);
+                    visit(plane, row, i);
                 }
             }
         }

@@ -94,45 +94,50 @@ impl<T: Real> View<'_, T> {
             self.stress_block::<NDIM, false>(ring, &acting, block(core.end..live.end));
         }
         for plane in planes {
-            let injected = self.setup.kind == SourceKind::Stress && self.setup.sources.touch(plane);
-            for row in rows.clone() {
-                let held = match (NDIM, tile.rows.contains(&row)) {
-                    (3, true) => 0..STRESSES,
-                    (3, false) => RP..STRESSES,
-                    _ => 0..RP,
-                };
-                let acts = acting.contains(&plane) && live.contains(&row);
-                for k in held.clone() {
-                    self.silence(ring, (k, plane, row), &z, acts);
-                }
-                if injected {
+            let live = if acting.contains(&plane) {
+                live.clone()
+            } else {
+                0..0
+            };
+            for k in 0..if NDIM == 3 { STRESSES } else { RP } {
+                let held = if NDIM == 3 && k >= RP { &rows } else { &tile.rows };
+                self.silence(ring, (k, plane), held, &live, &z);
+            }
+            if self.setup.kind == SourceKind::Stress && self.setup.sources.touch(plane) {
+                for row in rows.clone() {
+                    let held = match (NDIM, tile.rows.contains(&row)) {
+                        (3, true) => 0..STRESSES,
+                        (3, false) => RP..STRESSES,
+                        _ => 0..RP,
+                    };
                     self.inject_stress::<NDIM>(ring, (plane, row), &z, held);
                 }
             }
         }
     }
 
-    /// Step 3 and the rim: zero where no stress is differentiated.
+    /// Step 3 and the rim: zero where no stress is differentiated, in the rows of a plane that the ring holds.
     fn silence(
         &self,
         ring: &mut Ring<'_, T>,
-        (k, plane, row): (usize, usize, usize),
+        (k, plane): (usize, usize),
+        rows: &Range<usize>,
+        live: &Range<usize>,
         z: &Range<usize>,
-        live: bool,
     ) {
-        let (inside, surface, nb) = (
-            live_z(&self.setup.padded),
-            self.setup.surface,
-            self.setup.padded.nb,
-        );
+        let (surface, nb) = (self.setup.surface, self.setup.padded.nb);
+        let inside = live_z(&self.setup.padded);
         let top = match k {
-            _ if !live => z.end,
             ZZ | ZP | ZR => surface.traction_top(nb, inside.start),
             _ => surface.lateral_top(nb, inside.start),
         };
-        for silent in [z.start..top.min(z.end), inside.end.max(z.start)..z.end] {
-            if !silent.is_empty() {
-                ring.cells(k, plane, row, silent).fill(T::of(0.0));
+        let (top, bottom) = (top.clamp(z.start, z.end), inside.end.clamp(z.start, z.end));
+        for (row, cells) in rows.clone().zip(ring.rows(k, plane, rows, z)) {
+            if live.contains(&row) {
+                cells[..top - z.start].fill(T::of(0.0));
+                cells[bottom - z.start..].fill(T::of(0.0));
+            } else {
+                cells.fill(T::of(0.0));
             }
         }
     }

@@ -277,6 +277,22 @@ impl<T> Ring<'_, T> {
         &mut self.data[at..at + z.len()]
     }
 
+    /// Some cells of each of some rows of a plane, all of them held.
+    pub fn rows(
+        &mut self,
+        stress: usize,
+        plane: usize,
+        rows: &Range<usize>,
+        z: &Range<usize>,
+    ) -> impl Iterator<Item = &mut [T]> {
+        let at = self.at(stress, plane, rows.start, z.start);
+        let (pitch, cells) = (self.pitch, z.len());
+        self.data[at..]
+            .chunks_mut(pitch)
+            .take(rows.len())
+            .map(move |row| &mut row[..cells])
+    }
+
     /// Where cell 0 of row 0 of a plane would stand, held or not.
     pub fn origin(&mut self, stress: usize, plane: usize) -> *mut T {
         let back = self.first_row[stress] * self.pitch as isize + self.first_z;

@@ -2,7 +2,6 @@
 
 use anyhow::{Result, ensure};
 use num_complex::Complex32;
-use realfft::RealFftPlanner;
 use rsf_io::{Axis, Complex, Input, Job, Kind, Param, Program};
 
 use super::{cube, fourier, lines};
@@ -111,7 +110,7 @@ fn forward(job: &mut Job, mut input: Input) -> Result<()> {
     if let Some(label) = &axis.label {
         output.put_text("fft_label1", label);
     }
-    let plan = RealFftPlanner::<f32>::new().plan_fft_forward(length);
+    let plan = ::fourier::forward(length);
     lines::each(
         &mut input,
         &mut output,
@@ -176,7 +175,7 @@ fn inverse(job: &mut Job, mut input: Input) -> Result<()> {
             unit,
         },
     );
-    let plan = RealFftPlanner::<f32>::new().plan_fft_inverse(length);
+    let plan = ::fourier::inverse(length);
     lines::each(
         &mut input,
         &mut output,

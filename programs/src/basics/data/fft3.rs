@@ -1,10 +1,10 @@
 //! `sffft3`: the Fourier transform of complex numbers along any axis.
 
+use ::fourier::{Fft, FftDirection};
 use anyhow::{Result, ensure};
 use num_complex::Complex32;
 use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job, Kind, Output, Param, Program};
-use rustfft::{Fft, FftDirection, FftPlanner};
 
 use super::{cube, fourier};
 
@@ -98,7 +98,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         inner: cube::count(&axes[..number - 1]),
         before: axis.n,
         after,
-        plan: FftPlanner::new().plan_fft(length, direction),
+        plan: ::fourier::complex(length, direction),
         scale,
         inverse,
     };

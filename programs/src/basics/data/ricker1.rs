@@ -4,7 +4,6 @@ use std::f32::consts::PI;
 
 use anyhow::{Result, ensure};
 use num_complex::Complex32;
-use realfft::RealFftPlanner;
 use rsf_io::{Job, Kind, Param, Program};
 
 use super::{cube, fourier};
@@ -56,8 +55,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     );
 
     let length = fourier::fast_even_length(axis.n);
-    let mut planner = RealFftPlanner::<f32>::new();
-    let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
+    let (forward, inverse) = (::fourier::forward(length), ::fourier::inverse(length));
     let deriv = job.flag("deriv")?;
     let weights: Vec<Complex32> = (0..=length / 2)
         .map(|i| {

@@ -1,7 +1,6 @@
 //! `sfspectra`: amplitude spectra.
 
 use anyhow::{Result, ensure};
-use realfft::RealFftPlanner;
 use rsf_io::{Axis, Job, Kind, Param, Program};
 
 use super::{cube, fourier, lines};
@@ -49,7 +48,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             unit: fourier::unit(axis.unit.as_deref()),
         },
     );
-    let plan = RealFftPlanner::<f32>::new().plan_fft_forward(length);
+    let plan = ::fourier::forward(length);
     let scale = (length as f32).powf(-0.5);
     if !all {
         let state = || {

@@ -4,7 +4,9 @@
 //! (Sava and Fomel 2006) a lag `h` before it and behind it: `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are kept on the way
 //! forward ([`Film`]). What is multiplied, by [`Kind`]:
 //!
-//! - PP: the dilatation and the pressure, as in [`super::image`]
+//! - PP: the pressures (Claerbout 1971). Normal stresses know P waves alone in an isotropic medium. The tape has their rates `e_k` in
+//!   the shot, so the correlation at equal times is summed by parts: `sum_n p_n q_n = sum_k e_k sum_(n >= k) q_n`, the inner sum being
+//!   made on the way back. `q` is the pressure that waits, `sum c_ta g_aa` for what waits for the stresses
 //! - PS, SP: the force of P waves and that of S waves, as vectors. Both turn around with the angle of incidence, so their product has
 //!   one sign on both sides of a source, at any dip (Wang and McMechan 2015)
 //! - SS: rotations
@@ -16,7 +18,7 @@
 use super::grid::Shared;
 use super::ladder::Ladder;
 use super::program::{Discrete, State, Tape};
-use super::{Born, Image, Number};
+use super::{Born, Number};
 use crate::Error;
 use crate::methods::velocity_stress::layout::velocity;
 
@@ -51,7 +53,7 @@ pub struct Picture<T> {
 }
 
 /// What is asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Kinds in the order of the answer.
     pub kinds: Vec<Kind>,
@@ -60,9 +62,17 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether that is the image of P waves by P waves alone, without lags.
+    /// The image of P waves by P waves alone, without lags.
+    pub fn plain() -> Self {
+        Self {
+            kinds: vec![Kind::Pp],
+            lags: vec![[0; 3]],
+        }
+    }
+
+    /// Whether it is that.
     pub fn is_plain(&self) -> bool {
-        self.kinds == [Kind::Pp] && self.lags == [[0; 3]]
+        *self == Self::plain()
     }
 }
 
@@ -126,12 +136,13 @@ impl<T: Number> Imaging<T> {
     pub fn film(&mut self, program: &Discrete<T>, state: &State<T>, tape: &Tape<T>, at: usize) {
         let kinds: Vec<Kind> = self.sums.iter().map(|sums| sums.kind).collect();
         let [of_p, of_s] = self.forces(program, &state.stress);
-        let len = program.rows.len;
+        // The pressure that shines is the mean of the normal stresses.
+        let mean = 1.0 / program.ndim() as f64;
         let fields = |kind: &Kind| match kind {
             // What is multiplied, and what shines.
             Kind::Pp => [
-                sum_of(&tape.strain, len, program.ndim()),
-                mean_of(&state.stress, len, program.ndim()),
+                normal(program, &tape.strain, 1.0),
+                normal(program, &state.stress, mean),
             ]
             .concat(),
             Kind::Ps => of_p.clone(),
@@ -165,9 +176,7 @@ impl<T: Number> Imaging<T> {
         let len = program.rows.len;
         let stress = program.stress_of_waiting(waits);
         let [of_p, of_s] = self.forces(program, &stress);
-        for s in stress.chunks_exact(len).take(program.ndim()) {
-            self.later.iter_mut().zip(s).for_each(|(sum, s)| *sum += *s);
-        }
+        add_normal(program, &stress, 1.0, &mut self.later);
         for (sums, shot) in self.sums.iter_mut().zip(&self.films[at].0) {
             let turned;
             let fields: Vec<&[T]> = match sums.kind {
@@ -231,6 +240,25 @@ impl<T: Number> Imaging<T> {
     }
 }
 
+impl<T: Number> Discrete<T> {
+    /// A field on the cells of the model, in file order.
+    pub fn model_of(&self, field: &[T]) -> Vec<T> {
+        let (rows, p) = (&self.rows, &self.rows.padded);
+        let last = self.ndim() - 1;
+        let lines = match self.ndim() {
+            3 => p.low[1]..p.low[1] + p.model.n[1],
+            _ => 0..1,
+        };
+        let mut model = Vec::with_capacity(p.model.cells());
+        for plane in p.low[last]..p.low[last] + p.model.n[last] {
+            for row in lines.clone() {
+                model.extend_from_slice(&field[rows.at(plane, row) + p.low[0]..][..p.model.n[0]]);
+            }
+        }
+        model
+    }
+}
+
 /// Where the fields of a kind lie.
 fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> {
     let half = |axes: &[usize]| [0, 1, 2].map(|axis| axes.contains(&axis));
@@ -251,20 +279,27 @@ fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> {
     }
 }
 
-/// The sum of the first fields.
-fn sum_of<T: Number>(fields: &[T], len: usize, count: usize) -> Vec<T> {
-    let mut sum = fields[..len].to_vec();
-    for field in fields.chunks_exact(len).take(count).skip(1) {
-        sum.iter_mut().zip(field).for_each(|(sum, x)| *sum += *x);
-    }
+/// `share` times the sum of the fields of all axes, which come first: of normal strains or stresses.
+fn normal<T: Number>(program: &Discrete<T>, fields: &[T], share: f64) -> Vec<T> {
+    let mut sum = vec![T::of(0.0); program.rows.len];
+    add_normal(program, fields, share, &mut sum);
     sum
 }
 
-/// Their mean.
-fn mean_of<T: Number>(fields: &[T], len: usize, count: usize) -> Vec<T> {
-    let (mut mean, share) = (sum_of(fields, len, count), T::of(1.0 / count as f64));
-    mean.iter_mut().for_each(|x| *x = *x * share);
-    mean
+/// Adds `share` times the sum of the fields of all axes.
+fn add_normal<T: Number>(program: &Discrete<T>, fields: &[T], share: f64, sum: &mut [T]) {
+    let (rows, n, share) = (&program.rows, program.rows.z.len(), T::of(share));
+    let to = Shared::new(sum);
+    rows.each(&program.cpu, 0, |_, plane, row| {
+        let first = rows.at(plane, row) + rows.z.start;
+        // SAFETY: every row of the fields belongs to one call.
+        let sum = unsafe { to.row(first, n) };
+        for field in fields.chunks_exact(rows.len).take(program.ndim()) {
+            sum.iter_mut()
+                .zip(&field[first..])
+                .for_each(|(sum, x)| *sum += share * *x);
+        }
+    });
 }
 
 /// Cells `x` of a range for which `x - lag` and `x + lag` are in it, too.
@@ -338,17 +373,16 @@ impl<T: Number> Born<T> {
     /// # Errors
     /// Fields that are not finite; on a device any image but the plain one.
     pub fn images(&self, data: &[T], ladder: &Ladder, wanted: &Wanted) -> Result<Vec<Picture<T>>, Error> {
-        if self.engine.is_some() {
+        if let Some(engine) = &self.engine {
             if !wanted.is_plain() {
                 return Err(Error::setup(
                     "devices make the image of P waves by P waves without lags only; run the others on processors",
                 ));
             }
-            let Image { pp, illumination } = self.image(data, ladder)?;
-            return Ok(vec![Picture {
-                image: pp,
-                light: illumination,
-            }]);
+            let [image, light] = engine
+                .image(data, ladder)?
+                .map(|field| self.program.model_of(&field));
+            return Ok(vec![Picture { image, light }]);
         }
         let mut back = self.back(ladder, data);
         back.imaging = Some(Imaging::new(&self.program, wanted, back.tapes.len()));

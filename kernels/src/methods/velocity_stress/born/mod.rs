@@ -5,8 +5,7 @@
 //! wave equation: averages of the medium, absorbing frame, free surface, attenuation, sources and receivers included. Its adjoint is
 //! the transpose of the same steps in the other order. The program is written here once more, in clear rows of any
 //! precision, so that all three stand beside each other: [`forward`] has the steps, [`transpose`] theirs, [`coefficients`] the
-//! way from the medium. [`image`] correlates the waves of both ways, [`imaging`] P and S waves apart. [`gpu`] has the same steps for
-//! accelerators.
+//! way from the medium. [`imaging`] correlates the waves of both ways. [`gpu`] has the same steps for accelerators.
 //!
 //! Not differentiated are the numbers that are chosen by the medium as a whole: time step, layers of the frame, limits.
 
@@ -15,7 +14,6 @@ mod engine;
 mod forward;
 mod gpu;
 mod grid;
-mod image;
 mod images;
 mod imaging;
 mod ladder;
@@ -27,7 +25,6 @@ mod separation;
 mod transpose;
 
 pub use gpu::variant;
-pub use image::Image;
 pub use imaging::{Kind, Picture, Wanted};
 pub use ladder::Ladder;
 pub use parameters::Parameters;
@@ -41,7 +38,6 @@ use crate::medium::{Medium, Symmetry};
 use coefficients::Background;
 use engine::{Engine, Source, Steps};
 use forward::Drive;
-use image::Potentials;
 use imaging::Imaging;
 use parameters::Parametrisation;
 use program::{Changes, Discrete, State, Tape};
@@ -89,9 +85,7 @@ struct Back<'a, T> {
     waiting: Waiting<T>,
     /// Where the parameters are asked for.
     gradient: Option<Changes<T>>,
-    /// Where an image is asked for.
-    potentials: Option<Potentials<T>>,
-    /// Where images of several kinds are.
+    /// Where images are asked for.
     imaging: Option<Imaging<T>>,
     tapes: Vec<Tape<T>>,
     /// What waits for the records, `[record][component][receiver]`.
@@ -220,22 +214,6 @@ impl<T: Number> Born<T> {
         Ok(self.parameters_of(back))
     }
 
-    /// The image of `data`, `[record][component][receiver]`: P waves of the shot, forward in time, correlated with those of the data,
-    /// backward.
-    ///
-    /// # Errors
-    /// Fields that are not finite.
-    pub fn image(&self, data: &[T], ladder: &Ladder) -> Result<Image<T>, Error> {
-        if let Some(engine) = &self.engine {
-            let parts = engine.image(data, ladder)?;
-            return Ok(self.program.image_of_parts(parts));
-        }
-        let mut back = self.back(ladder, data);
-        back.potentials = Some(self.program.potentials());
-        self.go_back(ladder, &mut back)?;
-        Ok(self.program.image_of(back.potentials))
-    }
-
     /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and brings what that makes of them back to the
     /// parameters: the gradient of a misfit whose derivative by the records it is.
     ///
@@ -307,7 +285,6 @@ impl<T: Number> Born<T> {
             state: program.state(),
             waiting: program.waiting(),
             gradient: None,
-            potentials: None,
             imaging: None,
             tapes: (0..ladder.segment.min(self.nt)).map(|_| program.tape()).collect(),
             data,
@@ -358,9 +335,6 @@ impl<T: Number> Born<T> {
             if let Some(imaging) = &mut back.imaging {
                 imaging.film(&self.program, &state, tape, it - steps.start);
             }
-            if let Some(potentials) = &mut back.potentials {
-                self.program.illuminate(&state, potentials);
-            }
         }
         drop(state);
         self.steps_back(steps, back)
@@ -376,9 +350,6 @@ impl<T: Number> Born<T> {
             };
             self.program.record_transposed(&mut back.state, record);
             let tape = &back.tapes[it - steps.start];
-            if let Some(potentials) = &mut back.potentials {
-                self.program.correlate(&back.state, tape, potentials);
-            }
             if let Some(imaging) = &mut back.imaging {
                 imaging.correlate(&self.program, &back.state, it - steps.start);
             }

@@ -120,7 +120,7 @@ KERNEL(illuminate)(const struct Args a) {
     a.light[c.at] = FMA(sum, sum, a.light[c.at]);
 }
 
-// Adds what a step has of the correlation of both pressures, born/image.rs.
+// Adds what a step has of the correlation of both pressures, born/imaging.rs.
 KERNEL(correlate)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
