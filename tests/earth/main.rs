@@ -2,6 +2,7 @@
 
 mod places;
 mod rays;
+mod seismograms;
 mod still;
 mod times;
 mod waves;
