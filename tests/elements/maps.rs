@@ -99,8 +99,8 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
             ["pga= is a map of acceleration", "take data=acceleration"],
         ),
         (
-            "pgv=map.rsf checkpoint=s every=10",
-            ["in one piece", "leave out checkpoint="],
+            "pgv=map.rsf nqx=1100 nqy=1100 checkpoint=s every=10",
+            ["at most 1048576", "leave out checkpoint="],
         ),
         (
             "pgv=map.rsf oqx=9000 dqx=1",
@@ -119,6 +119,56 @@ fn a_map_of_the_ground_in_space_is_what_receivers_record() {
             "{words}: {}",
             got.err
         );
+    }
+}
+
+/// A run that ends after 90 steps stands for one that was killed there: its last state is that after 75, behind which another number of
+/// subdomains goes on.
+#[test]
+fn maps_of_the_ground_go_on_behind_a_state_with_the_same_bits() {
+    let desk = rock();
+    let run = |words: &str, name: &str| {
+        desk.sh(&format!(
+            "{ROCK} sou=sou.rsf src=force fx=2e9 fz=1e9 jdata=4 snap=y ground=y jsnap=10 nqx=7 oqx=20 dqx=70 nqy=5 oqy=30 dqy=100 {words} > {name}"
+        ))
+    };
+    let ran = |words: &str, name: &str| {
+        let done = run(words, name);
+        assert_eq!(done.code, 0, "{words}: {}", done.err);
+    };
+    let bits = |name: &str| -> Vec<u32> { desk.read(name).into_iter().map(f32::to_bits).collect() };
+    ran("pgv=whole-map.rsf wfl=whole-film.rsf", "whole.rsf");
+    assert!(desk.read("whole-film.rsf").iter().any(|x| *x != 0.0));
+    for parts in [[1, 3], [5, 2]] {
+        let [before, behind] = parts;
+        ran(
+            &format!("pgv=first.rsf wfl=film.rsf nt=90 ngpu={before} checkpoint=s every=25"),
+            "d.rsf",
+        );
+        assert_ne!(bits("first.rsf"), bits("whole-map.rsf"), "later steps matter");
+        ran(
+            &format!("pgv=map.rsf wfl=film.rsf ngpu={behind} resume=s"),
+            "d.rsf",
+        );
+        assert_eq!(bits("map.rsf"), bits("whole-map.rsf"), "{parts:?}");
+        assert_eq!(bits("d.rsf"), bits("whole.rsf"), "{parts:?}");
+        assert_eq!(bits("film.rsf"), bits("whole-film.rsf"), "{parts:?}");
+    }
+    ran("wfl=bare-film.rsf nt=90 checkpoint=bare every=25", "bare.rsf");
+    ran("pgv=first.rsf wfl=film.rsf nt=90 checkpoint=s every=25", "d.rsf");
+    let before = bits("d.rsf");
+    for words in ["pgv=map.rsf resume=bare", "pgv=map.rsf oqx=30 resume=s"] {
+        let refused = run(&format!("wfl=film.rsf {words}"), "x.rsf");
+        assert_eq!(refused.code, 1, "{words}");
+        assert_eq!(refused.err.lines().count(), 1, "{words}: {}", refused.err);
+        assert!(
+            refused
+                .err
+                .contains("pgv=, pgd= or pga= is not what it was there"),
+            "{words}: {}",
+            refused.err
+        );
+        assert!(bits("d.rsf") == before, "{words}");
     }
 }
 

@@ -75,6 +75,30 @@ fn a_moment_by_its_rate_is_the_moment() {
     assert!(worst < 5e-4 * top, "{worst} of {top}");
 }
 
+/// A force that follows a Ricker wavelet of 5 Hz has its largest frequency there: P of 3000 m/s is 600 m long.
+#[test]
+fn a_sponge_that_is_thin_for_its_waves_is_warned_of() {
+    let desk = hill();
+    let said = |words: &str| {
+        let plan = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y {words} > d.rsf"));
+        assert_eq!(plan.code, 0, "{words}: {}", plan.err);
+        plan.err
+    };
+    let thin = said("sponge=150");
+    let warning = thin.lines().find(|line| line.contains("sponge=150 m is 0.2"));
+    let warning = warning.unwrap_or_else(|| panic!("no warning: {thin}"));
+    assert!(
+        warning.contains("so thin a layer itself sends waves back"),
+        "{warning}"
+    );
+    let (_, rest) = warning.rsplit_once("give ").expect("a thickness");
+    let enough: f64 = rest.split(' ').next().unwrap().parse().expect("a number");
+    assert!((enough / 600.0 - 1.0).abs() < 0.05, "{warning}");
+    assert!(!said(&format!("sponge={}", enough + 1.0)).contains("sponge="));
+    assert!(!said("").contains("sponge"));
+    assert!(said("left=0.1").contains("left= has no effect without sponge="));
+}
+
 #[test]
 fn plans_and_examples_of_the_help() {
     let desk = hill();

@@ -1,6 +1,6 @@
 //! One shot of any method, from its command line to the line that tells its speed.
 
-use super::checkpoint::{Identity, Resumed, Store, Wishes};
+use super::checkpoint::{Growing, Identity, Resumed, Store, Wishes};
 use super::machine::{Machine, Pieces};
 use super::model::{Fingerprint, Opened};
 use super::plan::gigabytes;
@@ -165,6 +165,11 @@ pub trait Engine {
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error>;
 
+    /// The map as it grows with the records, where the engine's arrays do not hold it: states do, beside them.
+    fn growing(&self) -> Option<Growing> {
+        None
+    }
+
     /// The map that is written after the last step, on rank 0; all ranks call it, of a method that has one.
     fn map(&self, _ranks: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
         Ok(Vec::new())
@@ -281,6 +286,8 @@ fn set_up<M: Method>(
         let mut source = world.agree(resumed.source())?;
         let loaded = engine.resume(world.ranks(), &mut source);
         world.agree(loaded.with_context(|| resumed.name()))?;
+        let growing = engine.growing().filter(|_| world.leads());
+        world.agree(growing.map_or(Ok(()), |map| resumed.fill(&map)))?;
         job.say(&format!(
             "{}: goes on behind step {} of {}",
             resumed.name(),
@@ -296,10 +303,14 @@ fn set_up<M: Method>(
         ));
     }
     let identity = identity.map(|identity| identity.over(model));
+    let store = Arc::new(Store::new(job, wishes.file.clone(), identity));
+    if let Some(map) = engine.growing() {
+        store.keep(map);
+    }
     let ready = Ready {
         outputs,
         map,
-        store: Arc::new(Store::new(job, wishes.file.clone(), identity)),
+        store,
         every: wishes.every,
         resumed,
     };

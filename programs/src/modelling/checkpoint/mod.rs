@@ -6,7 +6,7 @@ mod store;
 
 pub use identity::{Checksum, Identity};
 pub use resume::Resumed;
-pub use store::{Marks, Store};
+pub use store::{Growing, MOST_PLACES, Marks, Store};
 
 use anyhow::{Context, bail};
 use kernels::time_loop::state::Every;

@@ -1,6 +1,7 @@
 //! A run that goes on behind a saved state.
 
 use super::Identity;
+use super::store::{Growing, map_of};
 use crate::modelling::world::World;
 use anyhow::{Context, anyhow, bail};
 use kernels::time_loop::state::{StateError, StateHeader, StateSource, read_header};
@@ -9,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 /// A state whose header was found to be of this run; the same on all ranks.
 pub struct Resumed {
@@ -18,6 +20,8 @@ pub struct Resumed {
     /// All data so far were zero.
     pub silent: bool,
     model: u64,
+    /// The map that the state holds, on rank 0.
+    map: Option<Vec<f32>>,
 }
 
 impl Resumed {
@@ -34,7 +38,7 @@ impl Resumed {
             false => Ok(None),
         };
         let found = world.agree(found.with_context(|| shown(file)))?;
-        let words = found.map_or(Vec::new(), |found| found.to_vec());
+        let (words, map) = found.map_or((Vec::new(), None), |(words, map)| (words.to_vec(), map));
         let all = world.numbers(&words)?;
         let [step, silent, model] = all[0].as_slice().try_into().unwrap_or_default();
         Ok(Self {
@@ -42,12 +46,27 @@ impl Resumed {
             step: step as usize,
             silent: silent == 1,
             model,
+            map,
         })
     }
 
     /// The file, for this rank.
     pub fn source(&self) -> anyhow::Result<Source> {
         open(&self.file).with_context(|| shown(&self.file))
+    }
+
+    /// Puts the map of the state in place of that of a run which begins; on rank 0, which has it.
+    pub fn fill(&self, growing: &Growing) -> anyhow::Result<()> {
+        let mut map = growing.lock().unwrap_or_else(PoisonError::into_inner);
+        match &self.map {
+            Some(found) if found.len() == map.len() => map.clone_from(found),
+            _ => bail!(
+                "{}: the state holds no map of {} places: it is of a run without this map, so begin that run anew",
+                self.name(),
+                map.len()
+            ),
+        }
+        Ok(())
     }
 
     /// The name of the file for messages: `resume=FILE`.
@@ -71,8 +90,13 @@ fn shown(file: &Path) -> String {
     format!("resume={}", file.display())
 }
 
-/// Step, whether all was silent, and the model's checksum; for rank 0.
-fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow::Result<[u64; 3]> {
+/// Step, whether all was silent, and the model's checksum; then the map, if there is one. For rank 0.
+fn read(
+    job: &mut Job,
+    file: &Path,
+    identity: &Identity,
+    steps: usize,
+) -> anyhow::Result<([u64; 3], Option<Vec<f32>>)> {
     let header = read_header(&mut open(file)?)?;
     if let Some(difference) = identity.difference(&header) {
         bail!(difference);
@@ -91,11 +115,12 @@ fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow
     job.continue_outputs(written(&header)?);
     let model = header.label("model").unwrap_or_default();
     let model = u64::from_str_radix(model, 16).map_err(|_| unknown("model"))?;
-    Ok([
+    let words = [
         header.step as u64,
         u64::from(header.label("silent") == Some("y")),
         model,
-    ])
+    ];
+    Ok((words, map_of(&header)))
 }
 
 fn unknown(label: &str) -> anyhow::Error {

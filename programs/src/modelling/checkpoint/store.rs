@@ -2,7 +2,9 @@
 
 use super::Identity;
 use anyhow::{Context, bail};
-use kernels::time_loop::state::{StateSink, StateStore};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kernels::time_loop::state::{StateHeader, StateSink, StateStore};
 use rsf_io::{Job, Written};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -13,6 +15,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The first bytes of every state.
 const MAGIC: &[u8] = b"SIFAKA STATE ";
+
+/// A map that grows with the records of a run, on the rank that writes it. The engine's arrays do not hold it.
+pub type Growing = Arc<Mutex<Vec<f32>>>;
+
+/// The label of a map in the header of a state.
+const MAP: &str = "map";
+
+/// Places of a map that a state holds: headers have less than 16 MB.
+pub const MOST_PLACES: usize = 1 << 20;
+
+/// The map that a state holds.
+pub fn map_of(header: &StateHeader) -> Option<Vec<f32>> {
+    let bytes = STANDARD.decode(header.label(MAP)?).ok()?;
+    let numbers = bytes.chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]]);
+    Some(numbers.map(f32::from_le_bytes).collect())
+}
 
 /// What the outputs hold, as their writer saw it last.
 #[derive(Default)]
@@ -25,6 +43,8 @@ pub struct Marks {
     pub places: Option<(usize, u64)>,
     /// All data so far were zero.
     pub silent: bool,
+    /// The map that is written after the last step.
+    pub map: Option<Growing>,
     /// Files to be on the disk before a state that counts on them.
     pub files: Vec<File>,
 }
@@ -78,6 +98,12 @@ impl Store {
         self.file.as_ref().map(|_| self.marks.clone())
     }
 
+    /// Keeps a map in the states, where any are saved.
+    pub fn keep(&self, map: Growing) {
+        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        marks.map = Some(map);
+    }
+
     /// What is left of a run that was ended after so many steps, as the end of a sentence.
     pub fn left(&self, step: usize) -> String {
         match &self.file {
@@ -123,6 +149,11 @@ impl StateStore for Store {
         }
         if marks.silent {
             labels.push(("silent".into(), "y".into()));
+        }
+        if let Some(map) = &marks.map {
+            let map = map.lock().unwrap_or_else(PoisonError::into_inner);
+            let bytes: Vec<u8> = map.iter().flat_map(|x| x.to_le_bytes()).collect();
+            labels.push((MAP.into(), STANDARD.encode(bytes)));
         }
         labels
     }

@@ -4,6 +4,7 @@ use super::Run;
 use super::changing::Changing;
 use super::fibre::Fibre;
 use super::maps::Peaks;
+use crate::modelling::checkpoint::Growing;
 use crate::modelling::shoot::{self, Resources};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
@@ -13,14 +14,18 @@ use kernels::parallel::group::Group;
 use kernels::parallel::options::ParallelOptions;
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, StateSource};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A shot ready to run.
 pub struct Engine<const D: usize> {
     machine: Machine<D>,
     fibre: Option<Fibre<D>>,
     /// The map of the largest values, as it is so far.
-    peaks: Option<(Peaks, Vec<f32>)>,
+    peaks: Option<(Peaks, Growing)>,
+}
+
+fn locked(map: &Growing) -> MutexGuard<'_, Vec<f32>> {
+    map.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What runs it.
@@ -47,7 +52,7 @@ impl<const D: usize> Engine<D> {
             fibre: run.fibre.clone(),
             peaks: run.peaks.clone().map(|peaks| {
                 let rest = peaks.rest();
-                (peaks, rest)
+                (peaks, Arc::new(Mutex::new(rest)))
             }),
         })
     }
@@ -106,17 +111,21 @@ impl<const D: usize> shoot::Engine for Engine<D> {
             let mut sensing = Changing { change, to: recorder };
             return self.machine.run(ranks, &mut sensing, options, checkpoints);
         }
-        if let Some((peaks, map)) = &mut self.peaks {
-            let change = |step: usize, record: &[f32]| peaks.take(step, record, map);
+        if let Some((peaks, map)) = &self.peaks {
+            let change = |step: usize, record: &[f32]| peaks.take(step, record, &mut locked(map));
             let mut peaking = Changing { change, to: recorder };
             return self.machine.run(ranks, &mut peaking, options, checkpoints);
         }
         self.machine.run(ranks, recorder, options, checkpoints)
     }
 
+    fn growing(&self) -> Option<Growing> {
+        self.peaks.as_ref().map(|(_, map)| map.clone())
+    }
+
     fn map(&self, _: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
         // Records are gathered where the map is written.
-        let map = self.peaks.as_ref().map(|(_, map)| map.clone());
+        let map = self.peaks.as_ref().map(|(_, map)| locked(map).clone());
         Ok(map.unwrap_or_default())
     }
 }

@@ -1,6 +1,7 @@
 //! Regular grids of places that a run writes: snapshots of a window of the mesh or of its ground, and maps of the largest
 //! values on the ground.
 
+use crate::modelling::checkpoint::{Checksum, MOST_PLACES};
 use crate::modelling::record::steps_between;
 use anyhow::bail;
 use kernels::grid::AXES;
@@ -154,10 +155,13 @@ impl Peaks {
         if data != what {
             bail!("{word}= is a map of {what}, and data={data}: take data={what}");
         }
-        if let Some(other) = ["checkpoint", "resume"].into_iter().find(|w| job.given(w)) {
-            bail!("{word}= goes with runs in one piece, for states do not hold it: leave out {other}=");
-        }
         let axes = axes(job, mesh, 1)?;
+        let all: usize = axes.iter().map(|axis| axis.n).product();
+        if all > MOST_PLACES && job.given("checkpoint") {
+            bail!(
+                "{word}= has {all} places and states hold maps of at most {MOST_PLACES}: give fewer by nqx= and nqy=, or leave out checkpoint="
+            );
+        }
         let ground = on_the_ground(mesh, &axes);
         let own = shot.receivers.len();
         let mut places = Vec::new();
@@ -181,6 +185,18 @@ impl Peaks {
             every,
             components: D,
         }))
+    }
+
+    /// The user's receivers, without the places of the map.
+    pub fn users(&self) -> usize {
+        self.own
+    }
+
+    /// A checksum of what the map is of and where its places are, among all receivers.
+    pub fn sum<const D: usize>(&self, receivers: &[[f64; D]]) -> u64 {
+        let places = receivers[self.own..].as_flattened();
+        let text = format!("{} {:?} {:?}", self.word, self.axes, self.places);
+        Checksum::new().with(places).with_text(&text).end()
     }
 
     /// Steps from one of the user's records to the next.

@@ -159,18 +159,25 @@ impl<const D: usize> Method for Run<D> {
         for source in &self.sources {
             sources = sources.with_text(&format!("{:?} {:?}", source.at, source.strength));
         }
-        let mut receivers = Checksum::new().with(self.shot.receivers.as_flattened());
+        let own = self
+            .peaks
+            .as_ref()
+            .map_or(self.shot.receivers.len(), Peaks::users);
+        let mut receivers = Checksum::new().with(self.shot.receivers[..own].as_flattened());
         if let Some(fibre) = &self.fibre {
             receivers = receivers.with_text(&fibre.words());
         }
-        vec![
+        let map = self.peaks.as_ref().map(|peaks| peaks.sum(&self.shot.receivers));
+        let map = map.map(|sum| ("pgv=, pgd= or pga=", sum));
+        let known = [
             (
                 "the mesh, model=, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
                 self.sum,
             ),
             ("sou=, mech= or cmt=", sources.end()),
             ("rec= or stations=", receivers.end()),
-        ]
+        ];
+        known.into_iter().chain(map).collect()
     }
 
     fn sources_by_step(&self) -> Vec<u64> {
