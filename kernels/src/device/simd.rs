@@ -109,6 +109,20 @@ pub struct Lane<S: Simd, T: Real> {
     value: T::Register<S>,
 }
 
+/// Asks for the line of a number to be in the second level soon, wherever the pointer leads: a hint, which processors other
+/// than x86-64 do not get.
+#[inline(always)]
+pub fn prefetch<T>(p: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: SSE is part of x86-64, and a hint never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
 impl<S: Simd, T: Real> Clone for Lane<S, T> {
     #[inline(always)]
     fn clone(&self) -> Self {

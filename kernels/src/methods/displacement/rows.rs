@@ -3,7 +3,7 @@
 //! A row runs along `z`. `ROW` is the axis from row to row (x in 3-D, absent in 2-D) and `PLANE` the slowest axis
 //! (y in 3-D, x in 2-D), so that one text serves both dimensions.
 
-use crate::device::simd::{Lane, Real};
+use crate::device::simd::{Lane, Real, prefetch};
 use crate::grid::stencil::RADIUS;
 use crate::medium::voigt;
 use pulp::Simd;
@@ -93,6 +93,8 @@ pub struct Layout {
     pub plane: usize,
     /// Stress ring, from row to row.
     pub ring: usize,
+    /// How far ahead of a cell memory is asked for: so many rows at once are more than a processor follows by itself.
+    pub ahead: usize,
 }
 
 /// What strain and stress need of a plane.
@@ -211,6 +213,27 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
                 hooke(ZZ, [RR, PP, ZZ]).store(out(ZZ));
                 hooke(PP, [RR, ZZ, PP]).store(out(PP));
                 hooke(ZP, [ZP; 3]).store(out(ZP));
+            }
+            self.fetch(plane, line, row * self.layout.row + i);
+        }
+    }
+
+    /// Asks for what no plane before has read: displacement four planes on, stiffness of an orthorhombic medium.
+    #[inline(always)]
+    fn fetch(&self, plane: &StressPlane<T>, line: usize, at: usize) {
+        let ahead = self.layout.ahead;
+        for u in &plane.u[..NDIM] {
+            prefetch(u.wrapping_add(at + RADIUS * self.layout.plane + ahead));
+        }
+        if !CORE {
+            return;
+        }
+        for (a, b) in [(PP, PP), (PP, ZZ), (ZZ, ZZ), (ZP, ZP)] {
+            prefetch(plane.stiffness[a][b].wrapping_add(line + ahead));
+        }
+        if NDIM == 3 {
+            for (a, b) in [(RR, PP), (RR, ZZ), (RR, RR), (ZR, ZR), (RP, RP)] {
+                prefetch(plane.stiffness[a][b].wrapping_add(line + ahead));
             }
         }
     }
@@ -386,7 +409,13 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
             }
             for (k, next) in next.into_iter().enumerate() {
                 next.store(plane.prev[k].add(at));
+                prefetch(plane.prev[k].wrapping_add(at + self.layout.ahead));
             }
+            prefetch(
+                plane
+                    .buoyancy
+                    .wrapping_add(*self.lines.get_unchecked(row) + i + self.layout.ahead),
+            );
         }
     }
 

@@ -201,6 +201,7 @@ impl<T: Real> View<'_, T> {
             row: p.pitch(),
             plane: p.plane_len(),
             ring: ring.pitch,
+            ahead: self.tiling.ahead,
         }
     }
 

@@ -15,12 +15,12 @@ const LARGE: usize = 1 << 20;
 const TILE_BYTES: usize = 25 << 16;
 /// Rows of the narrowest tile: the halo on its sides should not outweigh it.
 const NARROWEST: usize = 12;
-/// Rows of the widest tile where planes are swept together: the halo is a small share then.
-const WIDEST: usize = 36;
-/// Cells along `z` of the shortest of those tiles.
-const SHORTEST: usize = 256;
+/// Rows of the widest tile where no tile fits: the halo is a small share then.
+const WIDEST: usize = 56;
+/// Cells by which memory is asked for ahead there, eight lines of a cache.
+const AHEAD: usize = 128;
 /// Most planes that a sweep computes together.
-pub(super) const TOGETHER: usize = 4;
+pub(super) const TOGETHER: usize = 2;
 
 /// Planes of the ring by stress when planes are swept one by one: those differentiated along planes are needed four
 /// planes to either side, the others from the plane of the stress to the plane of the update.
@@ -47,14 +47,17 @@ pub(super) struct Tiling {
     z: Vec<Range<usize>>,
     /// Planes that a sweep computes together, row after row: what they share is read once from beyond the second level.
     pub together: usize,
+    /// Cells by which memory is asked for ahead.
+    pub ahead: usize,
 }
 
-/// Columns of rows, cuts of `z` and planes swept together.
+/// Columns of rows, cuts of `z`, planes swept together and cells by which memory is asked for ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Choice {
     columns: usize,
     cuts: usize,
     together: usize,
+    ahead: usize,
 }
 
 impl Tiling {
@@ -74,6 +77,7 @@ impl Tiling {
             rows: cut(p.rows(), choice.columns, 1),
             z: cut(p.pitch() / PITCH, choice.cuts, PITCH),
             together: choice.together,
+            ahead: choice.ahead,
         }
     }
 
@@ -150,19 +154,22 @@ pub(super) fn words(tiling: &Tiling, cpu: &Cpu) -> String {
 }
 
 impl Choice {
-    /// As it suits the share that each of `threads` threads has of the caches. Where the second level is small, planes of a
-    /// volume are swept together in wide tiles: no tile would fit that has not more halo than cells. A pair of lines of a plane
-    /// shares most of what it reads in the first level, too.
+    /// As it suits the share that each of `threads` threads has of the caches. Where the second level is small, a volume is
+    /// swept in wide tiles that the third one holds: no tile would fit that has not more halo than cells. Memory is asked
+    /// for ahead then. A pair of lines of a plane shares most of what it reads in the first level.
     fn new(p: &Padded, bytes: usize, caches: &Caches, threads: usize) -> Self {
         let second = caches.share(2, threads).unwrap_or(LARGE);
         match (second >= LARGE, p.ndim()) {
             (true, 3) => Self::fitting(p, bytes, (TILE_BYTES, 1)),
             (false, 3) => {
                 let third = caches.share(3, threads).unwrap_or(4 * LARGE);
-                Self::together(p, bytes, (second, third), threads)
+                Self::wide(p, bytes, third, threads)
             }
-            (true, _) => Self::fitting(p, bytes, (TILE_BYTES, 2)),
-            (false, _) => Self::fitting(p, bytes, (second / 4 * 3, 2)),
+            (true, _) => Self::fitting(p, bytes, (TILE_BYTES, TOGETHER)),
+            (false, _) => Self {
+                ahead: AHEAD,
+                ..Self::fitting(p, bytes, (second / 4 * 3, TOGETHER))
+            },
         }
     }
 
@@ -188,30 +195,25 @@ impl Choice {
             columns,
             cuts,
             together,
+            ahead: 0,
         }
     }
 
-    /// Planes together: as many as leave the rows that one row of them needs in the second level, in tiles that leave the
-    /// planes in half of the third.
-    fn together(p: &Padded, bytes: usize, (second, third): (usize, usize), threads: usize) -> Self {
-        let (rows, units) = (p.rows(), p.pitch() / PITCH);
-        // Of each plane nine rows of three components, nine stiffnesses and six stresses; of the planes around them a row.
-        let used = |together: usize| 42 * together + 24;
-        let fits = |together: usize, cuts: usize| used(together) * cells(p, cuts) * bytes <= second;
-        let most = (units * PITCH / SHORTEST).max(1);
-        let cuts = (1..=most).find(|&c| fits(TOGETHER, c)).unwrap_or(most);
-        let together = [TOGETHER, 2].into_iter().find(|&n| fits(n, cuts)).unwrap_or(1);
+    /// Whole rows, in tiles that leave the planes in half of the third level.
+    fn wide(p: &Padded, bytes: usize, third: usize, threads: usize) -> Self {
+        let rows = p.rows();
         let narrowest = NARROWEST.min(rows);
         let width = (narrowest..=WIDEST.min(rows).max(narrowest))
             .rev()
-            .find(|&w| touched(p, bytes, w, (cuts, together)) <= third / 2)
+            .find(|&w| touched(p, bytes, w, (1, 1)) <= third / 2)
             .unwrap_or(narrowest);
         // Threads that wait for the last column are idle.
         let columns = rows.div_ceil(width).next_multiple_of(threads.max(1));
         Self {
             columns: columns.min((rows / NARROWEST).max(1)),
-            cuts,
-            together,
+            cuts: 1,
+            together: 1,
+            ahead: AHEAD,
         }
     }
 
@@ -317,6 +319,7 @@ mod tests {
             columns,
             cuts,
             together,
+            ..
         } = Choice::new(p, 4, &caches, threads);
         [
             p.pitch() / PITCH * PITCH / cuts,
@@ -325,7 +328,7 @@ mod tests {
         ]
     }
 
-    /// Second levels of 1 MiB and more get the tiles that were measured with 2 MiB, smaller ones planes together.
+    /// Second levels of 1 MiB and more get the tiles that were measured with 2 MiB, smaller ones wide tiles.
     #[test]
     fn tiles_of_a_volume_by_the_second_level() {
         let p = volume([200; 3], 48);
@@ -335,22 +338,17 @@ mod tests {
         }
         for kib in [256, 512] {
             let [cells, rows, together] = choice(&p, kib, 1);
-            assert_eq!((cells, together), (304, TOGETHER), "{kib}");
-            assert!((NARROWEST..=WIDEST).contains(&rows), "{rows}");
+            assert_eq!((cells, together), (304, 1), "{kib}");
+            assert!((30..=WIDEST).contains(&rows), "{rows}");
         }
-        // Columns for all threads alike.
+        // Columns for all threads alike, and memory asked for ahead.
         let caches = Caches::given(512 << 10);
-        assert_eq!(Choice::new(&p, 4, &caches, 2).columns % 2, 0);
-        // A level that another thread takes half of.
-        assert_eq!(choice(&p, 160, 1)[2], 2);
-        // Rows for which planes together would not fit are cut.
+        let two = Choice::new(&p, 4, &caches, 2);
+        assert_eq!((two.columns % 2, two.ahead), (0, AHEAD));
+        // Long rows stay whole.
         let tall = volume([1500, 100, 100], 24);
-        let [cells, _, together] = choice(&tall, 512, 1);
-        assert!(
-            (SHORTEST..1552).contains(&cells) && together == TOGETHER,
-            "{cells}"
-        );
-        assert_eq!(choice(&tall, 2048, 1)[2], 1);
+        assert_eq!(choice(&tall, 512, 1)[0], 1568);
+        assert!(choice(&tall, 2048, 1)[0] < 1568);
     }
 
     #[test]
@@ -371,6 +369,7 @@ mod tests {
             columns: p.rows() / FACE,
             cuts: 1,
             together: 1,
+            ahead: 0,
         };
         for (cells, rows, columns, cuts) in [
             (0, 0, 1, 1),
