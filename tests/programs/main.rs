@@ -14,6 +14,7 @@ mod resume;
 mod shot;
 mod signals;
 mod slips;
+mod stacked;
 mod staggered_gpus;
 mod survey;
 mod velocity_stress;

@@ -32,12 +32,26 @@ adj=n there, and the result has the same bits for any memory=. CPU and GPU diffe
 same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
-a last axis of shots, and adj=y sums over the shots.";
+a last axis of shots, and adj=y sums over the shots. checkpoint= saves the state behind every shot (or as every= says), and \
+resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
+that of one run. With adj=n the state counts on the data file of the stopped run, which is continued.";
 
 const MEMORY: Param = Param::float("memory")
     .default_text("half of the free memory; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
     .doc("memory for the waves that adj=y needs, GB");
+
+const CHECKPOINT: Param = Param::string("checkpoint")
+    .default_text("none")
+    .doc("with several shots: file in which the sums over the finished shots are saved; FILE.1 is the state before that");
+
+const EVERY: Param = Param::string("every")
+    .default_text("1")
+    .doc("interval between saved states: a number of shots, or a time such as every=30s, 10min, 2h");
+
+const RESUME: Param = Param::string("resume")
+    .default_text("none")
+    .doc("saved state from which this run continues; data, model and parameters must be the same, but threads, memory= and device= may differ");
 
 const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
     .default("vp,vs,rho")
@@ -64,10 +78,10 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([$($own,)* MEMORY] [] [DEVICE, GPU, NGPU])
+        shared!([$($own,)* MEMORY, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU])
     };
     ($($own:expr),*; 3) => {
-        shared!([$($own,)* MEMORY] [
+        shared!([$($own,)* MEMORY, CHECKPOINT, EVERY, RESUME] [
             Param::float("myy").default("0").doc("moment tensor, N m"),
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),
@@ -184,7 +198,8 @@ into a run with the estimated source. Choose a start, by stf= and onset=, whose 
 is not too late: nothing can act before the first step.
 
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
-move), a last axis of shots. The shots run one after the other, and the model is read once.";
+move), a last axis of shots. The shots run one after the other, and the model is read once. checkpoint= saves the sums behind \
+every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
 
@@ -236,7 +251,8 @@ the data h behind it (Sava and Fomel 2006). If the model is right, reflectors ar
 
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
 axes of the modelling program and, with several shots, a last axis of shots. A smooth model creates no reflections of its \
-own; absorb=cpml without free=y also avoids echoes from the surface.";
+own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums behind every shot (or as every= \
+says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";
 

@@ -2,7 +2,7 @@
 
 use super::super::{Films, Run, engine, plan};
 use crate::modelling::machine::{Machine, free};
-use crate::modelling::model::{Files, Opened, shared_grid};
+use crate::modelling::model::{Files, Fingerprint, Opened, shared_grid};
 use crate::modelling::plan::{Report, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::world::World;
@@ -11,6 +11,7 @@ use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
 use rsf_io::{Axis, Input, Job, Output};
+use std::sync::Arc;
 
 /// Bytes of a GB, in which `memory=` counts.
 const GIGA: f64 = 1e9;
@@ -35,6 +36,8 @@ pub struct SetUp {
     report: Option<Report>,
     /// What is said of the memory of a GPU.
     of_gpu: Option<String>,
+    /// Gets the model's checksum, where states need it.
+    pub fingerprint: Option<Arc<Fingerprint>>,
 }
 
 impl SetUp {
@@ -83,6 +86,7 @@ impl SetUp {
             files: Some(files),
             report: None,
             of_gpu: None,
+            fingerprint: None,
         })
     }
 
@@ -145,13 +149,14 @@ impl SetUp {
         self.run.spreads.count()
     }
 
-    /// Calls `work` for every shot of the survey, to which `born` has turned.
+    /// Calls `work` for every shot of the survey from the `first` on, to which `born` has turned.
     pub fn each_shot(
         &mut self,
+        first: usize,
         born: &mut Born<f32>,
         mut work: impl FnMut(usize, &Born<f32>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        for number in 0..self.shots() {
+        for number in first..self.shots() {
             if number > 0 || self.shots() > 1 {
                 self.run.spreads.move_to(&mut self.run.shot, number);
                 born.next_shot(&self.run.shot)?;
@@ -219,7 +224,7 @@ impl SetUp {
             bail!("the model is read twice by the program");
         };
         let held = files.held();
-        let volumes = files.volumes(self.run.padded.ndim(), None)?;
+        let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone())?;
         let (machine, run) = (&self.machine, &mut self.run);
         let on = Resources {
             machine,
