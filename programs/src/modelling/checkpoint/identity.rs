@@ -35,7 +35,7 @@ const FREE_OF_SUMS: [&str; 14] = [
     "jcheck",
     "memory",
     "disk",
-    "folder",
+    "scratch",
     "checkpoint",
     "every",
     "resume",

@@ -1,13 +1,13 @@
 //! The misfit of a survey and its gradient: what `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu` share.
 
 use super::kept::Kept;
+use super::memory::{self, WayBack};
 use super::params;
 use super::set_up::{self, SetUp};
 use crate::modelling::checkpoint::Sums;
 use crate::modelling::world::World;
 use anyhow::ensure;
 use kernels::methods::velocity_stress::Action;
-use kernels::methods::velocity_stress::born::Born;
 use kernels::misfit::{Misfit, Observed};
 pub use params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use rsf_io::{Axis, Input, Job, Output, format_g};
@@ -24,7 +24,7 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.flag("plan")? {
-        return SetUp::read(job, ndim, world)?.plan_survey(job, world, Born::sizes);
+        return SetUp::read(job, ndim, world)?.plan_survey(job, world, None);
     }
     let mut observed = job.stdin()?;
     let mut made = SetUp::read(job, ndim, world)?;
@@ -51,10 +51,10 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         return Ok(output.finish()?);
     }
     let mut born = made.born(job, world)?;
-    let ladder = set_up::ladder(job, made.run.shot.nt, (born.sizes(), born.room()))?;
+    let way = WayBack::choose(job, &mut born, made.run.shot.nt, None)?;
     if job.flag("verb")? {
         made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
+        way.tell(job);
     }
     let mut found = Found::new(&made, born.perturbation_len(), compared.estimate.is_some());
     kept.load(job, &made, found.sums())?;
@@ -72,11 +72,12 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
             found.misfits[number] = misfit;
             Ok(waits)
         };
-        let gradient = born.gradient(&mut residual, &ladder)?;
+        let gradient = born.gradient(&mut residual, &way.ladder)?;
         found.sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x);
         found.read = [read.sum()];
         kept.behind(number, None, found.sums())
     })?;
+    memory::tell_drift(job, &born);
     job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
     if job.given("misfit") {
         write_misfits(job, &made, &found.misfits)?;

@@ -1,6 +1,7 @@
 //! Images by reverse-time migration: what `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu` share.
 
 use super::kept::Kept;
+use super::memory::WayBack;
 use super::params;
 use super::set_up::{self, SetUp};
 use crate::modelling::checkpoint::Sums;
@@ -176,7 +177,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         let mut made = SetUp::read_plain(job, ndim, world)?;
         let asked = Asked::read(job, &made)?;
         asked.choose_machine(job, &mut made, world)?;
-        return made.plan_survey(job, world, |born| born.sizes_of_images(&asked.wanted));
+        return made.plan_survey(job, world, Some(&asked.wanted));
     }
     let mut data = job.stdin()?;
     let mut made = SetUp::read_plain(job, ndim, world)?;
@@ -192,11 +193,10 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         return Ok(output.finish()?);
     }
     let mut born = made.born(job, world)?;
-    let sizes = born.sizes_of_images(&asked.wanted);
-    let ladder = set_up::ladder(job, made.run.shot.nt, (sizes, born.room()))?;
+    let way = WayBack::choose(job, &mut born, made.run.shot.nt, Some(&asked.wanted))?;
     if job.flag("verb")? {
         made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, sizes));
+        way.tell(job);
     }
     let mut stack = Stack::new(&made.run.padded.model, &asked.wanted);
     kept.load(job, &made, stack.sums())?;
@@ -204,7 +204,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut read = kept.pass(&mut [&mut data], (count, stack.read[0]))?;
     made.each_shot(kept.done(), &mut born, |number, born| {
         let given = read.shot(&mut [&mut data], count)?.concat();
-        stack.add(&born.images(&given, &ladder, &asked.wanted)?);
+        stack.add(&born.images(&given, &way.ladder, &asked.wanted)?);
         stack.read = [read.sum()];
         kept.behind(number, None, stack.sums())
     })?;

@@ -1,8 +1,10 @@
 //! Linearised modelling by velocity and stress: what `sfvsborn2d-gpu` and `sfvsborn3d-gpu` share; beside it gradients and images.
 
+mod folder;
 pub mod gradient;
 pub mod image;
 mod kept;
+mod memory;
 mod params;
 mod set_up;
 
@@ -14,7 +16,8 @@ use crate::modelling::plan::gigabytes;
 use crate::modelling::record::Outputs;
 use crate::modelling::world::World;
 use kept::Kept;
-use kernels::methods::velocity_stress::born::{Born, Ladder};
+use kernels::methods::velocity_stress::born::Born;
+use memory::WayBack;
 use rsf_io::{Input, Job, Output};
 use set_up::SetUp;
 
@@ -51,34 +54,29 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         }
         kept = Some(Kept::open(job, &mut made, contents, world)?);
     }
-    let born = made.born(job, world)?;
-    let ladder = match adjoint {
-        true => Some(set_up::ladder(
-            job,
-            made.run.shot.nt,
-            (born.sizes(), born.room()),
-        )?),
+    let mut born = made.born(job, world)?;
+    let way = match adjoint {
+        true => Some(WayBack::choose(job, &mut born, made.run.shot.nt, None)?),
         false => None,
     };
     let (Some(input), Some(kept)) = (input, kept) else {
-        return plan(job, &made, &born, ladder);
+        return plan(job, &made, &born, way);
     };
-    match ladder {
+    match way {
         None => forward(job, (made, kept), born, (&given, world)),
-        Some(ladder) => back(job, (made, kept), born, (input, ladder)),
+        Some(way) => back(job, (made, kept), born, (input, way)),
     }
 }
 
 /// The answer of `plan=y`.
-fn plan(job: &Job, made: &SetUp, born: &Born<f32>, ladder: Option<Ladder>) -> anyhow::Result<()> {
+fn plan(job: &Job, made: &SetUp, born: &Born<f32>, way: Option<WayBack>) -> anyhow::Result<()> {
     made.summary(job);
-    let [state, tape] = born.sizes();
-    match ladder {
+    match way {
         None => job.say(&format!(
             "adj=n: two fields of {} run side by side",
-            gigabytes(state as f64)
+            gigabytes(born.sizes()[0] as f64)
         )),
-        Some(ladder) => job.say(&set_up::way_back(&ladder, made.run.shot.nt, [state, tape])),
+        Some(way) => way.tell(job),
     }
     job.say("nothing was run (plan=y)");
     Ok(())
@@ -160,12 +158,12 @@ fn back(
     job: &mut Job,
     (mut made, mut kept): (SetUp, Kept),
     mut born: Born<f32>,
-    (mut input, ladder): (Input, Ladder),
+    (mut input, way): (Input, WayBack),
 ) -> anyhow::Result<()> {
     let mut output = perturbation(job, &made)?;
     if job.flag("verb")? {
         made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
+        way.tell(job);
     }
     let count = born.records() * born.values();
     let mut found = Found {
@@ -179,11 +177,12 @@ fn back(
     made.each_shot(kept.done(), &mut born, |number, born| {
         let given = read.shot(&mut [&mut input], count)?.concat();
         found.heard[0] |= u64::from(given.iter().any(|&x| x != 0.0));
-        let back = born.adjoint(&given, &ladder)?;
+        let back = born.adjoint(&given, &way.ladder)?;
         found.sum.iter_mut().zip(back).for_each(|(sum, x)| *sum += x);
         found.read = [read.sum()];
         kept.behind(number, None, found.sums())
     })?;
+    memory::tell_drift(job, &born);
     if found.heard == [0] {
         job.warn(&format!(
             "{} is zero everywhere, and so is what comes back",

@@ -25,7 +25,14 @@ adj=y needs the waves in the model from the last step back to the first. memory=
 fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
 Walther 2000). The result has the same bits for any memory= and any threads=. plan=y prints what is kept and how many steps \
 are computed again. On a GPU memory= is that of the GPU, and checkpoints that it cannot hold go to \
-half of the free memory of the host.
+half of the free memory of the host. On the CPU disk= lets checkpoints go to files in the folder scratch=, if that saves time; \
+this changes no bit either.
+
+keep=boundary keeps of each step only the waves in the frame and next to it (and below a free surface). Inside, the waves run \
+backwards in time, from the last step to the first. That needs a fraction of the memory of keep=steps and one more run. \
+It is not possible with attenuation. The result differs by rounding, \
+which the program reports: how far the waves, back at the first step, are from rest. With keep=auto the program takes what is \
+quicker in the memory that there is.
 
 The program runs in one process, on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
 adj=n there, and the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
@@ -40,6 +47,19 @@ const MEMORY: Param = Param::float("memory")
     .default_text("half of the free memory; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
     .doc("memory for the waves that adj=y needs, GB");
+
+const DISK: Param = Param::float("disk")
+    .default("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("disk space for checkpoints that memory= does not hold, GB (on the CPU only)");
+
+const SCRATCH: Param = Param::string("scratch")
+    .default_text("the folder of TMPDATAPATH or DATAPATH, otherwise the current one")
+    .doc("folder for these checkpoints; nothing is left in it");
+
+const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
+    .default("steps")
+    .doc("what is kept of a step: the waves in all cells; only those at the boundary of the model, inside of which waves run backwards; auto: what is quicker (gradients and adj=y on the CPU, without qp= and qs=)");
 
 const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")
@@ -78,10 +98,10 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([$($own,)* MEMORY, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU])
+        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU])
     };
     ($($own:expr),*; 3) => {
-        shared!([$($own,)* MEMORY, CHECKPOINT, EVERY, RESUME] [
+        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [
             Param::float("myy").default("0").doc("moment tensor, N m"),
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),
