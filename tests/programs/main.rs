@@ -11,6 +11,7 @@ mod manners;
 mod outputs;
 mod refusals;
 mod resume;
+mod several;
 mod shot;
 mod signals;
 mod slips;

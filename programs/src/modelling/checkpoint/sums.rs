@@ -37,7 +37,7 @@ impl State for Sums<'_> {
     }
 
     fn owned(&self, array: usize) -> Vec<Range<usize>> {
-        Vec::from([0..self.0[array].array.blocks])
+        std::iter::once(0..self.0[array].array.blocks).collect()
     }
 
     fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {

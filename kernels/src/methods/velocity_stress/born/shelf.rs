@@ -23,7 +23,7 @@ pub trait Shelf: Send + Sync {
 /// A state from which a run goes on.
 pub enum Checkpoint<T> {
     /// In memory.
-    Memory(State<T>),
+    Memory(Box<State<T>>),
     /// At a place of the shelf.
     Shelf(usize),
 }
@@ -75,7 +75,7 @@ impl<T: Number> Born<T> {
     /// The state of a checkpoint, which stays.
     pub(super) fn copied(&self, from: &Checkpoint<T>) -> Result<State<T>, Error> {
         match from {
-            Checkpoint::Memory(state) => Ok(state.clone()),
+            Checkpoint::Memory(state) => Ok((**state).clone()),
             Checkpoint::Shelf(place) => {
                 let mut state = self.program.state();
                 self.on_shelf(|shelf| shelf.get(*place, &mut state.parts_mut()))?;
@@ -87,7 +87,7 @@ impl<T: Number> Born<T> {
     /// The state of a checkpoint that is not needed any more.
     pub(super) fn taken(&self, from: Checkpoint<T>) -> Result<State<T>, Error> {
         match from {
-            Checkpoint::Memory(state) => Ok(state),
+            Checkpoint::Memory(state) => Ok(*state),
             Checkpoint::Shelf(_) => self.copied(&from),
         }
     }

@@ -62,7 +62,7 @@ impl<T: Number> Born<T> {
             ));
         }
         let all = (0, ladder.segments);
-        let start = Checkpoint::Memory(self.program.state());
+        let start = Checkpoint::Memory(Box::new(self.program.state()));
         self.reverse(start, all, ladder, ladder.checkpoints, back)
     }
 
@@ -96,7 +96,7 @@ impl<T: Number> Born<T> {
         let place = ladder.checkpoints - free;
         let ahead = match place < ladder.on_shelf {
             true => self.put(ahead, place)?,
-            false => Checkpoint::Memory(ahead),
+            false => Checkpoint::Memory(Box::new(ahead)),
         };
         self.reverse(ahead, (middle, end), ladder, free - 1, back)?;
         self.reverse(from, (first, middle), ladder, free, back)

@@ -108,7 +108,7 @@ fn forward(
     mut born: Born<f32>,
     (given, world): (&[f32], &World),
 ) -> anyhow::Result<()> {
-    let Some(mut data) = records(job, &made, world)?.into_data() else {
+    let Some((mut data, _)) = records(job, &made, world)?.into_data() else {
         return Ok(());
     };
     if job.flag("verb")? {
