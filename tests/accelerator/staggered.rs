@@ -15,7 +15,7 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
 use kernels::methods::velocity_stress::SLABS;
 use kernels::methods::velocity_stress::gpu::from_medium;
-use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
+use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Readings, Shot};
 use std::sync::Arc;
 
 /// Rock, a fluid in a corner, a fast layer: no two directions are alike.
@@ -126,12 +126,18 @@ fn absorb(kind: usize) -> (Frame, &'static str) {
     }
 }
 
-const QUANTITIES: [Quantity; 5] = [
+const QUANTITIES: [Quantity; 6] = [
     Quantity::Velocity,
     Quantity::Pressure,
     Quantity::Displacement,
     Quantity::Acceleration,
     Quantity::Strain,
+    Quantity::Readings(Readings {
+        velocity: true,
+        pressure: true,
+        strain: true,
+        films_pressure: true,
+    }),
 ];
 
 const LOSSES: [Option<Mechanisms>; 4] = [
@@ -153,7 +159,7 @@ fn case(ndim: usize, k: usize) -> Case {
         Family::Taylor
     };
     s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
-    s.quantity = QUANTITIES[(k / 3) % 5];
+    s.quantity = QUANTITIES[(k / 3) % 6];
     s.peaks = k.is_multiple_of(2);
     (s.jdata, s.jcheck) = (1 + k % 3, 9);
     s.attenuation = LOSSES[(k / 2 + k / 8) % 4].map(|mechanisms| Attenuation {

@@ -15,5 +15,6 @@ mod bench;
 mod derivative;
 mod devices;
 mod image;
+mod ladder;
 mod misfit;
 mod program;

@@ -195,3 +195,80 @@ fn bad_input_is_refused() {
     assert!(run.err.contains("is zero everywhere"), "{run:?}");
     assert!(desk.read("out.rsf").iter().all(|&x| x == 0.0));
 }
+
+/// Checkpoints on the disk change no bit; boundary saving changes as much as rounding does, and is told; both are planned.
+#[test]
+fn rungs_under_memory() {
+    let desk = desk(2);
+    let longer = |extra: &str| linearised(2, extra).replace("nt=60", "nt=400");
+    desk.ran(&format!("{} device=cpu < dm.rsf > data.rsf", longer("free=y")));
+    let back = |extra: &str| {
+        let line = longer(&format!("free=y adj=y verb=y device=cpu {extra}"));
+        let run = desk.ran(&format!("{line} < data.rsf > back.rsf"));
+        (desk.read("back.rsf"), run.err)
+    };
+    let (all, _) = back("memory=1");
+    std::fs::create_dir(desk.path("scratch")).unwrap();
+    let (few, said) = back("memory=0.0007 disk=0.002 scratch=scratch threads=1");
+    assert!(
+        said.contains("of them on disk") && said.contains("GB in scratch)"),
+        "{said}"
+    );
+    assert!(all == few, "checkpoints on the disk change bits");
+    assert_eq!(std::fs::read_dir(desk.path("scratch")).unwrap().count(), 0);
+    let most = largest(all.iter().map(|&x| f64::from(x)));
+    for memory in ["", "memory=0.002"] {
+        let (found, said) = back(&format!("keep=boundary {memory}"));
+        assert!(
+            said.contains("are kept at the boundary of the model")
+                && said.contains("waves that ran backwards came to rest within"),
+            "{said}"
+        );
+        let off = largest(found.iter().zip(&all).map(|(a, b)| f64::from(a - b))) / most;
+        println!(
+            "boundary saving, {memory}: {off:.1e}; {}",
+            said.lines().last().unwrap()
+        );
+        assert!(off > 0.0 && off < 1e-5, "{off}");
+    }
+    let (auto, said) = back("keep=auto memory=1");
+    assert!(auto == all && !said.contains("backwards"), "{said}");
+    // Without a frame more of the grid is inside.
+    let (_, said) = back("memory=0.002 absorb=none");
+    assert!(said.contains("keep=boundary would be quicker: "), "{said}");
+    let (_, said) = back("keep=auto memory=0.002 absorb=none");
+    assert!(said.contains("waves that ran backwards"), "{said}");
+    let run = desk.ran(&longer("adj=y plan=y memory=0.0007 disk=0.002 device=cpu"));
+    assert!(run.err.contains("of them on disk"), "{run:?}");
+    let test = longer("keep=boundary free=y device=cpu");
+    let (_, rest) = test.split_once(' ').unwrap();
+    desk.ran(&format!(
+        "sfbasics dottest sfvsborn2d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5 {rest}"
+    ));
+    for (extra, wanted) in [
+        (
+            "keep=boundary qp=50 qs=40",
+            "waves cannot run backwards: attenuation",
+        ),
+        ("keep=boundary memory=0.0001", "of memory at least"),
+        (
+            "memory=0.0007 disk=0.002 scratch=gone",
+            "scratch=gone is to hold checkpoints: name a folder",
+        ),
+        ("disk=-1", "disk="),
+    ] {
+        let line = longer(&format!("adj=y device=cpu {extra}"));
+        let run = desk.sh(&format!("{line} < data.rsf > out.rsf"));
+        let said = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+    }
+    let line = words(2, "keep=boundary device=cpu");
+    let run = desk.sh(&format!(
+        "sfvsrtm2d-gpu {} < data.rsf > out.rsf",
+        line.replace("nt=60", "nt=400")
+    ));
+    assert!(
+        run.code == 1 && run.err.contains("keep=boundary keeps no waves inside"),
+        "{run:?}"
+    );
+}

@@ -19,10 +19,10 @@ const KILLS: usize = 4;
 const LIVES: usize = 3;
 
 /// A sequence of numbers that look random (xorshift).
-struct Dice(u64);
+pub struct Dice(u64);
 
 impl Dice {
-    fn new(salt: u64) -> (Self, u64) {
+    pub fn new(salt: u64) -> (Self, u64) {
         let clock = || {
             let now = std::time::SystemTime::now();
             now.duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos() as u64
@@ -34,7 +34,7 @@ impl Dice {
         )
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -42,7 +42,7 @@ impl Dice {
     }
 }
 
-fn number(variable: &str) -> Option<u64> {
+pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
@@ -88,7 +88,7 @@ struct Plan {
 }
 
 /// A line of shell that becomes the program; without room for states where `full`.
-fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
+pub fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
     let mut command = Command::new("sh");
     // In blocks of 512 or 1024 bytes, as the shell has it: more than outputs take, less than a state.
     let blocks = if line.contains("3d-gpu") { 200 } else { 20 };

@@ -3,6 +3,7 @@
 mod acquisition;
 mod checkpoint;
 pub mod displacement;
+mod divide;
 mod finished;
 mod machine;
 mod model;
@@ -10,6 +11,7 @@ mod params;
 mod plan;
 mod progress;
 mod record;
+mod resample;
 mod shoot;
 pub mod spectral_elements;
 mod survey;

@@ -1,6 +1,7 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
 use super::checkpoint::Marks;
+use super::divide::{Divide, ended, put_quantity};
 use super::turn::Turn;
 use super::world::World;
 use anyhow::bail;
@@ -110,6 +111,8 @@ pub struct Outputs {
     snapshots: Wavefield,
     /// What turns the data before they are written.
     turn: Option<Turn>,
+    /// What makes several quantities of the data.
+    divide: Option<Divide>,
 }
 
 /// The snapshots of a run.
@@ -187,6 +190,7 @@ impl Outputs {
                 .map_or(0, |films| films.window.len() + 2),
             snapshots: snapshots.map_or(Wavefield::Nothing, Wavefield::Stream),
             turn: None,
+            divide: None,
         })
     }
 
@@ -224,9 +228,18 @@ impl Outputs {
         self.turn = Some(turn);
     }
 
+    /// Makes several quantities of the data, or other times.
+    pub fn divide(&mut self, divide: Divide) {
+        self.divide = Some(divide);
+    }
+
     /// Puts a text into the headers.
     pub fn tell(&mut self, key: &str, text: &str) {
-        if let Some(data) = &mut self.data {
+        for data in self
+            .data
+            .iter_mut()
+            .chain(self.divide.iter_mut().flat_map(Divide::files))
+        {
             data.put_text(key, text);
         }
         self.tell_snapshots(key, text);
@@ -257,7 +270,11 @@ impl Outputs {
     /// Puts the device into the history of what is written.
     pub fn note(&mut self, device: &str) {
         let version = rsf_io::version();
-        if let Some(data) = &mut self.data {
+        for data in self
+            .data
+            .iter_mut()
+            .chain(self.divide.iter_mut().flat_map(Divide::files))
+        {
             data.put_note(&version, device);
         }
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
@@ -319,11 +336,14 @@ impl Outputs {
             data.set_axis(4, shots);
             data.set_rank(4);
         }
+        if let Some(divide) = &mut self.divide {
+            divide.count_shots(shots);
+        }
     }
 
-    /// The data alone, on the rank that has them.
-    pub fn into_data(self) -> Option<Output> {
-        self.data
+    /// The data alone, on the rank that has them, and what is made of them.
+    pub fn into_data(self) -> Option<(Output, Option<Divide>)> {
+        self.data.map(|data| (data, self.divide))
     }
 
     /// Ends a dry run, which wants the header of the data and nothing else.
@@ -382,6 +402,9 @@ impl Writer {
     pub fn finish_early(self, step: usize) -> anyhow::Result<String> {
         let axis = self.outputs.last_axis;
         let mut held = Vec::new();
+        if let Some(divide) = self.outputs.divide {
+            held.extend(divide.finish_early(3, "records")?);
+        }
         if let Some(data) = self.outputs.data {
             held.push(ended(data, 3, None)? + " records");
         }
@@ -409,7 +432,11 @@ impl Writer {
                 header.map_or(Ok(()), Output::finish)?;
             }
         }
-        if let Some(data) = self.outputs.data {
+        if let Some(mut data) = self.outputs.data {
+            if let Some(mut divide) = self.outputs.divide {
+                divide.end_shot(&mut data)?;
+                divide.finish()?;
+            }
             let records = data.records(3)?.1;
             data.finish()?;
             // A lone record of the first step lies before any wave, and a warning has said so already.
@@ -421,32 +448,19 @@ impl Writer {
     }
 }
 
-fn put_quantity(output: &mut Output, quantity: &str) {
-    let (label, unit) = quantity.split_once(" in ").unwrap_or((quantity, ""));
-    let (first, rest) = label.split_at(label.len().min(1));
-    output.put_text("quantity", quantity);
-    output.put_text("label", &(first.to_uppercase() + rest));
-    output.put_text("unit", unit);
-}
-
-/// What an output holds that was ended early, in words.
-fn ended(output: Output, axis: usize, records: Option<u64>) -> rsf_io::Result<String> {
-    let (written, of) = output.records(axis)?;
-    let (name, records) = (output.name(), records.unwrap_or(written));
-    output.finish_at(axis, records)?;
-    Ok(format!("{name} holds {records} of {of}"))
-}
-
 fn failed(error: rsf_io::Error) -> kernels::Error {
     kernels::Error::Recorder(Box::new(error))
 }
 
 impl Recorder<f32> for Writer {
-    fn traces(&mut self, _it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
+    fn traces(&mut self, it: usize, traces: &[f32]) -> Result<(), kernels::Error> {
         self.silent &= traces.iter().all(|&x| x == 0.0);
         let Some(data) = &mut self.outputs.data else {
             return Ok(());
         };
+        if let Some(divide) = &mut self.outputs.divide {
+            return divide.take(it, traces, data).map_err(failed);
+        }
         match &self.outputs.turn {
             Some(turn) => data.write_f32(&turn.apply(traces)),
             None => data.write_f32(traces),

@@ -1,6 +1,7 @@
 //! Several shots in one run: the model is read once, a shot that fails is told and leaves zeros, the others go on.
 
 use super::checkpoint::{Store, Wishes};
+use super::divide::Divide;
 use super::finished::Finished;
 use super::machine::Machine;
 use super::model::Opened;
@@ -111,7 +112,12 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     let device = machine.describe(None);
     outputs.note(&device);
     job.say(&device);
-    let data = outputs.into_data().context("one process has the data")?;
+    let (file, divide) = outputs.into_data().context("one process has the data")?;
+    let data = Data {
+        file,
+        divide,
+        record: shot.axes()[..2].iter().map(|axis| axis.n).product(),
+    };
     run(job, &mut shot, (data, finished), (on, &volumes))
 }
 
@@ -119,7 +125,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
 fn run<M: Survey>(
     job: &Job,
     shot: &mut M,
-    (mut data, mut finished): (Output, Finished),
+    (mut data, mut finished): (Data, Finished),
     (on, volumes): (Resources<'_>, &<M::Files as Opened>::Volumes),
 ) -> anyhow::Result<()> {
     let shots = shot.shots().n;
@@ -131,7 +137,7 @@ fn run<M: Survey>(
         let begun = Instant::now();
         if let Some(values) = finished.next(number, numbers)? {
             silent = false;
-            data.write_f32(&values)?;
+            data.write(&values)?;
             continue;
         }
         if number > 0 {
@@ -152,7 +158,7 @@ fn run<M: Survey>(
         match made {
             Ok(values) if values.len() == numbers => {
                 silent &= values.iter().all(|&x| x == 0.0);
-                data.write_f32(&values)?;
+                data.write(&values)?;
             }
             Ok(values) => bail!("shot {} made {} numbers of {numbers}", number + 1, values.len()),
             Err(error) if rsf_io::interrupted().is_some() => return interrupted(data, number, error),
@@ -163,7 +169,7 @@ fn run<M: Survey>(
                     number + 1
                 ));
                 failed.push((number + 1).to_string());
-                data.write_f32(&vec![0.0; numbers])?;
+                data.write(&vec![0.0; numbers])?;
                 // What a failed run leaves behind may be of no use.
                 engine = None;
             }
@@ -192,6 +198,33 @@ fn run<M: Survey>(
         ),
     }
     Ok(())
+}
+
+/// Where the data of the shots go.
+struct Data {
+    file: Output,
+    /// What makes several quantities of them.
+    divide: Option<Divide>,
+    /// Numbers of a record.
+    record: usize,
+}
+
+impl Data {
+    /// Writes the data of a shot.
+    fn write(&mut self, values: &[f32]) -> rsf_io::Result<()> {
+        let Some(divide) = &mut self.divide else {
+            return self.file.write_f32(values);
+        };
+        for (it, read) in values.chunks_exact(self.record.max(1)).enumerate() {
+            divide.take(it, read, &mut self.file)?;
+        }
+        divide.end_shot(&mut self.file)
+    }
+
+    fn finish(self) -> rsf_io::Result<()> {
+        self.divide.map_or(Ok(()), Divide::finish)?;
+        self.file.finish()
+    }
 }
 
 /// The records of one shot, behind each other.
@@ -237,12 +270,15 @@ fn model<M: Method>(
 }
 
 /// The end of a run that a signal has ended after so many shots: the data hold those.
-fn interrupted(data: Output, shots: usize, error: anyhow::Error) -> anyhow::Result<()> {
+fn interrupted(data: Data, shots: usize, error: anyhow::Error) -> anyhow::Result<()> {
     let Some(signal) = rsf_io::interrupted() else {
         return Err(error);
     };
-    let name = data.name();
-    data.finish_at(4, shots as u64)?;
+    let name = data.file.name();
+    if let Some(divide) = data.divide {
+        divide.finish_early(4, "shots")?;
+    }
+    data.file.finish_at(4, shots as u64)?;
     let left = format!("{name} holds {}", counted(shots, "shot"));
     Err(rsf_io::Error::Interrupted { signal, left }.into())
 }

@@ -40,7 +40,7 @@ pub use attenuation::Attenuation;
 pub use cpml_stability::Watch;
 pub use cpu::{CpuSlab, GHOST};
 pub use plan::{calibrate, calibrate_device};
-pub use receivers::Quantity;
+pub use receivers::{Quantity, Readings};
 pub use sources::{Action, Source};
 pub use time_function::TimeFunction;
 
@@ -381,7 +381,7 @@ fn over_spacing<T: Real>(padded: &Padded, weights: &[f64]) -> [[T; rows::MOST]; 
 fn travelling(ndim: usize, quantity: Quantity) -> [Vec<usize>; 2] {
     let pairs: &[usize] = if ndim == 3 { &[2, 4, 5] } else { &[2, 4] };
     let mut stresses: Vec<usize> = pairs.iter().map(|&k| layout::stress(ndim, k)).collect();
-    if quantity == Quantity::Pressure {
+    if quantity.reads_pressure() {
         stresses.extend(layout::normal(ndim));
         stresses.sort_unstable();
         stresses.dedup();

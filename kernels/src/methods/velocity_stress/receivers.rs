@@ -22,6 +22,35 @@ pub enum Quantity {
     /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), of the tensor: a shear is half the change of an angle. At the end of
     /// the step: the sum of its rates, which are read off the velocities.
     Strain,
+    /// What several of these are made of, as it is read off the fields of a step.
+    Readings(Readings),
+}
+
+/// What is read in a step, in this order: velocities, pressure, rates of strain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readings {
+    /// Velocities, of which displacements and accelerations are made.
+    pub velocity: bool,
+    /// The pressure.
+    pub pressure: bool,
+    /// Rates of strain.
+    pub strain: bool,
+    /// Snapshots hold the pressure.
+    pub films_pressure: bool,
+}
+
+impl Readings {
+    /// The quantities that are read; of a strain its rates.
+    pub fn all(self) -> impl Iterator<Item = Quantity> {
+        let all = [
+            (self.velocity, Quantity::Velocity),
+            (self.pressure, Quantity::Pressure),
+            (self.strain, Quantity::Strain),
+        ];
+        all.into_iter()
+            .filter(|(is_read, _)| *is_read)
+            .map(|(_, quantity)| quantity)
+    }
 }
 
 /// Axes (z, x, y) of the components of a strain.
@@ -36,6 +65,7 @@ impl Quantity {
             Self::Pressure => 1,
             Self::Strain if ndim == 3 => STRAINS.len(),
             Self::Strain => STRAINS_2D.len(),
+            Self::Readings(readings) => readings.all().map(|q| q.components(ndim)).sum(),
             _ => ndim,
         }
     }
@@ -44,7 +74,7 @@ impl Quantity {
     pub fn first_time(self) -> f64 {
         match self {
             Self::Velocity => 0.5,
-            Self::Displacement | Self::Pressure | Self::Strain => 1.0,
+            Self::Displacement | Self::Pressure | Self::Strain | Self::Readings(_) => 1.0,
             Self::Acceleration => 0.0,
         }
     }
@@ -58,14 +88,24 @@ impl Quantity {
     pub fn filmed(self) -> Self {
         match self {
             Self::Pressure => Self::Pressure,
+            Self::Readings(readings) if readings.films_pressure => Self::Pressure,
             _ => Self::Velocity,
         }
     }
 
-    /// Fields that a component reads.
+    /// Whether the pressure is read.
+    pub fn reads_pressure(self) -> bool {
+        match self {
+            Self::Readings(readings) => readings.pressure,
+            other => other == Self::Pressure,
+        }
+    }
+
+    /// Fields that a component reads at most.
     pub fn parts(self, ndim: usize) -> usize {
         match self {
             Self::Strain => 2,
+            Self::Readings(readings) => readings.all().map(|q| q.parts(ndim)).max().unwrap_or(1),
             _ => self.fields(ndim, 0).0.len(),
         }
     }
@@ -101,6 +141,16 @@ pub(super) struct Receivers<T> {
 
 /// The fields of a component, the axis z, x, y along which they are differentiated, and their shares.
 fn parts(quantity: Quantity, ndim: usize, component: usize) -> Vec<(usize, Option<usize>, f64)> {
+    if let Quantity::Readings(readings) = quantity {
+        let mut left = component;
+        for read in readings.all() {
+            match left.checked_sub(read.components(ndim)) {
+                Some(rest) => left = rest,
+                None => return parts(read, ndim, left),
+            }
+        }
+        return Vec::new();
+    }
     if quantity == Quantity::Strain {
         let [a, b] = match ndim {
             3 => STRAINS[component],

@@ -5,7 +5,7 @@ use super::write::{Job, complete, copied};
 use super::{State, StateHeader, StateSink, owned_bytes};
 use crate::Error;
 use crate::device::host::{Buffer, stand_back};
-use crate::parallel::communicator::Communicator;
+use crate::parallel::communicator::{Alone, Communicator};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -317,6 +317,16 @@ impl<'a> Checkpoints<'a> {
         self.settle(&all);
         Ok(())
     }
+}
+
+/// Saves the state of a run that waits for it, behind so many steps or whatever it counts.
+///
+/// # Errors
+/// Those of `subdomain`; a state that cannot be written is no error, and the store is told.
+pub fn save<S: State>(store: Arc<dyn StateStore>, step: usize, subdomain: &mut S) -> Result<(), Error> {
+    let mut checkpoints = Checkpoints::new(&Alone, store, Every::Never);
+    checkpoints.take(step, std::slice::from_mut(subdomain))?;
+    checkpoints.complete()
 }
 
 impl Drop for Checkpoints<'_> {

@@ -25,7 +25,7 @@ mod format;
 mod load;
 mod write;
 
-pub use checkpoints::{Checkpoints, Every, StateStore};
+pub use checkpoints::{Checkpoints, Every, StateStore, save};
 pub use format::StateHeader;
 pub use load::{load, read_header};
 

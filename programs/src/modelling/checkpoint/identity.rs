@@ -23,6 +23,24 @@ const FREE: [&str; 14] = [
     "resume",
 ];
 
+/// The same of sums over the shots of a survey.
+const FREE_OF_SUMS: [&str; 14] = [
+    "threads",
+    "device",
+    "gpu",
+    "ngpu",
+    "verb",
+    "plan",
+    "cfl",
+    "jcheck",
+    "memory",
+    "disk",
+    "scratch",
+    "checkpoint",
+    "every",
+    "resume",
+];
+
 /// Differences that are told at most.
 const TOLD: usize = 3;
 
@@ -65,6 +83,16 @@ pub struct Identity {
     sources: Vec<u64>,
     /// Checksum of the model, once it is read.
     model: u64,
+    /// Parameters that may differ, as a list in words.
+    free: String,
+}
+
+/// `threads=, tile=, nt= and the names of files`
+fn listed(free: &[&str]) -> String {
+    let own = ["plan", "checkpoint", "every", "resume"];
+    let told = free.iter().filter(|name| !own.contains(name));
+    let words: Vec<String> = told.map(|name| format!("{name}=")).collect();
+    format!("{} and the names of files", words.join(", "))
 }
 
 impl Identity {
@@ -82,6 +110,28 @@ impl Identity {
             contents: shot.contents(),
             sources,
             model: 0,
+            free: listed(&FREE),
+        })
+    }
+
+    /// Of sums over the shots of a survey, which has these contents, too; what a state counts are shots.
+    pub fn of_sums<M: Method>(
+        job: &Job,
+        shot: &M,
+        contents: Vec<(&'static str, u64)>,
+    ) -> anyhow::Result<Self> {
+        let histories = Checksum::new().with(&shot.sources_by_step()).end();
+        let mut all = shot.contents();
+        all.push(("the time functions of the sources", histories));
+        all.extend(contents);
+        Ok(Self {
+            program: job.declared_name(),
+            grid: shot.layout(),
+            settings: job.settings(&FREE_OF_SUMS)?,
+            contents: all,
+            sources: Vec::new(),
+            model: 0,
+            free: listed(&FREE_OF_SUMS),
         })
     }
 
@@ -163,8 +213,9 @@ impl Identity {
             String::new()
         };
         Some(format!(
-            "the state is of another run: {}{more}; go on with the words of that run (only threads=, tile=, device=, gpu=, ngpu=, exchange=, verb=, cfl=, jcheck=, nt= and the names of files may differ)",
-            told.join("; ")
+            "the state is of another run: {}{more}; go on with the words of that run (only {} may differ)",
+            told.join("; "),
+            self.free
         ))
     }
 }

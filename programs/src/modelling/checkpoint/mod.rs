@@ -3,10 +3,12 @@
 mod identity;
 mod resume;
 mod store;
+mod sums;
 
 pub use identity::{Checksum, Identity};
 pub use resume::Resumed;
 pub use store::{Growing, MOST_PLACES, Marks, Store};
+pub use sums::Sums;
 
 use anyhow::{Context, bail};
 use kernels::time_loop::state::Every;
@@ -30,6 +32,15 @@ pub struct Wishes {
 impl Wishes {
     /// Reads `checkpoint=`, `every=` and `resume=` of a run of so many steps.
     pub fn read(job: &Job, steps: usize) -> anyhow::Result<Self> {
+        Self::counted(job, steps, "steps", Every::Time(USUAL))
+    }
+
+    /// The same of a survey of so many shots, behind each of which a state can be saved.
+    pub fn of_shots(job: &Job, shots: usize) -> anyhow::Result<Self> {
+        Self::counted(job, shots, "shots", Every::Steps(1))
+    }
+
+    fn counted(job: &Job, count: usize, what: &str, usual: Every) -> anyhow::Result<Self> {
         let path = |key: &str| -> anyhow::Result<Option<PathBuf>> {
             match job.text(key)? {
                 Some(text) if text.is_empty() => bail!("{key}= is empty: it takes the name of a file"),
@@ -38,18 +49,19 @@ impl Wishes {
         };
         let file = path("checkpoint")?;
         let every = match job.text("every")? {
-            Some(text) => interval(&text)?,
-            None => Every::Time(USUAL),
+            Some(text) => interval(&text, what)?,
+            None => usual,
         };
         if file.is_none() && job.given("every") {
             job.warn("every= has no effect without checkpoint=, which says where states are saved");
         }
         if let (Some(_), Every::Steps(jump)) = (&file, every)
-            && jump >= steps
+            && jump >= count
         {
-            job.warn(&format!(
-                "every={jump}: the run has {steps} steps and saves no state while it goes on; give a smaller every="
-            ));
+            job.warn(&match job.given("every") {
+                true => format!("every={jump}: the run has {count} {what} and saves no state while it goes on; give a smaller every="),
+                false => "checkpoint= saves a state behind each shot but the last, and there is one shot".into(),
+            });
         }
         Ok(Self {
             every: if file.is_some() { every } else { Every::Never },
@@ -64,11 +76,11 @@ impl Wishes {
     }
 }
 
-/// Steps, or a time with its unit.
-fn interval(text: &str) -> anyhow::Result<Every> {
+/// Steps (or what `what` says), or a time with its unit.
+fn interval(text: &str, what: &str) -> anyhow::Result<Every> {
     let wrong = || {
         format!(
-            "every={text}: it is a number of steps, as in every=500, or a time, as in every=30s, every=10min, every=2h"
+            "every={text}: it is a number of {what}, as in every=5, or a time, as in every=30s, every=10min, every=2h"
         )
     };
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -104,12 +116,12 @@ mod tests {
             ("1.5min", time(90)),
             ("2h", time(7200)),
         ] {
-            assert_eq!(interval(text).unwrap(), every, "{text}");
+            assert_eq!(interval(text, "steps").unwrap(), every, "{text}");
         }
         for text in [
             "", "0", "-3", "1.5", "0s", "-1h", "10m", "min", "infh", "nans", "1e99h", "5 s", "5é",
         ] {
-            let sentence = interval(text).unwrap_err().to_string();
+            let sentence = interval(text, "steps").unwrap_err().to_string();
             assert!(sentence.contains("every=10min"), "{text}: {sentence}");
         }
     }

@@ -8,6 +8,7 @@ mod memory;
 mod outputs;
 mod params;
 mod plan;
+mod several;
 pub(super) mod sources;
 mod spreads;
 
@@ -34,6 +35,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
+use several::Several;
 use spreads::Spreads;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
@@ -47,6 +49,8 @@ struct Run {
     spreads: Spreads,
     /// What the user calls the quantity.
     quantity: &'static str,
+    /// Several quantities, or other times than those of the steps.
+    several: Option<Several>,
     /// Of the sources' whole histories.
     band: Band,
     /// The way of ghosts between GPUs of different ranks.
@@ -296,7 +300,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         spreads.check(&padded)?;
     }
     let attenuation = attenuation::read(job, &padded, sources.band.max)?;
-    let (quantity, name) = quantity(job)?;
+    let (several, quantity, name, every) = recorded(job, films, (nt, dt, jdata))?;
     let shot = Shot {
         dt,
         nt,
@@ -312,7 +316,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         series: sources.series,
         receivers: points,
         quantity,
-        jdata,
+        jdata: every,
         snapshots,
         peaks: job.given("pgv"),
         jcheck,
@@ -328,11 +332,32 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         shot,
         window,
         quantity: name,
+        several,
         band: sources.band,
         transport: match films {
             Films::Asked => transport(job)?,
             Films::Never => Transport::Auto,
         },
+    })
+}
+
+/// Several quantities where they are asked for; what the engine records, what the user calls it, and how often.
+fn recorded(
+    job: &Job,
+    films: Films,
+    (nt, dt, jdata): (usize, f64, usize),
+) -> anyhow::Result<(Option<Several>, Quantity, &'static str, usize)> {
+    let (quantity, name) = several::of_data(job)?;
+    let several = match films {
+        Films::Asked => Several::read(job, (quantity, name), (nt, dt, jdata))?,
+        Films::Never => None,
+    };
+    Ok(match several {
+        Some(several) => {
+            let readings = Quantity::Readings(several.readings);
+            (Some(several), readings, name, 1)
+        }
+        None => (None, quantity, name, jdata),
     })
 }
 
@@ -345,17 +370,6 @@ fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
     }
     axis.label = Some(name.into());
     axis.unit = Some("m".into());
-}
-
-/// What receivers record.
-fn quantity(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
-    Ok(match job.choice("data")? {
-        "displacement" => (Quantity::Displacement, "displacement in m"),
-        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
-        "pressure" => (Quantity::Pressure, "pressure in Pa"),
-        "strain" => (Quantity::Strain, "strain"),
-        _ => (Quantity::Velocity, "velocity in m/s"),
-    })
 }
 
 /// The frame that absorb=, nb= and faces= ask for.

@@ -1,6 +1,8 @@
 //! What a velocity-stress run writes, with the conventions in the headers.
 
 use super::Run;
+use super::several::Several;
+use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::world::World;
 use kernels::grid::{AXES, Grid};
@@ -19,6 +21,30 @@ pub fn peaks(job: &mut Job, grid: &Grid) -> anyhow::Result<Output> {
         "largest horizontal speed in m/s on the first row of the model",
     );
     Ok(file)
+}
+
+/// Opens the files of all quantities but the first, whose components have these axes.
+fn divided(
+    job: &mut Job,
+    run: &Run,
+    several: &Several,
+    components: impl Fn(Quantity) -> Axis,
+) -> anyhow::Result<Divide> {
+    let (ndim, receivers) = (run.padded.ndim(), run.receivers.n);
+    let mut all = Vec::new();
+    for wanted in &several.wanted {
+        let (made, time) = several.made(wanted.quantity, ndim, receivers);
+        let mut file = wanted.key.map(|key| job.tagged_output(key)).transpose()?;
+        if let Some(file) = &mut file {
+            file.set_axis(1, &run.receivers);
+            file.set_axis(2, &components(wanted.quantity));
+            file.set_axis(3, &time);
+            file.set_rank(3);
+            put_quantity(file, wanted.words);
+        }
+        all.push((made, file));
+    }
+    Ok(Divide::new(all))
 }
 
 /// Opens data and snapshots.
@@ -45,15 +71,29 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
             components,
         }
     });
+    let (mut time, mut components, mut jdata) = (time, components, shot.jdata);
+    if let Some(several) = &run.several {
+        let first = several.wanted[0].quantity;
+        (time, components, jdata) = (several.made(first, ndim, 0).1, of(first).1, 1);
+    }
     let records = Records {
         time,
         receivers: run.receivers.clone(),
         components,
-        jdata: shot.jdata,
+        jdata,
         snapshots: films,
     };
     let mut outputs = Outputs::open(job, &records, world)?;
     outputs.tell_quantity(run.quantity);
+    if let Some(several) = run.several.as_ref().filter(|_| !job.is_dry_run()) {
+        let opened = match world.leads() {
+            true => divided(job, run, several, |quantity| of(quantity).1).map(Some),
+            false => Ok(None),
+        };
+        if let Some(divide) = world.agree(opened)? {
+            outputs.divide(divide);
+        }
+    }
     let (quantity, nodes) = match shot.quantity.filmed() {
         Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
         _ if ndim == 3 => (

@@ -51,7 +51,10 @@ the number of sources.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Pressure \
 has one component; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
-extension. o3 is the time of the first record: velocities are known half a step later than stresses. With free=y, snap=y \
+extension. o3 is the time of the first record: velocities are known half a step later than stresses. Further quantities of the same run \
+go into files of their own, as in data=velocity pressure=p.rsf displacement=u.rsf, with the same bits as in a run of each. \
+dtout= resamples all of them to the same times, from 0 on; what is above the new Nyquist frequency is filtered out before, \
+and what is above 0.68 of it is weakened. With free=y, snap=y \
 nqz=1 oqz=0 writes the motion of the whole surface.
 
 absorb=cpml surrounds the model with nb= cells in which waves are damped by convolutional perfectly matched layers \
@@ -110,9 +113,9 @@ macro_rules! shared {
             Param::input("series").doc("samples of the time function, instead of stf="),
             Param::input("onset").doc("delay of every source, s"),
             $($outputs,)*
-            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain"])
+            Param::string("data")
                 .default("velocity")
-                .doc("quantity that the receivers record; snapshots hold velocities, or pressure with data=pressure"),
+                .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure or strain; snapshots hold velocities, or pressure with data=pressure"),
             Param::bool("free").default("n").doc("free surface at the first row of the model"),
             Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").doc("what absorbs waves in the frame"),
             Param::int("nb").default("10").range(">= 0", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
@@ -144,6 +147,12 @@ macro_rules! params {
     ($($more:expr),*) => {
         shared!([
             WFL,
+            Param::output("velocity").doc("the velocity as well, where data= is another quantity"),
+            Param::output("displacement").doc("the displacement as well"),
+            Param::output("acceleration").doc("the acceleration as well"),
+            Param::output("pressure").doc("the pressure as well"),
+            Param::output("strain").doc("the strain as well"),
+            Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, behind a filter against aliasing"),
             Param::output("pgv").doc("peak ground velocity: the largest horizontal speed on the first row of the model, axes x[, y]")
         ] [
             SNAP,

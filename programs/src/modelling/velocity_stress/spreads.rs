@@ -1,6 +1,7 @@
 //! The shots of a survey: what changes from one to the next.
 
 use crate::modelling::acquisition;
+use crate::modelling::checkpoint::Checksum;
 use anyhow::{Context, bail};
 use kernels::grid::Padded;
 use kernels::grid::points::Point;
@@ -64,6 +65,15 @@ impl Spreads {
     /// The points of a shot.
     pub fn of(&self, shot: usize) -> [&[Point]; 2] {
         [&self.sources, &self.receivers].map(|all| &all[shot % all.len()][..])
+    }
+
+    /// A checksum of all points.
+    pub fn checksum(&self) -> u64 {
+        let all = self.sources.iter().chain(&self.receivers);
+        all.fold(Checksum::new(), |sum, points| {
+            sum.with(&[points.len() as u64]).with(points)
+        })
+        .end()
     }
 
     /// Refuses points from which the waves cannot be reached.

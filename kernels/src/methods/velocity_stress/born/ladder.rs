@@ -12,12 +12,34 @@ pub struct Ladder {
     pub checkpoints: usize,
     /// How many of them, those taken first, a device leaves to the memory of its host.
     pub on_host: usize,
+    /// How many of them, those taken first, go to a [`super::Shelf`].
+    pub on_shelf: usize,
     /// Segments.
     pub segments: usize,
+    /// Of a step its shell is recorded alone, and waves run backwards inside of that ([`super::Born::shell_sizes`]).
+    pub shells: bool,
+}
+
+/// Bytes that a way back may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Of the memory of what runs it.
+    pub memory: usize,
+    /// Of the memory of a device's host, for checkpoints.
+    pub host: usize,
+    /// Of a shelf, for checkpoints.
+    pub shelf: usize,
 }
 
 /// What a checkpoint on the host costs a device at most, in steps: it goes there and back at a twentieth of the speed of memory.
 const STEPS_OF_A_COPY: usize = 20;
+
+/// What a checkpoint costs that goes to a disk and comes back, in steps: a step moves the numbers of a state some three times by
+/// way of memory, and a disk has a twentieth of the speed of that.
+const STEPS_OF_A_FILE: usize = 12;
+
+/// What a step that runs backwards takes of one that runs forward: no layers, and no cells of the frame (400 x 400 cells, frame of 10).
+const BACKWARDS: [usize; 2] = [2, 3];
 
 /// `n` over `k`, not beyond the largest number.
 fn choose(n: usize, k: usize) -> usize {
@@ -49,6 +71,15 @@ fn advances(segments: usize, checkpoints: usize) -> usize {
     r * segments - choose(slots + r, r - 1)
 }
 
+/// How often a checkpoint goes to a shelf that has so many places for those that are taken first.
+fn shelved(segments: usize, free: usize, places: usize) -> usize {
+    if segments <= 1 || free == 0 || places == 0 {
+        return 0;
+    }
+    let at = split(segments, free);
+    1 + shelved(segments - at, free - 1, places - 1) + shelved(at, free, places)
+}
+
 impl Ladder {
     /// The quickest reversal of `steps` steps that fits `memory` bytes beyond what every run takes; `state` and `tape` are the bytes of
     /// a checkpoint and of a recorded step.
@@ -63,29 +94,24 @@ impl Ladder {
     ///
     /// # Errors
     /// The same.
-    pub fn choose_beside(
-        steps: usize,
-        [state, tape]: [usize; 2],
-        [memory, host]: [usize; 2],
-    ) -> Result<Self, Error> {
+    pub fn choose_beside(steps: usize, sizes: [usize; 2], [memory, host]: [usize; 2]) -> Result<Self, Error> {
+        let shelf = 0;
+        Self::choose_in(steps, sizes, Room { memory, host, shelf })
+    }
+
+    /// The same with all places for checkpoints.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn choose_in(steps: usize, sizes: [usize; 2], room: Room) -> Result<Self, Error> {
+        let [state, tape] = sizes;
         let mut best: Option<(usize, Self)> = None;
         let mut segment = 1;
         loop {
-            if let Some(left) = memory.checked_sub(2 * state + segment * tape) {
-                let segments = steps.div_ceil(segment);
-                let most = segments.saturating_sub(1);
-                let on_device = (left / state.max(1)).min(most);
-                for on_host in [0, (host / state.max(1)).min(most - on_device)] {
-                    let ladder = Self {
-                        segment,
-                        checkpoints: on_device + on_host,
-                        on_host,
-                        segments,
-                    };
-                    let cost = ladder.extra(steps) + STEPS_OF_A_COPY * on_host;
-                    if best.is_none_or(|(least, _)| cost <= least) {
-                        best = Some((cost, ladder));
-                    }
+            for ladder in Self::of_segment(steps, segment, sizes, room) {
+                let cost = ladder.cost(steps);
+                if best.is_none_or(|(least, _)| cost <= least) {
+                    best = Some((cost, ladder));
                 }
             }
             if segment == steps {
@@ -97,9 +123,59 @@ impl Ladder {
             Error::setup(format!(
                 "the way back through {steps} steps needs {:.4} GB of memory at least and may take {:.4} GB: allow more, or use a smaller grid",
                 (2 * state + tape) as f64 / 1e9,
-                memory as f64 / 1e9
+                room.memory as f64 / 1e9
             ))
         })
+    }
+
+    /// Reversals by segments of so many steps, which use more and more places.
+    fn of_segment(steps: usize, segment: usize, [state, tape]: [usize; 2], room: Room) -> Vec<Self> {
+        let Some(left) = room.memory.checked_sub(2 * state + segment * tape) else {
+            return Vec::new();
+        };
+        let segments = steps.div_ceil(segment);
+        let most = segments.saturating_sub(1);
+        let of = |bytes: usize| bytes / state.max(1);
+        let in_memory = of(left).min(most);
+        let on_host = of(room.host).min(most - in_memory);
+        let with = |on_host: usize, on_shelf: usize| Self {
+            segment,
+            checkpoints: in_memory + on_host + on_shelf,
+            on_host,
+            on_shelf,
+            segments,
+            shells: false,
+        };
+        let on_shelf = |on_host: usize| of(room.shelf).min(most - in_memory - on_host);
+        let all = [
+            (0, 0),
+            (on_host, 0),
+            (0, on_shelf(0)),
+            (on_host, on_shelf(on_host)),
+        ];
+        all.into_iter().map(|(host, shelf)| with(host, shelf)).collect()
+    }
+
+    /// What it costs beside the steps that are recorded, in steps.
+    fn cost(&self, steps: usize) -> usize {
+        let files = shelved(self.segments, self.checkpoints, self.on_shelf);
+        let backwards = if self.shells {
+            steps * BACKWARDS[0] / BACKWARDS[1]
+        } else {
+            0
+        };
+        self.extra(steps) + STEPS_OF_A_COPY * self.on_host + STEPS_OF_A_FILE * files + backwards
+    }
+
+    /// The same where of each step its shell is recorded.
+    #[must_use]
+    pub fn of_shells(self) -> Self {
+        Self { shells: true, ..self }
+    }
+
+    /// Whether it is quicker than another reversal of so many steps.
+    pub fn beats(&self, other: &Self, steps: usize) -> bool {
+        self.cost(steps) < other.cost(steps)
     }
 
     /// Steps that are run beside those that are recorded, each once.
@@ -108,9 +184,14 @@ impl Ladder {
     }
 
     /// Bytes that it takes: checkpoints, the beginning of the run and the fields that run, and recorded steps; those on the host of a
-    /// device apart.
+    /// device and on a shelf apart.
     pub fn bytes(&self, [state, tape]: [usize; 2]) -> usize {
-        (self.checkpoints - self.on_host + 2) * state + self.segment * tape
+        (self.checkpoints - self.on_host - self.on_shelf + 2) * state + self.segment * tape
+    }
+
+    /// Bytes that it takes on a shelf.
+    pub fn bytes_on_shelf(&self, [state, _]: [usize; 2]) -> usize {
+        self.on_shelf * state
     }
 }
 
@@ -195,6 +276,45 @@ mod tests {
         assert!(helped.extra(4000) < alone.extra(4000), "{helped:?} {alone:?}");
         let roomy = Ladder::choose_beside(20, sizes, [400, 100_000]).unwrap();
         assert_eq!((roomy.on_host, roomy.extra(20)), (0, 0));
+    }
+
+    #[test]
+    fn a_shelf_is_used_where_that_saves_more_than_it_costs() {
+        let sizes = [10, 10];
+        let room = |shelf| Room {
+            memory: 400,
+            host: 0,
+            shelf,
+        };
+        let alone = Ladder::choose_in(4000, sizes, room(0)).unwrap();
+        let helped = Ladder::choose_in(4000, sizes, room(600)).unwrap();
+        assert!(helped.on_shelf > 0 && helped.beats(&alone, 4000), "{helped:?}");
+        assert!(helped.bytes(sizes) <= 400 && helped.bytes_on_shelf(sizes) <= 600);
+        assert!(helped.extra(4000) < alone.extra(4000), "{helped:?} {alone:?}");
+        // What a shelf saves here is less than it costs.
+        let short = Ladder::choose_in(40, sizes, room(600)).unwrap();
+        assert_eq!(short.on_shelf, 0);
+    }
+
+    /// Checkpoints that the recursion takes while fewer than `places` are held.
+    #[test]
+    fn checkpoints_on_a_shelf_are_counted() {
+        fn counted(segments: usize, depth: usize, checkpoints: usize, places: usize) -> usize {
+            let free = checkpoints - depth;
+            if segments <= 1 || free == 0 {
+                return 0;
+            }
+            let at = split(segments, free);
+            usize::from(depth < places)
+                + counted(segments - at, depth + 1, checkpoints, places)
+                + counted(at, depth, checkpoints, places)
+        }
+        for (segments, checkpoints) in [(1, 3), (9, 3), (50, 4), (200, 12)] {
+            for places in 0..=checkpoints {
+                let found = shelved(segments, checkpoints, places);
+                assert_eq!(found, counted(segments, 0, checkpoints, places));
+            }
+        }
     }
 
     #[test]

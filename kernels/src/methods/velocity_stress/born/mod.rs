@@ -22,12 +22,16 @@ mod parameters;
 mod program;
 mod records;
 mod separation;
+mod shelf;
+mod shell;
 mod transpose;
+mod way_back;
 
 pub use gpu::variant;
 pub use imaging::{Kind, Picture, Wanted};
-pub use ladder::Ladder;
+pub use ladder::{Ladder, Room};
 pub use parameters::Parameters;
+pub use shelf::Shelf;
 
 use super::Shot;
 use crate::Error;
@@ -38,12 +42,13 @@ use crate::medium::{Medium, Symmetry};
 use coefficients::Background;
 use engine::{Engine, Source, Steps};
 use forward::Drive;
-use imaging::Imaging;
 use parameters::Parametrisation;
-use program::{Changes, Discrete, State, Tape};
-use std::ops::{Add, Range, Sub};
+use program::{Changes, Discrete, State};
+use shell::Core;
+use std::cell::Cell;
+use std::ops::{Add, Sub};
 use std::sync::Arc;
-use transpose::Waiting;
+use way_back::Back;
 
 /// Numbers in which the operator can run.
 pub trait Number: Real + Default + Add<Output = Self> + Sub<Output = Self> {}
@@ -68,6 +73,12 @@ pub struct Born<T> {
     engine: Option<Box<dyn Engine<T>>>,
     /// The memory of that.
     placed: Option<Placed>,
+    /// Where checkpoints go that the ladder puts on a shelf.
+    shelf: Option<Arc<dyn Shelf>>,
+    /// Where waves can run backwards, or why they cannot.
+    core: Result<Core, &'static str>,
+    /// How far they came back from where they began.
+    drift: Cell<Option<f64>>,
 }
 
 /// The memory of a device.
@@ -76,20 +87,6 @@ struct Placed {
     room: usize,
     /// Bytes of a checkpoint and of a recorded step.
     sizes: [usize; 2],
-}
-
-/// What a way back through the steps needs.
-struct Back<'a, T> {
-    /// What waits for the fields.
-    state: State<T>,
-    waiting: Waiting<T>,
-    /// Where the parameters are asked for.
-    gradient: Option<Changes<T>>,
-    /// Where images are asked for.
-    imaging: Option<Imaging<T>>,
-    tapes: Vec<Tape<T>>,
-    /// What waits for the records, `[record][component][receiver]`.
-    data: &'a [T],
 }
 
 impl<T: Number> Born<T> {
@@ -116,8 +113,10 @@ impl<T: Number> Born<T> {
         }
         let medium = Background::new(&raw, shot.attenuation.as_ref());
         let parameters = Parametrisation::new(&raw, parameters);
+        let program = Discrete::new(shot, raw, class, cpu)?;
         Ok(Self {
-            program: Discrete::new(shot, raw, class, cpu)?,
+            core: Core::of(&program),
+            program,
             medium,
             parameters,
             nt: shot.nt,
@@ -125,6 +124,8 @@ impl<T: Number> Born<T> {
             jcheck: shot.jcheck,
             engine: None,
             placed: None,
+            shelf: None,
+            drift: Cell::new(None),
         })
     }
 
@@ -166,6 +167,32 @@ impl<T: Number> Born<T> {
             return placed.sizes;
         }
         [self.program.state().bytes(), self.program.tape().bytes()]
+    }
+
+    /// Lets checkpoints that a ladder puts on a shelf go to this one.
+    pub fn set_shelf(&mut self, shelf: Arc<dyn Shelf>) {
+        self.shelf = Some(shelf);
+    }
+
+    /// Bytes of a checkpoint and of the shell of a recorded step, with which [`Ladder::of_shells`] goes back, and bytes that it takes
+    /// once.
+    ///
+    /// # Errors
+    /// Says why waves cannot run backwards: attenuation, a grid that is too small, a device.
+    pub fn shell_sizes(&self) -> Result<([usize; 2], usize), Error> {
+        let why = |why: &str| Error::setup(format!("waves cannot run backwards: {why}"));
+        if self.engine.is_some() || self.placed.is_some() {
+            return Err(why("that runs on processors only"));
+        }
+        let core = self.core.as_ref().map_err(|words| why(words))?;
+        let (state, tape) = (self.program.state().bytes(), self.program.tape().bytes());
+        Ok(([state, core.shell(&self.program).bytes()], tape))
+    }
+
+    /// Of runs with [`Ladder::of_shells`] so far: the largest velocity that was left when the waves had come back to the beginning, where
+    /// they were at rest, as a share of the largest one on their way.
+    pub fn drift(&self) -> Option<f64> {
+        self.drift.get()
     }
 
     /// Runs the background, and beside it what a perturbation changes: `take` gets both records.
@@ -236,22 +263,19 @@ impl<T: Number> Born<T> {
         let mut back = self.back(ladder, &[]);
         let (mut state, mut record) = (self.program.state(), vec![T::of(0.0); self.values()]);
         for it in 0..self.nt {
-            self.program
-                .step(&mut state, it, Drive::Sources, Some(&mut back.tapes[it]));
+            self.recorded(&mut state, it, it, &mut back)?;
             self.program.record(&mut state, &mut record);
-            self.check(it, &state)?;
             if it.is_multiple_of(self.jdata) {
                 records.extend_from_slice(&record);
             }
         }
-        drop(state);
         let waits = residual(&records)?;
         let mut back = Back {
             data: &waits,
             gradient: Some(self.program.changes()),
             ..back
         };
-        self.steps_back(0..self.nt, &mut back)?;
+        self.steps_back(state, 0..self.nt, &mut back)?;
         Ok(self.parameters_of(back))
     }
 
@@ -262,6 +286,11 @@ impl<T: Number> Born<T> {
         from: Source<'_, T>,
         ladder: &Ladder,
     ) -> Result<Vec<T>, Error> {
+        if ladder.shells || ladder.on_shelf > 0 {
+            return Err(Error::setup(
+                "on a device whole steps are recorded, and checkpoints stay in memory: choose a ladder without shells and a shelf",
+            ));
+        }
         let mut waits = self.program.changes();
         engine.back(from, ladder, (&mut waits, self.parameters.isotropic()))?;
         Ok(self.brought_back(waits))
@@ -277,88 +306,6 @@ impl<T: Number> Born<T> {
         let waits = self.program.changed_transposed(&self.medium, waits);
         let (cpu, parameters) = (&self.program.cpu, &self.parameters);
         cpu.install(|| parameters.change_transposed(&waits))
-    }
-
-    fn back<'a>(&self, ladder: &Ladder, data: &'a [T]) -> Back<'a, T> {
-        let program = &self.program;
-        Back {
-            state: program.state(),
-            waiting: program.waiting(),
-            gradient: None,
-            imaging: None,
-            tapes: (0..ladder.segment.min(self.nt)).map(|_| program.tape()).collect(),
-            data,
-        }
-    }
-
-    fn go_back(&self, ladder: &Ladder, back: &mut Back<'_, T>) -> Result<(), Error> {
-        let all = (0, ladder.segments);
-        self.reverse(self.program.state(), all, ladder, ladder.checkpoints, back)
-    }
-
-    /// Goes back through the segments from `first` to `end`, `state` being that before the first.
-    fn reverse(
-        &self,
-        state: State<T>,
-        (first, end): (usize, usize),
-        ladder: &Ladder,
-        free: usize,
-        back: &mut Back<'_, T>,
-    ) -> Result<(), Error> {
-        let steps = |segment: usize| (segment * ladder.segment).min(self.nt);
-        if end - first <= 1 {
-            return self.segment(state, steps(first)..steps(end), back);
-        }
-        let middle = first
-            + if free == 0 {
-                end - first - 1
-            } else {
-                ladder::split(end - first, free)
-            };
-        let mut ahead = state.clone();
-        for it in steps(first)..steps(middle) {
-            self.program.step(&mut ahead, it, Drive::Sources, None);
-        }
-        if free == 0 {
-            self.segment(ahead, steps(middle)..steps(end), back)?;
-            return self.reverse(state, (first, middle), ladder, free, back);
-        }
-        self.reverse(ahead, (middle, end), ladder, free - 1, back)?;
-        self.reverse(state, (first, middle), ladder, free, back)
-    }
-
-    /// Records a segment and goes back through it.
-    fn segment(&self, mut state: State<T>, steps: Range<usize>, back: &mut Back<'_, T>) -> Result<(), Error> {
-        for (tape, it) in back.tapes.iter_mut().zip(steps.clone()) {
-            self.program.step(&mut state, it, Drive::Sources, Some(tape));
-            self.check(it, &state)?;
-            if let Some(imaging) = &mut back.imaging {
-                imaging.film(&self.program, &state, tape, it - steps.start);
-            }
-        }
-        drop(state);
-        self.steps_back(steps, back)
-    }
-
-    /// Goes back through steps that are recorded.
-    fn steps_back(&self, steps: Range<usize>, back: &mut Back<'_, T>) -> Result<(), Error> {
-        let silent = vec![T::of(0.0); self.values()];
-        for it in steps.clone().rev() {
-            let record = match it.is_multiple_of(self.jdata) {
-                true => &back.data[it / self.jdata * silent.len()..][..silent.len()],
-                false => &silent[..],
-            };
-            self.program.record_transposed(&mut back.state, record);
-            let tape = &back.tapes[it - steps.start];
-            if let Some(imaging) = &mut back.imaging {
-                imaging.correlate(&self.program, &back.state, it - steps.start);
-            }
-            let gradient = back.gradient.as_mut().map(|changes| (tape, changes));
-            self.program
-                .step_transposed(&mut back.state, it, &mut back.waiting, gradient);
-            self.check(it, &back.state)?;
-        }
-        Ok(())
     }
 
     /// Refuses fields that are not finite.

@@ -37,7 +37,7 @@ impl<T: Number> Discrete<T> {
         for (number, out) in record.iter_mut().enumerate() {
             let now = self.read(state, number);
             *out = match self.quantity {
-                Quantity::Velocity | Quantity::Pressure => now,
+                Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => now,
                 Quantity::Displacement | Quantity::Strain => {
                     state.kept[0][number] += dt * now;
                     state.kept[0][number]
@@ -56,7 +56,7 @@ impl<T: Number> Discrete<T> {
         let dt = T::of(self.dt);
         for (number, &waits) in record.iter().enumerate() {
             let now = match self.quantity {
-                Quantity::Velocity | Quantity::Pressure => waits,
+                Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => waits,
                 Quantity::Displacement | Quantity::Strain => {
                     state.kept[0][number] += waits;
                     dt * state.kept[0][number]

@@ -1,11 +1,13 @@
 //! The misfit of a survey and its gradient: what `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu` share.
 
+use super::kept::Kept;
+use super::memory::{self, WayBack};
 use super::params;
 use super::set_up::{self, SetUp};
+use crate::modelling::checkpoint::Sums;
 use crate::modelling::world::World;
 use anyhow::ensure;
 use kernels::methods::velocity_stress::Action;
-use kernels::methods::velocity_stress::born::Born;
 use kernels::misfit::{Misfit, Observed};
 pub use params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use rsf_io::{Axis, Input, Job, Output, format_g};
@@ -22,7 +24,7 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.flag("plan")? {
-        return SetUp::read(job, ndim, world)?.plan_survey(job, world, Born::sizes);
+        return SetUp::read(job, ndim, world)?.plan_survey(job, world, None);
     }
     let mut observed = job.stdin()?;
     let mut made = SetUp::read(job, ndim, world)?;
@@ -41,6 +43,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
             observed.len()
         );
     }
+    let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
     let mut output = job.output()?;
     set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
     output.put_note(&rsf_io::version(), &made.machine.describe(None));
@@ -48,27 +51,33 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         return Ok(output.finish()?);
     }
     let mut born = made.born(job, world)?;
-    let ladder = set_up::ladder(job, made.run.shot.nt, (born.sizes(), born.room()))?;
+    let way = WayBack::choose(job, &mut born, made.run.shot.nt, None)?;
     if job.flag("verb")? {
         made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
+        way.tell(job);
     }
+    let mut found = Found::new(&made, born.perturbation_len(), compared.estimate.is_some());
+    kept.load(job, &made, found.sums())?;
+    let count = born.records() * born.values();
+    let mut inputs: Vec<&mut Input> = [&mut observed].into_iter().chain(&mut weight).collect();
+    let mut read = kept.pass(&mut inputs, (count, found.read[0]))?;
     let (series, jdata) = (made.run.shot.series.clone(), made.run.shot.jdata);
-    let (mut sum, mut found) = (vec![0.0f32; born.perturbation_len()], Found::default());
-    made.each_shot(&mut born, |_, born| {
-        let count = born.records() * born.values();
-        let mut read = |file: &mut Input| -> anyhow::Result<Vec<f64>> {
-            let values = set_up::finite(file, count)?;
-            Ok(values.into_iter().map(f64::from).collect())
+    made.each_shot(kept.done(), &mut born, |number, born| {
+        let mut given = read.shot(&mut inputs, count)?.into_iter();
+        let mut next = || given.next().map(|all| all.into_iter().map(f64::from).collect());
+        let wanted = Observed::new(born.values(), next().unwrap_or_default(), next())?;
+        let mut residual = |made: &[f32]| {
+            let (misfit, waits) =
+                compared.records(made, &wanted, (&series, jdata), found.sources_of(number))?;
+            found.misfits[number] = misfit;
+            Ok(waits)
         };
-        let wanted = read(&mut observed)?;
-        let weight = weight.as_mut().map(&mut read).transpose()?;
-        let wanted = Observed::new(born.values(), wanted, weight)?;
-        let mut residual = |made: &[f32]| compared.records(made, &wanted, (&series, jdata), &mut found);
-        let gradient = born.gradient(&mut residual, &ladder)?;
-        sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x);
-        Ok(())
+        let gradient = born.gradient(&mut residual, &way.ladder)?;
+        found.sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x);
+        found.read = [read.sum()];
+        kept.behind(number, None, found.sums())
     })?;
+    memory::tell_drift(job, &born);
     job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
     if job.given("misfit") {
         write_misfits(job, &made, &found.misfits)?;
@@ -76,7 +85,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.given("source") {
         write_sources(job, &made, &found.sources)?;
     }
-    output.write_f32(&sum)?;
+    output.write_f32(&found.sum)?;
     Ok(output.finish()?)
 }
 
@@ -87,12 +96,46 @@ struct Compared {
     estimate: Option<f64>,
 }
 
-/// What is found beside the gradient, shot behind shot.
-#[derive(Default)]
+/// What is found: the gradient, summed over the shots, and what stands beside it.
 struct Found {
+    sum: Vec<f32>,
+    /// Numbers of a line of the model.
+    line: usize,
+    /// By shot.
     misfits: Vec<f64>,
-    /// Time functions that were estimated.
+    /// Time functions that were estimated, `[shot][series][step]`.
     sources: Vec<f32>,
+    /// Checksum of the data that were read.
+    read: [u64; 1],
+}
+
+impl Found {
+    fn new(made: &SetUp, parameters: usize, estimates: bool) -> Self {
+        let (shot, shots) = (&made.run.shot, made.shots());
+        let of_sources = if estimates { shot.series.len() * shot.nt } else { 0 };
+        Self {
+            sum: vec![0.0; parameters],
+            line: made.run.padded.model.n[0],
+            misfits: vec![0.0; shots],
+            sources: vec![0.0; shots * of_sources],
+            read: [0],
+        }
+    }
+
+    /// Room for the time functions of a shot.
+    fn sources_of(&mut self, shot: usize) -> &mut [f32] {
+        let numbers = self.sources.len() / self.misfits.len().max(1);
+        &mut self.sources[shot * numbers..][..numbers]
+    }
+
+    /// What a state holds.
+    fn sums(&mut self) -> Sums<'_> {
+        Sums::default()
+            .with("the gradient", self.line, &mut self.sum)
+            .with("the misfits", 1, &mut self.misfits)
+            .with("the time functions", 1, &mut self.sources)
+            .with("the checksum of the data", 1, &mut self.read)
+    }
 }
 
 impl Compared {
@@ -115,26 +158,29 @@ impl Compared {
         })
     }
 
-    /// What waits for the records of a shot, whose time functions are `series`, one record in so many steps.
+    /// The misfit of a shot, whose time functions are `series`, one record in so many steps, and what waits for its records; `sources`
+    /// gets the time functions that are estimated.
     fn records(
         &self,
         made: &[f32],
         wanted: &Observed,
         (series, jdata): (&[Vec<f32>], usize),
-        found: &mut Found,
-    ) -> Result<Vec<f32>, kernels::Error> {
+        sources: &mut [f32],
+    ) -> Result<(f64, Vec<f32>), kernels::Error> {
         let made: Vec<f64> = made.iter().copied().map(f64::from).collect();
         let (misfit, waits) = match self.estimate {
             None => self.kind.of(&made, wanted),
             Some(damping) => {
                 let (misfit, waits, filter) = self.kind.of_filtered(&made, wanted, damping)?;
-                let sources = series.iter().flat_map(|series| filter.source(series, jdata));
-                found.sources.extend(sources);
+                let estimated = series.iter().flat_map(|series| filter.source(series, jdata));
+                sources
+                    .iter_mut()
+                    .zip(estimated)
+                    .for_each(|(to, from)| *to = from);
                 (misfit, waits)
             }
         };
-        found.misfits.push(misfit);
-        Ok(waits.into_iter().map(|x| x as f32).collect())
+        Ok((misfit, waits.into_iter().map(|x| x as f32).collect()))
     }
 }
 

@@ -1,7 +1,10 @@
 //! Images by reverse-time migration: what `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu` share.
 
+use super::kept::Kept;
+use super::memory::WayBack;
 use super::params;
 use super::set_up::{self, SetUp};
+use crate::modelling::checkpoint::Sums;
 use crate::modelling::world::World;
 use anyhow::{bail, ensure};
 use kernels::grid::Grid;
@@ -113,16 +116,40 @@ impl Asked {
     }
 }
 
-/// Sums over the shots, by kind.
-#[derive(Default)]
-struct Stack(Vec<[Vec<f64>; 2]>);
+/// Sums over the shots: by kind image and illumination.
+struct Stack {
+    kinds: Vec<[Vec<f64>; 2]>,
+    /// Numbers of a line of the model.
+    line: usize,
+    /// Checksum of the data that were read.
+    read: [u64; 1],
+}
 
 impl Stack {
+    fn new(grid: &Grid, wanted: &Wanted) -> Self {
+        let (cells, lags) = (grid.cells(), wanted.lags.len());
+        let zeros = || [lags * cells, cells].map(|n| vec![0.0; n]);
+        Self {
+            kinds: wanted.kinds.iter().map(|_| zeros()).collect(),
+            line: grid.n[0],
+            read: [0],
+        }
+    }
+
+    /// What a state holds.
+    fn sums(&mut self) -> Sums<'_> {
+        let mut sums = Sums::default();
+        for (number, [image, light]) in self.kinds.iter_mut().enumerate() {
+            let name = |what: &str| format!("{what} {}", number + 1);
+            sums = sums.with(&name("image"), self.line, image);
+            sums = sums.with(&name("illumination"), self.line, light);
+        }
+        sums.with("the checksum of the data", 1, &mut self.read)
+    }
+
     fn add(&mut self, pictures: &[Picture<f32>]) {
-        self.0.resize(pictures.len(), [Vec::new(), Vec::new()]);
-        for (sums, picture) in self.0.iter_mut().zip(pictures) {
+        for (sums, picture) in self.kinds.iter_mut().zip(pictures) {
             for (sum, values) in sums.iter_mut().zip([&picture.image, &picture.light]) {
-                sum.resize(values.len(), 0.0);
                 sum.iter_mut()
                     .zip(values)
                     .for_each(|(sum, &x)| *sum += f64::from(x));
@@ -132,7 +159,7 @@ impl Stack {
 
     /// Divides each image by its illumination and a share of the largest one.
     fn normalise(&mut self, share: f64) {
-        for [image, light] in &mut self.0 {
+        for [image, light] in &mut self.kinds {
             let least = share * light.iter().copied().fold(0.0, f64::max);
             let least = least.max(f64::MIN_POSITIVE);
             for image in image.chunks_exact_mut(light.len()) {
@@ -150,13 +177,14 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         let mut made = SetUp::read_plain(job, ndim, world)?;
         let asked = Asked::read(job, &made)?;
         asked.choose_machine(job, &mut made, world)?;
-        return made.plan_survey(job, world, |born| born.sizes_of_images(&asked.wanted));
+        return made.plan_survey(job, world, Some(&asked.wanted));
     }
     let mut data = job.stdin()?;
     let mut made = SetUp::read_plain(job, ndim, world)?;
     made.check_data(&data, "this program")?;
     let asked = Asked::read(job, &made)?;
     asked.choose_machine(job, &mut made, world)?;
+    let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
     let mut output = job.output()?;
     asked.axes(&mut output, &made.run.padded.model);
     name(&mut output, "Image", &asked.quantity);
@@ -165,19 +193,22 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         return Ok(output.finish()?);
     }
     let mut born = made.born(job, world)?;
-    let sizes = born.sizes_of_images(&asked.wanted);
-    let ladder = set_up::ladder(job, made.run.shot.nt, (sizes, born.room()))?;
+    let way = WayBack::choose(job, &mut born, made.run.shot.nt, Some(&asked.wanted))?;
     if job.flag("verb")? {
         made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, sizes));
+        way.tell(job);
     }
-    let mut stack = Stack::default();
-    made.each_shot(&mut born, |_, born| {
-        let given = set_up::finite(&mut data, born.records() * born.values())?;
-        stack.add(&born.images(&given, &ladder, &asked.wanted)?);
-        Ok(())
+    let mut stack = Stack::new(&made.run.padded.model, &asked.wanted);
+    kept.load(job, &made, stack.sums())?;
+    let count = born.records() * born.values();
+    let mut read = kept.pass(&mut [&mut data], (count, stack.read[0]))?;
+    made.each_shot(kept.done(), &mut born, |number, born| {
+        let given = read.shot(&mut [&mut data], count)?.concat();
+        stack.add(&born.images(&given, &way.ladder, &asked.wanted)?);
+        stack.read = [read.sum()];
+        kept.behind(number, None, stack.sums())
     })?;
-    for ([image, _], word) in stack.0.iter().zip(&asked.words) {
+    for ([image, _], word) in stack.kinds.iter().zip(&asked.words) {
         if image.iter().all(|&x| x == 0.0) {
             job.warn(&format!(
                 "the image {word} is zero: no wave of the data met one of the sources; look at the data and the number of steps"
@@ -190,7 +221,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.given("illum") {
         write_light(job, &made, &asked, &stack)?;
     }
-    for [image, _] in &stack.0 {
+    for [image, _] in &stack.kinds {
         output.write_f32(&rounded(image))?;
     }
     Ok(output.finish()?)
@@ -211,7 +242,7 @@ fn write_light(job: &mut Job, made: &SetUp, asked: &Asked, stack: &Stack) -> any
         _ => "squared waves of the sources that the images are made of",
     };
     name(&mut file, "Illumination", quantity);
-    for [_, light] in &stack.0 {
+    for [_, light] in &stack.kinds {
         file.write_f32(&rounded(light))?;
     }
     Ok(file.finish()?)

@@ -1,17 +1,23 @@
 //! Linearised modelling by velocity and stress: what `sfvsborn2d-gpu` and `sfvsborn3d-gpu` share; beside it gradients and images.
 
+mod folder;
 pub mod gradient;
 pub mod image;
+mod kept;
+mod memory;
 mod params;
 mod set_up;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::outputs;
+use crate::modelling::checkpoint::{Checksum, Sums};
 use crate::modelling::plan::gigabytes;
 use crate::modelling::record::Outputs;
 use crate::modelling::world::World;
-use kernels::methods::velocity_stress::born::{Born, Ladder};
+use kept::Kept;
+use kernels::methods::velocity_stress::born::Born;
+use memory::WayBack;
 use rsf_io::{Input, Job, Output};
 use set_up::SetUp;
 
@@ -39,34 +45,38 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.is_dry_run() && !planning {
         return header_only(job, &made, adjoint, world);
     }
-    let born = made.born(job, world)?;
-    let ladder = match adjoint {
-        true => Some(set_up::ladder(
-            job,
-            made.run.shot.nt,
-            (born.sizes(), born.room()),
-        )?),
+    let (mut input, mut given, mut kept) = (input, Vec::new(), None);
+    if let Some(input) = &mut input {
+        let mut contents = Vec::new();
+        if !adjoint {
+            given = set_up::finite(input, input.len() as usize)?;
+            contents.push(("the perturbation", Checksum::new().with(&given).end()));
+        }
+        kept = Some(Kept::open(job, &mut made, contents, world)?);
+    }
+    let mut born = made.born(job, world)?;
+    let way = match adjoint {
+        true => Some(WayBack::choose(job, &mut born, made.run.shot.nt, None)?),
         false => None,
     };
-    let Some(input) = input else {
-        return plan(job, &made, &born, ladder);
+    let (Some(input), Some(kept)) = (input, kept) else {
+        return plan(job, &made, &born, way);
     };
-    match ladder {
-        None => forward(job, made, born, (input, world)),
-        Some(ladder) => back(job, made, born, (input, ladder)),
+    match way {
+        None => forward(job, (made, kept), born, (&given, world)),
+        Some(way) => back(job, (made, kept), born, (input, way)),
     }
 }
 
 /// The answer of `plan=y`.
-fn plan(job: &Job, made: &SetUp, born: &Born<f32>, ladder: Option<Ladder>) -> anyhow::Result<()> {
+fn plan(job: &Job, made: &SetUp, born: &Born<f32>, way: Option<WayBack>) -> anyhow::Result<()> {
     made.summary(job);
-    let [state, tape] = born.sizes();
-    match ladder {
+    match way {
         None => job.say(&format!(
             "adj=n: two fields of {} run side by side",
-            gigabytes(state as f64)
+            gigabytes(born.sizes()[0] as f64)
         )),
-        Some(ladder) => job.say(&set_up::way_back(&ladder, made.run.shot.nt, [state, tape])),
+        Some(way) => way.tell(job),
     }
     job.say("nothing was run (plan=y)");
     Ok(())
@@ -94,18 +104,20 @@ fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Outputs
 /// A perturbation in, data out.
 fn forward(
     job: &mut Job,
-    mut made: SetUp,
+    (mut made, mut kept): (SetUp, Kept),
     mut born: Born<f32>,
-    (mut input, world): (Input, &World),
+    (given, world): (&[f32], &World),
 ) -> anyhow::Result<()> {
-    let given = set_up::finite(&mut input, born.perturbation_len())?;
-    let Some(mut data) = records(job, &made, world)?.into_data() else {
+    let Some((mut data, _)) = records(job, &made, world)?.into_data() else {
         return Ok(());
     };
     if job.flag("verb")? {
         made.summary(job);
     }
-    made.each_shot(&mut born, |_, born| {
+    // The data go on where they are, so that a state holds nothing of them.
+    kept.load(job, &made, Sums::default())?;
+    kept.watch(job, &data);
+    made.each_shot(kept.done(), &mut born, |number, born| {
         let mut written = Ok(());
         let mut take = |_: usize, _: &[f32], change: &[f32]| {
             if written.is_ok() {
@@ -113,40 +125,71 @@ fn forward(
             }
             Ok(())
         };
-        born.forward(Some(&given), &mut take)?;
-        Ok(written?)
+        born.forward(Some(given), &mut take)?;
+        written?;
+        kept.behind(number, Some(&mut data), Sums::default())
     })?;
     Ok(data.finish()?)
+}
+
+/// What comes back of the shots so far.
+struct Found {
+    sum: Vec<f32>,
+    /// Numbers of a line of the model.
+    line: usize,
+    /// 1 where any number of the data was not zero.
+    heard: [u64; 1],
+    /// Checksum of the data that were read.
+    read: [u64; 1],
+}
+
+impl Found {
+    /// What a state holds.
+    fn sums(&mut self) -> Sums<'_> {
+        Sums::default()
+            .with("what has come back", self.line, &mut self.sum)
+            .with("whether data are zero", 1, &mut self.heard)
+            .with("the checksum of the data", 1, &mut self.read)
+    }
 }
 
 /// Data in, a perturbation out.
 fn back(
     job: &mut Job,
-    mut made: SetUp,
+    (mut made, mut kept): (SetUp, Kept),
     mut born: Born<f32>,
-    (mut input, ladder): (Input, Ladder),
+    (mut input, way): (Input, WayBack),
 ) -> anyhow::Result<()> {
     let mut output = perturbation(job, &made)?;
     if job.flag("verb")? {
         made.summary(job);
-        job.say(&set_up::way_back(&ladder, made.run.shot.nt, born.sizes()));
+        way.tell(job);
     }
     let count = born.records() * born.values();
-    let (mut sum, mut silent) = (vec![0.0f32; born.perturbation_len()], true);
-    made.each_shot(&mut born, |_, born| {
-        let given = set_up::finite(&mut input, count)?;
-        silent &= given.iter().all(|&x| x == 0.0);
-        let found = born.adjoint(&given, &ladder)?;
-        sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
-        Ok(())
+    let mut found = Found {
+        sum: vec![0.0; born.perturbation_len()],
+        line: made.run.padded.model.n[0],
+        heard: [0],
+        read: [0],
+    };
+    kept.load(job, &made, found.sums())?;
+    let mut read = kept.pass(&mut [&mut input], (count, found.read[0]))?;
+    made.each_shot(kept.done(), &mut born, |number, born| {
+        let given = read.shot(&mut [&mut input], count)?.concat();
+        found.heard[0] |= u64::from(given.iter().any(|&x| x != 0.0));
+        let back = born.adjoint(&given, &way.ladder)?;
+        found.sum.iter_mut().zip(back).for_each(|(sum, x)| *sum += x);
+        found.read = [read.sum()];
+        kept.behind(number, None, found.sums())
     })?;
-    if silent {
+    memory::tell_drift(job, &born);
+    if found.heard == [0] {
         job.warn(&format!(
             "{} is zero everywhere, and so is what comes back",
             input.name()
         ));
     }
-    output.write_f32(&sum)?;
+    output.write_f32(&found.sum)?;
     Ok(output.finish()?)
 }
 

@@ -25,19 +25,53 @@ adj=y needs the waves in the model from the last step back to the first. memory=
 fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
 Walther 2000). The result has the same bits for any memory= and any threads=. plan=y prints what is kept and how many steps \
 are computed again. On a GPU memory= is that of the GPU, and checkpoints that it cannot hold go to \
-half of the free memory of the host.
+half of the free memory of the host. On the CPU disk= lets checkpoints go to files in the folder scratch=, if that saves time; \
+this changes no bit either.
+
+keep=boundary keeps of each step only the waves in the frame and next to it (and below a free surface). Inside, the waves run \
+backwards in time, from the last step to the first. That needs a fraction of the memory of keep=steps and one more run. \
+It is not possible with attenuation. The result differs by rounding, \
+which the program reports: how far the waves, back at the first step, are from rest. With keep=auto the program takes what is \
+quicker in the memory that there is.
 
 The program runs in one process, on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
 adj=n there, and the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
 same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
-a last axis of shots, and adj=y sums over the shots.";
+a last axis of shots, and adj=y sums over the shots. checkpoint= saves the state behind every shot (or as every= says), and \
+resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
+that of one run. With adj=n the state counts on the data file of the stopped run, which is continued.";
 
 const MEMORY: Param = Param::float("memory")
     .default_text("half of the free memory; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
     .doc("memory for the waves that adj=y needs, GB");
+
+const DISK: Param = Param::float("disk")
+    .default("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("disk space for checkpoints that memory= does not hold, GB (on the CPU only)");
+
+const SCRATCH: Param = Param::string("scratch")
+    .default_text("the folder of TMPDATAPATH or DATAPATH, otherwise the current one")
+    .doc("folder for these checkpoints; nothing is left in it");
+
+const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
+    .default("steps")
+    .doc("what is kept of a step: the waves in all cells; only those at the boundary of the model, inside of which waves run backwards; auto: what is quicker (gradients and adj=y on the CPU, without qp= and qs=)");
+
+const CHECKPOINT: Param = Param::string("checkpoint")
+    .default_text("none")
+    .doc("with several shots: file in which the sums over the finished shots are saved; FILE.1 is the state before that");
+
+const EVERY: Param = Param::string("every")
+    .default_text("1")
+    .doc("interval between saved states: a number of shots, or a time such as every=30s, 10min, 2h");
+
+const RESUME: Param = Param::string("resume")
+    .default_text("none")
+    .doc("saved state from which this run continues; data, model and parameters must be the same, but threads, memory= and device= may differ");
 
 const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
     .default("vp,vs,rho")
@@ -64,10 +98,10 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([$($own,)* MEMORY] [] [DEVICE, GPU, NGPU])
+        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU])
     };
     ($($own:expr),*; 3) => {
-        shared!([$($own,)* MEMORY] [
+        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [
             Param::float("myy").default("0").doc("moment tensor, N m"),
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),
@@ -184,7 +218,8 @@ into a run with the estimated source. Choose a start, by stf= and onset=, whose 
 is not too late: nothing can act before the first step.
 
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
-move), a last axis of shots. The shots run one after the other, and the model is read once.";
+move), a last axis of shots. The shots run one after the other, and the model is read once. checkpoint= saves the sums behind \
+every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
 
@@ -236,7 +271,8 @@ the data h behind it (Sava and Fomel 2006). If the model is right, reflectors ar
 
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
 axes of the modelling program and, with several shots, a last axis of shots. A smooth model creates no reflections of its \
-own; absorb=cpml without free=y also avoids echoes from the surface.";
+own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums behind every shot (or as every= \
+says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_IMAGE: &str = "< reflections.rsf vp=smooth.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [illum=light.rsf] > image.rsf";
 

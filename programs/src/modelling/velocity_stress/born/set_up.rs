@@ -1,25 +1,18 @@
 //! A linearised shot from its command line: the model, the machine, and what its inputs must be.
 
 use super::super::{Films, Run, engine, plan};
+use super::memory::WayBack;
 use crate::modelling::machine::{Machine, free};
-use crate::modelling::model::{Files, Opened, shared_grid};
+use crate::modelling::model::{Files, Fingerprint, Opened, shared_grid};
 use crate::modelling::plan::{Report, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::world::World;
 use anyhow::{Context, bail, ensure};
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
+use kernels::methods::velocity_stress::born::{Born, Parameters, Wanted};
 use rsf_io::{Axis, Input, Job, Output};
-
-/// Bytes of a GB, in which `memory=` counts.
-const GIGA: f64 = 1e9;
-
-/// The share of the free memory that a run takes unless `memory=` says otherwise.
-const SHARE: f64 = 0.5;
-
-/// The same of a GPU, which nobody else uses meanwhile.
-const SHARE_OF_GPU: f64 = 0.9;
+use std::sync::Arc;
 
 /// A linearised shot.
 pub struct SetUp {
@@ -35,6 +28,8 @@ pub struct SetUp {
     report: Option<Report>,
     /// What is said of the memory of a GPU.
     of_gpu: Option<String>,
+    /// Gets the model's checksum, where states need it.
+    pub fingerprint: Option<Arc<Fingerprint>>,
 }
 
 impl SetUp {
@@ -83,6 +78,7 @@ impl SetUp {
             files: Some(files),
             report: None,
             of_gpu: None,
+            fingerprint: None,
         })
     }
 
@@ -145,13 +141,14 @@ impl SetUp {
         self.run.spreads.count()
     }
 
-    /// Calls `work` for every shot of the survey, to which `born` has turned.
+    /// Calls `work` for every shot of the survey from the `first` on, to which `born` has turned.
     pub fn each_shot(
         &mut self,
+        first: usize,
         born: &mut Born<f32>,
         mut work: impl FnMut(usize, &Born<f32>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        for number in 0..self.shots() {
+        for number in first..self.shots() {
             if number > 0 || self.shots() > 1 {
                 self.run.spreads.move_to(&mut self.run.shot, number);
                 born.next_shot(&self.run.shot)?;
@@ -219,7 +216,7 @@ impl SetUp {
             bail!("the model is read twice by the program");
         };
         let held = files.held();
-        let volumes = files.volumes(self.run.padded.ndim(), None)?;
+        let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone())?;
         let (machine, run) = (&self.machine, &mut self.run);
         let on = Resources {
             machine,
@@ -252,18 +249,12 @@ impl SetUp {
         Ok(born)
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes, by the sizes of its way back, and how many there are.
-    pub fn plan_survey(
-        mut self,
-        job: &Job,
-        world: &World,
-        sizes: impl Fn(&Born<f32>) -> [usize; 2],
-    ) -> anyhow::Result<()> {
-        let born = self.born(job, world)?;
-        let (steps, sizes) = (self.run.shot.nt, sizes(&born));
-        let ladder = ladder(job, steps, (sizes, born.room()))?;
+    /// The answer of `plan=y` for a survey: what one shot takes, with such images if they are asked for, and how many there are.
+    pub fn plan_survey(mut self, job: &Job, world: &World, images: Option<&Wanted>) -> anyhow::Result<()> {
+        let mut born = self.born(job, world)?;
+        let way = WayBack::choose(job, &mut born, self.run.shot.nt, images)?;
         self.summary(job);
-        job.say(&way_back(&ladder, steps, sizes));
+        way.tell(job);
         job.say(&format!(
             "that is one shot: there are {}; nothing was run (plan=y)",
             self.shots()
@@ -327,19 +318,6 @@ pub fn finite(input: &mut Input, count: usize) -> anyhow::Result<Vec<f32>> {
     Ok(values)
 }
 
-/// The way back that `memory=` leaves room for, with checkpoints and steps of these sizes; `room` is what a GPU has left.
-pub fn ladder(job: &Job, steps: usize, (sizes, room): ([usize; 2], Option<usize>)) -> anyhow::Result<Ladder> {
-    let host = match room {
-        Some(_) => SHARE * free_memory().unwrap_or(0.0),
-        None => 0.0,
-    };
-    let memory = [memory(job, room)?, host as usize];
-    match Ladder::choose_beside(steps, sizes, memory) {
-        Ok(ladder) => Ok(ladder),
-        Err(error) => bail!("{error} (memory= in GB)"),
-    }
-}
-
 /// Gives an output the axes of the model, and behind them one of these names.
 pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
     for (a, name) in AXES.iter().enumerate().take(grid.ndim) {
@@ -360,41 +338,4 @@ fn needed(padded: &Padded, class: Symmetry) -> f64 {
         _ => 5 + 5 + 6 + 6 + 4 + 5,
     };
     (numbers * padded.cells() * size_of::<f32>()) as f64
-}
-
-/// Bytes that the way back may take; `room` is what a GPU has left for it.
-fn memory(job: &Job, room: Option<usize>) -> anyhow::Result<usize> {
-    let asked = job.double_opt("memory")?.map(|gigabytes| gigabytes * GIGA);
-    let allowed = match (asked, room) {
-        (Some(asked), Some(room)) if asked > room as f64 => bail!(
-            "memory={} GB are asked for and the GPU has {} left for the way back: ask for less, or leave out memory=",
-            asked / GIGA,
-            gigabytes(room as f64)
-        ),
-        (Some(asked), _) => asked,
-        (None, Some(room)) => SHARE_OF_GPU * room as f64,
-        (None, None) => SHARE * free_memory().unwrap_or(4.0 * GIGA),
-    };
-    Ok(allowed as usize)
-}
-
-/// One line: what the way back keeps, and what it costs.
-pub fn way_back(ladder: &Ladder, steps: usize, sizes: [usize; 2]) -> String {
-    let kept = match ladder.segments {
-        0 | 1 => "all steps are kept".to_string(),
-        _ => format!(
-            "{} steps at a time are kept, with {} checkpoints{}",
-            ladder.segment,
-            ladder.checkpoints,
-            match ladder.on_host {
-                0 => String::new(),
-                some => format!(" ({some} of them in the memory of the host)"),
-            }
-        ),
-    };
-    format!(
-        "way back: {kept}, {} of memory; {} of {steps} steps are run once more",
-        gigabytes(ladder.bytes(sizes) as f64),
-        ladder.extra(steps)
-    )
 }

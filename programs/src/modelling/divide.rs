@@ -1,0 +1,162 @@
+//! Several quantities of one run, each in a file of its own, made of what the engine reads in every step; and records at other times
+//! than those of the steps.
+
+use super::resample::{Resampler, Times};
+use rsf_io::{Axis, Output, Result};
+use std::ops::Range;
+
+/// How a quantity is made of what is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum How {
+    /// It is that.
+    AsRead,
+    /// The sum of that times the time step.
+    Sum,
+    /// The difference of that from the step before, over the time step.
+    Difference,
+}
+
+/// Which of its records are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// One in so many.
+    Every(usize),
+    /// Samples at other times.
+    At(Times),
+}
+
+/// A quantity in the making.
+pub struct Made {
+    /// Its numbers among those that are read in a step.
+    pub numbers: Range<usize>,
+    /// How it is made of them.
+    pub how: How,
+    /// The time step, s.
+    pub dt: f64,
+    /// Which records are written.
+    pub when: When,
+}
+
+/// A quantity and its file; none is that of the data.
+struct Way {
+    made: Made,
+    file: Option<Output>,
+    /// The sum, or what was read in the step before.
+    kept: Vec<f32>,
+    resampler: Option<Resampler>,
+}
+
+/// All quantities of a run: the first is that of the data.
+pub struct Divide(Vec<Way>);
+
+impl Divide {
+    /// Quantities with their files; the first one has none.
+    pub fn new(all: Vec<(Made, Option<Output>)>) -> Self {
+        let way = |(made, file): (Made, Option<Output>)| Way {
+            kept: vec![0.0; made.numbers.len()],
+            resampler: match made.when {
+                When::At(times) => Some(Resampler::new(times)),
+                When::Every(_) => None,
+            },
+            made,
+            file,
+        };
+        Self(all.into_iter().map(way).collect())
+    }
+
+    /// Takes what was read in step `it`; `data` is the file of the first quantity.
+    pub fn take(&mut self, it: usize, read: &[f32], data: &mut Output) -> Result<()> {
+        for way in &mut self.0 {
+            let records = way.record(it, read);
+            way.write(records, data)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a shot; what follows is the first step of another one.
+    pub fn end_shot(&mut self, data: &mut Output) -> Result<()> {
+        for way in &mut self.0 {
+            way.kept.fill(0.0);
+            let rest = way.resampler.as_mut().map(Resampler::finish);
+            way.write(rest.unwrap_or_default(), data)?;
+        }
+        Ok(())
+    }
+
+    /// The files beside that of the data.
+    pub fn files(&mut self) -> impl Iterator<Item = &mut Output> {
+        self.0.iter_mut().filter_map(|way| way.file.as_mut())
+    }
+
+    /// Lets the files have several shots, on their last axis.
+    pub fn count_shots(&mut self, shots: &Axis) {
+        for file in self.files() {
+            file.set_axis(4, shots);
+            file.set_rank(4);
+        }
+    }
+
+    /// Ends the files.
+    pub fn finish(self) -> Result<()> {
+        let mut files = self.0.into_iter().filter_map(|way| way.file);
+        files.try_for_each(Output::finish)
+    }
+
+    /// Ends the files early, with the whole records along their last axis; what they hold, in words.
+    pub fn finish_early(self, axis: usize, what: &str) -> Result<Vec<String>> {
+        let files = self.0.into_iter().filter_map(|way| way.file);
+        files
+            .map(|file| Ok(format!("{} {what}", ended(file, axis, None)?)))
+            .collect()
+    }
+}
+
+impl Way {
+    /// The records that can be written after step `it`.
+    fn record(&mut self, it: usize, read: &[f32]) -> Vec<Vec<f32>> {
+        let (read, dt) = (&read[self.made.numbers.clone()], self.made.dt);
+        let record = match self.made.how {
+            How::AsRead => read.to_vec(),
+            How::Sum => {
+                let dt = dt as f32;
+                self.kept
+                    .iter_mut()
+                    .zip(read)
+                    .for_each(|(sum, &x)| *sum += dt * x);
+                self.kept.clone()
+            }
+            How::Difference => {
+                let before = std::mem::replace(&mut self.kept, read.to_vec());
+                let rate = |(&then, &now): (&f32, &f32)| ((f64::from(now) - f64::from(then)) / dt) as f32;
+                before.iter().zip(read).map(rate).collect()
+            }
+        };
+        match (&mut self.resampler, self.made.when) {
+            (Some(resampler), _) => resampler.push(&record),
+            (None, When::Every(every)) if it.is_multiple_of(every) => vec![record],
+            _ => Vec::new(),
+        }
+    }
+
+    fn write(&mut self, records: Vec<Vec<f32>>, data: &mut Output) -> Result<()> {
+        let file = self.file.as_mut().unwrap_or(data);
+        records.iter().try_for_each(|record| file.write_f32(record))
+    }
+}
+
+/// Says what the numbers of an output are, as in `velocity in m/s`.
+pub fn put_quantity(output: &mut Output, quantity: &str) {
+    let (label, unit) = quantity.split_once(" in ").unwrap_or((quantity, ""));
+    let (first, rest) = label.split_at(label.len().min(1));
+    output.put_text("quantity", quantity);
+    output.put_text("label", &(first.to_uppercase() + rest));
+    output.put_text("unit", unit);
+}
+
+/// What an output holds that was ended early, in words.
+pub fn ended(output: Output, axis: usize, records: Option<u64>) -> Result<String> {
+    let (written, of) = output.records(axis)?;
+    let (name, records) = (output.name(), records.unwrap_or(written));
+    output.finish_at(axis, records)?;
+    Ok(format!("{name} holds {records} of {of}"))
+}

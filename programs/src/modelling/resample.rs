@@ -1,0 +1,190 @@
+//! Records at other times than those of the steps, behind a filter against aliasing: `dtout=`.
+
+use std::collections::VecDeque;
+use std::f64::consts::PI;
+
+/// Half the length of the filter, in samples of the coarser step.
+const HALF: f64 = 16.0;
+/// Where the filter has fallen to a half, as a share of the sampling frequency of the coarser step. With the window below the band from
+/// 0.34 to 0.5 is its slope.
+const CUT: f64 = 0.42;
+/// Shape of Kaiser's window (Kaiser 1974): what lies beyond the slope is 80 dB down.
+const BETA: f64 = 8.0;
+
+/// The times of records, and those of samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// Of the first record, s.
+    pub first: f64,
+    /// From record to record, s.
+    pub dt: f64,
+    /// From sample to sample, s; the first one is at zero.
+    pub step: f64,
+    /// Samples.
+    pub count: usize,
+}
+
+/// Makes samples of records as they come. Before the first record everything was at rest; behind the last one its numbers stay.
+pub struct Resampler {
+    times: Times,
+    /// The last records, and the number of the first of them.
+    records: VecDeque<Vec<f32>>,
+    begin: usize,
+    /// The number of the next sample.
+    next: usize,
+}
+
+impl Resampler {
+    /// For records at these times.
+    pub fn new(times: Times) -> Self {
+        Self {
+            times,
+            records: VecDeque::new(),
+            begin: 0,
+            next: 0,
+        }
+    }
+
+    /// Half the length of the filter, s.
+    fn half(&self) -> f64 {
+        HALF * self.times.dt.max(self.times.step)
+    }
+
+    /// The records that a sample needs; those before the first are at rest.
+    fn needed(&self, sample: usize) -> [i64; 2] {
+        let at = sample as f64 * self.times.step - self.times.first;
+        let record = |time: f64| time / self.times.dt;
+        [
+            record(at - self.half()).ceil() as i64,
+            record(at + self.half()).floor() as i64,
+        ]
+    }
+
+    /// Takes the next record, and gives the samples that can be made then.
+    pub fn push(&mut self, record: &[f32]) -> Vec<Vec<f32>> {
+        self.records.push_back(record.to_vec());
+        let mut made = Vec::new();
+        while self.next < self.times.count
+            && self.needed(self.next)[1] < (self.begin + self.records.len()) as i64
+        {
+            made.push(self.sample());
+        }
+        made
+    }
+
+    /// The rest of the samples; what follows is the first record of another run.
+    pub fn finish(&mut self) -> Vec<Vec<f32>> {
+        let mut made = Vec::new();
+        while self.next < self.times.count && !self.records.is_empty() {
+            made.push(self.sample());
+        }
+        *self = Self::new(self.times);
+        made
+    }
+
+    /// The next sample.
+    fn sample(&mut self) -> Vec<f32> {
+        let [first, last] = self.needed(self.next);
+        let kept = self.begin as i64..(self.begin + self.records.len()) as i64;
+        let mut sums = vec![0.0f64; self.records[0].len()];
+        let mut all = 0.0;
+        for number in first..=last {
+            let time = self.times.first + number as f64 * self.times.dt;
+            let weight = self.weight(self.next as f64 * self.times.step - time);
+            all += weight;
+            if number < 0 {
+                continue;
+            }
+            let record = &self.records[(number.clamp(kept.start, kept.end - 1) - kept.start) as usize];
+            for (sum, &x) in sums.iter_mut().zip(record) {
+                *sum += weight * f64::from(x);
+            }
+        }
+        self.next += 1;
+        // What no later sample needs, but for the last record, which stands for those behind it.
+        while (self.begin as i64) < self.needed(self.next)[0] && self.records.len() > 1 {
+            self.records.pop_front();
+            self.begin += 1;
+        }
+        sums.into_iter().map(|sum| (sum / all) as f32).collect()
+    }
+
+    /// The filter: a sinc under Kaiser's window.
+    fn weight(&self, time: f64) -> f64 {
+        let share = time / self.half();
+        let x = 2.0 * PI * CUT * time / self.times.dt.max(self.times.step);
+        let sinc = if x == 0.0 { 1.0 } else { x.sin() / x };
+        sinc * bessel(BETA * (1.0 - share * share).max(0.0).sqrt())
+    }
+}
+
+/// The modified Bessel function of the first kind and order zero, by its series.
+fn bessel(x: f64) -> f64 {
+    let (mut sum, mut term) = (1.0, 1.0);
+    for k in 1..60 {
+        term *= (0.5 * x / f64::from(k)).powi(2);
+        sum += term;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples of a wave of so many periods a second, and the times of them.
+    fn resampled(times: Times, frequency: f64) -> Vec<f64> {
+        let mut made = Vec::new();
+        let mut resampler = Resampler::new(times);
+        let records = (times.count as f64 * times.step / times.dt) as usize + 1;
+        for k in 0..records {
+            let t = times.first + k as f64 * times.dt;
+            made.extend(resampler.push(&[(2.0 * PI * frequency * t).sin() as f32, 3.0]));
+        }
+        made.extend(resampler.finish());
+        assert_eq!(made.len(), times.count);
+        // Numbers that stay have their value once the rest before them is behind.
+        let behind = (HALF * times.dt.max(times.step) / times.step) as usize + 2;
+        assert!(made[behind..].iter().all(|x| (x[1] - 3.0).abs() < 1e-5));
+        made.into_iter().map(|x| f64::from(x[0])).collect()
+    }
+
+    fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
+        numbers.map(f64::abs).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn what_is_below_the_band_stays_and_what_is_above_goes() {
+        for (first, dt, step) in [
+            (0.0005, 0.001, 0.004),
+            (0.0, 0.001, 0.0037),
+            (0.001, 0.001, 0.00025),
+        ] {
+            let times = Times {
+                first,
+                dt,
+                step,
+                count: (2.0 / step) as usize,
+            };
+            let coarse = f64::max(dt, step);
+            // Away from both ends.
+            let inner = (HALF * coarse / step) as usize + 1;
+            let inside = inner..times.count - inner;
+            let frequency = 0.3 / coarse;
+            let made = resampled(times, frequency);
+            let off = largest(
+                inside
+                    .clone()
+                    .map(|k| made[k] - (2.0 * PI * frequency * k as f64 * step).sin()),
+            );
+            assert!(off < 1e-4, "{step}: {off}");
+            if step > dt {
+                let made = resampled(times, 0.55 / step);
+                let left = largest(inside.clone().map(|k| made[k]));
+                let made = resampled(times, 0.8 / step);
+                let above = largest(inside.map(|k| made[k]));
+                assert!(left < 1e-4 && above < 1e-4, "{step}: {left} {above}");
+            }
+        }
+    }
+}

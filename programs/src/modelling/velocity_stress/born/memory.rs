@@ -1,0 +1,224 @@
+//! What the way back of a run keeps, and where: `memory=`, `disk=`, `scratch=`, `keep=`.
+
+use super::folder::Folder;
+use crate::modelling::plan::{free_memory, gigabytes};
+use anyhow::{bail, ensure};
+use kernels::methods::velocity_stress::born::{Born, Ladder, Room, Wanted};
+use rsf_io::Job;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Bytes of a GB, in which `memory=` and `disk=` count.
+const GIGA: f64 = 1e9;
+
+/// The share of the free memory that a run takes unless `memory=` says otherwise.
+const SHARE: f64 = 0.5;
+
+/// The same of a GPU, which nobody else uses meanwhile.
+const SHARE_OF_GPU: f64 = 0.9;
+
+/// The way back of a run.
+pub struct WayBack {
+    /// What is kept of it.
+    pub ladder: Ladder,
+    steps: usize,
+    /// Bytes of a checkpoint and of what is kept of a step.
+    sizes: [usize; 2],
+    /// Bytes taken once.
+    once: usize,
+    /// The folder of checkpoints on the disk.
+    folder: PathBuf,
+    /// What boundary saving would take, where that is quicker.
+    quicker: Option<String>,
+}
+
+impl WayBack {
+    /// Chooses the quickest way back through the steps that memory and disk have room for; `images` are those that are asked for.
+    pub fn choose(
+        job: &Job,
+        born: &mut Born<f32>,
+        steps: usize,
+        images: Option<&Wanted>,
+    ) -> anyhow::Result<Self> {
+        let on_gpu = born.room();
+        let room = Room {
+            memory: memory(job, on_gpu)?,
+            host: match on_gpu {
+                Some(_) => (SHARE * free_memory().unwrap_or(0.0)) as usize,
+                None => 0,
+            },
+            shelf: (job.double("disk")? * GIGA) as usize,
+        };
+        ensure!(
+            room.shelf == 0 || on_gpu.is_none(),
+            "disk= keeps checkpoints of runs on the CPU, and those of a GPU go to the memory of the host: leave out disk=, or run with device=cpu"
+        );
+        let keep = job.choice("keep")?;
+        let sizes = match images {
+            Some(wanted) => born.sizes_of_images(wanted),
+            None => born.sizes(),
+        };
+        let of = |ladder: Ladder, sizes: [usize; 2], once: usize| Self {
+            ladder,
+            steps,
+            sizes,
+            once,
+            folder: folder(job),
+            quicker: None,
+        };
+        let whole = chosen(Ladder::choose_in(steps, sizes, room)).map(|ladder| of(ladder, sizes, 0));
+        let boundary = match images {
+            Some(_) if keep == "boundary" => {
+                bail!(
+                    "keep=boundary keeps no waves inside of the model, which images are made of: leave it out, or say keep=auto"
+                )
+            }
+            Some(_) => None,
+            None => boundary(born, steps, room, keep == "boundary")?
+                .map(|(ladder, sizes, once)| of(ladder, sizes, once)),
+        };
+        let way = match (keep, whole, boundary) {
+            ("boundary", _, Some(boundary)) | ("auto", Err(_), Some(boundary)) => boundary,
+            ("auto", Ok(whole), Some(boundary)) if boundary.ladder.beats(&whole.ladder, steps) => boundary,
+            (_, Ok(whole), Some(boundary)) if boundary.ladder.beats(&whole.ladder, steps) => Self {
+                quicker: Some(boundary.words()),
+                ..whole
+            },
+            (_, whole, _) => whole?,
+        };
+        if way.ladder.on_shelf > 0 && !job.flag("plan")? {
+            born.set_shelf(Arc::new(Folder::new(&way.folder)?));
+        }
+        Ok(way)
+    }
+
+    /// Tells what is kept, and what would be quicker.
+    pub fn tell(&self, job: &Job) {
+        job.say(&format!("way back: {}", self.words()));
+        if let Some(words) = &self.quicker {
+            job.say(&format!("keep=boundary would be quicker: {words}"));
+        }
+    }
+
+    /// What is kept, and what it costs.
+    fn words(&self) -> String {
+        let ladder = &self.ladder;
+        let what = match ladder.shells {
+            true => " at the boundary of the model, inside of which waves run backwards",
+            false => "",
+        };
+        let kept = match ladder.segments {
+            0 | 1 => format!("all steps are kept{what}"),
+            _ => format!(
+                "{} steps at a time are kept{what}, with {} checkpoints{}",
+                ladder.segment,
+                ladder.checkpoints,
+                self.elsewhere()
+            ),
+        };
+        let memory = ladder.bytes(self.sizes) + self.once;
+        format!(
+            "{kept}, {} of memory; {} of {} steps are run once more{}",
+            gigabytes(memory as f64),
+            ladder.extra(self.steps),
+            self.steps,
+            if ladder.shells {
+                ", and all of them backwards"
+            } else {
+                ""
+            }
+        )
+    }
+
+    /// Which checkpoints are not in the memory of what runs.
+    fn elsewhere(&self) -> String {
+        let mut places = Vec::new();
+        if self.ladder.on_host > 0 {
+            places.push(format!(
+                "{} of them in the memory of the host",
+                self.ladder.on_host
+            ));
+        }
+        if self.ladder.on_shelf > 0 {
+            places.push(format!(
+                "{} of them on disk, {} in {}",
+                self.ladder.on_shelf,
+                gigabytes(self.ladder.bytes_on_shelf(self.sizes) as f64),
+                self.folder.display()
+            ));
+        }
+        match places.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", places.join("; ")),
+        }
+    }
+}
+
+/// Tells how far waves that ran backwards are from those that ran forward, where any did.
+pub fn tell_drift(job: &Job, born: &Born<f32>) {
+    if let Some(drift) = born.drift() {
+        job.say(&format!(
+            "boundary saving: waves that ran backwards came to rest within {drift:.0e} of their largest velocity"
+        ));
+    }
+}
+
+fn chosen(ladder: Result<Ladder, kernels::Error>) -> anyhow::Result<Ladder> {
+    ladder.map_err(|error| anyhow::anyhow!("{error} (memory= in GB)"))
+}
+
+/// The quickest way with boundary saving, its sizes and what it takes once; an error where it must be `had`.
+fn boundary(
+    born: &Born<f32>,
+    steps: usize,
+    room: Room,
+    had: bool,
+) -> anyhow::Result<Option<(Ladder, [usize; 2], usize)>> {
+    let found = born
+        .shell_sizes()
+        .map_err(anyhow::Error::from)
+        .and_then(|(sizes, once)| {
+            let memory = room.memory.saturating_sub(once);
+            let ladder = chosen(Ladder::choose_in(steps, sizes, Room { memory, ..room }))?;
+            Ok((ladder.of_shells(), sizes, once))
+        });
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if had => Err(error.context("keep=boundary")),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Where checkpoints on the disk go.
+fn folder(job: &Job) -> PathBuf {
+    if let Ok(Some(named)) = job.text("scratch") {
+        return named.into();
+    }
+    let found = ["TMPDATAPATH", "DATAPATH"].iter().find_map(std::env::var_os);
+    let found = found.map(PathBuf::from).unwrap_or_default();
+    // A data path may end with the beginning of a name.
+    let folder = match found.is_dir() {
+        true => found,
+        false => found.parent().map(PathBuf::from).unwrap_or_default(),
+    };
+    match folder.as_os_str().is_empty() {
+        true => ".".into(),
+        false => folder,
+    }
+}
+
+/// Bytes that the way back may take; `room` is what a GPU has left for it.
+fn memory(job: &Job, room: Option<usize>) -> anyhow::Result<usize> {
+    let asked = job.double_opt("memory")?.map(|gigabytes| gigabytes * GIGA);
+    let allowed = match (asked, room) {
+        (Some(asked), Some(room)) if asked > room as f64 => bail!(
+            "memory={} GB are asked for and the GPU has {} left for the way back: ask for less, or leave out memory=",
+            asked / GIGA,
+            gigabytes(room as f64)
+        ),
+        (Some(asked), _) => asked,
+        (None, Some(room)) => SHARE_OF_GPU * room as f64,
+        (None, None) => SHARE * free_memory().unwrap_or(4.0 * GIGA),
+    };
+    Ok(allowed as usize)
+}

@@ -1,0 +1,211 @@
+//! The rungs of the way back under memory: checkpoints on a shelf give the same bits, and waves that run backwards the same numbers
+//! within rounding.
+
+use crate::bench::{Case, Random, plain, records};
+use crate::shots::largest;
+use kernels::medium::attenuation::Mechanisms;
+use kernels::methods::velocity_stress::Quantity;
+use kernels::methods::velocity_stress::born::{Born, Ladder, Number, Parameters, Room, Shelf};
+use std::io;
+use std::sync::{Arc, Mutex};
+
+/// A shelf in memory, which counts what is put there, and may break.
+#[derive(Default)]
+struct Boxes {
+    places: Mutex<Vec<Vec<u8>>>,
+    put: Mutex<usize>,
+    breaks: bool,
+}
+
+impl Shelf for Boxes {
+    fn put(&self, place: usize, parts: &[&[u8]]) -> io::Result<()> {
+        if self.breaks {
+            return Err(io::Error::other("no space left"));
+        }
+        let mut places = self.places.lock().unwrap();
+        let most = places.len().max(place + 1);
+        places.resize(most, Vec::new());
+        places[place] = parts.concat();
+        *self.put.lock().unwrap() += 1;
+        Ok(())
+    }
+
+    fn get(&self, place: usize, parts: &mut [&mut [u8]]) -> io::Result<()> {
+        let places = self.places.lock().unwrap();
+        let mut bytes = &places[place][..];
+        for part in parts {
+            let (head, tail) = bytes.split_at(part.len());
+            part.copy_from_slice(head);
+            bytes = tail;
+        }
+        assert!(bytes.is_empty());
+        Ok(())
+    }
+}
+
+/// Random data, `[record][component][receiver]`.
+fn data<T: Number>(born: &Born<T>) -> Vec<T> {
+    let mut random = Random(5);
+    let count = born.records() * born.values();
+    (0..count).map(|_| T::of(random.next())).collect()
+}
+
+#[test]
+fn checkpoints_on_a_shelf_change_no_bit() {
+    for ndim in [2, 3] {
+        let case = Case {
+            surface: true,
+            mechanisms: Some(Mechanisms::Everywhere(1)),
+            quantity: Quantity::Displacement,
+            ..plain(ndim)
+        };
+        let mut born = case.born::<f32>(&case.shot(), case.medium());
+        let (data, sizes) = (data(&born), born.sizes());
+        let [state, tape] = sizes;
+        let all = Ladder::choose(case.nt, sizes, 2 * state + case.nt * tape).expect("it fits");
+        let wanted = born.adjoint(&data, &all).expect("the way back");
+        let least = Ladder::choose(case.nt, sizes, 3 * state + tape).expect("it fits");
+        for on_shelf in [1, 2, 4] {
+            let shelf = Arc::new(Boxes::default());
+            born.set_shelf(shelf.clone());
+            let ladder = Ladder {
+                on_shelf,
+                checkpoints: least.checkpoints + on_shelf,
+                ..least
+            };
+            assert_eq!(ladder.bytes(sizes), least.bytes(sizes));
+            assert!(ladder.extra(case.nt) < least.extra(case.nt));
+            let found = born.adjoint(&data, &ladder).expect("the way back");
+            assert!(found == wanted, "{ndim}-D, {on_shelf} places");
+            let (put, places) = (*shelf.put.lock().unwrap(), shelf.places.lock().unwrap().len());
+            println!("{ndim}-D: {put} checkpoints at {places} places");
+            assert!(put >= places && places == on_shelf);
+        }
+        let room = Room {
+            memory: 3 * state + tape,
+            host: 0,
+            shelf: 6 * state,
+        };
+        let chosen = Ladder::choose_in(case.nt, sizes, room).expect("it fits");
+        let found = born.adjoint(&data, &chosen).expect("the way back");
+        assert!(found == wanted, "{chosen:?}");
+        let breaks = Boxes {
+            breaks: true,
+            ..Boxes::default()
+        };
+        born.set_shelf(Arc::new(breaks));
+        let ladder = Ladder {
+            on_shelf: 1,
+            checkpoints: least.checkpoints + 1,
+            ..least
+        };
+        let why = born.adjoint(&data, &ladder).expect_err("it breaks").to_string();
+        assert!(
+            why.contains("a checkpoint of the way back is lost: no space left"),
+            "{why}"
+        );
+    }
+}
+
+/// How far what comes back by shells is from what comes back by whole steps, and how far the waves are from rest.
+fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
+    let shot = case.shot();
+    let born = case.born::<T>(&shot, case.medium());
+    let (data, [state, tape]) = (data(&born), born.sizes());
+    let all = Ladder::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
+    let wanted = born.adjoint(&data, &all).expect("the way back");
+    let ([of_state, shell], once) = born.shell_sizes().expect("waves that can run backwards");
+    assert!(
+        of_state == state && once == tape && shell < tape,
+        "{shell} of {tape}"
+    );
+    let ladder = Ladder {
+        segment: case.nt.div_ceil(segments),
+        segments,
+        checkpoints: segments.min(2) - 1,
+        ..all
+    }
+    .of_shells();
+    let most = largest(wanted.iter().map(|x| x.f64()));
+    assert!(most > 0.0);
+    let off = |found: &[T]| largest(found.iter().zip(&wanted).map(|(a, b)| a.f64() - b.f64())) / most;
+    assert!(born.drift().is_none());
+    let found = born.adjoint(&data, &ladder).expect("the way back");
+    let drift = born.drift().expect("waves have run backwards");
+    // A gradient records its steps while it makes the records.
+    let [made, _] = records(&born, None);
+    let mut residual = |found: &[T]| {
+        assert!(found == made);
+        Ok(data.clone())
+    };
+    let gradient = born.gradient(&mut residual, &ladder).expect("a gradient");
+    [off(&found), off(&gradient), drift]
+}
+
+/// In single precision the bound is that of devices and processors (1e-5), in double some hundred times the rounding of a number, for as
+/// many steps: found are 3e-6 and 6e-15 at most.
+#[test]
+fn waves_that_run_backwards_give_the_same_within_rounding() {
+    for ndim in [2, 3] {
+        let base = plain(ndim);
+        let cases = [
+            base.clone(),
+            Case {
+                order: 2,
+                surface: true,
+                quantity: Quantity::Displacement,
+                parameters: Parameters::Lame,
+                jdata: 3,
+                ..base.clone()
+            },
+            Case {
+                order: 8,
+                surface: true,
+                depth: 0.8,
+                fluid: true,
+                quantity: Quantity::Pressure,
+                ..base.clone()
+            },
+            Case {
+                sponge: true,
+                surface: true,
+                parameters: Parameters::Impedances,
+                quantity: Quantity::Strain,
+                ..base.clone()
+            },
+            Case {
+                frame: 0,
+                anisotropic: true,
+                parameters: Parameters::Stiffness,
+                quantity: Quantity::Acceleration,
+                ..base.clone()
+            },
+        ];
+        for case in cases {
+            for segments in [1, 4] {
+                let [adjoint, gradient, drift] = apart::<f32>(&case, segments);
+                println!(
+                    "{segments} segments, single: {adjoint:.1e} {gradient:.1e}, {drift:.1e} left: {case:?}"
+                );
+                assert!(adjoint <= 1e-5 && gradient <= 1e-5 && drift <= 1e-5, "{case:?}");
+                let [adjoint, gradient, drift] = apart::<f64>(&case, segments);
+                println!("double: {adjoint:.1e} {gradient:.1e}, {drift:.1e} left");
+                assert!(
+                    adjoint <= 1e-13 && gradient <= 1e-13 && drift <= 1e-13,
+                    "{case:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_run_backwards_is_told() {
+    let case = Case {
+        mechanisms: Some(Mechanisms::Everywhere(2)),
+        ..plain(2)
+    };
+    let born = case.born::<f32>(&case.shot(), case.medium());
+    let why = born.shell_sizes().expect_err("attenuation").to_string();
+    assert!(why.contains("waves cannot run backwards: attenuation"), "{why}");
+}

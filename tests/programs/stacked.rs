@@ -1,0 +1,240 @@
+//! Surveys of the linearised programs that are killed at any moment and go on behind their last state: the bits of one run. States that
+//! do not fit are refused in a sentence.
+//!
+//! `KILLS=30 cargo test --release -p programs --test programs stacked::` kills every program 30 times; `KILL_SEED=n` repeats moments.
+
+use std::os::unix::process::ExitStatusExt;
+use std::thread::sleep;
+use std::time::Instant;
+
+use crate::desk::Desk;
+use crate::kill::{Dice, number, start};
+use crate::velocity_stress::{desk as model, line};
+
+/// Shots of a survey.
+const SHOTS: usize = 6;
+/// Kills of each program in the usual tests.
+const KILLS: usize = 3;
+/// Kills of one run before it may reach its end.
+const LIVES: usize = 2;
+
+/// The words of a survey in so many steps.
+fn words(ndim: usize, steps: usize) -> String {
+    let line = line(ndim)
+        .replace("sou=sou.rsf", "sou=sous.rsf")
+        .replace("nt=60", &format!("nt={steps}"));
+    let (_, words) = line.split_once(' ').unwrap();
+    format!("{words} device=cpu")
+}
+
+/// A desk with a survey, its data and a perturbation of a model that is too slow.
+fn desk(ndim: usize, steps: usize) -> Desk {
+    let desk = model(ndim);
+    let at = |shot: usize| {
+        let x = 90.0 + 15.0 * shot as f32;
+        match ndim {
+            3 => vec![x, 110.0, 60.0],
+            _ => vec![x, 60.0],
+        }
+    };
+    let sources: Vec<f32> = (0..SHOTS).flat_map(at).collect();
+    desk.dataset("sous.rsf", &format!("n1={ndim} n2=1 n3={SHOTS}"), &sources);
+    desk.ran(&format!("sfvsfd{ndim}d-gpu {} > data.rsf", words(ndim, steps)));
+    let header = |desk: &Desk| -> String {
+        let axes = desk.axes("vp.rsf", ndim);
+        (1..=ndim)
+            .map(|i| format!("n{i}={} d{i}=10 ", axes[i - 1].n))
+            .collect()
+    };
+    let slow: Vec<f32> = desk.read("vp.rsf").iter().map(|x| 0.96 * x).collect();
+    let change: Vec<f32> = (0..3 * slow.len()).map(|k| (k * 7919 % 100) as f32).collect();
+    let grid = header(&desk);
+    desk.dataset("dm.rsf", &format!("{grid} n{}=3", ndim + 1), &change);
+    desk.dataset("vp.rsf", &grid, &slow);
+    desk
+}
+
+/// The four ways to go through a survey, and what they write beside their output.
+fn ways(ndim: usize) -> [(String, &'static str, Vec<&'static str>); 4] {
+    [
+        (
+            format!("sfvsgrad{ndim}d-gpu kind=envelope wavelet=estimate misfit=misfit.rsf source=source.rsf"),
+            "data.rsf",
+            vec!["misfit.rsf", "source.rsf"],
+        ),
+        (
+            format!("sfvsrtm{ndim}d-gpu image=pp,ps nhx=1 illum=light.rsf"),
+            "data.rsf",
+            vec!["light.rsf"],
+        ),
+        (format!("sfvsborn{ndim}d-gpu adj=y"), "data.rsf", vec![]),
+        (format!("sfvsborn{ndim}d-gpu adj=n"), "dm.rsf", vec![]),
+    ]
+}
+
+fn bits(desk: &Desk, beside: &[&str]) -> Vec<Vec<u32>> {
+    let files = ["out.rsf"].iter().chain(beside);
+    let bits = |file: &&str| desk.read(file).iter().map(|x| x.to_bits()).collect();
+    files.map(bits).collect()
+}
+
+/// Kills a survey again and again, and lets it go on with other threads and another memory.
+fn killed(salt: u64, desk: &Desk, line: &str, (input, beside): (&str, &[&str])) {
+    let (mut dice, seed) = Dice::new(salt);
+    let begun = Instant::now();
+    desk.ran(&format!("{line} threads=2 < {input} > out.rsf"));
+    let span = begun.elapsed();
+    let wanted = bits(desk, beside);
+    assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+    let most = number("KILLS").map_or(KILLS, |n| n as usize);
+    let (mut kills, mut resumed) = (0, 0);
+    while kills < most {
+        for name in ["out.rsf", "out.rsf@", "state", "state.1", "state.new"] {
+            let _ = std::fs::remove_file(desk.path(name));
+        }
+        let mut lives = LIVES;
+        loop {
+            let resume = match desk.path("state").exists() {
+                true => "resume=state",
+                false => "",
+            };
+            let (threads, every) = (dice.below(3) + 1, dice.below(2) + 1);
+            let memory = ["memory=1", "memory=0.05"][dice.below(2) as usize];
+            let words = format!("checkpoint=state every={every} {resume} threads={threads} {memory}");
+            let mut child = start(desk, &format!("{line} {words} < {input} > out.rsf"), false);
+            if lives > 0 {
+                sleep(span.mul_f64(0.05 + dice.below(1000) as f64 / 900.0));
+                if child.try_wait().unwrap().is_none() {
+                    child.kill().unwrap();
+                }
+            }
+            let ended = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr);
+            resumed += usize::from(said.contains("goes on behind"));
+            if let Some(code) = ended.status.code() {
+                assert_eq!(code, 0, "KILL_SEED={seed} {line}: {said}");
+                assert!(resume.is_empty() || said.contains("goes on behind"), "{said}");
+                break;
+            }
+            assert_eq!(ended.status.signal(), Some(9), "{said}");
+            (lives, kills) = (lives - 1, kills + 1);
+        }
+        assert!(
+            bits(desk, beside) == wanted,
+            "KILL_SEED={seed} {line}: other bits"
+        );
+    }
+    println!("KILL_SEED={seed} {line}: {kills} kills, {resumed} resumed");
+}
+
+fn all_killed(ndim: usize, steps: usize) {
+    let desk = desk(ndim, steps);
+    for (salt, (program, input, beside)) in ways(ndim).into_iter().enumerate() {
+        let line = program.replacen(' ', &format!(" {} ", words(ndim, steps)), 1);
+        killed((10 * ndim + salt) as u64, &desk, &line, (input, &beside));
+    }
+}
+
+#[test]
+fn killed_surveys_go_on_in_2d() {
+    all_killed(2, 300);
+}
+
+#[test]
+fn killed_surveys_go_on_in_3d() {
+    all_killed(3, 60);
+}
+
+/// States that are no more what was saved, and another model, other data and other sources.
+fn misfits(desk: &Desk, state: &[u8]) {
+    let write = |name: &str, bytes: &[u8]| std::fs::write(desk.path(name), bytes).unwrap();
+    let mut damaged = state.to_vec();
+    damaged[state.len() / 2] ^= 4;
+    write("damaged", &damaged);
+    write("cut", &state[..state.len() - 9]);
+    write("other", b"n1=5 n2=7 and nothing that a state begins with");
+    let mut data = desk.read("data.rsf");
+    data[7] += 1.0;
+    let header = format!("n1=3 n2=2 n3=60 o3=0.0005 d3=0.001 n4={SHOTS}");
+    desk.dataset("loud.rsf", &header, &data);
+    let mut vs = desk.read("vs.rsf");
+    vs[100] += 1.0;
+    desk.dataset("vs2.rsf", "n1=24 n2=26 d1=10 d2=10", &vs);
+    let mut sources = desk.read("sous.rsf");
+    sources[11] += 5.0;
+    desk.dataset("sous2.rsf", &format!("n1=2 n2=1 n3={SHOTS}"), &sources);
+}
+
+/// A state behind the last but one shot, and everything that it does not fit.
+#[test]
+fn states_that_do_not_fit_are_refused() {
+    let desk = desk(2, 60);
+    let words = words(2, 60);
+    let line = |extra: &str| format!("sfvsgrad2d-gpu {words} {extra} > out.rsf");
+    desk.ran(&line("checkpoint=state < data.rsf"));
+    let whole = bits(&desk, &[]);
+    let said = desk
+        .ran(&line("resume=state threads=1 memory=0.003 < data.rsf"))
+        .err;
+    assert!(
+        said.contains(&format!("resume=state: goes on behind 5 shots of {SHOTS}")),
+        "{said}"
+    );
+    assert!(bits(&desk, &[]) == whole);
+    let said = desk.ran(&line("resume=state.1 < data.rsf")).err;
+    assert!(said.contains("goes on behind 4 shots"), "{said}");
+    assert!(bits(&desk, &[]) == whole);
+    let state = std::fs::read(desk.path("state")).unwrap();
+    misfits(&desk, &state);
+    for (extra, wanted) in [
+        ("resume=damaged < data.rsf", "the state is damaged"),
+        ("resume=cut < data.rsf", "the state ends after"),
+        ("resume=other < data.rsf", "does not begin as a state does"),
+        ("resume=gone < data.rsf", "cannot read the state"),
+        (
+            "resume=state < loud.rsf",
+            "the state is of other data: the first 5 shots of",
+        ),
+        (
+            "resume=state vs=vs2.rsf < data.rsf",
+            "the state is of another model",
+        ),
+        (
+            "resume=state sou=sous2.rsf < data.rsf",
+            "sou= and rec= of all shots is not what it was there",
+        ),
+        (
+            "resume=state tau=0.009 < data.rsf",
+            "tau= is 0.008 there and 0.009 here",
+        ),
+        (
+            "resume=state kind=envelope < data.rsf",
+            "kind= is squares there and envelope here",
+        ),
+        ("resume=state order=8 < data.rsf", "order= is 4 there and 8 here"),
+        (
+            "checkpoint=data.rsf < data.rsf",
+            "is there already and is no state",
+        ),
+        (
+            "checkpoint=new every=0 < data.rsf",
+            "every=0: it is a number of shots",
+        ),
+    ] {
+        let run = desk.sh(&line(extra));
+        let sentences: Vec<&str> = run.err.lines().filter(|l| !l.contains(": warning: ")).collect();
+        // The device is told before the data are compared.
+        let last = sentences.last().copied().unwrap_or_default();
+        assert!(run.code == 1 && last.contains(wanted), "{extra}: {run:?}");
+    }
+    let line = format!("sfvsrtm2d-gpu {words} resume=state < data.rsf > out.rsf");
+    let run = desk.sh(&line);
+    assert!(
+        run.code == 1
+            && run
+                .err
+                .contains("the state is of sfvsgrad2d-gpu, and this is sfvsrtm2d-gpu"),
+        "{run:?}"
+    );
+    assert!(std::fs::read(desk.path("state")).unwrap() == state);
+}
