@@ -93,7 +93,8 @@ pub struct Layout {
     pub plane: usize,
     /// Stress ring, from row to row.
     pub ring: usize,
-    /// How far ahead of a cell memory is asked for: so many rows at once are more than a processor follows by itself.
+    /// How far ahead of a cell memory is asked for, 0 for not at all: so many rows at once are more than a processor follows
+    /// by itself.
     pub ahead: usize,
 }
 
@@ -214,7 +215,9 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> Stress<'_, T
                 hooke(PP, [RR, ZZ, PP]).store(out(PP));
                 hooke(ZP, [ZP; 3]).store(out(ZP));
             }
-            self.fetch(plane, line, row * self.layout.row + i);
+            if self.layout.ahead > 0 {
+                self.fetch(plane, line, row * self.layout.row + i);
+            }
         }
     }
 
@@ -409,13 +412,14 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> Update<'_, T, NDIM, DAMPED>
             }
             for (k, next) in next.into_iter().enumerate() {
                 next.store(plane.prev[k].add(at));
-                prefetch(plane.prev[k].wrapping_add(at + self.layout.ahead));
             }
-            prefetch(
-                plane
-                    .buoyancy
-                    .wrapping_add(*self.lines.get_unchecked(row) + i + self.layout.ahead),
-            );
+            if self.layout.ahead > 0 {
+                let line = *self.lines.get_unchecked(row) + i;
+                prefetch(plane.buoyancy.wrapping_add(line + self.layout.ahead));
+                for prev in &plane.prev[..NDIM] {
+                    prefetch(prev.wrapping_add(at + self.layout.ahead));
+                }
+            }
         }
     }
 
