@@ -129,16 +129,15 @@ impl<T: Real> View<'_, T> {
         };
         let first = z.start..top.clamp(z.start, z.end);
         let last = bottom.max(first.end).min(z.end)..z.end;
-        for component in 0..self.setup.padded.ndim() {
-            let cells = self.next_row(component, plane, row);
-            for part in [&first, &last].into_iter().filter(|r| !r.is_empty()) {
-                self.setup.cpu.arch().dispatch(SpongeRow {
-                    row: cells[part.clone()].as_mut_ptr(),
-                    sponge_z: frame.sponge[0][part.clone()].as_ptr(),
-                    sponge,
-                    len: part.len(),
-                });
-            }
-        }
+        let rows: [_; 3] = std::array::from_fn(|component| match component < self.setup.padded.ndim() {
+            true => self.next_row(component, plane, row)[..z.end].as_mut_ptr(),
+            false => std::ptr::null_mut(),
+        });
+        self.setup.cpu.arch().dispatch(SpongeRow {
+            rows: &rows[..self.setup.padded.ndim()],
+            sponge_z: frame.sponge[0][..z.end].as_ptr(),
+            sponge,
+            parts: [first, last],
+        });
     }
 }

@@ -3,6 +3,7 @@
 use crate::boundary::one_way::Form;
 use crate::device::simd::{Lane, Real};
 use pulp::Simd;
+use std::ops::Range;
 
 /// The one-way condition between two rows, for all cells of a row (see [`crate::boundary::one_way`]).
 pub struct OneWayRow<T> {
@@ -45,32 +46,36 @@ impl<T: Real> pulp::WithSimd for OneWayRow<T> {
     }
 }
 
-/// Multiplies a row by the sponge along z and the row's own factor.
-pub struct SpongeRow<T> {
-    /// The row.
-    pub row: *mut T,
-    /// Sponge along z.
+/// Multiplies a row of each component by the sponge along z and the row's own factor.
+pub struct SpongeRow<'a, T> {
+    /// Cell 0 of the row, a component each.
+    pub rows: &'a [*mut T],
+    /// Sponge along z, from cell 0.
     pub sponge_z: *const T,
     /// Product of the other axes.
     pub sponge: T,
-    /// Numbers a row.
-    pub len: usize,
+    /// The cells that are damped, their ends at multiples of a register.
+    pub parts: [Range<usize>; 2],
 }
 
-impl<T: Real> pulp::WithSimd for SpongeRow<T> {
+impl<T: Real> pulp::WithSimd for SpongeRow<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
         let outer = Lane::splat(s, self.sponge);
-        let mut i = 0;
-        while i < self.len {
-            // SAFETY: the caller owns `len` numbers of both rows.
-            unsafe {
-                let damp = Lane::load(s, self.sponge_z.add(i)) * outer;
-                (Lane::load(s, self.row.add(i)) * damp).store(self.row.add(i));
+        for part in self.parts {
+            for &row in self.rows {
+                let mut i = part.start;
+                while i < part.end {
+                    // SAFETY: the caller owns these cells of the rows and of the weights.
+                    unsafe {
+                        let damp = Lane::load(s, self.sponge_z.add(i)) * outer;
+                        (Lane::load(s, row.add(i)) * damp).store(row.add(i));
+                    }
+                    i += T::lanes::<S>();
+                }
             }
-            i += T::lanes::<S>();
         }
     }
 }

@@ -131,14 +131,23 @@ impl<T: Real> View<'_, T> {
             ZZ | ZP | ZR => surface.traction_top(nb, inside.start),
             _ => surface.lateral_top(nb, inside.start),
         };
-        let (top, bottom) = (top.clamp(z.start, z.end), inside.end.clamp(z.start, z.end));
-        for (row, cells) in rows.clone().zip(ring.rows(k, plane, rows, z)) {
-            if live.contains(&row) {
-                cells[..top - z.start].fill(T::of(0.0));
-                cells[bottom - z.start..].fill(T::of(0.0));
-            } else {
-                cells.fill(T::of(0.0));
-            }
+        let top = top.clamp(z.start, z.end) - z.start;
+        let bottom = inside.end.clamp(z.start, z.end) - z.start;
+        let pitch = ring.pitch;
+        let cells = ring.rows(k, plane, rows, z);
+        let zero = T::of(0.0);
+        let live = meet(live, rows);
+        if live.is_empty() {
+            return cells.fill(zero);
+        }
+        let (first, last) = (live.start - rows.start, live.end - rows.start);
+        cells[..first * pitch].fill(zero);
+        for row in cells[first * pitch..].chunks_mut(pitch).take(last - first) {
+            row[..top].fill(zero);
+            row[bottom..z.len()].fill(zero);
+        }
+        if last < rows.len() {
+            cells[last * pitch..].fill(zero);
         }
     }
 
@@ -149,6 +158,9 @@ impl<T: Real> View<'_, T> {
         planes: &Range<usize>,
         block: Block,
     ) {
+        if block.rows.is_empty() {
+            return;
+        }
         match self.setup.medium.coefficients() {
             Coefficients::Orthorhombic => self.stress_of::<NDIM, CORE, false>(ring, planes, block),
             Coefficients::All => self.stress_of::<NDIM, CORE, true>(ring, planes, block),
@@ -285,9 +297,7 @@ impl<T: Real> View<'_, T> {
                 stress[k] = ring.origin(k, plane).cast_const();
             }
             for (slot, k) in [PP, ZP, RP].into_iter().enumerate().take(NDIM) {
-                for (m, to) in along[slot].iter_mut().enumerate() {
-                    *to = ring.origin(k, plane + m - RADIUS).cast_const();
-                }
+                along[slot] = ring.origins(k, plane - RADIUS).map(<*mut T>::cast_const);
             }
         }
         let cells = self.components::<NDIM>(plane);

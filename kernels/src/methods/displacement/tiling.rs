@@ -279,27 +279,32 @@ impl<T> Ring<'_, T> {
         &mut self.data[at..at + z.len()]
     }
 
-    /// Some cells of each of some rows of a plane, all of them held.
-    pub fn rows(
-        &mut self,
-        stress: usize,
-        plane: usize,
-        rows: &Range<usize>,
-        z: &Range<usize>,
-    ) -> impl Iterator<Item = &mut [T]> {
+    /// Some rows of a plane, all of them held, from the first of the cells `z` of the first row to the last of the last row.
+    pub fn rows(&mut self, stress: usize, plane: usize, rows: &Range<usize>, z: &Range<usize>) -> &mut [T] {
         let at = self.at(stress, plane, rows.start, z.start);
-        let (pitch, cells) = (self.pitch, z.len());
-        self.data[at..]
-            .chunks_mut(pitch)
-            .take(rows.len())
-            .map(move |row| &mut row[..cells])
+        let len = match rows.len() {
+            0 => 0,
+            rows => (rows - 1) * self.pitch + z.len(),
+        };
+        &mut self.data[at..at + len]
     }
 
     /// Where cell 0 of row 0 of a plane would stand, held or not.
     pub fn origin(&mut self, stress: usize, plane: usize) -> *mut T {
+        let [origin] = self.origins(stress, plane);
+        origin
+    }
+
+    /// The same of some planes that follow each other.
+    pub fn origins<const N: usize>(&mut self, stress: usize, first: usize) -> [*mut T; N] {
         let back = self.first_row[stress] * self.pitch as isize + self.first_z;
-        let start = self.start[stress] + plane % self.slots[stress] * self.plane_len[stress];
-        self.data.as_mut_ptr().wrapping_offset(start as isize - back)
+        let slots = self.slots[stress];
+        let mut slot = first % slots;
+        std::array::from_fn(|_| {
+            let start = self.start[stress] + slot * self.plane_len[stress];
+            slot = if slot + 1 == slots { 0 } else { slot + 1 };
+            self.data.as_mut_ptr().wrapping_offset(start as isize - back)
+        })
     }
 }
 
