@@ -1,6 +1,7 @@
 //! Registers of several numbers, for float32 (runs) and float64 (tests of order and precision) alike.
 
 use pulp::Simd;
+use std::ops::Range;
 
 /// A real number type that the engine can run in.
 pub trait Real:
@@ -121,6 +122,51 @@ pub fn prefetch<T>(p: *const T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = p;
+}
+
+/// Cells by which memory is asked for ahead where the second level of the caches is small: eight lines.
+pub const AHEAD: usize = 128;
+
+/// Bytes of a line of the caches.
+const LINE: usize = 64;
+
+/// Visits the registers of a range of cells that begins at a line of the caches. With `ahead`, each line goes to `fetch` before.
+#[inline(always)]
+pub fn for_each_register<S: Simd, T: Real>(
+    cells: Range<usize>,
+    ahead: bool,
+    fetch: impl Fn(usize),
+    visit: impl Fn(usize),
+) {
+    // One comparison a register: without `ahead` it never holds.
+    let (within, first) = if ahead {
+        (LINE / size_of::<T>() - 1, 0)
+    } else {
+        (0, 1)
+    };
+    for i in cells.step_by(T::lanes::<S>()) {
+        if i & within == first {
+            fetch(i);
+        }
+        visit(i);
+    }
+}
+
+/// The same number, of which the compiler does not know that it counts a loop. It would else keep a pointer a row of a
+/// formula, add to each of them in every turn, and hold most of them in memory, as a processor has sixteen registers for them.
+#[inline(always)]
+pub fn opaque(i: usize) -> usize {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut i = i;
+        // SAFETY: no instruction.
+        unsafe {
+            core::arch::asm!("/* {0} */", inout(reg) i, options(pure, nomem, nostack, preserves_flags))
+        };
+        i
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    i
 }
 
 impl<S: Simd, T: Real> Clone for Lane<S, T> {

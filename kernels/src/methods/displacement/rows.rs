@@ -3,7 +3,7 @@
 //! A row runs along `z`. `ROW` is the axis from row to row (x in 3-D, absent in 2-D) and `PLANE` the slowest axis
 //! (y in 3-D, x in 2-D), so that one text serves both dimensions.
 
-use crate::device::simd::{Lane, Real, prefetch};
+use crate::device::simd::{Lane, Real, opaque, prefetch};
 use crate::grid::stencil::RADIUS;
 use crate::medium::voigt;
 use pulp::Simd;
@@ -83,6 +83,12 @@ impl Block {
             }
         }
     }
+}
+
+/// The index of a register: in a volume of so many rows that pointers to them do not fit a processor's registers.
+#[inline(always)]
+fn index<const NDIM: usize>(i: usize) -> usize {
+    if NDIM == 3 { opaque(i) } else { i }
 }
 
 /// Distances between rows and planes in numbers.
@@ -179,7 +185,7 @@ impl<T: Real, const NDIM: usize, const CORE: bool, const ANY: bool> pulp::WithSi
         // SAFETY: the caller owns the block's cells of `out` and may read the block's neighbours of `u`.
         self.block
             .for_each(T::lanes::<S>(), self.planes, |plane, row, i| unsafe {
-                self.cells(s, &weights, plane, (row, i))
+                self.cells(s, &weights, plane, (row, index::<NDIM>(i)))
             });
     }
 }
@@ -370,7 +376,7 @@ impl<T: Real, const NDIM: usize, const DAMPED: bool> pulp::WithSimd for Update<'
         // SAFETY: the caller owns the block's cells of `prev` and the ring around them.
         self.block
             .for_each(T::lanes::<S>(), self.planes, |plane, row, i| unsafe {
-                self.cells(s, &weights, plane, (row, i))
+                self.cells(s, &weights, plane, (row, index::<NDIM>(i)))
             });
     }
 }

@@ -5,6 +5,7 @@ use super::FACE;
 use super::rows::{RP, STRESSES};
 use crate::device::caches::{self, Caches};
 use crate::device::cpu::{self, Cpu};
+use crate::device::simd::AHEAD;
 use crate::grid::stencil::RADIUS;
 use crate::grid::{PITCH, Padded};
 use std::ops::Range;
@@ -17,8 +18,6 @@ const TILE_BYTES: usize = 25 << 16;
 const NARROWEST: usize = 12;
 /// Rows of the widest tile where no tile fits: the halo is a small share then.
 const WIDEST: usize = 56;
-/// Cells by which memory is asked for ahead there, eight lines of a cache.
-const AHEAD: usize = 128;
 /// Most planes that a sweep computes together.
 pub(super) const TOGETHER: usize = 2;
 

@@ -3,7 +3,8 @@
 
 use super::layout::{fields, stress};
 use super::medium::Staggered;
-use super::rows::{Loss as RowLoss, Pattern, STRESSES};
+use super::rows::STRESSES;
+use super::stress_rows::{Loss as RowLoss, Pattern};
 use crate::Error;
 use crate::device::{
     cpu::{Buffer, Cpu},

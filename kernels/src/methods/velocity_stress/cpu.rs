@@ -7,7 +7,8 @@ use super::Setup;
 use super::absorbing_frame::Memory;
 use super::layout::{self, RIM, fields};
 use super::receivers::Quantity;
-use super::rows::{Loss, MOST, Plane, STIFFNESSES, STRESSES, Stress, Velocity};
+use super::rows::{MOST, Plane, STIFFNESSES, STRESSES, Velocity};
+use super::stress_rows::{Loss, Stress};
 use super::tiling::{Tile, Tiling};
 use crate::Error;
 use crate::device::cpu::{Buffer, first_bad};
@@ -106,7 +107,7 @@ impl<T: Real> CpuSlab<T> {
     /// Every tile of a range of planes.
     fn tiles(&self, planes: &Range<usize>) -> Vec<Tile> {
         let (p, threads) = (&self.setup.padded, self.setup.cpu.threads());
-        let Tiling { columns, cuts } = self.tiling;
+        let Tiling { columns, cuts, .. } = self.tiling;
         let wanted = if threads == 1 {
             1
         } else {
@@ -165,6 +166,7 @@ impl<T: Real> CpuSlab<T> {
                 .map_or(std::ptr::null_mut(), |a| a.as_mut_slice().as_mut_ptr()),
             own: self.layout.own.len(),
             it,
+            ahead: self.tiling.ahead,
         }
     }
 }
@@ -193,6 +195,8 @@ pub(super) struct View<'a, T> {
     /// Own planes.
     own: usize,
     it: usize,
+    /// Cells by which memory is asked for ahead.
+    ahead: usize,
 }
 
 // SAFETY: in a stage every row of the fields it changes, with its memory variables, belongs to one tile; the fields that
@@ -287,6 +291,7 @@ impl<T: Real> View<'_, T> {
             weights: self.weights,
             layers: self.memory.layers(&s.edges, self.origins, plane),
             sponge: s.edges.sponge(plane),
+            ahead: self.ahead,
         };
         let arch = s.cpu.arch();
         if stage == 0 {

@@ -31,6 +31,7 @@ mod receivers;
 mod rows;
 mod sources;
 mod state;
+mod stress_rows;
 mod surface;
 mod tiling;
 mod time_function;

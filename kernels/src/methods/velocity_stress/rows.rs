@@ -3,8 +3,7 @@
 //! Axes are numbered 0 = `z`, 1 = from row to row (x in 3-D, absent in 2-D), 2 = the slowest one (y in 3-D, x in 2-D),
 //! so that one text serves both dimensions. Stresses and stiffnesses stand where [`PAIR`] says.
 
-use crate::device::simd::{Lane, Real};
-use crate::grid::PITCH;
+use crate::device::simd::{Lane, Real, for_each_register, opaque, prefetch};
 use pulp::Simd;
 use std::ops::Range;
 
@@ -24,11 +23,26 @@ pub const MOST: usize = 4;
 /// A row without memory variables.
 pub const NONE: usize = usize::MAX;
 
-/// The axes of a run.
-#[inline(always)]
-fn axes<const NDIM: usize>() -> [usize; NDIM] {
-    std::array::from_fn(|k| if NDIM == 2 { 2 * k } else { k })
+/// Repeats a text for each axis of a run, which is then a constant of it: a loop of so long a text would stay one, with its
+/// numbers in memory.
+macro_rules! for_each_axis {
+    ($ndim:ident, $axis:ident => $body:block) => {{
+        {
+            let $axis = 0;
+            $body
+        }
+        if $ndim == 3 {
+            let $axis = 1;
+            $body
+        }
+        {
+            let $axis = 2;
+            $body
+        }
+    }};
 }
+
+pub(super) use for_each_axis;
 
 /// The absorbing layer of one axis on a plane: its memory variables `[component][row][z]` and its factors.
 #[derive(Clone, Copy)]
@@ -47,10 +61,20 @@ pub struct Layer<'a, T> {
 
 /// A layer on one row.
 #[derive(Clone, Copy)]
-struct Line<T> {
+pub(super) struct Line<T> {
     psi: *mut T,
     component: usize,
     factors: [[*const T; 3]; 2],
+}
+
+impl<T> Line<T> {
+    /// Asks for memory variables.
+    #[inline(always)]
+    fn fetch(&self, i: usize) {
+        if !self.psi.is_null() {
+            (0..3).for_each(|of| prefetch(self.psi.wrapping_add(of * self.component + i)));
+        }
+    }
 }
 
 /// Damping of the sponge: along `z`, of the rows, of the plane.
@@ -82,10 +106,13 @@ pub struct Plane<'a, T> {
     pub layers: [Layer<'a, T>; 3],
     /// The sponge.
     pub sponge: Option<Sponge<'a, T>>,
+    /// How far ahead of a cell memory is asked for, 0 for not at all: so many rows at once are more than a processor follows
+    /// by itself.
+    pub ahead: usize,
 }
 
 /// What a stage does with the cells of a plane.
-trait Formula<T: Real, const N: usize> {
+pub(super) trait Formula<T: Real, const N: usize> {
     /// Where.
     fn plane(&self) -> &Plane<'_, T>;
 
@@ -100,11 +127,14 @@ trait Formula<T: Real, const N: usize> {
         at: (usize, usize),
         lines: &[Line<T>; 3],
     );
+
+    /// Asks for what no cell before has read of the cells that begin at a distance from cell 0 of row 0.
+    fn fetch(&self, at: usize);
 }
 
 /// Visits every register of the plane once; those in the frame with its layers.
 #[inline(always)]
-fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
+pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
     let plane = formula.plane();
     let splat = |w: [T; MOST]| std::array::from_fn(|m| Lane::splat(s, w[m]));
     let weights: [[Lane<S, T>; N]; 3] = plane.weights.map(splat);
@@ -122,14 +152,21 @@ fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, formula: &F) {
             (high..end, true, &lower),
         ] {
             let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
-            for i in cells.step_by(T::lanes::<S>()) {
+            let fetch = |i: usize| {
+                formula.fetch(plane.at(row, i) + plane.ahead);
+                if framed {
+                    lines.iter().for_each(|line| line.fetch(i + plane.ahead));
+                }
+            };
+            for_each_register::<S, T>(cells, plane.ahead > 0, fetch, |i| {
+                let at = (row, opaque(i));
                 match framed {
                     // SAFETY: promised by whoever made the formula.
-                    true => unsafe { formula.cells::<S, true>(s, &weights, (row, i), lines) },
+                    true => unsafe { formula.cells::<S, true>(s, &weights, at, lines) },
                     // SAFETY: the same.
-                    false => unsafe { formula.cells::<S, false>(s, &weights, (row, i), lines) },
+                    false => unsafe { formula.cells::<S, false>(s, &weights, at, lines) },
                 }
-            }
+            });
         }
     }
 }
@@ -162,7 +199,7 @@ impl<T: Real> Plane<'_, T> {
     /// # Safety
     /// The row and the cells must lie on the plane.
     #[inline(always)]
-    unsafe fn damped<S: Simd>(&self, s: S, x: Lane<S, T>, row: usize, i: usize) -> Lane<S, T> {
+    pub unsafe fn damped<S: Simd>(&self, s: S, x: Lane<S, T>, row: usize, i: usize) -> Lane<S, T> {
         match &self.sponge {
             None => x,
             // SAFETY: promised by the caller.
@@ -175,7 +212,7 @@ impl<T: Real> Plane<'_, T> {
 
     /// The cells' distance from cell 0 of row 0.
     #[inline(always)]
-    fn at(&self, row: usize, i: usize) -> usize {
+    pub fn at(&self, row: usize, i: usize) -> usize {
         row * self.stride[1] + i
     }
 }
@@ -186,7 +223,7 @@ impl<T: Real> Plane<'_, T> {
 /// # Safety
 /// `N` neighbours on either side must be readable.
 #[inline(always)]
-unsafe fn derive<S: Simd, T: Real, const N: usize>(
+pub(super) unsafe fn derive<S: Simd, T: Real, const N: usize>(
     s: S,
     p: *const T,
     stride: usize,
@@ -208,10 +245,10 @@ unsafe fn derive<S: Simd, T: Real, const N: usize>(
 
 /// A derivative: of which component, along which axis, and whether it is taken half a cell beyond a node.
 #[derive(Clone, Copy)]
-struct Slope {
-    of: usize,
-    along: usize,
-    half: bool,
+pub(super) struct Slope {
+    pub of: usize,
+    pub along: usize,
+    pub half: bool,
 }
 
 impl Slope {
@@ -222,7 +259,7 @@ impl Slope {
     }
 
     /// Of a velocity, which lies half a cell beyond the nodes along its own axis.
-    fn of_velocity(of: usize, along: usize) -> Self {
+    pub fn of_velocity(of: usize, along: usize) -> Self {
         let half = of != along;
         Self { of, along, half }
     }
@@ -233,7 +270,7 @@ impl Slope {
 /// # Safety
 /// The line's memory variables of the cells must be writable by this thread alone.
 #[inline(always)]
-unsafe fn stretched<S: Simd, T: Real>(
+pub(super) unsafe fn stretched<S: Simd, T: Real>(
     s: S,
     d: Lane<S, T>,
     line: &Line<T>,
@@ -294,207 +331,38 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Velocity<'_, 
         let at = self.plane.at(row, i);
         // SAFETY: promised by the caller.
         unsafe {
-            for t in axes::<NDIM>() {
+            for_each_axis!(NDIM, t => {
                 let mut sum = Lane::splat(s, T::of(0.0));
-                for a in axes::<NDIM>() {
+                for_each_axis!(NDIM, a => {
                     let from = self.s[PAIR[t][a]].add(at);
                     let mut d = derive(s, from, self.plane.stride[a], &weights[a], a == t);
                     if FRAMED {
                         d = stretched(s, d, &lines[a], Slope::of_stress(t, a), i);
                     }
                     sum = sum + d;
-                }
+                });
                 let v = self.v[t].add(at);
                 let mut new = Lane::load(s, self.b[t].add(at)).mul_add(sum, Lane::load(s, v.cast_const()));
                 if FRAMED {
                     new = self.plane.damped(s, new, row, i);
                 }
                 new.store(v);
-            }
+            });
         }
     }
-}
-
-/// How a mechanism goes on in a step, cell by cell along `z`: `r <- keep r - take (relaxing rate of stress)`.
-#[derive(Clone, Copy, Debug)]
-pub struct Pattern<T> {
-    /// What stays of the memory variable.
-    pub keep: [T; PITCH],
-    /// What a rate adds, with its sign changed.
-    pub take: [T; PITCH],
-}
-
-/// The memory variables of attenuation on a plane.
-#[derive(Clone, Copy)]
-pub struct Loss<'a, T> {
-    /// The first number of each stress.
-    pub r: [*mut T; STRESSES],
-    /// Numbers from mechanism to mechanism.
-    pub mechanism: usize,
-    /// By mechanism and whether the row is odd.
-    pub patterns: &'a [[Pattern<T>; 2]],
-    /// `dt` times the relaxing stiffness, as [`PAIR`] says.
-    pub c: [*const T; STIFFNESSES],
-}
-
-/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, `e` the strain rate; with `LOSSY` also what relaxes of it.
-pub struct Stress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
-    /// Where.
-    pub plane: Plane<'a, T>,
-    /// Velocities along the axes.
-    pub v: [*const T; 3],
-    /// Stresses.
-    pub s: [*mut T; STRESSES],
-    /// `dt c` where each stress sits, as [`PAIR`] says.
-    pub c: [*const T; STIFFNESSES],
-    /// Attenuation.
-    pub loss: Option<Loss<'a, T>>,
-}
-
-impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSimd
-    for Stress<'_, T, NDIM, N, LOSSY>
-{
-    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, s: S) {
-        walk::<S, T, Self, N>(s, &self);
-    }
-}
-
-impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
-    for Stress<'_, T, NDIM, N, LOSSY>
-{
-    fn plane(&self) -> &Plane<'_, T> {
-        &self.plane
-    }
-
-    #[inline(always)]
-    unsafe fn cells<S: Simd, const FRAMED: bool>(
-        &self,
-        s: S,
-        weights: &[[Lane<S, T>; N]; 3],
-        (row, i): (usize, usize),
-        lines: &[Line<T>; 3],
-    ) {
-        let at = self.plane.at(row, i);
-        // SAFETY: promised by the caller.
-        unsafe {
-            let mut e = [Lane::splat(s, T::of(0.0)); 3];
-            for t in axes::<NDIM>() {
-                e[t] = self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(t, t), lines);
-            }
-            for t in axes::<NDIM>() {
-                let rate = normal::<S, T, NDIM>(s, &self.c, &e, t, at);
-                let relaxing = match &self.loss {
-                    Some(loss) if LOSSY => normal::<S, T, NDIM>(s, &loss.c, &e, t, at),
-                    _ => rate,
-                };
-                self.add::<S, FRAMED>(s, (row, i), t, [rate, relaxing]);
-            }
-            for t in axes::<NDIM>() {
-                for a in axes::<NDIM>() {
-                    if a > t {
-                        let one =
-                            self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(a, t), lines);
-                        let other =
-                            self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(t, a), lines);
-                        let (shear, k) = (one + other, PAIR[t][a]);
-                        let rate = Lane::load(s, self.c[3 + k].add(at)) * shear;
-                        let relaxing = match &self.loss {
-                            Some(loss) if LOSSY => Lane::load(s, loss.c[3 + k].add(at)) * shear,
-                            _ => rate,
-                        };
-                        self.add::<S, FRAMED>(s, (row, i), k, [rate, relaxing]);
-                    }
+    fn fetch(&self, at: usize) {
+        let far = N * self.plane.stride[2];
+        for_each_axis!(NDIM, t => {
+            prefetch(self.v[t].wrapping_add(at));
+            prefetch(self.b[t].wrapping_add(at));
+            for_each_axis!(NDIM, a => {
+                if a >= t {
+                    let beyond = if a == 2 { far } else { 0 };
+                    prefetch(self.s[PAIR[t][a]].wrapping_add(at + beyond));
                 }
-            }
-        }
-    }
-}
-
-/// The rate of a normal stress from the rates of the normal strains.
-///
-/// # Safety
-/// The stiffnesses of the cells must be readable.
-#[inline(always)]
-unsafe fn normal<S: Simd, T: Real, const NDIM: usize>(
-    s: S,
-    c: &[*const T; STIFFNESSES],
-    e: &[Lane<S, T>; 3],
-    t: usize,
-    at: usize,
-) -> Lane<S, T> {
-    // SAFETY: promised by the caller.
-    unsafe {
-        let mut rate = Lane::load(s, c[t].add(at)) * e[t];
-        for a in axes::<NDIM>() {
-            if a != t {
-                rate = Lane::load(s, c[PAIR[t][a]].add(at)).mul_add(e[a], rate);
-            }
-        }
-        rate
-    }
-}
-
-impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T, NDIM, N, LOSSY> {
-    /// The derivative of velocity `of` along an axis, where the stress sits that needs it.
-    ///
-    /// # Safety
-    /// As for the cells.
-    #[inline(always)]
-    unsafe fn slope<S: Simd, const FRAMED: bool>(
-        &self,
-        s: S,
-        weights: &[[Lane<S, T>; N]; 3],
-        (row, i): (usize, usize),
-        slope: Slope,
-        lines: &[Line<T>; 3],
-    ) -> Lane<S, T> {
-        let Slope { of, along, half } = slope;
-        // SAFETY: promised by the caller.
-        unsafe {
-            let from = self.v[of].add(self.plane.at(row, i));
-            let d = derive(s, from, self.plane.stride[along], &weights[along], half);
-            match FRAMED {
-                true => stretched(s, d, &lines[along], slope, i),
-                false => d,
-            }
-        }
-    }
-
-    /// Adds a rate to a stress, and what its relaxing part leaves of it.
-    ///
-    /// # Safety
-    /// As for the cells.
-    #[inline(always)]
-    unsafe fn add<S: Simd, const FRAMED: bool>(
-        &self,
-        s: S,
-        (row, i): (usize, usize),
-        stress: usize,
-        [rate, relaxing]: [Lane<S, T>; 2],
-    ) {
-        // SAFETY: promised by the caller.
-        unsafe {
-            let at = self.plane.at(row, i);
-            let p = self.s[stress].add(at);
-            let mut new = Lane::load(s, p.cast_const()) + rate;
-            if LOSSY && let Some(loss) = &self.loss {
-                for (k, patterns) in loss.patterns.iter().enumerate() {
-                    let pattern = &patterns[row & 1];
-                    let of = |numbers: &[T; PITCH]| Lane::load(s, numbers.as_ptr().add(i % PITCH));
-                    let r = loss.r[stress].add(k * loss.mechanism + at);
-                    let old = Lane::load(s, r.cast_const());
-                    let next = of(&pattern.keep) * old - of(&pattern.take) * relaxing;
-                    next.store(r);
-                    new = Lane::splat(s, T::of(0.5)).mul_add(old + next, new);
-                }
-            }
-            if FRAMED {
-                new = self.plane.damped(s, new, row, i);
-            }
-            new.store(p);
-        }
+            });
+        });
     }
 }

@@ -4,7 +4,7 @@
 use super::Simulation;
 use crate::device::caches;
 use crate::device::cpu::Cpu;
-use crate::device::simd::Real;
+use crate::device::simd::{AHEAD, Real};
 use crate::grid::{PITCH, Padded};
 use std::ops::Range;
 
@@ -24,21 +24,22 @@ pub(super) struct Tile {
     pub planes: Range<usize>,
 }
 
-/// How many columns of rows, and how many cuts of `z`, make the tiles of a plane.
+/// How many columns of rows, and how many cuts of `z`, make the tiles of a plane, and how they are swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tiling {
     pub columns: usize,
     pub cuts: usize,
+    /// Cells by which memory is asked for ahead, 0 where the second level is large.
+    pub ahead: usize,
 }
 
 impl Tiling {
     /// For `rows` computed rows, derivatives of `half` weights and numbers of so many bytes, as a user asks for it or as it
     /// suits the caches.
     pub fn new(p: &Padded, rows: usize, (half, bytes): (usize, usize), cpu: &Cpu) -> Self {
-        let Some(tile) = cpu.tile() else {
-            let cache = cpu.caches().share(2, cpu.threads());
-            return Self::fitting(p, rows, (half, bytes), cache.unwrap_or(TILE_BYTES));
-        };
+        let cache = cpu.caches().share(2, cpu.threads()).unwrap_or(TILE_BYTES);
+        let chosen = Self::fitting(p, rows, (half, bytes), cache);
+        let Some(tile) = cpu.tile() else { return chosen };
         let count = |whole: usize, piece: usize| match piece {
             0 => 1,
             _ => whole.div_ceil(piece),
@@ -46,6 +47,7 @@ impl Tiling {
         Self {
             columns: count(rows, tile.rows),
             cuts: count(p.pitch() / PITCH, tile.cells.div_ceil(PITCH)),
+            ..chosen
         }
     }
 
@@ -64,6 +66,7 @@ impl Tiling {
         Self {
             columns: rows.div_ceil(most).max(1),
             cuts,
+            ahead: if small { AHEAD } else { 0 },
         }
     }
 
@@ -94,7 +97,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     pub fn tiles(&self) -> String {
         let (p, cpu) = (&self.setup.padded, &self.setup.cpu);
         let all = super::cpu::rows(p);
-        let Tiling { columns, cuts } = Tiling::new(p, all.len(), (self.setup.half, size_of::<T>()), cpu);
+        let Tiling { columns, cuts, .. } = Tiling::new(p, all.len(), (self.setup.half, size_of::<T>()), cpu);
         let rows = match p.ndim() {
             3 => format!(" and {} rows", all.len().div_ceil(columns)),
             _ => String::new(),
@@ -114,8 +117,17 @@ mod tests {
     fn choice(p: &Padded, half: usize, second: usize) -> (usize, usize) {
         let cpu = Cpu::new(1).unwrap().with_caches(Caches::given(second << 10));
         let rows = if p.ndim() == 3 { p.rows() - 8 } else { 1 };
-        let Tiling { columns, cuts } = Tiling::new(p, rows, (half, 4), &cpu);
+        let Tiling { columns, cuts, .. } = Tiling::new(p, rows, (half, 4), &cpu);
         (rows.div_ceil(columns), p.pitch().div_ceil(cuts))
+    }
+
+    #[test]
+    fn memory_is_asked_for_ahead_where_the_second_level_is_small() {
+        let p = Padded::new(&Grid::new_3d([200; 3], [0.0; 3], [1.0; 3]), 10);
+        for (kib, ahead) in [(256, AHEAD), (512, AHEAD), (1024, 0), (2048, 0)] {
+            let cpu = Cpu::new(1).unwrap().with_caches(Caches::given(kib << 10));
+            assert_eq!(Tiling::new(&p, 200, (2, 4), &cpu).ahead, ahead, "{kib}");
+        }
     }
 
     #[test]

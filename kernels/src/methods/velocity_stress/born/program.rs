@@ -14,8 +14,9 @@ use crate::methods::velocity_stress::layout::{fields, stress};
 use crate::methods::velocity_stress::medium::Staggered;
 use crate::methods::velocity_stress::points::Placer;
 use crate::methods::velocity_stress::receivers::{Quantity, Receivers};
-use crate::methods::velocity_stress::rows::{PAIR, Pattern};
+use crate::methods::velocity_stress::rows::PAIR;
 use crate::methods::velocity_stress::sources::SourceNodes;
+use crate::methods::velocity_stress::stress_rows::Pattern;
 use crate::methods::velocity_stress::surface::Images;
 use crate::methods::velocity_stress::{Shot, check};
 

@@ -16,7 +16,7 @@ use crate::device::staging::Staging;
 use crate::medium::needed;
 use crate::methods::velocity_stress::GHOST;
 use crate::methods::velocity_stress::layout::fields;
-use crate::methods::velocity_stress::rows::Pattern;
+use crate::methods::velocity_stress::stress_rows::Pattern;
 use crate::parallel::halo::Link;
 use crate::parallel::slabs::Slab as Layout;
 use crate::time_loop::{Direction, Part, Sampler, Stepper};

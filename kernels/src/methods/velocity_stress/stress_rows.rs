@@ -1,0 +1,210 @@
+//! The stress formula of a cell (Michea & Komatitsch 2010, eq. 2) and what attenuation takes of it, a register of cells at a time.
+
+use super::rows::{
+    Formula, Line, PAIR, Plane, STIFFNESSES, STRESSES, Slope, derive, for_each_axis, stretched, walk,
+};
+use crate::device::simd::{Lane, Real, prefetch};
+use crate::grid::PITCH;
+use pulp::Simd;
+
+/// How a mechanism goes on in a step, cell by cell along `z`: `r <- keep r - take (relaxing rate of stress)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern<T> {
+    /// What stays of the memory variable.
+    pub keep: [T; PITCH],
+    /// What a rate adds, with its sign changed.
+    pub take: [T; PITCH],
+}
+
+/// The memory variables of attenuation on a plane.
+#[derive(Clone, Copy)]
+pub struct Loss<'a, T> {
+    /// The first number of each stress.
+    pub r: [*mut T; STRESSES],
+    /// Numbers from mechanism to mechanism.
+    pub mechanism: usize,
+    /// By mechanism and whether the row is odd.
+    pub patterns: &'a [[Pattern<T>; 2]],
+    /// `dt` times the relaxing stiffness, as [`PAIR`] says.
+    pub c: [*const T; STIFFNESSES],
+}
+
+/// `s_ij += dt c_ijkl e_kl` on the rows of a plane, `e` the strain rate; with `LOSSY` also what relaxes of it.
+pub struct Stress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
+    /// Where.
+    pub plane: Plane<'a, T>,
+    /// Velocities along the axes.
+    pub v: [*const T; 3],
+    /// Stresses.
+    pub s: [*mut T; STRESSES],
+    /// `dt c` where each stress sits, as [`PAIR`] says.
+    pub c: [*const T; STIFFNESSES],
+    /// Attenuation.
+    pub loss: Option<Loss<'a, T>>,
+}
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSimd
+    for Stress<'_, T, NDIM, N, LOSSY>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        walk::<S, T, Self, N>(s, &self);
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
+    for Stress<'_, T, NDIM, N, LOSSY>
+{
+    fn plane(&self) -> &Plane<'_, T> {
+        &self.plane
+    }
+
+    #[inline(always)]
+    unsafe fn cells<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        let at = self.plane.at(row, i);
+        // SAFETY: promised by the caller.
+        unsafe {
+            let mut e = [Lane::splat(s, T::of(0.0)); 3];
+            for_each_axis!(NDIM, t => {
+                e[t] = self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(t, t), lines);
+            });
+            for_each_axis!(NDIM, t => {
+                let rate = normal::<S, T, NDIM>(s, &self.c, &e, t, at);
+                let relaxing = match &self.loss {
+                    Some(loss) if LOSSY => normal::<S, T, NDIM>(s, &loss.c, &e, t, at),
+                    _ => rate,
+                };
+                self.add::<S, FRAMED>(s, (row, i), t, [rate, relaxing]);
+            });
+            for_each_axis!(NDIM, t => {
+                for_each_axis!(NDIM, a => {
+                    if a > t {
+                        let one =
+                            self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(a, t), lines);
+                        let other =
+                            self.slope::<S, FRAMED>(s, weights, (row, i), Slope::of_velocity(t, a), lines);
+                        let (shear, k) = (one + other, PAIR[t][a]);
+                        let rate = Lane::load(s, self.c[3 + k].add(at)) * shear;
+                        let relaxing = match &self.loss {
+                            Some(loss) if LOSSY => Lane::load(s, loss.c[3 + k].add(at)) * shear,
+                            _ => rate,
+                        };
+                        self.add::<S, FRAMED>(s, (row, i), k, [rate, relaxing]);
+                    }
+                });
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, at: usize) {
+        let far = N * self.plane.stride[2];
+        for_each_axis!(NDIM, t => {
+            prefetch(self.v[t].wrapping_add(at + far));
+            for_each_axis!(NDIM, a => {
+                if a >= t {
+                    let k = PAIR[t][a];
+                    prefetch(self.s[k].wrapping_add(at));
+                    prefetch(self.c[k].wrapping_add(at));
+                    if a > t {
+                        prefetch(self.c[3 + k].wrapping_add(at));
+                    }
+                }
+            });
+        });
+    }
+}
+
+/// The rate of a normal stress from the rates of the normal strains.
+///
+/// # Safety
+/// The stiffnesses of the cells must be readable.
+#[inline(always)]
+unsafe fn normal<S: Simd, T: Real, const NDIM: usize>(
+    s: S,
+    c: &[*const T; STIFFNESSES],
+    e: &[Lane<S, T>; 3],
+    t: usize,
+    at: usize,
+) -> Lane<S, T> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let mut rate = Lane::load(s, c[t].add(at)) * e[t];
+        for_each_axis!(NDIM, a => {
+            if a != t {
+                rate = Lane::load(s, c[PAIR[t][a]].add(at)).mul_add(e[a], rate);
+            }
+        });
+        rate
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T, NDIM, N, LOSSY> {
+    /// The derivative of velocity `of` along an axis, where the stress sits that needs it.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn slope<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        slope: Slope,
+        lines: &[Line<T>; 3],
+    ) -> Lane<S, T> {
+        let Slope { of, along, half } = slope;
+        // SAFETY: promised by the caller.
+        unsafe {
+            let from = self.v[of].add(self.plane.at(row, i));
+            let d = derive(s, from, self.plane.stride[along], &weights[along], half);
+            match FRAMED {
+                true => stretched(s, d, &lines[along], slope, i),
+                false => d,
+            }
+        }
+    }
+
+    /// Adds a rate to a stress, and what its relaxing part leaves of it.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn add<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        (row, i): (usize, usize),
+        stress: usize,
+        [rate, relaxing]: [Lane<S, T>; 2],
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let at = self.plane.at(row, i);
+            let p = self.s[stress].add(at);
+            let mut new = Lane::load(s, p.cast_const()) + rate;
+            if LOSSY && let Some(loss) = &self.loss {
+                for (k, patterns) in loss.patterns.iter().enumerate() {
+                    let pattern = &patterns[row & 1];
+                    let of = |numbers: &[T; PITCH]| Lane::load(s, numbers.as_ptr().add(i % PITCH));
+                    let r = loss.r[stress].add(k * loss.mechanism + at);
+                    let old = Lane::load(s, r.cast_const());
+                    let next = of(&pattern.keep) * old - of(&pattern.take) * relaxing;
+                    next.store(r);
+                    new = Lane::splat(s, T::of(0.5)).mul_add(old + next, new);
+                }
+            }
+            if FRAMED {
+                new = self.plane.damped(s, new, row, i);
+            }
+            new.store(p);
+        }
+    }
+}
