@@ -279,6 +279,26 @@ fn velocity_stress_3d() {
     kill_and_go_on(4, &desk, &line, (10, On::Cpu));
 }
 
+/// A box of 100 elements that nothing leaves, with the largest speeds on its top, in so many steps.
+fn elements(steps: usize) -> (Desk, String) {
+    let desk = Desk::new();
+    desk.ran("sfhexmesh surfaces=400,0 layers=4 nx=5 ny=5 xmin=0 xmax=500 ymin=0 ymax=500 rho=2500 vp=3500 vs=2000 judge=n > box.rsf");
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[230.0, 260.0, 210.0]);
+    desk.dataset("rec.rsf", "n1=3 n2=2", &[100.0, 150.0, 0.0, 300.0, 400.0, 50.0]);
+    let line = format!(
+        "sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf nt={steps} dt=0.002 src=force fx=2e9 fz=1e9 stf=ricker freq=12 pgv=pgv.rsf nqy=3 jdata={} jsnap={}",
+        steps / 100,
+        steps / 10
+    );
+    (desk, line)
+}
+
+#[test]
+fn elements_3d() {
+    let (desk, line) = elements(1500);
+    kill_and_go_on(9, &desk, &line, (150, On::Cpu));
+}
+
 /// The same on real GPUs, one or two: runs of some seconds, for a GPU does thousands of small steps in one.
 fn on_gpus(salt: u64, (desk, line): (Desk, String), every: u64) {
     match real::gpus("runs that are killed and go on") {
