@@ -115,7 +115,8 @@ pub fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
 /// The files of outputs, as bits.
 fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
     let mut files = vec!["data.rsf", "wfl.rsf"];
-    files.extend(line.contains("pgv=").then_some("pgv.rsf"));
+    let beside = ["pgv.rsf", "acceleration.rsf", "displacement.rsf", "strain.rsf"];
+    files.extend(beside.iter().filter(|file| line.contains(**file)));
     let bits = |file: &&str| desk.read(file).iter().map(|x| x.to_bits()).collect();
     files.iter().map(bits).collect()
 }
@@ -247,9 +248,13 @@ fn displacement(ndim: usize, steps: usize) -> (Desk, String) {
 
 fn staggered(ndim: usize, steps: usize) -> (Desk, String) {
     let line = velocity_stress::line(ndim).replace("nt=60", &format!("nt={steps}"));
+    // In 2-D several quantities, in 3-D resampled ones.
+    let records = match ndim {
+        2 => format!("jdata={}", steps / 100),
+        _ => "dtout=0.004".into(),
+    };
     let more = format!(
-        "free=y pgv=pgv.rsf qp=50 qs=40 jdata={} jsnap={}",
-        steps / 100,
+        "free=y pgv=pgv.rsf qp=50 qs=40 {records} acceleration=acceleration.rsf displacement=displacement.rsf strain=strain.rsf jsnap={}",
         steps / 10
     );
     (velocity_stress::desk(ndim), format!("{line} {more}"))
