@@ -35,7 +35,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
-use several::{Several, What};
+use several::{Clock, Several, What};
 use spreads::Spreads;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
@@ -309,8 +309,8 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         spreads.check(&padded)?;
     }
     let attenuation = attenuation::read(job, &padded, sources.band.max)?;
-    let channels = points.len();
-    let (several, quantity, name, every) = recorded(job, films, (nt, dt, jdata), (&padded, &mut spreads))?;
+    let (clock, channels) = (Clock { steps: nt, dt, jdata }, points.len());
+    let (several, quantity, name, every) = recorded(job, films, clock, (&padded, &mut spreads))?;
     let shot = Shot {
         dt,
         nt,
@@ -355,20 +355,20 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
 fn recorded(
     job: &mut Job,
     films: Films,
-    steps: (usize, f64, usize),
+    clock: Clock,
     (padded, spreads): (&Padded, &mut Spreads),
 ) -> anyhow::Result<(Option<Several>, Quantity, &'static str, usize)> {
     let (what, name) = several::of_data(job)?;
     let (ndim, receivers) = (padded.ndim(), spreads.of(0)[1].len());
     let several = match films {
-        Films::Asked => Several::read(job, (what, name), steps, (ndim, receivers))?,
+        Films::Asked => Several::read(job, (what, name), clock, (ndim, receivers))?,
         Films::Never => None,
     };
     let Some(several) = several else {
         let What::At(quantity) = what else {
             bail!("data=das: sfvsfd{ndim}d-gpu records it; this program takes data=strain or data=velocity");
         };
-        return Ok((None, quantity, name, steps.2));
+        return Ok((None, quantity, name, clock.jdata));
     };
     if spreads.count() > 1 && job.given("resume") {
         bail!(

@@ -83,6 +83,14 @@ pub struct Wanted {
     pub key: Option<&'static str>,
 }
 
+/// The steps of a run, the time step (s), and the steps from record to record.
+#[derive(Clone, Copy)]
+pub struct Clock {
+    pub steps: usize,
+    pub dt: f64,
+    pub jdata: usize,
+}
+
 /// Several quantities, or other times.
 pub struct Several {
     /// The data first.
@@ -98,13 +106,14 @@ pub struct Several {
 }
 
 impl Several {
-    /// What the command line asks for beside the `data` of one record in `jdata` steps at so many receivers; `None` where that is all.
+    /// What the command line asks for beside the `data` at so many receivers at the times of `clock`; `None` where that is all.
     pub fn read(
         job: &mut Job,
         (what, words): (What, &'static str),
-        (steps, dt, jdata): (usize, f64, usize),
+        clock: Clock,
         (ndim, receivers): (usize, usize),
     ) -> anyhow::Result<Option<Self>> {
+        let Clock { steps, dt, jdata } = clock;
         let dtout = job.double_opt("dtout")?;
         let mut wanted = vec![Wanted {
             what,
