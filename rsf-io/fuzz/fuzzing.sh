@@ -29,7 +29,7 @@ fuzz() {
     tar -xzf "$2" -C "$corpus/new"
     "target/$host/release/$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len="$3" -print_final_stats=1 \
         -artifact_prefix="target/found/$1-" "$corpus/new" "$4" 2>"$corpus/said" || {
-        grep -v '^#' "$corpus/said" >&2
+        grep -v -e '^#' -e ': warning: ' "$corpus/said" >&2
         echo "$1: the input that failed is in $(pwd)/target/found" >&2
         exit 1
     }

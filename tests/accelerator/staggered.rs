@@ -136,6 +136,7 @@ const QUANTITIES: [Quantity; 6] = [
         velocity: true,
         pressure: true,
         strain: true,
+        rotation: true,
         films_pressure: true,
     }),
 ];

@@ -36,6 +36,7 @@ fn cases() -> impl Strategy<Value = Case> {
         Just(Quantity::Acceleration),
         Just(Quantity::Pressure),
         Just(Quantity::Strain),
+        Just(Quantity::Rotation),
     ];
     let parameters = prop_oneof![
         Just(Parameters::Speeds),

@@ -115,7 +115,8 @@ pub fn start(desk: &Desk, line: &str, full: bool) -> std::process::Child {
 /// The files of outputs, as bits.
 fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
     let mut files = vec!["data.rsf", "wfl.rsf"];
-    files.extend(line.contains("pgv=").then_some("pgv.rsf"));
+    let beside = ["pgv.rsf", "acceleration.rsf", "displacement.rsf", "strain.rsf"];
+    files.extend(beside.iter().filter(|file| line.contains(**file)));
     let bits = |file: &&str| desk.read(file).iter().map(|x| x.to_bits()).collect();
     files.iter().map(bits).collect()
 }
@@ -247,9 +248,13 @@ fn displacement(ndim: usize, steps: usize) -> (Desk, String) {
 
 fn staggered(ndim: usize, steps: usize) -> (Desk, String) {
     let line = velocity_stress::line(ndim).replace("nt=60", &format!("nt={steps}"));
+    // In 2-D several quantities, in 3-D resampled ones.
+    let records = match ndim {
+        2 => format!("jdata={}", steps / 100),
+        _ => "dtout=0.004".into(),
+    };
     let more = format!(
-        "free=y pgv=pgv.rsf qp=50 qs=40 jdata={} jsnap={}",
-        steps / 100,
+        "free=y pgv=pgv.rsf qp=50 qs=40 {records} acceleration=acceleration.rsf displacement=displacement.rsf strain=strain.rsf jsnap={}",
         steps / 10
     );
     (velocity_stress::desk(ndim), format!("{line} {more}"))
@@ -277,6 +282,26 @@ fn velocity_stress_2d() {
 fn velocity_stress_3d() {
     let (desk, line) = staggered(3, 300);
     kill_and_go_on(4, &desk, &line, (10, On::Cpu));
+}
+
+/// A box of 100 elements that nothing leaves, with the largest speeds on its top, in so many steps.
+fn elements(steps: usize) -> (Desk, String) {
+    let desk = Desk::new();
+    desk.ran("sfhexmesh surfaces=400,0 layers=4 nx=5 ny=5 xmin=0 xmax=500 ymin=0 ymax=500 rho=2500 vp=3500 vs=2000 judge=n > box.rsf");
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[230.0, 260.0, 210.0]);
+    desk.dataset("rec.rsf", "n1=3 n2=2", &[100.0, 150.0, 0.0, 300.0, 400.0, 50.0]);
+    let line = format!(
+        "sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf nt={steps} dt=0.002 src=force fx=2e9 fz=1e9 stf=ricker freq=12 pgv=pgv.rsf nqy=3 jdata={} jsnap={}",
+        steps / 100,
+        steps / 10
+    );
+    (desk, line)
+}
+
+#[test]
+fn elements_3d() {
+    let (desk, line) = elements(1500);
+    kill_and_go_on(9, &desk, &line, (150, On::Cpu));
 }
 
 /// The same on real GPUs, one or two: runs of some seconds, for a GPU does thousands of small steps in one.

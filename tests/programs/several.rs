@@ -4,7 +4,14 @@ use crate::desk::Desk;
 use crate::shots::largest;
 use crate::velocity_stress::{desk as model, line};
 
-const ALL: [&str; 5] = ["velocity", "displacement", "acceleration", "pressure", "strain"];
+const ALL: [&str; 6] = [
+    "velocity",
+    "displacement",
+    "acceleration",
+    "pressure",
+    "strain",
+    "rotation",
+];
 
 fn bits(desk: &Desk, file: &str) -> Vec<u32> {
     desk.read(file).iter().map(|x| x.to_bits()).collect()
@@ -99,22 +106,149 @@ fn resampled_records_have_the_same_times() {
     assert!(off < 0.02, "{off}");
 }
 
+/// Half the distance over which displacements are differentiated, m.
+const NEAR: f64 = 0.5;
+/// Steps of a run.
+const STEPS: usize = 120;
+/// Length of the gauges, m.
+const GAUGE: f64 = 30.0;
+
+/// The receivers of the usual desk (x[, y], z), and behind each other for each of them: both ends of a gauge, and places on either side
+/// along z, x[, y].
+fn around(desk: &Desk, ndim: usize, unit: &[f64]) -> Vec<f32> {
+    let moved = |p: &[f32], by: &dyn Fn(usize) -> f64| -> Vec<f32> {
+        let places = p.iter().enumerate();
+        places.map(|(a, &x)| (f64::from(x) + by(a)) as f32).collect()
+    };
+    let mut all = Vec::new();
+    for p in desk.read("rec.rsf").chunks(ndim) {
+        for half in [-0.5 * GAUGE, 0.5 * GAUGE] {
+            all.extend(moved(p, &|a| half * unit[a]));
+        }
+        for axis in (0..ndim).map(|a| (a + ndim - 1) % ndim) {
+            for step in [-NEAR, NEAR] {
+                all.extend(moved(p, &|a| if a == axis { step } else { 0.0 }));
+            }
+        }
+    }
+    all
+}
+
+/// The largest difference of two records, of the largest number.
+fn apart(one: &[f32], other: impl Iterator<Item = f64>) -> f64 {
+    let top = largest(one.iter().map(|&x| f64::from(x)));
+    largest(one.iter().zip(other).map(|(&a, b)| f64::from(a) - b)) / top
+}
+
+/// The components of strains and rotations as pairs of a component of the displacement and an axis: a strain is half the sum of the slopes
+/// of both orders, a rotation half of their difference (about z that of d u_y / d x and d u_x / d y, and so on around).
+fn pairs(ndim: usize) -> [&'static [[usize; 2]]; 2] {
+    match ndim {
+        2 => [&[[0, 0], [1, 1], [0, 1]], &[[1, 0]]],
+        _ => [
+            &[[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]],
+            &[[2, 1], [0, 2], [1, 0]],
+        ],
+    }
+}
+
+/// The numbers of the first and the last receiver. The one between them is a cell and a half from the source, where the nodes on either side
+/// of a place tell different slopes.
+fn outer(data: &[f32]) -> Vec<f32> {
+    data.chunks(3).flat_map(|part| [part[0], part[2]]).collect()
+}
+
+/// Strain along a fibre is that of the tensor, or the difference of the displacements at the ends of a gauge; strains and rotations are
+/// differences of displacements at places close by.
+#[test]
+fn fibres_and_rotations_are_differences_of_displacements() {
+    for (ndim, along) in [(2, &[0.6, 0.8][..]), (3, &[2.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0])] {
+        let desk = model(ndim);
+        let direction: Vec<f32> = along.iter().map(|&x| 3.0 * x as f32).collect();
+        desk.dataset("along.rsf", &format!("n1={ndim} n2=1"), &direction);
+        // S waves of a dozen cells; a force turns the rock about its sides.
+        let line = line(ndim)
+            .replace("nt=60", &format!("nt={STEPS} device=cpu"))
+            .replace("tau=0.008 m0=1e12", "tau=0.016 src=force fx=1e9 fz=-7e8");
+        let fibre = format!("along=along.rsf gauge={GAUGE}");
+        desk.ran(&format!(
+            "{line} data=das {fibre} rotation=turn.rsf velocity=v.rsf > das.rsf"
+        ));
+        desk.ran(&format!("{line} data=velocity > v1.rsf"));
+        assert!(bits(&desk, "v.rsf") == bits(&desk, "v1.rsf"), "{ndim}-D");
+        desk.ran(&format!(
+            "{line} data=strain das=place.rsf along=along.rsf > strain.rsf"
+        ));
+        desk.ran(&format!("{line} data=das {fibre} ngpu=3 > cut.rsf"));
+        assert!(bits(&desk, "das.rsf") == bits(&desk, "cut.rsf"), "{ndim}-D");
+        let axes = desk.axes("das.rsf", 3);
+        assert_eq!((axes[0].n, axes[1].n, axes[2].n), (3, 1, STEPS));
+        let (of, places) = (2 + 2 * ndim, around(&desk, ndim, along));
+        desk.dataset("many.rsf", &format!("n1={ndim} n2={}", 3 * of), &places);
+        let many = line.replace("rec=rec.rsf", "rec=many.rsf");
+        desk.ran(&format!("{many} data=displacement > u.rsf"));
+        let u = desk.read("u.rsf");
+        let u = |it: usize, c: usize, k: usize| f64::from(u[(it * ndim + c) * 3 * of + k]);
+        let records = || (0..STEPS).flat_map(|it| (0..3).map(move |k| (it, k)));
+        // Axes of components are z, x, y, those of directions x[, y], z.
+        let unit: Vec<f64> = (0..ndim).map(|c| along[(c + ndim - 1) % ndim]).collect();
+        let gauges = records().map(|(it, k)| {
+            let ends = |c: usize| u(it, c, k * of + 1) - u(it, c, k * of);
+            (0..ndim).map(|c| unit[c] * ends(c)).sum::<f64>() / GAUGE
+        });
+        let slope = |it: usize, k: usize, c: usize, axis: usize| {
+            let beside = |side: usize| u(it, c, k * of + 2 + 2 * axis + side);
+            (beside(1) - beside(0)) / (2.0 * NEAR)
+        };
+        let [tensor, turns] = pairs(ndim);
+        let of_all = |pairs: &'static [[usize; 2]], sign: f64| {
+            let all =
+                (0..STEPS).flat_map(move |it| pairs.iter().flat_map(move |p| [0, 2].map(|k| (it, *p, k))));
+            all.map(move |(it, [a, b], k)| (it, a, b, k, sign))
+        };
+        let half = |(it, a, b, k, sign): (usize, usize, usize, usize, f64)| {
+            0.5 * (slope(it, k, a, b) + sign * slope(it, k, b, a))
+        };
+        let strain = desk.read("strain.rsf");
+        let whole = |it: usize, c: usize, k: usize| f64::from(strain[(it * tensor.len() + c) * 3 + k]);
+        let seen = records().map(|(it, k)| {
+            let term = |(c, [a, b]): (usize, &[usize; 2])| {
+                let twice = if a == b { 1.0 } else { 2.0 };
+                twice * unit[*a] * unit[*b] * whole(it, c, k)
+            };
+            tensor.iter().enumerate().map(term).sum::<f64>()
+        });
+        let found = [
+            apart(&desk.read("das.rsf"), gauges),
+            apart(&desk.read("place.rsf"), seen),
+            apart(&outer(&strain), of_all(tensor, 1.0).map(half)),
+            apart(&outer(&desk.read("turn.rsf")), of_all(turns, -1.0).map(half)),
+        ];
+        println!("{ndim}-D: gauges, places, strains, rotations: {found:?}");
+        // Sums in single precision; then the kink of what is interpolated on a node.
+        assert!(found[0] < 1e-5 && found[1] < 1e-5, "{found:?}");
+        assert!(found[2] < 2e-3 && found[3] < 2e-3, "{found:?}");
+    }
+}
+
 #[test]
 fn what_does_not_go_together_is_refused() {
     let desk = model(2);
+    desk.dataset("along.rsf", "n1=2 n2=1", &[0.0, -1.0]);
     for (extra, wanted) in [
         (
             "data=velocity,pressure",
             "each further one goes into a file that is named by it: data=velocity pressure=pressure.rsf",
         ),
         ("data=speed", "receivers record velocity, displacement"),
+        ("data=das", "data=das wants along=, the direction of the fibre"),
+        (
+            "data=pressure das=d.rsf along=along.rsf gauge=900",
+            "an end of the gauge of receiver 1 at ",
+        ),
         (
             "velocity=v.rsf",
             "velocity= names a file for what standard output has",
-        ),
-        (
-            "pressure=p.rsf checkpoint=state",
-            "checkpoint= goes with one quantity at the times of the steps",
         ),
         ("dtout=0.002 jdata=2", "both say which records are written"),
         ("dtout=5", "not above the 0.06 s of the run"),

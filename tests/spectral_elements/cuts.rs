@@ -64,7 +64,12 @@ impl World {
                 film: film.collect(),
                 jcheck: 40,
             },
-            sources: vec![source([310.0, 190.0, 120.0]), source([420.0, 220.0, 290.0])],
+            // One in the water, one in the rock, and one on a corner that eight elements of the rock share.
+            sources: vec![
+                source([310.0, 190.0, 120.0]),
+                source([420.0, 220.0, 290.0]),
+                source(mesh.nodes()[3 + 8 * (2 + 5 * 3)]),
+            ],
             relaxations: [law; 2],
             mesh,
             basis,

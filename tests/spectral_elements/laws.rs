@@ -171,6 +171,60 @@ fn source_and_receiver_change_places() {
     }
 }
 
+/// An explosion in the middle of a cube of cubes, on the corner of eight of them: what it does in one octant it does in all.
+#[test]
+fn a_moment_on_a_corner_leans_to_no_element() {
+    let plain = bent([4, 4, 4], false);
+    let straight = |x: &[f64; 3]| x.map(|c| 100.0 * (c / 100.0).round());
+    let parts = Parts {
+        nodes: plain.nodes().iter().map(straight).collect(),
+        per_element: 8,
+        elements: (0..plain.len())
+            .flat_map(|e| plain.element(e).iter().map(|n| *n as i32))
+            .collect(),
+        regions: vec![0; plain.len()],
+        ..Parts::default()
+    };
+    let (mesh, basis, media) = (Mesh::new(parts).unwrap(), Basis::new(4).unwrap(), media());
+    let dt = 0.9 * stable(&mesh, &basis);
+    let sources = [Source {
+        at: [200.0; 3],
+        strength: Strength::Moment([[1e12, 0.0, 0.0], [0.0, 1e12, 0.0], [0.0, 0.0, 1e12]]),
+        history: ricker(6.0, dt, 200),
+    }];
+    let run = Run {
+        mesh: &mesh,
+        basis: &basis,
+        media,
+        dt,
+        threads: 2,
+    };
+    let mut engine = run.engine(&sources);
+    let (setup, locator) = (run.setup(&sources), Locator::new(&mesh));
+    let octants = (0..8).map(|k| [1, 2, 4].map(|bit| if k & bit == 0 { 1.0 } else { -1.0 }));
+    let receivers: Vec<_> = octants
+        .map(|sign: [f64; 3]| {
+            let at = std::array::from_fn(|c| 200.0 + sign[c] * [70.0, 110.0, 130.0][c]);
+            (sign, engine.receiver("it", at, &setup, &locator).unwrap())
+        })
+        .collect();
+    let (mut worst, mut top) = (0.0_f32, 0.0_f32);
+    for _ in 0..(0.4 / dt) as usize {
+        engine.step();
+        let outwards = receivers.iter().map(|(sign, receiver)| {
+            let u = engine.record(receiver, Quantity::Displacement);
+            [0, 1, 2].map(|c| u[c] * sign[c] as f32)
+        });
+        let outwards: Vec<[f32; 3]> = outwards.collect();
+        for (one, first) in outwards.iter().flatten().zip(outwards[0].iter().cycle()) {
+            worst = worst.max((one - first).abs());
+            top = top.max(one.abs());
+        }
+    }
+    println!("{:.1e} of the largest displacement", worst / top);
+    assert!(top > 0.0 && worst < 1e-5 * top, "{worst} of {top}");
+}
+
 /// Kinetic energy of a field, up to a factor that is the same everywhere in a region of the mesh.
 fn loudness(engine: &Engine<3>) -> f64 {
     engine

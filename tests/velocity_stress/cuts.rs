@@ -74,7 +74,7 @@ fn any_number_of_slabs_and_threads_gives_the_same_bits() {
         (3, 8, faces, Quantity::Pressure),
         (3, 2, sponge, Quantity::Displacement),
         (3, 4, faces, Quantity::Strain),
-        (2, 4, faces, Quantity::Strain),
+        (2, 4, faces, Quantity::Rotation),
         (2, 4, sponge, Quantity::Pressure),
         (2, 8, faces, Quantity::Acceleration),
     ] {

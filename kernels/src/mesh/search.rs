@@ -160,6 +160,16 @@ impl<'a, const D: usize> Locator<'a, D> {
         best.map(|(_, found)| found)
     }
 
+    /// All elements that share a place which lies on sides of elements, in single precision; inside of one that one alone.
+    pub fn sharing(&self, x: [f64; D]) -> Vec<Found<D>> {
+        let found = |element| {
+            let (u, beyond) = self.local(element, x)?;
+            let local = u.map(|c| c.clamp(-1.0, 1.0));
+            (beyond <= TOUCHES).then_some(Found { element, local })
+        };
+        self.candidates(x).filter_map(found).collect()
+    }
+
     /// As [`Self::find`]; a place outside is an error that calls it `what` and names the nearest point of the mesh.
     ///
     /// # Errors

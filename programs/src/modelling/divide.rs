@@ -1,8 +1,12 @@
 //! Several quantities of one run, each in a file of its own, made of what the engine reads in every step; and records at other times
 //! than those of the steps.
 
+use super::fibre::Fibre;
 use super::resample::{Resampler, Times};
-use rsf_io::{Axis, Output, Result};
+use bytemuck::{cast_slice, pod_collect_to_vec};
+use rsf_io::{Axis, Output, Result, Written};
+use std::borrow::Cow;
+use std::fs::File;
 use std::ops::Range;
 
 /// How a quantity is made of what is read.
@@ -16,6 +20,27 @@ pub enum How {
     Difference,
 }
 
+/// Which numbers of what is read it is made of.
+#[derive(Clone, Debug)]
+pub enum Pick {
+    /// All.
+    All,
+    /// In every component those of the first receivers: so many, of how many.
+    First(usize, usize),
+    /// The strain of a fibre: of how many receivers in a component, from which on.
+    Along(Fibre, [usize; 2]),
+}
+
+impl Pick {
+    fn of<'a>(&self, read: &'a [f32]) -> Cow<'a, [f32]> {
+        match self {
+            Self::All => read.into(),
+            Self::First(own, of) => read.chunks(*of).flat_map(|part| &part[..*own]).copied().collect(),
+            Self::Along(fibre, [of, first]) => fibre.strain(read, (*of, *first)).into(),
+        }
+    }
+}
+
 /// Which of its records are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
@@ -27,14 +52,32 @@ pub enum When {
 
 /// A quantity in the making.
 pub struct Made {
-    /// Its numbers among those that are read in a step.
+    /// Those of its kind among the numbers that are read in a step.
     pub numbers: Range<usize>,
+    /// Which of them.
+    pub pick: Pick,
     /// How it is made of them.
     pub how: How,
     /// The time step, s.
     pub dt: f64,
     /// Which records are written.
     pub when: When,
+}
+
+impl Made {
+    /// Numbers of a record.
+    fn len(&self) -> usize {
+        self.pick.of(&vec![0.0; self.numbers.len()]).len()
+    }
+
+    /// Bytes of [`Divide::kept`] at most.
+    pub fn kept(&self) -> usize {
+        let records = match self.when {
+            When::At(times) => times.kept(),
+            When::Every(_) => 0,
+        };
+        24 + 4 * self.len() * (1 + records)
+    }
 }
 
 /// A quantity and its file; none is that of the data.
@@ -53,7 +96,7 @@ impl Divide {
     /// Quantities with their files; the first one has none.
     pub fn new(all: Vec<(Made, Option<Output>)>) -> Self {
         let way = |(made, file): (Made, Option<Output>)| Way {
-            kept: vec![0.0; made.numbers.len()],
+            kept: vec![0.0; made.len()],
             resampler: match made.when {
                 When::At(times) => Some(Resampler::new(times)),
                 When::Every(_) => None,
@@ -96,6 +139,47 @@ impl Divide {
         }
     }
 
+    /// Where the files beside that of the data stand.
+    pub fn so_far(&mut self) -> Result<Vec<Written>> {
+        self.files().map(Output::so_far).collect()
+    }
+
+    /// Those files once more, to wait until they lie on the disk.
+    pub fn data_files(&mut self) -> Vec<File> {
+        self.files().filter_map(|file| file.data_file()).collect()
+    }
+
+    /// The name of one that goes into a pipe.
+    pub fn piped(&self) -> Option<String> {
+        let mut files = self.0.iter().filter_map(|way| way.file.as_ref());
+        files.find(|file| file.is_piped()).map(Output::name)
+    }
+
+    /// What the next step goes on with: sums, the numbers of the last step, records that samples still need.
+    pub fn kept(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for way in &self.0 {
+            bytes.extend_from_slice(cast_slice(&way.kept));
+            if let Some(resampler) = &way.resampler {
+                bytes.extend(resampler.kept());
+            }
+        }
+        bytes
+    }
+
+    /// Goes on with what [`Divide::kept`] gave of such a run; `None` where it is of another.
+    pub fn restore(&mut self, mut bytes: &[u8]) -> Option<()> {
+        for way in &mut self.0 {
+            let (kept, rest) = bytes.split_at_checked(4 * way.kept.len())?;
+            way.kept = pod_collect_to_vec(kept);
+            bytes = rest;
+            if let Some(resampler) = &mut way.resampler {
+                bytes = resampler.restore(way.kept.len(), bytes)?;
+            }
+        }
+        bytes.is_empty().then_some(())
+    }
+
     /// Ends the files.
     pub fn finish(self) -> Result<()> {
         let mut files = self.0.into_iter().filter_map(|way| way.file);
@@ -114,21 +198,21 @@ impl Divide {
 impl Way {
     /// The records that can be written after step `it`.
     fn record(&mut self, it: usize, read: &[f32]) -> Vec<Vec<f32>> {
-        let (read, dt) = (&read[self.made.numbers.clone()], self.made.dt);
+        let (read, dt) = (self.made.pick.of(&read[self.made.numbers.clone()]), self.made.dt);
         let record = match self.made.how {
             How::AsRead => read.to_vec(),
             How::Sum => {
                 let dt = dt as f32;
                 self.kept
                     .iter_mut()
-                    .zip(read)
-                    .for_each(|(sum, &x)| *sum += dt * x);
+                    .zip(read.iter())
+                    .for_each(|(sum, x)| *sum += dt * x);
                 self.kept.clone()
             }
             How::Difference => {
                 let before = std::mem::replace(&mut self.kept, read.to_vec());
                 let rate = |(&then, &now): (&f32, &f32)| ((f64::from(now) - f64::from(then)) / dt) as f32;
-                before.iter().zip(read).map(rate).collect()
+                before.iter().zip(read.iter()).map(rate).collect()
             }
         };
         match (&mut self.resampler, self.made.when) {

@@ -1,10 +1,11 @@
 //! The recorder that writes RSF, and the axes of what it writes.
 
-use super::checkpoint::Marks;
+use super::checkpoint::{Marks, Resumed};
 use super::divide::{Divide, ended, put_quantity};
+use super::part::Part;
 use super::turn::Turn;
 use super::world::World;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use kernels::grid::points::Snapshots;
 use kernels::grid::{AXES, Padded};
 use kernels::parallel::gather::SnapshotWriter;
@@ -128,49 +129,6 @@ enum Wavefield {
         data: Places,
         part: Part,
     },
-}
-
-/// Where the numbers of this rank stand in a snapshot.
-#[derive(Clone, Debug, Default)]
-struct Part {
-    /// Numbers of one component, of all ranks and of this one, and those of lower ranks.
-    whole: usize,
-    share: usize,
-    before: usize,
-    /// Steps from one snapshot to the next.
-    every: usize,
-    /// The snapshot (its step) that is coming, its number, and the numbers written of it.
-    coming: Option<usize>,
-    number: usize,
-    written: usize,
-}
-
-impl Part {
-    /// For the padded planes `own` of a window, behind so many steps.
-    fn new(snapshots: &Snapshots, ndim: usize, own: &Range<usize>, done: usize) -> Self {
-        let (lower, planes) = (&snapshots.window[..ndim - 1], &snapshots.window[ndim - 1]);
-        let plane: usize = lower.iter().map(Range::len).product();
-        let inside = |plane: usize| plane.clamp(planes.start, planes.end) - planes.start;
-        Self {
-            whole: plane * planes.len(),
-            share: plane * (inside(own.end) - inside(own.start)),
-            before: plane * inside(own.start),
-            every: snapshots.every,
-            number: done.div_ceil(snapshots.every),
-            ..Self::default()
-        }
-    }
-
-    /// Where a piece of the snapshot after step `it` goes: pieces follow each other, component by component.
-    fn place(&mut self, it: usize, components: usize, numbers: usize) -> usize {
-        if self.coming != Some(it) {
-            self.number += usize::from(self.coming.is_some());
-            (self.coming, self.written) = (Some(it), 0);
-        }
-        let (component, rest) = (self.written / self.share, self.written % self.share);
-        self.written += numbers;
-        (self.number * components + component) * self.whole + self.before + rest
-    }
 }
 
 impl Outputs {
@@ -327,7 +285,22 @@ impl Outputs {
             _ => None,
         };
         let mut outputs = self.data.iter().chain(wfl);
-        outputs.find(|output| output.is_piped()).map(Output::name)
+        let piped = outputs.find(|output| output.is_piped()).map(Output::name);
+        piped.or_else(|| self.divide.as_ref().and_then(Divide::piped))
+    }
+
+    /// Lets the quantities that are made of the data go on as a state has kept them.
+    pub fn restore(&mut self, resumed: &Resumed) -> anyhow::Result<()> {
+        let Some(divide) = &mut self.divide else {
+            return Ok(());
+        };
+        let kept = resumed.kept.as_deref();
+        kept.and_then(|kept| divide.restore(kept)).with_context(|| {
+            format!(
+                "{}: the state does not hold what the records of these quantities go on with: begin that run anew",
+                resumed.name()
+            )
+        })
     }
 
     /// Lets the data have several shots, on their last axis.
@@ -363,7 +336,12 @@ pub struct Writer {
 
 impl Writer {
     /// A writer into these files; `components` of a snapshot; `silent`: all data before were zero.
-    pub fn new(outputs: Outputs, components: usize, silent: bool, marks: Option<Arc<Mutex<Marks>>>) -> Self {
+    pub fn new(
+        mut outputs: Outputs,
+        components: usize,
+        silent: bool,
+        marks: Option<Arc<Mutex<Marks>>>,
+    ) -> Self {
         if let Some(marks) = &marks {
             let mut marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
             let wfl = match &outputs.snapshots {
@@ -372,7 +350,12 @@ impl Writer {
                 Wavefield::Nothing => None,
             };
             let data = outputs.data.as_ref().and_then(Output::data_file);
-            marks.files = data.into_iter().chain(wfl).collect();
+            let divided = outputs.divide.as_mut().map(Divide::data_files);
+            marks.files = data
+                .into_iter()
+                .chain(wfl)
+                .chain(divided.unwrap_or_default())
+                .collect();
         }
         Self {
             outputs,
@@ -386,6 +369,9 @@ impl Writer {
     fn mark(&mut self, marks: &mut Marks) -> rsf_io::Result<()> {
         marks.silent = self.silent;
         marks.data = self.outputs.data.as_mut().map(Output::so_far).transpose()?;
+        if let Some(divide) = &mut self.outputs.divide {
+            (marks.divided, marks.kept) = (divide.so_far()?, Some(divide.kept()));
+        }
         (marks.snapshots, marks.places) = match &mut self.outputs.snapshots {
             Wavefield::Nothing => (None, None),
             Wavefield::Stream(wfl) => (Some(wfl.so_far()?), None),

@@ -1,5 +1,6 @@
 //! Records at other times than those of the steps, behind a filter against aliasing: `dtout=`.
 
+use bytemuck::{cast_slice, pod_collect_to_vec};
 use std::collections::VecDeque;
 use std::f64::consts::PI;
 
@@ -24,6 +25,18 @@ pub struct Times {
     pub count: usize,
 }
 
+impl Times {
+    /// Half the length of the filter, s.
+    fn half(&self) -> f64 {
+        HALF * self.dt.max(self.step)
+    }
+
+    /// Records that a [`Resampler`] keeps at most.
+    pub fn kept(&self) -> usize {
+        ((2.0 * self.half() + self.step) / self.dt) as usize + 3
+    }
+}
+
 /// Makes samples of records as they come. Before the first record everything was at rest; behind the last one its numbers stay.
 pub struct Resampler {
     times: Times,
@@ -45,9 +58,27 @@ impl Resampler {
         }
     }
 
-    /// Half the length of the filter, s.
-    fn half(&self) -> f64 {
-        HALF * self.times.dt.max(self.times.step)
+    /// All that was not used up, for [`Resampler::restore`]: the next sample, the number of the first record, how many there are,
+    /// the records.
+    pub fn kept(&self) -> Vec<u8> {
+        let counts = [self.next, self.begin, self.records.len()].map(|n| n as u64);
+        let mut bytes = cast_slice::<u64, u8>(&counts).to_vec();
+        self.records
+            .iter()
+            .for_each(|record| bytes.extend_from_slice(cast_slice(record)));
+        bytes
+    }
+
+    /// Goes on with what was kept of records of so many numbers; what is left of the bytes, or `None` where they are something else.
+    pub fn restore<'a>(&mut self, numbers: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (counts, rest) = bytes.split_at_checked(24)?;
+        let counts: Vec<u64> = pod_collect_to_vec(counts);
+        let count = usize::try_from(counts[2]).ok()?;
+        let (records, rest) = rest.split_at_checked(count.checked_mul(4 * numbers)?)?;
+        (self.next, self.begin) = (counts[0] as usize, counts[1] as usize);
+        let records = records.chunks_exact((4 * numbers).max(1));
+        self.records = records.map(pod_collect_to_vec).collect();
+        Some(rest)
     }
 
     /// The records that a sample needs; those before the first are at rest.
@@ -55,8 +86,8 @@ impl Resampler {
         let at = sample as f64 * self.times.step - self.times.first;
         let record = |time: f64| time / self.times.dt;
         [
-            record(at - self.half()).ceil() as i64,
-            record(at + self.half()).floor() as i64,
+            record(at - self.times.half()).ceil() as i64,
+            record(at + self.times.half()).floor() as i64,
         ]
     }
 
@@ -111,7 +142,7 @@ impl Resampler {
 
     /// The filter: a sinc under Kaiser's window.
     fn weight(&self, time: f64) -> f64 {
-        let share = time / self.half();
+        let share = time / self.times.half();
         let x = 2.0 * PI * CUT * time / self.times.dt.max(self.times.step);
         let sinc = if x == 0.0 { 1.0 } else { x.sin() / x };
         sinc * bessel(BETA * (1.0 - share * share).max(0.0).sqrt())

@@ -259,6 +259,8 @@ fn set_up<M: Method>(
         _ => Ok(()),
     })?;
     let mut outputs = shot.open(job, world)?;
+    let state = resumed.as_ref().filter(|_| world.leads());
+    world.agree(state.map_or(Ok(()), |state| outputs.restore(state)))?;
     if let Some(name) = outputs.piped().filter(|_| wishes.file.is_some()) {
         job.warn(&format!(
             "{name} is a pipe, which keeps nothing: this run can be saved but not resumed; write into a file (several ranks: out=data.bin > data.rsf)"

@@ -41,20 +41,44 @@ fn sort<const D: usize, const C: usize>(
     setup: &Setup<D>,
     locator: &Locator<D>,
     (homes, count): (&Homes, usize),
-    weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f32; C]>, Error>,
+    weigh: impl Fn(usize, &Found<D>, &Source<D>) -> Result<Vec<[f64; C]>, Error>,
 ) -> Result<Vec<Vec<Placed<C>>>, Error> {
     let mut placed = vec![Vec::new(); count];
     for (k, source) in setup.sources.iter().enumerate() {
         let found = locator.locate(&format!("source {}", k + 1), source.at)?;
-        if let Some((block, lane)) = homes.find(found.element) {
+        let shares = shares(setup, locator, found, source);
+        let part = 1.0 / shares.len() as f64;
+        for found in shares {
+            let Some((block, lane)) = homes.find(found.element) else {
+                continue;
+            };
+            let weights = weigh(k, &found, source)?.into_iter();
             placed[block].push(Placed {
                 lane,
-                weights: weigh(k, &found, source)?,
+                weights: weights.map(|w| w.map(|x| (part * x) as f32)).collect(),
                 history: source.history.clone(),
             });
         }
     }
     Ok(placed)
+}
+
+/// The elements in which a source acts, each with the same part of it: the one that holds it, or, for a moment in a solid that
+/// lies on sides of elements, all of its region that share the place. Slopes of polynomials jump there, and a moment
+/// in one of the elements alone would lean to it; values do not jump, so one element is enough for a force.
+fn shares<const D: usize>(
+    setup: &Setup<D>,
+    locator: &Locator<D>,
+    found: Found<D>,
+    source: &Source<D>,
+) -> Vec<Found<D>> {
+    if matches!(source.strength, Strength::Force(_)) || setup.is_fluid(found.element) {
+        return vec![found];
+    }
+    let region = |element: usize| setup.mesh.regions()[element];
+    let mut all = locator.sharing(source.at);
+    all.retain(|other| region(other.element) == region(found.element));
+    all
 }
 
 impl<const C: usize> Placed<C> {
@@ -120,7 +144,7 @@ impl Placed<1> {
             let contents = setup.contents(found.element, table);
             let polynomials = polynomials(setup.basis, found.local);
             let weight = |(point, (h, _)): (usize, &(f64, _))| match contents.medium(point).law {
-                Law::Fluid(modulus) => [(h * (-mean / modulus)) as f32],
+                Law::Fluid(modulus) => [h * (-mean / modulus)],
                 _ => [0.0],
             };
             Ok(polynomials.iter().enumerate().map(weight).collect())
@@ -129,18 +153,15 @@ impl Placed<1> {
 }
 
 /// Force on every point of the element.
-fn weights<const D: usize>(setup: &Setup<D>, found: &Found<D>, source: &Source<D>) -> Vec<[f32; D]> {
+fn weights<const D: usize>(setup: &Setup<D>, found: &Found<D>, source: &Source<D>) -> Vec<[f64; D]> {
     let polynomials = polynomials(setup.basis, found.local);
     match &source.strength {
-        Strength::Force(force) => polynomials
-            .iter()
-            .map(|(h, _)| force.map(|f| (h * f) as f32))
-            .collect(),
+        Strength::Force(force) => polynomials.iter().map(|(h, _)| force.map(|f| h * f)).collect(),
         Strength::Moment(moment) => {
             let slope = along_space(setup, found);
-            let at_point = |slopes: &[f64; D]| -> [f32; D] {
+            let at_point = |slopes: &[f64; D]| -> [f64; D] {
                 let slopes = slope(slopes);
-                moment.map(|row| (0..D).map(|d| row[d] * slopes[d]).sum::<f64>() as f32)
+                moment.map(|row| (0..D).map(|d| row[d] * slopes[d]).sum())
             };
             polynomials.iter().map(|(_, slopes)| at_point(slopes)).collect()
         }

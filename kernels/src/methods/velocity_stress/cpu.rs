@@ -381,7 +381,7 @@ impl<T: Real> Stepper for CpuSlab<T> {
         let (dt, own) = (T::of(setup.dt), &self.layout.own);
         let value = |f: usize, plane: usize, row: usize, z: usize| self.value(f, plane, row, z);
         match setup.quantity {
-            Quantity::Displacement | Quantity::Strain => {
+            Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
                 setup
                     .receivers
                     .extract(own, value, |u, v| *u += dt * v, &mut running)

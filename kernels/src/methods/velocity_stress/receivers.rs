@@ -22,11 +22,14 @@ pub enum Quantity {
     /// Strain zz, xx, yy, zx, zy, xy (2-D: zz, xx, zx), of the tensor: a shear is half the change of an angle. At the end of
     /// the step: the sum of its rates, which are read off the velocities.
     Strain,
+    /// Rotation about z, x, y (2-D: about y) in rad, half the curl of the displacement: x, y, z turn as a right-handed screw. At
+    /// the end of the step, from its rates as a strain.
+    Rotation,
     /// What several of these are made of, as it is read off the fields of a step.
     Readings(Readings),
 }
 
-/// What is read in a step, in this order: velocities, pressure, rates of strain.
+/// What is read in a step, in this order: velocities, pressure, rates of strain and of rotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     /// Velocities, of which displacements and accelerations are made.
@@ -35,17 +38,20 @@ pub struct Readings {
     pub pressure: bool,
     /// Rates of strain.
     pub strain: bool,
+    /// Rates of rotation.
+    pub rotation: bool,
     /// Snapshots hold the pressure.
     pub films_pressure: bool,
 }
 
 impl Readings {
-    /// The quantities that are read; of a strain its rates.
+    /// The quantities that are read; of a strain and a rotation their rates.
     pub fn all(self) -> impl Iterator<Item = Quantity> {
         let all = [
             (self.velocity, Quantity::Velocity),
             (self.pressure, Quantity::Pressure),
             (self.strain, Quantity::Strain),
+            (self.rotation, Quantity::Rotation),
         ];
         all.into_iter()
             .filter(|(is_read, _)| *is_read)
@@ -57,6 +63,8 @@ impl Readings {
 const STRAINS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
 /// The same in 2-D.
 const STRAINS_2D: [[usize; 2]; 3] = [[0, 0], [1, 1], [0, 1]];
+/// Axes `a`, `b` of the components of a rotation, which is half of `d_a v_b - d_b v_a`: about z, x and y.
+const ROTATIONS: [[usize; 2]; 3] = [[1, 2], [2, 0], [0, 1]];
 
 impl Quantity {
     /// Components of a trace.
@@ -65,6 +73,7 @@ impl Quantity {
             Self::Pressure => 1,
             Self::Strain if ndim == 3 => STRAINS.len(),
             Self::Strain => STRAINS_2D.len(),
+            Self::Rotation => 2 * ndim - 3,
             Self::Readings(readings) => readings.all().map(|q| q.components(ndim)).sum(),
             _ => ndim,
         }
@@ -74,14 +83,17 @@ impl Quantity {
     pub fn first_time(self) -> f64 {
         match self {
             Self::Velocity => 0.5,
-            Self::Displacement | Self::Pressure | Self::Strain | Self::Readings(_) => 1.0,
+            Self::Displacement | Self::Pressure | Self::Strain | Self::Rotation | Self::Readings(_) => 1.0,
             Self::Acceleration => 0.0,
         }
     }
 
     /// Whether what is recorded needs the steps between two records.
     pub fn runs(self) -> bool {
-        matches!(self, Self::Displacement | Self::Acceleration | Self::Strain)
+        matches!(
+            self,
+            Self::Displacement | Self::Acceleration | Self::Strain | Self::Rotation
+        )
     }
 
     /// What snapshots hold where receivers record this.
@@ -104,7 +116,7 @@ impl Quantity {
     /// Fields that a component reads at most.
     pub fn parts(self, ndim: usize) -> usize {
         match self {
-            Self::Strain => 2,
+            Self::Strain | Self::Rotation => 2,
             Self::Readings(readings) => readings.all().map(|q| q.parts(ndim)).max().unwrap_or(1),
             _ => self.fields(ndim, 0).0.len(),
         }
@@ -158,6 +170,13 @@ fn parts(quantity: Quantity, ndim: usize, component: usize) -> Vec<(usize, Optio
         };
         // Velocities come first among the fields, in this order of axes.
         return vec![(a, Some(b), 0.5), (b, Some(a), 0.5)];
+    }
+    if quantity == Quantity::Rotation {
+        let [a, b] = match ndim {
+            3 => ROTATIONS[component],
+            _ => ROTATIONS[2],
+        };
+        return vec![(b, Some(a), 0.5), (a, Some(b), -0.5)];
     }
     let (fields, share) = quantity.fields(ndim, component);
     fields.into_iter().map(|field| (field, None, share)).collect()

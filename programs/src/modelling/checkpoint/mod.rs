@@ -7,7 +7,7 @@ mod sums;
 
 pub use identity::{Checksum, Identity};
 pub use resume::Resumed;
-pub use store::{Growing, MOST_PLACES, Marks, Store};
+pub use store::{Growing, MOST_KEPT, MOST_PLACES, Marks, Store};
 pub use sums::Sums;
 
 use anyhow::{Context, bail};

@@ -1,7 +1,7 @@
 //! A run that goes on behind a saved state.
 
 use super::Identity;
-use super::store::{Growing, map_of};
+use super::store::{Growing, kept_of, label_of, map_of};
 use crate::modelling::world::World;
 use anyhow::{Context, anyhow, bail};
 use kernels::time_loop::state::{StateError, StateHeader, StateSource, read_header};
@@ -22,6 +22,17 @@ pub struct Resumed {
     model: u64,
     /// The map that the state holds, on rank 0.
     map: Option<Vec<f32>>,
+    /// What quantities that are made of the records go on with, on rank 0.
+    pub kept: Option<Vec<u8>>,
+}
+
+/// What rank 0 finds in a header: step, whether all was silent and the model's checksum; then what the state has beside
+/// the arrays of the engine.
+#[derive(Default)]
+struct Found {
+    words: Vec<u64>,
+    map: Option<Vec<f32>>,
+    kept: Option<Vec<u8>>,
 }
 
 impl Resumed {
@@ -38,15 +49,16 @@ impl Resumed {
             false => Ok(None),
         };
         let found = world.agree(found.with_context(|| shown(file)))?;
-        let (words, map) = found.map_or((Vec::new(), None), |(words, map)| (words.to_vec(), map));
-        let all = world.numbers(&words)?;
+        let found = found.unwrap_or_default();
+        let all = world.numbers(&found.words)?;
         let [step, silent, model] = all[0].as_slice().try_into().unwrap_or_default();
         Ok(Self {
             file: file.to_path_buf(),
             step: step as usize,
             silent: silent == 1,
             model,
-            map,
+            map: found.map,
+            kept: found.kept,
         })
     }
 
@@ -90,13 +102,8 @@ fn shown(file: &Path) -> String {
     format!("resume={}", file.display())
 }
 
-/// Step, whether all was silent, and the model's checksum; then the map, if there is one. For rank 0.
-fn read(
-    job: &mut Job,
-    file: &Path,
-    identity: &Identity,
-    steps: usize,
-) -> anyhow::Result<([u64; 3], Option<Vec<f32>>)> {
+/// Reads and compares the header; for rank 0.
+fn read(job: &mut Job, file: &Path, identity: &Identity, steps: usize) -> anyhow::Result<Found> {
     let header = read_header(&mut open(file)?)?;
     if let Some(difference) = identity.difference(&header) {
         bail!(difference);
@@ -115,12 +122,12 @@ fn read(
     job.continue_outputs(written(&header)?);
     let model = header.label("model").unwrap_or_default();
     let model = u64::from_str_radix(model, 16).map_err(|_| unknown("model"))?;
-    let words = [
-        header.step as u64,
-        u64::from(header.label("silent") == Some("y")),
-        model,
-    ];
-    Ok((words, map_of(&header)))
+    let silent = u64::from(header.label("silent") == Some("y"));
+    Ok(Found {
+        words: vec![header.step as u64, silent, model],
+        map: map_of(&header),
+        kept: kept_of(&header),
+    })
 }
 
 fn unknown(label: &str) -> anyhow::Error {
@@ -129,10 +136,12 @@ fn unknown(label: &str) -> anyhow::Error {
 
 /// What the outputs held, in the order in which they are opened.
 fn written(header: &StateHeader) -> anyhow::Result<Vec<Written>> {
-    let labels = ["data", "snapshots"].map(|key| (key, header.label(key)));
-    let known = labels.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    let first = ["data", "snapshots"].map(String::from).into_iter();
+    let divided = (0..).map(label_of).take_while(|key| header.label(key).is_some());
+    let all = first.chain(divided);
+    let known = all.filter_map(|key| header.label(&key).map(|text| (key, text)));
     known
-        .map(|(key, text)| Written::from_text(text).ok_or_else(|| unknown(key)))
+        .map(|(key, text)| Written::from_text(text).ok_or_else(|| unknown(&key)))
         .collect()
 }
 

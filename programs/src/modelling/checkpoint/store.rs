@@ -25,6 +25,22 @@ const MAP: &str = "map";
 /// Places of a map that a state holds: headers have less than 16 MB.
 pub const MOST_PLACES: usize = 1 << 20;
 
+/// The label of what quantities that are made of the records go on with.
+const KEPT: &str = "kept";
+
+/// Bytes of that at most, so that there is room for it and a map.
+pub const MOST_KEPT: usize = 6 << 20;
+
+/// The label of a file beside data and snapshots.
+pub fn label_of(number: usize) -> String {
+    format!("output {}", number + 1)
+}
+
+/// What quantities that are made of the records go on with.
+pub fn kept_of(header: &StateHeader) -> Option<Vec<u8>> {
+    STANDARD.decode(header.label(KEPT)?).ok()
+}
+
 /// The map that a state holds.
 pub fn map_of(header: &StateHeader) -> Option<Vec<f32>> {
     let bytes = STANDARD.decode(header.label(MAP)?).ok()?;
@@ -41,6 +57,10 @@ pub struct Marks {
     pub snapshots: Option<Written>,
     /// Where ranks write snapshots at their places: steps from one to the next, and the numbers of one.
     pub places: Option<(usize, u64)>,
+    /// Files of further quantities, in the order in which they were opened.
+    pub divided: Vec<Written>,
+    /// What these go on with.
+    pub kept: Option<Vec<u8>>,
     /// All data so far were zero.
     pub silent: bool,
     /// The map that is written after the last step.
@@ -147,6 +167,9 @@ impl StateStore for Store {
         for (key, written) in [("data", &marks.data), ("snapshots", &snapshots)] {
             labels.extend(written.as_ref().map(|w| (key.into(), w.to_text())));
         }
+        let divided = marks.divided.iter().enumerate();
+        labels.extend(divided.map(|(number, written)| (label_of(number), written.to_text())));
+        labels.extend(marks.kept.iter().map(|kept| (KEPT.into(), STANDARD.encode(kept))));
         if marks.silent {
             labels.push(("silent".into(), "y".into()));
         }

@@ -2,9 +2,9 @@
 
 use super::Run;
 use super::changing::Changing;
-use super::fibre::Fibre;
 use super::maps::Peaks;
 use crate::modelling::checkpoint::Growing;
+use crate::modelling::fibre::Fibre;
 use crate::modelling::shoot::{self, Resources};
 use kernels::device::cpu::Cpu;
 use kernels::device::gpu::Gpu;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A shot ready to run.
 pub struct Engine<const D: usize> {
     machine: Machine<D>,
-    fibre: Option<Fibre<D>>,
+    fibre: Option<Fibre>,
     /// The map of the largest values, as it is so far.
     peaks: Option<(Peaks, Growing)>,
 }
@@ -107,7 +107,7 @@ impl<const D: usize> shoot::Engine for Engine<D> {
         checkpoints: &mut Checkpoints<'_>,
     ) -> Result<(), kernels::Error> {
         if let Some(fibre) = &self.fibre {
-            let change = |_: usize, record: &[f32]| Some(fibre.strain(record));
+            let change = |_: usize, record: &[f32]| Some(fibre.strain(record, (fibre.receivers(), 0)));
             let mut sensing = Changing { change, to: recorder };
             return self.machine.run(ranks, &mut sensing, options, checkpoints);
         }

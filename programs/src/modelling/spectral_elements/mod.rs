@@ -14,6 +14,7 @@ mod plan;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
+use super::fibre::Fibre;
 use super::machine::Pieces;
 use super::model::{Fingerprint, Opened};
 use super::record::{self, Outputs};
@@ -24,7 +25,6 @@ use super::{acquisition, transport};
 use crate::meshing::{RawMesh, specfem, stored};
 use anyhow::bail;
 use engine::Engine;
-use fibre::Fibre;
 use kernels::earth::Frame;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
@@ -47,7 +47,7 @@ struct Run<const D: usize> {
     sources: Vec<Source<D>>,
     shot: Shot<D>,
     /// The cable of data=das, whose channels stand for the receivers.
-    fibre: Option<Fibre<D>>,
+    fibre: Option<Fibre>,
     /// The map of the largest values on the ground, whose places follow the receivers.
     peaks: Option<Peaks>,
     /// Time step and the time of the first one, s.
@@ -289,11 +289,9 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     };
     let channels = shot.receivers.len();
     let fibre = match job.choice("data")? {
-        "das" => Some(Fibre::read(job, &mesh, &mut shot)?),
+        "das" => Some(fibre::read(job, &mesh, &mut shot)?),
         _ => {
-            for word in ["along", "gauge"].into_iter().filter(|word| job.given(word)) {
-                job.warn(&format!("{word}= has no effect without data=das"));
-            }
+            Fibre::idle(job, "data=das");
             None
         }
     };

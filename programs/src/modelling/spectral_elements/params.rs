@@ -41,7 +41,7 @@ mu (3) and for kappa (3), and the factors from mu and kappa to the unrelaxed mod
 Sources (src=): moment is a moment tensor mxx= ... in N m along the axes of the mesh; dc is a double couple with strike=, \
 dip= and rake= in degrees and the moment m0= (Aki and Richards: x north, y east, z down; xaz= turns x); explosion has the \
 moment m0=; force is fx= ... in N. Only explosions can act in a fluid. A moment on a side shared by several elements acts in \
-only one of them, as in SPECFEM3D, so moments should not lie on sides. In 2-D strengths are per metre across the plane. \
+all of them that are of the same region, in equal parts (in SPECFEM3D in one of them). In 2-D strengths are per metre across the plane. \
 mech= gives every source its own strength: n2 sources with n1 = 6 (xx yy zz xy xz yz), 4 (strike dip rake M0), 1 (M0) or 3 \
 (force x, y, z; in 2-D n1 = 2, x z).
 

@@ -35,7 +35,7 @@ use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, 
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
-use several::Several;
+use several::{Clock, Several, What};
 use spreads::Spreads;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
@@ -158,6 +158,12 @@ impl Method for Run {
                 Checksum::new().with_text(&derived).end(),
             ),
             ("pgv=", u64::from(shot.peaks)),
+            (
+                "the list of quantities (velocity=, pressure= and the like)",
+                Checksum::new()
+                    .with_text(&self.several.as_ref().map_or(String::new(), Several::words))
+                    .end(),
+            ),
         ]
     }
 
@@ -214,7 +220,10 @@ impl Survey for Run {
         let step = (shot.dt * shot.jdata as f64) as f32;
         let first = (shot.quantity.first_time() * shot.dt) as f32;
         [
-            self.receivers.clone(),
+            Axis {
+                n: shot.receivers.len(),
+                ..self.receivers.clone()
+            },
             Axis::new(shot.quantity.components(self.padded.ndim()), 0.0, 1.0),
             Axis::new(shot.nt.div_ceil(shot.jdata), first, step),
         ]
@@ -293,14 +302,15 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     {
         on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
     }
-    let spreads = Spreads::read(job, ndim)?;
+    let mut spreads = Spreads::read(job, ndim)?;
     let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
     let sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
     if spreads.count() > 1 {
         spreads.check(&padded)?;
     }
     let attenuation = attenuation::read(job, &padded, sources.band.max)?;
-    let (several, quantity, name, every) = recorded(job, films, (nt, dt, jdata))?;
+    let (clock, channels) = (Clock { steps: nt, dt, jdata }, points.len());
+    let (several, quantity, name, every) = recorded(job, films, clock, (&padded, &mut spreads))?;
     let shot = Shot {
         dt,
         nt,
@@ -314,7 +324,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         surface: free,
         sources: sources.list,
         series: sources.series,
-        receivers: points,
+        receivers: spreads.of(0)[1].to_vec(),
         quantity,
         jdata: every,
         snapshots,
@@ -324,7 +334,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     Ok(Run {
         padded,
         receivers: Axis {
-            n: shot.receivers.len(),
+            n: channels,
             label: Some("r".into()),
             ..spreads.across.clone()
         },
@@ -343,22 +353,34 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
 
 /// Several quantities where they are asked for; what the engine records, what the user calls it, and how often.
 fn recorded(
-    job: &Job,
+    job: &mut Job,
     films: Films,
-    (nt, dt, jdata): (usize, f64, usize),
+    clock: Clock,
+    (padded, spreads): (&Padded, &mut Spreads),
 ) -> anyhow::Result<(Option<Several>, Quantity, &'static str, usize)> {
-    let (quantity, name) = several::of_data(job)?;
+    let (what, name) = several::of_data(job)?;
+    let (ndim, receivers) = (padded.ndim(), spreads.of(0)[1].len());
     let several = match films {
-        Films::Asked => Several::read(job, (quantity, name), (nt, dt, jdata))?,
+        Films::Asked => Several::read(job, (what, name), clock, (ndim, receivers))?,
         Films::Never => None,
     };
-    Ok(match several {
-        Some(several) => {
-            let readings = Quantity::Readings(several.readings);
-            (Some(several), readings, name, 1)
-        }
-        None => (None, quantity, name, jdata),
-    })
+    let Some(several) = several else {
+        let What::At(quantity) = what else {
+            bail!("data=das: sfvsfd{ndim}d-gpu records it; this program takes data=strain or data=velocity");
+        };
+        return Ok((None, quantity, name, clock.jdata));
+    };
+    if spreads.count() > 1 && job.given("resume") {
+        bail!(
+            "resume= of several shots takes over the data, and more than one quantity, data=das or dtout= is asked for: leave out one of them"
+        );
+    }
+    several.check_states(job, ndim, receivers)?;
+    if let Some(fibre) = &several.fibre {
+        spreads.lay(fibre, padded)?;
+    }
+    let readings = Quantity::Readings(several.readings);
+    Ok((Some(several), readings, name, 1))
 }
 
 /// Lets an axis of snapshots begin at its first `node`, where what was asked for lies between nodes: unlike the headers of

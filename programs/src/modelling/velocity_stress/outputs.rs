@@ -1,7 +1,7 @@
 //! What a velocity-stress run writes, with the conventions in the headers.
 
 use super::Run;
-use super::several::Several;
+use super::several::{Several, What};
 use crate::modelling::divide::{Divide, put_quantity};
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::world::World;
@@ -28,16 +28,16 @@ fn divided(
     job: &mut Job,
     run: &Run,
     several: &Several,
-    components: impl Fn(Quantity) -> Axis,
+    components: impl Fn(What) -> Axis,
 ) -> anyhow::Result<Divide> {
     let (ndim, receivers) = (run.padded.ndim(), run.receivers.n);
     let mut all = Vec::new();
     for wanted in &several.wanted {
-        let (made, time) = several.made(wanted.quantity, ndim, receivers);
+        let (made, time) = several.made(wanted.what, ndim, receivers);
         let mut file = wanted.key.map(|key| job.tagged_output(key)).transpose()?;
         if let Some(file) = &mut file {
             file.set_axis(1, &run.receivers);
-            file.set_axis(2, &components(wanted.quantity));
+            file.set_axis(2, &components(wanted.what));
             file.set_axis(3, &time);
             file.set_rank(3);
             put_quantity(file, wanted.words);
@@ -50,20 +50,22 @@ fn divided(
 /// Opens data and snapshots.
 pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> {
     let (shot, ndim) = (&run.shot, run.padded.ndim());
-    let of = |quantity: Quantity| {
-        let order = match quantity {
-            Quantity::Pressure => "pressure",
-            Quantity::Strain if ndim == 3 => "zz xx yy zx zy xy",
-            Quantity::Strain => "zz xx zx",
+    let of = |what: What| {
+        let order = match what {
+            What::Das => "along the fibre",
+            What::At(Quantity::Pressure) => "pressure",
+            What::At(Quantity::Strain) if ndim == 3 => "zz xx yy zx zy xy",
+            What::At(Quantity::Strain) => "zz xx zx",
+            What::At(Quantity::Rotation) if ndim == 2 => "y",
             _ if ndim == 3 => "z x y",
             _ => "z x",
         };
-        let time = Axis::new(shot.nt, (quantity.first_time() * shot.dt) as f32, shot.dt as f32).unit("s");
-        (time, Axis::new(quantity.components(ndim), 0.0, 1.0).label(order))
+        let time = Axis::new(shot.nt, (what.first_time() * shot.dt) as f32, shot.dt as f32).unit("s");
+        (time, Axis::new(what.components(ndim), 0.0, 1.0).label(order))
     };
-    let (time, components) = of(shot.quantity);
+    let (time, components) = of(What::At(shot.quantity));
     let films = shot.snapshots.as_ref().map(|s| {
-        let (time, components) = of(shot.quantity.filmed());
+        let (time, components) = of(What::At(shot.quantity.filmed()));
         Films {
             time,
             every: s.every,
@@ -73,7 +75,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     });
     let (mut time, mut components, mut jdata) = (time, components, shot.jdata);
     if let Some(several) = &run.several {
-        let first = several.wanted[0].quantity;
+        let first = several.wanted[0].what;
         (time, components, jdata) = (several.made(first, ndim, 0).1, of(first).1, 1);
     }
     let records = Records {
@@ -87,7 +89,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
     outputs.tell_quantity(run.quantity);
     if let Some(several) = run.several.as_ref().filter(|_| !job.is_dry_run()) {
         let opened = match world.leads() {
-            true => divided(job, run, several, |quantity| of(quantity).1).map(Some),
+            true => divided(job, run, several, |what| of(what).1).map(Some),
             false => Ok(None),
         };
         if let Some(divide) = world.agree(opened)? {

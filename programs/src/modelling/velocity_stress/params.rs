@@ -51,7 +51,9 @@ the number of sources.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Pressure \
 has one component; strain has zz, xx, yy, zx, zy, xy (in 2-D zz, xx, zx), which are those of the tensor, positive for \
-extension. o3 is the time of the first record: velocities are known half a step later than stresses. Further quantities of the same run \
+extension. Rotation is half the curl, in rad, about z, x, y (in 2-D about y). \
+data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres around the receiver: the \
+displacements of the two ends of the gauge, taken along the fibre, differ by so much of its length. o3 is the time of the first record: velocities are known half a step later than stresses. Further quantities of the same run \
 go into files of their own, as in data=velocity pressure=p.rsf displacement=u.rsf, with the same bits as in a run of each. \
 dtout= resamples all of them to the same times, from 0 on; what is above the new Nyquist frequency is filtered out before, \
 and what is above 0.68 of it is weakened. With free=y, snap=y \
@@ -115,7 +117,7 @@ macro_rules! shared {
             $($outputs,)*
             Param::string("data")
                 .default("velocity")
-                .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure or strain; snapshots hold velocities, or pressure with data=pressure"),
+                .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain or rotation, where shots are modelled also das; snapshots hold velocities, or pressure with data=pressure"),
             Param::bool("free").default("n").doc("free surface at the first row of the model"),
             Param::choice("absorb", &["cpml", "sponge", "none"]).default("cpml").doc("what absorbs waves in the frame"),
             Param::int("nb").default("10").range(">= 0", Some(0.0), Some(1e6)).doc("width of the frame on every face except a free surface, in cells"),
@@ -152,6 +154,10 @@ macro_rules! params {
             Param::output("acceleration").doc("the acceleration as well"),
             Param::output("pressure").doc("the pressure as well"),
             Param::output("strain").doc("the strain as well"),
+            Param::output("rotation").doc("the rotation as well"),
+            Param::output("das").doc("the strain along the fibre as well"),
+            Param::input("along").doc("with data=das or das=: direction x[, y], z of the fibre, one for all receivers or one for each"),
+            Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, behind a filter against aliasing"),
             Param::output("pgv").doc("peak ground velocity: the largest horizontal speed on the first row of the model, axes x[, y]")
         ] [

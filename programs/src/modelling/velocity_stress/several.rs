@@ -1,22 +1,61 @@
 //! Several quantities of one run, and records at other times than those of the steps: `velocity=FILE` and the like, `dtout=`.
 
-use crate::modelling::divide::{How, Made, When};
+use crate::modelling::checkpoint::MOST_KEPT;
+use crate::modelling::divide::{How, Made, Pick, When};
+use crate::modelling::fibre::Fibre;
 use crate::modelling::resample::Times;
 use anyhow::{bail, ensure};
 use kernels::methods::velocity_stress::{Quantity, Readings};
 use rsf_io::{Axis, Job};
 
 /// Quantities by the words for them, and what their numbers are.
-pub const QUANTITIES: [(&str, Quantity, &str); 5] = [
+pub const QUANTITIES: [(&str, Quantity, &str); 6] = [
     ("velocity", Quantity::Velocity, "velocity in m/s"),
     ("displacement", Quantity::Displacement, "displacement in m"),
     ("acceleration", Quantity::Acceleration, "acceleration in m/s2"),
     ("pressure", Quantity::Pressure, "pressure in Pa"),
     ("strain", Quantity::Strain, "strain"),
+    ("rotation", Quantity::Rotation, "rotation in rad"),
 ];
 
+/// What is written of the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A quantity at the receivers.
+    At(Quantity),
+    /// The strain along a fibre.
+    Das,
+}
+
+/// The word for the strain along a fibre, and what its numbers are.
+const DAS: (&str, &str) = ("das", "strain along the fibre");
+
+impl What {
+    /// Components of a record.
+    pub fn components(self, ndim: usize) -> usize {
+        match self {
+            Self::At(quantity) => quantity.components(ndim),
+            Self::Das => 1,
+        }
+    }
+
+    /// When, in steps after the start, record 0 is taken.
+    pub fn first_time(self) -> f64 {
+        match self {
+            Self::At(quantity) => quantity.first_time(),
+            Self::Das => Quantity::Strain.first_time(),
+        }
+    }
+}
+
+/// Everything that can be written, by the words for it.
+fn all() -> impl Iterator<Item = (&'static str, What, &'static str)> {
+    let quantities = QUANTITIES.map(|(key, quantity, words)| (key, What::At(quantity), words));
+    quantities.into_iter().chain([(DAS.0, What::Das, DAS.1)])
+}
+
 /// What receivers record, and what the user calls it.
-pub fn of_data(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
+pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
     let text = job.text("data")?.unwrap_or_default();
     if let Some((first, rest)) = text.split_once(',') {
         let words: Vec<String> = rest.split(',').map(|word| format!("{word}={word}.rsf")).collect();
@@ -25,10 +64,10 @@ pub fn of_data(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
             words.join(" ")
         );
     }
-    match QUANTITIES.iter().find(|(word, ..)| *word == text) {
-        Some(&(_, quantity, words)) => Ok((quantity, words)),
+    match all().find(|(word, ..)| *word == text) {
+        Some((_, what, words)) => Ok((what, words)),
         None => {
-            let words = QUANTITIES.map(|(word, ..)| word);
+            let words: Vec<_> = all().map(|(word, ..)| word).collect();
             bail!("data={text}: receivers record {}", words.join(", "))
         }
     }
@@ -37,11 +76,19 @@ pub fn of_data(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
 /// A quantity that is written.
 pub struct Wanted {
     /// What it is.
-    pub quantity: Quantity,
+    pub what: What,
     /// In words.
     pub words: &'static str,
     /// The parameter that names its file; none of the data.
     pub key: Option<&'static str>,
+}
+
+/// The steps of a run, the time step (s), and the steps from record to record.
+#[derive(Clone, Copy)]
+pub struct Clock {
+    pub steps: usize,
+    pub dt: f64,
+    pub jdata: usize,
 }
 
 /// Several quantities, or other times.
@@ -50,6 +97,8 @@ pub struct Several {
     pub wanted: Vec<Wanted>,
     /// What is read in every step.
     pub readings: Readings,
+    /// The cable, where the strain along one is asked for.
+    pub fibre: Option<Fibre>,
     steps: usize,
     dt: f64,
     jdata: usize,
@@ -57,44 +106,42 @@ pub struct Several {
 }
 
 impl Several {
-    /// What the command line asks for beside the `data` of one record in `jdata` steps; `None` where that is all.
+    /// What the command line asks for beside the `data` at so many receivers at the times of `clock`; `None` where that is all.
     pub fn read(
-        job: &Job,
-        (quantity, words): (Quantity, &'static str),
-        (steps, dt, jdata): (usize, f64, usize),
+        job: &mut Job,
+        (what, words): (What, &'static str),
+        clock: Clock,
+        (ndim, receivers): (usize, usize),
     ) -> anyhow::Result<Option<Self>> {
+        let Clock { steps, dt, jdata } = clock;
         let dtout = job.double_opt("dtout")?;
         let mut wanted = vec![Wanted {
-            quantity,
+            what,
             words,
             key: None,
         }];
-        for (key, other, words) in QUANTITIES {
+        for (key, other, words) in all() {
             if job.given(key) {
                 ensure!(
-                    other != quantity,
+                    other != what,
                     "{key}= names a file for what standard output has: leave it out, or say another data="
                 );
                 wanted.push(Wanted {
-                    quantity: other,
+                    what: other,
                     words,
                     key: Some(key),
                 });
             }
         }
-        if wanted.len() == 1 && dtout.is_none() {
-            return Ok(None);
-        }
-        let what = if dtout.is_some() {
-            "dtout="
-        } else {
-            "more than one quantity"
+        let fibre = match wanted.iter().any(|w| w.what == What::Das) {
+            true => Some(Fibre::read(job, ndim, receivers)?),
+            false => {
+                Fibre::idle(job, "data=das or das=");
+                None
+            }
         };
-        for key in ["checkpoint", "resume"] {
-            ensure!(
-                !job.given(key),
-                "{key}= goes with one quantity at the times of the steps, and {what} is asked for: leave out one of them"
-            );
+        if wanted.len() == 1 && dtout.is_none() && fibre.is_none() {
+            return Ok(None);
         }
         if let Some(step) = dtout {
             ensure!(
@@ -107,14 +154,21 @@ impl Several {
                 "dtout={step}: it is the time from record to record in s, above 0 and not above the {whole} s of the run"
             );
         }
-        let has = |quantities: &[Quantity]| wanted.iter().any(|w| quantities.contains(&w.quantity));
+        let gauge = fibre.as_ref().map(|fibre| fibre.gauge > 0.0);
+        let has = |quantities: &[Quantity]| {
+            let asked = |w: &Wanted| matches!(w.what, What::At(quantity) if quantities.contains(&quantity));
+            wanted.iter().any(asked)
+        };
         Ok(Some(Self {
             readings: Readings {
-                velocity: has(&[Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration]),
+                velocity: gauge == Some(true)
+                    || has(&[Quantity::Velocity, Quantity::Displacement, Quantity::Acceleration]),
                 pressure: has(&[Quantity::Pressure]),
-                strain: has(&[Quantity::Strain]),
-                films_pressure: quantity == Quantity::Pressure,
+                strain: gauge == Some(false) || has(&[Quantity::Strain]),
+                rotation: has(&[Quantity::Rotation]),
+                films_pressure: what == What::At(Quantity::Pressure),
             },
+            fibre,
             wanted,
             steps,
             dt,
@@ -123,9 +177,32 @@ impl Several {
         }))
     }
 
+    /// Refuses states of sums and records that their header does not hold.
+    pub fn check_states(&self, job: &Job, ndim: usize, receivers: usize) -> anyhow::Result<()> {
+        let made = self
+            .wanted
+            .iter()
+            .map(|w| self.made(w.what, ndim, receivers).0.kept());
+        let kept: usize = made.sum();
+        ensure!(
+            !job.given("checkpoint") || kept <= MOST_KEPT,
+            "checkpoint= keeps sums and records of further quantities and of dtout= with the state, {:.1} MB here and at most {} MB: take fewer receivers or quantities, give jdata= instead of dtout=, or leave out checkpoint=",
+            kept as f64 / 1e6,
+            MOST_KEPT >> 20
+        );
+        Ok(())
+    }
+
+    /// By what a state knows the quantities again.
+    pub fn words(&self) -> String {
+        let fibre = self.fibre.as_ref().map(Fibre::words);
+        let words = self.wanted.iter().map(|wanted| wanted.words.to_string());
+        words.chain(fibre).collect::<Vec<_>>().join(", ")
+    }
+
     /// Which records of a quantity are written, and their axis.
-    fn when(&self, quantity: Quantity) -> (When, Axis) {
-        let first = quantity.first_time() * self.dt;
+    fn when(&self, what: What) -> (When, Axis) {
+        let first = what.first_time() * self.dt;
         let axis = |n, o: f64, d: f64| Axis::new(n, o as f32, d as f32).label("t").unit("s");
         let Some(step) = self.dtout else {
             let (n, d) = (self.steps.div_ceil(self.jdata), self.dt * self.jdata as f64);
@@ -142,19 +219,29 @@ impl Several {
         (When::At(times), axis(count, 0.0, step))
     }
 
-    /// How a quantity of so many receivers is made, and the axis of its times.
-    pub fn made(&self, quantity: Quantity, ndim: usize, receivers: usize) -> (Made, Axis) {
-        let (read, how) = match quantity {
-            Quantity::Displacement => (Quantity::Velocity, How::Sum),
-            Quantity::Acceleration => (Quantity::Velocity, How::Difference),
-            Quantity::Strain => (Quantity::Strain, How::Sum),
-            other => (other, How::AsRead),
+    /// How a quantity of so many receivers is made, and the axis of its times. Behind them the ends of gauges are read.
+    pub fn made(&self, what: What, ndim: usize, receivers: usize) -> (Made, Axis) {
+        let gauge = self.fibre.as_ref().filter(|fibre| fibre.gauge > 0.0);
+        let of = receivers + gauge.map_or(0, Fibre::receivers);
+        let (read, how) = match what {
+            What::Das if gauge.is_some() => (Quantity::Velocity, How::Sum),
+            What::Das => (Quantity::Strain, How::Sum),
+            What::At(Quantity::Displacement) => (Quantity::Velocity, How::Sum),
+            What::At(Quantity::Acceleration) => (Quantity::Velocity, How::Difference),
+            What::At(quantity @ (Quantity::Strain | Quantity::Rotation)) => (quantity, How::Sum),
+            What::At(other) => (other, How::AsRead),
+        };
+        let pick = match (what, &self.fibre) {
+            (What::Das, Some(fibre)) => Pick::Along(fibre.clone(), [of, of - fibre.receivers()]),
+            _ if of > receivers => Pick::First(receivers, of),
+            _ => Pick::All,
         };
         let before = self.readings.all().take_while(|&q| q != read);
-        let from: usize = before.map(|q| q.components(ndim) * receivers).sum();
-        let (when, axis) = self.when(quantity);
+        let from: usize = before.map(|q| q.components(ndim) * of).sum();
+        let (when, axis) = self.when(what);
         let made = Made {
-            numbers: from..from + read.components(ndim) * receivers,
+            numbers: from..from + read.components(ndim) * of,
+            pick,
             how,
             dt: self.dt,
             when,

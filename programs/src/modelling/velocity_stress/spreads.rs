@@ -2,6 +2,7 @@
 
 use crate::modelling::acquisition;
 use crate::modelling::checkpoint::Checksum;
+use crate::modelling::fibre::Fibre;
 use anyhow::{Context, bail};
 use kernels::grid::Padded;
 use kernels::grid::points::Point;
@@ -87,6 +88,19 @@ impl Spreads {
                     _ => checked.with_context(|| format!("shot {}", shot + 1))?,
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Puts the ends of the gauges of a fibre behind the receivers of every shot.
+    pub fn lay(&mut self, fibre: &Fibre, padded: &Padded) -> anyhow::Result<()> {
+        for channels in &mut self.receivers {
+            let ends = fibre.ends(channels);
+            for first in 0..2 {
+                let side: Vec<Point> = ends.iter().skip(first).step_by(2).copied().collect();
+                check_points(padded, &side, "an end of the gauge of receiver")?;
+            }
+            channels.extend(ends);
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ impl<T: Number> Discrete<T> {
             let now = self.read(state, number);
             *out = match self.quantity {
                 Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => now,
-                Quantity::Displacement | Quantity::Strain => {
+                Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
                     state.kept[0][number] += dt * now;
                     state.kept[0][number]
                 }
@@ -57,7 +57,7 @@ impl<T: Number> Discrete<T> {
         for (number, &waits) in record.iter().enumerate() {
             let now = match self.quantity {
                 Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => waits,
-                Quantity::Displacement | Quantity::Strain => {
+                Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
                     state.kept[0][number] += waits;
                     dt * state.kept[0][number]
                 }
