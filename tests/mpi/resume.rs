@@ -83,7 +83,7 @@ fn killed_ranks_go_on_as_others() {
         return;
     };
     for (ndim, steps, heirs) in [(2, 600, ["-n 2", "-n 4"]), (3, 120, ["-n 2", ""])] {
-        let desk = desk(ndim);
+        let desk = desk(ndim).in_memory();
         longer(&desk, ndim, steps);
         let words = format!("{} wav=wav.rsf threads=1 jsnap={}", words(ndim), steps / 10);
         killed_and_resumed(&desk, mpirun, &words, &heirs);
@@ -95,7 +95,7 @@ fn killed_ranks_of_velocity_and_stress_go_on_as_others() {
     let Some(mpirun) = launcher("killed_ranks_of_velocity_and_stress_go_on_as_others") else {
         return;
     };
-    let desk = velocity_stress::desk(3);
+    let desk = velocity_stress::desk(3).in_memory();
     let words = velocity_stress::words(3).replace("nt=41", "nt=161");
     killed_and_resumed(&desk, mpirun, &words, &["-n 2", ""]);
 }

@@ -122,7 +122,8 @@ fn outputs(desk: &Desk, line: &str) -> Vec<Vec<u32>> {
 }
 
 /// Kills runs of `line` and lets them go on until as many kills have happened as are wanted.
-fn kill_and_go_on(salt: u64, desk: &Desk, line: &str, (every, on): (u64, On)) {
+fn kill_and_go_on(salt: u64, (desk, line): (Desk, String), every: u64, on: On) {
+    let desk = &desk.in_memory();
     let (mut dice, seed) = Dice::new(salt);
     let line = format!("{line} snap=y nqz=3 nqx=3 wfl=wfl.rsf > data.rsf");
     let first = match on {
@@ -262,26 +263,22 @@ fn staggered(ndim: usize, steps: usize) -> (Desk, String) {
 
 #[test]
 fn displacement_2d() {
-    let (desk, line) = displacement(2, 8000);
-    kill_and_go_on(1, &desk, &line, (20, On::Cpu));
+    kill_and_go_on(1, displacement(2, 8000), 20, On::Cpu);
 }
 
 #[test]
 fn displacement_3d() {
-    let (desk, line) = displacement(3, 500);
-    kill_and_go_on(2, &desk, &line, (10, On::Cpu));
+    kill_and_go_on(2, displacement(3, 500), 10, On::Cpu);
 }
 
 #[test]
 fn velocity_stress_2d() {
-    let (desk, line) = staggered(2, 4000);
-    kill_and_go_on(3, &desk, &line, (20, On::Cpu));
+    kill_and_go_on(3, staggered(2, 4000), 20, On::Cpu);
 }
 
 #[test]
 fn velocity_stress_3d() {
-    let (desk, line) = staggered(3, 300);
-    kill_and_go_on(4, &desk, &line, (10, On::Cpu));
+    kill_and_go_on(4, staggered(3, 300), 10, On::Cpu);
 }
 
 /// A box of 100 elements that nothing leaves, with the largest speeds on its top, in so many steps.
@@ -305,10 +302,10 @@ fn elements_3d() {
 }
 
 /// The same on real GPUs, one or two: runs of some seconds, for a GPU does thousands of small steps in one.
-fn on_gpus(salt: u64, (desk, line): (Desk, String), every: u64) {
+fn on_gpus(salt: u64, run: (Desk, String), every: u64) {
     match real::gpus("runs that are killed and go on") {
         0 => (),
-        count => kill_and_go_on(salt, &desk, &line, (every, On::Gpus(count as u64))),
+        count => kill_and_go_on(salt, run, every, On::Gpus(count as u64)),
     }
 }
 

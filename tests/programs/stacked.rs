@@ -128,7 +128,7 @@ fn killed(salt: u64, desk: &Desk, line: &str, (input, beside): (&str, &[&str])) 
 }
 
 fn all_killed(ndim: usize, steps: usize) {
-    let desk = desk(ndim, steps);
+    let desk = desk(ndim, steps).in_memory();
     for (salt, (program, input, beside)) in ways(ndim).into_iter().enumerate() {
         let line = program.replacen(' ', &format!(" {} ", words(ndim, steps)), 1);
         killed((10 * ndim + salt) as u64, &desk, &line, (input, &beside));

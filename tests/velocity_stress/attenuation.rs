@@ -76,8 +76,9 @@ fn misfit(q: [f64; 2], mechanisms: Mechanisms) -> [f64; 2] {
     let nt = ((270.0 / B + 2.0 * w.t0) / DT) as usize;
     let mut s = shot(DT, nt, frame(10, layer(1.1 * A, w.f)));
     s.attenuation = Some(losses);
-    let grid = Grid::new_3d([56, 64, 60], [0.0; 3], [D; 3]);
-    let at = [270.0, 300.0, 290.0];
+    // Five cells about what the source and the receivers span.
+    let grid = Grid::new_3d([23, 49, 33], [0.0; 3], [D; 3]);
+    let at = [50.0, 190.0, 110.0];
     s.receivers = offsets
         .iter()
         .map(|o: &[f32; 3]| [at[0] + D * o[2], at[1] + D * o[0], at[2] + D * o[1]])

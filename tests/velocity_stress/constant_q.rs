@@ -15,7 +15,6 @@ use kernels::methods::velocity_stress::{Action, Attenuation};
 use std::f64::consts::{PI, TAU};
 
 const RHO: f64 = 2.0;
-const DT: f64 = 0.2;
 /// Of P and S.
 const SPEEDS: [f64; 2] = [1.9, 1.1];
 
@@ -83,7 +82,7 @@ fn bessel(z: Complex<f64>) -> [Complex<f64>; 3] {
 /// in a plane, or in the volume by Aki & Richards' eq. 4.23 with the same complex speeds.
 fn exact(case: &Case, q: [f64; 2], (way, r): (usize, f64), nt: usize) -> Vec<f64> {
     let mut out = vec![0.0; nt];
-    let step = TAU / (2.0 * nt as f64 * DT);
+    let (dt, step) = (case.dt, TAU / (2.0 * nt as f64 * case.dt));
     for k in 1..(3.0 * case.tone.f * TAU / step) as usize {
         let w = step * k as f64;
         let speed = |wave: usize| modulus(SPEEDS[wave], q[wave], case.reference, w).sqrt();
@@ -108,8 +107,8 @@ fn exact(case: &Case, q: [f64; 2], (way, r): (usize, f64), nt: usize) -> Vec<f64
                 sum / (2.0 * TAU * RHO)
             }
         };
-        let mut turn = green * case.tone.spectrum(w) * (0.5 * s * DT).exp() * step / PI;
-        let turning = (s * DT).exp();
+        let mut turn = green * case.tone.spectrum(w) * (0.5 * s * dt).exp() * step / PI;
+        let turning = (s * dt).exp();
         for out in &mut out {
             *out += turn.re;
             turn *= turning;
@@ -127,6 +126,7 @@ struct Case {
     /// The upper end of the band of constant Q over its lower one; the tone is in its middle.
     ratio: f64,
     tone: Tone,
+    dt: f64,
     /// Frequency at which the speeds hold.
     reference: f64,
     /// Wavelengths to the receivers of P and S.
@@ -146,15 +146,15 @@ struct Found {
 fn found(case: &Case) -> [Found; 2] {
     let f = case.tone.f;
     let path: [f64; 2] = std::array::from_fn(|way| (case.away[way] * SPEEDS[way] / f).round());
-    let nt = ((path[1] / SPEEDS[1] + 2.0 * case.tone.middle()) / DT) as usize;
+    let nt = ((path[1] / SPEEDS[1] + 2.0 * case.tone.middle()) / case.dt) as usize;
     // Layers within the first Fresnel zone of a path take from its wave; in the volume the paths are short.
     let margin = if case.ndim == 2 { 40 } else { 10 };
     let n = path.map(|path| path as usize + 2 * margin);
     let (grid, y) = match case.ndim {
         2 => (Grid::new_2d(n, [0.0; 2], [1.0; 2]), 0.0),
-        _ => (Grid::new_3d([n[0], n[1], 13], [0.0; 3], [1.0; 3]), 6.0),
+        _ => (Grid::new_3d([n[0], n[1], 9], [0.0; 3], [1.0; 3]), 4.0),
     };
-    let mut s = shot(DT, nt, frame(12, layer(1.1 * SPEEDS[0], f)));
+    let mut s = shot(case.dt, nt, frame(10, layer(1.1 * SPEEDS[0], f)));
     s.order = 8;
     s.attenuation = Some(Attenuation {
         qp: [case.q[0] as f32].into(),
@@ -220,13 +220,19 @@ fn case(ndim: usize, mechanisms: Mechanisms, q: [f64; 2]) -> Case {
         Mechanisms::Everywhere(4) => (16.0, 1.2),
         _ => (8.0, 1.2),
     };
-    let f = if ndim == 2 { 0.04 } else { 0.07 };
+    // Coarse-grained mechanisms need more cells a wavelength to be their mean.
+    let (f, dt) = match (ndim, mechanisms) {
+        (2, _) => (0.04, 0.2),
+        (_, Mechanisms::Coarse) => (0.07, 0.2),
+        _ => (0.1, 0.14),
+    };
     Case {
         ndim,
         q,
         mechanisms,
         ratio,
         tone: Tone { f, periods },
+        dt,
         reference: if ratio < 2.0 { f } else { 1.5 * f },
         away: if ndim == 2 { [6.0, 6.0] } else { [2.6, 4.0] },
     }

@@ -13,11 +13,12 @@ const B: f64 = 2000.0;
 const RHO: f64 = 2300.0;
 /// Spacings z, x, y differ, so that a swapped axis would be seen.
 const D: [f32; 3] = [10.0, 9.6, 10.4];
-const N: usize = 64;
+/// Five cells about what the source and the receivers span.
+const N: [usize; 3] = [32, 50, 46];
 /// Half of the largest stable step, which is 1/(7/6 a sqrt(3)) of the spacing.
 const DT: f64 = 0.000_75;
 /// Between the nodes on all axes.
-const SOURCE: [f32; 3] = [31.3, 32.5, 31.8];
+const SOURCE: [f32; 3] = [10.3, 20.5, 26.8];
 /// Receivers in cells from the source (x, y, z), off the nodes, near and far.
 const OFFSETS: [[f32; 3]; 6] = [
     [0.2, 0.1, 6.0],
@@ -78,7 +79,7 @@ fn exact(action: Action, w: &Ricker, x: [f64; 3], t: f64) -> [f64; 12] {
 /// them at the receiver.
 fn misfit(action: Action) -> [f64; 2] {
     let w = wavelet();
-    let grid = Grid::new_3d([N; 3], [100.0, -50.0, 20.0], D);
+    let grid = Grid::new_3d(N, [100.0, -50.0, 20.0], D);
     let at = |cells: [f32; 3]| [0, 1, 2].map(|a| grid.o[a] + cells[a] * D[a]);
     let nt = ((26.0 * 10.4 / B + w.t0 + 0.6 / w.f) / DT) as usize;
     let mut s = shot(DT, nt, frame(10, layer(A, w.f)));
