@@ -297,8 +297,7 @@ fn elements(steps: usize) -> (Desk, String) {
 
 #[test]
 fn elements_3d() {
-    let (desk, line) = elements(1500);
-    kill_and_go_on(9, &desk, &line, (150, On::Cpu));
+    kill_and_go_on(9, elements(1500), 150, On::Cpu);
 }
 
 /// The same on real GPUs, one or two: runs of some seconds, for a GPU does thousands of small steps in one.

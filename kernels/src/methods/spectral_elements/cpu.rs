@@ -345,14 +345,15 @@ impl<const D: usize> Engine<D> {
                 || Scratch::<D>::new(points, layer),
                 |scratch, ((out, (block, memory)), ((absorbing, coupling), sources))| {
                     flushed(|| {
-                        arch.dispatch(Forces {
+                        let forces = Forces {
                             block,
                             tables: &tables,
                             motion,
                             memory: memory.as_mut(),
                             scratch,
                             out: out.as_flattened_mut(),
-                        });
+                        };
+                        forces.run(arch);
                         absorbing.add(velocity, out);
                         coupling.push_solid(second, out);
                         sources.iter().for_each(|source| source.add(step, out));

@@ -1,6 +1,6 @@
 //! Internal forces of the elements of a block.
 
-use pulp::{Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 use super::assembly::{Block, Stiffness, triangle};
 use super::attenuation::Memory;
@@ -67,6 +67,14 @@ pub(super) struct Forces<'a, const D: usize, const N: usize> {
     pub(super) out: &'a mut [f32],
 }
 
+impl<const D: usize, const N: usize> Forces<'_, D, N> {
+    /// With the instructions of this processor. Compiled once for all who call it.
+    #[inline(never)]
+    pub(super) fn run(self, arch: Arch) {
+        arch.dispatch(self);
+    }
+}
+
 impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
     type Output = ();
 
@@ -88,6 +96,14 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
                 (0..D).for_each(|c| u[c] -= motion.square * a[c]);
                 u
             });
+        }
+        // Without vector instructions, on no processor of today, one text serves every medium.
+        if const { size_of::<S::f32s>() == size_of::<f32>() } {
+            for part in Part::all(simd) {
+                let mut law = Any(&block.stiffness, memory.as_deref_mut());
+                forces::<S, _, D, D, N>(part, block, tables, scratch, &mut law);
+            }
+            return scatter(block, &scratch.force, out);
         }
         for part in Part::all(simd) {
             match (&block.stiffness, &mut memory) {
@@ -381,6 +397,31 @@ impl<S: Simd, L: Law<S, D, D>, const D: usize> Law<S, D, D> for Relaxing<'_, L> 
             || *gradient,
         );
         self.1.advance(part, point, &strained(), &mut stress);
+        stress
+    }
+}
+
+/// The law of any solid, chosen point by point.
+struct Any<'a>(&'a Stiffness, Option<&'a mut Memory>);
+
+impl<S: Simd, const D: usize> Law<S, D, D> for Any<'_> {
+    #[inline(always)]
+    fn flux(
+        &mut self,
+        part: Part<S>,
+        point: usize,
+        gradient: &Tensor<S, D, D>,
+        strained: impl FnOnce() -> Tensor<S, D, D>,
+    ) -> Tensor<S, D, D> {
+        let same = || *gradient;
+        let mut stress = match self.0 {
+            Stiffness::Isotropic(moduli) => Isotropic(moduli).flux(part, point, gradient, same),
+            Stiffness::Anisotropic(c) => Anisotropic(c).flux(part, point, gradient, same),
+            Stiffness::Fluid(_) => [[part.zero(); D]; D],
+        };
+        if let Some(memory) = &mut self.1 {
+            memory.advance(part, point, &strained(), &mut stress);
+        }
         stress
     }
 }

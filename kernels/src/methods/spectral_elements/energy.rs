@@ -32,14 +32,15 @@ impl<const D: usize> Engine<D> {
         let mut out = vec![[0.0; D]; LANES * points];
         let mut work = 0.0;
         for block in &self.blocks {
-            self.cpu.arch().dispatch(Forces {
+            let forces = Forces {
                 block,
                 tables: &Tables::<N>::new(&self.basis),
                 motion: self.motion(),
                 memory: None,
                 scratch: &mut scratch,
                 out: out.as_flattened_mut(),
-            });
+            };
+            forces.run(self.cpu.arch());
             for lane in 0..block.elements.len() {
                 for (force, numbers) in out[lane * points..].iter().zip(&block.points) {
                     let u = self.displacement[numbers[lane] as usize];

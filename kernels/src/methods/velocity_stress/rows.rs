@@ -139,6 +139,8 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
     let splat = |w: [T; MOST]| std::array::from_fn(|m| Lane::splat(s, w[m]));
     let weights: [[Lane<S, T>; N]; 3] = plane.weights.map(splat);
     let [start, low, high, end] = plane.z;
+    // Without vector instructions, on no processor of today, the longer text serves all cells: it does nothing outside of layers.
+    let one_text = const { size_of::<S::f32s>() == size_of::<f32>() };
     for row in plane.rows.clone() {
         let upper = plane.lines(row);
         let (mut middle, mut lower) = (upper, upper);
@@ -160,7 +162,7 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
             };
             for_each_register::<S, T>(cells, plane.ahead > 0, fetch, |i| {
                 let at = (row, opaque(i));
-                match framed {
+                match one_text || framed {
                     // SAFETY: promised by whoever made the formula.
                     true => unsafe { formula.cells::<S, true>(s, &weights, at, lines) },
                     // SAFETY: the same.
