@@ -1,7 +1,6 @@
 //! Registers of several numbers, for float32 (runs) and float64 (tests of order and precision) alike.
 
 use pulp::Simd;
-use std::ops::Range;
 
 /// A real number type that the engine can run in.
 pub trait Real:
@@ -130,25 +129,13 @@ pub const AHEAD: usize = 128;
 /// Bytes of a line of the caches.
 const LINE: usize = 64;
 
-/// Visits the registers of a range of cells that begins at a line of the caches. With `ahead`, each line goes to `fetch` before.
-#[inline(always)]
-pub fn for_each_register<S: Simd, T: Real>(
-    cells: Range<usize>,
-    ahead: bool,
-    fetch: impl Fn(usize),
-    visit: impl Fn(usize),
-) {
-    // One comparison a register: without `ahead` it never holds.
-    let (within, first) = if ahead {
+/// Mask and value of an index at which a line of the caches begins, if memory is asked for `ahead`; else no index has that
+/// value, so that a loop over registers compares once in either case.
+pub const fn line_starts<T>(ahead: bool) -> (usize, usize) {
+    if ahead {
         (LINE / size_of::<T>() - 1, 0)
     } else {
         (0, 1)
-    };
-    for i in cells.step_by(T::lanes::<S>()) {
-        if i & within == first {
-            fetch(i);
-        }
-        visit(i);
     }
 }
 

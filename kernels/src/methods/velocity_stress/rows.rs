@@ -3,7 +3,7 @@
 //! Axes are numbered 0 = `z`, 1 = from row to row (x in 3-D, absent in 2-D), 2 = the slowest one (y in 3-D, x in 2-D),
 //! so that one text serves both dimensions. Stresses and stiffnesses stand where [`PAIR`] says.
 
-use crate::device::simd::{Lane, Real, for_each_register, opaque, prefetch};
+use crate::device::simd::{Lane, Real, line_starts, opaque, prefetch};
 use pulp::Simd;
 use std::ops::Range;
 
@@ -141,6 +141,7 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
     let [start, low, high, end] = plane.z;
     // Without vector instructions, on no processor of today, the longer text serves all cells: it does nothing outside of layers.
     let one_text = const { size_of::<S::f32s>() == size_of::<f32>() };
+    let (mask, start_of_line) = line_starts::<T>(plane.ahead > 0);
     for row in plane.rows.clone() {
         let upper = plane.lines(row);
         let (mut middle, mut lower) = (upper, upper);
@@ -154,13 +155,14 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
             (high..end, true, &lower),
         ] {
             let cells = z.start.max(plane.cells.start)..z.end.min(plane.cells.end);
-            let fetch = |i: usize| {
-                formula.fetch(plane.at(row, i) + plane.ahead);
-                if framed {
-                    lines.iter().for_each(|line| line.fetch(i + plane.ahead));
+            // No closures: so long a text would not be inlined into its only caller, and lose the instructions meant for it.
+            for i in cells.step_by(T::lanes::<S>()) {
+                if i & mask == start_of_line {
+                    formula.fetch(plane.at(row, i) + plane.ahead);
+                    if framed {
+                        lines.iter().for_each(|line| line.fetch(i + plane.ahead));
+                    }
                 }
-            };
-            for_each_register::<S, T>(cells, plane.ahead > 0, fetch, |i| {
                 let at = (row, opaque(i));
                 match one_text || framed {
                     // SAFETY: promised by whoever made the formula.
@@ -168,7 +170,7 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
                     // SAFETY: the same.
                     false => unsafe { formula.cells::<S, false>(s, &weights, at, lines) },
                 }
-            });
+            }
         }
     }
 }

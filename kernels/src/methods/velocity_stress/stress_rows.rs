@@ -193,10 +193,10 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Stress<'_, T
             if LOSSY && let Some(loss) = &self.loss {
                 for (k, patterns) in loss.patterns.iter().enumerate() {
                     let pattern = &patterns[row & 1];
-                    let of = |numbers: &[T; PITCH]| Lane::load(s, numbers.as_ptr().add(i % PITCH));
                     let r = loss.r[stress].add(k * loss.mechanism + at);
                     let old = Lane::load(s, r.cast_const());
-                    let next = of(&pattern.keep) * old - of(&pattern.take) * relaxing;
+                    let next = Lane::load(s, pattern.keep.as_ptr().add(i % PITCH)) * old
+                        - Lane::load(s, pattern.take.as_ptr().add(i % PITCH)) * relaxing;
                     next.store(r);
                     new = Lane::splat(s, T::of(0.5)).mul_add(old + next, new);
                 }
