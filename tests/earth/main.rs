@@ -9,3 +9,5 @@ mod waves;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/real.rs"]
+mod real;

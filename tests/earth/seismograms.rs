@@ -7,6 +7,7 @@ use std::f64::consts::TAU;
 
 use crate::desk::Desk;
 use crate::places::{beside, bolivia};
+use crate::real;
 
 const FILE: &str = include_str!("../data/dsm/velocity.txt");
 const EPICENTRE: [f64; 2] = [-13.82, -67.25];
@@ -25,7 +26,7 @@ const DT: f64 = 2.0;
 
 /// A run and what of it is compared.
 struct Case {
-    /// Of the mesh and of the run.
+    /// Of the mesh and of the run, words of the programs.
     mesh: &'static str,
     run: &'static str,
     /// Half duration of its source, and the shortest period and the last time that are compared, s.
@@ -59,7 +60,7 @@ fn traces(case: &Case) -> Vec<Vec<f64>> {
     desk.put("CMT", bolivia(latitude, longitude, 647.1, case.half));
     desk.ran(&format!("sfhexmesh sphere=y judge=n {} > earth.rsf", case.mesh));
     desk.ran(&format!(
-        "sfsem3d-gpu mesh=earth.rsf cmt=CMT stations=STATIONS latitude=geocentric model=prem device=cpu {} > d.rsf",
+        "sfsem3d-gpu mesh=earth.rsf cmt=CMT stations=STATIONS latitude=geocentric model=prem {} > d.rsf",
         case.run
     ));
     let (axes, data) = (desk.axes("d.rsf", 3), desk.read("d.rsf"));
@@ -139,11 +140,29 @@ fn an_earthquake_in_a_coarse_chunk_is_that_of_the_direct_solution_method() {
     check(
         &Case {
             mesh: "nx=16 width=40 lat=-12.6 lon=-66 skip=15000,24400,80000",
-            run: "nt=620 dt=1 data=velocity",
+            run: "nt=620 dt=1 data=velocity device=cpu",
             half: 40.0,
             period: 60.0,
             end: 500.0,
         },
         0.12,
+    );
+}
+
+/// Elements of a third of a degree, with faces on all discontinuities.
+#[test]
+fn an_earthquake_in_a_fine_chunk_is_that_of_the_direct_solution_method_on_a_gpu() {
+    if real::gpus("an_earthquake_in_a_fine_chunk") == 0 {
+        return;
+    }
+    check(
+        &Case {
+            mesh: "nx=128 width=40 lat=-12.9 lon=-66.3",
+            run: "nt=5240 dt=0.1 jdata=10 data=velocity device=gpu",
+            half: HALF,
+            period: 20.0,
+            end: 500.0,
+        },
+        0.05,
     );
 }

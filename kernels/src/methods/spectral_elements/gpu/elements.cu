@@ -1,8 +1,14 @@
 // Internal forces of elements, or what fluid elements add to the right side of their potential.
 //
 // The threads of an element are the points of a sheet across its last axis; they march along that axis with the field of
-// their column in registers and share a sheet of it after the other. Slopes across the sheet are read from that sheet,
-// slopes along the march are products with constants.
+// their column in registers. Slopes along the march are products with constants. For those across the sheet there are two ways:
+//
+// LINES: the whole field lies in shared memory, and a thread takes lines of it, reads each number of a line once, and writes the
+// slopes of all its points; fluxes go the same way back. Nine numbers of shared memory a point, component and direction less than a
+// point that reads its line itself: these reads are what keeps the first-level cache busy (RESULTS-ELEMENTS.md).
+//
+// Else the threads share a sheet of the field after the other and read the lines through their points from it: for attenuation,
+// which waits for device memory, and for elements of many points, whose field is too large for shared memory.
 //
 // The points inside of an element belong to nobody else: a step ends and begins for them here, while the kernel of the other
 // points (nodes.cu) is the one that waits for memory.
@@ -15,11 +21,12 @@
 //
 // With memory variables the threads need many registers, and what they wait for is memory: slopes of the polynomials come from
 // shared memory in place of registers, memory variables are asked for when a block begins, and those of a level are read
-// together before any of them is written.
+// together before any of them is written, two of a point at a time.
 //
 // The defines before this line choose the variant:
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
-//   LOSS memory variables 0|1, VARIES constants of every point 0|1, ELEMENTS of a block, THREADS
+//   LOSS memory variables 0|1 (with VEC 2), VARIES constants of every point 0|1,
+//   LINES 0|1 (never with LOSS), ELEMENTS of a block, THREADS
 
 #define SHEET (NDIM == 3 ? N * N : N)
 #define POINTS (SHEET * N)
@@ -27,15 +34,26 @@
 #define MARCH (NDIM - 1)
 #define STRAINS (NDIM * (NDIM + 1) / 2)
 #define LAW_NUMBERS (LAW == 0 ? 2 : LAW == 1 ? STRAINS * (STRAINS + 1) / 2 : 1)
+#define SHAPE_NUMBERS (NDIM == 3 ? 21 : 6)
+// Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
+#define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
 #define MECHANISMS 3
 #define LOSS_NUMBERS (5 * MECHANISMS)
 // The deviator (of 3-D without zz, which the others give) and the trace.
 #define RELAXING (NDIM == 3 ? 6 : 4)
-#define SHAPE_NUMBERS (NDIM == 3 ? 21 : 6)
+#define VARIABLES (RELAXING * MECHANISMS)
 #define METRIC_NUMBERS (NDIM * NDIM + 1)
 // Numbers of a line of the cache.
 #define LINE 32
+#if LINES
+// Lines of a sheet that run along one axis.
+#define ABREAST (SHEET / N)
+#define FILLED ((1 + ACROSS) * COMPONENTS * POINTS)
+// The threads of the next element go on where those of an element end among the banks.
+#define SEAT (FILLED + (64 + SHEET % 32 - FILLED % 32) % 32)
+#else
 #define SEAT ((1 + LOSS + ACROSS) * COMPONENTS * SHEET)
+#endif
 // Slopes along axis a across: of all polynomials at the thread's point, of its polynomial at all points.
 #if LOSS
 #define ROW(t, a, p) (t)->slopes[(t)->axis[a] * N + (p)]
@@ -44,8 +62,6 @@
 #define ROW(t, a, p) (t)->row[a][p]
 #define COLUMN(t, a, p) (t)->column[a][p]
 #endif
-// Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
-#define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
 
 struct Elements {
     REAL *field;           // displacement or potential, [point][component]
@@ -59,7 +75,8 @@ struct Elements {
     const REAL *loss;      // [region][LOSS_NUMBERS]: decay; of shear, of bulk: of a strain now, of a strain in what is kept
     const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
     const REAL *strength;  // VARIES: what `loss` is times at every point, [element][shear, bulk][point of it]
-    REAL *memory;          // [element][RELAXING][mechanism][point of it]: what is kept from step to step
+    REAL *memory;          // what is kept from step to step, [element][pair of variables][point of it][of the pair]; a
+                           // variable is that of a mechanism of a component
     REAL dt, half, square; // the time step, half of it, its square
     int first, end;        // elements of this launch
     int goes_on;           // the last step of the points inside ends and this one begins
@@ -70,7 +87,7 @@ struct Place {
     int at, axis[ACROSS];
 #if LOSS
     const REAL *slopes;  // SLOPES in shared memory
-#else
+#elif !LINES
     REAL row[ACROSS][N], column[ACROSS][N];
 #endif
     REAL weight, u[ACROSS];
@@ -83,7 +100,7 @@ INLINE void take_place(struct Place *t, int at) {
         t->axis[a] = a == 0 ? at % N : at / N;
         t->weight *= WEIGHTS[t->axis[a]];
         t->u[a] = NODES[t->axis[a]];
-#if !LOSS
+#if !LOSS && !LINES
         UNROLL for (int p = 0; p < N; p++) {
             t->row[a][p] = SLOPES[t->axis[a]][p];
             t->column[a][p] = SLOPES[p][t->axis[a]];
@@ -149,16 +166,59 @@ INLINE REAL stored_metric(const REAL *x, REAL inverse[NDIM][NDIM]) {
     return x[NDIM * NDIM * POINTS];
 }
 
-// gradient[i][c] = d field_i / dx_c at level k, from the sheet of that level and the column.
-INLINE void gradient_at(const struct Place *t, const REAL *sheet, REAL column[N][COMPONENTS], int k,
+#if LINES
+// Where component i of what belongs to axis a across stands for a thread's point of level k.
+INLINE REAL *across_at(const struct Place *t, REAL *slopes, int k, int a, int i) {
+    return slopes + (a * COMPONENTS + i) * POINTS + k * SHEET + t->at;
+}
+
+// A thread's line along an axis across: of the sheets one after the other, of a sheet side by side.
+INLINE int line_of(const struct Place *t, int a) { return t->at / ABREAST * SHEET + t->at % ABREAST * (a == 0 ? N : 1); }
+
+// Slopes of all lines of the field.
+INLINE void differentiate_lines(const struct Place *t, const REAL *field, REAL *slopes) {
+    UNROLL for (int a = 0; a < ACROSS; a++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        const int line = line_of(t, a), stride = a == 0 ? 1 : N;
+        const REAL *from = field + i * POINTS + line;
+        REAL *to = slopes + (a * COMPONENTS + i) * POINTS + line, value[N];
+        UNROLL for (int p = 0; p < N; p++) value[p] = from[p * stride];
+        UNROLL for (int q = 0; q < N; q++) {
+            REAL sum = 0;
+            UNROLL for (int p = 0; p < N; p++) sum = FMA(SLOPES[q][p], value[p], sum);
+            to[q * stride] = sum;
+        }
+    }
+}
+
+// The transpose of that: what fluxes along the lines add to the forces of their points, in place of the fluxes.
+INLINE void gather_lines(const struct Place *t, REAL *fluxes) {
+    UNROLL for (int a = 0; a < ACROSS; a++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        const int stride = a == 0 ? 1 : N;
+        REAL *line = fluxes + (a * COMPONENTS + i) * POINTS + line_of(t, a), value[N];
+        UNROLL for (int q = 0; q < N; q++) value[q] = line[q * stride];
+        UNROLL for (int p = 0; p < N; p++) {
+            REAL sum = 0;
+            UNROLL for (int q = 0; q < N; q++) sum = FMA(SLOPES[q][p], value[q], sum);
+            line[p * stride] = sum;
+        }
+    }
+}
+#endif
+
+// gradient[i][c] = d field_i / dx_c at level k, from the sheet of that level, or the slopes of all lines, and the column.
+INLINE void gradient_at(const struct Place *t, REAL *sheet, REAL column[N][COMPONENTS], int k,
                         REAL inverse[NDIM][NDIM], REAL gradient[COMPONENTS][NDIM]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) {
         REAL slope[NDIM];
         UNROLL for (int a = 0; a < ACROSS; a++) {
+#if LINES
+            slope[a] = *across_at(t, sheet, k, a, i);
+#else
             const int stride = a == 0 ? 1 : N;
             const REAL *line = sheet + i * SHEET + t->at - t->axis[a] * stride;
             slope[a] = 0;
             UNROLL for (int p = 0; p < N; p++) slope[a] = FMA(ROW(t, a, p), line[p * stride], slope[a]);
+#endif
         }
         slope[MARCH] = 0;
         UNROLL for (int p = 0; p < N; p++) slope[MARCH] = FMA(SLOPES[k][p], column[p][i], slope[MARCH]);
@@ -203,19 +263,25 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
 
 #if LOSS
 // The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain from what it kept.
-INLINE REAL relax(REAL *slot, const REAL old[MECHANISMS], const REAL *loss, int is_trace, REAL strain) {
+INLINE REAL relax(REAL kept[MECHANISMS], const REAL *loss, int is_trace, REAL strain) {
     const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;
     REAL sum = 0;
     UNROLL for (int j = 0; j < MECHANISMS; j++) {
-        sum += FMA(now[j], strain, old[j]);
-        slot[j * POINTS] = FMA(next[j], strain, loss[j] * old[j]);
+        sum += FMA(now[j], strain, kept[j]);
+        kept[j] = FMA(next[j], strain, loss[j] * kept[j]);
     }
     return sum;
 }
 
+// Stores the pairs whose later variable is one of these.
+INLINE void put_pairs(REAL *memory, const REAL kept[VARIABLES], int first, int end) {
+    UNROLL for (int v = 0; v < VARIABLES; v += VEC)
+        if (v + 1 >= first && v + 1 < end) store(memory + v * POINTS, kept + v);
+}
+
 // Advances the memory variables of a point with the gradient of what they follow, and takes them from its stress.
-INLINE void relax_all(REAL *memory, REAL kept[RELAXING][MECHANISMS], const REAL *loss, const REAL *strength,
-                      REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
+INLINE void relax_all(REAL *memory, REAL kept[VARIABLES], const REAL *loss, const REAL *strength, REAL g[COMPONENTS][NDIM],
+                      REAL stress[STRAINS]) {
     REAL trace = 0;
     UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
 #if VARIES
@@ -223,7 +289,8 @@ INLINE void relax_all(REAL *memory, REAL kept[RELAXING][MECHANISMS], const REAL 
 #else
     const REAL shear = 1, volume = trace;
 #endif
-    const REAL bulk = relax(memory + (RELAXING - 1) * MECHANISMS * POINTS, kept[RELAXING - 1], loss, 1, volume);
+    const REAL bulk = relax(kept + (RELAXING - 1) * MECHANISMS, loss, 1, volume);
+    put_pairs(memory, kept, (RELAXING - 1) * MECHANISMS + 1, VARIABLES);
     const REAL mean = trace * (REAL)(1.0 / 3.0);
     REAL last = 0;
     int slot = 0;
@@ -235,7 +302,9 @@ INLINE void relax_all(REAL *memory, REAL kept[RELAXING][MECHANISMS], const REAL 
                 sum = -last;
             } else {
                 const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
-                sum = relax(memory + slot * MECHANISMS * POINTS, kept[slot], loss, 0, shear * strain);
+                sum = relax(kept + slot * MECHANISMS, loss, 0, shear * strain);
+                // The first variable of the trace has the last one of the deviator beside it.
+                put_pairs(memory, kept, slot * MECHANISMS, (slot + 1) * MECHANISMS + (slot == RELAXING - 2));
                 slot++;
                 if (i == k) last += sum;
             }
@@ -246,24 +315,29 @@ INLINE void relax_all(REAL *memory, REAL kept[RELAXING][MECHANISMS], const REAL 
 
 // Asks for the memory variables of an element, a line of 128 bytes each time, shared out among its threads.
 INLINE void prefetch_memory(const struct Elements *a, WIDE element, int at) {
-    const REAL *memory = a->memory + element * (RELAXING * MECHANISMS * POINTS);
-    for (int i = at * LINE; i < RELAXING * MECHANISMS * POINTS; i += SHEET * LINE) prefetch(memory + i);
+    const REAL *memory = a->memory + element * (VARIABLES * POINTS);
+    for (int i = at * LINE; i < VARIABLES * POINTS; i += SHEET * LINE) prefetch(memory + i);
 }
 #endif
 
-// The fluxes of a point, weighted and turned to the axes of the cell: those across go to the sheet, `along` is that of the
-// march.
-INLINE void flux_at(const struct Place *t, REAL *sheet, REAL weight, REAL inverse[NDIM][NDIM],
+// The fluxes of a point of level k, weighted and turned to the axes of the cell: those across go to the sheet, or to the place of
+// their slopes, `along` is that of the march.
+INLINE void flux_at(const struct Place *t, REAL *sheet, int k, REAL weight, REAL inverse[NDIM][NDIM],
                     REAL flux[COMPONENTS][NDIM], REAL along[COMPONENTS]) {
     UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int a = 0; a < NDIM; a++) {
         REAL sum = 0;
         UNROLL for (int c = 0; c < NDIM; c++) sum = FMA(inverse[a][c], flux[i][c], sum);
         sum *= -weight;
         if (a == MARCH) along[i] = sum;
+#if LINES
+        else *across_at(t, sheet, k, a, i) = sum;
+#else
         else sheet[(a * COMPONENTS + i) * SHEET + t->at] = sum;
+#endif
     }
 }
 
+#if !LINES
 // Sums of the fluxes of a sheet with the slopes of a point's polynomial.
 INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
     REAL sum = 0;
@@ -274,6 +348,7 @@ INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
     }
     return sum;
 }
+#endif
 
 #if LAW < 2
 // The second half of a step and the first one of the next, for the points inside of an element on a thread's column. Everything
@@ -317,7 +392,11 @@ KERNEL(forces)(const struct Elements a) {
     t.slopes = slopes;
     prefetch_memory(&a, element, t.at);
 #endif
+#if LINES
+    REAL *field = room + seat * SEAT, *sheet = field + COMPONENTS * POINTS, *fluxes = sheet;
+#else
     REAL *sheet = room + seat * SEAT, *fluxes = sheet + (1 + LOSS) * COMPONENTS * SHEET;
+#endif
     const int *points = a.points + element * POINTS + t.at;
 #if VARIES
     const REAL *law = a.law + (element - a.first) * (LAW_NUMBERS * POINTS) + t.at;
@@ -340,7 +419,7 @@ KERNEL(forces)(const struct Elements a) {
 #if LOSS
     // The end of the step before as its velocity in the middle foretold it: memory variables follow its strain.
     REAL foretold[N][COMPONENTS];
-    REAL *memory = a.memory + element * (RELAXING * MECHANISMS * POINTS) + t.at;
+    REAL *memory = a.memory + element * (VARIABLES * POINTS) + t.at * VEC;
     const REAL *loss = a.loss + a.region[element] * LOSS_NUMBERS;
     const REAL *strength = a.strength + (VARIES ? element * (2 * POINTS) + t.at : 0);
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
@@ -358,8 +437,15 @@ KERNEL(forces)(const struct Elements a) {
     struct Column s;
     take_column(&s, &t, a.shape + element * SHAPE_NUMBERS);
 #endif
+#if LINES
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + k * SHEET + t.at] = column[k][i];
+    __syncthreads();
+    differentiate_lines(&t, field, sheet);
+    __syncthreads();
+#endif
     UNROLL for (int k = 0; k < N; k++) {
         REAL inverse[NDIM][NDIM], gradient[COMPONENTS][NDIM], flux[COMPONENTS][NDIM], along[COMPONENTS];
+#if !LINES
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
             sheet[i * SHEET + t.at] = column[k][i];
 #if LOSS
@@ -367,11 +453,11 @@ KERNEL(forces)(const struct Elements a) {
 #endif
         }
 #if LOSS
-        REAL kept[RELAXING][MECHANISMS];
-        UNROLL for (int r = 0; r < RELAXING; r++) UNROLL for (int j = 0; j < MECHANISMS; j++)
-            kept[r][j] = memory[(r * MECHANISMS + j) * POINTS + k * SHEET];
+        REAL kept[VARIABLES];
+        UNROLL for (int v = 0; v < VARIABLES; v += VEC) load(memory + v * POINTS + k * SHEET * VEC, kept + v);
 #endif
         __syncthreads();
+#endif
 #if STORED
         const REAL weight = stored_metric(shape + k * SHEET, inverse);
 #else
@@ -385,17 +471,28 @@ KERNEL(forces)(const struct Elements a) {
         hooke(LAW_OF_LEVEL(k), gradient, stress);
 #if LOSS
         gradient_at(&t, sheet + COMPONENTS * SHEET, foretold, k, inverse, gradient);
-        relax_all(memory + k * SHEET, kept, loss, strength + k * SHEET, gradient, stress);
+        relax_all(memory + k * SHEET * VEC, kept, loss, strength + k * SHEET, gradient, stress);
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int c = 0; c < NDIM; c++) flux[i][c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
 #endif
-        flux_at(&t, fluxes, weight, inverse, flux, along);
+        flux_at(&t, fluxes, k, weight, inverse, flux, along);
+#if !LINES
         __syncthreads();
+#endif
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
+#if !LINES
             out[k][i] += divergence(&t, fluxes, i);
+#endif
             UNROLL for (int p = 0; p < N; p++) out[p][i] = FMA(SLOPES[k][p], along[i], out[p][i]);
         }
     }
+#if LINES
+    __syncthreads();
+    gather_lines(&t, fluxes);
+    __syncthreads();
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < ACROSS; b++)
+        out[k][i] += *across_at(&t, fluxes, k, b, i);
+#endif
     REAL *forces = a.forces + (element * POINTS + t.at) * COMPONENTS;
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) forces[k * SHEET * COMPONENTS + i] = out[k][i];
 }

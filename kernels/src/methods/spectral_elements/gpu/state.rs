@@ -19,9 +19,10 @@ fn slots(dimension: usize) -> &'static [Option<usize>] {
     }
 }
 
-/// Where a number of the state stands on the device: component, mechanism, point.
+/// Where a number of the state stands on the device: component, mechanism, point. Two variables of a point stand beside each other.
 fn at([slot, mechanism, point]: [usize; 3], points: usize) -> usize {
-    (slot * MECHANISMS + mechanism) * points + point
+    let variable = slot * MECHANISMS + mechanism;
+    2 * (variable / 2 * points + point) + variable % 2
 }
 
 /// The state's numbers of an element from those of the device.
@@ -179,11 +180,13 @@ mod tests {
             let mut back = vec![0.0; numbers];
             to_device(dimension, points, &state, &mut back);
             assert_eq!(back, here);
-            // Of the second point, second mechanism: xx and the trace.
+            // Of the second point, second mechanism: xx in the first pair, the trace in the last but one.
             let first = components * MECHANISMS + 1;
-            assert_eq!(state[first], here[points + 1]);
-            let trace = numbers - MECHANISMS * points + points + 1;
-            assert_eq!(state[first + (components - 1) * MECHANISMS], here[trace]);
+            let trace = first + (components - 1) * MECHANISMS;
+            assert_eq!(
+                [state[first], state[trace]],
+                [3.0, if dimension == 3 { 82.0 } else { 52.0 }]
+            );
         }
     }
 }

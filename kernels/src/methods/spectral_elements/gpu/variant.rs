@@ -13,6 +13,12 @@ const POINTS: &str = include_str!("points.cu");
 /// Threads of a block at most; fewer leave registers for more blocks.
 const MOST_THREADS: usize = 256;
 
+/// Bytes of shared memory of a block that every device has without being asked.
+const MOST_SHARED: usize = 48 << 10;
+
+/// Banks of shared memory.
+const BANKS: usize = 32;
+
 /// What the elements of a launch are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -81,8 +87,27 @@ impl Variant {
         }
     }
 
+    /// Numbers of shared memory of an element whose whole field lies there with its slopes (`SEAT` of elements.cu).
+    fn seat(&self) -> usize {
+        let points = self.sheet() * (self.degree + 1);
+        let filled = self.dimension * self.components() * points;
+        filled + (2 * BANKS + self.sheet() % BANKS - filled % BANKS) % BANKS
+    }
+
+    /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). Memory variables and stored
+    /// geometry are what is waited for elsewhere, lines of few points save little, and the field of large elements does not fit.
+    fn in_lines(&self) -> bool {
+        !self.loss
+            && !self.stored
+            && self.degree >= 4
+            && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
+    }
+
     /// Bytes of shared memory of a block.
     pub fn shared(&self) -> usize {
+        if self.in_lines() {
+            return self.block().elements * self.seat() * size_of::<f32>();
+        }
         let sheets = 1 + usize::from(self.loss) + self.dimension - 1;
         let slopes = if self.loss { (self.degree + 1).pow(2) } else { 0 };
         (self.block().elements * sheets * self.components() * self.sheet() + slopes) * size_of::<f32>()
@@ -102,23 +127,39 @@ impl Variant {
             ("STORED", usize::from(self.stored)),
             ("LOSS", usize::from(self.loss)),
             ("VARIES", usize::from(self.varies)),
+            ("LINES", usize::from(self.in_lines())),
             ("ELEMENTS", block.elements),
             ("THREADS", block.threads),
         ];
-        let bounds = "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS)\n#endif";
-        let texts = [bounds, &numbers(basis), ELEMENTS];
-        source("elements.cu", (self.dimension, basis.len()), &defines, &texts)
+        // Registers for four blocks suffice here, but are not chosen unasked.
+        let four = (self.dimension, self.degree, self.kind) == (3, 4, Kind::Isotropic);
+        let blocks = if four && self.loss && !self.stored && !self.varies {
+            ", 4"
+        } else {
+            ""
+        };
+        let bounds = format!(
+            "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS{blocks})\n#endif"
+        );
+        let texts = [&bounds, &numbers(basis), ELEMENTS];
+        let vector = if self.loss { 2 } else { 1 };
+        source(
+            ("elements.cu", vector),
+            (self.dimension, basis.len()),
+            &defines,
+            &texts,
+        )
     }
 }
 
 fn source(
-    file: &str,
+    (file, vector): (&str, usize),
     (dimension, points): (usize, usize),
     defines: &[(&str, usize)],
     texts: &[&str],
 ) -> Source {
     let common = [("NDIM", dimension), ("N", points)];
-    let mut head = "#define REAL_IS_DOUBLE 0\n#define VEC 1\n".to_string();
+    let mut head = format!("#define REAL_IS_DOUBLE 0\n#define VEC {vector}\n");
     let mut name = file.to_string();
     for (key, value) in common.iter().chain(defines) {
         let _ = writeln!(head, "#define {key} {value}");
@@ -147,12 +188,12 @@ fn numbers(basis: &Basis) -> String {
 
 /// Kernels `advance`, `predict`, `correct_fluid`, `pack`.
 pub fn nodes(dimension: usize) -> Source {
-    source("nodes.cu", (dimension, 0), &[], &[NODES, STEP])
+    source(("nodes.cu", 1), (dimension, 0), &[], &[NODES, STEP])
 }
 
 /// Kernels `inject`, `extract`, `film`, `look`.
 pub fn points(dimension: usize, basis: &Basis) -> Source {
-    source("points.cu", (dimension, basis.len()), &[], &[NODES, POINTS])
+    source(("points.cu", 1), (dimension, basis.len()), &[], &[NODES, POINTS])
 }
 
 /// One text of every kind that a run with elements of these degrees can need, for checks without a device.
@@ -203,7 +244,7 @@ mod tests {
                 let block = variant.block();
                 let used = (block.elements * variant.sheet()) as f64 / block.threads as f64;
                 assert!(used > 0.93, "{dimension} {degree} {block:?}");
-                assert!(variant.shared() <= 48 << 10, "{dimension} {degree} {block:?}");
+                assert!(variant.shared() <= MOST_SHARED, "{dimension} {degree} {block:?}");
             }
         }
     }
