@@ -4,7 +4,7 @@
 //! With ranks=y each GPU is run by a rank of its own and halos go by messages from host to host, as between nodes: the exchange
 //! as programs have it, blocking, with nothing sent, without buffers (Komatitsch et al. 2010, figures 11 to 15).
 //!
-//! `cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [n=20,20,16 elements] [law=iso/full/loss/fluid]
+//! `cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [n=20,20,16 elements] [law=iso/full/loss/coarse/fluid] [points=y: constants of every point]
 //! [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10, ranks=n: on GPUs]`; several values
 //! are separated by a slash.
 
@@ -22,7 +22,8 @@ use kernels::device::cuda::{Cuda, probe};
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Engine, Lumping, Quantity, Relaxation, Setup, Shot, Source, Strength, gpu,
+    Attenuation, Engine, Grain, Lumping, PointMedium, Quantity, Relaxation, Setup, Shot, Source, Strength,
+    gpu,
 };
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::{ParallelOptions, Transport};
@@ -67,7 +68,7 @@ fn mesh(counts: [usize; 3], order: Order) -> Mesh<3> {
 fn medium(word: &str) -> Option<Medium> {
     let mut medium = Medium::isotropic(2300.0, 2800.0, if word == "fluid" { 0.0 } else { 1500.0 });
     match word {
-        "iso" | "loss" | "fluid" => {}
+        "iso" | "loss" | "coarse" | "fluid" => {}
         "full" => {
             let modulus = |speed: f64| 2300.0 * speed * speed;
             let (p, s) = (modulus(2800.0), modulus(1500.0));
@@ -98,6 +99,7 @@ struct Case {
     basis: Basis,
     law: String,
     medium: Medium,
+    points: bool,
     dt: f64,
     count: usize,
 }
@@ -114,7 +116,7 @@ impl Case {
             _ => Order::Quadratic,
         };
         let basis = Basis::new(degree.parse().expect("a number")).expect("degree= is 2 to 8");
-        let medium = medium(law).expect("law= is iso, full, loss or fluid");
+        let medium = medium(law).expect("law= is iso, full, loss, coarse or fluid");
         // The elements of a small box are like those of a large one.
         let small = mesh([12; 3], order);
         let bound = steps(&small, &basis, std::slice::from_ref(&medium));
@@ -123,12 +125,29 @@ impl Case {
             dt: 0.45 * bound.into_iter().fold(f64::INFINITY, f64::min),
             law: law.into(),
             count: words.number("steps", 80),
+            points: words.text("points", "n") == "y",
             basis,
             medium,
         }
     }
 
+    /// Where the mechanisms of attenuation are.
+    fn grain(&self) -> Option<Grain> {
+        match self.law.as_str() {
+            "loss" => Some(Grain::Fine),
+            "coarse" => Some(Grain::Coarse),
+            _ => None,
+        }
+    }
+
     fn with<R>(&self, run: impl Fn(&Setup<3>) -> R) -> R {
+        let of_point = PointMedium {
+            medium: self.medium.clone(),
+            speeds: [2800.0, 1500.0],
+            loss: None,
+        };
+        let points =
+            |_: usize, _: usize, positions: &[[f64; 3]]| Some(vec![of_point.clone(); positions.len()]);
         let source = Source {
             at: self.mesh.centre(self.mesh.len() / 2),
             strength: Strength::Moment([[1e12, 0.0, 0.0], [0.0, 1e12, 0.0], [0.0, 0.0, 1e12]]),
@@ -139,9 +158,12 @@ impl Case {
             basis: &self.basis,
             media: std::slice::from_ref(&self.medium),
             speeds: &[[2800.0, 1500.0]],
-            points: None,
+            points: self.points.then_some(&points),
             dt: self.dt,
-            relaxations: (self.law == "loss").then_some(std::slice::from_ref(&LOSS)),
+            relaxations: self.grain().map(|grain| Attenuation {
+                regions: std::slice::from_ref(&LOSS),
+                grain,
+            }),
             lumping: Lumping::Matrix,
             sponge: None,
             sources: &[source],
@@ -167,12 +189,21 @@ impl Case {
         let fields = components * (5.0 * own - inside + 2.0 * all);
         let loss = match self.law.as_str() {
             // Accelerations of shared points, written and read; memory variables, too.
-            "loss" => 2.0 * (own - inside) * components + 6.0 * 3.0 * 2.0 * all,
+            "loss" => 2.0 * (own - inside) * components + 2.0 * 18.0 * all,
+            "coarse" => 2.0 * 6.0 * all,
             // The levels of a potential are read and written once more.
             "fluid" => 5.0 * own,
             _ => 0.0,
         };
-        4.0 * (geometry + tables + fields + loss)
+        let constants = match self.law.as_str() {
+            _ if !self.points => 0.0,
+            "full" => 21.0,
+            "fluid" => 1.0,
+            // What mechanisms are times, too.
+            "loss" | "coarse" => 4.0,
+            _ => 2.0,
+        };
+        4.0 * (geometry + tables + fields + loss + constants * all)
     }
 }
 

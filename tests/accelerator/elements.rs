@@ -13,7 +13,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::mesh::Order;
 use kernels::methods::spectral_elements::gpu::{self, DevicePart};
-use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, subdomains};
+use kernels::methods::spectral_elements::{Engine, Grain, Lumping, Quantity, subdomains};
 use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::group::Group;
@@ -199,6 +199,36 @@ pub fn a_sponge_agrees_with_the_processor<A: Accelerator>(machines: &Machines<A>
     goes_on(machines, &World::new(volume));
 }
 
+pub fn coarse_grained_attenuation_agrees_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
+    for (rocks, order, varies) in [
+        (DRY, Order::Linear, false),
+        (WET, Order::Quadratic, false),
+        (DRY, Order::Linear, true),
+    ] {
+        let plane = Recipe {
+            rocks,
+            order,
+            varies,
+            loses: true,
+            grain: Grain::Coarse,
+            steps: 90,
+            ..Recipe::plain([8, 6])
+        };
+        close(machines, plane);
+        same_bits(machines, &World::new(plane));
+        let volume = Recipe {
+            rocks,
+            order,
+            varies,
+            loses: true,
+            grain: Grain::Coarse,
+            ..Recipe::plain([5, 4, 4])
+        };
+        close(machines, volume);
+        goes_on(machines, &World::new(volume));
+    }
+}
+
 pub fn strain_and_rotation_agree_with_the_processor<A: Accelerator>(machines: &Machines<A>) {
     for quantity in [Quantity::Strain, Quantity::Rotation] {
         close(
@@ -224,6 +254,11 @@ pub fn strain_and_rotation_agree_with_the_processor<A: Accelerator>(machines: &M
 pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
     for degree in 2..=8 {
         let loses = degree % 2 == 0;
+        let grain = if degree % 4 == 0 {
+            Grain::Coarse
+        } else {
+            Grain::Fine
+        };
         let rocks = if degree % 3 == 0 { WET } else { DRY };
         let steps = 24;
         close(
@@ -231,6 +266,7 @@ pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
             Recipe {
                 degree,
                 loses,
+                grain,
                 rocks,
                 steps,
                 ..Recipe::plain([4, 4])
@@ -241,6 +277,7 @@ pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
             Recipe {
                 degree,
                 loses,
+                grain,
                 rocks,
                 steps,
                 ..Recipe::plain([3, 2, 2])
@@ -398,11 +435,12 @@ pub fn elements_that_grow_are_noticed<A: Accelerator>(machines: &Machines<A>) {
 
 /// A few short runs that use every kernel, for tools that watch each access.
 pub fn every_kernel_of_elements<A: Accelerator>(machines: &Machines<A>) {
-    for order in [Order::Linear, Order::Quadratic] {
+    for (order, grain) in [(Order::Linear, Grain::Fine), (Order::Quadratic, Grain::Coarse)] {
         for (rocks, loses) in [(DRY, false), (WET, true)] {
             let plane = Recipe {
                 rocks,
                 loses,
+                grain,
                 order,
                 steps: 14,
                 ..Recipe::plain([4, 4])
@@ -410,6 +448,7 @@ pub fn every_kernel_of_elements<A: Accelerator>(machines: &Machines<A>) {
             let volume = Recipe {
                 rocks,
                 loses,
+                grain,
                 order,
                 steps: 10,
                 ..Recipe::plain([3, 2, 2])

@@ -1,6 +1,6 @@
 //! Whole runs of small meshes, as flows have them.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Outcome};
 use crate::golden::case;
 
 /// A block of rock in 2-D under a hill, with a source and two receivers at one distance on either side.
@@ -202,71 +202,90 @@ fn strain_and_rotation_are_differences_of_displacements() {
     assert!(top > 0.0 && worst < 0.01 * top, "{worst} of {top}");
 }
 
-/// A plane of losses: behind the same path the wave is as much weaker as its quality factor says.
+/// A column in which a plane P wave runs along z: the solid has no lambda, its sides are free.
+struct Column(Desk);
+
+impl Column {
+    const SPEED: f64 = 2000.0;
+
+    fn new() -> Self {
+        let desk = Desk::new();
+        let vs = Self::SPEED / 2f64.sqrt();
+        desk.ran(&format!(
+            "sfhexmesh surfaces=4000,0 layers=40 nx=1 xmin=0 xmax=100 rho=2000 vp={} vs={vs} absorb=none judge=n base=column > column.rsf",
+            Self::SPEED
+        ));
+        // Forces on all points of a side with the weights of the rule are an even traction.
+        let side = [
+            (0.0, 0.1),
+            (17.267_316, 0.544_444_4),
+            (50.0, 0.711_111_1),
+            (82.732_68, 0.544_444_4),
+            (100.0, 0.1),
+        ];
+        let (points, forces): (Vec<_>, Vec<_>) = side
+            .map(|(x, w)| ([x, 100.0_f32], [0.0, 1e9 * w]))
+            .into_iter()
+            .unzip();
+        desk.dataset("sou.rsf", "n1=2 n2=5", points.as_flattened());
+        desk.dataset("pull.rsf", "n1=2 n2=5", forces.as_flattened());
+        desk.dataset("rec.rsf", "n1=2 n2=2", &[50.0, 600.0, 50.0, 2200.0]);
+        Self(desk)
+    }
+
+    /// A run with these quality factors.
+    fn run(&self, quality: f64, mechanisms: &str) -> Outcome {
+        let vs = Self::SPEED / 2f64.sqrt();
+        let rock = [2000.0, Self::SPEED, vs, quality, quality, 0.0].map(|x| x as f32);
+        self.0.dataset("column-materials.rsf", "n1=6 n2=1", &rock);
+        self.0.sh(&format!(
+            "sfsem2d-gpu mesh=column.rsf sou=sou.rsf rec=rec.rsf device=cpu src=force mech=pull.rsf stf=ricker freq=5 nt=1800 dt=0.001 qband=1.5,15 qref=5 qmech={mechanisms} > d.rsf"
+        ))
+    }
+
+    /// Amplitudes at a frequency at both receivers.
+    fn amplitudes(&self, quality: f64, mechanisms: &str) -> impl Fn(f64) -> [f64; 2] + use<> {
+        let run = self.run(quality, mechanisms);
+        assert_eq!(run.code, 0, "{run:?}");
+        let data = self.0.read("d.rsf");
+        move |f| {
+            [0, 1].map(|r| {
+                let trace = || data.chunks(4).map(|step| f64::from(step[r])).enumerate();
+                let part = |turn: fn(f64) -> f64| -> f64 {
+                    trace()
+                        .map(|(n, x)| x * turn(std::f64::consts::TAU * f * n as f64 * 1e-3))
+                        .sum()
+                };
+                part(f64::cos).hypot(part(f64::sin))
+            })
+        }
+    }
+}
+
+/// Behind the same path the wave is as much weaker as its quality factor says, also with one mechanism a point.
 #[test]
 fn quality_factors_of_materials_attenuate() {
-    let desk = Desk::new();
-    // A column in which a plane P wave runs along z: the solid has no lambda, its sides are free.
-    let (vp, q, frequency) = (2000.0_f64, 40.0_f64, 5.0_f64);
-    let vs = vp / 2f64.sqrt();
-    let line = |qs: &str, name: &str| -> [Vec<f64>; 2] {
-        let made = desk.sh(&format!(
-            "sfhexmesh surfaces=4000,0 layers=40 nx=1 xmin=0 xmax=100 rho=2000 vp={vp} vs={vs} absorb=none judge=n base={name} > {name}.rsf"
-        ));
-        assert_eq!(made.code, 0, "{}", made.err);
-        desk.dataset(
-            &format!("{name}-materials.rsf"),
-            "n1=6 n2=1",
-            &format!("2000 {vp} {vs} {qs} 0")
-                .split(' ')
-                .map(|x| x.parse().unwrap())
-                .collect::<Vec<f32>>(),
-        );
-        let run = desk.sh(&format!(
-            "sfsem2d-gpu mesh={name}.rsf sou=sou.rsf rec=rec.rsf device=cpu src=force mech=pull.rsf stf=ricker freq={frequency} nt=1800 dt=0.001 qband=1.5,15 qref=5 > {name}-d.rsf"
-        ));
-        assert_eq!(run.code, 0, "{run:?}");
-        let data = desk.read(&format!("{name}-d.rsf"));
-        [0, 1].map(|r| {
-            data.chunks(4)
-                .map(|step| f64::from(step[r]))
-                .collect::<Vec<f64>>()
-        })
-    };
-    // Forces on all points of a side with the weights of the rule are an even traction.
-    let side = [
-        (0.0, 0.1),
-        (17.267_316, 0.544_444_4),
-        (50.0, 0.711_111_1),
-        (82.732_68, 0.544_444_4),
-        (100.0, 0.1),
-    ];
-    let (points, forces): (Vec<_>, Vec<_>) = side
-        .map(|(x, w)| ([x, 100.0_f32], [0.0, 1e9 * w]))
-        .into_iter()
-        .unzip();
-    desk.dataset("sou.rsf", "n1=2 n2=5", points.as_flattened());
-    desk.dataset("pull.rsf", "n1=2 n2=5", forces.as_flattened());
-    desk.dataset("rec.rsf", "n1=2 n2=2", &[50.0, 600.0, 50.0, 2200.0]);
-    let (plain, lossy) = (line("9999 9999", "plain"), line("40 40", "lossy"));
-    // Amplitude of the spectrum at a frequency; the time between the receivers is 0.8 s.
-    let at = |u: &[f64], f: f64| {
-        let part = |turn: fn(f64) -> f64| -> f64 {
-            let terms = u.iter().enumerate();
-            terms
-                .map(|(n, x)| x * turn(std::f64::consts::TAU * f * n as f64 * 1e-3))
-                .sum()
-        };
-        part(f64::cos).hypot(part(f64::sin))
-    };
-    // Between them lies the frequency that the surface over the forces takes away.
-    for f in [3.0, 4.0, 6.5, 8.0] {
-        let [near, far] = [0, 1].map(|r| at(&lossy[r], f) / at(&plain[r], f));
-        let wanted = (-std::f64::consts::PI * f * 0.8 / q).exp();
-        assert!(
-            (far / near / wanted - 1.0).abs() < 0.01,
-            "{f} Hz: {} of {wanted}",
-            far / near
-        );
+    let column = Column::new();
+    let plain = column.amplitudes(9999.0, "3");
+    let q = 40.0;
+    for mechanisms in ["3", "coarse"] {
+        let lossy = column.amplitudes(q, mechanisms);
+        // Between them lies the frequency that the surface over the forces takes away.
+        for f in [3.0, 4.0, 6.5, 8.0] {
+            let ([a, b], [c, d]) = (plain(f), lossy(f));
+            // The time between the receivers is 0.8 s.
+            let wanted = (-std::f64::consts::PI * f * 0.8 / q).exp();
+            let off = d / b / (c / a) / wanted - 1.0;
+            println!("qmech={mechanisms}, {f} Hz: {off:+.4}");
+            assert!(off.abs() < 0.01, "qmech={mechanisms}, {f} Hz: {off}");
+        }
     }
+    let low = column.run(6.0, "coarse");
+    assert!(
+        low.code == 1
+            && low
+                .err
+                .contains("quality factors are too low to have one mechanism a point"),
+        "{low:?}"
+    );
 }

@@ -3,7 +3,9 @@
 use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
-use kernels::methods::spectral_elements::{Engine, Lumping, Quantity, Relaxation, Setup, Source, Sponge};
+use kernels::methods::spectral_elements::{
+    Attenuation, Engine, Grain, Lumping, Quantity, Relaxation, Setup, Source, Sponge,
+};
 
 /// A block of `counts` elements: node k (counted along each axis) lies where `place` says, an element whose first node is k
 /// is of the region that `region` says, and the outer faces absorb that `absorbs` names by axis and side.
@@ -58,6 +60,7 @@ pub struct Body<const D: usize> {
     pub speeds: Vec<[f64; 2]>,
     pub dt: f64,
     pub relaxations: Option<Vec<Relaxation>>,
+    pub grain: Grain,
     pub sponge: Option<Sponge>,
 }
 
@@ -75,6 +78,7 @@ impl<const D: usize> Body<D> {
             speeds,
             dt: share * bound,
             relaxations: None,
+            grain: Grain::Fine,
             sponge: None,
         }
     }
@@ -87,7 +91,10 @@ impl<const D: usize> Body<D> {
             speeds: &self.speeds,
             points: None,
             dt: self.dt,
-            relaxations: self.relaxations.as_deref(),
+            relaxations: self.relaxations.as_deref().map(|regions| Attenuation {
+                regions,
+                grain: self.grain,
+            }),
             lumping: Lumping::Matrix,
             sponge: self.sponge,
             sources,

@@ -86,7 +86,7 @@ impl World {
             speeds: &SPEEDS,
             points: None,
             dt: self.dt,
-            relaxations: Some(&self.relaxations),
+            relaxations: Some((&self.relaxations[..]).into()),
             lumping: Lumping::Matrix,
             sponge: None,
             sources: &self.sources,

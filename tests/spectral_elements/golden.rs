@@ -138,7 +138,7 @@ fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
         speeds: &speeds,
         points: None,
         dt,
-        relaxations: relaxations.as_deref(),
+        relaxations: relaxations.as_deref().map(Into::into),
         lumping: Lumping::RowSums,
         sponge: None,
         sources: &sources,

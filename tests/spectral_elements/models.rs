@@ -460,7 +460,7 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
     let relaxations = model.relaxations().unwrap();
     let points = Setup {
         points: Some(&model),
-        relaxations: Some(&relaxations),
+        relaxations: Some((&relaxations[..]).into()),
         ..world.setup()
     };
     // Q of the moduli from those of the waves.
@@ -478,7 +478,7 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
         })
         .collect();
     let regions = Setup {
-        relaxations: Some(&laws),
+        relaxations: Some((&laws[..]).into()),
         ..world.setup()
     };
     let [elastic, a, b] = [&world.setup(), &points, &regions].map(|setup| tape(&world, setup, &[]));

@@ -5,7 +5,8 @@
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot, Source, Sponge, Strength,
+    Attenuation, Grain, Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot, Source,
+    Sponge, Strength,
 };
 
 /// What fills a layer.
@@ -25,6 +26,7 @@ pub struct World<const D: usize> {
     pub speeds: Vec<[f64; 2]>,
     pub dt: f64,
     pub relaxations: Option<Vec<Relaxation>>,
+    pub grain: Grain,
     pub lumping: Lumping,
     pub sources: Vec<Source<D>>,
     pub shot: Shot<D>,
@@ -79,6 +81,8 @@ pub struct Recipe<const D: usize> {
     /// The upper and the lower half.
     pub rocks: [Rock; 2],
     pub loses: bool,
+    /// Where mechanisms are.
+    pub grain: Grain,
     /// Constants change from point to point.
     pub varies: bool,
     /// A sponge along the absorbing sides.
@@ -97,6 +101,7 @@ impl<const D: usize> Recipe<D> {
             degree: 4,
             rocks: [Rock::Isotropic, Rock::Table],
             loses: false,
+            grain: Grain::Fine,
             varies: false,
             soaks: false,
             lumping: Lumping::Matrix,
@@ -250,6 +255,7 @@ impl<const D: usize> World<D> {
                 jcheck: 25,
             },
             relaxations: recipe.loses.then_some(vec![law; 2]),
+            grain: recipe.grain,
             lumping: recipe.lumping,
             speeds: both.iter().map(|m| m.1).collect(),
             sponge: recipe.soaks.then_some(Sponge {
@@ -272,7 +278,10 @@ impl<const D: usize> World<D> {
             speeds: &self.speeds,
             points: self.uneven.as_ref().map(|uneven| uneven as &dyn PointMedia<D>),
             dt: self.dt,
-            relaxations: self.relaxations.as_deref(),
+            relaxations: self.relaxations.as_deref().map(|regions| Attenuation {
+                regions,
+                grain: self.grain,
+            }),
             lumping: self.lumping,
             sponge: self.sponge,
             sources: &self.sources,

@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::Setup;
-use super::attenuation::Memory;
+use super::attenuation::{Coarse, Memory};
 use super::cut::Share;
 use super::lanes::{LANES, Lanes};
 use super::media::Contents;
 use super::shape::Shape;
+use super::{Attenuation, Grain, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
@@ -150,7 +150,7 @@ pub(super) fn memories<const D: usize>(
     blocks: &[Block<D>],
 ) -> Vec<Option<Memory>> {
     let of_block = |block: &Block<D>| {
-        let relaxations = setup.relaxations?;
+        let Attenuation { regions, grain } = setup.relaxations?;
         let lane = |e: &u32| {
             let region = setup.mesh.regions()[*e as usize] as usize;
             // The constants of points stand in their strengths.
@@ -158,13 +158,19 @@ pub(super) fn memories<const D: usize>(
                 None => setup.moduli_of_region(region),
                 Some(_) => [1.0; 2],
             };
-            (&relaxations[region], moduli)
+            (&regions[region], moduli)
         };
         let lanes: Vec<_> = block.elements.iter().map(lane).collect();
         let strengths = setup
             .points
             .map(|_| numbers(setup, table, &block.elements, Contents::strengths));
-        Some(Memory::new::<D>(block.points.len(), &lanes, strengths, setup.dt))
+        let coarse = (grain == Grain::Coarse).then(|| Coarse::new::<D>(setup.basis));
+        Some(Memory::new::<D>(
+            block.points.len(),
+            &lanes,
+            (strengths, coarse),
+            setup.dt,
+        ))
     };
     blocks.iter().map(of_block).collect()
 }

@@ -4,14 +4,17 @@
 //! dR/dt = -R/tau + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for
 //! compression, y = tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 of that
 //! linear equation. The strain is that of u + dt v as the step before predicts it: u - dt^2 a, with the displacement of
-//! this step and the acceleration of the one before. What is kept from step to step is Q = A R + P B e, so that neither old
+//! this step and the acceleration of the one before, as SPECFEM3D has it; where a point has one of the mechanisms ([`Coarse`]) it is that
+//! of u, which needs no second gradient. What is kept from step to step is Q = A R + P B e, so that neither old
 //! strains nor a second pass are needed: R = Q + P C e with the new e, for the stress of now.
 
 use pulp::Simd;
 
-use super::Relaxation;
 use super::lanes::{Lanes, Part, Register};
+use super::{Grain, Relaxation};
 use crate::medium::attenuation::Law;
+use crate::mesh::Basis;
+use crate::mesh::geometry::lattice;
 
 /// Mechanisms.
 pub(super) const MECHANISMS: usize = 3;
@@ -22,6 +25,19 @@ impl Relaxation {
     pub fn constant(quality: [f64; 2], band: [f64; 2], reference: f64) -> Self {
         let typical = quality[0].min(quality[1]);
         Self::by(&Law::new(MECHANISMS, band, reference, typical), quality)
+    }
+
+    /// The largest share of the unrelaxed modulus, of shear or of compression, that a mechanism of [`Grain::Coarse`] takes at its point:
+    /// near one, waves of low frequency would find nothing left there.
+    pub fn coarse_share<const D: usize>(&self, basis: &Basis) -> f64 {
+        let shares = Coarse::new::<D>(basis).shares;
+        let of = |long: &[f64; MECHANISMS]| {
+            let ratio = |j: usize| long[j] / self.tau_stress[j];
+            let sum = (0..MECHANISMS).map(ratio).sum::<f64>();
+            let parts = (0..MECHANISMS).map(|j| f64::from(shares[j]) * (ratio(j) - 1.0) / sum);
+            parts.fold(0.0, f64::max)
+        };
+        f64::max(of(&self.tau_shear), of(&self.tau_bulk))
     }
 
     /// The same by a law of three mechanisms.
@@ -61,8 +77,47 @@ pub(super) struct Memory {
     laws: [[Mechanism; MECHANISMS]; 2],
     /// Of shear and compression at every point, where points have their own: the laws are those of moduli of one.
     strengths: Option<Vec<[Lanes; 2]>>,
+    /// Which mechanism a point has, where it has one.
+    coarse: Option<Coarse>,
     /// `[point][component][mechanism]`; components are the upper triangle of the deviator, row by row, and the trace.
-    variables: Vec<[Lanes; MECHANISMS]>,
+    variables: Vec<Lanes>,
+}
+
+impl Grain {
+    /// Mechanisms of a point.
+    pub fn mechanisms(self) -> usize {
+        match self {
+            Self::Fine => MECHANISMS,
+            Self::Coarse => 1,
+        }
+    }
+}
+
+/// The mechanisms of an element's points where each has one: they follow each other along every axis.
+#[derive(Clone, Debug)]
+pub(super) struct Coarse {
+    /// Of the local points.
+    mechanisms: Vec<usize>,
+    /// How much stronger the mechanisms are where they are.
+    pub(super) shares: [f32; MECHANISMS],
+}
+
+impl Coarse {
+    /// Of elements with a basis.
+    pub(super) fn new<const D: usize>(basis: &Basis) -> Self {
+        let along = basis.len();
+        let places: Vec<[usize; D]> = (0..along.pow(D as u32)).map(|p| lattice::<D>(p, along)).collect();
+        let mechanism = |place: &[usize; D]| place.iter().sum::<usize>() % MECHANISMS;
+        let weight = |place: &[usize; D]| place.iter().map(|k| basis.weights()[*k]).product::<f64>();
+        let shares = std::array::from_fn(|j| {
+            let own = places.iter().filter(|place| mechanism(place) == j);
+            (places.iter().map(weight).sum::<f64>() / own.map(weight).sum::<f64>()) as f32
+        });
+        Self {
+            mechanisms: places.iter().map(mechanism).collect(),
+            shares,
+        }
+    }
 }
 
 /// The numbers of every mechanism's step; the laws are those of the deviator and of the trace.
@@ -106,11 +161,11 @@ const fn components(dimension: usize) -> usize {
 
 impl Memory {
     /// Variables at rest; a relaxation and the unrelaxed moduli (mu, kappa) for each lane with an element, or moduli of one
-    /// and the strengths of points.
+    /// and the strengths of points; the mechanisms of points that have one each.
     pub(super) fn new<const D: usize>(
         points: usize,
         lanes: &[(&Relaxation, [f64; 2])],
-        strengths: Option<Vec<[Lanes; 2]>>,
+        (strengths, coarse): (Option<Vec<[Lanes; 2]>>, Option<Coarse>),
         dt: f64,
     ) -> Self {
         let zero = Mechanism {
@@ -120,8 +175,12 @@ impl Memory {
         };
         let mut memory = Self {
             laws: [[zero; MECHANISMS]; 2],
-            variables: vec![[Lanes::ZERO; MECHANISMS]; points * components(D)],
+            variables: vec![
+                Lanes::ZERO;
+                points * components(D) * if coarse.is_some() { 1 } else { MECHANISMS }
+            ],
             strengths,
+            coarse,
         };
         for (lane, (law, moduli)) in lanes.iter().enumerate() {
             let factors = Factors::new(law, *moduli, dt);
@@ -136,14 +195,14 @@ impl Memory {
         memory
     }
 
-    /// Numbers of an element that the next step needs.
-    pub(super) fn numbers(dimension: usize, points: usize) -> usize {
-        points * components(dimension) * MECHANISMS
+    /// Numbers of an element that the next step needs; points have so many mechanisms.
+    pub(super) fn numbers(dimension: usize, points: usize, mechanisms: usize) -> usize {
+        points * components(dimension) * mechanisms
     }
 
     /// Copies the variables of the element in a lane.
     pub(super) fn save(&self, lane: usize, out: &mut [f32]) {
-        let all = self.variables.as_flattened();
+        let all = &self.variables;
         out.iter_mut()
             .zip(all)
             .for_each(|(out, lanes)| *out = lanes.0[lane]);
@@ -151,9 +210,14 @@ impl Memory {
 
     /// Takes what [`Memory::save`] has copied.
     pub(super) fn load(&mut self, lane: usize, numbers: &[f32]) {
-        let all = self.variables.as_flattened_mut().iter_mut();
+        let all = self.variables.iter_mut();
         all.zip(numbers)
             .for_each(|(lanes, number)| lanes.0[lane] = *number);
+    }
+
+    /// Whether the variables follow the displacement of this step, and not one that the step before has foretold.
+    pub(super) fn follows_now(&self) -> bool {
+        self.coarse.is_some()
     }
 
     /// Bytes of memory.
@@ -180,17 +244,25 @@ impl Memory {
             (third, half) = (third * one, half * one);
             volume = part.load(bulk) * trace;
         }
+        let mut own = None;
+        if let Some(coarse) = &self.coarse {
+            let mechanism = coarse.mechanisms[point];
+            let share = part.splat(coarse.shares[mechanism]);
+            (third, half, one) = (third * share, half * share, one * share);
+            volume = volume * share;
+            own = Some(mechanism);
+        }
         let first = point * components(D);
-        let bulk = self.advance_one(part, first + components(D) - 1, 1, volume);
+        let bulk = self.advance_one(part, first + components(D) - 1, (1, own), volume);
         let mut slot = first;
         for i in 0..D {
             for c in i..D {
                 let lost = if i == c {
                     let strain = one * gradient[i][i] - third * trace;
-                    bulk + self.advance_one(part, slot, 0, strain)
+                    bulk + self.advance_one(part, slot, (0, own), strain)
                 } else {
                     let strain = half * (gradient[i][c] + gradient[c][i]);
-                    self.advance_one(part, slot, 0, strain)
+                    self.advance_one(part, slot, (0, own), strain)
                 };
                 stress[i][c] = stress[i][c] - lost;
                 stress[c][i] = stress[i][c];
@@ -199,22 +271,33 @@ impl Memory {
         }
     }
 
-    /// Advances the mechanisms of a component by a law; their sum now.
+    /// Advances the mechanisms of a component by a law, or the one that its point has; their sum now.
     #[inline(always)]
     fn advance_one<S: Simd>(
         &mut self,
         part: Part<S>,
         slot: usize,
-        law: usize,
+        (law, own): (usize, Option<usize>),
         strain: Register<S>,
     ) -> Register<S> {
+        let laws = &self.laws[law];
+        if let Some(mechanism) = own {
+            return relax(part, &laws[mechanism], &mut self.variables[slot], strain);
+        }
+        let variables = &mut self.variables[slot * MECHANISMS..][..MECHANISMS];
         let mut sum = part.zero();
-        for (law, variable) in self.laws[law].iter().zip(&mut self.variables[slot]) {
-            let kept = part.load(variable);
-            sum = sum + part.load(&law.now).mul_add(strain, kept);
-            let next = part.load(&law.kept).mul_add(strain, part.load(&law.decay) * kept);
-            part.store(variable, next);
+        for (law, variable) in laws.iter().zip(variables) {
+            sum = sum + relax(part, law, variable, strain);
         }
         sum
     }
+}
+
+/// Advances one variable; returns it now.
+#[inline(always)]
+fn relax<S: Simd>(part: Part<S>, law: &Mechanism, variable: &mut Lanes, strain: Register<S>) -> Register<S> {
+    let kept = part.load(variable);
+    let next = part.load(&law.kept).mul_add(strain, part.load(&law.decay) * kept);
+    part.store(variable, next);
+    part.load(&law.now).mul_add(strain, kept)
 }

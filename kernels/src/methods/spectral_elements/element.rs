@@ -396,7 +396,12 @@ impl<S: Simd, L: Law<S, D, D>, const D: usize> Law<S, D, D> for Relaxing<'_, L> 
             #[inline(always)]
             || *gradient,
         );
-        self.1.advance(part, point, &strained(), &mut stress);
+        let followed = if self.1.follows_now() {
+            *gradient
+        } else {
+            strained()
+        };
+        self.1.advance(part, point, &followed, &mut stress);
         stress
     }
 }
@@ -420,7 +425,12 @@ impl<S: Simd, const D: usize> Law<S, D, D> for Any<'_> {
             Stiffness::Fluid(_) => [[part.zero(); D]; D],
         };
         if let Some(memory) = &mut self.1 {
-            memory.advance(part, point, &strained(), &mut stress);
+            let followed = if memory.follows_now() {
+                *gradient
+            } else {
+                strained()
+            };
+            memory.advance(part, point, &followed, &mut stress);
         }
         stress
     }

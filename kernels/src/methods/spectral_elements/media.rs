@@ -148,8 +148,8 @@ impl<const D: usize> Setup<'_, D> {
     }
 
     fn loss_of_region(&self, region: usize) -> Option<Loss> {
-        let loss = |all: &[super::Relaxation]| Loss {
-            factors: all[region].factors,
+        let loss = |all: super::Attenuation<'_>| Loss {
+            factors: all.regions[region].factors,
             shares: [1.0; 2],
         };
         self.relaxations.map(loss)

@@ -105,6 +105,36 @@ pub struct Relaxation {
     pub factors: [f64; 2],
 }
 
+/// Where the mechanisms of a relaxation are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grain {
+    /// All of them at every point.
+    #[default]
+    Fine,
+    /// One at each point, and all of them in every element, a third of the memory: the coarse-grained attenuation of Day (1998), for
+    /// spectral elements as by van Driel & Nissen-Meyer (2014). The mechanism of a point is as much stronger as makes the mean over
+    /// the element, with the weights of quadrature, that of all mechanisms.
+    Coarse,
+}
+
+/// Attenuation of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Attenuation<'a> {
+    /// Of the regions, one each; regions of fluids are not attenuated.
+    pub regions: &'a [Relaxation],
+    /// Where the mechanisms are.
+    pub grain: Grain,
+}
+
+impl<'a> From<&'a [Relaxation]> for Attenuation<'a> {
+    fn from(regions: &'a [Relaxation]) -> Self {
+        Self {
+            regions,
+            grain: Grain::Fine,
+        }
+    }
+}
+
 /// What a run is made of.
 pub struct Setup<'a, const D: usize> {
     /// The mesh.
@@ -120,8 +150,8 @@ pub struct Setup<'a, const D: usize> {
     pub points: Option<&'a dyn PointMedia<D>>,
     /// Time step, s.
     pub dt: f64,
-    /// Attenuation of the regions, one each; regions of fluids are not attenuated. None: no attenuation.
-    pub relaxations: Option<&'a [Relaxation]>,
+    /// Attenuation, where there is any.
+    pub relaxations: Option<Attenuation<'a>>,
     /// The mass of absorbing faces.
     pub lumping: Lumping,
     /// A layer that damps along absorbing faces.
@@ -214,7 +244,9 @@ impl<const D: usize> Setup<'_, D> {
     /// Shear and bulk modulus of a region, unrelaxed where there is attenuation.
     fn moduli_of_region(&self, region: usize) -> [f64; 2] {
         let [mu, kappa] = media::moduli(&self.media[region].law);
-        let factors = self.relaxations.map_or([1.0; 2], |all| all[region].factors);
+        let factors = self
+            .relaxations
+            .map_or([1.0; 2], |all| all.regions[region].factors);
         [mu * factors[0], kappa * factors[1]]
     }
 

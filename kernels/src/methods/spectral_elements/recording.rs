@@ -29,8 +29,8 @@ pub(super) struct Recording<const D: usize> {
     pub(super) elements: Vec<(u32, u32, [f64; D])>,
     /// Points and elements of the whole mesh.
     pub(super) whole: [usize; 2],
-    /// Whether the run has attenuation.
-    pub(super) relaxes: bool,
+    /// Mechanisms of a point; none without attenuation.
+    pub(super) mechanisms: usize,
     /// The media of the regions in words.
     media: Vec<String>,
 }
@@ -92,7 +92,7 @@ impl<const D: usize> Recording<D> {
             global: share.global.clone(),
             elements: share.elements.iter().map(element).collect(),
             whole: [points, setup.mesh.len()],
-            relaxes: setup.relaxations.is_some(),
+            mechanisms: setup.relaxations.map_or(0, |all| all.grain.mechanisms()),
             media: (0..setup.media.len())
                 .map(|region| medium(setup, region))
                 .collect(),

@@ -57,7 +57,7 @@ impl<const D: usize> Engine<D> {
 
     /// Numbers of an element's memory variables.
     fn relaxing(&self) -> usize {
-        Memory::numbers(D, self.basis.len().pow(D as u32))
+        Memory::numbers(D, self.basis.len().pow(D as u32), self.recording.mechanisms)
     }
 
     fn memory_of(&mut self, element: usize) -> Option<(&mut Memory, usize)> {
@@ -190,8 +190,8 @@ pub(super) fn arrays<const D: usize>(
         arrays.push(field("rate of the potential", 1));
         arrays.push(field("second derivative of the potential", 1));
     }
-    if recording.relaxes {
-        let numbers = Memory::numbers(D, per_element);
+    if recording.mechanisms > 0 {
+        let numbers = Memory::numbers(D, per_element, recording.mechanisms);
         arrays.push(StateArray::of::<f32>("memory variables", elements, numbers));
     }
     arrays

@@ -5,7 +5,9 @@ use crate::meshing::RawMesh;
 use anyhow::bail;
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Material, Mesh};
-use kernels::methods::spectral_elements::{Band, GridModel, PointMedia, Relaxation, not_definite};
+use kernels::methods::spectral_elements::{
+    Attenuation, Band, Grain, GridModel, PointMedia, Relaxation, not_definite,
+};
 use rsf_io::{Input, Job};
 
 /// The quality factor from which on there is no loss.
@@ -17,14 +19,18 @@ pub struct Rocks<const D: usize> {
     pub media: Vec<Medium>,
     /// P and S speed, m/s.
     pub speeds: Vec<[f64; 2]>,
-    /// Attenuation, where sls= or quality factors give it.
+    /// Attenuation, where sls= or quality factors give it, and where its mechanisms are.
     pub relaxations: Option<Vec<Relaxation>>,
+    pub grain: Grain,
     /// What points are made of, where a model says more than the regions.
     pub model: Option<Box<dyn PointMedia<D>>>,
     /// Bytes of the model, and its checksum.
     pub held: usize,
     pub sum: u64,
 }
+
+/// The largest share of a modulus that one coarse-grained mechanism may take at its point.
+const MOST_COARSE: f64 = 0.15;
 
 /// The lower end of the band of constant Q as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
@@ -102,11 +108,48 @@ pub fn read<const D: usize>(
     Ok(Rocks {
         media,
         speeds: raw.materials.iter().map(|m| [m.vp, m.vs]).collect(),
+        grain: grain::<D>(job, relaxations.as_deref(), basis)?,
         relaxations,
         held: model.as_ref().map_or(0, GridModel::bytes),
         model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
         sum,
     })
+}
+
+impl<const D: usize> Rocks<D> {
+    /// As the method takes it.
+    pub fn attenuation(&self) -> Option<Attenuation<'_>> {
+        self.relaxations.as_deref().map(|regions| Attenuation {
+            regions,
+            grain: self.grain,
+        })
+    }
+}
+
+/// Where the mechanisms are.
+fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) -> anyhow::Result<Grain> {
+    let asked = job.choice("qmech")?;
+    let Some(laws) = laws else {
+        if job.given("qmech") {
+            job.warn("qmech= has no effect: nothing loses");
+        }
+        return Ok(Grain::Fine);
+    };
+    if asked != "coarse" {
+        return Ok(Grain::Fine);
+    }
+    let most = laws
+        .iter()
+        .map(|law| law.coarse_share::<D>(basis))
+        .fold(0.0, f64::max);
+    if most >= MOST_COARSE {
+        bail!(
+            "qmech=coarse: where a point has a mechanism, it takes {:.0} % of the modulus, and at most {:.0} % are right: quality factors are too low to have one mechanism a point; qmech=3 has all three at each",
+            100.0 * most,
+            100.0 * MOST_COARSE
+        );
+    }
+    Ok(Grain::Coarse)
 }
 
 /// The band of constant Q, and the frequency at which speeds hold.

@@ -79,7 +79,7 @@ impl<const D: usize> Run<D> {
             speeds: &self.rocks.speeds,
             points: self.rocks.model.as_deref(),
             dt: self.dt,
-            relaxations: self.rocks.relaxations.as_deref(),
+            relaxations: self.rocks.attenuation(),
             lumping: self.lumping,
             sponge: self.sponge,
             sources: &self.sources,
@@ -416,8 +416,8 @@ fn checksum<const D: usize>(raw: &RawMesh, rocks: &Rocks<D>) -> u64 {
         .with_text("free")
         .with(lists[1])
         .with_text(&format!(
-            "{:?} {:?} {}",
-            rocks.media, rocks.relaxations, rocks.sum
+            "{:?} {:?} {:?} {}",
+            rocks.media, rocks.relaxations, rocks.grain, rocks.sum
         ))
         .end()
 }

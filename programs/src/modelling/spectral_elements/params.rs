@@ -36,7 +36,9 @@ the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
 within 3 % over qband=, provided its ends have a ratio of at most 12. Velocities are those at qref= and grow with frequency. \
 sls= gives the complete description instead: n1=11 for every region, with the relaxation times of stress (3), of strain for \
-mu (3) and for kappa (3), and the factors from mu and kappa to the unrelaxed moduli.
+mu (3) and for kappa (3), and the factors from mu and kappa to the unrelaxed moduli. qmech=coarse takes a third of the memory \
+of attenuation and less time: each point has one of the three mechanisms, and all of them together act in the mean over an \
+element. It refuses quality factors that are too low for that.
 
 Sources (src=): moment is a moment tensor mxx= ... in N m along the axes of the mesh; dc is a double couple with strike=, \
 dip= and rake= in degrees and the moment m0= (Aki and Richards: x north, y east, z down; xaz= turns x); explosion has the \
@@ -99,6 +101,9 @@ macro_rules! params {
             Param::number_or_file("qp").default_text("from materials=").doc("quality factor of P waves, a number or a grid; 0 means no attenuation"),
             Param::number_or_file("qs").default_text("from materials=").doc("quality factor of S waves in solids"),
             Param::input("sls").doc("relaxation times of every region, instead of quality factors, n1=11"),
+            Param::choice("qmech", &["3", "coarse"])
+                .default("3")
+                .doc("mechanisms of attenuation at every point; coarse: one at each point, all three in every element"),
             Param::floats("qband").default_text("from a twelfth of the sources' highest frequency to that frequency").doc("lowest and highest frequency of the band in which Q is constant, Hz"),
             Param::float("qref").default_text("the middle of qband").doc("frequency for which the velocities are given, Hz"),
             Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("how the damping of absorbing sides enters the mass: matrix is exact, specfem adds its row sums"),

@@ -39,7 +39,7 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     let local = run.basis.len().pow(D as u32) as f64;
     let sums = 8.0 + 4.0 * D as f64;
     let relaxing = match &run.rocks.relaxations {
-        Some(_) => 4.0 * (3 * (D * (D + 1) / 2 + 1)) as f64,
+        Some(_) => 4.0 * (run.rocks.grain.mechanisms() * (D * (D + 1) / 2 + 1)) as f64,
         None => 0.0,
     };
     let nodes = 4.0 * (D * 3_usize.pow(D as u32)) as f64;

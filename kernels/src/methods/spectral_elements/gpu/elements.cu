@@ -22,70 +22,11 @@
 // With memory variables the threads need many registers, and what they wait for is memory: slopes of the polynomials come from
 // shared memory in place of registers, memory variables are asked for when a block begins, and those of a level are read
 // together before any of them is written, two of a point at a time.
-//
-// The defines before this line choose the variant:
-//   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
-//   LOSS memory variables 0|1 (with VEC 2), VARIES constants of every point 0|1,
-//   LINES 0|1 (never with LOSS), ELEMENTS of a block, THREADS
-
-#define SHEET (NDIM == 3 ? N * N : N)
-#define POINTS (SHEET * N)
-#define ACROSS (NDIM - 1)
-#define MARCH (NDIM - 1)
-#define STRAINS (NDIM * (NDIM + 1) / 2)
-#define LAW_NUMBERS (LAW == 0 ? 2 : LAW == 1 ? STRAINS * (STRAINS + 1) / 2 : 1)
-#define SHAPE_NUMBERS (NDIM == 3 ? 21 : 6)
-// Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
-#define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
-#define MECHANISMS 3
-#define LOSS_NUMBERS (5 * MECHANISMS)
-// The deviator (of 3-D without zz, which the others give) and the trace.
-#define RELAXING (NDIM == 3 ? 6 : 4)
-#define VARIABLES (RELAXING * MECHANISMS)
-#define METRIC_NUMBERS (NDIM * NDIM + 1)
-// Numbers of a line of the cache.
-#define LINE 32
-#if LINES
-// Lines of a sheet that run along one axis.
-#define ABREAST (SHEET / N)
-#define FILLED ((1 + ACROSS) * COMPONENTS * POINTS)
-// The threads of the next element go on where those of an element end among the banks.
-#define SEAT (FILLED + (64 + SHEET % 32 - FILLED % 32) % 32)
-#else
-#define SEAT ((1 + LOSS + ACROSS) * COMPONENTS * SHEET)
-#endif
-// Slopes along axis a across: of all polynomials at the thread's point, of its polynomial at all points.
-#if LOSS
-#define ROW(t, a, p) (t)->slopes[(t)->axis[a] * N + (p)]
-#define COLUMN(t, a, p) (t)->slopes[(p) * N + (t)->axis[a]]
-#else
-#define ROW(t, a, p) (t)->row[a][p]
-#define COLUMN(t, a, p) (t)->column[a][p]
-#endif
-
-struct Elements {
-    REAL *field;           // displacement or potential, [point][component]
-    REAL *velocity;        // of solids
-    const REAL *acceleration;  // of the step before; with memory variables only
-    const REAL *inverse_mass;
-    REAL *forces;          // [element][point of it][component]
-    const int *points;     // [element][point of it]
-    const int *region;
-    const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point of it]
-    const REAL *loss;      // [region][LOSS_NUMBERS]: decay; of shear, of bulk: of a strain now, of a strain in what is kept
-    const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
-    const REAL *strength;  // VARIES: what `loss` is times at every point, [element][shear, bulk][point of it]
-    REAL *memory;          // what is kept from step to step, [element][pair of variables][point of it][of the pair]; a
-                           // variable is that of a mechanism of a component
-    REAL dt, half, square; // the time step, half of it, its square
-    int first, end;        // elements of this launch
-    int goes_on;           // the last step of the points inside ends and this one begins
-};
 
 // A thread's place in the sheet and its rows and columns of the derivative.
 struct Place {
     int at, axis[ACROSS];
-#if LOSS
+#if LOSS && !LINES
     const REAL *slopes;  // SLOPES in shared memory
 #elif !LINES
     REAL row[ACROSS][N], column[ACROSS][N];
@@ -229,12 +170,40 @@ INLINE void gradient_at(const struct Place *t, REAL *sheet, REAL column[N][COMPO
     }
 }
 
+#if LAW == 1 && VARIES
+// Constants of a point, four at a time.
+#define QUADS (LAW_NUMBERS / 4)
+#define LAW_STRIDE ((LAW_NUMBERS * POINTS + 3) / 4 * 4)
+
+INLINE void take_table(const REAL *law, int point, REAL table[LAW_NUMBERS]) {
+    UNROLL for (int q = 0; q < QUADS; q++) {
+        const float4 four = __ldg((const float4 *)(law + (q * POINTS + point) * 4));
+        table[4 * q] = four.x, table[4 * q + 1] = four.y, table[4 * q + 2] = four.z, table[4 * q + 3] = four.w;
+    }
+    UNROLL for (int k = 4 * QUADS; k < LAW_NUMBERS; k++) table[k] = law[k * POINTS + point];
+}
+#endif
+
 // Number i of a law.
-#if VARIES
+#if LAW != 1 && VARIES
 #define LAW_AT(law, i) (law)[(i) * POINTS]
 #else
 #define LAW_AT(law, i) (law)[i]
 #endif
+
+// The law of a thread's column, and of a level of it.
+INLINE const REAL *law_of(const struct Elements *a, WIDE element, int at) {
+#if LAW == 1 && VARIES
+#define LAW_OF_LEVEL(k) table
+    return a->law + (element - a->first) * LAW_STRIDE;
+#elif VARIES
+#define LAW_OF_LEVEL(k) (law + (k) * SHEET)
+    return a->law + (element - a->first) * (LAW_NUMBERS * POINTS) + at;
+#else
+#define LAW_OF_LEVEL(k) law
+    return a->law + a->region[element] * LAW_NUMBERS;
+#endif
+}
 
 #if LAW < 2
 INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS]) {
@@ -258,65 +227,6 @@ INLINE void hooke(const REAL *law, REAL g[COMPONENTS][NDIM], REAL stress[STRAINS
         }
     }
 #endif
-}
-#endif
-
-#if LOSS
-// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain from what it kept.
-INLINE REAL relax(REAL kept[MECHANISMS], const REAL *loss, int is_trace, REAL strain) {
-    const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;
-    REAL sum = 0;
-    UNROLL for (int j = 0; j < MECHANISMS; j++) {
-        sum += FMA(now[j], strain, kept[j]);
-        kept[j] = FMA(next[j], strain, loss[j] * kept[j]);
-    }
-    return sum;
-}
-
-// Stores the pairs whose later variable is one of these.
-INLINE void put_pairs(REAL *memory, const REAL kept[VARIABLES], int first, int end) {
-    UNROLL for (int v = 0; v < VARIABLES; v += VEC)
-        if (v + 1 >= first && v + 1 < end) store(memory + v * POINTS, kept + v);
-}
-
-// Advances the memory variables of a point with the gradient of what they follow, and takes them from its stress.
-INLINE void relax_all(REAL *memory, REAL kept[VARIABLES], const REAL *loss, const REAL *strength, REAL g[COMPONENTS][NDIM],
-                      REAL stress[STRAINS]) {
-    REAL trace = 0;
-    UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
-#if VARIES
-    const REAL shear = strength[0], volume = strength[POINTS] * trace;
-#else
-    const REAL shear = 1, volume = trace;
-#endif
-    const REAL bulk = relax(kept + (RELAXING - 1) * MECHANISMS, loss, 1, volume);
-    put_pairs(memory, kept, (RELAXING - 1) * MECHANISMS + 1, VARIABLES);
-    const REAL mean = trace * (REAL)(1.0 / 3.0);
-    REAL last = 0;
-    int slot = 0;
-    UNROLL for (int r = 0; r < STRAINS; r++) {
-        UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++) {
-            if (VOIGT(i, k) != r) continue;
-            REAL sum;
-            if (NDIM == 3 && r == 2) {
-                sum = -last;
-            } else {
-                const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
-                sum = relax(kept + slot * MECHANISMS, loss, 0, shear * strain);
-                // The first variable of the trace has the last one of the deviator beside it.
-                put_pairs(memory, kept, slot * MECHANISMS, (slot + 1) * MECHANISMS + (slot == RELAXING - 2));
-                slot++;
-                if (i == k) last += sum;
-            }
-            stress[r] -= i == k ? sum + bulk : sum;
-        }
-    }
-}
-
-// Asks for the memory variables of an element, a line of 128 bytes each time, shared out among its threads.
-INLINE void prefetch_memory(const struct Elements *a, WIDE element, int at) {
-    const REAL *memory = a->memory + element * (VARIABLES * POINTS);
-    for (int i = at * LINE; i < VARIABLES * POINTS; i += SHEET * LINE) prefetch(memory + i);
 }
 #endif
 
@@ -376,9 +286,28 @@ INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const
 }
 #endif
 
+#if LINES
+// Slopes of the whole field, from the columns of all threads.
+INLINE void share_field(const struct Place *t, REAL column[N][COMPONENTS], REAL *field, REAL *slopes) {
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + k * SHEET + t->at] = column[k][i];
+    __syncthreads();
+    differentiate_lines(t, field, slopes);
+    __syncthreads();
+}
+
+// Adds what the fluxes across give to the forces of a thread's column.
+INLINE void share_fluxes(const struct Place *t, REAL *fluxes, REAL out[N][COMPONENTS]) {
+    __syncthreads();
+    gather_lines(t, fluxes);
+    __syncthreads();
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int a = 0; a < ACROSS; a++)
+        out[k][i] += *across_at(t, fluxes, k, a, i);
+}
+#endif
+
 KERNEL(forces)(const struct Elements a) {
     DYNAMIC_SHARED(REAL, room);
-#if LOSS
+#if LOSS && !LINES
     REAL *slopes = room + ELEMENTS * SEAT;
     for (int i = threadIdx.x; i < N * N; i += THREADS) slopes[i] = SLOPES[i / N][i % N];
 #endif
@@ -388,23 +317,26 @@ KERNEL(forces)(const struct Elements a) {
     const WIDE element = number;
     struct Place t;
     take_place(&t, threadIdx.x % SHEET);
+    REAL *sheet = room + seat * SEAT;
+#if LINES
+    // The field comes first; fluxes take the places of slopes.
+    REAL *field = sheet, *fluxes = sheet += COMPONENTS * POINTS;
+#else
+    REAL *fluxes = sheet + (1 + FORETOLD) * COMPONENTS * SHEET;
+#endif
 #if LOSS
+    struct Relaxing relaxing;
+    take_relaxing(&relaxing, &a, element, t.at);
+    REAL kept[EARLY ? N : 1][VARIABLES];
+#if EARLY
+    UNROLL for (int k = 0; k < N; k++) take_kept(&relaxing, k, kept[k]);
+#else
     t.slopes = slopes;
     prefetch_memory(&a, element, t.at);
 #endif
-#if LINES
-    REAL *field = room + seat * SEAT, *sheet = field + COMPONENTS * POINTS, *fluxes = sheet;
-#else
-    REAL *sheet = room + seat * SEAT, *fluxes = sheet + (1 + LOSS) * COMPONENTS * SHEET;
 #endif
     const int *points = a.points + element * POINTS + t.at;
-#if VARIES
-    const REAL *law = a.law + (element - a.first) * (LAW_NUMBERS * POINTS) + t.at;
-#define LAW_OF_LEVEL(k) (law + (k) * SHEET)
-#else
-    const REAL *law = a.law + a.region[element] * LAW_NUMBERS;
-#define LAW_OF_LEVEL(k) law
-#endif
+    const REAL *law = law_of(&a, element, t.at);
     REAL column[N][COMPONENTS], out[N][COMPONENTS];
     int own[N];
     UNROLL for (int k = 0; k < N; k++) own[k] = points[k * SHEET];
@@ -416,17 +348,14 @@ KERNEL(forces)(const struct Elements a) {
     REAL second[N][COMPONENTS];
     int inside = a.goes_on;
     UNROLL for (int b = 0; b < ACROSS; b++) inside = inside && t.axis[b] > 0 && t.axis[b] < N - 1;
-#if LOSS
-    // The end of the step before as its velocity in the middle foretold it: memory variables follow its strain.
-    REAL foretold[N][COMPONENTS];
-    REAL *memory = a.memory + element * (VARIABLES * POINTS) + t.at * VEC;
-    const REAL *loss = a.loss + a.region[element] * LOSS_NUMBERS;
-    const REAL *strength = a.strength + (VARIES ? element * (2 * POINTS) + t.at : 0);
+#if FORETOLD
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
         if (!inside || k == 0 || k == N - 1) second[k][i] = a.acceleration[(WIDE)own[k] * COMPONENTS + i];
 #endif
     if (inside) advance_inside(&a, element, t.at, own, column, second);
-#if LOSS
+#if FORETOLD
+    // The end of the step before as its velocity in the middle foretold it: memory variables follow its strain.
+    REAL foretold[N][COMPONENTS];
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
         foretold[k][i] = FMA(-a.square, second[k][i], column[k][i]);
 #endif
@@ -438,24 +367,20 @@ KERNEL(forces)(const struct Elements a) {
     take_column(&s, &t, a.shape + element * SHAPE_NUMBERS);
 #endif
 #if LINES
-    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + k * SHEET + t.at] = column[k][i];
-    __syncthreads();
-    differentiate_lines(&t, field, sheet);
-    __syncthreads();
+    share_field(&t, column, field, sheet);
 #endif
     UNROLL for (int k = 0; k < N; k++) {
         REAL inverse[NDIM][NDIM], gradient[COMPONENTS][NDIM], flux[COMPONENTS][NDIM], along[COMPONENTS];
+#if LOSS && !EARLY
+        take_kept(&relaxing, k, kept[0]);
+#endif
 #if !LINES
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
             sheet[i * SHEET + t.at] = column[k][i];
-#if LOSS
+#if FORETOLD
             sheet[(COMPONENTS + i) * SHEET + t.at] = foretold[k][i];
 #endif
         }
-#if LOSS
-        REAL kept[VARIABLES];
-        UNROLL for (int v = 0; v < VARIABLES; v += VEC) load(memory + v * POINTS + k * SHEET * VEC, kept + v);
-#endif
         __syncthreads();
 #endif
 #if STORED
@@ -468,30 +393,28 @@ KERNEL(forces)(const struct Elements a) {
         UNROLL for (int c = 0; c < NDIM; c++) flux[0][c] = LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][c];
 #else
         REAL stress[STRAINS];
+#if LAW == 1 && VARIES
+        REAL table[LAW_NUMBERS];
+        take_table(law, k * SHEET + t.at, table);
+#endif
         hooke(LAW_OF_LEVEL(k), gradient, stress);
-#if LOSS
+#if FORETOLD
         gradient_at(&t, sheet + COMPONENTS * SHEET, foretold, k, inverse, gradient);
-        relax_all(memory + k * SHEET * VEC, kept, loss, strength + k * SHEET, gradient, stress);
+#endif
+#if LOSS
+        relax_all(&relaxing, k, kept[EARLY ? k : 0], gradient, stress);
 #endif
         UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int c = 0; c < NDIM; c++) flux[i][c] = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
 #endif
         flux_at(&t, fluxes, k, weight, inverse, flux, along);
 #if !LINES
         __syncthreads();
+        UNROLL for (int i = 0; i < COMPONENTS; i++) out[k][i] += divergence(&t, fluxes, i);
 #endif
-        UNROLL for (int i = 0; i < COMPONENTS; i++) {
-#if !LINES
-            out[k][i] += divergence(&t, fluxes, i);
-#endif
-            UNROLL for (int p = 0; p < N; p++) out[p][i] = FMA(SLOPES[k][p], along[i], out[p][i]);
-        }
+        UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int p = 0; p < N; p++) out[p][i] = FMA(SLOPES[k][p], along[i], out[p][i]);
     }
 #if LINES
-    __syncthreads();
-    gather_lines(&t, fluxes);
-    __syncthreads();
-    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < ACROSS; b++)
-        out[k][i] += *across_at(&t, fluxes, k, b, i);
+    share_fluxes(&t, fluxes, out);
 #endif
     REAL *forces = a.forces + (element * POINTS + t.at) * COMPONENTS;
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) forces[k * SHEET * COMPONENTS + i] = out[k][i];

@@ -69,7 +69,7 @@ impl Plan {
             Some((place * per_element + *local as usize) as i32)
         });
         let leaving = leaving.collect();
-        let loses = variants.iter().any(|v| v.loss);
+        let loses = variants.iter().find_map(|v| v.loss);
         // The kernel of solid elements takes care of the points inside.
         let skip = |local: usize| exchange.components == D && is_inside::<D>(local, table.per_axis());
         let skips: Vec<bool> = (0..per_element).map(skip).collect();
@@ -87,15 +87,13 @@ impl Plan {
                 .collect(),
             losses: losses(setup),
             strengths: match setup.points {
-                Some(_) if loses => strengths(setup, table, &listing.elements),
+                Some(_) if loses.is_some() => strengths(setup, table, &listing.elements),
                 _ => Vec::new(),
             },
             places: Places::new(&listing, (&elements.points, share.points()), exchange, &skips)?,
-            relaxing: if loses {
-                listing.elements.len() * relaxing(D, per_element)
-            } else {
-                0
-            },
+            relaxing: loses.map_or(0, |grain| {
+                listing.elements.len() * relaxing(D, per_element, grain.mechanisms())
+            }),
             own: elements.points.len() * exchange.components,
             travelling: exchange.memory.len(),
             components: exchange.components,

@@ -48,7 +48,7 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
         Order::Quadratic => all * (D * D + 1),
     };
     let relaxing = match setup.relaxations {
-        Some(_) => tables::relaxing(D, all),
+        Some(own) => tables::relaxing(D, all, own.grain.mechanisms()),
         None => 0,
     };
     let medium = match setup.points {

@@ -283,7 +283,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             list,
             count: int(count),
             goes_on: i32::from(goes_on),
-            keeps: i32::from(!goes_on || self.recording.relaxes),
+            keeps: i32::from(!goes_on || self.recording.mechanisms > 1),
         };
         let dressed = (self.solid.list.address(), self.solid.dressed);
         for (list, count) in [(0, self.solid.sums), dressed] {

@@ -5,7 +5,7 @@ use super::part::{DevicePart, Standing};
 use super::tables::relaxing;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
-use crate::methods::spectral_elements::attenuation::{self, MECHANISMS};
+use crate::methods::spectral_elements::attenuation;
 use crate::methods::spectral_elements::{cut::ranges, subdomain};
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
@@ -19,32 +19,42 @@ fn slots(dimension: usize) -> &'static [Option<usize>] {
     }
 }
 
-/// Where a number of the state stands on the device: component, mechanism, point. Two variables of a point stand beside each other.
-fn at([slot, mechanism, point]: [usize; 3], points: usize) -> usize {
-    let variable = slot * MECHANISMS + mechanism;
-    2 * (variable / 2 * points + point) + variable % 2
+/// How the numbers of an element stand: dimension, points, mechanisms of a point.
+#[derive(Clone, Copy)]
+struct Layout {
+    dimension: usize,
+    points: usize,
+    mechanisms: usize,
+}
+
+impl Layout {
+    /// Where a number of the state stands on the device: component, mechanism, point. Two variables of a point stand beside each other.
+    fn at(&self, [slot, mechanism, point]: [usize; 3]) -> usize {
+        let variable = slot * self.mechanisms + mechanism;
+        2 * (variable / 2 * self.points + point) + variable % 2
+    }
 }
 
 /// The state's numbers of an element from those of the device.
-fn to_state(dimension: usize, points: usize, here: &[f32], out: &mut [f32]) {
-    let slots = slots(dimension);
+fn to_state(layout: Layout, here: &[f32], out: &mut [f32]) {
+    let (slots, mechanisms) = (slots(layout.dimension), layout.mechanisms);
     let value = |slot: Option<usize>, mechanism: usize, point: usize| match slot {
-        Some(slot) => here[at([slot, mechanism, point], points)],
-        None => -(here[at([0, mechanism, point], points)] + here[at([1, mechanism, point], points)]),
+        Some(slot) => here[layout.at([slot, mechanism, point])],
+        None => -(here[layout.at([0, mechanism, point])] + here[layout.at([1, mechanism, point])]),
     };
     for (k, out) in out.iter_mut().enumerate() {
-        let (place, mechanism) = (k / MECHANISMS, k % MECHANISMS);
+        let (place, mechanism) = (k / mechanisms, k % mechanisms);
         *out = value(slots[place % slots.len()], mechanism, place / slots.len());
     }
 }
 
 /// The device's numbers of an element from those of the state.
-fn to_device(dimension: usize, points: usize, state: &[f32], here: &mut [f32]) {
-    let slots = slots(dimension);
+fn to_device(layout: Layout, state: &[f32], here: &mut [f32]) {
+    let (slots, mechanisms) = (slots(layout.dimension), layout.mechanisms);
     for (k, number) in state.iter().enumerate() {
-        let (place, mechanism) = (k / MECHANISMS, k % MECHANISMS);
+        let (place, mechanism) = (k / mechanisms, k % mechanisms);
         if let Some(slot) = slots[place % slots.len()] {
-            here[at([slot, mechanism, place / slots.len()], points)] = *number;
+            here[layout.at([slot, mechanism, place / slots.len()])] = *number;
         }
     }
 }
@@ -85,10 +95,19 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
 
     /// Bytes of an element's memory variables, in the state and on the device.
     fn relaxing_numbers(&self) -> [usize; 2] {
+        let mechanisms = self.recording.mechanisms;
         [
-            attenuation::Memory::numbers(D, self.per_element),
-            relaxing(D, self.per_element),
+            attenuation::Memory::numbers(D, self.per_element, mechanisms),
+            relaxing(D, self.per_element, mechanisms),
         ]
+    }
+
+    fn layout(&self) -> Layout {
+        Layout {
+            dimension: D,
+            points: self.per_element,
+            mechanisms: self.recording.mechanisms,
+        }
     }
 }
 
@@ -133,7 +152,7 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
             let to = out[place..].chunks_exact_mut(wide * size_of::<f32>());
             let mut state = vec![0f32; wide];
             for (numbers, out) in numbers.chunks_exact(here).zip(to) {
-                to_state(D, self.per_element, numbers, &mut state);
+                to_state(self.layout(), numbers, &mut state);
                 out.copy_from_slice(bytemuck::cast_slice(&state));
             }
         }
@@ -155,7 +174,7 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
             let from = bytes[place..].chunks_exact(wide * size_of::<f32>());
             for (here, bytes) in numbers.chunks_exact_mut(here).zip(from) {
                 let state: Vec<f32> = bytemuck::pod_collect_to_vec(bytes);
-                to_device(D, self.per_element, &state, here);
+                to_device(self.layout(), &state, here);
             }
             let to = self.solid.relaxing.address() + (home * here * size_of::<f32>()) as u64;
             // SAFETY: as in `save`.
@@ -171,22 +190,28 @@ mod tests {
 
     #[test]
     fn the_state_keeps_every_number_of_the_device() {
-        for (dimension, components) in [(2, 4), (3, 7)] {
-            let points = 5;
-            let numbers = relaxing(dimension, points);
+        for (dimension, components, mechanisms, expected) in [
+            (2, 4, 3, [3.0, 52.0]),
+            (3, 7, 3, [3.0, 82.0]),
+            (2, 4, 1, [2.0, 13.0]),
+            (3, 7, 1, [2.0, 23.0]),
+        ] {
+            let layout = Layout {
+                dimension,
+                points: 5,
+                mechanisms,
+            };
+            let numbers = relaxing(dimension, 5, mechanisms);
             let here: Vec<f32> = (0..numbers).map(|k| k as f32).collect();
-            let mut state = vec![0.0; points * components * MECHANISMS];
-            to_state(dimension, points, &here, &mut state);
+            let mut state = vec![0.0; 5 * components * mechanisms];
+            to_state(layout, &here, &mut state);
             let mut back = vec![0.0; numbers];
-            to_device(dimension, points, &state, &mut back);
+            to_device(layout, &state, &mut back);
             assert_eq!(back, here);
-            // Of the second point, second mechanism: xx in the first pair, the trace in the last but one.
-            let first = components * MECHANISMS + 1;
-            let trace = first + (components - 1) * MECHANISMS;
-            assert_eq!(
-                [state[first], state[trace]],
-                [3.0, if dimension == 3 { 82.0 } else { 52.0 }]
-            );
+            // Of the second point, second of several mechanisms: xx in the first pair, and the trace.
+            let first = components * mechanisms + usize::from(mechanisms > 1);
+            let trace = first + (components - 1) * mechanisms;
+            assert_eq!([state[first], state[trace]], expected, "{dimension} {mechanisms}");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::mesh::step::{Law, Medium};
 use crate::mesh::{Order, cell};
 use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::assembly::Homes;
-use crate::methods::spectral_elements::attenuation::{Factors, MECHANISMS};
+use crate::methods::spectral_elements::attenuation::Factors;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
 use crate::methods::spectral_elements::points::Placed;
 use crate::time_loop::Part;
@@ -189,7 +189,17 @@ pub fn laws<const D: usize>(setup: &Setup<D>, kind: Kind) -> Vec<f32> {
     setup.media.iter().enumerate().flat_map(region).collect()
 }
 
-/// Constants of these elements for the kernels of a kind, `[element][number][point]`, where points have their own.
+/// Where a constant of a point stands among those of its element: tables have four constants of a point beside each other, as far as
+/// there are four.
+fn law_at(kind: Kind, (number, numbers): (usize, usize), (point, points): (usize, usize)) -> usize {
+    let quads = if kind == Kind::Table { numbers / 4 } else { 0 };
+    match number / 4 < quads {
+        true => (number / 4 * points + point) * 4 + number % 4,
+        false => number * points + point,
+    }
+}
+
+/// Constants of these elements for the kernels of a kind, as elements.cu has them where points have their own.
 pub fn laws_of_points<const D: usize>(
     setup: &Setup<D>,
     table: &Tabulated<D>,
@@ -197,15 +207,19 @@ pub fn laws_of_points<const D: usize>(
 ) -> Vec<f32> {
     let points = table.points();
     let numbers = numbers_of_law::<D>(kind);
-    let mut all = vec![0.0; elements.len() * numbers * points];
-    let rooms = all.par_chunks_exact_mut((numbers * points).max(1));
+    let stride = match kind {
+        Kind::Table => (numbers * points).next_multiple_of(4),
+        _ => numbers * points,
+    };
+    let mut all = vec![0.0; elements.len() * stride];
+    let rooms = all.par_chunks_exact_mut(stride);
     rooms.zip(elements).for_each(|(own, element)| {
         let contents = setup.contents(*element as usize, table);
         for point in 0..points {
             let law = numbers_of::<D>(kind, contents.medium(point), contents.moduli(point));
             law.iter()
                 .enumerate()
-                .for_each(|(k, x)| own[k * points + point] = *x);
+                .for_each(|(k, x)| own[law_at(kind, (k, numbers), (point, points))] = *x);
         }
     });
     all
@@ -236,13 +250,17 @@ pub fn losses<const D: usize>(setup: &Setup<D>) -> Vec<f32> {
         let f = Factors::new(law, moduli, setup.dt);
         [f.decay, f.now[0], f.kept[0], f.now[1], f.kept[1]]
     };
-    let all = setup.relaxations.unwrap_or_default().iter().enumerate();
+    let all = setup
+        .relaxations
+        .map_or(&[][..], |all| all.regions)
+        .iter()
+        .enumerate();
     all.flat_map(region).flatten().collect()
 }
 
-/// Numbers of an element's memory variables on the device.
-pub fn relaxing(dimension: usize, points: usize) -> usize {
-    (if dimension == 3 { 6 } else { 4 }) * MECHANISMS * points
+/// Numbers of an element's memory variables on the device; points have so many mechanisms.
+pub fn relaxing(dimension: usize, points: usize, mechanisms: usize) -> usize {
+    (if dimension == 3 { 6 } else { 4 }) * mechanisms * points
 }
 
 /// Where the elements of points put what they add to them, in the order of the global element numbers.
@@ -391,7 +409,10 @@ pub fn variants<const D: usize>(setup: &Setup<D>, listing: &Listing) -> Vec<Vari
         degree: setup.basis.degree(),
         kind: run.kind,
         stored: setup.mesh.order() != Order::Linear,
-        loss: setup.relaxations.is_some() && run.kind != Kind::Fluid,
+        loss: setup
+            .relaxations
+            .filter(|_| run.kind != Kind::Fluid)
+            .map(|all| all.grain),
         varies: setup.points.is_some(),
     };
     listing.runs.iter().map(variant).collect()

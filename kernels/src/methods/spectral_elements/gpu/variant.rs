@@ -2,10 +2,14 @@
 
 use crate::device::accelerator::Source;
 use crate::mesh::Basis;
+use crate::methods::spectral_elements::Grain;
+use crate::methods::spectral_elements::attenuation::Coarse;
 use std::fmt::Write;
 
 const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
+const COMMON: &str = include_str!("elements.cuh");
 const ELEMENTS: &str = include_str!("elements.cu");
+const ATTENUATION: &str = include_str!("attenuation.cuh");
 const NODES: &str = include_str!("nodes.cuh");
 const STEP: &str = include_str!("nodes.cu");
 const POINTS: &str = include_str!("points.cu");
@@ -41,8 +45,8 @@ pub struct Variant {
     pub kind: Kind,
     /// The geometry of every point is stored; else it is computed from the corners, which are all nodes.
     pub stored: bool,
-    /// Memory variables.
-    pub loss: bool,
+    /// Memory variables, and where the mechanisms are.
+    pub loss: Option<Grain>,
     /// Every point has constants of its own; else regions have.
     pub varies: bool,
 }
@@ -94,11 +98,10 @@ impl Variant {
         filled + (2 * BANKS + self.sheet() % BANKS - filled % BANKS) % BANKS
     }
 
-    /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). Memory variables and stored
-    /// geometry are what is waited for elsewhere, lines of few points save little, and the field of large elements does not fit.
+    /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). With all mechanisms memory variables
+    /// are what is waited for, lines of few points save little, and the field of large elements does not fit.
     fn in_lines(&self) -> bool {
-        !self.loss
-            && !self.stored
+        self.loss != Some(Grain::Fine)
             && self.degree >= 4
             && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
     }
@@ -108,9 +111,27 @@ impl Variant {
         if self.in_lines() {
             return self.block().elements * self.seat() * size_of::<f32>();
         }
-        let sheets = 1 + usize::from(self.loss) + self.dimension - 1;
-        let slopes = if self.loss { (self.degree + 1).pow(2) } else { 0 };
+        let sheets = usize::from(self.loss == Some(Grain::Fine)) + self.dimension;
+        let slopes = if self.loss.is_some() {
+            (self.degree + 1).pow(2)
+        } else {
+            0
+        };
         (self.block().elements * sheets * self.components() * self.sheet() + slopes) * size_of::<f32>()
+    }
+
+    /// Blocks of a multiprocessor that registers are shared out for, where the compiler's own choice is worse; none of these spills.
+    fn blocks(&self) -> Option<usize> {
+        if (self.dimension, self.degree) != (3, 4) {
+            return None;
+        }
+        let table = self.kind == Kind::Table;
+        match (self.loss, self.stored, self.varies) {
+            (Some(Grain::Fine), false, false) if !table => Some(4),
+            (None, true, _) if !table => Some(5),
+            (None, false, true) if table => Some(4),
+            _ => None,
+        }
     }
 
     /// Kernel `forces`.
@@ -125,24 +146,30 @@ impl Variant {
             ("COMPONENTS", self.components()),
             ("LAW", law),
             ("STORED", usize::from(self.stored)),
-            ("LOSS", usize::from(self.loss)),
+            ("LOSS", usize::from(self.loss.is_some())),
+            ("COARSE", usize::from(self.loss == Some(Grain::Coarse))),
             ("VARIES", usize::from(self.varies)),
             ("LINES", usize::from(self.in_lines())),
             ("ELEMENTS", block.elements),
             ("THREADS", block.threads),
         ];
-        // Registers for four blocks suffice here, but are not chosen unasked.
-        let four = (self.dimension, self.degree, self.kind) == (3, 4, Kind::Isotropic);
-        let blocks = if four && self.loss && !self.stored && !self.varies {
-            ", 4"
-        } else {
-            ""
-        };
+        let blocks = self
+            .blocks()
+            .map_or(String::new(), |blocks| format!(", {blocks}"));
         let bounds = format!(
             "#ifndef CUDA_ON_CPU\n#undef BOUNDS\n#define BOUNDS __launch_bounds__(THREADS{blocks})\n#endif"
         );
-        let texts = [&bounds, &numbers(basis), ELEMENTS];
-        let vector = if self.loss { 2 } else { 1 };
+        let lossy = self.loss.is_some();
+        let (loss, vector) = if lossy { (ATTENUATION, 2) } else { ("", 1) };
+        let shares = match self.dimension {
+            3 => Coarse::new::<3>(basis).shares,
+            _ => Coarse::new::<2>(basis).shares,
+        };
+        let shares = match self.loss {
+            Some(Grain::Coarse) => format!("__constant__ REAL SHARES[3] = {};", list(&shares.map(f64::from))),
+            _ => String::new(),
+        };
+        let texts = [&bounds, &numbers(basis), &shares, COMMON, loss, ELEMENTS];
         source(
             ("elements.cu", vector),
             (self.dimension, basis.len()),
@@ -169,13 +196,15 @@ fn source(
     Source { name, text }
 }
 
+/// Numbers of a constant array.
+fn list(numbers: &[f64]) -> String {
+    let words: Vec<String> = numbers.iter().map(|x| format!("{x:.9e}f")).collect();
+    format!("{{{}}}", words.join(", "))
+}
+
 /// The points of the basis, their weights and the derivatives, as constants.
 fn numbers(basis: &Basis) -> String {
     let n = basis.len();
-    let list = |numbers: &[f64]| {
-        let words: Vec<String> = numbers.iter().map(|x| format!("{x:.9e}f")).collect();
-        format!("{{{}}}", words.join(", "))
-    };
     let row = |q: usize| list(&(0..n).map(|p| basis.derivative(q, p)).collect::<Vec<f64>>());
     let rows: Vec<String> = (0..n).map(row).collect();
     format!(
@@ -205,8 +234,11 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
             let Ok(basis) = Basis::new(degree) else { continue };
             found.push(points(dimension, &basis));
             for kind in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
-                for bits in 0..8 {
-                    let [stored, loss, varies] = [1, 2, 4].map(|bit| bits & bit != 0);
+                // Other degrees differ in numbers only: one text of them says what the others would.
+                let most = if degree == 4 { 12 } else { 9 };
+                for bits in 0..most {
+                    let [stored, varies] = [1, 2].map(|bit| bits & bit != 0);
+                    let loss = [None, Some(Grain::Fine), Some(Grain::Coarse)][bits / 4];
                     let variant = Variant {
                         dimension,
                         degree,
@@ -215,7 +247,7 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                         loss,
                         varies,
                     };
-                    if !loss || kind != Kind::Fluid {
+                    if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
                     }
                 }
@@ -238,7 +270,7 @@ mod tests {
                     degree,
                     kind: Kind::Table,
                     stored: false,
-                    loss: true,
+                    loss: Some(Grain::Fine),
                     varies: true,
                 };
                 let block = variant.block();

@@ -1,0 +1,98 @@
+// Attenuation in elements.cu: memory variables of the deviator and the trace of a gradient. A point has all mechanisms, or with COARSE
+// one of them, with a share that makes up for it in the mean over the element.
+
+#define MECHANISMS 3
+#define LOSS_NUMBERS (5 * MECHANISMS)
+// Mechanisms of a point.
+#define KEPT (COARSE ? 1 : MECHANISMS)
+// The deviator (of 3-D without zz, which the others give) and the trace.
+#define RELAXING (NDIM == 3 ? 6 : 4)
+#define VARIABLES (RELAXING * KEPT)
+// Numbers of a line of the cache.
+#define LINE 32
+
+// What attenuation has for the column of a thread.
+struct Relaxing {
+    REAL *memory;
+    const REAL *loss, *strength;
+    int first;  // mechanism of its first point, where points have one each
+};
+
+INLINE void take_relaxing(struct Relaxing *r, const struct Elements *a, WIDE element, int at) {
+    r->memory = a->memory + element * (VARIABLES * POINTS) + at * VEC;
+    r->loss = a->loss + a->region[element] * LOSS_NUMBERS;
+    r->strength = a->strength + (VARIES ? element * (2 * POINTS) + at : 0);
+    // Mechanisms follow each other along every axis.
+    r->first = NDIM == 3 ? at % N + at / N : at;
+}
+
+INLINE void take_kept(const struct Relaxing *r, int level, REAL kept[VARIABLES]) {
+    UNROLL for (int v = 0; v < VARIABLES; v += VEC) load(r->memory + v * POINTS + level * SHEET * VEC, kept + v);
+}
+
+// The sum of the mechanisms of a slot of a point now; what the slot keeps goes on with their strain from what it kept.
+INLINE REAL relax(REAL kept[KEPT], const REAL *loss, int is_trace, REAL strain) {
+    const REAL *now = loss + (is_trace ? 3 : 1) * MECHANISMS, *next = now + MECHANISMS;
+    REAL sum = 0;
+    UNROLL for (int j = 0; j < KEPT; j++) {
+        sum += FMA(now[j], strain, kept[j]);
+        kept[j] = FMA(next[j], strain, loss[j] * kept[j]);
+    }
+    return sum;
+}
+
+// Stores the pairs whose later variable is one of these.
+INLINE void put_pairs(REAL *memory, const REAL kept[VARIABLES], int first, int end) {
+    UNROLL for (int v = 0; v < VARIABLES; v += VEC)
+        if (v + 1 >= first && v + 1 < end) store(memory + v * POINTS, kept + v);
+}
+
+// Advances the memory variables of a point with the gradient of what they follow, and takes them from its stress.
+INLINE void relax_all(const struct Relaxing *r, int level, REAL kept[VARIABLES], REAL g[COMPONENTS][NDIM],
+                      REAL stress[STRAINS]) {
+    REAL *memory = r->memory + level * SHEET * VEC;
+#if COARSE
+    const int own = (r->first + level) % MECHANISMS;
+    const REAL share = SHARES[own];
+#else
+    const int own = 0;
+    const REAL share = 1;
+#endif
+    const REAL *loss = r->loss + own;
+    REAL trace = 0;
+    UNROLL for (int i = 0; i < NDIM; i++) trace += g[i][i];
+#if VARIES
+    const REAL *strength = r->strength + level * SHEET;
+    const REAL shear = share * strength[0], volume = share * strength[POINTS] * trace;
+#else
+    const REAL shear = share, volume = share * trace;
+#endif
+    const REAL bulk = relax(kept + (RELAXING - 1) * KEPT, loss, 1, volume);
+    put_pairs(memory, kept, (RELAXING - 1) * KEPT + 1, VARIABLES);
+    const REAL mean = trace * (REAL)(1.0 / 3.0);
+    REAL last = 0;
+    int slot = 0;
+    UNROLL for (int v = 0; v < STRAINS; v++) {
+        UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = i; k < NDIM; k++) {
+            if (VOIGT(i, k) != v) continue;
+            REAL sum;
+            if (NDIM == 3 && v == 2) {
+                sum = -last;
+            } else {
+                const REAL strain = (REAL)0.5 * (g[i][k] + g[k][i]) - (i == k ? mean : 0);
+                sum = relax(kept + slot * KEPT, loss, 0, shear * strain);
+                // The first variable of the trace has the last one of the deviator beside it.
+                put_pairs(memory, kept, slot * KEPT, (slot + 1) * KEPT + (slot == RELAXING - 2));
+                slot++;
+                if (i == k) last += sum;
+            }
+            stress[v] -= i == k ? sum + bulk : sum;
+        }
+    }
+}
+
+// Asks for the memory variables of an element, a line of 128 bytes each time, shared out among its threads.
+INLINE void prefetch_memory(const struct Elements *a, WIDE element, int at) {
+    const REAL *memory = a->memory + element * (VARIABLES * POINTS);
+    for (int i = at * LINE; i < VARIABLES * POINTS; i += SHEET * LINE) prefetch(memory + i);
+}

@@ -1,0 +1,59 @@
+// What the kernel of elements (elements.cu) is told, and how it counts.
+//
+// The defines before this line choose the variant:
+//   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
+//   LOSS memory variables 0|1 (with VEC 2), COARSE 0|1 of one mechanism a point, VARIES constants of every point 0|1,
+//   LINES 0|1 (not with LOSS of all mechanisms), ELEMENTS of a block, THREADS
+
+#define SHEET (NDIM == 3 ? N * N : N)
+#define POINTS (SHEET * N)
+#define ACROSS (NDIM - 1)
+#define MARCH (NDIM - 1)
+#define STRAINS (NDIM * (NDIM + 1) / 2)
+#define LAW_NUMBERS (LAW == 0 ? 2 : LAW == 1 ? STRAINS * (STRAINS + 1) / 2 : 1)
+#define SHAPE_NUMBERS (NDIM == 3 ? 21 : 6)
+// Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
+#define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
+#define METRIC_NUMBERS (NDIM * NDIM + 1)
+// Memory variables of all mechanisms follow a displacement that the step before foretold, those of one mechanism a point the one of
+// this step.
+#define FORETOLD (LOSS && !COARSE)
+// Memory variables of all levels are read before the lines of the field are shared.
+#define EARLY (COARSE && LINES)
+#if LINES
+// Lines of a sheet that run along one axis.
+#define ABREAST (SHEET / N)
+#define FILLED ((1 + ACROSS) * COMPONENTS * POINTS)
+// The threads of the next element go on where those of an element end among the banks.
+#define SEAT (FILLED + (64 + SHEET % 32 - FILLED % 32) % 32)
+#else
+#define SEAT ((1 + FORETOLD + ACROSS) * COMPONENTS * SHEET)
+#endif
+// Slopes along axis a across: of all polynomials at the thread's point, of its polynomial at all points.
+#if LOSS && !LINES
+#define ROW(t, a, p) (t)->slopes[(t)->axis[a] * N + (p)]
+#define COLUMN(t, a, p) (t)->slopes[(p) * N + (t)->axis[a]]
+#else
+#define ROW(t, a, p) (t)->row[a][p]
+#define COLUMN(t, a, p) (t)->column[a][p]
+#endif
+
+struct Elements {
+    REAL *field;           // displacement or potential, [point][component]
+    REAL *velocity;        // of solids
+    const REAL *acceleration;  // of the step before; FORETOLD only
+    const REAL *inverse_mass;
+    REAL *forces;          // [element][point of it][component]
+    const int *points;     // [element][point of it]
+    const int *region;
+    const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point of it]; tables that vary:
+                           // [element of the launch][four constants][point of it][of the four], then the rest
+    const REAL *loss;      // [region][LOSS_NUMBERS]: decay; of shear, of bulk: of a strain now, of a strain in what is kept
+    const REAL *shape;     // [element][SHAPE_NUMBERS], or STORED [element][METRIC_NUMBERS][point of it]
+    const REAL *strength;  // VARIES: what `loss` is times at every point, [element][shear, bulk][point of it]
+    REAL *memory;          // what is kept from step to step, [element][pair of variables][point of it][of the pair]; a
+                           // variable is that of a mechanism of a component
+    REAL dt, half, square; // the time step, half of it, its square
+    int first, end;        // elements of this launch
+    int goes_on;           // the last step of the points inside ends and this one begins
+};
