@@ -1,8 +1,9 @@
 //! With the feature `mpi`: programs, tests and benchmarks find the MPI library that they were built with, wherever it lies.
-//! `kernels` is built by this file, too.
+//! `ranks` (`kernels/mpi`) is built by this file, too.
 
 fn main() {
-    println!("cargo:rerun-if-changed=../programs/build.rs");
+    // Without any such line every file of the crate would be a reason to run this again.
+    println!("cargo:rerun-if-changed=Cargo.toml");
     #[cfg(feature = "mpi")]
     match build_probe_mpi::probe() {
         Ok(mpi) => {

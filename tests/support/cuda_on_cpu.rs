@@ -144,8 +144,7 @@ fn compile(text: &str) -> Result<Text, String> {
     fs::write(&from, whole).map_err(|e| format!("{}: {e}", from.display()))?;
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let mut command = Command::new(&compiler);
-    // Most texts run for moments: what compiles in three quarters of the time wins.
-    command.args(["-O1", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"]);
+    command.args(["-O2", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"]);
     // What C++ refuses is refused here too.
     command.args([
         "-fvisibility=hidden",

@@ -1,4 +1,4 @@
-//! What the processes of a run (ranks) say to each other. [`super::mpi`] says it by MPI; the tests have ranks that are
+//! What the processes of a run (ranks) say to each other. The crate `ranks` (`kernels/mpi`) says it by MPI; the tests have ranks that are
 //! threads of one process.
 
 use crate::Error;

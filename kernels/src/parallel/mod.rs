@@ -9,8 +9,6 @@ pub mod group;
 pub mod halo;
 mod ipc;
 pub mod message_buffers;
-#[cfg(feature = "mpi")]
-pub mod mpi;
 pub mod options;
 pub mod ordered_sum;
 pub mod rank_halo;

@@ -32,7 +32,7 @@ pub enum World {
     Alone(Alone),
     /// Started by a launcher of MPI.
     #[cfg(feature = "mpi")]
-    Mpi(kernels::parallel::mpi::World),
+    Mpi(ranks::World),
 }
 
 impl World {
@@ -91,10 +91,9 @@ impl World {
 
     #[cfg(feature = "mpi")]
     fn join(size: usize, launcher: &str) -> anyhow::Result<Self> {
-        use kernels::parallel::mpi;
-        let world = mpi::World::start()?;
+        let world = ranks::World::start()?;
         if world.size() != size {
-            let (found, version) = (world.size(), mpi::version());
+            let (found, version) = (world.size(), ranks::version());
             world.end();
             return Err(anyhow!(
                 "started by {launcher} as {size} ranks, but the MPI of this build ({version}) finds {found}: use the launcher of that MPI, or build with the MPI of {launcher}"

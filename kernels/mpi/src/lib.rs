@@ -1,7 +1,9 @@
-//! Ranks that speak by MPI: the only room that does. MPI calls stay on the thread that started it.
+//! Ranks that speak by MPI: the only room that does. MPI calls stay on the thread that started it. A crate of its own, for
+//! `kernels` to be compiled once, whether the programs are built with MPI or without.
+#![cfg(feature = "mpi")]
 
-use super::communicator::{Channel, Communicator, Span, Topic};
-use crate::Error;
+use kernels::Error;
+use kernels::parallel::communicator::{Channel, Communicator, Span, Topic};
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::topology::Communicator as _;

@@ -1,9 +1,10 @@
 //! Speed of several ranks on GPUs, and what their exchange costs, measured as Michea & Komatitsch (2010) did: with the
 //! exchange, without sends, without buffers; and with an exchange that blocks.
-//! `cargo bench -p kernels --features mpi --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, a rank]` and
+//! `cargo bench -p ranks --features mpi --bench ranks --no-run`, then `mpirun -n 4 .../ranks-... [gpus=1, a rank]` and
 //! the words of the benchmark `accelerator`; way=auto|host chooses the way of ghosts. Every rank takes the GPUs behind those
 //! of the ranks before it: for one host. Times are those of the slowest rank, medians.
 
+#[path = "../../benches/case/mod.rs"]
 mod case;
 
 use case::{Nothing, Words};
@@ -13,8 +14,8 @@ use kernels::methods::displacement::ParallelOptions;
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::gpu::Transport;
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::mpi::World;
 use kernels::parallel::rank_halo::Overlap;
+use ranks::World;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -1,15 +1,23 @@
 //! The graph on ranks of MPI: this test starts itself under the launcher, and is a rank there.
 
-use crate::launcher::found;
-use crate::shots::Tape;
-use crate::{assert_same, on_host, run, sectors};
+mod graph;
+#[path = "../support/launcher.rs"]
+mod launcher;
+#[path = "../support/shots.rs"]
+mod shots;
+mod waves;
+mod wheel;
+
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::SnapshotWriter;
-use kernels::parallel::mpi::World;
 use kernels::parallel::options::ParallelOptions;
+use launcher::found;
+use ranks::World;
+use shots::Tape;
 use std::process::Command;
+use wheel::{assert_same, on_host, run, sectors};
 
-const NAME: &str = "mpi::ranks_of_mpi_give_the_same_bits";
+const NAME: &str = "ranks_of_mpi_give_the_same_bits";
 /// Set for the ranks that the test starts.
 const IS_RANK: &str = "SIFAKA_TEST_RANK";
 
