@@ -90,17 +90,15 @@ pub struct Args {
     pub stiffness: u64,
     pub weaker: u64,
     pub ratios: u64,
-    pub waits: u64,
-    pub behind: [u64; 3],
+    pub waits: [u64; 2],
+    pub behind: [[u64; 3]; 2],
     pub later: u64,
     pub image: u64,
     pub light: u64,
     pub top: i32,
     pub reach: i32,
-    pub across: i32,
-    pub along: i32,
+    pub deep: i32,
     pub grouped: i32,
-    pub padding: i32,
 }
 
 /// `struct Inject` of points.cu.
@@ -219,17 +217,15 @@ impl Args {
             stiffness: 0,
             weaker: 0,
             ratios: 0,
-            waits: 0,
-            behind: [0; 3],
+            waits: [0; 2],
+            behind: [[0; 3]; 2],
             later: 0,
             image: 0,
             light: 0,
             top: grid.begin[0],
             reach: grid.count[0],
-            across: 1,
-            along: 1,
+            deep: 1,
             grouped: 0,
-            padding: 0,
         }
     }
 
@@ -259,8 +255,9 @@ impl Args {
 
     /// With room for what waits for derivatives.
     pub fn waiting(mut self, sizes: &Sizes, waits: u64) -> Self {
-        self.waits = waits;
-        self.behind = sizes.waits().map(|at| after(waits, at));
+        let parts = sizes.waits();
+        self.waits = parts.fields.map(|at| after(waits, at));
+        self.behind = parts.layers.map(|axes| axes.map(|at| after(waits, at)));
         self
     }
 

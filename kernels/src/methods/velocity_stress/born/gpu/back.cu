@@ -1,15 +1,65 @@
 // The transpose of a step; born/transpose.rs has the equations. Every number is what waits for the number of the same place.
 // What waits for a derivative is the same for all derivatives of a stress or velocity, save in the layers, where it lies beside.
+// What waits for derivatives of stresses (stage 0) and of velocities (stage 1) lies in two places, so that a thread may bring to its
+// cell what waits for the one and leave there what waits for the other. It reads all that its cell needs before it writes.
 
-// The transpose of the stretched derivative in the layers: p = psi + g, psi <- b p, and g / kappa + a p waits for D.
-INLINE void unstretch(const struct Args *a, REAL g, int stage, int axis, int half, int component, const struct Cell *c) {
-    WIDE at = place_in_layer(&a->g, axis, component, c, 0);
-    if (at < 0) return;
-    const struct Layer *l = &a->g.layers[axis];
-    const REAL *f = factors_of(l, c->line[axis], half);
-    REAL p = a->memory[stage][axis][at] + g;
-    a->behind[axis][at] = FMA(f[0], g, f[l->lines] * p);
-    a->memory[stage][axis][at] = f[2 * l->lines] * p;
+// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p waits for D. Of stage 0
+// `g` waits for a component, of stage 1 for a strain.
+INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, const REAL *g) {
+    if (!p->any) return;
+    EACH(j) {
+        if (p->at[j] < 0) continue;
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        REAL *memory = a->memory[stage][AXIS(j)] + p->at[j], *behind = a->behind[stage][AXIS(j)] + p->at[j], psi[NDIM];
+        EACH(i) psi[i] = memory[i * l->component];
+        EACH(i) {
+            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage);
+            REAL waits = g[stage ? STRESS(i, j) : i], sum = psi[i] + waits;
+            behind[i * l->component] = FMA(READ(f), waits, READ(f + l->lines) * sum);
+            memory[i * l->component] = READ(f + 2 * l->lines) * sum;
+        }
+    }
+}
+
+// Where what waits for the derivative of component `i` along AXIS(j) lies among fields.
+INLINE const REAL *waits_of(const struct Args *a, int stage, int i, int j) {
+    return a->waits[stage] + (stage ? STRESS(i, j) : i) * a->g.len;
+}
+
+// What waits for the derivatives of a stage comes back to a cell, d[i][j] to component `i` from those along AXIS(j). The transpose of a
+// derivative is the one on the other side with the other sign: of D f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it is
+// D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
+INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM]) {
+    REAL near[NDIM][NDIM][2 * HALF];
+    EACH(j) {
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        int line = c->line[AXIS(j)], stride = stride_of(&a->g, AXIS(j));
+        if (line - HALF >= l->low && line + HALF < l->high) {
+            EACH(i) {
+                const REAL *from = waits_of(a, stage, i, j);
+                int first = (i == j) == stage;
+                UNROLL for (int m = 0; m < 2 * HALF; m++) near[i][j][m] = READ(from + (c->at + (m + first - HALF) * stride));
+            }
+        } else {
+            const int start = start_in_layer(&a->g, AXIS(j), c);
+            UNROLL for (int k = 0; k <= 2 * HALF; k++) {
+                int other = line + k - HALF, framed = is_framed(l, other);
+                int at = framed ? start + number_in_layer(l, other) * stride : c->at + (k - HALF) * stride;
+                EACH(i) {
+                    int first = (i == j) == stage;
+                    if (k < first || k >= 2 * HALF + first) continue;
+                    const REAL *beside = a->behind[stage][AXIS(j)] + i * l->component;
+                    near[i][j][k - first] = READ((framed ? beside : waits_of(a, stage, i, j)) + at);
+                }
+            }
+        }
+    }
+    EACH(i) EACH(j) {
+        d[i][j] = 0;
+        UNROLL for (int m = HALF - 1; m >= 0; m--) {
+            d[i][j] = FMA(a->g.weights[AXIS(j)][m], near[i][j][HALF - 1 - m] - near[i][j][HALF + m], d[i][j]);
+        }
+    }
 }
 
 #if LOSSY
@@ -19,98 +69,130 @@ INLINE REAL unrelaxed(const struct Args *a, REAL s, int k, const struct Cell *c)
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
         REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, next = *r + half;
-        weak -= pattern[PERIOD] * next;
-        *r = FMA(pattern[0], next, half);
+        weak -= READ(pattern + PERIOD) * next;
+        *r = FMA(READ(pattern), next, half);
     }
     return weak;
 }
 #endif
 
-// What waits for the stiffness: what waits for a stress times the strain beside it. Parameters of isotropic media ask for the sums of
-// normal stiffnesses and of couplings alone; they wait in the first place of each.
-INLINE void add_gradient(const struct Args *a, REAL *to, const REAL *strain, const REAL *s, const struct Cell *c) {
-    to += c->at;
+// Whether something waits for a stiffness. Parameters of isotropic media ask for the sums of normal stiffnesses and of couplings
+// alone; they wait in the first place of each.
+INLINE int is_waited_for(const struct Args *a, int place) {
+    return !a->grouped || place == 0 || place == STRESS(0, 1) || place >= SHEAR(NDIM);
+}
+
+INLINE void load_gradient(const struct Args *a, const REAL *from, const struct Cell *c, REAL *sum) {
+    UNROLL for (int k = 0; k < PLACES; k++) sum[k] = is_waited_for(a, k) ? from[k * a->g.len + c->at] : 0;
+}
+
+// Adds what waits for the stiffness: what waits for a stress times the strain beside it.
+INLINE void add_gradient(const struct Args *a, REAL *to, const REAL *strain, const REAL *s, const struct Cell *c, REAL *sum) {
     if (a->grouped) {
         REAL normal = 0, all = 0;
         EACH(i) normal = FMA(strain[i], s[i], normal);
         EACH(i) EACH(j) if (i != j) all = FMA(strain[i], s[j], all);
-        to[0] += normal;
-        to[STRESS(0, 1) * a->g.len] += all;
+        sum[0] += normal;
+        sum[STRESS(0, 1)] += all;
     } else EACH(i) EACH(j) {
         if (j < i) continue;
-        REAL sum = i == j ? strain[i] * s[i] : FMA(strain[i], s[j], strain[j] * s[i]);
-        to[STRESS(i, j) * a->g.len] += sum;
+        sum[STRESS(i, j)] += i == j ? strain[i] * s[i] : FMA(strain[i], s[j], strain[j] * s[i]);
     }
-    UNROLL for (int k = NDIM; k < STRESSES; k++) to[SHEAR(k) * a->g.len] += strain[k] * s[k];
+    UNROLL for (int k = NDIM; k < STRESSES; k++) sum[SHEAR(k)] += strain[k] * s[k];
+    UNROLL for (int k = 0; k < PLACES; k++) {
+        if (is_waited_for(a, k)) to[k * a->g.len + c->at] = sum[k];
+    }
 }
 
-KERNEL(stresses_back)(const struct Args a) {
+// What stresses get from velocities of the step that comes next in time, if `gathered`, and what waits for strains of this step.
+INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
-    if (!cell_of(&a, &c)) return;
-    REAL s[STRESSES], e[STRESSES], strain[STRESSES], left = left_of(&a.g, &c);
-    EACH_STRESS(k) {
-        e[k] = 0;
-        s[k] = a.stress[k * a.g.len + c.at] * left;
-        if (a.stiffness) strain[k] = a.strain[k * a.g.len + c.at];
+    if (!cell_of(a, &c)) return;
+    const struct Places p = places_of(&a->g, &c);
+    foresee(&a->g, a->memory[1], &p);
+    REAL s[STRESSES], k[PLACES], e[STRESSES], strain[STRESSES], sum[PLACES], left = left_of(&a->g, &c);
+    EACH_STRESS(n) s[n] = a->stress[n * a->g.len + c.at];
+    stiffness_at(a->g.stiffness, c.at, k);
+    if (a->stiffness) {
+        EACH_STRESS(n) strain[n] = READ(a->strain + n * a->g.len + c.at);
+        load_gradient(a, a->stiffness, &c, sum);
     }
-    if (a.g.sponge[0]) {
-        EACH_STRESS(k) a.stress[k * a.g.len + c.at] = s[k];
+    if (gathered) {
+        REAL d[NDIM][NDIM];
+        gather(a, 0, &c, d);
+        EACH(i) EACH(j) if (i <= j) s[STRESS(i, j)] += i == j ? d[i][i] : d[i][j] + d[j][i];
     }
-    add_products(a.g.stiffness, c.at, s, e);
-    if (a.stiffness) add_gradient(&a, a.stiffness, strain, s, &c);
+    EACH_STRESS(n) {
+        e[n] = 0;
+        s[n] *= left;
+        if (gathered || a->g.sponge[0]) a->stress[n * a->g.len + c.at] = s[n];
+    }
+    add_products(k, s, e);
+    if (a->stiffness) add_gradient(a, a->stiffness, strain, s, &c, sum);
 #if LOSSY
     REAL weak[STRESSES];
-    EACH_STRESS(k) weak[k] = unrelaxed(&a, s[k], k, &c);
-    add_products(a.g.relaxing, c.at, weak, e);
-    if (a.stiffness) add_gradient(&a, a.weaker, strain, weak, &c);
+    stiffness_at(a->g.relaxing, c.at, k);
+    if (a->stiffness) load_gradient(a, a->weaker, &c, sum);
+    EACH_STRESS(n) weak[n] = unrelaxed(a, s[n], n, &c);
+    add_products(k, weak, e);
+    if (a->stiffness) add_gradient(a, a->weaker, strain, weak, &c, sum);
 #endif
-    EACH_STRESS(k) a.waits[k * a.g.len + c.at] = e[k];
-    EACH(i) EACH(j) unstretch(&a, e[STRESS(i, j)], 1, AXIS(j), i != j, i, &c);
+    EACH_STRESS(n) a->waits[1][n * a->g.len + c.at] = e[n];
+    unstretch(a, 1, &p, &c, e);
 }
 
-KERNEL(velocities_back)(const struct Args a) {
+KERNEL(stresses_back)(const struct Args a) { stresses_back_of(&a, 0); }
+
+KERNEL(stresses_gather_back)(const struct Args a) { stresses_back_of(&a, 1); }
+
+// What velocities get from stresses of the step, if `gathered`, and what waits for forces.
+INLINE void velocities_back_of(const struct Args *a, int gathered) {
     struct Cell c;
-    if (!cell_of(&a, &c)) return;
-    REAL left = left_of(&a.g, &c);
+    if (!cell_of(a, &c)) return;
+    const struct Places p = places_of(&a->g, &c);
+    foresee(&a->g, a->memory[0], &p);
+    REAL v[NDIM], b[NDIM], force[NDIM], sum[NDIM], g[NDIM], left = left_of(&a->g, &c);
     EACH(i) {
-        WIDE at = i * a.g.len + c.at;
-        REAL v = a.velocity[at] * left, g = a.g.buoyancy[i][c.at] * v;
-        if (a.g.sponge[0]) a.velocity[at] = v;
-        if (a.buoyancy) a.buoyancy[at] = FMA(a.force[at], v, a.buoyancy[at]);
-        a.waits[at] = g;
-        EACH(j) unstretch(&a, g, 0, AXIS(j), i == j, i, &c);
+        WIDE at = i * a->g.len + c.at;
+        v[i] = a->velocity[at];
+        b[i] = READ(a->g.buoyancy[i] + c.at);
+        if (a->buoyancy) force[i] = READ(a->force + at), sum[i] = a->buoyancy[at];
     }
+    if (gathered) {
+        REAL d[NDIM][NDIM];
+        gather(a, 1, &c, d);
+        EACH(i) {
+            REAL all = 0;
+            EACH(j) all += d[i][j];
+            v[i] += all;
+        }
+    }
+    EACH(i) {
+        WIDE at = i * a->g.len + c.at;
+        v[i] *= left;
+        g[i] = b[i] * v[i];
+        if (gathered || a->g.sponge[0]) a->velocity[at] = v[i];
+        if (a->buoyancy) a->buoyancy[at] = FMA(force[i], v[i], sum[i]);
+        a->waits[0][at] = g[i];
+    }
+    unstretch(a, 0, &p, &c, g);
 }
 
-// What waits for the derivative of a component along an axis so many lines further on.
-INLINE REAL waits_at(const struct Args *a, const REAL *waits, int component, int axis, const struct Cell *c, int further) {
-    WIDE at = place_in_layer(&a->g, axis, component, c, further);
-    return at < 0 ? waits[further * a->g.stride[axis]] : a->behind[axis][at];
-}
+KERNEL(velocities_back)(const struct Args a) { velocities_back_of(&a, 0); }
 
-// The transpose of a derivative is the one on the other side with the other sign: of D f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it
-// is D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
-INLINE REAL gathered(const struct Args *a, const REAL *waits, int component, int axis, int ahead, const struct Cell *c) {
-    const struct Layer *l = &a->g.layers[axis];
-    int line = c->line[axis], first = !ahead;
-    if (line - HALF >= l->low && line + HALF < l->high) return -derivative(&a->g, waits, axis, first);
-    REAL sum = 0;
-    UNROLL for (int m = HALF - 1; m >= 0; m--) {
-        REAL plus = waits_at(a, waits, component, axis, c, m + first);
-        REAL minus = waits_at(a, waits, component, axis, c, first - 1 - m);
-        sum = FMA(a->g.weights[axis][m], minus - plus, sum);
-    }
-    return sum;
-}
+KERNEL(velocities_gather_back)(const struct Args a) { velocities_back_of(&a, 1); }
 
 // Velocities get what waits for their derivatives.
 KERNEL(velocities_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
+    REAL v[NDIM], d[NDIM][NDIM];
+    EACH(i) v[i] = a.velocity[i * a.g.len + c.at];
+    gather(&a, 1, &c, d);
     EACH(i) {
         REAL sum = 0;
-        EACH(j) sum += gathered(&a, a.waits + STRESS(i, j) * a.g.len + c.at, i, AXIS(j), i != j, &c);
-        a.velocity[i * a.g.len + c.at] += sum;
+        EACH(j) sum += d[i][j];
+        a.velocity[i * a.g.len + c.at] = v[i] + sum;
     }
 }
 
@@ -118,10 +200,9 @@ KERNEL(velocities_gather)(const struct Args a) {
 KERNEL(stresses_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
-    EACH(i) EACH(j) {
-        if (j < i) continue;
-        REAL sum = gathered(&a, a.waits + i * a.g.len + c.at, i, AXIS(j), i == j, &c);
-        if (i != j) sum += gathered(&a, a.waits + j * a.g.len + c.at, j, AXIS(i), 0, &c);
-        a.stress[STRESS(i, j) * a.g.len + c.at] += sum;
-    }
+    REAL s[STRESSES], d[NDIM][NDIM];
+    EACH_STRESS(k) s[k] = a.stress[k * a.g.len + c.at];
+    gather(&a, 0, &c, d);
+    EACH(i) EACH(j) if (i <= j) s[STRESS(i, j)] += i == j ? d[i][i] : d[i][j] + d[j][i];
+    EACH_STRESS(k) a.stress[k * a.g.len + c.at] = s[k];
 }

@@ -10,6 +10,7 @@
 #define STRESS(i, j) ((i) == (j) ? (i) : NDIM == 3 ? (i) + (j) + 2 : 2)
 // Stiffnesses: those of normal stresses as STRESS has them, then shears.
 #define SHEAR(k) ((k) + (NDIM == 3 ? 3 : 1))
+#define PLACES (SHEAR(STRESSES - 1) + 1)
 #define EACH(i) UNROLL for (int i = 0; i < NDIM; i++)
 #define EACH_STRESS(k) UNROLL for (int k = 0; k < STRESSES; k++)
 #define DEGREE 2
@@ -54,31 +55,42 @@ struct Args {
     REAL *velocity, *stress, *memory[2][3], *relaxing;  // what a step changes, or what waits for it
     REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
-    REAL *waits, *behind[3];                            // what waits for derivatives; in the layers of each axis
+    REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
     REAL *later, *image, *light;                        // of an image
     int top, reach;                                     // first of the cells along z, and how many
-    int across, along;                                  // blocks along z, and along the other axis of a block
-    int grouped, padding;                               // normal stiffnesses wait as one, and so do their couplings
+    int deep;                                           // blocks along the planes
+    int grouped;                                        // normal stiffnesses wait as one, and so do their couplings
 };
 
+// Fields have fewer than 2^31 numbers, so that a place in a field needs 32 bits.
 struct Cell {
-    WIDE at;
+    int at;
     int line[3];
 };
 
-// A block has cells along z, from a multiple of their number on, and along rows; in 2-D along planes.
+// Numbers that no thread of a kernel changes; they may be read before others are written.
+#ifdef CUDA_ON_CPU
+#define READ(p) (*(p))
+#else
+#define READ(p) __ldg(p)
+#endif
+
+// A block has cells along z, from a multiple of their number on, along rows and along planes: neighbours of a tile are read from the
+// second-level cache once. Tiles of a strip of rows follow each other along the planes, so that they still lie there.
 #define ACROSS 32
-#define ALONG 8
+#define ALONG (NDIM == 3 ? 4 : 1)
+#define LINES 8
 
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     const struct Grid *g = &a->g;
-    int z = blockIdx.x % a->across * ACROSS + threadIdx.x % ACROSS, rest = blockIdx.x / a->across;
-    int other = rest % a->along * ALONG + threadIdx.x / ACROSS, plane = NDIM == 3 ? rest / a->along : other;
+    int z = blockIdx.x * ACROSS + threadIdx.x % ACROSS, line = threadIdx.x / ACROSS;
+    int strip = blockIdx.z / a->deep, row = (strip * gridDim.y + blockIdx.y) * ALONG + line % ALONG;
+    int plane = (blockIdx.z - strip * a->deep) * (LINES / ALONG) + line / ALONG;
     c->line[0] = z;
-    c->line[1] = g->begin[1] + (NDIM == 3 ? other : 0);
+    c->line[1] = g->begin[1] + row;
     c->line[2] = g->begin[2] + plane;
-    c->at = c->line[2] * g->stride[2] + c->line[1] * g->stride[1] + z;
-    return z >= a->top && z < a->top + a->reach && other < g->count[NDIM == 3 ? 1 : 2];
+    c->at = c->line[2] * (int)g->stride[2] + c->line[1] * (int)g->stride[1] + z;
+    return z >= a->top && z < a->top + a->reach && row < g->count[1] && plane < g->count[2];
 }
 
 // A node of the surface: its cell, and its number among the rows of the grid; -1 if there is none for the thread.
@@ -88,34 +100,71 @@ INLINE WIDE node_of(const struct Args *a, struct Cell *c) {
     c->line[0] = a->surface.top;
     c->line[1] = a->g.begin[1] + k % a->g.count[1];
     c->line[2] = a->g.begin[2] + k / a->g.count[1];
-    c->at = c->line[2] * a->g.stride[2] + c->line[1] * a->g.stride[1] + c->line[0];
+    c->at = c->line[2] * (int)a->g.stride[2] + c->line[1] * (int)a->g.stride[1] + c->line[0];
     return (WIDE)c->line[2] * a->g.rows + c->line[1];
 }
 
 // Numbers from row to row of what the surface has by rows.
 INLINE WIDE rows_of(const struct Grid *g, int axis) { return axis == 1 ? 1 : g->rows; }
 
+// Numbers from cell to cell along an axis.
+INLINE int stride_of(const struct Grid *g, int axis) { return axis == 0 ? 1 : (int)g->stride[axis]; }
+
 // Half a cell ahead of a cell, or behind it; the far neighbours first.
-INLINE REAL derivative(const struct Grid *g, const REAL *f, int axis, int ahead) {
-    WIDE stride = g->stride[axis];
+INLINE REAL derivative(const struct Grid *g, const REAL *f, int at, int axis, int ahead) {
+    int stride = stride_of(g, axis);
     REAL sum = 0;
     UNROLL for (int m = HALF - 1; m >= 0; m--) {
-        sum = FMA(g->weights[axis][m], f[(m + ahead) * stride] - f[(ahead - 1 - m) * stride], sum);
+        REAL plus = READ(f + (at + (m + ahead) * stride)), minus = READ(f + (at + (ahead - 1 - m) * stride));
+        sum = FMA(g->weights[axis][m], plus - minus, sum);
     }
     return sum;
 }
 
-// Where the layers across an axis have the memory of a component at a cell, so many lines further on; -1 outside of them.
-INLINE WIDE place_in_layer(const struct Grid *g, int axis, int component, const struct Cell *c, int further) {
+// Whether a line lies in the layers across its axis.
+INLINE int is_framed(const struct Layer *l, int line) {
+    return line >= l->first && line < l->end && (line < l->low || line >= l->high);
+}
+
+// Where the layers across an axis have the memory of the first component at a cell, were it in their line number 0. From line to
+// line that is as far as from cell to cell.
+INLINE int start_in_layer(const struct Grid *g, int axis, const struct Cell *c) {
     const struct Layer *l = &g->layers[axis];
-    int line = c->line[axis] + further;
-    if (line < l->first || line >= l->end || (line >= l->low && line < l->high)) return -1;
     int count = l->low - l->first + l->end - l->high;
-    int number = line < l->low ? line - l->first : line - l->high + l->low - l->first;
-    WIDE start = component * l->component;
-    if (axis == 0) return start + ((WIDE)c->line[2] * g->rows + c->line[1]) * count + number;
-    if (axis == 1) return start + ((WIDE)c->line[2] * count + number) * g->stride[1] + c->line[0];
-    return start + ((WIDE)number * g->rows + c->line[1]) * g->stride[1] + c->line[0];
+    if (axis == 0) return (c->line[2] * g->rows + c->line[1]) * count;
+    if (axis == 1) return c->line[2] * count * (int)g->stride[1] + c->line[0];
+    return c->line[1] * (int)g->stride[1] + c->line[0];
+}
+
+// The number of a line among those of the layers.
+INLINE int number_in_layer(const struct Layer *l, int line) {
+    return line < l->low ? line - l->first : line - l->high + l->low - l->first;
+}
+
+// Where a cell has its memory in the layers across each axis, that of the first component; -1 outside of them.
+struct Places {
+    int at[NDIM], any;
+};
+
+INLINE struct Places places_of(const struct Grid *g, const struct Cell *c) {
+    struct Places p;
+    p.any = 0;
+    EACH(j) {
+        const struct Layer *l = &g->layers[AXIS(j)];
+        int line = c->line[AXIS(j)], framed = is_framed(l, line);
+        p.any |= framed;
+        p.at[j] = framed ? start_in_layer(g, AXIS(j), c) + number_in_layer(l, line) * stride_of(g, AXIS(j)) : -1;
+    }
+    return p;
+}
+
+// The memory of the layers that a cell will want.
+INLINE void foresee(const struct Grid *g, REAL *const *memory, const struct Places *p) {
+    if (!p->any) return;
+    EACH(j) {
+        if (p->at[j] < 0) continue;
+        EACH(i) prefetch(memory[AXIS(j)] + i * g->layers[AXIS(j)].component + p->at[j]);
+    }
 }
 
 // The factors of a line at its node or half a cell further on; 1/kappa, a and b are `lines` apart.
@@ -124,7 +173,7 @@ INLINE const REAL *factors_of(const struct Layer *l, int line, int half) { retur
 // What the sponge leaves.
 INLINE REAL left_of(const struct Grid *g, const struct Cell *c) {
     if (!g->sponge[0]) return 1;
-    return g->sponge[0][c->line[0]] * (g->sponge[1][c->line[1]] * g->sponge[2][c->line[2]]);
+    return READ(g->sponge[0] + c->line[0]) * (READ(g->sponge[1] + c->line[1]) * READ(g->sponge[2] + c->line[2]));
 }
 
 // What a mechanism keeps, and behind it what it takes, at a cell.
@@ -133,8 +182,13 @@ INLINE const REAL *pattern_of(const struct Grid *g, int mechanism, const struct 
     return g->patterns + number * 2 * PERIOD + c->line[0] % PERIOD;
 }
 
-// Adds to the sums of stresses the stiffness, an array for each place, times what stands for strains.
-INLINE void add_products(const REAL *const *c, WIDE at, const REAL *e, REAL *sum) {
-    EACH(i) EACH(j) sum[i] = FMA(c[STRESS(i, j)][at], e[j], sum[i]);
-    UNROLL for (int k = NDIM; k < STRESSES; k++) sum[k] = FMA(c[SHEAR(k)][at], e[k], sum[k]);
+// The stiffness of a cell, from an array for each place.
+INLINE void stiffness_at(const REAL *const *from, int at, REAL *c) {
+    UNROLL for (int k = 0; k < PLACES; k++) c[k] = READ(from[k] + at);
+}
+
+// Adds to the sums of stresses the stiffness times what stands for strains.
+INLINE void add_products(const REAL *c, const REAL *e, REAL *sum) {
+    EACH(i) EACH(j) sum[i] = FMA(c[STRESS(i, j)], e[j], sum[i]);
+    UNROLL for (int k = NDIM; k < STRESSES; k++) sum[k] = FMA(c[SHEAR(k)], e[k], sum[k]);
 }

@@ -9,6 +9,7 @@ mod points;
 mod resident;
 mod sizes;
 mod steps;
+mod stock;
 mod transfer;
 pub mod variant;
 mod way_back;
@@ -20,8 +21,10 @@ use super::{Take, not_finite};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use sizes::{Sizes, after};
+use std::cell::RefCell;
 use std::sync::Arc;
 use steps::{Device, Drive};
+use stock::Stock;
 use transfer::Transfer;
 
 /// Threads that read one number of a record.
@@ -36,7 +39,7 @@ const OWN: usize = 256 << 20;
 /// Bytes that a program takes on a device beside the way back: coefficients, what waits for derivatives and coefficients.
 pub fn bytes(program: &Discrete<f32>) -> usize {
     let sizes = Sizes::new(program);
-    let numbers = sizes.waits_numbers() + sizes.changes_numbers().max(3 * sizes.len);
+    let numbers = sizes.waits().all + sizes.changes_numbers().max(3 * sizes.len);
     resident::bytes(program) + numbers * size_of::<f32>() + OWN
 }
 
@@ -49,6 +52,8 @@ pub fn ladder_sizes(program: &Discrete<f32>) -> [usize; 2] {
 pub struct OnDevice<A: Accelerator> {
     device: Device<A>,
     steps: Steps,
+    /// What ways back leave to the next one.
+    stock: RefCell<Stock<A>>,
 }
 
 /// Memory for so many numbers.
@@ -101,9 +106,16 @@ impl<A: Accelerator> OnDevice<A> {
     /// # Errors
     /// A device that fails.
     pub fn new(a: Arc<A>, program: &Discrete<f32>, steps: Steps) -> Result<Self, Error> {
+        if i32::try_from(program.rows.len).is_err() {
+            return Err(Error::setup(format!(
+                "the grid has {} cells with its frame and rims; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid, or the processors",
+                program.rows.len
+            )));
+        }
         Ok(Self {
             device: Device::new(a, program)?,
             steps,
+            stock: RefCell::new(Stock::empty()),
         })
     }
 
@@ -155,6 +167,7 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
     fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
         let (device, sizes) = (&self.device, &self.device.sizes);
         let a = &*device.a;
+        *self.stock.borrow_mut() = Stock::empty();
         let background = room(a, sizes.state().all)?;
         let other = match changes {
             Some(changes) => Some((

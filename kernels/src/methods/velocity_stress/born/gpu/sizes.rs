@@ -44,6 +44,16 @@ pub struct State {
     pub all: usize,
 }
 
+/// Where the parts of what waits for derivatives begin, by the stage that took them.
+pub struct Waits {
+    /// Of all cells.
+    pub fields: [usize; 2],
+    /// In the layers of each axis.
+    pub layers: [[usize; 3]; 2],
+    /// All numbers.
+    pub all: usize,
+}
+
 impl Sizes {
     /// Of a program.
     pub fn new(program: &Discrete<f32>) -> Self {
@@ -109,16 +119,18 @@ impl Sizes {
         self.changes()[2] + (self.ndim - 1) * self.surface
     }
 
-    /// Where what waits in the layers of each axis begins, behind what waits for all derivatives.
-    pub fn waits(&self) -> [usize; 3] {
-        let first = self.stresses * self.len;
-        let [z, rows, _] = self.layers;
-        [first, first + z, first + z + rows]
-    }
-
-    /// Numbers of what waits for derivatives.
-    pub fn waits_numbers(&self) -> usize {
-        self.waits()[2] + self.layers[2]
+    /// The parts of what waits for derivatives.
+    pub fn waits(&self) -> Waits {
+        let mut next = 0;
+        let mut take = |numbers: usize| {
+            next += numbers;
+            next - numbers
+        };
+        Waits {
+            fields: [self.ndim, self.stresses].map(|fields| take(fields * self.len)),
+            layers: [(); 2].map(|()| self.layers.map(&mut take)),
+            all: take(0),
+        }
     }
 
     /// Bytes of a checkpoint and of a recorded step.

@@ -1,32 +1,48 @@
 // A step of the discrete program and of its linearisation; born/forward.rs has the equations. `changed`: the fields are what a
-// change of the coefficients makes of the waves, beside the background in the same step.
+// change of the coefficients makes of the waves, beside the background in the same step. A thread reads all that its cell needs
+// before it writes, so that it waits for memory once; the layers, in which few cells lie, come between.
 
-// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi.
-INLINE REAL stretched(const struct Args *a, REAL d, int stage, int axis, int half, int component, const struct Cell *c) {
-    WIDE at = place_in_layer(&a->g, axis, component, c, 0);
-    if (at < 0) return d;
-    const struct Layer *l = &a->g.layers[axis];
-    const REAL *f = factors_of(l, c->line[axis], half);
-    REAL psi = FMA(f[2 * l->lines], a->memory[stage][axis][at], f[l->lines] * d);
-    a->memory[stage][axis][at] = psi;
-    return FMA(f[0], d, psi);
+// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; of stage 0 half a cell further on along the own axis of a
+// component, of stage 1 along the others.
+INLINE void stretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*d)[NDIM]) {
+    if (!p->any) return;
+    EACH(j) {
+        if (p->at[j] < 0) continue;
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        REAL *memory = a->memory[stage][AXIS(j)] + p->at[j], psi[NDIM];
+        EACH(i) psi[i] = memory[i * l->component];
+        EACH(i) {
+            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage);
+            REAL next = FMA(READ(f + 2 * l->lines), psi[i], READ(f + l->lines) * d[i][j]);
+            d[i][j] = FMA(READ(f), d[i][j], next);
+            memory[i * l->component] = next;
+        }
+    }
 }
 
 INLINE void advance_velocities(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
-    REAL left = left_of(&a->g, &c);
+    const struct Places p = places_of(&a->g, &c);
+    foresee(&a->g, a->memory[0], &p);
+    REAL d[NDIM][NDIM], v[NDIM], b[NDIM], change[NDIM], force[NDIM], left = left_of(&a->g, &c);
     EACH(i) {
-        WIDE at = i * a->g.len + c.at;
-        REAL sum = 0;
-        EACH(j) {
-            REAL d = derivative(&a->g, a->stress + STRESS(i, j) * a->g.len + c.at, AXIS(j), i == j);
-            sum += stretched(a, d, 0, AXIS(j), i == j, i, &c);
+        v[i] = a->velocity[i * a->g.len + c.at];
+        b[i] = READ(a->g.buoyancy[i] + c.at);
+        if (changed) {
+            change[i] = READ(a->buoyancy + i * a->g.len + c.at);
+            force[i] = READ(a->force + i * a->g.len + c.at);
         }
-        REAL v = FMA(a->g.buoyancy[i][c.at], sum, a->velocity[at]);
-        if (changed) v = FMA(a->buoyancy[at], a->force[at], v);
-        a->velocity[at] = v * left;
-        if (!changed && a->force) a->force[at] = sum;
+    }
+    EACH(i) EACH(j) d[i][j] = derivative(&a->g, a->stress + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j);
+    stretch(a, 0, &p, &c, d);
+    EACH(i) {
+        REAL sum = 0;
+        EACH(j) sum += d[i][j];
+        v[i] = FMA(b[i], sum, v[i]);
+        if (changed) v[i] = FMA(change[i], force[i], v[i]);
+        a->velocity[i * a->g.len + c.at] = v[i] * left;
+        if (!changed && a->force) a->force[i * a->g.len + c.at] = sum;
     }
 }
 
@@ -34,22 +50,12 @@ KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
 
 KERNEL(velocities_changed)(const struct Args a) { advance_velocities(&a, 1); }
 
-// Rates of strain; shears are the sum of both derivatives.
-INLINE void strains_at(const struct Args *a, const struct Cell *c, REAL *e) {
-    EACH_STRESS(k) e[k] = 0;
-    EACH(i) EACH(j) {
-        REAL d = derivative(&a->g, a->velocity + i * a->g.len + c->at, AXIS(j), i != j);
-        e[STRESS(i, j)] += stretched(a, d, 1, AXIS(j), i != j, i, c);
-    }
-}
-
 // The stiffness's change times the strains of the background.
 INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL *sum) {
-    const REAL *of[9];
-    REAL e[STRESSES];
-    UNROLL for (int k = 0; k <= SHEAR(STRESSES - 1); k++) of[k] = changes + k * a->g.len;
-    EACH_STRESS(k) e[k] = a->strain[k * a->g.len + c->at];
-    add_products(of, c->at, e, sum);
+    REAL change[PLACES], e[STRESSES];
+    UNROLL for (int k = 0; k < PLACES; k++) change[k] = READ(changes + k * a->g.len + c->at);
+    EACH_STRESS(k) e[k] = READ(a->strain + k * a->g.len + c->at);
+    add_products(change, e, sum);
 }
 
 #if LOSSY
@@ -58,7 +64,7 @@ INLINE REAL relaxed(const struct Args *a, REAL s, REAL weak, int k, const struct
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
         REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, before = *r;
-        REAL next = pattern[0] * before - pattern[PERIOD] * weak;
+        REAL next = READ(pattern) * before - READ(pattern + PERIOD) * weak;
         s = FMA((REAL)0.5, before + next, s);
         *r = next;
     }
@@ -69,25 +75,32 @@ INLINE REAL relaxed(const struct Args *a, REAL s, REAL weak, int k, const struct
 INLINE void advance_stresses(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
-    REAL e[STRESSES], rate[STRESSES], left = left_of(&a->g, &c);
-    strains_at(a, &c, e);
-    EACH_STRESS(k) rate[k] = 0;
-    add_products(a->g.stiffness, c.at, e, rate);
+    const struct Places p = places_of(&a->g, &c);
+    foresee(&a->g, a->memory[1], &p);
+    REAL s[STRESSES], k[PLACES], d[NDIM][NDIM], e[STRESSES], rate[STRESSES], left = left_of(&a->g, &c);
+    EACH_STRESS(n) s[n] = a->stress[n * a->g.len + c.at];
+    stiffness_at(a->g.stiffness, c.at, k);
+    // Rates of strain; shears are the sum of both derivatives.
+    EACH(i) EACH(j) d[i][j] = derivative(&a->g, a->velocity + i * a->g.len, c.at, AXIS(j), i != j);
+    stretch(a, 1, &p, &c, d);
+    EACH_STRESS(n) e[n] = rate[n] = 0;
+    EACH(i) EACH(j) e[STRESS(i, j)] += d[i][j];
+    add_products(k, e, rate);
     if (changed) add_changes(a, a->stiffness, &c, rate);
 #if LOSSY
     REAL weak[STRESSES];
-    EACH_STRESS(k) weak[k] = 0;
-    add_products(a->g.relaxing, c.at, e, weak);
+    EACH_STRESS(n) weak[n] = 0;
+    stiffness_at(a->g.relaxing, c.at, k);
+    add_products(k, e, weak);
     if (changed) add_changes(a, a->weaker, &c, weak);
 #endif
-    EACH_STRESS(k) {
-        WIDE at = k * a->g.len + c.at;
-        REAL s = a->stress[at] + rate[k];
+    EACH_STRESS(n) {
+        s[n] += rate[n];
 #if LOSSY
-        s = relaxed(a, s, weak[k], k, &c);
+        s[n] = relaxed(a, s[n], weak[n], n, &c);
 #endif
-        a->stress[at] = s * left;
-        if (!changed && a->strain) a->strain[at] = e[k];
+        a->stress[n * a->g.len + c.at] = s[n] * left;
+        if (!changed && a->strain) a->strain[n * a->g.len + c.at] = e[n];
     }
 }
 

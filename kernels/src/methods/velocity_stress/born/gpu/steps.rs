@@ -1,7 +1,7 @@
 //! What a step and its transpose launch.
 
 use super::super::program::Discrete;
-use super::arguments::{Args, Walk, int};
+use super::arguments::{Args, Inject, Walk, int};
 use super::points::Points;
 use super::sizes::Sizes;
 use super::variant::{Pass, Variant};
@@ -10,8 +10,12 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, walk};
 use std::sync::Arc;
 
-/// Cells of a block along z, and along rows (in 2-D planes).
+/// Cells of a block along z, and lines of cells: so many rows in 3-D, the rest of them planes.
 const BLOCK: [usize; 2] = [32, 8];
+const ROWS: usize = 4;
+
+/// Rows of a strip, of which the planes around a tile stay in the second-level cache.
+const STRIP: usize = 128;
 
 /// Threads of a block at the surface.
 const SURFACE_THREADS: usize = 64;
@@ -100,20 +104,17 @@ impl<A: Accelerator> Device<A> {
     /// A kernel with a thread for every cell from `top` on along z, `reach` of them.
     pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
-        let [along, planes] = if self.sizes.ndim == 3 {
-            [rows, planes]
-        } else {
-            [planes, 1]
-        };
+        let along = if self.sizes.ndim == 3 { ROWS } else { 1 };
         let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0]);
-        let along = along.div_ceil(BLOCK[1]);
+        let deep = planes.div_ceil(BLOCK[1] / along);
+        let tiles = rows.div_ceil(along);
+        let strips = rows.div_ceil(STRIP);
         let args = Args {
-            across: int(across),
-            along: int(along),
+            deep: int(deep),
             ..*args
         };
         let dims = Dims {
-            grid: [across * along * planes, 1, 1],
+            grid: [across, tiles.div_ceil(strips), deep * strips],
             threads: BLOCK[0] * BLOCK[1],
             shared: 0,
         };
@@ -153,36 +154,59 @@ impl<A: Accelerator> Device<A> {
     /// What sources add in a stage; of a change of buoyancy what forces add by it.
     fn sources(&self, args: &Args, when: (usize, usize), changed: bool) -> Result<(), Error> {
         let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
-        let Some(mut inject) = self.points.inject(of, when) else {
-            return Ok(());
-        };
-        inject.changes = if changed { args.buoyancy } else { 0 };
-        // SAFETY: the tables name cells of the fields, each once.
-        unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
+        let changes = if changed { args.buoyancy } else { 0 };
+        let inject = self.points.inject(of, when);
+        self.inject(inject.map(|inject| Inject { changes, ..inject }))
     }
 
-    /// The transpose of step `it`, with a gradient where `args` have one.
-    pub fn step_back(&self, args: &Args, it: usize) -> Result<(), Error> {
+    /// The transpose of step `it`, with a gradient where `args` have one. A run that lets stresses `wait` gathers what comes back to them
+    /// from this step only in the next call, which is that of the step before, at the same cells as what that has to do there.
+    pub fn step_back(&self, args: &Args, it: usize, wait: bool) -> Result<(), Error> {
         let reached = Args {
             top: self.reached[0],
             reach: self.reached[1],
             ..*args
         };
-        self.surface(Pass::StressImagesBack, args)?;
-        self.cells(Pass::StressesBack, args)?;
-        self.cells(Pass::VelocitiesGather, &reached)?;
-        self.surface(Pass::VelocityImagesBack, args)?;
-        self.surface(Pass::SlopesBack, args)?;
-        if args.buoyancy != 0 {
-            let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
-            if let Some(mut inject) = self.points.inject(of, (0, it)) {
-                inject.waits = args.buoyancy;
-                // SAFETY: the tables name cells of the velocities, each once.
-                unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject)? };
-            }
+        // Between a gather and what comes next at a cell a surface has its images.
+        let plain = self.sizes.surface == 0;
+        if plain && wait {
+            self.cells(Pass::StressesGatherBack, args)?;
+        } else {
+            self.surface(Pass::StressImagesBack, args)?;
+            self.cells(Pass::StressesBack, args)?;
         }
-        self.cells(Pass::VelocitiesBack, args)?;
+        let forces = self.forces_back(args, it);
+        // What waits for forces is what waits for velocities before the sponge takes its share.
+        if plain && (forces.is_none() || args.grid.sponge[0] == 0) {
+            self.cells(Pass::VelocitiesGatherBack, args)?;
+            self.inject(forces)?;
+        } else {
+            self.cells(Pass::VelocitiesGather, &reached)?;
+            self.surface(Pass::VelocityImagesBack, args)?;
+            self.surface(Pass::SlopesBack, args)?;
+            self.inject(forces)?;
+            self.cells(Pass::VelocitiesBack, args)?;
+        }
+        if plain && wait {
+            return Ok(());
+        }
         self.cells(Pass::StressesGather, &reached)
+    }
+
+    /// What waits for the forces of step `it` as far as buoyancy makes them; nothing where no force acts, or nobody asks.
+    fn forces_back(&self, args: &Args, it: usize) -> Option<Inject> {
+        let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
+        let inject = self.points.inject(of, (0, it)).filter(|_| args.buoyancy != 0)?;
+        Some(Inject {
+            waits: args.buoyancy,
+            ..inject
+        })
+    }
+
+    fn inject(&self, inject: Option<Inject>) -> Result<(), Error> {
+        let Some(inject) = inject else { return Ok(()) };
+        // SAFETY: the tables name cells of the fields, each once.
+        unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
     }
 
     /// The end of a step: what runs at the receivers goes on, and the record at this address gets their numbers.
