@@ -104,18 +104,38 @@ INLINE void add_gradient(const struct Args *a, REAL *to, const REAL *strain, con
     }
 }
 
+// Rates of strain of the run in a step, from the velocities and the memory of the layers that it left.
+INLINE void strains_of(const struct Args *a, const struct Places *p, const struct Cell *c, REAL *e) {
+    REAL d[NDIM][NDIM];
+    EACH(i) EACH(j) d[i][j] = derivative(&a->g, a->after + i * a->g.len, c->at, AXIS(j), i != j);
+    if (p->any) {
+        EACH(j) {
+            if (p->at[j] < 0) continue;
+            const struct Layer *l = &a->g.layers[AXIS(j)];
+            const REAL *psi = a->psi[AXIS(j)] + p->at[j];
+            EACH(i) {
+                const REAL *f = factors_of(l, c->line[AXIS(j)], i != j);
+                d[i][j] = FMA(READ(f), d[i][j], READ(psi + i * l->component));
+            }
+        }
+    }
+    EACH_STRESS(k) e[k] = 0;
+    EACH(i) EACH(j) e[STRESS(i, j)] += d[i][j];
+}
+
 // What stresses get from velocities of the step that comes next in time, if `gathered`, and what waits for strains of this step.
 INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, a->memory[1], &p);
+    foresee(&a->g, (const REAL *const *)a->memory[1], &p);
+    if (a->stiffness) foresee(&a->g, a->psi, &p);
     REAL s[STRESSES], k[PLACES], e[STRESSES], strain[STRESSES], sum[PLACES], left = left_of(&a->g, &c);
     EACH_STRESS(n) s[n] = a->stress[n * a->g.len + c.at];
     stiffness_at(a->g.stiffness, c.at, k);
     if (a->stiffness) {
-        EACH_STRESS(n) strain[n] = READ(a->strain + n * a->g.len + c.at);
         load_gradient(a, a->stiffness, &c, sum);
+        strains_of(a, &p, &c, strain);
     }
     if (gathered) {
         REAL d[NDIM][NDIM];
@@ -145,18 +165,19 @@ KERNEL(stresses_back)(const struct Args a) { stresses_back_of(&a, 0); }
 
 KERNEL(stresses_gather_back)(const struct Args a) { stresses_back_of(&a, 1); }
 
-// What velocities get from stresses of the step, if `gathered`, and what waits for forces.
+// What velocities get from stresses of the step, if `gathered`, and what waits for forces. A step adds to velocities buoyancy times
+// what waits beside it for buoyancy, forces of sources included, so that what is added up here is buoyancy times too large.
 INLINE void velocities_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, a->memory[0], &p);
-    REAL v[NDIM], b[NDIM], force[NDIM], sum[NDIM], g[NDIM], left = left_of(&a->g, &c);
+    foresee(&a->g, (const REAL *const *)a->memory[0], &p);
+    REAL v[NDIM], b[NDIM], before[NDIM], after[NDIM], sum[NDIM], g[NDIM], left = left_of(&a->g, &c);
     EACH(i) {
         WIDE at = i * a->g.len + c.at;
         v[i] = a->velocity[at];
         b[i] = READ(a->g.buoyancy[i] + c.at);
-        if (a->buoyancy) force[i] = READ(a->force + at), sum[i] = a->buoyancy[at];
+        if (a->buoyancy) before[i] = READ(a->before + at), after[i] = READ(a->after + at), sum[i] = a->buoyancy[at];
     }
     if (gathered) {
         REAL d[NDIM][NDIM];
@@ -169,10 +190,10 @@ INLINE void velocities_back_of(const struct Args *a, int gathered) {
     }
     EACH(i) {
         WIDE at = i * a->g.len + c.at;
+        if (a->buoyancy) a->buoyancy[at] = FMA(FMA(-left, before[i], after[i]), v[i], sum[i]);
         v[i] *= left;
         g[i] = b[i] * v[i];
         if (gathered || a->g.sponge[0]) a->velocity[at] = v[i];
-        if (a->buoyancy) a->buoyancy[at] = FMA(force[i], v[i], sum[i]);
         a->waits[0][at] = g[i];
     }
     unstretch(a, 0, &p, &c, g);
@@ -205,4 +226,26 @@ KERNEL(stresses_gather)(const struct Args a) {
     gather(&a, 0, &c, d);
     EACH(i) EACH(j) if (i <= j) s[STRESS(i, j)] += i == j ? d[i][i] : d[i][j] + d[j][i];
     EACH_STRESS(k) a.stress[k * a.g.len + c.at] = s[k];
+}
+
+// What waits for buoyancy, from what was added up.
+KERNEL(buoyancies_back)(const struct Args a) {
+    struct Cell c;
+    if (!cell_of(&a, &c)) return;
+    EACH(i) a.buoyancy[i * a.g.len + c.at] /= a.g.buoyancy[i][c.at];
+}
+
+// Adds what a step has of the correlation of both pressures, born/imaging.rs.
+KERNEL(correlate)(const struct Args a) {
+    struct Cell c;
+    if (!cell_of(&a, &c)) return;
+    const struct Places p = places_of(&a.g, &c);
+    REAL later = a.later[c.at], e = 0, strain[STRESSES];
+    strains_of(&a, &p, &c, strain);
+    EACH(i) {
+        EACH(j) later = FMA(a.g.stiffness[STRESS(i, j)][c.at], a.stress[j * a.g.len + c.at], later);
+        e += strain[i];
+    }
+    a.later[c.at] = later;
+    a.image[c.at] = FMA(e, later, a.image[c.at]);
 }

@@ -53,6 +53,8 @@ struct Args {
     struct Grid g;
     struct Surface surface;
     REAL *velocity, *stress, *memory[2][3], *relaxing;  // what a step changes, or what waits for it
+    const REAL *before, *after;                         // velocities of the run before a step, and on the way back those behind it
+    const REAL *psi[3];                                 // memory of the layers of stage 1: before a step, on the way back behind it
     REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
     REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
@@ -159,7 +161,7 @@ INLINE struct Places places_of(const struct Grid *g, const struct Cell *c) {
 }
 
 // The memory of the layers that a cell will want.
-INLINE void foresee(const struct Grid *g, REAL *const *memory, const struct Places *p) {
+INLINE void foresee(const struct Grid *g, const REAL *const *memory, const struct Places *p) {
     if (!p->any) return;
     EACH(j) {
         if (p->at[j] < 0) continue;

@@ -3,6 +3,10 @@
 //! `grid.cuh` says how kernels see a run; `step.cu` has a step and its linearisation, `back.cu` the transposed step, `surface.cu`
 //! both at a free surface, `points.cu` sources, receivers and images. All sums of a cell are gathered in a fixed order, so that
 //! a run gives the same bits every time, whatever it keeps.
+//!
+//! Of a step that is recorded the velocities stay, in whose place the next step writes elsewhere, and the memory of the layers by which
+//! they are stretched: a third of strains and forces, which come of them on the way back. What a step has added to the velocities is
+//! buoyancy times its forces.
 
 mod arguments;
 mod points;
@@ -141,12 +145,12 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(memory)
     }
 
-    /// Refuses fields that are not finite.
-    fn check(&self, it: usize, state: u64) -> Result<(), Error> {
+    /// Refuses velocities that are not finite.
+    fn check(&self, it: usize, velocity: u64) -> Result<(), Error> {
         if !self.steps.checks(it) {
             return Ok(());
         }
-        self.device.look(state)?;
+        self.device.look(velocity)?;
         let a = &*self.device.a;
         let mut found = a.pin(size_of::<i32>())?;
         // SAFETY: the device has the number, and the copy is waited for.
@@ -173,25 +177,28 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
             Some(changes) => Some((
                 self.sent(changes)?,
                 room(a, sizes.state().all)?,
-                room(a, sizes.tape_numbers())?,
+                room(a, sizes.beside_numbers())?,
             )),
             None => None,
         };
         let (mut reels, mut waiting) = ([self.reel()?, self.reel()?], Vec::new());
         for it in 0..self.steps.nt {
-            let tape = other.as_ref().map(|(_, _, tape)| tape.address());
-            device.step(background.address(), it, Drive::Sources(tape))?;
-            if let Some((changes, state, tape)) = &other {
-                let drive = Drive::Changes(tape.address(), changes.address());
+            let beside = other.as_ref().map(|(_, _, beside)| beside.address());
+            let drive = beside.map_or(Drive::Sources, Drive::Background);
+            device.step(background.address(), it, drive)?;
+            if let Some((changes, state, beside)) = &other {
+                let drive = Drive::Changes(beside.address(), changes.address());
                 device.step(state.address(), it, drive)?;
             }
             let states = [Some(&background), other.as_ref().map(|(_, state, _)| state)];
             for (state, reel) in states.into_iter().zip(&reels) {
-                let Some(state) = state else { continue };
+                let Some(state) = state.map(Memory::address) else {
+                    continue;
+                };
                 if self.steps.records(it) {
-                    device.record(state.address(), reel.at(waiting.len()))?;
+                    device.record(state, state, reel.at(waiting.len()))?;
                 } else if sizes.runs {
-                    device.record(state.address(), reel.spare())?;
+                    device.record(state, state, reel.spare())?;
                 }
             }
             self.check(it, background.address())?;

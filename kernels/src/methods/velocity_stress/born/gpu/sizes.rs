@@ -44,6 +44,16 @@ pub struct State {
     pub all: usize,
 }
 
+/// Where the parts of a recorded step begin, behind the velocities.
+pub struct Tape {
+    /// Memory of the layers by axis.
+    pub memory: [usize; 3],
+    /// What is kept at the surface.
+    pub surface: usize,
+    /// All numbers.
+    pub all: usize,
+}
+
 /// Where the parts of what waits for derivatives begin, by the stage that took them.
 pub struct Waits {
     /// Of all cells.
@@ -87,15 +97,29 @@ impl Sizes {
         }
     }
 
-    /// Where strains and what is kept at the surface begin, behind the forces.
-    pub fn tape(&self) -> [usize; 2] {
+    /// Where strains and what is kept at the surface begin, behind the forces, beside which a change of the waves runs.
+    pub fn beside(&self) -> [usize; 2] {
         let strain = self.ndim * self.len;
         [strain, strain + self.stresses * self.len]
     }
 
-    /// Numbers of a recorded step.
-    pub fn tape_numbers(&self) -> usize {
-        self.tape()[1] + self.ndim * self.surface
+    /// Numbers of that.
+    pub fn beside_numbers(&self) -> usize {
+        self.beside()[1] + self.ndim * self.surface
+    }
+
+    /// The parts of a recorded step: velocities, memory of the layers of stage 1, and what is kept at the surface.
+    pub fn tape(&self) -> Tape {
+        let mut next = self.ndim * self.len;
+        let mut take = |numbers: usize| {
+            next += numbers;
+            next - numbers
+        };
+        Tape {
+            memory: self.layers.map(&mut take),
+            surface: take(self.ndim * self.surface),
+            all: take(0),
+        }
     }
 
     /// Where stiffness, what relaxes of it and ratios begin, behind buoyancy.
@@ -135,6 +159,6 @@ impl Sizes {
 
     /// Bytes of a checkpoint and of a recorded step.
     pub fn ladder(&self) -> [usize; 2] {
-        [self.state().all, self.tape_numbers()].map(|n| n * size_of::<f32>())
+        [self.state().all, self.tape().all].map(|n| n * size_of::<f32>())
     }
 }

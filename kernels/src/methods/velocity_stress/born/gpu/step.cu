@@ -10,7 +10,8 @@ INLINE void stretch(const struct Args *a, int stage, const struct Places *p, con
         if (p->at[j] < 0) continue;
         const struct Layer *l = &a->g.layers[AXIS(j)];
         REAL *memory = a->memory[stage][AXIS(j)] + p->at[j], psi[NDIM];
-        EACH(i) psi[i] = memory[i * l->component];
+        const REAL *before = stage ? a->psi[AXIS(j)] + p->at[j] : memory;
+        EACH(i) psi[i] = before[i * l->component];
         EACH(i) {
             const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage);
             REAL next = FMA(READ(f + 2 * l->lines), psi[i], READ(f + l->lines) * d[i][j]);
@@ -24,10 +25,10 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, a->memory[0], &p);
+    foresee(&a->g, (const REAL *const *)a->memory[0], &p);
     REAL d[NDIM][NDIM], v[NDIM], b[NDIM], change[NDIM], force[NDIM], left = left_of(&a->g, &c);
     EACH(i) {
-        v[i] = a->velocity[i * a->g.len + c.at];
+        v[i] = a->before[i * a->g.len + c.at];
         b[i] = READ(a->g.buoyancy[i] + c.at);
         if (changed) {
             change[i] = READ(a->buoyancy + i * a->g.len + c.at);
@@ -76,7 +77,7 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, a->memory[1], &p);
+    foresee(&a->g, a->psi, &p);
     REAL s[STRESSES], k[PLACES], d[NDIM][NDIM], e[STRESSES], rate[STRESSES], left = left_of(&a->g, &c);
     EACH_STRESS(n) s[n] = a->stress[n * a->g.len + c.at];
     stiffness_at(a->g.stiffness, c.at, k);

@@ -23,9 +23,13 @@ const SURFACE_THREADS: usize = 64;
 /// What drives the fields of a step.
 #[derive(Clone, Copy)]
 pub enum Drive {
-    /// The sources; what the step can be linearised about goes to the tape at this address, if any.
-    Sources(Option<u64>),
-    /// Changes of the coefficients (second address), beside the tape of the background in the same step (first).
+    /// The sources.
+    Sources,
+    /// The same; what a change of the waves runs beside goes to this address.
+    Background(u64),
+    /// The same; velocities and memory of the layers go to a tape (second address) from that of the step before, if any.
+    Kept(Option<u64>, u64),
+    /// Changes of the coefficients (second address), beside what the background left in the same step (first).
     Changes(u64, u64),
 }
 
@@ -132,13 +136,12 @@ impl<A: Accelerator> Device<A> {
 
     /// Step `it` of the fields of a state.
     pub fn step(&self, state: u64, it: usize, drive: Drive) -> Result<(), Error> {
+        let (args, sizes) = (self.of(state), &self.sizes);
         let (args, changed) = match drive {
-            Drive::Sources(None) => (self.of(state), false),
-            Drive::Sources(Some(tape)) => (self.of(state).about(&self.sizes, tape), false),
-            Drive::Changes(tape, changes) => {
-                let args = self.of(state).about(&self.sizes, tape);
-                (args.changed(&self.sizes, changes), true)
-            }
+            Drive::Sources => (args, false),
+            Drive::Background(beside) => (args.about(sizes, beside), false),
+            Drive::Kept(before, tape) => (args.kept(sizes, before, tape), false),
+            Drive::Changes(beside, changes) => (args.about(sizes, beside).changed(sizes, changes), true),
         };
         let either = |plain: Pass, other: Pass| if changed { other } else { plain };
         self.cells(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
@@ -153,15 +156,22 @@ impl<A: Accelerator> Device<A> {
 
     /// What sources add in a stage; of a change of buoyancy what forces add by it.
     fn sources(&self, args: &Args, when: (usize, usize), changed: bool) -> Result<(), Error> {
-        let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
+        // Places of stresses come behind those of velocities.
+        let velocities = (self.sizes.ndim * self.sizes.len * size_of::<f32>()) as u64;
+        let fields = [args.velocity, args.stress - velocities][when.0];
+        let of = (fields, self.sizes.len, args.grid.buoyancy);
         let changes = if changed { args.buoyancy } else { 0 };
-        let inject = self.points.inject(of, when);
-        self.inject(inject.map(|inject| Inject { changes, ..inject }))
+        let Some(inject) = self.points.inject(of, when) else {
+            return Ok(());
+        };
+        let inject = Inject { changes, ..inject };
+        // SAFETY: the tables name cells of the fields, each once.
+        unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
     }
 
-    /// The transpose of step `it`, with a gradient where `args` have one. A run that lets stresses `wait` gathers what comes back to them
+    /// The transpose of a step, with a gradient where `args` have one. A run that lets stresses `wait` gathers what comes back to them
     /// from this step only in the next call, which is that of the step before, at the same cells as what that has to do there.
-    pub fn step_back(&self, args: &Args, it: usize, wait: bool) -> Result<(), Error> {
+    pub fn step_back(&self, args: &Args, wait: bool) -> Result<(), Error> {
         let reached = Args {
             top: self.reached[0],
             reach: self.reached[1],
@@ -175,16 +185,12 @@ impl<A: Accelerator> Device<A> {
             self.surface(Pass::StressImagesBack, args)?;
             self.cells(Pass::StressesBack, args)?;
         }
-        let forces = self.forces_back(args, it);
-        // What waits for forces is what waits for velocities before the sponge takes its share.
-        if plain && (forces.is_none() || args.grid.sponge[0] == 0) {
+        if plain {
             self.cells(Pass::VelocitiesGatherBack, args)?;
-            self.inject(forces)?;
         } else {
             self.cells(Pass::VelocitiesGather, &reached)?;
             self.surface(Pass::VelocityImagesBack, args)?;
             self.surface(Pass::SlopesBack, args)?;
-            self.inject(forces)?;
             self.cells(Pass::VelocitiesBack, args)?;
         }
         if plain && wait {
@@ -193,25 +199,10 @@ impl<A: Accelerator> Device<A> {
         self.cells(Pass::StressesGather, &reached)
     }
 
-    /// What waits for the forces of step `it` as far as buoyancy makes them; nothing where no force acts, or nobody asks.
-    fn forces_back(&self, args: &Args, it: usize) -> Option<Inject> {
-        let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
-        let inject = self.points.inject(of, (0, it)).filter(|_| args.buoyancy != 0)?;
-        Some(Inject {
-            waits: args.buoyancy,
-            ..inject
-        })
-    }
-
-    fn inject(&self, inject: Option<Inject>) -> Result<(), Error> {
-        let Some(inject) = inject else { return Ok(()) };
-        // SAFETY: the tables name cells of the fields, each once.
-        unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
-    }
-
-    /// The end of a step: what runs at the receivers goes on, and the record at this address gets their numbers.
-    pub fn record(&self, state: u64, record: u64) -> Result<(), Error> {
-        let lists = self.points.read((&self.sizes, state, record));
+    /// The end of a step, whose velocities may lie apart from its state: what runs at the receivers goes on, and the record at this
+    /// address gets their numbers.
+    pub fn record(&self, state: u64, velocity: u64, record: u64) -> Result<(), Error> {
+        let lists = self.points.read((&self.sizes, state, record), velocity);
         if lists.count == 0 {
             return Ok(());
         }
@@ -227,7 +218,7 @@ impl<A: Accelerator> Device<A> {
     /// The transpose; what waits for the record is used up.
     pub fn record_back(&self, state: u64, record: u64) -> Result<(), Error> {
         let of = (&self.sizes, state, record);
-        let (numbers, cells) = (self.points.read(of), self.points.read_back(of));
+        let (numbers, cells) = (self.points.read(of, state), self.points.read_back(of));
         if numbers.count == 0 {
             return Ok(());
         }
@@ -238,6 +229,17 @@ impl<A: Accelerator> Device<A> {
         }
         // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
         unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
+    }
+
+    /// Puts zeros beside the cells of velocities that nothing was written to yet.
+    pub fn clear(&self, velocity: u64) -> Result<(), Error> {
+        let args = Args {
+            velocity,
+            ..self.base
+        };
+        let rows = (args.grid.rows * args.grid.planes) as usize;
+        // SAFETY: a warp for every row of the grid; the callers give the address of velocities.
+        unsafe { self.launch(Pass::Clear, threads(rows * BLOCK[0], WALKERS), &args) }
     }
 
     /// Copies numbers, or puts zeros where there is nothing to copy.

@@ -18,6 +18,8 @@ pub struct Stock<A: Accelerator> {
     /// Recorded steps of a piece, and of a segment.
     each: usize,
     steps: usize,
+    /// How many of these have been asked for.
+    used: usize,
 }
 
 impl<A: Accelerator> Stock<A> {
@@ -29,12 +31,13 @@ impl<A: Accelerator> Stock<A> {
             tapes: Vec::new(),
             each: 1,
             steps: 0,
+            used: 0,
         }
     }
 
     /// Turns to a way back through so many steps by a ladder; memory that was taken for another one goes.
     pub fn serve(&mut self, ladder: &Ladder, sizes: &Sizes, steps: usize) {
-        let numbers = [sizes.state().all, sizes.tape_numbers()];
+        let numbers = [sizes.state().all, sizes.tape().all];
         let of = Some((*ladder, numbers));
         if self.of != of {
             *self = Self {
@@ -60,14 +63,17 @@ impl<A: Accelerator> Stock<A> {
         Ok(self.checkpoints[number].address())
     }
 
-    /// Where a recorded step of a segment lies; those before it are there.
-    pub fn tape(&mut self, a: &A, number: usize) -> Result<u64, Error> {
+    /// Where a recorded step of a segment lies, and whether nobody has asked for it before; those before it are there.
+    pub fn tape(&mut self, a: &A, number: usize) -> Result<(u64, bool), Error> {
         let (piece, [_, numbers]) = (number / self.each, self.numbers());
         if piece == self.tapes.len() {
             let steps = self.each.min(self.steps - piece * self.each);
             let bytes = steps * numbers * size_of::<f32>();
             self.tapes.push(a.reserve(bytes.max(1))?);
         }
-        Ok(after(self.tapes[piece].address(), number % self.each * numbers))
+        let fresh = number == self.used;
+        self.used += usize::from(fresh);
+        let at = after(self.tapes[piece].address(), number % self.each * numbers);
+        Ok((at, fresh))
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum Pass {
     VelocitiesGatherBack,
     VelocitiesGather,
     StressesGather,
+    BuoyanciesBack,
+    Correlate,
     VelocityImages,
     VelocityImagesChanged,
     StressImages,
@@ -33,7 +35,7 @@ pub(super) enum Pass {
     Copy,
     Look,
     Illuminate,
-    Correlate,
+    Clear,
 }
 
 /// A text: its file, its kernels in the order of [`Pass`], and whether derivatives, attenuation and a surface make a variant of it.
@@ -65,6 +67,8 @@ const TEXTS: [Text; 4] = [
             "velocities_gather_back",
             "velocities_gather",
             "stresses_gather",
+            "buoyancies_back",
+            "correlate",
         ],
         derives: true,
         loses: true,
@@ -97,7 +101,7 @@ const TEXTS: [Text; 4] = [
             "copy",
             "look",
             "illuminate",
-            "correlate",
+            "clear",
         ],
         derives: false,
         loses: false,

@@ -94,6 +94,10 @@ impl<A: Accelerator> OnDevice<A> {
                 marks.pop();
             }
         }
+        if matches!(wanted, Wanted::Gradient { .. }) {
+            let (device, found) = (&self.device, way.found.address());
+            device.cells(Pass::BuoyanciesBack, &device.of(0).changed(&device.sizes, found))?;
+        }
         Ok(way.found)
     }
 }
@@ -165,16 +169,27 @@ impl<'a, A: Accelerator> Way<'a, A> {
 
     /// Where a recorded step lies.
     fn tape(&self, number: usize) -> Result<u64, Error> {
-        self.on.stock.borrow_mut().tape(&self.on.device.a, number)
+        let (at, fresh) = self.on.stock.borrow_mut().tape(&self.on.device.a, number)?;
+        if fresh {
+            self.on.device.clear(at)?;
+        }
+        Ok(at)
     }
 
     /// Runs some steps, and keeps them where asked for.
     fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
         let device = &self.on.device;
         for it in steps.clone() {
-            let tape = keep.then(|| self.tape(it - steps.start)).transpose()?;
-            device.step(self.run.address(), it, Drive::Sources(tape))?;
-            self.record(it)?;
+            let (mut drive, mut velocity) = (Drive::Sources, self.run.address());
+            if keep {
+                let before = (it > steps.start)
+                    .then(|| self.tape(it - steps.start - 1))
+                    .transpose()?;
+                velocity = self.tape(it - steps.start)?;
+                drive = Drive::Kept(before, velocity);
+            }
+            device.step(self.run.address(), it, drive)?;
+            self.record(it, velocity)?;
             if keep && self.wanted == Wanted::Image {
                 let args = device.of(self.run.address());
                 device.cells(
@@ -182,24 +197,24 @@ impl<'a, A: Accelerator> Way<'a, A> {
                     &args.imaging(&device.sizes, self.found.address()),
                 )?;
             }
-            self.on.check(it, self.run.address())?;
+            self.on.check(it, velocity)?;
         }
         Ok(())
     }
 
     /// Takes the record of a step on the first way.
-    fn record(&mut self, it: usize) -> Result<(), Error> {
+    fn record(&mut self, it: usize, velocity: u64) -> Result<(), Error> {
         let device = &self.on.device;
         let Some((all, waiting)) = &mut self.records else {
             return Ok(());
         };
         if !self.on.steps.records(it) {
             return match device.sizes.runs {
-                true => device.record(self.run.address(), self.reel.spare()),
+                true => device.record(self.run.address(), velocity, self.reel.spare()),
                 false => Ok(()),
             };
         }
-        device.record(self.run.address(), self.reel.at(*waiting))?;
+        device.record(self.run.address(), velocity, self.reel.at(*waiting))?;
         *waiting += 1;
         if *waiting == self.reel.most {
             self.reel.unload(&*device.a, std::mem::take(waiting), all)?;
@@ -248,7 +263,11 @@ impl<'a, A: Accelerator> Way<'a, A> {
             if let Some(record) = self.data_of(it, data)? {
                 device.record_back(self.waits.address(), record)?;
             }
-            let args: Args = args.about(&device.sizes, self.tape(it - steps.start)?);
+            let before = match it - steps.start {
+                0 => self.run.address(),
+                number => self.tape(number - 1)?,
+            };
+            let args: Args = args.back_through(&device.sizes, before, self.tape(it - steps.start)?);
             let args = match self.wanted {
                 Wanted::Gradient { grouped } => Args {
                     grouped: i32::from(grouped),
@@ -260,7 +279,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
                     args
                 }
             };
-            device.step_back(&args, it, matches!(self.wanted, Wanted::Gradient { .. }))?;
+            device.step_back(&args, matches!(self.wanted, Wanted::Gradient { .. }))?;
             on.check(it, self.waits.address())?;
         }
         Ok(())
