@@ -5,18 +5,39 @@
 
 // The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p waits for D. Of stage 0
 // `g` waits for a component, of stage 1 for a strain.
-INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, const REAL *g) {
+INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*g)[VEC]) {
     if (!p->any) return;
     EACH(j) {
         if (p->at[j] < 0) continue;
         const struct Layer *l = &a->g.layers[AXIS(j)];
-        REAL *memory = a->memory[stage][AXIS(j)] + p->at[j], *behind = a->behind[stage][AXIS(j)] + p->at[j], psi[NDIM];
-        EACH(i) psi[i] = memory[i * l->component];
+        REAL *memory = a->memory[stage][AXIS(j)], *behind = a->behind[stage][AXIS(j)];
+        if (j == 0) {
+            EACH_VEC {
+                int at = place_along(&a->g, p, c, v);
+                if (at < 0) continue;
+                REAL psi[NDIM];
+                EACH(i) psi[i] = memory[i * l->component + at];
+                EACH(i) {
+                    const REAL *f = factors_of(l, c->line[0] + v, (i == 0) != stage);
+                    REAL waits = g[stage ? STRESS(i, 0) : i][v], sum = psi[i] + waits;
+                    behind[i * l->component + at] = FMA(READ(f), waits, READ(f + l->lines) * sum);
+                    memory[i * l->component + at] = READ(f + 2 * l->lines) * sum;
+                }
+            }
+            continue;
+        }
+        REAL psi[NDIM][VEC];
+        EACH(i) load(memory + i * l->component + p->at[j], psi[i]);
         EACH(i) {
-            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage);
-            REAL waits = g[stage ? STRESS(i, j) : i], sum = psi[i] + waits;
-            behind[i * l->component] = FMA(READ(f), waits, READ(f + l->lines) * sum);
-            memory[i * l->component] = READ(f + 2 * l->lines) * sum;
+            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage), *waits = g[stage ? STRESS(i, j) : i];
+            REAL kappa = READ(f), take = READ(f + l->lines), keep = READ(f + 2 * l->lines), other[VEC];
+            EACH_VEC {
+                REAL sum = psi[i][v] + waits[v];
+                other[v] = FMA(kappa, waits[v], take * sum);
+                psi[i][v] = keep * sum;
+            }
+            put(c, behind + i * l->component + p->at[j], other);
+            put(c, memory + i * l->component + p->at[j], psi[i]);
         }
     }
 }
@@ -26,53 +47,112 @@ INLINE const REAL *waits_of(const struct Args *a, int stage, int i, int j) {
     return a->waits[stage] + (stage ? STRESS(i, j) : i) * a->g.len;
 }
 
-// What waits for the derivatives of a stage comes back to a cell, d[i][j] to component `i` from those along AXIS(j). The transpose of a
+// What waits for the derivatives along z comes back to cells.
+INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
+    const struct Layer *l = &a->g.layers[0];
+    const int line = c->line[0];
+    REAL near[NDIM][VEC + 2 * AROUND];
+    if (line - AROUND >= l->low && line + VEC + AROUND <= l->high) {
+        EACH(i) UNROLL for (int k = 0; k < VEC + 2 * AROUND; k += VEC) {
+            fetch(waits_of(a, stage, i, 0) + (c->at + k - AROUND), near[i] + k);
+        }
+    } else {
+        const int start = start_in_layer(&a->g, 0, c);
+        UNROLL for (int k = 0; k < VEC + 2 * AROUND; k++) {
+            int other = line + k - AROUND, framed = is_framed(l, other);
+            int at = framed ? start + number_in_layer(l, other) : c->at + k - AROUND;
+            EACH(i) near[i][k] = READ((framed ? a->behind[stage][0] + i * l->component : waits_of(a, stage, i, 0)) + at);
+        }
+    }
+    EACH(i) {
+        const int first = (i == 0) == stage;
+        EACH_VEC d[i][0][v] = 0;
+        UNROLL for (int m = HALF - 1; m >= 0; m--) EACH_VEC {
+            REAL behind = near[i][AROUND + v + first - 1 - m], ahead = near[i][AROUND + v + first + m];
+            d[i][0][v] = FMA(a->g.weights[0][m], behind - ahead, d[i][0][v]);
+        }
+    }
+}
+
+// What waits for the derivatives of a stage comes back to cells, d[i][j] to component `i` from those along AXIS(j). The transpose of a
 // derivative is the one on the other side with the other sign: of D f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it is
 // D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
-INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM]) {
-    REAL near[NDIM][NDIM][2 * HALF];
-    EACH(j) {
+INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
+    REAL near[NDIM][NDIM][2 * HALF][VEC];
+    int inside = 1;
+    for (int j = 1; j < NDIM; j++) {
         const struct Layer *l = &a->g.layers[AXIS(j)];
-        int line = c->line[AXIS(j)], stride = stride_of(&a->g, AXIS(j));
-        if (line - HALF >= l->low && line + HALF < l->high) {
-            EACH(i) {
-                const REAL *from = waits_of(a, stage, i, j);
-                int first = (i == j) == stage;
-                UNROLL for (int m = 0; m < 2 * HALF; m++) near[i][j][m] = READ(from + (c->at + (m + first - HALF) * stride));
+        inside &= c->line[AXIS(j)] - HALF >= l->low && c->line[AXIS(j)] + HALF < l->high;
+    }
+    gather_along(a, stage, c, d);
+    EACH(j) {
+        if (j == 0) continue;
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        const int line = c->line[AXIS(j)], stride = stride_of(&a->g, AXIS(j));
+        if (inside) {
+            EACH(i) UNROLL for (int m = 0; m < 2 * HALF; m++) {
+                const int first = (i == j) == stage;
+                fetch(waits_of(a, stage, i, j) + (c->at + (m + first - HALF) * stride), near[i][j][m]);
             }
-        } else {
-            const int start = start_in_layer(&a->g, AXIS(j), c);
-            UNROLL for (int k = 0; k <= 2 * HALF; k++) {
-                int other = line + k - HALF, framed = is_framed(l, other);
-                int at = framed ? start + number_in_layer(l, other) * stride : c->at + (k - HALF) * stride;
-                EACH(i) {
-                    int first = (i == j) == stage;
-                    if (k < first || k >= 2 * HALF + first) continue;
-                    const REAL *beside = a->behind[stage][AXIS(j)] + i * l->component;
-                    near[i][j][k - first] = READ((framed ? beside : waits_of(a, stage, i, j)) + at);
-                }
+            continue;
+        }
+        const int start = start_in_layer(&a->g, AXIS(j), c);
+        UNROLL for (int k = 0; k <= 2 * HALF; k++) {
+            int other = line + k - HALF, framed = is_framed(l, other);
+            int at = framed ? start + number_in_layer(l, other) * stride : c->at + (k - HALF) * stride;
+            EACH(i) {
+                const int first = (i == j) == stage;
+                if (k < first || k >= 2 * HALF + first) continue;
+                const REAL *beside = a->behind[stage][AXIS(j)] + i * l->component;
+                fetch((framed ? beside : waits_of(a, stage, i, j)) + at, near[i][j][k - first]);
             }
         }
     }
     EACH(i) EACH(j) {
-        d[i][j] = 0;
-        UNROLL for (int m = HALF - 1; m >= 0; m--) {
-            d[i][j] = FMA(a->g.weights[AXIS(j)][m], near[i][j][HALF - 1 - m] - near[i][j][HALF + m], d[i][j]);
+        if (j == 0) continue;
+        EACH_VEC d[i][j][v] = 0;
+        UNROLL for (int m = HALF - 1; m >= 0; m--) EACH_VEC {
+            REAL along = near[i][j][HALF - 1 - m][v] - near[i][j][HALF + m][v];
+            d[i][j][v] = FMA(a->g.weights[AXIS(j)][m], along, d[i][j][v]);
         }
+    }
+}
+
+// What stresses get from the derivatives of velocities.
+INLINE void gather_stresses(const struct Args *a, const struct Cell *c, REAL (*got)[VEC]) {
+    REAL d[NDIM][NDIM][VEC];
+    gather(a, 0, c, d);
+    EACH(i) EACH(j) EACH_VEC if (i <= j) got[STRESS(i, j)][v] = i == j ? d[i][i][v] : d[i][j][v] + d[j][i][v];
+}
+
+// What velocities get from those of stresses.
+INLINE void gather_velocities(const struct Args *a, const struct Cell *c, REAL (*got)[VEC]) {
+    REAL d[NDIM][NDIM][VEC];
+    gather(a, 1, c, d);
+    EACH(i) {
+        EACH_VEC got[i][v] = 0;
+        EACH(j) EACH_VEC got[i][v] += d[i][j][v];
     }
 }
 
 #if LOSSY
 // What waits for the rates of what relaxes, and for the memory before the step.
-INLINE REAL unrelaxed(const struct Args *a, REAL s, int k, const struct Cell *c) {
-    REAL weak = 0, half = (REAL)0.5 * s;
+INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cell *c, REAL *weak) {
+    EACH_VEC weak[v] = 0;
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
-        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, next = *r + half;
-        weak -= READ(pattern + PERIOD) * next;
-        *r = FMA(READ(pattern), next, half);
+        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], next[VEC];
+        load(r, next);
+        fetch(pattern, keep);
+        fetch(pattern + PERIOD, take);
+        EACH_VEC {
+            REAL half = (REAL)0.5 * s[v];
+            next[v] += half;
+            weak[v] -= take[v] * next[v];
+            next[v] = FMA(keep[v], next[v], half);
+        }
+        put(c, r, next);
     }
-    return weak;
 }
 #endif
 
@@ -82,45 +162,57 @@ INLINE int is_waited_for(const struct Args *a, int place) {
     return !a->grouped || place == 0 || place == STRESS(0, 1) || place >= SHEAR(NDIM);
 }
 
-INLINE void load_gradient(const struct Args *a, const REAL *from, const struct Cell *c, REAL *sum) {
-    UNROLL for (int k = 0; k < PLACES; k++) sum[k] = is_waited_for(a, k) ? from[k * a->g.len + c->at] : 0;
+INLINE void foresee_gradient(const struct Args *a, const REAL *from, const struct Cell *c) {
+    UNROLL for (int k = 0; k < PLACES; k++) if (is_waited_for(a, k)) prefetch(from + k * a->g.len + c->at);
+}
+
+INLINE void load_gradient(const struct Args *a, const REAL *from, const struct Cell *c, REAL (*sum)[VEC]) {
+    UNROLL for (int k = 0; k < PLACES; k++) {
+        if (is_waited_for(a, k)) load(from + k * a->g.len + c->at, sum[k]);
+    }
 }
 
 // Adds what waits for the stiffness: what waits for a stress times the strain beside it.
-INLINE void add_gradient(const struct Args *a, REAL *to, const REAL *strain, const REAL *s, const struct Cell *c, REAL *sum) {
-    if (a->grouped) {
+INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*s)[VEC], const struct Cell *c, REAL (*sum)[VEC]) {
+    if (a->grouped) EACH_VEC {
         REAL normal = 0, all = 0;
-        EACH(i) normal = FMA(strain[i], s[i], normal);
-        EACH(i) EACH(j) if (i != j) all = FMA(strain[i], s[j], all);
-        sum[0] += normal;
-        sum[STRESS(0, 1)] += all;
-    } else EACH(i) EACH(j) {
+        EACH(i) normal = FMA(e[i][v], s[i][v], normal);
+        EACH(i) EACH(j) if (i != j) all = FMA(e[i][v], s[j][v], all);
+        sum[0][v] += normal;
+        sum[STRESS(0, 1)][v] += all;
+    } else EACH(i) EACH(j) EACH_VEC {
         if (j < i) continue;
-        sum[STRESS(i, j)] += i == j ? strain[i] * s[i] : FMA(strain[i], s[j], strain[j] * s[i]);
+        sum[STRESS(i, j)][v] += i == j ? e[i][v] * s[i][v] : FMA(e[i][v], s[j][v], e[j][v] * s[i][v]);
     }
-    UNROLL for (int k = NDIM; k < STRESSES; k++) sum[SHEAR(k)] += strain[k] * s[k];
+    UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[SHEAR(k)][v] += e[k][v] * s[k][v];
     UNROLL for (int k = 0; k < PLACES; k++) {
-        if (is_waited_for(a, k)) to[k * a->g.len + c->at] = sum[k];
+        if (is_waited_for(a, k)) put(c, to + k * a->g.len + c->at, sum[k]);
     }
 }
 
 // Rates of strain of the run in a step, from the velocities and the memory of the layers that it left.
-INLINE void strains_of(const struct Args *a, const struct Places *p, const struct Cell *c, REAL *e) {
-    REAL d[NDIM][NDIM];
-    EACH(i) EACH(j) d[i][j] = derivative(&a->g, a->after + i * a->g.len, c->at, AXIS(j), i != j);
+INLINE void strains_of(const struct Args *a, const struct Places *p, const struct Cell *c, REAL (*e)[VEC]) {
+    REAL d[NDIM][NDIM][VEC];
+    EACH(i) EACH(j) derivative(&a->g, a->after + i * a->g.len, c->at, AXIS(j), i != j, d[i][j]);
     if (p->any) {
         EACH(j) {
             if (p->at[j] < 0) continue;
             const struct Layer *l = &a->g.layers[AXIS(j)];
-            const REAL *psi = a->psi[AXIS(j)] + p->at[j];
             EACH(i) {
-                const REAL *f = factors_of(l, c->line[AXIS(j)], i != j);
-                d[i][j] = FMA(READ(f), d[i][j], READ(psi + i * l->component));
+                const REAL *psi = a->psi[AXIS(j)] + i * l->component, *f = factors_of(l, c->line[AXIS(j)], i != j);
+                if (j == 0) EACH_VEC {
+                    int at = place_along(&a->g, p, c, v);
+                    if (at >= 0) d[i][0][v] = FMA(READ(f + v), d[i][0][v], READ(psi + at));
+                } else {
+                    REAL kept[VEC];
+                    fetch(psi + p->at[j], kept);
+                    EACH_VEC d[i][j][v] = FMA(READ(f), d[i][j][v], kept[v]);
+                }
             }
         }
     }
-    EACH_STRESS(k) e[k] = 0;
-    EACH(i) EACH(j) e[STRESS(i, j)] += d[i][j];
+    EACH_STRESS(k) EACH_VEC e[k][v] = 0;
+    EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];
 }
 
 // What stresses get from velocities of the step that comes next in time, if `gathered`, and what waits for strains of this step.
@@ -128,36 +220,39 @@ INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, (const REAL *const *)a->memory[1], &p);
-    if (a->stiffness) foresee(&a->g, a->psi, &p);
-    REAL s[STRESSES], k[PLACES], e[STRESSES], strain[STRESSES], sum[PLACES], left = left_of(&a->g, &c);
-    EACH_STRESS(n) s[n] = a->stress[n * a->g.len + c.at];
-    stiffness_at(a->g.stiffness, c.at, k);
+    foresee_layers(&a->g, (const REAL *const *)a->memory[1], &p, &c);
+    if (a->stiffness) foresee_layers(&a->g, a->psi, &p, &c);
+    REAL s[STRESSES][VEC], k[PLACES][VEC], e[STRESSES][VEC], strain[STRESSES][VEC], sum[PLACES][VEC], got[STRESSES][VEC], left[VEC];
+    foresee(&a->g, a->stress, STRESSES, &c);
+    foresee_each(a->g.stiffness, PLACES, &c);
+    left_of(&a->g, &c, left);
     if (a->stiffness) {
-        load_gradient(a, a->stiffness, &c, sum);
+        foresee_gradient(a, a->stiffness, &c);
         strains_of(a, &p, &c, strain);
     }
-    if (gathered) {
-        REAL d[NDIM][NDIM];
-        gather(a, 0, &c, d);
-        EACH(i) EACH(j) if (i <= j) s[STRESS(i, j)] += i == j ? d[i][i] : d[i][j] + d[j][i];
-    }
+    if (gathered) gather_stresses(a, &c, got);
+    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
+    stiffness_at(a->g.stiffness, c.at, k);
+    if (a->stiffness) load_gradient(a, a->stiffness, &c, sum);
     EACH_STRESS(n) {
-        e[n] = 0;
-        s[n] *= left;
-        if (gathered || a->g.sponge[0]) a->stress[n * a->g.len + c.at] = s[n];
+        EACH_VEC {
+            e[n][v] = 0;
+            if (gathered) s[n][v] += got[n][v];
+            s[n][v] *= left[v];
+        }
+        if (gathered || a->g.sponge[0]) put(&c, a->stress + n * a->g.len + c.at, s[n]);
     }
     add_products(k, s, e);
     if (a->stiffness) add_gradient(a, a->stiffness, strain, s, &c, sum);
 #if LOSSY
-    REAL weak[STRESSES];
+    REAL weak[STRESSES][VEC];
     stiffness_at(a->g.relaxing, c.at, k);
     if (a->stiffness) load_gradient(a, a->weaker, &c, sum);
-    EACH_STRESS(n) weak[n] = unrelaxed(a, s[n], n, &c);
+    EACH_STRESS(n) unrelax(a, s[n], n, &c, weak[n]);
     add_products(k, weak, e);
     if (a->stiffness) add_gradient(a, a->weaker, strain, weak, &c, sum);
 #endif
-    EACH_STRESS(n) a->waits[1][n * a->g.len + c.at] = e[n];
+    EACH_STRESS(n) put(&c, a->waits[1] + n * a->g.len + c.at, e[n]);
     unstretch(a, 1, &p, &c, e);
 }
 
@@ -171,68 +266,79 @@ INLINE void velocities_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, (const REAL *const *)a->memory[0], &p);
-    REAL v[NDIM], b[NDIM], before[NDIM], after[NDIM], sum[NDIM], g[NDIM], left = left_of(&a->g, &c);
+    foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
+    REAL now[NDIM][VEC], b[NDIM][VEC], got[NDIM][VEC], before[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
+    foresee(&a->g, a->velocity, NDIM, &c);
+    foresee_each(a->g.buoyancy, NDIM, &c);
+    if (a->buoyancy) {
+        foresee(&a->g, a->before, NDIM, &c);
+        foresee(&a->g, a->after, NDIM, &c);
+        foresee(&a->g, a->buoyancy, NDIM, &c);
+    }
+    left_of(&a->g, &c, left);
+    if (gathered) gather_velocities(a, &c, got);
     EACH(i) {
         WIDE at = i * a->g.len + c.at;
-        v[i] = a->velocity[at];
-        b[i] = READ(a->g.buoyancy[i] + c.at);
-        if (a->buoyancy) before[i] = READ(a->before + at), after[i] = READ(a->after + at), sum[i] = a->buoyancy[at];
+        load(a->velocity + at, now[i]);
+        fetch(a->g.buoyancy[i] + c.at, b[i]);
+        if (a->buoyancy) fetch(a->before + at, before[i]), fetch(a->after + at, after[i]), load(a->buoyancy + at, sum[i]);
     }
-    if (gathered) {
-        REAL d[NDIM][NDIM];
-        gather(a, 1, &c, d);
-        EACH(i) {
-            REAL all = 0;
-            EACH(j) all += d[i][j];
-            v[i] += all;
+    EACH(i) {
+        WIDE at = i * a->g.len + c.at;
+        if (gathered) EACH_VEC now[i][v] += got[i][v];
+        if (a->buoyancy) {
+            EACH_VEC sum[i][v] = FMA(FMA(-left[v], before[i][v], after[i][v]), now[i][v], sum[i][v]);
+            put(&c, a->buoyancy + at, sum[i]);
         }
+        EACH_VEC {
+            now[i][v] *= left[v];
+            b[i][v] *= now[i][v];
+        }
+        if (gathered || a->g.sponge[0]) put(&c, a->velocity + at, now[i]);
+        put(&c, a->waits[0] + at, b[i]);
     }
-    EACH(i) {
-        WIDE at = i * a->g.len + c.at;
-        if (a->buoyancy) a->buoyancy[at] = FMA(FMA(-left, before[i], after[i]), v[i], sum[i]);
-        v[i] *= left;
-        g[i] = b[i] * v[i];
-        if (gathered || a->g.sponge[0]) a->velocity[at] = v[i];
-        a->waits[0][at] = g[i];
-    }
-    unstretch(a, 0, &p, &c, g);
+    unstretch(a, 0, &p, &c, b);
 }
 
 KERNEL(velocities_back)(const struct Args a) { velocities_back_of(&a, 0); }
 
 KERNEL(velocities_gather_back)(const struct Args a) { velocities_back_of(&a, 1); }
 
+// Adds to fields what they get.
+INLINE void add_to(const struct Args *a, REAL *fields, int count, REAL (*got)[VEC], const struct Cell *c) {
+    UNROLL for (int k = 0; k < count; k++) {
+        REAL now[VEC];
+        load(fields + k * a->g.len + c->at, now);
+        EACH_VEC now[v] += got[k][v];
+        put(c, fields + k * a->g.len + c->at, now);
+    }
+}
+
 // Velocities get what waits for their derivatives.
 KERNEL(velocities_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
-    REAL v[NDIM], d[NDIM][NDIM];
-    EACH(i) v[i] = a.velocity[i * a.g.len + c.at];
-    gather(&a, 1, &c, d);
-    EACH(i) {
-        REAL sum = 0;
-        EACH(j) sum += d[i][j];
-        a.velocity[i * a.g.len + c.at] = v[i] + sum;
-    }
+    REAL got[NDIM][VEC];
+    foresee(&a.g, a.velocity, NDIM, &c);
+    gather_velocities(&a, &c, got);
+    add_to(&a, a.velocity, NDIM, got, &c);
 }
 
 // Stresses get what waits for theirs.
 KERNEL(stresses_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
-    REAL s[STRESSES], d[NDIM][NDIM];
-    EACH_STRESS(k) s[k] = a.stress[k * a.g.len + c.at];
-    gather(&a, 0, &c, d);
-    EACH(i) EACH(j) if (i <= j) s[STRESS(i, j)] += i == j ? d[i][i] : d[i][j] + d[j][i];
-    EACH_STRESS(k) a.stress[k * a.g.len + c.at] = s[k];
+    REAL got[STRESSES][VEC];
+    foresee(&a.g, a.stress, STRESSES, &c);
+    gather_stresses(&a, &c, got);
+    add_to(&a, a.stress, STRESSES, got, &c);
 }
 
 // What waits for buoyancy, from what was added up.
 KERNEL(buoyancies_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
-    EACH(i) a.buoyancy[i * a.g.len + c.at] /= a.g.buoyancy[i][c.at];
+    EACH(i) EACH_VEC if (v < c.count) a.buoyancy[i * a.g.len + c.at + v] /= a.g.buoyancy[i][c.at + v];
 }
 
 // Adds what a step has of the correlation of both pressures, born/imaging.rs.
@@ -240,12 +346,17 @@ KERNEL(correlate)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const struct Places p = places_of(&a.g, &c);
-    REAL later = a.later[c.at], e = 0, strain[STRESSES];
+    REAL strain[STRESSES][VEC];
     strains_of(&a, &p, &c, strain);
-    EACH(i) {
-        EACH(j) later = FMA(a.g.stiffness[STRESS(i, j)][c.at], a.stress[j * a.g.len + c.at], later);
-        e += strain[i];
+    EACH_VEC {
+        int at = c.at + v;
+        if (v >= c.count) continue;
+        REAL later = a.later[at], e = 0;
+        EACH(i) {
+            EACH(j) later = FMA(a.g.stiffness[STRESS(i, j)][at], a.stress[j * a.g.len + at], later);
+            e += strain[i][v];
+        }
+        a.later[at] = later;
+        a.image[at] = FMA(e, later, a.image[at]);
     }
-    a.later[c.at] = later;
-    a.image[c.at] = FMA(e, later, a.image[c.at]);
 }

@@ -1,4 +1,5 @@
-//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision, a thread for every cell.
+//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision. A thread has two cells
+//! along z, whose numbers it reads and writes at once: kernels wait for loads, so that more of them should be under way.
 //!
 //! `grid.cuh` says how kernels see a run; `step.cu` has a step and its linearisation, `back.cu` the transposed step, `surface.cu`
 //! both at a free surface, `points.cu` sources, receivers and images. All sums of a cell are gathered in a fixed order, so that
@@ -44,6 +45,13 @@ const OWN: usize = 256 << 20;
 pub fn bytes(program: &Discrete<f32>) -> usize {
     let sizes = Sizes::new(program);
     let numbers = sizes.waits().all + sizes.changes_numbers().max(3 * sizes.len);
+    resident::bytes(program) + numbers * size_of::<f32>() + OWN
+}
+
+/// Bytes of all that a run takes on a device beside which a change of the waves runs.
+pub fn bytes_side_by_side(program: &Discrete<f32>) -> usize {
+    let sizes = Sizes::new(program);
+    let numbers = sizes.changes_numbers() + 2 * sizes.state().all + sizes.beside_numbers();
     resident::bytes(program) + numbers * size_of::<f32>() + OWN
 }
 

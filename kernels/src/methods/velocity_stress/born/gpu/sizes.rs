@@ -7,6 +7,16 @@ pub fn after(address: u64, numbers: usize) -> u64 {
     address + (numbers * size_of::<f32>()) as u64
 }
 
+/// Parts begin at multiples of so many numbers, 16 bytes, which a thread can read at once.
+const WHOLE: usize = 4;
+
+/// Where a part of so many numbers begins, behind those before it.
+fn taken(next: &mut usize, numbers: usize) -> usize {
+    let start = *next;
+    *next += numbers.next_multiple_of(WHOLE);
+    start
+}
+
 /// Numbers of the parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
@@ -84,10 +94,7 @@ impl Sizes {
     /// The parts of a state: velocities, stresses, memory of the layers and of attenuation, what runs at the receivers.
     pub fn state(&self) -> State {
         let mut next = self.ndim * self.len;
-        let mut take = |numbers: usize| {
-            next += numbers;
-            next - numbers
-        };
+        let mut take = |numbers| taken(&mut next, numbers);
         State {
             stress: take(self.stresses * self.len),
             memory: [(); 2].map(|()| self.layers.map(&mut take)),
@@ -111,10 +118,7 @@ impl Sizes {
     /// The parts of a recorded step: velocities, memory of the layers of stage 1, and what is kept at the surface.
     pub fn tape(&self) -> Tape {
         let mut next = self.ndim * self.len;
-        let mut take = |numbers: usize| {
-            next += numbers;
-            next - numbers
-        };
+        let mut take = |numbers| taken(&mut next, numbers);
         Tape {
             memory: self.layers.map(&mut take),
             surface: take(self.ndim * self.surface),
@@ -146,10 +150,7 @@ impl Sizes {
     /// The parts of what waits for derivatives.
     pub fn waits(&self) -> Waits {
         let mut next = 0;
-        let mut take = |numbers: usize| {
-            next += numbers;
-            next - numbers
-        };
+        let mut take = |numbers| taken(&mut next, numbers);
         Waits {
             fields: [self.ndim, self.stresses].map(|fields| take(fields * self.len)),
             layers: [(); 2].map(|()| self.layers.map(&mut take)),

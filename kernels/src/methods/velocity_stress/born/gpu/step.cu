@@ -4,19 +4,38 @@
 
 // Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; of stage 0 half a cell further on along the own axis of a
 // component, of stage 1 along the others.
-INLINE void stretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*d)[NDIM]) {
+INLINE void stretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
     if (!p->any) return;
     EACH(j) {
         if (p->at[j] < 0) continue;
         const struct Layer *l = &a->g.layers[AXIS(j)];
-        REAL *memory = a->memory[stage][AXIS(j)] + p->at[j], psi[NDIM];
-        const REAL *before = stage ? a->psi[AXIS(j)] + p->at[j] : memory;
-        EACH(i) psi[i] = before[i * l->component];
+        REAL *memory = a->memory[stage][AXIS(j)];
+        const REAL *before = stage ? a->psi[AXIS(j)] : memory;
+        if (j == 0) {
+            EACH_VEC {
+                int at = place_along(&a->g, p, c, v);
+                if (at < 0) continue;
+                REAL psi[NDIM];
+                EACH(i) psi[i] = before[i * l->component + at];
+                EACH(i) {
+                    const REAL *f = factors_of(l, c->line[0] + v, (i == 0) != stage);
+                    REAL next = FMA(READ(f + 2 * l->lines), psi[i], READ(f + l->lines) * d[i][0][v]);
+                    d[i][0][v] = FMA(READ(f), d[i][0][v], next);
+                    memory[i * l->component + at] = next;
+                }
+            }
+            continue;
+        }
+        REAL psi[NDIM][VEC];
+        EACH(i) load(before + i * l->component + p->at[j], psi[i]);
         EACH(i) {
             const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage);
-            REAL next = FMA(READ(f + 2 * l->lines), psi[i], READ(f + l->lines) * d[i][j]);
-            d[i][j] = FMA(READ(f), d[i][j], next);
-            memory[i * l->component] = next;
+            REAL kappa = READ(f), take = READ(f + l->lines), keep = READ(f + 2 * l->lines);
+            EACH_VEC {
+                psi[i][v] = FMA(keep, psi[i][v], take * d[i][j][v]);
+                d[i][j][v] = FMA(kappa, d[i][j][v], psi[i][v]);
+            }
+            put(c, memory + i * l->component + p->at[j], psi[i]);
         }
     }
 }
@@ -25,25 +44,28 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, (const REAL *const *)a->memory[0], &p);
-    REAL d[NDIM][NDIM], v[NDIM], b[NDIM], change[NDIM], force[NDIM], left = left_of(&a->g, &c);
-    EACH(i) {
-        v[i] = a->before[i * a->g.len + c.at];
-        b[i] = READ(a->g.buoyancy[i] + c.at);
-        if (changed) {
-            change[i] = READ(a->buoyancy + i * a->g.len + c.at);
-            force[i] = READ(a->force + i * a->g.len + c.at);
-        }
-    }
-    EACH(i) EACH(j) d[i][j] = derivative(&a->g, a->stress + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j);
+    foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
+    REAL d[NDIM][NDIM][VEC], now[NDIM][VEC], b[NDIM][VEC], left[VEC];
+    foresee(&a->g, a->before, NDIM, &c);
+    foresee_each(a->g.buoyancy, NDIM, &c);
+    left_of(&a->g, &c, left);
+    EACH(i) EACH(j) derivative(&a->g, a->stress + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j, d[i][j]);
+    EACH(i) load(a->before + i * a->g.len + c.at, now[i]), fetch(a->g.buoyancy[i] + c.at, b[i]);
     stretch(a, 0, &p, &c, d);
     EACH(i) {
-        REAL sum = 0;
-        EACH(j) sum += d[i][j];
-        v[i] = FMA(b[i], sum, v[i]);
-        if (changed) v[i] = FMA(change[i], force[i], v[i]);
-        a->velocity[i * a->g.len + c.at] = v[i] * left;
-        if (!changed && a->force) a->force[i * a->g.len + c.at] = sum;
+        REAL sum[VEC];
+        EACH_VEC sum[v] = 0;
+        EACH(j) EACH_VEC sum[v] += d[i][j][v];
+        EACH_VEC now[i][v] = FMA(b[i][v], sum[v], now[i][v]);
+        if (changed) {
+            REAL change[VEC], force[VEC];
+            fetch(a->buoyancy + i * a->g.len + c.at, change);
+            fetch(a->force + i * a->g.len + c.at, force);
+            EACH_VEC now[i][v] = FMA(change[v], force[v], now[i][v]);
+        }
+        EACH_VEC now[i][v] *= left[v];
+        put(&c, a->velocity + i * a->g.len + c.at, now[i]);
+        if (!changed && a->force) put(&c, a->force + i * a->g.len + c.at, sum);
     }
 }
 
@@ -52,24 +74,28 @@ KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
 KERNEL(velocities_changed)(const struct Args a) { advance_velocities(&a, 1); }
 
 // The stiffness's change times the strains of the background.
-INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL *sum) {
-    REAL change[PLACES], e[STRESSES];
-    UNROLL for (int k = 0; k < PLACES; k++) change[k] = READ(changes + k * a->g.len + c->at);
-    EACH_STRESS(k) e[k] = READ(a->strain + k * a->g.len + c->at);
+INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL (*sum)[VEC]) {
+    REAL change[PLACES][VEC], e[STRESSES][VEC];
+    UNROLL for (int k = 0; k < PLACES; k++) fetch(changes + k * a->g.len + c->at, change[k]);
+    EACH_STRESS(k) fetch(a->strain + k * a->g.len + c->at, e[k]);
     add_products(change, e, sum);
 }
 
 #if LOSSY
 // Mechanisms of a stress, with the rate of what relaxes.
-INLINE REAL relaxed(const struct Args *a, REAL s, REAL weak, int k, const struct Cell *c) {
+INLINE void relax(const struct Args *a, const REAL *weak, int k, const struct Cell *c, REAL *s) {
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
-        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, before = *r;
-        REAL next = READ(pattern) * before - READ(pattern + PERIOD) * weak;
-        s = FMA((REAL)0.5, before + next, s);
-        *r = next;
+        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], before[VEC], next[VEC];
+        load(r, before);
+        fetch(pattern, keep);
+        fetch(pattern + PERIOD, take);
+        EACH_VEC {
+            next[v] = keep[v] * before[v] - take[v] * weak[v];
+            s[v] = FMA((REAL)0.5, before[v] + next[v], s[v]);
+        }
+        put(c, r, next);
     }
-    return s;
 }
 #endif
 
@@ -77,31 +103,35 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee(&a->g, a->psi, &p);
-    REAL s[STRESSES], k[PLACES], d[NDIM][NDIM], e[STRESSES], rate[STRESSES], left = left_of(&a->g, &c);
-    EACH_STRESS(n) s[n] = a->stress[n * a->g.len + c.at];
-    stiffness_at(a->g.stiffness, c.at, k);
+    foresee_layers(&a->g, a->psi, &p, &c);
+    REAL s[STRESSES][VEC], k[PLACES][VEC], d[NDIM][NDIM][VEC], e[STRESSES][VEC], rate[STRESSES][VEC], left[VEC];
+    foresee(&a->g, a->stress, STRESSES, &c);
+    foresee_each(a->g.stiffness, PLACES, &c);
+    left_of(&a->g, &c, left);
     // Rates of strain; shears are the sum of both derivatives.
-    EACH(i) EACH(j) d[i][j] = derivative(&a->g, a->velocity + i * a->g.len, c.at, AXIS(j), i != j);
+    EACH(i) EACH(j) derivative(&a->g, a->velocity + i * a->g.len, c.at, AXIS(j), i != j, d[i][j]);
+    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
+    stiffness_at(a->g.stiffness, c.at, k);
     stretch(a, 1, &p, &c, d);
-    EACH_STRESS(n) e[n] = rate[n] = 0;
-    EACH(i) EACH(j) e[STRESS(i, j)] += d[i][j];
+    EACH_STRESS(n) EACH_VEC e[n][v] = rate[n][v] = 0;
+    EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];
     add_products(k, e, rate);
     if (changed) add_changes(a, a->stiffness, &c, rate);
 #if LOSSY
-    REAL weak[STRESSES];
-    EACH_STRESS(n) weak[n] = 0;
+    REAL weak[STRESSES][VEC];
+    EACH_STRESS(n) EACH_VEC weak[n][v] = 0;
     stiffness_at(a->g.relaxing, c.at, k);
     add_products(k, e, weak);
     if (changed) add_changes(a, a->weaker, &c, weak);
 #endif
     EACH_STRESS(n) {
-        s[n] += rate[n];
+        EACH_VEC s[n][v] += rate[n][v];
 #if LOSSY
-        s[n] = relaxed(a, s[n], weak[n], n, &c);
+        relax(a, weak[n], n, &c, s[n]);
 #endif
-        a->stress[n * a->g.len + c.at] = s[n] * left;
-        if (!changed && a->strain) a->strain[n * a->g.len + c.at] = e[n];
+        EACH_VEC s[n][v] *= left[v];
+        put(&c, a->stress + n * a->g.len + c.at, s[n]);
+        if (!changed && a->strain) put(&c, a->strain + n * a->g.len + c.at, e[n]);
     }
 }
 

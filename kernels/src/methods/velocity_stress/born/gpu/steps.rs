@@ -4,15 +4,15 @@ use super::super::program::Discrete;
 use super::arguments::{Args, Inject, Walk, int};
 use super::points::Points;
 use super::sizes::Sizes;
-use super::variant::{Pass, Variant};
+use super::variant::{Pass, Variant, cells_of};
 use super::{READERS, resident};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, walk};
 use std::sync::Arc;
 
-/// Cells of a block along z, and lines of cells: so many rows in 3-D, the rest of them planes.
-const BLOCK: [usize; 2] = [32, 8];
-const ROWS: usize = 4;
+/// Threads of a block along z, and lines of threads: so many rows in 3-D, the rest of them planes.
+const BLOCK: [usize; 2] = [32, 4];
+const ROWS: usize = 2;
 
 /// Rows of a strip, of which the planes around a tile stay in the second-level cache.
 const STRIP: usize = 128;
@@ -67,6 +67,7 @@ impl<A: Accelerator> Device<A> {
         }
         let (base, memory) = resident::send(&*a, program)?;
         let z = &program.rows.z;
+        assert!(z.start.is_multiple_of(2), "threads begin at even cells");
         let top = if program.images.is_some() { 0 } else { z.start };
         Ok(Self {
             sizes: Sizes::new(program),
@@ -105,11 +106,11 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
     }
 
-    /// A kernel with a thread for every cell from `top` on along z, `reach` of them.
+    /// A kernel with threads for all cells from `top` on along z, `reach` of them.
     pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
         let along = if self.sizes.ndim == 3 { ROWS } else { 1 };
-        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0]);
+        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0] * cells_of(pass));
         let deep = planes.div_ceil(BLOCK[1] / along);
         let tiles = rows.div_ceil(along);
         let strips = rows.div_ceil(STRIP);

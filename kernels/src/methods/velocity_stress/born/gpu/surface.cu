@@ -3,7 +3,9 @@
 
 // The derivative of a horizontal velocity along its own axis.
 INLINE REAL spread_of(const struct Args *a, int i, const struct Cell *c) {
-    return derivative(&a->g, a->velocity + i * a->g.len, c->at, AXIS(i), 0);
+    REAL d[VEC];
+    derivative(&a->g, a->velocity + i * a->g.len, c->at, AXIS(i), 0, d);
+    return d[0];
 }
 
 // Images of a number by those below it.

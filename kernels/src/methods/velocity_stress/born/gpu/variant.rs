@@ -38,6 +38,18 @@ pub(super) enum Pass {
     Clear,
 }
 
+/// Cells of a thread along z in a step and on the way back.
+const CELLS: usize = 2;
+
+/// Cells of a thread of a kernel.
+pub(super) fn cells_of(pass: Pass) -> usize {
+    if (pass as usize) < Pass::VelocityImages as usize {
+        CELLS
+    } else {
+        1
+    }
+}
+
 /// A text: its file, its kernels in the order of [`Pass`], and whether derivatives, attenuation and a surface make a variant of it.
 struct Text {
     file: &'static str,
@@ -128,7 +140,7 @@ impl Variant {
             ("REAL_IS_DOUBLE", 0),
             ("NDIM", self.ndim),
             ("HALF", if text.derives { self.half } else { 1 }),
-            ("VEC", 1),
+            ("VEC", if text.loses { CELLS } else { 1 }),
             ("LOSSY", usize::from(text.loses && self.lossy)),
         ];
         let (mut head, mut name) = (String::new(), text.file.to_string());
