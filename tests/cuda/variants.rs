@@ -14,7 +14,7 @@ use kernels::methods::velocity_stress::gpu::variant as staggered;
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];
 
 /// Kernels in which spilled registers cost speed.
-const HOT: [&str; 13] = [
+const HOT: [&str; 15] = [
     "sweep",
     "velocity",
     "stress",
@@ -26,6 +26,8 @@ const HOT: [&str; 13] = [
     "stresses_changed",
     "velocities_back",
     "stresses_back",
+    "velocities_gather_back",
+    "stresses_gather_back",
     "velocities_gather",
     "stresses_gather",
 ];

@@ -117,6 +117,11 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Zeroed memory (complete on return).
     fn allocate(&self, bytes: usize) -> Result<Self::Memory, Error>;
 
+    /// Memory that holds whatever was there; work that is under way is not waited for.
+    fn reserve(&self, bytes: usize) -> Result<Self::Memory, Error> {
+        self.allocate(bytes)
+    }
+
     /// Host memory for transfers.
     fn pin(&self, bytes: usize) -> Result<Self::Pinned, Error>;
 

@@ -16,7 +16,8 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    pub(super) fn zeroed(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+    /// With whatever was there.
+    pub(super) fn raw(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
         context.bind()?;
         let mut address = 0;
         // SAFETY: writes one address. The driver has no memory of no bytes.
@@ -29,14 +30,21 @@ impl DeviceMemory {
             });
         }
         context.check(code, || format!("taking {bytes} bytes of its memory"))?;
-        let memory = Self {
+        Ok(Self {
             context: context.clone(),
             address,
             bytes,
-        };
+        })
+    }
+
+    /// With zeros, which are there on return.
+    pub(super) fn zeroed(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+        let memory = Self::raw(context, bytes)?;
         // SAFETY: the memory is that long. The streams do not wait for the driver's own stream, in which this runs.
         unsafe {
-            context.check(sys::cuMemsetD8_v2(address, 0, bytes.max(1)), || clearing(bytes))?;
+            context.check(sys::cuMemsetD8_v2(memory.address, 0, bytes.max(1)), || {
+                clearing(bytes)
+            })?;
             context.check(sys::cuStreamSynchronize(null_mut()), || clearing(bytes))?;
         }
         Ok(memory)

@@ -137,6 +137,10 @@ impl Accelerator for Cuda {
         DeviceMemory::zeroed(&self.context, bytes)
     }
 
+    fn reserve(&self, bytes: usize) -> Result<DeviceMemory, Error> {
+        DeviceMemory::raw(&self.context, bytes)
+    }
+
     fn pin(&self, bytes: usize) -> Result<PinnedMemory, Error> {
         PinnedMemory::zeroed(&self.context, bytes)
     }

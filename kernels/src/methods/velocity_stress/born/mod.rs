@@ -83,8 +83,12 @@ pub struct Born<T> {
 
 /// The memory of a device.
 struct Placed {
+    /// Bytes that are free.
+    free: usize,
     /// Bytes for the way back.
     room: usize,
+    /// Bytes that the run takes with what a perturbation changes beside it.
+    side_by_side: usize,
     /// Bytes of a checkpoint and of a recorded step.
     sizes: [usize; 2],
 }
@@ -146,6 +150,21 @@ impl<T: Number> Born<T> {
         self.placed.as_ref().map(|placed| placed.room)
     }
 
+    /// Whether a device has room for a run with what a perturbation changes beside it, which a way back may do with less than.
+    ///
+    /// # Errors
+    /// Too little memory; the sentence says how much is needed.
+    pub fn fits_side_by_side(&self) -> Result<(), Error> {
+        match &self.placed {
+            Some(placed) if placed.side_by_side > placed.free => Err(Error::setup(format!(
+                "the device has {:.2} GB of memory free, and a run with what a perturbation changes beside it needs {:.2} GB there: use a smaller grid, or the processors",
+                placed.free as f64 / 1e9,
+                placed.side_by_side as f64 / 1e9
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Numbers of a perturbation, `[parameter][cell of the model in file order]`.
     pub fn perturbation_len(&self) -> usize {
         self.parameters.count() * self.medium.cells
@@ -198,9 +217,12 @@ impl<T: Number> Born<T> {
     /// Runs the background, and beside it what a perturbation changes: `take` gets both records.
     ///
     /// # Errors
-    /// Fields that are not finite, and what `take` returns.
+    /// Fields that are not finite, a device with too little memory for both, and what `take` returns.
     pub fn forward(&self, perturbation: Option<&[T]>, take: Take<'_, T>) -> Result<(), Error> {
         let program = &self.program;
+        if perturbation.is_some() {
+            self.fits_side_by_side()?;
+        }
         let changes = perturbation.map(|p| program.changed(&self.medium, &self.parameters.change(p)));
         if let Some(engine) = &self.engine {
             return engine.forward(changes.as_ref(), take);
@@ -347,7 +369,13 @@ impl Born<f32> {
             )));
         };
         let sizes = gpu::ladder_sizes(&self.program);
-        self.placed = Some(Placed { room, sizes });
+        let side_by_side = gpu::bytes_side_by_side(&self.program);
+        self.placed = Some(Placed {
+            free,
+            room,
+            side_by_side,
+            sizes,
+        });
         Ok(())
     }
 

@@ -72,10 +72,13 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
 fn plan(job: &Job, made: &SetUp, born: &Born<f32>, way: Option<WayBack>) -> anyhow::Result<()> {
     made.summary(job);
     match way {
-        None => job.say(&format!(
-            "adj=n: two fields of {} run side by side",
-            gigabytes(born.sizes()[0] as f64)
-        )),
+        None => {
+            born.fits_side_by_side()?;
+            job.say(&format!(
+                "adj=n: two fields of {} run side by side",
+                gigabytes(born.sizes()[0] as f64)
+            ));
+        }
         Some(way) => way.tell(job),
     }
     job.say("nothing was run (plan=y)");

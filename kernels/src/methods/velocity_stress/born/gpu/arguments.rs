@@ -83,6 +83,9 @@ pub struct Args {
     pub stress: u64,
     pub memory: [[u64; 3]; 2],
     pub relaxing: u64,
+    pub before: u64,
+    pub after: u64,
+    pub psi: [u64; 3],
     pub force: u64,
     pub strain: u64,
     pub upon: u64,
@@ -90,17 +93,15 @@ pub struct Args {
     pub stiffness: u64,
     pub weaker: u64,
     pub ratios: u64,
-    pub waits: u64,
-    pub behind: [u64; 3],
+    pub waits: [u64; 2],
+    pub behind: [[u64; 3]; 2],
     pub later: u64,
     pub image: u64,
     pub light: u64,
     pub top: i32,
     pub reach: i32,
-    pub across: i32,
-    pub along: i32,
+    pub deep: i32,
     pub grouped: i32,
-    pub padding: i32,
 }
 
 /// `struct Inject` of points.cu.
@@ -115,7 +116,6 @@ pub struct Inject {
     pub strength: u64,
     pub buoyancy: [u64; 3],
     pub changes: u64,
-    pub waits: u64,
     pub len: i64,
     pub count: i32,
     pub padding: i32,
@@ -126,6 +126,8 @@ pub struct Inject {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lists {
     pub fields: u64,
+    pub stresses: u64,
+    pub velocities: i64,
     pub first: u64,
     pub place: u64,
     pub cell: u64,
@@ -212,6 +214,9 @@ impl Args {
             stress: 0,
             memory: [[0; 3]; 2],
             relaxing: 0,
+            before: 0,
+            after: 0,
+            psi: [0; 3],
             force: 0,
             strain: 0,
             upon: 0,
@@ -219,17 +224,15 @@ impl Args {
             stiffness: 0,
             weaker: 0,
             ratios: 0,
-            waits: 0,
-            behind: [0; 3],
+            waits: [0; 2],
+            behind: [[0; 3]; 2],
             later: 0,
             image: 0,
             light: 0,
             top: grid.begin[0],
             reach: grid.count[0],
-            across: 1,
-            along: 1,
+            deep: 1,
             grouped: 0,
-            padding: 0,
         }
     }
 
@@ -239,13 +242,34 @@ impl Args {
         (self.velocity, self.stress) = (state, after(state, parts.stress));
         self.memory = parts.memory.map(|axes| axes.map(|at| after(state, at)));
         self.relaxing = after(state, parts.relaxing);
+        (self.before, self.psi) = (self.velocity, self.memory[1]);
         self
     }
 
     /// With what a step is linearised about.
-    pub fn about(mut self, sizes: &Sizes, tape: u64) -> Self {
-        let [strain, upon] = sizes.tape();
-        (self.force, self.strain, self.upon) = (tape, after(tape, strain), after(tape, upon));
+    pub fn about(mut self, sizes: &Sizes, beside: u64) -> Self {
+        let [strain, upon] = sizes.beside();
+        (self.force, self.strain, self.upon) = (beside, after(beside, strain), after(beside, upon));
+        self
+    }
+
+    /// A step that leaves its velocities and the memory of layers of stage 1 on a tape; those before it lie on another one, if any.
+    pub fn kept(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
+        let parts = sizes.tape();
+        if let Some(before) = before {
+            (self.before, self.psi) = (before, parts.memory.map(|at| after(before, at)));
+        }
+        (self.velocity, self.upon) = (tape, after(tape, parts.surface));
+        self.memory[1] = parts.memory.map(|at| after(tape, at));
+        self
+    }
+
+    /// The way back through a step that lies on a tape, with the velocities before it.
+    pub fn back_through(mut self, sizes: &Sizes, before: u64, tape: u64) -> Self {
+        let parts = sizes.tape();
+        (self.before, self.after) = (before, tape);
+        self.psi = parts.memory.map(|at| after(tape, at));
+        self.upon = after(tape, parts.surface);
         self
     }
 
@@ -259,8 +283,9 @@ impl Args {
 
     /// With room for what waits for derivatives.
     pub fn waiting(mut self, sizes: &Sizes, waits: u64) -> Self {
-        self.waits = waits;
-        self.behind = sizes.waits().map(|at| after(waits, at));
+        let parts = sizes.waits();
+        self.waits = parts.fields.map(|at| after(waits, at));
+        self.behind = parts.layers.map(|axes| axes.map(|at| after(waits, at)));
         self
     }
 

@@ -1,127 +1,362 @@
 // The transpose of a step; born/transpose.rs has the equations. Every number is what waits for the number of the same place.
 // What waits for a derivative is the same for all derivatives of a stress or velocity, save in the layers, where it lies beside.
+// What waits for derivatives of stresses (stage 0) and of velocities (stage 1) lies in two places, so that a thread may bring to its
+// cell what waits for the one and leave there what waits for the other. It reads all that its cell needs before it writes.
 
-// The transpose of the stretched derivative in the layers: p = psi + g, psi <- b p, and g / kappa + a p waits for D.
-INLINE void unstretch(const struct Args *a, REAL g, int stage, int axis, int half, int component, const struct Cell *c) {
-    WIDE at = place_in_layer(&a->g, axis, component, c, 0);
-    if (at < 0) return;
-    const struct Layer *l = &a->g.layers[axis];
-    const REAL *f = factors_of(l, c->line[axis], half);
-    REAL p = a->memory[stage][axis][at] + g;
-    a->behind[axis][at] = FMA(f[0], g, f[l->lines] * p);
-    a->memory[stage][axis][at] = f[2 * l->lines] * p;
+// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p waits for D. Of stage 0
+// `g` waits for a component, of stage 1 for a strain.
+INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*g)[VEC]) {
+    if (!p->any) return;
+    EACH(j) {
+        if (p->at[j] < 0) continue;
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        REAL *memory = a->memory[stage][AXIS(j)], *behind = a->behind[stage][AXIS(j)];
+        if (j == 0) {
+            EACH_VEC {
+                int at = place_along(&a->g, p, c, v);
+                if (at < 0) continue;
+                REAL psi[NDIM];
+                EACH(i) psi[i] = memory[i * l->component + at];
+                EACH(i) {
+                    const REAL *f = factors_of(l, c->line[0] + v, (i == 0) != stage);
+                    REAL waits = g[stage ? STRESS(i, 0) : i][v], sum = psi[i] + waits;
+                    behind[i * l->component + at] = FMA(READ(f), waits, READ(f + l->lines) * sum);
+                    memory[i * l->component + at] = READ(f + 2 * l->lines) * sum;
+                }
+            }
+            continue;
+        }
+        REAL psi[NDIM][VEC];
+        EACH(i) load(memory + i * l->component + p->at[j], psi[i]);
+        EACH(i) {
+            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage), *waits = g[stage ? STRESS(i, j) : i];
+            REAL kappa = READ(f), take = READ(f + l->lines), keep = READ(f + 2 * l->lines), other[VEC];
+            EACH_VEC {
+                REAL sum = psi[i][v] + waits[v];
+                other[v] = FMA(kappa, waits[v], take * sum);
+                psi[i][v] = keep * sum;
+            }
+            put(c, behind + i * l->component + p->at[j], other);
+            put(c, memory + i * l->component + p->at[j], psi[i]);
+        }
+    }
+}
+
+// Where what waits for the derivative of component `i` along AXIS(j) lies among fields.
+INLINE const REAL *waits_of(const struct Args *a, int stage, int i, int j) {
+    return a->waits[stage] + (stage ? STRESS(i, j) : i) * a->g.len;
+}
+
+// What waits for the derivatives along z comes back to cells.
+INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
+    const struct Layer *l = &a->g.layers[0];
+    const int line = c->line[0];
+    REAL near[NDIM][VEC + 2 * AROUND];
+    if (line - AROUND >= l->low && line + VEC + AROUND <= l->high) {
+        EACH(i) UNROLL for (int k = 0; k < VEC + 2 * AROUND; k += VEC) {
+            fetch(waits_of(a, stage, i, 0) + (c->at + k - AROUND), near[i] + k);
+        }
+    } else {
+        const int start = start_in_layer(&a->g, 0, c);
+        UNROLL for (int k = 0; k < VEC + 2 * AROUND; k++) {
+            int other = line + k - AROUND, framed = is_framed(l, other);
+            int at = framed ? start + number_in_layer(l, other) : c->at + k - AROUND;
+            EACH(i) near[i][k] = READ((framed ? a->behind[stage][0] + i * l->component : waits_of(a, stage, i, 0)) + at);
+        }
+    }
+    EACH(i) {
+        const int first = (i == 0) == stage;
+        EACH_VEC d[i][0][v] = 0;
+        UNROLL for (int m = HALF - 1; m >= 0; m--) EACH_VEC {
+            REAL behind = near[i][AROUND + v + first - 1 - m], ahead = near[i][AROUND + v + first + m];
+            d[i][0][v] = FMA(a->g.weights[0][m], behind - ahead, d[i][0][v]);
+        }
+    }
+}
+
+// What waits for the derivatives of a stage comes back to cells, d[i][j] to component `i` from those along AXIS(j). The transpose of a
+// derivative is the one on the other side with the other sign: of D f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it is
+// D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
+INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
+    REAL near[NDIM][NDIM][2 * HALF][VEC];
+    int inside = 1;
+    for (int j = 1; j < NDIM; j++) {
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        inside &= c->line[AXIS(j)] - HALF >= l->low && c->line[AXIS(j)] + HALF < l->high;
+    }
+    gather_along(a, stage, c, d);
+    EACH(j) {
+        if (j == 0) continue;
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        const int line = c->line[AXIS(j)], stride = stride_of(&a->g, AXIS(j));
+        if (inside) {
+            EACH(i) UNROLL for (int m = 0; m < 2 * HALF; m++) {
+                const int first = (i == j) == stage;
+                fetch(waits_of(a, stage, i, j) + (c->at + (m + first - HALF) * stride), near[i][j][m]);
+            }
+            continue;
+        }
+        const int start = start_in_layer(&a->g, AXIS(j), c);
+        UNROLL for (int k = 0; k <= 2 * HALF; k++) {
+            int other = line + k - HALF, framed = is_framed(l, other);
+            int at = framed ? start + number_in_layer(l, other) * stride : c->at + (k - HALF) * stride;
+            EACH(i) {
+                const int first = (i == j) == stage;
+                if (k < first || k >= 2 * HALF + first) continue;
+                const REAL *beside = a->behind[stage][AXIS(j)] + i * l->component;
+                fetch((framed ? beside : waits_of(a, stage, i, j)) + at, near[i][j][k - first]);
+            }
+        }
+    }
+    EACH(i) EACH(j) {
+        if (j == 0) continue;
+        EACH_VEC d[i][j][v] = 0;
+        UNROLL for (int m = HALF - 1; m >= 0; m--) EACH_VEC {
+            REAL along = near[i][j][HALF - 1 - m][v] - near[i][j][HALF + m][v];
+            d[i][j][v] = FMA(a->g.weights[AXIS(j)][m], along, d[i][j][v]);
+        }
+    }
+}
+
+// What stresses get from the derivatives of velocities.
+INLINE void gather_stresses(const struct Args *a, const struct Cell *c, REAL (*got)[VEC]) {
+    REAL d[NDIM][NDIM][VEC];
+    gather(a, 0, c, d);
+    EACH(i) EACH(j) EACH_VEC if (i <= j) got[STRESS(i, j)][v] = i == j ? d[i][i][v] : d[i][j][v] + d[j][i][v];
+}
+
+// What velocities get from those of stresses.
+INLINE void gather_velocities(const struct Args *a, const struct Cell *c, REAL (*got)[VEC]) {
+    REAL d[NDIM][NDIM][VEC];
+    gather(a, 1, c, d);
+    EACH(i) {
+        EACH_VEC got[i][v] = 0;
+        EACH(j) EACH_VEC got[i][v] += d[i][j][v];
+    }
 }
 
 #if LOSSY
 // What waits for the rates of what relaxes, and for the memory before the step.
-INLINE REAL unrelaxed(const struct Args *a, REAL s, int k, const struct Cell *c) {
-    REAL weak = 0, half = (REAL)0.5 * s;
+INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cell *c, REAL *weak) {
+    EACH_VEC weak[v] = 0;
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
-        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, next = *r + half;
-        weak -= pattern[PERIOD] * next;
-        *r = FMA(pattern[0], next, half);
+        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], next[VEC];
+        load(r, next);
+        fetch(pattern, keep);
+        fetch(pattern + PERIOD, take);
+        EACH_VEC {
+            REAL half = (REAL)0.5 * s[v];
+            next[v] += half;
+            weak[v] -= take[v] * next[v];
+            next[v] = FMA(keep[v], next[v], half);
+        }
+        put(c, r, next);
     }
-    return weak;
 }
 #endif
 
-// What waits for the stiffness: what waits for a stress times the strain beside it. Parameters of isotropic media ask for the sums of
-// normal stiffnesses and of couplings alone; they wait in the first place of each.
-INLINE void add_gradient(const struct Args *a, REAL *to, const REAL *strain, const REAL *s, const struct Cell *c) {
-    to += c->at;
-    if (a->grouped) {
+// Whether something waits for a stiffness. Parameters of isotropic media ask for the sums of normal stiffnesses and of couplings
+// alone; they wait in the first place of each.
+INLINE int is_waited_for(const struct Args *a, int place) {
+    return !a->grouped || place == 0 || place == STRESS(0, 1) || place >= SHEAR(NDIM);
+}
+
+INLINE void foresee_gradient(const struct Args *a, const REAL *from, const struct Cell *c) {
+    UNROLL for (int k = 0; k < PLACES; k++) if (is_waited_for(a, k)) prefetch(from + k * a->g.len + c->at);
+}
+
+INLINE void load_gradient(const struct Args *a, const REAL *from, const struct Cell *c, REAL (*sum)[VEC]) {
+    UNROLL for (int k = 0; k < PLACES; k++) {
+        if (is_waited_for(a, k)) load(from + k * a->g.len + c->at, sum[k]);
+    }
+}
+
+// Adds what waits for the stiffness: what waits for a stress times the strain beside it.
+INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*s)[VEC], const struct Cell *c, REAL (*sum)[VEC]) {
+    if (a->grouped) EACH_VEC {
         REAL normal = 0, all = 0;
-        EACH(i) normal = FMA(strain[i], s[i], normal);
-        EACH(i) EACH(j) if (i != j) all = FMA(strain[i], s[j], all);
-        to[0] += normal;
-        to[STRESS(0, 1) * a->g.len] += all;
-    } else EACH(i) EACH(j) {
+        EACH(i) normal = FMA(e[i][v], s[i][v], normal);
+        EACH(i) EACH(j) if (i != j) all = FMA(e[i][v], s[j][v], all);
+        sum[0][v] += normal;
+        sum[STRESS(0, 1)][v] += all;
+    } else EACH(i) EACH(j) EACH_VEC {
         if (j < i) continue;
-        REAL sum = i == j ? strain[i] * s[i] : FMA(strain[i], s[j], strain[j] * s[i]);
-        to[STRESS(i, j) * a->g.len] += sum;
+        sum[STRESS(i, j)][v] += i == j ? e[i][v] * s[i][v] : FMA(e[i][v], s[j][v], e[j][v] * s[i][v]);
     }
-    UNROLL for (int k = NDIM; k < STRESSES; k++) to[SHEAR(k) * a->g.len] += strain[k] * s[k];
+    UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[SHEAR(k)][v] += e[k][v] * s[k][v];
+    UNROLL for (int k = 0; k < PLACES; k++) {
+        if (is_waited_for(a, k)) put(c, to + k * a->g.len + c->at, sum[k]);
+    }
 }
 
-KERNEL(stresses_back)(const struct Args a) {
+// Rates of strain of the run in a step, from the velocities and the memory of the layers that it left.
+INLINE void strains_of(const struct Args *a, const struct Places *p, const struct Cell *c, REAL (*e)[VEC]) {
+    REAL d[NDIM][NDIM][VEC];
+    EACH(i) EACH(j) derivative(&a->g, a->after + i * a->g.len, c->at, AXIS(j), i != j, d[i][j]);
+    if (p->any) {
+        EACH(j) {
+            if (p->at[j] < 0) continue;
+            const struct Layer *l = &a->g.layers[AXIS(j)];
+            EACH(i) {
+                const REAL *psi = a->psi[AXIS(j)] + i * l->component, *f = factors_of(l, c->line[AXIS(j)], i != j);
+                if (j == 0) EACH_VEC {
+                    int at = place_along(&a->g, p, c, v);
+                    if (at >= 0) d[i][0][v] = FMA(READ(f + v), d[i][0][v], READ(psi + at));
+                } else {
+                    REAL kept[VEC];
+                    fetch(psi + p->at[j], kept);
+                    EACH_VEC d[i][j][v] = FMA(READ(f), d[i][j][v], kept[v]);
+                }
+            }
+        }
+    }
+    EACH_STRESS(k) EACH_VEC e[k][v] = 0;
+    EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];
+}
+
+// What stresses get from velocities of the step that comes next in time, if `gathered`, and what waits for strains of this step.
+INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
-    if (!cell_of(&a, &c)) return;
-    REAL s[STRESSES], e[STRESSES], strain[STRESSES], left = left_of(&a.g, &c);
-    EACH_STRESS(k) {
-        e[k] = 0;
-        s[k] = a.stress[k * a.g.len + c.at] * left;
-        if (a.stiffness) strain[k] = a.strain[k * a.g.len + c.at];
+    if (!cell_of(a, &c)) return;
+    const struct Places p = places_of(&a->g, &c);
+    foresee_layers(&a->g, (const REAL *const *)a->memory[1], &p, &c);
+    if (a->stiffness) foresee_layers(&a->g, a->psi, &p, &c);
+    REAL s[STRESSES][VEC], k[PLACES][VEC], e[STRESSES][VEC], strain[STRESSES][VEC], sum[PLACES][VEC], got[STRESSES][VEC], left[VEC];
+    foresee(&a->g, a->stress, STRESSES, &c);
+    foresee_each(a->g.stiffness, PLACES, &c);
+    left_of(&a->g, &c, left);
+    if (a->stiffness) {
+        foresee_gradient(a, a->stiffness, &c);
+        strains_of(a, &p, &c, strain);
     }
-    if (a.g.sponge[0]) {
-        EACH_STRESS(k) a.stress[k * a.g.len + c.at] = s[k];
+    if (gathered) gather_stresses(a, &c, got);
+    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
+    stiffness_at(a->g.stiffness, c.at, k);
+    if (a->stiffness) load_gradient(a, a->stiffness, &c, sum);
+    EACH_STRESS(n) {
+        EACH_VEC {
+            e[n][v] = 0;
+            if (gathered) s[n][v] += got[n][v];
+            s[n][v] *= left[v];
+        }
+        if (gathered || a->g.sponge[0]) put(&c, a->stress + n * a->g.len + c.at, s[n]);
     }
-    add_products(a.g.stiffness, c.at, s, e);
-    if (a.stiffness) add_gradient(&a, a.stiffness, strain, s, &c);
+    add_products(k, s, e);
+    if (a->stiffness) add_gradient(a, a->stiffness, strain, s, &c, sum);
 #if LOSSY
-    REAL weak[STRESSES];
-    EACH_STRESS(k) weak[k] = unrelaxed(&a, s[k], k, &c);
-    add_products(a.g.relaxing, c.at, weak, e);
-    if (a.stiffness) add_gradient(&a, a.weaker, strain, weak, &c);
+    REAL weak[STRESSES][VEC];
+    stiffness_at(a->g.relaxing, c.at, k);
+    if (a->stiffness) load_gradient(a, a->weaker, &c, sum);
+    EACH_STRESS(n) unrelax(a, s[n], n, &c, weak[n]);
+    add_products(k, weak, e);
+    if (a->stiffness) add_gradient(a, a->weaker, strain, weak, &c, sum);
 #endif
-    EACH_STRESS(k) a.waits[k * a.g.len + c.at] = e[k];
-    EACH(i) EACH(j) unstretch(&a, e[STRESS(i, j)], 1, AXIS(j), i != j, i, &c);
+    EACH_STRESS(n) put(&c, a->waits[1] + n * a->g.len + c.at, e[n]);
+    unstretch(a, 1, &p, &c, e);
 }
 
-KERNEL(velocities_back)(const struct Args a) {
+KERNEL(stresses_back)(const struct Args a) { stresses_back_of(&a, 0); }
+
+KERNEL(stresses_gather_back)(const struct Args a) { stresses_back_of(&a, 1); }
+
+// What velocities get from stresses of the step, if `gathered`, and what waits for forces. A step adds to velocities buoyancy times
+// what waits beside it for buoyancy, forces of sources included, so that what is added up here is buoyancy times too large.
+INLINE void velocities_back_of(const struct Args *a, int gathered) {
     struct Cell c;
-    if (!cell_of(&a, &c)) return;
-    REAL left = left_of(&a.g, &c);
+    if (!cell_of(a, &c)) return;
+    const struct Places p = places_of(&a->g, &c);
+    foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
+    REAL now[NDIM][VEC], b[NDIM][VEC], got[NDIM][VEC], before[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
+    foresee(&a->g, a->velocity, NDIM, &c);
+    foresee_each(a->g.buoyancy, NDIM, &c);
+    if (a->buoyancy) {
+        foresee(&a->g, a->before, NDIM, &c);
+        foresee(&a->g, a->after, NDIM, &c);
+        foresee(&a->g, a->buoyancy, NDIM, &c);
+    }
+    left_of(&a->g, &c, left);
+    if (gathered) gather_velocities(a, &c, got);
     EACH(i) {
-        WIDE at = i * a.g.len + c.at;
-        REAL v = a.velocity[at] * left, g = a.g.buoyancy[i][c.at] * v;
-        if (a.g.sponge[0]) a.velocity[at] = v;
-        if (a.buoyancy) a.buoyancy[at] = FMA(a.force[at], v, a.buoyancy[at]);
-        a.waits[at] = g;
-        EACH(j) unstretch(&a, g, 0, AXIS(j), i == j, i, &c);
+        WIDE at = i * a->g.len + c.at;
+        load(a->velocity + at, now[i]);
+        fetch(a->g.buoyancy[i] + c.at, b[i]);
+        if (a->buoyancy) fetch(a->before + at, before[i]), fetch(a->after + at, after[i]), load(a->buoyancy + at, sum[i]);
     }
+    EACH(i) {
+        WIDE at = i * a->g.len + c.at;
+        if (gathered) EACH_VEC now[i][v] += got[i][v];
+        if (a->buoyancy) {
+            EACH_VEC sum[i][v] = FMA(FMA(-left[v], before[i][v], after[i][v]), now[i][v], sum[i][v]);
+            put(&c, a->buoyancy + at, sum[i]);
+        }
+        EACH_VEC {
+            now[i][v] *= left[v];
+            b[i][v] *= now[i][v];
+        }
+        if (gathered || a->g.sponge[0]) put(&c, a->velocity + at, now[i]);
+        put(&c, a->waits[0] + at, b[i]);
+    }
+    unstretch(a, 0, &p, &c, b);
 }
 
-// What waits for the derivative of a component along an axis so many lines further on.
-INLINE REAL waits_at(const struct Args *a, const REAL *waits, int component, int axis, const struct Cell *c, int further) {
-    WIDE at = place_in_layer(&a->g, axis, component, c, further);
-    return at < 0 ? waits[further * a->g.stride[axis]] : a->behind[axis][at];
-}
+KERNEL(velocities_back)(const struct Args a) { velocities_back_of(&a, 0); }
 
-// The transpose of a derivative is the one on the other side with the other sign: of D f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it
-// is D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
-INLINE REAL gathered(const struct Args *a, const REAL *waits, int component, int axis, int ahead, const struct Cell *c) {
-    const struct Layer *l = &a->g.layers[axis];
-    int line = c->line[axis], first = !ahead;
-    if (line - HALF >= l->low && line + HALF < l->high) return -derivative(&a->g, waits, axis, first);
-    REAL sum = 0;
-    UNROLL for (int m = HALF - 1; m >= 0; m--) {
-        REAL plus = waits_at(a, waits, component, axis, c, m + first);
-        REAL minus = waits_at(a, waits, component, axis, c, first - 1 - m);
-        sum = FMA(a->g.weights[axis][m], minus - plus, sum);
+KERNEL(velocities_gather_back)(const struct Args a) { velocities_back_of(&a, 1); }
+
+// Adds to fields what they get.
+INLINE void add_to(const struct Args *a, REAL *fields, int count, REAL (*got)[VEC], const struct Cell *c) {
+    UNROLL for (int k = 0; k < count; k++) {
+        REAL now[VEC];
+        load(fields + k * a->g.len + c->at, now);
+        EACH_VEC now[v] += got[k][v];
+        put(c, fields + k * a->g.len + c->at, now);
     }
-    return sum;
 }
 
 // Velocities get what waits for their derivatives.
 KERNEL(velocities_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
-    EACH(i) {
-        REAL sum = 0;
-        EACH(j) sum += gathered(&a, a.waits + STRESS(i, j) * a.g.len + c.at, i, AXIS(j), i != j, &c);
-        a.velocity[i * a.g.len + c.at] += sum;
-    }
+    REAL got[NDIM][VEC];
+    foresee(&a.g, a.velocity, NDIM, &c);
+    gather_velocities(&a, &c, got);
+    add_to(&a, a.velocity, NDIM, got, &c);
 }
 
 // Stresses get what waits for theirs.
 KERNEL(stresses_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
-    EACH(i) EACH(j) {
-        if (j < i) continue;
-        REAL sum = gathered(&a, a.waits + i * a.g.len + c.at, i, AXIS(j), i == j, &c);
-        if (i != j) sum += gathered(&a, a.waits + j * a.g.len + c.at, j, AXIS(i), 0, &c);
-        a.stress[STRESS(i, j) * a.g.len + c.at] += sum;
+    REAL got[STRESSES][VEC];
+    foresee(&a.g, a.stress, STRESSES, &c);
+    gather_stresses(&a, &c, got);
+    add_to(&a, a.stress, STRESSES, got, &c);
+}
+
+// What waits for buoyancy, from what was added up.
+KERNEL(buoyancies_back)(const struct Args a) {
+    struct Cell c;
+    if (!cell_of(&a, &c)) return;
+    EACH(i) EACH_VEC if (v < c.count) a.buoyancy[i * a.g.len + c.at + v] /= a.g.buoyancy[i][c.at + v];
+}
+
+// Adds what a step has of the correlation of both pressures, born/imaging.rs.
+KERNEL(correlate)(const struct Args a) {
+    struct Cell c;
+    if (!cell_of(&a, &c)) return;
+    const struct Places p = places_of(&a.g, &c);
+    REAL strain[STRESSES][VEC];
+    strains_of(&a, &p, &c, strain);
+    EACH_VEC {
+        int at = c.at + v;
+        if (v >= c.count) continue;
+        REAL later = a.later[at], e = 0;
+        EACH(i) {
+            EACH(j) later = FMA(a.g.stiffness[STRESS(i, j)][at], a.stress[j * a.g.len + at], later);
+            e += strain[i][v];
+        }
+        a.later[at] = later;
+        a.image[at] = FMA(e, later, a.image[at]);
     }
 }

@@ -1,4 +1,5 @@
-// A linearised run as kernels see it; born/gpu/arguments.rs has the same structures. A thread has a cell.
+// A linearised run as kernels see it; born/gpu/arguments.rs has the same structures. A thread has VEC cells along z, whose numbers
+// it reads and writes at once; one where it walks over nodes of a surface.
 //
 // Fields are [field][plane][row][z], z fastest. Axes are 0 = z, 1 = row (3-D only), 2 = plane; `i`, `j` count those there
 // are, so that velocity `i` is that along AXIS(i) and stress STRESS(i, j) that of two of them.
@@ -10,6 +11,7 @@
 #define STRESS(i, j) ((i) == (j) ? (i) : NDIM == 3 ? (i) + (j) + 2 : 2)
 // Stiffnesses: those of normal stresses as STRESS has them, then shears.
 #define SHEAR(k) ((k) + (NDIM == 3 ? 3 : 1))
+#define PLACES (SHEAR(STRESSES - 1) + 1)
 #define EACH(i) UNROLL for (int i = 0; i < NDIM; i++)
 #define EACH_STRESS(k) UNROLL for (int k = 0; k < STRESSES; k++)
 #define DEGREE 2
@@ -52,33 +54,58 @@ struct Args {
     struct Grid g;
     struct Surface surface;
     REAL *velocity, *stress, *memory[2][3], *relaxing;  // what a step changes, or what waits for it
+    const REAL *before, *after;                         // velocities of the run before a step, and on the way back those behind it
+    const REAL *psi[3];                                 // memory of the layers of stage 1: before a step, on the way back behind it
     REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
-    REAL *waits, *behind[3];                            // what waits for derivatives; in the layers of each axis
+    REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
     REAL *later, *image, *light;                        // of an image
     int top, reach;                                     // first of the cells along z, and how many
-    int across, along;                                  // blocks along z, and along the other axis of a block
-    int grouped, padding;                               // normal stiffnesses wait as one, and so do their couplings
+    int deep;                                           // blocks along the planes
+    int grouped;                                        // normal stiffnesses wait as one, and so do their couplings
 };
 
+// Fields have fewer than 2^31 numbers, so that a place in a field needs 32 bits.
+// The first of the cells of a thread, and how many of them are computed.
 struct Cell {
-    WIDE at;
+    int at;
     int line[3];
+    int count;
 };
 
-// A block has cells along z, from a multiple of their number on, and along rows; in 2-D along planes.
+// Numbers that no thread of a kernel changes; they may be read before others are written.
+#ifdef CUDA_ON_CPU
+#define READ(p) (*(p))
+#else
+#define READ(p) __ldg(p)
+#endif
+
+// A block has threads along z, along rows and along planes: neighbours of a tile are read from the second-level cache once. Tiles of
+// a strip of rows follow each other along the planes, so that they still lie there.
 #define ACROSS 32
-#define ALONG 8
+#define ALONG (NDIM == 3 ? 2 : 1)
+#define LINES 4
 
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     const struct Grid *g = &a->g;
-    int z = blockIdx.x % a->across * ACROSS + threadIdx.x % ACROSS, rest = blockIdx.x / a->across;
-    int other = rest % a->along * ALONG + threadIdx.x / ACROSS, plane = NDIM == 3 ? rest / a->along : other;
+    int z = (blockIdx.x * ACROSS + threadIdx.x % ACROSS) * VEC, line = threadIdx.x / ACROSS;
+    int strip = blockIdx.z / a->deep, row = (strip * gridDim.y + blockIdx.y) * ALONG + line % ALONG;
+    int plane = (blockIdx.z - strip * a->deep) * (LINES / ALONG) + line / ALONG;
     c->line[0] = z;
-    c->line[1] = g->begin[1] + (NDIM == 3 ? other : 0);
+    c->line[1] = g->begin[1] + row;
     c->line[2] = g->begin[2] + plane;
-    c->at = c->line[2] * g->stride[2] + c->line[1] * g->stride[1] + z;
-    return z >= a->top && z < a->top + a->reach && other < g->count[NDIM == 3 ? 1 : 2];
+    c->at = c->line[2] * (int)g->stride[2] + c->line[1] * (int)g->stride[1] + z;
+    c->count = MIN(VEC, a->top + a->reach - z);
+    return z >= a->top && c->count > 0 && row < g->count[1] && plane < g->count[2];
+}
+
+// Numbers of a thread's cells, those that are computed.
+INLINE void put(const struct Cell *c, REAL *to, const REAL *from) {
+    if (c->count == VEC) {
+        store(to, from);
+        return;
+    }
+    EACH_VEC if (v < c->count) to[v] = from[v];
 }
 
 // A node of the surface: its cell, and its number among the rows of the grid; -1 if there is none for the thread.
@@ -88,43 +115,114 @@ INLINE WIDE node_of(const struct Args *a, struct Cell *c) {
     c->line[0] = a->surface.top;
     c->line[1] = a->g.begin[1] + k % a->g.count[1];
     c->line[2] = a->g.begin[2] + k / a->g.count[1];
-    c->at = c->line[2] * a->g.stride[2] + c->line[1] * a->g.stride[1] + c->line[0];
+    c->at = c->line[2] * (int)a->g.stride[2] + c->line[1] * (int)a->g.stride[1] + c->line[0];
     return (WIDE)c->line[2] * a->g.rows + c->line[1];
 }
 
 // Numbers from row to row of what the surface has by rows.
 INLINE WIDE rows_of(const struct Grid *g, int axis) { return axis == 1 ? 1 : g->rows; }
 
-// Half a cell ahead of a cell, or behind it; the far neighbours first.
-INLINE REAL derivative(const struct Grid *g, const REAL *f, int axis, int ahead) {
-    WIDE stride = g->stride[axis];
-    REAL sum = 0;
-    UNROLL for (int m = HALF - 1; m >= 0; m--) {
-        sum = FMA(g->weights[axis][m], f[(m + ahead) * stride] - f[(ahead - 1 - m) * stride], sum);
+// Numbers from cell to cell along an axis.
+INLINE int stride_of(const struct Grid *g, int axis) { return axis == 0 ? 1 : (int)g->stride[axis]; }
+
+// Along z a thread reads as many cells on either side as its derivatives need, in whole vectors.
+#define AROUND ((HALF + VEC - 1) / VEC * VEC)
+
+// Half a cell ahead of cells, or behind them; the far neighbours first.
+INLINE void derivative(const struct Grid *g, const REAL *f, int at, int axis, int ahead, REAL *d) {
+    EACH_VEC d[v] = 0;
+    if (axis == 0) {
+        REAL line[VEC + 2 * AROUND];
+        UNROLL for (int k = 0; k < VEC + 2 * AROUND; k += VEC) fetch(f + (at + k - AROUND), line + k);
+        UNROLL for (int m = HALF - 1; m >= 0; m--) {
+            EACH_VEC d[v] = FMA(g->weights[0][m], line[AROUND + v + m + ahead] - line[AROUND + v + ahead - 1 - m], d[v]);
+        }
+        return;
     }
-    return sum;
+    int stride = stride_of(g, axis);
+    UNROLL for (int m = HALF - 1; m >= 0; m--) {
+        REAL plus[VEC], minus[VEC];
+        fetch(f + (at + (m + ahead) * stride), plus);
+        fetch(f + (at + (ahead - 1 - m) * stride), minus);
+        EACH_VEC d[v] = FMA(g->weights[axis][m], plus[v] - minus[v], d[v]);
+    }
 }
 
-// Where the layers across an axis have the memory of a component at a cell, so many lines further on; -1 outside of them.
-INLINE WIDE place_in_layer(const struct Grid *g, int axis, int component, const struct Cell *c, int further) {
+// Whether a line lies in the layers across its axis.
+INLINE int is_framed(const struct Layer *l, int line) {
+    return line >= l->first && line < l->end && (line < l->low || line >= l->high);
+}
+
+// Where the layers across an axis have the memory of the first component at a cell, were it in their line number 0. From line to
+// line that is as far as from cell to cell.
+INLINE int start_in_layer(const struct Grid *g, int axis, const struct Cell *c) {
     const struct Layer *l = &g->layers[axis];
-    int line = c->line[axis] + further;
-    if (line < l->first || line >= l->end || (line >= l->low && line < l->high)) return -1;
     int count = l->low - l->first + l->end - l->high;
-    int number = line < l->low ? line - l->first : line - l->high + l->low - l->first;
-    WIDE start = component * l->component;
-    if (axis == 0) return start + ((WIDE)c->line[2] * g->rows + c->line[1]) * count + number;
-    if (axis == 1) return start + ((WIDE)c->line[2] * count + number) * g->stride[1] + c->line[0];
-    return start + ((WIDE)number * g->rows + c->line[1]) * g->stride[1] + c->line[0];
+    if (axis == 0) return (c->line[2] * g->rows + c->line[1]) * count;
+    if (axis == 1) return c->line[2] * count * (int)g->stride[1] + c->line[0];
+    return c->line[1] * (int)g->stride[1] + c->line[0];
+}
+
+// The number of a line among those of the layers.
+INLINE int number_in_layer(const struct Layer *l, int line) {
+    return line < l->low ? line - l->first : line - l->high + l->low - l->first;
+}
+
+// Where cells have their memory in the layers across each axis, that of the first component; -1 outside of them. Across z each cell
+// has its own place, and each is looked for when it is wanted: at[0] is where line number 0 lies.
+struct Places {
+    int at[NDIM], any;
+};
+
+INLINE struct Places places_of(const struct Grid *g, const struct Cell *c) {
+    struct Places p;
+    p.any = 0;
+    EACH(j) {
+        const struct Layer *l = &g->layers[AXIS(j)];
+        int line = c->line[AXIS(j)], framed = is_framed(l, line);
+        if (j == 0) EACH_VEC framed |= v < c->count && is_framed(l, line + v);
+        p.any |= framed;
+        p.at[j] = framed ? start_in_layer(g, AXIS(j), c) + (j ? number_in_layer(l, line) * stride_of(g, AXIS(j)) : 0) : -1;
+    }
+    return p;
+}
+
+// The memory of the layers across z of one of the cells; -1 if it has none.
+INLINE int place_along(const struct Grid *g, const struct Places *p, const struct Cell *c, int v) {
+    const struct Layer *l = &g->layers[0];
+    int line = c->line[0] + v;
+    return v < c->count && is_framed(l, line) ? p->at[0] + number_in_layer(l, line) : -1;
+}
+
+// The memory of the layers that cells will want.
+INLINE void foresee_layers(const struct Grid *g, const REAL *const *memory, const struct Places *p, const struct Cell *c) {
+    if (!p->any) return;
+    EACH(j) {
+        int at = p->at[j];
+        if (j == 0 && at >= 0) at += number_in_layer(&g->layers[0], c->line[0]);
+        if (at < 0) continue;
+        EACH(i) prefetch(memory[AXIS(j)] + i * g->layers[AXIS(j)].component + at);
+    }
+}
+
+// Numbers that cells will want, of so many fields one behind the other, and of coefficients.
+INLINE void foresee(const struct Grid *g, const REAL *field, int count, const struct Cell *c) {
+    UNROLL for (int k = 0; k < count; k++) prefetch(field + k * g->len + c->at);
+}
+
+INLINE void foresee_each(const REAL *const *from, int count, const struct Cell *c) {
+    UNROLL for (int k = 0; k < count; k++) prefetch(from[k] + c->at);
 }
 
 // The factors of a line at its node or half a cell further on; 1/kappa, a and b are `lines` apart.
 INLINE const REAL *factors_of(const struct Layer *l, int line, int half) { return l->factors + 3 * half * l->lines + line; }
 
 // What the sponge leaves.
-INLINE REAL left_of(const struct Grid *g, const struct Cell *c) {
-    if (!g->sponge[0]) return 1;
-    return g->sponge[0][c->line[0]] * (g->sponge[1][c->line[1]] * g->sponge[2][c->line[2]]);
+INLINE void left_of(const struct Grid *g, const struct Cell *c, REAL *left) {
+    EACH_VEC left[v] = 1;
+    if (!g->sponge[0]) return;
+    REAL outer = READ(g->sponge[1] + c->line[1]) * READ(g->sponge[2] + c->line[2]);
+    EACH_VEC if (v < c->count) left[v] = READ(g->sponge[0] + c->line[0] + v) * outer;
 }
 
 // What a mechanism keeps, and behind it what it takes, at a cell.
@@ -133,8 +231,13 @@ INLINE const REAL *pattern_of(const struct Grid *g, int mechanism, const struct 
     return g->patterns + number * 2 * PERIOD + c->line[0] % PERIOD;
 }
 
-// Adds to the sums of stresses the stiffness, an array for each place, times what stands for strains.
-INLINE void add_products(const REAL *const *c, WIDE at, const REAL *e, REAL *sum) {
-    EACH(i) EACH(j) sum[i] = FMA(c[STRESS(i, j)][at], e[j], sum[i]);
-    UNROLL for (int k = NDIM; k < STRESSES; k++) sum[k] = FMA(c[SHEAR(k)][at], e[k], sum[k]);
+// The stiffness of cells, from an array for each place.
+INLINE void stiffness_at(const REAL *const *from, int at, REAL (*c)[VEC]) {
+    UNROLL for (int k = 0; k < PLACES; k++) fetch(from[k] + at, c[k]);
+}
+
+// Adds to the sums of stresses the stiffness times what stands for strains.
+INLINE void add_products(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
+    EACH(i) EACH(j) EACH_VEC sum[i][v] = FMA(c[STRESS(i, j)][v], e[j][v], sum[i][v]);
+    UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[k][v] = FMA(c[SHEAR(k)][v], e[k][v], sum[k][v]);
 }

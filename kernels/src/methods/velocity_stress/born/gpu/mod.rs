@@ -1,14 +1,20 @@
-//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision, a thread for every cell.
+//! Linearised modelling on accelerators: the discrete program of [`super`] once more, in single precision. A thread has two cells
+//! along z, whose numbers it reads and writes at once: kernels wait for loads, so that more of them should be under way.
 //!
 //! `grid.cuh` says how kernels see a run; `step.cu` has a step and its linearisation, `back.cu` the transposed step, `surface.cu`
 //! both at a free surface, `points.cu` sources, receivers and images. All sums of a cell are gathered in a fixed order, so that
 //! a run gives the same bits every time, whatever it keeps.
+//!
+//! Of a step that is recorded the velocities stay, in whose place the next step writes elsewhere, and the memory of the layers by which
+//! they are stretched: a third of strains and forces, which come of them on the way back. What a step has added to the velocities is
+//! buoyancy times its forces.
 
 mod arguments;
 mod points;
 mod resident;
 mod sizes;
 mod steps;
+mod stock;
 mod transfer;
 pub mod variant;
 mod way_back;
@@ -20,8 +26,10 @@ use super::{Take, not_finite};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
 use sizes::{Sizes, after};
+use std::cell::RefCell;
 use std::sync::Arc;
 use steps::{Device, Drive};
+use stock::Stock;
 use transfer::Transfer;
 
 /// Threads that read one number of a record.
@@ -36,7 +44,14 @@ const OWN: usize = 256 << 20;
 /// Bytes that a program takes on a device beside the way back: coefficients, what waits for derivatives and coefficients.
 pub fn bytes(program: &Discrete<f32>) -> usize {
     let sizes = Sizes::new(program);
-    let numbers = sizes.waits_numbers() + sizes.changes_numbers().max(3 * sizes.len);
+    let numbers = sizes.waits().all + sizes.changes_numbers().max(3 * sizes.len);
+    resident::bytes(program) + numbers * size_of::<f32>() + OWN
+}
+
+/// Bytes of all that a run takes on a device beside which a change of the waves runs.
+pub fn bytes_side_by_side(program: &Discrete<f32>) -> usize {
+    let sizes = Sizes::new(program);
+    let numbers = sizes.changes_numbers() + 2 * sizes.state().all + sizes.beside_numbers();
     resident::bytes(program) + numbers * size_of::<f32>() + OWN
 }
 
@@ -49,6 +64,8 @@ pub fn ladder_sizes(program: &Discrete<f32>) -> [usize; 2] {
 pub struct OnDevice<A: Accelerator> {
     device: Device<A>,
     steps: Steps,
+    /// What ways back leave to the next one.
+    stock: RefCell<Stock<A>>,
 }
 
 /// Memory for so many numbers.
@@ -101,9 +118,16 @@ impl<A: Accelerator> OnDevice<A> {
     /// # Errors
     /// A device that fails.
     pub fn new(a: Arc<A>, program: &Discrete<f32>, steps: Steps) -> Result<Self, Error> {
+        if i32::try_from(program.rows.len).is_err() {
+            return Err(Error::setup(format!(
+                "the grid has {} cells with its frame and rims; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid, or the processors",
+                program.rows.len
+            )));
+        }
         Ok(Self {
             device: Device::new(a, program)?,
             steps,
+            stock: RefCell::new(Stock::empty()),
         })
     }
 
@@ -129,12 +153,12 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(memory)
     }
 
-    /// Refuses fields that are not finite.
-    fn check(&self, it: usize, state: u64) -> Result<(), Error> {
+    /// Refuses velocities that are not finite.
+    fn check(&self, it: usize, velocity: u64) -> Result<(), Error> {
         if !self.steps.checks(it) {
             return Ok(());
         }
-        self.device.look(state)?;
+        self.device.look(velocity)?;
         let a = &*self.device.a;
         let mut found = a.pin(size_of::<i32>())?;
         // SAFETY: the device has the number, and the copy is waited for.
@@ -155,30 +179,34 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
     fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
         let (device, sizes) = (&self.device, &self.device.sizes);
         let a = &*device.a;
+        *self.stock.borrow_mut() = Stock::empty();
         let background = room(a, sizes.state().all)?;
         let other = match changes {
             Some(changes) => Some((
                 self.sent(changes)?,
                 room(a, sizes.state().all)?,
-                room(a, sizes.tape_numbers())?,
+                room(a, sizes.beside_numbers())?,
             )),
             None => None,
         };
         let (mut reels, mut waiting) = ([self.reel()?, self.reel()?], Vec::new());
         for it in 0..self.steps.nt {
-            let tape = other.as_ref().map(|(_, _, tape)| tape.address());
-            device.step(background.address(), it, Drive::Sources(tape))?;
-            if let Some((changes, state, tape)) = &other {
-                let drive = Drive::Changes(tape.address(), changes.address());
+            let beside = other.as_ref().map(|(_, _, beside)| beside.address());
+            let drive = beside.map_or(Drive::Sources, Drive::Background);
+            device.step(background.address(), it, drive)?;
+            if let Some((changes, state, beside)) = &other {
+                let drive = Drive::Changes(beside.address(), changes.address());
                 device.step(state.address(), it, drive)?;
             }
             let states = [Some(&background), other.as_ref().map(|(_, state, _)| state)];
             for (state, reel) in states.into_iter().zip(&reels) {
-                let Some(state) = state else { continue };
+                let Some(state) = state.map(Memory::address) else {
+                    continue;
+                };
                 if self.steps.records(it) {
-                    device.record(state.address(), reel.at(waiting.len()))?;
+                    device.record(state, state, reel.at(waiting.len()))?;
                 } else if sizes.runs {
-                    device.record(state.address(), reel.spare())?;
+                    device.record(state, state, reel.spare())?;
                 }
             }
             self.check(it, background.address())?;

@@ -10,7 +10,6 @@ struct Inject {
     const REAL *strength;   // of this step, by series
     const REAL *buoyancy[3];
     const REAL *changes;    // of buoyancy: forces are as much stronger
-    REAL *waits;            // for the change of buoyancy: the fields are what waits, and stay
     WIDE len;
     int count, padding;
 };
@@ -21,19 +20,17 @@ KERNEL(inject)(const struct Inject a) {
     WIDE cell = a.cell[k];
     REAL sum = 0;
     for (int i = a.first[k]; i < a.first[k + 1]; i++) sum = FMA(a.weight[i], a.strength[a.series[i]], sum);
-    if (a.changes || a.waits) sum /= a.buoyancy[cell / a.len][cell % a.len];
-    if (a.waits) {
-        a.waits[cell] = FMA(sum, a.fields[cell], a.waits[cell]);
-    } else {
-        a.fields[cell] += a.changes ? sum * a.changes[cell] : sum;
-    }
+    if (a.changes) sum = sum / a.buoyancy[cell / a.len][cell % a.len] * a.changes[cell];
+    a.fields[cell] += sum;
 }
 
 #define READERS 32
 
 // Receivers: each number of a record with the cells that it reads, or each cell with the numbers that wait for it.
 struct Lists {
-    REAL *fields;
+    REAL *fields;          // velocities, then stresses
+    const REAL *stresses;  // what is read of stresses, with the same places
+    WIDE velocities;       // places of velocities
     const int *first;      // where a list begins; one more than there are lists
     const WIDE *place;     // cells; of the transpose, numbers of the record
     const WIDE *cell;      // of the transpose: the cell of a list
@@ -49,7 +46,10 @@ KERNEL(extract)(const struct Lists a) {
     DYNAMIC_SHARED(REAL, part);
     int k = blockIdx.x, end = a.first[k + 1];
     REAL sum = 0;
-    for (int i = a.first[k] + threadIdx.x; i < end; i += READERS) sum = FMA(a.weight[i], a.fields[a.place[i]], sum);
+    for (int i = a.first[k] + threadIdx.x; i < end; i += READERS) {
+        WIDE place = a.place[i];
+        sum = FMA(a.weight[i], (place < a.velocities ? a.fields : a.stresses)[place], sum);
+    }
     part[threadIdx.x] = sum;
     BLOCK_BARRIER;
     if (threadIdx.x > 0) return;
@@ -120,15 +120,13 @@ KERNEL(illuminate)(const struct Args a) {
     a.light[c.at] = FMA(sum, sum, a.light[c.at]);
 }
 
-// Adds what a step has of the correlation of both pressures, born/imaging.rs.
-KERNEL(correlate)(const struct Args a) {
-    struct Cell c;
-    if (!cell_of(&a, &c)) return;
-    REAL later = a.later[c.at], e = 0;
-    EACH(i) {
-        EACH(j) later = FMA(a.g.stiffness[STRESS(i, j)][c.at], a.stress[j * a.g.len + c.at], later);
-        e += a.strain[i * a.g.len + c.at];
+// Puts zeros beside the cells that are computed, in velocities that nothing was written to yet. A warp has a row.
+KERNEL(clear)(const struct Args a) {
+    int number = (int)((blockIdx.x * blockDim.x + threadIdx.x) / ACROSS), row = number % a.g.rows, plane = number / a.g.rows;
+    if (plane >= a.g.planes) return;
+    int live = row >= a.g.begin[1] && row < a.g.begin[1] + a.g.count[1] && plane >= a.g.begin[2] && plane < a.g.begin[2] + a.g.count[2];
+    for (int z = threadIdx.x % ACROSS; z < (int)a.g.stride[1]; z += ACROSS) {
+        if (live && z >= a.g.begin[0] && z < a.g.begin[0] + a.g.count[0]) continue;
+        EACH(i) a.velocity[i * a.g.len + number * a.g.stride[1] + z] = 0;
     }
-    a.later[c.at] = later;
-    a.image[c.at] = FMA(e, later, a.image[c.at]);
 }

@@ -170,7 +170,6 @@ impl<A: Accelerator> Points<A> {
             strength: after(self.strength.address(), it * self.all_series),
             buoyancy,
             changes: 0,
-            waits: 0,
             len: len as i64,
             count: int(lists.count),
             padding: 0,
@@ -180,6 +179,8 @@ impl<A: Accelerator> Points<A> {
     fn lists(&self, lists: &ListMemory<A>, (sizes, state, record): (&Sizes, u64, u64)) -> Lists {
         Lists {
             fields: state,
+            stresses: state,
+            velocities: (sizes.ndim * sizes.len) as i64,
             first: lists.first.address(),
             place: lists.place.address(),
             cell: lists.cell.address(),
@@ -196,9 +197,12 @@ impl<A: Accelerator> Points<A> {
         }
     }
 
-    /// Reading a state into a record.
-    pub fn read(&self, of: (&Sizes, u64, u64)) -> Lists {
-        self.lists(&self.reads, of)
+    /// Reading a state, whose velocities may lie elsewhere, into a record.
+    pub fn read(&self, of: (&Sizes, u64, u64), velocity: u64) -> Lists {
+        Lists {
+            fields: velocity,
+            ..self.lists(&self.reads, of)
+        }
     }
 
     /// The transpose.

@@ -7,6 +7,16 @@ pub fn after(address: u64, numbers: usize) -> u64 {
     address + (numbers * size_of::<f32>()) as u64
 }
 
+/// Parts begin at multiples of so many numbers, 16 bytes, which a thread can read at once.
+const WHOLE: usize = 4;
+
+/// Where a part of so many numbers begins, behind those before it.
+fn taken(next: &mut usize, numbers: usize) -> usize {
+    let start = *next;
+    *next += numbers.next_multiple_of(WHOLE);
+    start
+}
+
 /// Numbers of the parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
@@ -44,6 +54,26 @@ pub struct State {
     pub all: usize,
 }
 
+/// Where the parts of a recorded step begin, behind the velocities.
+pub struct Tape {
+    /// Memory of the layers by axis.
+    pub memory: [usize; 3],
+    /// What is kept at the surface.
+    pub surface: usize,
+    /// All numbers.
+    pub all: usize,
+}
+
+/// Where the parts of what waits for derivatives begin, by the stage that took them.
+pub struct Waits {
+    /// Of all cells.
+    pub fields: [usize; 2],
+    /// In the layers of each axis.
+    pub layers: [[usize; 3]; 2],
+    /// All numbers.
+    pub all: usize,
+}
+
 impl Sizes {
     /// Of a program.
     pub fn new(program: &Discrete<f32>) -> Self {
@@ -64,10 +94,7 @@ impl Sizes {
     /// The parts of a state: velocities, stresses, memory of the layers and of attenuation, what runs at the receivers.
     pub fn state(&self) -> State {
         let mut next = self.ndim * self.len;
-        let mut take = |numbers: usize| {
-            next += numbers;
-            next - numbers
-        };
+        let mut take = |numbers| taken(&mut next, numbers);
         State {
             stress: take(self.stresses * self.len),
             memory: [(); 2].map(|()| self.layers.map(&mut take)),
@@ -77,15 +104,26 @@ impl Sizes {
         }
     }
 
-    /// Where strains and what is kept at the surface begin, behind the forces.
-    pub fn tape(&self) -> [usize; 2] {
+    /// Where strains and what is kept at the surface begin, behind the forces, beside which a change of the waves runs.
+    pub fn beside(&self) -> [usize; 2] {
         let strain = self.ndim * self.len;
         [strain, strain + self.stresses * self.len]
     }
 
-    /// Numbers of a recorded step.
-    pub fn tape_numbers(&self) -> usize {
-        self.tape()[1] + self.ndim * self.surface
+    /// Numbers of that.
+    pub fn beside_numbers(&self) -> usize {
+        self.beside()[1] + self.ndim * self.surface
+    }
+
+    /// The parts of a recorded step: velocities, memory of the layers of stage 1, and what is kept at the surface.
+    pub fn tape(&self) -> Tape {
+        let mut next = self.ndim * self.len;
+        let mut take = |numbers| taken(&mut next, numbers);
+        Tape {
+            memory: self.layers.map(&mut take),
+            surface: take(self.ndim * self.surface),
+            all: take(0),
+        }
     }
 
     /// Where stiffness, what relaxes of it and ratios begin, behind buoyancy.
@@ -109,20 +147,19 @@ impl Sizes {
         self.changes()[2] + (self.ndim - 1) * self.surface
     }
 
-    /// Where what waits in the layers of each axis begins, behind what waits for all derivatives.
-    pub fn waits(&self) -> [usize; 3] {
-        let first = self.stresses * self.len;
-        let [z, rows, _] = self.layers;
-        [first, first + z, first + z + rows]
-    }
-
-    /// Numbers of what waits for derivatives.
-    pub fn waits_numbers(&self) -> usize {
-        self.waits()[2] + self.layers[2]
+    /// The parts of what waits for derivatives.
+    pub fn waits(&self) -> Waits {
+        let mut next = 0;
+        let mut take = |numbers| taken(&mut next, numbers);
+        Waits {
+            fields: [self.ndim, self.stresses].map(|fields| take(fields * self.len)),
+            layers: [(); 2].map(|()| self.layers.map(&mut take)),
+            all: take(0),
+        }
     }
 
     /// Bytes of a checkpoint and of a recorded step.
     pub fn ladder(&self) -> [usize; 2] {
-        [self.state().all, self.tape_numbers()].map(|n| n * size_of::<f32>())
+        [self.state().all, self.tape().all].map(|n| n * size_of::<f32>())
     }
 }

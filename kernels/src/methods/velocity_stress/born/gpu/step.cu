@@ -1,32 +1,71 @@
 // A step of the discrete program and of its linearisation; born/forward.rs has the equations. `changed`: the fields are what a
-// change of the coefficients makes of the waves, beside the background in the same step.
+// change of the coefficients makes of the waves, beside the background in the same step. A thread reads all that its cell needs
+// before it writes, so that it waits for memory once; the layers, in which few cells lie, come between.
 
-// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi.
-INLINE REAL stretched(const struct Args *a, REAL d, int stage, int axis, int half, int component, const struct Cell *c) {
-    WIDE at = place_in_layer(&a->g, axis, component, c, 0);
-    if (at < 0) return d;
-    const struct Layer *l = &a->g.layers[axis];
-    const REAL *f = factors_of(l, c->line[axis], half);
-    REAL psi = FMA(f[2 * l->lines], a->memory[stage][axis][at], f[l->lines] * d);
-    a->memory[stage][axis][at] = psi;
-    return FMA(f[0], d, psi);
+// Komatitsch & Martin 2007: psi <- b psi + a D, D <- D / kappa + psi; of stage 0 half a cell further on along the own axis of a
+// component, of stage 1 along the others.
+INLINE void stretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
+    if (!p->any) return;
+    EACH(j) {
+        if (p->at[j] < 0) continue;
+        const struct Layer *l = &a->g.layers[AXIS(j)];
+        REAL *memory = a->memory[stage][AXIS(j)];
+        const REAL *before = stage ? a->psi[AXIS(j)] : memory;
+        if (j == 0) {
+            EACH_VEC {
+                int at = place_along(&a->g, p, c, v);
+                if (at < 0) continue;
+                REAL psi[NDIM];
+                EACH(i) psi[i] = before[i * l->component + at];
+                EACH(i) {
+                    const REAL *f = factors_of(l, c->line[0] + v, (i == 0) != stage);
+                    REAL next = FMA(READ(f + 2 * l->lines), psi[i], READ(f + l->lines) * d[i][0][v]);
+                    d[i][0][v] = FMA(READ(f), d[i][0][v], next);
+                    memory[i * l->component + at] = next;
+                }
+            }
+            continue;
+        }
+        REAL psi[NDIM][VEC];
+        EACH(i) load(before + i * l->component + p->at[j], psi[i]);
+        EACH(i) {
+            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage);
+            REAL kappa = READ(f), take = READ(f + l->lines), keep = READ(f + 2 * l->lines);
+            EACH_VEC {
+                psi[i][v] = FMA(keep, psi[i][v], take * d[i][j][v]);
+                d[i][j][v] = FMA(kappa, d[i][j][v], psi[i][v]);
+            }
+            put(c, memory + i * l->component + p->at[j], psi[i]);
+        }
+    }
 }
 
 INLINE void advance_velocities(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
-    REAL left = left_of(&a->g, &c);
+    const struct Places p = places_of(&a->g, &c);
+    foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
+    REAL d[NDIM][NDIM][VEC], now[NDIM][VEC], b[NDIM][VEC], left[VEC];
+    foresee(&a->g, a->before, NDIM, &c);
+    foresee_each(a->g.buoyancy, NDIM, &c);
+    left_of(&a->g, &c, left);
+    EACH(i) EACH(j) derivative(&a->g, a->stress + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j, d[i][j]);
+    EACH(i) load(a->before + i * a->g.len + c.at, now[i]), fetch(a->g.buoyancy[i] + c.at, b[i]);
+    stretch(a, 0, &p, &c, d);
     EACH(i) {
-        WIDE at = i * a->g.len + c.at;
-        REAL sum = 0;
-        EACH(j) {
-            REAL d = derivative(&a->g, a->stress + STRESS(i, j) * a->g.len + c.at, AXIS(j), i == j);
-            sum += stretched(a, d, 0, AXIS(j), i == j, i, &c);
+        REAL sum[VEC];
+        EACH_VEC sum[v] = 0;
+        EACH(j) EACH_VEC sum[v] += d[i][j][v];
+        EACH_VEC now[i][v] = FMA(b[i][v], sum[v], now[i][v]);
+        if (changed) {
+            REAL change[VEC], force[VEC];
+            fetch(a->buoyancy + i * a->g.len + c.at, change);
+            fetch(a->force + i * a->g.len + c.at, force);
+            EACH_VEC now[i][v] = FMA(change[v], force[v], now[i][v]);
         }
-        REAL v = FMA(a->g.buoyancy[i][c.at], sum, a->velocity[at]);
-        if (changed) v = FMA(a->buoyancy[at], a->force[at], v);
-        a->velocity[at] = v * left;
-        if (!changed && a->force) a->force[at] = sum;
+        EACH_VEC now[i][v] *= left[v];
+        put(&c, a->velocity + i * a->g.len + c.at, now[i]);
+        if (!changed && a->force) put(&c, a->force + i * a->g.len + c.at, sum);
     }
 }
 
@@ -34,60 +73,65 @@ KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
 
 KERNEL(velocities_changed)(const struct Args a) { advance_velocities(&a, 1); }
 
-// Rates of strain; shears are the sum of both derivatives.
-INLINE void strains_at(const struct Args *a, const struct Cell *c, REAL *e) {
-    EACH_STRESS(k) e[k] = 0;
-    EACH(i) EACH(j) {
-        REAL d = derivative(&a->g, a->velocity + i * a->g.len + c->at, AXIS(j), i != j);
-        e[STRESS(i, j)] += stretched(a, d, 1, AXIS(j), i != j, i, c);
-    }
-}
-
 // The stiffness's change times the strains of the background.
-INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL *sum) {
-    const REAL *of[9];
-    REAL e[STRESSES];
-    UNROLL for (int k = 0; k <= SHEAR(STRESSES - 1); k++) of[k] = changes + k * a->g.len;
-    EACH_STRESS(k) e[k] = a->strain[k * a->g.len + c->at];
-    add_products(of, c->at, e, sum);
+INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL (*sum)[VEC]) {
+    REAL change[PLACES][VEC], e[STRESSES][VEC];
+    UNROLL for (int k = 0; k < PLACES; k++) fetch(changes + k * a->g.len + c->at, change[k]);
+    EACH_STRESS(k) fetch(a->strain + k * a->g.len + c->at, e[k]);
+    add_products(change, e, sum);
 }
 
 #if LOSSY
 // Mechanisms of a stress, with the rate of what relaxes.
-INLINE REAL relaxed(const struct Args *a, REAL s, REAL weak, int k, const struct Cell *c) {
+INLINE void relax(const struct Args *a, const REAL *weak, int k, const struct Cell *c, REAL *s) {
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
-        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, before = *r;
-        REAL next = pattern[0] * before - pattern[PERIOD] * weak;
-        s = FMA((REAL)0.5, before + next, s);
-        *r = next;
+        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], before[VEC], next[VEC];
+        load(r, before);
+        fetch(pattern, keep);
+        fetch(pattern + PERIOD, take);
+        EACH_VEC {
+            next[v] = keep[v] * before[v] - take[v] * weak[v];
+            s[v] = FMA((REAL)0.5, before[v] + next[v], s[v]);
+        }
+        put(c, r, next);
     }
-    return s;
 }
 #endif
 
 INLINE void advance_stresses(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
-    REAL e[STRESSES], rate[STRESSES], left = left_of(&a->g, &c);
-    strains_at(a, &c, e);
-    EACH_STRESS(k) rate[k] = 0;
-    add_products(a->g.stiffness, c.at, e, rate);
+    const struct Places p = places_of(&a->g, &c);
+    foresee_layers(&a->g, a->psi, &p, &c);
+    REAL s[STRESSES][VEC], k[PLACES][VEC], d[NDIM][NDIM][VEC], e[STRESSES][VEC], rate[STRESSES][VEC], left[VEC];
+    foresee(&a->g, a->stress, STRESSES, &c);
+    foresee_each(a->g.stiffness, PLACES, &c);
+    left_of(&a->g, &c, left);
+    // Rates of strain; shears are the sum of both derivatives.
+    EACH(i) EACH(j) derivative(&a->g, a->velocity + i * a->g.len, c.at, AXIS(j), i != j, d[i][j]);
+    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
+    stiffness_at(a->g.stiffness, c.at, k);
+    stretch(a, 1, &p, &c, d);
+    EACH_STRESS(n) EACH_VEC e[n][v] = rate[n][v] = 0;
+    EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];
+    add_products(k, e, rate);
     if (changed) add_changes(a, a->stiffness, &c, rate);
 #if LOSSY
-    REAL weak[STRESSES];
-    EACH_STRESS(k) weak[k] = 0;
-    add_products(a->g.relaxing, c.at, e, weak);
+    REAL weak[STRESSES][VEC];
+    EACH_STRESS(n) EACH_VEC weak[n][v] = 0;
+    stiffness_at(a->g.relaxing, c.at, k);
+    add_products(k, e, weak);
     if (changed) add_changes(a, a->weaker, &c, weak);
 #endif
-    EACH_STRESS(k) {
-        WIDE at = k * a->g.len + c.at;
-        REAL s = a->stress[at] + rate[k];
+    EACH_STRESS(n) {
+        EACH_VEC s[n][v] += rate[n][v];
 #if LOSSY
-        s = relaxed(a, s, weak[k], k, &c);
+        relax(a, weak[n], n, &c, s[n]);
 #endif
-        a->stress[at] = s * left;
-        if (!changed && a->strain) a->strain[at] = e[k];
+        EACH_VEC s[n][v] *= left[v];
+        put(&c, a->stress + n * a->g.len + c.at, s[n]);
+        if (!changed && a->strain) put(&c, a->strain + n * a->g.len + c.at, e[n]);
     }
 }
 

@@ -1,17 +1,21 @@
 //! What a step and its transpose launch.
 
 use super::super::program::Discrete;
-use super::arguments::{Args, Walk, int};
+use super::arguments::{Args, Inject, Walk, int};
 use super::points::Points;
 use super::sizes::Sizes;
-use super::variant::{Pass, Variant};
+use super::variant::{Pass, Variant, cells_of};
 use super::{READERS, resident};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, walk};
 use std::sync::Arc;
 
-/// Cells of a block along z, and along rows (in 2-D planes).
-const BLOCK: [usize; 2] = [32, 8];
+/// Threads of a block along z, and lines of threads: so many rows in 3-D, the rest of them planes.
+const BLOCK: [usize; 2] = [32, 4];
+const ROWS: usize = 2;
+
+/// Rows of a strip, of which the planes around a tile stay in the second-level cache.
+const STRIP: usize = 128;
 
 /// Threads of a block at the surface.
 const SURFACE_THREADS: usize = 64;
@@ -19,9 +23,13 @@ const SURFACE_THREADS: usize = 64;
 /// What drives the fields of a step.
 #[derive(Clone, Copy)]
 pub enum Drive {
-    /// The sources; what the step can be linearised about goes to the tape at this address, if any.
-    Sources(Option<u64>),
-    /// Changes of the coefficients (second address), beside the tape of the background in the same step (first).
+    /// The sources.
+    Sources,
+    /// The same; what a change of the waves runs beside goes to this address.
+    Background(u64),
+    /// The same; velocities and memory of the layers go to a tape (second address) from that of the step before, if any.
+    Kept(Option<u64>, u64),
+    /// Changes of the coefficients (second address), beside what the background left in the same step (first).
     Changes(u64, u64),
 }
 
@@ -59,6 +67,7 @@ impl<A: Accelerator> Device<A> {
         }
         let (base, memory) = resident::send(&*a, program)?;
         let z = &program.rows.z;
+        assert!(z.start.is_multiple_of(2), "threads begin at even cells");
         let top = if program.images.is_some() { 0 } else { z.start };
         Ok(Self {
             sizes: Sizes::new(program),
@@ -97,23 +106,20 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
     }
 
-    /// A kernel with a thread for every cell from `top` on along z, `reach` of them.
+    /// A kernel with threads for all cells from `top` on along z, `reach` of them.
     pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
-        let [along, planes] = if self.sizes.ndim == 3 {
-            [rows, planes]
-        } else {
-            [planes, 1]
-        };
-        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0]);
-        let along = along.div_ceil(BLOCK[1]);
+        let along = if self.sizes.ndim == 3 { ROWS } else { 1 };
+        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0] * cells_of(pass));
+        let deep = planes.div_ceil(BLOCK[1] / along);
+        let tiles = rows.div_ceil(along);
+        let strips = rows.div_ceil(STRIP);
         let args = Args {
-            across: int(across),
-            along: int(along),
+            deep: int(deep),
             ..*args
         };
         let dims = Dims {
-            grid: [across * along * planes, 1, 1],
+            grid: [across, tiles.div_ceil(strips), deep * strips],
             threads: BLOCK[0] * BLOCK[1],
             shared: 0,
         };
@@ -131,13 +137,12 @@ impl<A: Accelerator> Device<A> {
 
     /// Step `it` of the fields of a state.
     pub fn step(&self, state: u64, it: usize, drive: Drive) -> Result<(), Error> {
+        let (args, sizes) = (self.of(state), &self.sizes);
         let (args, changed) = match drive {
-            Drive::Sources(None) => (self.of(state), false),
-            Drive::Sources(Some(tape)) => (self.of(state).about(&self.sizes, tape), false),
-            Drive::Changes(tape, changes) => {
-                let args = self.of(state).about(&self.sizes, tape);
-                (args.changed(&self.sizes, changes), true)
-            }
+            Drive::Sources => (args, false),
+            Drive::Background(beside) => (args.about(sizes, beside), false),
+            Drive::Kept(before, tape) => (args.kept(sizes, before, tape), false),
+            Drive::Changes(beside, changes) => (args.about(sizes, beside).changed(sizes, changes), true),
         };
         let either = |plain: Pass, other: Pass| if changed { other } else { plain };
         self.cells(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
@@ -152,42 +157,53 @@ impl<A: Accelerator> Device<A> {
 
     /// What sources add in a stage; of a change of buoyancy what forces add by it.
     fn sources(&self, args: &Args, when: (usize, usize), changed: bool) -> Result<(), Error> {
-        let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
-        let Some(mut inject) = self.points.inject(of, when) else {
+        // Places of stresses come behind those of velocities.
+        let velocities = (self.sizes.ndim * self.sizes.len * size_of::<f32>()) as u64;
+        let fields = [args.velocity, args.stress - velocities][when.0];
+        let of = (fields, self.sizes.len, args.grid.buoyancy);
+        let changes = if changed { args.buoyancy } else { 0 };
+        let Some(inject) = self.points.inject(of, when) else {
             return Ok(());
         };
-        inject.changes = if changed { args.buoyancy } else { 0 };
+        let inject = Inject { changes, ..inject };
         // SAFETY: the tables name cells of the fields, each once.
         unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
     }
 
-    /// The transpose of step `it`, with a gradient where `args` have one.
-    pub fn step_back(&self, args: &Args, it: usize) -> Result<(), Error> {
+    /// The transpose of a step, with a gradient where `args` have one. A run that lets stresses `wait` gathers what comes back to them
+    /// from this step only in the next call, which is that of the step before, at the same cells as what that has to do there.
+    pub fn step_back(&self, args: &Args, wait: bool) -> Result<(), Error> {
         let reached = Args {
             top: self.reached[0],
             reach: self.reached[1],
             ..*args
         };
-        self.surface(Pass::StressImagesBack, args)?;
-        self.cells(Pass::StressesBack, args)?;
-        self.cells(Pass::VelocitiesGather, &reached)?;
-        self.surface(Pass::VelocityImagesBack, args)?;
-        self.surface(Pass::SlopesBack, args)?;
-        if args.buoyancy != 0 {
-            let of = (args.velocity, self.sizes.len, args.grid.buoyancy);
-            if let Some(mut inject) = self.points.inject(of, (0, it)) {
-                inject.waits = args.buoyancy;
-                // SAFETY: the tables name cells of the velocities, each once.
-                unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject)? };
-            }
+        // Between a gather and what comes next at a cell a surface has its images.
+        let plain = self.sizes.surface == 0;
+        if plain && wait {
+            self.cells(Pass::StressesGatherBack, args)?;
+        } else {
+            self.surface(Pass::StressImagesBack, args)?;
+            self.cells(Pass::StressesBack, args)?;
         }
-        self.cells(Pass::VelocitiesBack, args)?;
+        if plain {
+            self.cells(Pass::VelocitiesGatherBack, args)?;
+        } else {
+            self.cells(Pass::VelocitiesGather, &reached)?;
+            self.surface(Pass::VelocityImagesBack, args)?;
+            self.surface(Pass::SlopesBack, args)?;
+            self.cells(Pass::VelocitiesBack, args)?;
+        }
+        if plain && wait {
+            return Ok(());
+        }
         self.cells(Pass::StressesGather, &reached)
     }
 
-    /// The end of a step: what runs at the receivers goes on, and the record at this address gets their numbers.
-    pub fn record(&self, state: u64, record: u64) -> Result<(), Error> {
-        let lists = self.points.read((&self.sizes, state, record));
+    /// The end of a step, whose velocities may lie apart from its state: what runs at the receivers goes on, and the record at this
+    /// address gets their numbers.
+    pub fn record(&self, state: u64, velocity: u64, record: u64) -> Result<(), Error> {
+        let lists = self.points.read((&self.sizes, state, record), velocity);
         if lists.count == 0 {
             return Ok(());
         }
@@ -203,7 +219,7 @@ impl<A: Accelerator> Device<A> {
     /// The transpose; what waits for the record is used up.
     pub fn record_back(&self, state: u64, record: u64) -> Result<(), Error> {
         let of = (&self.sizes, state, record);
-        let (numbers, cells) = (self.points.read(of), self.points.read_back(of));
+        let (numbers, cells) = (self.points.read(of, state), self.points.read_back(of));
         if numbers.count == 0 {
             return Ok(());
         }
@@ -214,6 +230,17 @@ impl<A: Accelerator> Device<A> {
         }
         // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
         unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
+    }
+
+    /// Puts zeros beside the cells of velocities that nothing was written to yet.
+    pub fn clear(&self, velocity: u64) -> Result<(), Error> {
+        let args = Args {
+            velocity,
+            ..self.base
+        };
+        let rows = (args.grid.rows * args.grid.planes) as usize;
+        // SAFETY: a warp for every row of the grid; the callers give the address of velocities.
+        unsafe { self.launch(Pass::Clear, threads(rows * BLOCK[0], WALKERS), &args) }
     }
 
     /// Copies numbers, or puts zeros where there is nothing to copy.

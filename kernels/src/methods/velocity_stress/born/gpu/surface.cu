@@ -2,7 +2,11 @@
 // formulas. Of two images that a thread makes none is read by another thread.
 
 // The derivative of a horizontal velocity along its own axis.
-INLINE REAL spread_of(const struct Grid *g, const REAL *v, int axis) { return derivative(g, v, axis, 0); }
+INLINE REAL spread_of(const struct Args *a, int i, const struct Cell *c) {
+    REAL d[VEC];
+    derivative(&a->g, a->velocity + i * a->g.len, c->at, AXIS(i), 0, d);
+    return d[0];
+}
 
 // Images of a number by those below it.
 INLINE void put_images(REAL *at, const REAL (*weights)[3], const REAL *from) {
@@ -27,7 +31,7 @@ INLINE void velocity_images_of(const struct Args *a, int changed) {
     REAL across = 0;
     for (int i = 1; i < NDIM; i++) {
         WIDE at = (i - 1) * rows + number;
-        REAL *v = a->velocity + i * a->g.len + c.at, spread = spread_of(&a->g, v, AXIS(i));
+        REAL *v = a->velocity + i * a->g.len + c.at, spread = spread_of(a, i, &c);
         across = FMA(a->surface.ratios[at], spread, across);
         if (changed) across = FMA(a->ratios[at], a->upon[at], across);
         if (!changed && a->upon) a->upon[at] = spread;

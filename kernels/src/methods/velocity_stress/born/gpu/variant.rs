@@ -14,9 +14,13 @@ pub(super) enum Pass {
     Stresses,
     StressesChanged,
     StressesBack,
+    StressesGatherBack,
     VelocitiesBack,
+    VelocitiesGatherBack,
     VelocitiesGather,
     StressesGather,
+    BuoyanciesBack,
+    Correlate,
     VelocityImages,
     VelocityImagesChanged,
     StressImages,
@@ -31,7 +35,19 @@ pub(super) enum Pass {
     Copy,
     Look,
     Illuminate,
-    Correlate,
+    Clear,
+}
+
+/// Cells of a thread along z in a step and on the way back.
+const CELLS: usize = 2;
+
+/// Cells of a thread of a kernel.
+pub(super) fn cells_of(pass: Pass) -> usize {
+    if (pass as usize) < Pass::VelocityImages as usize {
+        CELLS
+    } else {
+        1
+    }
 }
 
 /// A text: its file, its kernels in the order of [`Pass`], and whether derivatives, attenuation and a surface make a variant of it.
@@ -58,9 +74,13 @@ const TEXTS: [Text; 4] = [
         text: include_str!("back.cu"),
         kernels: &[
             "stresses_back",
+            "stresses_gather_back",
             "velocities_back",
+            "velocities_gather_back",
             "velocities_gather",
             "stresses_gather",
+            "buoyancies_back",
+            "correlate",
         ],
         derives: true,
         loses: true,
@@ -93,7 +113,7 @@ const TEXTS: [Text; 4] = [
             "copy",
             "look",
             "illuminate",
-            "correlate",
+            "clear",
         ],
         derives: false,
         loses: false,
@@ -120,7 +140,7 @@ impl Variant {
             ("REAL_IS_DOUBLE", 0),
             ("NDIM", self.ndim),
             ("HALF", if text.derives { self.half } else { 1 }),
-            ("VEC", 1),
+            ("VEC", if text.loses { CELLS } else { 1 }),
             ("LOSSY", usize::from(text.loses && self.lossy)),
         ];
         let (mut head, mut name) = (String::new(), text.file.to_string());

@@ -6,7 +6,6 @@
 use super::super::engine::Source;
 use super::super::ladder::{Ladder, split};
 use super::arguments::Args;
-use super::sizes::after;
 use super::steps::Drive;
 use super::variant::Pass;
 use super::{OnDevice, Reel, room};
@@ -34,10 +33,7 @@ struct Way<'a, A: Accelerator> {
     /// What waits for the fields.
     waits: A::Memory,
     waiting: A::Memory,
-    /// Recorded steps of a segment.
-    tapes: A::Memory,
-    /// Checkpoints beside the beginning of the run, behind those on the host.
-    checkpoints: A::Memory,
+    /// Checkpoints beside the beginning of the run, those before the ones on the device.
     on_host: Vec<A::Pinned>,
     /// How many may be there.
     most_on_host: usize,
@@ -98,6 +94,10 @@ impl<A: Accelerator> OnDevice<A> {
                 marks.pop();
             }
         }
+        if matches!(wanted, Wanted::Gradient { .. }) {
+            let (device, found) = (&self.device, way.found.address());
+            device.cells(Pass::BuoyanciesBack, &device.of(0).changed(&device.sizes, found))?;
+        }
         Ok(way.found)
     }
 }
@@ -106,13 +106,12 @@ impl<'a, A: Accelerator> Way<'a, A> {
     fn new(on: &'a OnDevice<A>, ladder: &Ladder, wanted: Wanted) -> Result<Self, Error> {
         let (a, sizes) = (&*on.device.a, &on.device.sizes);
         let state = sizes.state().all;
+        on.stock.borrow_mut().serve(ladder, sizes, on.steps.nt);
         Ok(Self {
             on,
             run: room(a, state)?,
             waits: room(a, state)?,
-            waiting: room(a, sizes.waits_numbers())?,
-            tapes: room(a, ladder.segment.min(on.steps.nt) * sizes.tape_numbers())?,
-            checkpoints: room(a, (ladder.checkpoints - ladder.on_host) * state)?,
+            waiting: room(a, sizes.waits().all)?,
             on_host: Vec::new(),
             most_on_host: ladder.on_host,
             found: match wanted {
@@ -131,15 +130,16 @@ impl<'a, A: Accelerator> Way<'a, A> {
     }
 
     /// Where the checkpoint of a mark lies on the device; none if it is on the host, or at rest.
-    fn slot(&self, mark: usize) -> Option<u64> {
-        let slot = mark.checked_sub(1 + self.most_on_host)?;
-        Some(after(self.checkpoints.address(), slot * self.state()))
+    fn slot(&self, mark: usize) -> Result<Option<u64>, Error> {
+        let slot = mark.checked_sub(1 + self.most_on_host);
+        let of = |slot| self.on.stock.borrow_mut().checkpoint(&self.on.device.a, slot);
+        slot.map(of).transpose()
     }
 
     /// The fields as they were at a mark; those of mark 0 are at rest.
     fn restore(&self, mark: usize) -> Result<(), Error> {
         let device = &self.on.device;
-        match (self.slot(mark), mark.checked_sub(1)) {
+        match (self.slot(mark)?, mark.checked_sub(1)) {
             (None, Some(slot)) => {
                 let bytes = self.state() * size_of::<f32>();
                 // SAFETY: a checkpoint is a state, and lives as long as the way back.
@@ -155,7 +155,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
 
     fn save(&mut self, mark: usize) -> Result<(), Error> {
         let device = &self.on.device;
-        if let Some(to) = self.slot(mark) {
+        if let Some(to) = self.slot(mark)? {
             return device.copy(to, Some(self.run.address()), self.state());
         }
         let bytes = self.state() * size_of::<f32>();
@@ -168,17 +168,28 @@ impl<'a, A: Accelerator> Way<'a, A> {
     }
 
     /// Where a recorded step lies.
-    fn tape(&self, number: usize) -> u64 {
-        after(self.tapes.address(), number * self.on.device.sizes.tape_numbers())
+    fn tape(&self, number: usize) -> Result<u64, Error> {
+        let (at, fresh) = self.on.stock.borrow_mut().tape(&self.on.device.a, number)?;
+        if fresh {
+            self.on.device.clear(at)?;
+        }
+        Ok(at)
     }
 
     /// Runs some steps, and keeps them where asked for.
     fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
         let device = &self.on.device;
         for it in steps.clone() {
-            let tape = keep.then(|| self.tape(it - steps.start));
-            device.step(self.run.address(), it, Drive::Sources(tape))?;
-            self.record(it)?;
+            let (mut drive, mut velocity) = (Drive::Sources, self.run.address());
+            if keep {
+                let before = (it > steps.start)
+                    .then(|| self.tape(it - steps.start - 1))
+                    .transpose()?;
+                velocity = self.tape(it - steps.start)?;
+                drive = Drive::Kept(before, velocity);
+            }
+            device.step(self.run.address(), it, drive)?;
+            self.record(it, velocity)?;
             if keep && self.wanted == Wanted::Image {
                 let args = device.of(self.run.address());
                 device.cells(
@@ -186,24 +197,24 @@ impl<'a, A: Accelerator> Way<'a, A> {
                     &args.imaging(&device.sizes, self.found.address()),
                 )?;
             }
-            self.on.check(it, self.run.address())?;
+            self.on.check(it, velocity)?;
         }
         Ok(())
     }
 
     /// Takes the record of a step on the first way.
-    fn record(&mut self, it: usize) -> Result<(), Error> {
+    fn record(&mut self, it: usize, velocity: u64) -> Result<(), Error> {
         let device = &self.on.device;
         let Some((all, waiting)) = &mut self.records else {
             return Ok(());
         };
         if !self.on.steps.records(it) {
             return match device.sizes.runs {
-                true => device.record(self.run.address(), self.reel.spare()),
+                true => device.record(self.run.address(), velocity, self.reel.spare()),
                 false => Ok(()),
             };
         }
-        device.record(self.run.address(), self.reel.at(*waiting))?;
+        device.record(self.run.address(), velocity, self.reel.at(*waiting))?;
         *waiting += 1;
         if *waiting == self.reel.most {
             self.reel.unload(&*device.a, std::mem::take(waiting), all)?;
@@ -252,7 +263,11 @@ impl<'a, A: Accelerator> Way<'a, A> {
             if let Some(record) = self.data_of(it, data)? {
                 device.record_back(self.waits.address(), record)?;
             }
-            let args: Args = args.about(&device.sizes, self.tape(it - steps.start));
+            let before = match it - steps.start {
+                0 => self.run.address(),
+                number => self.tape(number - 1)?,
+            };
+            let args: Args = args.back_through(&device.sizes, before, self.tape(it - steps.start)?);
             let args = match self.wanted {
                 Wanted::Gradient { grouped } => Args {
                     grouped: i32::from(grouped),
@@ -264,7 +279,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
                     args
                 }
             };
-            device.step_back(&args, it)?;
+            device.step_back(&args, matches!(self.wanted, Wanted::Gradient { .. }))?;
             on.check(it, self.waits.address())?;
         }
         Ok(())
