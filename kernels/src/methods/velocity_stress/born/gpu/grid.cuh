@@ -82,9 +82,9 @@ struct Cell {
 
 // A block has threads along z, along rows and along planes: neighbours of a tile are read from the second-level cache once. Tiles of
 // a strip of rows follow each other along the planes, so that they still lie there.
-#define ACROSS 32
-#define ALONG (NDIM == 3 ? 2 : 1)
-#define LINES 4
+#define ACROSS 16
+#define ALONG (NDIM == 3 ? 4 : 1)
+#define LINES 8
 
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     const struct Grid *g = &a->g;

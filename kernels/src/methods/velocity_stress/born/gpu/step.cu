@@ -46,11 +46,9 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     const struct Places p = places_of(&a->g, &c);
     foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
     REAL d[NDIM][NDIM][VEC], now[NDIM][VEC], b[NDIM][VEC], left[VEC];
-    foresee(&a->g, a->before, NDIM, &c);
-    foresee_each(a->g.buoyancy, NDIM, &c);
+    EACH(i) load(a->before + i * a->g.len + c.at, now[i]), fetch(a->g.buoyancy[i] + c.at, b[i]);
     left_of(&a->g, &c, left);
     EACH(i) EACH(j) derivative(&a->g, a->stress + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j, d[i][j]);
-    EACH(i) load(a->before + i * a->g.len + c.at, now[i]), fetch(a->g.buoyancy[i] + c.at, b[i]);
     stretch(a, 0, &p, &c, d);
     EACH(i) {
         REAL sum[VEC];
@@ -105,13 +103,11 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
     const struct Places p = places_of(&a->g, &c);
     foresee_layers(&a->g, a->psi, &p, &c);
     REAL s[STRESSES][VEC], k[PLACES][VEC], d[NDIM][NDIM][VEC], e[STRESSES][VEC], rate[STRESSES][VEC], left[VEC];
-    foresee(&a->g, a->stress, STRESSES, &c);
-    foresee_each(a->g.stiffness, PLACES, &c);
+    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
+    stiffness_at(a->g.stiffness, c.at, k);
     left_of(&a->g, &c, left);
     // Rates of strain; shears are the sum of both derivatives.
     EACH(i) EACH(j) derivative(&a->g, a->velocity + i * a->g.len, c.at, AXIS(j), i != j, d[i][j]);
-    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
-    stiffness_at(a->g.stiffness, c.at, k);
     stretch(a, 1, &p, &c, d);
     EACH_STRESS(n) EACH_VEC e[n][v] = rate[n][v] = 0;
     EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];

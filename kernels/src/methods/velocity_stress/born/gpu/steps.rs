@@ -11,8 +11,8 @@ use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, arg
 use std::sync::Arc;
 
 /// Threads of a block along z, and lines of threads: so many rows in 3-D, the rest of them planes.
-const BLOCK: [usize; 2] = [32, 4];
-const ROWS: usize = 2;
+const BLOCK: [usize; 2] = [16, 8];
+const ROWS: usize = 4;
 
 /// Rows of a strip, of which the planes around a tile stay in the second-level cache.
 const STRIP: usize = 128;
