@@ -3,16 +3,19 @@
 
     python3 book/paper/measure.py PAPER [bin=FOLDER] [device=cpu] [counts=1] [groups=...] [out=FOLDER] [repeat=1] [bench=FILE]
 
-PAPER is michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all. device= is cpu (counts= are threads) or gpu (counts= are GPUs,
+PAPER is komatitsch2010, michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all. device= is cpu (counts= are threads) or gpu (counts= are GPUs,
 1,2,4 for instance). bin= holds the programs (build/bin). groups= takes some of the tables: table2,large,depth,blocks,weak,strong
-(michea2010), squares (weiss2013-2d), cubes,ranks (weiss2013-3d), parts,scaling,tuning (zhou2012). The group ranks runs as many
+(michea2010), squares (weiss2013-2d), cubes,ranks (weiss2013-3d), parts,scaling,tuning (zhou2012), sizes,weak,strong,exchange
+(komatitsch2010). The group ranks runs as many
 ranks as count says, a GPU each: it needs mpi=FOLDER with programs that were built with MPI, and mpirun. The group tuning (GPUs
-only) cuts the grid for the kernels in ways that the programs do not offer: it needs bench=FILE, the benchmark `staggered`.
+only) cuts the grid for the kernels in ways that the programs do not offer: it needs bench=FILE, the benchmark `staggered`; exchange
+(GPUs only) leaves parts of the exchange between ranks out: it needs bench=FILE, the benchmark `elements`.
 Rows go into the chapter's results-DEVICE.txt, or into out=FOLDER as PAPER-results-DEVICE.txt; rows of the same group and
 device are replaced. repeat= runs each case so many times and keeps the fastest. Afterwards `python3 table.py write` in the
 chapter's folder puts the numbers on its page. The models are made in a temporary folder.
 
-A row: group, case, nx ny nz of the paper's grid (frame included in michea2010 and zhou2012, as they count), frame cells, steps,
+A row: group, case, nx ny nz of the paper's grid (frame included in michea2010 and zhou2012, as they count; elements in
+komatitsch2010), frame cells, steps,
 device, count, seconds of the steps alone, seconds of the whole program with its files (nan for a benchmark, which has none). For
 one thread these are seconds of the processor, which other work on the machine stretches less than those of the clock.
 """
@@ -43,6 +46,11 @@ TUNING = (
     ("more_blocks_at_once", "32,4,2,128,4,2,0,128,4"),
     ("prefetching", "32,4,2,128,4,2,1,128,4"),
 )
+# Hexahedra of 27 nodes and 100 m, absorbing sides and a free top
+ELEMENTS = "src=explosion m0=1e15 stf=ricker freq=2"
+ROCK = "rho=2300 vp=2800 vs=1500 curved=y judge=n"
+# What of the exchange is left out, as the benchmark and the table call it
+MANNERS = {"Overlapped": "overlapped", "Blocking": "blocking", "WithoutSends": "nothing_sent", "WithoutBuffers": "nothing_packed"}
 WEISS = "ssou=y dabc=y nbell=5 jdata=10"  # isotropic: vp 2 km/s, vs 1.1547 km/s, 2000 kg/m3, nodes of 5 m
 
 
@@ -68,6 +76,20 @@ def michea2010(device, counts):
     for count in counts:
         yield "weak", "each", (each[0], each[1] * count, each[2]), 0, steps, count, MICHEA
         yield "strong", "all", each, 0, steps, count, MICHEA
+
+
+def komatitsch2010(device, counts):
+    """Cases of figures 11 to 17 of Komatitsch et al. (2010), on boxes: 446,080 elements a GPU as there."""
+    many = device == "gpu"
+    for n in (12, 20, 28, 40, 56, 76) if many else (8, 12, 16, 20, 24):
+        yield "sizes", "box", (n, n, n), 0, 300 if many else 20, 1, ELEMENTS
+    each, steps = ((82, 80, 68), 300) if many else ((20, 20, 16), 20)
+    for count in counts:
+        long = (each[0] * count, *each[1:])
+        yield "weak", "each", long, 0, steps, count, ELEMENTS
+        yield "strong", "all", each, 0, steps, count, ELEMENTS
+        for name in MANNERS.values() if many and count > 1 else ():
+            yield "exchange", name, long, 0, steps, count, ELEMENTS
 
 
 def zhou2012(device, counts):
@@ -108,6 +130,7 @@ def weiss2013_3d(device, counts):
 
 # The cases of a chapter, and the folder that shows them
 PAPERS = {
+    "komatitsch2010": (komatitsch2010, "komatitsch2010/runtimes"),
     "michea2010": (michea2010, "michea2010/runtimes"),
     "weiss2013-2d": (weiss2013_2d, "weiss2013/runtimes2d"),
     "weiss2013-3d": (weiss2013_3d, "weiss2013/runtimes3d"),
@@ -148,9 +171,24 @@ def displacement_model(folder, grid, steps):
     write(os.path.join(folder, "rec"), [(components, 0, 1), (nx, 0, 1)], array.array("f", line).tobytes())
 
 
-def model(folder, paper, case):
+def mesh(folder, programs, grid):
+    """mesh, sou and rec of a box of so many elements in a folder."""
+    nx, ny, nz = grid
+    words = f"surfaces={100 * nz},0 layers={nz} nx={nx} ny={ny} xmin=0 xmax={100 * nx} ymin=0 ymax={100 * ny} base=mesh {ROCK}"
+    command = [os.path.join(programs[0], "sfhexmesh"), *words.split()]
+    with open(os.path.join(folder, "mesh"), "wb") as out:
+        made = subprocess.run(command, cwd=folder, env={**os.environ, "DATAPATH": folder + "/"}, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+    if made.returncode:
+        stop(f"this run failed: {' '.join(command)}\n{made.stderr[-2000:]}")
+    for name, point in (("sou", (50 * nx, 50 * ny, 50 * nz)), ("rec", (30 * nx, 50 * ny, 0))):
+        write(os.path.join(folder, name), [(3, 0, 1), (1, 0, 1)], array.array("f", point).tobytes())
+
+
+def model(folder, programs, paper, case):
     """The files of a case in a folder: vp, vs, den, sou and rec on the paper's grid without its frame, which the program adds."""
     _, _, grid, frame, steps, _, words = case
+    if words == ELEMENTS:
+        return mesh(folder, programs, grid)
     if words == WEISS:
         return displacement_model(folder, grid, steps)
     nx, ny, nz = grid
@@ -191,9 +229,11 @@ def command_of(programs, case, device):
     dt = 0.008 if "tau=0.045" in words else 0.0075
     if words == WEISS:
         name, files = f"sfewefd{2 if grid[1] == 1 else 3}d-gpu", ("wav", "ccc", "den", "sou", "rec")
+    elif words == ELEMENTS:
+        name, files, words = "sfsem3d-gpu", ("mesh", "sou", "rec"), f"{words} nt={steps} dt=0.003"
     else:
         name, files, words = "sfvsfd3d-gpu", ("vp", "vs", "den", "sou", "rec"), f"{words} nt={steps} dt={dt}"
-    words = f"{words} nb={frame} {where} verb=y out=data@"
+    words = f"{words} {where} verb=y out=data@" + (f" nb={frame}" if name != "sfsem3d-gpu" else "")
     ranks = []
     if group == "ranks":
         ranks = [os.environ.get("MPIRUN", "mpirun"), "-n", str(count), "--oversubscribe", "--bind-to", "none"]
@@ -209,19 +249,31 @@ def timed(programs, folder, case, device):
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
             said.append(line)
-            if re.search(r"\d receivers? of ", line):  # the last line before the steps
+            if re.search(r"\d receivers? of |: resolved up to ", line):  # the last line before the steps
                 start = used(process)
     whole = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Seconds are told in hundredths; the rate and the nodes that it counts have more digits.
     rate = re.search(r" steps in [\d.]+ s: ([\d.]+) Mpt/s", "".join(said))
     nodes = re.search(r"with the frame of \d+ nodes z (\d+) x x (\d+)(?: x y (\d+))?", "".join(said))
+    nodes = nodes or re.search(r" (\d+) points;", "".join(said))
     if process.returncode or not rate or not nodes:
         stop(f"this run failed: {' '.join(command)}\n{''.join(said)[-2000:]}")
     if device == "cpu" and count == 1 and not math.isnan(start):
         all_of_it = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return all_of_it - start, all_of_it
     return math.prod(int(n) for n in nodes.groups("1")) * steps / float(rate[1]) / 1e6, whole
+
+
+def exchanged(bench, case):
+    """Seconds of the steps of a case of the group exchange, a median of three runs with a rank a GPU."""
+    name, grid, _, steps, count = case[1:6]
+    words = f"gpus={count} ranks=y n={','.join(map(str, grid))} order=2 law=iso steps={steps} repeat=3"
+    done = subprocess.run([bench, *words.split()], capture_output=True, text=True, check=False)
+    found = {MANNERS[manner]: float(time) for manner, time in re.findall(r"ranks, (\w+): [\d.]+ M element-steps/s, ([\d.]+) us a step", done.stdout)}
+    if done.returncode or name not in found:
+        stop(f"this run failed: {bench} {words}\n{(done.stdout + done.stderr)[-2000:]}")
+    return found[name] * 1e-6 * steps, math.nan
 
 
 def benchmarked(bench, case):
@@ -278,11 +330,11 @@ def measure(paper, cases, device, programs, repeat, table):
         before = None
         for case in cases:
             group, name, grid, frame, steps, count, _ = case
-            if before != (grid, frame, steps) and group != "tuning":
-                model(folder, paper, case)
+            bench = {"tuning": benchmarked, "exchange": exchanged}.get(group)
+            if before != (grid, frame, steps) and not bench:
+                model(folder, programs, paper, case)
                 before = (grid, frame, steps)
-            once = lambda: benchmarked(programs[2], case) if group == "tuning" else timed(programs, folder, case, device)
-            times = [once() for _ in range(repeat)]
+            times = [bench(programs[2], case) if bench else timed(programs, folder, case, device) for _ in range(repeat)]
             loop, whole = (min(column) for column in zip(*times))
             table.add(f"{group} {name} {grid[0]} {grid[1]} {grid[2]} {frame} {steps} {device} {count} {loop:.6g} {whole:.6g}")
 
@@ -308,7 +360,7 @@ def main():
     left = set(words["groups"].split(",")) if "groups" in words else set()
     for paper in wanted:
         cases_of, chapter = PAPERS[paper]
-        needs = {"ranks": "mpi", "tuning": "bench"}
+        needs = {"ranks": "mpi", "tuning": "bench", "exchange": "bench"}
         cases = [case for case in cases_of(device, counts) if needs.get(case[0], "bin") in {*words, "bin"}]
         known = {case[0] for case in cases}
         groups = known & set(words["groups"].split(",")) if "groups" in words else known

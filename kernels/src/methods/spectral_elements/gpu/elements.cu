@@ -371,7 +371,7 @@ KERNEL(forces)(const struct Elements a) {
 #endif
     UNROLL for (int k = 0; k < N; k++) {
         REAL inverse[NDIM][NDIM], gradient[COMPONENTS][NDIM], flux[COMPONENTS][NDIM], along[COMPONENTS];
-#if LOSS && !EARLY
+#if LOSS && !EARLY && !LATE
         take_kept(&relaxing, k, kept[0]);
 #endif
 #if !LINES
@@ -400,6 +400,9 @@ KERNEL(forces)(const struct Elements a) {
         hooke(LAW_OF_LEVEL(k), gradient, stress);
 #if FORETOLD
         gradient_at(&t, sheet + COMPONENTS * SHEET, foretold, k, inverse, gradient);
+#endif
+#if LATE
+        take_kept(&relaxing, k, kept[0]);
 #endif
 #if LOSS
         relax_all(&relaxing, k, kept[EARLY ? k : 0], gradient, stress);

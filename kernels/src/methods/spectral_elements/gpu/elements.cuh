@@ -20,6 +20,8 @@
 #define FORETOLD (LOSS && !COARSE)
 // Memory variables of all levels are read before the lines of the field are shared.
 #define EARLY (COARSE && LINES)
+// They are read when they are needed, for want of registers.
+#define LATE (LOSS && N > 6)
 #if LINES
 // Lines of a sheet that run along one axis.
 #define ABREAST (SHEET / N)
