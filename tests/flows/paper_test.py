@@ -59,6 +59,21 @@ class Measuring(Scratch):
         self.assertEqual([row[:9] for row in both][1:], [f"cubes isotropic 30 28 26 6 20 cpu {count}".split() for count in (1, 2)])
         self.assertTrue(all(0 < float(row[9]) <= float(row[10]) for row in both), both)
 
+    def test_rows_of_elements(self):
+        boxes = [("weak", "each", (4 * count, 4, 4), 0, 4, count, self.measure.ELEMENTS) for count in (1, 2)]
+        both = self.run_cases("komatitsch2010", boxes, {"weak"}, "# by one")
+        self.assertEqual([row[:9] for row in both], [f"weak each {4 * count} 4 4 0 4 cpu {count}".split() for count in (1, 2)])
+        self.assertTrue(all(0 < float(row[9]) <= float(row[10]) for row in both), both)
+
+    def test_what_the_exchange_costs_comes_from_the_benchmark(self):
+        said = "iso degree 4 order Quadratic 892160 elements, 2 ranks, %s: 385.5 M element-steps/s, %s us a step (2265.1 to 2331.2), +0.00 % of overlapped"
+        lines = "\n".join(said.replace("%s", manner, 1).replace("%s", str(2000 + k)) for k, manner in enumerate(self.measure.MANNERS))
+        self.write("bench", f"#!/bin/sh\ncat <<'END'\n{lines}\nEND\n", 0o755)
+        cases = [("exchange", name, (8, 4, 4), 0, 100, 2, self.measure.ELEMENTS) for name in self.measure.MANNERS.values()]
+        found = [self.measure.exchanged(self.path("bench"), case)[0] for case in cases]
+        for k, seconds in enumerate(found):
+            self.assertAlmostEqual(seconds, (2000 + k) * 1e-4)
+
     def test_ranks_are_started_by_mpirun(self):
         case = ("ranks", "isotropic", (30, 28, 26), 6, 20, 2, self.measure.WEISS)
         with unittest.mock.patch.dict(os.environ, MPIRUN="starter"):
@@ -81,7 +96,7 @@ class Measuring(Scratch):
             self.assertEqual(done.returncode, 1, done)
             return done.stderr
 
-        self.assertIn("say which paper (michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all)", said("weiss2013"))
+        self.assertIn("say which paper (komatitsch2010, michea2010, weiss2013-2d, weiss2013-3d, zhou2012 or all)", said("weiss2013"))
         self.assertIn("device=tpu", said("all", "device=tpu", f"bin={BIN}"))
         self.assertIn("bin= must hold the program", said("all", f"bin={self.folder}"))
         self.assertIn("groups=depths: there are no such tables", said("all", "groups=depths", f"bin={BIN}", f"out={self.folder}"))
