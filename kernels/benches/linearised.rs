@@ -308,7 +308,9 @@ fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
         let mut ahead = 0.0;
         let mut residual = |made: &[f32]| {
             ahead = device.since(begun);
-            Ok(made.to_vec())
+            // Noise: in short runs no wave has reached a receiver, and what waits for nothing would be zero all the way back.
+            let noise = |k: usize| ((k as f32 * 12.9898).sin() * 43_758.547).fract();
+            Ok((0..made.len()).map(noise).collect())
         };
         let gradient = born.gradient(&mut residual, &ladder)?;
         let sum: f64 = gradient.iter().map(|&x| f64::from(x.abs())).sum();

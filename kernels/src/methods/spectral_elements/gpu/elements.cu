@@ -4,7 +4,7 @@
 // their column in registers. Slopes along the march are products with constants. For those across the sheet there are two ways:
 //
 // LINES: the whole field lies in shared memory, and a thread takes lines of it, reads each number of a line once, and writes the
-// slopes of all its points; fluxes go the same way back. Nine numbers of shared memory a point, component and direction less than a
+// slopes of all its points; fluxes go the same way back. Four numbers of shared memory a point, component and direction less than a
 // point that reads its line itself: these reads are what keeps the first-level cache busy (RESULTS-ELEMENTS.md).
 //
 // Else the threads share a sheet of the field after the other and read the lines through their points from it: for attenuation,
