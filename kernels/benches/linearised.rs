@@ -188,6 +188,22 @@ impl Watched {
     }
 }
 
+/// Points all over a model, so many along an axis: waves are soon everywhere, for zeros draw less power.
+fn lattice(grid: &Grid, count: usize) -> impl Iterator<Item = [f32; 3]> + use<> {
+    let (n, ndim) = (grid.n, grid.ndim);
+    let place = move |k: usize, a: usize| (k as f32 + 0.5) * n[a] as f32 / count as f32;
+    (0..count.pow(ndim as u32)).map(move |k| {
+        let numbers = [k % count, k / count % count, k / count / count];
+        [0, 1, 2].map(|a| {
+            if ndim == 2 && a == 2 {
+                0.0
+            } else {
+                place(numbers[a], a)
+            }
+        })
+    })
+}
+
 /// The shot that the words describe, on its grid.
 fn shot(words: &Words) -> (Grid, Shot) {
     let n: Vec<usize> = words
@@ -219,7 +235,11 @@ fn shot(words: &Words) -> (Grid, Shot) {
         }),
     };
     let steps = words.number("steps", 140);
-    let middle = [0, 1, 2].map(|a| (grid.n[a] / 2) as f32);
+    let source = |point| Source {
+        point,
+        action: Action::explosion(1.0),
+        series: 0,
+    };
     let pulse = |it: usize| {
         let t = (it as f32 * 0.2 - 8.0) / 4.0;
         (1.0 - 2.0 * t * t) * (-t * t).exp()
@@ -238,15 +258,9 @@ fn shot(words: &Words) -> (Grid, Shot) {
             reference: 0.03,
         }),
         surface: free,
-        sources: vec![Source {
-            point: middle,
-            action: Action::explosion(1.0),
-            series: 0,
-        }],
+        sources: lattice(&grid, 8).map(source).collect(),
         series: vec![(0..steps).map(pulse).collect()],
-        receivers: (0..400)
-            .map(|k| [1.0, middle[1] * k as f32 / 200.0, middle[2]])
-            .collect(),
+        receivers: lattice(&grid, 7).collect(),
         quantity: Quantity::Velocity,
         jdata: 1,
         snapshots: None,

@@ -6,7 +6,7 @@ use crate::Error;
 /// A reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    /// Steps of a segment, recorded at once.
+    /// Steps of a segment, recorded at once; the first one has what the others leave of the run.
     pub segment: usize,
     /// Checkpoints beside the beginning of the run.
     pub checkpoints: usize,
@@ -71,6 +71,19 @@ fn advances(segments: usize, checkpoints: usize) -> usize {
     r * segments - choose(slots + r, r - 1)
 }
 
+/// Lengths of segments to choose from: each a quarter more than the one before, and the longest ones beside so many checkpoints.
+fn lengths(steps: usize, [state, tape]: [usize; 2], memory: usize) -> Vec<usize> {
+    let mut all = vec![1];
+    while let Some(&last) = all.last().filter(|&&last| last < steps) {
+        all.push((last + last.div_ceil(4)).min(steps));
+    }
+    let beside = |checkpoints: usize| memory.checked_sub((2 + checkpoints) * state);
+    let longest = (0..64).map_while(beside).map(|left| left / tape.max(1));
+    all.extend(longest.filter(|length| (1..=steps).contains(length)));
+    all.sort_unstable();
+    all
+}
+
 /// How often a checkpoint goes to a shelf that has so many places for those that are taken first.
 fn shelved(segments: usize, free: usize, places: usize) -> usize {
     if segments <= 1 || free == 0 || places == 0 {
@@ -106,18 +119,13 @@ impl Ladder {
     pub fn choose_in(steps: usize, sizes: [usize; 2], room: Room) -> Result<Self, Error> {
         let [state, tape] = sizes;
         let mut best: Option<(usize, Self)> = None;
-        let mut segment = 1;
-        loop {
+        for segment in lengths(steps, sizes, room.memory) {
             for ladder in Self::of_segment(steps, segment, sizes, room) {
                 let cost = ladder.cost(steps);
                 if best.is_none_or(|(least, _)| cost <= least) {
                     best = Some((cost, ladder));
                 }
             }
-            if segment == steps {
-                break;
-            }
-            segment = (segment + segment.div_ceil(4)).min(steps);
         }
         best.map(|(_, ladder)| ladder).ok_or_else(|| {
             Error::setup(format!(
@@ -180,7 +188,22 @@ impl Ladder {
 
     /// Steps that are run beside those that are recorded, each once.
     pub fn extra(&self, steps: usize) -> usize {
-        (advances(self.segments, self.checkpoints) * self.segment).min(steps.saturating_mul(self.segments))
+        let (mut segments, mut passed) = (self.segments, 0);
+        // The first segment is passed each time that the run begins anew, and may be shorter than the others.
+        while segments > 1 {
+            passed += 1;
+            segments = match self.checkpoints {
+                0 => segments - 1,
+                free => split(segments, free),
+            };
+        }
+        let missing = (self.segments * self.segment).saturating_sub(steps);
+        advances(self.segments, self.checkpoints) * self.segment - passed * missing
+    }
+
+    /// The first step of a segment of a run of so many steps; behind the last one all of them.
+    pub fn begins(&self, segment: usize, steps: usize) -> usize {
+        steps.saturating_sub((self.segments - segment) * self.segment)
     }
 
     /// Bytes that it takes: checkpoints, the beginning of the run and the fields that run, and recorded steps; those on the host of a
@@ -294,6 +317,45 @@ mod tests {
         // What a shelf saves here is less than it costs.
         let short = Ladder::choose_in(40, sizes, room(600)).unwrap();
         assert_eq!(short.on_shelf, 0);
+    }
+
+    /// Steps passed by the recursion, which are run once more when their segment is recorded.
+    fn steps_passed(ladder: &Ladder, steps: usize, (first, end): (usize, usize), free: usize) -> usize {
+        if end - first <= 1 {
+            return 0;
+        }
+        let at = first
+            + if free == 0 {
+                end - first - 1
+            } else {
+                split(end - first, free)
+            };
+        let behind = if free == 0 {
+            0
+        } else {
+            steps_passed(ladder, steps, (at, end), free - 1)
+        };
+        ladder.begins(at, steps) - ladder.begins(first, steps)
+            + behind
+            + steps_passed(ladder, steps, (first, at), free)
+    }
+
+    #[test]
+    fn steps_that_are_run_again_are_counted() {
+        for steps in [1, 7, 100, 399, 400, 1000] {
+            for memory in [30, 60, 100, 130, 400, 1000, 9000] {
+                let ladder = Ladder::choose(steps, [10, 9], memory).unwrap();
+                let all = (0, ladder.segments);
+                assert_eq!(ladder.begins(0, steps), 0, "{ladder:?}");
+                assert_eq!(ladder.begins(ladder.segments, steps), steps);
+                let passed = steps_passed(&ladder, steps, all, ladder.checkpoints);
+                assert_eq!(ladder.extra(steps), passed, "{steps} steps, {ladder:?}");
+                assert!(ladder.bytes([10, 9]) <= memory);
+            }
+        }
+        // Checkpoints for all: what is not kept on the first way is run once more.
+        let once = Ladder::choose(400, [10, 10], 1200).unwrap();
+        assert_eq!(once.extra(400), 400 - once.segment, "{once:?}");
     }
 
     /// Checkpoints that the recursion takes while fewer than `places` are held.

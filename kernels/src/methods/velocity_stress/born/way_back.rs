@@ -75,7 +75,7 @@ impl<T: Number> Born<T> {
         free: usize,
         back: &mut Back<'_, T>,
     ) -> Result<(), Error> {
-        let steps = |segment: usize| (segment * ladder.segment).min(self.nt);
+        let steps = |segment: usize| ladder.begins(segment, self.nt);
         if end - first <= 1 {
             return self.segment(self.taken(from)?, steps(first)..steps(end), back);
         }

@@ -65,7 +65,7 @@ impl<A: Accelerator> OnDevice<A> {
         // Segments at whose beginning there is a checkpoint, the first of them the beginning of the run.
         let mut marks = vec![0];
         let mut end = ladder.segments;
-        let step = |segment: usize| (segment * ladder.segment).min(self.steps.nt);
+        let step = |segment: usize| ladder.begins(segment, self.steps.nt);
         while end > 0 {
             let mut here = marks[marks.len() - 1];
             way.restore(marks.len() - 1)?;
