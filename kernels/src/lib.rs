@@ -5,6 +5,12 @@
 //! order of RSF files. Triples such as [`grid::Grid::n`] are ordered `z, x, y`. The folder's `README.md` maps every
 //! equation to its file and draws a slab with its ghosts.
 
+// What a method alone uses is not used in a build without it.
+#![cfg_attr(
+    not(all(feature = "spectral-elements", feature = "velocity-stress")),
+    allow(dead_code, unused_imports)
+)]
+
 /// Calls a method that is compiled in this crate for each of the listed types, which are all that come here. Generic code is
 /// else compiled again in every crate that runs it, and formulas of all orders, degrees and processors take minutes.
 macro_rules! compiled_here {

@@ -5,6 +5,7 @@ mod checkpoint;
 pub mod displacement;
 mod divide;
 mod fibre;
+#[cfg(feature = "velocity-stress")]
 mod finished;
 mod machine;
 mod model;
@@ -15,9 +16,12 @@ mod progress;
 mod record;
 mod resample;
 mod shoot;
+#[cfg(feature = "spectral-elements")]
 pub mod spectral_elements;
+#[cfg(feature = "velocity-stress")]
 mod survey;
 mod turn;
+#[cfg(feature = "velocity-stress")]
 pub mod velocity_stress;
 mod words;
 mod world;
