@@ -175,6 +175,29 @@ INLINE void gradient_at(const struct Place *t, REAL *sheet, REAL column[N][COMPO
 #define QUADS (LAW_NUMBERS / 4)
 #define LAW_STRIDE ((LAW_NUMBERS * POINTS + 3) / 4 * 4)
 
+#if STAGED
+#define LEVELS_AHEAD 2
+
+// Where a thread has four constants of a point of level k.
+INLINE REAL *staged_at(REAL *stage, int k, int q) { return stage + ((k % LEVELS_AHEAD * QUADS + q) * THREADS + threadIdx.x) * 4; }
+
+// Asks for those of a point of level k, if there is such a level.
+INLINE void stage_table(const REAL *law, int at, REAL *stage, int k) {
+    if (k < N) UNROLL for (int q = 0; q < QUADS; q++) copy_async_once(staged_at(stage, k, q), law + (q * POINTS + k * SHEET + at) * 4);
+    copies_commit();
+}
+
+// The constants of level k are there: the rest of them has come by itself.
+INLINE void take_table(const REAL *law, int at, REAL *stage, int k, const REAL *rest, REAL table[LAW_NUMBERS]) {
+    COPIES_WAIT(LEVELS_AHEAD - 1);
+    UNROLL for (int q = 0; q < QUADS; q++) {
+        const float4 four = *(const float4 *)staged_at(stage, k, q);
+        table[4 * q] = four.x, table[4 * q + 1] = four.y, table[4 * q + 2] = four.z, table[4 * q + 3] = four.w;
+    }
+    UNROLL for (int i = 4 * QUADS; i < LAW_NUMBERS; i++) table[i] = rest[i - 4 * QUADS];
+    stage_table(law, at, stage, k + LEVELS_AHEAD);
+}
+#else
 INLINE void take_table(const REAL *law, int point, REAL table[LAW_NUMBERS]) {
     UNROLL for (int q = 0; q < QUADS; q++) {
         const float4 four = __ldg((const float4 *)(law + (q * POINTS + point) * 4));
@@ -182,6 +205,7 @@ INLINE void take_table(const REAL *law, int point, REAL table[LAW_NUMBERS]) {
     }
     UNROLL for (int k = 4 * QUADS; k < LAW_NUMBERS; k++) table[k] = law[k * POINTS + point];
 }
+#endif
 #endif
 
 // Number i of a law.
@@ -337,6 +361,12 @@ KERNEL(forces)(const struct Elements a) {
 #endif
     const int *points = a.points + element * POINTS + t.at;
     const REAL *law = law_of(&a, element, t.at);
+#if STAGED
+    REAL *stage = room + (ELEMENTS * SEAT + 3) / 4 * 4, rest[N][LAW_NUMBERS - 4 * QUADS];
+    UNROLL for (int k = 0; k < LEVELS_AHEAD; k++) stage_table(law, t.at, stage, k);
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 4 * QUADS; i < LAW_NUMBERS; i++)
+        rest[k][i - 4 * QUADS] = __ldg(law + i * POINTS + k * SHEET + t.at);
+#endif
     REAL column[N][COMPONENTS], out[N][COMPONENTS];
     int own[N];
     UNROLL for (int k = 0; k < N; k++) own[k] = points[k * SHEET];
@@ -395,7 +425,11 @@ KERNEL(forces)(const struct Elements a) {
         REAL stress[STRAINS];
 #if LAW == 1 && VARIES
         REAL table[LAW_NUMBERS];
+#if STAGED
+        take_table(law, t.at, stage, k, rest[k], table);
+#else
         take_table(law, k * SHEET + t.at, table);
+#endif
 #endif
         hooke(LAW_OF_LEVEL(k), gradient, stress);
 #if FORETOLD

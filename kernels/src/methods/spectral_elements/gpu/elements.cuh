@@ -18,6 +18,8 @@
 // Memory variables of all mechanisms follow a displacement that the step before foretold, those of one mechanism a point the one of
 // this step.
 #define FORETOLD (LOSS && !COARSE)
+// Constants of every point come by way of shared memory, asked for two levels ahead.
+#define STAGED (LAW == 1 && VARIES && LINES && !LOSS)
 // Memory variables of all levels are read before the lines of the field are shared.
 #define EARLY (COARSE && LINES)
 // They are read when they are needed, for want of registers.

@@ -104,6 +104,9 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     /// The main stream behind its last use of what arrived, and the stream of the edges behind what arrives.
     pub(super) advanced: A::Event,
     pub(super) arrived: A::Event,
+    /// The main stream behind the forces of a step, and the one beside it behind the dressed points.
+    forced: A::Event,
+    dressed: A::Event,
     pub(super) recording: Recording<D>,
     pub(super) records: Records<A>,
     pub(super) staging: Staging<A>,
@@ -190,6 +193,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             goes_on: false,
             advanced: a.event()?,
             arrived: a.event()?,
+            forced: a.event()?,
+            dressed: a.event()?,
             staging: Staging::default(),
             accelerator: a,
             number,
@@ -285,14 +290,22 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             goes_on: i32::from(goes_on),
             keeps: i32::from(!goes_on || self.recording.mechanisms > 1),
         };
-        let dressed = (self.solid.list.address(), self.solid.dressed);
-        for (list, count) in [(0, self.solid.sums), dressed] {
-            if count == 0 {
-                continue;
-            }
+        // Both have points of their own; the few dressed ones run beside the others.
+        let apart = self.solid.dressed > 0;
+        if apart {
+            a.record(Stream::Main, &self.forced)?;
+            a.wait(Stream::Beside, &self.forced)?;
+        }
+        let dressed = (Stream::Beside, self.solid.list.address(), self.solid.dressed);
+        let lists = [dressed, (Stream::Main, 0, self.solid.sums)].into_iter();
+        for (stream, list, count) in lists.filter(|list| list.2 > 0) {
             let kernel = &self.kernels.advance;
             // SAFETY: the structure of the kernel; places and points are those of the tables.
-            unsafe { a.launch(Stream::Main, kernel, walk(count), &argument(&args(list, count)))? };
+            unsafe { a.launch(stream, kernel, walk(count), &argument(&args(list, count)))? };
+        }
+        if apart {
+            a.record(Stream::Beside, &self.dressed)?;
+            a.wait(Stream::Main, &self.dressed)?;
         }
         let count = self.solid.listing.elements.len() * self.per_element;
         // The kernel of elements knows no sponge.

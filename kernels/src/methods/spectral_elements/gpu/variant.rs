@@ -106,10 +106,22 @@ impl Variant {
             && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
     }
 
+    /// Numbers of shared memory of a block by way of which constants of every point come (`STAGED` of elements.cu): those of two levels
+    /// ahead, four beside each other.
+    fn staged(&self) -> usize {
+        let strains = self.dimension * (self.dimension + 1) / 2;
+        let fours = strains * (strains + 1) / 2 / 4;
+        match (self.kind, self.varies, self.loss) {
+            (Kind::Table, true, None) => 2 * 4 * fours * self.block().threads,
+            _ => 0,
+        }
+    }
+
     /// Bytes of shared memory of a block.
     pub fn shared(&self) -> usize {
         if self.in_lines() {
-            return self.block().elements * self.seat() * size_of::<f32>();
+            let lines = (self.block().elements * self.seat()).next_multiple_of(4);
+            return (lines + self.staged()) * size_of::<f32>();
         }
         let sheets = usize::from(self.loss == Some(Grain::Fine)) + self.dimension;
         let slopes = if self.loss.is_some() {
