@@ -1,6 +1,6 @@
 //! Speed of the displacement engine on GPUs: points a second, effective GB/s and share of the copy speed of the same
 //! run, medians. `cargo bench -p kernels --bench accelerator -- [dim=3] [n=512] [nb=48] [sym=iso|vti|hti|ort|tri] [gpus=1] [steps=100]
-//! [deep=n, interior cells along the slowest axis] [edge=planes computed before the exchange] [noise=y] [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad]]`; several values of n= or tile= are separated by a
+//! [deep=n, interior cells along the slowest axis] [edge=planes computed before the exchange] [noise=y] [repeat=5] [jdata=10] [absorbing=y] [tile=vec,z,rows,ahead,blocks[,bulk,form,pad,cluster]]`; several values of n= or tile= are separated by a
 //! slash.
 
 mod case;

@@ -36,6 +36,7 @@ fn walking([vec, z, rows, ahead, blocks, bulk]: [usize; 6]) -> Tile {
         ahead,
         blocks,
         pad: 4,
+        cluster: 1,
         bulk: bulk == 1,
     }
 }
@@ -57,7 +58,9 @@ fn terms<T, A: Accelerator>(machines: &Machines<A>, ndim: usize) -> Terms {
         symmetry: Symmetry::Orthorhombic,
         cells: 1000,
         shortest: usize::MAX,
+        rows: 1 << 10,
         architecture: properties.architecture,
+        clusters: properties.clusters,
         shared_bytes: properties.shared_bytes,
     }
 }

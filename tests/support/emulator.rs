@@ -64,6 +64,7 @@ impl Emulator {
                 name: "processor playing accelerator".into(),
                 number: 0,
                 architecture: 90,
+                clusters: false,
                 multiprocessors: 2,
                 shared_bytes: 232_448,
                 memory_bytes: 1 << 40,

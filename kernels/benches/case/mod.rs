@@ -221,6 +221,7 @@ pub fn tiles(text: &str) -> Vec<Option<Tile>> {
             blocks: k[4],
             bulk: k.get(5) != Some(&0),
             pad: k.get(7).copied().unwrap_or(4),
+            cluster: k.get(8).copied().unwrap_or(1),
         }
     };
     if text.is_empty() {

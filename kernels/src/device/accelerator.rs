@@ -31,6 +31,8 @@ pub struct Properties {
     pub number: usize,
     /// Compute capability times ten: 90 for 9.0.
     pub architecture: u32,
+    /// Blocks of a launch can form clusters and write to each other's shared memory.
+    pub clusters: bool,
     /// Multiprocessors.
     pub multiprocessors: usize,
     /// Bytes of shared memory that one block may use.

@@ -207,6 +207,8 @@ fn properties(number: i32) -> Result<Properties, Absent> {
         name: String::from_utf8_lossy(&name[..end]).into_owned(),
         number: number as usize,
         architecture: capability as u32,
+        // Drivers from before clusters do not know the question.
+        clusters: attribute(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH).is_ok_and(|can| can == 1),
         multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         shared_bytes: attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         memory_bytes,

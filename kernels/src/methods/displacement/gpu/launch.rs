@@ -83,7 +83,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 
     fn sweep(&self, stream: Stream, planes: &Range<usize>) -> Result<(), Error> {
         let (p, tile) = (&self.setup.padded, self.variant.tile);
-        let (across, along) = (p.n[0].div_ceil(tile.z), p.rows().div_ceil(tile.rows));
+        let (across, along) = (p.n[0].div_ceil(tile.z), tile.blocks_along(p.rows()));
         let chunks = match self.parts {
             Some(parts) if *planes == self.layout.interior => parts.interior_chunks,
             Some(parts) if planes.len() == parts.edge => parts.edge_chunks,
@@ -288,7 +288,7 @@ impl<A: Accelerator> Kernels<A> {
     }
 
     fn parts_that_hide(&self, p: &Padded, layout: &Layout, tile: Tile, hidden: usize) -> Parts {
-        let columns = p.n[0].div_ceil(tile.z) * p.rows().div_ceil(tile.rows);
+        let columns = p.n[0].div_ceil(tile.z) * tile.blocks_along(p.rows());
         let edges = layout.neighbours(p.planes());
         parts(columns, self.resident, layout.own.len(), edges, hidden)
     }
@@ -306,9 +306,12 @@ impl<A: Accelerator> Kernels<A> {
             variant.tile.threads(variant.ndim),
             variant.tile.shared(variant.ndim) * bytes,
         );
+        let cluster = variant.tile.cluster;
+        let resident = a.resident_blocks(&sweep, threads, shared)? * a.properties().multiprocessors;
         let faces_apart = variant.absorbing && variant.tile.form != Form::Small;
         Ok(Self {
-            resident: a.resident_blocks(&sweep, threads, shared)? * a.properties().multiprocessors,
+            // Whole clusters: chunks and parts are counted in the blocks that are launched, which come in clusters, too.
+            resident: resident / cluster * cluster,
             sweep,
             faces: maybe(faces_apart, &faces, "faces")?,
             plane_faces: maybe(faces_apart && variant.ndim == 3, &faces, "plane_faces")?,

@@ -98,7 +98,9 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             symmetry,
             cells: padded.cells(),
             shortest: padded.n[..padded.ndim()].iter().copied().min().unwrap_or(0),
+            rows: padded.rows(),
             architecture: oldest,
+            clusters: devices().all(|d| d.clusters),
             shared_bytes: shared,
         };
         let tile = match tile {

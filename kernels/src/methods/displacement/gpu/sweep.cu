@@ -107,7 +107,7 @@ KERNEL(sweep)(const struct Sweep a) {
     REAL *ring = shared, *stress = shared + RING * U_PLANE;
     const int thread = threadIdx.x, tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
     const int begin = a.begin + blockIdx.z * a.chunk, end = MIN(begin + a.chunk, a.end);
-    const struct Mine mine = my_cells(thread);
+    const struct Mine mine = my_cells(thread, 0);
     const struct Wanted wanted = wanted_of(mine);
     const int z = tile_z + mine.zl, row = tile_row + mine.rl;
     const int inside = z >= 0 && z < a.s.pitch && row >= 0 && row < a.s.rows;

@@ -1,6 +1,7 @@
 // What the two forms of the sweep share: the layout of a tile in shared memory and derivatives there.
 
 #define RING (2 * RADIUS + AHEAD + 1)
+#define RANK ((int)blockIdx.y % CLUSTER)  // of a block among those that share halos along rows: cluster.cuh
 #define QUADS (TZ / VEC)
 #define SIDE (RADIUS / VEC)  // threads along z of the halo on one side
 #if NDIM == 3
@@ -9,7 +10,7 @@
 #define S_PITCH (TZ + 8 + 4)
 #define CORE_THREADS (QUADS * TX)
 #define Z_THREADS (2 * SIDE * TX)
-#define ROW_THREADS (QUADS * 2 * RADIUS)
+#define ROW_THREADS (QUADS * 2 * RADIUS / CLUSTER)
 #else
 #define ROW_HALO 0
 #define U_PITCH (TZ + 16)
@@ -19,7 +20,9 @@
 #define ROW_THREADS 0
 #endif
 #define THREADS ((CORE_THREADS + Z_THREADS + ROW_THREADS + 31) / 32 * 32)
-#define U_ROWS (TX + 2 * ROW_HALO)
+// Displacement reaches eight rows beyond the tile where the block makes the halo of stress, else four.
+#define ROWS_BEFORE (RANK == 0 ? ROW_HALO : RADIUS)
+#define U_ROWS (TX + ROW_HALO + (CLUSTER == 1 ? ROW_HALO : RADIUS))
 #define U_COMPONENT (U_ROWS * U_PITCH)
 #define U_PLANE ((NDIM * U_COMPONENT + 31) / 32 * 32)  // copies want slots at multiples of 128 bytes
 
@@ -107,23 +110,25 @@ INLINE void along_planes(const struct Cells *u, int component, REAL *out) {
 }
 
 // The cells of a thread that makes stress, relative to the tile: those of the tile itself (core), those beside it along z,
-// or (3-D) those beside it along rows. Threads that fill up the last warp repeat its last cells.
+// or (3-D) those beside it along rows, in a cluster those on its outer side. Threads that fill up the last warp repeat its
+// last cells. `mixed`: threads beside a row lie next to each other in a warp, on whichever side; else those of one side follow
+// those of the other.
 struct Mine {
     int zl, rl, core, z_side;
 };
 
-INLINE struct Mine my_cells(int thread) {
+INLINE struct Mine my_cells(int thread, int mixed) {
     struct Mine m = {0, 0, 0, 0};
 #if NDIM == 3
     if (thread < CORE_THREADS) {
         m.core = 1, m.zl = thread % QUADS * VEC, m.rl = thread / QUADS;
     } else if (thread < CORE_THREADS + Z_THREADS) {
-        int k = thread - CORE_THREADS, side = k / (SIDE * TX);
-        m.z_side = 1, m.rl = k / SIDE % TX;
+        int k = thread - CORE_THREADS, side = mixed ? k / SIDE % 2 : k / (SIDE * TX);
+        m.z_side = 1, m.rl = mixed ? k / (2 * SIDE) : k / SIDE % TX;
         m.zl = (side ? TZ : -RADIUS) + k % SIDE * VEC;
     } else {
         int k = thread - CORE_THREADS - Z_THREADS;
-        m.zl = k % QUADS * VEC, m.rl = k / QUADS - RADIUS;
+        m.zl = k % QUADS * VEC, m.rl = k / QUADS - (RANK == 0 ? RADIUS : 0);
         m.rl = m.rl < 0 ? m.rl : m.rl + TX;
         m.rl = MIN(m.rl, TX + RADIUS - 1);
     }
@@ -143,6 +148,15 @@ INLINE void find_slots(int slot, int *slots) {
     }
 }
 
+// The same for one number of a plane, from its place in the ring four planes before: for texts that count on from plane to
+// plane. A place behind the ring's end minus the ring is the right one; one inside it minus the ring is larger than any other.
+INLINE void follow_slots(unsigned at, int *slots) {
+    UNROLL for (int m = 0; m <= 2 * RADIUS; m++) {
+        const unsigned far = at + m * U_PLANE, near = far - RING * U_PLANE;
+        slots[m] = MIN(far, near);
+    }
+}
+
 #if BULK
 // A plane of displacement around the tile into a slot of the ring, zeros beyond the grid; by one thread.
 INLINE void ask_plane(const struct Sweep *a, REAL *slot, ARRIVAL *arrival, int plane, int tile_z, int tile_row) {
@@ -152,12 +166,12 @@ INLINE void ask_plane(const struct Sweep *a, REAL *slot, ARRIVAL *arrival, int p
     arrival_expect(arrival, NDIM * U_COMPONENT * (int)sizeof(REAL));
 #ifdef CUDA_ON_CPU
     for (int k = 0; k < NDIM * U_COMPONENT; k++) {
-        int z = tile_z - 8 + k % U_PITCH, row = tile_row - ROW_HALO + k / U_PITCH % U_ROWS;
+        int z = tile_z - 8 + k % U_PITCH, row = tile_row - ROWS_BEFORE + k / U_PITCH % U_ROWS;
         int there = z >= 0 && z < a->s.pitch && row >= 0 && row < a->s.rows;
         slot[k] = there ? a->s.level[a->now][k / U_COMPONENT * a->s.component + row_at(&a->s, plane, row) + z] : 0;
     }
 #else
-    copy_box(slot, a->box[a->now], tile_z - 8, tile_row - ROW_HALO, local, 0, arrival);
+    copy_box(slot, a->box[a->now], tile_z - 8, tile_row - ROWS_BEFORE, local, 0, arrival);
 #endif
 #else
     const int z = MAX(tile_z - 8, 0), count = MIN(tile_z + TZ + 8, a->s.pitch) - z;

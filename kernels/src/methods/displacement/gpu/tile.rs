@@ -35,6 +35,8 @@ pub struct Tile {
     pub blocks: usize,
     /// Numbers between rows of a plane in shared memory (3-D), against conflicts of its banks.
     pub pad: usize,
+    /// Blocks that share halos of stress along rows (warp_specialized.cu; 1: none, 2).
+    pub cluster: usize,
     /// Planes come in one piece (compute capability 9.0 and later), else in pieces of 16 bytes.
     pub bulk: bool,
 }
@@ -52,8 +54,12 @@ pub struct Terms {
     pub cells: usize,
     /// Cells along its shortest axis.
     pub shortest: usize,
+    /// Rows of the padded grid (2-D: 1).
+    pub rows: usize,
     /// Compute capability times ten.
     pub architecture: u32,
+    /// Blocks can write to each other's shared memory.
+    pub clusters: bool,
     /// Bytes of shared memory that a block may use.
     pub shared_bytes: usize,
 }
@@ -63,6 +69,8 @@ const SMALL: usize = 600_000;
 /// Registers of a force thread and of a copying thread of warp_specialized.cu; force64 needs more.
 const FORCE_REGISTERS: [usize; 2] = [64, 104];
 const COPY_REGISTERS: usize = 24;
+/// Tiles along rows from which on an idle block at the end costs less than sharing halos wins: a tenth.
+const MANY: usize = 9;
 /// Bytes of shared memory that a kernel keeps for itself.
 const OWN_BYTES: usize = 256;
 
@@ -76,7 +84,16 @@ const fn volume(form: Form, vec: usize, z: usize, rows: usize, pad: usize) -> Ti
         ahead: 1,
         blocks: 1,
         pad,
+        cluster: 1,
         bulk: true,
+    }
+}
+
+/// A tile of warp_specialized.cu whose blocks share halos in pairs.
+const fn pair(vec: usize, z: usize, rows: usize) -> Tile {
+    Tile {
+        cluster: 2,
+        ..volume(Form::Relay, vec, z, rows, 0)
     }
 }
 
@@ -90,6 +107,7 @@ const fn plane(vec: usize, z: usize, ahead: usize, blocks: usize) -> Tile {
         ahead,
         blocks,
         pad: 0,
+        cluster: 1,
         bulk: true,
     }
 }
@@ -104,6 +122,7 @@ const fn patch(z: usize, planes: usize, ahead: usize, blocks: usize) -> Tile {
         ahead,
         blocks,
         pad: 0,
+        cluster: 1,
         bulk: false,
     }
 }
@@ -112,7 +131,8 @@ const fn patch(z: usize, planes: usize, ahead: usize, blocks: usize) -> Tile {
 const PATCHES: [(usize, Tile); 2] = [(300_000, patch(24, 16, 2, 2)), (SMALL, patch(32, 24, 4, 1))];
 
 /// Tiles in the order of preference; the first that fits is taken (figures in `benches/RESULTS-GPU.md`).
-const VOLUMES: [Tile; 4] = [
+const VOLUMES: [Tile; 5] = [
+    pair(2, 32, 12),
     volume(Form::Relay, 2, 32, 12, 0),
     volume(Form::Sweep, 2, 32, 16, 4),
     volume(Form::Sweep, 4, 32, 8, 4),
@@ -138,7 +158,10 @@ impl Tile {
         // With few coefficients all warps can do everything.
         let few = !matches!(terms.symmetry, Symmetry::Orthorhombic | Symmetry::Triclinic);
         if terms.ndim == 3 && !terms.double && few {
-            tiles.swap(0, 1);
+            tiles[..3].rotate_right(1);
+        } else if terms.ndim == 3 && !terms.double && tiles[0].idle_blocks(terms.rows) > 0 {
+            let lone = terms.rows.div_ceil(tiles[0].rows) < MANY;
+            tiles[..2].rotate_right(usize::from(lone));
         }
         let small = |(cells, _): &&(usize, Tile)| terms.ndim == 2 && terms.cells <= *cells;
         if let Some((_, patch)) = PATCHES.iter().find(small) {
@@ -153,8 +176,12 @@ impl Tile {
         self.vec * number <= 16
             && self.shared(terms.ndim) * number + OWN_BYTES <= terms.shared_bytes
             && match self.form {
-                Form::Sweep => true,
-                Form::Relay => terms.ndim == 3 && terms.architecture >= 90,
+                Form::Sweep => self.cluster == 1,
+                // Numbers go to another block in pairs of float32.
+                Form::Relay => {
+                    let alone = self.cluster == 1 || terms.clusters && self.vec == 2 && !terms.double;
+                    terms.ndim == 3 && terms.architecture >= 90 && alone
+                }
                 // A tile holds the whole face of one side, not those of two.
                 Form::Small => terms.ndim == 2 && terms.shortest >= 2 * FACE,
             }
@@ -182,7 +209,7 @@ impl Tile {
     pub fn threads(&self, ndim: usize) -> usize {
         let (quads, side) = (self.z / self.vec, RADIUS / self.vec);
         let all = match ndim {
-            3 => quads * self.rows + 2 * side * self.rows + quads * 2 * RADIUS,
+            3 => quads * self.rows + 2 * side * self.rows + quads * 2 * RADIUS / self.cluster,
             _ => quads + 2 * side,
         };
         match self.form {
@@ -205,9 +232,21 @@ impl Tile {
         [start, stress, each, COPY_REGISTERS]
     }
 
-    /// Cells along z and rows of a plane of displacement in shared memory (3-D).
+    /// Blocks along rows, whole clusters of them: where the grid ends before the last one does, that block makes no stress and
+    /// writes nothing.
+    pub fn blocks_along(&self, rows: usize) -> usize {
+        rows.div_ceil(self.rows).next_multiple_of(self.cluster)
+    }
+
+    fn idle_blocks(&self, rows: usize) -> usize {
+        self.blocks_along(rows) - rows.div_ceil(self.rows)
+    }
+
+    /// Cells along z and rows of a plane of displacement in shared memory (3-D): twice the stencil around the tile, but once
+    /// where another block makes the halo of stress.
     pub fn around(&self) -> [usize; 2] {
-        [self.z + 16 + self.pad, self.rows + 16]
+        let halo = (5 - self.cluster) * RADIUS;
+        [self.z + 16 + self.pad, self.rows + halo]
     }
 
     /// Numbers of shared memory of a block: displacement around it and stress, two planes of it where it walks.
@@ -223,7 +262,8 @@ impl Tile {
                 let across = rows + 2 * RADIUS;
                 let own = if self.form == Form::Relay { rows * z } else { 0 };
                 let stress = 2 * rows * (z + 12) + across * (z + 12) + 2 * across * z + own;
-                ring * (3 * (rows + 16) * (z + 16 + self.pad)).next_multiple_of(32) + 2 * stress
+                let [pitch, lines] = self.around();
+                ring * (3 * lines * pitch).next_multiple_of(32) + 2 * stress
             }
             _ => ring * (2 * (z + 16)).next_multiple_of(32) + 4 * (z + 8),
         }

@@ -14,6 +14,7 @@ const STIFFNESS: &str = include_str!("../../../medium/stiffness.cuh");
 const TILE: &str = include_str!("tile.cuh");
 const POINT_FUNCTIONS: &str = include_str!("points.cuh");
 const STRESS_PLANES: &str = include_str!("stress_planes.cuh");
+const CLUSTER: &str = include_str!("cluster.cuh");
 const FUSED_TILE: &str = include_str!("fused_tile.cuh");
 const SWEEP: &str = include_str!("sweep.cu");
 const RELAY: &str = include_str!("warp_specialized.cu");
@@ -112,9 +113,10 @@ impl Variant {
             ("STRESS_REGISTERS", stress),
             ("FORCE_REGISTERS", force),
             ("COPY_REGISTERS", copy),
+            ("CLUSTER", t.cluster),
             ("FORCE_CELLS", if t.form == Cut::Sweep { t.vec } else { 1 }),
         ];
-        let walking = |text: &str| [TILE, POINT_FUNCTIONS, STRESS_PLANES, text].join("\n");
+        let walking = |text: &str| [TILE, POINT_FUNCTIONS, STRESS_PLANES, CLUSTER, text].join("\n");
         match t.form {
             Cut::Sweep => self.source("sweep.cu", &walking(SWEEP), t.vec, &defines),
             Cut::Relay => self.source("warp_specialized.cu", &walking(RELAY), t.vec, &defines),
@@ -163,7 +165,9 @@ pub fn all(double: bool, architecture: u32, shared_bytes: usize) -> Result<Vec<S
             symmetry,
             cells,
             shortest: usize::MAX,
+            rows: 1 << 10,
             architecture,
+            clusters: architecture >= 90,
             shared_bytes,
         };
         let tile = Tile::choose(&terms)?;

@@ -3,14 +3,15 @@
 // force, force warps no medium, so that more warps fit, and each side waits for memory while the other computes.
 //
 // Barriers in shared memory: FULL(b), stress of a plane is in buffer b; EMPTY(b), it was read. Every thread arrives for
-// itself: compute-sanitizer follows that, and neither warps that arrive as one nor named barriers; all three are equally
-// fast. One more warp asks for planes of displacement: it knows from FULL that the stress warps have left a slot of the
-// ring.
+// itself in its own block: compute-sanitizer follows that, and neither warps that arrive as one nor named barriers; all
+// three are equally fast. One more warp asks for planes of displacement: it knows from FULL that the stress warps have left
+// a slot of the ring.
 //
-// Stress threads have VEC cells, force threads one.
+// Stress threads have VEC cells, force threads one. Places in memory are counted on from plane to plane, which takes fewer
+// instructions than finding them anew. Two blocks may share halos: cluster.cuh.
 //
-// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; START_REGISTERS a thread, which the warps of the three
-// kinds change to STRESS_REGISTERS, FORCE_REGISTERS and COPY_REGISTERS.
+// Defines: TZ, TX, AHEAD, BLOCKS, DAMPED, SURFACE as in sweep.cu; CLUSTER, blocks that share halos (1 or 2); START_REGISTERS
+// a thread, which the warps of the three kinds change to STRESS_REGISTERS, FORCE_REGISTERS and COPY_REGISTERS.
 
 #define FORCE_THREADS (TZ * TX)
 // Registers are handed over between groups of four warps.
@@ -38,12 +39,39 @@ INLINE void barrier_all(void) { __syncthreads(); }
 #define EMPTY_WAIT(b, k)
 #define COMMON_BARRIER barrier_all()
 #else
-#define FULL_ARRIVE(b) arrival_arrive(arrivals + RING + (b))
+#define FULL_ARRIVE(b) full_arrive(arrivals + RING + (b))
 #define FULL_WAIT(b, k) arrival_wait(arrivals + RING + (b), k)
-#define EMPTY_ARRIVE(b) arrival_arrive(arrivals + RING + 2 + (b))
+#define EMPTY_ARRIVE(b) empty_arrive(arrivals + RING + 2 + (b))
 #define EMPTY_WAIT(b, k) arrival_wait(arrivals + RING + 2 + (b), k)
 #define COMMON_BARRIER
 #endif
+
+// Who arrives at EMPTY: the force threads and, in a cluster, each force warp of the other block.
+#define EMPTY_ARRIVALS ((FIRST_COPIER - STRESS_THREADS) + (CLUSTER - 1) * (FIRST_COPIER - STRESS_THREADS) / 32)
+
+INLINE void full_arrive(ARRIVAL *full) {
+#if SHARES
+    if (threadIdx.x == 0) {
+        arrival_expect(full, PUSHED);
+        return;
+    }
+#endif
+    arrival_arrive(full);
+}
+
+INLINE void empty_arrive(ARRIVAL *empty) {
+    arrival_arrive(empty);
+#if SHARES
+    // All threads of the warp have read the buffer.
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive_there(empty);
+#endif
+}
+
+// Whether the plane behind this one has a medium of its own: those beyond the model repeat its edges.
+INLINE int is_followed(const struct Slab *s, int plane) {
+    return plane >= s->nb && plane - s->nb < s->model_planes - 1;
+}
 
 // Planes of displacement around the tile into the ring, by one warp.
 INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, int begin, int end) {
@@ -74,32 +102,43 @@ INLINE void fetch_planes(const struct Sweep *a, REAL *ring, ARRIVAL *arrivals, i
 // Steps 1 to 3 of planes begin-4 .. end+3, by the stress warps.
 INLINE void make_stress(const struct Sweep *a, const REAL *ring, REAL *stress, ARRIVAL *arrivals, int begin, int end) {
     const int tile_z = blockIdx.x * TZ, tile_row = blockIdx.y * TX;
-    const struct Mine mine = my_cells(threadIdx.x);
+    const struct Mine mine = my_cells(threadIdx.x, 1);
+    const int idle = threadIdx.x >= CORE_THREADS + Z_THREADS + ROW_THREADS;
     const struct Wanted wanted = wanted_of(mine);
     const int z = tile_z + mine.zl, row = tile_row + mine.rl;
-    const int live_row = z >= 0 && z < a->s.pitch && is_live(row, a->s.rows);
-    const int u_at = (mine.rl + ROW_HALO) * U_PITCH + mine.zl + 8;
-    int slot = RADIUS, coming = 2 * RADIUS, turn = 0;
+    const int live_row = !idle && z >= 0 && z < a->s.pitch && is_live(row, a->s.rows);
+#if SHARES
+    const struct Push push = push_of(mine, stress, arrivals + RING);
+#endif
+    int oldest = (mine.rl + ROWS_BEFORE) * U_PITCH + mine.zl + 8;  // where the first cell lies in the ring, in plane j-4
+    int coming = 2 * RADIUS, turn = 0;
+    // Where the medium of plane j begins; planes beyond the model repeat its edges.
+    const WIDE medium_plane = (WIDE)a->s.model_rows * a->s.pitch;
+    WIDE medium = medium_at(&a->s, begin - RADIUS, row) + z;
     for (int k = 0; k < 2 * RADIUS; k++) arrival_wait(arrivals + k, 0);
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
         const int live = live_row && is_live(j, a->s.planes), b = j & 1;
         struct Stiffness c;
-        if (live) take_stiffness(a->s.stiffness, medium_at(&a->s, j, row) + z, &c);
+        if (live) take_stiffness(a->s.stiffness, medium, &c);
+        if (is_followed(&a->s, j)) medium += medium_plane;
         arrival_wait(arrivals + coming, turn);
         coming = coming + 1 == RING ? 0 : coming + 1;
         turn += coming == 0;
         int slots[2 * RADIUS + 1];
-        find_slots(slot, slots);
-        slot = slot + 1 == RING ? 0 : slot + 1;
+        follow_slots(oldest, slots);
+        oldest += oldest + U_PLANE < RING * U_PLANE ? U_PLANE : U_PLANE - RING * U_PLANE;
         if (j >= begin - RADIUS + 2) EMPTY_WAIT(b, ((j - begin + RADIUS) >> 1) - 1);
         REAL *out = stress + b * S_BUFFER;
         struct Tensor s;
         set_zero(&s);
         if (live) {
-            const struct Cells u = {ring, slots, u_at, a->s.weights};
+            const struct Cells u = {ring, slots, 0, a->s.weights};
             stress_of(&u, &c, wanted, z, a->s.nb, &s);
         }
-        put_stress(out, mine, wanted, &s);
+        if (!idle) put_stress(out, mine, wanted, &s);
+#if SHARES
+        push_stress(&push, b, S_BUFFER, &s);
+#endif
         if (wanted.planes) store(out + S_PP + mine.rl * TZ + mine.zl, s.pp);
         FULL_ARRIVE(b);
         COMMON_BARRIER;
@@ -113,6 +152,10 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
     const int mine = MIN(thread, FORCE_THREADS - 1), zl = mine % TZ, rl = mine / TZ;
     const int z = tile_z + zl, row = tile_row + rl;
     const int writes = thread < FORCE_THREADS && z < a->s.pitch && row < a->s.rows, live_row = is_live(row, a->s.rows);
+    const WIDE plane_size = (WIDE)a->s.rows * a->s.pitch, medium_plane = (WIDE)a->s.model_rows * a->s.pitch;
+    const WIDE at = row_at(&a->s, begin, row) + z;
+    const REAL *now = a->s.level[a->now] + at, *buoyancy = a->s.buoyancy + medium_at(&a->s, begin, row) + z;
+    REAL *next = a->s.level[1 - a->now] + at;
     REAL force[NDIM][2 * RADIUS][1];
     UNROLL for (int i = 0; i < NDIM; i++) UNROLL for (int k = 0; k < 2 * RADIUS; k++) force[i][k][0] = 0;
 #if DAMPED
@@ -122,8 +165,6 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
 #endif
     for (int j = begin - RADIUS; j < end + RADIUS; j++) {
         const int p = j - RADIUS, steps = writes && p >= begin, q = j & 1;
-        const WIDE at = row_at(&a->s, MAX(p, begin), row) + z;
-        REAL *next = a->s.level[1 - a->now] + at;
         REAL curr[NDIM], prev[NDIM], b = 0;
 #if DAMPED
         // Asked for a plane ahead, so that nothing waits for it.
@@ -131,10 +172,10 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
         if (writes && p + 1 >= begin && p + 1 < end) damp_plane = a->s.sponge[2][p + 1];
 #endif
         if (steps) {
-            const REAL *now = a->s.level[a->now] + at;
             UNROLL for (int i = 0; i < NDIM; i++) prev[i] = next[i * a->s.component];
             UNROLL for (int i = 0; i < NDIM; i++) curr[i] = now[i * a->s.component];
-            if (live_row && is_live(p, a->s.planes)) b = a->s.buoyancy[medium_at(&a->s, p, row) + z];
+            if (live_row && is_live(p, a->s.planes)) b = *buoyancy;
+            if (is_followed(&a->s, p)) buoyancy += medium_plane;
         }
         FULL_WAIT(q, (j - begin + RADIUS) >> 1);
         COMMON_BARRIER;
@@ -157,12 +198,17 @@ INLINE void make_step(const struct Sweep *a, const REAL *stress, ARRIVAL *arriva
             next[i * a->s.component] = FMA(full[0], b, 2 * curr[i] - prev[i]);
 #endif
         }
+        if (steps) next += plane_size, now += plane_size;
         COMMON_BARRIER;
     }
 }
 
 #undef BOUNDS
+#if SHARES
+#define BOUNDS __cluster_dims__(1, CLUSTER, 1) __launch_bounds__(ALL_THREADS, BLOCKS)
+#else
 #define BOUNDS __launch_bounds__(ALL_THREADS, BLOCKS)
+#endif
 
 KERNEL(sweep)(const struct Sweep a) {
     DYNAMIC_SHARED(REAL, shared);
@@ -174,12 +220,16 @@ KERNEL(sweep)(const struct Sweep a) {
         UNROLL for (int k = 0; k < RING; k++) arrival_init(arrivals + k, 1);
         UNROLL for (int k = 0; k < 2; k++) {
             arrival_init(arrivals + RING + k, STRESS_THREADS);
-            arrival_init(arrivals + RING + 2 + k, FIRST_COPIER - STRESS_THREADS);
+            arrival_init(arrivals + RING + 2 + k, EMPTY_ARRIVALS);
         }
     }
     arrivals_ready();
     before_copies();
+#if SHARES
+    cluster_barrier();  // nobody pushes before the other's barriers are there
+#else
     barrier_all();
+#endif
     if (thread < STRESS_THREADS) {
         TAKE_REGISTERS(STRESS_REGISTERS);
         COMMON_BARRIER;
@@ -192,4 +242,9 @@ KERNEL(sweep)(const struct Sweep a) {
         TAKE_REGISTERS(COPY_REGISTERS);
         fetch_planes(&a, ring, arrivals, begin, end);
     }
+#if SHARES
+    // The shared memory of a block must outlive what the other one sends there. Each waits for all that is sent to it, so
+    // this only makes sure of it, once a launch.
+    cluster_barrier();
+#endif
 }
