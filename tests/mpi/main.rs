@@ -5,6 +5,7 @@ mod ends;
 mod gpus;
 mod resume;
 mod same;
+mod survey;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

@@ -4,24 +4,24 @@ use anyhow::{Context, ensure};
 use rsf_io::{Axis, Input, Job};
 use std::ffi::OsStr;
 
+/// Numbers that are looked at together.
+const LOOK: usize = 1 << 16;
+
 /// The data of an earlier run.
+#[derive(Default)]
 pub struct Finished {
     input: Option<Input>,
-    /// Shots that it holds, the last ones perhaps not.
-    shots: usize,
-    /// Shots that were taken over.
-    pub taken: usize,
+    /// Numbers of a shot.
+    numbers: usize,
+    /// Shots that need not be made again, in their order.
+    pub shots: Vec<usize>,
 }
 
 impl Finished {
     /// Opens what `resume=` names, which must be data like these: the axes of a shot, with `shots` behind them.
     pub fn open(job: &mut Job, axes: &[Axis; 3], shots: usize) -> anyhow::Result<Self> {
         let Some(path) = job.text("resume")? else {
-            return Ok(Self {
-                input: None,
-                shots: 0,
-                taken: 0,
-            });
+            return Ok(Self::default());
         };
         // A run that was killed has left fewer numbers than its header says.
         job.accept_cut_data();
@@ -50,22 +50,48 @@ impl Finished {
             held <= shots,
             "{name} has {held} shots and this survey {shots}: with several shots resume= takes the data of an earlier run of the survey"
         );
-        Ok(Self {
-            input: Some(input),
-            shots: held,
-            taken: 0,
-        })
+        let mut finished = Self {
+            input: Some(job.by_position(input)?),
+            numbers,
+            shots: Vec::new(),
+        };
+        for number in 0..held {
+            if finished.is_made(number)? {
+                finished.shots.push(number);
+            }
+        }
+        Ok(finished)
     }
 
-    /// The data of a shot if they are there; a shot of zeros has failed, and is none. To be called for every shot in order.
-    pub fn next(&mut self, number: usize, numbers: usize) -> anyhow::Result<Option<Vec<f32>>> {
-        let Some(input) = self.input.as_mut().filter(|_| number < self.shots) else {
-            return Ok(None);
-        };
-        let mut values = vec![0.0; numbers];
-        input.read_f32(&mut values)?;
-        let made = values.iter().any(|&x| x != 0.0);
-        self.taken += usize::from(made);
-        Ok(made.then_some(values))
+    /// Whether a shot has anything but zeros: one of zeros has failed.
+    fn is_made(&self, number: usize) -> anyhow::Result<bool> {
+        let mut values = vec![0.0; LOOK.min(self.numbers)];
+        for first in (0..self.numbers).step_by(LOOK) {
+            let count = LOOK.min(self.numbers - first);
+            self.read(number, first, &mut values[..count])?;
+            if values[..count].iter().any(|&x| x != 0.0) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Numbers of a shot from its number `first` on.
+    fn read(&self, shot: usize, first: usize, values: &mut [f32]) -> anyhow::Result<()> {
+        let input = self.input.as_ref().context("nothing was opened")?;
+        let at = shot as u64 * self.numbers as u64 + first as u64;
+        Ok(input.read_f32_at(at, values)?)
+    }
+
+    /// The data of a shot that is finished.
+    pub fn of(&self, shot: usize) -> anyhow::Result<Vec<f32>> {
+        let mut values = vec![0.0; self.numbers];
+        self.read(shot, 0, &mut values)?;
+        Ok(values)
+    }
+
+    /// Shots of so many that are to be made.
+    pub fn todo(&self, shots: usize) -> Vec<usize> {
+        (0..shots).filter(|shot| !self.shots.contains(shot)).collect()
     }
 }

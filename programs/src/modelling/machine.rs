@@ -74,6 +74,22 @@ impl Machine {
         Self::of(world.agree(offer)?, pieces, world)
     }
 
+    /// The same of this rank for whole shots, which it computes without the others.
+    pub fn of_rank(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
+        let places = world.of_host()?;
+        let offer = device(job)
+            .map_err(Into::into)
+            .and_then(|device| offer(job, device, places));
+        let offer = world.agree(offer)?;
+        let on_gpus = world.numbers(&[u64::from(!offer.gpus.is_empty())])?.concat();
+        all_or_none(&on_gpus.iter().map(|&on| on == 1).collect::<Vec<_>>(), world)?;
+        let machine = world.agree(Self::of(offer, pieces, &World::alone()))?;
+        Ok(Self {
+            options: world.describe()?,
+            ..machine
+        })
+    }
+
     /// The processors, for what runs on nothing else.
     pub fn processors(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
         let offer = Offer {
@@ -261,17 +277,8 @@ fn speeds(offer: &Offer, ndim: usize, world: &World) -> anyhow::Result<Vec<Vec<f
     };
     let all: Option<Vec<(usize, String)>> = all.iter().map(read).collect();
     let all = all.ok_or_else(|| anyhow!("ranks do not understand each other"))?;
-    let on_gpu = |(_, kind): &&(usize, String)| kind.starts_with("GPU");
-    if let Some(without) = all
-        .iter()
-        .position(|rank| !on_gpu(&rank))
-        .filter(|_| all.iter().any(|r| on_gpu(&r)))
-    {
-        let with = all.iter().position(|rank| on_gpu(&rank)).unwrap_or(0);
-        return world.agree(Err(anyhow!(
-            "rank {with} has a GPU and rank {without} has none: all ranks need one (device=gpu tells what is missing), or none (device=cpu)"
-        )));
-    }
+    let on_gpus = all.iter().map(|(_, kind)| kind.starts_with("GPU"));
+    all_or_none(&on_gpus.collect::<Vec<_>>(), world)?;
     let alike = all.iter().all(|(_, kind)| *kind == all[0].1);
     let mine = if alike { Ok(1.0) } else { timed(offer, ndim) };
     let mine = world.agree(mine)?;
@@ -290,6 +297,17 @@ fn speeds(offer: &Offer, ndim: usize, world: &World) -> anyhow::Result<Vec<Vec<f
             vec![speed(words) / share; *parts]
         })
         .collect())
+}
+
+/// Refuses ranks of which some have GPUs and some have none.
+fn all_or_none(on_gpus: &[bool], world: &World) -> anyhow::Result<()> {
+    let place = |on: bool| on_gpus.iter().position(|&found| found == on);
+    world.agree(match (place(true), place(false)) {
+        (Some(with), Some(without)) => Err(anyhow!(
+            "rank {with} has a GPU and rank {without} has none: all ranks need one (device=gpu tells what is missing), or none (device=cpu)"
+        )),
+        _ => Ok(()),
+    })
 }
 
 /// Points a second of one of the devices.

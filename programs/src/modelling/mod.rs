@@ -16,6 +16,8 @@ mod progress;
 mod record;
 mod resample;
 mod shoot;
+#[cfg(feature = "velocity-stress")]
+mod shots;
 #[cfg(feature = "spectral-elements")]
 pub mod spectral_elements;
 #[cfg(feature = "velocity-stress")]

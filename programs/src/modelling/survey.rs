@@ -1,25 +1,29 @@
-//! Several shots in one run: the model is read once, a shot that fails is told and leaves zeros, the others go on.
+//! Several shots in one run: the model is read once, a shot that fails is told and leaves zeros, the others go on. Each of several ranks
+//! computes whole shots; rank 0 writes them.
+
+mod ledger;
 
 use super::checkpoint::{Store, Wishes};
-use super::divide::Divide;
 use super::finished::Finished;
 use super::machine::Machine;
 use super::model::Opened;
 use super::plan::counted;
 use super::progress::{Progress, Watched};
-use super::shoot::{self, Engine, Method, Resources};
-use super::words;
+use super::shoot::{self, Method, Resources};
+use super::shots::{self, Made, Worker};
 use super::world::{World, share_stdin};
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
+use kernels::device::gpu::Gpu;
 use kernels::parallel::options::ParallelOptions;
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, Every};
-use rsf_io::{Axis, Job, Output, Watch};
+use ledger::Ledger;
+use rsf_io::{Axis, Job, Watch};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// A method whose programs run several shots.
-pub trait Survey: Method {
+pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Send {
     /// The axis of the shots.
     fn shots(&self) -> &Axis;
 
@@ -44,6 +48,9 @@ pub trait Survey: Method {
     ) -> anyhow::Result<Option<Self::Report>>;
 }
 
+/// What the shots of a survey are made of, as its method reads them.
+type Volumes<M> = <<M as Method>::Files as Opened>::Volumes;
+
 /// Runs a program of the method `M` in `ndim` dimensions, one shot or several.
 pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let started = Instant::now();
@@ -59,7 +66,7 @@ pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
 }
 
 /// Refuses what several shots do not have.
-fn refuse(job: &Job, shots: usize, world: &World) -> anyhow::Result<()> {
+fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     let no = |what: &str| -> anyhow::Result<()> {
         bail!(
             "{what} goes with one shot, and sou= and rec= have {shots} (n3=): leave it out, or run them one by one (sfwindow n3=1 f3=)"
@@ -73,157 +80,189 @@ fn refuse(job: &Job, shots: usize, world: &World) -> anyhow::Result<()> {
             no(&format!("{key}="))?;
         }
     }
-    if !world.is_alone() {
-        no("a run of several ranks")?;
-    }
     Ok(())
 }
 
 fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &World) -> anyhow::Result<()> {
     let shots = shot.shots().clone();
-    refuse(job, shots.n, world)?;
+    world.agree(refuse(job, shots.n))?;
     let ndim = shot.pieces().ndim();
     let tile = world.agree(shot.tile(job))?;
-    let machine = Machine::choose(job, shot.pieces(), world)?.with_tile(job, tile);
+    let machine = Machine::of_rank(job, shot.pieces(), world)?.with_tile(job, tile);
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = shot.open(job, world)?;
         outputs.count_shots(&shots);
         return outputs.header_only();
     }
-    let gpus = machine.open()?;
-    let on = Resources {
-        machine: &machine,
-        gpus: &gpus,
-        held: files.held(),
-        world,
-    };
-    let volumes = files.volumes(ndim, None)?;
+    let gpus = world.agree(machine.open())?;
+    let held = files.held();
+    let volumes = world.agree(files.volumes(ndim, None))?;
     if planning {
-        shot.plan(job, volumes, on)?;
+        let on = Resources {
+            machine: &machine,
+            gpus: &gpus,
+            held,
+            world: &World::alone(),
+        };
+        world.agree(shot.plan(job, volumes, on))?;
         job.say(&format!("that is one shot: there are {}", shots.n));
         return Ok(());
     }
-    Wishes::read(job, shot.steps())?;
+    world.agree(Wishes::read(job, shot.steps()))?;
+    let on = Resources {
+        machine: &machine,
+        gpus: &gpus,
+        held,
+        world,
+    };
     shot.check_memory(job, on)?;
-    let finished = Finished::open(job, &shot.axes(), shots.n)?;
+    let (finished, todo) = finished(job, &shot, world)?;
     let mut outputs = shot.open(job, world)?;
     outputs.count_shots(&shots);
     let device = machine.describe(None);
     outputs.note(&device);
     job.say(&device);
-    let (file, divide) = outputs.into_data().context("one process has the data")?;
-    let data = Data {
-        file,
-        divide,
-        record: shot.axes()[..2].iter().map(|axis| axis.n).product(),
+    let mut ledger = match outputs.into_data() {
+        Some(files) => Some(Ledger::new(job, &shot, files, finished)?),
+        None => None,
     };
-    run(job, &mut shot, (data, finished), (on, &volumes))
+    let station = Station {
+        job,
+        shot,
+        machine,
+        gpus,
+        held,
+        volumes: &volumes,
+        engine: None,
+        ready: None,
+        shows: world.leads(),
+    };
+    run(station, &todo, world, &mut ledger)
 }
 
-/// Runs all shots.
-fn run<M: Survey>(
-    job: &Job,
-    shot: &mut M,
-    (mut data, mut finished): (Data, Finished),
-    (on, volumes): (Resources<'_>, &<M::Files as Opened>::Volumes),
-) -> anyhow::Result<()> {
+/// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
+fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result<(Finished, Vec<usize>)> {
     let shots = shot.shots().n;
-    let numbers = shot.numbers();
-    let (mut engine, mut failed, mut silent, mut first) = (None, Vec::new(), true, true);
+    let opened = match world.leads() {
+        true => Finished::open(job, &shot.axes(), shots),
+        false => Ok(Finished::default()),
+    };
+    let opened = world.agree(opened)?;
+    let todo: Vec<u64> = opened.todo(shots).into_iter().map(|n| n as u64).collect();
+    let todo = world.from_first(&todo)?;
+    Ok((opened, todo.into_iter().map(|n| n as usize).collect()))
+}
+
+/// Makes the shots of `todo`; rank 0 has a ledger.
+fn run<M: Survey>(
+    mut station: Station<'_, M>,
+    todo: &[usize],
+    world: &World,
+    ledger: &mut Option<Ledger<'_>>,
+) -> anyhow::Result<()> {
     // From now on a signal waits for the end of a step.
     let _watch = Watch::begin();
-    for number in 0..shots {
+    let own = shots::of_rank(todo, world);
+    // What is wrong with the model is wrong with every shot.
+    let begun = own.first().map_or(Ok(()), |&first| station.begin(first));
+    world.agree(begun)?;
+    let worker: Worker<'_> = Box::new(move |number| station.make(number));
+    let taken = shots::in_order(todo, worker, world, &mut |number, outcome| match ledger {
+        Some(ledger) => ledger.take(number, outcome),
+        None => Ok(()),
+    });
+    let ended = match (taken, ledger.take()) {
+        (Ok(()), None) => Ok(()),
+        (Ok(()), Some(ledger)) => ledger.end(),
+        // The other ranks do not know of it.
+        (Err(error), None) => return Err(world.fail(error)),
+        (Err(error), Some(ledger)) => return Err(world.fail(ledger.broken_off(error))),
+    };
+    world.agree(ended)
+}
+
+/// Where shots are made one after the other.
+struct Station<'a, M: Survey> {
+    job: &'a Job,
+    shot: M,
+    machine: Machine,
+    gpus: Vec<Arc<Gpu>>,
+    /// Bytes of the model's files that lie in memory as a whole.
+    held: u64,
+    volumes: &'a Volumes<M>,
+    engine: Option<M::Engine>,
+    /// The shot that the engine is ready for.
+    ready: Option<usize>,
+    /// Whether it shows how far it is.
+    shows: bool,
+}
+
+impl<M: Survey> Station<'_, M> {
+    /// Makes the engine ready for its first shot.
+    fn begin(&mut self, number: usize) -> anyhow::Result<()> {
+        let report = self.turn_to(number)?;
+        if let Some(report) = report.filter(|_| self.shows && self.job.flag("verb").unwrap_or(false)) {
+            self.shot.summary(self.job, &report);
+        }
+        Ok(())
+    }
+
+    /// Makes the engine ready for a shot.
+    fn turn_to(&mut self, number: usize) -> anyhow::Result<Option<M::Report>> {
+        self.shot.turn_to(number);
+        let on = Resources {
+            machine: &self.machine,
+            gpus: &self.gpus,
+            held: self.held,
+            world: &World::alone(),
+        };
+        let report = self.shot.again(self.job, self.volumes, on, &mut self.engine)?;
+        self.ready = Some(number);
+        Ok(report)
+    }
+
+    /// The records of a shot, behind each other, and the bits of the seconds that it took.
+    fn make(&mut self, number: usize) -> anyhow::Result<Made> {
         let begun = Instant::now();
-        if let Some(values) = finished.next(number, numbers)? {
-            silent = false;
-            data.write(&values)?;
-            continue;
+        if self.ready.take() != Some(number) {
+            self.turn_to(number)?;
         }
-        if number > 0 {
-            shot.turn_to(number);
+        let made = self.model();
+        if made.is_err() {
+            // What a failed run leaves behind may be of no use.
+            self.engine = None;
         }
-        let alone = std::mem::take(&mut first);
-        let made = match shot.again(job, volumes, on, &mut engine) {
-            Ok(report) => {
-                if let Some(report) = report.filter(|_| alone && job.flag("verb").unwrap_or(false)) {
-                    shot.summary(job, &report);
-                }
-                model(job, shot, &mut engine, on)
-            }
-            // What is wrong with the model is wrong with every shot.
-            Err(error) if alone => return Err(error),
-            Err(error) => Err(error),
+        Ok(Made {
+            values: made?,
+            words: vec![begun.elapsed().as_secs_f64().to_bits()],
+        })
+    }
+
+    /// Runs the shot that the engine is ready for.
+    fn model(&mut self) -> anyhow::Result<Vec<f32>> {
+        use shoot::Engine;
+        let engine = self.engine.as_mut().context("no engine was made")?;
+        let options = ParallelOptions {
+            transport: self.shot.transport(),
+            ..ParallelOptions::default()
         };
-        match made {
-            Ok(values) if values.len() == numbers => {
-                silent &= values.iter().all(|&x| x == 0.0);
-                data.write(&values)?;
-            }
-            Ok(values) => bail!("shot {} made {} numbers of {numbers}", number + 1, values.len()),
-            Err(error) if rsf_io::interrupted().is_some() => return interrupted(data, number, error),
-            Err(error) => {
-                let text = words::explained(&format!("{error:#}"));
-                job.say(&format!(
-                    "shot {} of {shots} failed, its traces are zero: {text}",
-                    number + 1
-                ));
-                failed.push((number + 1).to_string());
-                data.write(&vec![0.0; numbers])?;
-                // What a failed run leaves behind may be of no use.
-                engine = None;
-            }
-        }
-        if job.flag("verb")? {
-            let seconds = begun.elapsed().as_secs_f64();
-            job.say(&format!("shot {} of {shots}: {seconds:.2} s", number + 1));
-        }
-    }
-    data.finish()?;
-    if finished.taken > 0 {
-        let taken = counted(finished.taken, "shot");
-        job.say(&format!("{taken} of {shots} taken over from resume="));
-    }
-    match failed.len() {
-        // A lone record of the first step lies before any wave, and a warning has said so already.
-        0 if silent && (job.int("jdata")? as usize) < shot.steps().max(2) => {
-            job.warn("all data are zero: no wave reached a receiver; look at the sources, their histories and the number of steps");
-        }
-        0 => {}
-        count => bail!(
-            "{} of {shots} failed, the traces of {} are zero: {}",
-            counted(count, "shot"),
-            if count == 1 { "it" } else { "them" },
-            failed.join(", ")
-        ),
-    }
-    Ok(())
-}
-
-/// Where the data of the shots go.
-struct Data {
-    file: Output,
-    /// What makes several quantities of them.
-    divide: Option<Divide>,
-    /// Numbers of a record.
-    record: usize,
-}
-
-impl Data {
-    /// Writes the data of a shot.
-    fn write(&mut self, values: &[f32]) -> rsf_io::Result<()> {
-        let Some(divide) = &mut self.divide else {
-            return self.file.write_f32(values);
+        let world = World::alone();
+        let mut progress = Progress::new(self.job, (0, engine.steps()), self.shows)?;
+        let store = Arc::new(Store::new(self.job, None, None));
+        let mut checkpoints = Checkpoints::new(world.ranks(), store, Every::Never);
+        let mut records = Records::default();
+        let mut watched = Watched {
+            recorder: &mut records,
+            progress: &mut progress,
         };
-        for (it, read) in values.chunks_exact(self.record.max(1)).enumerate() {
-            divide.take(it, read, &mut self.file)?;
-        }
-        divide.end_shot(&mut self.file)
-    }
-
-    fn finish(self) -> rsf_io::Result<()> {
-        self.divide.map_or(Ok(()), Divide::finish)?;
-        self.file.finish()
+        let outcome = engine.run(world.ranks(), &mut watched, options, &mut checkpoints);
+        drop(checkpoints);
+        progress.end();
+        outcome?;
+        let (made, wanted) = (records.0.len(), self.shot.numbers());
+        ensure!(made == wanted, "the run made {made} numbers of {wanted}");
+        Ok(records.0)
     }
 }
 
@@ -242,43 +281,7 @@ impl Recorder<f32> for Records {
     }
 }
 
-/// Runs the shot that the engine is ready for.
-fn model<M: Method>(
-    job: &Job,
-    shot: &M,
-    engine: &mut Option<M::Engine>,
-    on: Resources<'_>,
-) -> anyhow::Result<Vec<f32>> {
-    let engine = engine.as_mut().context("no engine was made")?;
-    let options = ParallelOptions {
-        transport: shot.transport(),
-        ..ParallelOptions::default()
-    };
-    let mut progress = Progress::new(job, (0, engine.steps()), true)?;
-    let store = Arc::new(Store::new(job, None, None));
-    let mut checkpoints = Checkpoints::new(on.world.ranks(), store, Every::Never);
-    let mut records = Records::default();
-    let mut watched = Watched {
-        recorder: &mut records,
-        progress: &mut progress,
-    };
-    let outcome = engine.run(on.world.ranks(), &mut watched, options, &mut checkpoints);
-    drop(checkpoints);
-    progress.end();
-    outcome?;
-    Ok(records.0)
-}
-
-/// The end of a run that a signal has ended after so many shots: the data hold those.
-fn interrupted(data: Data, shots: usize, error: anyhow::Error) -> anyhow::Result<()> {
-    let Some(signal) = rsf_io::interrupted() else {
-        return Err(error);
-    };
-    let name = data.file.name();
-    if let Some(divide) = data.divide {
-        divide.finish_early(4, "shots")?;
-    }
-    data.file.finish_at(4, shots as u64)?;
-    let left = format!("{name} holds {}", counted(shots, "shot"));
-    Err(rsf_io::Error::Interrupted { signal, left }.into())
+/// The first sentence of a survey that has taken over shots.
+fn taken_over(finished: usize, shots: usize) -> String {
+    format!("{} of {shots} taken over from resume=", counted(finished, "shot"))
 }

@@ -42,7 +42,7 @@ impl World {
     /// Ranks without MPI, with another MPI than the launcher's, or of different programs.
     pub fn start() -> anyhow::Result<Self> {
         let Some(all) = launched().filter(|all| all.size > 1) else {
-            return Ok(Self::Alone(Alone));
+            return Ok(Self::alone());
         };
         // Before ranks have met the launcher's first one speaks.
         Self::join(all.size, all.by).map_err(|error| match all.rank {
@@ -102,7 +102,7 @@ impl World {
         let world = Self::Mpi(world);
         match world.same_program() {
             Ok(()) => Ok(world),
-            Err(error) => world.close(Err(error)).map(|()| Self::Alone(Alone)),
+            Err(error) => world.close(Err(error)).map(|()| Self::alone()),
         }
     }
 
@@ -128,6 +128,11 @@ impl World {
         })
     }
 
+    /// A process that has no others, or does not talk to them: it computes whole shots by itself.
+    pub fn alone() -> Self {
+        Self::Alone(Alone)
+    }
+
     /// What the engine needs of them.
     pub fn ranks(&self) -> &dyn Communicator {
         match self {
@@ -148,7 +153,7 @@ impl World {
     }
 
     /// `rank 2 on node17`
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("rank {} on {}", self.ranks().rank(), self.ranks().host())
     }
 
@@ -212,6 +217,11 @@ impl World {
             words.map(|&word| u64::from_le_bytes(word)).collect()
         };
         Ok(all.iter().map(read).collect())
+    }
+
+    /// The numbers of rank 0, on all ranks.
+    pub fn from_first(&self, mine: &[u64]) -> anyhow::Result<Vec<u64>> {
+        Ok(self.numbers(mine)?.swap_remove(0))
     }
 
     /// What the first rank that has something to say says, with its name; on all ranks.

@@ -22,8 +22,9 @@ A third axis of sou= counts shots, and so does a third axis of rec= if the recei
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
 data have a last axis of shots. A shot that fails is reported and its traces are zero; the other shots still run, and the \
 exit code is 1. With several shots resume= takes the data of an earlier run of the survey, which may have been stopped or \
-killed: its shots are copied, and only those are modelled that it does not have or that are zero. Snapshots, pgv=, \
-checkpoint= and several ranks are available for one shot only.
+killed: its shots are copied, and only those are modelled that it does not have or that are zero. Several ranks model the \
+shots in turn, each of them whole shots on its own; rank 0 writes the data, with the same bits for any number of ranks. \
+Snapshots, pgv= and checkpoint= are available for one shot only.
 
 Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
 half a cell beyond it along both of its axes. Values at receivers are interpolated from there; snapshots are the values on \
@@ -71,8 +72,9 @@ relaxes with qp= and the part -2 c55 with qs=. Velocities grow with frequency, a
 
 The program runs on GPUs if there are any, otherwise on the CPU (device=). With ngpu= several GPUs share the grid; on the \
 CPU ngpu= divides the grid into slabs. The result has the same bits for any number. A build with MPI also runs as several \
-ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2). Each rank uses ngpu= GPUs of its host, or its share of the cores, reads its own \
-part of the model (but all of qp= and qs=) and writes its own part of the snapshots; rank 0 writes the data and pgv=.";
+ranks (mpirun -n 4 sfvsfd3d-gpu ... ngpu=2). Each rank uses ngpu= GPUs of its host, or its share of the cores. One shot is \
+divided among them: each rank reads its own part of the model (but all of qp= and qs=) and writes its own part of the \
+snapshots; rank 0 writes the data and pgv=.";
 
 /// What all programs of this method have, with what a program adds: outputs, what follows them, and the machine.
 macro_rules! shared {

@@ -1,0 +1,201 @@
+//! Shots of a survey that several ranks make, and that are handed on in their order.
+
+use super::world::World;
+use anyhow::{anyhow, bail};
+use kernels::parallel::communicator::Topic;
+use rsf_io::Signal;
+
+/// Bytes of a message at most: MPI counts no further than 2 GB.
+const PIECE: usize = 1 << 28;
+
+/// What was made of a shot.
+#[derive(Debug, Default, PartialEq)]
+pub struct Made {
+    /// Its numbers.
+    pub values: Vec<f32>,
+    /// What else is to be known of it.
+    pub words: Vec<u64>,
+}
+
+/// What became of a shot.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is made.
+    Made(Made),
+    /// It failed.
+    Failed(anyhow::Error),
+    /// A signal ended it.
+    Stopped(Signal),
+}
+
+/// Makes a shot, whose number it gets.
+pub type Worker<'a> = Box<dyn FnMut(usize) -> anyhow::Result<Made> + Send + 'a>;
+
+/// The shots of `todo` that this rank makes: each rank the next one in turn.
+pub fn of_rank(todo: &[usize], world: &World) -> Vec<usize> {
+    let (rank, ranks) = (world.ranks().rank(), world.ranks().size());
+    todo.iter().copied().skip(rank).step_by(ranks).collect()
+}
+
+/// Lets the `worker` of every rank make its shots of `todo`, and rank 0 `take` all of them in their order. All ranks call it with the
+/// same `todo`; where `take` fails the others are not waited for.
+pub fn in_order(
+    todo: &[usize],
+    mut worker: Worker<'_>,
+    world: &World,
+    take: &mut dyn FnMut(usize, Outcome) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let own = of_rank(todo, world);
+    let mut make = |place: usize| attempt(&mut worker, own[place]);
+    let ranks = world.ranks().size();
+    if !world.leads() {
+        for place in 0..own.len() {
+            let outcome = make(place);
+            let stopped = matches!(outcome, Outcome::Stopped(_));
+            send(world, outcome)?;
+            if stopped {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    for (k, &number) in todo.iter().enumerate() {
+        let outcome = match k % ranks {
+            0 => make(k / ranks),
+            from => receive(world, from)?,
+        };
+        take(number, outcome)?;
+    }
+    Ok(())
+}
+
+/// Makes a shot, unless a signal has come.
+fn attempt(worker: &mut Worker<'_>, number: usize) -> Outcome {
+    if let Some(signal) = rsf_io::interrupted() {
+        return Outcome::Stopped(signal);
+    }
+    match (worker(number), rsf_io::interrupted()) {
+        (Ok(made), _) => Outcome::Made(made),
+        (Err(_), Some(signal)) => Outcome::Stopped(signal),
+        (Err(error), None) => Outcome::Failed(error),
+    }
+}
+
+/// Sends what became of a shot to rank 0, in messages that say whether another one follows.
+fn send(world: &World, outcome: Outcome) -> anyhow::Result<()> {
+    let bytes = to_bytes(outcome, &world.name());
+    let last = bytes.len().div_ceil(PIECE) - 1;
+    for (k, piece) in bytes.chunks(PIECE).enumerate() {
+        let message = [&[u8::from(k < last)], piece].concat();
+        world.ranks().send_to_root(Topic::Traces, message)?;
+    }
+    Ok(())
+}
+
+/// On rank 0: what became of the next shot of another rank.
+fn receive(world: &World, from: usize) -> anyhow::Result<Outcome> {
+    let mut bytes = Vec::new();
+    loop {
+        let message = world.ranks().receive_from(Topic::Traces, from)?;
+        let Some((&more, piece)) = message.split_first() else {
+            break;
+        };
+        bytes.extend_from_slice(piece);
+        if more == 0 {
+            break;
+        }
+    }
+    match from_bytes(&bytes) {
+        Some(outcome) => Ok(outcome),
+        None => bail!("ranks do not understand each other"),
+    }
+}
+
+/// Of `name`, the rank.
+fn to_bytes(outcome: Outcome, name: &str) -> Vec<u8> {
+    match outcome {
+        Outcome::Made(Made { values, words }) => {
+            let mut bytes = vec![0];
+            bytes.extend((words.len() as u64).to_le_bytes());
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            bytes.extend_from_slice(bytemuck::cast_slice(&values));
+            bytes
+        }
+        Outcome::Failed(error) => format!("\u{1}{name}: {error:#}").into_bytes(),
+        Outcome::Stopped(signal) => vec![2, signal.number()],
+    }
+}
+
+/// What [`to_bytes`] wrote.
+fn from_bytes(bytes: &[u8]) -> Option<Outcome> {
+    let (&kind, rest) = bytes.split_first()?;
+    Some(match kind {
+        0 => {
+            let (count, rest) = rest.split_first_chunk::<8>()?;
+            let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+            let (words, values) = rest.split_at_checked(count.checked_mul(8)?)?;
+            let words = words.as_chunks::<8>().0.iter();
+            Outcome::Made(Made {
+                values: bytemuck::pod_collect_to_vec(values),
+                words: words.map(|&word| u64::from_le_bytes(word)).collect(),
+            })
+        }
+        1 => Outcome::Failed(anyhow!(String::from_utf8_lossy(rest).into_owned())),
+        _ => Outcome::Stopped(Signal::of(*rest.first()?)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_travel_as_bytes() {
+        let made = Made {
+            values: vec![1.5, -0.0, f32::MIN_POSITIVE],
+            words: vec![7, u64::MAX],
+        };
+        let bytes = to_bytes(
+            Outcome::Made(Made {
+                values: made.values.clone(),
+                words: made.words.clone(),
+            }),
+            "rank 1",
+        );
+        assert!(matches!(from_bytes(&bytes), Some(Outcome::Made(found)) if found == made));
+        let none = to_bytes(Outcome::Made(Made::default()), "rank 1");
+        assert!(matches!(from_bytes(&none), Some(Outcome::Made(found)) if found == Made::default()));
+        let failed = to_bytes(Outcome::Failed(anyhow!("not finite")), "rank 1 on a");
+        let Some(Outcome::Failed(error)) = from_bytes(&failed) else {
+            panic!("another outcome");
+        };
+        assert_eq!(error.to_string(), "rank 1 on a: not finite");
+        let signal = Signal::of(15).unwrap();
+        let stopped = to_bytes(Outcome::Stopped(signal), "rank 1");
+        assert!(matches!(from_bytes(&stopped), Some(Outcome::Stopped(found)) if found == signal));
+        for damaged in [&[][..], &[0, 1], &[0, 9, 0, 0, 0, 0, 0, 0, 0, 1], &[2], &[2, 9]] {
+            assert!(from_bytes(damaged).is_none(), "{damaged:?}");
+        }
+    }
+
+    #[test]
+    fn shots_are_taken_in_their_order() {
+        let worker: Worker<'_> = Box::new(|number| match number {
+            5 => bail!("a fault"),
+            _ => Ok(Made {
+                values: vec![number as f32],
+                words: Vec::new(),
+            }),
+        });
+        let mut taken = Vec::new();
+        let mut take = |number: usize, outcome: Outcome| {
+            taken.push(match outcome {
+                Outcome::Made(made) => made.values[0] as usize,
+                _ => number + 100,
+            });
+            Ok(())
+        };
+        in_order(&[1, 2, 5, 6], worker, &World::alone(), &mut take).unwrap();
+        assert_eq!(taken, [1, 2, 105, 6]);
+    }
+}

@@ -1,0 +1,169 @@
+//! What becomes of the shots of a survey: their data in order, and which of them failed.
+
+use super::{Survey, taken_over};
+use crate::modelling::divide::Divide;
+use crate::modelling::finished::Finished;
+use crate::modelling::plan::counted;
+use crate::modelling::shots::{Made, Outcome};
+use crate::modelling::words;
+use anyhow::bail;
+use rsf_io::{Job, Output, Signal};
+
+/// The data of a survey on their way into files.
+pub struct Ledger<'a> {
+    job: &'a Job,
+    data: Data,
+    finished: Finished,
+    shots: usize,
+    /// Numbers of a shot.
+    numbers: usize,
+    steps: usize,
+    /// Shots that are written.
+    written: usize,
+    failed: Vec<String>,
+    silent: bool,
+    /// The signal that has ended the run.
+    stopped: Option<Signal>,
+}
+
+impl<'a> Ledger<'a> {
+    /// For the shots of a survey, whose data go into these files.
+    pub fn new<M: Survey>(
+        job: &'a Job,
+        shot: &M,
+        (file, divide): (Output, Option<Divide>),
+        finished: Finished,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            job,
+            data: Data {
+                file,
+                divide,
+                record: shot.axes()[..2].iter().map(|axis| axis.n).product(),
+            },
+            silent: finished.shots.is_empty(),
+            finished,
+            shots: shot.shots().n,
+            numbers: shot.numbers(),
+            steps: shot.steps(),
+            written: 0,
+            failed: Vec::new(),
+            stopped: None,
+        })
+    }
+
+    /// Writes what became of a shot, behind those before it that were finished earlier.
+    pub fn take(&mut self, number: usize, outcome: Outcome) -> anyhow::Result<()> {
+        self.write_finished(number)?;
+        match outcome {
+            Outcome::Made(Made { values, words }) => {
+                self.silent &= values.iter().all(|&x| x == 0.0);
+                self.data.write(&values)?;
+                if self.job.flag("verb")? {
+                    let seconds = words.first().map_or(0.0, |&bits| f64::from_bits(bits));
+                    let shots = self.shots;
+                    self.job
+                        .say(&format!("shot {} of {shots}: {seconds:.2} s", number + 1));
+                }
+            }
+            Outcome::Failed(error) => {
+                let text = words::explained(&format!("{error:#}"));
+                self.job.say(&format!(
+                    "shot {} of {} failed, its traces are zero: {text}",
+                    number + 1,
+                    self.shots
+                ));
+                self.failed.push((number + 1).to_string());
+                self.data.write(&vec![0.0; self.numbers])?;
+            }
+            Outcome::Stopped(signal) => {
+                self.stopped = Some(signal);
+                bail!("{signal} has ended the run");
+            }
+        }
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Writes the shots before `number` that were finished earlier.
+    fn write_finished(&mut self, number: usize) -> anyhow::Result<()> {
+        while self.written < number {
+            let values = self.finished.of(self.written)?;
+            self.data.write(&values)?;
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    /// The end of a run that has made all shots.
+    pub fn end(mut self) -> anyhow::Result<()> {
+        self.write_finished(self.shots)?;
+        self.data.finish()?;
+        let (job, shots) = (self.job, self.shots);
+        if !self.finished.shots.is_empty() {
+            job.say(&taken_over(self.finished.shots.len(), shots));
+        }
+        match self.failed.len() {
+            // A lone record of the first step lies before any wave, and a warning has said so already.
+            0 if self.silent && (job.int("jdata")? as usize) < self.steps.max(2) => {
+                job.warn("all data are zero: no wave reached a receiver; look at the sources, their histories and the number of steps");
+            }
+            0 => {}
+            count => bail!(
+                "{} of {shots} failed, the traces of {} are zero: {}",
+                counted(count, "shot"),
+                if count == 1 { "it" } else { "them" },
+                self.failed.join(", ")
+            ),
+        }
+        Ok(())
+    }
+
+    /// The end of a run that could not go on: where a signal has ended it, the data hold the shots before.
+    pub fn broken_off(self, error: anyhow::Error) -> anyhow::Error {
+        let Some(signal) = self.stopped else {
+            return error;
+        };
+        match self.data.end_early(self.written) {
+            Ok(left) => rsf_io::Error::Interrupted { signal, left }.into(),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+/// Where the data of the shots go.
+struct Data {
+    file: Output,
+    /// What makes several quantities of them.
+    divide: Option<Divide>,
+    /// Numbers of a record.
+    record: usize,
+}
+
+impl Data {
+    /// Writes the data of a shot.
+    fn write(&mut self, values: &[f32]) -> rsf_io::Result<()> {
+        let Some(divide) = &mut self.divide else {
+            return self.file.write_f32(values);
+        };
+        for (it, read) in values.chunks_exact(self.record.max(1)).enumerate() {
+            divide.take(it, read, &mut self.file)?;
+        }
+        divide.end_shot(&mut self.file)
+    }
+
+    fn finish(self) -> rsf_io::Result<()> {
+        self.divide.map_or(Ok(()), Divide::finish)?;
+        self.file.finish()
+    }
+
+    /// Ends the files behind so many shots; what they hold, in words.
+    fn end_early(self, shots: usize) -> rsf_io::Result<String> {
+        let name = self.file.name();
+        if let Some(divide) = self.divide {
+            divide.finish_early(4, "shots")?;
+        }
+        self.file.finish_at(4, shots as u64)?;
+        Ok(format!("{name} holds {}", counted(shots, "shot")))
+    }
+}

@@ -1,0 +1,209 @@
+//! Several shots as several ranks: each rank models whole shots, and the data are those of one process.
+
+use crate::{Desk, command, launch, launcher, said, started, velocity_stress};
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Shots of a survey.
+const SHOTS: usize = 5;
+
+/// The longest that something may be waited for.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// A desk with a survey whose receivers move with its shots.
+fn desk(ndim: usize) -> Desk {
+    let desk = velocity_stress::desk(ndim);
+    let at = |x: f32| match ndim {
+        3 => vec![x, 110.0, 80.0],
+        _ => vec![x, 80.0],
+    };
+    let sources: Vec<f32> = (0..SHOTS).flat_map(|k| at(60.0 + 25.0 * k as f32)).collect();
+    let spread = |k: usize| {
+        [70.0, 130.0]
+            .into_iter()
+            .flat_map(move |x| at(x + 3.0 * k as f32))
+    };
+    let receivers: Vec<f32> = (0..SHOTS).flat_map(spread).collect();
+    desk.dataset("sous.rsf", &format!("n1={ndim} n2=1 n3={SHOTS}"), &sources);
+    desk.dataset("recs.rsf", &format!("n1={ndim} n2=2 n3={SHOTS}"), &receivers);
+    desk
+}
+
+fn words(ndim: usize) -> String {
+    let words = velocity_stress::words(ndim);
+    words
+        .replace("sou=sou.rsf", "sou=sous.rsf")
+        .replace("rec=rec.rsf", "rec=recs.rsf")
+        .replace(" snap=y jsnap=20", "")
+}
+
+fn bits(desk: &Desk, name: &str) -> Vec<u32> {
+    desk.read(name).into_iter().map(f32::to_bits).collect()
+}
+
+#[test]
+fn any_number_of_ranks_gives_the_same_bits() {
+    let Some(mpirun) = launcher("survey::any_number_of_ranks_gives_the_same_bits") else {
+        return;
+    };
+    for (ndim, more, all) in [
+        (2, "free=y qp=qp.rsf qs=qs.rsf", &[2, 3, 5, 7][..]),
+        (2, "data=displacement pressure=p.rsf", &[2]),
+        (3, "ngpu=2", &[2]),
+    ] {
+        let (desk, words) = (desk(ndim), format!("{} {more}", words(ndim)));
+        let files = match more.contains("pressure=") {
+            true => vec!["data.rsf", "p.rsf"],
+            false => vec!["data.rsf"],
+        };
+        let one = desk.sh(&format!("{words} >data.rsf"));
+        assert_eq!(one.code, 0, "{}", one.err);
+        let wanted: Vec<_> = files.iter().map(|file| bits(&desk, file)).collect();
+        let axes = desk.axes("data.rsf", 4);
+        for ranks in all {
+            let done = launch(&desk, mpirun, &format!("-n {ranks} {words} >data.rsf"));
+            assert_eq!(done.code, 0, "{more}: {ranks} ranks: {}", done.err);
+            let found: Vec<_> = files.iter().map(|file| bits(&desk, file)).collect();
+            assert!(found == wanted, "{ndim}-D {more}: {ranks} ranks");
+            assert_eq!(desk.axes("data.rsf", 4), axes);
+        }
+    }
+}
+
+/// Beyond some place waves are too fast for the time step: of shots beside it alone they come there in time.
+#[test]
+fn a_shot_that_fails_is_contained() {
+    let Some(mpirun) = launcher("survey::a_shot_that_fails_is_contained") else {
+        return;
+    };
+    let desk = Desk::new();
+    let grid = "n1=24 n2=60 d1=10 d2=10";
+    let fast = |cell: usize| if cell / 24 > 50 { 10500.0 } else { 1500.0 };
+    let vp: Vec<f32> = (0..24 * 60).map(fast).collect();
+    desk.dataset("vp.rsf", grid, &vp);
+    desk.dataset("vs.rsf", grid, &vp.iter().map(|x| x / 1.8).collect::<Vec<_>>());
+    desk.dataset("den.rsf", grid, &vec![2000.0; vp.len()]);
+    desk.dataset("slow.rsf", grid, &vec![1500.0; vp.len()]);
+    desk.dataset("slow-vs.rsf", grid, &vec![830.0; vp.len()]);
+    desk.dataset(
+        "sous.rsf",
+        "n1=2 n2=1 n3=4",
+        &[60.0, 100.0, 540.0, 100.0, 220.0, 100.0, 140.0, 100.0],
+    );
+    desk.dataset("rec.rsf", "n1=2 n2=3", &[60.0, 90.0, 220.0, 90.0, 540.0, 90.0]);
+    let line = |vp: &str, vs: &str| {
+        format!(
+            "sfvsfd2d-gpu vp={vp} vs={vs} den=den.rsf sou=sous.rsf rec=rec.rsf nt=35 dt=0.0015 cfl=warn tau=0.004 m0=1e12 jcheck=1 nb=4 device=cpu threads=1"
+        )
+    };
+    let faulty = line("vp.rsf", "vs.rsf");
+    let one = desk.sh(&format!("{faulty} >one.rsf"));
+    assert_eq!(one.code, 1, "{}", one.err);
+    for ranks in [2, 3] {
+        let done = launch(&desk, mpirun, &format!("-n {ranks} {faulty} >data.rsf"));
+        assert_ne!(done.code, 0);
+        let said = said(&done.err);
+        let told: Vec<_> = said
+            .iter()
+            .filter(|line| line.contains("shot 2 of 4 failed, its traces are zero: "))
+            .collect();
+        assert!(
+            told.len() == 1 && told[0].contains("rank 1 on "),
+            "{ranks} ranks: {}",
+            done.err
+        );
+        let last: Vec<_> = said
+            .iter()
+            .filter(|line| line.contains("1 shot of 4 failed"))
+            .collect();
+        assert_eq!(last.len(), 1, "{ranks} ranks: {}", done.err);
+        assert!(bits(&desk, "data.rsf") == bits(&desk, "one.rsf"), "{ranks} ranks");
+    }
+    // In a medium without the fault only the shot that failed is made.
+    let sound = line("slow.rsf", "slow-vs.rsf");
+    let one = desk.sh(&format!("{sound} resume=one.rsf >whole.rsf"));
+    assert_eq!(one.code, 0, "{}", one.err);
+    let done = launch(&desk, mpirun, &format!("-n 3 {sound} resume=one.rsf >again.rsf"));
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!(
+        done.err.matches("3 shots of 4 taken over from resume=").count(),
+        1,
+        "{}",
+        done.err
+    );
+    assert!(bits(&desk, "again.rsf") == bits(&desk, "whole.rsf"));
+}
+
+/// What is wrong with every shot, or with the survey, is told once and nothing is modelled.
+#[test]
+fn what_is_wrong_is_told_once() {
+    let Some(mpirun) = launcher("survey::what_is_wrong_is_told_once") else {
+        return;
+    };
+    let desk = desk(2);
+    for (wrong, wanted) in [
+        ("dt=0.01", "stab"),
+        ("snap=y jsnap=10 wfl=w.rsf", "snap=y goes with one shot"),
+        ("ngpu=100", "slabs do not fit"),
+        ("resume=vp.rsf", "resume= takes the data of an earlier run"),
+        ("pressure=nowhere/p.rsf", "nowhere"),
+    ] {
+        let done = launch(&desk, mpirun, &format!("-n 3 {} {wrong} >d.rsf", words(2)));
+        let said = said(&done.err);
+        assert_ne!(done.code, 0, "{wrong}");
+        let sentences: Vec<_> = said.iter().filter(|line| line.contains(wanted)).collect();
+        assert_eq!(sentences.len(), 1, "{wrong}: {}", done.err);
+    }
+    let done = launch(&desk, mpirun, &format!("-n 3 {} plan=y", words(2)));
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!(done.err.matches("there are 5").count(), 1, "{}", done.err);
+    let done = launch(&desk, mpirun, &format!("-n 3 {} --dryrun=y >d.rsf", words(2)));
+    assert_eq!(done.code, 0, "{}", done.err);
+}
+
+/// A signal ends the ranks; the shots that rank 0 has are in its file, and another number of ranks makes the others.
+#[test]
+fn a_survey_that_is_ended_goes_on() {
+    let Some(mpirun) = launcher("survey::a_survey_that_is_ended_goes_on") else {
+        return;
+    };
+    let desk = desk(2);
+    // More than buffers hold: 6 MB a shot.
+    let many: Vec<f32> = (0..200).flat_map(|k| [k as f32, 80.0]).collect();
+    desk.dataset("many.rsf", "n1=2 n2=200", &many);
+    let words = words(2)
+        .replace("nt=41", "nt=8001")
+        .replace("rec=recs.rsf", "rec=many.rsf");
+    let one = desk.sh(&format!("{words} >whole.rsf"));
+    assert_eq!(one.code, 0, "{}", one.err);
+    let whole = bits(&desk, "whole.rsf");
+    let line = format!("-n 1 sh -c 'echo $$ >pid; exec {words} out=d.bin' : -n 1 {words} out=d.bin >d.rsf");
+    let mut child = started(&desk, &command(mpirun, &line))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell starts");
+    let begun = Instant::now();
+    let written = || std::fs::metadata(desk.path("d.bin")).map_or(0, |meta| meta.len());
+    while written() == 0 && begun.elapsed() < PATIENCE {
+        sleep(Duration::from_millis(2));
+    }
+    assert!(written() > 0, "no shot within {PATIENCE:?}");
+    desk.sh("kill -TERM $(cat pid)");
+    let ended = child.wait().expect("the launcher ends");
+    assert!(!ended.success(), "the run ended before it was stopped");
+    let shot = 4 * whole.len() / SHOTS;
+    let held = written() as usize;
+    assert!(
+        held > 0 && held < 4 * whole.len() && held.is_multiple_of(shot),
+        "{held}"
+    );
+    let done = launch(
+        &desk,
+        mpirun,
+        &format!("-n 3 {words} resume=d.rsf out=e.bin >e.rsf"),
+    );
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(done.err.contains("taken over from resume="), "{}", done.err);
+    assert!(bits(&desk, "e.rsf") == whole);
+}
