@@ -2,13 +2,14 @@
 
 mod continued;
 mod piped;
+mod voice;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Read, Write};
+use std::io::{BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::command::Line;
 use crate::data::Format;
@@ -44,6 +45,8 @@ pub struct Job {
     handed: bool,
     /// See [`Job::continue_outputs`].
     continued: VecDeque<Written>,
+    /// Warnings that were told.
+    warned: Mutex<BTreeSet<String>>,
 }
 
 impl Job {
@@ -76,6 +79,7 @@ impl Job {
             accepts_cut: false,
             handed: false,
             continued: VecDeque::new(),
+            warned: Mutex::default(),
         };
         for warning in line.warnings {
             job.warn(&warning);
@@ -476,25 +480,5 @@ impl Job {
             self.path_told = true;
             self.warn(&remark);
         }
-    }
-
-    /// A warning on stderr, `prog: warning: text`; silent in a dry run.
-    pub fn warn(&self, text: &str) {
-        if !self.dry {
-            self.say(&format!("warning: {text}"));
-        }
-    }
-
-    /// A line on stderr: `prog: text`; nothing from a process that is not the one that speaks ([`crate::second`]).
-    pub fn say(&self, text: &str) {
-        if !self.mute {
-            self.tell(text);
-        }
-    }
-
-    /// A line on stderr, whoever this process is.
-    pub fn tell(&self, text: &str) {
-        // A closed stderr is no reason to stop.
-        let _ = writeln!(std::io::stderr().lock(), "{}: {text}", self.name);
     }
 }
