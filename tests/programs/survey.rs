@@ -371,6 +371,13 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     let data = desk.read("data.rsf");
     let n = data.len() / 3;
     assert!(data[n..2 * n].iter().all(|&x| x == 0.0));
+    let line_of_groups = line("sous.rsf", "vp.rsf", "vs.rsf") + " groups=2";
+    let run = desk.sh(&format!("{line_of_groups} > groups.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("shot 2 of 3 failed, its traces are zero: "),
+        "{run:?}"
+    );
+    assert!(desk.read("groups.rsf") == data);
     for shot in [0, 2] {
         desk.dataset("sou.rsf", "n1=2 n2=1", &sources[2 * shot..][..2]);
         desk.ran(&format!("{} > one.rsf", line("sou.rsf", "vp.rsf", "vs.rsf")));
@@ -396,4 +403,50 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
     assert!(run.err.contains("2 shots of 3 taken over"), "{run:?}");
     let again = desk.read("again.rsf");
     assert!(again[..2 * n] == all[..2 * n] && again[2 * n..].iter().any(|&x| x != 0.0));
+}
+
+/// Shots of several groups, and what is asked for in vain.
+#[test]
+fn groups_model_shots_at_the_same_time() {
+    let desk = desk(2);
+    for extra in [
+        "free=y",
+        "data=acceleration pressure=p.rsf rotation=r.rsf",
+        "qp=60 qs=40",
+    ] {
+        let files: &[&str] = match extra.contains("pressure=") {
+            true => &["data.rsf", "p.rsf", "r.rsf"],
+            false => &["data.rsf"],
+        };
+        let line = with(2, "sous.rsf", "recs.rsf", extra);
+        let all = |desk: &Desk| files.iter().map(|file| desk.read(file)).collect::<Vec<_>>();
+        desk.ran(&format!("{line} > data.rsf"));
+        let wanted = all(&desk);
+        for words in ["groups=2", "groups=3 threads=2", "groups=5 ngpu=2"] {
+            let run = desk.ran(&format!("{line} {words} > data.rsf"));
+            assert!(all(&desk) == wanted, "{extra} {words}");
+            assert!(run.err.contains("groups"), "the device is told: {run:?}");
+        }
+    }
+    let line = with(2, "sous.rsf", "recs.rsf", "groups=2 verb=y");
+    let run = desk.ran(&format!("{line} > data.rsf"));
+    for shot in 1..4 {
+        assert_eq!(
+            run.err.matches(&format!("shot {shot} of 3: ")).count(),
+            1,
+            "{run:?}"
+        );
+    }
+    assert_eq!(run.err.matches("medium ").count(), 1, "{run:?}");
+    let run = desk.ran(&format!(
+        "{} > data.rsf",
+        with(2, "sou0.rsf", "rec0.rsf", "groups=2")
+    ));
+    assert!(run.err.contains("groups= is not used"), "{run:?}");
+    let line = with(2, "sous.rsf", "recs.rsf", "gpu=0 groups=2");
+    let run = desk.sh(&format!("{line} > data.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("device=cpu asks for the CPU"),
+        "{run:?}"
+    );
 }

@@ -1,8 +1,10 @@
 //! Which machine runs a shot.
 
+mod groups;
+
 use super::words;
 use super::world::{Places, World};
-use anyhow::{anyhow, bail};
+use anyhow::{anyhow, bail, ensure};
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cpu::{Cpu, Tile};
 use kernels::device::gpu::{Gpu, probe};
@@ -47,6 +49,8 @@ pub struct Machine {
     gpus: Vec<Properties>,
     /// Ranks and hosts, where there are several ranks.
     options: String,
+    /// Groups like this one on this rank, which run shots at the same time.
+    pub groups: usize,
 }
 
 /// What this rank has to offer.
@@ -72,22 +76,6 @@ impl Machine {
             .map_err(Into::into)
             .and_then(|device| offer(job, device, places));
         Self::of(world.agree(offer)?, pieces, world)
-    }
-
-    /// The same of this rank for whole shots, which it computes without the others.
-    pub fn of_rank(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
-        let places = world.of_host()?;
-        let offer = device(job)
-            .map_err(Into::into)
-            .and_then(|device| offer(job, device, places));
-        let offer = world.agree(offer)?;
-        let on_gpus = world.numbers(&[u64::from(!offer.gpus.is_empty())])?.concat();
-        all_or_none(&on_gpus.iter().map(|&on| on == 1).collect::<Vec<_>>(), world)?;
-        let machine = world.agree(Self::of(offer, pieces, &World::alone()))?;
-        Ok(Self {
-            options: world.describe()?,
-            ..machine
-        })
     }
 
     /// The processors, for what runs on nothing else.
@@ -139,6 +127,7 @@ impl Machine {
             cpu: offer.cpu,
             gpus: offer.gpus,
             options: world.describe()?,
+            groups: 1,
         })
     }
 
@@ -178,6 +167,9 @@ impl Machine {
         };
         if self.ranges.1 > 1 {
             words += &format!(", {} {parts}", self.ranges.1);
+        }
+        if self.groups > 1 {
+            words += &format!(", the first of {} groups", self.groups);
         }
         self.options.clone() + &words
     }
@@ -231,21 +223,11 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
     let list = job.ints("gpu")?;
     let count = usize::try_from(job.int("ngpu")?)?;
     let listed = job.given("gpu");
-    let mut gpus = Vec::new();
-    if device == "cpu" && listed {
-        bail!("gpu= names GPUs and device=cpu asks for the CPU: leave out one of them");
-    }
-    if device != "cpu" {
-        match probe() {
-            Ok(found) if listed => gpus = named(&found, &list, places)?,
-            Ok(found) => gpus = first(&found, count, places)?,
-            Err(absent) if device == "gpu" || listed => return Err(absent.into()),
-            Err(absent) if job.flag("verb")? || job.flag("plan")? => {
-                job.say(&words::explained(&format!("no GPU is taken: {absent}")));
-            }
-            Err(_) => {}
-        }
-    }
+    let gpus = match found_gpus(job, device)? {
+        Some(found) if listed => named(&found, &list, places)?,
+        Some(found) => first(&found, count, places)?,
+        None => Vec::new(),
+    };
     if listed && job.given("ngpu") && count != gpus.len() {
         job.warn(&format!(
             "ngpu={count} is not used: gpu= names {} of them",
@@ -257,6 +239,27 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
         gpus,
         cpu: processors(job, places.sharing)?,
     })
+}
+
+/// The GPUs that there are, if this `device=` wants any.
+fn found_gpus(job: &Job, device: &str) -> anyhow::Result<Option<Vec<Properties>>> {
+    let listed = job.given("gpu");
+    if device == "cpu" {
+        ensure!(
+            !listed,
+            "gpu= names GPUs and device=cpu asks for the CPU: leave out one of them"
+        );
+        return Ok(None);
+    }
+    match probe() {
+        Ok(found) => return Ok(Some(found)),
+        Err(absent) if device == "gpu" || listed => return Err(absent.into()),
+        Err(absent) if job.flag("verb")? || job.flag("plan")? => {
+            job.say(&words::explained(&format!("no GPU is taken: {absent}")));
+        }
+        Err(_) => {}
+    }
+    Ok(None)
 }
 
 /// Relative speeds of the slabs of all ranks: alike where all have the same machine, else a small grid is timed.
@@ -400,6 +403,11 @@ fn first(
 
 /// The threads that `threads=` or the environment ask for.
 pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
+    Ok(Cpu::new(threads(job, ranks)?)?)
+}
+
+/// How many they are.
+fn threads(job: &Job, ranks: usize) -> anyhow::Result<usize> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let asked = match job.int_opt("threads")? {
         Some(n) => usize::try_from(n)?.min(4 * cores),
@@ -410,7 +418,7 @@ pub fn processors(job: &Job, ranks: usize) -> anyhow::Result<Cpu> {
             .map_or(0, |n| n.min(cores)),
     };
     // Ranks of a host share its cores.
-    Ok(Cpu::new(if asked == 0 { (cores / ranks).max(1) } else { asked })?)
+    Ok(if asked == 0 { (cores / ranks).max(1) } else { asked })
 }
 
 /// The tile that `tile=` asks for on a grid of so many dimensions.

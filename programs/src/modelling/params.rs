@@ -56,3 +56,9 @@ pub const TILE: Param = Param::ints("tile")
     .default_text("chosen by the caches")
     .range(">= 0", Some(0.0), None)
     .doc("tiles in which CPU threads compute: cells along z and, in 3-D, rows along x; 0: all; results do not depend on them");
+
+/// Shots that run at the same time.
+pub const GROUPS: Param = Param::int("groups")
+    .default_text("1; with gpu= and ngpu=, the number of GPUs over ngpu")
+    .range(">= 1", Some(1.0), Some(65536.0))
+    .doc("with several shots: number of shots that each process computes at the same time, each on ngpu= GPUs or on its share of the threads; results do not depend on it");

@@ -1,8 +1,11 @@
-//! Shots of a survey that several ranks make, and that are handed on in their order.
+//! Shots of a survey that several ranks make, and several groups of GPUs or threads in each of them; all are handed on in their order.
+
+mod queue;
 
 use super::world::World;
 use anyhow::{anyhow, bail};
 use kernels::parallel::communicator::Topic;
+use queue::{Make, side_by_side};
 use rsf_io::Signal;
 
 /// Bytes of a message at most: MPI counts no further than 2 GB.
@@ -37,34 +40,56 @@ pub fn of_rank(todo: &[usize], world: &World) -> Vec<usize> {
     todo.iter().copied().skip(rank).step_by(ranks).collect()
 }
 
-/// Lets the `worker` of every rank make its shots of `todo`, and rank 0 `take` all of them in their order. All ranks call it with the
-/// same `todo`; where `take` fails the others are not waited for.
+/// Lets the `workers` of every rank make its shots of `todo`, and rank 0 `take` all of them in their order. All ranks call it with the
+/// same `todo`; where `take` fails other ranks are not waited for. Worker number `k` begins with shot number `k` of its rank.
 pub fn in_order(
     todo: &[usize],
-    mut worker: Worker<'_>,
+    mut workers: Vec<Worker<'_>>,
     world: &World,
     take: &mut dyn FnMut(usize, Outcome) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let own = of_rank(todo, world);
-    let mut make = |place: usize| attempt(&mut worker, own[place]);
-    let ranks = world.ranks().size();
-    if !world.leads() {
-        for place in 0..own.len() {
-            let outcome = make(place);
-            let stopped = matches!(outcome, Outcome::Stopped(_));
-            send(world, outcome)?;
-            if stopped {
-                break;
-            }
-        }
-        return Ok(());
+    let mut hand_on = |make: Make<'_>| match world.leads() {
+        true => take_all(todo, make, world, take),
+        false => send_all(own.len(), make, world),
+    };
+    match workers.as_mut_slice() {
+        // A thread that waits would take a core from the waves.
+        [] | [_] => hand_on(&mut |place| match workers.first_mut() {
+            Some(worker) => attempt(worker, own[place]),
+            None => Outcome::Failed(anyhow!("nobody is there to make it")),
+        }),
+        _ => side_by_side(&own, workers, &mut hand_on),
     }
+}
+
+/// On rank 0: takes all shots in their order; `make` gives its own ones, by their place among them.
+fn take_all(
+    todo: &[usize],
+    make: Make<'_>,
+    world: &World,
+    take: &mut dyn FnMut(usize, Outcome) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let ranks = world.ranks().size();
     for (k, &number) in todo.iter().enumerate() {
         let outcome = match k % ranks {
             0 => make(k / ranks),
             from => receive(world, from)?,
         };
         take(number, outcome)?;
+    }
+    Ok(())
+}
+
+/// On another rank: sends its shots, of which it has so many, in their order.
+fn send_all(count: usize, make: Make<'_>, world: &World) -> anyhow::Result<()> {
+    for place in 0..count {
+        let outcome = make(place);
+        let stopped = matches!(outcome, Outcome::Stopped(_));
+        send(world, outcome)?;
+        if stopped {
+            break;
+        }
     }
     Ok(())
 }
@@ -148,6 +173,7 @@ fn from_bytes(bytes: &[u8]) -> Option<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn outcomes_travel_as_bytes() {
@@ -178,24 +204,58 @@ mod tests {
         }
     }
 
+    /// A worker that takes longer for even shots, and fails at 5.
+    fn worker<'a>() -> Worker<'a> {
+        Box::new(|number| {
+            std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 20 } else { 1 }));
+            match number {
+                5 => bail!("a fault"),
+                _ => Ok(Made {
+                    values: vec![number as f32],
+                    words: Vec::new(),
+                }),
+            }
+        })
+    }
+
     #[test]
     fn shots_are_taken_in_their_order() {
-        let worker: Worker<'_> = Box::new(|number| match number {
-            5 => bail!("a fault"),
-            _ => Ok(Made {
-                values: vec![number as f32],
-                words: Vec::new(),
-            }),
-        });
-        let mut taken = Vec::new();
-        let mut take = |number: usize, outcome: Outcome| {
-            taken.push(match outcome {
-                Outcome::Made(made) => made.values[0] as usize,
-                _ => number + 100,
-            });
-            Ok(())
-        };
-        in_order(&[1, 2, 5, 6], worker, &World::alone(), &mut take).unwrap();
-        assert_eq!(taken, [1, 2, 105, 6]);
+        let todo = [1, 2, 4, 5, 6, 7, 9, 11, 12, 14, 15, 16, 17, 18, 19, 21];
+        for count in 1..5 {
+            let mut taken = Vec::new();
+            let mut take = |number: usize, outcome: Outcome| {
+                taken.push(match outcome {
+                    Outcome::Made(made) => made.values[0] as usize,
+                    _ => number + 100,
+                });
+                Ok(())
+            };
+            let workers = (0..count).map(|_| worker()).collect();
+            in_order(&todo, workers, &World::alone(), &mut take).unwrap();
+            let wanted = todo.map(|number| if number == 5 { 105 } else { number });
+            assert_eq!(taken, wanted, "{count} workers");
+        }
+        in_order(&[], Vec::new(), &World::alone(), &mut |_, _| {
+            bail!("none is there")
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_shot_that_cannot_be_taken_ends_all() {
+        for count in 1..4 {
+            let mut taken = 0;
+            let mut take = |number: usize, _: Outcome| {
+                taken += 1;
+                if number == 3 {
+                    bail!("the disk is full");
+                }
+                Ok(())
+            };
+            let todo: Vec<usize> = (0..1000).collect();
+            let workers = (0..count).map(|_| worker()).collect();
+            let error = in_order(&todo, workers, &World::alone(), &mut take).unwrap_err();
+            assert_eq!((error.to_string().as_str(), taken), ("the disk is full", 4));
+        }
     }
 }

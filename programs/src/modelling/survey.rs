@@ -1,29 +1,25 @@
-//! Several shots in one run: the model is read once, a shot that fails is told and leaves zeros, the others go on. Each of several ranks
-//! computes whole shots; rank 0 writes them.
+//! Several shots in one run: a shot that fails is told and leaves zeros, the others go on. Each of several ranks, and each group of GPUs or
+//! threads in it, computes whole shots; rank 0 writes them.
 
 mod ledger;
+mod station;
 
-use super::checkpoint::{Store, Wishes};
+use super::checkpoint::Wishes;
 use super::finished::Finished;
 use super::machine::Machine;
 use super::model::Opened;
 use super::plan::counted;
-use super::progress::{Progress, Watched};
 use super::shoot::{self, Method, Resources};
-use super::shots::{self, Made, Worker};
+use super::shots;
 use super::world::{World, share_stdin};
-use anyhow::{Context, bail, ensure};
-use kernels::device::gpu::Gpu;
-use kernels::parallel::options::ParallelOptions;
-use kernels::time_loop::Recorder;
-use kernels::time_loop::state::{Checkpoints, Every};
+use anyhow::bail;
 use ledger::Ledger;
 use rsf_io::{Axis, Job, Watch};
-use std::sync::Arc;
+use station::Station;
 use std::time::Instant;
 
 /// A method whose programs run several shots.
-pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Send {
+pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + Send {
     /// The axis of the shots.
     fn shots(&self) -> &Axis;
 
@@ -60,6 +56,10 @@ pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
     }
     let (shot, files) = world.agree(M::read(job, ndim))?;
     match shot.shots().n {
+        1 if job.given("groups") => {
+            job.warn("groups= is not used: each group models shots of its own, and there is one shot");
+            shoot::one(job, (shot, files), (world, started))
+        }
         1 => shoot::one(job, (shot, files), (world, started)),
         _ => several(job, (shot, files), world),
     }
@@ -88,57 +88,52 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     world.agree(refuse(job, shots.n))?;
     let ndim = shot.pieces().ndim();
     let tile = world.agree(shot.tile(job))?;
-    let machine = Machine::of_rank(job, shot.pieces(), world)?.with_tile(job, tile);
+    let machines = Machine::groups(job, shot.pieces(), world)?.into_iter();
+    let machines: Vec<Machine> = machines.map(|machine| machine.with_tile(job, tile)).collect();
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
         let mut outputs = shot.open(job, world)?;
         outputs.count_shots(&shots);
         return outputs.header_only();
     }
-    let gpus = world.agree(machine.open())?;
-    let held = files.held();
+    let gpus: anyhow::Result<Vec<_>> = machines.iter().map(Machine::open).collect();
+    let (gpus, held) = (world.agree(gpus)?, files.held());
     let volumes = world.agree(files.volumes(ndim, None))?;
+    let on = |world| Resources {
+        machine: &machines[0],
+        gpus: &gpus[0],
+        held,
+        world,
+    };
     if planning {
-        let on = Resources {
-            machine: &machine,
-            gpus: &gpus,
-            held,
-            world: &World::alone(),
-        };
-        world.agree(shot.plan(job, volumes, on))?;
+        world.agree(shot.plan(job, volumes, on(&World::alone())))?;
         job.say(&format!("that is one shot: there are {}", shots.n));
         return Ok(());
     }
     world.agree(Wishes::read(job, shot.steps()))?;
-    let on = Resources {
-        machine: &machine,
-        gpus: &gpus,
-        held,
-        world,
-    };
-    shot.check_memory(job, on)?;
+    shot.check_memory(job, on(world))?;
     let (finished, todo) = finished(job, &shot, world)?;
     let mut outputs = shot.open(job, world)?;
     outputs.count_shots(&shots);
-    let device = machine.describe(None);
+    let device = machines[0].describe(None);
     outputs.note(&device);
     job.say(&device);
-    let mut ledger = match outputs.into_data() {
-        Some(files) => Some(Ledger::new(job, &shot, files, finished)?),
-        None => None,
-    };
-    let station = Station {
-        job,
-        shot,
-        machine,
-        gpus,
-        held,
-        volumes: &volumes,
-        engine: None,
-        ready: None,
-        shows: world.leads(),
-    };
-    run(station, &todo, world, &mut ledger)
+    let opened = outputs.into_data();
+    let mut ledger = opened.map(|files| Ledger::new(job, &shot, files, finished));
+    let groups = machines.len();
+    let stations = machines.into_iter().zip(gpus).enumerate();
+    let stations = stations.map(|(k, on)| {
+        let tells = world.leads() && k == 0;
+        Station::new(
+            job,
+            shot.clone(),
+            &volumes,
+            held,
+            on,
+            (tells, tells && groups == 1),
+        )
+    });
+    run(stations.collect(), &todo, world, &mut ledger)
 }
 
 /// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
@@ -156,7 +151,7 @@ fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result
 
 /// Makes the shots of `todo`; rank 0 has a ledger.
 fn run<M: Survey>(
-    mut station: Station<'_, M>,
+    mut stations: Vec<Station<'_, M>>,
     todo: &[usize],
     world: &World,
     ledger: &mut Option<Ledger<'_>>,
@@ -164,11 +159,12 @@ fn run<M: Survey>(
     // From now on a signal waits for the end of a step.
     let _watch = Watch::begin();
     let own = shots::of_rank(todo, world);
+    stations.truncate(own.len());
     // What is wrong with the model is wrong with every shot.
-    let begun = own.first().map_or(Ok(()), |&first| station.begin(first));
-    world.agree(begun)?;
-    let worker: Worker<'_> = Box::new(move |number| station.make(number));
-    let taken = shots::in_order(todo, worker, world, &mut |number, outcome| match ledger {
+    let mut all = stations.iter_mut().zip(&own);
+    world.agree(all.try_for_each(|(station, &first)| station.begin(first)))?;
+    let workers = stations.into_iter().map(Station::worker).collect();
+    let taken = shots::in_order(todo, workers, world, &mut |number, outcome| match ledger {
         Some(ledger) => ledger.take(number, outcome),
         None => Ok(()),
     });
@@ -180,105 +176,6 @@ fn run<M: Survey>(
         (Err(error), Some(ledger)) => return Err(world.fail(ledger.broken_off(error))),
     };
     world.agree(ended)
-}
-
-/// Where shots are made one after the other.
-struct Station<'a, M: Survey> {
-    job: &'a Job,
-    shot: M,
-    machine: Machine,
-    gpus: Vec<Arc<Gpu>>,
-    /// Bytes of the model's files that lie in memory as a whole.
-    held: u64,
-    volumes: &'a Volumes<M>,
-    engine: Option<M::Engine>,
-    /// The shot that the engine is ready for.
-    ready: Option<usize>,
-    /// Whether it shows how far it is.
-    shows: bool,
-}
-
-impl<M: Survey> Station<'_, M> {
-    /// Makes the engine ready for its first shot.
-    fn begin(&mut self, number: usize) -> anyhow::Result<()> {
-        let report = self.turn_to(number)?;
-        if let Some(report) = report.filter(|_| self.shows && self.job.flag("verb").unwrap_or(false)) {
-            self.shot.summary(self.job, &report);
-        }
-        Ok(())
-    }
-
-    /// Makes the engine ready for a shot.
-    fn turn_to(&mut self, number: usize) -> anyhow::Result<Option<M::Report>> {
-        self.shot.turn_to(number);
-        let on = Resources {
-            machine: &self.machine,
-            gpus: &self.gpus,
-            held: self.held,
-            world: &World::alone(),
-        };
-        let report = self.shot.again(self.job, self.volumes, on, &mut self.engine)?;
-        self.ready = Some(number);
-        Ok(report)
-    }
-
-    /// The records of a shot, behind each other, and the bits of the seconds that it took.
-    fn make(&mut self, number: usize) -> anyhow::Result<Made> {
-        let begun = Instant::now();
-        if self.ready.take() != Some(number) {
-            self.turn_to(number)?;
-        }
-        let made = self.model();
-        if made.is_err() {
-            // What a failed run leaves behind may be of no use.
-            self.engine = None;
-        }
-        Ok(Made {
-            values: made?,
-            words: vec![begun.elapsed().as_secs_f64().to_bits()],
-        })
-    }
-
-    /// Runs the shot that the engine is ready for.
-    fn model(&mut self) -> anyhow::Result<Vec<f32>> {
-        use shoot::Engine;
-        let engine = self.engine.as_mut().context("no engine was made")?;
-        let options = ParallelOptions {
-            transport: self.shot.transport(),
-            ..ParallelOptions::default()
-        };
-        let world = World::alone();
-        let mut progress = Progress::new(self.job, (0, engine.steps()), self.shows)?;
-        let store = Arc::new(Store::new(self.job, None, None));
-        let mut checkpoints = Checkpoints::new(world.ranks(), store, Every::Never);
-        let mut records = Records::default();
-        let mut watched = Watched {
-            recorder: &mut records,
-            progress: &mut progress,
-        };
-        let outcome = engine.run(world.ranks(), &mut watched, options, &mut checkpoints);
-        drop(checkpoints);
-        progress.end();
-        outcome?;
-        let (made, wanted) = (records.0.len(), self.shot.numbers());
-        ensure!(made == wanted, "the run made {made} numbers of {wanted}");
-        Ok(records.0)
-    }
-}
-
-/// The records of one shot, behind each other.
-#[derive(Default)]
-struct Records(Vec<f32>);
-
-impl Recorder<f32> for Records {
-    fn traces(&mut self, _: usize, traces: &[f32]) -> Result<(), kernels::Error> {
-        self.0.extend_from_slice(traces);
-        Ok(())
-    }
-
-    fn snapshot(&mut self, _: usize, _: &[f32]) -> Result<(), kernels::Error> {
-        Ok(())
-    }
 }
 
 /// The first sentence of a survey that has taken over shots.

@@ -69,13 +69,13 @@ impl World {
 
     /// All ranks must run one shot: only the words of the machine may differ.
     pub fn same_shot(&self, job: &Job) -> anyhow::Result<()> {
-        let mine = job.words_but(&["threads", "tile", "gpu", "ngpu", "device", "verb"]);
+        let mine = job.words_but(&["threads", "tile", "gpu", "ngpu", "groups", "device", "verb"]);
         let all = self.ranks().all_gather(mine.as_bytes())?;
         let other = all.iter().position(|words| words != &all[0]);
         self.agree(match other {
             None => Ok(()),
             Some(rank) => Err(anyhow!(
-                "ranks run different shots: rank 0 has {}, rank {rank} has {}; only threads=, tile=, device=, gpu=, ngpu= and verb= may differ",
+                "ranks run different shots: rank 0 has {}, rank {rank} has {}; only threads=, tile=, device=, gpu=, ngpu=, groups= and verb= may differ",
                 String::from_utf8_lossy(&all[0]),
                 String::from_utf8_lossy(&all[rank])
             )),

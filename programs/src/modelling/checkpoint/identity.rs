@@ -6,12 +6,13 @@ use rsf_io::Job;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Parameters that change no number of what is written. `nt` may be larger when the run goes on.
-const FREE: [&str; 14] = [
+const FREE: [&str; 15] = [
     "threads",
     "tile",
     "device",
     "gpu",
     "ngpu",
+    "groups",
     "exchange",
     "verb",
     "plan",
@@ -24,11 +25,12 @@ const FREE: [&str; 14] = [
 ];
 
 /// The same of sums over the shots of a survey.
-const FREE_OF_SUMS: [&str; 14] = [
+const FREE_OF_SUMS: [&str; 15] = [
     "threads",
     "device",
     "gpu",
     "ngpu",
+    "groups",
     "verb",
     "plan",
     "cfl",
@@ -89,7 +91,7 @@ pub struct Identity {
 
 /// `threads=, tile=, nt= and the names of files`
 fn listed(free: &[&str]) -> String {
-    let own = ["plan", "checkpoint", "every", "resume"];
+    let own = ["groups", "plan", "checkpoint", "every", "resume"];
     let told = free.iter().filter(|name| !own.contains(name));
     let words: Vec<String> = told.map(|name| format!("{name}=")).collect();
     format!("{} and the names of files", words.join(", "))

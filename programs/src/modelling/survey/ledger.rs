@@ -33,8 +33,8 @@ impl<'a> Ledger<'a> {
         shot: &M,
         (file, divide): (Output, Option<Divide>),
         finished: Finished,
-    ) -> anyhow::Result<Self> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             job,
             data: Data {
                 file,
@@ -49,7 +49,7 @@ impl<'a> Ledger<'a> {
             written: 0,
             failed: Vec::new(),
             stopped: None,
-        })
+        }
     }
 
     /// Writes what became of a shot, behind those before it that were finished earlier.

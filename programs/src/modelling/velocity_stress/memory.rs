@@ -18,7 +18,7 @@ pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
         false => gpu::host_bytes(&run.padded, Symmetry::Orthorhombic, losses.is_some()),
     };
     let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
-    let all = (needed + factors * size_of::<f32>()) as u64 + on.held;
+    let all = (needed + factors * size_of::<f32>()) as u64 * on.machine.groups as u64 + on.held;
     warn_of_memory(job, on.world, all as f64)
 }
 

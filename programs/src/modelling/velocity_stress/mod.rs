@@ -40,6 +40,7 @@ use spreads::Spreads;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
 /// known later.
+#[derive(Clone)]
 struct Run {
     padded: Padded,
     shot: Shot,

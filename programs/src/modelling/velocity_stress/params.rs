@@ -1,7 +1,7 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SNAP, TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -22,9 +22,13 @@ A third axis of sou= counts shots, and so does a third axis of rec= if the recei
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
 data have a last axis of shots. A shot that fails is reported and its traces are zero; the other shots still run, and the \
 exit code is 1. With several shots resume= takes the data of an earlier run of the survey, which may have been stopped or \
-killed: its shots are copied, and only those are modelled that it does not have or that are zero. Several ranks model the \
-shots in turn, each of them whole shots on its own; rank 0 writes the data, with the same bits for any number of ranks. \
+killed: its shots are copied, and only those are modelled that it does not have or that are zero. \
 Snapshots, pgv= and checkpoint= are available for one shot only.
+
+Several shots can run at the same time. gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4 \
+on the first four GPUs; with gpu=0,1,2,3 alone the four GPUs share every shot. On the CPU groups= divides the threads; each \
+group has its own copy of the model. Several ranks model the shots in turn, each of them whole shots on its own; rank 0 writes \
+the data. The data have the same bits for any number of groups and ranks.
 
 Normal stresses lie on the nodes of the model, a velocity half a cell beyond its node along its own axis, a shear stress \
 half a cell beyond it along both of its axes. Values at receivers are interpolated from there; snapshots are the values on \
@@ -177,6 +181,7 @@ macro_rules! params {
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid (or the part of each rank) is divided into"),
+            GROUPS,
             EXCHANGE,
             TILE
         ])

@@ -74,6 +74,7 @@ pub fn of_data(job: &Job) -> anyhow::Result<(What, &'static str)> {
 }
 
 /// A quantity that is written.
+#[derive(Clone)]
 pub struct Wanted {
     /// What it is.
     pub what: What,
@@ -92,6 +93,7 @@ pub struct Clock {
 }
 
 /// Several quantities, or other times.
+#[derive(Clone)]
 pub struct Several {
     /// The data first.
     pub wanted: Vec<Wanted>,

@@ -10,6 +10,7 @@ use kernels::methods::velocity_stress::{Shot, check_points};
 use rsf_io::{Axis, Job};
 
 /// Where the sources and receivers of all shots are.
+#[derive(Clone)]
 pub struct Spreads {
     /// By shot, or one for all of them.
     sources: Vec<Vec<Point>>,

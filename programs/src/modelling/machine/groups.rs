@@ -1,0 +1,138 @@
+//! Groups of GPUs, or of threads, each of which runs shots of its own.
+
+use super::{Machine, Offer, Pieces, all_or_none, device, first, found_gpus, named, threads};
+use crate::modelling::world::{Places, World};
+use anyhow::{bail, ensure};
+use kernels::device::accelerator::Properties;
+use kernels::device::cpu::Cpu;
+use rsf_io::Job;
+
+impl Machine {
+    /// The groups of this rank, each of which computes whole shots without the others: what `groups=`, `gpu=` and `ngpu=` ask for. All
+    /// ranks call it.
+    pub fn groups(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Vec<Self>> {
+        let places = world.of_host()?;
+        let offers = device(job)
+            .map_err(Into::into)
+            .and_then(|device| offers(job, device, places));
+        Self::of_groups(world.agree(offers)?, pieces, world)
+    }
+
+    fn of_groups(offers: Vec<Offer>, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Vec<Self>> {
+        let on_gpu = offers.iter().any(|offer| !offer.gpus.is_empty());
+        let on_gpus = world.numbers(&[u64::from(on_gpu)])?.concat();
+        all_or_none(&on_gpus.iter().map(|&on| on == 1).collect::<Vec<_>>(), world)?;
+        let (alone, groups, options) = (World::alone(), offers.len(), world.describe()?);
+        let machines = offers.into_iter().map(|offer| {
+            Ok(Self {
+                options: options.clone(),
+                groups,
+                ..Self::of(offer, pieces, &alone)?
+            })
+        });
+        world.agree(machines.collect())
+    }
+}
+
+/// What `groups=` says.
+fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
+    Ok(job.int_opt("groups")?.map(usize::try_from).transpose()?)
+}
+
+/// What each group of this rank has.
+fn offers(job: &Job, device: &str, places: Places) -> anyhow::Result<Vec<Offer>> {
+    let (groups, each) = (asked(job)?, usize::try_from(job.int("ngpu")?)?);
+    let Some(found) = found_gpus(job, device)? else {
+        let groups = groups.unwrap_or(1);
+        let offer = |_| offer_of(job, Vec::new(), each, (groups, places));
+        return (0..groups).map(offer).collect();
+    };
+    let gpus = match job.given("gpu") {
+        true => named(&found, &job.ints("gpu")?, places)?,
+        false => {
+            let groups = groups.unwrap_or(1);
+            ensure!(
+                groups == 1 || groups * each <= found.len(),
+                "groups={groups} of ngpu={each} GPUs each take {}, and there {} {}: ask for fewer groups, or let them share the CPU (device=cpu)",
+                groups * each,
+                if found.len() == 1 { "is" } else { "are" },
+                found.len()
+            );
+            first(&found, groups * each, places)?
+        }
+    };
+    let each = group_size(gpus.len(), groups, job.given("ngpu").then_some(each))?;
+    let groups = gpus.len() / each;
+    let parts = gpus.chunks(each);
+    parts
+        .map(|part| offer_of(job, part.to_vec(), each, (groups, places)))
+        .collect()
+}
+
+/// GPUs of each group where a rank has so many, and so many groups and GPUs of each are asked for.
+fn group_size(gpus: usize, groups: Option<usize>, each: Option<usize>) -> anyhow::Result<usize> {
+    let words = |n: usize| match n {
+        1 => "1 GPU".to_string(),
+        n => format!("{n} GPUs"),
+    };
+    match (groups, each) {
+        (Some(groups), Some(each)) if groups * each != gpus => bail!(
+            "gpu= names {} for a rank, and groups={groups} of ngpu={each} take {}: name as many, or leave out groups= or ngpu=",
+            words(gpus),
+            words(groups * each)
+        ),
+        (_, Some(each)) if !gpus.is_multiple_of(each) => bail!(
+            "gpu= names {} for a rank, which are no groups of ngpu={each}: name a multiple of it",
+            words(gpus)
+        ),
+        (Some(groups), None) if !gpus.is_multiple_of(groups) => bail!(
+            "gpu= names {} for a rank, which groups={groups} cannot share: name a multiple of it",
+            words(gpus)
+        ),
+        (_, Some(each)) => Ok(each),
+        (Some(groups), None) => Ok(gpus / groups),
+        (None, None) => Ok(gpus),
+    }
+}
+
+/// A group with its share of the threads.
+fn offer_of(
+    job: &Job,
+    gpus: Vec<Properties>,
+    parts: usize,
+    (groups, places): (usize, Places),
+) -> anyhow::Result<Offer> {
+    let threads = threads(job, places.sharing)? / groups;
+    Ok(Offer {
+        gpus,
+        parts,
+        cpu: Cpu::new(threads.max(1))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_make_groups() {
+        for (gpus, groups, each, wanted) in [
+            (4, None, None, 4),
+            (4, None, Some(1), 1),
+            (4, None, Some(2), 2),
+            (4, Some(4), None, 1),
+            (4, Some(2), Some(2), 2),
+            (1, Some(1), None, 1),
+        ] {
+            assert_eq!(group_size(gpus, groups, each).unwrap(), wanted);
+        }
+        for (groups, each, wanted) in [
+            (Some(2), Some(1), "groups=2 of ngpu=1 take 2 GPUs"),
+            (None, Some(3), "no groups of ngpu=3"),
+            (Some(3), None, "groups=3 cannot share"),
+        ] {
+            let said = group_size(4, groups, each).unwrap_err().to_string();
+            assert!(said.contains(wanted), "{said}");
+        }
+    }
+}

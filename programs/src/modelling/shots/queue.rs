@@ -1,0 +1,140 @@
+//! Workers on threads of their own: each takes the next shot, and what they have made is asked for in order.
+
+use super::{Outcome, Worker, attempt};
+use anyhow::anyhow;
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Shots that a worker may be ahead of the one that is waited for: what is made early takes memory.
+const AHEAD: usize = 2;
+
+/// The shots of a rank while workers make them.
+struct Queue<'a> {
+    /// Their numbers.
+    shots: &'a [usize],
+    /// How far ahead of the one that is waited for a shot may be.
+    ahead: usize,
+    desk: Mutex<Desk>,
+    changed: Condvar,
+}
+
+/// What is under way. Shots are counted by their places.
+struct Desk {
+    /// The next one that a worker may take.
+    next: usize,
+    /// The one that is waited for.
+    wanted: usize,
+    /// Nobody waits any more.
+    closed: bool,
+    /// Workers that are there.
+    workers: usize,
+    made: BTreeMap<usize, Outcome>,
+}
+
+/// Hands on all shots in their order; what it is given makes one, by its place.
+pub type HandOn<'a> = &'a mut dyn FnMut(Make<'_>) -> anyhow::Result<()>;
+
+/// What became of the shot at a place.
+pub type Make<'a> = &'a mut dyn FnMut(usize) -> Outcome;
+
+/// Lets the workers make these shots while `hand_on` asks for them by their places, from the first to the last; it may end early.
+/// Returns when all workers have ended.
+pub fn side_by_side(shots: &[usize], workers: Vec<Worker<'_>>, hand_on: HandOn<'_>) -> anyhow::Result<()> {
+    let queue = Queue {
+        shots,
+        ahead: AHEAD * workers.len(),
+        desk: Mutex::new(Desk {
+            next: workers.len(),
+            wanted: 0,
+            closed: false,
+            workers: workers.len(),
+            made: BTreeMap::new(),
+        }),
+        changed: Condvar::new(),
+    };
+    std::thread::scope(|scope| {
+        for (place, worker) in workers.into_iter().enumerate() {
+            let queue = &queue;
+            scope.spawn(move || queue.serve(worker, place));
+        }
+        let _end = Closing(&queue);
+        hand_on(&mut |place| queue.wait_for(place))
+    })
+}
+
+impl Queue<'_> {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'b>(&self, desk: MutexGuard<'b, Desk>) -> MutexGuard<'b, Desk> {
+        self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the shot at `place`, then the next ones.
+    fn serve(&self, mut worker: Worker<'_>, place: usize) {
+        let _leaving = Leaving(self);
+        let mut place = Some(place).filter(|&place| place < self.shots.len());
+        while let Some(now) = place {
+            let outcome = attempt(&mut worker, self.shots[now]);
+            let stopped = matches!(outcome, Outcome::Stopped(_));
+            self.desk().made.insert(now, outcome);
+            self.changed.notify_all();
+            place = if stopped { None } else { self.next() };
+        }
+    }
+
+    /// The place of the next shot, once it may be made.
+    fn next(&self) -> Option<usize> {
+        let mut desk = self.desk();
+        loop {
+            if desk.closed || desk.next >= self.shots.len() {
+                return None;
+            }
+            if desk.next < desk.wanted + self.ahead {
+                desk.next += 1;
+                return Some(desk.next - 1);
+            }
+            desk = self.wait(desk);
+        }
+    }
+
+    /// What became of the shot at `place`.
+    fn wait_for(&self, place: usize) -> Outcome {
+        let mut desk = self.desk();
+        desk.wanted = place;
+        self.changed.notify_all();
+        loop {
+            if let Some(outcome) = desk.made.remove(&place) {
+                return outcome;
+            }
+            if desk.workers == 0 {
+                return match rsf_io::interrupted() {
+                    Some(signal) => Outcome::Stopped(signal),
+                    None => Outcome::Failed(anyhow!("the thread that made it has ended early")),
+                };
+            }
+            desk = self.wait(desk);
+        }
+    }
+}
+
+/// A worker that leaves when this is dropped, also by a panic.
+struct Leaving<'a>(&'a Queue<'a>);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.desk().workers -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Lets workers end behind the shots that they are at when this is dropped.
+struct Closing<'a>(&'a Queue<'a>);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.desk().closed = true;
+        self.0.changed.notify_all();
+    }
+}
