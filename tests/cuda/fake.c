@@ -18,7 +18,8 @@ typedef struct { int device; record *record; } stream;
 typedef struct { char *text; } module;
 typedef struct { char name[64]; int shared; } function;
 
-static int current = -1, fault = 0, live = 0, started = 0;
+static __thread int current = -1; /* as contexts are: of a thread */
+static int fault = 0, live = 0, started = 0;
 static size_t taken[8];
 static char journal[65536];
 

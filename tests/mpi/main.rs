@@ -62,9 +62,8 @@ fn words(ndim: usize) -> String {
 
 /// What the programs say in a text, without the launcher's own words.
 fn said(text: &str) -> Vec<&str> {
-    let ours = |line: &&str| {
-        (line.starts_with("sfewefd") || line.starts_with("sfvsfd")) && !line.contains("warning:")
-    };
+    let ours =
+        |line: &&str| (line.starts_with("sfewefd") || line.starts_with("sfvs")) && !line.contains("warning:");
     // Launchers put blanks and lines of their own between.
     text.lines().map(str::trim).filter(ours).collect()
 }

@@ -207,3 +207,120 @@ fn a_survey_that_is_ended_goes_on() {
     assert!(done.err.contains("taken over from resume="), "{}", done.err);
     assert!(bits(&desk, "e.rsf") == whole);
 }
+
+/// A desk with data of a survey, and a model that is too slow.
+fn stacked() -> Desk {
+    let desk = desk(2);
+    let done = desk.sh(&format!("{} >data.rsf", words(2)));
+    assert_eq!(done.code, 0, "{}", done.err);
+    let grid = "n1=20 n2=26 d1=10 d2=10";
+    let slow: Vec<f32> = desk.read("vp.rsf").iter().map(|x| 0.96 * x).collect();
+    let change: Vec<f32> = (0..3 * slow.len()).map(|k| (k * 7919 % 100) as f32).collect();
+    desk.dataset("vp.rsf", grid, &slow);
+    desk.dataset("dm.rsf", &format!("{grid} n3=3"), &change);
+    desk
+}
+
+/// Operators, gradients and images, their inputs, and what they write beside their output.
+const OPERATORS: [(&str, &str, &[&str]); 4] = [
+    (
+        "sfvsgrad2d-gpu wavelet=estimate misfit=misfit.rsf source=source.rsf",
+        "data.rsf",
+        &["misfit.rsf", "source.rsf"],
+    ),
+    (
+        "sfvsrtm2d-gpu image=pp,ps nhx=1 illum=light.rsf",
+        "data.rsf",
+        &["light.rsf"],
+    ),
+    ("sfvsborn2d-gpu adj=y", "data.rsf", &[]),
+    ("sfvsborn2d-gpu adj=n", "dm.rsf", &[]),
+];
+
+/// The words of an operator.
+fn operator(program: &str) -> String {
+    let words = words(2);
+    let (_, words) = words.split_once(' ').expect("a program and its words");
+    format!("{program} {words}")
+}
+
+#[test]
+fn ranks_and_groups_make_the_same_sums() {
+    let Some(mpirun) = launcher("survey::ranks_and_groups_make_the_same_sums") else {
+        return;
+    };
+    let desk = stacked();
+    for (program, input, beside) in OPERATORS {
+        let line = operator(program);
+        let all = |desk: &Desk| -> Vec<Vec<u32>> {
+            let files = ["out.rsf"].iter().chain(beside);
+            files.map(|file| bits(desk, file)).collect()
+        };
+        let one = desk.sh(&format!("{line} <{input} >out.rsf"));
+        assert_eq!(one.code, 0, "{}", one.err);
+        let (wanted, axes) = (all(&desk), desk.axes("out.rsf", 5));
+        assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
+        for (ranks, extra) in [
+            (2, ""),
+            (3, "checkpoint=state every=2 out=out.bin"),
+            (2, "resume=state groups=2 out=out.bin"),
+            (7, "memory=0.003"),
+        ] {
+            let done = launch(
+                &desk,
+                mpirun,
+                &format!("-n {ranks} {line} {extra} <{input} >out.rsf"),
+            );
+            assert_eq!(done.code, 0, "{ranks} {line} {extra}: {}", done.err);
+            assert!(all(&desk) == wanted, "{ranks} ranks: {line} {extra}");
+            assert_eq!(desk.axes("out.rsf", 5), axes);
+        }
+        let _ = std::fs::remove_file(desk.path("state"));
+    }
+}
+
+/// What is wrong with a shot of another rank, or with all of them, is told once.
+#[test]
+fn operators_tell_what_is_wrong_once() {
+    let Some(mpirun) = launcher("survey::operators_tell_what_is_wrong_once") else {
+        return;
+    };
+    let desk = stacked();
+    let mut bad = desk.read("data.rsf");
+    let shot = bad.len() / SHOTS;
+    bad[shot + 1] = f32::NAN;
+    desk.dataset(
+        "bad.rsf",
+        &format!("n1=2 n2=2 n3=21 o3=0.0005 d3=0.002 n4={SHOTS}"),
+        &bad,
+    );
+    let line = operator("sfvsgrad2d-gpu");
+    for (extra, input, wanted) in [
+        ("", "bad.rsf", "rank 1 on "),
+        ("ngpu=2", "data.rsf", "runs a shot on one GPU"),
+        ("kind=phase", "data.rsf", "kind="),
+        ("nt=60", "data.rsf", "takes data of this survey"),
+        ("resume=gone", "data.rsf", "cannot read the state"),
+        ("misfit=nowhere/m.rsf", "data.rsf", "nowhere"),
+        ("dt=0.01", "data.rsf", "d3=0.002"),
+    ] {
+        let done = launch(&desk, mpirun, &format!("-n 3 {line} {extra} <{input} >out.rsf"));
+        let said = said(&done.err);
+        assert_ne!(done.code, 0, "{extra}");
+        let last = said.last().copied().unwrap_or_default();
+        let told = said.iter().filter(|line| line.contains(wanted)).count();
+        assert!(told == 1 && last.contains(wanted), "{extra}: {}", done.err);
+    }
+    let done = launch(
+        &desk,
+        mpirun,
+        &format!("-n 3 {line} --dryrun=y <data.rsf >out.rsf"),
+    );
+    assert_eq!(done.code, 0, "{}", done.err);
+    let done = launch(&desk, mpirun, &format!("-n 3 {line} plan=y"));
+    assert!(
+        done.code == 0 && done.err.matches("there are 5").count() == 1,
+        "{}",
+        done.err
+    );
+}

@@ -182,7 +182,7 @@ fn bad_input_is_refused() {
         (
             "device=cpu ngpu=2",
             "dm.rsf",
-            "runs on one GPU and 2 are asked for",
+            "runs a shot on one GPU and ngpu=2 GPUs are asked for",
         ),
         ("wrt=vp", "dm.rsf", "wrt="),
     ] {

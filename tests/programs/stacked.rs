@@ -100,7 +100,9 @@ fn killed(salt: u64, desk: &Desk, line: &str, (input, beside): (&str, &[&str])) 
             };
             let (threads, every) = (dice.below(3) + 1, dice.below(2) + 1);
             let memory = ["memory=1", "memory=0.05"][dice.below(2) as usize];
-            let words = format!("checkpoint=state every={every} {resume} threads={threads} {memory}");
+            let groups = dice.below(3) + 1;
+            let words =
+                format!("checkpoint=state every={every} {resume} threads={threads} groups={groups} {memory}");
             let mut child = start(desk, &format!("{line} {words} < {input} > out.rsf"), false);
             if lives > 0 {
                 sleep(span.mul_f64(0.05 + dice.below(1000) as f64 / 900.0));
@@ -143,6 +145,63 @@ fn killed_surveys_go_on_in_2d() {
 #[test]
 fn killed_surveys_go_on_in_3d() {
     all_killed(3, 60);
+}
+
+/// Groups change no bit, nor do a state between them and an input that has one order.
+#[test]
+fn groups_make_the_same_sums() {
+    let desk = desk(2, 60);
+    let axes = [1, 2, 3, 4].map(|i| desk.open("data.rsf").axis(i));
+    let header: String = axes
+        .iter()
+        .enumerate()
+        .map(|(i, axis)| format!("n{k}={} o{k}={} d{k}={} ", axis.n, axis.o, axis.d, k = i + 1))
+        .collect();
+    let data = desk.read("data.rsf");
+    desk.dataset("inline.rsf", &header, &data);
+    for (program, input, beside) in ways(2) {
+        let line = program.replacen(' ', &format!(" {} ", words(2, 60)), 1);
+        desk.ran(&format!("{line} < {input} > out.rsf"));
+        let wanted = bits(&desk, &beside);
+        for extra in [
+            "groups=2",
+            "groups=4 threads=1 memory=0.003",
+            "groups=9 keep=steps",
+            "groups=3 checkpoint=state every=2",
+            "groups=2 resume=state",
+        ] {
+            let run = desk.ran(&format!("{line} {extra} < {input} > out.rsf"));
+            assert!(bits(&desk, &beside) == wanted, "{line} {extra}");
+            let warned = run.err.contains("have nothing to do");
+            assert_eq!(warned, extra.contains("groups=9"), "{extra}: {run:?}");
+        }
+        if input == "data.rsf" {
+            desk.ran(&format!("cat inline.rsf | {line} groups=3 > out.rsf"));
+            assert!(bits(&desk, &beside) == wanted, "{line}: from a pipe");
+        }
+    }
+    let line = format!("sfvsgrad2d-gpu {}", words(2, 60));
+    let run = desk.ran(&format!("{line} keep=boundary groups=3 < data.rsf > out.rsf"));
+    assert_eq!(run.err.matches("boundary saving").count(), 1, "{run:?}");
+    for (extra, wanted) in [
+        ("ngpu=2", "runs a shot on one GPU and ngpu=2 GPUs are asked for"),
+        ("groups=0", "groups="),
+    ] {
+        let run = desk.sh(&format!("{line} {extra} < data.rsf > out.rsf"));
+        assert!(run.code == 1 && run.err.contains(wanted), "{extra}: {run:?}");
+    }
+    let mut bad = data;
+    bad[3 * data_of_a_shot(&axes) + 1] = f32::NAN;
+    desk.dataset("inline.rsf", &header, &bad);
+    let run = desk.sh(&format!("{line} groups=2 < inline.rsf > out.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("shot 4: ") && run.err.contains("is NaN"),
+        "{run:?}"
+    );
+}
+
+fn data_of_a_shot(axes: &[rsf_io::Axis; 4]) -> usize {
+    axes[..3].iter().map(|axis| axis.n).product()
 }
 
 /// States that are no more what was saved, and another model, other data and other sources.

@@ -78,16 +78,6 @@ impl Machine {
         Self::of(world.agree(offer)?, pieces, world)
     }
 
-    /// The processors, for what runs on nothing else.
-    pub fn processors(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Self> {
-        let offer = Offer {
-            gpus: Vec::new(),
-            parts: 1,
-            cpu: processors(job, world.of_host()?.sharing)?,
-        };
-        Self::of(offer, pieces, world)
-    }
-
     /// The same with the tiles that a user asks for, which no GPU has.
     pub fn with_tile(self, job: &Job, tile: Option<Tile>) -> Self {
         if tile.is_some() && self.has_gpus() {

@@ -2,7 +2,7 @@
 
 mod queue;
 
-use super::world::World;
+use super::world::{World, of_another};
 use anyhow::{anyhow, bail};
 use kernels::parallel::communicator::Topic;
 use queue::{Make, side_by_side};
@@ -165,7 +165,7 @@ fn from_bytes(bytes: &[u8]) -> Option<Outcome> {
                 words: words.map(|&word| u64::from_le_bytes(word)).collect(),
             })
         }
-        1 => Outcome::Failed(anyhow!(String::from_utf8_lossy(rest).into_owned())),
+        1 => Outcome::Failed(of_another(String::from_utf8_lossy(rest).into_owned())),
         _ => Outcome::Stopped(Signal::of(*rest.first()?)?),
     })
 }

@@ -15,6 +15,11 @@ struct Agreed {
     code: u8,
 }
 
+/// An error of another rank, which these words name.
+pub fn of_another(words: String) -> anyhow::Error {
+    Agreed { words, code: 1 }.into()
+}
+
 /// A rank among those of its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
@@ -368,7 +373,9 @@ impl World {
         if let Self::Mpi(world) = self {
             // Of several ranks that fail at once one is enough: the first ends the others.
             std::thread::sleep(std::time::Duration::from_millis(30 * world.rank().min(20) as u64));
-            tell(&error, &format!("{}: ", self.name()));
+            let named = error.chain().any(|cause| cause.is::<Agreed>());
+            let name = if named { String::new() } else { self.name() + ": " };
+            tell(&error, &name);
             world.abort(rsf_io::exit_code(&error));
         }
         error

@@ -8,13 +8,24 @@ use kernels::device::cpu::Cpu;
 use rsf_io::Job;
 
 impl Machine {
-    /// The groups of this rank, each of which computes whole shots without the others: what `groups=`, `gpu=` and `ngpu=` ask for. All
-    /// ranks call it.
-    pub fn groups(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Vec<Self>> {
+    /// The groups of this rank, each of which computes whole shots without the others: what `groups=`, `gpu=` and `ngpu=` ask for; where
+    /// shots take one GPU each (`single`) without `ngpu=`. All ranks call it.
+    pub fn groups(job: &Job, pieces: Pieces<'_>, single: bool, world: &World) -> anyhow::Result<Vec<Self>> {
         let places = world.of_host()?;
-        let offers = device(job)
-            .map_err(Into::into)
-            .and_then(|device| offers(job, device, places));
+        let offers = device(job).map_err(Into::into).and_then(|device| {
+            let each = match single {
+                true => Some(1),
+                false if job.given("ngpu") => Some(usize::try_from(job.int("ngpu")?)?),
+                false => None,
+            };
+            offers(job, device, each, places)
+        });
+        Self::of_groups(world.agree(offers)?, pieces, world)
+    }
+
+    /// The same of processors, for what runs on nothing else.
+    pub fn groups_of_processors(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Vec<Self>> {
+        let offers = of_processors(job, 1, world.of_host()?);
         Self::of_groups(world.agree(offers)?, pieces, world)
     }
 
@@ -39,18 +50,16 @@ fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
     Ok(job.int_opt("groups")?.map(usize::try_from).transpose()?)
 }
 
-/// What each group of this rank has.
-fn offers(job: &Job, device: &str, places: Places) -> anyhow::Result<Vec<Offer>> {
-    let (groups, each) = (asked(job)?, usize::try_from(job.int("ngpu")?)?);
+/// What each group of this rank has, of so many GPUs or slabs if that is asked for.
+fn offers(job: &Job, device: &str, each: Option<usize>, places: Places) -> anyhow::Result<Vec<Offer>> {
+    let groups = asked(job)?;
     let Some(found) = found_gpus(job, device)? else {
-        let groups = groups.unwrap_or(1);
-        let offer = |_| offer_of(job, Vec::new(), each, (groups, places));
-        return (0..groups).map(offer).collect();
+        return of_processors(job, each.unwrap_or(1), places);
     };
     let gpus = match job.given("gpu") {
         true => named(&found, &job.ints("gpu")?, places)?,
         false => {
-            let groups = groups.unwrap_or(1);
+            let (groups, each) = (groups.unwrap_or(1), each.unwrap_or(1));
             ensure!(
                 groups == 1 || groups * each <= found.len(),
                 "groups={groups} of ngpu={each} GPUs each take {}, and there {} {}: ask for fewer groups, or let them share the CPU (device=cpu)",
@@ -61,12 +70,19 @@ fn offers(job: &Job, device: &str, places: Places) -> anyhow::Result<Vec<Offer>>
             first(&found, groups * each, places)?
         }
     };
-    let each = group_size(gpus.len(), groups, job.given("ngpu").then_some(each))?;
+    let each = group_size(gpus.len(), groups, each)?;
     let groups = gpus.len() / each;
     let parts = gpus.chunks(each);
     parts
         .map(|part| offer_of(job, part.to_vec(), each, (groups, places)))
         .collect()
+}
+
+/// Groups that share the threads, with so many slabs each.
+fn of_processors(job: &Job, slabs: usize, places: Places) -> anyhow::Result<Vec<Offer>> {
+    let groups = asked(job)?.unwrap_or(1);
+    let offer = |_| offer_of(job, Vec::new(), slabs, (groups, places));
+    (0..groups).map(offer).collect()
 }
 
 /// GPUs of each group where a rank has so many, and so many groups and GPUs of each are asked for.

@@ -36,8 +36,8 @@ pub enum Source<'a, T> {
     Residual(Residual<'a, T>),
 }
 
-/// A device with a program.
-pub trait Engine<T> {
+/// A device with a program; shots of a survey may run on threads of their own.
+pub trait Engine<T>: Send {
     /// Turns to another shot over the same medium.
     ///
     /// # Errors

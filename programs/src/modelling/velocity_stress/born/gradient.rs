@@ -1,10 +1,12 @@
 //! The misfit of a survey and its gradient: what `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu` share.
 
-use super::kept::Kept;
-use super::memory::{self, WayBack};
+use super::kept::{Kept, Read};
+use super::memory;
 use super::params;
-use super::set_up::{self, SetUp};
+use super::set_up::{self, SetUp, meet};
+use super::stations::{Records, Station, Ways, stack};
 use crate::modelling::checkpoint::Sums;
+use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use anyhow::ensure;
 use kernels::methods::velocity_stress::Action;
@@ -23,14 +25,53 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
+    meet(job, world)?;
     if job.flag("plan")? {
         return SetUp::read(job, ndim, world)?.plan_survey(job, world, None);
     }
-    let mut observed = job.stdin()?;
+    let observed = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read(job, ndim, world)?;
+    let (compared, inputs) = world.agree(compared(job, &made, observed))?;
+    let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
+    let output = world.agree(output(job, &made, world))?;
+    if job.is_dry_run() {
+        return Ok(output.map_or(Ok(()), Output::finish)?);
+    }
+    let stations = made.stations(job, world, Ways::Back(None))?;
+    if job.flag("verb")? {
+        made.summary(job);
+        stations[0].tell(job);
+    }
+    let (parameters, count) = (stations[0].born.perturbation_len(), stations[0].count());
+    let mut found = Found::new(&made, parameters, compared.estimate.is_some());
+    let records = world.agree(Records::new(job, inputs, count, made.sharing > 1))?;
+    let mut read = world.agree(match world.leads() {
+        true => kept
+            .load(job, &made, found.sums())
+            .and_then(|()| kept.pass(&records, found.read[0])),
+        false => Ok(Read::default()),
+    })?;
+    let (series, jdata) = (made.run.shot.series.clone(), made.run.shot.jdata);
+    let work =
+        |number: usize, station: &Station| compared.shot((number, station), &records, (&series, jdata));
+    let shots = (kept.done(), made.shots());
+    let drift = stack(stations, shots, world, &work, &mut |number, made| {
+        read.add(found.add(number, &made));
+        found.read = [read.sum()];
+        kept.behind(number, None, found.sums())
+    })?;
+    memory::tell_drift(job, drift);
+    world.agree(match output {
+        Some(output) => write(job, &made, &found, output),
+        None => Ok(()),
+    })
+}
+
+/// How records are compared; the data, and their weights where there are any.
+fn compared(job: &mut Job, made: &SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
     made.check_data(&observed, "this program")?;
     let compared = Compared::read(job)?;
-    let mut weight = match job.has_input("weight") {
+    let weight = match job.has_input("weight") {
         true => Some(job.input("weight")?),
         false => None,
     };
@@ -43,47 +84,28 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
             observed.len()
         );
     }
-    let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
+    Ok((compared, [observed].into_iter().chain(weight).collect()))
+}
+
+/// The output, on rank 0.
+fn output(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
+    if !world.leads() {
+        return Ok(None);
+    }
     let mut output = job.output()?;
     set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
-    output.put_note(&rsf_io::version(), &made.machine.describe(None));
-    if job.is_dry_run() {
-        return Ok(output.finish()?);
-    }
-    let mut born = made.born(job, world)?;
-    let way = WayBack::choose(job, &mut born, made.run.shot.nt, None)?;
-    if job.flag("verb")? {
-        made.summary(job);
-        way.tell(job);
-    }
-    let mut found = Found::new(&made, born.perturbation_len(), compared.estimate.is_some());
-    kept.load(job, &made, found.sums())?;
-    let count = born.records() * born.values();
-    let mut inputs: Vec<&mut Input> = [&mut observed].into_iter().chain(&mut weight).collect();
-    let mut read = kept.pass(&mut inputs, (count, found.read[0]))?;
-    let (series, jdata) = (made.run.shot.series.clone(), made.run.shot.jdata);
-    made.each_shot(kept.done(), &mut born, |number, born| {
-        let mut given = read.shot(&mut inputs, count)?.into_iter();
-        let mut next = || given.next().map(|all| all.into_iter().map(f64::from).collect());
-        let wanted = Observed::new(born.values(), next().unwrap_or_default(), next())?;
-        let mut residual = |made: &[f32]| {
-            let (misfit, waits) =
-                compared.records(made, &wanted, (&series, jdata), found.sources_of(number))?;
-            found.misfits[number] = misfit;
-            Ok(waits)
-        };
-        let gradient = born.gradient(&mut residual, &way.ladder)?;
-        found.sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x);
-        found.read = [read.sum()];
-        kept.behind(number, None, found.sums())
-    })?;
-    memory::tell_drift(job, &born);
+    output.put_note(&rsf_io::version(), &made.machine().describe(None));
+    Ok(Some(output))
+}
+
+/// Writes what was found.
+fn write(job: &mut Job, made: &SetUp, found: &Found, mut output: Output) -> anyhow::Result<()> {
     job.say(&format!("misfit {}", format_g(found.misfits.iter().sum(), 9)));
     if job.given("misfit") {
-        write_misfits(job, &made, &found.misfits)?;
+        write_misfits(job, made, &found.misfits)?;
     }
     if job.given("source") {
-        write_sources(job, &made, &found.sources)?;
+        write_sources(job, made, &found.sources)?;
     }
     output.write_f32(&found.sum)?;
     Ok(output.finish()?)
@@ -122,10 +144,15 @@ impl Found {
         }
     }
 
-    /// Room for the time functions of a shot.
-    fn sources_of(&mut self, shot: usize) -> &mut [f32] {
-        let numbers = self.sources.len() / self.misfits.len().max(1);
-        &mut self.sources[shot * numbers..][..numbers]
+    /// Adds what [`Compared::shot`] has made of a shot; checksums of its data.
+    fn add<'a>(&mut self, shot: usize, made: &'a Made) -> &'a [u64] {
+        let (gradient, sources) = made.values.split_at(self.sum.len().min(made.values.len()));
+        self.sum.iter_mut().zip(gradient).for_each(|(sum, x)| *sum += x);
+        let own = &mut self.sources[shot * sources.len()..][..sources.len()];
+        own.copy_from_slice(sources);
+        let (misfit, sums) = made.words.split_first().unwrap_or((&0, &[]));
+        self.misfits[shot] = f64::from_bits(*misfit);
+        sums
     }
 
     /// What a state holds.
@@ -158,25 +185,47 @@ impl Compared {
         })
     }
 
-    /// The misfit of a shot, whose time functions are `series`, one record in so many steps, and what waits for its records; `sources`
-    /// gets the time functions that are estimated.
+    /// Of a shot, whose time functions are `series`, one record in so many steps: the gradient and, behind it, the time functions that are
+    /// estimated; the bits of the misfit, and checksums of the data.
+    fn shot(
+        &self,
+        (number, station): (usize, &Station),
+        records: &Records,
+        (series, jdata): (&[Vec<f32>], usize),
+    ) -> anyhow::Result<Made> {
+        let (given, sums) = records.shot(number)?;
+        let mut given = given.into_iter();
+        let mut next = || given.next().map(|all| all.into_iter().map(f64::from).collect());
+        let wanted = Observed::new(station.born.values(), next().unwrap_or_default(), next())?;
+        let (mut sources, mut words) = (Vec::new(), Vec::new());
+        let mut residual = |made: &[f32]| {
+            let (misfit, waits) = self.records(made, &wanted, (series, jdata), &mut sources)?;
+            words = vec![misfit.to_bits()];
+            Ok(waits)
+        };
+        let mut values = station.born.gradient(&mut residual, station.ladder()?)?;
+        values.extend(sources);
+        words.extend(sums);
+        Ok(Made { values, words })
+    }
+
+    /// The misfit of records, and what waits for them; `sources` gets the time functions that are estimated.
     fn records(
         &self,
         made: &[f32],
         wanted: &Observed,
         (series, jdata): (&[Vec<f32>], usize),
-        sources: &mut [f32],
+        sources: &mut Vec<f32>,
     ) -> Result<(f64, Vec<f32>), kernels::Error> {
         let made: Vec<f64> = made.iter().copied().map(f64::from).collect();
         let (misfit, waits) = match self.estimate {
             None => self.kind.of(&made, wanted),
             Some(damping) => {
                 let (misfit, waits, filter) = self.kind.of_filtered(&made, wanted, damping)?;
-                let estimated = series.iter().flat_map(|series| filter.source(series, jdata));
-                sources
-                    .iter_mut()
-                    .zip(estimated)
-                    .for_each(|(to, from)| *to = from);
+                *sources = series
+                    .iter()
+                    .flat_map(|series| filter.source(series, jdata))
+                    .collect();
                 (misfit, waits)
             }
         };

@@ -1,14 +1,15 @@
 //! Images by reverse-time migration: what `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu` share.
 
-use super::kept::Kept;
-use super::memory::WayBack;
+use super::kept::{Kept, Read};
 use super::params;
-use super::set_up::{self, SetUp};
+use super::set_up::{self, SetUp, meet};
+use super::stations::{self, Records, Station, Ways};
 use crate::modelling::checkpoint::Sums;
+use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use anyhow::{bail, ensure};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::born::{Kind, Picture, Wanted};
+use kernels::methods::velocity_stress::born::{Kind, Wanted};
 pub use params::{IMAGE_2D as PROGRAM_2D, IMAGE_3D as PROGRAM_3D};
 use rsf_io::{Axis, Job, Output};
 
@@ -97,6 +98,18 @@ impl Asked {
         }
     }
 
+    /// The output, on rank 0.
+    fn output(&self, job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
+        if !world.leads() {
+            return Ok(None);
+        }
+        let mut output = job.output()?;
+        self.axes(&mut output, &made.run.padded.model);
+        name(&mut output, "Image", &self.quantity);
+        output.put_note(&rsf_io::version(), &made.machine().describe(None));
+        Ok(Some(output))
+    }
+
     /// The axes of the output: the model's, lags, kinds.
     fn axes(&self, output: &mut Output, grid: &Grid) {
         set_up::model_axes(output, grid, &[]);
@@ -147,13 +160,12 @@ impl Stack {
         sums.with("the checksum of the data", 1, &mut self.read)
     }
 
-    fn add(&mut self, pictures: &[Picture<f32>]) {
-        for (sums, picture) in self.kinds.iter_mut().zip(pictures) {
-            for (sum, values) in sums.iter_mut().zip([&picture.image, &picture.light]) {
-                sum.iter_mut()
-                    .zip(values)
-                    .for_each(|(sum, &x)| *sum += f64::from(x));
-            }
+    /// Adds a shot: by kind its image, then its illumination.
+    fn add(&mut self, mut values: &[f32]) {
+        for sum in self.kinds.iter_mut().flatten() {
+            let (own, rest) = values.split_at(sum.len().min(values.len()));
+            sum.iter_mut().zip(own).for_each(|(sum, &x)| *sum += f64::from(x));
+            values = rest;
         }
     }
 
@@ -173,41 +185,68 @@ impl Stack {
 }
 
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
+    meet(job, world)?;
     if job.flag("plan")? {
         let mut made = SetUp::read_plain(job, ndim, world)?;
-        let asked = Asked::read(job, &made)?;
+        let asked = world.agree(Asked::read(job, &made))?;
         asked.choose_machine(job, &mut made, world)?;
         return made.plan_survey(job, world, Some(&asked.wanted));
     }
-    let mut data = job.stdin()?;
+    let data = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read_plain(job, ndim, world)?;
-    made.check_data(&data, "this program")?;
-    let asked = Asked::read(job, &made)?;
+    let asked = made.check_data(&data, "this program");
+    let asked = world.agree(asked.and_then(|()| Asked::read(job, &made)))?;
     asked.choose_machine(job, &mut made, world)?;
     let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
-    let mut output = job.output()?;
-    asked.axes(&mut output, &made.run.padded.model);
-    name(&mut output, "Image", &asked.quantity);
-    output.put_note(&rsf_io::version(), &made.machine.describe(None));
+    let output = world.agree(asked.output(job, &made, world))?;
     if job.is_dry_run() {
-        return Ok(output.finish()?);
+        return Ok(output.map_or(Ok(()), Output::finish)?);
     }
-    let mut born = made.born(job, world)?;
-    let way = WayBack::choose(job, &mut born, made.run.shot.nt, Some(&asked.wanted))?;
+    let stations = made.stations(job, world, Ways::Back(Some(&asked.wanted)))?;
     if job.flag("verb")? {
         made.summary(job);
-        way.tell(job);
+        stations[0].tell(job);
     }
     let mut stack = Stack::new(&made.run.padded.model, &asked.wanted);
-    kept.load(job, &made, stack.sums())?;
-    let count = born.records() * born.values();
-    let mut read = kept.pass(&mut [&mut data], (count, stack.read[0]))?;
-    made.each_shot(kept.done(), &mut born, |number, born| {
-        let given = read.shot(&mut [&mut data], count)?.concat();
-        stack.add(&born.images(&given, &way.ladder, &asked.wanted)?);
+    let records = Records::new(job, vec![data], stations[0].count(), made.sharing > 1);
+    let records = world.agree(records)?;
+    let mut read = world.agree(match world.leads() {
+        true => kept
+            .load(job, &made, stack.sums())
+            .and_then(|()| kept.pass(&records, stack.read[0])),
+        false => Ok(Read::default()),
+    })?;
+    let work = |number: usize, station: &Station| -> anyhow::Result<Made> {
+        let (given, words) = records.shot(number)?;
+        let pictures = station
+            .born
+            .images(&given.concat(), station.ladder()?, &asked.wanted)?;
+        let parts = pictures
+            .into_iter()
+            .flat_map(|picture| [picture.image, picture.light]);
+        let values = parts.flatten().collect();
+        Ok(Made { values, words })
+    };
+    let shots = (kept.done(), made.shots());
+    stations::stack(stations, shots, world, &work, &mut |number, made| {
+        stack.add(&made.values);
+        read.add(&made.words);
         stack.read = [read.sum()];
         kept.behind(number, None, stack.sums())
     })?;
+    world.agree(match output {
+        Some(output) => write(job, &made, (&asked, stack), output),
+        None => Ok(()),
+    })
+}
+
+/// Writes what was stacked.
+fn write(
+    job: &mut Job,
+    made: &SetUp,
+    (asked, mut stack): (&Asked, Stack),
+    mut output: Output,
+) -> anyhow::Result<()> {
     for ([image, _], word) in stack.kinds.iter().zip(&asked.words) {
         if image.iter().all(|&x| x == 0.0) {
             job.warn(&format!(
@@ -219,7 +258,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         stack.normalise(job.double("eps")?);
     }
     if job.given("illum") {
-        write_light(job, &made, &asked, &stack)?;
+        write_light(job, made, asked, &stack)?;
     }
     for [image, _] in &stack.kinds {
         output.write_f32(&rounded(image))?;

@@ -1,6 +1,7 @@
 //! Surveys whose sums are saved behind their shots, and go on from there: `checkpoint=`, `every=`, `resume=`.
 
-use super::set_up::{self, SetUp};
+use super::set_up::SetUp;
+use super::stations::Records;
 use crate::modelling::checkpoint::{Checksum, Identity, Resumed, Store, Sums, Wishes};
 use crate::modelling::model::Fingerprint;
 use crate::modelling::plan::{counted, gigabytes};
@@ -8,7 +9,7 @@ use crate::modelling::world::World;
 use anyhow::{Context, ensure};
 use kernels::parallel::communicator::Alone;
 use kernels::time_loop::state::{Every, load, owned_bytes, save};
-use rsf_io::{Input, Job, Output};
+use rsf_io::{Job, Output};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -19,15 +20,11 @@ pub struct Read {
 }
 
 impl Read {
-    /// The next `count` numbers of each of these inputs, those of one shot.
-    pub fn shot(&mut self, inputs: &mut [&mut Input], count: usize) -> anyhow::Result<Vec<Vec<f32>>> {
-        let mut all = Vec::new();
-        for input in inputs {
-            let values = set_up::finite(input, count)?;
-            self.sum = Checksum::new().with(&[self.sum]).with(&values).end();
-            all.push(values);
+    /// With those of the next shot.
+    pub fn add(&mut self, sums: &[u64]) {
+        for sum in sums {
+            self.sum = Checksum::new().with(&[self.sum, *sum]).end();
         }
-        Ok(all)
     }
 
     /// The checksum of all that was read.
@@ -50,19 +47,19 @@ pub struct Kept {
 
 impl Kept {
     /// Reads what is asked for and the header of the state that the survey goes on with; `contents` are checksums of what decides about
-    /// the sums beside the shots. To be called before outputs are opened, which go on, and before the model is read.
+    /// the sums beside the shots. To be called before outputs are opened, which go on, and before the model is read; all ranks call it.
     pub fn open(
         job: &mut Job,
         made: &mut SetUp,
         contents: Vec<(&'static str, u64)>,
         world: &World,
     ) -> anyhow::Result<Self> {
-        let (shots, wishes) = (made.shots(), Wishes::of_shots(job, made.shots())?);
+        let (shots, wishes) = (made.shots(), world.agree(Wishes::of_shots(job, made.shots()))?);
         let (mut identity, mut resumed) = (None, None);
         if wishes.any() {
             let mut all = contents;
             all.push(("sou= and rec= of all shots", made.run.spreads.checksum()));
-            let known = Identity::of_sums(job, &made.run, all)?;
+            let known = world.agree(Identity::of_sums(job, &made.run, all))?;
             if let Some(file) = &wishes.resume {
                 // A state behind the last shot is one, too: the outputs may be missing.
                 resumed = Some(Resumed::open(job, file, &known, (shots + 1, world))?);
@@ -70,9 +67,9 @@ impl Kept {
             identity = Some(known);
             made.fingerprint = Some(Arc::<Fingerprint>::default());
         }
-        if let Some(file) = wishes.file.as_ref().filter(|_| !job.is_dry_run()) {
-            Store::try_place(file)?;
-        }
+        let wanted = wishes.file.as_ref();
+        let wanted = wanted.filter(|_| world.leads() && !job.is_dry_run());
+        world.agree(wanted.map_or(Ok(()), |file| Store::try_place(file)))?;
         Ok(Self {
             store: Arc::new(Store::new(job, None, None)),
             wishes,
@@ -88,7 +85,7 @@ impl Kept {
         self.resumed.as_ref().map_or(0, |resumed| resumed.step)
     }
 
-    /// Loads the state into the sums, once the model is read.
+    /// Loads the state into the sums, once the model is read; on rank 0, which has them.
     pub fn load(&mut self, job: &Job, made: &SetUp, mut sums: Sums<'_>) -> anyhow::Result<()> {
         let model = made.fingerprint.as_ref().map_or(0, |sum| sum.sum());
         if let Some(resumed) = &self.resumed {
@@ -114,16 +111,16 @@ impl Kept {
         Ok(())
     }
 
-    /// Passes over the data of shots that the state has, which must be those that it was made of.
-    pub fn pass(&self, inputs: &mut [&mut Input], (count, wanted): (usize, u64)) -> anyhow::Result<Read> {
+    /// Passes over the data of shots that the state has, which must be those that it was made of; on rank 0.
+    pub fn pass(&self, records: &Records, wanted: u64) -> anyhow::Result<Read> {
         let mut read = Read::default();
         let Some(resumed) = &self.resumed else {
             return Ok(read);
         };
-        for _ in 0..resumed.step {
-            read.shot(inputs, count)?;
+        for number in 0..resumed.step {
+            read.add(&records.shot(number)?.1);
         }
-        let names: Vec<String> = inputs.iter().map(|input| input.name()).collect();
+        let names = records.names();
         ensure!(
             read.sum == wanted,
             "{}: the state is of other data: the first {} of {} {} not those of that run; go on with the files of that run",

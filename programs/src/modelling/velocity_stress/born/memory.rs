@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Bytes of a GB, in which `memory=` and `disk=` count.
 const GIGA: f64 = 1e9;
 
-/// The share of the free memory that a run takes unless `memory=` says otherwise.
+/// The share of the free memory that a run takes, all shots together, unless `memory=` says otherwise.
 const SHARE: f64 = 0.5;
 
 /// The same of a GPU, which nobody else uses meanwhile.
@@ -33,18 +33,20 @@ pub struct WayBack {
 }
 
 impl WayBack {
-    /// Chooses the quickest way back through the steps that memory and disk have room for; `images` are those that are asked for.
+    /// Chooses the quickest way back through the steps that memory and disk have room for, where so many shots share the memory of the
+    /// host; `images` are those that are asked for.
     pub fn choose(
         job: &Job,
         born: &mut Born<f32>,
-        steps: usize,
+        (steps, sharing): (usize, usize),
         images: Option<&Wanted>,
     ) -> anyhow::Result<Self> {
         let on_gpu = born.room();
+        let share = SHARE / sharing as f64;
         let room = Room {
-            memory: memory(job, on_gpu)?,
+            memory: memory(job, on_gpu, share)?,
             host: match on_gpu {
-                Some(_) => (SHARE * free_memory().unwrap_or(0.0)) as usize,
+                Some(_) => (share * free_memory().unwrap_or(0.0)) as usize,
                 None => 0,
             },
             shelf: (job.double("disk")? * GIGA) as usize,
@@ -155,8 +157,8 @@ impl WayBack {
 }
 
 /// Tells how far waves that ran backwards are from those that ran forward, where any did.
-pub fn tell_drift(job: &Job, born: &Born<f32>) {
-    if let Some(drift) = born.drift() {
+pub fn tell_drift(job: &Job, drift: Option<f64>) {
+    if let Some(drift) = drift {
         job.say(&format!(
             "boundary saving: waves that ran backwards came to rest within {drift:.0e} of their largest velocity"
         ));
@@ -207,8 +209,8 @@ fn folder(job: &Job) -> PathBuf {
     }
 }
 
-/// Bytes that the way back may take; `room` is what a GPU has left for it.
-fn memory(job: &Job, room: Option<usize>) -> anyhow::Result<usize> {
+/// Bytes that the way back may take: this `share` of what is free, unless `memory=` says otherwise; `room` is what a GPU has left for it.
+fn memory(job: &Job, room: Option<usize>, share: f64) -> anyhow::Result<usize> {
     let asked = job.double_opt("memory")?.map(|gigabytes| gigabytes * GIGA);
     let allowed = match (asked, room) {
         (Some(asked), Some(room)) if asked > room as f64 => bail!(
@@ -218,7 +220,7 @@ fn memory(job: &Job, room: Option<usize>) -> anyhow::Result<usize> {
         ),
         (Some(asked), _) => asked,
         (None, Some(room)) => SHARE_OF_GPU * room as f64,
-        (None, None) => SHARE * free_memory().unwrap_or(4.0 * GIGA),
+        (None, None) => share * free_memory().unwrap_or(4.0 * GIGA),
     };
     Ok(allowed as usize)
 }

@@ -7,6 +7,7 @@ mod kept;
 mod memory;
 mod params;
 mod set_up;
+mod stations;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
@@ -14,12 +15,12 @@ use super::outputs;
 use crate::modelling::checkpoint::{Checksum, Sums};
 use crate::modelling::plan::gigabytes;
 use crate::modelling::record::Outputs;
+use crate::modelling::shots::Made;
 use crate::modelling::world::World;
-use kept::Kept;
-use kernels::methods::velocity_stress::born::Born;
-use memory::WayBack;
+use kept::{Kept, Read};
 use rsf_io::{Input, Job, Output};
-use set_up::SetUp;
+use set_up::{SetUp, meet};
+use stations::{Records, Station, Ways, finite, stack};
 
 /// Runs `sfvsborn2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
@@ -32,63 +33,58 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
-    let adjoint = job.flag("adj")?;
-    let planning = job.flag("plan")?;
-    let input = if planning { None } else { Some(job.stdin()?) };
+    meet(job, world)?;
+    let (adjoint, planning) = (job.flag("adj")?, job.flag("plan")?);
+    let input = match planning {
+        true => None,
+        false => Some(world.agree(job.stdin().map_err(Into::into))?),
+    };
     let mut made = SetUp::read(job, ndim, world)?;
-    if let Some(input) = &input {
-        match adjoint {
-            true => made.check_data(input, "adj=y")?,
-            false => made.check_perturbation(input)?,
-        }
-    }
-    if job.is_dry_run() && !planning {
+    let checked = input.as_ref().map_or(Ok(()), |input| match adjoint {
+        true => made.check_data(input, "adj=y"),
+        false => made.check_perturbation(input),
+    });
+    world.agree(checked)?;
+    let Some(mut input) = input else {
+        return plan(job, made, adjoint, world);
+    };
+    if job.is_dry_run() {
         return header_only(job, &made, adjoint, world);
     }
-    let (mut input, mut given, mut kept) = (input, Vec::new(), None);
-    if let Some(input) = &mut input {
-        let mut contents = Vec::new();
-        if !adjoint {
-            given = set_up::finite(input, input.len() as usize)?;
-            contents.push(("the perturbation", Checksum::new().with(&given).end()));
-        }
-        kept = Some(Kept::open(job, &mut made, contents, world)?);
+    let (mut given, mut contents) = (Vec::new(), Vec::new());
+    if !adjoint {
+        let count = input.len() as usize;
+        given = world.agree(finite(&mut input, 0, count))?;
+        contents.push(("the perturbation", Checksum::new().with(&given).end()));
     }
-    let mut born = made.born(job, world)?;
-    let way = match adjoint {
-        true => Some(WayBack::choose(job, &mut born, made.run.shot.nt, None)?),
-        false => None,
-    };
-    let (Some(input), Some(kept)) = (input, kept) else {
-        return plan(job, &made, &born, way);
-    };
-    match way {
-        None => forward(job, (made, kept), born, (&given, world)),
-        Some(way) => back(job, (made, kept), born, (input, way)),
+    let kept = Kept::open(job, &mut made, contents, world)?;
+    match adjoint {
+        false => forward(job, (made, kept), &given, world),
+        true => back(job, (made, kept), input, world),
     }
 }
 
 /// The answer of `plan=y`.
-fn plan(job: &Job, made: &SetUp, born: &Born<f32>, way: Option<WayBack>) -> anyhow::Result<()> {
-    made.summary(job);
-    match way {
-        None => {
-            born.fits_side_by_side()?;
-            job.say(&format!(
-                "adj=n: two fields of {} run side by side",
-                gigabytes(born.sizes()[0] as f64)
-            ));
-        }
-        Some(way) => way.tell(job),
+fn plan(job: &Job, mut made: SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
+    if adjoint {
+        return made.plan_survey(job, world, None);
     }
-    job.say("nothing was run (plan=y)");
+    let stations = made.stations(job, world, Ways::Forward)?;
+    made.summary(job);
+    let born = &stations[0].born;
+    world.agree(born.fits_side_by_side().map_err(Into::into))?;
+    job.say(&format!(
+        "adj=n: two fields of {} run side by side",
+        gigabytes(born.sizes()[0] as f64)
+    ));
+    made.tell_shots(job);
     Ok(())
 }
 
 /// Writes the header of what would come out.
 fn header_only(job: &mut Job, made: &SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     match adjoint {
-        true => Ok(perturbation(job, made)?.finish()?),
+        true => Ok(perturbation(job, made, world)?.map_or(Ok(()), Output::finish)?),
         false => records(job, made, world)?.header_only(),
     }
 }
@@ -97,7 +93,7 @@ fn header_only(job: &mut Job, made: &SetUp, adjoint: bool, world: &World) -> any
 fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Outputs> {
     let mut records = outputs::open(job, &made.run, world)?;
     records.tell("linearised", "what the perturbation changes in the data");
-    records.note(&made.machine.describe(None));
+    records.note(&made.machine().describe(None));
     if made.shots() > 1 {
         records.count_shots(&made.run.spreads.axis);
     }
@@ -108,31 +104,37 @@ fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Outputs
 fn forward(
     job: &mut Job,
     (mut made, mut kept): (SetUp, Kept),
-    mut born: Born<f32>,
-    (given, world): (&[f32], &World),
+    given: &[f32],
+    world: &World,
 ) -> anyhow::Result<()> {
-    let Some((mut data, _)) = records(job, &made, world)?.into_data() else {
-        return Ok(());
-    };
+    let stations = made.stations(job, world, Ways::Forward)?;
+    let mut data = records(job, &made, world)?.into_data().map(|(data, _)| data);
     if job.flag("verb")? {
         made.summary(job);
     }
     // The data go on where they are, so that a state holds nothing of them.
-    kept.load(job, &made, Sums::default())?;
-    kept.watch(job, &data);
-    made.each_shot(kept.done(), &mut born, |number, born| {
-        let mut written = Ok(());
+    world.agree(data.as_ref().map_or(Ok(()), |data| {
+        kept.load(job, &made, Sums::default())?;
+        kept.watch(job, data);
+        Ok(())
+    }))?;
+    let work = |_: usize, station: &Station| -> anyhow::Result<Made> {
+        let mut values = Vec::with_capacity(station.count());
         let mut take = |_: usize, _: &[f32], change: &[f32]| {
-            if written.is_ok() {
-                written = data.write_f32(change);
-            }
+            values.extend_from_slice(change);
             Ok(())
         };
-        born.forward(Some(given), &mut take)?;
-        written?;
-        kept.behind(number, Some(&mut data), Sums::default())
+        station.born.forward(Some(given), &mut take)?;
+        let words = Vec::new();
+        Ok(Made { values, words })
+    };
+    let shots = (kept.done(), made.shots());
+    stack(stations, shots, world, &work, &mut |number, made| {
+        let Some(data) = &mut data else { return Ok(()) };
+        data.write_f32(&made.values)?;
+        kept.behind(number, Some(data), Sums::default())
     })?;
-    Ok(data.finish()?)
+    world.agree(data.map_or(Ok(()), |data| Ok(data.finish()?)))
 }
 
 /// What comes back of the shots so far.
@@ -160,46 +162,66 @@ impl Found {
 fn back(
     job: &mut Job,
     (mut made, mut kept): (SetUp, Kept),
-    mut born: Born<f32>,
-    (mut input, way): (Input, WayBack),
+    input: Input,
+    world: &World,
 ) -> anyhow::Result<()> {
-    let mut output = perturbation(job, &made)?;
+    let stations = made.stations(job, world, Ways::Back(None))?;
+    let output = world.agree(perturbation(job, &made, world))?;
     if job.flag("verb")? {
         made.summary(job);
-        way.tell(job);
+        stations[0].tell(job);
     }
-    let count = born.records() * born.values();
+    let (name, count) = (input.name(), stations[0].count());
     let mut found = Found {
-        sum: vec![0.0; born.perturbation_len()],
+        sum: vec![0.0; stations[0].born.perturbation_len()],
         line: made.run.padded.model.n[0],
         heard: [0],
         read: [0],
     };
-    kept.load(job, &made, found.sums())?;
-    let mut read = kept.pass(&mut [&mut input], (count, found.read[0]))?;
-    made.each_shot(kept.done(), &mut born, |number, born| {
-        let given = read.shot(&mut [&mut input], count)?.concat();
-        found.heard[0] |= u64::from(given.iter().any(|&x| x != 0.0));
-        let back = born.adjoint(&given, &way.ladder)?;
-        found.sum.iter_mut().zip(back).for_each(|(sum, x)| *sum += x);
+    let records = Records::new(job, vec![input], count, made.sharing > 1);
+    let records = world.agree(records)?;
+    let mut read = world.agree(match world.leads() {
+        true => kept
+            .load(job, &made, found.sums())
+            .and_then(|()| kept.pass(&records, found.read[0])),
+        false => Ok(Read::default()),
+    })?;
+    let work = |number: usize, station: &Station| -> anyhow::Result<Made> {
+        let (given, sums) = records.shot(number)?;
+        let given = given.concat();
+        let heard = u64::from(given.iter().any(|&x| x != 0.0));
+        let values = station.born.adjoint(&given, station.ladder()?)?;
+        let words = [vec![heard], sums].concat();
+        Ok(Made { values, words })
+    };
+    let shots = (kept.done(), made.shots());
+    let drift = stack(stations, shots, world, &work, &mut |number, made| {
+        let (heard, sums) = made.words.split_first().unwrap_or((&0, &[]));
+        found.heard[0] |= heard;
+        let sum = found.sum.iter_mut().zip(&made.values);
+        sum.for_each(|(sum, x)| *sum += x);
+        read.add(sums);
         found.read = [read.sum()];
         kept.behind(number, None, found.sums())
     })?;
-    memory::tell_drift(job, &born);
+    memory::tell_drift(job, drift);
+    let Some(mut output) = output else {
+        return world.agree(Ok(()));
+    };
     if found.heard == [0] {
-        job.warn(&format!(
-            "{} is zero everywhere, and so is what comes back",
-            input.name()
-        ));
+        job.warn(&format!("{name} is zero everywhere, and so is what comes back"));
     }
-    output.write_f32(&found.sum)?;
-    Ok(output.finish()?)
+    let written = output.write_f32(&found.sum).and_then(|()| output.finish());
+    world.agree(written.map_err(Into::into))
 }
 
-/// The output of `adj=y`.
-fn perturbation(job: &mut Job, made: &SetUp) -> anyhow::Result<Output> {
+/// The output of `adj=y`, on rank 0.
+fn perturbation(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
+    if !world.leads() {
+        return Ok(None);
+    }
     let mut output = job.output()?;
     set_up::model_axes(&mut output, &made.run.padded.model, &made.names());
-    output.put_note(&rsf_io::version(), &made.machine.describe(None));
-    Ok(output)
+    output.put_note(&rsf_io::version(), &made.machine().describe(None));
+    Ok(Some(output))
 }

@@ -1,7 +1,7 @@
 //! The parameters of the linearised programs, those of the modelling programs among them.
 
 use super::super::params::shared;
-use crate::modelling::params::{CFL, JCHECK, JDATA};
+use crate::modelling::params::{CFL, GROUPS, JCHECK, JDATA};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -34,19 +34,22 @@ It is not possible with attenuation. The result differs by rounding, \
 which the program reports: how far the waves, back at the first step, are from rest. With keep=auto the program takes what is \
 quicker in the memory that there is.
 
-The program runs in one process, on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
+A shot runs on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
 adj=n there, and the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
 same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
-a last axis of shots, and adj=y sums over the shots. checkpoint= saves the state behind every shot (or as every= says), and \
+a last axis of shots, and adj=y sums over the shots. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of \
+these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter of the threads. A build with MPI also runs as \
+several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn. memory= and disk= are for each shot that runs. \
+Sums are made in the order of the shots, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state behind every shot (or as every= says), and \
 resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
 that of one run. With adj=n the state counts on the data file of the stopped run, which is continued.";
 
 const MEMORY: Param = Param::float("memory")
-    .default_text("half of the free memory; nine tenths of that of a GPU")
+    .default_text("half of the free memory, divided by the number of shots that run at the same time; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
-    .doc("memory for the waves that adj=y needs, GB");
+    .doc("memory for the waves that adj=y needs, GB, for each shot that runs");
 
 const DISK: Param = Param::float("disk")
     .default("0")
@@ -71,7 +74,7 @@ const EVERY: Param = Param::string("every")
 
 const RESUME: Param = Param::string("resume")
     .default_text("none")
-    .doc("saved state from which this run continues; data, model and parameters must be the same, but threads, memory= and device= may differ");
+    .doc("saved state from which this run continues; data, model and parameters must be the same, but threads, memory=, device=, groups and ranks may differ");
 
 const WRT: Param = Param::choice("wrt", &["vp,vs,rho", "lambda,mu,rho", "ip,is,rho", "ccc,rho"])
     .default("vp,vs,rho")
@@ -84,12 +87,12 @@ const DEVICE: Param = Param::choice("device", &["auto", "gpu", "cpu"])
 const GPU: Param = Param::ints("gpu")
     .default_text("the first")
     .range(">= 0", Some(0.0), None)
-    .doc("number of the GPU to use");
+    .doc("numbers of the GPUs to use, as in gpu=0,2; each runs shots of its own");
 
 const NGPU: Param = Param::int("ngpu")
     .default("1")
     .range(">= 1", Some(1.0), None)
-    .doc("number of GPUs; these programs use one");
+    .doc("number of GPUs of a shot, which these programs run on one");
 
 const ADJ: Param = Param::bool("adj")
     .default("n")
@@ -98,7 +101,7 @@ const ADJ: Param = Param::bool("adj")
 /// Behind the parameters that all programs of the method have: those of a program, in two dimensions and in three.
 macro_rules! params {
     ($($own:expr),*; 2) => {
-        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU])
+        shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [] [DEVICE, GPU, NGPU, GROUPS])
     };
     ($($own:expr),*; 3) => {
         shared!([$($own,)* MEMORY, DISK, SCRATCH, KEEP, CHECKPOINT, EVERY, RESUME] [
@@ -106,7 +109,7 @@ macro_rules! params {
             Param::float("mxy").default("0").doc("moment tensor, N m"),
             Param::float("myz").default("0").doc("moment tensor, N m"),
             Param::float("fy").default("0").doc("force, N")
-        ] [DEVICE, GPU, NGPU])
+        ] [DEVICE, GPU, NGPU, GROUPS])
     };
 }
 

@@ -1,13 +1,13 @@
 //! A linearised shot from its command line: the model, the machine, and what its inputs must be.
 
 use super::super::{Films, Run, engine, plan};
-use super::memory::WayBack;
+use super::stations::{Station, Ways};
 use crate::modelling::machine::{Machine, free};
-use crate::modelling::model::{Files, Fingerprint, Opened, shared_grid};
-use crate::modelling::plan::{Report, free_memory, gigabytes};
+use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
+use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
-use crate::modelling::world::World;
-use anyhow::{Context, bail, ensure};
+use crate::modelling::world::{World, share_stdin};
+use anyhow::{Context, anyhow, bail, ensure};
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Parameters, Wanted};
@@ -18,8 +18,10 @@ use std::sync::Arc;
 pub struct SetUp {
     /// The shot.
     pub run: Run,
-    /// The processors.
-    pub machine: Machine,
+    /// Processors, and the GPU if there is one, of each group of this rank.
+    pub machines: Vec<Machine>,
+    /// Groups of all ranks of this host.
+    pub sharing: usize,
     /// By what is linearised.
     parameters: Parameters,
     /// The opened model, until it is read.
@@ -33,28 +35,17 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// Reads parameters and small inputs and opens the model, to be linearised by what `wrt=` says.
+    /// Reads parameters and small inputs and opens the model, to be linearised by what `wrt=` says. All ranks call it.
     pub fn read(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
-        alone(job, world)?;
-        let (run, files) = Run::of(job, ndim, Films::Never)?;
-        let parameters = match (job.choice("wrt")?, &files) {
-            ("ccc,rho", _) => Parameters::Stiffness,
-            (_, Files::Stiffness(_)) if job.given("wrt") => bail!(
-                "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
-                job.choice("wrt")?
-            ),
-            (_, Files::Stiffness(_)) => Parameters::Stiffness,
-            ("lambda,mu,rho", _) => Parameters::Lame,
-            ("ip,is,rho", _) => Parameters::Impedances,
-            _ => Parameters::Speeds,
-        };
+        let read = Run::of(job, ndim, Films::Never);
+        let read = read.and_then(|(run, files)| Ok((parameters(job, &files)?, run, files)));
+        let (parameters, run, files) = world.agree(read)?;
         Self::of(job, (run, files), parameters, world)
     }
 
     /// The same without parameters, for a medium of speeds or stiffness planes.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
-        alone(job, world)?;
-        let read = Run::of(job, ndim, Films::Never)?;
+        let read = world.agree(Run::of(job, ndim, Films::Never))?;
         Self::of(job, read, Parameters::Stiffness, world)
     }
 
@@ -64,36 +55,65 @@ impl SetUp {
         parameters: Parameters,
         world: &World,
     ) -> anyhow::Result<Self> {
-        let machine = Machine::choose(job, run.pieces(), world)?;
-        ensure!(
-            machine.slabs.len() == 1,
-            "{} runs on one GPU and {} are asked for: leave out ngpu=, and name one by gpu=",
-            job.program(),
-            machine.slabs.len()
-        );
-        Ok(Self {
+        let several = job.int("ngpu")? > 1;
+        world.agree(match several {
+            true => Err(anyhow!(
+                "{} runs a shot on one GPU and ngpu={} GPUs are asked for: leave out ngpu=; gpu=0,1 runs two shots at the same time",
+                job.program(),
+                job.int("ngpu")?
+            )),
+            false => Ok(()),
+        })?;
+        let machines = Machine::groups(job, run.pieces(), true, world)?;
+        let mut made = Self {
             run,
-            machine,
+            machines: Vec::new(),
+            sharing: 1,
             parameters,
             files: Some(files),
             report: None,
             of_gpu: None,
             fingerprint: None,
-        })
+        };
+        made.take(machines, job, world)?;
+        Ok(made)
     }
 
-    /// Leaves the GPU alone for what only processors do.
+    /// Takes the machines, of which there need not be more than shots.
+    fn take(&mut self, mut machines: Vec<Machine>, job: &Job, world: &World) -> anyhow::Result<()> {
+        let (groups, shots) = (machines.len(), self.shots());
+        if groups > shots {
+            job.warn(&format!(
+                "{} are asked for and there {} {}: the others have nothing to do",
+                counted(groups, "group"),
+                if shots == 1 { "is" } else { "are" },
+                counted(shots, "shot")
+            ));
+            machines.truncate(shots.max(1));
+        }
+        self.sharing = machines.len() * world.of_host()?.ranks;
+        self.machines = machines;
+        Ok(())
+    }
+
+    /// The first of the machines.
+    pub fn machine(&self) -> &Machine {
+        &self.machines[0]
+    }
+
+    /// Leaves GPUs alone for what only processors do.
     pub fn without_gpu(&mut self, job: &Job, world: &World, what: &str) -> anyhow::Result<()> {
-        if !self.machine.has_gpus() {
+        if !self.machine().has_gpus() {
             return Ok(());
         }
-        ensure!(
-            job.choice("device")? != "gpu",
-            "{what} runs on the CPU only: leave out device=gpu"
-        );
+        let wanted = job.choice("device")? == "gpu";
+        world.agree(match wanted {
+            true => Err(anyhow!("{what} runs on the CPU only: leave out device=gpu")),
+            false => Ok(()),
+        })?;
         job.warn(&format!("{what} runs on the CPU only: the GPU is not used"));
-        self.machine = Machine::processors(job, self.run.pieces(), world)?;
-        Ok(())
+        let machines = Machine::groups_of_processors(job, self.run.pieces(), world)?;
+        self.take(machines, job, world)
     }
 
     /// Names of the parameters in the order of their axis.
@@ -139,27 +159,6 @@ impl SetUp {
     /// Shots of the survey.
     pub fn shots(&self) -> usize {
         self.run.spreads.count()
-    }
-
-    /// Calls `work` for every shot of the survey from the `first` on, to which `born` has turned.
-    pub fn each_shot(
-        &mut self,
-        first: usize,
-        born: &mut Born<f32>,
-        mut work: impl FnMut(usize, &Born<f32>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        for number in first..self.shots() {
-            if number > 0 || self.shots() > 1 {
-                self.run.spreads.move_to(&mut self.run.shot, number);
-                born.next_shot(&self.run.shot)?;
-            }
-            let done = work(number, born);
-            match self.shots() {
-                1 => done?,
-                _ => done.with_context(|| format!("shot {}", number + 1))?,
-            }
-        }
-        Ok(())
     }
 
     /// Refuses what are no data of this survey; `what` takes them.
@@ -210,56 +209,67 @@ impl SetUp {
         Ok(())
     }
 
-    /// Reads the model and makes the operator ready.
-    pub fn born(&mut self, job: &Job, world: &World) -> anyhow::Result<Born<f32>> {
+    /// Reads the model and makes the operator ready on each machine, with a way back if there is to be one. All ranks call it.
+    pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
+        let stations = self.own_stations(job, ways);
+        world.agree(stations)
+    }
+
+    fn own_stations(&mut self, job: &Job, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let Some(files) = self.files.take() else {
             bail!("the model is read twice by the program");
         };
         let held = files.held();
         let volumes = files.volumes(self.run.padded.ndim(), self.fingerprint.clone())?;
-        let (machine, run) = (&self.machine, &mut self.run);
-        let on = Resources {
-            machine,
-            gpus: &[],
-            held,
-            world,
-        };
-        let mut medium = Medium::<f32>::new(&run.padded)?;
-        let mut filler = Filler::new(&mut medium, &machine.cpu);
-        let report = engine::read(job, run, &volumes, (on, &mut filler))?;
-        drop(filler);
-        let growing = run.shot.frame.first_growing(&medium);
-        plan::layers_that_grow(job, run, growing, world)?;
-        let needed = needed(&run.padded, volumes.widest());
+        let needed = self.sharing as f64 * needed(&self.run.padded, volumes.widest());
         let free = free_memory().unwrap_or(f64::INFINITY);
         ensure!(
             needed <= free,
-            "the operator needs {} of memory beside the way back, and {} are free: use a smaller grid or nb=",
+            "{} {} of memory beside the way back, and {} are free: use {}a smaller grid or nb=",
+            match self.sharing {
+                1 => "the operator needs".into(),
+                count => format!("{count} groups on this host need"),
+            },
             gigabytes(needed),
-            gigabytes(free)
+            gigabytes(free),
+            if self.sharing > 1 { "fewer groups, " } else { "" }
         );
-        let class = match volumes.widest() {
-            Symmetry::Isotropic => Symmetry::Isotropic,
-            _ => report.class,
-        };
-        self.report = Some(report);
-        let cpu = machine.cpu.another()?;
-        let mut born = Born::new(&run.shot, medium, (class, self.parameters), cpu)?;
-        self.of_gpu = on_gpu(&mut born, machine, job.flag("plan")?)?;
-        Ok(born)
+        let mut stations = Vec::new();
+        for machine in &self.machines {
+            let mut run = self.run.clone();
+            let (born, report) = operator(job, (&mut run, machine), (&volumes, held), self.parameters)?;
+            // The frame is that of the model now.
+            self.run.shot.frame = run.shot.frame;
+            self.report = Some(report);
+            stations.push(Station::new(run, born, self.shots()));
+        }
+        for (k, station) in stations.iter_mut().enumerate() {
+            let words = on_gpu(&mut station.born, &self.machines[k], job.flag("plan")?)?;
+            self.of_gpu = self.of_gpu.take().or(words);
+        }
+        if let Ways::Back(images) = ways {
+            for station in &mut stations {
+                station.choose_way(job, images, self.sharing)?;
+            }
+        }
+        Ok(stations)
     }
 
     /// The answer of `plan=y` for a survey: what one shot takes, with such images if they are asked for, and how many there are.
     pub fn plan_survey(mut self, job: &Job, world: &World, images: Option<&Wanted>) -> anyhow::Result<()> {
-        let mut born = self.born(job, world)?;
-        let way = WayBack::choose(job, &mut born, self.run.shot.nt, images)?;
+        let stations = self.stations(job, world, Ways::Back(images))?;
         self.summary(job);
-        way.tell(job);
-        job.say(&format!(
-            "that is one shot: there are {}; nothing was run (plan=y)",
-            self.shots()
-        ));
+        stations[0].tell(job);
+        self.tell_shots(job);
         Ok(())
+    }
+
+    /// The last line of `plan=y`.
+    pub fn tell_shots(&self, job: &Job) {
+        job.say(&match self.shots() {
+            1 => "nothing was run (plan=y)".into(),
+            shots => format!("that is one shot: there are {shots}; nothing was run (plan=y)"),
+        });
     }
 
     /// The lines of `verb=y`.
@@ -292,30 +302,56 @@ fn on_gpu(born: &mut Born<f32>, machine: &Machine, plan: bool) -> anyhow::Result
     )))
 }
 
-/// Refuses several ranks.
-fn alone(job: &Job, world: &World) -> anyhow::Result<()> {
-    ensure!(
-        world.is_alone(),
-        "{} runs in one process: start it without mpirun",
-        job.program()
-    );
-    Ok(())
+/// Reads the model and makes the operator of a shot ready; what was found in the model.
+fn operator(
+    job: &Job,
+    (run, machine): (&mut Run, &Machine),
+    (volumes, held): (&Volumes, u64),
+    parameters: Parameters,
+) -> anyhow::Result<(Born<f32>, Report)> {
+    let on = Resources {
+        machine,
+        gpus: &[],
+        held,
+        world: &World::alone(),
+    };
+    let mut medium = Medium::<f32>::new(&run.padded)?;
+    let mut filler = Filler::new(&mut medium, &machine.cpu);
+    let report = engine::read(job, run, volumes, (on, &mut filler))?;
+    drop(filler);
+    let growing = run.shot.frame.first_growing(&medium);
+    plan::layers_that_grow(job, run, growing, on.world)?;
+    let class = match volumes.widest() {
+        Symmetry::Isotropic => Symmetry::Isotropic,
+        _ => report.class,
+    };
+    let cpu = machine.cpu.another()?;
+    let born = Born::new(&run.shot, medium, (class, parameters), cpu)?;
+    Ok((born, report))
 }
 
-/// All numbers of an input, from its next one on.
-pub fn finite(input: &mut Input, count: usize) -> anyhow::Result<Vec<f32>> {
-    let first = input.len() - input.remaining();
-    let mut values = vec![0.0; count];
-    input.read_f32(&mut values)?;
-    if let Some(bad) = values.iter().position(|x| !x.is_finite()) {
-        bail!(
-            "{}: value {} is {}; all must be finite numbers",
-            input.name(),
-            first + bad as u64 + 1,
-            values[bad]
-        );
+/// Several ranks must have one command line, and the data of rank 0; all of them call it before anything else.
+pub fn meet(job: &mut Job, world: &World) -> anyhow::Result<()> {
+    world.same_shot(job)?;
+    match job.flag("plan")? {
+        true => Ok(()),
+        false => share_stdin(job, world),
     }
-    Ok(values)
+}
+
+/// By what `wrt=` lets a model be linearised.
+fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
+    Ok(match (job.choice("wrt")?, files) {
+        ("ccc,rho", _) => Parameters::Stiffness,
+        (_, Files::Stiffness(_)) if job.given("wrt") => bail!(
+            "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
+            job.choice("wrt")?
+        ),
+        (_, Files::Stiffness(_)) => Parameters::Stiffness,
+        ("lambda,mu,rho", _) => Parameters::Lame,
+        ("ip,is,rho", _) => Parameters::Impedances,
+        _ => Parameters::Speeds,
+    })
 }
 
 /// Gives an output the axes of the model, and behind them one of these names.
