@@ -18,6 +18,7 @@ mod slips;
 mod stacked;
 mod staggered_gpus;
 mod survey;
+mod survey_resume;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

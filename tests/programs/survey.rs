@@ -5,7 +5,7 @@ use crate::shots::largest;
 use crate::velocity_stress::{desk as model, line};
 
 /// Points of three shots, sources and receivers that move with them.
-fn desk(ndim: usize) -> Desk {
+pub fn desk(ndim: usize) -> Desk {
     let desk = model(ndim);
     let at = |x: f32| match ndim {
         3 => vec![x, x + 3.0, x - 7.0],
@@ -28,7 +28,7 @@ fn desk(ndim: usize) -> Desk {
 }
 
 /// The line with other points.
-fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
+pub fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
     let line = line(ndim);
     let line = line
         .replace("sou=sou.rsf", &format!("sou={sou}"))

@@ -1,61 +1,87 @@
 //! Shots that an earlier run of a survey has finished: `resume=` of several shots.
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Input, Job};
 use std::ffi::OsStr;
+use std::path::Path;
 
 /// Numbers that are looked at together.
 const LOOK: usize = 1 << 16;
 
+/// What resume= is, for the end of a sentence.
+const TAKES: &str = "with several shots resume= takes the data of an earlier run of the survey";
+
+/// A file of a survey's data.
+pub struct Quantity {
+    /// What its numbers are, as its header says it.
+    pub words: &'static str,
+    /// The parameter that names it; none of standard output.
+    pub key: Option<&'static str>,
+    /// Axes of a shot.
+    pub axes: [Axis; 3],
+}
+
+impl Quantity {
+    /// Numbers of a shot.
+    fn numbers(&self) -> usize {
+        self.axes.iter().map(|axis| axis.n).product()
+    }
+}
+
+/// A file of an earlier run.
+struct Held {
+    input: Input,
+    /// Numbers of a shot.
+    numbers: usize,
+}
+
 /// The data of an earlier run.
 #[derive(Default)]
 pub struct Finished {
-    input: Option<Input>,
-    /// Numbers of a shot.
-    numbers: usize,
+    /// By quantity.
+    files: Vec<Held>,
     /// Shots that need not be made again, in their order.
     pub shots: Vec<usize>,
 }
 
 impl Finished {
-    /// Opens what `resume=` names, which must be data like these: the axes of a shot, with `shots` behind them.
-    pub fn open(job: &mut Job, axes: &[Axis; 3], shots: usize) -> anyhow::Result<Self> {
-        let Some(path) = job.text("resume")? else {
+    /// Opens what `resume=` names, which must be data like these, with `shots` shots behind their axes: the first file is that of standard
+    /// output, the others are known by what their headers say that they are.
+    pub fn open(job: &mut Job, quantities: &[Quantity], shots: usize) -> anyhow::Result<Self> {
+        let Some(text) = job.text("resume")? else {
             return Ok(Self::default());
         };
         // A run that was killed has left fewer numbers than its header says.
         job.accept_cut_data();
-        let name = format!("resume={path}");
-        let input = job
-            .open_as(name.clone(), OsStr::new(&path))
-            .context("with several shots resume= takes the data of an earlier run of the survey")?;
-        let numbers: usize = axes.iter().map(|axis| axis.n).product();
-        let near = |a: f32, b: f32, d: f32| (a - b).abs() <= 1e-3 * d.abs();
-        for (k, axis) in axes.iter().enumerate() {
-            let i = k + 1;
-            let own = input.axis(i);
-            ensure!(
-                own.n == axis.n && near(own.d, axis.d, axis.d) && near(own.o, axis.o, axis.d),
-                "{name} has n{i}={} o{i}={} d{i}={} and the data of this run n{i}={} o{i}={} d{i}={}: with several shots resume= takes the data of an earlier run of the survey",
-                own.n,
-                own.o,
-                own.d,
-                axis.n,
-                axis.o,
-                axis.d
+        let mut inputs = Vec::new();
+        for path in named(&text) {
+            inputs.push(
+                job.open_as(format!("resume={path}"), OsStr::new(path))
+                    .context(TAKES)?,
             );
         }
-        let held = (input.len() / numbers.max(1) as u64) as usize;
-        ensure!(
-            held <= shots,
-            "{name} has {held} shots and this survey {shots}: with several shots resume= takes the data of an earlier run of the survey"
-        );
+        let mut files = Vec::new();
+        let mut count = shots;
+        for (k, quantity) in quantities.iter().enumerate() {
+            let input = chosen(&mut inputs, quantity, k)?;
+            count = count.min(held(&input, quantity, shots)?);
+            files.push(Held {
+                input: job.by_position(input)?,
+                numbers: quantity.numbers(),
+            });
+        }
+        if let Some(rest) = inputs.first() {
+            bail!(
+                "{} is no file of this run, which writes {}: leave it out",
+                rest.name(),
+                listed(quantities)
+            );
+        }
         let mut finished = Self {
-            input: Some(job.by_position(input)?),
-            numbers,
+            files,
             shots: Vec::new(),
         };
-        for number in 0..held {
+        for number in 0..count {
             if finished.is_made(number)? {
                 finished.shots.push(number);
             }
@@ -65,33 +91,101 @@ impl Finished {
 
     /// Whether a shot has anything but zeros: one of zeros has failed.
     fn is_made(&self, number: usize) -> anyhow::Result<bool> {
-        let mut values = vec![0.0; LOOK.min(self.numbers)];
-        for first in (0..self.numbers).step_by(LOOK) {
-            let count = LOOK.min(self.numbers - first);
-            self.read(number, first, &mut values[..count])?;
-            if values[..count].iter().any(|&x| x != 0.0) {
-                return Ok(true);
+        for file in &self.files {
+            let mut values = vec![0.0; LOOK.min(file.numbers)];
+            for first in (0..file.numbers).step_by(LOOK) {
+                let count = LOOK.min(file.numbers - first);
+                file.read(number, first, &mut values[..count])?;
+                if values[..count].iter().any(|&x| x != 0.0) {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
     }
 
-    /// Numbers of a shot from its number `first` on.
-    fn read(&self, shot: usize, first: usize, values: &mut [f32]) -> anyhow::Result<()> {
-        let input = self.input.as_ref().context("nothing was opened")?;
-        let at = shot as u64 * self.numbers as u64 + first as u64;
-        Ok(input.read_f32_at(at, values)?)
-    }
-
-    /// The data of a shot that is finished.
-    pub fn of(&self, shot: usize) -> anyhow::Result<Vec<f32>> {
-        let mut values = vec![0.0; self.numbers];
-        self.read(shot, 0, &mut values)?;
-        Ok(values)
+    /// The data of a shot that is finished, by quantity.
+    pub fn of(&self, shot: usize) -> anyhow::Result<Vec<Vec<f32>>> {
+        let whole = |file: &Held| {
+            let mut values = vec![0.0; file.numbers];
+            file.read(shot, 0, &mut values)?;
+            Ok(values)
+        };
+        self.files.iter().map(whole).collect()
     }
 
     /// Shots of so many that are to be made.
     pub fn todo(&self, shots: usize) -> Vec<usize> {
         (0..shots).filter(|shot| !self.shots.contains(shot)).collect()
     }
+}
+
+impl Held {
+    /// Numbers of a shot from its number `first` on.
+    fn read(&self, shot: usize, first: usize, values: &mut [f32]) -> rsf_io::Result<()> {
+        let at = shot as u64 * self.numbers as u64 + first as u64;
+        self.input.read_f32_at(at, values)
+    }
+}
+
+/// The files of a list; names may hold commas where one file is named.
+fn named(text: &str) -> Vec<&str> {
+    match Path::new(text).exists() {
+        true => vec![text],
+        false => text.split(',').collect(),
+    }
+}
+
+/// The file of quantity number `k` among those that are left.
+fn chosen(inputs: &mut Vec<Input>, quantity: &Quantity, k: usize) -> anyhow::Result<Input> {
+    let is_it = |input: &Input| input.header().text("quantity").as_deref() == Some(quantity.words);
+    let place = match k {
+        0 => Some(0).filter(|_| !inputs.is_empty()),
+        _ => inputs.iter().position(is_it),
+    };
+    match place {
+        Some(place) => Ok(inputs.remove(place)),
+        None => bail!(
+            "resume= names no file with the {} of the earlier run, which {}= asks for: name the data and then the files of further quantities, as in resume=data.rsf,further.rsf, or leave out {}=",
+            quantity.words,
+            quantity.key.unwrap_or("data"),
+            quantity.key.unwrap_or("data")
+        ),
+    }
+}
+
+/// Shots that a file holds, which must be one of this quantity in a survey of so many.
+fn held(input: &Input, quantity: &Quantity, shots: usize) -> anyhow::Result<usize> {
+    let name = input.name();
+    let near = |a: f32, b: f32, d: f32| (a - b).abs() <= 1e-3 * d.abs();
+    for (k, axis) in quantity.axes.iter().enumerate() {
+        let i = k + 1;
+        let own = input.axis(i);
+        ensure!(
+            own.n == axis.n && near(own.d, axis.d, axis.d) && near(own.o, axis.o, axis.d),
+            "{name} has n{i}={} o{i}={} d{i}={} and the {} of this run n{i}={} o{i}={} d{i}={}: {TAKES}",
+            own.n,
+            own.o,
+            own.d,
+            match quantity.key {
+                Some(_) => quantity.words,
+                None => "data",
+            },
+            axis.n,
+            axis.o,
+            axis.d
+        );
+    }
+    let held = (input.len() / quantity.numbers().max(1) as u64) as usize;
+    ensure!(
+        held <= shots,
+        "{name} has {held} shots and this survey {shots}: {TAKES}"
+    );
+    Ok(held)
+}
+
+/// `velocity in m/s, pressure in Pa`
+fn listed(quantities: &[Quantity]) -> String {
+    let words: Vec<&str> = quantities.iter().map(|quantity| quantity.words).collect();
+    words.join(", ")
 }

@@ -5,7 +5,7 @@ mod ledger;
 mod station;
 
 use super::checkpoint::Wishes;
-use super::finished::Finished;
+use super::finished::{Finished, Quantity};
 use super::machine::Machine;
 use super::model::Opened;
 use super::plan::counted;
@@ -23,13 +23,11 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// The axis of the shots.
     fn shots(&self) -> &Axis;
 
-    /// Axes of the data of a shot.
-    fn axes(&self) -> [Axis; 3];
+    /// What is written of a shot: the data first, then what else has a file.
+    fn quantities(&self) -> Vec<Quantity>;
 
-    /// Numbers of the data of a shot.
-    fn numbers(&self) -> usize {
-        self.axes().iter().map(|axis| axis.n).product()
-    }
+    /// Numbers of a record as the engine makes it, and records of a shot.
+    fn records(&self) -> [usize; 2];
 
     /// Turns to another shot, the first being 0.
     fn turn_to(&mut self, number: usize);
@@ -140,7 +138,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
 fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result<(Finished, Vec<usize>)> {
     let shots = shot.shots().n;
     let opened = match world.leads() {
-        true => Finished::open(job, &shot.axes(), shots),
+        true => Finished::open(job, &shot.quantities(), shots),
         false => Ok(Finished::default()),
     };
     let opened = world.agree(opened)?;

@@ -39,12 +39,12 @@ impl<'a> Ledger<'a> {
             data: Data {
                 file,
                 divide,
-                record: shot.axes()[..2].iter().map(|axis| axis.n).product(),
+                record: shot.records()[0],
             },
             silent: finished.shots.is_empty(),
             finished,
             shots: shot.shots().n,
-            numbers: shot.numbers(),
+            numbers: shot.records().iter().product(),
             steps: shot.steps(),
             written: 0,
             failed: Vec::new(),
@@ -89,7 +89,7 @@ impl<'a> Ledger<'a> {
     fn write_finished(&mut self, number: usize) -> anyhow::Result<()> {
         while self.written < number {
             let values = self.finished.of(self.written)?;
-            self.data.write(&values)?;
+            self.data.copy(&values)?;
             self.written += 1;
         }
         Ok(())
@@ -150,6 +150,15 @@ impl Data {
             divide.take(it, read, &mut self.file)?;
         }
         divide.end_shot(&mut self.file)
+    }
+
+    /// Writes what an earlier run has made of a shot, by file.
+    fn copy(&mut self, values: &[Vec<f32>]) -> rsf_io::Result<()> {
+        let others = self.divide.iter_mut().flat_map(Divide::files);
+        let mut files = std::iter::once(&mut self.file).chain(others);
+        values
+            .iter()
+            .try_for_each(|values| files.next().map_or(Ok(()), |file| file.write_f32(values)))
     }
 
     fn finish(self) -> rsf_io::Result<()> {

@@ -125,7 +125,7 @@ impl<'a, M: Survey> Station<'a, M> {
         drop(checkpoints);
         progress.end();
         outcome?;
-        let (made, wanted) = (records.0.len(), self.shot.numbers());
+        let (made, wanted) = (records.0.len(), self.shot.records().iter().product());
         ensure!(made == wanted, "the run made {made} numbers of {wanted}");
         Ok(records.0)
     }

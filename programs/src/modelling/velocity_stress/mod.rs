@@ -15,6 +15,7 @@ mod spreads;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
+use super::finished;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
@@ -216,18 +217,14 @@ impl Survey for Run {
         &self.spreads.axis
     }
 
-    fn axes(&self) -> [Axis; 3] {
-        let shot = &self.shot;
-        let step = (shot.dt * shot.jdata as f64) as f32;
-        let first = (shot.quantity.first_time() * shot.dt) as f32;
-        [
-            Axis {
-                n: shot.receivers.len(),
-                ..self.receivers.clone()
-            },
-            Axis::new(shot.quantity.components(self.padded.ndim()), 0.0, 1.0),
-            Axis::new(shot.nt.div_ceil(shot.jdata), first, step),
-        ]
+    fn quantities(&self) -> Vec<finished::Quantity> {
+        outputs::quantities(self)
+    }
+
+    fn records(&self) -> [usize; 2] {
+        let (shot, ndim) = (&self.shot, self.padded.ndim());
+        let record = shot.receivers.len() * shot.quantity.components(ndim);
+        [record, shot.nt.div_ceil(shot.jdata)]
     }
 
     fn turn_to(&mut self, number: usize) {
@@ -371,11 +368,6 @@ fn recorded(
         };
         return Ok((None, quantity, name, clock.jdata));
     };
-    if spreads.count() > 1 && job.given("resume") {
-        bail!(
-            "resume= of several shots takes over the data, and more than one quantity, data=das or dtout= is asked for: leave out one of them"
-        );
-    }
     several.check_states(job, ndim, receivers)?;
     if let Some(fibre) = &several.fibre {
         spreads.lay(fibre, padded)?;

@@ -3,6 +3,7 @@
 use super::Run;
 use super::several::{Several, What};
 use crate::modelling::divide::{Divide, put_quantity};
+use crate::modelling::finished;
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::world::World;
 use kernels::grid::{AXES, Grid};
@@ -45,6 +46,38 @@ fn divided(
         all.push((made, file));
     }
     Ok(Divide::new(all))
+}
+
+/// The quantities that have a file, the data first, and the axes of a shot.
+pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
+    let (shot, ndim) = (&run.shot, run.padded.ndim());
+    let axes = |components: usize, time: Axis| {
+        let components = Axis::new(components, 0.0, 1.0);
+        [run.receivers.clone(), components, time]
+    };
+    match &run.several {
+        Some(several) => {
+            let made = several.wanted.iter().map(|wanted| finished::Quantity {
+                words: wanted.words,
+                key: wanted.key,
+                axes: axes(
+                    wanted.what.components(ndim),
+                    several.made(wanted.what, ndim, run.receivers.n).1,
+                ),
+            });
+            made.collect()
+        }
+        None => {
+            let first = (shot.quantity.first_time() * shot.dt) as f32;
+            let step = (shot.dt * shot.jdata as f64) as f32;
+            let time = Axis::new(shot.nt.div_ceil(shot.jdata), first, step);
+            vec![finished::Quantity {
+                words: run.quantity,
+                key: None,
+                axes: axes(shot.quantity.components(ndim), time),
+            }]
+        }
+    }
 }
 
 /// Opens data and snapshots.

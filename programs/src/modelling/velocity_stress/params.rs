@@ -22,7 +22,9 @@ A third axis of sou= counts shots, and so does a third axis of rec= if the recei
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
 data have a last axis of shots. A shot that fails is reported and its traces are zero; the other shots still run, and the \
 exit code is 1. With several shots resume= takes the data of an earlier run of the survey, which may have been stopped or \
-killed: its shots are copied, and only those are modelled that it does not have or that are zero. \
+killed: its shots are copied, and only those are modelled that it does not have or that are zero. If further quantities have \
+files of their own, resume=data.rsf,p.rsf names the data and then these files of the earlier run, which have other names than \
+those of this one. \
 Snapshots, pgv= and checkpoint= are available for one shot only.
 
 Several shots can run at the same time. gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4 \

@@ -1,0 +1,60 @@
+//! Surveys with several quantities that go on with the shots of an earlier run.
+
+use crate::survey::{desk, with};
+
+/// Files of an earlier run are known by what they say that they are; the bits are those of one run.
+#[test]
+fn further_quantities_are_taken_over() {
+    let desk = desk(2);
+    let extra = "data=displacement pressure=p.rsf das=d.rsf along=along.rsf gauge=20 dtout=0.002";
+    desk.dataset("along.rsf", "n1=2 n2=1", &[1.0, 1.0]);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    desk.ran(&format!("{} > data.rsf", line(extra)));
+    let files = ["data.rsf", "p.rsf", "d.rsf"];
+    let whole = files.map(|file| desk.read(file));
+    assert!(whole.iter().flatten().any(|&x| x != 0.0));
+    // What a run leaves whose second shot has failed, or that was stopped while it wrote the third.
+    desk.ran("for f in data p d; do sfbasics window n4=2 squeeze=n < $f.rsf > $f-short.rsf || exit 1; done");
+    desk.ran("for f in data p d; do sfbasics cut f4=1 n4=1 < $f.rsf > $f-hole.rsf || exit 1; done");
+    let again = extra.replace("p.rsf", "p2.rsf").replace("d.rsf", "d2.rsf");
+    let made = |desk: &crate::desk::Desk| ["data2.rsf", "p2.rsf", "d2.rsf"].map(|file| desk.read(file));
+    for (resume, taken, groups) in [
+        ("data.rsf,p.rsf,d.rsf", "3 shots of 3", 1),
+        ("data.rsf,d.rsf,p.rsf", "3 shots of 3", 2),
+        ("data-short.rsf,p.rsf,d.rsf", "2 shots of 3", 1),
+        ("data.rsf,p.rsf,d-short.rsf", "2 shots of 3", 2),
+        ("data-hole.rsf,d-hole.rsf,p-hole.rsf", "2 shots of 3", 1),
+        // Zeros in one of the files are no shot that has failed.
+        ("data-hole.rsf,d.rsf,p.rsf", "3 shots of 3", 1),
+    ] {
+        let words = line(&format!("{again} resume={resume} groups={groups}"));
+        let run = desk.ran(&format!("{words} > data2.rsf"));
+        let wanted = format!("{taken} taken over from resume=");
+        assert!(run.err.contains(&wanted), "{resume}: {run:?}");
+        if resume == "data-hole.rsf,d.rsf,p.rsf" {
+            assert!(made(&desk)[0] != whole[0] && made(&desk)[1..] == whole[1..]);
+        } else {
+            assert!(made(&desk) == whole, "{resume}");
+        }
+    }
+    for (resume, wanted) in [
+        (
+            "data.rsf",
+            "names no file with the pressure in Pa of the earlier run, which pressure= asks for",
+        ),
+        ("data.rsf,p.rsf", "strain along the fibre of the earlier run"),
+        (
+            "data.rsf,p.rsf,d.rsf,sous.rsf",
+            "sous.rsf is no file of this run, which writes displacement in m, ",
+        ),
+        ("p.rsf,p.rsf,d.rsf", "has n2=1 "),
+        ("data.rsf,gone.rsf,d.rsf", "takes the data of an earlier run"),
+    ] {
+        let run = desk.sh(&format!(
+            "{} > data2.rsf",
+            line(&format!("{again} resume={resume}"))
+        ));
+        let said = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && said.contains(wanted), "{resume}: {run:?}");
+    }
+}
