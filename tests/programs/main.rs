@@ -6,6 +6,7 @@ mod classes;
 mod element_gpus;
 mod fault;
 mod gpus;
+mod grouped_gpus;
 mod kill;
 mod manners;
 mod outputs;

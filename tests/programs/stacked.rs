@@ -183,6 +183,9 @@ fn groups_make_the_same_sums() {
     let line = format!("sfvsgrad2d-gpu {}", words(2, 60));
     let run = desk.ran(&format!("{line} keep=boundary groups=3 < data.rsf > out.rsf"));
     assert_eq!(run.err.matches("boundary saving").count(), 1, "{run:?}");
+    let run = desk.ran(&format!("sfvsborn2d-gpu {} plan=y groups=4", words(2, 60)));
+    let told = format!("there are {SHOTS}, 4 at a time, which takes about ");
+    assert!(run.err.contains(&told), "{run:?}");
     for (extra, wanted) in [
         ("ngpu=2", "runs a shot on one GPU and ngpu=2 GPUs are asked for"),
         ("groups=0", "groups="),

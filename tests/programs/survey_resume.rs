@@ -58,3 +58,22 @@ fn further_quantities_are_taken_over() {
         assert!(run.code == 1 && said.contains(wanted), "{resume}: {run:?}");
     }
 }
+
+/// A plan counts the shots that are there already, and how many run at the same time.
+#[test]
+fn a_plan_counts_what_is_left() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    desk.ran(&format!("{} > data.rsf", line("")));
+    desk.ran("sfbasics window n4=1 squeeze=n < data.rsf > short.rsf");
+    for (extra, wanted) in [
+        ("groups=2", "there are 3, 2 at a time, which takes about "),
+        (
+            "resume=short.rsf",
+            "there are 3, 1 of them taken over from resume=, which takes about ",
+        ),
+    ] {
+        let run = desk.ran(&line(&format!("{extra} plan=y")));
+        assert!(run.out.is_empty() && run.err.contains(wanted), "{run:?}");
+    }
+}

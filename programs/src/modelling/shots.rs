@@ -94,6 +94,32 @@ fn send_all(count: usize, make: Make<'_>, world: &World) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What `plan=y` says of so many shots, of which so many are to be made by so many groups of this rank; one of them takes so many
+/// seconds. All ranks call it.
+pub fn plan(
+    (shots, todo): (usize, usize),
+    (groups, seconds): (usize, f64),
+    world: &World,
+) -> anyhow::Result<String> {
+    let own = (0..todo).skip(world.ranks().rank());
+    let own = own.step_by(world.ranks().size()).len();
+    let rounds = own.div_ceil(groups) as f64;
+    let mine = [own.min(groups) as u64, (rounds * seconds).to_bits()];
+    let all = world.numbers(&mine)?;
+    let number = |words: &Vec<u64>, k: usize| words.get(k).copied().unwrap_or_default();
+    let together: u64 = all.iter().map(|words| number(words, 0)).sum();
+    let longest = all.iter().map(|words| f64::from_bits(number(words, 1)));
+    let longest = longest.fold(0.0, f64::max);
+    let mut words = format!("there are {shots}");
+    if todo < shots {
+        words += &format!(", {} of them taken over from resume=", shots - todo);
+    }
+    if together > 1 {
+        words += &format!(", {together} at a time");
+    }
+    Ok(words + &format!(", which takes about {longest:.1} s"))
+}
+
 /// Makes a shot, unless a signal has come.
 fn attempt(worker: &mut Worker<'_>, number: usize) -> Outcome {
     if let Some(signal) = rsf_io::interrupted() {
@@ -216,6 +242,27 @@ mod tests {
                 }),
             }
         })
+    }
+
+    #[test]
+    fn plans_count_rounds() {
+        let world = World::alone();
+        for (counts, groups, wanted) in [
+            ((3, 3), 1, "there are 3, which takes about 6.0 s"),
+            ((16, 16), 4, "there are 16, 4 at a time, which takes about 8.0 s"),
+            (
+                (16, 5),
+                4,
+                "there are 16, 11 of them taken over from resume=, 4 at a time, which takes about 4.0 s",
+            ),
+            (
+                (3, 0),
+                2,
+                "there are 3, 3 of them taken over from resume=, which takes about 0.0 s",
+            ),
+        ] {
+            assert_eq!(plan(counts, (groups, 2.0), &world).unwrap(), wanted);
+        }
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// Numbers of a record as the engine makes it, and records of a shot.
     fn records(&self) -> [usize; 2];
 
+    /// Tells what a shot needs and takes; the seconds of it.
+    fn plan_shot(&mut self, job: &Job, volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<f64>;
+
     /// Turns to another shot, the first being 0.
     fn turn_to(&mut self, number: usize);
 
@@ -36,7 +39,7 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     fn again(
         &mut self,
         job: &Job,
-        volumes: &<Self::Files as Opened>::Volumes,
+        volumes: &Volumes<Self>,
         on: Resources<'_>,
         engine: &mut Option<Self::Engine>,
     ) -> anyhow::Result<Option<Self::Report>>;
@@ -104,8 +107,10 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         world,
     };
     if planning {
-        world.agree(shot.plan(job, volumes, on(&World::alone())))?;
-        job.say(&format!("that is one shot: there are {}", shots.n));
+        let seconds = world.agree(shot.plan_shot(job, &volumes, on(&World::alone())))?;
+        let todo = finished(job, &shot, world)?.1.len();
+        let words = shots::plan((shots.n, todo), (machines.len(), seconds), world)?;
+        job.say(&format!("that is one shot: {words}"));
         return Ok(());
     }
     world.agree(Wishes::read(job, shot.steps()))?;

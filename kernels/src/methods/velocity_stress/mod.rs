@@ -40,7 +40,7 @@ pub use absorbing_frame::{Absorber, Frame, Growing};
 pub use attenuation::Attenuation;
 pub use cpml_stability::Watch;
 pub use cpu::{CpuSlab, GHOST};
-pub use plan::{calibrate, calibrate_device};
+pub use plan::{Linearised, calibrate, calibrate_device, calibrate_linearised};
 pub use receivers::{Quantity, Readings};
 pub use sources::{Action, Source};
 pub use time_function::TimeFunction;

@@ -1,6 +1,7 @@
 //! How fast a machine is at this method, from a second or so of a cut of a run's grid.
 
 use super::SLABS;
+use super::born::{Born, Ladder, Parameters, Wanted};
 use super::{Action, Attenuation, Frame, Shot, Simulation, Source, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
@@ -98,4 +99,72 @@ pub fn calibrate_device<A: Accelerator>(
     let mut noise = noise();
     simulation.start_from(|_, _, numbers| numbers.iter_mut().for_each(|x| *x = noise()))?;
     speed(padded.cells() * steps, || simulation.run(&mut Nothing))
+}
+
+/// What a linearised shot does.
+#[derive(Clone, Copy, Debug)]
+pub enum Linearised<'a> {
+    /// It runs with what a perturbation changes beside it.
+    Forward,
+    /// It is recorded, and something comes back to the parameters.
+    Back,
+    /// It is recorded, and these images are made on the way back.
+    Images(&'a Wanted),
+}
+
+/// Seconds that a cell takes in a step of a linearised shot on a device, or on processors: forward alone, and all that the shot does
+/// where every step is kept.
+///
+/// # Errors
+/// What a run can fail of.
+pub fn calibrate_linearised<A: Accelerator>(
+    run: &Shot,
+    padded: &Padded,
+    (class, what): (Symmetry, Linearised<'_>),
+    (device, cpu): (Option<&Arc<A>>, &Cpu),
+) -> Result<[f64; 2], Error> {
+    let (most, steps) = match (padded.ndim(), device) {
+        (3, None) => (60, 16),
+        (3, Some(_)) => (96, 12),
+        (_, None) => (400, 40),
+        _ => (1000, 40),
+    };
+    let (shot, grid) = sample(run, padded, most, steps);
+    let padded = shot.frame.around(&grid);
+    let mut medium = Medium::<f32>::new(&padded)?;
+    rock(&padded, &mut Filler::new(&mut medium, cpu))?;
+    let mut born = Born::new(&shot, medium, (class, Parameters::Stiffness), cpu.another()?)?;
+    if let Some(device) = device {
+        born.run_on(device.clone())?;
+    }
+    let cells = padded.cells() * steps;
+    let alone = speed(cells, || born.forward(None, &mut |_, _, _| Ok(())))?;
+    let numbers = |count: usize| vec![0.0; count];
+    let data = numbers(born.records() * born.values());
+    let all = match what {
+        Linearised::Forward => {
+            let change = numbers(born.perturbation_len());
+            speed(cells, || born.forward(Some(&change), &mut |_, _, _| Ok(())))?
+        }
+        Linearised::Back => {
+            let ladder = Ladder::choose(steps, born.sizes(), usize::MAX / 2)?;
+            speed(cells, || born.adjoint(&data, &ladder).map(drop))?
+        }
+        Linearised::Images(wanted) => {
+            let wanted = inside(wanted, &grid);
+            let ladder = Ladder::choose(steps, born.sizes_of_images(&wanted), usize::MAX / 2)?;
+            speed(cells, || born.images(&data, &ladder, &wanted).map(drop))?
+        }
+    };
+    Ok([1.0 / alone, 1.0 / all])
+}
+
+/// As many lags, none of them beyond a grid.
+fn inside(wanted: &Wanted, grid: &Grid) -> Wanted {
+    let most = grid.n.map(|n| (n as isize - 1) / 2);
+    let within = |lag: &[isize; 3]| [0, 1, 2].map(|a| lag[a].clamp(-most[a], most[a]));
+    Wanted {
+        kinds: wanted.kinds.clone(),
+        lags: wanted.lags.iter().map(within).collect(),
+    }
 }

@@ -195,8 +195,7 @@ impl Method for Run {
     }
 
     fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()> {
-        let report = engine::look(job, self, &volumes, on)?;
-        plan::print(job, self, &report, on)
+        self.plan_shot(job, &volumes, on).map(drop)
     }
 
     fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()> {
@@ -225,6 +224,11 @@ impl Survey for Run {
         let (shot, ndim) = (&self.shot, self.padded.ndim());
         let record = shot.receivers.len() * shot.quantity.components(ndim);
         [record, shot.nt.div_ceil(shot.jdata)]
+    }
+
+    fn plan_shot(&mut self, job: &Job, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<f64> {
+        let report = engine::look(job, self, volumes, on)?;
+        plan::print(job, self, &report, on)
     }
 
     fn turn_to(&mut self, number: usize) {

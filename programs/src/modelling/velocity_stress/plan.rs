@@ -160,8 +160,8 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     ));
 }
 
-/// The answer of `plan=y`; all ranks call it, rank 0 speaks.
-pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<()> {
+/// The answer of `plan=y`, and the seconds of the run; all ranks call it, rank 0 speaks.
+pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<f64> {
     let (machine, world) = (on.machine, on.world);
     memory::check(job, run, on)?;
     summary(job, run, report);
@@ -190,5 +190,5 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     let whose = if machine.has_gpus() { " of GPUs" } else { "" };
     print_memory(job, p, whose, bytes);
     print_time(job, p, all.step, run.shot.nt);
-    Ok(())
+    Ok(all.step * run.shot.nt as f64)
 }

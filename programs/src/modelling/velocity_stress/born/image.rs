@@ -190,7 +190,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         let mut made = SetUp::read_plain(job, ndim, world)?;
         let asked = world.agree(Asked::read(job, &made))?;
         asked.choose_machine(job, &mut made, world)?;
-        return made.plan_survey(job, world, Some(&asked.wanted));
+        return made.plan_survey(job, (Some(&asked.wanted), false), world);
     }
     let data = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read_plain(job, ndim, world)?;

@@ -6,6 +6,7 @@ use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
 use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
+use crate::modelling::shots;
 use crate::modelling::world::{World, share_stdin};
 use anyhow::{Context, anyhow, bail, ensure};
 use kernels::grid::{AXES, Grid, Padded};
@@ -255,21 +256,41 @@ impl SetUp {
         Ok(stations)
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes, with such images if they are asked for, and how many there are.
-    pub fn plan_survey(mut self, job: &Job, world: &World, images: Option<&Wanted>) -> anyhow::Result<()> {
-        let stations = self.stations(job, world, Ways::Back(images))?;
+    /// The answer of `plan=y` for a survey: what one shot takes on its way back, with such images if they are asked for, or with a residual
+    /// of its records, and what all shots take. All ranks call it.
+    pub fn plan_survey(
+        mut self,
+        job: &Job,
+        (images, residual): (Option<&Wanted>, bool),
+        world: &World,
+    ) -> anyhow::Result<()> {
+        let ways = Ways::Back(images);
+        let stations = self.stations(job, world, ways)?;
         self.summary(job);
         stations[0].tell(job);
-        self.tell_shots(job);
-        Ok(())
+        self.tell_shots(job, &stations[0], (ways, residual), world)
     }
 
-    /// The last line of `plan=y`.
-    pub fn tell_shots(&self, job: &Job) {
-        job.say(&match self.shots() {
-            1 => "nothing was run (plan=y)".into(),
-            shots => format!("that is one shot: there are {shots}; nothing was run (plan=y)"),
+    /// The last line of `plan=y`; all ranks call it.
+    pub fn tell_shots(
+        &self,
+        job: &Job,
+        station: &Station,
+        what: (Ways<'_>, bool),
+        world: &World,
+    ) -> anyhow::Result<()> {
+        let class = self
+            .report
+            .as_ref()
+            .map_or(Symmetry::Orthorhombic, |report| report.class);
+        let seconds = world.agree(station.seconds((self.machine(), class), what))?;
+        let (shots, groups) = (self.shots(), self.machines.len());
+        let words = shots::plan((shots, shots), (groups, seconds), world)?;
+        job.say(&match shots {
+            1 => format!("time about {seconds:.1} s (a small grid timed now); nothing was run (plan=y)"),
+            _ => format!("that is one shot: {words} (a small grid timed now); nothing was run (plan=y)"),
         });
+        Ok(())
     }
 
     /// The lines of `verb=y`.

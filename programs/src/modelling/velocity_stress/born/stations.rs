@@ -3,10 +3,13 @@
 use super::super::Run;
 use super::memory::WayBack;
 use crate::modelling::checkpoint::Checksum;
+use crate::modelling::machine::Machine;
 use crate::modelling::shots::{self, Made, Outcome, Worker};
 use crate::modelling::world::World;
 use anyhow::{Context, bail};
+use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::born::{Born, Ladder, Wanted};
+use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
 use rsf_io::{Input, Job};
 use std::sync::{Mutex, PoisonError};
 
@@ -65,6 +68,27 @@ impl Station {
         if let Some(way) = &self.way {
             way.tell(job);
         }
+    }
+
+    /// Seconds of a shot, from a small grid that is timed now.
+    pub fn seconds(
+        &self,
+        (machine, class): (&Machine, Symmetry),
+        (ways, residual): (Ways<'_>, bool),
+    ) -> anyhow::Result<f64> {
+        let what = match ways {
+            Ways::Forward => Linearised::Forward,
+            Ways::Back(None) => Linearised::Back,
+            Ways::Back(Some(wanted)) => Linearised::Images(wanted),
+        };
+        let (shot, padded, gpu) = (&self.run.shot, &self.run.padded, machine.open()?.pop());
+        let on = (gpu.as_ref(), &machine.cpu);
+        let step = calibrate_linearised(shot, padded, (class, what), on)?;
+        let step = step.map(|seconds| seconds * padded.cells() as f64);
+        Ok(match &self.way {
+            Some(way) => way.seconds(step, residual),
+            None => step[1] * shot.nt as f64,
+        })
     }
 
     /// What `work` makes of a shot, with how far its waves have drifted as its last word.

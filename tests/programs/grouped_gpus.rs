@@ -1,0 +1,110 @@
+//! Surveys on groups of fake GPUs, whose fields stay zero: which GPUs take shots, what is refused and told.
+
+use crate::desk::Desk;
+use crate::fakes::Driver;
+use crate::gpus::{assert_refused, assert_says, on};
+use crate::velocity_stress::line;
+
+/// Memory that every GPU has.
+const MEMORY: (&str, &str) = ("FAKE_MEMORY", "1000000000");
+
+/// Words of a survey of three shots over a medium without waves of a source.
+fn survey(asked: &str) -> (Desk, String) {
+    let desk = crate::survey::desk(2);
+    let line = line(2).replace("sou=sou.rsf", "sou=sous.rsf");
+    (desk, format!("{line} {asked}"))
+}
+
+#[test]
+fn groups_of_gpus_take_shots() {
+    let (desk, line) = survey("");
+    for (asked, words) in [
+        ("", &["GPU 0 Fake 0 (90)\n"][..]),
+        ("gpu=0,1 ngpu=1", &["GPU 0 Fake 0 (90), the first of 2 groups"]),
+        ("groups=2", &["GPU 0 Fake 0 (90), the first of 2 groups"]),
+        ("gpu=1,0 groups=2", &["GPU 1 Fake 1 (90), the first of 2 groups"]),
+        ("gpu=0,1", &["GPU 0 Fake 0 (90) and GPU 1 Fake 1 (90), 2 slabs"]),
+        (
+            "groups=4 ngpu=2",
+            &["GPU 0 Fake 0 (90) and GPU 1 Fake 1 (90), 2 slabs, the first of 4 groups"],
+        ),
+    ] {
+        let line = format!("{line} {asked} > data.rsf");
+        let eight = [
+            MEMORY,
+            ("FAKE_DEVICES", if asked.contains("groups=4") { "8" } else { "2" }),
+        ];
+        let Some(run) = on(&desk, Driver::Fake, &eight, &line) else {
+            return;
+        };
+        assert_eq!(run.code, 0, "{asked}: {run:?}");
+        assert_says(&run, words);
+        // Every shot is made: fields of fakes stay zero.
+        assert_eq!(
+            run.err.matches("all data are zero").count(),
+            1,
+            "{asked}: {run:?}"
+        );
+        assert_eq!(desk.axes("data.rsf", 4)[3].n, 3);
+    }
+}
+
+#[test]
+fn groups_that_cannot_be_are_refused() {
+    for (asked, words) in [
+        (
+            "groups=3",
+            &[
+                "groups=3 of ngpu=1 GPUs each take 3, and there are 2",
+                "device=cpu",
+            ][..],
+        ),
+        ("gpu=0,1 ngpu=3", &["gpu= names 2 GPUs", "no groups of ngpu=3"]),
+        (
+            "gpu=0,1 groups=2 ngpu=2",
+            &["gpu= names 2 GPUs", "groups=2 of ngpu=2 take 4 GPUs"],
+        ),
+        ("gpu=0,1 groups=3", &["groups=3 cannot share"]),
+        ("ngpu=3", &["ngpu=3 GPUs are asked for and there are 2"]),
+        ("gpu=0 device=cpu groups=2", &["device=cpu asks for the CPU"]),
+    ] {
+        let (desk, line) = survey(asked);
+        let Some(run) = on(&desk, Driver::Fake, &[MEMORY], &format!("{line} > data.rsf")) else {
+            return;
+        };
+        assert_refused(&desk, &run, words);
+    }
+}
+
+/// The memory of each GPU is looked at before a shot is made.
+#[test]
+fn a_group_without_memory_ends_the_survey() {
+    let (desk, line) = survey("groups=2 device=gpu");
+    let little = [("FAKE_MEMORY", "1000000")];
+    let Some(run) = on(&desk, Driver::Fake, &little, &format!("{line} > data.rsf")) else {
+        return;
+    };
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_says(&run, &["has not the memory for this run"]);
+    let line = format!("{line} plan=y");
+    let run = on(&desk, Driver::Fake, &[MEMORY], &line).expect("the fake was there a moment ago");
+    assert_says(&run, &["there are 3, 2 at a time, which takes about "]);
+}
+
+#[test]
+fn linearised_programs_run_a_shot_on_each_gpu() {
+    let (desk, line) = survey("adj=y plan=y");
+    let (_, words) = line.split_once(' ').expect("a program and its words");
+    for (asked, code, wanted) in [
+        ("gpu=0,1", 0, "there are 3, 2 at a time"),
+        ("groups=2 ngpu=1", 0, "there are 3, 2 at a time"),
+        ("gpu=0,1 ngpu=2", 1, "ngpu=2 GPUs are asked for"),
+    ] {
+        let line = format!("sfvsborn2d-gpu {words} {asked}");
+        let Some(run) = on(&desk, Driver::Fake, &[MEMORY], &line) else {
+            return;
+        };
+        assert_eq!(run.code, code, "{asked}: {run:?}");
+        assert_says(&run, &[wanted]);
+    }
+}
