@@ -1,14 +1,16 @@
 //! On the GPUs of this machine: slabs go round them, so several slabs also meet on one.
 
-use crate::cases::difference;
+use crate::cases::{World, difference, settings};
 use crate::real;
-use crate::runs::{How, Machines, prepare};
+use crate::runs::{How, Machines, prepare, record, skip};
 use crate::shots::{Tape, medium, shot};
+use crate::tiles::listed;
 use kernels::device::accelerator::{Accelerator, Properties};
 use kernels::device::cuda::{Cuda, probe};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Symmetry};
-use kernels::methods::displacement::Snapshots;
+use kernels::methods::displacement::gpu::tile::Tile;
+use kernels::methods::displacement::{Shot, Snapshots};
 use std::sync::{Arc, LazyLock};
 
 /// The devices' contexts, kept while tests open and close them: none where there is no GPU.
@@ -118,6 +120,65 @@ fn a_full_device_gives_the_same_bits_every_time() {
                 let first = first.get_or_insert_with(|| tape.clone());
                 let found = difference(first, &tape);
                 assert_eq!(found, None, "{}-D {symmetry:?}, turn {turn}", grid.ndim);
+            }
+        }
+    }
+}
+
+/// Blocks that share halos of stress give the bits of blocks that stand alone, on any number of rows.
+#[test]
+fn clusters_of_blocks_give_the_same_bits() {
+    let name = "clusters_of_blocks_give_the_same_bits";
+    let Some(machines) = machines(name) else {
+        return;
+    };
+    let tiles = listed::<f32, _>(&machines, 3);
+    let Some(pair) = tiles.into_iter().find(|t| t.cluster > 1) else {
+        return skip(
+            name,
+            "this GPU has no clusters, or too little shared memory for them",
+        );
+    };
+    let alone = Tile { cluster: 1, ..pair };
+    // Rows of the padded grid: less than one tile (the other block is idle), just two tiles, a row more (three tiles and an
+    // idle block), the last tile thinner than the halo, many tiles.
+    for rows in [
+        10,
+        2 * pair.rows,
+        2 * pair.rows + 1,
+        3 * pair.rows + 3,
+        9 * pair.rows - 2,
+    ] {
+        let mut world = World::tiny(&[31, rows - 8, 35]);
+        world.steps = 30;
+        for (k, symmetry) in [
+            (0, Symmetry::Orthorhombic),
+            (4, Symmetry::Triclinic),
+            (7, Symmetry::Orthorhombic),
+        ] {
+            let shot = Shot {
+                nbell: 1,
+                ..world.shot(settings()[k])
+            };
+            let earth = match symmetry {
+                Symmetry::Triclinic => world.oblique(),
+                _ => world.medium(),
+            };
+            let of = |tile, slabs| How {
+                slabs,
+                symmetry,
+                tile: Some(tile),
+            };
+            let one: Tape<f32> = record(&machines, &shot, &earth, of(alone, &[]));
+            assert!(one.peak() > 0.0, "something is recorded");
+            for slabs in [&[][..], &[20, 23], &[9, 17, 8, 9]] {
+                let found = difference(&one, &record(&machines, &shot, &earth, of(pair, slabs)));
+                assert_eq!(
+                    found,
+                    None,
+                    "{rows} rows, {symmetry} {:?}, slabs {slabs:?}",
+                    settings()[k]
+                );
             }
         }
     }
