@@ -190,15 +190,6 @@ INLINE void copy_async(REAL *to, const REAL *from, int there) {
 #endif
 }
 
-// The same for numbers that nobody reads again before much else was read: they are the first to leave the second-level cache.
-INLINE void copy_async_once(REAL *to, const REAL *from) {
-#ifdef CUDA_ON_CPU
-    copy_async(to, from, 1);
-#else
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(SHARED_ADDRESS(to)), "l"(from) : "memory");
-#endif
-}
-
 INLINE void copies_commit(void) {
 #ifndef CUDA_ON_CPU
     asm volatile("cp.async.commit_group;" ::: "memory");

@@ -183,7 +183,7 @@ INLINE REAL *staged_at(REAL *stage, int k, int q) { return stage + ((k % LEVELS_
 
 // Asks for those of a point of level k, if there is such a level.
 INLINE void stage_table(const REAL *law, int at, REAL *stage, int k) {
-    if (k < N) UNROLL for (int q = 0; q < QUADS; q++) copy_async_once(staged_at(stage, k, q), law + (q * POINTS + k * SHEET + at) * 4);
+    if (k < N) UNROLL for (int q = 0; q < QUADS; q++) copy_async(staged_at(stage, k, q), law + (q * POINTS + k * SHEET + at) * 4, 1);
     copies_commit();
 }
 
