@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kernels::device::accelerator::Source;
-use kernels::device::cuda::nvrtc::{self, Effort};
+use kernels::device::cuda::nvrtc;
 use kernels::methods::displacement::gpu::variant;
 use kernels::methods::spectral_elements::gpu::variant as elements;
 use kernels::methods::velocity_stress::born::variant as linearised;
@@ -33,13 +33,7 @@ const HOT: [&str; 15] = [
 ];
 
 fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
-    // Of the others nobody asks what they need.
-    let effort = if is_hot(source) && !double {
-        Effort::Told
-    } else {
-        Effort::Least
-    };
-    let compiled = match nvrtc::compile(source, generation, effort) {
+    let compiled = match nvrtc::compile(source, generation, true) {
         Ok(compiled) if compiled.cubin.is_empty() => {
             return vec![format!("sm_{generation} {}: no code", source.name)];
         }

@@ -17,12 +17,12 @@ use std::ptr::{null, null_mut};
 pub struct Compiled {
     /// Machine code of one architecture.
     pub cubin: Vec<u8>,
-    /// What the compiler said; with [`Effort::Told`] also what each kernel needs.
+    /// What the compiler said; with `verbose` also what each kernel needs.
     pub log: String,
 }
 
 impl Compiled {
-    /// What each kernel needs of a multiprocessor, in the order of the log; empty unless compiled with [`Effort::Told`].
+    /// What each kernel needs of a multiprocessor, in the order of the log; empty unless compiled with `verbose`.
     pub fn resources(&self) -> Vec<Resources> {
         resources::read(&self.log)
     }
@@ -47,26 +47,13 @@ pub(super) fn options(architecture: u32) -> Vec<String> {
     ]
 }
 
-/// How a text is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
-    /// For a device that runs it.
-    Full,
-    /// The same, and the log has the needs of each kernel.
-    Told,
-    /// To see that it compiles, in half of the time where the compiler can.
-    Least,
-}
-
-/// Compiles a text for one architecture (90 for compute capability 9.0). An error holds the compiler's messages.
-pub fn compile(source: &Source, architecture: u32, effort: Effort) -> Result<Compiled, Error> {
+/// Compiles a text for one architecture (90 for compute capability 9.0); `verbose` puts the needs of each kernel into
+/// the log. An error holds the compiler's messages.
+pub fn compile(source: &Source, architecture: u32, verbose: bool) -> Result<Compiled, Error> {
     let compiler = find()?;
     let mut options = options(architecture);
-    match effort {
-        Effort::Full => {}
-        Effort::Told => options.push("--ptxas-options=-v".to_string()),
-        Effort::Least if compiler.version >= (13, 0) => options.push("--Ofast-compile=max".to_string()),
-        Effort::Least => {}
+    if verbose {
+        options.push("--ptxas-options=-v".to_string());
     }
     let failure = |log: String| Error::Compile {
         text: source.name.clone(),

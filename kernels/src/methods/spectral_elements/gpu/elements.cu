@@ -175,37 +175,58 @@ INLINE void gradient_at(const struct Place *t, REAL *sheet, REAL column[N][COMPO
 #define QUADS (LAW_NUMBERS / 4)
 #define LAW_STRIDE ((LAW_NUMBERS * POINTS + 3) / 4 * 4)
 
+// Where a thread has the constants of its column.
+struct Tables {
+    const REAL *law;
+    int at;
+#if STAGED
+    REAL *stage, rest[N][LAW_NUMBERS - 4 * QUADS];
+#endif
+};
+
+INLINE void four_of(const float4 four, REAL *to) { to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w; }
+
 #if STAGED
 #define LEVELS_AHEAD 2
 
 // Where a thread has four constants of a point of level k.
-INLINE REAL *staged_at(REAL *stage, int k, int q) { return stage + ((k % LEVELS_AHEAD * QUADS + q) * THREADS + threadIdx.x) * 4; }
+INLINE REAL *staged_at(const struct Tables *s, int k, int q) {
+    return s->stage + ((k % LEVELS_AHEAD * QUADS + q) * THREADS + threadIdx.x) * 4;
+}
 
 // Asks for those of a point of level k, if there is such a level.
-INLINE void stage_table(const REAL *law, int at, REAL *stage, int k) {
-    if (k < N) UNROLL for (int q = 0; q < QUADS; q++) copy_async(staged_at(stage, k, q), law + (q * POINTS + k * SHEET + at) * 4, 1);
+INLINE void stage_table(const struct Tables *s, int k) {
+    if (k < N) UNROLL for (int q = 0; q < QUADS; q++) copy_async(staged_at(s, k, q), s->law + (q * POINTS + k * SHEET + s->at) * 4, 1);
     copies_commit();
 }
-
-// The constants of level k are there: the rest of them has come by itself.
-INLINE void take_table(const REAL *law, int at, REAL *stage, int k, const REAL *rest, REAL table[LAW_NUMBERS]) {
-    COPIES_WAIT(LEVELS_AHEAD - 1);
-    UNROLL for (int q = 0; q < QUADS; q++) {
-        const float4 four = *(const float4 *)staged_at(stage, k, q);
-        table[4 * q] = four.x, table[4 * q + 1] = four.y, table[4 * q + 2] = four.z, table[4 * q + 3] = four.w;
-    }
-    UNROLL for (int i = 4 * QUADS; i < LAW_NUMBERS; i++) table[i] = rest[i - 4 * QUADS];
-    stage_table(law, at, stage, k + LEVELS_AHEAD);
-}
-#else
-INLINE void take_table(const REAL *law, int point, REAL table[LAW_NUMBERS]) {
-    UNROLL for (int q = 0; q < QUADS; q++) {
-        const float4 four = __ldg((const float4 *)(law + (q * POINTS + point) * 4));
-        table[4 * q] = four.x, table[4 * q + 1] = four.y, table[4 * q + 2] = four.z, table[4 * q + 3] = four.w;
-    }
-    UNROLL for (int k = 4 * QUADS; k < LAW_NUMBERS; k++) table[k] = law[k * POINTS + point];
-}
 #endif
+
+// `room`: shared memory behind the fields of all elements.
+INLINE struct Tables begin_tables(const REAL *law, int at, REAL *room) {
+    struct Tables s;
+    s.law = law, s.at = at;
+#if STAGED
+    s.stage = room;
+    UNROLL for (int k = 0; k < LEVELS_AHEAD; k++) stage_table(&s, k);
+    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 4 * QUADS; i < LAW_NUMBERS; i++)
+        s.rest[k][i - 4 * QUADS] = __ldg(law + i * POINTS + k * SHEET + at);
+#endif
+    return s;
+}
+
+// The constants of a point of level k.
+INLINE void take_table(const struct Tables *s, int k, REAL table[LAW_NUMBERS]) {
+#if STAGED
+    COPIES_WAIT(LEVELS_AHEAD - 1);
+    UNROLL for (int q = 0; q < QUADS; q++) four_of(*(const float4 *)staged_at(s, k, q), table + 4 * q);
+    UNROLL for (int i = 4 * QUADS; i < LAW_NUMBERS; i++) table[i] = s->rest[k][i - 4 * QUADS];
+    stage_table(s, k + LEVELS_AHEAD);
+#else
+    const int point = k * SHEET + s->at;
+    UNROLL for (int q = 0; q < QUADS; q++) four_of(__ldg((const float4 *)(s->law + (q * POINTS + point) * 4)), table + 4 * q);
+    UNROLL for (int i = 4 * QUADS; i < LAW_NUMBERS; i++) table[i] = s->law[i * POINTS + point];
+#endif
+}
 #endif
 
 // Number i of a law.
@@ -361,11 +382,8 @@ KERNEL(forces)(const struct Elements a) {
 #endif
     const int *points = a.points + element * POINTS + t.at;
     const REAL *law = law_of(&a, element, t.at);
-#if STAGED
-    REAL *stage = room + (ELEMENTS * SEAT + 3) / 4 * 4, rest[N][LAW_NUMBERS - 4 * QUADS];
-    UNROLL for (int k = 0; k < LEVELS_AHEAD; k++) stage_table(law, t.at, stage, k);
-    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 4 * QUADS; i < LAW_NUMBERS; i++)
-        rest[k][i - 4 * QUADS] = __ldg(law + i * POINTS + k * SHEET + t.at);
+#if LAW == 1 && VARIES
+    struct Tables tables = begin_tables(law, t.at, room + (ELEMENTS * SEAT + 3) / 4 * 4);
 #endif
     REAL column[N][COMPONENTS], out[N][COMPONENTS];
     int own[N];
@@ -425,11 +443,7 @@ KERNEL(forces)(const struct Elements a) {
         REAL stress[STRAINS];
 #if LAW == 1 && VARIES
         REAL table[LAW_NUMBERS];
-#if STAGED
-        take_table(law, t.at, stage, k, rest[k], table);
-#else
-        take_table(law, k * SHEET + t.at, table);
-#endif
+        take_table(&tables, k, table);
 #endif
         hooke(LAW_OF_LEVEL(k), gradient, stress);
 #if FORETOLD
