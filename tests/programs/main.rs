@@ -10,6 +10,7 @@ mod grouped_gpus;
 mod kill;
 mod manners;
 mod outputs;
+mod picked;
 mod refusals;
 mod resume;
 mod several;

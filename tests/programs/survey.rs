@@ -383,6 +383,17 @@ fn a_shot_that_fails_is_contained_and_made_up_for() {
         "{run:?}"
     );
     assert!(desk.read("groups.rsf") == data);
+    let picked = line("sous.rsf", "vp.rsf", "vs.rsf") + " shots=2-3";
+    let run = desk.sh(&format!("{picked} > picked.rsf"));
+    assert!(
+        run.code == 1
+            && run.err.contains("shot 2 of 3 failed, its traces are zero: ")
+            && run
+                .err
+                .contains("1 shot of 2 failed, the traces of it are zero: 2"),
+        "{run:?}"
+    );
+    assert!(desk.read("picked.rsf") == data[n..]);
     for shot in [0, 2] {
         desk.dataset("sou.rsf", "n1=2 n2=1", &sources[2 * shot..][..2]);
         desk.ran(&format!("{} > one.rsf", line("sou.rsf", "vp.rsf", "vs.rsf")));

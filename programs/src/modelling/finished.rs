@@ -1,5 +1,6 @@
 //! Shots that an earlier run of a survey has finished: `resume=` of several shots.
 
+use super::spreads::Spreads;
 use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Input, Job};
 use std::ffi::OsStr;
@@ -45,9 +46,9 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Opens what `resume=` names, which must be data like these, with `shots` shots behind their axes: the first file is that of standard
+    /// Opens what `resume=` names, which must be data like these, with an axis of the shots of `spreads` behind their axes: the first file is that of standard
     /// output, the others are known by what their headers say that they are.
-    pub fn open(job: &mut Job, quantities: &[Quantity], shots: usize) -> anyhow::Result<Self> {
+    pub fn open(job: &mut Job, quantities: &[Quantity], spreads: &Spreads) -> anyhow::Result<Self> {
         let Some(text) = job.text("resume")? else {
             return Ok(Self::default());
         };
@@ -61,10 +62,10 @@ impl Finished {
             );
         }
         let mut files = Vec::new();
-        let mut count = shots;
+        let mut count = spreads.count();
         for (k, quantity) in quantities.iter().enumerate() {
             let input = chosen(&mut inputs, quantity, k)?;
-            count = count.min(held(&input, quantity, shots)?);
+            count = count.min(held(&input, quantity, spreads)?);
             files.push(Held {
                 input: job.by_position(input)?,
                 numbers: quantity.numbers(),
@@ -154,8 +155,8 @@ fn chosen(inputs: &mut Vec<Input>, quantity: &Quantity, k: usize) -> anyhow::Res
     }
 }
 
-/// Shots that a file holds, which must be one of this quantity in a survey of so many.
-fn held(input: &Input, quantity: &Quantity, shots: usize) -> anyhow::Result<usize> {
+/// Shots that a file holds, which must be one of this quantity in this survey.
+fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result<usize> {
     let name = input.name();
     let near = |a: f32, b: f32, d: f32| (a - b).abs() <= 1e-3 * d.abs();
     for (k, axis) in quantity.axes.iter().enumerate() {
@@ -176,6 +177,12 @@ fn held(input: &Input, quantity: &Quantity, shots: usize) -> anyhow::Result<usiz
             axis.d
         );
     }
+    let (shots, listed) = (spreads.count(), input.header().text("shots"));
+    let places = [&input.axis(4), &spreads.axis];
+    spreads
+        .picks
+        .same(&name, listed.as_deref(), places)
+        .context(TAKES)?;
     let held = (input.len() / quantity.numbers().max(1) as u64) as usize;
     ensure!(
         held <= shots,

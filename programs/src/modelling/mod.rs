@@ -11,6 +11,8 @@ mod machine;
 mod model;
 mod params;
 mod part;
+#[cfg(feature = "velocity-stress")]
+mod picks;
 mod plan;
 mod progress;
 mod record;
@@ -20,6 +22,8 @@ mod shoot;
 mod shots;
 #[cfg(feature = "spectral-elements")]
 pub mod spectral_elements;
+#[cfg(feature = "velocity-stress")]
+mod spreads;
 #[cfg(feature = "velocity-stress")]
 mod survey;
 mod turn;

@@ -57,6 +57,11 @@ pub const TILE: Param = Param::ints("tile")
     .range(">= 0", Some(0.0), None)
     .doc("tiles in which CPU threads compute: cells along z and, in 3-D, rows along x; 0: all; results do not depend on them");
 
+/// Shots of a survey.
+pub const SHOTS: Param = Param::string("shots").default_text("all").doc(
+    "shots of the survey that are modelled, counted from 1: numbers and ranges, as in shots=1-4,7,10-20:2",
+);
+
 /// Shots that run at the same time.
 pub const GROUPS: Param = Param::int("groups")
     .default_text("1; with gpu= and ngpu=, the number of GPUs over ngpu")

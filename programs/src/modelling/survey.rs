@@ -11,17 +11,18 @@ use super::model::Opened;
 use super::plan::counted;
 use super::shoot::{self, Method, Resources};
 use super::shots;
+use super::spreads::Spreads;
 use super::world::{World, share_stdin};
 use anyhow::bail;
 use ledger::Ledger;
-use rsf_io::{Axis, Job, Watch};
+use rsf_io::{Job, Watch};
 use station::Station;
 use std::time::Instant;
 
 /// A method whose programs run several shots.
 pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + Send {
-    /// The axis of the shots.
-    fn shots(&self) -> &Axis;
+    /// Sources and receivers of the shots.
+    fn spreads(&self) -> &Spreads;
 
     /// What is written of a shot: the data first, then what else has a file.
     fn quantities(&self) -> Vec<Quantity>;
@@ -56,7 +57,7 @@ pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
         share_stdin(job, world)?;
     }
     let (shot, files) = world.agree(M::read(job, ndim))?;
-    match shot.shots().n {
+    match shot.spreads().count() {
         1 if job.given("groups") => {
             job.warn("groups= is not used: each group models shots of its own, and there is one shot");
             shoot::one(job, (shot, files), (world, started))
@@ -70,7 +71,7 @@ pub fn shoot<M: Survey>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Re
 fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     let no = |what: &str| -> anyhow::Result<()> {
         bail!(
-            "{what} goes with one shot, and sou= and rec= have {shots} (n3=): leave it out, or run them one by one (sfwindow n3=1 f3=)"
+            "{what} goes with one shot, and sou= and rec= have {shots} (n3=): leave it out, or pick one of them (shots=1)"
         )
     };
     if job.flag("snap")? {
@@ -85,17 +86,15 @@ fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
 }
 
 fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &World) -> anyhow::Result<()> {
-    let shots = shot.shots().clone();
-    world.agree(refuse(job, shots.n))?;
+    let shots = shot.spreads().count();
+    world.agree(refuse(job, shots))?;
     let ndim = shot.pieces().ndim();
     let tile = world.agree(shot.tile(job))?;
     let machines = Machine::groups(job, shot.pieces(), false, world)?.into_iter();
     let machines: Vec<Machine> = machines.map(|machine| machine.with_tile(job, tile)).collect();
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {
-        let mut outputs = shot.open(job, world)?;
-        outputs.count_shots(&shots);
-        return outputs.header_only();
+        return shot.open(job, world)?.header_only();
     }
     let gpus: anyhow::Result<Vec<_>> = machines.iter().map(Machine::open).collect();
     let (gpus, held) = (world.agree(gpus)?, files.held());
@@ -109,7 +108,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     if planning {
         let seconds = world.agree(shot.plan_shot(job, &volumes, on(&World::alone())))?;
         let todo = finished(job, &shot, world)?.1.len();
-        let words = shots::plan((shots.n, todo), (machines.len(), seconds), world)?;
+        let words = shots::plan((shots, todo), (machines.len(), seconds), world)?;
         job.say(&format!("that is one shot: {words}"));
         return Ok(());
     }
@@ -117,7 +116,6 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     shot.check_memory(job, on(world))?;
     let (finished, todo) = finished(job, &shot, world)?;
     let mut outputs = shot.open(job, world)?;
-    outputs.count_shots(&shots);
     let device = machines[0].describe(None);
     outputs.note(&device);
     job.say(&device);
@@ -141,9 +139,9 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
 
 /// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
 fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result<(Finished, Vec<usize>)> {
-    let shots = shot.shots().n;
+    let shots = shot.spreads().count();
     let opened = match world.leads() {
-        true => Finished::open(job, &shot.quantities(), shots),
+        true => Finished::open(job, &shot.quantities(), shot.spreads()),
         false => Ok(Finished::default()),
     };
     let opened = world.agree(opened)?;

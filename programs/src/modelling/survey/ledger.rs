@@ -3,6 +3,7 @@
 use super::{Survey, taken_over};
 use crate::modelling::divide::Divide;
 use crate::modelling::finished::Finished;
+use crate::modelling::picks::Picks;
 use crate::modelling::plan::counted;
 use crate::modelling::shots::{Made, Outcome};
 use crate::modelling::words;
@@ -15,6 +16,8 @@ pub struct Ledger<'a> {
     data: Data,
     finished: Finished,
     shots: usize,
+    /// Their numbers in the survey.
+    picks: Picks,
     /// Numbers of a shot.
     numbers: usize,
     steps: usize,
@@ -43,7 +46,8 @@ impl<'a> Ledger<'a> {
             },
             silent: finished.shots.is_empty(),
             finished,
-            shots: shot.shots().n,
+            shots: shot.spreads().count(),
+            picks: shot.spreads().picks.clone(),
             numbers: shot.records().iter().product(),
             steps: shot.steps(),
             written: 0,
@@ -61,19 +65,17 @@ impl<'a> Ledger<'a> {
                 self.data.write(&values)?;
                 if self.job.flag("verb")? {
                     let seconds = words.first().map_or(0.0, |&bits| f64::from_bits(bits));
-                    let shots = self.shots;
-                    self.job
-                        .say(&format!("shot {} of {shots}: {seconds:.2} s", number + 1));
+                    let name = self.picks.name(number);
+                    self.job.say(&format!("shot {name}: {seconds:.2} s"));
                 }
             }
             Outcome::Failed(error) => {
                 let text = words::explained(&format!("{error:#}"));
                 self.job.say(&format!(
-                    "shot {} of {} failed, its traces are zero: {text}",
-                    number + 1,
-                    self.shots
+                    "shot {} failed, its traces are zero: {text}",
+                    self.picks.name(number)
                 ));
-                self.failed.push((number + 1).to_string());
+                self.failed.push(self.picks.number(number).to_string());
                 self.data.write(&vec![0.0; self.numbers])?;
             }
             Outcome::Stopped(signal) => {

@@ -21,6 +21,7 @@ use super::model::{self, Files, Volumes};
 use super::plan::Report;
 use super::record::{self, Outputs};
 use super::shoot::{Method, Resources};
+use super::spreads::Spreads;
 use super::survey::{self, Survey};
 use super::transport;
 use super::world::World;
@@ -37,7 +38,6 @@ use kernels::parallel::options::Transport;
 use kernels::stability::Band;
 use rsf_io::{Axis, Job, Output};
 use several::{Clock, Several, What};
-use spreads::Spreads;
 
 /// A command line turned into a shot, before the model's volumes are read. The layers' fastest wave and frequency are
 /// known later.
@@ -212,8 +212,8 @@ impl Method for Run {
 }
 
 impl Survey for Run {
-    fn shots(&self) -> &Axis {
-        &self.spreads.axis
+    fn spreads(&self) -> &Spreads {
+        &self.spreads
     }
 
     fn quantities(&self) -> Vec<finished::Quantity> {
@@ -232,7 +232,7 @@ impl Survey for Run {
     }
 
     fn turn_to(&mut self, number: usize) {
-        self.spreads.move_to(&mut self.shot, number);
+        spreads::move_to(&self.spreads, &mut self.shot, number);
     }
 
     fn again(
@@ -308,7 +308,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
     let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
     let sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
     if spreads.count() > 1 {
-        spreads.check(&padded)?;
+        spreads::check(&spreads, &padded)?;
     }
     let attenuation = attenuation::read(job, &padded, sources.band.max)?;
     let (clock, channels) = (Clock { steps: nt, dt, jdata }, points.len());
@@ -374,7 +374,7 @@ fn recorded(
     };
     several.check_states(job, ndim, receivers)?;
     if let Some(fibre) = &several.fibre {
-        spreads.lay(fibre, padded)?;
+        spreads::lay(spreads, fibre, padded)?;
     }
     let readings = Quantity::Readings(several.readings);
     Ok((Some(several), readings, name, 1))

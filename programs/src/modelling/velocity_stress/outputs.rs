@@ -146,5 +146,6 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
         "convention",
         "SI units, z down; moment tensors and forces along the axes of the grid",
     );
+    run.spreads.head(&mut outputs);
     Ok(outputs)
 }

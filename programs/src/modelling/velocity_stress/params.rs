@@ -1,7 +1,7 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -20,7 +20,8 @@ between the nodes.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
 after the other in the same model, which is read once (on GPUs once a shot), with the same mechanisms and histories, and the \
-data have a last axis of shots. A shot that fails is reported and its traces are zero; the other shots still run, and the \
+data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the \
+order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is reported and its traces are zero; the other shots still run, and the \
 exit code is 1. With several shots resume= takes the data of an earlier run of the survey, which may have been stopped or \
 killed: its shots are copied, and only those are modelled that it does not have or that are zero. If further quantities have \
 files of their own, resume=data.rsf,p.rsf names the data and then these files of the earlier run, which have other names than \
@@ -99,6 +100,7 @@ macro_rules! shared {
             Param::float("qref").default_text("the middle of qband").doc("frequency for which vp= and vs= are given, Hz"),
             Param::input("sou").required().doc("source points x[, y], z; n3 shots"),
             Param::input("rec").required().doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
+            SHOTS,
             Param::int("nt").required().range(">= 1", Some(1.0), None).doc("number of time steps"),
             Param::float("dt").required().doc("time step, s"),
             Param::choice("order", &["2", "4", "8"]).default("4").doc("order in space"),

@@ -44,7 +44,12 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let (parameters, count) = (stations[0].born.perturbation_len(), stations[0].count());
     let mut found = Found::new(&made, parameters, compared.estimate.is_some());
-    let records = world.agree(Records::new(job, inputs, count, made.sharing > 1))?;
+    let records = world.agree(Records::new(
+        job,
+        inputs,
+        (count, &made.run.spreads.picks),
+        made.sharing > 1,
+    ))?;
     let mut read = world.agree(match world.leads() {
         true => kept
             .load(job, &made, found.sums())

@@ -208,7 +208,12 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         stations[0].tell(job);
     }
     let mut stack = Stack::new(&made.run.padded.model, &asked.wanted);
-    let records = Records::new(job, vec![data], stations[0].count(), made.sharing > 1);
+    let records = Records::new(
+        job,
+        vec![data],
+        (stations[0].count(), &made.run.spreads.picks),
+        made.sharing > 1,
+    );
     let records = world.agree(records)?;
     let mut read = world.agree(match world.leads() {
         true => kept

@@ -93,9 +93,6 @@ fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Outputs
     let mut records = outputs::open(job, &made.run, world)?;
     records.tell("linearised", "what the perturbation changes in the data");
     records.note(&made.machine().describe(None));
-    if made.shots() > 1 {
-        records.count_shots(&made.run.spreads.axis);
-    }
     Ok(records)
 }
 
@@ -177,7 +174,12 @@ fn back(
         heard: [0],
         read: [0],
     };
-    let records = Records::new(job, vec![input], count, made.sharing > 1);
+    let records = Records::new(
+        job,
+        vec![input],
+        (count, &made.run.spreads.picks),
+        made.sharing > 1,
+    );
     let records = world.agree(records)?;
     let mut read = world.agree(match world.leads() {
         true => kept

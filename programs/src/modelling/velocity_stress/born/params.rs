@@ -1,7 +1,7 @@
 //! The parameters of the linearised programs, those of the modelling programs among them.
 
 use super::super::params::shared;
-use crate::modelling::params::{CFL, GROUPS, JCHECK, JDATA};
+use crate::modelling::params::{CFL, GROUPS, JCHECK, JDATA, SHOTS};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -39,7 +39,8 @@ adj=n there, and the result has the same bits for any memory=. CPU and GPU diffe
 same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
-a last axis of shots, and adj=y sums over the shots. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of \
+a last axis of shots, and adj=y sums over the shots. shots= picks some of them; the data that go with them are those of the \
+picked shots or of all. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of \
 these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter of the threads. A build with MPI also runs as \
 several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn. memory= and disk= are for each shot that runs. \
 Sums are made in the order of the shots, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state behind every shot (or as every= says), and \
@@ -221,7 +222,7 @@ into a run with the estimated source. Choose a start, by stf= and onset=, whose 
 is not too late: nothing can act before the first step.
 
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
-move), a last axis of shots. The shots run one after the other, and the model is read once. checkpoint= saves the sums behind \
+move), a last axis of shots. With shots= they may be those of the picked shots or of all. The shots run one after the other, and the model is read once. checkpoint= saves the sums behind \
 every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";

@@ -172,7 +172,10 @@ impl SetUp {
             self.shots(),
         ];
         let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
-        if found != wanted || input.len() != wanted.iter().product::<usize>() as u64 {
+        // The data of all shots serve where some are picked.
+        let shots = [self.shots(), self.run.spreads.picks.whole()];
+        let all = found[..3] == wanted[..3] && shots.contains(&found[3]);
+        if !all || input.len() != found.iter().product::<usize>() as u64 {
             let words = |n: [usize; 4]| match self.shots() {
                 1 => format!(
                     "n1={} receivers, n2={} components, n3={} records",

@@ -1,9 +1,11 @@
 //! Where the shots of a survey are made, one after the other, and what all of them together are.
 
 use super::super::Run;
+use super::super::spreads::move_to;
 use super::memory::WayBack;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::machine::Machine;
+use crate::modelling::picks::Picks;
 use crate::modelling::shots::{self, Made, Outcome, Worker};
 use crate::modelling::world::World;
 use anyhow::{Context, bail};
@@ -94,13 +96,13 @@ impl Station {
     /// What `work` makes of a shot, with how far its waves have drifted as its last word.
     fn make(&mut self, number: usize, work: Work<'_>) -> anyhow::Result<Made> {
         if self.shots > 1 {
-            self.run.spreads.move_to(&mut self.run.shot, number);
+            move_to(&self.run.spreads, &mut self.run.shot, number);
             self.born.next_shot(&self.run.shot)?;
         }
         let made = work(number, self);
         let mut made = match self.shots {
             1 => made?,
-            _ => made.with_context(|| format!("shot {}", number + 1))?,
+            _ => made.with_context(|| format!("shot {}", self.run.spreads.picks.number(number)))?,
         };
         let drift = self.born.drift().unwrap_or(f64::NAN);
         made.words.push(drift.to_bits());
@@ -145,12 +147,19 @@ pub struct Records {
     inputs: Mutex<Vec<Input>>,
     /// Numbers of a shot.
     count: usize,
+    picks: Picks,
     names: Vec<String>,
 }
 
 impl Records {
-    /// Of inputs that have so many numbers for each shot; `several` stations read them.
-    pub fn new(job: &mut Job, inputs: Vec<Input>, count: usize, several: bool) -> anyhow::Result<Self> {
+    /// Of inputs that have so many numbers for each of the shots that are picked, or for each of the survey; `several` stations read
+    /// them.
+    pub fn new(
+        job: &mut Job,
+        inputs: Vec<Input>,
+        (count, picks): (usize, &Picks),
+        several: bool,
+    ) -> anyhow::Result<Self> {
         let names = inputs.iter().map(Input::name).collect();
         let inputs = inputs.into_iter().map(|input| match several {
             true => Ok(job.by_position(input)?),
@@ -159,6 +168,7 @@ impl Records {
         Ok(Self {
             inputs: Mutex::new(inputs.collect::<anyhow::Result<_>>()?),
             count,
+            picks: picks.clone(),
             names,
         })
     }
@@ -173,7 +183,11 @@ impl Records {
         let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut all, mut sums) = (Vec::new(), Vec::new());
         for input in inputs.iter_mut() {
-            let values = finite(input, (number * self.count) as u64, self.count)?;
+            let place = match input.len() == (self.picks.whole() * self.count) as u64 {
+                true => self.picks.number(number) - 1,
+                false => number,
+            };
+            let values = finite(input, (place * self.count) as u64, self.count)?;
             sums.push(Checksum::new().with(&values).end());
             all.push(values);
         }

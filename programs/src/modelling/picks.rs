@@ -1,0 +1,276 @@
+//! The shots of a survey that a run models: `shots=`.
+
+use super::plan::counted;
+use anyhow::{bail, ensure};
+use rsf_io::{Axis, Job};
+
+/// Some shots of a survey, or all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picks {
+    /// In the order of the survey, counted from 0.
+    numbers: Vec<usize>,
+    /// Shots of the survey.
+    whole: usize,
+    /// The list as headers have it; none where `shots=` is not given.
+    listed: Option<String>,
+}
+
+impl Picks {
+    /// What `shots=` takes of a survey of so many shots.
+    pub fn read(job: &Job, whole: usize) -> anyhow::Result<Self> {
+        match job.text("shots")? {
+            Some(text) => Self::parse(&text, whole),
+            None => Ok(Self {
+                numbers: (0..whole).collect(),
+                whole,
+                listed: None,
+            }),
+        }
+    }
+
+    /// Reads `1-4,7,10-20:2`: shots are counted from 1, as in all messages.
+    fn parse(text: &str, whole: usize) -> anyhow::Result<Self> {
+        let mut taken = vec![false; whole];
+        for part in text.split(',').map(str::trim) {
+            let Some([first, last, step]) = range(part) else {
+                bail!(
+                    "shots={text}: `{part}` is neither the number of a shot nor a range of them: there {} (n3= of sou= and rec=), and shots=1-4,7,10-20:2 takes the shots 1 to 4, 7, and every second one from 10 to 20",
+                    there_are(whole)
+                );
+            };
+            ensure!(
+                step > 0 && first <= last,
+                "shots={text}: the range {part} has no shots: it goes from the smaller number to the larger in steps of at least one, as in 10-20:2"
+            );
+            if let Some(bad) = [first, last].into_iter().find(|&n| n == 0 || n > whole) {
+                bail!(
+                    "shots={text}: there is no shot {bad}: there {} (n3= of sou= and rec=), counted from 1",
+                    there_are(whole)
+                );
+            }
+            (first..=last).step_by(step).for_each(|n| taken[n - 1] = true);
+        }
+        let numbers: Vec<usize> = (0..whole).filter(|&n| taken[n]).collect();
+        Ok(Self {
+            listed: Some(listed(&numbers)),
+            numbers,
+            whole,
+        })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Shots of the survey.
+    pub fn whole(&self) -> usize {
+        self.whole
+    }
+
+    /// Whether `shots=` has picked them.
+    pub fn listed(&self) -> Option<&str> {
+        self.listed.as_deref()
+    }
+
+    /// Those of `all` that belong to the picked shots; one is for all of them.
+    pub fn of<T>(&self, all: Vec<T>) -> Vec<T> {
+        if all.len() <= 1 {
+            return all;
+        }
+        let mut next = self.numbers.iter().peekable();
+        let picked = all
+            .into_iter()
+            .enumerate()
+            .filter(|(k, _)| next.next_if_eq(&k).is_some());
+        picked.map(|(_, one)| one).collect()
+    }
+
+    /// The number of a picked shot as users count, from 1.
+    pub fn number(&self, place: usize) -> usize {
+        self.numbers.get(place).map_or(place, |n| *n) + 1
+    }
+
+    /// `7 of 20`
+    pub fn name(&self, place: usize) -> String {
+        format!("{} of {}", self.number(place), self.whole)
+    }
+
+    /// The axis of the picked shots, where that of all is `axis`; shots at several distances are counted from 0.
+    pub fn axis(&self, axis: &Axis) -> Axis {
+        let n = self.count();
+        let (o, d) = match (step(&self.numbers), self.numbers.first()) {
+            (Some(step), Some(&first)) => (axis.o + first as f32 * axis.d, step as f32 * axis.d),
+            _ => (0.0, 1.0),
+        };
+        Axis {
+            n,
+            o,
+            d,
+            ..axis.clone()
+        }
+    }
+
+    /// Refuses data whose header, with the axis of its shots, says that they are of other shots. `name` is that of the data.
+    pub fn same(&self, name: &str, found: Option<&str>, [own, wanted]: [&Axis; 2]) -> anyhow::Result<()> {
+        let regular = |list: Option<&str>| !list.is_some_and(|list| list.contains(','));
+        let near = |a: f32, b: f32| (a - b).abs() <= 1e-3 * wanted.d.abs();
+        let places =
+            regular(found) && regular(self.listed()) && near(own.o, wanted.o) && near(own.d, wanted.d);
+        let words = |list: Option<&str>| list.map_or("all shots".into(), |list| format!("shots={list}"));
+        ensure!(
+            found == self.listed() || places,
+            "{name} is of {} and this run of {}: take the data of a run with the same shots",
+            words(found),
+            words(self.listed())
+        );
+        Ok(())
+    }
+}
+
+/// First, last and step of a number or a range.
+fn range(part: &str) -> Option<[usize; 3]> {
+    let (ends, step) = match part.split_once(':') {
+        Some((ends, step)) => (ends.split_once('-')?, step.parse().ok()?),
+        None => (part.split_once('-').unwrap_or((part, part)), 1),
+    };
+    Some([ends.0.parse().ok()?, ends.1.parse().ok()?, step])
+}
+
+/// `are 20 shots`, `is 1 shot`
+fn there_are(shots: usize) -> String {
+    format!(
+        "{} {}",
+        if shots == 1 { "is" } else { "are" },
+        counted(shots, "shot")
+    )
+}
+
+/// The distance of numbers that have one; 1 of a lone one.
+fn step(numbers: &[usize]) -> Option<usize> {
+    let step = numbers.windows(2).next().map_or(1, |pair| pair[1] - pair[0]);
+    let regular = numbers.windows(2).all(|pair| pair[1] - pair[0] == step);
+    regular.then_some(step)
+}
+
+/// The shortest list of ranges, read from left to right.
+fn listed(numbers: &[usize]) -> String {
+    let mut parts = Vec::new();
+    let mut rest = numbers;
+    while let Some(&first) = rest.first() {
+        let jump = rest.get(1).map_or(1, |next| next - first);
+        let len = 1 + rest
+            .windows(2)
+            .take_while(|pair| pair[1] - pair[0] == jump)
+            .count();
+        // Two that are apart are no range.
+        let len = if len == 2 && jump > 1 && rest.len() > 2 {
+            1
+        } else {
+            len
+        };
+        let last = rest[len - 1];
+        parts.push(match (len, jump) {
+            (1, _) => format!("{}", first + 1),
+            (_, 1) => format!("{}-{}", first + 1, last + 1),
+            _ => format!("{}-{}:{jump}", first + 1, last + 1),
+        });
+        rest = &rest[len..];
+    }
+    parts.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read() {
+        for (text, wanted, again) in [
+            (
+                "1-4,7,10-20:2",
+                vec![0, 1, 2, 3, 6, 9, 11, 13, 15, 17, 19],
+                "1-4,7,10-20:2",
+            ),
+            ("20", vec![19], "20"),
+            ("3,1,2,2", vec![0, 1, 2], "1-3"),
+            ("1-20:7", vec![0, 7, 14], "1-15:7"),
+            ("5-5:3, 9", vec![4, 8], "5-9:4"),
+            ("1,5,6,7", vec![0, 4, 5, 6], "1,5-7"),
+        ] {
+            let picks = Picks::parse(text, 20).unwrap();
+            assert_eq!(picks.numbers, wanted, "{text}");
+            assert_eq!(picks.listed(), Some(again), "{text}");
+            assert_eq!(Picks::parse(again, 20).unwrap(), picks);
+            let all: Vec<usize> = (0..20).collect();
+            assert_eq!(picks.of(all), wanted);
+            assert_eq!(picks.of(vec![7]), [7]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_told() {
+        for (text, wanted) in [
+            (
+                "0-3",
+                "there is no shot 0: there are 20 shots (n3= of sou= and rec=), counted from 1",
+            ),
+            ("1-21", "there is no shot 21: there are 20 shots"),
+            ("7-3", "the range 7-3 has no shots"),
+            ("1-9:0", "the range 1-9:0 has no shots"),
+            (
+                "1-",
+                "`1-` is neither the number of a shot nor a range of them: there are 20 shots",
+            ),
+            ("", "`` is neither"),
+            ("4:2", "`4:2` is neither"),
+            ("-3", "`-3` is neither"),
+            ("two", "`two` is neither"),
+            ("1,,2", "`` is neither"),
+        ] {
+            let said = Picks::parse(text, 20).unwrap_err().to_string();
+            assert!(
+                said.contains(&format!("shots={text}: ")) && said.contains(wanted),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_axis_is_that_of_the_picked_shots() {
+        let axis = Axis::new(20, 100.0, 25.0).label("x");
+        for (text, n, o, d) in [
+            ("3", 1, 150.0, 25.0),
+            ("2-8", 7, 125.0, 25.0),
+            ("2-8:3", 3, 125.0, 75.0),
+            ("1,2,4", 3, 0.0, 1.0),
+        ] {
+            let own = Picks::parse(text, 20).unwrap().axis(&axis);
+            assert_eq!(
+                (own.n, own.o, own.d, own.label.as_deref()),
+                (n, o, d, Some("x")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn data_of_other_shots_are_refused() {
+        let (all, axis) = (Axis::new(20, 100.0, 25.0), |text: &str| {
+            Picks::parse(text, 20).unwrap().axis(&Axis::new(20, 100.0, 25.0))
+        });
+        let picks = Picks::parse("2-8:3", 20).unwrap();
+        let own = axis("2-8:3");
+        picks.same("d", Some("2-8:3"), [&own, &own]).unwrap();
+        // Joined from pieces whose headers are those of the first.
+        picks.same("d", Some("2-5:3"), [&own, &own]).unwrap();
+        for (list, places) in [
+            (None, &all),
+            (Some("1-7:3"), &axis("1-7:3")),
+            (Some("2-5,8"), &own),
+        ] {
+            let said = picks.same("d", list, [places, &own]).unwrap_err().to_string();
+            assert!(said.contains("and this run of shots=2-8:3"), "{said}");
+        }
+    }
+}

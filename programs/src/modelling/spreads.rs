@@ -1,0 +1,109 @@
+//! Where the sources and receivers of all shots of a survey are.
+
+use super::acquisition;
+use super::checkpoint::Checksum;
+use super::picks::Picks;
+use super::record::Outputs;
+use anyhow::{Context, bail};
+use kernels::grid::points::Point;
+use rsf_io::{Axis, Input, Job};
+
+/// The points of the shots that a run models.
+#[derive(Clone)]
+pub struct Spreads {
+    /// By shot, or one for all of them.
+    pub sources: Vec<Vec<Point>>,
+    /// By shot, or one for all of them.
+    pub receivers: Vec<Vec<Point>>,
+    /// The axis of the shots.
+    pub axis: Axis,
+    /// The axis of the receivers.
+    pub across: Axis,
+    /// Which shots of the survey they are.
+    pub picks: Picks,
+}
+
+impl Spreads {
+    /// Reads `sou=` and `rec=`, whose third axis is that of the shots, and takes what `shots=` picks of them.
+    pub fn read(job: &mut Job, ndim: usize) -> anyhow::Result<Self> {
+        let (sou, rec) = (job.input("sou")?, job.input("rec")?);
+        Self::of_files(job, (sou, rec), ndim)
+    }
+
+    /// The same of opened files.
+    pub fn of_files(job: &Job, (sou, rec): (Input, Input), ndim: usize) -> anyhow::Result<Self> {
+        let (names, axes) = ([sou.name(), rec.name()], [sou.axis(3), rec.axis(3)]);
+        let across = rec.axis(2);
+        let sources = acquisition::lines(sou, ndim)?;
+        let receivers = acquisition::lines(rec, ndim)?;
+        let count = sources.len().max(receivers.len());
+        if (sources.len() != count && sources.len() != 1)
+            || (receivers.len() != count && receivers.len() != 1)
+        {
+            bail!(
+                "{} has {} shots (n3=) and {} has {}: both must have as many, or one of them one",
+                names[0],
+                sources.len(),
+                names[1],
+                receivers.len()
+            );
+        }
+        let own = if sources.len() == count {
+            &axes[0]
+        } else {
+            &axes[1]
+        };
+        let picks = Picks::read(job, count)?;
+        let label = own.label.clone().or(Some("shot".into()));
+        Ok(Self {
+            axis: Axis {
+                label,
+                ..picks.axis(own)
+            },
+            sources: picks.of(sources),
+            receivers: picks.of(receivers),
+            across,
+            picks,
+        })
+    }
+
+    /// How many shots there are.
+    pub fn count(&self) -> usize {
+        self.axis.n
+    }
+
+    /// The points of a shot.
+    pub fn of(&self, shot: usize) -> [&[Point]; 2] {
+        [&self.sources, &self.receivers].map(|all| &all[shot % all.len()][..])
+    }
+
+    /// A checksum of all points.
+    pub fn checksum(&self) -> u64 {
+        let all = self.sources.iter().chain(&self.receivers);
+        all.fold(Checksum::new(), |sum, points| {
+            sum.with(&[points.len() as u64]).with(points)
+        })
+        .end()
+    }
+
+    /// Lets `check` look at the sources and the receivers of every shot; what it refuses gets the shot's number.
+    pub fn check(&self, check: impl Fn([&[Point]; 2]) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        (0..self.count()).try_for_each(|shot| {
+            let checked = check(self.of(shot));
+            match self.picks.whole() {
+                1 => checked,
+                _ => checked.with_context(|| format!("shot {}", self.picks.number(shot))),
+            }
+        })
+    }
+
+    /// Gives the data an axis of shots, where there are several or some were picked, and says which were.
+    pub fn head(&self, outputs: &mut Outputs) {
+        if self.count() > 1 || self.picks.listed().is_some() {
+            outputs.count_shots(&self.axis);
+        }
+        if let Some(list) = self.picks.listed() {
+            outputs.tell("shots", list);
+        }
+    }
+}

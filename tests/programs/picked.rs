@@ -1,0 +1,202 @@
+//! Some shots of a survey: `shots=`.
+
+use crate::shots::largest;
+use crate::survey::{desk, with};
+
+/// Picked shots have the bits that they have among all, and their places.
+#[test]
+fn picked_shots_are_those_of_the_survey() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let line = |rec: &str, extra: &str| with(ndim, "sous.rsf", rec, extra);
+        for rec in ["recs.rsf", "rec0.rsf"] {
+            desk.ran(&format!("{} > data.rsf", line(rec, "")));
+            let all = desk.read("data.rsf");
+            let n = all.len() / 3;
+            for (list, picked, [o, d], told) in [
+                ("2-3", &[1, 2][..], [120.0, 20.0], "2-3"),
+                ("3,1", &[0, 2], [100.0, 40.0], "1-3:2"),
+                ("1-3:2 groups=2", &[0, 2], [100.0, 40.0], "1-3:2"),
+                ("3", &[2], [140.0, 20.0], "3"),
+                ("1,2-3,2", &[0, 1, 2], [100.0, 20.0], "1-3"),
+            ] {
+                let extra = format!("shots={list}");
+                desk.ran(&format!("{} > some.rsf", line(rec, &extra)));
+                let wanted: Vec<f32> = picked.iter().flat_map(|&k| &all[k * n..][..n]).copied().collect();
+                assert!(desk.read("some.rsf") == wanted, "{ndim}-D {rec} {extra}");
+                let axes = desk.axes("some.rsf", 4);
+                assert_eq!((axes[3].n, axes[3].o, axes[3].d), (picked.len(), o, d), "{extra}");
+                let header = desk.open("some.rsf");
+                assert_eq!(header.header().text("shots").as_deref(), Some(told));
+            }
+        }
+    }
+    // Shots at several distances have no places.
+    let desk = desk(2);
+    let points: Vec<f32> = (0..4).flat_map(|k| [100.0 + 10.0 * k as f32, 100.0]).collect();
+    desk.dataset("four.rsf", "n1=2 n2=1 n3=4 o3=100 d3=10", &points);
+    desk.ran(&format!(
+        "{} > some.rsf",
+        with(2, "four.rsf", "rec0.rsf", "shots=1,2,4")
+    ));
+    let axis = &desk.axes("some.rsf", 4)[3];
+    assert_eq!((axis.n, axis.o, axis.d), (3, 0.0, 1.0));
+    let run = desk.ran(&with(2, "four.rsf", "rec0.rsf", "shots=1,2,4 plan=y"));
+    assert!(run.err.contains("there are 3, which takes about "), "{run:?}");
+}
+
+/// What one shot alone may have a picked one has, too.
+#[test]
+fn a_lone_shot_may_be_filmed_and_saved() {
+    let desk = desk(2);
+    let extra = "snap=y jsnap=20 pgv=p.rsf";
+    let files = ["data.rsf", "w.rsf", "p.rsf"];
+    desk.ran(&format!(
+        "{} wfl=w.rsf > data.rsf",
+        with(2, "sou1.rsf", "rec1.rsf", extra)
+    ));
+    let wanted = files.map(|file| desk.read(file));
+    let line = with(
+        2,
+        "sous.rsf",
+        "recs.rsf",
+        &format!("{extra} shots=2 checkpoint=s every=25"),
+    );
+    desk.ran(&format!("{line} out=d.bin wfl=w.rsf > data.rsf"));
+    assert!(files.map(|file| desk.read(file)) == wanted);
+    desk.ran(&format!("{line} resume=s out=d.bin wfl=w.rsf > data.rsf"));
+    assert!(files.map(|file| desk.read(file)) == wanted);
+    let other = line.replace("shots=2", "shots=3");
+    let run = desk.sh(&format!("{other} resume=s out=d.bin wfl=w.rsf > data.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains("shots= is 2 there and 3 here"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn lists_that_cannot_be_are_told() {
+    let desk = desk(2);
+    for (list, wanted) in [
+        (
+            "0-2",
+            "there is no shot 0: there are 3 shots (n3= of sou= and rec=), counted from 1",
+        ),
+        ("2-4", "there is no shot 4: there are 3 shots"),
+        ("3-2", "the range 3-2 has no shots"),
+        ("1-3:0", "the range 1-3:0 has no shots"),
+        ("all", "`all` is neither the number of a shot nor a range"),
+    ] {
+        for program in ["sfvsfd2d-gpu", "sfvsrtm2d-gpu"] {
+            let line = with(2, "sous.rsf", "recs.rsf", &format!("shots={list}"));
+            let line = line.replace("sfvsfd2d-gpu", program);
+            let run = desk.sh(&format!("{line} < vp.rsf > data.rsf"));
+            let said = run.err.lines().last().unwrap_or_default();
+            assert!(
+                run.code == 1 && said.contains(&format!("shots={list}: ")) && said.contains(wanted),
+                "{run:?}"
+            );
+        }
+    }
+    let run = desk.sh(&format!("{} > d.rsf", with(2, "sou0.rsf", "rec0.rsf", "shots=2")));
+    assert!(run.code == 1 && run.err.contains("there is 1 shot"), "{run:?}");
+}
+
+/// A run goes on with the shots that were picked, and with no others.
+#[test]
+fn picked_shots_are_taken_over() {
+    let desk = desk(2);
+    let line = |extra: &str| with(2, "sous.rsf", "recs.rsf", extra);
+    desk.ran(&format!("{} > whole.rsf", line("")));
+    desk.ran(&format!("{} > data.rsf", line("shots=2-3")));
+    desk.ran("sfbasics cut f4=1 n4=1 < data.rsf > hole.rsf");
+    let run = desk.ran(&format!("{} > again.rsf", line("shots=2-3 resume=hole.rsf")));
+    assert!(run.err.contains("1 shot of 2 taken over from resume="), "{run:?}");
+    assert!(desk.read("again.rsf") == desk.read("data.rsf"));
+    for (extra, wanted) in [
+        (
+            "shots=1-2 resume=data.rsf",
+            "data.rsf is of shots=2-3 and this run of shots=1-2",
+        ),
+        (
+            "resume=data.rsf",
+            "data.rsf is of shots=2-3 and this run of all shots",
+        ),
+        (
+            "shots=2-3 resume=whole.rsf",
+            "whole.rsf is of all shots and this run of shots=2-3",
+        ),
+    ] {
+        let run = desk.sh(&format!("{} > again.rsf", line(extra)));
+        let said = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+    }
+    // Pieces that were joined are the survey.
+    desk.ran(&format!("{} > first.rsf", line("shots=1")));
+    desk.ran("sfbasics cat axis=4 first.rsf data.rsf > joined.rsf");
+    let run = desk.ran(&format!("{} > again.rsf", line("resume=joined.rsf")));
+    assert!(run.err.contains("3 shots of 3 taken over"), "{run:?}");
+    assert!(desk.read("again.rsf") == desk.read("whole.rsf"));
+}
+
+/// Gradients, images and operators of picked shots, from the data of these or of all.
+#[test]
+fn operators_take_picked_shots() {
+    let desk = desk(2);
+    desk.ran(&format!("{} > data.rsf", with(2, "sous.rsf", "recs.rsf", "")));
+    let slow: Vec<f32> = desk.read("vp.rsf").iter().map(|x| 0.95 * x).collect();
+    desk.dataset("slow.rsf", "n1=24 n2=26 d1=10 d2=10", &slow);
+    let line = |program: &str, extra: &str| {
+        let line = with(2, "sous.rsf", "recs.rsf", extra);
+        format!("{program} {}", line.split_once(' ').unwrap().1)
+    };
+    desk.ran("sfbasics window j4=2 < data.rsf > some.rsf");
+    for (program, extra) in [
+        ("sfvsborn2d-gpu", "adj=y"),
+        ("sfvsgrad2d-gpu", "vp=slow.rsf misfit=misfit.rsf"),
+        ("sfvsrtm2d-gpu", "norm=n"),
+    ] {
+        let out = |extra: &str, data: &str| {
+            desk.ran(&format!("{} < {data} > out.rsf", line(program, extra)));
+            desk.read("out.rsf")
+        };
+        let some = out(&format!("{extra} shots=1,3"), "some.rsf");
+        assert!(
+            some == out(&format!("{extra} shots=1,3 groups=2"), "data.rsf"),
+            "{program}"
+        );
+        if program == "sfvsgrad2d-gpu" {
+            let axis = &desk.axes("misfit.rsf", 1)[0];
+            assert_eq!((axis.n, axis.o, axis.d), (2, 100.0, 40.0));
+        }
+        let mut rest: Vec<f64> = out(&format!("{extra} shots=2"), "data.rsf")
+            .iter()
+            .map(|&x| f64::from(x))
+            .collect();
+        rest.iter_mut()
+            .zip(&some)
+            .for_each(|(sum, x)| *sum += f64::from(*x));
+        let all = out(extra, "data.rsf");
+        let most = largest(rest.iter().copied());
+        let off = largest(all.iter().zip(&rest).map(|(a, b)| f64::from(*a) - b)) / most;
+        assert!(most > 0.0 && off < 1e-5, "{program}: {off}");
+        let run = desk.sh(&format!(
+            "{} < some.rsf > out.rsf",
+            line(program, &format!("{extra} shots=2"))
+        ));
+        assert!(
+            run.code == 1 && run.err.contains("takes data of this survey"),
+            "{run:?}"
+        );
+    }
+    // The data of a change of the model.
+    let change: Vec<f32> = (0..3 * slow.len()).map(|k| (k * 7919 % 100) as f32).collect();
+    desk.dataset("dm.rsf", "n1=24 n2=26 n3=3 d1=10 d2=10", &change);
+    let of = |extra: &str| {
+        desk.ran(&format!("{} < dm.rsf > out.rsf", line("sfvsborn2d-gpu", extra)));
+        desk.read("out.rsf")
+    };
+    let all = of("");
+    assert!(of("shots=3") == all[2 * all.len() / 3..]);
+    assert_eq!(desk.axes("out.rsf", 4)[3].o, 140.0);
+}
