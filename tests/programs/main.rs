@@ -3,6 +3,7 @@
 mod advice;
 mod born;
 mod classes;
+mod displacement_survey;
 mod element_gpus;
 mod fault;
 mod gpus;

@@ -179,19 +179,6 @@ fn verb_tells_progress_and_speed_and_silence_is_the_default() {
 }
 
 #[test]
-fn points_that_are_not_used_are_told() {
-    let desk = desk(2);
-    desk.dataset("rec.rsf", "n1=2 n2=1 n3=3", &[0.02; 6]);
-    let run = shoot(&desk, 2, "");
-    assert_eq!(run.code, 0, "{run:?}");
-    assert!(
-        run.err.contains("holds 3 points") && run.err.contains("`sfput n2=3 n3=1`"),
-        "{run:?}"
-    );
-    assert_eq!(desk.axes("data.rsf", 3)[0].n, 1);
-}
-
-#[test]
 fn a_run_that_records_nothing_is_told() {
     let desk = desk(2);
     desk.dataset("wav.rsf", &crate::shot::wavelet_header(2), &[0.0; 46]);

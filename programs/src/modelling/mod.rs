@@ -5,26 +5,21 @@ mod checkpoint;
 pub mod displacement;
 mod divide;
 mod fibre;
-#[cfg(feature = "velocity-stress")]
 mod finished;
 mod machine;
 mod model;
 mod params;
 mod part;
-#[cfg(feature = "velocity-stress")]
 mod picks;
 mod plan;
 mod progress;
 mod record;
 mod resample;
 mod shoot;
-#[cfg(feature = "velocity-stress")]
 mod shots;
 #[cfg(feature = "spectral-elements")]
 pub mod spectral_elements;
-#[cfg(feature = "velocity-stress")]
 mod spreads;
-#[cfg(feature = "velocity-stress")]
 mod survey;
 mod turn;
 #[cfg(feature = "velocity-stress")]

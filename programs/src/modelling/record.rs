@@ -104,6 +104,16 @@ pub struct Films {
     pub components: Axis,
 }
 
+/// The times of one record in so many steps.
+pub fn thinned(time: &Axis, every: usize) -> Axis {
+    Axis {
+        n: time.n.div_ceil(every),
+        d: time.d * every as f32,
+        label: Some("t".into()),
+        ..time.clone()
+    }
+}
+
 /// The files a run writes, as one rank has them: rank 0 the data, all of them their planes of the snapshots.
 pub struct Outputs {
     data: Option<Output>,
@@ -154,12 +164,6 @@ impl Outputs {
 
     /// The outputs of rank 0.
     fn first(job: &mut Job, records: &Records) -> anyhow::Result<(Output, Option<Output>)> {
-        let thinned = |time: &Axis, every: usize| Axis {
-            n: time.n.div_ceil(every),
-            d: time.d * every as f32,
-            label: Some("t".into()),
-            ..time.clone()
-        };
         let mut data = job.output()?;
         data.set_axis(1, &records.receivers);
         data.set_axis(2, &records.components);

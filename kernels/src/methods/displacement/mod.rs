@@ -199,6 +199,30 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         })
     }
 
+    /// Makes ready for another shot over the same medium, from rest: other sources, wavelet and receivers. Everything else of
+    /// `shot` is as it was.
+    ///
+    /// # Errors
+    /// A source or receiver that the grid does not hold; then the simulation is as it was.
+    pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
+        let padded = &self.setup.padded;
+        check(shot, padded)?;
+        let sources = Sources::new(padded, &shot.sources, shot.nbell, &shot.wavelet)?;
+        let receivers = Receivers::new(padded, &shot.receivers, shot.interpolate)?;
+        let schedule = schedule(shot, padded, sources.steps(), receivers.len());
+        let slabs: Vec<_> = self.group.subdomains.iter().map(|s| s.layout.clone()).collect();
+        self.group.subdomains.clear();
+        let Some(setup) = Arc::get_mut(&mut self.setup) else {
+            return Err(Error::setup("the simulation is in use"));
+        };
+        (setup.sources, setup.receivers) = (sources, receivers);
+        let slabs = slabs
+            .into_iter()
+            .map(|slab| CpuSlab::new(self.setup.clone(), slab));
+        self.group = Group::new(slabs.collect::<Result<_, _>>()?, schedule)?;
+        Ok(())
+    }
+
     /// Numbers that a step must move at least for a point of the padded grid: levels, coefficients and density.
     pub fn words(&self) -> usize {
         let ndim = self.setup.padded.ndim();

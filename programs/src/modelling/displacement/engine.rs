@@ -147,6 +147,25 @@ impl shoot::Engine for Engine {
     }
 }
 
+/// Makes the engine of the first shot, and turns it to each further one. On processors it keeps its medium; on GPUs it is
+/// made anew.
+pub fn again(
+    job: &Job,
+    run: &Run,
+    volumes: &Volumes,
+    (on, engine): (Resources<'_>, &mut Option<Engine>),
+) -> anyhow::Result<Option<Report>> {
+    if let Some(Engine::Cpu(simulation)) = engine {
+        simulation.next_shot(&run.shot)?;
+        return Ok(None);
+    }
+    // Its memory is needed.
+    *engine = None;
+    let (made, report) = Engine::new(job, run, volumes, on)?;
+    *engine = Some(made);
+    Ok(Some(report))
+}
+
 /// Reads the model without keeping it.
 pub fn look(
     job: &Job,

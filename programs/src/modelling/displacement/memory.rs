@@ -182,7 +182,8 @@ pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Optio
         ),
         false => memory.host_bytes(),
     };
-    warn_of_memory(job, on.world, host as f64 + on.held as f64)?;
+    let all = (host * machine.groups) as f64 + on.held as f64;
+    warn_of_memory(job, on.world, all)?;
     let narrowest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
     Ok(match memory.shortage(narrowest)? {
         Some(shortage) => Some(format!("{shortage}{}", memory.narrower(narrowest)?)),

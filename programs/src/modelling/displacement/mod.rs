@@ -10,11 +10,14 @@ mod sources;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
+use super::finished::Quantity;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
 use super::plan::Report;
-use super::record::{self, Films, Outputs, Records};
-use super::shoot::{self, Method, Resources};
+use super::record::{self, Films, Outputs, Records, thinned};
+use super::shoot::{Method, Resources};
+use super::spreads::Spreads;
+use super::survey::{self, Survey};
 use super::world::World;
 use super::{acquisition, transport};
 use engine::Engine;
@@ -29,6 +32,7 @@ use kernels::parallel::options::Transport;
 use rsf_io::{Axis, Input, Job};
 
 /// A command line turned into a shot, before the model's volumes are read.
+#[derive(Clone)]
 struct Run {
     /// Model grid with its frame.
     padded: Padded,
@@ -38,8 +42,8 @@ struct Run {
     shot: Shot,
     /// Wavelet's time axis.
     time: Axis,
-    /// Receivers' axis 2, whose origin and spacing go into the data header.
-    receivers: Axis,
+    /// Sources and receivers of all shots; the origin and spacing of the receivers go into the data header.
+    spreads: Spreads,
     /// Snapshot axes z, x[, y].
     window: Vec<Axis>,
     /// The way of ghosts between GPUs of different ranks.
@@ -48,12 +52,12 @@ struct Run {
 
 /// Runs `sfewefd2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run>(job, 2, world)
+    survey::shoot::<Run>(job, 2, world)
 }
 
 /// Runs `sfewefd3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run>(job, 3, world)
+    survey::shoot::<Run>(job, 3, world)
 }
 
 impl Method for Run {
@@ -132,17 +136,13 @@ impl Method for Run {
 
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
         let mut outputs = Outputs::open(job, &self.records(), world)?;
-        outputs.tell_quantity(if self.shot.potentials {
-            "divergence and curl"
-        } else {
-            "displacement"
-        });
+        outputs.tell_quantity(self.quantity());
+        self.spreads.head(&mut outputs);
         Ok(outputs)
     }
 
     fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()> {
-        let report = engine::look(job, self, &volumes, on)?;
-        plan::print(job, self, &report, on)
+        self.plan_shot(job, &volumes, on).map(drop)
     }
 
     fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()> {
@@ -158,7 +158,60 @@ impl Method for Run {
     }
 }
 
+impl Survey for Run {
+    fn spreads(&self) -> &Spreads {
+        &self.spreads
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        let records = self.records();
+        vec![Quantity {
+            words: self.quantity(),
+            key: None,
+            axes: [
+                records.receivers,
+                records.components,
+                thinned(&records.time, records.jdata),
+            ],
+        }]
+    }
+
+    fn records(&self) -> [usize; 2] {
+        let shot = &self.shot;
+        let record = shot.receivers.len() * shot.components(self.padded.ndim());
+        [record, self.time.n.div_ceil(shot.jdata)]
+    }
+
+    fn plan_shot(&mut self, job: &Job, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<f64> {
+        let report = engine::look(job, self, volumes, on)?;
+        plan::print(job, self, &report, on)
+    }
+
+    fn turn_to(&mut self, number: usize) {
+        let [sources, receivers] = self.spreads.of(number).map(<[Point]>::to_vec);
+        (self.shot.sources, self.shot.receivers) = (sources, receivers);
+    }
+
+    fn again(
+        &mut self,
+        job: &Job,
+        volumes: &Volumes,
+        on: Resources<'_>,
+        engine: &mut Option<Engine>,
+    ) -> anyhow::Result<Option<Report>> {
+        engine::again(job, self, volumes, (on, engine))
+    }
+}
+
 impl Run {
+    /// What the data are.
+    fn quantity(&self) -> &'static str {
+        match self.shot.potentials {
+            true => "divergence and curl",
+            false => "displacement",
+        }
+    }
+
     /// Axes of the data and the snapshots.
     fn records(&self) -> Records {
         let (shot, three) = (&self.shot, self.padded.ndim() == 3);
@@ -171,7 +224,7 @@ impl Run {
             receivers: Axis {
                 n: shot.receivers.len(),
                 label: Some("r".into()),
-                ..self.receivers.clone()
+                ..self.spreads.across.clone()
             },
             components: components(if three { "div x y z" } else { "div curl" }),
             jdata: shot.jdata,
@@ -195,7 +248,9 @@ fn prepare(
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
     let wave = sources::wavelet(wavelet, &sources, ndim)?;
-    let (receiver_axis, names) = (receivers.axis(2), [sources.name(), receivers.name()]);
+    let names = [sources.name(), receivers.name()];
+    let spreads = Spreads::of_files(job, (sources, receivers), ndim)?;
+    let [sources, receivers] = spreads.of(0).map(<[Point]>::to_vec);
     let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {
@@ -206,8 +261,8 @@ fn prepare(
     let shot = Shot {
         dt: wave.time.d,
         wavelet: wave.values,
-        sources: acquisition::points(job, sources, ndim)?,
-        receivers: acquisition::points(job, receivers, ndim)?,
+        sources,
+        receivers,
         kind: if job.flag("ssou")? {
             SourceKind::Stress
         } else {
@@ -227,8 +282,10 @@ fn prepare(
         snapshots,
         jcheck: positive("jcheck")?,
     };
-    acquisition::inside(&padded, &shot.sources, &names[0])?;
-    acquisition::inside(&padded, &shot.receivers, &names[1])?;
+    spreads.check(|[sources, receivers]| {
+        acquisition::inside(&padded, sources, &names[0])?;
+        acquisition::inside(&padded, receivers, &names[1])
+    })?;
     sources::bell(&padded, shot.nbell)?;
     advice::silent(job, &shot);
     Ok(Run {
@@ -236,7 +293,7 @@ fn prepare(
         coefficients,
         shot,
         time: wave.time,
-        receivers: receiver_axis,
+        spreads,
         window,
         transport: transport(job)?,
     })

@@ -1,7 +1,7 @@
 //! The parameters of the displacement programs, each declared once.
 
 use crate::modelling::params::{
-    CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, TILE, WFL,
+    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
 };
 use rsf_io::{Param, Program};
 
@@ -17,6 +17,17 @@ in 3-D c11 c22 c33 c44 c55 c66 c12 c13 c23, in Voigt notation: 1=x, 2=y, 3=z, 4=
 has them in the order of the rows of the upper triangle: in 2-D the six c11 c13 c15 c33 c35 c55, in 3-D the 21 c11 c12 c13 \
 c14 c15 c16 c22 ... c66. den= is the density on the same grid. sou= and rec= are lists of points: n1 holds the coordinates \
 x, z (in 3-D x, y, z), n2 is the number of points. Points may lie anywhere between the nodes.
+
+A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
+after the other in the same model, which is read once (on GPUs once a shot), with the same wavelet, and the data have a last \
+axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, in the order of the \
+survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A shot that fails is \
+reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots resume= takes the data \
+of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only those are modelled that \
+it does not have or that are zero. Snapshots and checkpoint= are available for one shot only. Several shots can run at the same \
+time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and so does groups=4; on the CPU groups= divides the \
+threads, and each group has its own copy of the model. Several ranks model whole shots in turn. The data have the same bits for \
+any number of groups and ranks.
 
 All fields are defined on the nodes of the grid. Any consistent set of units can be used: km, s, km/s and g/cm3 give \
 stiffness in GPa; m, s, m/s and kg/m3 give Pa. The wavelet is subtracted: from the normal stresses zz, xx[, yy] with ssou=y, \
@@ -47,8 +58,9 @@ macro_rules! params {
         &[
             Param::input("ccc").required().doc("stiffness planes on the axis after the grid axes"),
             Param::input("den").required().doc("density on the grid of ccc="),
-            Param::input("sou").required().doc("source points x[, y], z"),
-            Param::input("rec").required().doc("receiver points x[, y], z"),
+            Param::input("sou").required().doc("source points x[, y], z; n3 shots"),
+            Param::input("rec").required().doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
+            SHOTS,
             Param::input("wav").doc("wavelet, instead of standard input"),
             WFL,
             Param::bool("verb").default("n").doc("print grid, stability, speed and progress"),
@@ -84,6 +96,7 @@ macro_rules! params {
             Param::bool("plan").default("n").doc("print grid, memory, stability, dispersion and time, and do not run"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if one can be used, otherwise on the CPU"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of slabs that the grid is divided into"),
+            GROUPS,
             EXCHANGE,
             Param::ints("gpu").default_text("the first ones").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, instead of ngpu=; each gets one slab"),
             Param::int("threads")

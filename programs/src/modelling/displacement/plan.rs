@@ -131,8 +131,8 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     ));
 }
 
-/// The answer of `plan=y`; all ranks call it, rank 0 speaks.
-pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<()> {
+/// The answer of `plan=y`, and the seconds of the run; all ranks call it, rank 0 speaks.
+pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<f64> {
     let (machine, world) = (on.machine, on.world);
     let shortage = world.agree(shortage(job, run, on))?;
     if let Some(shortage) = world.complaint(shortage)? {
@@ -158,7 +158,7 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
         ranks::share_of_step(job, (&[p.ndim()], piece), (all.step, hides), world)?;
     }
     print_time(job, p, all.step, run.time.n);
-    Ok(())
+    Ok(all.step * run.time.n as f64)
 }
 
 /// The share of a step that computes the interior of the thinnest slab.

@@ -1,0 +1,281 @@
+//! Several shots in one run of the displacement programs.
+
+use crate::desk::Desk;
+use crate::fakes::Driver;
+use crate::gpus::{assert_says, on};
+use crate::shot::{DT, NT, desk as model, line, line_on, wavelet, wavelet_header};
+
+/// The model, the wavelet of two sources, and points of three shots whose receivers move with them.
+pub fn desk(ndim: usize) -> Desk {
+    let desk = model(ndim);
+    let at = |x: f32| match ndim {
+        3 => vec![x, x + 0.013, x - 0.02],
+        _ => vec![x, x - 0.02],
+    };
+    let two: Vec<f32> = wavelet(ndim).iter().flat_map(|&w| [w, -0.5 * w]).collect();
+    desk.dataset("wav.rsf", &wavelet_header(ndim).replace("n1=1", "n1=2"), &two);
+    let pair = |x: f32| [at(x), at(x + 0.021)].concat();
+    let sources: Vec<f32> = [0.08, 0.1, 0.12].into_iter().flat_map(pair).collect();
+    let spread = |shift: f32| [0.06, 0.095, 0.1512].into_iter().flat_map(move |x| at(x + shift));
+    let receivers: Vec<f32> = [0.0, 0.005, 0.01].into_iter().flat_map(spread).collect();
+    let both = [
+        ("sou", &sources, 2, "o3=0.08 d3=0.02 label3=x"),
+        ("rec", &receivers, 3, "o2=5 d2=2"),
+    ];
+    for (name, points, n, axis) in both {
+        let header = format!("n1={ndim} n2={n}");
+        desk.dataset(&format!("{name}s.rsf"), &format!("{header} n3=3 {axis}"), points);
+        for shot in 0..3 {
+            let own = &points[shot * n * ndim..][..n * ndim];
+            desk.dataset(&format!("{name}{shot}.rsf"), &format!("{header} {axis}"), own);
+        }
+    }
+    desk
+}
+
+/// The line with other points.
+fn with(ndim: usize, sou: &str, rec: &str, extra: &str) -> String {
+    let line = line(ndim);
+    let line = line
+        .replace("sou=sou.rsf", &format!("sou={sou}"))
+        .replace("rec=rec.rsf", &format!("rec={rec}"));
+    format!("{line} {extra} < wav.rsf")
+}
+
+/// Every shot has the bits of a run of its own.
+#[test]
+fn shots_are_runs_of_their_own() {
+    for (ndim, extra) in [
+        (2, "ssou=y free=y jdata=2"),
+        (2, "opot=y interp=n ngpu=2"),
+        (3, ""),
+        (3, "ssou=y opot=y jdata=3"),
+    ] {
+        let desk = desk(ndim);
+        for (sou, rec) in [
+            ("sous.rsf", "recs.rsf"),
+            ("sous.rsf", "rec0.rsf"),
+            ("sou1.rsf", "recs.rsf"),
+        ] {
+            desk.ran(&format!("{} > data.rsf", with(ndim, sou, rec, extra)));
+            let all = desk.read("data.rsf");
+            let axes = desk.axes("data.rsf", 4);
+            let places = if sou == "sous.rsf" {
+                (3, 0.08, 0.02)
+            } else {
+                (3, 0.0, 1.0)
+            };
+            assert_eq!((axes[3].n, axes[3].o, axes[3].d), places);
+            for shot in 0..3 {
+                let of = |name: &str| name.replace("s.rsf", &format!("{shot}.rsf"));
+                let (sou, rec) = (of(sou), of(rec));
+                desk.ran(&format!("{} > one.rsf", with(ndim, &sou, &rec, extra)));
+                let one = desk.read("one.rsf");
+                assert!(one.iter().any(|&x| x != 0.0));
+                assert!(
+                    one == all[shot * one.len()..][..one.len()],
+                    "{ndim}-D {extra}: {sou} {rec}"
+                );
+                assert_eq!(desk.axes("one.rsf", 3), axes[..3]);
+            }
+        }
+    }
+}
+
+/// Groups, picked shots, and data of an earlier run change no bit.
+#[test]
+fn groups_and_earlier_runs_change_no_bit() {
+    for ndim in [2, 3] {
+        let desk = desk(ndim);
+        let line = |extra: &str| with(ndim, "sous.rsf", "recs.rsf", extra);
+        desk.ran(&format!("{} > data.rsf", line("")));
+        let all = desk.read("data.rsf");
+        for words in ["groups=2", "groups=3 threads=2", "groups=2 ngpu=2"] {
+            let run = desk.ran(&format!("{} > other.rsf", line(words)));
+            assert!(desk.read("other.rsf") == all, "{ndim}-D {words}");
+            assert!(run.err.contains("groups"), "the device is told: {run:?}");
+        }
+        desk.ran(&format!("{} > other.rsf", line("shots=2-3")));
+        assert!(desk.read("other.rsf") == all[all.len() / 3..]);
+        assert_eq!(desk.axes("other.rsf", 4)[3].o, 0.1);
+        desk.ran("sfbasics cut f4=1 n4=1 < data.rsf > hole.rsf");
+        let run = desk.ran(&format!("{} > other.rsf", line("resume=hole.rsf verb=y")));
+        assert!(
+            run.err.contains("2 shots of 3 taken over from resume=") && run.err.contains("shot 2 of 3: "),
+            "{run:?}"
+        );
+        assert!(!run.err.contains("shot 1 of 3: ") && desk.read("other.rsf") == all);
+    }
+    let desk = desk(2);
+    for (extra, wanted) in [
+        ("", "there are 3, which takes about "),
+        (
+            "shots=1,3 groups=2",
+            "there are 2, 2 at a time, which takes about ",
+        ),
+    ] {
+        let run = desk.ran(&with(2, "sous.rsf", "recs.rsf", &format!("{extra} plan=y")));
+        assert!(run.out.is_empty() && run.err.contains(wanted), "{run:?}");
+    }
+    // A lone shot may be filmed.
+    let words = "shots=2 snap=y jsnap=10 wfl=w.rsf";
+    desk.ran(&format!("{} > one.rsf", with(2, "sous.rsf", "recs.rsf", words)));
+    let film = desk.read("w.rsf");
+    desk.ran(&format!(
+        "{} > one.rsf",
+        with(2, "sou1.rsf", "rec1.rsf", &words.replace("shots=2", ""))
+    ));
+    assert!(desk.read("w.rsf") == film && film.iter().any(|&x| x != 0.0));
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let desk = desk(2);
+    desk.dataset("two.rsf", "n1=2 n2=3 n3=2", &[0.1; 12]);
+    let far = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 9.0, 0.1];
+    desk.dataset("far.rsf", "n1=2 n2=2 n3=3", &far);
+    for (sou, rec, extra, wanted) in [
+        (
+            "sous.rsf",
+            "two.rsf",
+            "",
+            "has 3 shots (n3=) and rec=two.rsf has 2",
+        ),
+        (
+            "far.rsf",
+            "rec0.rsf",
+            "",
+            "shot 3: sou=far.rsf: point 2 at z=0.1 x=9 is outside the model",
+        ),
+        (
+            "sous.rsf",
+            "recs.rsf",
+            "snap=y wfl=w.rsf jsnap=10",
+            "snap=y goes with one shot",
+        ),
+        (
+            "sous.rsf",
+            "recs.rsf",
+            "checkpoint=s",
+            "checkpoint= goes with one shot",
+        ),
+        (
+            "sous.rsf",
+            "recs.rsf",
+            "resume=ccc.rsf",
+            "resume= takes the data of an earlier run",
+        ),
+        (
+            "sous.rsf",
+            "recs.rsf",
+            "shots=4",
+            "there is no shot 4: there are 3 shots",
+        ),
+    ] {
+        let run = desk.sh(&format!("{} > data.rsf", with(2, sou, rec, extra)));
+        let said = run.err.lines().last().unwrap_or_default();
+        assert!(run.code == 1 && said.contains(wanted), "{extra}: {run:?}");
+    }
+    let run = desk.ran(&format!(
+        "{} > data.rsf",
+        with(2, "sou0.rsf", "rec0.rsf", "groups=2")
+    ));
+    assert!(run.err.contains("groups= is not used"), "{run:?}");
+}
+
+/// A shot that fails in the middle is named and leaves zeros, the others are as they are alone; a run that goes on makes only what
+/// is missing.
+#[test]
+fn a_shot_that_fails_is_contained_and_made_up_for() {
+    let desk = Desk::new();
+    let (nz, nx) = (20, 320);
+    let grid = format!("n1={nz} n2={nx} d1=0.01 d2=0.01");
+    // Beyond cell 300 the waves are too fast for the step: only a shot beside it has any there in time.
+    let planes = |fast: f32| -> Vec<f32> {
+        let plane = |factor: f32| {
+            let cell = move |k: usize| factor * 2.2 * if k / nz > 300 { fast * fast } else { 4.0 };
+            (0..nz * nx).map(cell).collect::<Vec<f32>>()
+        };
+        [1.0, 1.0, 0.3, 0.4].into_iter().flat_map(plane).collect()
+    };
+    desk.dataset("ccc.rsf", &format!("{grid} n3=4"), &planes(60.0));
+    desk.dataset("sound.rsf", &format!("{grid} n3=4"), &planes(2.0));
+    desk.dataset("den.rsf", &grid, &vec![2.2; nz * nx]);
+    desk.dataset("wav.rsf", &wavelet_header(2), &wavelet(2));
+    let sources = [0.2, 0.1, 3.1, 0.1, 1.0, 0.1];
+    desk.dataset("sous.rsf", "n1=2 n2=1 n3=3", &sources);
+    desk.dataset("rec.rsf", "n1=2 n2=3", &[0.22, 0.08, 1.02, 0.1, 3.1, 0.12]);
+    let line = |sou: &str, extra: &str| {
+        format!(
+            "sfewefd2d-gpu ccc=ccc.rsf den=den.rsf sou={sou} rec=rec.rsf nb=8 nbell=3 jcheck=1 cfl=warn device=cpu {extra} < wav.rsf"
+        )
+    };
+    let run = desk.sh(&format!("{} > data.rsf", line("sous.rsf", "")));
+    let said = run.err.lines().last().unwrap_or_default();
+    assert!(
+        run.code == 1
+            && run.err.contains("shot 2 of 3 failed, its traces are zero: ")
+            && said.contains("1 shot of 3 failed")
+            && said.ends_with(": 2"),
+        "{run:?}"
+    );
+    let data = desk.read("data.rsf");
+    let n = data.len() / 3;
+    assert_eq!(n, 3 * 2 * NT);
+    assert!(data[n..2 * n].iter().all(|&x| x == 0.0));
+    let run = desk.sh(&format!("{} > groups.rsf", line("sous.rsf", "groups=2")));
+    assert!(run.code == 1 && desk.read("groups.rsf") == data, "{run:?}");
+    for shot in [0, 2] {
+        desk.dataset("sou.rsf", "n1=2 n2=1", &sources[2 * shot..][..2]);
+        desk.ran(&format!("{} > one.rsf", line("sou.rsf", "")));
+        assert!(desk.read("one.rsf") == data[shot * n..][..n], "shot {shot}");
+    }
+    let sound = line("sous.rsf", "resume=data.rsf").replace("ccc.rsf", "sound.rsf");
+    let run = desk.ran(&format!("{sound} > all.rsf"));
+    assert!(
+        run.err.contains("2 shots of 3 taken over from resume="),
+        "{run:?}"
+    );
+    let all = desk.read("all.rsf");
+    assert!(all[..n] == data[..n] && all[2 * n..] == data[2 * n..]);
+    assert!(all[n..2 * n].iter().any(|&x| x != 0.0));
+    // Data of another run are told.
+    let other = sound.replace("resume=", "jdata=2 resume=");
+    let run = desk.sh(&format!("{other} > again.rsf"));
+    assert!(
+        run.code == 1 && run.err.contains(&format!("has n3={NT} o3=0 d3={DT} ")),
+        "{run:?}"
+    );
+}
+
+/// Fake GPUs, whose fields stay zero, take the shots in turn.
+#[test]
+fn groups_of_gpus_take_shots() {
+    let desk = desk(2);
+    let line = line_on(2, "").replace("sou=sou.rsf", "sou=sous.rsf");
+    let memory = ("FAKE_MEMORY", "1000000000");
+    for (asked, words) in [
+        ("gpu=0,1 ngpu=1", "GPU 0 Fake 0 (90), the first of 2 groups"),
+        ("groups=2", "GPU 0 Fake 0 (90), the first of 2 groups"),
+        ("gpu=0,1", "GPU 0 Fake 0 (90) and GPU 1 Fake 1 (90), 2 slabs"),
+    ] {
+        let line = format!("{line} {asked} < wav.rsf > data.rsf");
+        let Some(run) = on(&desk, Driver::Fake, &[memory, ("FAKE_DEVICES", "2")], &line) else {
+            return;
+        };
+        assert_eq!(run.code, 0, "{asked}: {run:?}");
+        assert_says(&run, &[words]);
+        assert_eq!(
+            run.err.matches("all data are zero").count(),
+            1,
+            "{asked}: {run:?}"
+        );
+        assert_eq!(desk.axes("data.rsf", 4)[3].n, 3);
+    }
+    let line = format!("{line} groups=3 < wav.rsf > data.rsf");
+    let run = on(&desk, Driver::Fake, &[memory], &line).expect("the fake was there a moment ago");
+    assert!(
+        run.code == 1 && run.err.contains("groups=3 of ngpu=1 GPUs each take 3"),
+        "{run:?}"
+    );
+}
