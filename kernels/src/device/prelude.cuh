@@ -90,6 +90,17 @@ INLINE void fetch_once(const REAL *from, REAL *to) {
     SPREAD(t, to);
 }
 
+// 1/x within a unit in the last place; infinity gives zero.
+INLINE REAL inverse(REAL x) {
+#if defined(CUDA_ON_CPU) || REAL_IS_DOUBLE
+    return 1 / x;
+#else
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
 // Brings the line of a number that is wanted later into the second-level cache.
 INLINE void prefetch(const REAL *p) {
 #ifndef CUDA_ON_CPU

@@ -141,22 +141,24 @@ pub(super) struct Relaxation<T> {
 }
 
 impl<T: Real> Relaxation<T> {
-    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one; for a run on `planes`.
+    /// Turns the medium, whose speeds hold at the reference frequency, into the unrelaxed one; for a run on `planes`. Beside it
+    /// stands what relaxes on the nodes.
     pub fn new(
         raw: &mut Medium<T>,
         class: Symmetry,
         losses: &Attenuation,
         dt: f64,
         (cpu, planes): (&Cpu, &Range<usize>),
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Medium<T>), Error> {
         let padded = raw.padded().clone();
         losses.check(&padded)?;
         let law = losses.law(padded.ndim());
         let weak = split(raw, losses, &law, cpu)?;
-        Ok(Self {
+        let made = Self {
             weak: Staggered::relaxing(&weak, class, dt, (cpu, planes))?,
             patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, padded.ndim(), plane, dt)),
-        })
+        };
+        Ok((made, weak))
     }
 
     /// Memory variables of a stress and cell.

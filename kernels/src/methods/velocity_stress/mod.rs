@@ -202,7 +202,8 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         let losses = shot.attenuation.as_ref();
         let relaxation = losses
             .map(|losses| Relaxation::new(&mut raw, class, losses, shot.dt, (&cpu, &own)))
-            .transpose()?;
+            .transpose()?
+            .map(|(made, _)| made);
         let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
         drop(raw);
         let adjoint = shot.surface.then(|| Adjoint::new(weights));

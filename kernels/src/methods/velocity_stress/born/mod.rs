@@ -18,6 +18,7 @@ mod images;
 mod imaging;
 mod ladder;
 mod layers;
+mod nodes;
 mod parameters;
 mod program;
 mod records;

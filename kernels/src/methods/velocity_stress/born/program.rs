@@ -3,6 +3,7 @@
 use super::Number;
 use super::grid::Rows;
 use super::layers::Layers;
+use super::nodes::Nodes;
 use crate::Error;
 use crate::device::cpu::Cpu;
 use crate::grid::Padded;
@@ -69,6 +70,8 @@ pub struct Discrete<T> {
     pub sponge: Option<[Vec<T>; 3]>,
     /// Stiffness and buoyancy.
     pub medium: Staggered<T>,
+    /// The same where the model has them.
+    pub nodes: Nodes<T>,
     /// Attenuation.
     pub relaxing: Option<Relaxing<T>>,
     /// Images above a free surface.
@@ -93,16 +96,18 @@ impl<T: Number> Discrete<T> {
         let padded = raw.padded().clone();
         let (ndim, weights) = (padded.ndim(), check(shot, &padded)?);
         let own = 0..padded.planes();
-        let relaxing = match &shot.attenuation {
-            None => None,
+        let (relaxing, weak) = match &shot.attenuation {
+            None => (None, None),
             Some(losses) => {
                 let law = losses.law(ndim);
-                Some(Relaxing {
-                    medium: Relaxation::new(&mut raw, class, losses, shot.dt, (&cpu, &own))?,
-                    patterns: [0, 1].map(|plane| patterns(&law, losses.mechanisms, ndim, plane, shot.dt)),
-                })
+                let (medium, weak) = Relaxation::new(&mut raw, class, losses, shot.dt, (&cpu, &own))?;
+                let of = |plane| patterns(&law, losses.mechanisms, ndim, plane, shot.dt);
+                let patterns = [0, 1].map(of);
+                (Some(Relaxing { medium, patterns }), Some(weak))
             }
         };
+        let nodes = Nodes::new(&raw, weak.as_ref(), class);
+        drop(weak);
         let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
         drop(raw);
         let (spots, receivers) = placed(shot, (&padded, weights), &medium)?;
@@ -120,6 +125,7 @@ impl<T: Number> Discrete<T> {
             dt: shot.dt,
             cpu,
             medium,
+            nodes,
             rows,
         };
         made.ratios = made.surface_ratios();

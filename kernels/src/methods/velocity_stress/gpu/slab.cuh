@@ -45,17 +45,6 @@ INLINE WIDE stride_of(const struct Slab *s, int axis) {
     return axis == 0 ? 1 : axis == 1 ? s->pitch : (WIDE)s->rows * s->pitch;
 }
 
-// 1/x; infinity gives zero, so that fluids carry no shear.
-INLINE REAL inverse(REAL x) {
-#if defined(CUDA_ON_CPU) || REAL_IS_DOUBLE
-    return 1 / x;
-#else
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#endif
-}
-
 #if VEC == 4
 INLINE void fetch_pair(const REAL *from, REAL *to) {
 #ifdef CUDA_ON_CPU

@@ -222,9 +222,9 @@ INLINE void stresses_back_of(const struct Args *a, int gathered) {
     const struct Places p = places_of(&a->g, &c);
     foresee_layers(&a->g, (const REAL *const *)a->memory[1], &p, &c);
     if (a->stiffness) foresee_layers(&a->g, a->psi, &p, &c);
-    REAL s[STRESSES][VEC], k[PLACES][VEC], e[STRESSES][VEC], strain[STRESSES][VEC], sum[PLACES][VEC], got[STRESSES][VEC], left[VEC];
+    REAL s[STRESSES][VEC], k[MODULI][VEC], e[STRESSES][VEC], strain[STRESSES][VEC], sum[PLACES][VEC], got[STRESSES][VEC], left[VEC];
     foresee(&a->g, a->stress, STRESSES, &c);
-    foresee_each(a->g.stiffness, PLACES, &c);
+    foresee_stiffness(&a->g, &c);
     left_of(&a->g, &c, left);
     if (a->stiffness) {
         foresee_gradient(a, a->stiffness, &c);
@@ -232,7 +232,7 @@ INLINE void stresses_back_of(const struct Args *a, int gathered) {
     }
     if (gathered) gather_stresses(a, &c, got);
     EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
-    stiffness_at(a->g.stiffness, c.at, k);
+    stiffness_at(&a->g, a->g.stiffness, c.at, k);
     if (a->stiffness) load_gradient(a, a->stiffness, &c, sum);
     EACH_STRESS(n) {
         EACH_VEC {
@@ -246,7 +246,7 @@ INLINE void stresses_back_of(const struct Args *a, int gathered) {
     if (a->stiffness) add_gradient(a, a->stiffness, strain, s, &c, sum);
 #if LOSSY
     REAL weak[STRESSES][VEC];
-    stiffness_at(a->g.relaxing, c.at, k);
+    stiffness_at(&a->g, a->g.relaxing, c.at, k);
     if (a->stiffness) load_gradient(a, a->weaker, &c, sum);
     EACH_STRESS(n) unrelax(a, s[n], n, &c, weak[n]);
     add_products(k, weak, e);
@@ -269,7 +269,7 @@ INLINE void velocities_back_of(const struct Args *a, int gathered) {
     foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
     REAL now[NDIM][VEC], b[NDIM][VEC], got[NDIM][VEC], before[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
     foresee(&a->g, a->velocity, NDIM, &c);
-    foresee_each(a->g.buoyancy, NDIM, &c);
+    foresee_density(&a->g, &c);
     if (a->buoyancy) {
         foresee(&a->g, a->before, NDIM, &c);
         foresee(&a->g, a->after, NDIM, &c);
@@ -277,10 +277,10 @@ INLINE void velocities_back_of(const struct Args *a, int gathered) {
     }
     left_of(&a->g, &c, left);
     if (gathered) gather_velocities(a, &c, got);
+    buoyancy_at(&a->g, c.at, b);
     EACH(i) {
         WIDE at = i * a->g.len + c.at;
         load(a->velocity + at, now[i]);
-        fetch(a->g.buoyancy[i] + c.at, b[i]);
         if (a->buoyancy) fetch(a->before + at, before[i]), fetch(a->after + at, after[i]), load(a->buoyancy + at, sum[i]);
     }
     EACH(i) {
@@ -338,7 +338,9 @@ KERNEL(stresses_gather)(const struct Args a) {
 KERNEL(buoyancies_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
-    EACH(i) EACH_VEC if (v < c.count) a.buoyancy[i * a.g.len + c.at + v] /= a.g.buoyancy[i][c.at + v];
+    REAL sum[NDIM][VEC];
+    sums_between(&a.g, a.g.density, c.at, sum);
+    EACH(i) EACH_VEC if (v < c.count) a.buoyancy[i * a.g.len + c.at + v] *= sum[i][v];
 }
 
 // Adds what a step has of the correlation of both pressures, born/imaging.rs.
@@ -353,7 +355,7 @@ KERNEL(correlate)(const struct Args a) {
         if (v >= c.count) continue;
         REAL later = a.later[at], e = 0;
         EACH(i) {
-            EACH(j) later = FMA(a.g.stiffness[STRESS(i, j)][at], a.stress[j * a.g.len + at], later);
+            later = FMA(stiffness_of_all(&a.g, i, at), a.stress[i * a.g.len + at], later);
             e += strain[i][v];
         }
         a.later[at] = later;

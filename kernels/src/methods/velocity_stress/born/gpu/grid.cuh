@@ -29,9 +29,9 @@ struct Grid {
     REAL weights[3][WEIGHTS];  // over the spacing
     struct Layer layers[3];
     const REAL *sponge[3];     // by line; null without a sponge
-    const REAL *buoyancy[3];
-    const REAL *stiffness[9];
-    const REAL *relaxing[9];
+    const REAL *density;       // rho / (2 dt) on the nodes
+    const REAL *stiffness[9];  // dt c by place; ISOTROPIC: dt lambda, and 1 / (4 dt mu) on the nodes
+    const REAL *relaxing[9];   // the same of what relaxes
     const REAL *patterns;      // [mechanism][plane is odd][row is odd][keep, take][PERIOD]
     int rows, planes;
     int begin[3], count[3];    // cells that are computed
@@ -205,13 +205,9 @@ INLINE void foresee_layers(const struct Grid *g, const REAL *const *memory, cons
     }
 }
 
-// Numbers that cells will want, of so many fields one behind the other, and of coefficients.
+// Numbers that cells will want, of so many fields one behind the other.
 INLINE void foresee(const struct Grid *g, const REAL *field, int count, const struct Cell *c) {
     UNROLL for (int k = 0; k < count; k++) prefetch(field + k * g->len + c->at);
-}
-
-INLINE void foresee_each(const REAL *const *from, int count, const struct Cell *c) {
-    UNROLL for (int k = 0; k < count; k++) prefetch(from[k] + c->at);
 }
 
 // The factors of a line at its node or half a cell further on; 1/kappa, a and b are `lines` apart.
@@ -231,13 +227,95 @@ INLINE const REAL *pattern_of(const struct Grid *g, int mechanism, const struct 
     return g->patterns + number * 2 * PERIOD + c->line[0] % PERIOD;
 }
 
-// The stiffness of cells, from an array for each place.
-INLINE void stiffness_at(const REAL *const *from, int at, REAL (*c)[VEC]) {
-    UNROLL for (int k = 0; k < PLACES; k++) fetch(from[k] + at, c[k]);
+// ---- the medium; its means are taken where they are wanted, which moves less than arrays of means would ----
+
+// Numbers on the nodes of cells, and that of the next node along z.
+INLINE void fetch_beyond(const REAL *from, REAL *to) {
+    fetch(from, to);
+    to[VEC] = READ(from + VEC);
 }
 
-// Adds to the sums of stresses the stiffness times what stands for strains.
-INLINE void add_products(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
+// The sum of a number over both nodes around each velocity.
+INLINE void sums_between(const struct Grid *g, const REAL *from, int at, REAL (*sum)[VEC]) {
+    REAL here[VEC + 1], next[VEC];
+    fetch_beyond(from + at, here);
+    EACH(i) {
+        if (i > 0) fetch(from + (at + stride_of(g, AXIS(i))), next);
+        EACH_VEC sum[i][v] = here[v] + (i > 0 ? next[v] : here[v + 1]);
+    }
+}
+
+// dt over the arithmetic mean of the density at the velocities.
+INLINE void buoyancy_at(const struct Grid *g, int at, REAL (*b)[VEC]) {
+    sums_between(g, g->density, at, b);
+    EACH(i) EACH_VEC b[i][v] = inverse(b[i][v]);
+}
+
+INLINE void foresee_density(const struct Grid *g, const struct Cell *c) {
+    EACH(i) prefetch(g->density + (c->at + (i > 0 ? stride_of(g, AXIS(i)) : 0)));
+}
+
+// Adds to the sums of stresses the stiffness by place times what stands for strains.
+INLINE void add_products_by_place(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
     EACH(i) EACH(j) EACH_VEC sum[i][v] = FMA(c[STRESS(i, j)][v], e[j][v], sum[i][v]);
     UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[k][v] = FMA(c[SHEAR(k)][v], e[k][v], sum[k][v]);
 }
+
+#if ISOTROPIC
+// Lambda and twice mu on the nodes, then the harmonic mean of mu over the four nodes around each shear, as stresses are ordered.
+#define MODULI (2 + STRESSES - NDIM)
+
+INLINE void stiffness_at(const struct Grid *g, const REAL *const *from, int at, REAL (*c)[VEC]) {
+    const REAL *q = from[1] + at;
+    REAL here[VEC + 1], next[NDIM][VEC + 1];
+    fetch(from[0] + at, c[0]);
+    fetch_beyond(q, here);
+    EACH(i) if (i > 0) fetch_beyond(q + stride_of(g, AXIS(i)), next[i]);
+    EACH_VEC c[1][v] = (REAL)0.5 * inverse(here[v]);
+    EACH(i) if (i > 0) EACH_VEC c[1 + i][v] = inverse(here[v] + here[v + 1] + (next[i][v] + next[i][v + 1]));
+#if NDIM == 3
+    REAL both[VEC];
+    fetch(q + (stride_of(g, 1) + stride_of(g, 2)), both);
+    EACH_VEC c[4][v] = inverse(here[v] + next[1][v] + (next[2][v] + both[v]));
+#endif
+}
+
+INLINE void foresee_stiffness(const struct Grid *g, const struct Cell *c) {
+    prefetch(g->stiffness[0] + c->at);
+    EACH(i) prefetch(g->stiffness[1] + (c->at + (i > 0 ? stride_of(g, AXIS(i)) : 0)));
+}
+
+// The same with these moduli.
+INLINE void add_products(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) {
+    EACH_VEC {
+        REAL all = 0;
+        EACH(i) all += e[i][v];
+        EACH(i) sum[i][v] = FMA(c[1][v], e[i][v], FMA(c[0][v], all, sum[i][v]));
+    }
+    UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[k][v] = FMA(c[2 + k - NDIM][v], e[k][v], sum[k][v]);
+}
+
+// What a strain of equal normal parts makes of the normal stress along an axis, at one cell.
+INLINE REAL stiffness_of_all(const struct Grid *g, int j, int at) {
+    return FMA((REAL)NDIM, READ(g->stiffness[0] + at), (REAL)0.5 * inverse(READ(g->stiffness[1] + at)));
+}
+#else
+// An array for each place, means included.
+#define MODULI PLACES
+
+INLINE void stiffness_at(const struct Grid *g, const REAL *const *from, int at, REAL (*c)[VEC]) {
+    UNROLL for (int k = 0; k < PLACES; k++) fetch(from[k] + at, c[k]);
+}
+
+INLINE void foresee_stiffness(const struct Grid *g, const struct Cell *c) {
+    UNROLL for (int k = 0; k < PLACES; k++) prefetch(g->stiffness[k] + c->at);
+}
+
+INLINE void add_products(REAL (*c)[VEC], REAL (*e)[VEC], REAL (*sum)[VEC]) { add_products_by_place(c, e, sum); }
+
+INLINE REAL stiffness_of_all(const struct Grid *g, int j, int at) {
+    REAL sum = 0;
+    EACH(i) sum += READ(g->stiffness[STRESS(i, j)] + at);
+    return sum;
+}
+#endif

@@ -8,9 +8,9 @@ struct Inject {
     const int *series;
     const REAL *weight;
     const REAL *strength;   // of this step, by series
-    const REAL *buoyancy[3];
+    const REAL *density;    // rho / (2 dt) on the nodes
     const REAL *changes;    // of buoyancy: forces are as much stronger
-    WIDE len;
+    WIDE len, stride[3];
     int count, padding;
 };
 
@@ -20,7 +20,10 @@ KERNEL(inject)(const struct Inject a) {
     WIDE cell = a.cell[k];
     REAL sum = 0;
     for (int i = a.first[k]; i < a.first[k + 1]; i++) sum = FMA(a.weight[i], a.strength[a.series[i]], sum);
-    if (a.changes) sum = sum / a.buoyancy[cell / a.len][cell % a.len] * a.changes[cell];
+    if (a.changes) {
+        const REAL *rho = a.density + cell % a.len;
+        sum *= (rho[0] + rho[a.stride[AXIS(cell / a.len)]]) * a.changes[cell];
+    }
     a.fields[cell] += sum;
 }
 

@@ -1,7 +1,7 @@
 //! Sources and receivers as tables for the device.
 
 use super::super::program::Discrete;
-use super::arguments::{Inject, Lists, int};
+use super::arguments::{GridArgs, Inject, Lists, int};
 use super::sizes::{Sizes, after};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, send};
@@ -152,11 +152,7 @@ impl<A: Accelerator> Points<A> {
     }
 
     /// What acts on the fields in a stage of step `it`; nothing where no source does.
-    pub fn inject(
-        &self,
-        (fields, len, buoyancy): (u64, usize, [u64; 3]),
-        (stage, it): (usize, usize),
-    ) -> Option<Inject> {
+    pub fn inject(&self, (fields, grid): (u64, &GridArgs), (stage, it): (usize, usize)) -> Option<Inject> {
         let lists = &self.stages[stage];
         if lists.count == 0 || it >= self.steps {
             return None;
@@ -168,9 +164,10 @@ impl<A: Accelerator> Points<A> {
             series: self.series[stage].address(),
             weight: lists.weight.address(),
             strength: after(self.strength.address(), it * self.all_series),
-            buoyancy,
+            density: grid.density,
             changes: 0,
-            len: len as i64,
+            len: grid.len,
+            stride: grid.stride,
             count: int(lists.count),
             padding: 0,
         })

@@ -7,52 +7,50 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use crate::methods::velocity_stress::rows::NONE;
 
-/// Arrays of a run on their way to a device, each once.
+/// The place of a coupling, which all couplings of an isotropic medium share.
+const COUPLING: [usize; 1] = [3];
+
+/// Arrays of a run on their way to a device.
 struct Sender<'a, A: Accelerator> {
     a: &'a A,
     transfer: Transfer<A>,
     memory: Vec<A::Memory>,
-    /// Where arrays of the host have gone.
-    sent: Vec<(*const f32, u64)>,
 }
 
 impl<A: Accelerator> Sender<'_, A> {
-    /// The address of an array; stiffnesses of an isotropic medium are the same for several places.
+    /// The address of an array.
     fn send(&mut self, numbers: &[f32]) -> Result<u64, Error> {
-        if let Some((_, address)) = self.sent.iter().find(|(start, _)| *start == numbers.as_ptr()) {
-            return Ok(*address);
-        }
         let memory = self.a.allocate(size_of_val(numbers).max(1))?;
         self.transfer.put(self.a, numbers, memory.address())?;
         let address = memory.address();
         self.memory.push(memory);
-        self.sent.push((numbers.as_ptr(), address));
-        Ok(address)
-    }
-
-    /// The same for an array that lives no longer than the call.
-    fn send_once(&mut self, numbers: &[f32]) -> Result<u64, Error> {
-        let address = self.send(numbers)?;
-        self.sent.pop();
         Ok(address)
     }
 }
 
-/// The arrays of a program that go to a device as they are, each once.
-fn arrays(program: &Discrete<f32>) -> Vec<&[f32]> {
-    let mut all: Vec<&[f32]> = (0..program.ndim()).map(|k| program.medium.buoyancy(k)).collect();
-    for &place in places(program.ndim()) {
-        all.push(program.medium.stiffness(place));
-        all.extend(program.relaxing.iter().map(|r| r.medium.stiffness(place)));
-    }
-    all.sort_by_key(|array| array.as_ptr());
-    all.dedup_by_key(|array| array.as_ptr());
-    all
+/// The stiffnesses of a program that go to a device as they are, the unrelaxed ones and what relaxes: of an isotropic medium the
+/// coupling, beside which its shears on the nodes go there, else those of all places.
+fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
+    let wanted = match program.nodes.isotropic() {
+        true => &COUPLING,
+        false => places(program.ndim()),
+    };
+    let relaxing = program.relaxing.iter();
+    [
+        wanted.iter().map(|&k| program.medium.stiffness(k)).collect(),
+        relaxing
+            .flat_map(|r| wanted.iter().map(|&k| r.medium.stiffness(k)))
+            .collect(),
+    ]
 }
 
-/// Bytes of the coefficients.
+/// Bytes of the coefficients: density, stiffness, what relaxes of it.
 pub fn bytes(program: &Discrete<f32>) -> usize {
-    arrays(program).into_iter().map(size_of_val).sum()
+    let parts = stiffnesses(program);
+    let stiff = parts.iter().filter(|part| !part.is_empty());
+    let shears = usize::from(program.nodes.isotropic());
+    let arrays: usize = 1 + stiff.map(|part| part.len() + shears).sum::<usize>();
+    arrays * program.rows.len * size_of::<f32>()
 }
 
 /// The layers across an axis, without their factors, and how many these are.
@@ -78,16 +76,17 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
         a,
         transfer: Transfer::new(a, program.rows.len)?,
         memory: Vec::new(),
-        sent: Vec::new(),
     };
     let mut grid = GridArgs::new(program);
-    for component in 0..program.ndim() {
-        grid.buoyancy[component] = to.send(program.medium.buoyancy(component))?;
-    }
-    for (k, &place) in places(program.ndim()).iter().enumerate() {
-        grid.stiffness[k] = to.send(program.medium.stiffness(place))?;
-        if let Some(relaxing) = &program.relaxing {
-            grid.relaxing[k] = to.send(relaxing.medium.stiffness(place))?;
+    let on = (&program.rows, &program.cpu);
+    grid.density = to.send(&program.nodes.density(on, program.dt))?;
+    let both = [&mut grid.stiffness, &mut grid.relaxing];
+    for (part, (addresses, arrays)) in both.into_iter().zip(stiffnesses(program)).enumerate() {
+        for (address, array) in addresses.iter_mut().zip(&arrays) {
+            *address = to.send(array)?;
+        }
+        if program.nodes.isotropic() && !arrays.is_empty() {
+            addresses[1] = to.send(&program.nodes.shear(part, on, program.dt))?;
         }
     }
     if let Some(sponge) = &program.sponge {
@@ -106,15 +105,15 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
                 .flatten();
             // Along z factors are padded like rows.
             grid.layers[axis].lines = int(factors[0].a.len());
-            grid.layers[axis].factors = to.send_once(&all.copied().collect::<Vec<_>>())?;
+            grid.layers[axis].factors = to.send(&all.copied().collect::<Vec<_>>())?;
         }
     }
-    grid.patterns = to.send_once(&patterns(program))?;
+    grid.patterns = to.send(&patterns(program))?;
     let mut surface = SurfaceArgs::default();
     if let Some(images) = &program.images {
         surface = SurfaceArgs::new(program, images);
-        surface.ratios = to.send_once(&program.ratios.concat())?;
-        surface.slopes = to.send_once(&vec![0.0; rows.count()])?;
+        surface.ratios = to.send(&program.ratios.concat())?;
+        surface.slopes = to.send(&vec![0.0; rows.count()])?;
     }
     Ok((Args::new(grid, surface), to.memory))
 }

@@ -46,7 +46,8 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     const struct Places p = places_of(&a->g, &c);
     foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
     REAL d[NDIM][NDIM][VEC], now[NDIM][VEC], b[NDIM][VEC], left[VEC];
-    EACH(i) load(a->before + i * a->g.len + c.at, now[i]), fetch(a->g.buoyancy[i] + c.at, b[i]);
+    EACH(i) load(a->before + i * a->g.len + c.at, now[i]);
+    buoyancy_at(&a->g, c.at, b);
     left_of(&a->g, &c, left);
     EACH(i) EACH(j) derivative(&a->g, a->stress + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j, d[i][j]);
     stretch(a, 0, &p, &c, d);
@@ -67,16 +68,21 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     }
 }
 
+// Eight blocks a multiprocessor, 64 registers a thread: it would take two more.
+#undef BOUNDS
+#define BOUNDS __launch_bounds__(ACROSS * LINES, 8)
 KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
+#undef BOUNDS
+#define BOUNDS
 
 KERNEL(velocities_changed)(const struct Args a) { advance_velocities(&a, 1); }
 
-// The stiffness's change times the strains of the background.
+// The stiffness's change, an array for each place, times the strains of the background.
 INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL (*sum)[VEC]) {
     REAL change[PLACES][VEC], e[STRESSES][VEC];
     UNROLL for (int k = 0; k < PLACES; k++) fetch(changes + k * a->g.len + c->at, change[k]);
     EACH_STRESS(k) fetch(a->strain + k * a->g.len + c->at, e[k]);
-    add_products(change, e, sum);
+    add_products_by_place(change, e, sum);
 }
 
 #if LOSSY
@@ -102,9 +108,9 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
     foresee_layers(&a->g, a->psi, &p, &c);
-    REAL s[STRESSES][VEC], k[PLACES][VEC], d[NDIM][NDIM][VEC], e[STRESSES][VEC], rate[STRESSES][VEC], left[VEC];
+    REAL s[STRESSES][VEC], k[MODULI][VEC], d[NDIM][NDIM][VEC], e[STRESSES][VEC], rate[STRESSES][VEC], left[VEC];
     EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
-    stiffness_at(a->g.stiffness, c.at, k);
+    stiffness_at(&a->g, a->g.stiffness, c.at, k);
     left_of(&a->g, &c, left);
     // Rates of strain; shears are the sum of both derivatives.
     EACH(i) EACH(j) derivative(&a->g, a->velocity + i * a->g.len, c.at, AXIS(j), i != j, d[i][j]);
@@ -116,7 +122,7 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
 #if LOSSY
     REAL weak[STRESSES][VEC];
     EACH_STRESS(n) EACH_VEC weak[n][v] = 0;
-    stiffness_at(a->g.relaxing, c.at, k);
+    stiffness_at(&a->g, a->g.relaxing, c.at, k);
     add_products(k, e, weak);
     if (changed) add_changes(a, a->weaker, &c, weak);
 #endif

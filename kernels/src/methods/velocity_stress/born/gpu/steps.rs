@@ -56,6 +56,7 @@ impl<A: Accelerator> Device<A> {
             ndim: program.ndim(),
             half: program.rows.half,
             lossy: program.relaxing.is_some(),
+            isotropic: program.nodes.isotropic(),
             surface: program.images.is_some(),
         };
         let mut kernels = Vec::new();
@@ -160,7 +161,7 @@ impl<A: Accelerator> Device<A> {
         // Places of stresses come behind those of velocities.
         let velocities = (self.sizes.ndim * self.sizes.len * size_of::<f32>()) as u64;
         let fields = [args.velocity, args.stress - velocities][when.0];
-        let of = (fields, self.sizes.len, args.grid.buoyancy);
+        let of = (fields, &args.grid);
         let changes = if changed { args.buoyancy } else { 0 };
         let Some(inject) = self.points.inject(of, when) else {
             return Ok(());

@@ -130,6 +130,8 @@ pub struct Variant {
     pub half: usize,
     /// Attenuation.
     pub lossy: bool,
+    /// Moduli of nodes in place of a stiffness for each place.
+    pub isotropic: bool,
     /// A free surface.
     pub surface: bool,
 }
@@ -142,6 +144,7 @@ impl Variant {
             ("HALF", if text.derives { self.half } else { 1 }),
             ("VEC", if text.loses { CELLS } else { 1 }),
             ("LOSSY", usize::from(text.loses && self.lossy)),
+            ("ISOTROPIC", usize::from(text.loses && self.isotropic)),
         ];
         let (mut head, mut name) = (String::new(), text.file.to_string());
         for (key, value) in defines {
@@ -164,19 +167,17 @@ impl Variant {
 /// One text of every kind that a run can need, for checks without a device.
 pub fn all() -> Vec<Source> {
     let mut found: Vec<Source> = Vec::new();
-    for ndim in [2, 3] {
-        for (half, lossy) in [
-            (1, false),
-            (2, false),
-            (4, false),
-            (1, true),
-            (2, true),
-            (4, true),
-        ] {
+    for (ndim, half, lossy) in [2, 3]
+        .into_iter()
+        .flat_map(|ndim| [1, 2, 4].map(|half| (ndim, half)))
+        .flat_map(|(ndim, half)| [false, true].map(|lossy| (ndim, half, lossy)))
+    {
+        for isotropic in [false, true] {
             let variant = Variant {
                 ndim,
                 half,
                 lossy,
+                isotropic,
                 surface: true,
             };
             for (source, _) in variant.texts() {
