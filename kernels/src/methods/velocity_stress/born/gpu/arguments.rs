@@ -135,6 +135,11 @@ pub struct Lists {
     pub weight: u64,
     pub record: u64,
     pub kept: u64,
+    pub density: u64,
+    pub after: u64,
+    pub gradient: u64,
+    pub len: i64,
+    pub stride: [i64; 3],
     pub dt: f32,
     pub integral: i32,
     pub count: i32,
@@ -282,10 +287,13 @@ impl Args {
         self
     }
 
-    /// With room for what waits for derivatives.
+    /// With room for what waits for derivatives. Without a surface what waits for velocities is what waits for forces, too.
     pub fn waiting(mut self, sizes: &Sizes, waits: u64) -> Self {
         let parts = sizes.waits();
         self.waits = parts.fields.map(|at| after(waits, at));
+        if sizes.surface == 0 {
+            self.waits[0] = self.velocity;
+        }
         self.behind = parts.layers.map(|axes| axes.map(|at| after(waits, at)));
         self
     }

@@ -260,49 +260,71 @@ KERNEL(stresses_back)(const struct Args a) { stresses_back_of(&a, 0); }
 
 KERNEL(stresses_gather_back)(const struct Args a) { stresses_back_of(&a, 1); }
 
-// What velocities get from stresses of the step, if `gathered`, and what waits for forces. A step adds to velocities buoyancy times
-// what waits beside it for buoyancy, forces of sources included, so that what is added up here is buoyancy times too large.
-INLINE void velocities_back_of(const struct Args *a, int gathered) {
+// What waits for forces where a surface has its images between the gather and this. A step adds to velocities buoyancy times what waits
+// beside it for buoyancy, forces of sources included, so that what is added up here is buoyancy times too large.
+KERNEL(velocities_back)(const struct Args a) {
     struct Cell c;
-    if (!cell_of(a, &c)) return;
-    const struct Places p = places_of(&a->g, &c);
-    foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
-    REAL now[NDIM][VEC], b[NDIM][VEC], got[NDIM][VEC], before[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
-    foresee(&a->g, a->velocity, NDIM, &c);
-    foresee_density(&a->g, &c);
-    if (a->buoyancy) {
-        foresee(&a->g, a->before, NDIM, &c);
-        foresee(&a->g, a->after, NDIM, &c);
-        foresee(&a->g, a->buoyancy, NDIM, &c);
-    }
-    left_of(&a->g, &c, left);
-    if (gathered) gather_velocities(a, &c, got);
-    buoyancy_at(&a->g, c.at, b);
+    if (!cell_of(&a, &c)) return;
+    const struct Places p = places_of(&a.g, &c);
+    foresee_layers(&a.g, (const REAL *const *)a.memory[0], &p, &c);
+    REAL now[NDIM][VEC], b[NDIM][VEC], before[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
+    left_of(&a.g, &c, left);
+    buoyancy_at(&a.g, c.at, b);
     EACH(i) {
-        WIDE at = i * a->g.len + c.at;
-        load(a->velocity + at, now[i]);
-        if (a->buoyancy) fetch(a->before + at, before[i]), fetch(a->after + at, after[i]), load(a->buoyancy + at, sum[i]);
+        WIDE at = i * a.g.len + c.at;
+        load(a.velocity + at, now[i]);
+        if (a.buoyancy) fetch(a.before + at, before[i]), fetch(a.after + at, after[i]), load(a.buoyancy + at, sum[i]);
     }
     EACH(i) {
-        WIDE at = i * a->g.len + c.at;
-        if (gathered) EACH_VEC now[i][v] += got[i][v];
-        if (a->buoyancy) {
+        WIDE at = i * a.g.len + c.at;
+        if (a.buoyancy) {
             EACH_VEC sum[i][v] = FMA(FMA(-left[v], before[i][v], after[i][v]), now[i][v], sum[i][v]);
-            put(&c, a->buoyancy + at, sum[i]);
+            put(&c, a.buoyancy + at, sum[i]);
         }
         EACH_VEC {
             now[i][v] *= left[v];
             b[i][v] *= now[i][v];
         }
-        if (gathered || a->g.sponge[0]) put(&c, a->velocity + at, now[i]);
-        put(&c, a->waits[0] + at, b[i]);
+        if (a.g.sponge[0]) put(&c, a.velocity + at, now[i]);
+        put(&c, a.waits[0] + at, b[i]);
     }
-    unstretch(a, 0, &p, &c, b);
+    unstretch(&a, 0, &p, &c, b);
 }
 
-KERNEL(velocities_back)(const struct Args a) { velocities_back_of(&a, 0); }
-
-KERNEL(velocities_gather_back)(const struct Args a) { velocities_back_of(&a, 1); }
+// Without a surface what waits for velocities lies in memory times buoyancy, which is what waits for forces. What is added up for
+// buoyancy is summed by parts: w(n) = left w(n+1) + got(n) waits for v(n), so that the sum of (v(n) - left v(n-1)) w(n) over the steps of
+// a run, which begins and ends at rest, is that of v(n) got(n).
+KERNEL(velocities_gather_back)(const struct Args a) {
+    struct Cell c;
+    if (!cell_of(&a, &c)) return;
+    const struct Places p = places_of(&a.g, &c);
+    foresee_layers(&a.g, (const REAL *const *)a.memory[0], &p, &c);
+    REAL force[NDIM][VEC], b[NDIM][VEC], got[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
+    foresee(&a.g, a.velocity, NDIM, &c);
+    foresee_density(&a.g, &c);
+    if (a.buoyancy) {
+        foresee(&a.g, a.after, NDIM, &c);
+        foresee(&a.g, a.buoyancy, NDIM, &c);
+    }
+    left_of(&a.g, &c, left);
+    gather_velocities(&a, &c, got);
+    buoyancy_at(&a.g, c.at, b);
+    EACH(i) {
+        WIDE at = i * a.g.len + c.at;
+        load(a.velocity + at, force[i]);
+        if (a.buoyancy) fetch(a.after + at, after[i]), load(a.buoyancy + at, sum[i]);
+    }
+    EACH(i) {
+        WIDE at = i * a.g.len + c.at;
+        if (a.buoyancy) {
+            EACH_VEC sum[i][v] = FMA(after[i][v], got[i][v], sum[i][v]);
+            put(&c, a.buoyancy + at, sum[i]);
+        }
+        EACH_VEC force[i][v] = FMA(b[i][v], got[i][v], force[i][v]) * left[v];
+        put(&c, a.velocity + at, force[i]);
+    }
+    unstretch(&a, 0, &p, &c, force);
+}
 
 // Adds to fields what they get.
 INLINE void add_to(const struct Args *a, REAL *fields, int count, REAL (*got)[VEC], const struct Cell *c) {

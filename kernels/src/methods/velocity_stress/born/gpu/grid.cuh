@@ -59,6 +59,7 @@ struct Args {
     REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
     REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
+                                                        // (without a surface waits[0] is velocity, times buoyancy)
     REAL *later, *image, *light;                        // of an image
     int top, reach;                                     // first of the cells along z, and how many
     int deep;                                           // blocks along the planes

@@ -40,6 +40,10 @@ struct Lists {
     const REAL *weight;
     REAL *record;
     REAL *kept;            // running value, or value before; null where a record is what is read
+    const REAL *density;   // rho / (2 dt) on the nodes where what waits for velocities lies in memory times buoyancy, else null
+    const REAL *after;     // velocities behind the step
+    REAL *gradient;        // what is added up for buoyancy; may be null
+    WIDE len, stride[3];
     REAL dt;
     int integral, count;   // the running value is the integral, else the value before
 };
@@ -89,7 +93,13 @@ KERNEL(spread)(const struct Lists a) {
     if (k >= a.count) return;
     REAL sum = 0;
     for (int i = a.first[k]; i < a.first[k + 1]; i++) sum = FMA(a.weight[i], a.record[a.place[i]], sum);
-    a.fields[a.cell[k]] += sum;
+    WIDE cell = a.cell[k];
+    if (a.density) {
+        const REAL *rho = a.density + cell % a.len;
+        if (a.gradient) a.gradient[cell] = FMA(a.after[cell], sum, a.gradient[cell]);
+        sum *= inverse(rho[0] + rho[a.stride[AXIS(cell / a.len)]]);
+    }
+    a.fields[cell] += sum;
 }
 
 struct Walk {

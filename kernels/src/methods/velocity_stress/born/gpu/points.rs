@@ -98,6 +98,15 @@ impl<A: Accelerator> ListMemory<A> {
     }
 }
 
+/// Which fields something comes back to.
+#[derive(Clone, Copy)]
+pub enum Fields {
+    /// Velocities.
+    Velocities,
+    /// Stresses.
+    Stresses,
+}
+
 /// The points of a shot.
 pub struct Points<A: Accelerator> {
     stages: [ListMemory<A>; 2],
@@ -109,8 +118,9 @@ pub struct Points<A: Accelerator> {
     steps: usize,
     /// What each number of a record reads.
     reads: ListMemory<A>,
-    /// The numbers of a record that each cell is read for.
+    /// The numbers of a record that each cell is read for, and how many cells of velocities there are.
     read_for: ListMemory<A>,
+    read_velocities: usize,
     quantity: Quantity,
     dt: f32,
 }
@@ -145,6 +155,9 @@ impl<A: Accelerator> Points<A> {
             all_series: all.len(),
             steps,
             reads: ListMemory::new(a, &reads, &[])?,
+            read_velocities: read_for
+                .range(..(program.ndim() * program.rows.len) as i64)
+                .count(),
             read_for: ListMemory::by_cell(a, read_for)?,
             quantity: program.quantity,
             dt: program.dt as f32,
@@ -187,6 +200,11 @@ impl<A: Accelerator> Points<A> {
                 true => after(state, sizes.state().kept),
                 false => 0,
             },
+            density: 0,
+            after: 0,
+            gradient: 0,
+            len: sizes.len as i64,
+            stride: [0; 3],
             dt: self.dt,
             integral: i32::from(self.quantity != Quantity::Acceleration),
             count: int(lists.count),
@@ -202,8 +220,21 @@ impl<A: Accelerator> Points<A> {
         }
     }
 
-    /// The transpose.
-    pub fn read_back(&self, of: (&Sizes, u64, u64)) -> Lists {
-        self.lists(&self.read_for, of)
+    /// The transpose: what comes back to stresses, or to velocities.
+    pub fn read_back(&self, of: (&Sizes, u64, u64), to: Fields) -> Lists {
+        let (all, velocities) = (self.lists(&self.read_for, of), self.read_velocities);
+        // Velocities come first.
+        match to {
+            Fields::Velocities => Lists {
+                count: int(velocities),
+                ..all
+            },
+            Fields::Stresses => Lists {
+                first: all.first + (velocities * size_of::<i32>()) as u64,
+                cell: all.cell + (velocities * size_of::<i64>()) as u64,
+                count: all.count - int(velocities),
+                ..all
+            },
+        }
     }
 }

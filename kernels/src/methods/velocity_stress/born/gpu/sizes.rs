@@ -147,12 +147,13 @@ impl Sizes {
         self.changes()[2] + (self.ndim - 1) * self.surface
     }
 
-    /// The parts of what waits for derivatives.
+    /// The parts of what waits for derivatives; without a surface what waits for those of stresses lies in a state.
     pub fn waits(&self) -> Waits {
+        let forces = if self.surface > 0 { self.ndim } else { 0 };
         let mut next = 0;
         let mut take = |numbers| taken(&mut next, numbers);
         Waits {
-            fields: [self.ndim, self.stresses].map(|fields| take(fields * self.len)),
+            fields: [forces, self.stresses].map(|fields| take(fields * self.len)),
             layers: [(); 2].map(|()| self.layers.map(&mut take)),
             all: take(0),
         }

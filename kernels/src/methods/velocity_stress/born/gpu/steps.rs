@@ -2,7 +2,7 @@
 
 use super::super::program::Discrete;
 use super::arguments::{Args, Inject, Walk, int};
-use super::points::Points;
+use super::points::{Fields, Points};
 use super::sizes::Sizes;
 use super::variant::{Pass, Variant, cells_of};
 use super::{READERS, resident};
@@ -172,8 +172,9 @@ impl<A: Accelerator> Device<A> {
     }
 
     /// The transpose of a step, with a gradient where `args` have one. A run that lets stresses `wait` gathers what comes back to them
-    /// from this step only in the next call, which is that of the step before, at the same cells as what that has to do there.
-    pub fn step_back(&self, args: &Args, wait: bool) -> Result<(), Error> {
+    /// from this step only in the next call, which is that of the step before, at the same cells as what that has to do there. The
+    /// record of the step, if any, has been at [`Device::record_back`].
+    pub fn step_back(&self, args: &Args, wait: bool, record: Option<u64>) -> Result<(), Error> {
         let reached = Args {
             top: self.reached[0],
             reach: self.reached[1],
@@ -186,6 +187,9 @@ impl<A: Accelerator> Device<A> {
         } else {
             self.surface(Pass::StressImagesBack, args)?;
             self.cells(Pass::StressesBack, args)?;
+        }
+        if let Some(record) = record {
+            self.spread(args, record, Fields::Velocities)?;
         }
         if plain {
             self.cells(Pass::VelocitiesGatherBack, args)?;
@@ -217,17 +221,27 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch(Pass::Extract, dims, &lists) }
     }
 
-    /// The transpose; what waits for the record is used up.
-    pub fn record_back(&self, state: u64, record: u64) -> Result<(), Error> {
-        let of = (&self.sizes, state, record);
-        let (numbers, cells) = (self.points.read(of, state), self.points.read_back(of));
-        if numbers.count == 0 {
-            return Ok(());
-        }
-        if self.sizes.runs {
+    /// The transpose, as far as stresses; velocities come in [`Device::step_back`]. What waits for the record is used up.
+    pub fn record_back(&self, args: &Args, record: u64) -> Result<(), Error> {
+        let state = args.velocity;
+        let numbers = self.points.read((&self.sizes, state, record), state);
+        if self.sizes.runs && numbers.count > 0 {
             let dims = threads(numbers.count as usize, WALKERS);
             // SAFETY: there are as many numbers at the receivers as lists.
             unsafe { self.launch(Pass::ReadingsBack, dims, &numbers)? };
+        }
+        self.spread(args, record, Fields::Stresses)
+    }
+
+    /// What waits for the readings of a record goes to the cells that were read.
+    fn spread(&self, args: &Args, record: u64, to: Fields) -> Result<(), Error> {
+        let mut cells = self.points.read_back((&self.sizes, args.velocity, record), to);
+        if cells.count == 0 {
+            return Ok(());
+        }
+        if matches!(to, Fields::Velocities) && self.sizes.surface == 0 {
+            (cells.density, cells.stride) = (args.grid.density, args.grid.stride);
+            (cells.after, cells.gradient) = (args.after, args.buoyancy);
         }
         // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
         unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }

@@ -260,8 +260,9 @@ impl<'a, A: Accelerator> Way<'a, A> {
             .of(self.waits.address())
             .waiting(&device.sizes, self.waiting.address());
         for it in steps.clone().rev() {
-            if let Some(record) = self.data_of(it, data)? {
-                device.record_back(self.waits.address(), record)?;
+            let record = self.data_of(it, data)?;
+            if let Some(record) = record {
+                device.record_back(&args, record)?;
             }
             let before = match it - steps.start {
                 0 => self.run.address(),
@@ -279,7 +280,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
                     args
                 }
             };
-            device.step_back(&args, matches!(self.wanted, Wanted::Gradient { .. }))?;
+            device.step_back(&args, matches!(self.wanted, Wanted::Gradient { .. }), record)?;
             on.check(it, self.waits.address())?;
         }
         Ok(())
