@@ -175,8 +175,8 @@ impl Case {
     }
 
     /// Bytes that a step must move for an element of a large mesh: fields of the points that no other element has read,
-    /// numbers of all points, forces out and in, places and masses, geometry, memory variables; as elements.cu and nodes.cu
-    /// count them.
+    /// numbers of all points, forces out and in (with tables of every point only those of points that elements share), places and
+    /// masses, geometry, memory variables; as elements.cu and nodes.cu count them.
     fn bytes(&self) -> f64 {
         let (along, degree) = (self.basis.len(), self.basis.degree());
         let [all, inside, own] = [along.pow(3), (along - 2).pow(3), degree.pow(3)].map(|n| n as f64);
@@ -186,7 +186,9 @@ impl Case {
             Order::Quadratic => 10.0 * all,
         };
         let tables = all + (all - inside) + 2.0 * (own - inside) + own + 1.0;
-        let fields = components * (5.0 * own - inside + 2.0 * all);
+        let at_once = self.law == "full" && self.points;
+        let forces = if at_once { all - inside } else { all };
+        let fields = components * (5.0 * own - inside + 2.0 * forces);
         let loss = match self.law.as_str() {
             // Accelerations of shared points, written and read; memory variables, too.
             "loss" => 2.0 * (own - inside) * components + 2.0 * 18.0 * all,

@@ -171,6 +171,21 @@ pub fn constants_of_points_agree_with_the_processor<A: Accelerator>(machines: &M
     });
     same_bits(machines, &world);
     goes_on(machines, &world);
+    // Where nobody looks at a step, the next one begins at once inside of elements; states end that, too.
+    let mut world = World::new(Recipe {
+        rocks: [Rock::Table, Rock::Table],
+        varies: true,
+        ..Recipe::plain([4, 3, 4])
+    });
+    goes_on(machines, &world);
+    let seldom = record(machines, &world, &[]).traces;
+    world.shot.jsnap = Some(1);
+    assert_eq!(
+        seldom,
+        record(machines, &world, &[]).traces,
+        "{}: looks change the waves",
+        world.what
+    );
 }
 
 pub fn a_sponge_agrees_with_the_processor<A: Accelerator>(machines: &Machines<A>) {

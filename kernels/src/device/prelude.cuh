@@ -102,6 +102,15 @@ INLINE REAL inverse(REAL x) {
 }
 
 // Brings the line of a number that is wanted later into the second-level cache.
+// A number to shared memory on its way, in the groups of `copy_async`.
+INLINE void copy_number(REAL *to, const REAL *from) {
+#ifdef CUDA_ON_CPU
+    *to = *from;
+#else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(REAL)) : "memory");
+#endif
+}
+
 INLINE void prefetch(const REAL *p) {
 #ifndef CUDA_ON_CPU
     asm volatile("prefetch.global.L2 [%0];" ::"l"(p));

@@ -46,6 +46,10 @@ pub trait Stepper {
     /// Whether the subdomain has neighbours. Without any, all of it is interior.
     fn has_neighbours(&self) -> bool;
 
+    /// Says before a step whether somebody may look at the fields that it leaves, samples of receivers apart, before the next one
+    /// begins; where nobody does, a method may take them into that step at once. Who is told nothing expects a look.
+    fn foretell(&mut self, _looked_at: bool) {}
+
     /// Computes one stage of a step on one part: equations, sources, boundaries, in the order of the method. The boundary
     /// part is computed before the interior.
     fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error>;
@@ -373,6 +377,8 @@ fn advance<S: Sampler<Number: Default + Clone>>(
                 feed.feed(step, subdomains)?;
             }
             if !alone {
+                let looked_at = feed.is_some() || step == schedule.step(span.end - 1);
+                subdomains.iter_mut().for_each(|s| s.foretell(looked_at));
                 self::step(subdomains, halo, step, schedule.direction)?;
             }
             if schedule.samples(step) {

@@ -11,6 +11,7 @@ pub struct Elements {
     pub forces: u64,
     pub points: u64,
     pub region: u64,
+    pub held: u64,
     pub law: u64,
     pub loss: u64,
     pub shape: u64,

@@ -10,12 +10,12 @@
 // Else the threads share a sheet of the field after the other and read the lines through their points from it: for attenuation,
 // which waits for device memory, and for elements of many points, whose field is too large for shared memory.
 //
-// The points inside of an element belong to nobody else: a step ends and begins for them here, while the kernel of the other
-// points (nodes.cu) is the one that waits for memory.
+// The points inside of an element belong to nobody else: a step ends and begins for them here (inside.cuh), while the kernel of the
+// other points (nodes.cu) is the one that waits for memory.
 //
 // Bytes of memory that an element of degree 4 in 3-D moves at least, where it reads the fields of 64.75 points that no other
-// element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1500 of forces; for the
-// 27 points inside 324 of forces, 108 of masses and 972 of displacements and velocities: 4265. With attenuation 453 of
+// element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1176 of forces; for the
+// 27 points inside 108 of masses and 972 of displacements and velocities: 3617. With attenuation 648 of forces inside, 453 of
 // accelerations and 18000 of memory variables more. Constants of every point are 1000 (21 of them 10500), with attenuation 1000
 // more.
 //
@@ -48,6 +48,20 @@ INLINE void take_place(struct Place *t, int at) {
         }
 #endif
     }
+}
+
+// Whether a thread's column runs through the points inside of its element.
+INLINE int is_inner(const struct Place *t) {
+    int inner = 1;
+    UNROLL for (int a = 0; a < ACROSS; a++) inner = inner && t->axis[a] > 0 && t->axis[a] < N - 1;
+    return inner;
+}
+
+// Where such a column has its own part of shared memory.
+INLINE REAL *column_inside(const struct Place *t, REAL *room, int seat) {
+    int number = seat * INNER, stride = 1;
+    UNROLL for (int a = 0; a < ACROSS; a++) number += (t->axis[a] - 1) * stride, stride *= N - 2;
+    return room + INSIDE_AT + number;
 }
 
 // The Jacobian of a column: dx_c/du_a of the axes across are `base + slope * w`, that of the march is constant.
@@ -187,8 +201,6 @@ struct Tables {
 INLINE void four_of(const float4 four, REAL *to) { to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w; }
 
 #if STAGED
-#define LEVELS_AHEAD 2
-
 // Where a thread has four constants of a point of level k.
 INLINE REAL *staged_at(const struct Tables *s, int k, int q) {
     return s->stage + ((k % LEVELS_AHEAD * QUADS + q) * THREADS + threadIdx.x) * 4;
@@ -305,32 +317,6 @@ INLINE REAL divergence(const struct Place *t, const REAL *sheet, int i) {
 }
 #endif
 
-#if LAW < 2
-// The second half of a step and the first one of the next, for the points inside of an element on a thread's column. Everything
-// is read before anything is written, so that reads need not wait for each other. `second` takes the acceleration of the step
-// that ends.
-INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const int number[N],
-                           REAL value[N][COMPONENTS], REAL second[N][COMPONENTS]) {
-    REAL force[N][COMPONENTS], rate[N][COMPONENTS], mass[N];
-    UNROLL for (int k = 1; k < N - 1; k++) {
-        mass[k] = a->inverse_mass[number[k]];
-        UNROLL for (int i = 0; i < COMPONENTS; i++) {
-            force[k][i] = a->forces[(element * POINTS + k * SHEET + at) * COMPONENTS + i];
-            rate[k][i] = a->velocity[(WIDE)number[k] * COMPONENTS + i];
-        }
-    }
-    UNROLL for (int k = 1; k < N - 1; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) {
-        const REAL acceleration = force[k][i] * mass[k];
-        const REAL velocity = FMA(a->half, acceleration, rate[k][i]);
-        second[k][i] = acceleration;
-        rate[k][i] = FMA(a->half, acceleration, velocity);
-        value[k][i] = FMA(a->dt, rate[k][i], value[k][i]);
-        a->velocity[(WIDE)number[k] * COMPONENTS + i] = rate[k][i];
-        a->field[(WIDE)number[k] * COMPONENTS + i] = value[k][i];
-    }
-}
-#endif
-
 #if LINES
 // Slopes of the whole field, from the columns of all threads.
 INLINE void share_field(const struct Place *t, REAL column[N][COMPONENTS], REAL *field, REAL *slopes) {
@@ -383,7 +369,7 @@ KERNEL(forces)(const struct Elements a) {
     const int *points = a.points + element * POINTS + t.at;
     const REAL *law = law_of(&a, element, t.at);
 #if LAW == 1 && VARIES
-    struct Tables tables = begin_tables(law, t.at, room + (ELEMENTS * SEAT + 3) / 4 * 4);
+    struct Tables tables = begin_tables(law, t.at, room + TABLES_AT);
 #endif
     REAL column[N][COMPONENTS], out[N][COMPONENTS];
     int own[N];
@@ -392,15 +378,16 @@ KERNEL(forces)(const struct Elements a) {
         column[k][i] = a.field[(WIDE)own[k] * COMPONENTS + i];
         out[k][i] = 0;
     }
+    REAL *later = 0;
 #if LAW < 2
     REAL second[N][COMPONENTS];
-    int inside = a.goes_on;
-    UNROLL for (int b = 0; b < ACROSS; b++) inside = inside && t.axis[b] > 0 && t.axis[b] < N - 1;
+    const int inside = goes_on(&a, element) && is_inner(&t);
 #if FORETOLD
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
         if (!inside || k == 0 || k == N - 1) second[k][i] = a.acceleration[(WIDE)own[k] * COMPONENTS + i];
 #endif
     if (inside) advance_inside(&a, element, t.at, own, column, second);
+    if (ends_at_once(&a, element) && is_inner(&t)) later = foresee_inside(&a, own, column_inside(&t, room, seat), inside);
 #if FORETOLD
     // The end of the step before as its velocity in the middle foretold it: memory variables follow its strain.
     REAL foretold[N][COMPONENTS];
@@ -467,6 +454,5 @@ KERNEL(forces)(const struct Elements a) {
 #if LINES
     share_fluxes(&t, fluxes, out);
 #endif
-    REAL *forces = a.forces + (element * POINTS + t.at) * COMPONENTS;
-    UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++) forces[k * SHEET * COMPONENTS + i] = out[k][i];
+    leave_forces(&a, element, t.at, out, column, later);
 }

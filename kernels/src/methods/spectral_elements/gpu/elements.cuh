@@ -3,7 +3,8 @@
 // The defines before this line choose the variant:
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
 //   LOSS memory variables 0|1 (with VEC 2), COARSE 0|1 of one mechanism a point, VARIES constants of every point 0|1,
-//   LINES 0|1 (not with LOSS of all mechanisms), ELEMENTS of a block, THREADS
+//   LINES 0|1 (not with LOSS of all mechanisms), AT_ONCE 0|1 (not with LOSS nor fluids): a step may begin for the points inside of an
+//   element as soon as their forces are known, ELEMENTS of a block, THREADS
 
 #define SHEET (NDIM == 3 ? N * N : N)
 #define POINTS (SHEET * N)
@@ -42,6 +43,24 @@
 #define COLUMN(t, a, p) (t)->column[a][p]
 #endif
 
+// Where that happens, and whether the next step begins at the end of this one inside of elements that are not held.
+#define IN_HELD 1
+#define IN_OTHERS 2
+#define ENDS_AT_ONCE 4
+
+// Columns through the points inside of an element, and what such a column has of each of them in shared memory.
+#define INNER (NDIM == 3 ? (N - 2) * (N - 2) : N - 2)
+#define KEPT (COMPONENTS + 2)
+
+// Shared memory behind the fields of all elements: constants that come that way, then what belongs to points inside.
+#define TABLES_AT ((ELEMENTS * SEAT + 3) / 4 * 4)
+#define LEVELS_AHEAD 2
+#if STAGED
+#define INSIDE_AT (TABLES_AT + LEVELS_AHEAD * (LAW_NUMBERS / 4) * THREADS * 4)
+#else
+#define INSIDE_AT TABLES_AT
+#endif
+
 struct Elements {
     REAL *field;           // displacement or potential, [point][component]
     REAL *velocity;        // of solids
@@ -50,6 +69,7 @@ struct Elements {
     REAL *forces;          // [element][point of it][component]
     const int *points;     // [element][point of it]
     const int *region;
+    const int *held;       // whether somebody adds to the forces inside of an element, or reads them; AT_ONCE only
     const REAL *law;       // [region][LAW_NUMBERS], or VARIES [element of the launch][LAW_NUMBERS][point of it]; tables that vary:
                            // [element of the launch][four constants][point of it][of the four], then the rest
     const REAL *loss;      // [region][LOSS_NUMBERS]: decay; of shear, of bulk: of a strain now, of a strain in what is kept
@@ -59,5 +79,5 @@ struct Elements {
                            // variable is that of a mechanism of a component
     REAL dt, half, square; // the time step, half of it, its square
     int first, end;        // elements of this launch
-    int goes_on;           // the last step of the points inside ends and this one begins
+    int goes_on;           // the last step of the points inside ends and this one begins: a sum of the words below
 };

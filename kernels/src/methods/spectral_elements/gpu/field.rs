@@ -20,6 +20,8 @@ pub struct Parts {
     pub listing: Listing,
     pub points: Points,
     pub spots: Spots,
+    /// Elements in which there are receivers, by their places in the listing.
+    pub read: Vec<usize>,
 }
 
 /// Everything of a field that is known before memory of a device is taken.
@@ -32,6 +34,8 @@ pub struct Plan {
     /// Of the losses at every point, where points have their own.
     strengths: Vec<f32>,
     pub elements: Elements,
+    /// Whether sources or receivers are in an element.
+    held: Vec<i32>,
     pub places: Places,
     pub points: Points,
     pub spots: Spots,
@@ -60,10 +64,15 @@ impl Plan {
             listing,
             points,
             spots,
+            read,
         } = parts;
         let variants = variants(setup, &listing);
         let elements = Elements::new(setup, share, table, &listing.elements);
         let per_element = table.points();
+        let mut held = vec![0; listing.elements.len()];
+        let numbers = (per_element * exchange.components) as i64;
+        let driven = spots.place.iter().map(|place| (place / numbers) as usize);
+        driven.chain(read).for_each(|element| held[element] = 1);
         let leaving = exchange.send.iter().filter_map(|(element, local)| {
             let place = listing.find(*element)?;
             Some((place * per_element + *local as usize) as i32)
@@ -99,6 +108,7 @@ impl Plan {
             components: exchange.components,
             leaving,
             elements,
+            held,
             points,
             spots,
             variants,
@@ -115,6 +125,7 @@ impl Plan {
             + self.strengths.len()
             + e.points.len()
             + e.regions.len()
+            + self.held.len()
             + e.shape.len()
             + self.places.targets.len()
             + self.places.starts.len()
@@ -160,6 +171,7 @@ pub struct FieldMemory<A: Accelerator> {
     pub relaxing: A::Memory,
     pub points: A::Memory,
     regions: A::Memory,
+    held: A::Memory,
     shape: A::Memory,
     targets: A::Memory,
     starts: A::Memory,
@@ -210,8 +222,8 @@ pub struct Fields {
     pub second: u64,
     /// The time step, s.
     pub dt: f64,
-    /// The points inside of elements end the last step first.
-    pub goes_on: bool,
+    /// What happens to the points inside of elements, as elements.cuh has it.
+    pub inside: i32,
 }
 
 impl<A: Accelerator> FieldMemory<A> {
@@ -237,6 +249,7 @@ impl<A: Accelerator> FieldMemory<A> {
             relaxing: a.allocate(bytes(plan.relaxing))?,
             points: send(a, &plan.elements.points)?,
             regions: send(a, &plan.elements.regions)?,
+            held: send(a, &plan.held)?,
             shape: send(a, &plan.elements.shape)?,
             targets: send(a, &plan.places.targets)?,
             starts: send(a, &plan.places.starts)?,
@@ -303,6 +316,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 forces: self.forces.address(),
                 points: self.points.address(),
                 region: self.regions.address(),
+                held: self.held.address(),
                 law: self.laws[k].address(),
                 loss: self.loss.address(),
                 shape: self.shape.address(),
@@ -311,7 +325,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 dt: fields.dt as f32,
                 half: (fields.dt / 2.0) as f32,
                 square: (fields.dt * fields.dt) as f32,
-                goes_on: i32::from(fields.goes_on),
+                goes_on: variant.inside(fields.inside),
                 first: int(run.elements.start),
                 end: int(run.elements.end),
             };
@@ -399,6 +413,7 @@ impl<A: Accelerator> FieldMemory<A> {
             &self.relaxing,
             &self.points,
             &self.regions,
+            &self.held,
             &self.shape,
             &self.targets,
             &self.starts,

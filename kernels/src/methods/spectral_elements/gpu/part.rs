@@ -5,7 +5,7 @@ use super::dressed::{of_fluids, of_solids};
 use super::field::{FieldMemory, Fields, Parts, Plan, Turn};
 use super::record::Records;
 use super::tables::{Listing, Spots};
-use super::variant;
+use super::variant::{self, AT_ONCE, IN_HELD, IN_OTHERS};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Stream, argument, walk};
 use crate::device::staging::Staging;
@@ -99,8 +99,10 @@ pub struct DevicePart<const D: usize, A: Accelerator> {
     pub(super) per_element: usize,
     dt: f64,
     pub(super) standing: Standing,
-    /// In this step the points inside of elements end the last one first.
-    goes_on: bool,
+    /// What happens to the points inside of elements in this step, as elements.cuh has it.
+    inside: i32,
+    /// Somebody may look at the fields behind this step.
+    looked_at: bool,
     /// The main stream behind its last use of what arrived, and the stream of the edges behind what arrives.
     pub(super) advanced: A::Event,
     pub(super) arrived: A::Event,
@@ -118,7 +120,7 @@ fn plan<const D: usize>(
     share: &Share<'_>,
     locator: &Locator<'_, D>,
     exchange: &Exchange,
-    fluid: bool,
+    (recording, fluid): (&Recording<D>, bool),
 ) -> Result<Plan, Error> {
     let table = Tabulated::new(setup.mesh.order(), setup.basis);
     let faces = face_points(setup, share, &table);
@@ -134,10 +136,16 @@ fn plan<const D: usize>(
         let points = of_solids(setup, share, &table, &faces, &contacts);
         (points, Spots::new(&sources, boundary))
     };
+    let receivers = recording
+        .receivers
+        .iter()
+        .filter(|(_, r)| r.is_in_fluid() == fluid);
+    let read = receivers.filter_map(|(_, r)| listing.find(r.element)).collect();
     let parts = Parts {
         listing,
         points,
         spots,
+        read,
     };
     Plan::new(setup, share, &table, parts, exchange)
 }
@@ -152,14 +160,14 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
     ) -> Result<Self, Error> {
         let share = cut.share(number);
         let (links, [of_fluid, of_solid]) = share.links(D);
-        let solid = plan(setup, &share, locator, &of_solid, false)?;
+        let recording = Recording::new(setup, shot, &share, (cut.points(), locator))?;
+        let solid = plan(setup, &share, locator, &of_solid, (&recording, false))?;
         let fluid = match cut.has_fluid() {
-            true => Some(plan(setup, &share, locator, &of_fluid, true)?),
+            true => Some(plan(setup, &share, locator, &of_fluid, (&recording, true))?),
             false => None,
         };
         let points = share.points();
         let level = (points * D * size_of::<f32>(), points * size_of::<f32>());
-        let recording = Recording::new(setup, shot, &share, (cut.points(), locator))?;
         let fields = 3 * level.0 + if fluid.is_some() { 3 * level.1 } else { 0 };
         let own = solid.bytes() + fluid.as_ref().map_or(0, Plan::bytes) + fields;
         fits(
@@ -190,7 +198,8 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             per_element: setup.basis.len().pow(D as u32),
             dt: setup.dt,
             standing: Standing::Ended,
-            goes_on: false,
+            inside: 0,
+            looked_at: true,
             advanced: a.event()?,
             arrived: a.event()?,
             forced: a.event()?,
@@ -345,7 +354,15 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
 
     /// Takes all fields into the step that begins.
     fn begin(&mut self) -> Result<(), Error> {
-        self.goes_on = self.standing == Standing::Pending;
+        let began = self.inside & AT_ONCE != 0;
+        self.inside = match self.standing {
+            Standing::Pending if began => IN_HELD,
+            Standing::Pending => IN_HELD | IN_OTHERS,
+            Standing::Ended => 0,
+        };
+        if !self.looked_at && !self.soaks() && self.recording.mechanisms == 0 {
+            self.inside |= AT_ONCE;
+        }
         match self.standing {
             Standing::Pending => self.advance(true)?,
             Standing::Ended => self.predict(&self.levels)?,
@@ -382,6 +399,7 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
     /// The fields hold the end of the last step.
     pub(super) fn settle(&mut self) -> Result<(), Error> {
         if self.standing == Standing::Pending {
+            assert!(self.inside & AT_ONCE == 0, "it was said that nobody would look");
             self.advance(false)?;
             self.standing = Standing::Ended;
             self.accelerator.record(Stream::Main, &self.advanced)?;
@@ -402,7 +420,11 @@ impl<const D: usize, A: Accelerator> DevicePart<D, A> {
             rate: levels[1].address(),
             second: levels[2].address(),
             dt: self.dt,
-            goes_on: self.goes_on && fluid.is_none() && !self.soaks(),
+            inside: if fluid.is_none() && !self.soaks() {
+                self.inside
+            } else {
+                0
+            },
         };
         let a = &*self.accelerator;
         if part == Part::Boundary {
@@ -443,6 +465,10 @@ impl<const D: usize, A: Accelerator> Stepper for DevicePart<D, A> {
 
     fn has_neighbours(&self) -> bool {
         !self.links.is_empty()
+    }
+
+    fn foretell(&mut self, looked_at: bool) {
+        self.looked_at = looked_at;
     }
 
     fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error> {

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
 const COMMON: &str = include_str!("elements.cuh");
+const INSIDE: &str = include_str!("inside.cuh");
 const ELEMENTS: &str = include_str!("elements.cu");
 const ATTENUATION: &str = include_str!("attenuation.cuh");
 const NODES: &str = include_str!("nodes.cuh");
@@ -22,6 +23,12 @@ const MOST_SHARED: usize = 48 << 10;
 
 /// Banks of shared memory.
 const BANKS: usize = 32;
+
+/// Where the last step of the points inside of elements ends and this one begins: in elements with sources or receivers, in the others;
+/// in these the next one begins at the end of this (`goes_on` of elements.cuh).
+pub const IN_HELD: i32 = 1;
+pub const IN_OTHERS: i32 = 2;
+pub const AT_ONCE: i32 = 4;
 
 /// What the elements of a launch are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,8 +124,37 @@ impl Variant {
         }
     }
 
+    /// Numbers of shared memory of a block for the points inside of its elements: velocity, mass, number of the point.
+    fn numbers_inside(&self) -> usize {
+        let points = (self.degree - 1).pow(self.dimension as u32);
+        self.block().elements * points * (self.components() + 2)
+    }
+
+    /// Whether a step may begin for the points inside of elements as soon as their forces are known (`AT_ONCE` of elements.cu): where
+    /// memory is what is waited for. Kernels that wait for each other's results are slower with it (RESULTS-ELEMENTS.md).
+    fn at_once(&self) -> bool {
+        let filled = self.filled() + self.numbers_inside() * size_of::<f32>();
+        self.in_lines() && self.staged() > 0 && filled <= MOST_SHARED
+    }
+
+    /// What happens to the points inside, of what was asked for.
+    pub fn inside(&self, asked: i32) -> i32 {
+        match (self.at_once(), asked & IN_HELD) {
+            (true, _) => asked,
+            // Here none has begun before its launch.
+            (false, 0) => 0,
+            (false, _) => IN_HELD | IN_OTHERS,
+        }
+    }
+
     /// Bytes of shared memory of a block.
     pub fn shared(&self) -> usize {
+        let inside = if self.at_once() { self.numbers_inside() } else { 0 };
+        self.filled() + inside * size_of::<f32>()
+    }
+
+    /// Those without what belongs to points inside.
+    fn filled(&self) -> usize {
         if self.in_lines() {
             let lines = (self.block().elements * self.seat()).next_multiple_of(4);
             return (lines + self.staged()) * size_of::<f32>();
@@ -162,6 +198,7 @@ impl Variant {
             ("COARSE", usize::from(self.loss == Some(Grain::Coarse))),
             ("VARIES", usize::from(self.varies)),
             ("LINES", usize::from(self.in_lines())),
+            ("AT_ONCE", usize::from(self.at_once())),
             ("ELEMENTS", block.elements),
             ("THREADS", block.threads),
         ];
@@ -181,7 +218,7 @@ impl Variant {
             Some(Grain::Coarse) => format!("__constant__ REAL SHARES[3] = {};", list(&shares.map(f64::from))),
             _ => String::new(),
         };
-        let texts = [&bounds, &numbers(basis), &shares, COMMON, loss, ELEMENTS];
+        let texts = [&bounds, &numbers(basis), &shares, COMMON, loss, INSIDE, ELEMENTS];
         source(
             ("elements.cu", vector),
             (self.dimension, basis.len()),
