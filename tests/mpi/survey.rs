@@ -1,6 +1,6 @@
 //! Several shots as several ranks: each rank models whole shots, and the data are those of one process.
 
-use crate::{Desk, command, launch, launcher, said, started, velocity_stress};
+use crate::{Desk, command, launch, launcher, said, shot, started, velocity_stress};
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -68,6 +68,45 @@ fn any_number_of_ranks_gives_the_same_bits() {
             assert!(found == wanted, "{ndim}-D {more}: {ranks} ranks");
             assert_eq!(desk.axes("data.rsf", 4), axes);
         }
+    }
+}
+
+/// The other methods, too.
+#[test]
+fn displacements_and_elements_do() {
+    let Some(mpirun) = launcher("survey::displacements_and_elements_do") else {
+        return;
+    };
+    let desk = shot::desk(2);
+    let sources: Vec<f32> = (0..SHOTS).flat_map(|k| [0.06 + 0.02 * k as f32, 0.09]).collect();
+    desk.dataset("sous.rsf", &format!("n1=2 n2=1 n3={SHOTS}"), &sources);
+    let mesh =
+        "sfhexmesh surfaces=200,0 layers=2 nx=4 xmin=0 xmax=400 rho=2300 vp=3000 vs=1700 judge=n > mesh.rsf";
+    assert_eq!(desk.sh(mesh).code, 0);
+    let (places, channels): (Vec<f32>, _) = (sources.iter().map(|x| 1000.0 * x).collect(), [120.0, 60.0]);
+    desk.dataset("many.rsf", &format!("n1=2 n2=1 n3={SHOTS}"), &places);
+    desk.dataset("channel.rsf", "n1=2 n2=1", &channels);
+    let displacement = crate::words(2).replace("sou=sou.rsf", "sou=sous.rsf") + " wav=wav.rsf threads=1";
+    let elements = "sfsem2d-gpu mesh=mesh.rsf sou=many.rsf rec=channel.rsf nt=40 dt=0.001 m0=1e12 tau=0.004 device=cpu threads=1";
+    for words in [&displacement, elements] {
+        let one = desk.sh(&format!("{words} >data.rsf"));
+        assert_eq!(one.code, 0, "{}", one.err);
+        let (wanted, axes) = (bits(&desk, "data.rsf"), desk.axes("data.rsf", 4));
+        assert!(axes[3].n == SHOTS && wanted.iter().any(|&x| x != 0));
+        for (ranks, more) in [(2, ""), (3, "groups=2"), (7, "")] {
+            let done = launch(&desk, mpirun, &format!("-n {ranks} {words} {more} >data.rsf"));
+            assert_eq!(done.code, 0, "{ranks} ranks: {}", done.err);
+            assert!(bits(&desk, "data.rsf") == wanted, "{words}: {ranks} ranks");
+            assert_eq!(desk.axes("data.rsf", 4), axes);
+        }
+        let done = launch(&desk, mpirun, &format!("-n 3 {words} plan=y"));
+        assert_eq!(done.code, 0, "{}", done.err);
+        assert_eq!(
+            done.err.matches("there are 5, 3 at a time").count(),
+            1,
+            "{}",
+            done.err
+        );
     }
 }
 

@@ -5,6 +5,7 @@ mod born;
 mod classes;
 mod displacement_survey;
 mod element_gpus;
+mod element_survey;
 mod fault;
 mod gpus;
 mod grouped_gpus;

@@ -319,8 +319,8 @@ impl Outputs {
     }
 
     /// The data alone, on the rank that has them, and what is made of them.
-    pub fn into_data(self) -> Option<(Output, Option<Divide>)> {
-        self.data.map(|data| (data, self.divide))
+    pub fn into_data(self) -> Option<(Output, Option<Divide>, Option<Turn>)> {
+        self.data.map(|data| (data, self.divide, self.turn))
     }
 
     /// Ends a dry run, which wants the header of the data and nothing else.

@@ -6,7 +6,7 @@ use super::model::{Fingerprint, Opened};
 use super::plan::gigabytes;
 use super::progress::{Progress, Watched};
 use super::record::{Outputs, Writer};
-use super::world::{World, share_stdin};
+use super::world::World;
 use anyhow::Context;
 use kernels::device::cpu::Tile;
 use kernels::device::gpu::Gpu;
@@ -174,17 +174,6 @@ pub trait Engine {
     fn map(&self, _ranks: &dyn Communicator) -> Result<Vec<f32>, kernels::Error> {
         Ok(Vec::new())
     }
-}
-
-/// Runs a program of the method `M` in `ndim` dimensions.
-pub fn shoot<M: Method>(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
-    let started = Instant::now();
-    world.same_shot(job)?;
-    if M::reads_stdin(job) {
-        share_stdin(job, world)?;
-    }
-    let read = world.agree(M::read(job, ndim))?;
-    one(job, read, (world, started))
 }
 
 /// Runs one shot whose command line is read, of a program that began at this time.

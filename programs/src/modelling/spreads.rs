@@ -27,15 +27,28 @@ impl Spreads {
     /// Reads `sou=` and `rec=`, whose third axis is that of the shots, and takes what `shots=` picks of them.
     pub fn read(job: &mut Job, ndim: usize) -> anyhow::Result<Self> {
         let (sou, rec) = (job.input("sou")?, job.input("rec")?);
-        Self::of_files(job, (sou, rec), ndim)
+        Self::of_files(job, (Some(sou), Some(rec)), ndim)
     }
 
-    /// The same of opened files.
-    pub fn of_files(job: &Job, (sou, rec): (Input, Input), ndim: usize) -> anyhow::Result<Self> {
-        let (names, axes) = ([sou.name(), rec.name()], [sou.axis(3), rec.axis(3)]);
-        let across = rec.axis(2);
-        let sources = acquisition::lines(sou, ndim)?;
-        let receivers = acquisition::lines(rec, ndim)?;
+    /// The same of opened files; where something else says where the points of all shots are, there is none.
+    pub fn of_files(
+        job: &Job,
+        (sou, rec): (Option<Input>, Option<Input>),
+        ndim: usize,
+    ) -> anyhow::Result<Self> {
+        let lone = || Axis::new(1, 0.0, 1.0);
+        let axis = |file: &Option<Input>, i| file.as_ref().map_or_else(lone, |file| file.axis(i));
+        let name = |file: &Option<Input>| file.as_ref().map_or(String::new(), Input::name);
+        let (names, axes, across) = (
+            [name(&sou), name(&rec)],
+            [axis(&sou, 3), axis(&rec, 3)],
+            axis(&rec, 2),
+        );
+        let points = |file: Option<Input>| match file {
+            Some(file) => acquisition::lines(file, ndim),
+            None => Ok(vec![Vec::new()]),
+        };
+        let (sources, receivers) = (points(sou)?, points(rec)?);
         let count = sources.len().max(receivers.len());
         if (sources.len() != count && sources.len() != 1)
             || (receivers.len() != count && receivers.len() != 1)

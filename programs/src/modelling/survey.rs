@@ -77,7 +77,7 @@ fn refuse(job: &Job, shots: usize) -> anyhow::Result<()> {
     if job.flag("snap")? {
         no("snap=y")?;
     }
-    for key in ["pgv", "checkpoint"] {
+    for key in ["pgv", "pgd", "pga", "checkpoint"] {
         if job.given(key) {
             no(&format!("{key}="))?;
         }

@@ -215,6 +215,11 @@ impl Memory {
             .for_each(|(lanes, number)| lanes.0[lane] = *number);
     }
 
+    /// Begins at rest.
+    pub(super) fn forget(&mut self) {
+        self.variables.fill(Lanes::ZERO);
+    }
+
     /// Whether the variables follow the displacement of this step, and not one that the step before has foretold.
     pub(super) fn follows_now(&self) -> bool {
         self.coarse.is_some()

@@ -14,7 +14,7 @@ use super::fluid::{Coupling, Fluid, Surfaces, contacts};
 use super::lanes::LANES;
 use super::mass::InverseMass;
 use super::points::{Placed, Quantity, Receiver};
-use super::recording::Recording;
+use super::recording::{Recording, receivers};
 use super::shape::Tables;
 use super::sponge::Soaked;
 use super::{Setup, Shot};
@@ -150,6 +150,31 @@ impl<const D: usize> Engine<D> {
             exchange,
             homes,
         })
+    }
+
+    /// Makes ready for another shot over the same mesh, from rest: other sources and receivers. Everything else of `setup` and
+    /// `shot` is as it was.
+    ///
+    /// # Errors
+    /// As of a new subdomain; what it was is lost then.
+    pub(super) fn next_shot(
+        &mut self,
+        setup: &Setup<D>,
+        shot: &Shot<D>,
+        locator: &Locator<D>,
+    ) -> Result<(), Error> {
+        self.sources = Placed::in_solid(setup, locator, (&self.homes, self.blocks.len()))?;
+        if let Some(fluid) = &mut self.fluid {
+            fluid.next_shot(setup, locator)?;
+        }
+        let points_of = |element: usize| Some(self.points_of(element)).filter(|points| !points.is_empty());
+        let receivers = receivers(setup, shot, locator, points_of)?;
+        self.recording.take(shot, receivers);
+        let fields = [&mut self.displacement, &mut self.velocity, &mut self.acceleration];
+        fields.into_iter().for_each(|field| field.fill([0.0; D]));
+        self.memories.iter_mut().flatten().for_each(Memory::forget);
+        self.step = 0;
+        Ok(())
     }
 
     /// A receiver at a place of the mesh of `setup`; messages call it `what`.

@@ -217,6 +217,18 @@ impl<const D: usize> Fluid<D> {
         })
     }
 
+    /// Begins another shot, from rest.
+    ///
+    /// # Errors
+    /// A source of a kind that fluids do not know.
+    pub(super) fn next_shot(&mut self, setup: &Setup<D>, locator: &Locator<D>) -> Result<(), Error> {
+        let table = Tabulated::new(setup.mesh.order(), setup.basis);
+        self.sources = Placed::in_fluid(setup, locator, &table, (&self.homes, self.blocks.len()))?;
+        let fields = [&mut self.potential, &mut self.rate, &mut self.second];
+        fields.into_iter().for_each(|field| field.fill([0.0]));
+        Ok(())
+    }
+
     /// The potential at the end of a step, and half a step of its rate.
     pub(super) fn predict(&mut self, cpu: &Cpu, (dt, half, square): (f32, f32, f32)) {
         let (p, r, s) = (&mut self.potential, &mut self.rate, &self.second);

@@ -38,6 +38,7 @@ mod grid_model;
 mod lanes;
 mod mass;
 mod media;
+mod plan;
 mod points;
 mod recording;
 mod sampling;
@@ -48,6 +49,7 @@ mod subdomain;
 pub use cpu::Engine;
 pub use grid_model::{Band, GridModel, Grids, Planes, not_definite};
 pub use media::{Loss, PointMedia, PointMedium};
+pub use plan::calibrate;
 pub use points::{Quantity, Receiver};
 pub use sampling::Lattice;
 pub use sponge::Sponge;
@@ -235,6 +237,23 @@ pub fn subdomains<const D: usize>(
     Group::new(engines?, shot.schedule())
 }
 
+/// Makes subdomains ready for another shot over the same mesh, from rest: other sources and receivers. Everything else of
+/// `setup` and `shot` is as it was.
+///
+/// # Errors
+/// As of new ones; the subdomains are of no use then.
+pub fn next_shot<const D: usize>(
+    group: &mut Group<Engine<D>>,
+    setup: &Setup<D>,
+    shot: &Shot<D>,
+) -> Result<(), Error> {
+    let locator = Locator::new(setup.mesh);
+    let mut engines = group.subdomains.iter_mut();
+    engines.try_for_each(|engine| engine.next_shot(setup, shot, &locator))?;
+    *group.schedule() = shot.schedule();
+    Ok(())
+}
+
 impl<const D: usize> Setup<'_, D> {
     /// The medium of an element.
     fn medium(&self, element: usize) -> &Medium {
@@ -252,6 +271,11 @@ impl<const D: usize> Setup<'_, D> {
 
     /// True where the element is a fluid.
     fn is_fluid(&self, element: usize) -> bool {
-        matches!(self.medium(element).law, Law::Fluid(_))
+        self.is_of_fluid(self.mesh.regions()[element] as usize)
+    }
+
+    /// True where the region is a fluid.
+    fn is_of_fluid(&self, region: usize) -> bool {
+        matches!(self.media[region].law, Law::Fluid(_))
     }
 }

@@ -46,22 +46,8 @@ impl<const D: usize> Recording<D> {
         share: &Share<'_>,
         (points, locator): (usize, &Locator<'_, D>),
     ) -> Result<Self, Error> {
-        let mut receivers = Vec::new();
-        for (number, at) in shot.receivers.iter().enumerate() {
-            let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
-            if shot.quantity.is_of_slopes() && setup.is_fluid(found.element) {
-                return Err(Error::setup(format!(
-                    "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; record pressure there or move it into a solid",
-                    number + 1,
-                    Place::from(*at),
-                    found.element
-                )));
-            }
-            if share.owns(found.element) {
-                let points = share.element(found.element);
-                receivers.push((number, Receiver::new(setup, points, &found, shot.quantity)));
-            }
-        }
+        let points_of = |element: usize| share.owns(element).then(|| share.element(element));
+        let receivers = receivers(setup, shot, locator, points_of)?;
         let (mut film, mut film_points) = (Vec::new(), Vec::new());
         for (number, at) in shot.film.iter().enumerate() {
             let found = locator.find(*at);
@@ -99,6 +85,12 @@ impl<const D: usize> Recording<D> {
         })
     }
 
+    /// Takes the receivers of another shot.
+    pub(super) fn take(&mut self, shot: &Shot<D>, receivers: Vec<(usize, Receiver<D>)>) {
+        (self.quantity, self.count) = (shot.quantity, shot.receivers.len());
+        self.receivers = receivers;
+    }
+
     /// The place of a global point here.
     pub(super) fn local(&self, point: usize) -> Option<usize> {
         self.global.binary_search(&(point as u32)).ok()
@@ -115,6 +107,34 @@ impl<const D: usize> Recording<D> {
             self.media[region as usize].clone(),
         )
     }
+}
+
+/// The receivers, with their numbers, in elements of which the subdomain has the points.
+///
+/// # Errors
+/// A receiver outside of the mesh, or in a fluid where its quantity is not recorded.
+pub(super) fn receivers<const D: usize>(
+    setup: &Setup<D>,
+    shot: &Shot<D>,
+    locator: &Locator<'_, D>,
+    points_of: impl Fn(usize) -> Option<Vec<u32>>,
+) -> Result<Vec<(usize, Receiver<D>)>, Error> {
+    let mut receivers = Vec::new();
+    for (number, at) in shot.receivers.iter().enumerate() {
+        let found = locator.locate(&format!("receiver {}", number + 1), *at)?;
+        if shot.quantity.is_of_slopes() && setup.is_fluid(found.element) {
+            return Err(Error::setup(format!(
+                "receiver {} at {} lies in element {}, a fluid, where strain and rotation are not recorded; record pressure there or move it into a solid",
+                number + 1,
+                Place::from(*at),
+                found.element
+            )));
+        }
+        if let Some(points) = points_of(found.element) {
+            receivers.push((number, Receiver::new(setup, points, &found, shot.quantity)));
+        }
+    }
+    Ok(receivers)
 }
 
 /// The medium of a region in words.

@@ -249,7 +249,7 @@ fn prepare(
     let receivers = job.input("rec")?;
     let wave = sources::wavelet(wavelet, &sources, ndim)?;
     let names = [sources.name(), receivers.name()];
-    let spreads = Spreads::of_files(job, (sources, receivers), ndim)?;
+    let spreads = Spreads::of_files(job, (Some(sources), Some(receivers)), ndim)?;
     let [sources, receivers] = spreads.of(0).map(<[Point]>::to_vec);
     let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };

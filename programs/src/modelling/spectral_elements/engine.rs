@@ -58,6 +58,27 @@ impl<const D: usize> Engine<D> {
     }
 }
 
+/// Makes the engine of the first shot, and turns it to each further one. On processors it keeps all but sources, receivers and
+/// fields; on GPUs it is made anew.
+pub fn again<const D: usize>(
+    run: &Run<D>,
+    on: Resources<'_>,
+    engine: &mut Option<Engine<D>>,
+) -> anyhow::Result<bool> {
+    if let Some(Engine {
+        machine: Machine::Cpu(group),
+        ..
+    }) = engine
+    {
+        spectral_elements::next_shot(group, &run.setup(), &run.shot)?;
+        return Ok(false);
+    }
+    // Its memory is needed.
+    *engine = None;
+    *engine = Some(Engine::new(run, on)?);
+    Ok(true)
+}
+
 impl<const D: usize> shoot::Engine for Engine<D> {
     fn steps(&self) -> usize {
         match &self.machine {

@@ -13,17 +13,33 @@ pub fn read<const D: usize>(job: &mut Job, mesh: &Mesh<D>, shot: &mut Shot<D>) -
         shot.quantity = Quantity::Strain;
         return Ok(fibre);
     }
-    let channels = std::mem::take(&mut shot.receivers);
-    let locator = Locator::new(mesh);
+    shot.receivers = places(&fibre, std::mem::take(&mut shot.receivers));
+    check(&Locator::new(mesh), &shot.receivers)?;
+    shot.quantity = Quantity::Displacement;
+    Ok(fibre)
+}
+
+/// The places that the strain of channels at these places is made of.
+pub fn places<const D: usize>(fibre: &Fibre, channels: Vec<[f64; D]>) -> Vec<[f64; D]> {
+    if fibre.gauge <= 0.0 {
+        return channels;
+    }
+    let mut ends = Vec::new();
     for (k, at) in channels.iter().enumerate() {
         let along = fibre.direction(k);
         for half in [-0.5 * fibre.gauge, 0.5 * fibre.gauge] {
             // Axes of the mesh: x[, y], z.
-            let end: [f64; D] = std::array::from_fn(|c| at[c] + half * along[(c + 1) % D]);
-            locator.locate(&format!("an end of the gauge of receiver {}", k + 1), end)?;
-            shot.receivers.push(end);
+            ends.push(std::array::from_fn(|c| at[c] + half * along[(c + 1) % D]));
         }
     }
-    shot.quantity = Quantity::Displacement;
-    Ok(fibre)
+    ends
+}
+
+/// Refuses ends of gauges outside of the mesh.
+pub fn check<const D: usize>(locator: &Locator<'_, D>, ends: &[[f64; D]]) -> Result<(), kernels::Error> {
+    let mut ends = ends.iter().enumerate();
+    ends.try_for_each(|(k, end)| {
+        let what = format!("an end of the gauge of receiver {}", k / 2 + 1);
+        Ok(locator.locate(&what, *end).map(drop)?)
+    })
 }

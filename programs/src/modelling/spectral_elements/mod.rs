@@ -10,18 +10,22 @@ mod medium;
 mod outputs;
 mod params;
 mod plan;
+mod spreads;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
 use super::fibre::Fibre;
+use super::finished;
 use super::machine::Pieces;
 use super::model::{Fingerprint, Opened};
-use super::record::{self, Outputs};
-use super::shoot::{self, Method, Resources};
+use super::record::{self, Outputs, thinned};
+use super::shoot::{Method, Resources};
+use super::spreads::Spreads;
+use super::survey::{self, Survey};
+use super::transport;
 use super::velocity_stress::sources::{self, Histories};
 use super::world::World;
-use super::{acquisition, transport};
 use crate::meshing::{RawMesh, specfem, stored};
 use anyhow::bail;
 use engine::Engine;
@@ -36,16 +40,20 @@ use kernels::stability::Band;
 use maps::Peaks;
 use medium::Rocks;
 use rsf_io::{Axis, Job, Output};
+use spreads::place;
 use std::path::Path;
 use std::sync::Arc;
 
 /// A command line turned into a shot.
+#[derive(Clone)]
 struct Run<const D: usize> {
-    mesh: Mesh<D>,
+    mesh: Arc<Mesh<D>>,
     basis: Basis,
-    rocks: Rocks<D>,
+    rocks: Arc<Rocks<D>>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
+    /// Sources and receivers of all shots, but those of cmt= and stations=.
+    spreads: Spreads,
     /// The cable of data=das, whose channels stand for the receivers.
     fibre: Option<Fibre>,
     /// The map of the largest values on the ground, whose places follow the receivers.
@@ -104,12 +112,12 @@ impl Opened for InTheMesh {
 
 /// Runs `sfsem2d-gpu`.
 pub fn run_2d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run<2>>(job, 2, world)
+    survey::shoot::<Run<2>>(job, 2, world)
 }
 
 /// Runs `sfsem3d-gpu`.
 pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
-    shoot::shoot::<Run<3>>(job, 3, world)
+    survey::shoot::<Run<3>>(job, 3, world)
 }
 
 impl<const D: usize> Method for Run<D> {
@@ -201,7 +209,7 @@ impl<const D: usize> Method for Run<D> {
     }
 
     fn plan(&mut self, job: &Job, _: (), on: Resources<'_>) -> anyhow::Result<()> {
-        plan::print(job, self, on)
+        plan::print(job, self, on).map(drop)
     }
 
     fn check_memory(&self, job: &Job, on: Resources<'_>) -> anyhow::Result<()> {
@@ -216,6 +224,68 @@ impl<const D: usize> Method for Run<D> {
 
     fn summary(&self, job: &Job, report: &plan::Step) {
         plan::summary(job, self, report);
+    }
+}
+
+impl<const D: usize> Survey for Run<D> {
+    fn spreads(&self) -> &Spreads {
+        &self.spreads
+    }
+
+    fn quantities(&self) -> Vec<finished::Quantity> {
+        let records = outputs::records(self);
+        vec![finished::Quantity {
+            words: self.quantity,
+            key: None,
+            axes: [
+                records.receivers,
+                records.components,
+                thinned(&records.time, records.jdata),
+            ],
+        }]
+    }
+
+    fn records(&self) -> [usize; 2] {
+        let components = match self.fibre {
+            Some(_) => 1,
+            None => self.shot.quantity.components(D),
+        };
+        [
+            self.receivers.n * components,
+            self.shot.nt.div_ceil(self.shot.jdata),
+        ]
+    }
+
+    fn plan_shot(&mut self, job: &Job, (): &(), on: Resources<'_>) -> anyhow::Result<f64> {
+        plan::print(job, self, on)
+    }
+
+    fn turn_to(&mut self, number: usize) {
+        let [sources, receivers] = self.spreads.of(number);
+        for (source, &point) in self.sources.iter_mut().zip(sources) {
+            source.at = place(point);
+        }
+        // Those of stations= stay where they are.
+        if !receivers.is_empty() {
+            let channels: Vec<[f64; D]> = receivers.iter().map(|&point| place(point)).collect();
+            self.shot.receivers = match &self.fibre {
+                Some(fibre) => fibre::places(fibre, channels),
+                None => channels,
+            };
+        }
+    }
+
+    fn again(
+        &mut self,
+        job: &Job,
+        (): &(),
+        on: Resources<'_>,
+        engine: &mut Option<Engine<D>>,
+    ) -> anyhow::Result<Option<plan::Step>> {
+        let first = engine.is_none();
+        let step = first.then(|| plan::judge(job, self)).transpose()?;
+        engine::again(self, on, engine)?;
+        Ok(step)
     }
 }
 
@@ -266,18 +336,18 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     mesh.check_materials(&raw.materials)?;
     let what = Histories::Moments(job.flag("rate")?);
     let places = globe::places::<D>(job, raw)?;
+    let spreads = spreads::read(job, &places)?;
+    let [first, own] = spreads.of(0).map(<[Point]>::to_vec);
     let found = match places.quakes {
         Some(placed) => sources::read_placed(job, placed, (nt, dt), what)?,
-        None => sources::read(job, D, (nt, dt), what)?,
+        None => sources::read_at(job, D, first, (nt, dt), what)?,
     };
     let mut rocks = medium::read(job, raw, (&mesh, &basis), found.band.max)?;
     globe::fill(job, raw, &mesh, &mut rocks)?;
-    let source = |source: &kernels::methods::velocity_stress::Source| Source {
-        at: place(source.point),
-        strength: strength(source.action),
-        history: found.series[source.series].clone(),
+    let receivers = match places.sites {
+        Some(points) => points,
+        None => own.into_iter().map(place).collect(),
     };
-    let (receivers, axis) = receivers::<D>(job, places.sites)?;
     let (quantity, name) = recorded(job)?;
     let mut shot = Shot {
         nt,
@@ -295,31 +365,29 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
             None
         }
     };
-    if raw.radius.is_some() && ["ground", "pgd", "pgv", "pga"].iter().any(|word| job.given(word)) {
-        bail!(
-            "ground=, pgd=, pgv= and pga= are for meshes with z downwards: on a globe give places by stations= or rec="
-        );
-    }
+    refuse_ground_of_globes(job, raw)?;
+    spreads::check(&spreads, &mesh, fibre.as_ref())?;
     let window = maps::window(job, &mesh, &mut shot)?;
     let peaks = Peaks::read(job, &mesh, &mut shot)?;
     let sponge = sponge(job, &rocks.speeds, found.band)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
-        sources: found.list.iter().map(source).collect(),
+        sources: found_sources(&found),
         receivers: Axis {
             n: channels,
             label: Some("r".into()),
-            ..axis
+            ..spreads.across.clone()
         },
+        spreads,
         lumping: match job.choice("lumping")? {
             "specfem" => Lumping::RowSums,
             _ => Lumping::Matrix,
         },
         begin: found.begin,
-        mesh,
+        mesh: Arc::new(mesh),
         basis,
-        rocks,
+        rocks: Arc::new(rocks),
         shot,
         fibre,
         peaks,
@@ -332,20 +400,24 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     })
 }
 
-/// The receivers, by stations or by rec=, and their axis.
-fn receivers<const D: usize>(
-    job: &mut Job,
-    sites: Option<Vec<[f64; D]>>,
-) -> anyhow::Result<(Vec<[f64; D]>, Axis)> {
-    Ok(match sites {
-        Some(points) => (points, Axis::new(0, 0.0, 1.0)),
-        None => {
-            let file = job.input("rec")?;
-            let axis = file.axis(2);
-            let points = acquisition::points(job, file, D)?;
-            (points.into_iter().map(place).collect(), axis)
-        }
-    })
+/// The sources as the method takes them.
+fn found_sources<const D: usize>(found: &sources::Sources) -> Vec<Source<D>> {
+    let source = |source: &kernels::methods::velocity_stress::Source| Source {
+        at: place(source.point),
+        strength: strength(source.action),
+        history: found.series[source.series].clone(),
+    };
+    found.list.iter().map(source).collect()
+}
+
+/// Refuses what asks for the ground of a globe.
+fn refuse_ground_of_globes(job: &Job, raw: &RawMesh) -> anyhow::Result<()> {
+    if raw.radius.is_some() && ["ground", "pgd", "pgv", "pga"].iter().any(|word| job.given(word)) {
+        bail!(
+            "ground=, pgd=, pgv= and pga= are for meshes with z downwards: on a globe give places by stations= or rec="
+        );
+    }
+    Ok(())
 }
 
 /// What data= asks for, and its name.
@@ -384,11 +456,6 @@ fn sponge(job: &Job, speeds: &[[f64; 2]], band: Band) -> anyhow::Result<Option<S
         thickness,
         left: job.double("left")?,
     }))
-}
-
-/// A point of a file (z, x, y) along the axes of a mesh.
-fn place<const D: usize>(point: Point) -> [f64; D] {
-    std::array::from_fn(|c| f64::from(point[(c + 1) % D]))
 }
 
 /// What a source does, along the axes of a mesh.

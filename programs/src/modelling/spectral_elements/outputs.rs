@@ -8,8 +8,8 @@ use crate::modelling::world::World;
 use kernels::methods::spectral_elements::Quantity;
 use rsf_io::{Axis, Job};
 
-/// Opens data and snapshots.
-pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyhow::Result<Outputs> {
+/// Axes of the data and the snapshots.
+pub fn records<const D: usize>(run: &Run<D>) -> Records {
     let shot = &run.shot;
     let components = |quantity: Quantity| {
         let order = match (quantity, D) {
@@ -23,7 +23,7 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
         Axis::new(quantity.components(D), 0.0, 1.0).label(order)
     };
     let time = Axis::new(shot.nt, run.begin as f32, run.dt as f32).unit("s");
-    let mut records = Records {
+    Records {
         time: time.clone(),
         receivers: run.receivers.clone(),
         components: match run.fibre {
@@ -37,7 +37,12 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
             window: run.window.clone(),
             components: components(shot.filmed()),
         }),
-    };
+    }
+}
+
+/// Opens data and snapshots.
+pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyhow::Result<Outputs> {
+    let (shot, mut records) = (&run.shot, records(run));
     let turned = !matches!(
         shot.quantity,
         Quantity::Pressure | Quantity::Strain | Quantity::Rotation
@@ -61,5 +66,6 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
             false => "SI units, z down; moment tensors and forces along the axes of the mesh",
         },
     );
+    run.spreads.head(&mut outputs);
     Ok(outputs)
 }

@@ -1,6 +1,8 @@
 //! The parameters of the programs on meshes, each declared once.
 
-use crate::modelling::params::{CFL, CHECKPOINT, EVERY, EXCHANGE, JCHECK, JDATA, JSNAP, RESUME, SNAP, WFL};
+use crate::modelling::params::{
+    CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, WFL,
+};
 use rsf_io::{Param, Program};
 
 /// Long text of the self-documentation.
@@ -79,6 +81,17 @@ that is the first side which a vertical line from above meets and which does not
 horizontal velocity of all steps on the ground, with the axes nqx=, oqx=, dqx= and so on; with data=displacement pgd= and with \
 data=acceleration pga= do the same for these.
 
+A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
+after the other on the same mesh, which is read once and, on the CPU, also set up once, with the same mechanisms and histories, \
+and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, \
+in the order of the survey, their last axis has their places if they are evenly spaced, and shots in the header lists them. A \
+shot that fails is reported and its traces are zero; the other shots still run, and the exit code is 1. With several shots \
+resume= takes the data of an earlier run of the survey, which may have been stopped or killed: its shots are copied, and only \
+those are modelled that it does not have or that are zero. Snapshots, maps and checkpoint= are available for one shot only, and \
+cmt= is one shot. Several shots can run at the same time: gpu=0,1,2,3 ngpu=1 models four shots at a time, each on one GPU, and \
+so does groups=4; on the CPU groups= divides the threads, and each group has fields of its own. Several ranks model whole shots \
+in turn. The data have the same bits for any number of groups and ranks.
+
 With ngpu= the mesh is divided among several GPUs; on the CPU it is divided into so many subdomains. A build with MPI runs \
 as several ranks (mpirun -n 4 sfsem3d-gpu ...), each with its share of the elements and of the GPUs or cores. The result has \
 the same bits for any number. GPUs and CPUs agree within rounding, and each can continue a state that the other has saved.";
@@ -108,8 +121,9 @@ macro_rules! params {
             Param::float("qref").default_text("the middle of qband").doc("frequency for which the velocities are given, Hz"),
             Param::choice("lumping", &["matrix", "specfem"]).default("matrix").doc("how the damping of absorbing sides enters the mass: matrix is exact, specfem adds its row sums"),
             Param::int("degree").default("4").range("2 to 8", Some(2.0), Some(8.0)).doc("polynomial degree of the elements"),
-            Param::input("sou").doc("source points x[, y], z"),
-            Param::input("rec").doc("receiver points x[, y], z"),
+            Param::input("sou").doc("source points x[, y], z; n3 shots"),
+            Param::input("rec").doc("receiver points x[, y], z; n3 shots, or 1 if all shots have the same"),
+            SHOTS,
             Param::int("nt").required().range(">= 1", Some(1.0), None).doc("number of time steps"),
             Param::float("dt").required().doc("time step, s"),
             Param::choice("src", &["explosion", "moment", "dc", "force"]).default("explosion").doc("type of the sources"),
@@ -162,6 +176,7 @@ macro_rules! params {
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of subdomains that the mesh (or the part of each rank) is divided into"),
+            GROUPS,
             EXCHANGE,
             Param::int("threads")
                 .alias("ompnth")

@@ -6,7 +6,7 @@ use crate::modelling::shoot::Resources;
 use anyhow::bail;
 use kernels::mesh::step::{Bound, Law, Medium};
 use kernels::mesh::{Place, quality};
-use kernels::methods::spectral_elements::gpu;
+use kernels::methods::spectral_elements::{calibrate, gpu};
 use rsf_io::Job;
 
 /// The largest stable step of a mesh.
@@ -63,7 +63,8 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
 
 /// Warns of a run that the memory of a host does not hold; all ranks call it.
 pub fn check_memory<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<()> {
-    warn_of_memory(job, on.world, bytes(run) / on.world.ranks().size() as f64)
+    let share = own_elements(on) as f64 / run.mesh.len() as f64;
+    warn_of_memory(job, on.world, bytes(run) * share * on.machine.groups as f64)
 }
 
 /// The lines of `verb=y`.
@@ -96,10 +97,31 @@ pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
     }
 }
 
-/// Tells what the run needs; runs nothing.
-pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<()> {
+/// Seconds of a step of all ranks together, from a small box that is timed now; all ranks call it.
+fn seconds<const D: usize>(run: &Run<D>, on: Resources<'_>) -> anyhow::Result<f64> {
+    let speed = match on.gpus.first() {
+        Some(gpu) => gpu::calibrate(&run.setup(), gpu).map(|rate| rate * on.gpus.len() as f64),
+        None => calibrate(&run.setup(), &on.machine.cpu),
+    };
+    let speed = on.world.agree(speed.map_err(Into::into))?;
+    let mine = own_elements(on) as f64 / speed;
+    let all = on.world.numbers(&[mine.to_bits()])?;
+    let all = all.iter().flatten().map(|&bits| f64::from_bits(bits));
+    Ok(all.fold(0.0, f64::max))
+}
+
+/// Elements of this rank.
+fn own_elements(on: Resources<'_>) -> usize {
+    let (ranges, own) = on.machine.subdomains();
+    ranges[own].iter().map(ExactSizeIterator::len).sum()
+}
+
+/// Tells what the run needs and takes; runs nothing. The seconds of the run.
+pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<f64> {
     let step = on.world.agree(judge(job, run))?;
     check_memory(job, run, on)?;
+    let each = seconds(run, on)?;
+    let all = each * run.shot.nt as f64;
     if on.world.leads() {
         summary(job, run, &step);
         job.say(&format!("memory: about {}", gigabytes(bytes(run))));
@@ -109,6 +131,10 @@ pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyh
         }
         let end = run.begin + run.shot.nt as f64 * run.dt;
         job.say(&format!("{} steps, from {} s to {end} s", run.shot.nt, run.begin));
+        job.say(&format!(
+            "time about {all:.1} s at {:.3} million elements a second (a small box timed now); nothing was run (plan=y)",
+            run.mesh.len() as f64 / each / 1e6
+        ));
     }
-    Ok(())
+    Ok(all)
 }

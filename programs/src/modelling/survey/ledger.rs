@@ -6,6 +6,7 @@ use crate::modelling::finished::Finished;
 use crate::modelling::picks::Picks;
 use crate::modelling::plan::counted;
 use crate::modelling::shots::{Made, Outcome};
+use crate::modelling::turn::Turn;
 use crate::modelling::words;
 use anyhow::bail;
 use rsf_io::{Job, Output, Signal};
@@ -34,7 +35,7 @@ impl<'a> Ledger<'a> {
     pub fn new<M: Survey>(
         job: &'a Job,
         shot: &M,
-        (file, divide): (Output, Option<Divide>),
+        (file, divide, turn): (Output, Option<Divide>, Option<Turn>),
         finished: Finished,
     ) -> Self {
         Self {
@@ -42,6 +43,7 @@ impl<'a> Ledger<'a> {
             data: Data {
                 file,
                 divide,
+                turn,
                 record: shot.records()[0],
             },
             silent: finished.shots.is_empty(),
@@ -138,6 +140,8 @@ struct Data {
     file: Output,
     /// What makes several quantities of them.
     divide: Option<Divide>,
+    /// What turns the components of a record.
+    turn: Option<Turn>,
     /// Numbers of a record.
     record: usize,
 }
@@ -145,10 +149,14 @@ struct Data {
 impl Data {
     /// Writes the data of a shot.
     fn write(&mut self, values: &[f32]) -> rsf_io::Result<()> {
+        let mut records = values.chunks_exact(self.record.max(1));
         let Some(divide) = &mut self.divide else {
-            return self.file.write_f32(values);
+            return match &self.turn {
+                Some(turn) => records.try_for_each(|record| self.file.write_f32(&turn.apply(record))),
+                None => self.file.write_f32(values),
+            };
         };
-        for (it, read) in values.chunks_exact(self.record.max(1)).enumerate() {
+        for (it, read) in records.enumerate() {
             divide.take(it, read, &mut self.file)?;
         }
         divide.end_shot(&mut self.file)

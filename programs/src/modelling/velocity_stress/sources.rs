@@ -1,6 +1,5 @@
 //! Sources in absolute units: mechanisms and histories from parameters and files. The programs on meshes read them here, too.
 
-use crate::modelling::acquisition;
 use crate::modelling::plan::counted;
 use anyhow::{Context, bail};
 use kernels::grid::points::Point;
@@ -64,14 +63,7 @@ impl Placed {
     }
 }
 
-/// Reads all that the command line says about sources.
-pub fn read(job: &mut Job, ndim: usize, time: (usize, f64), what: Histories) -> anyhow::Result<Sources> {
-    let file = job.input("sou")?;
-    let points = acquisition::points(job, file, ndim)?;
-    read_at(job, ndim, points, time, what)
-}
-
-/// The same for sources at these points.
+/// Reads all that the command line says about sources, which are at these points.
 pub fn read_at(
     job: &mut Job,
     ndim: usize,

@@ -20,12 +20,14 @@ mod dressed;
 mod field;
 mod halo;
 mod part;
+mod plan;
 mod record;
 mod state;
 mod tables;
 pub mod variant;
 
 pub use part::DevicePart;
+pub use plan::calibrate;
 
 use super::cut::Cut;
 use super::{Setup, Shot};

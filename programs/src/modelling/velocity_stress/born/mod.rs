@@ -104,7 +104,7 @@ fn forward(
     world: &World,
 ) -> anyhow::Result<()> {
     let stations = made.stations(job, world, Ways::Forward)?;
-    let mut data = records(job, &made, world)?.into_data().map(|(data, _)| data);
+    let mut data = records(job, &made, world)?.into_data().map(|(data, ..)| data);
     if job.flag("verb")? {
         made.summary(job);
     }

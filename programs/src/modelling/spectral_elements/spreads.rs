@@ -1,0 +1,56 @@
+//! The shots of a survey over a mesh: where their sources and receivers are.
+
+use super::fibre;
+use super::globe::Places;
+use crate::modelling::fibre::Fibre;
+use crate::modelling::spreads::Spreads;
+use anyhow::bail;
+use kernels::grid::points::Point;
+use kernels::mesh::{Locator, Mesh};
+use rsf_io::Job;
+
+/// Sources and receivers of all shots, where points say where they are.
+pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result<Spreads> {
+    let sou = match places.quakes {
+        Some(_) => None,
+        None => Some(job.input("sou")?),
+    };
+    let rec = match places.sites {
+        Some(_) => None,
+        None => Some(job.input("rec")?),
+    };
+    let (name, shots) = rec
+        .as_ref()
+        .map_or((String::new(), 1), |rec| (rec.name(), rec.axis(3).n));
+    if sou.is_none() && shots > 1 {
+        bail!(
+            "{name} has {shots} shots (n3=) and cmt= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech="
+        );
+    }
+    Spreads::of_files(job, (sou, rec), D)
+}
+
+/// Refuses points of several shots outside of the mesh; those of one are looked for when it is set up.
+pub fn check<const D: usize>(spreads: &Spreads, mesh: &Mesh<D>, fibre: Option<&Fibre>) -> anyhow::Result<()> {
+    if spreads.count() < 2 {
+        return Ok(());
+    }
+    let locator = Locator::new(mesh);
+    spreads.check(|both| {
+        for (points, what) in both.into_iter().zip(["source", "receiver"]) {
+            for (k, &point) in points.iter().enumerate() {
+                locator.locate(&format!("{what} {}", k + 1), place(point))?;
+            }
+        }
+        if let Some(fibre) = fibre.filter(|fibre| fibre.gauge > 0.0) {
+            let channels = both[1].iter().map(|&point| place(point)).collect();
+            fibre::check(&locator, &fibre::places(fibre, channels))?;
+        }
+        Ok(())
+    })
+}
+
+/// A point of a file (z, x, y) along the axes of a mesh.
+pub fn place<const D: usize>(point: Point) -> [f64; D] {
+    std::array::from_fn(|c| f64::from(point[(c + 1) % D]))
+}
