@@ -172,7 +172,7 @@ macro_rules! params {
             CHECKPOINT,
             EVERY,
             RESUME,
-            Param::bool("plan").default("n").doc("print mesh, memory and stability, and do not run"),
+            Param::bool("plan").default("n").doc("print mesh, memory, stability and time, and do not run"),
             Param::choice("device", &["auto", "gpu", "cpu"]).default("auto").doc("where to run; auto: on a GPU if there is one"),
             Param::ints("gpu").default_text("the first ngpu").range(">= 0", Some(0.0), None).doc("numbers of the GPUs to use, as in gpu=0,2"),
             Param::int("ngpu").default("1").range(">= 1", Some(1.0), None).doc("number of GPUs; on the CPU, number of subdomains that the mesh (or the part of each rank) is divided into"),
