@@ -24,10 +24,11 @@ const MOST_SHARED: usize = 48 << 10;
 /// Banks of shared memory.
 const BANKS: usize = 32;
 
-/// Where the last step of the points inside of elements ends and this one begins: in elements with sources or receivers, in the others;
-/// in these the next one begins at the end of this (`goes_on` of elements.cuh).
+/// In elements with sources or receivers the last step of the points inside ends and this one begins (`goes_on` of elements.cuh).
 pub const IN_HELD: i32 = 1;
+/// The same in all other elements.
 pub const IN_OTHERS: i32 = 2;
+/// In these the next step begins at the end of this one.
 pub const AT_ONCE: i32 = 4;
 
 /// What the elements of a launch are made of.
