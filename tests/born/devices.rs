@@ -14,10 +14,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// What opens a device.
-type Open<A> = fn() -> Arc<A>;
+pub type Open<A> = fn() -> Arc<A>;
 
 /// A set-up by chance.
-fn any(random: &mut Random) -> Case {
+pub fn any(random: &mut Random) -> Case {
     let mut pick = |n: usize| (random.next() * n as f64) as usize;
     let parameters = [
         Parameters::Speeds,
@@ -55,7 +55,7 @@ fn any(random: &mut Random) -> Case {
 }
 
 /// The same set-up on processors and on a device.
-fn both<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
+pub fn both<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
     let shot = case.shot();
     let [cpu, mut device] = [(); 2].map(|()| case.born::<f32>(&shot, case.medium()));
     device.run_on(open()).expect("a device with memory");
@@ -63,7 +63,7 @@ fn both<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
 }
 
 /// The largest difference, as a share of the largest number.
-fn apart(a: &[f32], b: &[f32]) -> f64 {
+pub fn apart(a: &[f32], b: &[f32]) -> f64 {
     assert_eq!(a.len(), b.len());
     let most = largest(a.iter().map(|&x| f64::from(x)));
     assert!(most > 0.0, "there is something to compare");
@@ -279,10 +279,10 @@ macro_rules! on {
 }
 
 /// On a processor that plays accelerator.
-mod emulated {
+pub mod emulated {
     use super::{Arc, Emulator, Open, Write};
 
-    fn open(test: &str) -> Option<Open<Emulator>> {
+    pub fn open(test: &str) -> Option<Open<Emulator>> {
         match Emulator::available() {
             Ok(()) => Some(|| Arc::new(Emulator::new())),
             Err(why) => {
@@ -306,10 +306,10 @@ mod emulated {
 }
 
 /// On the first GPU of this machine.
-mod gpus {
+pub mod gpus {
     use super::{Arc, Gpu, Open, real};
 
-    fn open(test: &str) -> Option<Open<Gpu>> {
+    pub fn open(test: &str) -> Option<Open<Gpu>> {
         (real::gpus(test) > 0).then_some(|| Arc::new(Gpu::open(0).expect("a device that was found opens")))
     }
 

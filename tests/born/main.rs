@@ -13,7 +13,9 @@ mod shots;
 mod adjoint;
 mod bench;
 mod derivative;
+#[macro_use]
 mod devices;
+mod device_images;
 mod image;
 mod ladder;
 mod misfit;

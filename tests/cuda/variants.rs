@@ -14,7 +14,7 @@ use kernels::methods::velocity_stress::gpu::variant as staggered;
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];
 
 /// Kernels in which spilled registers cost speed.
-const HOT: [&str; 15] = [
+const HOT: [&str; 19] = [
     "sweep",
     "velocity",
     "stress",
@@ -30,6 +30,10 @@ const HOT: [&str; 15] = [
     "stresses_gather_back",
     "velocities_gather",
     "stresses_gather",
+    "pressures",
+    "waiting_waves",
+    "rotations",
+    "multiply",
 ];
 
 fn complaints(generation: u32, source: &Source, double: bool) -> Vec<String> {
@@ -94,7 +98,7 @@ fn is_for_older(source: &Source) -> bool {
 fn is_longest(source: &Source, tuned: bool) -> bool {
     let has = |word: &str| source.name.contains(word);
     match has(" HALF=4") {
-        true => tuned || has(" LOSSY=1") || has("surface.cu"),
+        true => tuned || has(" LOSSY=1") || has("surface.cu") || has("images.cu"),
         false => has("points.cu") || tuned && has(" LOSSY=0"),
     }
 }

@@ -23,12 +23,6 @@ impl Machine {
         Self::of_groups(world.agree(offers)?, pieces, world)
     }
 
-    /// The same of processors, for what runs on nothing else.
-    pub fn groups_of_processors(job: &Job, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Vec<Self>> {
-        let offers = of_processors(job, 1, world.of_host()?);
-        Self::of_groups(world.agree(offers)?, pieces, world)
-    }
-
     fn of_groups(offers: Vec<Offer>, pieces: Pieces<'_>, world: &World) -> anyhow::Result<Vec<Self>> {
         let on_gpu = offers.iter().any(|offer| !offer.gpus.is_empty());
         let on_gpus = world.numbers(&[u64::from(on_gpu)])?.concat();

@@ -2,7 +2,7 @@
 
 use super::ladder::Ladder;
 use super::program::{Changes, Discrete};
-use super::{Residual, Take};
+use super::{Picture, Residual, Take, Wanted};
 use crate::Error;
 
 /// How long a shot runs, and at which steps something is done.
@@ -62,9 +62,14 @@ pub trait Engine<T>: Send {
         wanted: (&mut Changes<T>, bool),
     ) -> Result<(), Error>;
 
-    /// The correlation of P waves and the squared pressure of the shot, on all cells of the padded grid.
+    /// [`super::Born::images`] of the shot of a program.
     ///
     /// # Errors
     /// Fields that are not finite, and a device that fails.
-    fn image(&self, data: &[T], ladder: &Ladder) -> Result<[Vec<T>; 2], Error>;
+    fn images(
+        &self,
+        program: &Discrete<T>,
+        data: &[T],
+        how: (&Ladder, &Wanted),
+    ) -> Result<Vec<Picture<T>>, Error>;
 }

@@ -18,7 +18,7 @@
 use super::grid::Shared;
 use super::ladder::Ladder;
 use super::program::{Discrete, State, Tape};
-use super::{Born, Number};
+use super::{Born, Number, gpu};
 use crate::Error;
 use crate::methods::velocity_stress::layout::velocity;
 
@@ -41,6 +41,14 @@ impl Kind {
     /// Whether it takes P and S waves apart, which goes in isotropic media only.
     pub fn separates(self) -> bool {
         matches!(self, Self::Ps | Self::Sp | Self::Ss)
+    }
+
+    /// Where impedances grow, waves change their kind with the other sign than waves that keep it.
+    pub(super) fn sign(self) -> f64 {
+        match self {
+            Self::Ps | Self::Sp => -1.0,
+            _ => 1.0,
+        }
     }
 }
 
@@ -70,9 +78,12 @@ impl Wanted {
         }
     }
 
-    /// Whether it is that.
-    pub fn is_plain(&self) -> bool {
-        *self == Self::plain()
+    /// Lags along the axes of the grid: z, rows, planes.
+    pub(super) fn along(&self, ndim: usize) -> impl Iterator<Item = [isize; 3]> + '_ {
+        self.lags.iter().map(move |&[z, x, y]| match ndim {
+            3 => [z, x, y],
+            _ => [z, 0, x],
+        })
     }
 }
 
@@ -119,13 +130,9 @@ impl<T: Number> Imaging<T> {
                 halves,
             }
         });
-        let turned = |&[z, x, y]: &[isize; 3]| match program.ndim() {
-            3 => [z, x, y],
-            _ => [z, 0, x],
-        };
         Self {
             sums: sums.collect(),
-            lags: wanted.lags.iter().map(turned).collect(),
+            lags: wanted.along(program.ndim()).collect(),
             films: vec![Film(Vec::new()); steps],
             share: program.share_of_pressure(),
             later: vec![T::of(0.0); len],
@@ -215,11 +222,7 @@ impl<T: Number> Imaging<T> {
     /// The pictures on the cells of the model.
     pub fn finish(self, program: &Discrete<T>) -> Vec<Picture<T>> {
         let picture = |sums: Sums<T>| {
-            // Where impedances grow, waves change their kind with the other sign than waves that keep it.
-            let sign = match sums.kind {
-                Kind::Ps | Kind::Sp => T::of(-1.0),
-                _ => T::of(1.0),
-            };
+            let sign = T::of(sums.kind.sign());
             let together = |fields: &[Vec<T>], sign: T| {
                 let mut all = vec![T::of(0.0); program.rows.len];
                 for (field, half) in fields.iter().zip(&sums.halves) {
@@ -260,7 +263,7 @@ impl<T: Number> Discrete<T> {
 }
 
 /// Where the fields of a kind lie.
-fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> {
+pub(super) fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> {
     let half = |axes: &[usize]| [0, 1, 2].map(|axis| axes.contains(&axis));
     let velocities = || {
         let mut axes = program.rows.axes().to_vec();
@@ -357,7 +360,7 @@ impl<T: Number> Born<T> {
     pub fn sizes_of_images(&self, wanted: &Wanted) -> [usize; 2] {
         let [state, tape] = self.sizes();
         if self.engine.is_some() || self.placed.is_some() {
-            return [state, tape];
+            return [state, tape + gpu::film_of_images(&self.program, wanted)];
         }
         let fields = |&kind: &Kind| match kind {
             Kind::Pp => 2,
@@ -371,18 +374,10 @@ impl<T: Number> Born<T> {
     /// [`Born::sizes_of_images`].
     ///
     /// # Errors
-    /// Fields that are not finite; on a device any image but the plain one.
+    /// Fields that are not finite; a device that fails or has too little memory.
     pub fn images(&self, data: &[T], ladder: &Ladder, wanted: &Wanted) -> Result<Vec<Picture<T>>, Error> {
         if let Some(engine) = &self.engine {
-            if !wanted.is_plain() {
-                return Err(Error::setup(
-                    "devices make the image of P waves by P waves without lags only; run the others on processors",
-                ));
-            }
-            let [image, light] = engine
-                .image(data, ladder)?
-                .map(|field| self.program.model_of(&field));
-            return Ok(vec![Picture { image, light }]);
+            return engine.images(&self.program, data, (ladder, wanted));
         }
         let mut back = self.back(ladder, data);
         back.imaging = Some(Imaging::new(&self.program, wanted, back.tapes.len()));

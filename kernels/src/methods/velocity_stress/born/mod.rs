@@ -356,6 +356,30 @@ impl Born<f32> {
         gpu::bytes(&self.program)
     }
 
+    /// The same of a run that makes images.
+    pub fn device_bytes_of_images(&self, wanted: &Wanted) -> usize {
+        self.device_bytes() + gpu::bytes_of_images(&self.program, wanted)
+    }
+
+    /// Bytes that a device has left for the way back of images; none where processors run the steps.
+    ///
+    /// # Errors
+    /// Too little memory; the sentence says how much is needed.
+    pub fn room_of_images(&self, wanted: &Wanted) -> Result<Option<usize>, Error> {
+        let Some(placed) = &self.placed else {
+            return Ok(None);
+        };
+        let needed = self.device_bytes_of_images(wanted);
+        let refused = || {
+            Error::setup(format!(
+                "the device has {:.2} GB of memory free and these images need {:.2} GB there beside the way back: ask for fewer images or lags, use a smaller grid, or the processors",
+                placed.free as f64 / 1e9,
+                needed as f64 / 1e9
+            ))
+        };
+        placed.free.checked_sub(needed).map(Some).ok_or_else(refused)
+    }
+
     /// Plans the run for a device that has so many bytes free: the sizes are those there.
     ///
     /// # Errors

@@ -90,14 +90,6 @@ impl Asked {
         })
     }
 
-    /// GPUs make one kind.
-    fn choose_machine(&self, job: &Job, made: &mut SetUp, world: &World) -> anyhow::Result<()> {
-        match self.wanted.is_plain() {
-            true => Ok(()),
-            false => made.without_gpu(job, world, "any image but that of pp without lags"),
-        }
-    }
-
     /// The output, on rank 0.
     fn output(&self, job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
         if !world.leads() {
@@ -187,16 +179,14 @@ impl Stack {
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     meet(job, world)?;
     if job.flag("plan")? {
-        let mut made = SetUp::read_plain(job, ndim, world)?;
+        let made = SetUp::read_plain(job, ndim, world)?;
         let asked = world.agree(Asked::read(job, &made))?;
-        asked.choose_machine(job, &mut made, world)?;
         return made.plan_survey(job, (Some(&asked.wanted), false), world);
     }
     let data = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read_plain(job, ndim, world)?;
     let asked = made.check_data(&data, "this program");
     let asked = world.agree(asked.and_then(|()| Asked::read(job, &made)))?;
-    asked.choose_machine(job, &mut made, world)?;
     let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
     let output = world.agree(asked.output(job, &made, world))?;
     if job.is_dry_run() {

@@ -41,7 +41,10 @@ impl WayBack {
         (steps, sharing): (usize, usize),
         images: Option<&Wanted>,
     ) -> anyhow::Result<Self> {
-        let on_gpu = born.room();
+        let on_gpu = match images {
+            Some(wanted) => born.room_of_images(wanted)?,
+            None => born.room(),
+        };
         let share = SHARE / sharing as f64;
         let room = Room {
             memory: memory(job, on_gpu, share)?,

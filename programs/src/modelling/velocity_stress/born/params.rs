@@ -266,12 +266,12 @@ McMechan 2015): the result has the same sign on both sides of a source, whatever
 increase, and is zero at normal incidence. Recorded motion that is sent back makes waves of both kinds; those of the wrong \
 kind leave weaker images at other depths. \
 ss: the rotation of S waves. energy: all waves by the energy norm (Rocha, Tanushev and Sava 2016), in which waves that were \
-not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). GPUs make pp without lags; everything else runs on \
-the CPU. With norm=y each image is divided by its \
-illumination, the squared waves of the sources of which it is made.
+not reflected cancel. ps, sp and ss need an isotropic model (vp=, vs=). With norm=y each image is divided by its illumination, the squared waves \
+of the sources of which it is made.
 
 nhz= and nhx= (in 3-D also nhy=) add axes of lags: the waves of the source are taken the lag h before a point and those of \
-the data h behind it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0.
+the data h behind it (Sava and Fomel 2006). If the model is right, reflectors are focused at h=0. On a GPU each image takes \
+one number for every lag and cell of the model; plan=y says what that is.
 
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
 axes of the modelling program and, with several shots, a last axis of shots. A smooth model creates no reflections of its \

@@ -102,21 +102,6 @@ impl SetUp {
         &self.machines[0]
     }
 
-    /// Leaves GPUs alone for what only processors do.
-    pub fn without_gpu(&mut self, job: &Job, world: &World, what: &str) -> anyhow::Result<()> {
-        if !self.machine().has_gpus() {
-            return Ok(());
-        }
-        let wanted = job.choice("device")? == "gpu";
-        world.agree(match wanted {
-            true => Err(anyhow!("{what} runs on the CPU only: leave out device=gpu")),
-            false => Ok(()),
-        })?;
-        job.warn(&format!("{what} runs on the CPU only: the GPU is not used"));
-        let machines = Machine::groups_of_processors(job, self.run.pieces(), world)?;
-        self.take(machines, job, world)
-    }
-
     /// Names of the parameters in the order of their axis.
     pub fn names(&self) -> Vec<&'static str> {
         match self.parameters {
@@ -248,7 +233,8 @@ impl SetUp {
             stations.push(Station::new(run, born, self.shots()));
         }
         for (k, station) in stations.iter_mut().enumerate() {
-            let words = on_gpu(&mut station.born, &self.machines[k], job.flag("plan")?)?;
+            let of_run = (job.flag("plan")?, ways.images());
+            let words = on_gpu(&mut station.born, &self.machines[k], of_run)?;
             self.of_gpu = self.of_gpu.take().or(words);
         }
         if let Ways::Back(images) = ways {
@@ -309,7 +295,11 @@ impl SetUp {
 }
 
 /// Lets the GPU of the run, if there is one, run it, or only plans it; says what that takes of its memory.
-fn on_gpu(born: &mut Born<f32>, machine: &Machine, plan: bool) -> anyhow::Result<Option<String>> {
+fn on_gpu(
+    born: &mut Born<f32>,
+    machine: &Machine,
+    (plan, images): (bool, Option<&Wanted>),
+) -> anyhow::Result<Option<String>> {
     let Some(gpu) = machine.open()?.pop() else {
         return Ok(None);
     };
@@ -321,7 +311,7 @@ fn on_gpu(born: &mut Born<f32>, machine: &Machine, plan: bool) -> anyhow::Result
     placed.with_context(|| format!("{name} (device=cpu runs in the memory of the host)"))?;
     Ok(Some(format!(
         "{name}: {} of its memory beside the way back, {} are free",
-        gigabytes(born.device_bytes() as f64),
+        gigabytes(images.map_or(born.device_bytes(), |wanted| born.device_bytes_of_images(wanted)) as f64),
         gigabytes(free as f64)
     )))
 }

@@ -24,6 +24,16 @@ pub enum Ways<'a> {
     Back(Option<&'a Wanted>),
 }
 
+impl<'a> Ways<'a> {
+    /// The images that are asked for.
+    pub fn images(self) -> Option<&'a Wanted> {
+        match self {
+            Self::Back(images) => images,
+            Self::Forward => None,
+        }
+    }
+}
+
 /// A machine with its operator.
 pub struct Station {
     /// The operator.

@@ -96,8 +96,7 @@ pub struct Args {
     pub waits: [u64; 2],
     pub behind: [[u64; 3]; 2],
     pub later: u64,
-    pub image: u64,
-    pub light: u64,
+    pub rate: u64,
     pub top: i32,
     pub reach: i32,
     pub deep: i32,
@@ -233,8 +232,7 @@ impl Args {
             waits: [0; 2],
             behind: [[0; 3]; 2],
             later: 0,
-            image: 0,
-            light: 0,
+            rate: 0,
             top: grid.begin[0],
             reach: grid.count[0],
             deep: 1,
@@ -298,9 +296,9 @@ impl Args {
         self
     }
 
-    /// With the parts of an image.
-    pub fn imaging(mut self, sizes: &Sizes, image: u64) -> Self {
-        [self.image, self.light, self.later] = [0, 1, 2].map(|k| after(image, k * sizes.len));
+    /// With room for the rate of normal strains of a step and for the pressure that waits, summed over the steps.
+    pub fn pressures(mut self, rate: u64, later: u64) -> Self {
+        (self.rate, self.later) = (rate, later);
         self
     }
 }

@@ -365,8 +365,9 @@ KERNEL(buoyancies_back)(const struct Args a) {
     EACH(i) EACH_VEC if (v < c.count) a.buoyancy[i * a.g.len + c.at + v] *= sum[i][v];
 }
 
-// Adds what a step has of the correlation of both pressures, born/imaging.rs.
-KERNEL(correlate)(const struct Args a) {
+// What an image of pressures is made of in a step, born/imaging.rs: the rate of the normal strains of the run, and the pressure that
+// waits, summed over the steps so far.
+KERNEL(pressures)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const struct Places p = places_of(&a.g, &c);
@@ -381,6 +382,6 @@ KERNEL(correlate)(const struct Args a) {
             e += strain[i][v];
         }
         a.later[at] = later;
-        a.image[at] = FMA(e, later, a.image[at]);
+        a.rate[at] = e;
     }
 }

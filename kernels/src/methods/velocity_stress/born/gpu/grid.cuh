@@ -60,7 +60,7 @@ struct Args {
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
     REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
                                                         // (without a surface waits[0] is velocity, times buoyancy)
-    REAL *later, *image, *light;                        // of an image
+    REAL *later, *rate;                                 // of an image of P waves
     int top, reach;                                     // first of the cells along z, and how many
     int deep;                                           // blocks along the planes
     int grouped;                                        // normal stiffnesses wait as one, and so do their couplings

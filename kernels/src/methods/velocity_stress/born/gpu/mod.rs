@@ -10,6 +10,7 @@
 //! buoyancy times its forces.
 
 mod arguments;
+mod images;
 mod points;
 mod resident;
 mod sizes;
@@ -22,11 +23,12 @@ mod way_back;
 use super::engine::{Engine, Source, Steps};
 use super::ladder::Ladder;
 use super::program::{Changes, Discrete};
-use super::{Take, not_finite};
+use super::{Number, Picture, Take, Wanted, not_finite};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
+use images::{Imaging, Plan};
 use sizes::{Sizes, after};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 use steps::{Device, Drive};
 use stock::Stock;
@@ -44,8 +46,19 @@ const OWN: usize = 256 << 20;
 /// Bytes that a program takes on a device beside the way back: coefficients, what waits for derivatives and coefficients.
 pub fn bytes(program: &Discrete<f32>) -> usize {
     let sizes = Sizes::new(program);
-    let numbers = sizes.waits().all + sizes.changes_numbers().max(3 * sizes.len);
+    let numbers = sizes.waits().all + sizes.changes_numbers();
     resident::bytes(program) + numbers * size_of::<f32>() + OWN
+}
+
+/// Bytes that images take there beyond these: nothing waits for coefficients, whose room they have, too.
+pub fn bytes_of_images(program: &Discrete<f32>, wanted: &Wanted) -> usize {
+    let changes = Sizes::new(program).changes_numbers() * size_of::<f32>();
+    Plan::new(program, wanted).bytes().saturating_sub(changes)
+}
+
+/// Bytes that images keep of a step beside what is recorded of it.
+pub fn film_of_images<T: Number>(program: &Discrete<T>, wanted: &Wanted) -> usize {
+    Plan::new(program, wanted).kept * size_of::<f32>()
 }
 
 /// Bytes of all that a run takes on a device beside which a change of the waves runs.
@@ -66,6 +79,8 @@ pub struct OnDevice<A: Accelerator> {
     steps: Steps,
     /// What ways back leave to the next one.
     stock: RefCell<Stock<A>>,
+    /// Kernels of images, once there have been some.
+    of_images: OnceCell<Vec<A::Kernel>>,
 }
 
 /// Memory for so many numbers.
@@ -128,7 +143,18 @@ impl<A: Accelerator> OnDevice<A> {
             device: Device::new(a, program)?,
             steps,
             stock: RefCell::new(Stock::empty()),
+            of_images: OnceCell::new(),
         })
+    }
+
+    /// The kernels of images, which are compiled when they are first wanted.
+    fn image_kernels(&self) -> Result<&[A::Kernel], Error> {
+        if self.of_images.get().is_none() {
+            let (source, names) = self.device.variant.images();
+            let loaded = self.device.a.load(&source, names)?;
+            return Ok(self.of_images.get_or_init(|| loaded));
+        }
+        Ok(self.of_images.get().map_or(&[], Vec::as_slice))
     }
 
     fn reel(&self) -> Result<Reel<A>, Error> {
@@ -241,15 +267,15 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
         Ok(())
     }
 
-    fn image(&self, data: &[f32], ladder: &Ladder) -> Result<[Vec<f32>; 2], Error> {
-        let found = self.reversed(Source::Data(data), ladder, way_back::Wanted::Image)?;
-        let (a, len) = (&*self.device.a, self.device.sizes.len);
-        let mut transfer = Transfer::<A>::new(a, len)?;
-        let mut both = [vec![0.0; len], vec![0.0; len]];
-        for (k, to) in both.iter_mut().enumerate() {
-            transfer.get(a, after(found.address(), k * len), to)?;
-        }
-        Ok(both)
+    fn images(
+        &self,
+        program: &Discrete<f32>,
+        data: &[f32],
+        (ladder, wanted): (&Ladder, &Wanted),
+    ) -> Result<Vec<Picture<f32>>, Error> {
+        let imaging = Imaging::new(self, program, wanted)?;
+        self.reversed(Source::Data(data), ladder, way_back::Wanted::Images(&imaging))?;
+        imaging.pictures()
     }
 }
 

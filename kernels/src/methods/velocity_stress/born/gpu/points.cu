@@ -1,4 +1,4 @@
-// Sources, receivers and their transposes, copies, the search for values that are not finite, and what an image adds up.
+// Sources, receivers and their transposes, copies, the search for values that are not finite.
 
 // Cells that sources act on, each with its sources in their order.
 struct Inject {
@@ -121,16 +121,6 @@ KERNEL(look)(const struct Walk a) {
         sum += a.from[k] * 0;
     }
     if (sum != 0 || sum != sum) *a.found = 1;
-}
-
-// Adds the squared pressure of the shot.
-KERNEL(illuminate)(const struct Args a) {
-    struct Cell c;
-    if (!cell_of(&a, &c)) return;
-    REAL sum = 0;
-    EACH(i) sum += a.stress[i * a.g.len + c.at];
-    sum *= (REAL)1 / NDIM;
-    a.light[c.at] = FMA(sum, sum, a.light[c.at]);
 }
 
 // Puts zeros beside the cells that are computed, in velocities that nothing was written to yet. A warp has a row.

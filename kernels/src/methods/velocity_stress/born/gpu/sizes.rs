@@ -38,6 +38,8 @@ pub struct Sizes {
     pub values: usize,
     /// Whether something runs at the receivers between two records.
     pub runs: bool,
+    /// Numbers that images keep of a step behind what is recorded of it.
+    pub film: usize,
 }
 
 /// Where the parts of a state begin, behind the velocities.
@@ -60,6 +62,8 @@ pub struct Tape {
     pub memory: [usize; 3],
     /// What is kept at the surface.
     pub surface: usize,
+    /// What images keep.
+    pub film: usize,
     /// All numbers.
     pub all: usize,
 }
@@ -88,6 +92,7 @@ impl Sizes {
             surface: program.images.as_ref().map_or(0, |_| program.rows.count()),
             values: program.values(),
             runs: program.quantity.runs(),
+            film: 0,
         }
     }
 
@@ -122,6 +127,7 @@ impl Sizes {
         Tape {
             memory: self.layers.map(&mut take),
             surface: take(self.ndim * self.surface),
+            film: take(self.film),
             all: take(0),
         }
     }

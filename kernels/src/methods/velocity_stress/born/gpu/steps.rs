@@ -39,6 +39,8 @@ pub struct Device<A: Accelerator> {
     pub a: Arc<A>,
     /// The numbers of its parts.
     pub sizes: Sizes,
+    /// What its texts are specialised for.
+    pub variant: Variant,
     points: Points<A>,
     kernels: Vec<Option<A::Kernel>>,
     base: Args,
@@ -72,6 +74,7 @@ impl<A: Accelerator> Device<A> {
         let top = if program.images.is_some() { 0 } else { z.start };
         Ok(Self {
             sizes: Sizes::new(program),
+            variant,
             points: Points::new(&*a, program)?,
             kernels,
             base,
@@ -107,23 +110,26 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
     }
 
-    /// A kernel with threads for all cells from `top` on along z, `reach` of them.
-    pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
+    /// Arguments and blocks of a kernel with threads for all cells from `top` on along z, `reach` of them, so many in a thread.
+    pub fn blocks(&self, args: &Args, in_thread: usize) -> (Args, Dims) {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
         let along = if self.sizes.ndim == 3 { ROWS } else { 1 };
-        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0] * cells_of(pass));
+        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0] * in_thread);
         let deep = planes.div_ceil(BLOCK[1] / along);
         let tiles = rows.div_ceil(along);
         let strips = rows.div_ceil(STRIP);
-        let args = Args {
-            deep: int(deep),
-            ..*args
-        };
         let dims = Dims {
             grid: [across, tiles.div_ceil(strips), deep * strips],
             threads: BLOCK[0] * BLOCK[1],
             shared: 0,
         };
+        let deep = int(deep);
+        (Args { deep, ..*args }, dims)
+    }
+
+    /// A kernel with such threads.
+    pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
+        let (args, dims) = self.blocks(args, cells_of(pass));
         // SAFETY: a cell that is computed has its neighbours in the grid, and a pass changes no field that it reads around a
         // cell.
         unsafe { self.launch(pass, dims, &args) }
@@ -188,9 +194,7 @@ impl<A: Accelerator> Device<A> {
             self.surface(Pass::StressImagesBack, args)?;
             self.cells(Pass::StressesBack, args)?;
         }
-        if let Some(record) = record {
-            self.spread(args, record, Fields::Velocities)?;
-        }
+        self.velocities_back(args, record)?;
         if plain {
             self.cells(Pass::VelocitiesGatherBack, args)?;
         } else {
@@ -231,6 +235,11 @@ impl<A: Accelerator> Device<A> {
             unsafe { self.launch(Pass::ReadingsBack, dims, &numbers)? };
         }
         self.spread(args, record, Fields::Stresses)
+    }
+
+    /// The same of velocities.
+    pub fn velocities_back(&self, args: &Args, record: Option<u64>) -> Result<(), Error> {
+        record.map_or(Ok(()), |record| self.spread(args, record, Fields::Velocities))
     }
 
     /// What waits for the readings of a record goes to the cells that were read.

@@ -20,7 +20,7 @@ pub(super) enum Pass {
     VelocitiesGather,
     StressesGather,
     BuoyanciesBack,
-    Correlate,
+    Pressures,
     VelocityImages,
     VelocityImagesChanged,
     StressImages,
@@ -34,7 +34,6 @@ pub(super) enum Pass {
     Spread,
     Copy,
     Look,
-    Illuminate,
     Clear,
 }
 
@@ -57,6 +56,8 @@ struct Text {
     kernels: &'static [&'static str],
     derives: bool,
     loses: bool,
+    /// Whether it reads stiffnesses.
+    moduli: bool,
     surface: bool,
 }
 
@@ -67,6 +68,7 @@ const TEXTS: [Text; 4] = [
         kernels: &["velocities", "velocities_changed", "stresses", "stresses_changed"],
         derives: true,
         loses: true,
+        moduli: true,
         surface: false,
     },
     Text {
@@ -80,10 +82,11 @@ const TEXTS: [Text; 4] = [
             "velocities_gather",
             "stresses_gather",
             "buoyancies_back",
-            "correlate",
+            "pressures",
         ],
         derives: true,
         loses: true,
+        moduli: true,
         surface: false,
     },
     Text {
@@ -100,6 +103,7 @@ const TEXTS: [Text; 4] = [
         ],
         derives: true,
         loses: false,
+        moduli: false,
         surface: true,
     },
     Text {
@@ -112,14 +116,33 @@ const TEXTS: [Text; 4] = [
             "spread",
             "copy",
             "look",
-            "illuminate",
             "clear",
         ],
         derives: false,
         loses: false,
+        moduli: false,
         surface: false,
     },
 ];
+
+/// The text of images, which other runs do without.
+const IMAGES: Text = Text {
+    file: "born/gpu/images.cu",
+    text: include_str!("images.cu"),
+    kernels: &[
+        "shares",
+        "sums",
+        "waiting_waves",
+        "waiting_velocities",
+        "forces",
+        "rotations",
+        "multiply",
+    ],
+    derives: true,
+    loses: false,
+    moduli: true,
+    surface: false,
+};
 
 /// Everything that the texts are specialised for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +167,7 @@ impl Variant {
             ("HALF", if text.derives { self.half } else { 1 }),
             ("VEC", if text.loses { CELLS } else { 1 }),
             ("LOSSY", usize::from(text.loses && self.lossy)),
-            ("ISOTROPIC", usize::from(text.loses && self.isotropic)),
+            ("ISOTROPIC", usize::from(text.moduli && self.isotropic)),
         ];
         let (mut head, mut name) = (String::new(), text.file.to_string());
         for (key, value) in defines {
@@ -161,6 +184,11 @@ impl Variant {
             let wanted = self.surface || !text.surface;
             (wanted.then(|| self.source(text)), text.kernels)
         })
+    }
+
+    /// The text of images with its kernels.
+    pub(super) fn images(&self) -> (Source, &'static [&'static str]) {
+        (self.source(&IMAGES), IMAGES.kernels)
     }
 }
 
@@ -180,7 +208,8 @@ pub fn all() -> Vec<Source> {
                 isotropic,
                 surface: true,
             };
-            for (source, _) in variant.texts() {
+            let texts = variant.texts().map(|(source, _)| source);
+            for source in texts.chain([Some(variant.images().0)]) {
                 found.extend(source.filter(|source| !found.contains(source)));
             }
         }

@@ -6,6 +6,7 @@
 use super::super::engine::Source;
 use super::super::ladder::{Ladder, split};
 use super::arguments::Args;
+use super::images::Imaging;
 use super::steps::Drive;
 use super::variant::Pass;
 use super::{OnDevice, Reel, room};
@@ -14,15 +15,14 @@ use crate::device::accelerator::{Accelerator, Memory, Stream};
 use std::ops::Range;
 
 /// What is asked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Wanted<'a, A: Accelerator> {
     /// What waits for the coefficients.
     Gradient {
         /// For all normal stiffnesses as one, and for all couplings.
         grouped: bool,
     },
-    /// The correlation of both ways.
-    Image,
+    /// Images of both ways.
+    Images(&'a Imaging<'a, A>),
 }
 
 /// A way back.
@@ -39,7 +39,7 @@ struct Way<'a, A: Accelerator> {
     most_on_host: usize,
     /// What is asked for.
     found: A::Memory,
-    wanted: Wanted,
+    wanted: Wanted<'a, A>,
     reel: Reel<A>,
     /// The records that the reel holds on the way back.
     held: Range<usize>,
@@ -53,7 +53,7 @@ impl<A: Accelerator> OnDevice<A> {
         &self,
         from: Source<'_, f32>,
         ladder: &Ladder,
-        wanted: Wanted,
+        wanted: Wanted<'_, A>,
     ) -> Result<A::Memory, Error> {
         let mut way = Way::new(self, ladder, wanted)?;
         let (data, mut residual): (&[f32], _) = match from {
@@ -94,7 +94,7 @@ impl<A: Accelerator> OnDevice<A> {
                 marks.pop();
             }
         }
-        if matches!(wanted, Wanted::Gradient { .. }) {
+        if matches!(way.wanted, Wanted::Gradient { .. }) {
             let (device, found) = (&self.device, way.found.address());
             device.cells(Pass::BuoyanciesBack, &device.of(0).changed(&device.sizes, found))?;
         }
@@ -103,8 +103,11 @@ impl<A: Accelerator> OnDevice<A> {
 }
 
 impl<'a, A: Accelerator> Way<'a, A> {
-    fn new(on: &'a OnDevice<A>, ladder: &Ladder, wanted: Wanted) -> Result<Self, Error> {
-        let (a, sizes) = (&*on.device.a, &on.device.sizes);
+    fn new(on: &'a OnDevice<A>, ladder: &Ladder, wanted: Wanted<'a, A>) -> Result<Self, Error> {
+        let (a, sizes) = match &wanted {
+            Wanted::Gradient { .. } => (&*on.device.a, &on.device.sizes),
+            Wanted::Images(imaging) => (&*on.device.a, &imaging.sizes()),
+        };
         let state = sizes.state().all;
         on.stock.borrow_mut().serve(ladder, sizes, on.steps.nt);
         Ok(Self {
@@ -116,7 +119,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
             most_on_host: ladder.on_host,
             found: match wanted {
                 Wanted::Gradient { .. } => room(a, sizes.changes_numbers())?,
-                Wanted::Image => room(a, 3 * sizes.len)?,
+                Wanted::Images(_) => room(a, 0)?,
             },
             wanted,
             reel: on.reel()?,
@@ -190,12 +193,8 @@ impl<'a, A: Accelerator> Way<'a, A> {
             }
             device.step(self.run.address(), it, drive)?;
             self.record(it, velocity)?;
-            if keep && self.wanted == Wanted::Image {
-                let args = device.of(self.run.address());
-                device.cells(
-                    Pass::Illuminate,
-                    &args.imaging(&device.sizes, self.found.address()),
-                )?;
+            if let (true, Wanted::Images(imaging)) = (keep, &self.wanted) {
+                imaging.keep(self.run.address(), velocity)?;
             }
             self.on.check(it, velocity)?;
         }
@@ -260,7 +259,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
             .of(self.waits.address())
             .waiting(&device.sizes, self.waiting.address());
         for it in steps.clone().rev() {
-            let record = self.data_of(it, data)?;
+            let mut record = self.data_of(it, data)?;
             if let Some(record) = record {
                 device.record_back(&args, record)?;
             }
@@ -274,9 +273,9 @@ impl<'a, A: Accelerator> Way<'a, A> {
                     grouped: i32::from(grouped),
                     ..args.changed(&device.sizes, self.found.address())
                 },
-                Wanted::Image => {
-                    let imaging = args.imaging(&device.sizes, self.found.address());
-                    device.cells(Pass::Correlate, &imaging)?;
+                Wanted::Images(imaging) => {
+                    device.velocities_back(&args, record.take())?;
+                    imaging.correlate(&args, self.tape(it - steps.start)?)?;
                     args
                 }
             };

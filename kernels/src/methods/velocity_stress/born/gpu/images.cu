@@ -1,0 +1,183 @@
+// What images are made of, field by field, and the products of those fields; born/imaging.rs has the formulas. A thread has a cell.
+
+struct Waves {
+    struct Args a;
+    const REAL *from;       // fields behind each other; a kernel may do without them
+    const REAL *share;      // of the sum of normal stresses, the potential of P waves; null: all of it
+    const REAL *potential;
+    REAL *to;
+    int fields, padding;
+};
+
+#define EACH_NUMBER(k, count) \
+    for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < (count); k += (WIDE)gridDim.x * blockDim.x)
+
+// The share that the potential of P waves has of the sum of the normal stresses; nothing beyond the cells that are computed.
+KERNEL(shares)(const struct Waves w) {
+    struct Cell c;
+    if (!cell_of(&w.a, &c)) return;
+    const struct Grid *g = &w.a.g;
+#if ISOTROPIC
+    REAL along = READ(g->stiffness[0] + c.at) + (REAL)0.5 * inverse(READ(g->stiffness[1] + c.at));
+#else
+    REAL along = READ(g->stiffness[0] + c.at);
+#endif
+    REAL sum = stiffness_of_all(g, 0, c.at);
+    w.to[c.at] = sum > 0 ? along / sum : 0;
+}
+
+// The sum of some fields, or a share of it, at all nodes.
+KERNEL(sums)(const struct Waves w) {
+    EACH_NUMBER(k, w.a.g.len) {
+        REAL sum = 0;
+        for (int i = 0; i < w.fields; i++) sum += w.from[i * w.a.g.len + k];
+        w.to[k] = w.share ? w.share[k] * sum : sum;
+    }
+}
+
+// What waits for the fields as velocities and stresses, in the room of what waits for their derivatives: that has been read.
+KERNEL(waiting_waves)(const struct Waves w) {
+    struct Cell c;
+    if (!cell_of(&w.a, &c)) return;
+    REAL k[MODULI][VEC], b[NDIM][VEC], s[STRESSES][VEC], sum[STRESSES][VEC];
+    stiffness_at(&w.a.g, w.a.g.stiffness, c.at, k);
+    EACH_STRESS(n) {
+        load(w.a.stress + n * w.a.g.len + c.at, s[n]);
+        EACH_VEC sum[n][v] = 0;
+    }
+    add_products(k, s, sum);
+    EACH_STRESS(n) put(&c, w.a.waits[1] + n * w.a.g.len + c.at, sum[n]);
+    // Without a surface velocities wait times buoyancy anyway.
+    if (w.a.waits[0] == w.a.velocity) return;
+    buoyancy_at(&w.a.g, c.at, b);
+    EACH(i) {
+        REAL u[VEC];
+        load(w.a.velocity + i * w.a.g.len + c.at, u);
+        EACH_VEC u[v] *= b[i][v];
+        put(&c, w.a.waits[0] + i * w.a.g.len + c.at, u);
+    }
+}
+
+// What waits for velocities, where it lies in memory times buoyancy.
+KERNEL(waiting_velocities)(const struct Waves w) {
+    struct Cell c;
+    if (!cell_of(&w.a, &c)) return;
+    REAL inverses[NDIM][VEC];
+    sums_between(&w.a.g, w.a.g.density, c.at, inverses);
+    EACH(i) {
+        REAL u[VEC];
+        load(w.a.velocity + i * w.a.g.len + c.at, u);
+        EACH_VEC u[v] *= inverses[i][v];
+        put(&c, w.to + i * w.a.g.len + c.at, u);
+    }
+}
+
+// The force of P waves, the gradient of their potential; with stresses that of S waves, which is what is left of the force.
+KERNEL(forces)(const struct Waves w) {
+    struct Cell c;
+    if (!cell_of(&w.a, &c)) return;
+    const struct Grid *g = &w.a.g;
+    EACH(i) {
+        REAL p[VEC], d[VEC], sum[VEC];
+        derivative(g, w.potential, c.at, AXIS(i), 1, p);
+        EACH_VEC sum[v] = p[v];
+        if (w.from) {
+            EACH_VEC sum[v] = 0;
+            EACH(j) {
+                derivative(g, w.from + STRESS(i, j) * g->len, c.at, AXIS(j), i == j, d);
+                EACH_VEC sum[v] += d[v];
+            }
+            EACH_VEC sum[v] -= p[v];
+        }
+        put(&c, w.to + i * g->len + c.at, sum);
+    }
+}
+
+// The rotation of velocities, where the shear stresses are.
+KERNEL(rotations)(const struct Waves w) {
+    struct Cell c;
+    if (!cell_of(&w.a, &c)) return;
+    const struct Grid *g = &w.a.g;
+    EACH(i) EACH(j) {
+        if (j <= i) continue;
+        REAL turn[VEC], d[VEC];
+        derivative(g, w.from + j * g->len, c.at, AXIS(i), 1, turn);
+        derivative(g, w.from + i * g->len, c.at, AXIS(j), 1, d);
+        EACH_VEC turn[v] -= d[v];
+        put(&c, w.to + (STRESS(i, j) - NDIM) * g->len + c.at, turn);
+    }
+}
+
+// Fields of the shot and fields of the data that are multiplied, in two groups, and those of the shot that shine. Axes are z, row,
+// plane; `halves` has a bit for every axis along which a field lies half a cell beyond the nodes.
+struct Products {
+    const REAL *own[2], *other[2], *shining;
+    const int *lags;    // [lag][axis]
+    REAL *image;        // [lag][cell of the model]
+    REAL *light;        // [cell of the model]
+    WIDE len;
+    REAL signs[2], bright;
+    int fields[2], shines, all_lags;
+    int halves[9];
+    int stride[3], begin[3], end[3];    // cells that are computed
+    int first[3], n[3];                 // the model
+    int padding;
+};
+
+// The mean of the products around a node, `own` a lag before and `other` a lag behind it. Bits of `there` and `behind` say along
+// which axes both are in the grid from the node and from the cell before it.
+INLINE REAL around(const struct Products *p, const REAL *own, const REAL *other, int half, int there, int behind) {
+    REAL sum = 0, share = 1;
+    UNROLL for (int corner = 0; corner < 8; corner++) {
+        if (corner & ~half) continue;
+        if (((there & ~corner) | (behind & corner)) != 7) continue;
+        int back = 0;
+        UNROLL for (int axis = 0; axis < 3; axis++) back += (corner >> axis & 1) * p->stride[axis];
+        sum = FMA(own[-back], other[-back], sum);
+    }
+    UNROLL for (int axis = 0; axis < 3; axis++) if (half >> axis & 1) share *= (REAL)0.5;
+    return share * sum;
+}
+
+#define CELLS_OF_A_BLOCK 32
+#define LINES_OF_A_BLOCK 4
+
+// Adds a step to all images of a kind and to its illumination.
+KERNEL(multiply)(const struct Products p) {
+    int z = blockIdx.x * CELLS_OF_A_BLOCK + threadIdx.x % CELLS_OF_A_BLOCK;
+    int line = (blockIdx.z * gridDim.y + blockIdx.y) * LINES_OF_A_BLOCK + threadIdx.x / CELLS_OF_A_BLOCK;
+    if (z >= p.n[0] || line >= p.n[1] * p.n[2]) return;
+    const int node[3] = {p.first[0] + z, p.first[1] + line % p.n[1], p.first[2] + line / p.n[1]};
+    const int at = node[0] + node[1] * p.stride[1] + node[2] * p.stride[2], cell = line * p.n[0] + z;
+    const WIDE cells = (WIDE)p.n[0] * p.n[1] * p.n[2];
+    // Illumination stands behind the lags, as one that is none.
+    for (int k = 0; k <= p.all_lags; k++) {
+        int off = 0, there = 0, behind = 0;
+        UNROLL for (int axis = 0; axis < 3; axis++) {
+            int lag = k < p.all_lags ? p.lags[3 * k + axis] : 0, reach = lag < 0 ? -lag : lag;
+            int low = p.begin[axis] + reach, high = p.end[axis] - reach;
+            off += lag * p.stride[axis];
+            there |= (node[axis] >= low && node[axis] < high) << axis;
+            behind |= (node[axis] - 1 >= low && node[axis] - 1 < high) << axis;
+        }
+        REAL sum = 0;
+        if (k == p.all_lags) {
+            for (int i = 0; i < p.shines; i++) {
+                const REAL *own = p.shining + i * p.len + at;
+                sum += around(&p, own, own, p.halves[i], there, behind);
+            }
+            p.light[cell] = FMA(p.bright, sum, p.light[cell]);
+            continue;
+        }
+        UNROLL for (int group = 0; group < 2; group++) {
+            REAL part = 0;
+            for (int i = 0; i < p.fields[group]; i++) {
+                const int half = p.halves[group * p.fields[0] + i];
+                const REAL *own = p.own[group] + i * p.len + (at - off), *other = p.other[group] + i * p.len + (at + off);
+                part += around(&p, own, other, half, there, behind);
+            }
+            sum = FMA(p.signs[group], part, sum);
+        }
+        p.image[k * cells + cell] += sum;
+    }
+}

@@ -1,0 +1,437 @@
+//! Images on a device: what [`super::super::imaging`] does on processors, by the kernels of images.cu.
+//!
+//! Of the shot as little is kept beside a recorded step as the kinds need: one field of pressure for PP and PS, the force of S waves
+//! for SP, stresses for the energy; velocities are recorded anyway. What else is multiplied is made on the way back, one kind after the
+//! other, in room that the kinds share. Products go to the nodes in every step, and only those of the model are kept, so that an image
+//! takes one number for each lag and cell, however many fields its kind has.
+
+use super::super::Number;
+use super::super::imaging::{Kind, Picture, Wanted, halves};
+use super::super::program::Discrete;
+use super::arguments::{Args, int};
+use super::sizes::{Sizes, after};
+use super::steps::Device;
+use super::transfer::Transfer;
+use super::variant::Pass;
+use super::{OnDevice, room};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
+
+/// Kernels of the text, in its order.
+#[derive(Clone, Copy)]
+enum Kernel {
+    Shares,
+    Sums,
+    WaitingWaves,
+    WaitingVelocities,
+    Forces,
+    Rotations,
+    Multiply,
+}
+
+/// Cells along z and lines of a block of [`Kernel::Multiply`].
+const BLOCK: [usize; 2] = [32, 4];
+
+/// Blocks along an axis at most.
+const MOST_BLOCKS: usize = 32_768;
+
+/// `struct Waves` of images.cu.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Waves {
+    args: Args,
+    from: u64,
+    share: u64,
+    potential: u64,
+    to: u64,
+    fields: i32,
+    padding: i32,
+}
+
+/// `struct Products` of images.cu.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Products {
+    own: [u64; 2],
+    other: [u64; 2],
+    shining: u64,
+    lags: u64,
+    image: u64,
+    light: u64,
+    len: i64,
+    signs: [f32; 2],
+    bright: f32,
+    fields: [i32; 2],
+    shines: i32,
+    all_lags: i32,
+    halves: [i32; 9],
+    stride: [i32; 3],
+    begin: [i32; 3],
+    end: [i32; 3],
+    first: [i32; 3],
+    n: [i32; 3],
+    padding: i32,
+}
+
+/// The sums of a kind: a bit of a field for every axis along which it lies between the nodes, and where image and illumination begin.
+struct Sum {
+    kind: Kind,
+    halves: Vec<i32>,
+    image: usize,
+    light: usize,
+}
+
+/// Where everything lies that images take on a device, in numbers.
+pub struct Plan {
+    sums: Vec<Sum>,
+    /// Cells of the model.
+    cells: usize,
+    /// By lag, along z, rows, planes.
+    lags: Vec<i32>,
+    /// In what is kept of a step: pressure, force of S waves, stresses.
+    film: [usize; 3],
+    /// Numbers that are kept of a step.
+    pub kept: usize,
+    /// What is multiplied, of the shot and of the data.
+    own: usize,
+    other: usize,
+    /// The potential of P waves, and its share of the normal stresses.
+    potential: usize,
+    share: usize,
+    /// The pressure that waits, summed over the steps.
+    later: usize,
+    /// All numbers beside those of steps.
+    all: usize,
+}
+
+impl Plan {
+    /// Of the images that are wanted.
+    pub fn new<T: Number>(program: &Discrete<T>, wanted: &Wanted) -> Self {
+        let (ndim, len, stresses) = (program.ndim(), program.rows.len, program.stresses());
+        let cells = program.rows.padded.model.cells();
+        let has = |kinds: &[Kind]| wanted.kinds.iter().any(|kind| kinds.contains(kind));
+        let place = |next: &mut usize, numbers: usize| {
+            let at = *next;
+            *next += numbers;
+            at
+        };
+        let fields = |kinds: &[Kind], count: usize| if has(kinds) { count * len } else { 0 };
+        let (mut kept, mut all) = (0, 0);
+        let film = [
+            (&[Kind::Pp, Kind::Ps][..], 1),
+            (&[Kind::Sp], ndim),
+            (&[Kind::Energy], stresses),
+        ];
+        let film = film.map(|(kinds, count)| place(&mut kept, fields(kinds, count)));
+        let turns = program.turns().len();
+        let own = fields(&[Kind::Pp], 1).max(fields(&[Kind::Ps], ndim));
+        let other = fields(&[Kind::Ps, Kind::Sp, Kind::Energy], ndim);
+        let turned = fields(&[Kind::Ss], turns);
+        let of_p = fields(&[Kind::Ps, Kind::Sp], 1);
+        let [own, other, potential, share, later] = [
+            own.max(turned),
+            other.max(turned),
+            of_p,
+            of_p,
+            fields(&[Kind::Pp], 1),
+        ]
+        .map(|numbers| place(&mut all, numbers));
+        let sums = wanted.kinds.iter().map(|&kind| Sum {
+            kind,
+            halves: halves(program, kind).into_iter().map(bits).collect(),
+            image: place(&mut all, wanted.lags.len() * cells),
+            light: place(&mut all, cells),
+        });
+        Self {
+            sums: sums.collect(),
+            cells,
+            lags: wanted.along(ndim).flatten().map(|lag| lag as i32).collect(),
+            film,
+            kept,
+            own,
+            other,
+            potential,
+            share,
+            later,
+            all,
+        }
+    }
+
+    /// Bytes beside those of steps.
+    pub fn bytes(&self) -> usize {
+        (self.all + self.lags.len()) * size_of::<f32>()
+    }
+
+    /// Whether P and S waves are taken apart.
+    fn separates(&self) -> bool {
+        self.sums.iter().any(|sum| sum.kind.separates())
+    }
+
+    /// Whether potentials of P waves are asked for.
+    fn has_potentials(&self) -> bool {
+        self.sums
+            .iter()
+            .any(|sum| matches!(sum.kind, Kind::Ps | Kind::Sp))
+    }
+}
+
+/// A bit for every axis.
+fn bits(half: [bool; 3]) -> i32 {
+    (0..3).map(|axis| i32::from(half[axis]) << axis).sum()
+}
+
+/// The products of a step without their fields: where the model lies in the grid.
+fn products(program: &Discrete<f32>) -> Products {
+    let (rows, padded) = (&program.rows, &program.rows.padded);
+    let live = [&rows.z, &rows.rows, &rows.planes];
+    let (low, n) = (padded.low, padded.model.n);
+    let (first, n) = match program.ndim() {
+        3 => (low, n),
+        _ => ([low[0], 0, low[1]], [n[0], 1, n[1]]),
+    };
+    Products {
+        own: [0; 2],
+        other: [0; 2],
+        shining: 0,
+        lags: 0,
+        image: 0,
+        light: 0,
+        len: rows.len as i64,
+        signs: [1.0; 2],
+        bright: 1.0,
+        fields: [0; 2],
+        shines: 0,
+        all_lags: 0,
+        halves: [0; 9],
+        stride: rows.stride.map(int),
+        begin: live.map(|range| int(range.start)),
+        end: live.map(|range| int(range.end)),
+        first: first.map(int),
+        n: n.map(int),
+        padding: 0,
+    }
+}
+
+/// Images in the making.
+pub struct Imaging<'a, A: Accelerator> {
+    device: &'a Device<A>,
+    kernels: &'a [A::Kernel],
+    plan: Plan,
+    plain: Products,
+    memory: A::Memory,
+    lags: A::Memory,
+}
+
+impl<'a, A: Accelerator> Imaging<'a, A> {
+    /// Room for what is wanted.
+    pub fn new(on: &'a OnDevice<A>, program: &Discrete<f32>, wanted: &Wanted) -> Result<Self, Error> {
+        let (device, plan) = (&on.device, Plan::new(program, wanted));
+        let made = Self {
+            kernels: on.image_kernels()?,
+            plain: products(program),
+            memory: room(&*device.a, plan.all)?,
+            lags: send(&*device.a, &plan.lags)?,
+            device,
+            plan,
+        };
+        if made.plan.has_potentials() {
+            let waves = made.waves(&device.of(0), (0, 0), made.at(made.plan.share));
+            made.cells(Kernel::Shares, &waves)?;
+        }
+        Ok(made)
+    }
+
+    /// Sizes of a run that keeps what these images need.
+    pub fn sizes(&self) -> Sizes {
+        Sizes {
+            film: self.plan.kept,
+            ..self.device.sizes
+        }
+    }
+
+    fn at(&self, number: usize) -> u64 {
+        after(self.memory.address(), number)
+    }
+
+    fn launch<S>(&self, kernel: Kernel, dims: Dims, args: &S) -> Result<(), Error> {
+        let kernel = &self.kernels[kernel as usize];
+        // SAFETY: the callers have the structure of the kernel; its addresses are those of this memory, of the run and of a recorded
+        // step. Neighbours of a cell that is computed lie in the grid, and no kernel writes what it reads around a cell.
+        unsafe { self.device.a.launch(Stream::Main, kernel, dims, &argument(args)) }
+    }
+
+    /// A kernel with a thread for every number of a field.
+    fn walk(&self, kernel: Kernel, waves: &Waves) -> Result<(), Error> {
+        self.launch(kernel, walk(self.device.sizes.len), waves)
+    }
+
+    /// A kernel with a thread for every cell that is computed.
+    fn cells(&self, kernel: Kernel, waves: &Waves) -> Result<(), Error> {
+        let (args, dims) = self.device.blocks(&waves.args, 1);
+        self.launch(kernel, dims, &Waves { args, ..*waves })
+    }
+
+    /// Something made from so many fields.
+    fn waves(&self, args: &Args, (from, fields): (u64, usize), to: u64) -> Waves {
+        Waves {
+            args: *args,
+            from,
+            share: 0,
+            potential: self.at(self.plan.potential),
+            to,
+            fields: int(fields),
+            padding: 0,
+        }
+    }
+
+    /// The force of P waves whose normal stresses, or their sum, these fields are; or that of S waves, from `stress`.
+    fn force(&self, args: &Args, normal: (u64, usize), stress: Option<u64>, to: u64) -> Result<(), Error> {
+        let potential = self.waves(args, normal, self.at(self.plan.potential));
+        let share = self.at(self.plan.share);
+        self.walk(Kernel::Sums, &Waves { share, ..potential })?;
+        self.cells(Kernel::Forces, &self.waves(args, (stress.unwrap_or(0), 0), to))
+    }
+
+    /// Where the parts lie that are kept of a step: pressure, force of S waves, stresses.
+    fn film(&self, tape: u64) -> [u64; 3] {
+        let film = self.device.sizes.tape().film;
+        self.plan.film.map(|at| after(tape, film + at))
+    }
+
+    /// Keeps what a step has left in a state, beside what is recorded of it.
+    pub fn keep(&self, state: u64, tape: u64) -> Result<(), Error> {
+        let (args, sizes) = (self.device.of(state), &self.device.sizes);
+        let has = |kinds: &[Kind]| self.plan.sums.iter().any(|sum| kinds.contains(&sum.kind));
+        let [pressure, force, stress] = self.film(tape);
+        let normal = (args.stress, sizes.ndim);
+        if has(&[Kind::Pp, Kind::Ps]) {
+            self.walk(Kernel::Sums, &self.waves(&args, normal, pressure))?;
+        }
+        if has(&[Kind::Sp]) {
+            self.force(&args, normal, Some(args.stress), force)?;
+        }
+        if has(&[Kind::Energy]) {
+            self.device
+                .copy(stress, Some(args.stress), sizes.stresses * sizes.len)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what a recorded step has of the images; `args` are those of the way back through it, before its transpose and behind all that
+    /// waits for its record.
+    pub fn correlate(&self, args: &Args, tape: u64) -> Result<(), Error> {
+        if self.plan.separates() {
+            self.cells(Kernel::WaitingWaves, &self.waves(args, (0, 0), 0))?;
+        }
+        for sum in &self.plan.sums {
+            let fields = self.fields(sum, args, tape)?;
+            self.multiply(sum, fields)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the fields of a kind.
+    fn fields(&self, sum: &Sum, args: &Args, tape: u64) -> Result<Products, Error> {
+        let (sizes, [pressure, force, stress]) = (&self.device.sizes, self.film(tape));
+        let (own, other) = (self.at(self.plan.own), self.at(self.plan.other));
+        let [waiting_velocity, waiting_stress] = args.waits;
+        let (ndim, waits) = (sizes.ndim, (waiting_stress, sizes.ndim));
+        let count = int(sum.halves.len());
+        let made = Products {
+            own: [own, 0],
+            other: [other, 0],
+            shining: own,
+            signs: [sum.kind.sign() as f32, 0.0],
+            fields: [count, 0],
+            shines: count,
+            ..self.plain
+        };
+        Ok(match sum.kind {
+            Kind::Pp => {
+                let later = self.at(self.plan.later);
+                self.device.cells(Pass::Pressures, &args.pressures(own, later))?;
+                Products {
+                    other: [later, 0],
+                    shining: pressure,
+                    // The pressure that shines is the mean of the normal stresses.
+                    bright: 1.0 / (ndim * ndim) as f32,
+                    ..made
+                }
+            }
+            Kind::Ps => {
+                self.force(args, (pressure, 1), None, own)?;
+                self.force(args, waits, Some(waiting_stress), other)?;
+                made
+            }
+            Kind::Sp => {
+                self.force(args, waits, None, other)?;
+                Products {
+                    own: [force, 0],
+                    shining: force,
+                    ..made
+                }
+            }
+            Kind::Ss => {
+                self.cells(Kernel::Rotations, &self.waves(args, (tape, 0), own))?;
+                self.cells(Kernel::Rotations, &self.waves(args, (waiting_velocity, 0), other))?;
+                made
+            }
+            Kind::Energy => {
+                let mut velocity = args.velocity;
+                if waiting_velocity == velocity {
+                    velocity = other;
+                    self.cells(Kernel::WaitingVelocities, &self.waves(args, (0, 0), other))?;
+                }
+                Products {
+                    own: [tape, stress],
+                    other: [velocity, args.stress],
+                    shining: tape,
+                    signs: [-1.0, 1.0],
+                    fields: [int(ndim), count - int(ndim)],
+                    shines: int(ndim),
+                    ..made
+                }
+            }
+        })
+    }
+
+    /// Adds the products of a step.
+    fn multiply(&self, sum: &Sum, fields: Products) -> Result<(), Error> {
+        let mut products = Products {
+            lags: self.lags.address(),
+            image: self.at(sum.image),
+            light: self.at(sum.light),
+            all_lags: int(self.plan.lags.len() / 3),
+            ..fields
+        };
+        products.halves[..sum.halves.len()].copy_from_slice(&sum.halves);
+        let [z, rows, planes] = products.n.map(|n| n as usize);
+        let blocks = (rows * planes).div_ceil(BLOCK[1]);
+        let deep = blocks.div_ceil(MOST_BLOCKS);
+        let dims = Dims {
+            grid: [z.div_ceil(BLOCK[0]), blocks.div_ceil(deep), deep],
+            threads: BLOCK[0] * BLOCK[1],
+            shared: 0,
+        };
+        self.launch(Kernel::Multiply, dims, &products)
+    }
+
+    /// What all steps have added.
+    pub fn pictures(&self) -> Result<Vec<Picture<f32>>, Error> {
+        let (a, plan) = (&*self.device.a, &self.plan);
+        let lags = plan.lags.len() / 3;
+        let mut transfer = Transfer::<A>::new(a, lags * plan.cells)?;
+        let mut of = |at: usize, count: usize| {
+            let mut numbers = vec![0.0; count];
+            transfer.get(a, self.at(at), &mut numbers)?;
+            Ok::<_, Error>(numbers)
+        };
+        let picture = |sum: &Sum| {
+            Ok(Picture {
+                image: of(sum.image, lags * plan.cells)?,
+                light: of(sum.light, plan.cells)?,
+            })
+        };
+        plan.sums.iter().map(picture).collect()
+    }
+}
