@@ -235,16 +235,28 @@ pub fn split(segments: usize, free: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Segments passed by the recursion of [`split`].
-    fn passed(segments: usize, free: usize) -> usize {
-        match (segments, free) {
-            (0 | 1, _) => 0,
-            (_, 0) => segments * (segments - 1) / 2,
-            _ => {
-                let at = split(segments, free);
-                at + passed(segments - at, free - 1) + passed(at, free)
-            }
+    /// The walk of [`split`] from segment `first` to `end`: tells `pass` which segments are passed to reach the next place, and how many
+    /// checkpoints are free there, if one is taken.
+    fn walk((first, end): (usize, usize), free: usize, pass: &mut dyn FnMut(usize, usize, usize)) {
+        if end - first <= 1 {
+            return;
         }
+        let at = match free {
+            0 => end - 1,
+            _ => first + split(end - first, free),
+        };
+        pass(first, at, free);
+        if free > 0 {
+            walk((at, end), free - 1, pass);
+        }
+        walk((first, at), free, pass);
+    }
+
+    /// Segments passed.
+    fn passed(segments: usize, free: usize) -> usize {
+        let mut all = 0;
+        walk((0, segments), free, &mut |from, to, _| all += to - from);
+        all
     }
 
     /// The fewest that are possible.
@@ -319,36 +331,18 @@ mod tests {
         assert_eq!(short.on_shelf, 0);
     }
 
-    /// Steps passed by the recursion, which are run once more when their segment is recorded.
-    fn steps_passed(ladder: &Ladder, steps: usize, (first, end): (usize, usize), free: usize) -> usize {
-        if end - first <= 1 {
-            return 0;
-        }
-        let at = first
-            + if free == 0 {
-                end - first - 1
-            } else {
-                split(end - first, free)
-            };
-        let behind = if free == 0 {
-            0
-        } else {
-            steps_passed(ladder, steps, (at, end), free - 1)
-        };
-        ladder.begins(at, steps) - ladder.begins(first, steps)
-            + behind
-            + steps_passed(ladder, steps, (first, at), free)
-    }
-
     #[test]
     fn steps_that_are_run_again_are_counted() {
         for steps in [1, 7, 100, 399, 400, 1000] {
             for memory in [30, 60, 100, 130, 400, 1000, 9000] {
                 let ladder = Ladder::choose(steps, [10, 9], memory).unwrap();
-                let all = (0, ladder.segments);
                 assert_eq!(ladder.begins(0, steps), 0, "{ladder:?}");
                 assert_eq!(ladder.begins(ladder.segments, steps), steps);
-                let passed = steps_passed(&ladder, steps, all, ladder.checkpoints);
+                // They are run once more when their segment is recorded.
+                let mut passed = 0;
+                walk((0, ladder.segments), ladder.checkpoints, &mut |from, to, _| {
+                    passed += ladder.begins(to, steps) - ladder.begins(from, steps);
+                });
                 assert_eq!(ladder.extra(steps), passed, "{steps} steps, {ladder:?}");
                 assert!(ladder.bytes([10, 9]) <= memory);
             }
@@ -358,23 +352,20 @@ mod tests {
         assert_eq!(once.extra(400), 400 - once.segment, "{once:?}");
     }
 
-    /// Checkpoints that the recursion takes while fewer than `places` are held.
+    /// Those that are taken while fewer than `places` are held.
     #[test]
     fn checkpoints_on_a_shelf_are_counted() {
-        fn counted(segments: usize, depth: usize, checkpoints: usize, places: usize) -> usize {
-            let free = checkpoints - depth;
-            if segments <= 1 || free == 0 {
-                return 0;
-            }
-            let at = split(segments, free);
-            usize::from(depth < places)
-                + counted(segments - at, depth + 1, checkpoints, places)
-                + counted(at, depth, checkpoints, places)
-        }
         for (segments, checkpoints) in [(1, 3), (9, 3), (50, 4), (200, 12)] {
             for places in 0..=checkpoints {
                 let found = shelved(segments, checkpoints, places);
-                assert_eq!(found, counted(segments, 0, checkpoints, places));
+                let mut taken = 0;
+                walk((0, segments), checkpoints, &mut |_, _, free| {
+                    taken += usize::from(free > 0 && checkpoints - free < places);
+                });
+                assert_eq!(
+                    found, taken,
+                    "{segments} segments, {checkpoints} checkpoints, {places} places"
+                );
             }
         }
     }

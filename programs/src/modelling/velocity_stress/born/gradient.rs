@@ -1,6 +1,6 @@
 //! The misfit of a survey and its gradient: what `sfvsgrad2d-gpu` and `sfvsgrad3d-gpu` share.
 
-use super::kept::{Kept, Read};
+use super::kept::{Kept, Summed};
 use super::memory;
 use super::params;
 use super::set_up::{self, SetUp, meet};
@@ -50,12 +50,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         (count, &made.run.spreads.picks),
         made.sharing > 1,
     ))?;
-    let mut read = world.agree(match world.leads() {
-        true => kept
-            .load(job, &made, found.sums())
-            .and_then(|()| kept.pass(&records, found.read[0])),
-        false => Ok(Read::default()),
-    })?;
+    let mut read = kept.begin((job, &made), &records, &mut found, world)?;
     let (series, jdata) = (made.run.shot.series.clone(), made.run.shot.jdata);
     let work =
         |number: usize, station: &Station| compared.shot((number, station), &records, (&series, jdata));
@@ -159,14 +154,19 @@ impl Found {
         self.misfits[shot] = f64::from_bits(*misfit);
         sums
     }
+}
 
-    /// What a state holds.
+impl Summed for Found {
     fn sums(&mut self) -> Sums<'_> {
         Sums::default()
             .with("the gradient", self.line, &mut self.sum)
             .with("the misfits", 1, &mut self.misfits)
             .with("the time functions", 1, &mut self.sources)
             .with("the checksum of the data", 1, &mut self.read)
+    }
+
+    fn read(&self) -> u64 {
+        self.read[0]
     }
 }
 

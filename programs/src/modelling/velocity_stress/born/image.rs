@@ -1,6 +1,6 @@
 //! Images by reverse-time migration: what `sfvsrtm2d-gpu` and `sfvsrtm3d-gpu` share.
 
-use super::kept::{Kept, Read};
+use super::kept::{Kept, Summed};
 use super::params;
 use super::set_up::{self, SetUp, meet};
 use super::stations::{self, Records, Station, Ways};
@@ -141,17 +141,6 @@ impl Stack {
         }
     }
 
-    /// What a state holds.
-    fn sums(&mut self) -> Sums<'_> {
-        let mut sums = Sums::default();
-        for (number, [image, light]) in self.kinds.iter_mut().enumerate() {
-            let name = |what: &str| format!("{what} {}", number + 1);
-            sums = sums.with(&name("image"), self.line, image);
-            sums = sums.with(&name("illumination"), self.line, light);
-        }
-        sums.with("the checksum of the data", 1, &mut self.read)
-    }
-
     /// Adds a shot: by kind its image, then its illumination.
     fn add(&mut self, mut values: &[f32]) {
         for sum in self.kinds.iter_mut().flatten() {
@@ -173,6 +162,22 @@ impl Stack {
                     .for_each(|(image, light)| *image /= light + least);
             }
         }
+    }
+}
+
+impl Summed for Stack {
+    fn sums(&mut self) -> Sums<'_> {
+        let mut sums = Sums::default();
+        for (number, [image, light]) in self.kinds.iter_mut().enumerate() {
+            let name = |what: &str| format!("{what} {}", number + 1);
+            sums = sums.with(&name("image"), self.line, image);
+            sums = sums.with(&name("illumination"), self.line, light);
+        }
+        sums.with("the checksum of the data", 1, &mut self.read)
+    }
+
+    fn read(&self) -> u64 {
+        self.read[0]
     }
 }
 
@@ -205,12 +210,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         made.sharing > 1,
     );
     let records = world.agree(records)?;
-    let mut read = world.agree(match world.leads() {
-        true => kept
-            .load(job, &made, stack.sums())
-            .and_then(|()| kept.pass(&records, stack.read[0])),
-        false => Ok(Read::default()),
-    })?;
+    let mut read = kept.begin((job, &made), &records, &mut stack, world)?;
     let work = |number: usize, station: &Station| -> anyhow::Result<Made> {
         let (given, words) = records.shot(number)?;
         let pictures = station

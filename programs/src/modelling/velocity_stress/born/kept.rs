@@ -33,6 +33,15 @@ impl Read {
     }
 }
 
+/// What shots are added to.
+pub trait Summed {
+    /// What a state holds.
+    fn sums(&mut self) -> Sums<'_>;
+
+    /// Checksum of the data that were read.
+    fn read(&self) -> u64;
+}
+
 /// The states of a survey.
 pub struct Kept {
     wishes: Wishes,
@@ -111,8 +120,25 @@ impl Kept {
         Ok(())
     }
 
+    /// Begins sums on rank 0, with the state if there is one: loads it, once the model is read, and passes over the data of its shots. All
+    /// ranks call it.
+    pub fn begin(
+        &mut self,
+        (job, made): (&Job, &SetUp),
+        records: &Records,
+        found: &mut dyn Summed,
+        world: &World,
+    ) -> anyhow::Result<Read> {
+        world.agree(match world.leads() {
+            true => self
+                .load(job, made, found.sums())
+                .and_then(|()| self.pass(records, found.read())),
+            false => Ok(Read::default()),
+        })
+    }
+
     /// Passes over the data of shots that the state has, which must be those that it was made of; on rank 0.
-    pub fn pass(&self, records: &Records, wanted: u64) -> anyhow::Result<Read> {
+    fn pass(&self, records: &Records, wanted: u64) -> anyhow::Result<Read> {
         let mut read = Read::default();
         let Some(resumed) = &self.resumed else {
             return Ok(read);

@@ -17,7 +17,7 @@ use crate::modelling::plan::gigabytes;
 use crate::modelling::record::Outputs;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
-use kept::{Kept, Read};
+use kept::{Kept, Summed};
 use rsf_io::{Input, Job, Output};
 use set_up::{SetUp, meet};
 use stations::{Records, Station, Ways, finite, stack};
@@ -144,13 +144,16 @@ struct Found {
     read: [u64; 1],
 }
 
-impl Found {
-    /// What a state holds.
+impl Summed for Found {
     fn sums(&mut self) -> Sums<'_> {
         Sums::default()
             .with("what has come back", self.line, &mut self.sum)
             .with("whether data are zero", 1, &mut self.heard)
             .with("the checksum of the data", 1, &mut self.read)
+    }
+
+    fn read(&self) -> u64 {
+        self.read[0]
     }
 }
 
@@ -181,12 +184,7 @@ fn back(
         made.sharing > 1,
     );
     let records = world.agree(records)?;
-    let mut read = world.agree(match world.leads() {
-        true => kept
-            .load(job, &made, found.sums())
-            .and_then(|()| kept.pass(&records, found.read[0])),
-        false => Ok(Read::default()),
-    })?;
+    let mut read = kept.begin((job, &made), &records, &mut found, world)?;
     let work = |number: usize, station: &Station| -> anyhow::Result<Made> {
         let (given, sums) = records.shot(number)?;
         let given = given.concat();
