@@ -1,6 +1,6 @@
 """Forward runs and gradients of Deepwave, an elastic engine for PyTorch, in the case of the benchmark `linearised`.
 
-python deepwave.py [n=256] [steps=140] [segments=1] [repeat=3]: n^3 cells, order 4, CPML of 10 cells on all sides, 512 sources and
+python peer_deepwave.py [n=256] [steps=140] [segments=1] [repeat=3]: n^3 cells, order 4, CPML of 10 cells on all sides, 512 sources and
 343 receivers all over the model, noise handed back for the gradient. segments=0: forward runs alone; 1: all steps are kept on the
 device; more: Deepwave's checkpoints. It needs the packages `torch` and `deepwave`, and a GPU.
 """
@@ -8,8 +8,6 @@ device; more: Deepwave's checkpoints. It needs the packages `torch` and `deepwav
 import sys
 import time
 
-# This file has the package's name, so its folder must not be looked through.
-sys.path = [folder for folder in sys.path if folder and not folder.endswith("benches")]
 import deepwave
 import torch
 
