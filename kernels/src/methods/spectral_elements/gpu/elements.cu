@@ -14,9 +14,9 @@
 // other points (nodes.cu) is the one that waits for memory.
 //
 // Bytes of memory that an element of degree 4 in 3-D moves at least, where it reads the fields of 64.75 points that no other
-// element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1176 of forces; for the
-// 27 points inside 108 of masses and 972 of displacements and velocities: 3617. With attenuation 648 of forces inside, 453 of
-// accelerations and 18000 of memory variables more. Constants of every point are 1000 (21 of them 10500), with attenuation 1000
+// element has read before: 777 of fields, 500 of point numbers, 84 of corners (stored geometry: 5000), 1500 of forces; for the
+// 27 points inside 324 of forces, 108 of masses and 972 of displacements and velocities: 4265 (AT_ONCE: 648 of forces less). With
+// attenuation 453 of accelerations and 18000 of memory variables more. Constants of every point are 1000 (21 of them 10500), with attenuation 1000
 // more.
 //
 // With memory variables the threads need many registers, and what they wait for is memory: slopes of the polynomials come from

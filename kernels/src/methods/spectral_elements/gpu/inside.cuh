@@ -1,7 +1,6 @@
-// The points inside of an element, which belong to nobody else: the second half of a step and the first one of the next. That waits for
-// the launch of the next step where sources add to their forces or receivers read them, where somebody looks at the end of the
-// step, and with attenuation; else a step begins for them as soon as the forces of the one before are known, which then move
-// no memory.
+// The points inside of an element, which belong to nobody else: the second half of a step and the first one of the next. Both are done
+// when the next step is launched. AT_ONCE they follow as soon as the forces are known, which then move no memory, save where sources
+// add to these forces or receivers read them (elements that are held), and where somebody looks at the end of the step.
 
 // Whether the last step ends and this one begins inside of an element.
 INLINE int goes_on(const struct Elements *a, WIDE element) {
