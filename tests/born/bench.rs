@@ -14,6 +14,8 @@ use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Quantity,
 #[derive(Clone, Debug)]
 pub struct Case {
     pub ndim: usize,
+    /// Cells that the grid has more along each axis.
+    pub more: usize,
     pub order: usize,
     pub sponge: bool,
     /// Cells of frame.
@@ -36,6 +38,7 @@ pub struct Case {
 pub fn plain(ndim: usize) -> Case {
     Case {
         ndim,
+        more: 0,
         order: 4,
         sponge: false,
         frame: 4,
@@ -55,8 +58,12 @@ pub fn plain(ndim: usize) -> Case {
 impl Case {
     pub fn grid(&self) -> Grid {
         match self.ndim {
-            3 => Grid::new_3d([12, 11, 10], [0.0, 2.0, -1.0], [1.0, 1.1, 0.9]),
-            _ => Grid::new_2d([22, 26], [0.0, 3.0], [1.0, 1.1]),
+            3 => Grid::new_3d(
+                [12, 11, 10].map(|n| n + self.more),
+                [0.0, 2.0, -1.0],
+                [1.0, 1.1, 0.9],
+            ),
+            _ => Grid::new_2d([22, 26].map(|n| n + self.more), [0.0, 3.0], [1.0, 1.1]),
         }
     }
 

@@ -193,6 +193,115 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
     assert!(all == back(&born, 3 * state + 9 * tape), "behind another shot");
 }
 
+/// How far what comes back by shells is from what comes back by whole steps on the same device, and how far the waves are from rest.
+fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f64; 3] {
+    let mut random = Random(2114);
+    let [_, born] = both(open, case);
+    let count = born.records() * born.values();
+    let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
+    let all = ladders(&born, case.nt)[0];
+    let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
+    let wanted = [
+        born.adjoint(&data, &all).expect("the way back"),
+        born.gradient(&mut residual, &all).expect("a gradient"),
+    ];
+    let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
+    assert!(sizes[0] == born.sizes()[0] && sizes[1] < born.sizes()[1]);
+    let ladder = Ladder {
+        segment: case.nt.div_ceil(segments),
+        segments,
+        checkpoints: segments.min(2) - 1,
+        ..all
+    }
+    .of_shells();
+    assert!(born.drift().is_none());
+    let found = [
+        born.adjoint(&data, &ladder).expect("the way back"),
+        born.gradient(&mut residual, &ladder).expect("a gradient"),
+    ];
+    let cells = case.grid().cells();
+    let off = |k: usize| {
+        let planes = found[k].chunks(cells).zip(wanted[k].chunks(cells));
+        let some = planes.filter(|(_, wanted)| wanted.iter().any(|&x| x != 0.0));
+        largest(some.map(|(found, wanted)| apart(found, wanted)))
+    };
+    [off(0), off(1), born.drift().expect("waves have run backwards")]
+}
+
+/// What comes back by shells is within rounding what comes back by whole steps, inside with kernels of its own and without.
+fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
+    for ndim in [2, 3] {
+        let base = Case {
+            more: if ndim == 3 { 9 } else { 0 },
+            ..plain(ndim)
+        };
+        let inside = [
+            base.clone(),
+            Case {
+                order: 2,
+                parameters: Parameters::Lame,
+                quantity: Quantity::Displacement,
+                jdata: 3,
+                ..base.clone()
+            },
+            Case {
+                order: 2,
+                frame: 0,
+                parameters: Parameters::Impedances,
+                quantity: Quantity::Acceleration,
+                ..base.clone()
+            },
+            Case {
+                sponge: true,
+                quantity: Quantity::Strain,
+                ..base.clone()
+            },
+            Case {
+                order: if ndim == 2 { 8 } else { 4 },
+                frame: 6,
+                off: -0.4,
+                ..base.clone()
+            },
+        ];
+        let elsewhere = [
+            Case {
+                quantity: Quantity::Pressure,
+                ..base.clone()
+            },
+            Case {
+                fluid: true,
+                ..base.clone()
+            },
+            Case {
+                anisotropic: true,
+                parameters: Parameters::Stiffness,
+                frame: 1,
+                ..base.clone()
+            },
+            Case {
+                order: 2,
+                surface: true,
+                quantity: Quantity::Displacement,
+                jdata: 2,
+                ..base.clone()
+            },
+            Case {
+                surface: true,
+                fluid: true,
+                depth: 0.8,
+                ..base.clone()
+            },
+        ];
+        for case in inside.into_iter().chain(elsewhere) {
+            for segments in [1, 4] {
+                let [adjoint, gradient, drift] = backwards(open, &case, segments);
+                println!("{segments} segments: {adjoint:.1e} {gradient:.1e}, {drift:.1e} left: {case:?}");
+                assert!(adjoint <= 1e-5 && gradient <= 1e-5 && drift <= 1e-5, "{case:?}");
+            }
+        }
+    }
+}
+
 /// A device may have room for a way back and not for a run with what a perturbation changes beside it, which a sentence says.
 #[test]
 fn a_perturbation_wants_room_for_two_runs() {
@@ -240,8 +349,18 @@ fn a_run_that_grows_is_noticed<A: Accelerator>(open: Open<A>) {
     assert!(why.to_string().contains("not finite at step"), "{why}");
 }
 
-/// Few steps of two set-ups that use every kernel, for tools that watch each access.
+/// Few steps of set-ups that use every kernel, for tools that watch each access.
 fn every_kernel<A: Accelerator>(open: Open<A>) {
+    for (ndim, surface) in [(2, true), (3, false)] {
+        let case = Case {
+            more: if ndim == 3 { 9 } else { 0 },
+            surface,
+            nt: 12,
+            ..plain(ndim)
+        };
+        let [adjoint, gradient, _] = backwards(open, &case, 2);
+        assert!(adjoint <= 1e-5 && gradient <= 1e-5, "{case:?}");
+    }
     for (ndim, mechanisms) in [(2, Some(Mechanisms::Everywhere(2))), (3, None)] {
         let case = Case {
             order: 8,
@@ -272,6 +391,7 @@ macro_rules! on {
             runs_agree_with_the_processor
             products_are_equal
             runs_take_any_memory
+            waves_run_backwards
             a_run_that_grows_is_noticed
             every_kernel
         }

@@ -14,7 +14,7 @@ use kernels::methods::velocity_stress::gpu::variant as staggered;
 const GENERATIONS: [(u32, usize); 3] = [(80, 163 << 10), (90, 227 << 10), (120, 99 << 10)];
 
 /// Kernels in which spilled registers cost speed.
-const HOT: [&str; 19] = [
+const HOT: [&str; 23] = [
     "sweep",
     "velocity",
     "stress",
@@ -31,6 +31,10 @@ const HOT: [&str; 19] = [
     "velocities_gather",
     "stresses_gather",
     "pressures",
+    "velocities_inside",
+    "stresses_inside",
+    "velocities_undo",
+    "stresses_undo",
     "waiting_waves",
     "rotations",
     "multiply",

@@ -62,6 +62,9 @@ pub trait Engine<T>: Send {
         wanted: (&mut Changes<T>, bool),
     ) -> Result<(), Error>;
 
+    /// [`super::Born::drift`] of runs so far.
+    fn drift(&self) -> Option<f64>;
+
     /// [`super::Born::images`] of the shot of a program.
     ///
     /// # Errors

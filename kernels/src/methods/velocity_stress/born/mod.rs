@@ -92,6 +92,8 @@ struct Placed {
     side_by_side: usize,
     /// Bytes of a checkpoint and of a recorded step.
     sizes: [usize; 2],
+    /// The same where waves run backwards, and bytes that this takes once.
+    shells: Result<([usize; 2], usize), &'static str>,
 }
 
 impl<T: Number> Born<T> {
@@ -198,11 +200,11 @@ impl<T: Number> Born<T> {
     /// once.
     ///
     /// # Errors
-    /// Says why waves cannot run backwards: attenuation, a grid that is too small, a device.
+    /// Says why waves cannot run backwards: attenuation, a grid that is too small.
     pub fn shell_sizes(&self) -> Result<([usize; 2], usize), Error> {
         let why = |why: &str| Error::setup(format!("waves cannot run backwards: {why}"));
-        if self.engine.is_some() || self.placed.is_some() {
-            return Err(why("that runs on processors only"));
+        if let Some(placed) = &self.placed {
+            return placed.shells.map_err(why);
         }
         let core = self.core.as_ref().map_err(|words| why(words))?;
         let (state, tape) = (self.program.state().bytes(), self.program.tape().bytes());
@@ -212,7 +214,10 @@ impl<T: Number> Born<T> {
     /// Of runs with [`Ladder::of_shells`] so far: the largest velocity that was left when the waves had come back to the beginning, where
     /// they were at rest, as a share of the largest one on their way.
     pub fn drift(&self) -> Option<f64> {
-        self.drift.get()
+        let engine = self.engine.as_ref();
+        self.drift
+            .get()
+            .or_else(|| engine.and_then(|engine| engine.drift()))
     }
 
     /// Runs the background, and beside it what a perturbation changes: `take` gets both records.
@@ -309,9 +314,9 @@ impl<T: Number> Born<T> {
         from: Source<'_, T>,
         ladder: &Ladder,
     ) -> Result<Vec<T>, Error> {
-        if ladder.shells || ladder.on_shelf > 0 {
+        if ladder.on_shelf > 0 {
             return Err(Error::setup(
-                "on a device whole steps are recorded, and checkpoints stay in memory: choose a ladder without shells and a shelf",
+                "on a device checkpoints stay in memory: choose a ladder without a shelf",
             ));
         }
         let mut waits = self.program.changes();
@@ -400,6 +405,7 @@ impl Born<f32> {
             room,
             side_by_side,
             sizes,
+            shells: gpu::shell_sizes(&self.program, &self.core),
         });
         Ok(())
     }
@@ -415,7 +421,11 @@ impl Born<f32> {
             jdata: self.jdata,
             jcheck: self.jcheck,
         };
-        self.engine = Some(Box::new(gpu::OnDevice::new(device, &self.program, steps)?));
+        self.engine = Some(Box::new(gpu::OnDevice::new(
+            device,
+            (&self.program, &self.core),
+            steps,
+        )?));
         Ok(())
     }
 }

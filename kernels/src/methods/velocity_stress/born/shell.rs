@@ -87,6 +87,11 @@ impl Core {
         Ok(made)
     }
 
+    /// The cells whose fields come back.
+    pub fn region(&self) -> &[Range<usize>; 3] {
+        &self.region
+    }
+
     /// The cells of a row that are in the shell: before the core and behind it.
     fn pieces<T: Number>(&self, program: &Discrete<T>, plane: usize, row: usize) -> [Range<usize>; 2] {
         let z = &program.rows.z;

@@ -21,6 +21,8 @@ pub struct LayerArgs {
     pub high: i32,
     pub end: i32,
     pub lines: i32,
+    pub beyond: i32,
+    pub count: i32,
     pub padding: i32,
 }
 
@@ -34,6 +36,8 @@ impl LayerArgs {
         high: i32::MAX,
         end: 0,
         lines: 0,
+        beyond: 0,
+        count: 0,
         padding: 0,
     };
 }
@@ -73,6 +77,23 @@ pub struct SurfaceArgs {
     pub top: i32,
 }
 
+/// Boxes of `struct Args`.
+pub const BOXES: usize = 6;
+
+/// `struct Box` of grid.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BoxArgs {
+    pub z: i32,
+    pub row: i32,
+    pub plane: i32,
+    pub width: i32,
+    pub rows: i32,
+    pub planes: i32,
+    pub begin: i32,
+    pub number: i32,
+}
+
 /// `struct Args` of grid.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +121,16 @@ pub struct Args {
     pub top: i32,
     pub reach: i32,
     pub deep: i32,
+    pub start: i32,
+    pub across: i32,
     pub grouped: i32,
+    pub boxes: i32,
+    pub padding: i32,
+    pub run_velocity: u64,
+    pub run_stress: u64,
+    pub shell: u64,
+    pub shell_len: i64,
+    pub around: [BoxArgs; BOXES],
 }
 
 /// `struct Inject` of points.cu.
@@ -117,8 +147,10 @@ pub struct Inject {
     pub changes: u64,
     pub len: i64,
     pub stride: [i64; 3],
+    pub low: [i32; 3],
+    pub high: [i32; 3],
     pub count: i32,
-    pub padding: i32,
+    pub sign: f32,
 }
 
 /// `struct Lists` of points.cu.
@@ -236,7 +268,16 @@ impl Args {
             top: grid.begin[0],
             reach: grid.count[0],
             deep: 1,
+            start: 0,
+            across: 0,
             grouped: 0,
+            boxes: 0,
+            padding: 0,
+            run_velocity: 0,
+            run_stress: 0,
+            shell: 0,
+            shell_len: 0,
+            around: [BoxArgs::default(); BOXES],
         }
     }
 
@@ -265,6 +306,25 @@ impl Args {
         }
         (self.velocity, self.upon) = (tape, after(tape, parts.surface));
         self.memory[1] = parts.memory.map(|at| after(tape, at));
+        self
+    }
+
+    /// A step that leaves on a tape the memory of layers of stage 1 and what is kept at the surface; those of the step before lie on
+    /// another one, if any. Velocities go on in their state.
+    pub fn shelled(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
+        let parts = sizes.tape();
+        if let Some(before) = before {
+            self.psi = parts.memory.map(|at| after(before, at));
+        }
+        self.memory[1] = parts.memory.map(|at| after(tape, at));
+        self.upon = after(tape, parts.surface);
+        self
+    }
+
+    /// With the waves of the run as they are in a state, which run backwards.
+    pub fn running(mut self, sizes: &Sizes, state: u64) -> Self {
+        (self.run_velocity, self.run_stress) = (state, after(state, sizes.state().stress));
+        self.after = state;
         self
     }
 

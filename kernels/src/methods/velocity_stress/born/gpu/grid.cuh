@@ -16,12 +16,15 @@
 #define EACH_STRESS(k) UNROLL for (int k = 0; k < STRESSES; k++)
 #define DEGREE 2
 #define STRESS_DEGREE 3
+#define BOXES 6
 
 // The absorbing layers across an axis: lines (planes, rows or z) from `first` to before `low` and from `high` to before `end`.
 struct Layer {
     const REAL *factors;  // [at the nodes, half a cell further on][1/kappa, a, b][line]
     WIDE component;       // numbers of a component's memory
-    int first, low, high, end, lines, padding;
+    int first, low, high, end, lines;
+    int beyond, count;    // number of line `high` in the memory, and of all lines there
+    int padding;
 };
 
 struct Grid {
@@ -50,6 +53,13 @@ struct Surface {
     int top;                               // first row of the model
 };
 
+// A box of cells whose threads walk along it, and where its numbers begin in the shell of a field. Rows there have whole vectors.
+struct Box {
+    int z, row, plane;        // first cells
+    int width, rows, planes;  // extent
+    int begin, number;        // first block; first number of the shell
+};
+
 struct Args {
     struct Grid g;
     struct Surface surface;
@@ -63,7 +73,14 @@ struct Args {
     REAL *later, *rate;                                 // of an image of P waves
     int top, reach;                                     // first of the cells along z, and how many
     int deep;                                           // blocks along the planes
+    int start, across;                                  // where the threads of a row begin; the power of two that a block has of them
     int grouped;                                        // normal stiffnesses wait as one, and so do their couplings
+    int boxes;                                          // of those below, where threads walk along boxes
+    int padding;
+    REAL *run_velocity, *run_stress;                    // the waves of the run, where they run backwards
+    REAL *shell;                                        // what is kept of velocities of a step around the part where they do
+    WIDE shell_len;
+    struct Box box[BOXES];
 };
 
 // Fields have fewer than 2^31 numbers, so that a place in a field needs 32 bits.
@@ -72,6 +89,9 @@ struct Cell {
     int at;
     int line[3];
     int count;
+#if FRAMED
+    int number;  // of the shell
+#endif
 };
 
 // Numbers that no thread of a kernel changes; they may be read before others are written.
@@ -81,17 +101,33 @@ struct Cell {
 #define READ(p) __ldg(p)
 #endif
 
-// A block has threads along z, along rows and along planes: neighbours of a tile are read from the second-level cache once. Tiles of
-// a strip of rows follow each other along the planes, so that they still lie there.
-#define ACROSS 16
+// A block has threads along z, along rows and along planes: neighbours of a tile are read from the second-level cache once. Tiles
+// of a strip of rows follow each other along the planes, so that they still lie there.
+#define THREADS 128
 #define ALONG (NDIM == 3 ? 4 : 1)
-#define LINES 8
 
+#if FRAMED
+// Threads walk along boxes.
+INLINE int cell_of(const struct Args *a, struct Cell *c) {
+    int k = 0;
+    while (k + 1 < a->boxes && (int)blockIdx.x >= a->box[k + 1].begin) k++;
+    const struct Box *b = &a->box[k];
+    int number = ((int)blockIdx.x - b->begin) * (int)blockDim.x + (int)threadIdx.x, across = (b->width + VEC - 1) / VEC;
+    int line = number / across, z = (number - line * across) * VEC, plane = line / b->rows;
+    c->number = b->number + number * VEC;
+    c->line[0] = b->z + z;
+    c->line[1] = b->row + line - plane * b->rows;
+    c->line[2] = b->plane + plane;
+    c->at = c->line[2] * (int)a->g.stride[2] + c->line[1] * (int)a->g.stride[1] + c->line[0];
+    c->count = MIN(VEC, b->width - z);
+    return plane < b->planes;
+}
+#elif VEC < 4
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     const struct Grid *g = &a->g;
-    int z = (blockIdx.x * ACROSS + threadIdx.x % ACROSS) * VEC, line = threadIdx.x / ACROSS;
+    int z = a->start + ((int)(blockIdx.x << a->across) + ((int)threadIdx.x & ((1 << a->across) - 1))) * VEC, line = (int)threadIdx.x >> a->across;
     int strip = blockIdx.z / a->deep, row = (strip * gridDim.y + blockIdx.y) * ALONG + line % ALONG;
-    int plane = (blockIdx.z - strip * a->deep) * (LINES / ALONG) + line / ALONG;
+    int plane = (blockIdx.z - strip * a->deep) * ((THREADS >> a->across) / ALONG) + line / ALONG;
     c->line[0] = z;
     c->line[1] = g->begin[1] + row;
     c->line[2] = g->begin[2] + plane;
@@ -99,6 +135,7 @@ INLINE int cell_of(const struct Args *a, struct Cell *c) {
     c->count = MIN(VEC, a->top + a->reach - z);
     return z >= a->top && c->count > 0 && row < g->count[1] && plane < g->count[2];
 }
+#endif
 
 // Numbers of a thread's cells, those that are computed.
 INLINE void put(const struct Cell *c, REAL *to, const REAL *from) {
@@ -126,15 +163,36 @@ INLINE WIDE rows_of(const struct Grid *g, int axis) { return axis == 1 ? 1 : g->
 // Numbers from cell to cell along an axis.
 INLINE int stride_of(const struct Grid *g, int axis) { return axis == 0 ? 1 : (int)g->stride[axis]; }
 
-// Along z a thread reads as many cells on either side as its derivatives need, in whole vectors.
+// Along z a thread reads as many cells on either side as its derivatives need, in whole vectors, or in halves of four.
+#if VEC == 4 && HALF <= 2
+#define AROUND 2
+INLINE void fetch_pair(const REAL *from, REAL *to) {
+#ifdef CUDA_ON_CPU
+    float2 t = *(const float2 *)from;
+#else
+    float2 t = __ldg((const float2 *)from);
+#endif
+    to[0] = t.x, to[1] = t.y;
+}
+
+INLINE void fetch_around(const REAL *at, REAL *line) {
+    fetch_pair(at - 2, line);
+    fetch(at, line + 2);
+    fetch_pair(at + 4, line + 6);
+}
+#else
 #define AROUND ((HALF + VEC - 1) / VEC * VEC)
+INLINE void fetch_around(const REAL *at, REAL *line) {
+    UNROLL for (int k = 0; k < VEC + 2 * AROUND; k += VEC) fetch(at + k - AROUND, line + k);
+}
+#endif
 
 // Half a cell ahead of cells, or behind them; the far neighbours first.
 INLINE void derivative(const struct Grid *g, const REAL *f, int at, int axis, int ahead, REAL *d) {
     EACH_VEC d[v] = 0;
     if (axis == 0) {
         REAL line[VEC + 2 * AROUND];
-        UNROLL for (int k = 0; k < VEC + 2 * AROUND; k += VEC) fetch(f + (at + k - AROUND), line + k);
+        fetch_around(f + at, line);
         UNROLL for (int m = HALF - 1; m >= 0; m--) {
             EACH_VEC d[v] = FMA(g->weights[0][m], line[AROUND + v + m + ahead] - line[AROUND + v + ahead - 1 - m], d[v]);
         }
@@ -158,15 +216,14 @@ INLINE int is_framed(const struct Layer *l, int line) {
 // line that is as far as from cell to cell.
 INLINE int start_in_layer(const struct Grid *g, int axis, const struct Cell *c) {
     const struct Layer *l = &g->layers[axis];
-    int count = l->low - l->first + l->end - l->high;
-    if (axis == 0) return (c->line[2] * g->rows + c->line[1]) * count;
-    if (axis == 1) return c->line[2] * count * (int)g->stride[1] + c->line[0];
+    if (axis == 0) return (c->line[2] * g->rows + c->line[1]) * l->count;
+    if (axis == 1) return c->line[2] * l->count * (int)g->stride[1] + c->line[0];
     return c->line[1] * (int)g->stride[1] + c->line[0];
 }
 
 // The number of a line among those of the layers.
 INLINE int number_in_layer(const struct Layer *l, int line) {
-    return line < l->low ? line - l->first : line - l->high + l->low - l->first;
+    return line < l->low ? line - l->first : line - l->high + l->beyond;
 }
 
 // Where cells have their memory in the layers across each axis, that of the first component; -1 outside of them. Across z each cell

@@ -8,11 +8,17 @@
 //! Of a step that is recorded the velocities stay, in whose place the next step writes elsewhere, and the memory of the layers by which
 //! they are stretched: a third of strains and forces, which come of them on the way back. What a step has added to the velocities is
 //! buoyancy times its forces.
+//!
+//! Where waves run backwards (`bounds.rs`, `backwards.rs`, `shells.rs`) the shell of the velocities stays alone. Most of a large grid, the
+//! inside of an isotropic solid, then has kernels of its own (`inside.cu`), which undo a step of the run while they transpose it.
 
 mod arguments;
+mod backwards;
+mod bounds;
 mod images;
 mod points;
 mod resident;
+mod shells;
 mod sizes;
 mod steps;
 mod stock;
@@ -23,12 +29,14 @@ mod way_back;
 use super::engine::{Engine, Source, Steps};
 use super::ladder::Ladder;
 use super::program::{Changes, Discrete};
+use super::shell::Core;
 use super::{Number, Picture, Take, Wanted, not_finite};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
+use bounds::Bounds;
 use images::{Imaging, Plan};
 use sizes::{Sizes, after};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use steps::{Device, Drive};
 use stock::Stock;
@@ -73,6 +81,21 @@ pub fn ladder_sizes(program: &Discrete<f32>) -> [usize; 2] {
     Sizes::new(program).ladder()
 }
 
+/// The same where waves run backwards, and bytes that this takes once; or why they cannot.
+pub fn shell_sizes(
+    program: &Discrete<f32>,
+    core: &Result<Core, &'static str>,
+) -> Result<([usize; 2], usize), &'static str> {
+    let sizes = Sizes {
+        shell: Bounds::of(program, core)?.shell,
+        ..Sizes::new(program)
+    };
+    let [state, tape] = sizes.ladder();
+    // The shell before a segment, and at a surface velocities before a step.
+    let before = sizes.surface.min(1) * sizes.ndim * sizes.len * size_of::<f32>();
+    Ok(([state, tape], tape + before))
+}
+
 /// A linearised shot on a device.
 pub struct OnDevice<A: Accelerator> {
     device: Device<A>,
@@ -81,6 +104,8 @@ pub struct OnDevice<A: Accelerator> {
     stock: RefCell<Stock<A>>,
     /// Kernels of images, once there have been some.
     of_images: OnceCell<Vec<A::Kernel>>,
+    /// How far waves that ran backwards came from where they began.
+    drift: Cell<Option<f64>>,
 }
 
 /// Memory for so many numbers.
@@ -132,7 +157,11 @@ impl<A: Accelerator> OnDevice<A> {
     ///
     /// # Errors
     /// A device that fails.
-    pub fn new(a: Arc<A>, program: &Discrete<f32>, steps: Steps) -> Result<Self, Error> {
+    pub fn new(
+        a: Arc<A>,
+        (program, core): (&Discrete<f32>, &Result<Core, &'static str>),
+        steps: Steps,
+    ) -> Result<Self, Error> {
         if i32::try_from(program.rows.len).is_err() {
             return Err(Error::setup(format!(
                 "the grid has {} cells with its frame and rims; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid, or the processors",
@@ -140,10 +169,11 @@ impl<A: Accelerator> OnDevice<A> {
             )));
         }
         Ok(Self {
-            device: Device::new(a, program)?,
+            device: Device::new(a, program, core)?,
             steps,
             stock: RefCell::new(Stock::empty()),
             of_images: OnceCell::new(),
+            drift: Cell::new(None),
         })
     }
 
@@ -265,6 +295,10 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
             transfer.get(a, after(found.address(), at), to)?;
         }
         Ok(())
+    }
+
+    fn drift(&self) -> Option<f64> {
+        self.drift.get()
     }
 
     fn images(

@@ -11,7 +11,9 @@ struct Inject {
     const REAL *density;    // rho / (2 dt) on the nodes
     const REAL *changes;    // of buoyancy: forces are as much stronger
     WIDE len, stride[3];
-    int count, padding;
+    int low[3], high[3];    // cells beyond these get nothing
+    int count;
+    REAL sign;              // -1 where what was added is taken away
 };
 
 KERNEL(inject)(const struct Inject a) {
@@ -24,7 +26,10 @@ KERNEL(inject)(const struct Inject a) {
         const REAL *rho = a.density + cell % a.len;
         sum *= (rho[0] + rho[a.stride[AXIS(cell / a.len)]]) * a.changes[cell];
     }
-    a.fields[cell] += sum;
+    int at = (int)(cell % a.len), rest = at % (int)a.stride[2], line[3];
+    line[0] = rest % (int)a.stride[1], line[1] = rest / (int)a.stride[1], line[2] = at / (int)a.stride[2];
+    for (int j = 0; j < 3; j++) if (line[j] < a.low[j] || line[j] >= a.high[j]) return;
+    a.fields[cell] += a.sign * sum;
 }
 
 #define READERS 32
@@ -123,12 +128,14 @@ KERNEL(look)(const struct Walk a) {
     if (sum != 0 || sum != sum) *a.found = 1;
 }
 
-// Puts zeros beside the cells that are computed, in velocities that nothing was written to yet. A warp has a row.
+#define SWEEPERS 16
+
+// Puts zeros beside the cells that are computed, in velocities that nothing was written to yet. So many threads have a row.
 KERNEL(clear)(const struct Args a) {
-    int number = (int)((blockIdx.x * blockDim.x + threadIdx.x) / ACROSS), row = number % a.g.rows, plane = number / a.g.rows;
+    int number = (int)((blockIdx.x * blockDim.x + threadIdx.x) / SWEEPERS), row = number % a.g.rows, plane = number / a.g.rows;
     if (plane >= a.g.planes) return;
     int live = row >= a.g.begin[1] && row < a.g.begin[1] + a.g.count[1] && plane >= a.g.begin[2] && plane < a.g.begin[2] + a.g.count[2];
-    for (int z = threadIdx.x % ACROSS; z < (int)a.g.stride[1]; z += ACROSS) {
+    for (int z = threadIdx.x % SWEEPERS; z < (int)a.g.stride[1]; z += SWEEPERS) {
         if (live && z >= a.g.begin[0] && z < a.g.begin[0] + a.g.count[0]) continue;
         EACH(i) a.velocity[i * a.g.len + number * a.g.stride[1] + z] = 0;
     }

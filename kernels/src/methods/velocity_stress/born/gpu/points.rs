@@ -181,9 +181,16 @@ impl<A: Accelerator> Points<A> {
             changes: 0,
             len: grid.len,
             stride: grid.stride,
+            low: [0; 3],
+            high: [i32::MAX; 3],
             count: int(lists.count),
-            padding: 0,
+            sign: 1.0,
         })
+    }
+
+    /// Whether receivers read stresses.
+    pub fn read_stresses(&self) -> bool {
+        self.read_for.count > self.read_velocities
     }
 
     fn lists(&self, lists: &ListMemory<A>, (sizes, state, record): (&Sizes, u64, u64)) -> Lists {

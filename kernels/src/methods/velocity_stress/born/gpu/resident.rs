@@ -53,21 +53,42 @@ pub fn bytes(program: &Discrete<f32>) -> usize {
     arrays * program.rows.len * size_of::<f32>()
 }
 
-/// The layers across an axis, without their factors, and how many these are.
-fn layer(number: &[usize], component: usize, live: std::ops::Range<usize>) -> LayerArgs {
+/// Numbers of the memory of layers across z that lie side by side begin at multiples of so many, 64 bytes: memory is read in such pieces.
+const PIECE: usize = 16;
+
+/// The layers across an axis, without their factors.
+fn layer(program: &Discrete<f32>, axis: usize) -> LayerArgs {
+    let Some((_, number)) = program.layers.lines(axis) else {
+        return LayerArgs::NONE;
+    };
+    let rows = &program.rows;
+    let live = [&rows.z, &rows.rows, &rows.planes][axis].clone();
     let framed = |line: &usize| number[*line] != NONE;
     let low = live.start + live.clone().take_while(framed).count();
     let high = low + (low..live.end).take_while(|line| !framed(line)).count();
+    let whole = |lines: usize| lines.next_multiple_of(if axis == 0 { PIECE } else { 1 });
+    let beyond = whole(low - live.start);
+    let count = beyond + whole(live.end - high);
+    let lines = [
+        rows.count(),
+        rows.padded.planes() * rows.padded.pitch(),
+        rows.padded.plane_len(),
+    ];
     LayerArgs {
-        factors: 0,
-        component: component as i64,
+        component: (count * lines[axis]) as i64,
         first: int(live.start),
         low: int(low),
         high: int(high),
         end: int(live.end),
-        lines: 0,
-        padding: 0,
+        beyond: int(beyond),
+        count: int(count),
+        ..LayerArgs::NONE
     }
+}
+
+/// Numbers of the memory of a component in the layers across an axis.
+pub fn component(program: &Discrete<f32>, axis: usize) -> usize {
+    layer(program, axis).component as usize
 }
 
 /// Sends a program; the memory must live as long as the arguments are used.
@@ -94,11 +115,9 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
             *address = to.send(weights)?;
         }
     }
-    let rows = &program.rows;
-    let live = [rows.z.clone(), rows.rows.clone(), rows.planes.clone()];
-    for (axis, live) in live.into_iter().enumerate() {
-        if let Some((factors, number)) = program.layers.lines(axis) {
-            grid.layers[axis] = layer(number, program.layers.component(axis), live);
+    for axis in 0..3 {
+        if let Some((factors, _)) = program.layers.lines(axis) {
+            grid.layers[axis] = layer(program, axis);
             let all = factors
                 .iter()
                 .flat_map(|f| [&f.inverse_kappa, &f.a, &f.b])
@@ -113,7 +132,7 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
     if let Some(images) = &program.images {
         surface = SurfaceArgs::new(program, images);
         surface.ratios = to.send(&program.ratios.concat())?;
-        surface.slopes = to.send(&vec![0.0; rows.count()])?;
+        surface.slopes = to.send(&vec![0.0; program.rows.count()])?;
     }
     Ok((Args::new(grid, surface), to.memory))
 }

@@ -1,6 +1,7 @@
 //! How many numbers the parts of a run are, and where they lie in one piece of memory each.
 
 use super::super::program::{Discrete, places};
+use super::resident;
 
 /// The address so many numbers further on.
 pub fn after(address: u64, numbers: usize) -> u64 {
@@ -40,6 +41,8 @@ pub struct Sizes {
     pub runs: bool,
     /// Numbers that images keep of a step behind what is recorded of it.
     pub film: usize,
+    /// Of a recorded step, numbers of the shell of a velocity that is kept in place of all of it; 0 where all of it is.
+    pub shell: usize,
 }
 
 /// Where the parts of a state begin, behind the velocities.
@@ -87,12 +90,13 @@ impl Sizes {
             len: program.rows.len,
             stresses: program.stresses(),
             places: places(ndim).len(),
-            layers: [0, 1, 2].map(|axis| ndim * program.layers.component(axis)),
+            layers: [0, 1, 2].map(|axis| ndim * resident::component(program, axis)),
             mechanisms: program.mechanisms(),
             surface: program.images.as_ref().map_or(0, |_| program.rows.count()),
             values: program.values(),
             runs: program.quantity.runs(),
             film: 0,
+            shell: 0,
         }
     }
 
@@ -120,9 +124,10 @@ impl Sizes {
         self.beside()[1] + self.ndim * self.surface
     }
 
-    /// The parts of a recorded step: velocities, memory of the layers of stage 1, and what is kept at the surface.
+    /// The parts of a recorded step: velocities or their shells, memory of the layers of stage 1, and what is kept at the surface.
     pub fn tape(&self) -> Tape {
-        let mut next = self.ndim * self.len;
+        let kept = if self.shell > 0 { self.shell } else { self.len };
+        let mut next = (self.ndim * kept).next_multiple_of(WHOLE);
         let mut take = |numbers| taken(&mut next, numbers);
         Tape {
             memory: self.layers.map(&mut take),

@@ -70,7 +70,7 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
 
 // Eight blocks a multiprocessor, 64 registers a thread: it would take two more.
 #undef BOUNDS
-#define BOUNDS __launch_bounds__(ACROSS * LINES, 8)
+#define BOUNDS __launch_bounds__(THREADS, 8)
 KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
 #undef BOUNDS
 #define BOUNDS

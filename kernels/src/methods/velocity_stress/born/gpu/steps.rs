@@ -1,34 +1,43 @@
 //! What a step and its transpose launch.
 
 use super::super::program::Discrete;
+use super::super::shell::Core;
 use super::arguments::{Args, Inject, Walk, int};
+use super::backwards::Backwards;
+use super::bounds::{Bounds, Cells, solid};
 use super::points::{Fields, Points};
 use super::sizes::Sizes;
-use super::variant::{Pass, Variant, cells_of};
+use super::variant::{Pass, Turn, Variant, cells_of};
 use super::{READERS, resident};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, walk};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Threads of a block along z, and lines of threads: so many rows in 3-D, the rest of them planes.
-const BLOCK: [usize; 2] = [16, 8];
+/// Threads of a block, so many of them along z and in 3-D on so many rows, the rest of them on planes; where few cells lie along z half as
+/// many threads do.
+const BLOCK: usize = 128;
+const ACROSS: usize = 16;
 const ROWS: usize = 4;
+/// Threads with a row of velocities that are cleared.
+const SWEEPERS: usize = 16;
 
 /// Rows of a strip, of which the planes around a tile stay in the second-level cache.
-const STRIP: usize = 128;
+pub const STRIP: usize = 128;
 
 /// Threads of a block at the surface.
 const SURFACE_THREADS: usize = 64;
 
 /// What drives the fields of a step.
-#[derive(Clone, Copy)]
-pub enum Drive {
+pub enum Drive<'a, A: Accelerator> {
     /// The sources.
     Sources,
     /// The same; what a change of the waves runs beside goes to this address.
     Background(u64),
     /// The same; velocities and memory of the layers go to a tape (second address) from that of the step before, if any.
     Kept(Option<u64>, u64),
+    /// The same for waves that will run backwards: of velocities the shell goes to the tape alone.
+    Shelled(Option<u64>, u64, &'a Backwards<A>),
     /// Changes of the coefficients (second address), beside what the background left in the same step (first).
     Changes(u64, u64),
 }
@@ -48,12 +57,18 @@ pub struct Device<A: Accelerator> {
     reached: [i32; 2],
     /// Not zero when a value was not finite.
     found: A::Memory,
+    /// Where waves can run backwards, or why they cannot.
+    bounds: Result<Bounds, &'static str>,
+    /// Whether the inside of the grid can have kernels of its own.
+    solid: bool,
+    /// Kernels of waves that run backwards.
+    turns: OnceCell<Vec<A::Kernel>>,
     _memory: Vec<A::Memory>,
 }
 
 impl<A: Accelerator> Device<A> {
     /// Sends a program to a device.
-    pub fn new(a: Arc<A>, program: &Discrete<f32>) -> Result<Self, Error> {
+    pub fn new(a: Arc<A>, program: &Discrete<f32>, core: &Result<Core, &'static str>) -> Result<Self, Error> {
         let variant = Variant {
             ndim: program.ndim(),
             half: program.rows.half,
@@ -80,6 +95,9 @@ impl<A: Accelerator> Device<A> {
             base,
             reached: [int(top), int(z.end - top)],
             found: a.allocate(size_of::<i32>())?,
+            bounds: Bounds::of(program, core),
+            solid: variant.has_inside() && solid(program),
+            turns: OnceCell::new(),
             _memory: memory,
             a,
         })
@@ -107,32 +125,90 @@ impl<A: Accelerator> Device<A> {
             return Ok(());
         };
         // SAFETY: the caller's promise.
-        unsafe { self.a.launch(Stream::Main, kernel, dims, &argument(args)) }
+        unsafe { self.launch_on(Stream::Main, kernel, dims, args) }
+    }
+
+    /// The same in a stream.
+    ///
+    /// # Safety
+    /// The same.
+    pub unsafe fn launch_on<S>(
+        &self,
+        stream: Stream,
+        kernel: &A::Kernel,
+        dims: Dims,
+        args: &S,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.a.launch(stream, kernel, dims, &argument(args)) }
+    }
+
+    /// What waves that run backwards need; parameters of an isotropic medium are `grouped`.
+    ///
+    /// # Errors
+    /// Says why they cannot.
+    pub fn backwards(&self, grouped: bool) -> Result<Backwards<A>, Error> {
+        let why = |why: &&str| Error::setup(format!("waves cannot run backwards: {why}"));
+        let bounds = self.bounds.as_ref().map_err(why)?;
+        let inside = self.solid && grouped && !self.points.read_stresses();
+        Backwards::new(&*self.a, bounds, inside)
+    }
+
+    /// A kernel of those that waves which run backwards want; all of them are compiled when the first is.
+    pub fn turn(&self, turn: Turn) -> Result<&A::Kernel, Error> {
+        if self.turns.get().is_none() {
+            let mut kernels = Vec::new();
+            for (source, names) in self.variant.turns() {
+                kernels.extend(self.a.load(&source, names)?);
+            }
+            let _ = self.turns.set(kernels);
+        }
+        let kernels = self.turns.get().map_or(&[][..], Vec::as_slice);
+        Ok(&kernels[turn as usize])
     }
 
     /// Arguments and blocks of a kernel with threads for all cells from `top` on along z, `reach` of them, so many in a thread.
     pub fn blocks(&self, args: &Args, in_thread: usize) -> (Args, Dims) {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
         let along = if self.sizes.ndim == 3 { ROWS } else { 1 };
-        let across = ((args.top + args.reach) as usize).div_ceil(BLOCK[0] * in_thread);
-        let deep = planes.div_ceil(BLOCK[1] / along);
+        // Threads begin at whole vectors, and those of all cells with the row.
+        let reach = args.reach as usize;
+        let (across, start) = match reach <= ACROSS / 2 * in_thread {
+            true => (ACROSS / 2, args.top as usize / in_thread * in_thread),
+            false => (ACROSS, 0),
+        };
+        let threads = (args.top as usize + reach - start).div_ceil(in_thread);
+        let deep = planes.div_ceil(BLOCK / across / along);
         let tiles = rows.div_ceil(along);
         let strips = rows.div_ceil(STRIP);
         let dims = Dims {
-            grid: [across, tiles.div_ceil(strips), deep * strips],
-            threads: BLOCK[0] * BLOCK[1],
+            grid: [threads.div_ceil(across), tiles.div_ceil(strips), deep * strips],
+            threads: BLOCK,
             shared: 0,
         };
-        let deep = int(deep);
-        (Args { deep, ..*args }, dims)
+        let args = Args {
+            deep: int(deep),
+            start: int(start),
+            across: across.ilog2() as i32,
+            ..*args
+        };
+        (args, dims)
     }
 
     /// A kernel with such threads.
     pub fn cells(&self, pass: Pass, args: &Args) -> Result<(), Error> {
+        self.cells_on(Stream::Main, pass, args)
+    }
+
+    /// The same in a stream.
+    pub fn cells_on(&self, stream: Stream, pass: Pass, args: &Args) -> Result<(), Error> {
         let (args, dims) = self.blocks(args, cells_of(pass));
+        let Some(kernel) = &self.kernels[pass as usize] else {
+            return Ok(());
+        };
         // SAFETY: a cell that is computed has its neighbours in the grid, and a pass changes no field that it reads around a
         // cell.
-        unsafe { self.launch(pass, dims, &args) }
+        unsafe { self.launch_on(stream, kernel, dims, &args) }
     }
 
     /// A kernel with a thread for every node of the surface; none where there is no surface.
@@ -143,18 +219,26 @@ impl<A: Accelerator> Device<A> {
     }
 
     /// Step `it` of the fields of a state.
-    pub fn step(&self, state: u64, it: usize, drive: Drive) -> Result<(), Error> {
+    pub fn step(&self, state: u64, it: usize, drive: Drive<'_, A>) -> Result<(), Error> {
         let (args, sizes) = (self.of(state), &self.sizes);
+        let mut shelled = None;
         let (args, changed) = match drive {
             Drive::Sources => (args, false),
             Drive::Background(beside) => (args.about(sizes, beside), false),
             Drive::Kept(before, tape) => (args.kept(sizes, before, tape), false),
+            Drive::Shelled(before, tape, with) => {
+                shelled = Some((with, tape));
+                (args.shelled(&with.sizes(sizes), before, tape), false)
+            }
             Drive::Changes(beside, changes) => (args.about(sizes, beside).changed(sizes, changes), true),
         };
         let either = |plain: Pass, other: Pass| if changed { other } else { plain };
         self.cells(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
         self.sources(&args, (0, it), changed)?;
         self.surface(either(Pass::VelocityImages, Pass::VelocityImagesChanged), &args)?;
+        if let Some((with, tape)) = shelled {
+            with.keep(self, args.velocity, tape)?;
+        }
         self.cells(either(Pass::Stresses, Pass::StressesChanged), &args)?;
         if !changed {
             self.sources(&args, (1, it), false)?;
@@ -164,15 +248,29 @@ impl<A: Accelerator> Device<A> {
 
     /// What sources add in a stage; of a change of buoyancy what forces add by it.
     fn sources(&self, args: &Args, when: (usize, usize), changed: bool) -> Result<(), Error> {
+        let changes = if changed { args.buoyancy } else { 0 };
+        self.inject(args, when, |inject| Inject { changes, ..inject })
+    }
+
+    /// Takes away what sources added to some cells.
+    pub fn take_sources(&self, args: &Args, when: (usize, usize), cells: &Cells) -> Result<(), Error> {
+        let bounds = cells.each_ref().map(|axis| [axis.start, axis.end].map(int));
+        self.inject(args, when, |inject| Inject {
+            low: bounds.map(|[low, _]| low),
+            high: bounds.map(|[_, high]| high),
+            sign: -1.0,
+            ..inject
+        })
+    }
+
+    /// Launches what sources do in a stage of a step.
+    fn inject(&self, args: &Args, when: (usize, usize), how: impl Fn(Inject) -> Inject) -> Result<(), Error> {
         // Places of stresses come behind those of velocities.
         let velocities = (self.sizes.ndim * self.sizes.len * size_of::<f32>()) as u64;
         let fields = [args.velocity, args.stress - velocities][when.0];
-        let of = (fields, &args.grid);
-        let changes = if changed { args.buoyancy } else { 0 };
-        let Some(inject) = self.points.inject(of, when) else {
+        let Some(inject) = self.points.inject((fields, &args.grid), when).map(how) else {
             return Ok(());
         };
-        let inject = Inject { changes, ..inject };
         // SAFETY: the tables name cells of the fields, each once.
         unsafe { self.launch(Pass::Inject, threads(inject.count as usize, WALKERS), &inject) }
     }
@@ -264,7 +362,7 @@ impl<A: Accelerator> Device<A> {
         };
         let rows = (args.grid.rows * args.grid.planes) as usize;
         // SAFETY: a warp for every row of the grid; the callers give the address of velocities.
-        unsafe { self.launch(Pass::Clear, threads(rows * BLOCK[0], WALKERS), &args) }
+        unsafe { self.launch(Pass::Clear, threads(rows * SWEEPERS, WALKERS), &args) }
     }
 
     /// Copies numbers, or puts zeros where there is nothing to copy.

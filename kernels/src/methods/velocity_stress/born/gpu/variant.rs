@@ -38,7 +38,10 @@ pub(super) enum Pass {
 }
 
 /// Cells of a thread along z in a step and on the way back.
-const CELLS: usize = 2;
+pub(super) const CELLS: usize = 2;
+
+/// The same where the inside of a grid has kernels of its own: 16 bytes.
+pub(super) const INSIDE: usize = 4;
 
 /// Cells of a thread of a kernel.
 pub(super) fn cells_of(pass: Pass) -> usize {
@@ -50,6 +53,7 @@ pub(super) fn cells_of(pass: Pass) -> usize {
 }
 
 /// A text: its file, its kernels in the order of [`Pass`], and whether derivatives, attenuation and a surface make a variant of it.
+#[derive(Clone, Copy)]
 struct Text {
     file: &'static str,
     text: &'static str,
@@ -59,17 +63,32 @@ struct Text {
     /// Whether it reads stiffnesses.
     moduli: bool,
     surface: bool,
+    /// Cells of a thread along z.
+    cells: usize,
+    /// Whether threads walk along boxes.
+    framed: bool,
 }
+
+/// A text whose kernels derive and read stiffnesses.
+const PLAIN: Text = Text {
+    file: "",
+    text: "",
+    kernels: &[],
+    derives: true,
+    loses: false,
+    moduli: true,
+    surface: false,
+    cells: CELLS,
+    framed: false,
+};
 
 const TEXTS: [Text; 4] = [
     Text {
         file: "born/gpu/step.cu",
         text: include_str!("step.cu"),
         kernels: &["velocities", "velocities_changed", "stresses", "stresses_changed"],
-        derives: true,
         loses: true,
-        moduli: true,
-        surface: false,
+        ..PLAIN
     },
     Text {
         file: "born/gpu/back.cu",
@@ -84,10 +103,8 @@ const TEXTS: [Text; 4] = [
             "buoyancies_back",
             "pressures",
         ],
-        derives: true,
         loses: true,
-        moduli: true,
-        surface: false,
+        ..PLAIN
     },
     Text {
         file: "born/gpu/surface.cu",
@@ -101,10 +118,10 @@ const TEXTS: [Text; 4] = [
             "velocity_images_back",
             "slopes_back",
         ],
-        derives: true,
-        loses: false,
         moduli: false,
         surface: true,
+        cells: 1,
+        ..PLAIN
     },
     Text {
         file: "born/gpu/points.cu",
@@ -119,9 +136,9 @@ const TEXTS: [Text; 4] = [
             "clear",
         ],
         derives: false,
-        loses: false,
         moduli: false,
-        surface: false,
+        cells: 1,
+        ..PLAIN
     },
 ];
 
@@ -138,11 +155,48 @@ const IMAGES: Text = Text {
         "rotations",
         "multiply",
     ],
-    derives: true,
-    loses: false,
-    moduli: true,
-    surface: false,
+    cells: 1,
+    ..PLAIN
 };
+
+/// A kernel of the texts with which waves run backwards, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    KeepShell,
+    RestoreShell,
+    Largest,
+    StressesUndo,
+    VelocitiesUndo,
+    VelocitiesInside,
+    StressesInside,
+    StiffnessesInside,
+}
+
+/// Those texts. The one behind the first two serves where the inside of a grid has kernels of its own.
+const TURNS: [Text; 3] = [
+    Text {
+        file: "born/gpu/shell.cu",
+        text: include_str!("shell.cu"),
+        kernels: &["keep_shell", "restore_shell", "largest"],
+        derives: false,
+        moduli: false,
+        framed: true,
+        ..PLAIN
+    },
+    Text {
+        file: "born/gpu/undo.cu",
+        text: include_str!("undo.cu"),
+        kernels: &["stresses_undo", "velocities_undo"],
+        ..PLAIN
+    },
+    Text {
+        file: "born/gpu/inside.cu",
+        text: include_str!("inside.cu"),
+        kernels: &["velocities_inside", "stresses_inside", "stiffnesses_inside"],
+        cells: INSIDE,
+        ..PLAIN
+    },
+];
 
 /// Everything that the texts are specialised for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +219,8 @@ impl Variant {
             ("REAL_IS_DOUBLE", 0),
             ("NDIM", self.ndim),
             ("HALF", if text.derives { self.half } else { 1 }),
-            ("VEC", if text.loses { CELLS } else { 1 }),
+            ("VEC", text.cells),
+            ("FRAMED", usize::from(text.framed)),
             ("LOSSY", usize::from(text.loses && self.lossy)),
             ("ISOTROPIC", usize::from(text.moduli && self.isotropic)),
         ];
@@ -184,6 +239,19 @@ impl Variant {
             let wanted = self.surface || !text.surface;
             (wanted.then(|| self.source(text)), text.kernels)
         })
+    }
+
+    /// Whether the inside of a grid can have kernels of its own: its waves keep their energy, in an isotropic medium without a surface.
+    pub(super) fn has_inside(&self) -> bool {
+        self.isotropic && !self.lossy && !self.surface
+    }
+
+    /// The texts with which waves run backwards, in the order of [`Turn`], the last one where a run [`Variant::has_inside`].
+    pub(super) fn turns(&self) -> impl Iterator<Item = (Source, &'static [&'static str])> + '_ {
+        let all = TURNS
+            .iter()
+            .filter(|text| self.has_inside() || text.cells < INSIDE);
+        all.map(|text| (self.source(text), text.kernels))
     }
 
     /// The text of images with its kernels.
@@ -208,9 +276,17 @@ pub fn all() -> Vec<Source> {
                 isotropic,
                 surface: true,
             };
-            let texts = variant.texts().map(|(source, _)| source);
-            for source in texts.chain([Some(variant.images().0)]) {
-                found.extend(source.filter(|source| !found.contains(source)));
+            let plain = Variant {
+                surface: false,
+                ..variant
+            };
+            let turns = plain.turns().filter(|_| !lossy);
+            let texts = variant.texts().filter_map(|(source, _)| source);
+            let texts = texts.chain([variant.images().0]);
+            for source in texts.chain(turns.map(|(source, _)| source)) {
+                if !found.contains(&source) {
+                    found.push(source);
+                }
             }
         }
     }

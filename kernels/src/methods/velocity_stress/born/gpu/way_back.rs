@@ -7,6 +7,7 @@ use super::super::engine::Source;
 use super::super::ladder::{Ladder, split};
 use super::arguments::Args;
 use super::images::Imaging;
+use super::shells::Shells;
 use super::steps::Drive;
 use super::variant::Pass;
 use super::{OnDevice, Reel, room};
@@ -26,20 +27,22 @@ pub enum Wanted<'a, A: Accelerator> {
 }
 
 /// A way back.
-struct Way<'a, A: Accelerator> {
-    on: &'a OnDevice<A>,
+pub struct Way<'a, A: Accelerator> {
+    pub on: &'a OnDevice<A>,
     /// The fields that run.
-    run: A::Memory,
+    pub run: A::Memory,
     /// What waits for the fields.
-    waits: A::Memory,
-    waiting: A::Memory,
+    pub waits: A::Memory,
+    pub waiting: A::Memory,
+    /// Where waves run backwards.
+    pub shells: Option<Shells<A>>,
     /// Checkpoints beside the beginning of the run, those before the ones on the device.
     on_host: Vec<A::Pinned>,
     /// How many may be there.
     most_on_host: usize,
     /// What is asked for.
-    found: A::Memory,
-    wanted: Wanted<'a, A>,
+    pub found: A::Memory,
+    pub wanted: Wanted<'a, A>,
     reel: Reel<A>,
     /// The records that the reel holds on the way back.
     held: Range<usize>,
@@ -96,7 +99,11 @@ impl<A: Accelerator> OnDevice<A> {
         }
         if matches!(way.wanted, Wanted::Gradient { .. }) {
             let (device, found) = (&self.device, way.found.address());
-            device.cells(Pass::BuoyanciesBack, &device.of(0).changed(&device.sizes, found))?;
+            let args = device.of(0).changed(&device.sizes, found);
+            device.cells(Pass::BuoyanciesBack, &args)?;
+            if let Some(inside) = way.shells.as_ref().and_then(Shells::inside) {
+                inside.end_inside(device, &args)?;
+            }
         }
         Ok(way.found)
     }
@@ -109,12 +116,24 @@ impl<'a, A: Accelerator> Way<'a, A> {
             Wanted::Images(imaging) => (&*on.device.a, &imaging.sizes()),
         };
         let state = sizes.state().all;
-        on.stock.borrow_mut().serve(ladder, sizes, on.steps.nt);
+        let shells = match (&wanted, ladder.shells) {
+            (_, false) => None,
+            (Wanted::Gradient { grouped }, true) => Some(Shells::new(on, *grouped)?),
+            (Wanted::Images(_), true) => {
+                return Err(Error::setup(
+                    "images need the waves of all cells: record whole steps, not their shells",
+                ));
+            }
+        };
+        let shelled = shells.as_ref().map(|shells| shells.sizes);
+        let steps = shelled.as_ref().unwrap_or(sizes);
+        on.stock.borrow_mut().serve(ladder, steps, on.steps.nt);
         Ok(Self {
             on,
             run: room(a, state)?,
             waits: room(a, state)?,
             waiting: room(a, sizes.waits().all)?,
+            shells,
             on_host: Vec::new(),
             most_on_host: ladder.on_host,
             found: match wanted {
@@ -171,9 +190,9 @@ impl<'a, A: Accelerator> Way<'a, A> {
     }
 
     /// Where a recorded step lies.
-    fn tape(&self, number: usize) -> Result<u64, Error> {
+    pub fn tape(&self, number: usize) -> Result<u64, Error> {
         let (at, fresh) = self.on.stock.borrow_mut().tape(&self.on.device.a, number)?;
-        if fresh {
+        if fresh && self.shells.is_none() {
             self.on.device.clear(at)?;
         }
         Ok(at)
@@ -182,6 +201,9 @@ impl<'a, A: Accelerator> Way<'a, A> {
     /// Runs some steps, and keeps them where asked for.
     fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
         let device = &self.on.device;
+        if keep && self.shells.is_some() {
+            return self.advance_shelled(steps);
+        }
         for it in steps.clone() {
             let (mut drive, mut velocity) = (Drive::Sources, self.run.address());
             if keep {
@@ -202,7 +224,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
     }
 
     /// Takes the record of a step on the first way.
-    fn record(&mut self, it: usize, velocity: u64) -> Result<(), Error> {
+    pub fn record(&mut self, it: usize, velocity: u64) -> Result<(), Error> {
         let device = &self.on.device;
         let Some((all, waiting)) = &mut self.records else {
             return Ok(());
@@ -229,7 +251,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
     }
 
     /// Where what waits for the record of a step lies; none where nothing does.
-    fn data_of(&mut self, it: usize, data: &[f32]) -> Result<Option<u64>, Error> {
+    pub fn data_of(&mut self, it: usize, data: &[f32]) -> Result<Option<u64>, Error> {
         let device = &self.on.device;
         if !self.on.steps.records(it) {
             if !device.sizes.runs {
@@ -253,6 +275,9 @@ impl<'a, A: Accelerator> Way<'a, A> {
 
     /// Goes back through steps that are recorded.
     fn steps_back(&mut self, steps: Range<usize>, data: &[f32]) -> Result<(), Error> {
+        if self.shells.is_some() {
+            return self.steps_back_shelled(steps, data);
+        }
         let on = self.on;
         let device = &on.device;
         let args = device

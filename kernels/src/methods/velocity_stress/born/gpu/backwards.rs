@@ -1,0 +1,243 @@
+//! What waves that run backwards launch on a device. Where the inside of a grid has kernels of its own they run beside those of the
+//! cells around it.
+
+use super::arguments::{Args, int};
+use super::bounds::{Bounds, Cells, THREADS, walking, within};
+use super::sizes::{Sizes, after};
+use super::steps::{Device, STRIP};
+use super::variant::{CELLS, INSIDE, Pass, Turn};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Dims, Memory, Stream};
+
+/// Threads of a block inside: chunks along z of so many threads, in groups of so many.
+const INSIDE_THREADS: usize = 256;
+const CHUNK: usize = 8;
+const GROUPS: usize = 4;
+
+/// Streams of the cells around an inside. They follow the inside, whose blocks want a multiprocessor each: cells around it that come first
+/// keep them from all.
+const AROUND: [Stream; 2] = [Stream::Beside, Stream::Out];
+
+/// What it takes beside the kernels of all runs.
+pub struct Backwards<A: Accelerator> {
+    bounds: Bounds,
+    /// Whether the inside has kernels of its own.
+    inside: bool,
+    /// When what comes before a pass was done.
+    begun: A::Event,
+    /// When the cells around the inside were, by stream.
+    around: [A::Event; 2],
+    /// The largest velocity of the run, and of what has come back.
+    largest: A::Memory,
+}
+
+/// The kernels of a pass: inside, and around it.
+#[derive(Clone, Copy)]
+enum Split {
+    Velocities,
+    Stresses,
+}
+
+impl<A: Accelerator> Backwards<A> {
+    /// Within these bounds; `inside` says whether the inside has kernels of its own.
+    pub fn new(a: &A, bounds: &Bounds, inside: bool) -> Result<Self, Error> {
+        Ok(Self {
+            bounds: bounds.clone(),
+            inside,
+            begun: a.event()?,
+            around: [a.event()?, a.event()?],
+            largest: a.allocate(2 * size_of::<f32>())?,
+        })
+    }
+
+    /// Whether the inside has kernels of its own.
+    pub fn has_inside(&self) -> bool {
+        self.inside
+    }
+
+    /// The sizes of a run that keeps shells.
+    pub fn sizes(&self, sizes: &Sizes) -> Sizes {
+        Sizes {
+            shell: self.bounds.shell,
+            ..*sizes
+        }
+    }
+
+    /// Launches a kernel whose threads walk along boxes.
+    fn walk(
+        &self,
+        on: &Device<A>,
+        (stream, turn): (Stream, Turn),
+        args: &Args,
+        boxes: &[Cells],
+    ) -> Result<(), Error> {
+        let (args, blocks) = walking(args, boxes);
+        let dims = Dims {
+            grid: [blocks, 1, 1],
+            threads: THREADS,
+            shared: 0,
+        };
+        // SAFETY: the boxes lie in the grid, and its fields are those of the arguments.
+        unsafe { on.launch_on(stream, on.turn(turn)?, dims, &args) }
+    }
+
+    /// Launches a kernel that has threads for the cells of a box.
+    fn cells(&self, on: &Device<A>, turn: Turn, args: &Args, cells: &Cells) -> Result<(), Error> {
+        let (args, dims) = on.blocks(&within(args, cells), CELLS);
+        // SAFETY: the same.
+        unsafe { on.launch_on(Stream::Main, on.turn(turn)?, dims, &args) }
+    }
+
+    /// Launches a kernel of the inside.
+    fn inside(&self, on: &Device<A>, turn: Turn, args: &Args, cells: &Cells) -> Result<(), Error> {
+        let [z, rows, planes] = cells;
+        let tall = if on.sizes.ndim == 3 { 4 } else { 1 };
+        let tiles = rows.len().div_ceil(tall);
+        let strips = rows.len().div_ceil(STRIP);
+        let along = tiles.div_ceil(strips);
+        let start = z.start / (2 * INSIDE) * (2 * INSIDE);
+        let chunks = (z.end - start).div_ceil(CHUNK * INSIDE);
+        let deep = INSIDE_THREADS / (CHUNK * GROUPS * tall);
+        let dims = Dims {
+            grid: [
+                (along * chunks).div_ceil(GROUPS),
+                planes.len().div_ceil(deep),
+                strips,
+            ],
+            threads: INSIDE_THREADS,
+            shared: 0,
+        };
+        let args = Args {
+            deep: int(along),
+            ..within(args, cells)
+        };
+        // SAFETY: the same; the cells are whole vectors.
+        unsafe { on.launch_on(Stream::Main, on.turn(turn)?, dims, &args) }
+    }
+
+    /// The transpose of a step whose record, if any, has been at [`Device::record_back`], and waves of the run before it, where the inside
+    /// has kernels of its own.
+    pub fn step_back(&self, on: &Device<A>, args: &Args, record: Option<u64>) -> Result<(), Error> {
+        self.split(on, Split::Stresses, args)?;
+        on.velocities_back(args, record)?;
+        self.split(on, Split::Velocities, args)
+    }
+
+    /// A pass, inside and around it at the same time.
+    fn split(&self, on: &Device<A>, pass: Split, args: &Args) -> Result<(), Error> {
+        let (inside, turn, around) = match pass {
+            Split::Velocities => (
+                &self.bounds.velocities,
+                Turn::VelocitiesInside,
+                Pass::VelocitiesGatherBack,
+            ),
+            Split::Stresses => (
+                &self.bounds.stresses,
+                Turn::StressesInside,
+                Pass::StressesGatherBack,
+            ),
+        };
+        on.a.record(Stream::Main, &self.begun)?;
+        self.inside(on, turn, args, inside)?;
+        let boxes = self.bounds.around(inside);
+        for (k, (stream, done)) in AROUND.into_iter().zip(&self.around).enumerate() {
+            on.a.wait(stream, &self.begun)?;
+            for cells in boxes.iter().skip(k).step_by(AROUND.len()) {
+                on.cells_on(stream, around, &within(args, cells))?;
+            }
+            on.a.record(stream, done)?;
+        }
+        self.around
+            .iter()
+            .try_for_each(|done| on.a.wait(Stream::Main, done))
+    }
+
+    /// Keeps the shell of velocities at an address.
+    pub fn keep(&self, on: &Device<A>, velocity: u64, shell: u64) -> Result<(), Error> {
+        let args = self.shell_of(on, velocity, shell);
+        self.walk(
+            on,
+            (Stream::Main, Turn::KeepShell),
+            &args,
+            &self.bounds.shell_boxes(),
+        )
+    }
+
+    /// Puts it back.
+    pub fn restore(&self, on: &Device<A>, velocity: u64, shell: u64) -> Result<(), Error> {
+        let args = self.shell_of(on, velocity, shell);
+        self.walk(
+            on,
+            (Stream::Main, Turn::RestoreShell),
+            &args,
+            &self.bounds.shell_boxes(),
+        )
+    }
+
+    fn shell_of(&self, on: &Device<A>, velocity: u64, shell: u64) -> Args {
+        Args {
+            run_velocity: velocity,
+            shell,
+            shell_len: self.bounds.shell as i64,
+            ..on.of(velocity)
+        }
+    }
+
+    /// Undoes the stresses of a step; `args` have the velocities behind it.
+    pub fn undo_stresses(&self, on: &Device<A>, args: &Args) -> Result<(), Error> {
+        self.cells(on, Turn::StressesUndo, args, &self.bounds.stresses)
+    }
+
+    /// Undoes its velocities.
+    pub fn undo_velocities(&self, on: &Device<A>, args: &Args) -> Result<(), Error> {
+        self.cells(on, Turn::VelocitiesUndo, args, &self.bounds.velocities)
+    }
+
+    /// Takes away what sources of a stage of step `it` added to the waves of a run.
+    pub fn take_sources(
+        &self,
+        on: &Device<A>,
+        args: &Args,
+        (stage, it): (usize, usize),
+    ) -> Result<(), Error> {
+        let run = Args {
+            velocity: args.run_velocity,
+            stress: args.run_stress,
+            ..*args
+        };
+        let cells = [&self.bounds.velocities, &self.bounds.stresses][stage];
+        on.take_sources(&run, (stage, it), cells)
+    }
+
+    /// Sums for moduli of the inside become those of all other cells.
+    pub fn end_inside(&self, on: &Device<A>, args: &Args) -> Result<(), Error> {
+        self.inside(on, Turn::StiffnessesInside, args, &self.bounds.stresses)
+    }
+
+    /// Forgets how large velocities were.
+    pub fn begin(&self, on: &Device<A>) -> Result<(), Error> {
+        on.copy(self.largest.address(), None, 2)
+    }
+
+    /// Looks how large velocities of the run are, or what is left of them at the end.
+    pub fn look(&self, on: &Device<A>, velocity: u64, end: bool) -> Result<(), Error> {
+        let boxes = match end {
+            true => vec![self.bounds.velocities.clone()],
+            false => self.bounds.live(),
+        };
+        let args = Args {
+            run_velocity: velocity,
+            rate: after(self.largest.address(), usize::from(end)),
+            ..on.of(velocity)
+        };
+        self.walk(on, (Stream::Main, Turn::Largest), &args, &boxes)
+    }
+
+    /// What is left of velocities at the end of the way back as a share of the largest one.
+    pub fn drift(&self, on: &Device<A>) -> Result<f64, Error> {
+        let mut found = [0.0; 2];
+        super::transfer::Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut found)?;
+        let [most, left] = found.map(f64::from);
+        Ok(if most > 0.0 { left / most } else { 0.0 })
+    }
+}

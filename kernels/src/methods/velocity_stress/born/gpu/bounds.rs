@@ -1,0 +1,172 @@
+//! Where waves run backwards on a device: as [`Core`] has it, in whole vectors along z.
+
+use super::super::program::Discrete;
+use super::super::shell::Core;
+use super::arguments::{Args, BOXES, BoxArgs, int};
+use super::variant::{CELLS, INSIDE};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Threads of a block that walks along boxes.
+pub const THREADS: usize = 128;
+
+/// Shear moduli below this share of lambda leave the rounding of normal stresses too much of what waits for them.
+const SOFT: f32 = 0.02;
+
+/// Cells by axis: 0 = z, 1 = row, 2 = plane.
+pub type Cells = [Range<usize>; 3];
+
+/// Where waves run backwards.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// Cells whose stresses come back.
+    pub stresses: Cells,
+    /// Cells whose velocities do, for which these stresses are enough. Those of all others are kept of every step: its shell.
+    pub velocities: Cells,
+    /// All cells that have velocities, images above a surface included.
+    all: Cells,
+    /// Cells that steps compute.
+    live: Cells,
+    /// Numbers of the shell of a component.
+    pub shell: usize,
+}
+
+impl Bounds {
+    /// Of a program, or why there are none.
+    pub fn of(program: &Discrete<f32>, core: &Result<Core, &'static str>) -> Result<Self, &'static str> {
+        let region = core.as_ref().map_err(|&why| why)?.region();
+        let rows = &program.rows;
+        // Kernels of an inside read of layers neither what waits there nor their memory.
+        let (vector, apart) = match program.nodes.isotropic() && program.images.is_none() {
+            true => (INSIDE, rows.half),
+            false => (CELLS, 0),
+        };
+        let mut stresses = region.clone();
+        for &axis in rows.axes() {
+            stresses[axis] = region[axis].start + apart..region[axis].end.saturating_sub(apart);
+        }
+        stresses[0].start = stresses[0].start.next_multiple_of(vector);
+        stresses[0].end = stresses[0].end / vector * vector;
+        let mut velocities = stresses.clone();
+        for &axis in rows.axes() {
+            let reach = match axis {
+                0 => rows.half.next_multiple_of(vector),
+                _ => rows.half,
+            };
+            velocities[axis] = stresses[axis].start + reach..stresses[axis].end.saturating_sub(reach);
+            if velocities[axis].is_empty() {
+                return Err("the grid is too small for a part inside of which they could");
+            }
+        }
+        let live = [rows.z.clone(), rows.rows.clone(), rows.planes.clone()];
+        let mut all = live.clone();
+        if program.images.is_some() {
+            all[0].start = 0;
+        }
+        let mut made = Self {
+            stresses,
+            velocities,
+            all,
+            live,
+            shell: 0,
+        };
+        let boxes = made.shell_boxes();
+        made.shell = boxes.iter().map(numbers).sum();
+        Ok(made)
+    }
+
+    /// The boxes of the shell.
+    pub fn shell_boxes(&self) -> Vec<Cells> {
+        around(&self.all, &self.velocities)
+    }
+
+    /// Those of the cells that steps compute around an inside.
+    pub fn around(&self, inside: &Cells) -> Vec<Cells> {
+        around(&self.live, inside)
+    }
+
+    /// All cells that steps compute.
+    pub fn live(&self) -> Vec<Cells> {
+        vec![self.live.clone()]
+    }
+}
+
+/// The boxes around an inside.
+fn around(all: &Cells, inside: &Cells) -> Vec<Cells> {
+    let [z, row, plane] = all;
+    let [inner, rows, planes] = inside;
+    let boxes = [
+        [z.start..inner.start, row.clone(), plane.clone()],
+        [inner.end..z.end, row.clone(), plane.clone()],
+        [inner.clone(), row.start..rows.start, plane.clone()],
+        [inner.clone(), rows.end..row.end, plane.clone()],
+        [inner.clone(), rows.clone(), plane.start..planes.start],
+        [inner.clone(), rows.clone(), planes.end..plane.end],
+    ];
+    let some = boxes
+        .into_iter()
+        .filter(|cells| cells.iter().all(|axis| !axis.is_empty()));
+    some.collect()
+}
+
+/// Numbers of a box, whose rows have whole vectors.
+fn numbers([z, rows, planes]: &Cells) -> usize {
+    z.len().next_multiple_of(CELLS) * rows.len() * planes.len()
+}
+
+/// Arguments of a kernel whose threads walk along boxes, and its blocks.
+pub fn walking(args: &Args, boxes: &[Cells]) -> (Args, usize) {
+    let mut list = [BoxArgs::default(); BOXES];
+    let (mut begin, mut number) = (0, 0);
+    for (to, cells) in list.iter_mut().zip(boxes) {
+        let [z, rows, planes] = cells;
+        *to = BoxArgs {
+            z: int(z.start),
+            row: int(rows.start),
+            plane: int(planes.start),
+            width: int(z.len()),
+            rows: int(rows.len()),
+            planes: int(planes.len()),
+            begin: int(begin),
+            number: int(number),
+        };
+        begin += (numbers(cells) / CELLS).div_ceil(THREADS);
+        number += numbers(cells);
+    }
+    let walking = Args {
+        boxes: int(boxes.len()),
+        around: list,
+        ..*args
+    };
+    (walking, begin)
+}
+
+/// Arguments of a kernel that has threads for the cells of a box.
+pub fn within(args: &Args, [z, rows, planes]: &Cells) -> Args {
+    let mut args = Args {
+        top: int(z.start),
+        reach: int(z.len()),
+        ..*args
+    };
+    args.grid.begin = [z, rows, planes].map(|range| int(range.start));
+    args.grid.count = [z, rows, planes].map(|range| int(range.len()));
+    args
+}
+
+/// Whether an isotropic medium is solid everywhere and not too soft: what waits for stresses then follows from what waits for strains.
+pub fn solid(program: &Discrete<f32>) -> bool {
+    let rows = &program.rows;
+    let [normal, coupling] = [0, 3].map(|place| program.medium.stiffness(place));
+    let plane = |plane: usize| {
+        rows.rows.clone().all(|row| {
+            let cells = rows.at(plane, row) + rows.z.start..rows.at(plane, row) + rows.z.end;
+            let both = normal[cells.clone()].iter().zip(&coupling[cells]);
+            both.into_iter().all(|(normal, lambda)| {
+                let twice = normal - lambda;
+                twice > 0.0 && twice >= 2.0 * SOFT * lambda.abs() && 2.0 * lambda + twice > 0.0
+            })
+        })
+    };
+    let planes = rows.planes.clone();
+    program.cpu.install(|| planes.into_par_iter().all(plane))
+}
