@@ -400,7 +400,7 @@ macro_rules! on {
 
 /// On a processor that plays accelerator.
 pub mod emulated {
-    use super::{Arc, Emulator, Open, Write};
+    use super::{Arc, Case, Emulator, Open, Random, Write, plain};
 
     pub fn open(test: &str) -> Option<Open<Emulator>> {
         match Emulator::available() {
@@ -413,6 +413,31 @@ pub mod emulated {
     }
 
     on!(open);
+
+    /// Where waves run backwards, an inside and the cells around it in streams of their own.
+    #[test]
+    fn streams_in_any_order_give_the_same_bits() {
+        let Some(plainly) = open("streams_in_any_order_give_the_same_bits") else {
+            return;
+        };
+        let case = Case { frame: 5, ..plain(2) };
+        let late: [Open<Emulator>; 2] = [
+            || Arc::new(Emulator::new().late(1)),
+            || Arc::new(Emulator::new().late(2)),
+        ];
+        let back = |open: Open<Emulator>| {
+            let [_, born] = super::both(open, &case);
+            let mut random = Random(4);
+            let count = born.records() * born.values();
+            let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
+            let ladder = super::ladders(&born, case.nt)[0].of_shells();
+            born.adjoint(&data, &ladder).expect("the way back")
+        };
+        let wanted = back(plainly);
+        for open in late {
+            assert!(back(open) == wanted);
+        }
+    }
 
     #[test]
     fn blocks_and_threads_in_reverse_give_the_same_bits() {

@@ -38,7 +38,8 @@ const STEPS_OF_A_COPY: usize = 20;
 /// way of memory, and a disk has a twentieth of the speed of that.
 const STEPS_OF_A_FILE: usize = 12;
 
-/// What a step that runs backwards takes of one that runs forward: no layers, and no cells of the frame (400 x 400 cells, frame of 10).
+/// What a step that runs backwards takes of one that runs forward: no layers, and no cells of the frame (400 x 400 cells, frame of 10; on an
+/// H200 384^3 cells take 0.43).
 const BACKWARDS: [usize; 2] = [2, 3];
 
 /// `n` over `k`, not beyond the largest number.
