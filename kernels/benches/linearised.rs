@@ -1,6 +1,6 @@
 //! Speed of linearised velocity-stress runs on a GPU: milliseconds a step of forward runs and of gradients, with `apart=y` those of each
 //! kernel, which the host then waits for. `cargo bench -p kernels --bench linearised -- [dim=3] [n=256, or z,x,y: cells of the model] [nb=10] [order=4]
-//! [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the way back] [keep=boundary] [repeat=2] [apart=y]`
+//! [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the way back] [keep=steps|boundary] [repeat=2] [apart=y]`
 
 mod case;
 
@@ -309,20 +309,20 @@ fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
     }
     let room = born.room().unwrap_or(0);
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
-    let (ladder, sizes) = match words.text("keep", "all").as_str() {
+    let (ladder, sizes, once) = match words.text("keep", "steps").as_str() {
         "boundary" => {
             let (sizes, once) = born.shell_sizes()?;
             let ladder = Ladder::choose(shot.nt, sizes, memory.saturating_sub(once))?;
-            (ladder.of_shells(), sizes)
+            (ladder.of_shells(), sizes, once)
         }
-        _ => (Ladder::choose(shot.nt, born.sizes(), memory)?, born.sizes()),
+        _ => (Ladder::choose(shot.nt, born.sizes(), memory)?, born.sizes(), 0),
     };
     println!(
         "{} steps at a time, {} checkpoints, {} steps run again, {:.1} GB",
         ladder.segment,
         ladder.checkpoints,
         ladder.extra(shot.nt),
-        ladder.bytes(sizes) as f64 / 1e9
+        (ladder.bytes(sizes) + once) as f64 / 1e9
     );
     for _ in 0..words.number("repeat", 2) {
         let begun = Instant::now();

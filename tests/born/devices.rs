@@ -302,6 +302,34 @@ fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
     }
 }
 
+/// Checkpoints on the host, and another shot with other receivers in between, change no bit where waves run backwards.
+fn shells_take_any_place<A: Accelerator>(open: Open<A>) {
+    let case = plain(2);
+    let [_, mut born] = both(open, &case);
+    let mut random = Random(8);
+    let count = born.records() * born.values();
+    let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
+    let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
+    let memory = 4 * sizes[0] + case.nt / 5 * sizes[1];
+    let few = Ladder::choose(case.nt, sizes, memory)
+        .expect("it fits")
+        .of_shells();
+    assert!(few.checkpoints > 1 && few.segments > 2, "{few:?}");
+    let wanted = born.adjoint(&data, &few).expect("the way back");
+    for on_host in 1..=few.checkpoints {
+        let ladder = Ladder { on_host, ..few };
+        assert!(born.adjoint(&data, &ladder).expect("the way back") == wanted);
+    }
+    let mut second = case.shot();
+    second.sources[0].point[1] += 2.3;
+    second.receivers.truncate(2);
+    born.next_shot(&second).expect("points in the grid");
+    let other = vec![1.0; born.records() * born.values()];
+    assert!(born.adjoint(&other, &few).expect("the way back") != wanted);
+    born.next_shot(&case.shot()).expect("points in the grid");
+    assert!(born.adjoint(&data, &few).expect("the way back") == wanted);
+}
+
 /// A device may have room for a way back and not for a run with what a perturbation changes beside it, which a sentence says.
 #[test]
 fn a_perturbation_wants_room_for_two_runs() {
@@ -351,10 +379,11 @@ fn a_run_that_grows_is_noticed<A: Accelerator>(open: Open<A>) {
 
 /// Few steps of set-ups that use every kernel, for tools that watch each access.
 fn every_kernel<A: Accelerator>(open: Open<A>) {
-    for (ndim, surface) in [(2, true), (3, false)] {
+    for (ndim, surface, fluid) in [(2, true, false), (3, false, false), (2, false, true)] {
         let case = Case {
             more: if ndim == 3 { 9 } else { 0 },
             surface,
+            fluid,
             nt: 12,
             ..plain(ndim)
         };
@@ -392,6 +421,7 @@ macro_rules! on {
             products_are_equal
             runs_take_any_memory
             waves_run_backwards
+            shells_take_any_place
             a_run_that_grows_is_noticed
             every_kernel
         }
@@ -420,22 +450,29 @@ pub mod emulated {
         let Some(plainly) = open("streams_in_any_order_give_the_same_bits") else {
             return;
         };
-        let case = Case { frame: 5, ..plain(2) };
         let late: [Open<Emulator>; 2] = [
             || Arc::new(Emulator::new().late(1)),
             || Arc::new(Emulator::new().late(2)),
         ];
-        let back = |open: Open<Emulator>| {
-            let [_, born] = super::both(open, &case);
+        let back = |open: Open<Emulator>, case: &Case| {
+            let [_, born] = super::both(open, case);
             let mut random = Random(4);
             let count = born.records() * born.values();
             let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
             let ladder = super::ladders(&born, case.nt)[0].of_shells();
             born.adjoint(&data, &ladder).expect("the way back")
         };
-        let wanted = back(plainly);
-        for open in late {
-            assert!(back(open) == wanted);
+        for ndim in [2, 3] {
+            let case = Case {
+                more: if ndim == 3 { 9 } else { 0 },
+                frame: 5,
+                nt: 30 / ndim,
+                ..plain(ndim)
+            };
+            let wanted = back(plainly, &case);
+            for open in late {
+                assert!(back(open, &case) == wanted, "{ndim}-D");
+            }
         }
     }
 

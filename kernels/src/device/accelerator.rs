@@ -11,7 +11,7 @@ pub enum Stream {
     Main,
     /// What neighbours wait for; goes first where both could run.
     Edges,
-    /// What leaves for the host.
+    /// What leaves for the host; where nothing does, a further part of the bulk.
     Out,
     /// A part of the bulk that may run beside the rest of it.
     Beside,

@@ -81,7 +81,7 @@ impl<T: Number> Layers<T> {
     }
 
     /// Numbers that the memory of one component takes across an axis.
-    pub fn component(&self, axis: usize) -> usize {
+    fn component(&self, axis: usize) -> usize {
         let count = self.axes[axis].as_ref().map_or(0, |layer| layer.count);
         count
             * [

@@ -23,7 +23,7 @@ data, without the unperturbed waves.
 
 adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all steps \
 fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
-Walther 2000). The result has the same bits for any memory= and any threads=. plan=y prints what is kept and how many steps \
+Walther 2000). With keep=steps the result has the same bits for any memory=, and in any case for any threads=. plan=y prints what is kept and how many steps \
 are computed again. On a GPU memory= is that of the GPU, and checkpoints that it cannot hold go to \
 half of the free memory of the host. On the CPU disk= lets checkpoints go to files in the folder scratch=, if that saves time; \
 this changes no bit either.
@@ -35,7 +35,7 @@ which the program reports: how far the waves, back at the first step, are from r
 quicker in the memory that there is.
 
 A shot runs on one GPU if there is any, otherwise on the CPU (device=). On a GPU adj=y is the transpose of \
-adj=n there, and the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
+adj=n there, and with keep=steps the result has the same bits for any memory=. CPU and GPU differ by the rounding of single precision. Use the \
 same device for adj=n and adj=y of one inversion.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
@@ -63,7 +63,7 @@ const SCRATCH: Param = Param::string("scratch")
 
 const KEEP: Param = Param::choice("keep", &["steps", "boundary", "auto"])
     .default("steps")
-    .doc("what is kept of a step: the waves in all cells; only those at the boundary of the model, inside of which waves run backwards; auto: what is quicker (gradients and adj=y on the CPU, without qp= and qs=)");
+    .doc("what is kept of a step: the waves in all cells; only those at the boundary of the model, inside of which waves run backwards; auto: what is quicker (gradients and adj=y, without qp= and qs=)");
 
 const CHECKPOINT: Param = Param::string("checkpoint")
     .default_text("none")

@@ -321,10 +321,11 @@ impl Args {
         self
     }
 
-    /// With the waves of the run as they are in a state, which run backwards.
-    pub fn running(mut self, sizes: &Sizes, state: u64) -> Self {
-        (self.run_velocity, self.run_stress) = (state, after(state, sizes.state().stress));
-        self.after = state;
+    /// With the waves of the run, which run backwards: stresses as they are in a state, and velocities behind a step, which may lie
+    /// elsewhere.
+    pub fn running(mut self, sizes: &Sizes, state: u64, velocity: u64) -> Self {
+        (self.run_velocity, self.run_stress) = (velocity, after(state, sizes.state().stress));
+        self.after = velocity;
         self
     }
 

@@ -5,6 +5,7 @@ use super::arguments::{Args, int};
 use super::bounds::{Bounds, Cells, THREADS, walking, within};
 use super::sizes::{Sizes, after};
 use super::steps::{Device, STRIP};
+use super::transfer::Transfer;
 use super::variant::{CELLS, INSIDE, Pass, Turn};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream};
@@ -14,8 +15,8 @@ const INSIDE_THREADS: usize = 256;
 const CHUNK: usize = 8;
 const GROUPS: usize = 4;
 
-/// Streams of the cells around an inside. They follow the inside, whose blocks want a multiprocessor each: cells around it that come first
-/// keep them from all.
+/// Streams of the cells around an inside, which come behind it: a block of the inside wants a multiprocessor of its own, and cells around
+/// it that came first would occupy all of them. In one stream behind it they take 1 % longer (10.2 ms a step of 384^3 cells, not 10.1).
 const AROUND: [Stream; 2] = [Stream::Beside, Stream::Out];
 
 /// What it takes beside the kernels of all runs.
@@ -236,7 +237,7 @@ impl<A: Accelerator> Backwards<A> {
     /// What is left of velocities at the end of the way back as a share of the largest one.
     pub fn drift(&self, on: &Device<A>) -> Result<f64, Error> {
         let mut found = [0.0; 2];
-        super::transfer::Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut found)?;
+        Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut found)?;
         let [most, left] = found.map(f64::from);
         Ok(if most > 0.0 { left / most } else { 0.0 })
     }

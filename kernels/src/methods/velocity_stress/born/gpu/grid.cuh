@@ -70,9 +70,9 @@ struct Args {
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
     REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
                                                         // (without a surface waits[0] is velocity, times buoyancy)
-    REAL *later, *rate;                                 // of an image of P waves
+    REAL *later, *rate;                                 // of an image of P waves; `rate` also of the search for the largest velocity
     int top, reach;                                     // first of the cells along z, and how many
-    int deep;                                           // blocks along the planes
+    int deep;                                           // blocks along the planes; of an inside tiles of a strip
     int start, across;                                  // where the threads of a row begin; the power of two that a block has of them
     int grouped;                                        // normal stiffnesses wait as one, and so do their couplings
     int boxes;                                          // of those below, where threads walk along boxes

@@ -104,7 +104,7 @@ KERNEL(velocities_inside)(const struct Args a) {
     }
 }
 
-// Of so many registers a thread makes most where a multiprocessor has one block.
+// A thread takes 254 registers, which it has where a multiprocessor has one block.
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, 1)
 

@@ -9,8 +9,8 @@
 //! they are stretched: a third of strains and forces, which come of them on the way back. What a step has added to the velocities is
 //! buoyancy times its forces.
 //!
-//! Where waves run backwards (`bounds.rs`, `backwards.rs`, `shells.rs`) the shell of the velocities stays alone. Most of a large grid, the
-//! inside of an isotropic solid, then has kernels of its own (`inside.cu`), which undo a step of the run while they transpose it.
+//! Where waves run backwards (`bounds.rs`, `backwards.rs`, `shells.rs`) only the shell of the velocities is kept. Most of a large grid, the
+//! inside of an isotropic solid, then has kernels of its own (`inside.cu`), which undo a step of the run while they transpose it, four cells a thread.
 
 mod arguments;
 mod backwards;

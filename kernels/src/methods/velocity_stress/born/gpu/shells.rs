@@ -44,6 +44,11 @@ impl<A: Accelerator> Shells<A> {
     }
 }
 
+/// What is said where no shells are kept.
+fn no_shells() -> Error {
+    Error::setup("waves run backwards for gradients alone, with a ladder of shells")
+}
+
 impl<A: Accelerator> Way<'_, A> {
     /// Runs some steps and keeps their shells.
     pub(super) fn advance_shelled(&mut self, steps: Range<usize>) -> Result<(), Error> {
@@ -55,7 +60,7 @@ impl<A: Accelerator> Way<'_, A> {
                 number => Some(self.tape(number - 1)?),
             };
             let Some(shells) = &self.shells else {
-                return Ok(());
+                return Err(no_shells());
             };
             if before.is_none() {
                 shells.with.keep(&on.device, run, shells.begin.address())?;
@@ -90,19 +95,14 @@ impl<A: Accelerator> Way<'_, A> {
                 number => Some(self.tape(number - 1)?),
             };
             let (Some(shells), Wanted::Gradient { grouped }) = (&self.shells, &self.wanted) else {
-                return Ok(());
+                return Err(no_shells());
             };
             let args = Args {
                 grouped: i32::from(*grouped),
                 ..waits
                     .back_through(&shells.sizes, run, tape)
                     .changed(&device.sizes, self.found.address())
-                    .running(&device.sizes, self.run.address())
-            };
-            let args = Args {
-                after: run,
-                run_velocity: run,
-                ..args
+                    .running(&device.sizes, self.run.address(), run)
             };
             let shell = shell.unwrap_or(shells.begin.address());
             shells.step_back(on, (&args, it), (shell, record))?;

@@ -8,8 +8,8 @@ pub fn after(address: u64, numbers: usize) -> u64 {
     address + (numbers * size_of::<f32>()) as u64
 }
 
-/// Parts begin at multiples of so many numbers, 16 bytes, which a thread can read at once.
-const WHOLE: usize = 4;
+/// Parts begin at multiples of so many numbers, 64 bytes, in which memory is read; a thread can read 16 at once.
+const WHOLE: usize = 16;
 
 /// Where a part of so many numbers begins, behind those before it.
 fn taken(next: &mut usize, numbers: usize) -> usize {

@@ -68,9 +68,9 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     }
 }
 
-// Eight blocks a multiprocessor, 64 registers a thread: it would take two more.
+// Eight blocks a multiprocessor, 64 registers a thread: it would take two more, and of order 8 more than that.
 #undef BOUNDS
-#define BOUNDS __launch_bounds__(THREADS, 8)
+#define BOUNDS __launch_bounds__(THREADS, HALF > 2 ? 6 : 8)
 KERNEL(velocities)(const struct Args a) { advance_velocities(&a, 0); }
 #undef BOUNDS
 #define BOUNDS

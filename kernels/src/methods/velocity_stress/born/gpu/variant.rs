@@ -172,7 +172,7 @@ pub(super) enum Turn {
     StiffnessesInside,
 }
 
-/// Those texts. The one behind the first two serves where the inside of a grid has kernels of its own.
+/// Those texts. The last one serves only where the inside of a grid has kernels of its own.
 const TURNS: [Text; 3] = [
     Text {
         file: "born/gpu/shell.cu",
