@@ -310,11 +310,14 @@ fn shells_take_any_place<A: Accelerator>(open: Open<A>) {
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
     let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
-    let memory = 4 * sizes[0] + case.nt / 5 * sizes[1];
-    let few = Ladder::choose(case.nt, sizes, memory)
-        .expect("it fits")
-        .of_shells();
-    assert!(few.checkpoints > 1 && few.segments > 2, "{few:?}");
+    let one = Ladder::choose(case.nt, sizes, usize::MAX / 4).expect("it fits");
+    let few = Ladder {
+        segment: case.nt.div_ceil(6),
+        segments: 6,
+        checkpoints: 3,
+        ..one
+    }
+    .of_shells();
     let wanted = born.adjoint(&data, &few).expect("the way back");
     for on_host in 1..=few.checkpoints {
         let ladder = Ladder { on_host, ..few };
