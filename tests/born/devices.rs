@@ -193,6 +193,18 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
     assert!(all == back(&born, 3 * state + 9 * tape), "behind another shot");
 }
 
+/// So many segments of shells and checkpoints.
+fn shelled(all: Ladder, nt: usize, [segments, checkpoints]: [usize; 2]) -> Ladder {
+    let segment = nt.div_ceil(segments);
+    Ladder {
+        segment,
+        segments,
+        checkpoints,
+        ..all
+    }
+    .of_shells()
+}
+
 /// How far what comes back by shells is from what comes back by whole steps on the same device, and how far the waves are from rest.
 fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f64; 3] {
     let mut random = Random(2114);
@@ -207,13 +219,7 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f6
     ];
     let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
     assert!(sizes[0] == born.sizes()[0] && sizes[1] < born.sizes()[1]);
-    let ladder = Ladder {
-        segment: case.nt.div_ceil(segments),
-        segments,
-        checkpoints: segments.min(2) - 1,
-        ..all
-    }
-    .of_shells();
+    let ladder = shelled(all, case.nt, [segments, segments.min(2) - 1]);
     assert!(born.drift().is_none());
     let found = [
         born.adjoint(&data, &ladder).expect("the way back"),
@@ -309,15 +315,7 @@ fn shells_take_any_place<A: Accelerator>(open: Open<A>) {
     let mut random = Random(8);
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
-    let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
-    let one = Ladder::choose(case.nt, sizes, usize::MAX / 4).expect("it fits");
-    let few = Ladder {
-        segment: case.nt.div_ceil(6),
-        segments: 6,
-        checkpoints: 3,
-        ..one
-    }
-    .of_shells();
+    let few = shelled(ladders(&born, case.nt)[0], case.nt, [6, 3]);
     let wanted = born.adjoint(&data, &few).expect("the way back");
     for on_host in 1..=few.checkpoints {
         let ladder = Ladder { on_host, ..few };
