@@ -64,7 +64,13 @@ fn checkpoints_on_a_shelf_change_no_bit() {
         let [state, tape] = sizes;
         let all = Ladder::choose(case.nt, sizes, 2 * state + case.nt * tape).expect("it fits");
         let wanted = born.adjoint(&data, &all).expect("the way back");
-        let least = Ladder::choose(case.nt, sizes, 3 * state + tape).expect("it fits");
+        // Short segments want many checkpoints.
+        let least = Ladder {
+            segment: 2,
+            segments: case.nt / 2,
+            checkpoints: 1,
+            ..all
+        };
         for on_shelf in [1, 2, 4] {
             let shelf = Arc::new(Boxes::default());
             born.set_shelf(shelf.clone());
@@ -82,7 +88,7 @@ fn checkpoints_on_a_shelf_change_no_bit() {
             assert!(put >= places && places == on_shelf);
         }
         let room = Room {
-            memory: 3 * state + tape,
+            memory: 2 * state + 2 * tape,
             host: 0,
             shelf: 6 * state,
         };
@@ -115,8 +121,9 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     let all = Ladder::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
     let wanted = born.adjoint(&data, &all).expect("the way back");
     let ([of_state, shell], once) = born.shell_sizes().expect("waves that can run backwards");
+    // Once it takes the stresses of the waves and their velocities of two steps.
     assert!(
-        of_state == state && once == tape && shell < tape,
+        of_state == state && once > tape && shell < tape,
         "{shell} of {tape}"
     );
     let ladder = Ladder {

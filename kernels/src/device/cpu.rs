@@ -5,6 +5,7 @@ use super::simd::Real;
 use crate::Error;
 use memmap2::MmapMut;
 use no_denormals::no_denormals;
+use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;
 
 /// A pool of worker threads; every parallel loop of an engine runs on it.
@@ -232,6 +233,20 @@ impl<T: Real> Buffer<T> {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.pages.len()
+    }
+}
+
+impl<T: Real> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T: Real> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.as_mut_slice()
     }
 }
 

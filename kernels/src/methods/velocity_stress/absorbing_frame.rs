@@ -135,6 +135,8 @@ pub(super) struct Edges<T> {
     counts: [usize; 3],
     /// Along `z`: frame, none, frame.
     z: [usize; 4],
+    /// Cells of the frame before and behind the model along z, x, y.
+    faces: [[usize; 2]; 3],
     /// The axis `z`.
     depth: cpml::Ends,
     layer: Option<Factors<T>>,
@@ -200,6 +202,7 @@ impl<T: Real> Edges<T> {
             lines,
             counts,
             z: [0, low, high, pitch],
+            faces: frame.cells,
             depth: ends[0],
             layer,
             sponge: weights,
@@ -245,6 +248,11 @@ impl<T: Real> Edges<T> {
         let sizes = self.sizes(padded, own);
         let all: usize = sizes.planes.iter().zip(sizes.plane).map(|(a, b)| a * b).sum();
         2 * sizes.on * all
+    }
+
+    /// Cells of the frame before and behind the model along z, x, y.
+    pub fn faces(&self) -> &[[usize; 2]; 3] {
+        &self.faces
     }
 
     /// Along `z`: frame, none, frame.
@@ -377,6 +385,17 @@ impl<T: Real> Memory<T> {
         self.buffers.iter().flatten().map(Buffer::bytes).sum()
     }
 
+    /// Sets all variables to zero.
+    pub fn clear(&mut self) {
+        let all = self.buffers.iter_mut().flatten();
+        all.for_each(|buffer| buffer.as_mut_slice().fill(T::of(0.0)));
+    }
+
+    /// All variables, by stage and axis.
+    pub fn parts(&mut self) -> impl Iterator<Item = &mut [T]> {
+        self.buffers.iter_mut().flatten().map(Buffer::as_mut_slice)
+    }
+
     /// The memory of an axis in a stage, and where a plane of a component begins in it; planes have the numbers of the axis.
     pub fn component(
         &mut self,
@@ -423,6 +442,7 @@ impl<T: Real> Memory<T> {
                 starts: &self.starts[axis],
                 factors,
                 per_row: usize::from(axis == 1),
+                gap: 0,
             }
         })
     }

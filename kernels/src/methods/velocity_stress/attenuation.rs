@@ -171,6 +171,11 @@ impl<T: Real> Relaxation<T> {
         self.weak.stiffness(place)
     }
 
+    /// How mechanisms go on, by whether the plane is odd, by mechanism, by whether the row is odd.
+    pub fn patterns(&self) -> &[Vec<[Pattern<T>; 2]>; 2] {
+        &self.patterns
+    }
+
     /// Bytes of the relaxing stiffness.
     pub fn bytes(&self) -> usize {
         self.weak.bytes()

@@ -6,16 +6,15 @@
 use super::Setup;
 use super::absorbing_frame::Memory;
 use super::layout::{self, RIM, fields};
-use super::receivers::Quantity;
 use super::rows::{MOST, Plane, STIFFNESSES, STRESSES, Velocity};
 use super::stress_rows::{Loss, Stress};
 use super::tiling::{Tile, Tiling};
 use crate::Error;
-use crate::device::cpu::{Buffer, first_bad};
+use crate::device::cpu::Buffer;
 use crate::device::simd::Real;
 use crate::parallel::halo::Link;
 use crate::parallel::slabs::Slab as Layout;
-use crate::time_loop::{Direction, Part, Sampler, Stepper};
+use crate::time_loop::{Direction, Part};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,6 +24,37 @@ pub const GHOST: usize = RIM;
 
 /// Planes that a sweep must have before it is worth cutting for another thread.
 const CHUNK_PLANES: usize = 8;
+
+/// What a linearised run does in a stage beside what every run does. Null pointers stand for nothing.
+pub(super) struct Hooks<T> {
+    /// Whether the sources of the shot act.
+    pub sources: bool,
+    /// Where velocities are recorded, `[component][own plane][row][z]`.
+    pub velocity: *mut T,
+    /// Where the surface is recorded, `[..][own plane][row]`: by horizontal axis the derivative of its velocity along it, then `szz`
+    /// before it is set to zero.
+    pub surface: *mut T,
+    /// What was recorded there of the background, in a run of what changes of the medium scatter.
+    pub background: *const T,
+    /// Changes of `c_za / c_zz` on the surface by horizontal axis, `[axis][own plane][row]`.
+    pub ratios: *const T,
+}
+
+impl<T> Hooks<T> {
+    /// Those of a plain run.
+    pub const NONE: Self = Self {
+        sources: true,
+        velocity: std::ptr::null_mut(),
+        surface: std::ptr::null_mut(),
+        background: std::ptr::null(),
+        ratios: std::ptr::null(),
+    };
+}
+
+// SAFETY: a stage alone uses the pointers, each number by the thread that has its row.
+unsafe impl<T: Send> Send for Hooks<T> {}
+// SAFETY: the same.
+unsafe impl<T: Sync> Sync for Hooks<T> {}
 
 /// One slab of the grid in this process's memory.
 pub struct CpuSlab<T: Real> {
@@ -37,14 +67,15 @@ pub struct CpuSlab<T: Real> {
     pub(super) anelastic: Option<Buffer<T>>,
     /// Running quantity at the receivers and the velocities before, `[component][receiver]`.
     pub(super) kept: [Vec<T>; 2],
-    pieces: VecDeque<Vec<T>>,
+    pub(super) pieces: VecDeque<Vec<T>>,
     /// Largest horizontal speed so far on the first row of the model, `[own plane][row]`.
     pub(super) peaks: Vec<T>,
     pub(super) links: Vec<Link>,
     tiling: Tiling,
-    direction: Direction,
+    pub(super) direction: Direction,
     /// Weights over the spacing, with the sign of the direction of time.
-    weights: [[T; MOST]; 3],
+    pub(super) weights: [[T; MOST]; 3],
+    hooks: Hooks<T>,
 }
 
 impl<T: Real> CpuSlab<T> {
@@ -67,9 +98,15 @@ impl<T: Real> CpuSlab<T> {
             kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
             pieces: VecDeque::new(),
             links: layout.links(p.planes(), (GHOST, p.plane_len()), &setup.travelling),
-            tiling: Tiling::new(p, rows(p).len(), (setup.half, size_of::<T>()), &setup.cpu),
+            tiling: Tiling::new(
+                p,
+                rows(p).len(),
+                (Tiling::in_use(setup.half), size_of::<T>()),
+                &setup.cpu,
+            ),
             direction: Direction::Forward,
             weights: setup.weights,
+            hooks: Hooks::NONE,
             peaks: vec![
                 T::of(0.0);
                 if setup.peaks {
@@ -88,7 +125,19 @@ impl<T: Real> CpuSlab<T> {
         self.fields.bytes() + self.memory.bytes() + self.anelastic.as_ref().map_or(0, Buffer::bytes)
     }
 
-    fn field_len(&self) -> usize {
+    /// A stage on all own planes, with what the hooks add to it.
+    ///
+    /// # Safety
+    /// The hooks must lead to numbers of the shapes that they name, which nothing else uses meanwhile.
+    pub(super) unsafe fn stage_with(&mut self, stage: usize, it: usize, hooks: Hooks<T>) {
+        self.hooks = hooks;
+        self.update_part(stage, Part::Boundary, it);
+        self.update_part(stage, Part::Interior, it);
+        self.hooks = Hooks::NONE;
+    }
+
+    /// Numbers of a field, ghosts counted.
+    pub(super) fn field_len(&self) -> usize {
         (self.layout.own.len() + 2 * GHOST) * self.setup.padded.plane_len()
     }
 
@@ -118,7 +167,7 @@ impl<T: Real> CpuSlab<T> {
     }
 
     /// A stage on some of the planes.
-    fn update_planes(&mut self, stage: usize, planes: Range<usize>, it: usize) {
+    pub(super) fn update_planes(&mut self, stage: usize, planes: Range<usize>, it: usize) {
         let live = super::medium::live(self.setup.padded.planes());
         let planes = planes.start.max(live.start)..planes.end.min(live.end);
         if planes.is_empty() {
@@ -140,7 +189,7 @@ impl<T: Real> CpuSlab<T> {
     }
 
     /// Planes of the snapshot window.
-    fn window_planes(&self) -> &Range<usize> {
+    pub(super) fn window_planes(&self) -> &Range<usize> {
         &self.setup.window[self.setup.padded.ndim() - 1]
     }
 
@@ -167,6 +216,7 @@ impl<T: Real> CpuSlab<T> {
             own: self.layout.own.len(),
             it,
             ahead: self.tiling.ahead,
+            hooks: &self.hooks,
         }
     }
 }
@@ -197,6 +247,8 @@ pub(super) struct View<'a, T> {
     it: usize,
     /// Cells by which memory is asked for ahead.
     ahead: usize,
+    /// What a linearised run adds.
+    pub hooks: &'a Hooks<T>,
 }
 
 // SAFETY: in a stage every row of the fields it changes, with its memory variables, belongs to one tile; the fields that
@@ -267,11 +319,33 @@ impl<T: Real> View<'_, T> {
                 let mut sum = self.get(start, at);
                 sum += self.sign * x;
                 self.set(start, at, sum);
+                self.keep(field, (plane, row, z), sum);
             };
-            self.setup
-                .spots
-                .for_rows((stage, plane, self.it), &tile.rows, add);
+            if self.hooks.sources {
+                let spots = &self.setup.spots;
+                spots.for_rows((stage, plane, self.it), &tile.rows, add);
+            }
         }
+    }
+
+    /// Where numbers `[component][own plane][row][z]` beside the fields have cell 0 of row 0 of a plane.
+    fn beside(&self, component: usize, plane: usize) -> usize {
+        (component * self.own + plane - self.first) * self.setup.padded.plane_len()
+    }
+
+    /// Records a number of a velocity where a run is recorded.
+    pub fn keep(&self, field: usize, (plane, row, z): (usize, usize, usize), x: T) {
+        if self.hooks.velocity.is_null() || field >= self.setup.padded.ndim() {
+            return;
+        }
+        let at = self.beside(field, plane) + row * self.setup.padded.pitch() + z;
+        // SAFETY: the record has the numbers of all cells, and the row belongs to this thread.
+        unsafe { *self.hooks.velocity.add(at) = x }
+    }
+
+    /// The number of a row among those of the own planes, part `part` of numbers by row.
+    pub fn number(&self, part: usize, plane: usize, row: usize) -> usize {
+        (part * self.own + plane - self.first) * self.setup.padded.rows() + row
     }
 
     fn plane<const NDIM: usize, const N: usize>(&self, stage: usize, tile: &Tile, plane: usize) {
@@ -299,12 +373,26 @@ impl<T: Real> View<'_, T> {
                 let component = layout::velocity(NDIM, if exists(a) { a } else { 0 });
                 s.medium.buoyancy(component)[global..].as_ptr()
             });
-            arch.dispatch(Velocity::<T, NDIM, N> {
-                plane: plane_of,
-                v: v.map(at),
-                s: sigma.map(|k| at(k).cast_const()),
-                b,
-            });
+            let (v, s) = (v.map(at), sigma.map(|k| at(k).cast_const()));
+            match self.hooks.velocity.is_null() {
+                true => arch.dispatch(Velocity::<T, NDIM, N, false> {
+                    plane: plane_of,
+                    v,
+                    s,
+                    b,
+                    keep: [std::ptr::null_mut(); 3],
+                }),
+                false => arch.dispatch(Velocity::<T, NDIM, N, true> {
+                    plane: plane_of,
+                    v,
+                    s,
+                    b,
+                    keep: [0, 1, 2].map(|a| {
+                        let component = layout::velocity(NDIM, if exists(a) { a } else { 0 });
+                        self.hooks.velocity.wrapping_add(self.beside(component, plane))
+                    }),
+                }),
+            }
         } else {
             let c: [*const T; STIFFNESSES] =
                 std::array::from_fn(|k| s.medium.stiffness(k)[global..].as_ptr());
@@ -335,138 +423,5 @@ impl<T: Real> View<'_, T> {
         let len = self.own * p.plane_len();
         let at = (len, (plane - self.first) * p.plane_len(), self.global(plane, 0));
         Some(relaxation.plane(p, self.anelastic, at, plane))
-    }
-}
-
-impl<T: Real> CpuSlab<T> {
-    fn update_part(&mut self, stage: usize, part: Part, step: usize) {
-        // What only tests run, f64, is compiled with them.
-        if const { size_of::<T>() != size_of::<f32>() } {
-            return self.update_part_of((stage, part, step));
-        }
-        compiled_here!(self: CpuSlab<f32>, update_part_of((stage, part, step)): (usize, Part, usize));
-    }
-
-    fn update_part_of(&mut self, (stage, part, step): (usize, Part, usize)) {
-        let planes = self.layout.part(part);
-        planes.for_each(|planes| self.update_planes(stage, planes, step));
-    }
-}
-
-impl<T: Real> Stepper for CpuSlab<T> {
-    type Number = T;
-
-    fn stages(&self) -> usize {
-        2
-    }
-
-    fn has_neighbours(&self) -> bool {
-        !self.links.is_empty()
-    }
-
-    fn update(&mut self, stage: usize, part: Part, step: usize) -> Result<(), Error> {
-        self.update_part(stage, part, step);
-        Ok(())
-    }
-
-    fn finish_step(&mut self) -> Result<(), Error> {
-        let setup = self.setup.clone();
-        if setup.peaks {
-            self.keep_peaks();
-        }
-        if !setup.quantity.runs() {
-            return Ok(());
-        }
-        let [mut running, mut before] = std::mem::take(&mut self.kept);
-        let (dt, own) = (T::of(setup.dt), &self.layout.own);
-        let value = |f: usize, plane: usize, row: usize, z: usize| self.value(f, plane, row, z);
-        match setup.quantity {
-            Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
-                setup
-                    .receivers
-                    .extract(own, value, |u, v| *u += dt * v, &mut running)
-            }
-            _ => {
-                running.copy_from_slice(&before);
-                setup
-                    .receivers
-                    .extract(own, value, |old, v| *old = v, &mut before);
-                for (then, now) in running.iter_mut().zip(&before) {
-                    *then = T::of((now.f64() - then.f64()) / setup.dt);
-                }
-            }
-        }
-        self.kept = [running, before];
-        Ok(())
-    }
-
-    /// Backward the stages change places and every update is subtracted: the derivatives and the sources change their
-    /// sign.
-    fn turn(&mut self, direction: Direction) -> Result<(), Error> {
-        if direction != self.direction {
-            self.setup.reversible()?;
-            self.direction = direction;
-            self.weights = self.weights.map(|axis| axis.map(|w| T::of(-w.f64())));
-        }
-        Ok(())
-    }
-}
-
-impl<T: Real> Sampler for CpuSlab<T> {
-    fn traces(&mut self, out: &mut [T]) -> Result<(), Error> {
-        let receivers = &self.setup.receivers;
-        if self.setup.quantity.runs() {
-            let kept = receivers.own(&self.layout.own);
-            kept.for_each(|k| out[k] = self.kept[0][k]);
-            return Ok(());
-        }
-        let value = |f: usize, plane: usize, row: usize, z: usize| self.value(f, plane, row, z);
-        receivers.extract(&self.layout.own, value, |out, x| *out = x, out);
-        Ok(())
-    }
-
-    fn snapshot_share(&self) -> Vec<Range<usize>> {
-        self.layout
-            .snapshot_share(&self.setup.window, self.setup.padded.ndim())
-    }
-
-    fn pieces(&self) -> usize {
-        self.layout.pieces(self.window_planes(), 1)
-    }
-
-    fn request_piece(&mut self, component: usize, piece: usize) -> Result<(), Error> {
-        let planes = self.layout.piece(self.window_planes(), 1, piece);
-        let p = &self.setup.padded;
-        let [z, x, _] = &self.setup.window;
-        let (fields, share) = self.setup.quantity.filmed().fields(p.ndim(), component);
-        let mut piece = Vec::new();
-        for plane in planes {
-            for row in if p.ndim() == 3 { x.clone() } else { 0..1 } {
-                piece.extend(z.clone().map(|z| {
-                    let sum: f64 = fields.iter().map(|&f| self.value(f, plane, row, z).f64()).sum();
-                    T::of(sum * share)
-                }));
-            }
-        }
-        self.pieces.push_back(piece);
-        Ok(())
-    }
-
-    fn take_piece(&mut self, out: &mut Vec<T>) -> Result<(), Error> {
-        out.extend(self.pieces.pop_front().expect("a piece was requested"));
-        Ok(())
-    }
-
-    fn first_non_finite(&mut self) -> Result<Option<usize>, Error> {
-        let p = &self.setup.padded;
-        let own = &self.layout.own;
-        let cell = self.setup.cpu.least(own.len(), |k| {
-            let bad = (0..p.ndim()).find_map(|f| {
-                let from = self.at(f, own.start + k, 0, 0);
-                first_bad(&self.fields.as_slice()[from..from + p.plane_len()])
-            });
-            bad.map(|cell| (own.start + k) * p.plane_len() + cell)
-        });
-        Ok(cell)
     }
 }

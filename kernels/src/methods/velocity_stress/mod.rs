@@ -17,6 +17,7 @@ pub mod born;
 
 mod cpml_stability;
 mod cpu;
+mod cpu_run;
 
 pub mod gpu;
 mod halo;
@@ -29,6 +30,7 @@ mod plan;
 mod points;
 mod receivers;
 mod rows;
+mod setup;
 mod sources;
 mod state;
 mod stress_rows;
@@ -58,7 +60,6 @@ use crate::parallel::{message_buffers, slabs};
 use crate::stability::largest_symbol;
 use crate::time_loop::{Direction, Schedule};
 use absorbing_frame::Edges;
-use adjoint::Adjoint;
 use attenuation::Relaxation;
 use medium::Staggered;
 use points::Placer;
@@ -120,10 +121,10 @@ impl Shot {
 /// What the slabs of one shot share.
 pub(crate) struct Setup<T> {
     padded: Padded,
-    medium: Staggered<T>,
-    relaxation: Option<Relaxation<T>>,
-    edges: Edges<T>,
-    surface: Option<Images<T>>,
+    medium: Arc<Staggered<T>>,
+    relaxation: Option<Arc<Relaxation<T>>>,
+    edges: Arc<Edges<T>>,
+    surface: Option<Arc<Images<T>>>,
     spots: SourceNodes<T>,
     receivers: Receivers<T>,
     quantity: Quantity,
@@ -136,7 +137,7 @@ pub(crate) struct Setup<T> {
     /// Fields whose ghosts travel after each stage.
     travelling: [Vec<usize>; 2],
     dt: f64,
-    cpu: Cpu,
+    cpu: Arc<Cpu>,
 }
 
 /// A shot ready to run on this machine's processors.
@@ -196,48 +197,11 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
         cpu: Cpu,
         slabs: Vec<slabs::Slab>,
     ) -> Result<Self, Error> {
-        let padded = raw.padded().clone();
-        let weights = check(shot, &padded)?;
         let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
-        let losses = shot.attenuation.as_ref();
-        let relaxation = losses
-            .map(|losses| Relaxation::new(&mut raw, class, losses, shot.dt, (&cpu, &own)))
-            .transpose()?
-            .map(|(made, _)| made);
-        let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
+        let (setup, _) = Setup::new(shot, &mut raw, (class, &own), cpu)?;
         drop(raw);
-        let adjoint = shot.surface.then(|| Adjoint::new(weights));
-        let placer = Placer {
-            padded: &padded,
-            free: adjoint.as_ref(),
-        };
-        let ndim = padded.ndim();
-        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
-            medium.buoyancy(field)[medium.row(plane, row) + z].f64()
-        };
-        let spots = SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?;
-        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
-        let schedule = schedule(shot, &padded, receivers.len());
-        let setup = Arc::new(Setup {
-            edges: Edges::new(&padded, &shot.frame, shot.dt),
-            surface: shot.surface.then(|| Images::new(weights.len())),
-            window: shot
-                .snapshots
-                .as_ref()
-                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
-            weights: over_spacing(&padded, weights),
-            half: weights.len(),
-            travelling: travelling(ndim, shot.quantity),
-            quantity: shot.quantity,
-            peaks: shot.peaks,
-            dt: shot.dt,
-            padded,
-            medium,
-            relaxation,
-            spots,
-            receivers,
-            cpu,
-        });
+        let schedule = schedule(shot, &setup.padded, setup.receivers.len());
+        let setup = Arc::new(setup);
         let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab));
         Ok(Self {
             group: Group::new(slabs.collect::<Result<_, _>>()?, schedule)?,
@@ -251,30 +215,14 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     /// # Errors
     /// A point from which the fields cannot be reached; then the simulation is as it was.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
-        let s = &self.setup;
-        let weights = check(shot, &s.padded)?;
-        let adjoint = shot.surface.then(|| Adjoint::new(weights));
-        let placer = Placer {
-            padded: &s.padded,
-            free: adjoint.as_ref(),
-        };
         let slabs: Vec<_> = self.group.subdomains.iter().map(|s| s.layout.clone()).collect();
         let own = slabs.first().map_or(0, |s| s.own.start)..slabs.last().map_or(0, |s| s.own.end);
-        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
-            s.medium.buoyancy(field)[s.medium.row(plane, row) + z].f64()
-        };
-        let spots = SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?;
-        let receivers = Receivers::new(&placer, &shot.receivers, shot.quantity)?;
-        let schedule = schedule(shot, &s.padded, receivers.len());
+        let setup = Arc::new(self.setup.another(shot, &own)?);
+        let schedule = schedule(shot, &setup.padded, setup.receivers.len());
         self.group.subdomains.clear();
-        let Some(setup) = Arc::get_mut(&mut self.setup) else {
-            return Err(Error::setup("the simulation is in use"));
-        };
-        (setup.spots, setup.receivers) = (spots, receivers);
-        let slabs = slabs
-            .into_iter()
-            .map(|slab| CpuSlab::new(self.setup.clone(), slab));
+        let slabs = slabs.into_iter().map(|slab| CpuSlab::new(setup.clone(), slab));
         self.group = Group::new(slabs.collect::<Result<_, _>>()?, schedule)?;
+        self.setup = setup;
         Ok(())
     }
 
@@ -287,7 +235,7 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     /// Bytes of fields, medium and memory variables, with the messages of the ranks that were connected last.
     pub fn bytes(&self) -> usize {
         self.setup.medium.bytes()
-            + self.setup.relaxation.as_ref().map_or(0, Relaxation::bytes)
+            + self.setup.relaxation.as_ref().map_or(0, |r| r.bytes())
             + self.group.subdomains.iter().map(CpuSlab::bytes).sum::<usize>()
             + self.group.message_bytes()
     }

@@ -57,14 +57,70 @@ pub struct Layer<'a, T> {
     pub factors: [[*const T; 3]; 2],
     /// Steps of the factors from row to row.
     pub per_row: usize,
+    /// Numbers between the two parts of a row in the frame along `z`.
+    pub gap: usize,
+}
+
+impl<T: Real + std::ops::Add<Output = T>> Layer<'_, T> {
+    /// What the layer makes of the derivative `d` of component `of` at a node along its axis, with the memory that a step left; `z` as in
+    /// [`Plane`].
+    ///
+    /// # Safety
+    /// The row and the cell `i` must lie on the plane, whose memory nothing changes meanwhile.
+    pub unsafe fn stretched(&self, z: &[usize; 4], (row, i): (usize, usize), of: usize, d: T) -> T {
+        let along_z = of == 0;
+        let inside = along_z && (z[1]..z[2]).contains(&i);
+        if self.psi.is_null() || self.starts[row] == NONE || inside {
+            return d;
+        }
+        let beyond = if along_z && i >= z[2] { z[2] - z[1] } else { 0 };
+        let place = if along_z { i } else { row * self.per_row };
+        // SAFETY: promised by the caller.
+        unsafe {
+            let psi = *self.psi.add(of * self.component + self.starts[row] + i - beyond);
+            *self.factors[0][0].add(place) * d + psi
+        }
+    }
 }
 
 /// A layer on one row.
 #[derive(Clone, Copy)]
 pub(super) struct Line<T> {
-    psi: *mut T,
-    component: usize,
+    /// The memory variable of component 0 at cell 0 of the row; null outside of the layers.
+    pub psi: *mut T,
+    /// Numbers from component to component.
+    pub component: usize,
     factors: [[*const T; 3]; 2],
+}
+
+impl<T: Real> Line<T> {
+    /// Whether the layer changes a derivative on the row: beside a layer its factors are those of no layer. Along `z` cells are not told
+    /// apart.
+    #[inline(always)]
+    pub fn stretches(&self, slope: Slope) -> bool {
+        if self.psi.is_null() || slope.along == 0 {
+            return !self.psi.is_null();
+        }
+        let [inverse_kappa, a, _] = self.factors[usize::from(slope.half)];
+        // SAFETY: a line in the frame has its factors.
+        unsafe { *a != T::of(0.0) || *inverse_kappa != T::of(1.0) }
+    }
+
+    /// A factor (`1/kappa`, `a`, `b`) of the cells from `i` on, at the place of a derivative.
+    ///
+    /// # Safety
+    /// The line must lie in a layer, and the cells in the line.
+    #[inline(always)]
+    pub unsafe fn factor<S: Simd>(&self, s: S, slope: Slope, k: usize, i: usize) -> Lane<S, T> {
+        let factors = &self.factors[usize::from(slope.half)];
+        // SAFETY: promised by the caller.
+        unsafe {
+            match slope.along {
+                0 => Lane::load(s, factors[k].add(i)),
+                _ => Lane::splat(s, *factors[k]),
+            }
+        }
+    }
 }
 
 impl<T> Line<T> {
@@ -147,7 +203,10 @@ pub(super) fn walk<S: Simd, T: Real, F: Formula<T, N>, const N: usize>(s: S, for
         let (mut middle, mut lower) = (upper, upper);
         middle[0].psi = std::ptr::null_mut();
         if !upper[0].psi.is_null() {
-            lower[0].psi = upper[0].psi.wrapping_sub(high - low);
+            lower[0].psi = upper[0]
+                .psi
+                .wrapping_sub(high - low)
+                .wrapping_add(plane.layers[0].gap);
         }
         for (z, framed, lines) in [
             (start..low, true, &upper),
@@ -257,7 +316,7 @@ pub(super) struct Slope {
 
 impl Slope {
     /// Of a stress, on its way to the velocity `of`.
-    fn of_stress(of: usize, along: usize) -> Self {
+    pub fn of_stress(of: usize, along: usize) -> Self {
         let half = of == along;
         Self { of, along, half }
     }
@@ -286,11 +345,7 @@ pub(super) unsafe fn stretched<S: Simd, T: Real>(
     }
     // SAFETY: promised by the caller.
     unsafe {
-        let half = usize::from(slope.half);
-        let factor = |k: usize| match slope.along {
-            0 => Lane::load(s, line.factors[half][k].add(i)),
-            _ => Lane::splat(s, *line.factors[half][k]),
-        };
+        let factor = |k: usize| line.factor(s, slope, k, i);
         let p = line.psi.wrapping_add(slope.of * line.component + i);
         let psi = factor(2).mul_add(Lane::load(s, p), factor(1) * d);
         psi.store(p);
@@ -298,8 +353,8 @@ pub(super) unsafe fn stretched<S: Simd, T: Real>(
     }
 }
 
-/// `v += dt/rho D_j s_ij` on the rows of a plane.
-pub struct Velocity<'a, T, const NDIM: usize, const N: usize> {
+/// `v += dt/rho D_j s_ij` on the rows of a plane; with `KEEP` the new velocities are recorded, too, for a reverse sweep.
+pub struct Velocity<'a, T, const NDIM: usize, const N: usize, const KEEP: bool> {
     /// Where.
     pub plane: Plane<'a, T>,
     /// Velocities along the axes.
@@ -308,9 +363,13 @@ pub struct Velocity<'a, T, const NDIM: usize, const N: usize> {
     pub s: [*const T; STRESSES],
     /// `dt/rho` where each velocity sits.
     pub b: [*const T; 3],
+    /// Where new velocities are recorded.
+    pub keep: [*mut T; 3],
 }
 
-impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for Velocity<'_, T, NDIM, N> {
+impl<T: Real, const NDIM: usize, const N: usize, const KEEP: bool> pulp::WithSimd
+    for Velocity<'_, T, NDIM, N, KEEP>
+{
     type Output = ();
 
     #[inline(always)]
@@ -319,7 +378,9 @@ impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for Velocity<'_,
     }
 }
 
-impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Velocity<'_, T, NDIM, N> {
+impl<T: Real, const NDIM: usize, const N: usize, const KEEP: bool> Formula<T, N>
+    for Velocity<'_, T, NDIM, N, KEEP>
+{
     fn plane(&self) -> &Plane<'_, T> {
         &self.plane
     }
@@ -351,6 +412,9 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Velocity<'_, 
                     new = self.plane.damped(s, new, row, i);
                 }
                 new.store(v);
+                if KEEP {
+                    new.store(self.keep[t].add(at));
+                }
             });
         }
     }

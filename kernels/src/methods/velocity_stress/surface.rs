@@ -12,6 +12,7 @@
 //! discrete half-space have real frequencies for ratios of the speeds from 1.5 to 100.
 
 use super::cpu::View;
+use super::layout;
 use super::rows::PAIR;
 use crate::device::simd::Real;
 
@@ -115,8 +116,14 @@ impl<T: Real> View<'_, T> {
             let at = self.local(plane, row) + top;
             let stiff = |place: usize| s.medium.stiffness(place)[self.global(plane, row) + top].f64();
             let mut across = 0.0;
-            for &a in horizontal {
-                across += stiff(PAIR[0][a]) * self.spread(a, at);
+            for (k, &a) in horizontal.iter().enumerate() {
+                let spread = self.spread(a, at);
+                across += stiff(PAIR[0][a]) * spread;
+                let number = self.number(k, plane, row);
+                self.keep_surface(number, T::of(spread));
+                if let Some(more) = self.changed(number, number) {
+                    across += stiff(0) * more.f64();
+                }
             }
             let slope = T::of(-across / stiff(0) * f64::from(spacing));
             for (k, (weights, of_slope)) in images.vertical.iter().enumerate() {
@@ -125,6 +132,7 @@ impl<T: Real> View<'_, T> {
                     sum += w * self.get(self.velocity(0), at + m);
                 }
                 self.set(self.velocity(0), at - 1 - k, sum);
+                self.keep(layout::velocity(ndim, 0), (plane, row, top - 1 - k), sum);
             }
             for &a in horizontal {
                 for (k, weights) in images.horizontal.iter().enumerate() {
@@ -133,9 +141,25 @@ impl<T: Real> View<'_, T> {
                         sum += w * self.get(self.velocity(a), at + m);
                     }
                     self.set(self.velocity(a), at - 1 - k, sum);
+                    self.keep(layout::velocity(ndim, a), (plane, row, top - 1 - k), sum);
                 }
             }
         }
+    }
+
+    /// Records a number of the surface where a run is recorded.
+    fn keep_surface(&self, number: usize, x: T) {
+        if !self.hooks.surface.is_null() {
+            // SAFETY: the record has a number for every row, which belongs to this thread.
+            unsafe { *self.hooks.surface.add(number) = x }
+        }
+    }
+
+    /// What the change of a ratio makes of a number of the background, in a run of what changes scatter.
+    fn changed(&self, ratio: usize, of: usize) -> Option<T> {
+        let hooks = self.hooks;
+        // SAFETY: both have a number for every row, which no thread changes.
+        (!hooks.ratios.is_null()).then(|| unsafe { *hooks.ratios.add(ratio) * *hooks.background.add(of) })
     }
 
     /// The derivative of a horizontal velocity along its own axis on a node.
@@ -162,10 +186,15 @@ impl<T: Real> View<'_, T> {
         for row in self.rows() {
             let at = self.local(plane, row) + top;
             let stiff = |place: usize| s.medium.stiffness(place)[self.global(plane, row) + top].f64();
+            let number = self.number(horizontal.len(), plane, row);
+            self.keep_surface(number, self.get(self.stress(0), at));
             let left = self.get(self.stress(0), at).f64() / stiff(0);
-            for &a in horizontal {
+            for (k, &a) in horizontal.iter().enumerate() {
                 let normal = self.stress(a);
-                let put = self.get(normal, at).f64() - stiff(PAIR[0][a]) * left;
+                let mut put = self.get(normal, at).f64() - stiff(PAIR[0][a]) * left;
+                if let Some(more) = self.changed(self.number(k, plane, row), number) {
+                    put -= more.f64();
+                }
                 self.set(normal, at, T::of(put));
             }
             self.set(self.stress(0), at, T::of(0.0));

@@ -34,11 +34,16 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// For `rows` computed rows, derivatives of `half` weights and numbers of so many bytes, as a user asks for it or as it
-    /// suits the caches.
-    pub fn new(p: &Padded, rows: usize, (half, bytes): (usize, usize), cpu: &Cpu) -> Self {
+    /// Rows of fields, medium and neighbours that a stage has in use for a row, with derivatives of `half` weights.
+    pub const fn in_use(half: usize) -> usize {
+        6 * half + 15
+    }
+
+    /// For `rows` computed rows of a sweep that has so many rows in use for each (fields, medium and neighbours) and numbers of so
+    /// many bytes, as a user asks for it or as it suits the caches.
+    pub fn new(p: &Padded, rows: usize, (in_use, bytes): (usize, usize), cpu: &Cpu) -> Self {
         let cache = cpu.caches().share(2, cpu.threads()).unwrap_or(TILE_BYTES);
-        let chosen = Self::fitting(p, rows, (half, bytes), cache);
+        let chosen = Self::fitting(p, rows, (in_use, bytes), cache);
         let Some(tile) = cpu.tile() else { return chosen };
         let count = |whole: usize, piece: usize| match piece {
             0 => 1,
@@ -52,9 +57,8 @@ impl Tiling {
     }
 
     /// Those that fit a second level of `cache` bytes. Long rows pay: `z` is cut only where eight whole rows do not fit.
-    fn fitting(p: &Padded, rows: usize, (half, bytes): (usize, usize), cache: usize) -> Self {
-        // Rows of fields, medium and neighbours that a row of a tile has in use.
-        let row = (6 * half + 15) * p.pitch() * bytes;
+    fn fitting(p: &Padded, rows: usize, (in_use, bytes): (usize, usize), cache: usize) -> Self {
+        let row = in_use * p.pitch() * bytes;
         let small = cache < TILE_BYTES;
         let room = if small { cache / 4 * 3 } else { TILE_BYTES };
         let least = NARROWEST.min(rows.max(1));
@@ -97,7 +101,12 @@ impl<T: Real + Default + bytemuck::Pod> Simulation<T> {
     pub fn tiles(&self) -> String {
         let (p, cpu) = (&self.setup.padded, &self.setup.cpu);
         let all = super::cpu::rows(p);
-        let Tiling { columns, cuts, .. } = Tiling::new(p, all.len(), (self.setup.half, size_of::<T>()), cpu);
+        let Tiling { columns, cuts, .. } = Tiling::new(
+            p,
+            all.len(),
+            (Tiling::in_use(self.setup.half), size_of::<T>()),
+            cpu,
+        );
         let rows = match p.ndim() {
             3 => format!(" and {} rows", all.len().div_ceil(columns)),
             _ => String::new(),
@@ -117,7 +126,7 @@ mod tests {
     fn choice(p: &Padded, half: usize, second: usize) -> (usize, usize) {
         let cpu = Cpu::new(1).unwrap().with_caches(Caches::given(second << 10));
         let rows = if p.ndim() == 3 { p.rows() - 8 } else { 1 };
-        let Tiling { columns, cuts, .. } = Tiling::new(p, rows, (half, 4), &cpu);
+        let Tiling { columns, cuts, .. } = Tiling::new(p, rows, (Tiling::in_use(half), 4), &cpu);
         (rows.div_ceil(columns), p.pitch().div_ceil(cuts))
     }
 
@@ -126,7 +135,11 @@ mod tests {
         let p = Padded::new(&Grid::new_3d([200; 3], [0.0; 3], [1.0; 3]), 10);
         for (kib, ahead) in [(256, AHEAD), (512, AHEAD), (1024, 0), (2048, 0)] {
             let cpu = Cpu::new(1).unwrap().with_caches(Caches::given(kib << 10));
-            assert_eq!(Tiling::new(&p, 200, (2, 4), &cpu).ahead, ahead, "{kib}");
+            assert_eq!(
+                Tiling::new(&p, 200, (Tiling::in_use(2), 4), &cpu).ahead,
+                ahead,
+                "{kib}"
+            );
         }
     }
 
@@ -153,7 +166,7 @@ mod tests {
         let p = Padded::new(&Grid::new_3d([37, 11, 9], [0.0; 3], [1.0; 3]), 4);
         for (cells, rows) in [(0, 0), (1, 1), (16, 3), (40, 7), (9999, 9999)] {
             let cpu = Cpu::new(1).unwrap().with_tile(Some(cpu::Tile { cells, rows }));
-            let tiles = Tiling::new(&p, 11, (2, 4), &cpu).tiles(&p, &(4..15), &(4..13), 2);
+            let tiles = Tiling::new(&p, 11, (Tiling::in_use(2), 4), &cpu).tiles(&p, &(4..15), &(4..13), 2);
             let mut seen = vec![0; 9 * 11 * p.pitch()];
             for tile in &tiles {
                 for (plane, row) in tile

@@ -7,6 +7,7 @@
 
 use super::Number;
 use super::program::{Changes, Discrete, places};
+use crate::Error;
 use crate::medium::attenuation::{Law, Loss};
 use crate::medium::{Medium, lines_of_plane};
 use crate::methods::velocity_stress::Attenuation;
@@ -207,16 +208,19 @@ impl<T: Number> Discrete<T> {
                 for beyond in [[0; 3], one(a), one(b), both] {
                     let corner = corners.cell(cell, beyond);
                     let share = mean / shears[corner];
-                    visit(at, corner, share * share / (4.0 * self.dt));
+                    visit(at, corner, share * share / (4.0 * self.setup.dt));
                 }
             }
         });
     }
 
     /// The changes of all coefficients.
-    pub fn changed(&self, medium: &Background, change: &[T]) -> Changes<T> {
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn changed(&self, medium: &Background, change: &[T]) -> Result<Changes<T>, Error> {
         let (ndim, len, cells) = (self.ndim(), self.rows.len, medium.cells);
-        let (mut made, corners, planes) = (self.changes(), self.corners(medium), places(ndim).len());
+        let (mut made, corners, planes) = (self.changes()?, self.corners(medium), places(ndim).len());
         let parts = [&mut made.stiffness, &mut made.relaxing];
         for (part, to) in parts.into_iter().enumerate().filter(|(_, to)| !to.is_empty()) {
             let split = medium.split(ndim, part, change);
@@ -224,7 +228,7 @@ impl<T: Number> Discrete<T> {
                 let (from, to) = (&split[k * cells..][..cells], &mut to[k * len..][..len]);
                 match place {
                     0..6 => corners.each(|at, cell| {
-                        to[at] = T::of(self.dt * from[corners.cell(cell, [0; 3])].f64());
+                        to[at] = T::of(self.setup.dt * from[corners.cell(cell, [0; 3])].f64());
                     }),
                     _ => {
                         let of = (
@@ -242,17 +246,17 @@ impl<T: Number> Discrete<T> {
         for &axis in self.rows.axes() {
             let component = velocity(ndim, axis);
             let (b, to) = (
-                self.medium.buoyancy(component),
+                self.setup.medium.buoyancy(component),
                 &mut made.buoyancy[component * len..][..len],
             );
             corners.each(|at, cell| {
                 let sum =
                     density[corners.cell(cell, [0; 3])].f64() + density[corners.cell(cell, one(axis))].f64();
-                to[at] = T::of(-b[at].f64().powi(2) / (2.0 * self.dt) * sum);
+                to[at] = T::of(-b[at].f64().powi(2) / (2.0 * self.setup.dt) * sum);
             });
         }
         self.change_ratios(&mut made);
-        made
+        Ok(made)
     }
 
     /// The transpose of [`Discrete::changed`].
@@ -270,7 +274,7 @@ impl<T: Number> Discrete<T> {
                 let (from, place) = (&from[k * len..][..len], places(ndim)[k]);
                 match place {
                     0..6 => corners.each(|at, cell| {
-                        to[corners.cell(cell, [0; 3])] += self.dt * from[at].f64();
+                        to[corners.cell(cell, [0; 3])] += self.setup.dt * from[at].f64();
                     }),
                     _ => {
                         let of = (
@@ -282,9 +286,10 @@ impl<T: Number> Discrete<T> {
                     }
                 }
             };
-            self.cpu
+            self.setup
+                .cpu
                 .install(|| split.par_chunks_mut(cells).enumerate().for_each(transposed));
-            self.cpu.install(|| {
+            self.setup.cpu.install(|| {
                 let split: Vec<T> = split.into_par_iter().map(T::of).collect();
                 medium.join(ndim, part, &split, &mut made);
             });
@@ -293,16 +298,17 @@ impl<T: Number> Discrete<T> {
         let along = |(component, density): (usize, &mut [f64])| {
             let axis = self.rows.axes()[component];
             let (b, from) = (
-                self.medium.buoyancy(component),
+                self.setup.medium.buoyancy(component),
                 &waits.buoyancy[component * len..][..len],
             );
             corners.each(|at, cell| {
-                let share = -b[at].f64().powi(2) / (2.0 * self.dt) * from[at].f64();
+                let share = -b[at].f64().powi(2) / (2.0 * self.setup.dt) * from[at].f64();
                 density[corners.cell(cell, [0; 3])] += share;
                 density[corners.cell(cell, one(axis))] += share;
             });
         };
-        self.cpu
+        self.setup
+            .cpu
             .install(|| density.par_chunks_mut(cells).enumerate().for_each(along));
         for (cell, to) in made[planes * cells..].iter_mut().enumerate() {
             let sums = (0..ndim).map(|component| density[component * cells + cell]);
@@ -312,9 +318,9 @@ impl<T: Number> Discrete<T> {
     }
 
     fn stiffness_of(&self, part: usize, place: usize) -> &[T] {
-        match (&self.relaxing, part) {
-            (Some(relaxing), 1) => relaxing.medium.stiffness(place),
-            _ => self.medium.stiffness(place),
+        match (&self.setup.relaxation, part) {
+            (Some(relaxing), 1) => relaxing.stiffness(place),
+            _ => self.setup.medium.stiffness(place),
         }
     }
 
@@ -323,12 +329,12 @@ impl<T: Number> Discrete<T> {
     fn each_ratio(&self, mut visit: impl FnMut(usize, [usize; 2], T)) {
         let (rows, ndim) = (&self.rows, self.ndim());
         for (k, &axis) in rows.horizontal().iter().enumerate().take(self.ratios.len()) {
-            let coupling = super::forward::place(ndim, PAIR[0][axis]) * rows.len;
+            let coupling = super::program::place(ndim, PAIR[0][axis]) * rows.len;
             for plane in rows.planes.clone() {
                 for row in rows.rows.clone() {
                     let at = rows.at(plane, row) + rows.padded.low[0];
                     let number = k * rows.count() + rows.number(plane, row);
-                    visit(number, [coupling + at, at], self.medium.stiffness(0)[at]);
+                    visit(number, [coupling + at, at], self.setup.medium.stiffness(0)[at]);
                 }
             }
         }

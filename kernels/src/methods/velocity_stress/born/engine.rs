@@ -2,7 +2,7 @@
 
 use super::ladder::Ladder;
 use super::program::{Changes, Discrete};
-use super::{Picture, Residual, Take, Wanted};
+use super::{Number, Picture, Residual, Take, Wanted};
 use crate::Error;
 
 /// How long a shot runs, and at which steps something is done.
@@ -37,7 +37,7 @@ pub enum Source<'a, T> {
 }
 
 /// A device with a program; shots of a survey may run on threads of their own.
-pub trait Engine<T>: Send {
+pub trait Engine<T: Number>: Send {
     /// Turns to another shot over the same medium.
     ///
     /// # Errors

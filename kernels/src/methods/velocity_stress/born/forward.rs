@@ -1,276 +1,321 @@
-//! A step of the discrete program and of its linearisation.
+//! Forward runs on processors: the steps of a [`CpuSlab`], recorded for a reverse sweep or with the waves beside them that a change of the
+//! coefficients scatters.
 //!
-//! The background obeys (Michea & Komatitsch 2010, eqs 2, 6-9; `S` is the stretched derivative of a layer, `w` the
-//! sponge):
-//!
-//! 1. `v <- w (v + b S_j s_ij) + b f`
-//! 2. images of `v` above the surface; `r <- keep r - take (c_R e)`, `s <- w (s + c e + (r_old + r_new)/2) - m`, `e = S v`;
-//!    `szz`, `sxx`, `syy` and images of the stresses at the surface
-//!
-//! A change of the coefficients `b`, `c`, `c_R` and of the ratios at the surface changes the fields by what obeys the same
-//! program without `f` and `m`, to which every step adds the change of a coefficient times what stands beside it in the
-//! background.
+//! The change obeys the program of the waves without its sources; in every step it gets the change of a coefficient times what
+//! stands beside it in the background: `db S_j s_ij` in a velocity, `dc e` in a stress (Michea & Komatitsch 2010, eqs 2, 6-9, `S` the
+//! stretched derivative of a layer). Both are linear, so that they are added before the stage that carries them on.
 
 use super::Number;
-use super::grid::{Shared, Slope};
-use super::layers::Place;
-use super::program::{Changes, Discrete, State, Tape, places};
-use crate::grid::PITCH;
-use crate::methods::velocity_stress::layout::velocity;
-use crate::methods::velocity_stress::rows::PAIR;
+use super::drive_rows::{Drive, Part};
+use super::program::{Changes, Discrete, place};
+use crate::Error;
+use crate::device::cpu::Buffer;
+use crate::methods::velocity_stress::SLABS;
+use crate::methods::velocity_stress::cpu::{CpuSlab, GHOST, Hooks};
+use crate::methods::velocity_stress::layout::{stress, velocity};
+use crate::methods::velocity_stress::medium::live;
+use crate::methods::velocity_stress::rows::{Plane, STIFFNESSES, STRESSES};
+use crate::methods::velocity_stress::stress_rows::Loss;
+use crate::time_loop::{Sampler, Stepper};
 
-/// What drives the fields.
-pub enum Drive<'a, T> {
-    /// The sources of the run.
-    Sources,
-    /// Changes of the coefficients, beside what the background had in the same step.
-    Changes(&'a Tape<T>, &'a Changes<T>),
+/// What is recorded of a step.
+pub struct Tape<'a, T> {
+    /// Velocities with their images above a surface, `[component][plane][row][z]`.
+    pub velocity: &'a mut [T],
+    /// As [`Discrete::of_surface`] says.
+    pub surface: &'a mut [T],
 }
 
-impl<T> Clone for Drive<'_, T> {
-    fn clone(&self) -> Self {
-        *self
+/// The waves of a run.
+pub struct Waves<T: crate::device::simd::Real> {
+    pub slab: CpuSlab<T>,
+}
+
+/// A pointer to the first number, null without numbers.
+fn start<T>(numbers: &mut [T]) -> *mut T {
+    match numbers.is_empty() {
+        true => std::ptr::null_mut(),
+        false => numbers.as_mut_ptr(),
     }
 }
 
-impl<T> Copy for Drive<'_, T> {}
-
-/// The number of a place among those of a run.
-pub fn place(ndim: usize, place: usize) -> usize {
-    places(ndim).iter().position(|&p| p == place).unwrap_or(0)
-}
-
-impl<T: Number> Discrete<T> {
-    /// Step `it` of all fields; what the step can be linearised about goes to the tape.
-    pub fn step(&self, state: &mut State<T>, it: usize, drive: Drive<'_, T>, mut tape: Option<&mut Tape<T>>) {
-        self.velocities(state, drive, tape.as_deref_mut());
-        self.sources(&mut state.velocity, (0, it), drive);
-        if self.images.is_some() {
-            self.velocity_images(&mut state.velocity, drive, tape.as_deref_mut());
-        }
-        self.stresses_of(state, drive, tape.as_deref_mut());
-        self.sources(&mut state.stress, (1, it), drive);
-        if self.images.is_some() {
-            self.stress_images(&mut state.stress, drive, tape);
-        }
+impl<T: Number> Waves<T> {
+    /// Waves at rest.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn new(program: &Discrete<T>) -> Result<Self, Error> {
+        let slabs = SLABS.partition(program.rows.padded.planes(), 1)?;
+        let slab = slabs
+            .into_iter()
+            .next()
+            .ok_or(Error::setup("a grid without planes"))?;
+        Ok(Self {
+            slab: CpuSlab::new(program.setup.clone(), slab)?,
+        })
     }
 
-    /// What sources add in a stage; of a change of buoyancy what forces add by it.
-    fn sources(&self, fields: &mut [T], (stage, it): (usize, usize), drive: Drive<'_, T>) {
-        let (rows, ndim) = (&self.rows, self.ndim());
-        let all = rows.rows.start..rows.rows.end;
-        for plane in rows.planes.clone() {
-            self.spots
-                .for_rows((stage, plane, it), &all, |field, row, z, value| {
-                    let at = (field - stage * ndim) * rows.len + rows.at(plane, row) + z;
-                    match drive {
-                        Drive::Sources => fields[at] += value,
-                        Drive::Changes(_, changes) if stage == 0 => {
-                            fields[at] += value * self.relative(changes, at);
-                        }
-                        Drive::Changes(..) => {}
-                    }
+    /// The same at rest, for the shot of a program over the same medium.
+    pub fn restart(&mut self, program: &Discrete<T>) {
+        self.slab.restart(program.setup.clone());
+    }
+
+    /// Step `it`, recorded where there is a tape.
+    pub fn step(&mut self, it: usize, tape: Option<&mut Tape<'_, T>>) -> Result<(), Error> {
+        let mut none = Tape {
+            velocity: &mut [],
+            surface: &mut [],
+        };
+        let tape = tape.unwrap_or(&mut none);
+        for stage in 0..2 {
+            let hooks = Hooks {
+                velocity: start(tape.velocity),
+                surface: start(tape.surface),
+                ..Hooks::NONE
+            };
+            // SAFETY: the tape has the shapes, and is borrowed here.
+            unsafe { self.slab.stage_with(stage, it, hooks) };
+        }
+        self.slab.finish_step()
+    }
+
+    /// What the receivers read after a step, `[component][receiver]`.
+    pub fn record(&mut self, out: &mut [T]) -> Result<(), Error> {
+        self.slab.traces(out)
+    }
+
+    /// A field without ghosts, `[plane][row][z]`.
+    pub fn field(&self, field: usize) -> &[T] {
+        let (all, plane) = (self.slab.field_len(), self.slab.setup.padded.plane_len());
+        &self.slab.fields.as_slice()[field * all + GHOST * plane..(field + 1) * all - GHOST * plane]
+    }
+
+    /// The sum of the rates of normal strain in the last step, stretched in layers.
+    pub fn rates(&mut self, program: &Discrete<T>, out: &mut [T]) {
+        let setup = self.slab.setup.clone();
+        let (rows, ndim) = (&program.rows, program.ndim());
+        let origins = self
+            .slab
+            .memory
+            .origins(1)
+            .map(|origin| Shared(origin, std::ptr::null_mut()));
+        let (z, n, this) = (rows.z.clone(), rows.z.len(), &*self);
+        let out = super::grid::Shared::new(out);
+        rows.each(&setup.cpu, 1, |scratch, plane, row| {
+            let (d, base) = (&mut scratch[0][..n], rows.at(plane, row));
+            // SAFETY: every row of the field belongs to one call.
+            let sum = unsafe { out.row(base + z.start, n) };
+            sum.fill(T::of(0.0));
+            let layers = this
+                .slab
+                .memory
+                .layers(&setup.edges, origins.each_ref().map(|o| o.get()), plane);
+            for &t in rows.axes() {
+                rows.derivative(this.field(velocity(ndim, t)), (base, &z), (t, false), d);
+                for (i, (sum, d)) in z.clone().zip(sum.iter_mut().zip(&*d)) {
+                    // SAFETY: the memory of the step, which nothing changes here.
+                    *sum += unsafe { layers[t].stretched(&setup.edges.z(), (row, i), t, *d) };
+                }
+            }
+        });
+    }
+
+    /// Velocities, `[component]` fields.
+    pub fn velocities(&self) -> impl Iterator<Item = &[T]> {
+        (0..self.slab.setup.padded.ndim()).map(|field| self.field(field))
+    }
+}
+
+/// Step `it` of waves and beside them of what changes of the coefficients scatter; `surface` is room for what the step has there.
+pub fn scatter<T: Number>(
+    [background, scattered]: [&mut Waves<T>; 2],
+    it: usize,
+    changes: &Changes<T>,
+    surface: &mut [T],
+) -> Result<(), Error> {
+    let none = std::ptr::null_mut;
+    let recorded = Hooks {
+        surface: start(surface),
+        ..Hooks::NONE
+    };
+    let ratios = || match changes.ratios.is_empty() {
+        true => std::ptr::null(),
+        false => changes.ratios.as_ptr(),
+    };
+    let driven = |background: *const T| Hooks {
+        sources: false,
+        velocity: none(),
+        surface: none(),
+        background,
+        ratios: ratios(),
+    };
+    // SAFETY: in both stages the surface has a number for every row, and is borrowed here; no stage changes what it reads.
+    unsafe {
+        background.slab.stage_with(0, it, recorded);
+        background.drive(scattered, changes, Part::Forces);
+        scattered.slab.stage_with(0, it, driven(std::ptr::null()));
+        background.relative_sources(scattered, it, changes);
+        let recorded = Hooks {
+            surface: start(surface),
+            ..Hooks::NONE
+        };
+        background.slab.stage_with(1, it, recorded);
+        background.drive(scattered, changes, Part::Strains);
+        let from = if surface.is_empty() {
+            std::ptr::null()
+        } else {
+            surface.as_ptr()
+        };
+        scattered.slab.stage_with(1, it, driven(from));
+        background.drive(scattered, changes, Part::Relaxing);
+    }
+    background.slab.finish_step()?;
+    scattered.slab.finish_step()
+}
+
+impl<T: Number> Waves<T> {
+    /// Adds to other waves what a change of buoyancy makes of the forces in step `it`.
+    fn relative_sources(&self, to: &mut Self, it: usize, changes: &Changes<T>) {
+        let setup = &self.slab.setup;
+        let p = &setup.padded;
+        let (len, rows) = (
+            p.planes() * p.plane_len(),
+            crate::methods::velocity_stress::cpu::rows(p),
+        );
+        for plane in live(p.planes()) {
+            setup
+                .spots
+                .for_rows((0, plane, it), &rows, |field, row, z, value| {
+                    let cell = plane * p.plane_len() + row * p.pitch() + z;
+                    let change = changes.buoyancy[field * len + cell] / setup.medium.buoyancy(field)[cell];
+                    let at = to.slab.at(field, plane, row, z);
+                    to.slab.fields.as_mut_slice()[at] += value * change;
                 });
         }
     }
 
-    /// The change of buoyancy at a cell of a velocity as a share of it.
-    fn relative(&self, changes: &Changes<T>, at: usize) -> T {
-        let (component, cell) = (at / self.rows.len, at % self.rows.len);
-        changes.buoyancy[at] / self.medium.buoyancy(component)[cell]
-    }
-
-    /// The first stage.
-    fn velocities(&self, state: &mut State<T>, drive: Drive<'_, T>, tape: Option<&mut Tape<T>>) {
-        let (rows, ndim) = (&self.rows, self.ndim());
-        let (z, n) = (rows.z.clone(), rows.z.len());
-        let stress = &state.stress;
-        let velocities = Shared::new(&mut state.velocity);
-        let memory = state.layers[0].each_mut().map(|m| Shared::new(m));
-        let tape = tape.map(|tape| Shared::new(&mut tape.force));
-        rows.each(&self.cpu, 2, |scratch, plane, row| {
-            let [d, sum] = scratch else { return };
-            let (d, sum, base) = (&mut d[..n], &mut sum[..n], rows.at(plane, row));
-            for &t in rows.axes() {
-                let component = velocity(ndim, t);
-                sum.fill(T::of(0.0));
-                for &a in rows.axes() {
-                    let from = &stress[self.stress(PAIR[t][a]) * rows.len..][..rows.len];
-                    rows.derivative(from, (base, &z), Slope::plain(a, a == t), d);
-                    self.stretched(d, (a, a == t), [component, plane, row], memory[a]);
-                    sum.iter_mut().zip(&*d).for_each(|(sum, d)| *sum += *d);
-                }
-                let at = component * rows.len + base + z.start;
-                // SAFETY: every row of the fields belongs to one call.
-                let v = unsafe { velocities.row(at, n) };
-                let b = &self.medium.buoyancy(component)[base + z.start..][..n];
-                v.iter_mut()
-                    .zip(b.iter().zip(&*sum))
-                    .for_each(|(v, (b, sum))| *v += *b * *sum);
-                if let Drive::Changes(tape, changes) = drive {
-                    multiply_add(v, &changes.buoyancy[at..][..n], &tape.force[at..][..n]);
-                }
-                self.damp(v, plane, row);
-                if let Some(tape) = tape {
-                    // SAFETY: the same.
-                    unsafe { tape.row(at, n) }.copy_from_slice(sum);
-                }
-            }
-        });
-    }
-
-    /// Stretches a derivative of a component along an axis where a row lies in its layers.
-    #[inline(always)]
-    fn stretched(
-        &self,
-        d: &mut [T],
-        (axis, half): (usize, bool),
-        [component, plane, row]: [usize; 3],
-        memory: Shared<'_, T>,
-    ) {
-        let first = self.rows.z.start;
-        for (z, at) in self
-            .layers
-            .pieces(axis, component, plane, row)
-            .into_iter()
-            .flatten()
-        {
-            // SAFETY: the memory of a row belongs to the call that has the row.
-            let psi = unsafe { memory.row(at, z.len()) };
-            let place = Place {
-                axis,
-                half,
-                line: (plane, row),
-                z: &z,
+    /// Adds to other waves what changes of the coefficients make of these.
+    fn drive(&mut self, to: &mut Self, changes: &Changes<T>, part: Part) {
+        if matches!(part, Part::Relaxing) && changes.relaxing.is_empty() {
+            return;
+        }
+        let stage = usize::from(!matches!(part, Part::Forces));
+        let setup = self.slab.setup.clone();
+        let p = &setup.padded;
+        let origins = self.slab.memory.origins(stage);
+        let fields = to.slab.fields.as_mut_slice().as_mut_ptr();
+        let anelastic = match &mut to.slab.anelastic {
+            Some(memory) => memory.as_mut_slice().as_mut_ptr(),
+            None => std::ptr::null_mut(),
+        };
+        let (from, to) = (self.slab.fields.as_slice().as_ptr(), Shared(fields, anelastic));
+        let (memory, len, field) = (
+            &self.slab.memory,
+            p.planes() * p.plane_len(),
+            self.slab.field_len(),
+        );
+        let from = Shared(from.cast_mut(), std::ptr::null_mut());
+        let origins = origins.map(|origin| Shared(origin, std::ptr::null_mut()));
+        let planes = live(p.planes());
+        setup.cpu.for_each(planes.len(), |_, k| {
+            let plane = planes.start + k;
+            let layers = memory.layers(&setup.edges, origins.each_ref().map(|o| o.get()), plane);
+            let framed = |row: usize| setup.edges.framed(plane, row);
+            let plane_of = Plane {
+                rows: crate::methods::velocity_stress::cpu::rows(p),
+                cells: 0..p.pitch(),
+                framed: &framed,
+                z: setup.edges.z(),
+                stride: [1, p.pitch(), p.plane_len()],
+                weights: &setup.weights,
+                layers,
+                sponge: None,
+                ahead: 0,
             };
-            self.layers
-                .stretch(place, &mut d[z.start - first..z.end - first], psi);
-        }
-    }
-
-    /// The sponge on a row.
-    #[inline(always)]
-    pub fn damp(&self, numbers: &mut [T], plane: usize, row: usize) {
-        if let Some((z, rest)) = self.damping(plane, row) {
-            let pairs = numbers.iter_mut().zip(z);
-            pairs.for_each(|(x, &z)| *x = *x * (z * rest));
-        }
-    }
-
-    /// The second stage, without the surface.
-    fn stresses_of(&self, state: &mut State<T>, drive: Drive<'_, T>, tape: Option<&mut Tape<T>>) {
-        let (rows, ndim, count) = (&self.rows, self.ndim(), self.stresses());
-        let (z, n) = (rows.z.clone(), rows.z.len());
-        let from = &state.velocity;
-        let stress = Shared::new(&mut state.stress);
-        let relaxing = Shared::new(&mut state.relaxing);
-        let memory = state.layers[1].each_mut().map(|m| Shared::new(m));
-        let tape = tape.map(|tape| Shared::new(&mut tape.strain));
-        rows.each(&self.cpu, count + 3, |scratch, plane, row| {
-            let (strains, rest) = scratch.split_at_mut(count);
-            let [d, rate, weak] = rest else { return };
-            let base = rows.at(plane, row);
-            for &t in rows.axes() {
-                for &a in rows.axes().iter().filter(|&&a| a >= t) {
-                    let e = &mut strains[self.stress(PAIR[t][a])][..n];
-                    e.fill(T::of(0.0));
-                    let pairs: &[(usize, usize)] = if a == t { &[(t, t)] } else { &[(a, t), (t, a)] };
-                    for &(of, along) in pairs {
-                        let component = velocity(ndim, of);
-                        let field = &from[component * rows.len..][..rows.len];
-                        let d = &mut d[..n];
-                        rows.derivative(field, (base, &z), Slope::plain(along, of != along), d);
-                        self.stretched(d, (along, of != along), [component, plane, row], memory[along]);
-                        e.iter_mut().zip(&*d).for_each(|(e, d)| *e += *d);
-                    }
-                }
-            }
-            for k in 0..count {
-                let at = k * rows.len + base + z.start;
-                let (rate, weak) = (&mut rate[..n], &mut weak[..n]);
-                self.rates(k, (base, strains), drive, (rate, weak));
-                // SAFETY: every row of the fields belongs to one call.
-                let s = unsafe { stress.row(at, n) };
-                s.iter_mut().zip(&*rate).for_each(|(s, rate)| *s += *rate);
-                self.relax(s, weak, (k, plane, row), relaxing);
-                self.damp(s, plane, row);
-                if let Some(tape) = tape {
-                    // SAFETY: the same.
-                    unsafe { tape.row(at, n) }.copy_from_slice(&strains[k][..n]);
-                }
-            }
+            let local = (plane + GHOST) * p.plane_len();
+            let of = |from: *mut T, number: usize| from.wrapping_add(number * field + local);
+            let ndim = p.ndim();
+            let exists = |axis: usize| ndim == 3 || axis != 1;
+            let number = |k: usize| stress(ndim, if ndim == 3 || k.is_multiple_of(2) { k } else { 0 });
+            let velocities =
+                |from: *mut T| [0, 1, 2].map(|a| of(from, velocity(ndim, if exists(a) { a } else { 0 })));
+            let stresses =
+                |from: *mut T| -> [*mut T; STRESSES] { std::array::from_fn(|k| of(from, number(k))) };
+            let first = plane * p.plane_len();
+            let coefficients = |numbers: &[T]| -> [*const T; STIFFNESSES] {
+                std::array::from_fn(|k| match numbers.is_empty() {
+                    true => std::ptr::null(),
+                    false => numbers[place(ndim, k) * len + first..].as_ptr(),
+                })
+            };
+            let loss: Option<Loss<'_, T>> = setup
+                .relaxation
+                .as_ref()
+                .map(|r| r.plane(p, to.1, (len, first, first), plane));
+            let drive = Drive {
+                plane: plane_of,
+                part,
+                velocity: velocities(from.get()).map(<*mut T>::cast_const),
+                stress: stresses(from.get()).map(<*mut T>::cast_const),
+                to_velocity: velocities(to.get()),
+                to_stress: stresses(to.get()),
+                buoyancy: [0, 1, 2].map(|a| {
+                    let component = velocity(ndim, if exists(a) { a } else { 0 });
+                    changes.buoyancy[component * len + first..].as_ptr()
+                }),
+                stiffness: coefficients(&changes.stiffness),
+                relaxing: coefficients(&changes.relaxing),
+                loss,
+            };
+            drive.run(setup.cpu.arch(), ndim, setup.half);
         });
-    }
-
-    /// The rate of stress `k` on a row that begins at `base`, and of what relaxes of it, with what changes of the
-    /// stiffness add.
-    #[inline(always)]
-    fn rates(
-        &self,
-        k: usize,
-        (base, strains): (usize, &[Vec<T>]),
-        drive: Drive<'_, T>,
-        (rate, weak): (&mut [T], &mut [T]),
-    ) {
-        let (rows, ndim) = (&self.rows, self.ndim());
-        let (first, n) = (base + rows.z.start, rows.z.len());
-        rate.fill(T::of(0.0));
-        weak.fill(T::of(0.0));
-        for &(place_of, strain) in self.couplings(k) {
-            let e = &strains[strain][..n];
-            multiply_add(rate, &self.medium.stiffness(place_of)[first..][..n], e);
-            if let Some(relaxing) = &self.relaxing {
-                multiply_add(weak, &relaxing.medium.stiffness(place_of)[first..][..n], e);
-            }
-            if let Drive::Changes(tape, changes) = drive {
-                let e = &tape.strain[strain * rows.len + first..][..n];
-                let at = place(ndim, place_of) * rows.len + first;
-                multiply_add(rate, &changes.stiffness[at..][..n], e);
-                if self.relaxing.is_some() {
-                    multiply_add(weak, &changes.relaxing[at..][..n], e);
-                }
-            }
-        }
-    }
-
-    /// The stiffnesses of stress `k` and the strains that they multiply.
-    pub fn couplings(&self, k: usize) -> &'static [(usize, usize)] {
-        const SHEAR_3D: [&[(usize, usize)]; 3] = [&[(6, 3)], &[(7, 4)], &[(8, 5)]];
-        match (self.ndim(), k) {
-            (3, 0) => &[(0, 0), (3, 1), (4, 2)],
-            (3, 1) => &[(3, 0), (1, 1), (5, 2)],
-            (3, 2) => &[(4, 0), (5, 1), (2, 2)],
-            (3, _) => SHEAR_3D[k - 3],
-            (_, 0) => &[(0, 0), (4, 1)],
-            (_, 1) => &[(4, 0), (2, 1)],
-            _ => &[(7, 2)],
-        }
-    }
-
-    /// The mechanisms of stress `k` on a row, with the rate of what relaxes.
-    #[inline(always)]
-    fn relax(&self, s: &mut [T], weak: &[T], (k, plane, row): (usize, usize, usize), memory: Shared<'_, T>) {
-        let Some(relaxing) = &self.relaxing else { return };
-        let (rows, first) = (&self.rows, self.rows.z.start);
-        for (m, patterns) in relaxing.patterns[plane & 1].iter().enumerate() {
-            let pattern = &patterns[row & 1];
-            let at = (m * self.stresses() + k) * rows.len + rows.at(plane, row) + first;
-            // SAFETY: every row of the memory belongs to one call.
-            let r = unsafe { memory.row(at, s.len()) };
-            for (i, ((s, r), weak)) in s.iter_mut().zip(r).zip(weak).enumerate() {
-                let z = (first + i) % PITCH;
-                let next = pattern.keep[z] * *r - pattern.take[z] * *weak;
-                *s += T::of(0.5) * (*r + next);
-                *r = next;
-            }
-        }
     }
 }
 
-/// `sum += a b`
-#[inline(always)]
-pub fn multiply_add<T: Number>(sum: &mut [T], a: &[T], b: &[T]) {
-    for ((sum, &a), &b) in sum.iter_mut().zip(a).zip(b) {
-        *sum += a * b;
+/// Raw memory that the threads of a sweep share: fields, and memory of attenuation.
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T, *mut T);
+
+// SAFETY: each row is changed by one thread alone, and what is read is not changed in the same sweep.
+unsafe impl<T: Sync> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn get(&self) -> *mut T {
+        self.0
+    }
+}
+
+impl<T: Number> CpuSlab<T> {
+    /// Sets all fields to rest, for a shot over the same medium.
+    pub(super) fn restart(&mut self, setup: std::sync::Arc<crate::methods::velocity_stress::Setup<T>>) {
+        let zero = T::of(0.0);
+        self.fields.as_mut_slice().fill(zero);
+        self.memory.clear();
+        if let Some(memory) = &mut self.anelastic {
+            memory.as_mut_slice().fill(zero);
+        }
+        let kept = if setup.quantity.runs() {
+            setup.receivers.values()
+        } else {
+            0
+        };
+        self.kept = [vec![zero; kept], vec![zero; kept]];
+        self.setup = setup;
+    }
+
+    /// All numbers from which the run goes on, part by part.
+    pub fn parts(&mut self) -> Vec<&mut [T]> {
+        let Self {
+            fields,
+            memory,
+            anelastic,
+            kept,
+            ..
+        } = self;
+        let mut all = vec![fields.as_mut_slice()];
+        all.extend(memory.parts());
+        all.extend(anelastic.as_mut().map(Buffer::as_mut_slice));
+        all.extend(kept.iter_mut().map(Vec::as_mut_slice));
+        all
     }
 }

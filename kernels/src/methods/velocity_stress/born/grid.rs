@@ -2,7 +2,7 @@
 
 use super::super::layout::RIM;
 use super::super::rows::MOST;
-use super::super::{cpu, over_spacing};
+use super::super::{Setup, cpu};
 use super::Number;
 use crate::device::cpu::Cpu;
 use crate::grid::Padded;
@@ -33,16 +33,17 @@ pub struct Rows<T> {
 }
 
 impl<T: Number> Rows<T> {
-    /// For derivatives with these weights.
-    pub fn new(padded: &Padded, weights: &[f64]) -> Self {
+    /// Of the grid of a run, with its derivatives.
+    pub fn new(setup: &Setup<T>) -> Self {
+        let padded = &setup.padded;
         Self {
             len: padded.planes() * padded.plane_len(),
             z: RIM..padded.n[0] - RIM,
             rows: cpu::rows(padded),
             planes: RIM..padded.planes() - RIM,
             stride: [1, padded.pitch(), padded.plane_len()],
-            weights: over_spacing(padded, weights),
-            half: weights.len(),
+            weights: setup.weights,
+            half: setup.half,
             padded: padded.clone(),
         }
     }
@@ -78,14 +79,20 @@ impl<T: Number> Rows<T> {
     }
 
     /// The derivative of a field along an axis, half a cell `ahead` of the cells `z` of a row that begins at `base`, or
-    /// behind them; with the `sign` of the weights.
+    /// behind them.
     #[inline(always)]
-    pub fn derivative(&self, field: &[T], (base, z): (usize, &Range<usize>), of: Slope<T>, out: &mut [T]) {
-        let (stride, first, n) = (self.stride[of.along], usize::from(of.ahead), z.len());
+    pub fn derivative(
+        &self,
+        field: &[T],
+        (base, z): (usize, &Range<usize>),
+        (along, ahead): (usize, bool),
+        out: &mut [T],
+    ) {
+        let (stride, first, n) = (self.stride[along], usize::from(ahead), z.len());
         let out = &mut out[..n];
         out.fill(T::of(0.0));
         for m in (0..self.half).rev() {
-            let weight = of.sign * self.weights[of.along][m];
+            let weight = self.weights[along][m];
             let plus = &field[base + z.start + (m + first) * stride..][..n];
             let minus = &field[base + z.start - (m + 1 - first) * stride..][..n];
             for ((out, &plus), &minus) in out.iter_mut().zip(plus).zip(minus) {
@@ -112,35 +119,6 @@ impl<T: Number> Rows<T> {
                 }
             });
         });
-    }
-}
-
-/// A derivative: along which axis, on which side of a cell, with which sign.
-#[derive(Clone, Copy)]
-pub struct Slope<T> {
-    /// The axis.
-    pub along: usize,
-    /// Half a cell ahead of a cell, or behind it.
-    pub ahead: bool,
-    /// 1, or -1 of the transposed derivative.
-    pub sign: T,
-}
-
-impl<T: Number> Slope<T> {
-    /// The derivative itself.
-    pub fn plain(along: usize, ahead: bool) -> Self {
-        let sign = T::of(1.0);
-        Self { along, ahead, sign }
-    }
-
-    /// Its transpose is the derivative on the other side with the other sign: of `D f(i+1/2) = sum c_m (f(i+m) -
-    /// f(i+1-m))` it is `D' g(j) = sum c_m (g(j-m) - g(j+m-1))`. What is beyond the cells of `g` must be zero.
-    pub fn transposed(along: usize, ahead: bool) -> Self {
-        Self {
-            along,
-            ahead: !ahead,
-            sign: T::of(-1.0),
-        }
     }
 }
 
@@ -172,11 +150,6 @@ impl<'a, T> Shared<'a, T> {
             len: numbers.len(),
             of: PhantomData,
         }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// `len` numbers from `start` on.

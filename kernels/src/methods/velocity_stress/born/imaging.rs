@@ -15,12 +15,16 @@
 //!
 //! Fields that lie between nodes are multiplied there, and the products averaged to the nodes at the end.
 
-use super::grid::Shared;
+use super::adjoint::{Adjoint, Pass};
+use super::correlation::{add_normal, add_to_nodes, correlate, pressures, shine_pressure};
+use super::engine::Source;
+use super::forward::Waves;
 use super::ladder::Ladder;
-use super::program::{Discrete, State, Tape};
+use super::program::Discrete;
 use super::{Born, Number, gpu};
 use crate::Error;
 use crate::methods::velocity_stress::layout::velocity;
+use std::ops::Range;
 
 /// What an image is made of: waves of the shot, then waves of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,11 @@ impl Kind {
     /// Whether it takes P and S waves apart, which goes in isotropic media only.
     pub fn separates(self) -> bool {
         matches!(self, Self::Ps | Self::Sp | Self::Ss)
+    }
+
+    /// Whether it needs the stresses of the shot on the way back.
+    fn records_stresses(self) -> bool {
+        matches!(self, Self::Ps | Self::Sp | Self::Energy)
     }
 
     /// Where impedances grow, waves change their kind with the other sign than waves that keep it.
@@ -88,11 +97,7 @@ impl Wanted {
 }
 
 /// A field between the nodes: by axis (z, row, plane) whether half a cell beyond them.
-type Half = [bool; 3];
-
-/// Fields of the shot after a step, by kind, each behind each other.
-#[derive(Clone)]
-struct Film<T>(Vec<Vec<T>>);
+pub type Half = [bool; 3];
 
 /// The sums of a kind.
 struct Sums<T> {
@@ -104,12 +109,24 @@ struct Sums<T> {
     light: Vec<Vec<T>>,
 }
 
+impl<T: Number> Sums<T> {
+    /// Adds to the images by lag the products of fields of the shot and of the data, the first of which is number `first` of the kind.
+    fn add(&mut self, program: &Discrete<T>, lags: &[[isize; 3]], first: usize, (own, other): (&[T], &[T])) {
+        let len = program.rows.len;
+        for (lag, images) in lags.iter().zip(&mut self.images) {
+            let pairs = own.chunks_exact(len).zip(other.chunks_exact(len));
+            for (image, pair) in images[first..].iter_mut().zip(pairs) {
+                correlate(program, pair, *lag, image);
+            }
+        }
+    }
+}
+
 /// Images in the making.
 pub struct Imaging<T> {
     sums: Vec<Sums<T>>,
     /// Lags along the axes of the grid: z, rows, planes.
     lags: Vec<[isize; 3]>,
-    films: Vec<Film<T>>,
     /// The share of the normal stresses that is the potential of P waves.
     share: Vec<T>,
     /// The pressure that waits, summed over the steps so far.
@@ -117,8 +134,8 @@ pub struct Imaging<T> {
 }
 
 impl<T: Number> Imaging<T> {
-    /// Room for what is wanted, and for so many steps.
-    pub fn new(program: &Discrete<T>, wanted: &Wanted, steps: usize) -> Self {
+    /// Room for what is wanted.
+    pub fn new(program: &Discrete<T>, wanted: &Wanted) -> Self {
         let len = program.rows.len;
         let zeros = |fields: usize| vec![vec![T::of(0.0); len]; fields];
         let sums = wanted.kinds.iter().map(|&kind| {
@@ -133,37 +150,145 @@ impl<T: Number> Imaging<T> {
         Self {
             sums: sums.collect(),
             lags: wanted.along(program.ndim()).collect(),
-            films: vec![Film(Vec::new()); steps],
             share: program.share_of_pressure(),
             later: vec![T::of(0.0); len],
         }
     }
 
-    /// Keeps what the shot has after step number `at` of a segment.
-    pub fn film(&mut self, program: &Discrete<T>, state: &State<T>, tape: &Tape<T>, at: usize) {
+    /// Fields that are recorded of a step beside its velocities: stresses, then the sum of the rates of normal strain where lags reach into
+    /// the layers.
+    pub fn recorded(&self, program: &Discrete<T>) -> usize {
         let kinds: Vec<Kind> = self.sums.iter().map(|sums| sums.kind).collect();
-        let [of_p, of_s] = self.forces(program, &state.stress);
-        // The pressure that shines is the mean of the normal stresses.
-        let mean = 1.0 / program.ndim() as f64;
-        let fields = |kind: &Kind| match kind {
-            // What is multiplied, and what shines.
-            Kind::Pp => [
-                normal(program, &tape.strain, 1.0),
-                normal(program, &state.stress, mean),
-            ]
-            .concat(),
-            Kind::Ps => of_p.clone(),
-            Kind::Sp => of_s.clone(),
-            Kind::Ss => program.rotation(&state.velocity),
-            Kind::Energy => {
-                let mut all = state.velocity.clone();
-                all.iter_mut().for_each(|v| *v = T::of(0.0) - *v);
-                all.extend_from_slice(&state.stress);
-                all
+        recorded(program, &kinds, !self.plain())
+    }
+
+    /// Whether no image has a lag.
+    fn plain(&self) -> bool {
+        self.lags.iter().all(|lag| *lag == [0; 3])
+    }
+
+    /// Records these fields.
+    pub fn record(&self, program: &Discrete<T>, waves: &mut Waves<T>, to: &mut [T]) {
+        let len = program.rows.len;
+        let mut fields = to.chunks_exact_mut(len);
+        if self.sums.iter().any(|sums| sums.kind.records_stresses()) {
+            for (k, to) in fields.by_ref().take(program.stresses()).enumerate() {
+                let cpu = &program.setup.cpu;
+                let from = waves.field(program.ndim() + k);
+                cpu.copy(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+            }
+        }
+        if let Some(to) = fields.next() {
+            waves.rates(program, to);
+        }
+    }
+
+    /// Adds the squares of the fields of the shot after a step. Steps come in their order, whatever the memory of a reversal.
+    pub fn shine(&mut self, program: &Discrete<T>, waves: &Waves<T>) {
+        let len = program.rows.len;
+        let all = |fields: Range<usize>| fields.map(|k| waves.field(k)).collect::<Vec<_>>().concat();
+        let ndim = program.ndim();
+        let needs = |kinds: &[Kind]| self.sums.iter().any(|sums| kinds.contains(&sums.kind));
+        let [of_p, of_s] = match needs(&[Kind::Ps, Kind::Sp]) {
+            true => program.forces(&all(ndim..ndim + program.stresses()), &self.share),
+            false => [Vec::new(), Vec::new()],
+        };
+        for sums in &mut self.sums {
+            let fields: &[T] = match sums.kind {
+                Kind::Pp => {
+                    shine_pressure(program, waves, &mut sums.light[0]);
+                    continue;
+                }
+                Kind::Ps => &of_p,
+                Kind::Sp => &of_s,
+                Kind::Ss => &program.rotation(&all(0..ndim)),
+                // Stresses have another unit than velocities, and as much of the energy.
+                Kind::Energy => &all(0..ndim),
+            };
+            for (light, own) in sums.light.iter_mut().zip(fields.chunks_exact(len)) {
+                correlate(program, (own, own), [0; 3], light);
+            }
+        }
+    }
+
+    /// Adds what a step has of the images, and takes the adjoint through its first sweep. `velocity` and `stress` are those of the shot,
+    /// `surface` what is recorded of it there.
+    pub fn correlate(&mut self, program: &Discrete<T>, adjoint: &mut Adjoint<T>, step: Step<'_, T>) {
+        let (shot, surface, injected) = step;
+        let behind = adjoint.pending;
+        // Images are made of the adjoints before a surface acts on them, or a sponge that a lag reaches.
+        let damped = program.setup.edges.weights().is_some() && !self.plain();
+        match program.setup.surface.is_some() || damped {
+            true => {
+                if behind {
+                    adjoint.pass(Pass::End);
+                }
+                self.of_stresses(program, adjoint, shot, true);
+                adjoint.stress_images(surface, behind);
+                adjoint.pass(Pass::Strains);
+            }
+            false => {
+                adjoint.pass(Pass::Strains);
+                self.of_stresses(program, adjoint, shot, false);
+            }
+        }
+        adjoint.inject_forces(injected);
+        self.of_velocities(program, adjoint, shot.0);
+    }
+
+    /// Images that the adjoints of stresses make.
+    fn of_stresses(
+        &mut self,
+        program: &Discrete<T>,
+        adjoint: &Adjoint<T>,
+        (velocity, beside): (&[T], &[T]),
+        ended: bool,
+    ) {
+        let made;
+        let back: &[T] = match program.setup.relaxation.is_none() && !ended {
+            true => adjoint.strain.as_slice(),
+            false => {
+                made = program.stress_of_adjoint(adjoint.stress.as_slice());
+                &made
             }
         };
-        let film: Vec<Vec<T>> = kinds.iter().map(fields).collect();
-        self.films[at] = Film(film);
+        let recorded = self.sums.iter().any(|sums| sums.kind.records_stresses());
+        let stresses = if recorded { program.stresses() } else { 0 };
+        let (stress, rates) = beside.split_at(stresses * program.rows.len);
+        let shot = self.forces(program, stress);
+        let [of_p, of_s] = self.forces(program, back);
+        let (ndim, plain) = (program.ndim(), self.plain());
+        for sums in &mut self.sums {
+            match sums.kind {
+                Kind::Pp if plain => pressures(program, (velocity, back), &mut self.later, &mut sums.images),
+                Kind::Pp => {
+                    add_normal(program, back, &mut self.later);
+                    sums.add(program, &self.lags, 0, (rates, &self.later));
+                }
+                Kind::Ps => sums.add(program, &self.lags, 0, (&shot[0], &of_s)),
+                Kind::Sp => sums.add(program, &self.lags, 0, (&shot[1], &of_p)),
+                Kind::Ss => {}
+                Kind::Energy => sums.add(program, &self.lags, ndim, (stress, adjoint.stress.as_slice())),
+            }
+        }
+    }
+
+    /// Images that the adjoints of velocities make, behind the receivers of velocity.
+    fn of_velocities(&mut self, program: &Discrete<T>, adjoint: &Adjoint<T>, velocity: &[T]) {
+        for sums in &mut self.sums {
+            match sums.kind {
+                Kind::Ss => {
+                    let turned = program.rotation(adjoint.force.as_slice());
+                    sums.add(program, &self.lags, 0, (&program.rotation(velocity), &turned));
+                }
+                Kind::Energy => {
+                    let back = program.velocity_of_force(adjoint.force.as_slice());
+                    let minus: Vec<T> = velocity.iter().map(|&v| T::of(0.0) - v).collect();
+                    sums.add(program, &self.lags, 0, (&minus, &back));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The forces of P and S waves, where a kind needs them.
@@ -175,47 +300,6 @@ impl<T: Number> Imaging<T> {
         {
             true => program.forces(stress, &self.share),
             false => [Vec::new(), Vec::new()],
-        }
-    }
-
-    /// Adds what step number `at` of a segment has of the images, with what waits for the fields behind it.
-    pub fn correlate(&mut self, program: &Discrete<T>, waits: &State<T>, at: usize) {
-        let len = program.rows.len;
-        let stress = program.stress_of_waiting(waits);
-        let [of_p, of_s] = self.forces(program, &stress);
-        add_normal(program, &stress, 1.0, &mut self.later);
-        for (sums, shot) in self.sums.iter_mut().zip(&self.films[at].0) {
-            let turned;
-            let fields: Vec<&[T]> = match sums.kind {
-                Kind::Pp => vec![&self.later],
-                Kind::Ps => of_s.chunks_exact(len).collect(),
-                Kind::Sp => of_p.chunks_exact(len).collect(),
-                Kind::Ss => {
-                    turned = program.rotation(&program.velocity_of_waiting(waits));
-                    turned.chunks_exact(len).collect()
-                }
-                Kind::Energy => waits
-                    .velocity
-                    .chunks_exact(len)
-                    .chain(waits.stress.chunks_exact(len))
-                    .collect(),
-            };
-            // On the way back steps come in one order, whatever the memory.
-            let shining = match sums.kind {
-                Kind::Pp => &shot[len..],
-                // Stresses have another unit than velocities, and as much of the energy.
-                Kind::Energy => &shot[..program.ndim() * len],
-                _ => &shot[..],
-            };
-            for (light, own) in sums.light.iter_mut().zip(shining.chunks_exact(len)) {
-                correlate(program, (own, own), [0; 3], light);
-            }
-            for (lag, images) in self.lags.iter().zip(&mut sums.images) {
-                let pairs = shot.chunks_exact(len).zip(&fields);
-                for (image, (own, other)) in images.iter_mut().zip(pairs) {
-                    correlate(program, (own, other), *lag, image);
-                }
-            }
         }
     }
 
@@ -282,78 +366,17 @@ pub(super) fn halves<T: Number>(program: &Discrete<T>, kind: Kind) -> Vec<Half> 
     }
 }
 
-/// `share` times the sum of the fields of all axes, which come first: of normal strains or stresses.
-fn normal<T: Number>(program: &Discrete<T>, fields: &[T], share: f64) -> Vec<T> {
-    let mut sum = vec![T::of(0.0); program.rows.len];
-    add_normal(program, fields, share, &mut sum);
-    sum
+/// Fields that images of these kinds, with lags or without, need of a recorded step beside its velocities.
+fn recorded<T: Number>(program: &Discrete<T>, kinds: &[Kind], lags: bool) -> usize {
+    let stresses = match kinds.iter().any(|kind| kind.records_stresses()) {
+        true => program.stresses(),
+        false => 0,
+    };
+    stresses + usize::from(lags && kinds.contains(&Kind::Pp))
 }
 
-/// Adds `share` times the sum of the fields of all axes.
-fn add_normal<T: Number>(program: &Discrete<T>, fields: &[T], share: f64, sum: &mut [T]) {
-    let (rows, n, share) = (&program.rows, program.rows.z.len(), T::of(share));
-    let to = Shared::new(sum);
-    rows.each(&program.cpu, 0, |_, plane, row| {
-        let first = rows.at(plane, row) + rows.z.start;
-        // SAFETY: every row of the fields belongs to one call.
-        let sum = unsafe { to.row(first, n) };
-        for field in fields.chunks_exact(rows.len).take(program.ndim()) {
-            sum.iter_mut()
-                .zip(&field[first..])
-                .for_each(|(sum, x)| *sum += share * *x);
-        }
-    });
-}
-
-/// Cells `x` of a range for which `x - lag` and `x + lag` are in it, too.
-fn inside(range: &std::ops::Range<usize>, lag: isize) -> std::ops::Range<usize> {
-    let lag = lag.unsigned_abs();
-    let end = range.end.saturating_sub(lag);
-    (range.start + lag).min(end)..end
-}
-
-/// `image(x) += own(x - lag) other(x + lag)`
-fn correlate<T: Number>(program: &Discrete<T>, (own, other): (&[T], &[T]), lag: [isize; 3], image: &mut [T]) {
-    let rows = &program.rows;
-    let z = inside(&rows.z, lag[0]);
-    let (lines, planes) = (inside(&rows.rows, lag[1]), inside(&rows.planes, lag[2]));
-    let to = Shared::new(image);
-    rows.each(&program.cpu, 0, |_, plane, row| {
-        if !lines.contains(&row) || !planes.contains(&plane) {
-            return;
-        }
-        let at = |sign: isize| {
-            let place = |x: usize, lag: isize| x.wrapping_add_signed(sign * lag);
-            rows.at(place(plane, lag[2]), place(row, lag[1])) + place(z.start, lag[0])
-        };
-        // SAFETY: every row of the fields belongs to one call.
-        let image = unsafe { to.row(rows.at(plane, row) + z.start, z.len()) };
-        let pairs = own[at(-1)..].iter().zip(&other[at(1)..]);
-        image
-            .iter_mut()
-            .zip(pairs)
-            .for_each(|(image, (a, b))| *image += *a * *b);
-    });
-}
-
-/// Adds a field that may lie between the nodes to nodes, with a sign: the mean of those around each.
-fn add_to_nodes<T: Number>(program: &Discrete<T>, field: &[T], (half, sign): (Half, T), nodes: &mut [T]) {
-    let rows = &program.rows;
-    let back: Vec<usize> = (0..3)
-        .filter(|&axis| half[axis])
-        .map(|axis| rows.stride[axis])
-        .collect();
-    let share = sign * T::of(0.5f64.powi(back.len() as i32));
-    let least: usize = back.iter().sum();
-    for (at, node) in nodes.iter_mut().enumerate().skip(least) {
-        let mut sum = T::of(0.0);
-        for corner in 0..1usize << back.len() {
-            let steps = back.iter().enumerate().filter(|(k, _)| corner >> k & 1 == 1);
-            sum += field[at - steps.map(|(_, stride)| stride).sum::<usize>()];
-        }
-        *node += share * sum;
-    }
-}
+/// What a step hands over to images: velocities and stresses of the shot, what it recorded of the surface, what is injected at receivers.
+pub type Step<'a, T> = ((&'a [T], &'a [T]), &'a [T], &'a [T]);
 
 impl<T: Number> Born<T> {
     /// Bytes of a checkpoint and of a step on the way back of [`Born::images`].
@@ -362,12 +385,9 @@ impl<T: Number> Born<T> {
         if self.engine.is_some() || self.placed.is_some() {
             return [state, tape + gpu::film_of_images(&self.program, wanted)];
         }
-        let fields = |&kind: &Kind| match kind {
-            Kind::Pp => 2,
-            _ => halves(&self.program, kind).len(),
-        };
-        let fields: usize = wanted.kinds.iter().map(fields).sum();
-        [state, tape + fields * self.program.rows.len * size_of::<T>()]
+        let lags = wanted.lags.iter().any(|lag| *lag != [0; 3]);
+        let beside = recorded(&self.program, &wanted.kinds, lags);
+        [state, self.recorded(false, beside).bytes::<T>()]
     }
 
     /// Images of `data`, `[record][component][receiver]`, in the order of the kinds that are wanted. The way back is that of
@@ -379,10 +399,8 @@ impl<T: Number> Born<T> {
         if let Some(engine) = &self.engine {
             return engine.images(&self.program, data, (ladder, wanted));
         }
-        let mut back = self.back(ladder, data);
-        back.imaging = Some(Imaging::new(&self.program, wanted, back.tapes.len()));
-        self.go_back(ladder, &mut back)?;
-        let pictures = back.imaging.map(|imaging| imaging.finish(&self.program));
-        Ok(pictures.unwrap_or_default())
+        let mut imaging = Imaging::new(&self.program, wanted);
+        self.reverse(Source::Data(data), ladder, Some(&mut imaging))?;
+        Ok(imaging.finish(&self.program))
     }
 }

@@ -2,6 +2,7 @@
 //! segments begin at checkpoints, which the binomial schedule of Griewank & Walther (2000) places.
 
 use crate::Error;
+use std::ops::Range;
 
 /// A reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,21 @@ pub struct Ladder {
     pub segments: usize,
     /// Of a step its shell is recorded alone, and waves run backwards inside of that ([`super::Born::shell_sizes`]).
     pub shells: bool,
+}
+
+/// What a reversal does next. Marks are places at which the run begins anew: 0 is its beginning, the others are checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Take the state of a mark.
+    Restore(usize),
+    /// Run these steps.
+    Advance(Range<usize>),
+    /// Save the state as the checkpoint of a mark.
+    Save(usize),
+    /// Run these steps and record them.
+    Record(Range<usize>),
+    /// Sweep back through the steps that are recorded.
+    Reverse(Range<usize>),
 }
 
 /// Bytes that a way back may take.
@@ -207,6 +223,39 @@ impl Ladder {
         steps.saturating_sub((self.segments - segment) * self.segment)
     }
 
+    /// All that a reversal of so many steps does, in order.
+    pub fn actions(&self, steps: usize) -> Vec<Action> {
+        let step = |segment: usize| self.begins(segment, steps);
+        let mut all = Vec::new();
+        // Segments at whose beginning there is a mark.
+        let mut marks = vec![0];
+        let mut end = self.segments;
+        while end > 0 {
+            let mut here = marks[marks.len() - 1];
+            all.push(Action::Restore(marks.len() - 1));
+            while end - here > 1 {
+                let free = self.checkpoints + 1 - marks.len();
+                let next = match free {
+                    0 => end - 1,
+                    _ => here + split(end - here, free),
+                };
+                all.push(Action::Advance(step(here)..step(next)));
+                here = next;
+                if free > 0 {
+                    all.push(Action::Save(marks.len()));
+                    marks.push(here);
+                }
+            }
+            all.push(Action::Record(step(here)..step(end)));
+            all.push(Action::Reverse(step(here)..step(end)));
+            end = here;
+            while marks.len() > 1 && marks[marks.len() - 1] == end {
+                marks.pop();
+            }
+        }
+        all
+    }
+
     /// Bytes that it takes: checkpoints, the beginning of the run and the fields that run, and recorded steps; those on the host of a
     /// device and on a shelf apart.
     pub fn bytes(&self, [state, tape]: [usize; 2]) -> usize {
@@ -220,7 +269,7 @@ impl Ladder {
 }
 
 /// The segment at which the next checkpoint is taken when `segments` are left and `free` checkpoints.
-pub fn split(segments: usize, free: usize) -> usize {
+fn split(segments: usize, free: usize) -> usize {
     let (slots, r) = (free + 1, repetitions(segments, free));
     // Behind the checkpoint one fewer is free, before it one fewer repetition is left: both parts must be possible.
     let behind = choose(slots - 1 + r, r);

@@ -3,18 +3,29 @@
 //!
 //! The operator is the derivative of the discrete program of [`super::Simulation`] by the medium, step by step and not that of the
 //! wave equation: averages of the medium, absorbing frame, free surface, attenuation, sources and receivers included. Its adjoint is
-//! the transpose of the same steps in the other order. The program is written here once more, in clear rows of any
-//! precision, so that all three stand beside each other: [`forward`] has the steps, [`transpose`] theirs, [`coefficients`] the
-//! way from the medium. [`imaging`] correlates the waves of both ways. [`gpu`] has the same steps for accelerators.
+//! the transpose of the same steps in the other order. On processors the steps are those of a simulation: [`forward`] runs and
+//! records them, [`adjoint`] sweeps back through them by the formulas of [`adjoint_rows`], [`reverse`] does so for a whole run,
+//! [`coefficients`] goes from the medium to its coefficients and back. [`imaging`] correlates the waves of both ways. [`gpu`] has the
+//! same steps for accelerators.
 //!
 //! Not differentiated are the numbers that are chosen by the medium as a whole: time step, layers of the frame, limits.
 
+mod adjoint;
+mod adjoint_forces;
+mod adjoint_layers;
+mod adjoint_pass;
+mod adjoint_rows;
+mod adjoint_stretch;
+mod adjoint_surface;
+mod boundary;
+mod checkpoint;
 mod coefficients;
+mod correlation;
+mod drive_rows;
 mod engine;
 mod forward;
 mod gpu;
 mod grid;
-mod images;
 mod imaging;
 mod ladder;
 mod layers;
@@ -22,17 +33,14 @@ mod nodes;
 mod parameters;
 mod program;
 mod records;
+mod reverse;
 mod separation;
-mod shelf;
-mod shell;
-mod transpose;
-mod way_back;
 
+pub use checkpoint::Shelf;
 pub use gpu::variant;
 pub use imaging::{Kind, Picture, Wanted};
 pub use ladder::{Ladder, Room};
 pub use parameters::Parameters;
-pub use shelf::Shelf;
 
 use super::Shot;
 use crate::Error;
@@ -40,16 +48,14 @@ use crate::device::accelerator::Accelerator;
 use crate::device::cpu::{Cpu, first_bad};
 use crate::device::simd::Real;
 use crate::medium::{Medium, Symmetry};
+use boundary::{Backwards, Core};
 use coefficients::Background;
 use engine::{Engine, Source, Steps};
-use forward::Drive;
 use parameters::Parametrisation;
-use program::{Changes, Discrete, State};
-use shell::Core;
-use std::cell::Cell;
+use program::{Changes, Discrete};
+use std::cell::{Cell, RefCell};
 use std::ops::{Add, Sub};
 use std::sync::Arc;
-use way_back::Back;
 
 /// Numbers in which the operator can run.
 pub trait Number: Real + Default + Add<Output = Self> + Sub<Output = Self> {}
@@ -63,7 +69,7 @@ pub type Take<'a, T> = &'a mut dyn FnMut(usize, &[T], &[T]) -> Result<(), Error>
 pub type Residual<'a, T> = &'a mut dyn FnMut(&[T]) -> Result<Vec<T>, Error>;
 
 /// A shot that is linearised about its medium.
-pub struct Born<T> {
+pub struct Born<T: Number> {
     program: Discrete<T>,
     medium: Background,
     parameters: Parametrisation,
@@ -80,6 +86,8 @@ pub struct Born<T> {
     core: Result<Core, &'static str>,
     /// How far they came back from where they began.
     drift: Cell<Option<f64>>,
+    /// Memory of reversals on processors, once there has been one.
+    memory: RefCell<Option<reverse::Memory<T>>>,
 }
 
 /// The memory of a device.
@@ -133,6 +141,7 @@ impl<T: Number> Born<T> {
             placed: None,
             shelf: None,
             drift: Cell::new(None),
+            memory: RefCell::new(None),
         })
     }
 
@@ -188,7 +197,18 @@ impl<T: Number> Born<T> {
         if let Some(placed) = &self.placed {
             return placed.sizes;
         }
-        [self.program.state().bytes(), self.program.tape().bytes()]
+        [self.state_bytes(), self.recorded(false, 0).bytes::<T>()]
+    }
+
+    /// Bytes of a checkpoint on processors.
+    fn state_bytes(&self) -> usize {
+        let setup = &self.program.setup;
+        let p = &setup.padded;
+        let (ndim, len) = (p.ndim(), p.planes() * p.plane_len());
+        let fields = super::layout::fields(ndim);
+        let ghosts = 2 * super::GHOST * fields * p.plane_len();
+        let anelastic = self.program.mechanisms() * self.program.stresses() * len;
+        (fields * len + ghosts + anelastic + setup.edges.variables(p, &(0..p.planes()))) * size_of::<T>()
     }
 
     /// Lets checkpoints that a ladder puts on a shelf go to this one.
@@ -206,9 +226,9 @@ impl<T: Number> Born<T> {
         if let Some(placed) = &self.placed {
             return placed.shells.map_err(why);
         }
-        let core = self.core.as_ref().map_err(|words| why(words))?;
-        let (state, tape) = (self.program.state().bytes(), self.program.tape().bytes());
-        Ok(([state, core.shell(&self.program).bytes()], tape))
+        let core = self.core.as_ref().map_err(|words| why(words));
+        let boundary = self.recorded(true, 0).bytes::<T>();
+        core.map(|_| ([self.state_bytes(), boundary], Backwards::bytes(&self.program)))
     }
 
     /// Of runs with [`Ladder::of_shells`] so far: the largest velocity that was left when the waves had come back to the beginning, where
@@ -229,26 +249,33 @@ impl<T: Number> Born<T> {
         if perturbation.is_some() {
             self.fits_side_by_side()?;
         }
-        let changes = perturbation.map(|p| program.changed(&self.medium, &self.parameters.change(p)));
+        let changes = perturbation
+            .map(|p| program.changed(&self.medium, &self.parameters.change(p)))
+            .transpose()?;
         if let Some(engine) = &self.engine {
             return engine.forward(changes.as_ref(), take);
         }
-        let mut state = program.state();
-        let mut scattered = changes.as_ref().map(|_| (program.state(), program.tape()));
+        let mut waves = forward::Waves::new(program)?;
+        let mut scattered = changes
+            .as_ref()
+            .map(|_| forward::Waves::new(program))
+            .transpose()?;
+        let mut surface = vec![T::of(0.0); program.of_surface()];
         let mut records = [(); 2].map(|()| vec![T::of(0.0); self.values()]);
         for it in 0..self.nt {
-            let [background, change] = &mut records;
             match (&changes, &mut scattered) {
-                (Some(changes), Some((scattered, tape))) => {
-                    program.step(&mut state, it, Drive::Sources, Some(tape));
-                    program.step(scattered, it, Drive::Changes(tape, changes), None);
-                    program.record(scattered, change);
+                (Some(changes), Some(scattered)) => {
+                    forward::scatter([&mut waves, scattered], it, changes, &mut surface)?;
                 }
-                _ => program.step(&mut state, it, Drive::Sources, None),
+                _ => waves.step(it, None)?,
             }
-            program.record(&mut state, background);
-            self.check(it, &state)?;
+            self.check(it, waves.velocities())?;
             if it.is_multiple_of(self.jdata) {
+                let [background, change] = &mut records;
+                waves.record(background)?;
+                if let Some(scattered) = &mut scattered {
+                    scattered.record(change)?;
+                }
                 take(it, background, change)?;
             }
         }
@@ -263,10 +290,7 @@ impl<T: Number> Born<T> {
         if let Some(engine) = &self.engine {
             return self.engine_back(&**engine, Source::Data(data), ladder);
         }
-        let mut back = self.back(ladder, data);
-        back.gradient = Some(self.program.changes());
-        self.go_back(ladder, &mut back)?;
-        Ok(self.parameters_of(back))
+        self.gradient_from(Source::Data(data), ladder)
     }
 
     /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and brings what that makes of them back to the
@@ -278,33 +302,22 @@ impl<T: Number> Born<T> {
         if let Some(engine) = &self.engine {
             return self.engine_back(&**engine, Source::Residual(residual), ladder);
         }
-        let mut records = Vec::with_capacity(self.records() * self.values());
-        if ladder.segments > 1 {
-            let mut take = |_: usize, record: &[T], _: &[T]| {
-                records.extend_from_slice(record);
-                Ok(())
-            };
-            self.forward(None, &mut take)?;
-            return self.adjoint(&residual(&records)?, ladder);
-        }
-        // All steps are recorded while the records are made.
-        let mut back = self.back(ladder, &[]);
-        let (mut state, mut record) = (self.program.state(), vec![T::of(0.0); self.values()]);
-        for it in 0..self.nt {
-            self.recorded(&mut state, it, it, &mut back)?;
-            self.program.record(&mut state, &mut record);
-            if it.is_multiple_of(self.jdata) {
-                records.extend_from_slice(&record);
+        self.gradient_from(Source::Residual(residual), ladder)
+    }
+
+    /// The same on processors.
+    fn gradient_from(&self, from: Source<'_, T>, ladder: &Ladder) -> Result<Vec<T>, Error> {
+        let made = self.reverse(from, ladder, None)?;
+        let made = made.map_or_else(|| self.program.changes(), |gradient| Ok(gradient.sums));
+        let mut sums = made?;
+        let len = self.program.rows.len;
+        for (component, sums) in sums.buoyancy.chunks_exact_mut(len).enumerate() {
+            let b = self.program.setup.medium.buoyancy(component);
+            for (sum, &b) in sums.iter_mut().zip(b) {
+                *sum = if b > T::of(0.0) { *sum / b } else { T::of(0.0) };
             }
         }
-        let waits = residual(&records)?;
-        let mut back = Back {
-            data: &waits,
-            gradient: Some(self.program.changes()),
-            ..back
-        };
-        self.steps_back(state, 0..self.nt, &mut back)?;
-        Ok(self.parameters_of(back))
+        Ok(self.brought_back(sums))
     }
 
     /// What an engine brings back to the parameters.
@@ -319,29 +332,24 @@ impl<T: Number> Born<T> {
                 "on a device checkpoints stay in memory: choose a ladder without a shelf",
             ));
         }
-        let mut waits = self.program.changes();
+        let mut waits = self.program.changes()?;
         engine.back(from, ladder, (&mut waits, self.parameters.isotropic()))?;
         Ok(self.brought_back(waits))
-    }
-
-    /// What waits for the parameters at the end of the way back.
-    fn parameters_of(&self, back: Back<'_, T>) -> Vec<T> {
-        self.brought_back(back.gradient.unwrap_or_else(|| self.program.changes()))
     }
 
     /// What waits for the parameters, from what waits for the coefficients.
     fn brought_back(&self, waits: Changes<T>) -> Vec<T> {
         let waits = self.program.changed_transposed(&self.medium, waits);
-        let (cpu, parameters) = (&self.program.cpu, &self.parameters);
+        let (cpu, parameters) = (&self.program.setup.cpu, &self.parameters);
         cpu.install(|| parameters.change_transposed(&waits))
     }
 
     /// Refuses fields that are not finite.
-    fn check(&self, it: usize, state: &State<T>) -> Result<(), Error> {
+    fn check<'a>(&self, it: usize, mut fields: impl Iterator<Item = &'a [T]>) -> Result<(), Error> {
         if !(it + 1).is_multiple_of(self.jcheck) && it + 1 != self.nt {
             return Ok(());
         }
-        match first_bad(&state.velocity) {
+        match fields.find_map(first_bad) {
             None => Ok(()),
             Some(_) => Err(not_finite(it)),
         }

@@ -1,25 +1,17 @@
-//! The discrete program of a run and the numbers that it works on.
+//! The discrete program of a run: what its steps need, and what of it depends on the medium.
 
 use super::Number;
 use super::grid::Rows;
 use super::layers::Layers;
 use super::nodes::Nodes;
 use crate::Error;
-use crate::device::cpu::Cpu;
-use crate::grid::Padded;
+use crate::device::cpu::{Buffer, Cpu};
+use crate::device::simd::Real;
 use crate::medium::{Medium, Symmetry};
-use crate::methods::velocity_stress::absorbing_frame::Edges;
-use crate::methods::velocity_stress::adjoint::Adjoint;
-use crate::methods::velocity_stress::attenuation::{Relaxation, patterns};
 use crate::methods::velocity_stress::layout::{fields, stress};
-use crate::methods::velocity_stress::medium::Staggered;
-use crate::methods::velocity_stress::points::Placer;
-use crate::methods::velocity_stress::receivers::{Quantity, Receivers};
 use crate::methods::velocity_stress::rows::PAIR;
-use crate::methods::velocity_stress::sources::SourceNodes;
-use crate::methods::velocity_stress::stress_rows::Pattern;
-use crate::methods::velocity_stress::surface::Images;
-use crate::methods::velocity_stress::{Shot, check};
+use crate::methods::velocity_stress::{Setup, Shot};
+use std::sync::Arc;
 
 /// Places of [`PAIR`] that a run has: normal stiffnesses, couplings, shears.
 pub const PLACES_3D: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
@@ -31,100 +23,37 @@ pub fn places(ndim: usize) -> &'static [usize] {
     if ndim == 3 { &PLACES_3D } else { &PLACES_2D }
 }
 
-/// Relaxation: what relaxes of the stiffness, and how mechanisms go on.
-pub struct Relaxing<T> {
-    /// Relaxing stiffness.
-    pub medium: Relaxation<T>,
-    /// By whether the plane is odd, by mechanism, by whether the row is odd.
-    pub patterns: [Vec<[Pattern<T>; 2]>; 2],
-}
-
-/// Sources and receivers on the nodes.
-fn placed<T: Number>(
-    shot: &Shot,
-    (padded, weights): (&Padded, &[f64]),
-    medium: &Staggered<T>,
-) -> Result<(SourceNodes<T>, Receivers<T>), Error> {
-    let adjoint = shot.surface.then(|| Adjoint::new(weights));
-    let placer = Placer {
-        padded,
-        free: adjoint.as_ref(),
-    };
-    let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
-        medium.buoyancy(field)[medium.row(plane, row) + z].f64()
-    };
-    let own = 0..padded.planes();
-    Ok((
-        SourceNodes::new(&placer, (buoyancy, &own), &shot.sources, &shot.series, shot.dt)?,
-        Receivers::new(&placer, &shot.receivers, shot.quantity)?,
-    ))
+/// The number of a place among those of a run.
+pub fn place(ndim: usize, place: usize) -> usize {
+    places(ndim).iter().position(|&p| p == place).unwrap_or(0)
 }
 
 /// The discrete program of a run: everything that its steps need and no step changes.
 pub struct Discrete<T> {
+    /// What a run forward needs.
+    pub setup: Arc<Setup<T>>,
     /// The grid.
     pub rows: Rows<T>,
     /// Absorbing layers.
     pub layers: Layers<T>,
-    /// Weights of the sponge along z, row, plane.
-    pub sponge: Option<[Vec<T>; 3]>,
-    /// Stiffness and buoyancy.
-    pub medium: Staggered<T>,
-    /// The same where the model has them.
+    /// The medium where the model has it.
     pub nodes: Nodes<T>,
-    /// Attenuation.
-    pub relaxing: Option<Relaxing<T>>,
-    /// Images above a free surface.
-    pub images: Option<Images<T>>,
     /// `c_za / c_zz` on the nodes of the surface, by horizontal axis, `[plane][row]`.
     pub ratios: Vec<Vec<T>>,
-    /// Sources.
-    pub spots: SourceNodes<T>,
-    /// Receivers.
-    pub receivers: Receivers<T>,
-    /// What they record.
-    pub quantity: Quantity,
-    /// Time step.
-    pub dt: f64,
-    /// Threads.
-    pub cpu: Cpu,
 }
 
 impl<T: Number> Discrete<T> {
     /// The program of a shot over a medium whose speeds hold at the reference frequency of its attenuation.
     pub fn new(shot: &Shot, mut raw: Medium<T>, class: Symmetry, cpu: Cpu) -> Result<Self, Error> {
-        let padded = raw.padded().clone();
-        let (ndim, weights) = (padded.ndim(), check(shot, &padded)?);
-        let own = 0..padded.planes();
-        let (relaxing, weak) = match &shot.attenuation {
-            None => (None, None),
-            Some(losses) => {
-                let law = losses.law(ndim);
-                let (medium, weak) = Relaxation::new(&mut raw, class, losses, shot.dt, (&cpu, &own))?;
-                let of = |plane| patterns(&law, losses.mechanisms, ndim, plane, shot.dt);
-                let patterns = [0, 1].map(of);
-                (Some(Relaxing { medium, patterns }), Some(weak))
-            }
-        };
+        let own = 0..raw.padded().planes();
+        let (setup, weak) = Setup::new(shot, &mut raw, (class, &own), cpu)?;
         let nodes = Nodes::new(&raw, weak.as_ref(), class);
-        drop(weak);
-        let medium = Staggered::new(&raw, class, shot.dt, (&cpu, &own))?;
-        drop(raw);
-        let (spots, receivers) = placed(shot, (&padded, weights), &medium)?;
-        let rows = Rows::new(&padded, weights);
-        let edges = Edges::new(&padded, &shot.frame, shot.dt);
+        drop((raw, weak));
+        let rows = Rows::new(&setup);
         let mut made = Self {
-            layers: Layers::new(&rows, &edges),
-            sponge: edges.weights().cloned(),
-            relaxing,
-            images: shot.surface.then(|| Images::new(weights.len())),
+            layers: Layers::new(&rows, &setup.edges),
+            setup: Arc::new(setup),
             ratios: Vec::new(),
-            spots,
-            receivers,
-            quantity: shot.quantity,
-            dt: shot.dt,
-            cpu,
-            medium,
             nodes,
             rows,
         };
@@ -134,15 +63,13 @@ impl<T: Number> Discrete<T> {
 
     /// The program of another shot over the same medium: other sources, series and receivers.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
-        let padded = &self.rows.padded;
-        let weights = check(shot, padded)?;
-        (self.spots, self.receivers) = placed(shot, (padded, weights), &self.medium)?;
+        self.setup = Arc::new(self.setup.another(shot, &(0..self.rows.padded.planes()))?);
         Ok(())
     }
 
     fn surface_ratios(&self) -> Vec<Vec<T>> {
         let rows = &self.rows;
-        if self.images.is_none() {
+        if self.setup.surface.is_none() {
             return Vec::new();
         }
         let of = |axis: usize| {
@@ -150,7 +77,7 @@ impl<T: Number> Discrete<T> {
             for plane in rows.planes.clone() {
                 for row in rows.rows.clone() {
                     let at = rows.at(plane, row) + rows.padded.low[0];
-                    let c = |place: usize| self.medium.stiffness(place)[at].f64();
+                    let c = |place: usize| self.setup.medium.stiffness(place)[at].f64();
                     all[rows.number(plane, row)] = T::of(c(PAIR[0][axis]) / c(0));
                 }
             }
@@ -162,6 +89,11 @@ impl<T: Number> Discrete<T> {
     /// 2 or 3.
     pub fn ndim(&self) -> usize {
         self.rows.ndim()
+    }
+
+    /// Numbers of a record, `[component][receiver]`.
+    pub fn values(&self) -> usize {
+        self.setup.receivers.values()
     }
 
     /// The number of a stress among the stresses, from its place in [`PAIR`].
@@ -176,115 +108,51 @@ impl<T: Number> Discrete<T> {
 
     /// Mechanisms of a cell.
     pub fn mechanisms(&self) -> usize {
-        self.relaxing.as_ref().map_or(0, |r| r.medium.mechanisms())
+        self.setup.relaxation.as_ref().map_or(0, |r| r.mechanisms())
     }
 
-    /// What the sponge leaves of the cells of a row is `z[k] * rest`.
-    pub fn damping(&self, plane: usize, row: usize) -> Option<(&[T], T)> {
-        let [z, rows, planes] = self.sponge.as_ref()?;
-        Some((&z[self.rows.z.clone()], rows[row] * planes[plane]))
-    }
-
-    /// Fields at rest.
-    pub fn state(&self) -> State<T> {
-        let (ndim, len) = (self.ndim(), self.rows.len);
-        let zeros = |fields: usize| vec![T::of(0.0); fields * len];
-        let kept = if self.quantity.runs() {
-            self.receivers.values()
-        } else {
-            0
-        };
-        State {
-            velocity: zeros(ndim),
-            stress: zeros(self.stresses()),
-            layers: [self.layers.memory(ndim), self.layers.memory(ndim)],
-            relaxing: zeros(self.mechanisms() * self.stresses()),
-            kept: [vec![T::of(0.0); kept], vec![T::of(0.0); kept]],
-        }
-    }
-
-    /// Room for what a step of the background is linearised about.
-    pub fn tape(&self) -> Tape<T> {
-        let (ndim, len) = (self.ndim(), self.rows.len);
-        let zeros = |fields: usize| vec![T::of(0.0); fields * len];
-        let surface = match self.images {
-            Some(_) => ndim * self.rows.count(),
+    /// Numbers of what is recorded of the surface in a step: by horizontal axis `D_a v_a`, then `szz` before it is set to zero,
+    /// `[..][plane][row]`.
+    pub fn of_surface(&self) -> usize {
+        match self.setup.surface {
+            Some(_) => self.ndim() * self.rows.count(),
             None => 0,
-        };
-        Tape {
-            force: zeros(ndim),
-            strain: zeros(self.stresses()),
-            surface: vec![T::of(0.0); surface],
         }
     }
 
     /// Changes of nothing.
-    pub fn changes(&self) -> Changes<T> {
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn changes(&self) -> Result<Changes<T>, Error> {
         let (ndim, len) = (self.ndim(), self.rows.len);
-        let zeros = |fields: usize| vec![T::of(0.0); fields * len];
+        let zeros = |fields: usize| Buffer::zeroed(fields * len);
         let places = places(ndim).len();
-        let surface = match self.images {
+        let surface = match self.setup.surface {
             Some(_) => (ndim - 1) * self.rows.count(),
             None => 0,
         };
-        Changes {
-            buoyancy: zeros(ndim),
-            stiffness: zeros(places),
-            relaxing: zeros(if self.relaxing.is_some() { places } else { 0 }),
-            ratios: vec![T::of(0.0); surface],
-        }
+        Ok(Changes {
+            buoyancy: zeros(ndim)?,
+            stiffness: zeros(places)?,
+            relaxing: zeros(if self.setup.relaxation.is_some() {
+                places
+            } else {
+                0
+            })?,
+            ratios: Buffer::zeroed(surface)?,
+        })
     }
 }
 
-/// The numbers that a step changes, or those that wait for them in the transposed program.
-#[derive(Clone)]
-pub struct State<T> {
-    /// `[component][plane][row][z]`, components z, x, y.
-    pub velocity: Vec<T>,
-    /// `[stress][plane][row][z]`
-    pub stress: Vec<T>,
-    /// Memory of the layers by stage and axis.
-    pub layers: [[Vec<T>; 3]; 2],
-    /// Memory of attenuation, `[mechanism][stress][plane][row][z]`.
-    pub relaxing: Vec<T>,
-    /// What runs at the receivers, `[component][receiver]`: a sum over time, or the velocities before.
-    pub kept: [Vec<T>; 2],
-}
-
-impl<T: Number> State<T> {
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        let layers: usize = self.layers.iter().flatten().map(Vec::len).sum();
-        (self.velocity.len() + self.stress.len() + layers + self.relaxing.len()) * size_of::<T>()
-    }
-}
-
-/// What a step of the background is linearised about.
-#[derive(Clone)]
-pub struct Tape<T> {
-    /// `D_j s_ij` in the layers, `[velocity][plane][row][z]`.
-    pub force: Vec<T>,
-    /// Rates of strain in the layers, `[stress][plane][row][z]`; shears are the sum of both derivatives.
-    pub strain: Vec<T>,
-    /// On the surface: by horizontal axis `D_a v_a`, then `szz` before it is put to zero, `[..][plane][row]`.
-    pub surface: Vec<T>,
-}
-
-impl<T: Number> Tape<T> {
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        (self.force.len() + self.strain.len() + self.surface.len()) * size_of::<T>()
-    }
-}
-
-/// Changes of the coefficients of the discrete program, or what waits for them in the transposed one.
-pub struct Changes<T> {
+/// Changes of the coefficients of the discrete program, or the derivative of a sum over the data by them.
+pub struct Changes<T: Real> {
     /// Of `dt/rho`, `[velocity][plane][row][z]`.
-    pub buoyancy: Vec<T>,
+    pub buoyancy: Buffer<T>,
     /// Of `dt c`, in the order of [`places`].
-    pub stiffness: Vec<T>,
+    pub stiffness: Buffer<T>,
     /// Of what relaxes of it.
-    pub relaxing: Vec<T>,
+    pub relaxing: Buffer<T>,
     /// Of the ratios on the surface, `[horizontal axis][plane][row]`.
-    pub ratios: Vec<T>,
+    pub ratios: Buffer<T>,
 }

@@ -1,78 +1,71 @@
-//! Receivers of the discrete program and their transpose.
+//! The transpose of receivers.
 
 use super::Number;
-use super::program::{Discrete, State};
-use crate::methods::velocity_stress::receivers::{Node, Quantity};
+use super::adjoint::{Adjoint, Cell};
+use crate::methods::velocity_stress::layout::velocity;
+use crate::methods::velocity_stress::receivers::Quantity;
 
-impl<T: Number> Discrete<T> {
-    /// Numbers of a record, `[component][receiver]`.
-    pub fn values(&self) -> usize {
-        self.receivers.values()
+impl<T: Number> Adjoint<T> {
+    /// The numbers that go to what receivers read in a step from those of its record; zeros where nothing was recorded.
+    pub fn injected(&mut self, record: &[T]) -> Vec<T> {
+        let dt = T::of(self.setup.dt);
+        let quantity = self.setup.quantity;
+        let number = |(number, &x): (usize, &T)| match quantity {
+            Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => x,
+            Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
+                self.kept[number] += x;
+                dt * self.kept[number]
+            }
+            // A reading enters its own record, and with the other sign the next one.
+            Quantity::Acceleration => {
+                let next = std::mem::replace(&mut self.kept[number], x / dt);
+                x / dt - next
+            }
+        };
+        record.iter().enumerate().map(number).collect()
     }
 
-    /// What a receiver's number reads of the fields.
-    fn read(&self, state: &State<T>, number: usize) -> T {
-        let mut sum = T::of(0.0);
-        for node in self.receivers.nodes(number) {
-            let (field, at) = self.place_of_node(node);
-            sum += node.weight
-                * match field < self.ndim() {
-                    true => state.velocity[at],
-                    false => state.stress[at],
-                };
-        }
-        sum
+    /// Gives the adjoints of stresses their share of a record that is injected, before the first sweep of a step.
+    pub fn inject_stresses(&mut self, injected: &[T]) {
+        let (ndim, len) = (self.setup.padded.ndim(), self.len());
+        self.each_node(injected, |this, field, cell, x| {
+            if let Some(number) = field.checked_sub(ndim) {
+                let at = number * len + this.at(cell);
+                this.stress.as_mut_slice()[at] += x;
+            }
+        });
     }
 
-    /// The field of a node, and its place among the velocities or the stresses.
-    fn place_of_node(&self, node: &Node<T>) -> (usize, usize) {
-        let [field, plane, row, z] = [node.field, node.plane, node.row, node.z].map(|k| k as usize);
-        let component = field.checked_sub(self.ndim()).unwrap_or(field);
-        (field, component * self.rows.len + self.rows.at(plane, row) + z)
+    /// The same for the adjoints of velocities, before the second sweep of a step whose gradient nobody asks for.
+    pub fn inject_forces(&mut self, injected: &[T]) {
+        let (ndim, len) = (self.setup.padded.ndim(), self.len());
+        self.each_node(injected, |this, field, cell, x| {
+            if field < ndim {
+                let b = this.setup.medium.buoyancy(field)[this.at(cell)];
+                let at = field * len + this.at(cell);
+                this.force.as_mut_slice()[at] += b * x;
+            }
+        });
     }
 
-    /// The end of a step: what runs at the receivers goes on, and `record` gets their numbers.
-    pub fn record(&self, state: &mut State<T>, record: &mut [T]) {
-        let dt = T::of(self.dt);
-        for (number, out) in record.iter_mut().enumerate() {
-            let now = self.read(state, number);
-            *out = match self.quantity {
-                Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => now,
-                Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
-                    state.kept[0][number] += dt * now;
-                    state.kept[0][number]
-                }
-                Quantity::Acceleration => {
-                    let before = std::mem::replace(&mut state.kept[0][number], now);
-                    (now - before) / dt
-                }
-            };
-        }
+    /// The same for the adjoints of velocities, behind the second sweep.
+    pub fn inject_velocities(&mut self, injected: &[T]) {
+        let ndim = self.setup.padded.ndim();
+        let axes: &[usize] = if ndim == 3 { &[0, 1, 2] } else { &[0, 2] };
+        self.each_node(injected, |this, field, cell, x| {
+            if let Some(&axis) = axes.iter().find(|&&axis| velocity(ndim, axis) == field) {
+                this.add_to_force(axis, cell, x);
+            }
+        });
     }
 
-    /// The transpose of [`Discrete::record`]: `record` are the numbers that wait for those of this step, zeros where nothing
-    /// was recorded.
-    pub fn record_transposed(&self, state: &mut State<T>, record: &[T]) {
-        let dt = T::of(self.dt);
-        for (number, &waits) in record.iter().enumerate() {
-            let now = match self.quantity {
-                Quantity::Velocity | Quantity::Pressure | Quantity::Readings(_) => waits,
-                Quantity::Displacement | Quantity::Strain | Quantity::Rotation => {
-                    state.kept[0][number] += waits;
-                    dt * state.kept[0][number]
-                }
-                // A reading enters its own record, and with the other sign the next one.
-                Quantity::Acceleration => {
-                    let next = std::mem::replace(&mut state.kept[0][number], waits / dt);
-                    waits / dt - next
-                }
-            };
-            for node in self.receivers.nodes(number) {
-                let (field, at) = self.place_of_node(node);
-                match field < self.ndim() {
-                    true => state.velocity[at] += node.weight * now,
-                    false => state.stress[at] += node.weight * now,
-                }
+    /// Calls `visit(self, field, cell, share)` for every node that numbers of a record go to.
+    fn each_node(&mut self, injected: &[T], visit: impl Fn(&mut Self, usize, Cell, T)) {
+        let setup = self.setup.clone();
+        for (number, &x) in injected.iter().enumerate().filter(|(_, x)| x.f64() != 0.0) {
+            for node in setup.receivers.nodes(number) {
+                let [field, plane, row, z] = [node.field, node.plane, node.row, node.z].map(|k| k as usize);
+                visit(self, field, [plane, row, z], node.weight * x);
             }
         }
     }

@@ -9,9 +9,8 @@
 //! like a velocity, `c l_s` like a stress.
 
 use super::Number;
-use super::forward::multiply_add;
-use super::grid::{Shared, Slope};
-use super::program::{Discrete, State};
+use super::grid::Shared;
+use super::program::Discrete;
 use crate::methods::velocity_stress::layout::velocity;
 use crate::methods::velocity_stress::rows::PAIR;
 
@@ -21,8 +20,8 @@ pub type Fields<T> = Vec<T>;
 impl<T: Number> Discrete<T> {
     /// What the sum of the normal stresses is multiplied by to be `P`, in every cell; nothing beyond the medium.
     pub fn share_of_pressure(&self) -> Vec<T> {
-        let along = self.medium.stiffness(0);
-        let across = self.medium.stiffness(if self.ndim() == 3 { 3 } else { 4 });
+        let along = self.setup.medium.stiffness(0);
+        let across = self.setup.medium.stiffness(if self.ndim() == 3 { 3 } else { 4 });
         let others = (self.ndim() - 1) as f64;
         let share = |(m, l): (&T, &T)| {
             let (m, sum) = (m.f64(), m.f64() + others * l.f64());
@@ -41,16 +40,16 @@ impl<T: Number> Discrete<T> {
         let mut made = [(); 2].map(|()| vec![T::of(0.0); ndim * rows.len]);
         let (z, n) = (rows.z.clone(), rows.z.len());
         let [of_p, of_s] = made.each_mut().map(|made| Shared::new(made));
-        rows.each(&self.cpu, 1, |scratch, plane, row| {
+        rows.each(&self.setup.cpu, 1, |scratch, plane, row| {
             let (d, base) = (&mut scratch[0][..n], rows.at(plane, row));
             for &t in rows.axes() {
                 let at = velocity(ndim, t) * rows.len + base + z.start;
                 // SAFETY: every row of the fields belongs to one call.
                 let (p, s) = unsafe { (of_p.row(at, n), of_s.row(at, n)) };
-                rows.derivative(&pressure, (base, &z), Slope::plain(t, true), p);
+                rows.derivative(&pressure, (base, &z), (t, true), p);
                 for &a in rows.axes() {
                     let from = &stress[self.stress(PAIR[t][a]) * rows.len..][..rows.len];
-                    rows.derivative(from, (base, &z), Slope::plain(a, a == t), d);
+                    rows.derivative(from, (base, &z), (a, a == t), d);
                     s.iter_mut().zip(&*d).for_each(|(s, d)| *s += *d);
                 }
                 s.iter_mut().zip(&*p).for_each(|(s, p)| *s = *s - *p);
@@ -72,41 +71,66 @@ impl<T: Number> Discrete<T> {
         let mut made = vec![T::of(0.0); turns.len() * rows.len];
         let (z, n) = (rows.z.clone(), rows.z.len());
         let to = Shared::new(&mut made);
-        rows.each(&self.cpu, 1, |scratch, plane, row| {
+        rows.each(&self.setup.cpu, 1, |scratch, plane, row| {
             let (d, base) = (&mut scratch[0][..n], rows.at(plane, row));
             for (k, &[t, a]) in turns.iter().enumerate() {
                 // SAFETY: every row of the fields belongs to one call.
                 let turn = unsafe { to.row(k * rows.len + base + z.start, n) };
                 let from = |axis: usize| &velocities[velocity(ndim, axis) * rows.len..][..rows.len];
-                rows.derivative(from(a), (base, &z), Slope::plain(t, true), turn);
-                rows.derivative(from(t), (base, &z), Slope::plain(a, true), d);
+                rows.derivative(from(a), (base, &z), (t, true), turn);
+                rows.derivative(from(t), (base, &z), (a, true), d);
                 turn.iter_mut().zip(&*d).for_each(|(turn, d)| *turn = *turn - *d);
             }
         });
         made
     }
 
-    /// What waits for the stresses as stresses.
-    pub fn stress_of_waiting(&self, waits: &State<T>) -> Fields<T> {
-        let rows = &self.rows;
-        let mut made = vec![T::of(0.0); waits.stress.len()];
-        for (k, s) in made.chunks_exact_mut(rows.len).enumerate() {
-            for &(place, other) in self.couplings(k) {
-                let from = &waits.stress[other * rows.len..][..rows.len];
-                multiply_add(s, self.medium.stiffness(place), from);
+    /// The adjoints of velocities from those of forces.
+    pub fn velocity_of_force(&self, forces: &[T]) -> Fields<T> {
+        let mut made = forces.to_vec();
+        for (component, made) in made.chunks_exact_mut(self.rows.len).enumerate() {
+            let b = self.setup.medium.buoyancy(component);
+            for (made, &b) in made.iter_mut().zip(b) {
+                *made = if b > T::of(0.0) { *made / b } else { T::of(0.0) };
             }
         }
         made
     }
 
-    /// What waits for the velocities as velocities.
-    pub fn velocity_of_waiting(&self, waits: &State<T>) -> Fields<T> {
+    /// Stresses whose adjoints these are, `c` times them.
+    pub fn stress_of_adjoint(&self, adjoint: &[T]) -> Fields<T> {
         let len = self.rows.len;
-        let mut made = waits.velocity.clone();
-        for (component, v) in made.chunks_exact_mut(len).enumerate() {
-            let b = self.medium.buoyancy(component);
-            v.iter_mut().zip(b).for_each(|(v, &b)| *v = *v * b);
+        let mut made = vec![T::of(0.0); adjoint.len()];
+        for (k, s) in made.chunks_exact_mut(len).enumerate() {
+            for &(place, other) in self.couplings(k) {
+                multiply_add(
+                    s,
+                    self.setup.medium.stiffness(place),
+                    &adjoint[other * len..][..len],
+                );
+            }
         }
         made
+    }
+
+    /// The stiffnesses of stress `k` and the strains that they multiply.
+    fn couplings(&self, k: usize) -> &'static [(usize, usize)] {
+        const SHEAR_3D: [&[(usize, usize)]; 3] = [&[(6, 3)], &[(7, 4)], &[(8, 5)]];
+        match (self.ndim(), k) {
+            (3, 0) => &[(0, 0), (3, 1), (4, 2)],
+            (3, 1) => &[(3, 0), (1, 1), (5, 2)],
+            (3, 2) => &[(4, 0), (5, 1), (2, 2)],
+            (3, _) => SHEAR_3D[k - 3],
+            (_, 0) => &[(0, 0), (4, 1)],
+            (_, 1) => &[(4, 0), (2, 1)],
+            _ => &[(7, 2)],
+        }
+    }
+}
+
+/// `sum += a b`
+fn multiply_add<T: Number>(sum: &mut [T], a: &[T], b: &[T]) {
+    for ((sum, &a), &b) in sum.iter_mut().zip(a).zip(b) {
+        *sum += a * b;
     }
 }

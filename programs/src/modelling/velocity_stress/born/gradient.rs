@@ -27,7 +27,7 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     meet(job, world)?;
     if job.flag("plan")? {
-        return SetUp::read(job, ndim, world)?.plan_survey(job, (None, true), world);
+        return SetUp::read(job, ndim, world)?.plan_survey(job, None, world);
     }
     let observed = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read(job, ndim, world)?;

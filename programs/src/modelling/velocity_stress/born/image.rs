@@ -186,7 +186,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     if job.flag("plan")? {
         let made = SetUp::read_plain(job, ndim, world)?;
         let asked = world.agree(Asked::read(job, &made))?;
-        return made.plan_survey(job, (Some(&asked.wanted), false), world);
+        return made.plan_survey(job, Some(&asked.wanted), world);
     }
     let data = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read_plain(job, ndim, world)?;

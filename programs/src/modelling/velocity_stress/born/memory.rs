@@ -105,11 +105,10 @@ impl WayBack {
         }
     }
 
-    /// Seconds of a shot, of which a step takes so many forward, and so many forward and back where all steps are kept; with a residual
-    /// of its records it runs once more where not all are.
-    pub fn seconds(&self, [forward, all]: [f64; 2], residual: bool) -> f64 {
+    /// Seconds of a shot, of which a step takes so many forward, and so many forward and back where all steps are kept.
+    pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (ladder, steps) = (&self.ladder, self.steps as f64);
-        let again = f64::from(residual && ladder.segments > 1) + f64::from(ladder.shells);
+        let again = f64::from(ladder.shells);
         steps * (all + again * forward) + ladder.extra(self.steps) as f64 * forward
     }
 

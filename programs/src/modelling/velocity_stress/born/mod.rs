@@ -67,7 +67,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
 /// The answer of `plan=y`.
 fn plan(job: &Job, mut made: SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     if adjoint {
-        return made.plan_survey(job, (None, false), world);
+        return made.plan_survey(job, None, world);
     }
     let stations = made.stations(job, world, Ways::Forward)?;
     made.summary(job);
@@ -77,7 +77,7 @@ fn plan(job: &Job, mut made: SetUp, adjoint: bool, world: &World) -> anyhow::Res
         "adj=n: two fields of {} run side by side",
         gigabytes(born.sizes()[0] as f64)
     ));
-    made.tell_shots(job, &stations[0], (Ways::Forward, false), world)
+    made.tell_shots(job, &stations[0], Ways::Forward, world)
 }
 
 /// Writes the header of what would come out.

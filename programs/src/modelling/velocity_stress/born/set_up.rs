@@ -245,19 +245,14 @@ impl SetUp {
         Ok(stations)
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes on its way back, with such images if they are asked for, or with a residual
-    /// of its records, and what all shots take. All ranks call it.
-    pub fn plan_survey(
-        mut self,
-        job: &Job,
-        (images, residual): (Option<&Wanted>, bool),
-        world: &World,
-    ) -> anyhow::Result<()> {
+    /// The answer of `plan=y` for a survey: what one shot takes on its way back, with such images if they are asked for, and what
+    /// all shots take. All ranks call it.
+    pub fn plan_survey(mut self, job: &Job, images: Option<&Wanted>, world: &World) -> anyhow::Result<()> {
         let ways = Ways::Back(images);
         let stations = self.stations(job, world, ways)?;
         self.summary(job);
         stations[0].tell(job);
-        self.tell_shots(job, &stations[0], (ways, residual), world)
+        self.tell_shots(job, &stations[0], ways, world)
     }
 
     /// The last line of `plan=y`; all ranks call it.
@@ -265,14 +260,14 @@ impl SetUp {
         &self,
         job: &Job,
         station: &Station,
-        what: (Ways<'_>, bool),
+        ways: Ways<'_>,
         world: &World,
     ) -> anyhow::Result<()> {
         let class = self
             .report
             .as_ref()
             .map_or(Symmetry::Orthorhombic, |report| report.class);
-        let seconds = world.agree(station.seconds((self.machine(), class), what))?;
+        let seconds = world.agree(station.seconds((self.machine(), class), ways))?;
         let (shots, groups) = (self.shots(), self.machines.len());
         let words = shots::plan((shots, shots), (groups, seconds), world)?;
         job.say(&match shots {

@@ -83,11 +83,7 @@ impl Station {
     }
 
     /// Seconds of a shot, from a small grid that is timed now.
-    pub fn seconds(
-        &self,
-        (machine, class): (&Machine, Symmetry),
-        (ways, residual): (Ways<'_>, bool),
-    ) -> anyhow::Result<f64> {
+    pub fn seconds(&self, (machine, class): (&Machine, Symmetry), ways: Ways<'_>) -> anyhow::Result<f64> {
         let what = match ways {
             Ways::Forward => Linearised::Forward,
             Ways::Back(None) => Linearised::Back,
@@ -98,7 +94,7 @@ impl Station {
         let step = calibrate_linearised(shot, padded, (class, what), on)?;
         let step = step.map(|seconds| seconds * padded.cells() as f64);
         Ok(match &self.way {
-            Some(way) => way.seconds(step, residual),
+            Some(way) => way.seconds(step),
             None => step[1] * shot.nt as f64,
         })
     }

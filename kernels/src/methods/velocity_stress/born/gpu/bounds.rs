@@ -1,7 +1,7 @@
 //! Where waves run backwards on a device: as [`Core`] has it, in whole vectors along z.
 
+use super::super::boundary::Core;
 use super::super::program::Discrete;
-use super::super::shell::Core;
 use super::arguments::{Args, BOXES, BoxArgs, int};
 use super::variant::{CELLS, INSIDE};
 use rayon::prelude::*;
@@ -40,7 +40,7 @@ impl Bounds {
         // Kernels of an inside read neither the memory of layers nor what waits in them, and stay as far from them as a derivative
         // reaches. Elsewhere shears on the last line of the region come back wrong, for half a cell beyond they are in a layer; no
         // velocity that comes back reads them.
-        let (vector, apart) = match program.nodes.isotropic() && program.images.is_none() {
+        let (vector, apart) = match program.nodes.isotropic() && program.setup.surface.is_none() {
             true => (INSIDE, rows.half),
             false => (CELLS, 0),
         };
@@ -63,7 +63,7 @@ impl Bounds {
         }
         let live = [rows.z.clone(), rows.rows.clone(), rows.planes.clone()];
         let mut all = live.clone();
-        if program.images.is_some() {
+        if program.setup.surface.is_some() {
             all[0].start = 0;
         }
         let mut made = Self {
@@ -159,7 +159,7 @@ pub fn within(args: &Args, [z, rows, planes]: &Cells) -> Args {
 /// Whether an isotropic medium is solid everywhere and not too soft: what waits for stresses then follows from what waits for strains.
 pub fn solid(program: &Discrete<f32>) -> bool {
     let rows = &program.rows;
-    let [normal, coupling] = [0, 3].map(|place| program.medium.stiffness(place));
+    let [normal, coupling] = [0, 3].map(|place| program.setup.medium.stiffness(place));
     let n = rows.ndim() as f32;
     let plane = |plane: usize| {
         rows.rows.clone().all(|row| {
@@ -172,5 +172,5 @@ pub fn solid(program: &Discrete<f32>) -> bool {
         })
     };
     let planes = rows.planes.clone();
-    program.cpu.install(|| planes.into_par_iter().all(plane))
+    program.setup.cpu.install(|| planes.into_par_iter().all(plane))
 }

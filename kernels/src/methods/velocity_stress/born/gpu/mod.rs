@@ -26,10 +26,10 @@ mod transfer;
 pub mod variant;
 mod way_back;
 
+use super::boundary::Core;
 use super::engine::{Engine, Source, Steps};
 use super::ladder::Ladder;
 use super::program::{Changes, Discrete};
-use super::shell::Core;
 use super::{Number, Picture, Take, Wanted, not_finite};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};

@@ -48,7 +48,7 @@ fn place(program: &Discrete<f32>, field: usize, [plane, row, z]: [usize; 3]) -> 
 fn spots(program: &Discrete<f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>> {
     let mut cells: BTreeMap<i64, Vec<(i64, f32)>> = BTreeMap::new();
     for plane in program.rows.planes.clone() {
-        for spot in program.spots.on(stage, plane) {
+        for spot in program.setup.spots.on(stage, plane) {
             if program.rows.rows.contains(&(spot.row as usize)) {
                 let at = [plane, spot.row as usize, spot.z as usize];
                 let cell = place(program, usize::from(spot.field), at);
@@ -62,7 +62,7 @@ fn spots(program: &Discrete<f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>
 
 /// The nodes of a number of a record.
 fn nodes(program: &Discrete<f32>, number: usize) -> Vec<(i64, f32)> {
-    let nodes = program.receivers.nodes(number).iter();
+    let nodes = program.setup.receivers.nodes(number).iter();
     let at = nodes.map(|node| {
         let at = [node.plane, node.row, node.z].map(|k| k as usize);
         (place(program, node.field as usize, at), node.weight)
@@ -128,7 +128,7 @@ pub struct Points<A: Accelerator> {
 impl<A: Accelerator> Points<A> {
     /// Sends the tables of a shot.
     pub fn new(a: &A, program: &Discrete<f32>) -> Result<Self, Error> {
-        let all = program.spots.series();
+        let all = program.setup.spots.series();
         let steps = all.iter().map(Vec::len).max().unwrap_or(0);
         let at = |it: usize| {
             all.iter()
@@ -159,8 +159,8 @@ impl<A: Accelerator> Points<A> {
                 .range(..(program.ndim() * program.rows.len) as i64)
                 .count(),
             read_for: ListMemory::by_cell(a, read_for)?,
-            quantity: program.quantity,
-            dt: program.dt as f32,
+            quantity: program.setup.quantity,
+            dt: program.setup.dt as f32,
         })
     }
 

@@ -35,11 +35,14 @@ fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
         true => &COUPLING,
         false => places(program.ndim()),
     };
-    let relaxing = program.relaxing.iter();
+    let relaxing = program.setup.relaxation.iter();
     [
-        wanted.iter().map(|&k| program.medium.stiffness(k)).collect(),
+        wanted
+            .iter()
+            .map(|&k| program.setup.medium.stiffness(k))
+            .collect(),
         relaxing
-            .flat_map(|r| wanted.iter().map(|&k| r.medium.stiffness(k)))
+            .flat_map(|r| wanted.iter().map(|&k| r.stiffness(k)))
             .collect(),
     ]
 }
@@ -99,18 +102,18 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
         memory: Vec::new(),
     };
     let mut grid = GridArgs::new(program);
-    let on = (&program.rows, &program.cpu);
-    grid.density = to.send(&program.nodes.density(on, program.dt))?;
+    let on = (&program.rows, &*program.setup.cpu);
+    grid.density = to.send(&program.nodes.density(on, program.setup.dt))?;
     let both = [&mut grid.stiffness, &mut grid.relaxing];
     for (part, (addresses, arrays)) in both.into_iter().zip(stiffnesses(program)).enumerate() {
         for (address, array) in addresses.iter_mut().zip(&arrays) {
             *address = to.send(array)?;
         }
         if program.nodes.isotropic() && !arrays.is_empty() {
-            addresses[1] = to.send(&program.nodes.shear(part, on, program.dt))?;
+            addresses[1] = to.send(&program.nodes.shear(part, on, program.setup.dt))?;
         }
     }
-    if let Some(sponge) = &program.sponge {
+    if let Some(sponge) = program.setup.edges.weights() {
         for (address, weights) in grid.sponge.iter_mut().zip(sponge) {
             *address = to.send(weights)?;
         }
@@ -129,7 +132,7 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
     }
     grid.patterns = to.send(&patterns(program))?;
     let mut surface = SurfaceArgs::default();
-    if let Some(images) = &program.images {
+    if let Some(images) = &program.setup.surface {
         surface = SurfaceArgs::new(program, images);
         surface.ratios = to.send(&program.ratios.concat())?;
         surface.slopes = to.send(&vec![0.0; program.rows.count()])?;
@@ -139,12 +142,12 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
 
 /// How mechanisms go on, `[mechanism][plane is odd][row is odd][keep, take][z]`.
 fn patterns(program: &Discrete<f32>) -> Vec<f32> {
-    let Some(relaxing) = &program.relaxing else {
+    let Some(relaxing) = &program.setup.relaxation else {
         return Vec::new();
     };
     let mut all = Vec::new();
     for mechanism in 0..program.mechanisms() {
-        for planes in &relaxing.patterns {
+        for planes in relaxing.patterns() {
             for pattern in &planes[mechanism] {
                 all.extend_from_slice(&pattern.keep);
                 all.extend_from_slice(&pattern.take);

@@ -92,9 +92,9 @@ impl Sizes {
             places: places(ndim).len(),
             layers: [0, 1, 2].map(|axis| ndim * resident::component(program, axis)),
             mechanisms: program.mechanisms(),
-            surface: program.images.as_ref().map_or(0, |_| program.rows.count()),
+            surface: program.setup.surface.as_ref().map_or(0, |_| program.rows.count()),
             values: program.values(),
-            runs: program.quantity.runs(),
+            runs: program.setup.quantity.runs(),
             film: 0,
             shell: 0,
         }

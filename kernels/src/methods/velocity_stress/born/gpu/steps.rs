@@ -1,7 +1,7 @@
 //! What a step and its transpose launch.
 
+use super::super::boundary::Core;
 use super::super::program::Discrete;
-use super::super::shell::Core;
 use super::arguments::{Args, Inject, Walk, int};
 use super::backwards::Backwards;
 use super::bounds::{Bounds, Cells, solid};
@@ -71,10 +71,10 @@ impl<A: Accelerator> Device<A> {
     pub fn new(a: Arc<A>, program: &Discrete<f32>, core: &Result<Core, &'static str>) -> Result<Self, Error> {
         let variant = Variant {
             ndim: program.ndim(),
-            half: program.rows.half,
-            lossy: program.relaxing.is_some(),
+            half: program.setup.half,
+            lossy: program.setup.relaxation.is_some(),
             isotropic: program.nodes.isotropic(),
-            surface: program.images.is_some(),
+            surface: program.setup.surface.is_some(),
         };
         let mut kernels = Vec::new();
         for (source, names) in variant.texts() {
@@ -86,7 +86,11 @@ impl<A: Accelerator> Device<A> {
         let (base, memory) = resident::send(&*a, program)?;
         let z = &program.rows.z;
         assert!(z.start.is_multiple_of(2), "threads begin at even cells");
-        let top = if program.images.is_some() { 0 } else { z.start };
+        let top = if program.setup.surface.is_some() {
+            0
+        } else {
+            z.start
+        };
         Ok(Self {
             sizes: Sizes::new(program),
             variant,

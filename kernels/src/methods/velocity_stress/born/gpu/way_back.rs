@@ -4,7 +4,7 @@
 //! step once and all but those of the last segment once more.
 
 use super::super::engine::Source;
-use super::super::ladder::{Ladder, split};
+use super::super::ladder::{Action, Ladder};
 use super::arguments::Args;
 use super::images::Imaging;
 use super::shells::Shells;
@@ -65,36 +65,19 @@ impl<A: Accelerator> OnDevice<A> {
         };
         way.records = residual.is_some().then(|| (Vec::new(), 0));
         let made = &mut Vec::new();
-        // Segments at whose beginning there is a checkpoint, the first of them the beginning of the run.
-        let mut marks = vec![0];
-        let mut end = ladder.segments;
-        let step = |segment: usize| ladder.begins(segment, self.steps.nt);
-        while end > 0 {
-            let mut here = marks[marks.len() - 1];
-            way.restore(marks.len() - 1)?;
-            while end - here > 1 {
-                let free = ladder.checkpoints + 1 - marks.len();
-                let next = if free == 0 {
-                    end - 1
-                } else {
-                    here + split(end - here, free)
-                };
-                way.advance(step(here)..step(next), false)?;
-                here = next;
-                if free > 0 {
-                    way.save(marks.len())?;
-                    marks.push(here);
+        for action in ladder.actions(self.steps.nt) {
+            match action {
+                Action::Restore(mark) => way.restore(mark)?,
+                Action::Save(mark) => way.save(mark)?,
+                Action::Advance(steps) => way.advance(steps, false)?,
+                Action::Record(steps) => way.advance(steps, true)?,
+                Action::Reverse(steps) => {
+                    if let Some(residual) = residual.take() {
+                        *made = residual(&way.all_records()?)?;
+                    }
+                    let waits = if data.is_empty() { &made[..] } else { data };
+                    way.steps_back(steps, waits)?;
                 }
-            }
-            way.advance(step(here)..step(end), true)?;
-            if let Some(residual) = residual.take() {
-                *made = residual(&way.all_records()?)?;
-            }
-            let waits = if data.is_empty() { &made[..] } else { data };
-            way.steps_back(step(here)..step(end), waits)?;
-            end = here;
-            while marks.len() > 1 && marks[marks.len() - 1] == end {
-                marks.pop();
             }
         }
         if matches!(way.wanted, Wanted::Gradient { .. }) {

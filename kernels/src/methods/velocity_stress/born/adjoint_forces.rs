@@ -1,0 +1,110 @@
+//! The second sweep of a transposed step, a register of cells at a time ([`super::adjoint_rows`] has the equations).
+
+use super::adjoint_stretch::{kept, rank, slope_of, unstretched};
+use crate::device::simd::{Lane, Real};
+use crate::methods::velocity_stress::rows::{
+    Formula, Line, PAIR, Plane, STRESSES, Slope, derive, for_each_axis, walk,
+};
+use pulp::Simd;
+
+/// The second sweep of a transposed step.
+pub struct AdjointForce<'a, T, const NDIM: usize, const N: usize> {
+    /// Where.
+    pub plane: Plane<'a, T>,
+    /// Adjoints of forces by axis.
+    pub force: [*mut T; 3],
+    /// Adjoints of rates of strain.
+    pub strain: [*const T; STRESSES],
+    /// `dt/rho` where each velocity sits.
+    pub b: [*const T; 3],
+    /// Velocities of the step, and the gradient by buoyancy times it, by axis.
+    pub sums: Option<([*const T; 3], [*mut T; 3])>,
+    /// Waves that run backwards: stresses, velocities of the step and of the one before; and the rows that have them.
+    pub waves: Option<Waves<T>>,
+}
+
+/// Waves that run backwards.
+pub struct Waves<T> {
+    /// Stresses before the step.
+    pub stress: [*const T; STRESSES],
+    /// Velocities of the step, by axis.
+    pub from: [*const T; 3],
+    /// Velocities of the step before.
+    pub to: [*mut T; 3],
+    /// Rows of the plane that have them.
+    pub rows: std::ops::Range<usize>,
+}
+
+impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for AdjointForce<'_, T, NDIM, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        walk::<S, T, Self, N>(s, &self);
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for AdjointForce<'_, T, NDIM, N> {
+    fn plane(&self) -> &Plane<'_, T> {
+        &self.plane
+    }
+
+    #[inline(always)]
+    unsafe fn cells<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        let at = self.plane.at(row, i);
+        // SAFETY: promised by the caller.
+        unsafe {
+            for_each_axis!(NDIM, t => {
+                let mut back = Lane::splat(s, T::of(0.0));
+                for_each_axis!(NDIM, a => {
+                    let source = (self.strain[PAIR[t][a]].wrapping_add(at), self.plane.stride[a]);
+                    let part = kept::stretched_strains(NDIM) + rank(NDIM, t);
+                    let slope = Slope::of_stress(t, a);
+                    back = back
+                        + slope_of::<S, T, N, FRAMED>(s, source, &weights[a], (&lines[a], part), (slope, i));
+                });
+                if let Some((velocity, sums)) = &self.sums {
+                    let p = sums[t].add(at);
+                    (Lane::load(s, p.cast_const()) - Lane::load(s, velocity[t].add(at)) * back).store(p);
+                }
+                let b = Lane::load(s, self.b[t].add(at));
+                let force = self.force[t].add(at);
+                let mut f = Lane::load(s, force.cast_const()) - b * back;
+                if FRAMED {
+                    f = self.plane.damped(s, f, row, i);
+                }
+                f.store(force);
+                if FRAMED {
+                    for_each_axis!(NDIM, a => {
+                        let (line, slope) = (&lines[a], Slope::of_stress(t, a));
+                        if line.stretches(slope) {
+                            let part = kept::FORCES + rank(NDIM, t);
+                            let stretched = unstretched(s, f, line, (slope, part), i);
+                            let part = kept::stretched_forces(NDIM) + rank(NDIM, t);
+                            (stretched - f).store(line.psi.wrapping_add(part * line.component + i));
+                        }
+                    });
+                }
+                if let Some(waves) = &self.waves
+                    && waves.rows.contains(&row)
+                {
+                    let mut sum = Lane::splat(s, T::of(0.0));
+                    for_each_axis!(NDIM, a => {
+                        let from = waves.stress[PAIR[t][a]].wrapping_add(at);
+                        sum = sum + derive(s, from, self.plane.stride[a], &weights[a], a == t);
+                    });
+                    let v = Lane::load(s, waves.from[t].add(at));
+                    (v - b * sum).store(waves.to[t].add(at));
+                }
+            });
+        }
+    }
+
+    fn fetch(&self, _at: usize) {}
+}

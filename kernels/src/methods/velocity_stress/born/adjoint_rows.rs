@@ -1,0 +1,453 @@
+//! The transposed step, a register of cells at a time.
+//!
+//! With `g` the adjoint of a stress after stage 2 of a step and `f = b l` the adjoint of a force, where `l` is that of a velocity, the
+//! transpose of the step of [`crate::methods::velocity_stress::rows`] is, in the order of a reverse sweep (`D'` the transposed
+//! derivative, `w` the sponge):
+//!
+//! 1. `g <- w (g + D' f~)` ends the step behind; with it begins this one: `h = c g`, the adjoint of the rates of strain, and
+//!    the gradient by the stiffness takes `g~_i e_j`, where `e` is the rate of strain of the recorded velocities
+//! 2. `f <- w (f + b D' h~)`, and the gradient by the buoyancy takes `v D' h~ / b`: summed by parts over the steps, so that no force
+//!    must be recorded (the adjoint of a velocity grows by `D' h~` in a step)
+//!
+//! The transpose of a stretched derivative stretches first: with `p = q + x` its memory becomes `b p`, and `x~ = x / kappa + a p` is
+//! differentiated. Outside of the layers `x~ = x`; in them the difference `x~ - x` is kept beside the memory. For the gradient the
+//! adjoint of each stress is stretched by itself, so that no memory of the layers must be recorded, either.
+
+use super::adjoint_stretch::{kept, rank, slope_of, unstretched};
+use crate::device::simd::{Lane, Real};
+use crate::grid::PITCH;
+use crate::methods::velocity_stress::rows::{
+    Formula, Line, PAIR, Plane, STIFFNESSES, STRESSES, Slope, derive, for_each_axis, walk,
+};
+use crate::methods::velocity_stress::stress_rows::Loss;
+use pulp::Simd;
+
+/// Sums of a gradient on a plane, by place of [`PAIR`]; null where there are none.
+#[derive(Clone, Copy)]
+pub struct Sums<T> {
+    /// By the stiffness.
+    pub stiffness: [*mut T; STIFFNESSES],
+    /// By what relaxes of it.
+    pub relaxing: [*mut T; STIFFNESSES],
+}
+
+/// The first sweep of a transposed step.
+pub struct AdjointStress<'a, T, const NDIM: usize, const N: usize, const LOSSY: bool> {
+    /// Where.
+    pub plane: Plane<'a, T>,
+    /// Whether it ends the step behind and does no more.
+    pub ends: bool,
+    /// Adjoints of forces by axis; null at the end of the run, behind which there is no step.
+    pub force: [*const T; 3],
+    /// Adjoints of stresses.
+    pub stress: [*mut T; STRESSES],
+    /// Adjoints of rates of strain.
+    pub strain: [*mut T; STRESSES],
+    /// `dt c`.
+    pub c: [*const T; STIFFNESSES],
+    /// Attenuation.
+    pub loss: Option<Loss<'a, T>>,
+    /// Velocities of the step by axis; null where nothing asks for them.
+    pub velocity: [*const T; 3],
+    /// The gradient.
+    pub sums: Option<Sums<T>>,
+    /// Stresses of waves that run backwards, and the rows of the plane that they have.
+    pub waves: Option<([*mut T; STRESSES], std::ops::Range<usize>)>,
+}
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> pulp::WithSimd
+    for AdjointStress<'_, T, NDIM, N, LOSSY>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        walk::<S, T, Self, N>(s, &self);
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> Formula<T, N>
+    for AdjointStress<'_, T, NDIM, N, LOSSY>
+{
+    fn plane(&self) -> &Plane<'_, T> {
+        &self.plane
+    }
+
+    #[inline(always)]
+    unsafe fn cells<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        at: (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if self.ends {
+                return self.end::<S, FRAMED>(s, weights, at, lines);
+            }
+            self.normals::<S, FRAMED>(s, weights, at, lines);
+            for_each_axis!(NDIM, t => {
+                for_each_axis!(NDIM, a => {
+                    if a > t {
+                        self.shear::<S, FRAMED>(s, weights, at, lines, [t, a]);
+                    }
+                });
+            });
+        }
+    }
+
+    fn fetch(&self, _at: usize) {}
+}
+
+impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStress<'_, T, NDIM, N, LOSSY> {
+    /// The derivative of the adjoint of force `of` along an axis.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn slope<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        lines: &[Line<T>; 3],
+        slope: Slope,
+    ) -> Lane<S, T> {
+        let along = slope.along;
+        let from = self.force[slope.of].wrapping_add(self.plane.at(row, i));
+        let part = kept::stretched_forces(NDIM) + rank(NDIM, slope.of);
+        let source = (from, self.plane.stride[along]);
+        // SAFETY: promised by the caller.
+        unsafe { slope_of::<S, T, N, FRAMED>(s, source, &weights[along], (&lines[along], part), (slope, i)) }
+    }
+
+    /// The derivative of recorded velocity `of` along an axis.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn rate<S: Simd>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        Slope { of, along, half }: Slope,
+    ) -> Lane<S, T> {
+        let from = self.velocity[of].wrapping_add(self.plane.at(row, i));
+        // SAFETY: promised by the caller.
+        unsafe { derive(s, from, self.plane.stride[along], &weights[along], half) }
+    }
+
+    /// Ends the step behind.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(never)]
+    unsafe fn end<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            for_each_axis!(NDIM, t => {
+                for_each_axis!(NDIM, a => {
+                    if a >= t {
+                        let mut back = self.slope::<S, FRAMED>(s, weights, (row, i), lines, Slope::of_velocity(a, t));
+                        if a > t {
+                            let other = Slope::of_velocity(t, a);
+                            back = back + self.slope::<S, FRAMED>(s, weights, (row, i), lines, other);
+                        }
+                        let p = self.stress[PAIR[t][a]].add(self.plane.at(row, i));
+                        (Lane::load(s, p.cast_const()) - back).store(p);
+                    }
+                });
+            });
+        }
+    }
+
+    /// Ends the step behind for stress `k` with the transposed derivatives, and gives its adjoint with what that is for the rate of what
+    /// relaxes.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn ended<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        (row, i): (usize, usize),
+        k: usize,
+        back: Lane<S, T>,
+    ) -> [Lane<S, T>; 2] {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let at = self.plane.at(row, i);
+            let p = self.stress[k].add(at);
+            let mut g = Lane::load(s, p.cast_const()) - back;
+            if FRAMED {
+                g = self.plane.damped(s, g, row, i);
+            }
+            g.store(p);
+            let mut weak = Lane::splat(s, T::of(0.0));
+            if LOSSY && let Some(loss) = &self.loss {
+                let half = Lane::splat(s, T::of(0.5)) * g;
+                for (m, patterns) in loss.patterns.iter().enumerate() {
+                    let pattern = &patterns[row & 1];
+                    let r = loss.r[k].add(m * loss.mechanism + at);
+                    let next = Lane::load(s, r.cast_const()) + half;
+                    weak = weak - Lane::load(s, pattern.take.as_ptr().add(i % PITCH)) * next;
+                    Lane::load(s, pattern.keep.as_ptr().add(i % PITCH))
+                        .mul_add(next, half)
+                        .store(r);
+                }
+            }
+            [g, weak]
+        }
+    }
+
+    /// The adjoint of the rate of strain `k` from those of the stresses that depend on it, for the axes `i` of the normal ones.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn through<S: Simd>(
+        &self,
+        s: S,
+        c: &[*const T; STIFFNESSES],
+        g: &[Lane<S, T>; 3],
+        j: usize,
+        at: usize,
+    ) -> Lane<S, T> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let mut sum = Lane::load(s, c[j].add(at)) * g[j];
+            for_each_axis!(NDIM, i => {
+                if i != j {
+                    sum = Lane::load(s, c[PAIR[i][j]].add(at)).mul_add(g[i], sum);
+                }
+            });
+            sum
+        }
+    }
+
+    /// Normal stresses.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn normals<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        let zero = Lane::splat(s, T::of(0.0));
+        let (mut g, mut weak) = ([zero; 3], [zero; 3]);
+        let at = self.plane.at(row, i);
+        // SAFETY: promised by the caller.
+        unsafe {
+            for_each_axis!(NDIM, t => {
+                let back = match self.force[0].is_null() {
+                    true => zero,
+                    false => self.slope::<S, FRAMED>(s, weights, (row, i), lines, Slope::of_velocity(t, t)),
+                };
+                [g[t], weak[t]] = self.ended::<S, FRAMED>(s, (row, i), t, back);
+            });
+            let mut rates = [zero; 3];
+            let grouped = self
+                .sums
+                .is_none_or(|sums| sums.stiffness[0] == sums.stiffness[2]);
+            // Sums of the gradient: own, then couplings by [`PAIR`].
+            let (mut sums, mut weaker) = ([zero; STRESSES], [zero; STRESSES]);
+            for_each_axis!(NDIM, j => {
+                let slope = Slope::of_velocity(j, j);
+                if !self.velocity[0].is_null() {
+                    rates[j] = self.rate(s, weights, (row, i), slope);
+                }
+                let mut h = self.through(s, &self.c, &g, j, at);
+                if LOSSY && let Some(loss) = &self.loss {
+                    h = h + self.through(s, &loss.c, &weak, j, at);
+                }
+                h.store(self.strain[j].add(at));
+                let (mut of_g, mut of_weak) = (g, weak);
+                if FRAMED && lines[j].stretches(slope) {
+                    for_each_axis!(NDIM, k => {
+                        let part = kept::stresses(NDIM) + rank(NDIM, k);
+                        of_g[k] = unstretched(s, g[k], &lines[j], (slope, part), i);
+                        if LOSSY {
+                            let part = kept::relaxing(NDIM) + rank(NDIM, k);
+                            of_weak[k] = unstretched(s, weak[k], &lines[j], (slope, part), i);
+                        }
+                    });
+                    let mut stretched = self.through(s, &self.c, &of_g, j, at);
+                    if LOSSY && let Some(loss) = &self.loss {
+                        stretched = stretched + self.through(s, &loss.c, &of_weak, j, at);
+                    }
+                    let part = kept::stretched_strains(NDIM) + rank(NDIM, j);
+                    (stretched - h).store(lines[j].psi.wrapping_add(part * lines[j].component + i));
+                }
+                for_each_axis!(NDIM, k => {
+                    if FRAMED || !grouped {
+                        sums[PAIR[k][j]] = of_g[k].mul_add(rates[j], sums[PAIR[k][j]]);
+                        if LOSSY {
+                            weaker[PAIR[k][j]] = of_weak[k].mul_add(rates[j], weaker[PAIR[k][j]]);
+                        }
+                    }
+                });
+            });
+            if let Some(all) = &self.sums {
+                if !FRAMED && grouped {
+                    sums = self.grouped(s, &g, &rates);
+                    weaker = self.grouped(s, &weak, &rates);
+                }
+                self.add_normals(s, &all.stiffness, &sums, at);
+                if LOSSY {
+                    self.add_normals(s, &all.relaxing, &weaker, at);
+                }
+            }
+            if let Some((waves, rows)) = &self.waves
+                && rows.contains(&row)
+            {
+                for_each_axis!(NDIM, t => {
+                    let p = waves[t].add(at);
+                    (Lane::load(s, p.cast_const()) - self.through(s, &self.c, &rates, t, at)).store(p);
+                });
+            }
+        }
+    }
+
+    /// The products of adjoints and rates of the same axes as one, and those of others as one.
+    #[inline(always)]
+    fn grouped<S: Simd>(&self, s: S, g: &[Lane<S, T>; 3], rates: &[Lane<S, T>; 3]) -> [Lane<S, T>; STRESSES] {
+        let mut sums = [Lane::splat(s, T::of(0.0)); STRESSES];
+        let (mut all, mut rate) = (g[0] + g[2], rates[0] + rates[2]);
+        sums[0] = g[0].mul_add(rates[0], g[2] * rates[2]);
+        if NDIM == 3 {
+            (all, rate) = (all + g[1], rate + rates[1]);
+            sums[0] = g[1].mul_add(rates[1], sums[0]);
+        }
+        sums[4] = all * rate - sums[0];
+        sums
+    }
+
+    /// Adds to the gradient by normal stiffnesses and couplings; where all of a kind share their sums, these are one.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn add_normals<S: Simd>(
+        &self,
+        s: S,
+        to: &[*mut T; STIFFNESSES],
+        sums: &[Lane<S, T>; STRESSES],
+        at: usize,
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let add = |place: usize, sum: Lane<S, T>| {
+                let p = to[place].add(at);
+                (Lane::load(s, p.cast_const()) + sum).store(p);
+            };
+            if to[0] == to[2] {
+                let (mut own, mut coupled) = (sums[0] + sums[2], sums[4]);
+                if NDIM == 3 {
+                    own = own + sums[1];
+                    coupled = coupled + (sums[3] + sums[5]);
+                }
+                add(0, own);
+                return add(4, coupled);
+            }
+            for_each_axis!(NDIM, t => {
+                for_each_axis!(NDIM, a => {
+                    if a >= t {
+                        add(PAIR[t][a], sums[PAIR[t][a]]);
+                    }
+                });
+            });
+        }
+    }
+
+    /// The shear stress of two axes.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn shear<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        lines: &[Line<T>; 3],
+        [t, a]: [usize; 2],
+    ) {
+        let zero = Lane::splat(s, T::of(0.0));
+        let (at, k) = (self.plane.at(row, i), PAIR[t][a]);
+        let slopes = [Slope::of_velocity(a, t), Slope::of_velocity(t, a)];
+        // SAFETY: promised by the caller.
+        unsafe {
+            let back = match self.force[0].is_null() {
+                true => zero,
+                false => {
+                    self.slope::<S, FRAMED>(s, weights, (row, i), lines, slopes[0])
+                        + self.slope::<S, FRAMED>(s, weights, (row, i), lines, slopes[1])
+                }
+            };
+            let [g, weak] = self.ended::<S, FRAMED>(s, (row, i), k, back);
+            let c = Lane::load(s, self.c[3 + k].add(at));
+            let c_weak = match &self.loss {
+                Some(loss) if LOSSY => Lane::load(s, loss.c[3 + k].add(at)),
+                _ => zero,
+            };
+            let h = if LOSSY { c.mul_add(g, c_weak * weak) } else { c * g };
+            h.store(self.strain[k].add(at));
+            let (mut sum, mut weaker, mut rates) = (zero, zero, zero);
+            for slope in slopes {
+                let Slope { of, along, .. } = slope;
+                let rate = match self.velocity[0].is_null() {
+                    true => zero,
+                    false => self.rate(s, weights, (row, i), slope),
+                };
+                let (mut of_g, mut of_weak) = (g, weak);
+                let line = &lines[along];
+                if FRAMED && line.stretches(slope) {
+                    let place = kept::shear(NDIM, along, of);
+                    of_g = unstretched(s, g, line, (slope, kept::stresses(NDIM) + place), i);
+                    if LOSSY {
+                        of_weak = unstretched(s, weak, line, (slope, kept::relaxing(NDIM) + place), i);
+                    }
+                    let stretched = match LOSSY {
+                        true => c.mul_add(of_g, c_weak * of_weak),
+                        false => c * of_g,
+                    };
+                    let part = kept::stretched_strains(NDIM) + rank(NDIM, of);
+                    (stretched - h).store(line.psi.wrapping_add(part * line.component + i));
+                }
+                sum = of_g.mul_add(rate, sum);
+                if LOSSY {
+                    weaker = of_weak.mul_add(rate, weaker);
+                }
+                rates = rates + rate;
+            }
+            if let Some(all) = &self.sums {
+                let add = |to: *mut T, sum: Lane<S, T>| {
+                    let p = to.add(at);
+                    (Lane::load(s, p.cast_const()) + sum).store(p);
+                };
+                add(all.stiffness[3 + k], sum);
+                if LOSSY {
+                    add(all.relaxing[3 + k], weaker);
+                }
+            }
+            if let Some((waves, rows)) = &self.waves
+                && rows.contains(&row)
+            {
+                let p = waves[k].add(at);
+                (Lane::load(s, p.cast_const()) - c * rates).store(p);
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Boundary saving: waves that run backwards, so that of a recorded step its boundary alone is kept.
+//!
+//! Where nothing is lost (no attenuation, no sponge, no layers, no free surface) a step can be undone with the numbers that it added,
+//! `s <- s - m - c e` and then `v <- v - b f - b D_j s_ij`. Stresses come back in a `region`, velocities in its `core`, around which
+//! derivatives reach into the region alone. Velocities of all other cells, of the images above a surface too, are those of the
+//! recorded step. What differs from recording whole steps is rounding.
+
+use super::Number;
+use super::forward::Waves;
+use super::grid::Shared;
+use super::program::Discrete;
+use crate::Error;
+use crate::device::cpu::Buffer;
+use crate::methods::velocity_stress::layout::velocity;
+use std::ops::Range;
+
+/// Where waves run backwards. Axes are 0 = z, 1 = row, 2 = plane.
+pub struct Core {
+    /// The cells whose stresses come back.
+    region: [Range<usize>; 3],
+    /// The cells whose velocities do.
+    core: [Range<usize>; 3],
+    /// Cells along z that have velocities, images included.
+    z: Range<usize>,
+    /// By row among all rows of the grid: where its numbers begin in the boundary of a component.
+    starts: Vec<usize>,
+    /// Numbers of the boundary of a component.
+    len: usize,
+}
+
+impl Core {
+    /// The core of a program, or why there is none.
+    pub fn of<T: Number>(program: &Discrete<T>) -> Result<Self, &'static str> {
+        if program.setup.relaxation.is_some() {
+            return Err("attenuation takes energy everywhere");
+        }
+        let (rows, padded, half) = (&program.rows, &program.rows.padded, program.setup.half);
+        let surface = program.setup.surface.is_some();
+        let mut region = [rows.z.clone(), rows.rows.clone(), rows.planes.clone()];
+        let mut core = region.clone();
+        for &axis in rows.axes() {
+            let of_model = if axis == 2 { rows.ndim() - 1 } else { axis };
+            let low = padded.low[of_model];
+            region[axis] = low..low + padded.model.n[of_model];
+            // The images on and above a free surface.
+            region[axis].start += usize::from(axis == 0 && surface);
+            let inner = region[axis].start + half..region[axis].end.saturating_sub(half);
+            if inner.is_empty() {
+                return Err("the grid is too small for a part inside of which they could");
+            }
+            core[axis] = inner;
+        }
+        let lossless =
+            |weights: &[T], cells: &Range<usize>| weights[cells.clone()].iter().all(|w| w.f64() == 1.0);
+        if let Some([z, of_rows, planes]) = program.setup.edges.weights()
+            && !(lossless(z, &region[0]) && lossless(of_rows, &region[1]) && lossless(planes, &region[2]))
+        {
+            return Err("the sponge reaches into the model");
+        }
+        let mut made = Self {
+            z: rows.z.start - if surface { half } else { 0 }..rows.z.end,
+            region,
+            core,
+            starts: vec![0; rows.count()],
+            len: 0,
+        };
+        for plane in rows.planes.clone() {
+            for row in rows.rows.clone() {
+                made.starts[rows.number(plane, row)] = made.len;
+                made.len += made.pieces(plane, row).iter().map(Range::len).sum::<usize>();
+            }
+        }
+        Ok(made)
+    }
+
+    /// The cells whose stresses come back.
+    pub fn region(&self) -> &[Range<usize>; 3] {
+        &self.region
+    }
+
+    /// Numbers that are kept of the velocities of a step.
+    pub fn numbers(&self, ndim: usize) -> usize {
+        ndim * self.len
+    }
+
+    /// The cells of a row that are outside of the core: before it and behind it.
+    fn pieces(&self, plane: usize, row: usize) -> [Range<usize>; 2] {
+        let z = &self.z;
+        match self.core[1].contains(&row) && self.core[2].contains(&plane) {
+            true => [z.start..self.core[0].start, self.core[0].end..z.end],
+            false => [z.clone(), z.end..z.end],
+        }
+    }
+
+    /// Keeps the boundary of a step that waves have just made.
+    pub fn keep<T: Number>(&self, program: &Discrete<T>, waves: &Waves<T>, to: &mut [T]) {
+        let rows = &program.rows;
+        let to = Shared::new(to);
+        rows.each(&program.setup.cpu, 0, |_, plane, row| {
+            for component in 0..program.ndim() {
+                let from = &waves.field(component)[rows.at(plane, row)..];
+                let mut at = component * self.len + self.starts[rows.number(plane, row)];
+                for z in self.pieces(plane, row) {
+                    // SAFETY: every row of the boundary belongs to one call.
+                    let to = unsafe { to.row(at, z.len()) };
+                    to.copy_from_slice(&from[z.clone()]);
+                    at += z.len();
+                }
+            }
+        });
+    }
+
+    /// Fills the cells outside of the core with the velocities of a recorded step.
+    pub fn fill<T: Number>(&self, program: &Discrete<T>, from: &[T], to: &mut [T]) {
+        let rows = &program.rows;
+        let to = Shared::new(to);
+        rows.each(&program.setup.cpu, 0, |_, plane, row| {
+            for component in 0..program.ndim() {
+                let mut at = component * self.len + self.starts[rows.number(plane, row)];
+                for z in self.pieces(plane, row) {
+                    // SAFETY: every row of the fields belongs to one call.
+                    let to = unsafe { to.row(component * rows.len + rows.at(plane, row) + z.start, z.len()) };
+                    to.copy_from_slice(&from[at..][..z.len()]);
+                    at += z.len();
+                }
+            }
+        });
+    }
+
+    /// The largest magnitude of velocities in the core.
+    pub fn largest<T: Number>(&self, program: &Discrete<T>, velocities: &[T]) -> f64 {
+        let rows = &program.rows;
+        let mut most = 0.0f64;
+        for field in velocities.chunks_exact(rows.len) {
+            for plane in self.core[2].clone() {
+                for row in self.core[1].clone() {
+                    let line = &field[rows.at(plane, row)..][self.core[0].clone()];
+                    most = line.iter().map(|x| x.f64().abs()).fold(most, f64::max);
+                }
+            }
+        }
+        most
+    }
+}
+
+/// Waves on their way backwards.
+pub struct Backwards<T: Number> {
+    /// `[stress][plane][row][z]`
+    pub stress: Buffer<T>,
+    /// Velocities of a step and of the one before by turns, `[component][plane][row][z]`.
+    velocity: [Buffer<T>; 2],
+    /// Which of them are those of the step.
+    now: usize,
+}
+
+impl<T: Number> Backwards<T> {
+    /// Room for the waves of a program.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn new(program: &Discrete<T>) -> Result<Self, Error> {
+        let (ndim, len) = (program.ndim(), program.rows.len);
+        Ok(Self {
+            stress: Buffer::zeroed(program.stresses() * len)?,
+            velocity: [Buffer::zeroed(ndim * len)?, Buffer::zeroed(ndim * len)?],
+            now: 0,
+        })
+    }
+
+    /// Bytes that waves of a program take.
+    pub fn bytes(program: &Discrete<T>) -> usize {
+        (program.stresses() + 2 * program.ndim()) * program.rows.len * size_of::<T>()
+    }
+
+    /// Turns around where waves are.
+    pub fn begin(&mut self, program: &Discrete<T>, waves: &Waves<T>) {
+        let len = program.rows.len;
+        let cpu = &program.setup.cpu;
+        let copy = |to: &mut Buffer<T>, first: usize| {
+            for (k, to) in to.as_mut_slice().chunks_exact_mut(len).enumerate() {
+                cpu.copy(
+                    bytemuck::cast_slice(waves.field(first + k)),
+                    bytemuck::cast_slice_mut(to),
+                );
+            }
+        };
+        copy(&mut self.stress, program.ndim());
+        copy(&mut self.velocity[self.now], 0);
+    }
+
+    /// Velocities of the step.
+    pub fn velocity(&self) -> &[T] {
+        self.velocity[self.now].as_slice()
+    }
+
+    /// The same, writable, and room for those before it.
+    pub fn velocities(&mut self) -> [&mut [T]; 2] {
+        let [one, other] = self.velocity.each_mut().map(Buffer::as_mut_slice);
+        if self.now == 0 { [one, other] } else { [other, one] }
+    }
+
+    /// Takes from the stresses what sources added in step `it`.
+    pub fn take_moments(&mut self, program: &Discrete<T>, it: usize) {
+        take_sources(program, (1, it), self.stress.as_mut_slice());
+    }
+
+    /// Goes to the step before, of whose velocities the sources of step `it` are taken.
+    pub fn turn(&mut self, program: &Discrete<T>, it: usize) {
+        self.now = 1 - self.now;
+        take_sources(program, (0, it), self.velocity[self.now].as_mut_slice());
+    }
+}
+
+/// Takes away what sources added to fields in a stage of step `it`.
+fn take_sources<T: Number>(program: &Discrete<T>, (stage, it): (usize, usize), fields: &mut [T]) {
+    let (rows, ndim) = (&program.rows, program.ndim());
+    debug_assert_eq!(velocity(ndim, 0), 0);
+    for plane in rows.planes.clone() {
+        let add = |field: usize, row: usize, z: usize, value: T| {
+            let at = (field - stage * ndim) * rows.len + rows.at(plane, row) + z;
+            fields[at] = fields[at] - value;
+        };
+        program.setup.spots.for_rows((stage, plane, it), &rows.rows, add);
+    }
+}

@@ -1,0 +1,69 @@
+//! Checkpoints of a run that is reversed, in memory or where the program has a place for them.
+
+use super::forward::Waves;
+use super::program::Discrete;
+use super::{Born, Number};
+use crate::Error;
+use std::io;
+
+/// Numbered places for checkpoints, each of which is filled again and again.
+pub trait Shelf: Send + Sync {
+    /// Puts bytes at a place, the parts behind each other, instead of what lay there.
+    ///
+    /// # Errors
+    /// What the place says.
+    fn put(&self, place: usize, parts: &[&[u8]]) -> io::Result<()>;
+
+    /// Fills the parts with what lies there.
+    ///
+    /// # Errors
+    /// What the place says.
+    fn get(&self, place: usize, parts: &mut [&mut [u8]]) -> io::Result<()>;
+}
+
+/// A place for a checkpoint, which is filled again and again.
+pub type Place<T> = Vec<Vec<T>>;
+
+impl<T: Number> Born<T> {
+    fn on_shelf(&self, act: impl FnOnce(&dyn Shelf) -> io::Result<()>) -> Result<(), Error> {
+        let Some(shelf) = &self.shelf else {
+            return Err(Error::setup(
+                "checkpoints are to go to a shelf, and there is none",
+            ));
+        };
+        act(&**shelf).map_err(|error| Error::setup(format!("a checkpoint of the way back is lost: {error}")))
+    }
+
+    /// Saves waves at a place on the shelf.
+    pub(super) fn save_on_shelf(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
+        let parts = waves.slab.parts();
+        let bytes: Vec<&[u8]> = parts.iter().map(|part| bytemuck::cast_slice(part)).collect();
+        self.on_shelf(|shelf| shelf.put(place, &bytes))
+    }
+
+    /// Restores waves from there.
+    pub(super) fn restore_from_shelf(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
+        let parts = waves.slab.parts().into_iter();
+        let mut bytes: Vec<&mut [u8]> = parts.map(bytemuck::cast_slice_mut).collect();
+        self.on_shelf(|shelf| shelf.get(place, &mut bytes))
+    }
+}
+
+/// Saves waves in memory.
+pub fn save<T: Number>(program: &Discrete<T>, waves: &mut Waves<T>, place: &mut Place<T>) {
+    let parts = waves.slab.parts();
+    place.resize(parts.len(), Vec::new());
+    for (to, from) in place.iter_mut().zip(parts) {
+        to.resize(from.len(), T::of(0.0));
+        let cpu = &program.setup.cpu;
+        cpu.copy(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+    }
+}
+
+/// Restores waves from there.
+pub fn restore<T: Number>(program: &Discrete<T>, waves: &mut Waves<T>, place: &Place<T>) {
+    for (to, from) in waves.slab.parts().into_iter().zip(place) {
+        let cpu = &program.setup.cpu;
+        cpu.copy(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+    }
+}

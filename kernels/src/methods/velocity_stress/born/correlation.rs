@@ -1,0 +1,142 @@
+//! Sums and products of fields of which images are made, row by row.
+
+use super::Number;
+use super::forward::Waves;
+use super::grid::Shared;
+use super::imaging::Half;
+use super::program::Discrete;
+use crate::methods::velocity_stress::layout;
+
+/// Adds the sum of the fields of all axes, which come first: of normal stresses.
+pub fn add_normal<T: Number>(program: &Discrete<T>, fields: &[T], sum: &mut [T]) {
+    let (rows, n) = (&program.rows, program.rows.z.len());
+    let to = Shared::new(sum);
+    rows.each(&program.setup.cpu, 0, |_, plane, row| {
+        let first = rows.at(plane, row) + rows.z.start;
+        // SAFETY: every row of the fields belongs to one call.
+        let sum = unsafe { to.row(first, n) };
+        for field in fields.chunks_exact(rows.len).take(program.ndim()) {
+            sum.iter_mut()
+                .zip(&field[first..])
+                .for_each(|(sum, x)| *sum += *x);
+        }
+    });
+}
+
+/// Adds the square of the pressure of a shot, which is the mean of the normal stresses.
+pub fn shine_pressure<T: Number>(program: &Discrete<T>, waves: &Waves<T>, light: &mut [T]) {
+    let (rows, n, ndim) = (&program.rows, program.rows.z.len(), program.ndim());
+    let (to, mean) = (Shared::new(light), T::of(1.0 / ndim as f64));
+    rows.each(&program.setup.cpu, 1, |scratch, plane, row| {
+        let first = rows.at(plane, row) + rows.z.start;
+        let pressure = &mut scratch[0][..n];
+        pressure.fill(T::of(0.0));
+        for field in ndim..2 * ndim {
+            let pairs = pressure.iter_mut().zip(&waves.field(field)[first..]);
+            pairs.for_each(|(sum, x)| *sum += *x);
+        }
+        // SAFETY: every row of the fields belongs to one call.
+        let light = unsafe { to.row(first, n) };
+        for (light, &sum) in light.iter_mut().zip(&*pressure) {
+            let p = mean * sum;
+            *light += p * p;
+        }
+    });
+}
+
+/// Adds to the pressure of the adjoint, and to images without a lag the product of that and the rates of normal strain of the shot.
+pub fn pressures<T: Number>(
+    program: &Discrete<T>,
+    (velocity, back): (&[T], &[T]),
+    later: &mut [T],
+    images: &mut [Vec<Vec<T>>],
+) {
+    let (rows, ndim) = (&program.rows, program.ndim());
+    let (z, n) = (rows.z.clone(), rows.z.len());
+    let later = Shared::new(later);
+    let images: Vec<_> = images
+        .iter_mut()
+        .map(|fields| Shared::new(&mut fields[0]))
+        .collect();
+    rows.each(&program.setup.cpu, 2, |scratch, plane, row| {
+        let [d, rates] = scratch else { return };
+        let (d, rates, base) = (&mut d[..n], &mut rates[..n], rows.at(plane, row));
+        let first = base + z.start;
+        rates.fill(T::of(0.0));
+        for &t in rows.axes() {
+            let from = &velocity[layout::velocity(ndim, t) * rows.len..][..rows.len];
+            rows.derivative(from, (base, &z), (t, false), d);
+            rates.iter_mut().zip(&*d).for_each(|(sum, d)| *sum += *d);
+        }
+        // SAFETY: every row of the fields belongs to one call.
+        let later = unsafe { later.row(first, n) };
+        for field in back.chunks_exact(rows.len).take(ndim) {
+            let pairs = later.iter_mut().zip(&field[first..]);
+            pairs.for_each(|(sum, x)| *sum += *x);
+        }
+        for image in &images {
+            // SAFETY: the same.
+            let image = unsafe { image.row(first, n) };
+            let pairs = rates.iter().zip(&*later);
+            image
+                .iter_mut()
+                .zip(pairs)
+                .for_each(|(image, (a, b))| *image += *a * *b);
+        }
+    });
+}
+
+/// Cells `x` of a range for which `x - lag` and `x + lag` are in it, too.
+fn inside(range: &std::ops::Range<usize>, lag: isize) -> std::ops::Range<usize> {
+    let lag = lag.unsigned_abs();
+    let end = range.end.saturating_sub(lag);
+    (range.start + lag).min(end)..end
+}
+
+/// `image(x) += own(x - lag) other(x + lag)`
+pub fn correlate<T: Number>(
+    program: &Discrete<T>,
+    (own, other): (&[T], &[T]),
+    lag: [isize; 3],
+    image: &mut [T],
+) {
+    let rows = &program.rows;
+    let z = inside(&rows.z, lag[0]);
+    let (lines, planes) = (inside(&rows.rows, lag[1]), inside(&rows.planes, lag[2]));
+    let to = Shared::new(image);
+    rows.each(&program.setup.cpu, 0, |_, plane, row| {
+        if !lines.contains(&row) || !planes.contains(&plane) {
+            return;
+        }
+        let at = |sign: isize| {
+            let place = |x: usize, lag: isize| x.wrapping_add_signed(sign * lag);
+            rows.at(place(plane, lag[2]), place(row, lag[1])) + place(z.start, lag[0])
+        };
+        // SAFETY: every row of the fields belongs to one call.
+        let image = unsafe { to.row(rows.at(plane, row) + z.start, z.len()) };
+        let pairs = own[at(-1)..].iter().zip(&other[at(1)..]);
+        image
+            .iter_mut()
+            .zip(pairs)
+            .for_each(|(image, (a, b))| *image += *a * *b);
+    });
+}
+
+/// Adds a field that may lie between the nodes to nodes, with a sign: the mean of those around each.
+pub fn add_to_nodes<T: Number>(program: &Discrete<T>, field: &[T], (half, sign): (Half, T), nodes: &mut [T]) {
+    let rows = &program.rows;
+    let back: Vec<usize> = (0..3)
+        .filter(|&axis| half[axis])
+        .map(|axis| rows.stride[axis])
+        .collect();
+    let share = sign * T::of(0.5f64.powi(back.len() as i32));
+    let least: usize = back.iter().sum();
+    for (at, node) in nodes.iter_mut().enumerate().skip(least) {
+        let mut sum = T::of(0.0);
+        for corner in 0..1usize << back.len() {
+            let steps = back.iter().enumerate().filter(|(k, _)| corner >> k & 1 == 1);
+            sum += field[at - steps.map(|(_, stride)| stride).sum::<usize>()];
+        }
+        *node += share * sum;
+    }
+}

@@ -1,0 +1,185 @@
+//! What changes of the coefficients make of waves, a register of cells at a time. Layers have their memory of the step already.
+
+use crate::device::simd::{Lane, Real};
+use crate::grid::PITCH;
+use crate::methods::velocity_stress::rows::{
+    Formula, Line, PAIR, Plane, STIFFNESSES, STRESSES, Slope, derive, for_each_axis, walk,
+};
+use crate::methods::velocity_stress::stress_rows::Loss;
+use pulp::Simd;
+
+/// What is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Velocities, by a change of buoyancy.
+    Forces,
+    /// Stresses, by a change of the stiffness.
+    Strains,
+    /// The memory of attenuation, by a change of what relaxes.
+    Relaxing,
+}
+
+/// Waves on a plane and others that they drive.
+pub struct Drive<'a, T> {
+    pub plane: Plane<'a, T>,
+    pub part: Part,
+    /// Velocities and stresses of the waves.
+    pub velocity: [*const T; 3],
+    pub stress: [*const T; STRESSES],
+    /// Those that are driven.
+    pub to_velocity: [*mut T; 3],
+    pub to_stress: [*mut T; STRESSES],
+    /// Changes of `dt/rho`, of `dt c` and of what relaxes of it.
+    pub buoyancy: [*const T; 3],
+    pub stiffness: [*const T; STIFFNESSES],
+    pub relaxing: [*const T; STIFFNESSES],
+    /// The driven memory of attenuation.
+    pub loss: Option<Loss<'a, T>>,
+}
+
+/// The same for a number of dimensions and weights.
+struct Of<'a, T, const NDIM: usize, const N: usize>(Drive<'a, T>);
+
+impl<T: Real> Drive<'_, T> {
+    /// Visits all cells of the plane.
+    pub fn run(self, arch: pulp::Arch, ndim: usize, half: usize) {
+        match (ndim, half) {
+            (3, 1) => arch.dispatch(Of::<T, 3, 1>(self)),
+            (3, 2) => arch.dispatch(Of::<T, 3, 2>(self)),
+            (3, _) => arch.dispatch(Of::<T, 3, 4>(self)),
+            (_, 1) => arch.dispatch(Of::<T, 2, 1>(self)),
+            (_, 2) => arch.dispatch(Of::<T, 2, 2>(self)),
+            _ => arch.dispatch(Of::<T, 2, 4>(self)),
+        }
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize> pulp::WithSimd for Of<'_, T, NDIM, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, s: S) {
+        walk::<S, T, Self, N>(s, &self);
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize> Of<'_, T, NDIM, N> {
+    /// A stretched derivative with the memory that the step left.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn slope<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        (from, w): (*const T, &[Lane<S, T>; N]),
+        line: &Line<T>,
+        (slope, i): (Slope, usize),
+    ) -> Lane<S, T> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let d = derive(s, from, self.0.plane.stride[slope.along], w, slope.half);
+            if !FRAMED || line.psi.is_null() {
+                return d;
+            }
+            let psi = line.psi.wrapping_add(slope.of * line.component + i);
+            line.factor(s, slope, 0, i)
+                .mul_add(d, Lane::load(s, psi.cast_const()))
+        }
+    }
+
+    /// Adds to stress `k` what the changes make of the rates of strain.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn add<S: Simd>(&self, s: S, (row, i): (usize, usize), k: usize, [rate, weak]: [Lane<S, T>; 2]) {
+        let (d, at) = (&self.0, self.0.plane.at(row, i));
+        // SAFETY: promised by the caller.
+        unsafe {
+            let to = d.to_stress[k].add(at);
+            let mut sum = Lane::load(s, to.cast_const()) + rate;
+            let Some(loss) = &d.loss else {
+                return sum.store(to);
+            };
+            for (m, patterns) in loss.patterns.iter().enumerate() {
+                let take = Lane::load(s, patterns[row & 1].take.as_ptr().add(i % PITCH)) * weak;
+                if d.part == Part::Relaxing {
+                    let r = loss.r[k].add(m * loss.mechanism + at);
+                    (Lane::load(s, r.cast_const()) - take).store(r);
+                }
+                sum = sum - Lane::splat(s, T::of(0.5)) * take;
+            }
+            if d.part == Part::Strains {
+                sum.store(to);
+            }
+        }
+    }
+}
+
+impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for Of<'_, T, NDIM, N> {
+    fn plane(&self) -> &Plane<'_, T> {
+        &self.0.plane
+    }
+
+    #[inline(always)]
+    unsafe fn cells<S: Simd, const FRAMED: bool>(
+        &self,
+        s: S,
+        weights: &[[Lane<S, T>; N]; 3],
+        (row, i): (usize, usize),
+        lines: &[Line<T>; 3],
+    ) {
+        let (d, at, zero) = (&self.0, self.0.plane.at(row, i), Lane::splat(s, T::of(0.0)));
+        // SAFETY: promised by the caller.
+        unsafe {
+            if d.part == Part::Forces {
+                for_each_axis!(NDIM, t => {
+                    let mut sum = zero;
+                    for_each_axis!(NDIM, a => {
+                        let from = (d.stress[PAIR[t][a]].wrapping_add(at), &weights[a]);
+                        let slope = (Slope::of_stress(t, a), i);
+                        sum = sum + self.slope::<S, FRAMED>(s, from, &lines[a], slope);
+                    });
+                    let to = d.to_velocity[t].add(at);
+                    Lane::load(s, d.buoyancy[t].add(at))
+                        .mul_add(sum, Lane::load(s, to.cast_const()))
+                        .store(to);
+                });
+                return;
+            }
+            let rate = |of: usize, along: usize| {
+                let from = (d.velocity[of].wrapping_add(at), &weights[along]);
+                self.slope::<S, FRAMED>(s, from, &lines[along], (Slope::of_velocity(of, along), i))
+            };
+            let lossy = !d.relaxing[0].is_null();
+            let mut e = [zero; 3];
+            for_each_axis!(NDIM, t => { e[t] = rate(t, t); });
+            for_each_axis!(NDIM, t => {
+                let mut sums = [zero; 2];
+                for_each_axis!(NDIM, a => {
+                    sums[0] = Lane::load(s, d.stiffness[PAIR[t][a]].add(at)).mul_add(e[a], sums[0]);
+                    if lossy {
+                        sums[1] = Lane::load(s, d.relaxing[PAIR[t][a]].add(at)).mul_add(e[a], sums[1]);
+                    }
+                });
+                self.add(s, (row, i), t, sums);
+            });
+            for_each_axis!(NDIM, t => {
+                for_each_axis!(NDIM, a => {
+                    if a > t {
+                        let (k, e) = (PAIR[t][a], rate(a, t) + rate(t, a));
+                        let strong = Lane::load(s, d.stiffness[3 + k].add(at)) * e;
+                        let weak = match lossy {
+                            true => Lane::load(s, d.relaxing[3 + k].add(at)) * e,
+                            false => zero,
+                        };
+                        self.add(s, (row, i), k, [strong, weak]);
+                    }
+                });
+            });
+        }
+    }
+
+    fn fetch(&self, _at: usize) {}
+}

@@ -1,0 +1,108 @@
+//! What the slabs of a shot on processors share, made for a medium and turned to further shots over it.
+
+use super::absorbing_frame::Edges;
+use super::adjoint::Adjoint;
+use super::attenuation::Relaxation;
+use super::medium::Staggered;
+use super::points::Placer;
+use super::receivers::Receivers;
+use super::sources::SourceNodes;
+use super::surface::Images;
+use super::{Setup, Shot, check, over_spacing, travelling};
+use crate::Error;
+use crate::device::cpu::Cpu;
+use crate::device::simd::Real;
+use crate::grid::Padded;
+use crate::medium::{Medium, Symmetry};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl<T: Real> Setup<T> {
+    /// What a shot over a medium needs on the planes `own`. The medium, whose speeds hold at the reference frequency of
+    /// the attenuation, becomes the unrelaxed one; beside the set-up stands what relaxes of it, where there is attenuation.
+    pub(super) fn new(
+        shot: &Shot,
+        raw: &mut Medium<T>,
+        (class, own): (Symmetry, &Range<usize>),
+        cpu: Cpu,
+    ) -> Result<(Self, Option<Medium<T>>), Error> {
+        let padded = raw.padded().clone();
+        let weights = check(shot, &padded)?;
+        let losses = shot.attenuation.as_ref();
+        let relaxation = losses
+            .map(|losses| Relaxation::new(raw, class, losses, shot.dt, (&cpu, own)))
+            .transpose()?;
+        let (relaxation, weak) = relaxation.unzip();
+        let medium = Staggered::new(raw, class, shot.dt, (&cpu, own))?;
+        let (spots, receivers) = points_of(shot, (&padded, weights), &medium, own)?;
+        let setup = Self {
+            edges: Arc::new(Edges::new(&padded, &shot.frame, shot.dt)),
+            surface: shot.surface.then(|| Arc::new(Images::new(weights.len()))),
+            window: shot
+                .snapshots
+                .as_ref()
+                .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
+            weights: over_spacing(&padded, weights),
+            half: weights.len(),
+            travelling: travelling(padded.ndim(), shot.quantity),
+            quantity: shot.quantity,
+            peaks: shot.peaks,
+            dt: shot.dt,
+            padded,
+            medium: Arc::new(medium),
+            relaxation: relaxation.map(Arc::new),
+            spots,
+            receivers,
+            cpu: Arc::new(cpu),
+        };
+        Ok((setup, weak))
+    }
+
+    /// The same for another shot over the same medium on the planes `own`: other sources, series and receivers. Everything else of
+    /// `shot` is as it was.
+    ///
+    /// # Errors
+    /// A point from which the fields cannot be reached.
+    pub(super) fn another(&self, shot: &Shot, own: &Range<usize>) -> Result<Self, Error> {
+        let weights = check(shot, &self.padded)?;
+        let (spots, receivers) = points_of(shot, (&self.padded, weights), &self.medium, own)?;
+        Ok(Self {
+            padded: self.padded.clone(),
+            medium: self.medium.clone(),
+            relaxation: self.relaxation.clone(),
+            edges: self.edges.clone(),
+            surface: self.surface.clone(),
+            spots,
+            receivers,
+            quantity: self.quantity,
+            peaks: self.peaks,
+            window: self.window.clone(),
+            weights: self.weights,
+            half: self.half,
+            travelling: self.travelling.clone(),
+            dt: self.dt,
+            cpu: self.cpu.clone(),
+        })
+    }
+}
+
+/// Sources and receivers of a shot on the nodes of the planes `own`.
+fn points_of<T: Real>(
+    shot: &Shot,
+    (padded, weights): (&Padded, &[f64]),
+    medium: &Staggered<T>,
+    own: &Range<usize>,
+) -> Result<(SourceNodes<T>, Receivers<T>), Error> {
+    let adjoint = shot.surface.then(|| Adjoint::new(weights));
+    let placer = Placer {
+        padded,
+        free: adjoint.as_ref(),
+    };
+    let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+        medium.buoyancy(field)[medium.row(plane, row) + z].f64()
+    };
+    Ok((
+        SourceNodes::new(&placer, (buoyancy, own), &shot.sources, &shot.series, shot.dt)?,
+        Receivers::new(&placer, &shot.receivers, shot.quantity)?,
+    ))
+}
