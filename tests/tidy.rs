@@ -4,6 +4,8 @@
 
 #[path = "tidy/claims.rs"]
 mod claims;
+#[path = "tidy/errors.rs"]
+mod errors;
 #[path = "tidy/kernels.rs"]
 mod kernels;
 #[path = "tidy/names.rs"]

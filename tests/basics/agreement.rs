@@ -1,7 +1,7 @@
 //! What Madagascar's everyday programs make of small numbers, checked against files that they wrote.
 
 use crate::bench::{Bench, ramp};
-use crate::largest::largest;
+use crate::largest::magnitude;
 
 fn close(got: &[f32], expected: &[f32]) {
     assert_eq!(got.len(), expected.len(), "{got:?} {expected:?}");
@@ -121,7 +121,7 @@ fn percentages_slopes_and_half_derivatives() {
         "{wave} deriv=y | sfricker1 frequency=15 deriv=y > c.rsf; {wave} | sfricker1 frequency=15 > d.rsf"
     ));
     let (twice, plain) = (bench.reals("c.rsf"), bench.reals("d.rsf"));
-    let most = largest(twice.iter().copied());
+    let most = magnitude(&twice);
     for i in 60..140 {
         // Damped by one sample of the spectrum: 2 pi / 200 of the function itself.
         let slope = 0.5 * (plain[i + 1] - plain[i - 1]) + std::f32::consts::TAU / 200.0 * plain[i];

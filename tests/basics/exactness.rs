@@ -68,7 +68,7 @@ proptest! {
             ("norm lval=0", exact.iter().filter(|x| **x != 0.0).count() as f64),
             ("var", variance),
             ("std", variance.sqrt()),
-            ("max", exact.iter().copied().fold(f64::MIN, f64::max)),
+            ("max", exact.iter().copied().max_by(f64::total_cmp).unwrap()),
             ("min", exact.iter().copied().fold(f64::MAX, f64::min)),
             ("samples", n),
         ] {
@@ -76,7 +76,7 @@ proptest! {
         }
         let max = bench.run("sfattr < a.rsf want=max");
         let at: Vec<usize> = max.split(" at ").nth(1).unwrap().split_whitespace().map(|i| i.parse::<usize>().unwrap() - 1).collect();
-        let largest = values.iter().copied().fold(f32::MIN, f32::max);
+        let largest = values.iter().copied().max_by(f32::total_cmp).unwrap();
         prop_assert_eq!(values[element(&at, &lengths)], largest);
         // Axes of one sample behind the last longer one are not told.
         prop_assert_eq!(at.len(), lengths.iter().rposition(|n| *n > 1).map_or(1, |last| last + 1));
@@ -102,7 +102,7 @@ proptest! {
             ("norm=n", &|line| line.iter().sum()),
             ("rms=y", &|line| (line.iter().map(|x| x * x).sum::<f32>() / fold(line)).sqrt()),
             ("min=y", &|line| line.iter().copied().fold(f32::INFINITY, f32::min)),
-            ("max=y", &|line| line.iter().copied().fold(f32::NEG_INFINITY, f32::max)),
+            ("max=y", &|line| line.iter().copied().max_by(f32::total_cmp).unwrap()),
             ("prod=y", &|line| line.iter().product()),
         ];
         let mut left = lengths.clone();
@@ -268,9 +268,8 @@ fn noise_has_its_moments_and_its_seed() {
         let n = values.len() as f64;
         let mean = values.iter().map(|x| f64::from(*x)).sum::<f64>() / n;
         let variance = values.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / n;
-        let (low, high) = values
-            .iter()
-            .fold((f32::MAX, f32::MIN), |(l, h), x| (l.min(*x), h.max(*x)));
+        let low = values.iter().copied().min_by(f32::total_cmp).unwrap();
+        let high = values.iter().copied().max_by(f32::total_cmp).unwrap();
         (mean, variance, low, high)
     };
     // Of 40000 numbers the mean is known to sigma/200 and the variance to about 0.7 %; three times that is allowed.

@@ -162,7 +162,7 @@ proptest! {
             &pairs(&|x, y| x.abs() + 1.0 + (y.abs() + 2.0).ln().sqrt()),
         );
         // To a maximum of 1, a trace and the whole.
-        let most = largest(x.iter().copied());
+        let most = largest(&x);
         let unit = if count == 1 { 1.0 } else { 1.0 / most };
         close(&reals("sfscale < x.rsf axis=1"), &pairs(&|x, _| x * unit));
         close(&reals("cat x.rsf | sfscale axis=123"), &pairs(&|x, _| x * unit));

@@ -2,7 +2,7 @@
 //! say what is wrong with a program.
 
 use crate::bench::Bench;
-use crate::largest::largest;
+use crate::largest::relative_difference;
 
 const N: usize = 40;
 
@@ -16,9 +16,7 @@ fn bench() -> Bench {
 }
 
 fn apart(a: &[f32], b: &[f32]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let size = largest(b.iter().map(|&x| f64::from(x)));
-    largest(a.iter().zip(b).map(|(a, b)| f64::from(a - b))) / size
+    relative_difference(a, b)
 }
 
 /// The numbers that the test tells: both products and how far they are apart.

@@ -2,6 +2,7 @@
 //! are those of finite differences.
 
 use crate::bench::{Case, Random, dot, plain, records};
+use crate::shots::magnitude;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::{Ladder, Parameters};
@@ -99,7 +100,7 @@ fn gradients_are_finite_differences() {
         };
         for parameter in 0..born.perturbation_len() / cells {
             let own = &gradient[parameter * cells..][..cells];
-            let most = own.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            let most = magnitude(own);
             // Cells that count: a difference of nothing says nothing.
             let loud = (0..cells)
                 .filter(|&cell| own[cell].abs() > 0.02 * most)

@@ -4,6 +4,7 @@
 use crate::bench::{Case, Random, plain, records};
 use crate::devices::{Open, any, both};
 use crate::emulator::Emulator;
+use crate::shots::{largest, relative_difference};
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
@@ -41,12 +42,6 @@ fn data(born: &Born<f32>, case: &Case, random: &mut Random) -> Vec<f32> {
     change.iter().map(|x| x * (0.5 + random.next() as f32)).collect()
 }
 
-fn largest(numbers: &[f32]) -> f64 {
-    numbers
-        .iter()
-        .fold(0.0, |most: f64, x| most.max(f64::from(x.abs())))
-}
-
 /// Compares pictures: the largest difference is a small share of the largest number.
 fn compare(case: &Case, kinds: &[Kind], [a, b]: [&[Picture<f32>]; 2]) {
     assert_eq!((a.len(), b.len()), (kinds.len(), kinds.len()));
@@ -55,14 +50,7 @@ fn compare(case: &Case, kinds: &[Kind], [a, b]: [&[Picture<f32>]; 2]) {
             ("image", &a.image, &b.image),
             ("illumination", &a.light, &b.light),
         ] {
-            assert_eq!(a.len(), b.len(), "{kind:?} {name}");
-            let most = largest(a);
-            assert!(
-                most > 0.0,
-                "{kind:?} {name}: there is something to compare: {case:?}"
-            );
-            let apart: Vec<f32> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-            let apart = largest(&apart) / most;
+            let apart = relative_difference(b, a);
             println!("{}-D {kind:?} {name}: {apart:.1e}", case.ndim);
             assert!(apart <= 1e-5, "{kind:?} {name}: {apart:e} {case:?}");
         }

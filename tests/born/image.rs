@@ -1,7 +1,7 @@
 //! Images lie where reflectors are: a flat one and a dipping one, within half a cell; they are positive where impedance grows.
 
 use crate::desk::{frame, isotropic, layer, shot};
-use crate::shots::medium;
+use crate::shots::{magnitude, medium};
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Stiffness, Symmetry};
@@ -300,11 +300,9 @@ fn lags_tell_a_wrong_model() {
         }
         let at = |lag: usize| {
             let trace = &sum[(lag * N[1] + 60) * N[0]..][..N[0]];
-            trace[25..N[0] - 4]
-                .iter()
-                .fold(0.0f64, |most, x| most.max(x.abs()))
+            magnitude(&trace[25..N[0] - 4])
         };
-        let edge = at(none - 4).max(at(none + 4));
+        let edge = magnitude([at(none - 4), at(none + 4)]);
         println!(
             "model {slower}: {:.3e} at no lag, {edge:.3e} at the largest",
             at(none)

@@ -2,7 +2,7 @@
 //! within rounding.
 
 use crate::bench::{Case, Random, plain, records};
-use crate::shots::largest;
+use crate::shots::{largest_difference, magnitude};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::{Born, Ladder, Number, Parameters, Room, Shelf};
@@ -133,9 +133,10 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         ..all
     }
     .of_shells();
-    let most = largest(wanted.iter().map(|x| x.f64()));
-    assert!(most > 0.0);
-    let off = |found: &[T]| largest(found.iter().zip(&wanted).map(|(a, b)| a.f64() - b.f64())) / most;
+    let most = magnitude(wanted.iter().map(|x| x.f64()));
+    let off = |found: &[T]| {
+        largest_difference(found.iter().map(|x| x.f64()), wanted.iter().map(|x| x.f64())) / most
+    };
     assert!(born.drift().is_none());
     let found = born.adjoint(&data, &ladder).expect("the way back");
     let drift = born.drift().expect("waves have run backwards");

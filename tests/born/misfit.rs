@@ -2,6 +2,7 @@
 //! cells are finite differences, for every kind of misfit, with the given source and with an estimated one.
 
 use crate::bench::{Case, Random, dot, plain, records};
+use crate::shots::magnitude;
 use kernels::methods::velocity_stress::born::Ladder;
 use kernels::misfit::{Misfit, Observed};
 
@@ -107,7 +108,7 @@ fn gradients_are_finite_differences() {
         let loud = |cell: usize| {
             let share = gradients.iter().map(|gradient| {
                 let own = &gradient[parameter * cells..][..cells];
-                own[cell].abs() / own.iter().fold(0.0f64, |most, x| most.max(x.abs()))
+                own[cell].abs() / magnitude(own)
             });
             share.fold(1.0, f64::min)
         };

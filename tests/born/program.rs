@@ -1,7 +1,7 @@
 //! The program that is linearised is the one that runs: the same records as a simulation, within rounding.
 
 use crate::bench::{Case, plain, records};
-use crate::shots::{Tape, largest};
+use crate::shots::{Tape, relative_difference};
 use kernels::device::cpu::Cpu;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::born::Parameters;
@@ -19,10 +19,7 @@ fn apart(case: &Case) -> f64 {
     let simulation = Simulation::new(&shot, case.medium::<f32>(), case.class(), cpu, slabs);
     simulation.expect("a sound shot").run(&mut tape).expect("it runs");
     let wanted = tape.traces.concat();
-    assert_eq!(got.len(), wanted.len());
-    let most = largest(wanted.iter().map(|&x| f64::from(x)));
-    assert!(most > 0.0);
-    largest(got.iter().zip(&wanted).map(|(a, b)| f64::from(a - b))) / most
+    relative_difference(got, &wanted)
 }
 
 #[test]

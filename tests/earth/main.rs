@@ -9,5 +9,7 @@ mod waves;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/largest.rs"]
+mod largest;
 #[path = "../support/real.rs"]
 mod real;

@@ -347,7 +347,8 @@ impl Banded {
 
     /// Makes an unknown zero.
     fn hold(&mut self, k: usize) {
-        let size = self.rows.iter().map(|row| row[BAND]).fold(0.0, f64::max);
+        let largest = self.rows.iter().map(|row| row[BAND]).max_by(f64::total_cmp);
+        let size = largest.expect("there are unknowns");
         self.rows[k][BAND] += 1e12 * size;
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::desk::Desk;
 use crate::desk::built::checkout;
+use crate::largest::relative_difference;
 use crate::real;
 
 /// A case in a folder of its own, and its command line without outputs.
@@ -85,16 +86,14 @@ impl Case {
         assert_eq!(got.len(), expected.len());
         let axes = self.desk.axes("out.rsf", 3);
         let (receivers, components) = (axes[0].n, axes[1].n);
-        let (mut worst, mut top) = (0.0_f64, 0.0_f64);
-        for (k, wanted) in expected.iter().enumerate() {
+        let ordered = (0..expected.len()).map(|k| {
             let (step, receiver, c) = (k % nt, k / nt % receivers, k / nt / receivers);
             // x, y, z there; z, x, y in files.
             let place = if components == 1 { 0 } else { (c + 1) % 3 };
-            let value = got[(step * components + place) * receivers + receiver];
-            worst = worst.max(f64::from((value - wanted).abs()));
-            top = top.max(f64::from(wanted.abs()));
-        }
-        [worst / top, parameter(&self.folder, "tolerance").parse().unwrap()]
+            got[(step * components + place) * receivers + receiver]
+        });
+        let misfit = relative_difference(ordered, &expected);
+        [misfit, parameter(&self.folder, "tolerance").parse().unwrap()]
     }
 }
 

@@ -8,5 +8,7 @@ mod sentences;
 
 #[path = "../support/desk.rs"]
 mod desk;
+#[path = "../support/largest.rs"]
+mod largest;
 #[path = "../support/real.rs"]
 mod real;

@@ -1,11 +1,8 @@
 //! Snapshots of the ground, maps of the largest values on it, and faults of many patches.
 
 use crate::desk::Desk;
+use crate::largest::{largest, largest_difference, magnitude};
 use crate::runs::{HILL, hill};
-
-fn largest(values: impl Iterator<Item = f32>) -> f32 {
-    values.fold(0.0, |most, x| most.max(x.abs()))
-}
 
 #[test]
 fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
@@ -25,7 +22,7 @@ fn the_ground_of_a_hill_is_what_receivers_on_it_record() {
     for (row, step) in thin.chunks(18).zip(whole.chunks(18).step_by(5)) {
         assert_eq!(row, step);
     }
-    let top = largest(whole.iter().copied());
+    let top = magnitude(whole.iter().copied());
     let close = |a: f32, b: f32| (a - b).abs() <= 1e-5 * top;
     let (film, axes) = (desk.read("w.rsf"), desk.axes("w.rsf", 3));
     assert_eq!(axes.iter().map(|a| a.n).collect::<Vec<_>>(), [10, 2, 15]);
@@ -201,16 +198,16 @@ fn a_fault_is_the_sum_of_its_patches_and_a_late_patch_a_late_record() {
     };
     let whole = fault("whole.rsf", &[0, 1, 2], &onsets);
     let alone: Vec<Vec<f32>> = (0..3).map(|k| fault("alone.rsf", &[k], &onsets[k..=k])).collect();
-    let top = largest(whole.iter().copied());
+    let top = magnitude(whole.iter().copied());
     assert!(
         alone
             .iter()
             .all(|patch| largest(patch.iter().copied()) > 0.05 * top)
     );
-    let apart = (0..whole.len()).map(|k| whole[k] - alone.iter().map(|patch| patch[k]).sum::<f32>());
-    assert!(largest(apart) < 1e-5 * top);
+    let sum = (0..whole.len()).map(|k| alone.iter().map(|patch| patch[k]).sum::<f32>());
+    assert!(largest_difference(&whole, sum) < 1e-5 * f64::from(top));
     let prompt = fault("prompt.rsf", &[2], &[0.0]);
-    let late = alone[2][25 * 12..].iter().zip(&prompt).map(|(a, b)| a - b);
-    assert!(largest(late) < 1e-4 * top);
+    let (late, early) = (&alone[2][25 * 12..], &prompt[..prompt.len() - 25 * 12]);
+    assert!(largest_difference(late, early) < 1e-4 * f64::from(top));
     assert!(largest(alone[2][..24 * 12].iter().copied()) < 1e-5 * top);
 }

@@ -33,8 +33,8 @@ fn a_box_is_written_judged_and_read_again() {
     let mut nodes = desk.open("mesh-nodes.rsf");
     assert_eq!((nodes.axis(1).n, nodes.axis(2).n), (3, 378));
     assert_eq!(
-        nodes.read_all_f32().unwrap().iter().copied().fold(0.0, f32::max),
-        1600.0
+        nodes.read_all_f32().unwrap().into_iter().max_by(f32::total_cmp),
+        Some(1600.0)
     );
     let again = desk.sh("sfhexmesh mesh=mesh.rsf > again.rsf");
     assert_eq!(again.code, 0, "{}", again.err);

@@ -146,8 +146,11 @@ fn volumes_of_all_layers_are_those_of_shells() {
     // The centre is where it was asked for, and the sides are as far from it as asked for.
     let top = |k: usize| -> [f64; 3] { std::array::from_fn(|c| raw.nodes[3 * k + c]) };
     let centre = position(-50.0, 170.0, 1.0);
-    let far = (0..raw.nodes.len() / 3).map(|k| distance(centre, top(k)));
-    let (nearest, farthest) = far.fold((180.0_f64, 0.0_f64), |(l, h), d| (l.min(d), h.max(d)));
+    let mut far: Vec<f64> = (0..raw.nodes.len() / 3)
+        .map(|k| distance(centre, top(k)))
+        .collect();
+    far.sort_by(f64::total_cmp);
+    let (nearest, farthest) = (far[0], far[far.len() - 1]);
     let corner = (8.0_f64.to_radians().tan().powi(2) + 12.0_f64.to_radians().tan().powi(2))
         .sqrt()
         .atan()

@@ -13,14 +13,14 @@ mod largest;
 mod real;
 
 use desk::Desk;
-use largest::largest;
+use largest::largest_difference;
 use rsf_io::Axis;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
 /// Largest difference, in units of the largest amplitude of the reference: a few float32 roundings per step.
-const TOLERANCE: f32 = 1e-5;
+const TOLERANCE: f64 = 1e-5;
 
 /// What the runs say on stderr: the device, and that their wavelets have a coarse grid.
 const EXPECTED: [&str; 3] = [": CPU, ", ": GPU", ": warning: only "];
@@ -124,9 +124,8 @@ fn thinned(values: &[f32], n: &[usize], step: &[usize]) -> Vec<f32> {
     kept.map(|i| values[i]).collect()
 }
 
-fn misfit(reference: &[f32], got: &[f32], top: f32) -> f32 {
-    assert_eq!(reference.len(), got.len());
-    largest(reference.iter().zip(got).map(|(a, b)| a - b)) / top
+fn misfit(reference: &[f32], got: &[f32], top: f32) -> f64 {
+    largest_difference(got, reference) / f64::from(top)
 }
 
 /// What differs between the axes of a file and the expected ones.

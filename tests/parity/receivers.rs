@@ -1,7 +1,7 @@
 //! Receivers against the snapshot of the same step: on cells, between cells, on slab cuts, nearest.
 
 use crate::cases::{World, settings};
-use crate::shots::{Tape, largest};
+use crate::shots::{Tape, largest_difference};
 
 /// Component `c` of the field at padded plane `plane` of the line on which the receivers of a world lie, by a
 /// snapshot; the line is between cells along `z` (weight 0.3) and on cells along the rows.
@@ -18,18 +18,15 @@ fn on_line(world: &World, snapshot: &[f32], c: usize, plane: usize) -> f64 {
 /// Worst difference between receivers and what `expect(plane value of, receiver number)` says.
 fn worst(world: &World, tape: &Tape<f32>, expect: impl Fn(&dyn Fn(usize) -> f64, usize) -> f64) -> f64 {
     let count = world.receivers.len();
-    let checked = tape
-        .snapshots
-        .iter()
-        .filter(|(it, _)| *it > 0)
-        .flat_map(|(it, snapshot)| {
-            let expect = &expect;
-            (0..world.padded.ndim() * count).map(move |k| {
-                let field = |plane: usize| on_line(world, snapshot, k / count, plane);
-                f64::from(tape.traces[*it][k]) - expect(&field, k % count)
-            })
-        });
-    largest(checked) / tape.peak()
+    let (mut found, mut wanted) = (Vec::new(), Vec::new());
+    for (it, snapshot) in tape.snapshots.iter().filter(|(it, _)| *it > 0) {
+        for k in 0..world.padded.ndim() * count {
+            let field = |plane: usize| on_line(world, snapshot, k / count, plane);
+            found.push(tape.traces[*it][k]);
+            wanted.push(expect(&field, k % count));
+        }
+    }
+    largest_difference(found, wanted) / tape.peak()
 }
 
 /// Slabs whose cuts fall on receivers (even numbers) and between two of them (odd numbers), frame and source included.

@@ -8,7 +8,7 @@
 //! that is left, `1 / (k r)^2` of the time, bounds the accuracy: 1 % of the time or half a sample, whichever is more.
 
 use crate::christoffel::{Mode, Vector, cross, dot, ray, unit};
-use crate::shots::{Ricker, largest, oblique_medium, run_on, shot};
+use crate::shots::{Ricker, oblique_medium, run_on, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::rotate::{rotated, rotation};
 use kernels::medium::{Speeds, Stiffness, Thomsen, Tsvankin, Voigt, triclinic};
@@ -89,11 +89,18 @@ fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector])
         .iter()
         .map(|&o| terms.modes.map(|m| ray(&stiffness, RHO, o, m)))
         .collect();
-    let latest = largest(rays.iter().flatten().map(|r| r.0));
+    let latest = rays
+        .iter()
+        .flatten()
+        .map(|r| r.0)
+        .max_by(f64::total_cmp)
+        .expect("rays");
     let nt = ((latest + 3.2 / w.f) / dt) as usize;
     let reach = |a: usize, sign: f64| {
         let far = offsets.iter().map(|o| sign * o[a] + BEYOND[0]);
-        far.fold(BEYOND[1], f64::max)
+        far.chain([BEYOND[1]])
+            .max_by(f64::total_cmp)
+            .expect("one at least")
     };
     let low = [2, 0, 1].map(|a| -reach(a, -1.0));
     let high = [2, 0, 1].map(|a| reach(a, 1.0));

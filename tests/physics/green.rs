@@ -18,7 +18,7 @@
 //! `-d_p (w B)`, which is that of the moment density `+w B`: a cell carries the moment `+w B dz dx dy`. The bell is
 //! accounted for exactly, as the sum of its cells. Vectors here are (z, x, y).
 
-use crate::shots::{Ricker, largest, medium, run, shot};
+use crate::shots::{Ricker, largest, largest_difference, magnitude, medium, relative_difference, run, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
 use kernels::methods::displacement::SourceKind;
@@ -95,7 +95,7 @@ fn point_moment(w: &Ricker, moment: [f64; 3], x: [f64; 3], t: f64) -> [f64; 3] {
 }
 
 fn wavelet() -> Ricker {
-    let coarsest = f64::from(largest(D));
+    let coarsest = D.map(f64::from).into_iter().max_by(f64::total_cmp).expect("axes");
     Ricker::starting_at_zero(B / (POINTS_PER_WAVELENGTH * coarsest) / 2.5)
 }
 
@@ -152,12 +152,12 @@ fn compare(kind: SourceKind, strength: [f64; 3], radiation: Radiation<'_>) -> (f
             .iter()
             .map(|&it| of_the_bell(radiation, x, (it + 1) as f64 * f64::from(DT)))
             .collect();
-        let scale = largest(exact.iter().flatten().copied());
+        let scale = magnitude(exact.iter().flatten().copied());
         let mut line = format!("{kind:?} receiver {cells:?}: ");
         for c in 0..3 {
             let trace = tape.trace(c, k, OFFSETS.len());
             let got: Vec<f64> = steps.iter().map(|&it| trace[it]).collect();
-            let apart = largest(got.iter().zip(&exact).map(|(g, e)| g - e[c])) / scale;
+            let apart = largest_difference(&got, exact.iter().map(|e| e[c])) / scale;
             let height = |v: &mut dyn Iterator<Item = f64>| largest(v) / scale;
             let off = (height(&mut got.iter().copied()) - height(&mut exact.iter().map(|e| e[c]))).abs();
             (misfit, peak) = (largest([misfit, apart]), largest([peak, off]));
@@ -214,7 +214,7 @@ fn the_moment_formula_is_the_derivative_of_the_force_formula() {
             (0..3).for_each(|n| pairs[n] += (ahead[n] - behind[n]) / (2.0 * h));
         }
         let got = point_moment(&w, moment, x, t);
-        let apart = largest((0..3).map(|n| got[n] - pairs[n])) / largest(pairs);
+        let apart = relative_difference(got, pairs);
         assert!(apart < 1e-5, "{got:?} {pairs:?}");
     }
 }

@@ -5,7 +5,7 @@
 //! on cells (`nbell=0`) must agree to rounding, echoes from a rigid rim included. A bell is a weighted sum of points:
 //! the receiver must be the same sum.
 
-use crate::shots::{Ricker, largest, medium, run, shot};
+use crate::shots::{Ricker, largest, largest_difference, magnitude, medium, run, shot};
 use kernels::boundary::free_surface::Surface;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Tsvankin};
@@ -59,10 +59,10 @@ fn worst(padded: &Padded, points: [[f32; 3]; 2], change: impl Fn(&mut Shot)) -> 
             (0..ndim).map(force).collect()
         })
         .collect();
-    let peak = largest(traces.iter().flatten().flatten().flatten().copied());
+    let peak = magnitude(traces.iter().flatten().flatten().flatten().copied());
     let pairs = (0..ndim).flat_map(|i| (0..ndim).map(move |j| (i, j)));
     let apart = pairs.map(|(i, j)| {
-        let difference = largest(traces[0][i][j].iter().zip(&traces[1][j][i]).map(|(a, b)| a - b)) / peak;
+        let difference = largest_difference(&traces[0][i][j], &traces[1][j][i]) / peak;
         let size = largest(traces[0][i][j].iter().copied()) / peak;
         assert!(
             size > 1e-3,

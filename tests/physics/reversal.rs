@@ -1,7 +1,7 @@
 //! Time runs back: a model without anything that takes energy, 500 steps forward and the same steps backward, comes back
 //! to every field that it went through. The source acts on the way: backward it takes away what it has given.
 
-use crate::shots::{Ricker, Tape, medium, shot};
+use crate::shots::{Ricker, Tape, largest, largest_difference, magnitude, medium, shot};
 use kernels::boundary::free_surface::Surface;
 use kernels::device::cpu::Cpu;
 use kernels::grid::{Grid, Padded};
@@ -51,14 +51,12 @@ fn returns(padded: &Padded, surface: Surface, kind: SourceKind, slabs: &[usize])
     simulation.run(&mut back).expect("backward");
     assert_eq!((there.snapshots.len(), back.snapshots.len()), (STEPS, STEPS));
     let all = there.snapshots.iter().flat_map(|(_, u)| u);
-    let most = crate::shots::largest(all.map(|&x| f64::from(x)));
+    let most = f64::from(magnitude(all));
     let rest = vec![0.0; there.snapshots[0].1.len()];
-    let mut worst = 0.0;
-    for (it, fields) in &back.snapshots {
+    let worst = largest(back.snapshots.iter().map(|(it, fields)| {
         let before = it.checked_sub(2).map_or(&rest, |k| &there.snapshots[k].1);
-        let apart = fields.iter().zip(before).map(|(a, b)| f64::from(a - b));
-        worst = f64::max(worst, crate::shots::largest(apart));
-    }
+        largest_difference(fields, before)
+    }));
     assert!(most > 0.0 && back.snapshots.last().is_some_and(|(it, _)| *it == 0));
     worst / most
 }

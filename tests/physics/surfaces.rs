@@ -5,7 +5,7 @@
 //! wavenumbers of tests/support/layered.rs, whose cells of the bell are counted one by one along z and as a whole along x.
 
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
-use crate::shots::{Ricker, largest, medium, run_on, shot};
+use crate::shots::{Ricker, largest, largest_difference, magnitude, medium, run_on, shot};
 use kernels::boundary::free_surface::Surface;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
@@ -116,11 +116,11 @@ fn found(surface: Surface, nodes: f64) -> Found {
     let (right, seen) = (exact(nodes, (dt, nt)), engine(surface, nodes, (dt, nt)));
     let late = [0, 1].map(|k| lag(&right[k], &seen[k]) * dt);
     let time = (AWAY[1] - AWAY[0]) * nodes / (RAYLEIGH * VS);
-    let top = largest(right[0].iter().copied());
+    let top = magnitude(right[0].iter().copied());
     Found {
         slow: 100.0 * (1.0 - time / (time + late[1] - late[0])),
         amplitude: 100.0 * largest(seen[0].iter().copied()) / top,
-        misfit: 100.0 * largest(right[0].iter().zip(&seen[0]).map(|(a, b)| a - b)) / top,
+        misfit: 100.0 * largest_difference(&right[0], &seen[0]) / top,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Mirror symmetry: what is the same on both sides of a plane gives the same wavefield on both sides, displacement
 //! across the plane reversed. Nothing but rounding may tell left from right, frame and source included.
 
-use crate::shots::{Ricker, largest, medium, run, shot};
+use crate::shots::{Ricker, largest, largest_difference, medium, run, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness, Tsvankin};
 use kernels::methods::displacement::{Shot, SourceKind};
@@ -65,7 +65,7 @@ fn unevenness(
     let pairs = (0..ndim).flat_map(|c| (0..here.len()).map(move |k| (c, 2 * k)));
     let worst = pairs.map(|(c, k)| {
         let (one, other) = (trace(c, k), trace(order[c], k + 1));
-        largest(one.iter().zip(&other).map(|(a, b)| a - sign[c] * b))
+        largest_difference(&one, other.iter().map(|b| sign[c] * b))
     });
     let worst = largest(worst) / tape.peak();
     println!("{ndim}-D {kind:?}, frame {absorbing}: unevenness {worst:.2e} of the maximum");

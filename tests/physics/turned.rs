@@ -4,7 +4,7 @@
 //! Angles have rational sines and cosines, so that receivers lie on nodes in both frames and nothing is interpolated. The
 //! records end before anything comes back from the rim.
 
-use crate::shots::{Ricker, Tape, largest, oblique_medium, run_on, shot};
+use crate::shots::{Ricker, Tape, largest, largest_difference, magnitude, oblique_medium, run_on, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::rotate::{rotated, rotation};
 use kernels::medium::{Speeds, Stiffness, Thomsen};
@@ -99,7 +99,7 @@ fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], nt: 
     let still = traces(ndim, &rotation(0.0, 0.0), receivers, nt);
     let moved = traces(ndim, &rotation(nu, alpha), receivers, nt);
     for ((place, one), other) in receivers.iter().zip(&still).zip(&moved) {
-        let top = largest(one.iter().flatten().copied());
+        let top = magnitude(one.iter().flatten().copied());
         let distance = place.iter().map(|v| v * v).sum::<f64>().sqrt();
         // The fastest wave is less than 4 nodes a unit of time: a lower bound of every travel time.
         let time = distance / 4.0;
@@ -114,7 +114,7 @@ fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], nt: 
                 continue;
             }
             let late = lag(a, b) * f64::from(DT) / time;
-            let apart = largest(a.iter().zip(b).map(|(a, b)| a - b)) / top;
+            let apart = largest_difference(a, b) / top;
             println!(
                 "{ndim}-D {nu:.2} {alpha:.2} {place:?} {}: {:+.3} % of the time, amplitude {:+.2} %, apart {:.2} %",
                 ["x", "y", "z"][c],

@@ -1,7 +1,7 @@
 //! The linearised velocity-stress programs from outside.
 
 use crate::desk::Desk;
-use crate::shots::largest;
+use crate::shots::{largest_difference, magnitude};
 use crate::velocity_stress::{desk as model, line};
 use programs::modelling::velocity_stress::born::{PROGRAM_2D, PROGRAM_3D, gradient, image};
 
@@ -120,8 +120,8 @@ fn data_are_those_of_the_difference() {
             .zip(&minus)
             .map(|(a, b)| 0.5 * f64::from(a - b))
             .collect();
-        let most = largest(wanted.iter().copied());
-        let off = largest(found.iter().zip(&wanted).map(|(a, b)| f64::from(*a) - b)) / most;
+        let most = magnitude(&wanted);
+        let off = largest_difference(&found, &wanted) / most;
         println!("{ndim}-D: {off:.1e}");
         assert!(off < 0.01, "{ndim}-D: {off}");
         let axes = desk.axes("data.rsf", 3);
@@ -216,7 +216,7 @@ fn rungs_under_memory() {
     );
     assert!(all == few, "checkpoints on the disk change bits");
     assert_eq!(std::fs::read_dir(desk.path("scratch")).unwrap().count(), 0);
-    let most = largest(all.iter().map(|&x| f64::from(x)));
+    let most = f64::from(magnitude(&all));
     for memory in ["", "memory=0.002"] {
         let (found, said) = back(&format!("keep=boundary {memory}"));
         assert!(
@@ -224,7 +224,7 @@ fn rungs_under_memory() {
                 && said.contains("waves that ran backwards came to rest within"),
             "{said}"
         );
-        let off = largest(found.iter().zip(&all).map(|(a, b)| f64::from(a - b))) / most;
+        let off = largest_difference(&found, &all) / most;
         println!(
             "boundary saving, {memory}: {off:.1e}; {}",
             said.lines().last().unwrap()

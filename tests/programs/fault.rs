@@ -3,7 +3,7 @@
 
 use crate::desk::Desk;
 use crate::full_space::{Rock, of_moment};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest_difference, magnitude};
 use kernels::methods::velocity_stress::Action;
 
 const ROCK: Rock = Rock {
@@ -122,10 +122,10 @@ fn two_thousand_small_faults_are_the_sum_of_their_fields() {
             .step_by(5)
             .map(|it| exact(&fault, receiver, it))
             .collect();
-        let scale = largest(exact.iter().flatten().copied());
+        let scale = magnitude(exact.iter().flatten().copied());
         for c in 0..3 {
-            let found = |record: usize| f64::from(data[(record * 3 + c) * 3 + k]);
-            let apart = largest((0..exact.len()).map(|r| found(r) - exact[r][c])) / scale;
+            let found = (0..data.len() / 9).map(|record| data[(record * 3 + c) * 3 + k]);
+            let apart = largest_difference(found, exact.iter().map(|e| e[c])) / scale;
             println!(
                 "receiver {receiver:?} component {c}: {:.2} % of {scale:.1e} m/s",
                 100.0 * apart

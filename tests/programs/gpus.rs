@@ -5,7 +5,7 @@ use crate::desk::{Desk, Outcome, outcome};
 use crate::fakes::{self, Driver};
 use crate::real;
 use crate::shot::{cells, desk, grid, line_on, names, shoot};
-use crate::shots::largest;
+use crate::shots::relative_difference;
 use std::fs;
 
 /// What the small shot says on fake GPUs beside what a test looks for.
@@ -343,11 +343,8 @@ fn an_output_that_takes_no_more_ends_the_run() {
 }
 
 /// Largest difference in units of the largest amplitude.
-fn misfit(a: &[f32], b: &[f32]) -> f32 {
-    assert_eq!(a.len(), b.len());
-    let top = largest(a.iter().copied());
-    assert!(top > 0.0);
-    largest(a.iter().zip(b).map(|(x, y)| x - y)) / top
+fn misfit(a: &[f32], b: &[f32]) -> f64 {
+    relative_difference(b, a)
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn peak_bytes(command: &mut Command) -> u64 {
         let text = fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"));
         let kilobytes = line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok());
-        peak = peak.max(1024 * kilobytes.unwrap_or(0));
+        peak = std::cmp::max(peak, 1024 * kilobytes.unwrap_or(0));
         if let Some(end) = child.try_wait().unwrap() {
             assert!(end.success());
             return peak;

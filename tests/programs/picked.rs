@@ -1,6 +1,6 @@
 //! Some shots of a survey: `shots=`.
 
-use crate::shots::largest;
+use crate::shots::{largest_difference, magnitude};
 use crate::survey::{desk, with};
 
 /// Picked shots have the bits that they have among all, and their places.
@@ -177,8 +177,8 @@ fn operators_take_picked_shots() {
             .zip(&some)
             .for_each(|(sum, x)| *sum += f64::from(*x));
         let all = out(extra, "data.rsf");
-        let most = largest(rest.iter().copied());
-        let off = largest(all.iter().zip(&rest).map(|(a, b)| f64::from(*a) - b)) / most;
+        let most = magnitude(&rest);
+        let off = largest_difference(&all, &rest) / most;
         assert!(most > 0.0 && off < 1e-5, "{program}: {off}");
         let run = desk.sh(&format!(
             "{} < some.rsf > out.rsf",

@@ -1,7 +1,7 @@
 //! Several quantities of one run, and records at other times than those of the steps.
 
 use crate::desk::Desk;
-use crate::shots::largest;
+use crate::shots::{largest_difference, magnitude};
 use crate::velocity_stress::{desk as model, line};
 
 const ALL: [&str; 6] = [
@@ -88,20 +88,18 @@ fn resampled_records_have_the_same_times() {
     }
     let samples = |n: usize| (1..130usize).flat_map(move |k| (0..n).map(move |r| (k, r)));
     let (fine, coarse) = (desk.read("p.rsf"), desk.read("p2.rsf"));
-    let most = largest(fine.iter().map(|&x| f64::from(x)));
+    let most = f64::from(magnitude(&fine));
     // A pressure is known at the ends of the steps; the last samples know too little of what follows.
-    let off = |(k, r)| f64::from(coarse[3 * k + r]) - f64::from(fine[3 * (2 * k - 1) + r]);
-    let off = largest(samples(3).map(off)) / most;
+    let found = samples(3).map(|(k, r)| coarse[3 * k + r]);
+    let off = largest_difference(found, samples(3).map(|(k, r)| fine[3 * (2 * k - 1) + r])) / most;
     println!("pressure: {off:.1e}");
     assert!(off < 1e-3, "{off}");
     // A velocity is known half a step later: the mean of two records is right to second order.
     let (fine, coarse) = (desk.read("v.rsf"), desk.read("v2.rsf"));
-    let most = largest(fine.iter().map(|&x| f64::from(x)));
-    let off = |(k, r)| {
-        let mean = 0.5 * (f64::from(fine[6 * (2 * k - 1) + r]) + f64::from(fine[12 * k + r]));
-        f64::from(coarse[6 * k + r]) - mean
-    };
-    let off = largest(samples(6).map(off)) / most;
+    let most = f64::from(magnitude(&fine));
+    let mean = |(k, r)| 0.5 * (f64::from(fine[6 * (2 * k - 1) + r]) + f64::from(fine[12 * k + r]));
+    let found = samples(6).map(|(k, r)| coarse[6 * k + r]);
+    let off = largest_difference(found, samples(6).map(mean)) / most;
     println!("velocity: {off:.1e}");
     assert!(off < 0.02, "{off}");
 }
@@ -136,8 +134,7 @@ fn around(desk: &Desk, ndim: usize, unit: &[f64]) -> Vec<f32> {
 
 /// The largest difference of two records, of the largest number.
 fn apart(one: &[f32], other: impl Iterator<Item = f64>) -> f64 {
-    let top = largest(one.iter().map(|&x| f64::from(x)));
-    largest(one.iter().zip(other).map(|(&a, b)| f64::from(a) - b)) / top
+    largest_difference(one, other) / f64::from(magnitude(one))
 }
 
 /// The components of strains and rotations as pairs of a component of the displacement and an axis: a strain is half the sum of the slopes

@@ -2,7 +2,7 @@
 
 use crate::desk::{Desk, Outcome};
 use crate::real;
-use crate::shots::largest;
+use crate::shots::{largest_difference, magnitude, relative_difference};
 
 /// Nodes along z, x, y.
 const N: [usize; 3] = [24, 26, 23];
@@ -128,7 +128,7 @@ fn snapshots_of_one_row_are_maps_of_the_surface_in_time() {
         assert!(header.text("quantity").unwrap().contains("m/s"));
         let map = desk.read("map.rsf");
         let component: usize = N[1..ndim].iter().product();
-        let scale = largest(values.iter().copied());
+        let scale = magnitude(values.iter().copied());
         for (it, (k, n)) in (0..STEPS / 5).flat_map(|it| nodes.iter().enumerate().map(move |n| (it, n))) {
             let x = values[(it * ndim + 1) * 2 + k];
             let node = n[0] + if ndim == 3 { n[1] * N[1] } else { 0 };
@@ -166,7 +166,7 @@ fn peak_maps_are_the_largest_horizontal_speeds_of_receivers() {
                 let at = |c: usize| values[it * record + 2 * c + k];
                 (1..ndim).map(|c| at(c) * at(c)).sum::<f32>().sqrt()
             };
-            let peak = largest((0..STEPS).map(speed));
+            let peak = magnitude((0..STEPS).map(speed));
             let mapped = map[n[0] + if ndim == 3 { n[1] * N[1] } else { 0 }];
             assert!(
                 peak > 0.0 && (mapped / peak - 1.0).abs() < 0.03,
@@ -215,12 +215,8 @@ fn stiffness_planes_and_speeds_are_one_medium() {
             line(ndim).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
         ));
         assert_eq!(run.code, 0, "{run:?}");
-        let scale = largest(one.iter().copied());
-        let same = one
-            .iter()
-            .zip(desk.read("data.rsf"))
-            .all(|(a, b)| (a - b).abs() < 1e-5 * scale);
-        assert!(same);
+        let apart = relative_difference(&desk.read("data.rsf"), &one);
+        assert!(apart < 1e-5, "{apart}");
     }
 }
 
@@ -273,8 +269,8 @@ fn quality_factors_are_numbers_or_files_and_take_energy() {
         assert_eq!(data(&desk, ndim, "qp=q.rsf qs=q.rsf qmech=2 qref=1"), some);
         assert!(energy(&some) < 0.9 * energy(&none));
         let zero = data(&desk, ndim, "qp=0 qs=0");
-        let scale = largest(none.iter().copied());
-        assert!(zero.iter().zip(&none).all(|(a, b)| (a - b).abs() < 1e-5 * scale));
+        let apart = relative_difference(&zero, &none);
+        assert!(apart < 1e-5, "{apart}");
         let coarse = data(&desk, ndim, "qp=20 qs=20 qmech=coarse qref=1 verb=y");
         assert!(energy(&coarse) < 0.9 * energy(&none));
     }
@@ -340,17 +336,15 @@ fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
     let desk = desk(3);
     desk.dataset("mech.rsf", "n1=4 n2=1", &[30.0, 60.0, 45.0, 1e12]);
     let one = data(&desk, 3, "src=dc strike=30 dip=60 rake=45");
-    let same = |a: &[f32], b: &[f32]| {
-        let scale = largest(a.iter().copied());
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5 * scale)
-    };
-    assert!(same(&data(&desk, 3, "src=dc mech=mech.rsf"), &one));
+    let apart = relative_difference(&data(&desk, 3, "src=dc mech=mech.rsf"), &one);
+    assert!(apart < 1e-5, "{apart}");
     desk.dataset("late.rsf", "n1=1", &[0.004]);
     let late = data(&desk, 3, "onset=late.rsf");
     let now = data(&desk, 3, "");
     let records = 3 * 3;
-    let scale = largest(now.iter().copied());
-    assert!((0..now.len() - 4 * records).all(|k| (late[k + 4 * records] - now[k]).abs() < 1e-5 * scale));
+    let scale = f64::from(magnitude(&now));
+    let apart = largest_difference(&late[4 * records..], &now[..now.len() - 4 * records]) / scale;
+    assert!(apart < 1e-5, "{apart}");
     // The Gaussian of eq. 10 as samples.
     let rate = |k: usize| {
         let t = 0.0005 * k as f64 / 0.008 - 4.0;
@@ -362,12 +356,8 @@ fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
         &(0..200).map(rate).collect::<Vec<_>>(),
     );
     let sampled = data(&desk, 3, "series=series.rsf");
-    assert!(
-        sampled
-            .iter()
-            .zip(&now)
-            .all(|(a, b)| (a - b).abs() < 1e-4 * scale)
-    );
+    let apart = relative_difference(&sampled, &now);
+    assert!(apart < 1e-4, "{apart}");
 }
 
 #[test]
@@ -442,13 +432,7 @@ fn real_gpus_agree_with_the_processors() {
     if count == 0 {
         return;
     }
-    let apart = |a: &[f32], b: &[f32]| {
-        assert_eq!(a.len(), b.len());
-        let peak = largest(a.iter().copied());
-        let worst = largest(a.iter().zip(b).map(|(x, y)| x - y));
-        assert!(peak > 0.0 && worst.is_finite());
-        worst / peak
-    };
+    let apart = |a: &[f32], b: &[f32]| relative_difference(b, a);
     for ndim in [2, 3] {
         let desk = desk(ndim);
         let mut all = Vec::new();

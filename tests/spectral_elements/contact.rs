@@ -10,7 +10,7 @@ use kernels::mesh::step::{Law, Medium};
 use kernels::methods::spectral_elements::Quantity;
 
 use crate::blocks::{Body, block};
-use crate::shots::largest;
+use crate::shots::{largest, relative_difference};
 
 /// Densities and speeds.
 const FLUID: [f64; 2] = [1000.0, 1500.0];
@@ -79,7 +79,7 @@ fn misfits<const D: usize>() -> [f64; 2] {
         let at = std::array::from_fn(|c| if c == up { z } else { 70.0 });
         engine.receiver("it", at, &setup, &locator).unwrap()
     });
-    let (mut apart, mut most) = ([0.0_f64; 2], [0.0_f64; 2]);
+    let (mut found, mut expected) = ([(); 2].map(|()| Vec::new()), [(); 2].map(|()| Vec::new()));
     // Then the lower half would come back from the bottom.
     let nt = (0.74 / body.dt) as usize;
     for n in 1..=nt {
@@ -89,12 +89,12 @@ fn misfits<const D: usize>() -> [f64; 2] {
             let got = [moved, f64::from(engine.pressure(receiver))];
             let wanted = exact(z, n as f64 * body.dt);
             for k in 0..2 {
-                apart[k] = apart[k].max((got[k] - wanted[k]).abs());
-                most[k] = most[k].max(wanted[k].abs());
+                found[k].push(got[k]);
+                expected[k].push(wanted[k]);
             }
         }
     }
-    let shares = [apart[0] / most[0], apart[1] / most[1]];
+    let shares = [0, 1].map(|k| relative_difference(&found[k], &expected[k]));
     println!(
         "{D}-D: displacement {:.2} %, pressure {:.2} %",
         100.0 * shares[0],

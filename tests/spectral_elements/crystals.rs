@@ -61,7 +61,8 @@ fn errors(frequency: f64, modes: &[Mode]) -> Vec<f64> {
     let along = unit([0.62, 0.48, 0.61]);
     let rays = [Mode::P, Mode::S1, Mode::S2].map(|mode| ray(&CONSTANTS, 1.0, along, mode));
     let parts = duals(rays.map(|ray| ray.1.polarisation));
-    let latest = modes.iter().map(|m| rays[*m as usize].0).fold(0.0, f64::max);
+    let times = modes.iter().map(|m| rays[*m as usize].0);
+    let latest = times.max_by(f64::total_cmp).expect("a mode");
     let nt = ((RADII[1] * latest + 2.0 * wavelet.t0 + 0.5) / body.dt) as usize;
     let source = Source {
         at: [0.0; 3],

@@ -5,7 +5,7 @@ use kernels::methods::spectral_elements::{Quantity, Source, Strength};
 
 use crate::blocks::{Body, block};
 use crate::pekeris::exact;
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, relative_difference};
 
 /// Receivers this far from the force, in elements.
 const DISTANCES: [f64; 2] = [3.0, 6.0];
@@ -41,15 +41,15 @@ fn misfit(angle: f64) -> f64 {
     };
     let places = DISTANCES.map(|r| turned([r, 0.0, 0.0]));
     let records = body.records(source, &places, (Quantity::Velocity, nt));
-    let mut worst = 0.0_f64;
+    let mut apart = Vec::new();
     for (record, r) in records.iter().zip(DISTANCES) {
         let lamb: Vec<f64> = (0..nt).map(|n| exact(&wavelet, r, n as f64 * body.dt)).collect();
         let across = record.iter().map(|v| (0..3).map(|c| v[c] * down[c]).sum::<f64>());
-        let apart = largest(across.zip(&lamb).map(|(v, e)| v - e)) / largest(lamb.iter().copied());
-        println!("{angle} degrees, distance {r}: {:.2} %", 100.0 * apart);
-        worst = worst.max(apart);
+        let misfit = relative_difference(across, &lamb);
+        println!("{angle} degrees, distance {r}: {:.2} %", 100.0 * misfit);
+        apart.push(misfit);
     }
-    worst
+    largest(apart)
 }
 
 #[test]

@@ -12,7 +12,7 @@ use kernels::methods::spectral_elements::{Grain, Quantity, Relaxation, Source, S
 
 use crate::blocks::{Body, block};
 use crate::layered::{self, C, Rock, Stack};
-use crate::shots::largest;
+use crate::shots::{largest, largest_difference, magnitude};
 
 /// Samples of the sum, 0.05 s apart, and steps from one to the next: nearly all has passed after 5 s.
 const ROWS: usize = 101;
@@ -126,11 +126,8 @@ fn summed(q: [[f64; 2]; 2]) -> [Vec<f64>; 3] {
 
 /// Largest misfits of the components x, y, z in units of the largest velocity.
 fn misfits(found: &[[f64; 3]], exact: &[Vec<f64>; 3]) -> [f64; 3] {
-    let scale = largest(exact.iter().flatten().copied());
-    [0, 1, 2].map(|c| {
-        let pairs = found.iter().zip(&exact[(c + 1) % 3]);
-        largest(pairs.map(|(v, e)| v[c] - e)) / scale
-    })
+    let scale = magnitude(exact.iter().flatten().copied());
+    [0, 1, 2].map(|c| largest_difference(found.iter().map(|v| v[c]), &exact[(c + 1) % 3]) / scale)
 }
 
 #[test]

@@ -10,6 +10,8 @@ use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{Engine, Lumping, Setup};
 
+use crate::shots::largest_difference;
+
 /// A block of 1 m with so many elements a side, bent inside.
 fn block<const D: usize>(side: usize) -> Mesh<D> {
     let split = |k: usize, n: usize| -> [usize; D] { std::array::from_fn(|c| k / n.pow(c as u32) % n) };
@@ -68,9 +70,8 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
     let start = engine.displacement().to_vec();
     (0..count as usize).for_each(|_| engine.step());
     let factor = (overtone * PI * end).cos() as f32;
-    let misfits = engine.displacement().iter().zip(&start);
-    let worst = misfits.flat_map(|(u, s)| (0..D).map(move |c| (u[c] - factor * s[c]).abs()));
-    f64::from(worst.fold(0.0, f32::max))
+    let exact = start.iter().flatten().map(|s| factor * s);
+    largest_difference(engine.displacement().iter().flatten(), exact)
 }
 
 /// Errors of all degrees fall to what single precision leaves.

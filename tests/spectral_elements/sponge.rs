@@ -5,7 +5,7 @@ use kernels::methods::spectral_elements::{Quantity, Source, Sponge, Strength};
 
 use crate::blocks::{Body, block};
 use crate::laws::{bent, ricker};
-use crate::shots::largest;
+use crate::shots::relative_difference;
 
 const ROCK: [f64; 3] = [2500.0, 3000.0, 1700.0];
 
@@ -74,10 +74,7 @@ fn plane(beyond: usize, sponge: Option<Sponge>) -> Vec<Vec<[f64; 2]>> {
 fn a_sponge_of_two_wavelengths_sends_back_a_hundredth() {
     let truth = plane(36, None);
     let all = || truth.iter().flatten().flatten();
-    let echo = |found: &[Vec<[f64; 2]>]| {
-        let pairs = found.iter().flatten().flatten().zip(all());
-        largest(pairs.map(|(a, b)| a - b)) / largest(all().copied())
-    };
+    let echo = |found: &[Vec<[f64; 2]>]| relative_difference(found.iter().flatten().flatten(), all());
     let bare = echo(&plane(0, None));
     let [half, one, two] = [0.5, 1.0, 2.0].map(|wavelengths| {
         let thickness = wavelengths * ROCK[1] / PEAK;

@@ -1,7 +1,7 @@
 //! Planes made by the recipes and programs that `sfstiffness` replaces (tests/data/stiff/README.md).
 
 use super::rsf::{Dataset, data, dataset, planes, run, stored};
-use crate::largest::largest;
+use crate::largest::{largest_difference, magnitude, relative_difference};
 use kernels::medium::{Speeds, Stiffness, Thomsen, rotate};
 
 const IN_2D: &str = "vp=vp-2d.rsf vs=vs-2d.rsf ro=ro-2d.rsf";
@@ -16,7 +16,7 @@ const ORT_3D: &str = "eps1=eps1-3d.rsf eps2=eps2-3d.rsf del1=del1-3d.rsf del2=de
 const RECIPE_PI: f64 = 3.1415;
 
 /// Every value within `tolerance` of its plane's maximum.
-fn assert_planes(what: &str, got: &Dataset, want: &Dataset, count: usize, tolerance: f32) {
+fn assert_planes(what: &str, got: &Dataset, want: &Dataset, count: usize, tolerance: f64) {
     assert_eq!(got.values.len(), want.values.len(), "{what}");
     for plane in 0..count {
         assert_plane(
@@ -28,14 +28,10 @@ fn assert_planes(what: &str, got: &Dataset, want: &Dataset, count: usize, tolera
     }
 }
 
-fn assert_plane(what: &str, got: &[f32], want: &[f32], tolerance: f32) {
+fn assert_plane(what: &str, got: &[f32], want: &[f32], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let top = largest(want.iter().copied());
-    let worst = largest(got.iter().zip(want).map(|(g, w)| g - w)) / top;
-    assert!(
-        worst <= tolerance,
-        "{what}: off by {worst:e} of the maximum {top}"
-    );
+    let worst = relative_difference(got, want);
+    assert!(worst <= tolerance, "{what}: off by {worst:e} of the maximum");
 }
 
 #[test]
@@ -161,9 +157,8 @@ fn compare_tensors(name: &str, dim: &str, places: &[(usize, usize)], wrong: impl
     for (p, &(i, j)) in places.iter().enumerate() {
         let got: Vec<f32> = tensors.iter().map(|c| c[i - 1][j - 1] as f32).collect();
         // relative to the largest coefficient: the original computes in float32 and many of these are differences
-        let scale = largest(want.plane(0, places.len()).iter().copied());
-        let misfits = got.iter().zip(want.plane(p, places.len())).map(|(g, w)| g - w);
-        let worst = largest(misfits) / scale;
+        let scale = f64::from(magnitude(want.plane(0, places.len())));
+        let worst = largest_difference(&got, want.plane(p, places.len())) / scale;
         if wrong((i, j)) {
             assert!(
                 worst > 1e-4,
@@ -222,10 +217,9 @@ fn tilted_media() {
         for more in ["", " memory=0", " memory=1"] {
             let got = planes(&format!("{words}{more}"));
             assert_eq!(got.int(&format!("n{}", if count == 6 { 3 } else { 4 })), count);
-            let scale = largest(want.plane(0, count).iter().copied());
+            let scale = f64::from(magnitude(want.plane(0, count)));
             for p in (0..count).filter(|p| !wrong.contains(p)) {
-                let pairs = got.plane(p, count).iter().zip(want.plane(p, count));
-                let worst = largest(pairs.map(|(g, w)| g - w)) / scale;
+                let worst = largest_difference(got.plane(p, count), want.plane(p, count)) / scale;
                 assert!(worst <= 1e-6, "{name} plane {p}: off by {worst:e}");
             }
         }

@@ -10,7 +10,7 @@
 //! Kjartansson's (1979) modulus gives each rock a constant Q. Depths and coordinates (z, x, y), z downwards.
 #![allow(dead_code)] // each test target that mounts this file uses a part of it
 
-use crate::shots::{Ricker, largest};
+use crate::shots::Ricker;
 use fourier::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
 
@@ -388,10 +388,15 @@ fn weights(shot: &Shot<'_>, k: f64, [_, x, y]: [f64; 3]) -> [[C; 3]; 3] {
 /// What receivers at (z, x, y) see: `[receiver][component z, x, y][sample]`.
 pub fn traces(stack: &Stack<'_>, shot: &Shot<'_>, receivers: &[[f64; 3]]) -> Vec<[Vec<f64>; 3]> {
     let speeds = || stack.rocks.iter().flat_map(|r| r.speeds).filter(|&c| c > 0.0);
-    let (fastest, slowest) = (largest(speeds()), speeds().fold(f64::INFINITY, f64::min));
+    let (fastest, slowest) = (speeds().max_by(f64::total_cmp), speeds().min_by(f64::total_cmp));
+    let [fastest, slowest] = [fastest, slowest].map(|speed| speed.expect("a rock"));
     let end = shot.first + shot.nt as f64 * shot.dt;
     let away = |r: &[f64; 3]| r[1].hypot(r[2]);
-    let farthest = largest(receivers.iter().map(away));
+    let farthest = receivers
+        .iter()
+        .map(away)
+        .max_by(f64::total_cmp)
+        .expect("a receiver");
     // The sum repeats the source at distances from where nothing arrives in time, and the record after twice its length.
     let dk = TAU / (farthest + 2.0 * fastest * end);
     let dw = PI / end;

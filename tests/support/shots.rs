@@ -18,7 +18,8 @@ use std::ops::Range;
 
 #[path = "largest.rs"]
 mod largest;
-pub use largest::largest;
+#[allow(unused_imports)] // each test target uses a part of them
+pub use largest::{largest, largest_difference, magnitude, relative_difference};
 
 /// Everything a run gave away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,9 +55,9 @@ impl<T: Real> Tape<T> {
         self.traces.iter().map(|record| record[at].f64()).collect()
     }
 
-    /// The largest magnitude among all traces.
+    /// The largest magnitude among all traces, of which one at least shows something.
     pub fn peak(&self) -> f64 {
-        largest(self.traces.iter().flatten().map(|x| x.f64()))
+        magnitude(self.traces.iter().flatten().map(|x| x.f64()))
     }
 }
 

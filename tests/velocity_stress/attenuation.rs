@@ -2,7 +2,7 @@
 //! `a(w)`, `b(w)` complex: `N(w) = F(r/b) - F(r/a)`, `F(s) = (1 + i w s) exp(-i w s) / w^2`.
 
 use crate::desk::{frame, isotropic, layer, run, run_on, shot, source};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, largest_difference, magnitude, relative_difference};
 use fourier::num_complex::Complex;
 use kernels::grid::Grid;
 use kernels::medium::Symmetry;
@@ -92,10 +92,10 @@ fn misfit(q: [f64; 2], mechanisms: Mechanisms) -> [f64; 2] {
             exact(&w, &law, q, x, nt),
             exact(&w, &law, [f64::INFINITY; 2], x, nt),
         );
-        let scale = largest(lossy.iter().flatten().copied());
+        let scale = magnitude(lossy.iter().flatten().copied());
         for (component, axis) in [2, 0, 1].into_iter().enumerate() {
             let trace = tape.trace(component, k, offsets.len());
-            let apart = |e: &[[f64; 3]]| largest(trace.iter().zip(e).map(|(v, e)| v - e[axis])) / scale;
+            let apart = |e: &[[f64; 3]]| largest_difference(&trace, e.iter().map(|e| e[axis])) / scale;
             worst = [
                 largest([worst[0], apart(&lossy)]),
                 largest([worst[1], apart(&lossless)]),
@@ -179,8 +179,7 @@ fn stiffnesses_relax_like_speeds() {
         let on = |class: Symmetry| run_on::<f64>(&s, &grid, cell, class, (1, &[])).expect("the shot runs");
         let one = on(Symmetry::Isotropic);
         let apart = |other: &crate::shots::Tape<f64>| {
-            let pairs = one.traces.iter().flatten().zip(other.traces.iter().flatten());
-            largest(pairs.map(|(a, b)| a - b)) / one.peak()
+            relative_difference(other.traces.iter().flatten(), one.traces.iter().flatten())
         };
         let (vti, none) = (apart(&on(Symmetry::Vti)), apart(&free));
         println!("{ndim}-D: {vti:.1e}, without loss {none:.1e}");

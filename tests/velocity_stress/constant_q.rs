@@ -7,7 +7,7 @@
 //! `chi = K2(s r/b) - b^2/a^2 K2(s r/a)`, with complex `a(w)` and `b(w)`: far along the force it is P, far beside it S.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
-use crate::shots::largest;
+use crate::shots::relative_difference;
 use fourier::num_complex::Complex;
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
@@ -186,7 +186,7 @@ fn found(case: &Case) -> [Found; 2] {
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let right = wave(1.0);
         Found {
-            misfit: largest(trace.iter().zip(&right).map(|(a, b)| a - b)) / largest(right.iter().copied()),
+            misfit: relative_difference(&trace, &right),
             q: nearest.expect("several are tried").1,
         }
     })

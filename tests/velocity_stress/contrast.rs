@@ -1,7 +1,7 @@
 //! Air over rock: densities that differ by a factor of 1833, beside each other.
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
-use crate::shots::largest;
+use crate::shots::{largest, magnitude};
 use kernels::Error;
 use kernels::grid::Grid;
 use kernels::grid::stencil::{Family, WEIGHTS};
@@ -50,7 +50,7 @@ fn end(ndim: usize, order: usize, top: Top, dt: f64) -> Result<f64, Error> {
     };
     let tape = run_on::<f64>(&s, &grid, cell, Symmetry::Isotropic, (1, &[]))?;
     let last = tape.traces[STEPS * 9 / 10..].iter().flatten().copied();
-    Ok(largest(last) / largest(tape.traces[..STEPS / 2].iter().flatten().copied()))
+    Ok(largest(last) / magnitude(tape.traces[..STEPS / 2].iter().flatten().copied()))
 }
 
 /// The limit of the worst cell by itself.

@@ -2,7 +2,7 @@
 //! source and the nodes of the receivers.
 
 use crate::desk::{frame, isotropic, layer, run_on, run_with, shot, source};
-use crate::shots::{Tape, largest};
+use crate::shots::{Tape, magnitude};
 use kernels::device::caches::Caches;
 use kernels::device::cpu::{Cpu, Tile};
 use kernels::grid::Grid;
@@ -147,7 +147,7 @@ fn displacement_and_acceleration_are_those_of_the_velocity() {
     for (c, k) in (0..2).flat_map(|c| (0..9).map(move |k| (c, k))) {
         let (v, u, a) = (v.trace(c, k, 9), u.trace(c, k, 9), a.trace(c, k, 9));
         let (mut sum, mut before) = (0.0, 0.0);
-        let scale = largest(v.iter().copied());
+        let scale = magnitude(v.iter().copied());
         for it in 0..60 {
             sum += 0.1 * v[it];
             assert!((u[it] - sum).abs() < 1e-5 * scale, "{c} {k} {it}");

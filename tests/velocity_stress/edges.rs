@@ -1,7 +1,7 @@
 //! What the absorbing layers send back: a small grid against one so large that nothing returns from its faces.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, Tape, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::{Action, Shot};
 
@@ -39,10 +39,10 @@ fn of_volume(order: usize) -> [f64; 2] {
     let beyond = (dt * nt as f64 * A / 2.0) as usize - 3;
     let (small, large) = (record(0, 10), record(beyond, 0));
     let echo = |k: usize| {
-        let pairs = (0..3).flat_map(|c| small.trace(c, k, 4).into_iter().zip(large.trace(c, k, 4)));
-        largest(pairs.map(|(a, b)| a - b))
+        let all = |tape: &Tape<f32>| (0..3).flat_map(|c| tape.trace(c, k, 4)).collect::<Vec<_>>();
+        largest_difference(all(&small), all(&large))
     };
-    let own = |k: usize| largest((0..3).flat_map(|c| large.trace(c, k, 4)));
+    let own = |k: usize| magnitude((0..3).flat_map(|c| large.trace(c, k, 4)));
     let decibel = |shares: f64| 20.0 * shares.log10();
     [
         decibel(largest((0..4).map(echo)) / large.peak()),
@@ -80,17 +80,7 @@ fn reflection(n: [usize; 2], receivers: &[[f32; 3]], nt: usize) -> f64 {
         nt,
     ));
     let peak = large.peak();
-    let apart = largest(
-        (0..2)
-            .flat_map(|c| (0..receivers.len()).flat_map(move |k| [(c, k)]))
-            .flat_map(|(c, k)| {
-                let (a, b) = (
-                    small.trace(c, k, receivers.len()),
-                    large.trace(c, k, receivers.len()),
-                );
-                a.into_iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>()
-            }),
-    );
+    let apart = largest_difference(small.traces.iter().flatten(), large.traces.iter().flatten());
     20.0 * (apart / peak).log10()
 }
 

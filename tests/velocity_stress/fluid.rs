@@ -3,7 +3,7 @@
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::Action;
 
@@ -93,10 +93,10 @@ fn misfit(rock: [f64; 3], order: usize, cells: f64) -> f64 {
     let exact = layered::traces(&stack, &shot, &places);
     let mut worst = 0.0f64;
     for (k, exact) in exact.iter().enumerate() {
-        let scale = largest(exact.iter().flatten().copied());
+        let scale = magnitude(exact.iter().flatten().copied());
         for component in 0..2 {
             let trace = tape.trace(component, k, away.len());
-            let apart = largest(trace.iter().zip(&exact[component]).map(|(v, e)| v - e)) / scale;
+            let apart = largest_difference(&trace, &exact[component]) / scale;
             println!(
                 "{rock:?} order {order}, {cells} cells, {:?} component {component}: {:.2} %",
                 away[k],

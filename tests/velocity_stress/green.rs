@@ -4,7 +4,7 @@
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::full_space::{Rock, of_force, of_moment};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::{Action, Quantity, Readings};
 
@@ -108,11 +108,11 @@ fn misfit(action: Action) -> [f64; 2] {
         let mut line = format!("{action:?} receiver {o:?}:");
         for (worst, components) in worst.iter_mut().zip([0..3, 3..12]) {
             let own = wanted.iter().flat_map(|values| &values[components.clone()]);
-            let scale = largest(own.copied());
+            let scale = magnitude(own.copied());
             for c in components {
                 let trace = tape.trace(c, k, OFFSETS.len());
-                let apart = largest(trace.iter().zip(&wanted).map(|(v, e)| v - e[c])) / scale;
-                *worst = worst.max(apart);
+                let apart = largest_difference(&trace, wanted.iter().map(|e| e[c])) / scale;
+                *worst = largest([*worst, apart]);
                 line += &format!(" {:.3} %", 100.0 * apart);
             }
         }

@@ -4,7 +4,7 @@
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
 use crate::pekeris;
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, largest_difference, magnitude, relative_difference};
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::Action;
 
@@ -48,7 +48,7 @@ fn the_sum_over_wavenumbers_is_pekeris_closed_form() {
         let closed: Vec<f64> = (0..nt)
             .map(|it| pekeris::exact(&w, r, (it as f64 + 0.5) * dt))
             .collect();
-        let apart = largest(found.iter().zip(&closed).map(|(a, b)| a - b)) / largest(closed.iter().copied());
+        let apart = relative_difference(found, &closed);
         println!("{r}: {apart:.1e}");
         assert!(apart < 2e-3, "{r}: {apart}");
     }
@@ -78,11 +78,11 @@ fn misfits(poisson: f64) -> [f64; 2] {
     let exact = exact(vp, (dt, nt), &away.map(|r| r.map(f64::from)));
     let mut worst = [0.0f64; 2];
     for (k, exact) in exact.iter().enumerate() {
-        let scale = largest(exact.iter().flatten().copied());
+        let scale = magnitude(exact.iter().flatten().copied());
         // Across the axis nothing moves.
         for component in [0, 1, 2] {
             let trace = tape.trace(component, k, away.len());
-            let apart = largest(trace.iter().zip(&exact[component]).map(|(v, e)| v - e)) / scale;
+            let apart = largest_difference(&trace, &exact[component]) / scale;
             println!(
                 "Poisson {poisson}, receiver {:?}, component {component}: {:.2} %",
                 away[k],

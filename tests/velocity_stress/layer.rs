@@ -4,7 +4,7 @@
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::layered::{self, C, Rock, Source, Stack};
-use crate::shots::{Tape, largest};
+use crate::shots::{Tape, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
@@ -92,13 +92,13 @@ fn misfit(dz: f32, class: Symmetry) -> f64 {
     let tape = run((dz, rows.len()), class, None, |z| cell(share(z)));
     let mut worst = 0.0f64;
     for k in 0..2 {
-        let scale = largest(rows.iter().flat_map(|row| row[3 * k..3 * k + 3].to_vec()));
+        let scale = magnitude(rows.iter().flat_map(|row| row[3 * k..3 * k + 3].to_vec()));
         for (component, (column, sign)) in [(2, -1.0), (0, 1.0), (1, 1.0)].into_iter().enumerate() {
             let trace = tape.trace(component, k, 2);
             // Velocities lie half a step on either side of the rows.
             let at = |row: usize| 0.5 * (trace[7 * row - 1] + trace[7 * row]);
-            let misfits = (1..rows.len()).map(|row| sign * at(row) - rows[row][3 * k + column]);
-            let apart = largest(misfits) / scale;
+            let found = (1..rows.len()).map(|row| sign * at(row));
+            let apart = largest_difference(found, rows[1..].iter().map(|row| row[3 * k + column])) / scale;
             println!(
                 "dz {dz:.1} receiver {k} component {component}: {:.2} %",
                 100.0 * apart
@@ -148,10 +148,10 @@ fn the_sum_over_wavenumbers_is_the_independent_codes() {
     let rows = rows();
     let found = summed([[f64::INFINITY; 2]; 2], (0.0, 0.05, rows.len()));
     for (k, found) in found.iter().enumerate() {
-        let scale = largest(rows.iter().flat_map(|row| row[3 * k..3 * k + 3].to_vec()));
+        let scale = magnitude(rows.iter().flat_map(|row| row[3 * k..3 * k + 3].to_vec()));
         for (component, (column, sign)) in [(2, -1.0), (0, 1.0), (1, 1.0)].into_iter().enumerate() {
-            let pairs = found[component].iter().zip(&rows);
-            let apart = largest(pairs.map(|(u, row)| sign * u - row[3 * k + column])) / scale;
+            let found = found[component].iter().map(|u| sign * u);
+            let apart = largest_difference(found, rows.iter().map(|row| row[3 * k + column])) / scale;
             println!("receiver {k} component {component}: {apart:.1e}");
             assert!(apart < 0.017, "{k} {component}: {apart}");
         }
@@ -181,11 +181,11 @@ fn a_lossy_layer_over_a_half_space_within_five_percent() {
     let samples = (0.5 * DT, DT, 7 * (rows - 1) + 1);
     let (exact, lossless) = (summed(Q, samples), summed([[f64::INFINITY; 2]; 2], samples));
     for k in 0..2 {
-        let scale = largest(exact[k].iter().flatten().copied());
+        let scale = magnitude(exact[k].iter().flatten().copied());
         let apart = |of: &[[Vec<f64>; 3]]| {
             [0, 1, 2].map(|c| {
                 let trace = tape.trace(c, k, 2);
-                largest(trace.iter().zip(&of[k][c]).map(|(v, e)| v - e)) / scale
+                largest_difference(&trace, &of[k][c]) / scale
             })
         };
         let (right, wrong) = (apart(&exact), apart(&lossless));

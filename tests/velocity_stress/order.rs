@@ -5,7 +5,7 @@
 //! metre makes the radial velocity `1/(2 pi rho a^3) integral from 0 of cosh(xi) M''(t - r/a cosh xi) d xi`.
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, relative_difference};
 use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::methods::velocity_stress::Action;
@@ -56,7 +56,7 @@ fn misfit(order: usize, family: Family, wavelength: f64, refined: usize) -> f64 
     let trace = tape.trace(0, 0, 1);
     let times = tape.steps.iter().map(|&it| (it as f64 + 0.5) * DT);
     let exact: Vec<f64> = times.map(|t| exact(&w, f64::from(r), t)).collect();
-    largest(trace.iter().zip(&exact).map(|(v, e)| v - e)) / largest(exact.iter().copied())
+    relative_difference(&trace, &exact)
 }
 
 #[test]

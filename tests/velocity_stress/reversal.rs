@@ -2,7 +2,7 @@
 //! to every field that it went through. The sources act on the way: backward they take away what they have given.
 
 use crate::desk::{frame, isotropic, layer, shot, source};
-use crate::shots::{Tape, largest, medium};
+use crate::shots::{Tape, largest, largest_difference, magnitude, medium};
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
@@ -57,14 +57,12 @@ fn returns(grid: &Grid, order: usize, surface: bool, slabs: usize) -> f64 {
     simulation.run(&mut back).expect("backward");
     assert_eq!((there.snapshots.len(), back.snapshots.len()), (STEPS, STEPS));
     let all = there.snapshots.iter().flat_map(|(_, v)| v);
-    let most = largest(all.map(|&x| f64::from(x)));
+    let most = f64::from(magnitude(all));
     let rest = vec![0.0; there.snapshots[0].1.len()];
-    let mut worst = 0.0;
-    for (it, fields) in &back.snapshots {
+    let worst = largest(back.snapshots.iter().map(|(it, fields)| {
         let before = it.checked_sub(1).map_or(&rest, |k| &there.snapshots[k].1);
-        let apart = fields.iter().zip(before).map(|(a, b)| f64::from(a - b));
-        worst = f64::max(worst, largest(apart));
-    }
+        largest_difference(fields, before)
+    }));
     assert!(most > 0.0 && back.snapshots.last().is_some_and(|(it, _)| *it == 0));
     worst / most
 }

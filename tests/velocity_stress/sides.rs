@@ -3,7 +3,7 @@
 
 use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::Action;
 
@@ -65,10 +65,10 @@ fn misfit(normal: usize, order: usize, exact: &[[Vec<f64>; 3]]) -> f64 {
     });
     let mut worst = 0.0f64;
     for (k, exact) in exact.iter().enumerate() {
-        let scale = largest(exact.iter().flatten().copied());
+        let scale = magnitude(exact.iter().flatten().copied());
         let apart = [0, 1, 2].map(|c| {
             let trace = tape.trace((normal + c) % 3, k, AWAY.len());
-            largest(trace.iter().zip(&exact[c]).map(|(v, e)| v - e)) / scale
+            largest_difference(&trace, &exact[c]) / scale
         });
         println!(
             "normal along {}, order {order}, {:?}: {apart:.4?}",

@@ -4,7 +4,7 @@
 
 use crate::desk::{frame, isotropic, run, shot, source};
 use crate::layered::{C, spectrum_of};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::boundary::cpml::Layer;
 use kernels::grid::Grid;
 use kernels::methods::velocity_stress::{Absorber, Action};
@@ -116,10 +116,10 @@ fn misfit(kappa_max: f64, order: usize) -> f64 {
     let mut worst = 0.0f64;
     for (k, &at) in places.iter().enumerate() {
         let exact = exact(&made_of, at, &w, (dt, nt));
-        let scale = largest(exact.iter().flatten().copied());
+        let scale = magnitude(exact.iter().flatten().copied());
         let apart = [0, 1, 2].map(|c| {
             let trace = tape.trace(c, k, places.len());
-            largest(trace.iter().zip(&exact[c]).map(|(v, e)| v - e)) / scale
+            largest_difference(&trace, &exact[c]) / scale
         });
         println!("kappa {kappa_max}, order {order}, {at:?}: {apart:.4?}");
         worst = largest([worst, largest(apart)]);

@@ -2,7 +2,7 @@
 
 use crate::desk::{frame, isotropic, layer, run, run_on, shot, source};
 use crate::layered::{self, C, Rock, Source, Stack, modulus, spectrum_of};
-use crate::shots::{Ricker, largest};
+use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
@@ -69,8 +69,8 @@ fn misfits(mechanisms: Mechanisms, q: [[f64; 2]; 2]) -> [f64; 2] {
     let (lossy, lossless) = (exact(Q), exact([[f64::INFINITY; 2]; 2]));
     let apart = |of: &[[Vec<f64>; 3]]| {
         largest((0..places.len()).map(|k| {
-            let scale = largest(lossy[k].iter().flatten().copied());
-            let misfit = |c: usize| largest(tape.trace(c, k, 4).iter().zip(&of[k][c]).map(|(v, e)| v - e));
+            let scale = magnitude(lossy[k].iter().flatten().copied());
+            let misfit = |c: usize| largest_difference(&tape.trace(c, k, 4), &of[k][c]);
             let found = largest([misfit(0), misfit(1)]) / scale;
             println!("{mechanisms:?} {:?}: {:.2} %", places[k], 100.0 * found);
             found
@@ -160,8 +160,8 @@ fn orthorhombic_rock_loses_what_its_axes_lose() {
             };
             let (lossy, lossless) = (wave(1.0), wave(1e9));
             let trace = tape.trace(component, k, offsets.len());
-            let scale = largest(lossy.iter().copied());
-            let apart = |e: &[f64]| largest(trace.iter().zip(e).map(|(v, e)| v - e)) / scale;
+            let scale = magnitude(lossy.iter().copied());
+            let apart = |e: &[f64]| largest_difference(&trace, e) / scale;
             let (right, wrong) = (apart(&lossy), apart(&lossless));
             println!(
                 "component {component} at {o:?}: {:.2} %, without loss {:.0} %",

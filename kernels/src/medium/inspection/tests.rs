@@ -83,18 +83,18 @@ impl Model {
         let mut scan = Scan::new(model.ndim, model.d.map(f64::from));
         scan.rows(c, rho, 0);
         let [nz, nx, ny] = model.n;
-        let mut jump = 1.0f32;
+        let mut jumps = vec![1.0f32];
         for cell in 0..model.cells() {
             let (z, x, y) = (cell % nz, cell / nz % nx, cell / nz / nx);
             let steps = [(z + 1 < nz, 1), (x + 1 < nx, nz), (y + 1 < ny, nz * nx)];
             for (_, step) in steps.into_iter().filter(|(inside, _)| *inside) {
                 let (a, b) = (rho[cell], rho[cell + step]);
-                jump = jump.max(a / b).max(b / a);
+                jumps.extend([a / b, b / a]);
             }
         }
         Ok(Findings {
             extremes: scan.finish()?,
-            density_jump: jump,
+            density_jump: jumps.into_iter().max_by(f32::total_cmp).expect("one at least"),
             densities: [
                 rho.iter().copied().fold(f32::INFINITY, f32::min),
                 crate::largest::largest(rho.iter().copied()),
