@@ -306,6 +306,61 @@ fn neighbours_copy_and_wait_for_each_other() {
     });
 }
 
+/// What CUDA refuses the fake refuses, too.
+#[test]
+fn an_event_of_another_device_and_a_thread_without_a_context_are_refused() {
+    let name = "an_event_of_another_device_and_a_thread_without_a_context_are_refused";
+    on_fake(name, &[], || {
+        let (one, two) = (open(0), open(1));
+        let event = two.event().expect("an event");
+        assert_says(&message(one.record(Stream::Main, &event)), &["400", "event"]);
+        let alone = std::thread::spawn(|| {
+            let mut event = std::ptr::null_mut();
+            // SAFETY: the fake's function, which fills in a pointer.
+            unsafe { cudarc::driver::sys::cuEventCreate(&mut event, 0) }
+        });
+        assert_eq!(alone.join().expect("it returns") as u32, 201);
+    });
+}
+
+/// The fake counts right whatever many threads do at once: with one writer of the journal too many, lines would be missing
+/// or torn, and objects would be left over.
+#[test]
+fn many_threads_use_many_devices() {
+    const THREADS: usize = 16;
+    const ROUNDS: usize = 400;
+    let many = [("FAKE_DEVICES", "8"), ("FAKE_MEMORY", "100000000")];
+    on_fake("many_threads_use_many_devices", &many, || {
+        let devices: Vec<Cuda> = (0..8).map(open).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (own, next) = (&devices[thread % 8], &devices[(thread + 1) % 8]);
+                scope.spawn(move || {
+                    for _ in 0..ROUNDS {
+                        let (from, to) = (own.allocate(64).expect("room"), next.allocate(64).expect("room"));
+                        add(own, &kernels(own)[0], &from, 1.5).expect("it runs");
+                        let event = own.event().expect("an event");
+                        // SAFETY: both live until the end of the round.
+                        unsafe { own.copy_to(Stream::Edges, from.address(), next, to.address(), 64) }
+                            .expect("a copy");
+                        own.record(Stream::Edges, &event).expect("set");
+                        next.wait(Stream::Main, &event).expect("another device's event");
+                        assert_eq!(read(next, &to), [1.5; 16]);
+                    }
+                });
+            }
+        });
+        let journal = journal();
+        for word in ["event 2 ", "across ", "set ", "wait ", "launch "] {
+            let lines = journal.lines().filter(|line| line.starts_with(word));
+            assert_eq!(lines.count(), THREADS * ROUNDS, "{word}");
+        }
+        assert!(journal.lines().all(|line| line.split(' ').count() == 3));
+        drop(devices);
+        assert_eq!(live(), 0, "everything is given back");
+    });
+}
+
 #[test]
 fn strangers_are_told_apart() {
     on_fake("strangers_are_told_apart", &[("FAKE_PEERS", "0")], || {

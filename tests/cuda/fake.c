@@ -1,6 +1,9 @@
 /* A driver and a compiler that need no GPU: device memory is the host's, work is done when it is enqueued, a module is
-   its own text. Built by the tests as libcuda.so (-DDRIVER), as one without functions (neither) and as libnvrtc.so.13
-   (-DCOMPILER). What it pretends comes from FAKE_... variables. */
+   its own text. It refuses what CUDA refuses: calls without a current context (201), events and launches on a stream of
+   another device (400). Any number of threads may call it. Built by the tests as libcuda.so (-DDRIVER), as one without
+   functions (neither) and as libnvrtc.so.13 (-DCOMPILER). What it pretends comes from FAKE_... variables. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +18,40 @@ typedef unsigned long long address;
 typedef struct { address to; unsigned count; float value; } fill;
 typedef struct { int recording, used; fill nodes[16]; } record;
 typedef struct { int device; record *record; } stream;
+typedef struct { int device; } event;
 typedef struct { char *text; } module;
 typedef struct { char name[64]; int shared; } function;
 
 static __thread int current = -1; /* as contexts are: of a thread */
-static int fault = 0, live = 0, started = 0;
-static size_t taken[8];
-static char journal[65536];
+static _Atomic int fault = 0, live = 0, started = 0;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of taken and the journal */
+static size_t taken[8], used = 0;
+static char journal[1 << 22];
 
 /* What the tests ask for: objects not given back, and what was called in which order. */
 int fake_live(void) { return live; }
 const char *fake_journal(void) { return journal; }
 
+/* What a call returns: an error of a launch before it, or that no context is current. */
+static int state(void) { return current < 0 ? 201 : fault; }
+
 static int note(const char *what, int a, int b) {
-    size_t used = strlen(journal);
-    snprintf(journal + used, sizeof journal - used, "%s %d %d\n", what, a, b);
-    return fault;
+    char line[64];
+    size_t more = (size_t)snprintf(line, sizeof line, "%s %d %d\n", what, a, b);
+    pthread_mutex_lock(&lock);
+    if (used + more >= sizeof journal) fputs("the journal of the fake driver is full\n", stderr), abort();
+    memcpy(journal + used, line, more + 1), used += more;
+    pthread_mutex_unlock(&lock);
+    return state();
+}
+
+/* Adds to the bytes in use of a device where there is room. */
+static int take(size_t device, size_t n) {
+    pthread_mutex_lock(&lock);
+    int fits = taken[device] + n <= (size_t)setting("FAKE_MEMORY", 1 << 20);
+    if (fits) taken[device] += n;
+    pthread_mutex_unlock(&lock);
+    return fits;
 }
 
 static int *capability(int device) {
@@ -62,38 +83,47 @@ int cuGetErrorString(int code, const char **s) { return (void)code, *s = "as the
 
 int cuDevicePrimaryCtxRetain(void **c, int d) { return live++, *c = (void *)(size_t)(d + 1), 0; }
 int cuDevicePrimaryCtxRelease_v2(int d) { return (void)d, live--, 0; }
-int cuCtxSetCurrent(void *c) { return current = (int)(size_t)c - 1, note("bind", current, 0); }
-int cuCtxGetStreamPriorityRange(int *low, int *high) { return *low = 0, *high = -5, 0; }
+int cuCtxSetCurrent(void *c) { return current = (int)(size_t)c - 1, note("bind", current, 0), fault; }
+int cuCtxGetStreamPriorityRange(int *low, int *high) { return *low = 0, *high = -5, current < 0 ? 201 : 0; }
 int cuDeviceCanAccessPeer(int *can, int d, int p) { return (void)d, (void)p, *can = setting("FAKE_PEERS", 1), 0; }
 int cuTensorMapEncodeTiled(void) { return 0; }
 int cuIpcGetMemHandle(void) { return 801; }
 int cuIpcOpenMemHandle_v2(void) { return 801; }
 int cuIpcCloseMemHandle(void) { return 801; }
 int cuCtxEnablePeerAccess(void *c, unsigned flags) {
-    static int open[8][8];
+    static _Atomic int open[8][8];
     int peer = (int)(size_t)c - 1;
+    if (current < 0) return 201;
     return (void)flags, note("peer", current, peer), open[current][peer]++ ? 704 : 0;
 }
 
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
-    *total = setting("FAKE_MEMORY", 1 << 20);
-    return *free = *total - taken[current], fault;
+    if (current < 0) return 201;
+    pthread_mutex_lock(&lock);
+    *total = setting("FAKE_MEMORY", 1 << 20), *free = *total - taken[current];
+    pthread_mutex_unlock(&lock);
+    return fault;
 }
 int cuMemAlloc_v2(address *p, size_t n) {
-    if (taken[current] + n > (size_t)setting("FAKE_MEMORY", 1 << 20)) return 2;
+    if (current < 0) return 201;
+    if (!take(current, n)) return 2;
     size_t *block = malloc(n + 16);
-    block[0] = n, block[1] = current, memset(block + 2, 0xAB, n), taken[current] += n, live++;
+    block[0] = n, block[1] = current, memset(block + 2, 0xAB, n), live++;
     return *p = (address)(size_t)(block + 2), fault;
 }
 int cuMemFree_v2(address p) {
     size_t *block = (size_t *)(size_t)p - 2;
-    return taken[block[1]] -= block[0], live--, free(block), 0;
+    if (current < 0) return 201;
+    pthread_mutex_lock(&lock);
+    taken[block[1]] -= block[0];
+    pthread_mutex_unlock(&lock);
+    return live--, free(block), 0;
 }
-int cuMemsetD8_v2(address p, unsigned char c, size_t n) { return memset((void *)(size_t)p, c, n), fault; }
+int cuMemsetD8_v2(address p, unsigned char c, size_t n) { return memset((void *)(size_t)p, c, n), state(); }
 int cuMemHostAlloc(void **p, size_t n, unsigned flags) {
     return *p = malloc(n), memset(*p, 0xCD, n), live++, note("pin", (int)n, (int)flags);
 }
-int cuMemFreeHost(void *p) { return live--, free(p), 0; }
+int cuMemFreeHost(void *p) { return current < 0 ? 201 : (live--, free(p), 0); }
 
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t n, void *s) {
     return (void)s, memcpy((void *)(size_t)to, from, n), note("up", (int)n, current);
@@ -113,24 +143,25 @@ int cuStreamCreateWithPriority(stream **s, unsigned flags, int priority) {
     *s = calloc(1, sizeof **s), (*s)->device = current, live++;
     return note("stream", (int)flags, priority);
 }
-int cuStreamDestroy_v2(stream *s) { return live--, free(s), 0; }
+int cuStreamDestroy_v2(stream *s) { return current < 0 ? 201 : (live--, free(s), 0); }
 int cuStreamSynchronize(stream *s) { return s && s->record ? 900 : note("sync", current, 0); }
 int cuStreamWaitEvent(stream *s, void *e, unsigned flags) { return (void)e, (void)flags, note("wait", s->device, current); }
-int cuEventCreate(void **e, unsigned flags) { return *e = malloc(1), live++, note("event", (int)flags, 0); }
-int cuEventDestroy_v2(void *e) { return live--, free(e), 0; }
-int cuEventRecord(void *e, stream *s) { return (void)e, note("set", s->device, current); }
+int cuEventCreate(event **e, unsigned flags) {
+    return *e = malloc(sizeof **e), (*e)->device = current, live++, note("event", (int)flags, 0);
+}
+int cuEventDestroy_v2(event *e) { return current < 0 ? 201 : (live--, free(e), 0); }
+int cuEventRecord(event *e, stream *s) { return e->device != s->device ? 400 : note("set", s->device, current); }
 int cuEventSynchronize(void *e) { return (void)e, note("reach", current, 0); }
 
 int cuModuleLoadData(module **m, const void *image) {
+    if (current < 0) return 201;
     *m = calloc(1, sizeof **m), live++, (*m)->text = strdup(image);
     return strstr(image, "__global__") ? 0 : 200;
 }
-int cuModuleUnload(module *m) { return live--, free(m->text), free(m), 0; }
+int cuModuleUnload(module *m) { return current < 0 ? 201 : (live--, free(m->text), free(m), 0); }
 int cuModuleGetFunction(function **f, module *m, const char *name) {
-    static function all[64];
-    static int used = 0;
     if (!strstr(m->text, name)) return 500;
-    *f = all + used++ % 64, strncpy((*f)->name, name, 63);
+    *f = calloc(1, sizeof **f), strncpy((*f)->name, name, 63); /* lives as long as the process */
     return 0;
 }
 int cuFuncGetAttribute(int *v, int which, function *f) { return (void)f, *v = which == 1 ? 1000 : -1, 0; }
@@ -150,6 +181,7 @@ int cuLaunchKernel(function *f, unsigned x, unsigned y, unsigned z, unsigned a, 
                    stream *s, void **args, void **extra) {
     (void)y, (void)z, (void)b, (void)c, (void)extra;
     if (!x || a > 1024 || shared > (unsigned)f->shared) return 1;
+    if (s->device != current) return current < 0 ? 201 : 400;
     if (!strcmp(f->name, "fault")) return fault = s->record ? fault : 700, 0;
     if (!s->record && lost()) return fault = 700;
     /* Kernels of the engine do nothing: fields stay zero. */

@@ -98,7 +98,7 @@ fn compile(to: &Path, what: Option<&str>) {
     let draft = to.with_extension(format!("draft{}", std::process::id()));
     let source = built::checkout("tests/cuda/fake.c");
     let done = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-w", "-o"])
+        .args(["-shared", "-fPIC", "-pthread", "-O1", "-w", "-o"])
         .args([&draft, &source])
         .args(what)
         .output()
