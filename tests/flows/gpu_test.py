@@ -26,12 +26,15 @@ class Everything(Scratch):
         # The script writes beside the benchmarks of its own checkout: a copy of it has its own.
         os.makedirs(self.path("checkout/tests/gpu"))
         os.makedirs(self.path("checkout/kernels/benches"))
+        os.makedirs(self.path("checkout/kernels/fourier"))
         shutil.copy(os.path.join(TOP, "tests", "gpu", "run"), self.path("checkout/tests/gpu/run"))
         self.script("bin/nvidia-smi", SMI)
         self.script("bin/compute-sanitizer", '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\necho "test result: ok. 1 passed"\n')
         self.script("bundle/bin/sfewefd3d-gpu", "#!/bin/sh\n")
         for name in ("gpus", "born"):
             self.script(f"bundle/tests/kernels.{name}", TEST)
+        # Tests run in the folder of their crate, and this one lies beside kernels.
+        self.script("bundle/tests/fourier.unit", '#!/bin/sh\n[ "${PWD##*/kernels/}" = fourier ] || exit 1\n' + TEST)
         for name in ("accelerator", "staggered", "elements"):
             self.script(f"bundle/benches/kernels.{name}", BENCH)
         self.write("bundle/about", "commit 0123456789ab\n")

@@ -249,10 +249,11 @@ fn displacement(ndim: usize, steps: usize) -> (Desk, String) {
 
 fn staggered(ndim: usize, steps: usize) -> (Desk, String) {
     let line = velocity_stress::line(ndim).replace("nt=60", &format!("nt={steps}"));
-    // In 2-D several quantities, in 3-D resampled ones.
+    // In 2-D several quantities, in 3-D resampled ones: as many samples however many steps there are, for the limit to
+    // files that plays a full disk is one of states, not of outputs.
     let records = match ndim {
         2 => format!("jdata={}", steps / 100),
-        _ => "dtout=0.004".into(),
+        _ => format!("dtout={}", 0.004 * steps as f64 / 300.0),
     };
     let more = format!(
         "free=y pgv=pgv.rsf qp=50 qs=40 {records} acceleration=acceleration.rsf displacement=displacement.rsf strain=strain.rsf jsnap={}",
