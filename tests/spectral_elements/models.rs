@@ -109,7 +109,7 @@ impl<const D: usize> PointMedia<D> for Same<'_> {
     }
 }
 
-fn tape<const D: usize>(world: &World<D>, setup: &Setup<D>, cuts: &[usize]) -> Tape<f32> {
+pub fn tape<const D: usize>(world: &World<D>, setup: &Setup<D>, cuts: &[usize]) -> Tape<f32> {
     let ends = cuts.iter().copied().chain([world.mesh.len()]);
     let starts = [0].into_iter().chain(cuts.iter().copied());
     let parts: Vec<_> = starts.zip(ends).map(|(a, b)| a..b).collect();

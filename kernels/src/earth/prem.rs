@@ -168,7 +168,7 @@ mod tests {
     use crate::earth::Radial;
 
     /// Radius (km) as seen from above or below, density, P and S speed: rows of the table that the authors print.
-    const PRINTED: [(f64, f64, [f64; 3]); 15] = [
+    const PRINTED: [(f64, f64, [f64; 3]); 17] = [
         (0.0, 1.0, [13.08848, 11.26220, 3.66780]),
         (1221.5, -1.0, [12.76360, 11.02827, 3.50432]),
         (1221.5, 1.0, [12.16634, 10.35568, 0.0]),
@@ -182,6 +182,9 @@ mod tests {
         (5971.0, -1.0, [3.72378, 9.13397, 4.93259]),
         (5971.0, 1.0, [3.54325, 8.90522, 4.76989]),
         (6151.0, -1.0, [3.43578, 8.55896, 4.64391]),
+        // The isotropic cap: both ends of lines.
+        (6151.0, 1.0, [3.35950, 7.98970, 4.41885]),
+        (6346.6, -1.0, [3.38076, 8.11061, 4.49094]),
         (6346.6, 1.0, [2.90000, 6.80000, 3.90000]),
         (6371.0, -1.0, [2.60000, 5.80000, 3.20000]),
     ];
@@ -206,6 +209,38 @@ mod tests {
         }
         assert!((m.eta - 0.97654).abs() < 1.1e-4, "{}", m.eta);
         assert_eq!([m.q_mu, m.q_kappa], [80.0, 57823.0]);
+    }
+
+    /// Foot and top (km) of the layers and the quality factors of shear and bulk modulus that the authors print.
+    const QUALITY: [([f64; 2], [f64; 2]); 7] = [
+        ([0.0, 1221.5], [84.6, 1327.7]),
+        ([1221.5, 3480.0], [f64::INFINITY, 57823.0]),
+        ([3480.0, 5701.0], [312.0, 57823.0]),
+        ([5701.0, 6151.0], [143.0, 57823.0]),
+        ([6151.0, 6291.0], [80.0, 57823.0]),
+        ([6291.0, 6346.6], [600.0, 57823.0]),
+        ([6346.6, 6371.0], [600.0, 57823.0]),
+    ];
+
+    #[test]
+    fn quality_factors_are_the_printed_ones() {
+        for isotropic in [true, false] {
+            let model = Radial::prem(isotropic);
+            let mut layers = 0;
+            for ([foot, top], expected) in QUALITY {
+                let inside =
+                    |layer: &&crate::earth::Layer| layer.bottom >= 999.9 * foot && layer.top <= 1000.1 * top;
+                for layer in model.layers().iter().filter(inside) {
+                    let middle = 0.5 * (layer.bottom + layer.top);
+                    for radius in [layer.bottom, middle, layer.top] {
+                        let m = model.seen_from(middle, radius);
+                        assert_eq!([m.q_mu, m.q_kappa], expected, "{radius} m");
+                    }
+                    layers += 1;
+                }
+            }
+            assert_eq!(layers, model.layers().len());
+        }
     }
 
     #[test]

@@ -269,6 +269,37 @@ mod tests {
         assert!(Radial::new(Vec::new()).is_none());
     }
 
+    /// What is lost, 1/Q, is linear between the rows, and none at all beside a row without loss is half of it.
+    #[test]
+    fn quality_factors_of_a_table_are_linear_in_their_inverses() {
+        let m = |q: [f64; 2]| Matter::isotropic(3000.0, 8000.0, 4500.0, q);
+        let rows = vec![
+            (0.0, m([400.0, 100.0])),
+            (100.0, m([f64::INFINITY, 300.0])),
+            (200.0, m([1000.0, f64::INFINITY])),
+        ];
+        let model = Radial::new(vec![Layer {
+            bottom: 0.0,
+            top: 200.0,
+            profile: Profile::Table(rows),
+        }]);
+        let model = model.expect("a layer");
+        for (radius, kappa, mu) in [
+            (0.0, 400.0, 100.0),
+            (50.0, 800.0, 150.0),
+            (75.0, 1600.0, 200.0),
+            (100.0, f64::INFINITY, 300.0),
+            (150.0, 2000.0, 600.0),
+            (200.0, 1000.0, f64::INFINITY),
+        ] {
+            let found = model.seen_from(50.0, radius);
+            // Their inverses are rounded, once or twice.
+            let apart = |a: f64, b: f64| (a.recip() - b.recip()).abs();
+            assert!(apart(found.q_kappa, kappa) < 1e-17, "{radius}: {}", found.q_kappa);
+            assert!(apart(found.q_mu, mu) < 1e-17, "{radius}: {}", found.q_mu);
+        }
+    }
+
     #[test]
     fn a_stiffness_about_the_third_axis_is_the_one_of_textbooks_and_turns_with_the_axis() {
         let matter = Radial::prem(false).seen_from(6.25e6, 6.2e6);

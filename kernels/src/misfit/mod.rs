@@ -229,6 +229,93 @@ mod tests {
         assert!(Observed::new(3, vec![0.0; 40], None).is_err());
     }
 
+    /// A wave of so many periods a sample whose envelope is a bell of 9 samples about the 60th, and that envelope: what it has of
+    /// frequencies on the other side of zero, which would bend the envelope, is below 1e-13.
+    fn bell(sample: f64, frequency: f64) -> [f64; 2] {
+        let t = sample - 60.0;
+        let envelope = (-0.5 * (t / 9.0).powi(2)).exp();
+        let wave = (2.0 * std::f64::consts::PI * frequency * t).cos();
+        [envelope * wave, envelope]
+    }
+
+    /// A trace that is as weak as the floor, against none: envelopes of both are known.
+    #[test]
+    fn envelopes_below_a_thousandth_of_the_largest_are_not_told_apart() {
+        const WEAK: f64 = 2e-3;
+        let waves = |strength: f64| -> Vec<f64> {
+            let both = |k: usize| {
+                [
+                    5.0 * bell(k as f64, 0.25)[0],
+                    5.0 * strength * bell(k as f64, 0.2)[0],
+                ]
+            };
+            (0..120).flat_map(both).collect()
+        };
+        let observed = Observed::new(2, waves(WEAK), None).expect("sizes agree");
+        let (misfit, _) = Misfit::Envelope.of(&waves(0.0), &observed);
+        let floor = 5.0 * 1e-3;
+        let rest = |k: usize| (5.0 * WEAK * bell(k as f64, 0.2)[1]).hypot(floor) - floor;
+        let wanted: f64 = (0..120).map(|k| 0.5 * rest(k).powi(2)).sum();
+        println!("{misfit:.6e} {wanted:.6e}");
+        // Seven digits are the same; the bell is cut where it is 2e-10 of its height.
+        assert!((misfit / wanted - 1.0).abs() < 1e-6, "{misfit} {wanted}");
+    }
+
+    /// The spectrum of a spike is flat: every frequency is damped by 1/(1 + damping).
+    #[test]
+    fn damping_is_a_share_of_the_mean_power() {
+        let mut spike = vec![0.0; 50];
+        spike[11] = 3.0;
+        let observed = Observed::new(1, spike.clone(), None).expect("sizes agree");
+        for damping in [1e-3, 0.1, 0.7] {
+            let filter = Wiener::new(&spike, &observed, damping).expect("a wave");
+            let found = filter.applied(&spike, &observed);
+            for (k, (found, own)) in found.iter().zip(&spike).enumerate() {
+                // Rounding of a transform of 100 numbers.
+                assert!(
+                    (found - own / (1.0 + damping)).abs() < 1e-13,
+                    "{damping} {k}: {found}"
+                );
+            }
+        }
+    }
+
+    /// Records of every third sample of a source: its history comes in its own samples, without the frequencies above those of
+    /// the records, of which they know nothing.
+    #[test]
+    fn a_source_with_denser_samples_is_found() {
+        const EVERY: usize = 3;
+        let pulse = |t: f64| (-0.5 * ((t - 25.0) / 2.5).powi(2)).exp();
+        let records = |late: f64, scale: f64| {
+            (0..120)
+                .map(|k| scale * pulse(k as f64 - late))
+                .collect::<Vec<_>>()
+        };
+        let observed = Observed::new(1, records(4.0, 2.0), None).expect("sizes agree");
+        let filter = Wiener::new(&records(0.0, 1.0), &observed, 1e-9).expect("a wave");
+        let dense = |late: f64, scale: f64, buzz: f64| -> Vec<f64> {
+            let at = |k: usize| {
+                let t = k as f64 / EVERY as f64;
+                // Of 0.8 of the sampling frequency of the records.
+                scale * pulse(t - late) + buzz * bell(t, 0.8)[0]
+            };
+            (0..120 * EVERY).map(at).collect()
+        };
+        for buzz in [0.0, 0.5] {
+            let series: Vec<f32> = dense(0.0, 1.0, buzz).into_iter().map(|x| x as f32).collect();
+            let found = filter.source(&series, EVERY);
+            assert_eq!(found.len(), series.len());
+            let apart = found
+                .iter()
+                .zip(dense(4.0, 2.0, 0.0))
+                .map(|(a, b)| (f64::from(*a) - b).abs());
+            let apart = apart.max_by(f64::total_cmp).expect("samples");
+            println!("buzz {buzz}: {apart:.1e}");
+            // Single precision of a pulse of 2, damping 1e-9 where it has no power: 5.6e-6 are measured.
+            assert!(apart < 4e-5, "buzz {buzz}: {apart}");
+        }
+    }
+
     /// A filter that is known is found, and with it the history of a source.
     #[test]
     fn a_wavelet_is_found() {

@@ -306,3 +306,42 @@ fn relax<S: Simd>(part: Part<S>, law: &Mechanism, variable: &mut Lanes, strain: 
     part.store(variable, next);
     part.load(&law.now).mul_add(strain, kept)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Coarse, MECHANISMS};
+    use crate::mesh::Basis;
+    use crate::mesh::geometry::lattice;
+
+    /// A mechanism takes of an element what it would take if all of its points had it, whatever the degree.
+    fn balanced<const D: usize>(basis: &Basis) {
+        let coarse = Coarse::new::<D>(basis);
+        let mut own = [0.0; MECHANISMS];
+        for (point, mechanism) in coarse.mechanisms.iter().enumerate() {
+            let place = lattice::<D>(point, basis.len());
+            let weight: f64 = place.map(|k| basis.weights()[k]).iter().product();
+            own[*mechanism] += weight * f64::from(coarse.shares[*mechanism]);
+        }
+        for sum in own {
+            // A side of the reference element is 2 long; shares are rounded to single precision.
+            let whole = 2f64.powi(D as i32);
+            assert!(
+                (sum / whole - 1.0).abs() < 1e-7,
+                "{D}-D, {} points: {own:?}",
+                basis.len()
+            );
+        }
+    }
+
+    #[test]
+    fn mechanisms_of_single_points_have_the_weight_of_all_points() {
+        for degree in 2..=8 {
+            let basis = Basis::new(degree).expect("a degree");
+            balanced::<2>(&basis);
+            balanced::<3>(&basis);
+        }
+        // By hand: weights 1/3, 4/3, 1/3; points whose numbers add to 0 or 3, 1 or 4, and 2 have 1, 1 and 2 of 4.
+        let plane = Coarse::new::<2>(&Basis::new(2).expect("a degree"));
+        assert_eq!(plane.shares, [4.0, 4.0, 2.0]);
+    }
+}
