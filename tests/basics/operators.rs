@@ -72,6 +72,14 @@ fn what_is_no_adjoint_fails() {
     bench.run("chmod +x wrong broken short");
     let [_, _, apart] = told(&bench, "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1");
     assert!(apart > 1e-3);
+    // Three digits of the difference are printed.
+    let tol = |share: f64| {
+        bench.sh(&format!(
+            "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1 tol={}",
+            share * apart
+        ))
+    };
+    assert_eq!((tol(0.99).code, tol(1.01).code), (1, 0));
     for (line, words) in [
         (
             "sfdottest ./wrong mod=m.rsf dat=d.rsf seed=1 tol=1e-4",
@@ -140,6 +148,14 @@ fn conjugate_gradients_find_the_model() {
     let reversed: Vec<f64> = data.iter().rev().copied().collect();
     let gradient: Vec<f64> = sums(&reversed).into_iter().rev().collect();
     let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+    let said = run.err.lines().find_map(|line| line.split_once("grad="));
+    let said: f64 = said.expect("the gradient").1.trim().parse().expect("a number");
+    // Six digits are printed.
+    assert!(
+        (said / square(&gradient) - 1.0).abs() < 5e-6,
+        "{said}: {}",
+        square(&gradient)
+    );
     let step = square(&gradient) / square(&sums(&gradient));
     let wanted: Vec<f32> = gradient.iter().map(|g| (step * g) as f32).collect();
     assert!(apart(&bench.reals("one.rsf"), &wanted) < 1e-6);

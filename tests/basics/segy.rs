@@ -224,6 +224,21 @@ fn headers_are_made_where_there_are_none() {
     assert_eq!(bench.reals("e.rsf")[..2], bench.reals("d.rsf")[..2]);
 }
 
+/// Counts of samples have two bytes without a sign: the largest are above 32,767.
+#[test]
+fn long_traces_there_and_back() {
+    let bench = Bench::new();
+    for n in [32767, 32768, 40000, 65535] {
+        bench.run(&format!(
+            "sfmath n1={n} n2=2 d1=0.001 output='x1+10*x2' > long.rsf; sfsegywrite < long.rsf tape=long.sgy format=5; sfsegyread tape=long.sgy > back.rsf"
+        ));
+        assert_eq!(bench.lengths("back.rsf", 2), [n, 2]);
+        assert!(bench.reals("back.rsf") == bench.reals("long.rsf"), "{n}");
+        bench.run("sfsuwrite < long.rsf > long.su; sfsuread tape=long.su > back.rsf");
+        assert!(bench.reals("back.rsf") == bench.reals("long.rsf"), "{n}");
+    }
+}
+
 #[test]
 fn sixteen_gigabytes_are_passed_in_no_time() {
     let bench = Bench::new();

@@ -243,13 +243,19 @@ fn windows_count_from_the_end_and_keep_what_is_not_cut() {
 fn points_come_from_tables_of_numbers() {
     let bench = Bench::new();
     bench.put("points.txt", "# x, z\n0.5, 0.1\n\n1.25,0.2 # the last one\n");
-    bench.run("sfcsv2rsf < points.txt label2=receiver d2=10 unit2=m > rec.rsf");
+    bench.run("sfcsv2rsf < points.txt label2=receiver o1=1 d1=3 o2=5 d2=10 unit2=m > rec.rsf");
     assert_eq!(bench.reals("rec.rsf"), [0.5, 0.1, 1.25, 0.2]);
     assert_eq!(bench.lengths("rec.rsf", 2), [2, 2]);
     assert_eq!(
         bench.open("rec.rsf").header().text("label2").as_deref(),
         Some("receiver")
     );
+    let axes = bench.axes("rec.rsf", 2);
+    assert_eq!(
+        [axes[0].o, axes[0].d, axes[1].o, axes[1].d],
+        [1.0, 3.0, 5.0, 10.0]
+    );
+    assert_eq!(axes[1].unit.as_deref(), Some("m"));
     bench.run("printf 'x y z\\n1 2 3\\n' | sfcsv2rsf header=y dtype=int > i.rsf");
     assert_eq!(
         bench
