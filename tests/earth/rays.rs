@@ -130,6 +130,7 @@ mod tests {
         );
         // Straight down and back: twice the sums of thickness over speed, PREM's ScS of 936 and PcP of 511 seconds.
         let vertical = |shells: &Shells| shells.first(6.371e6, 0.01, true).unwrap();
+        println!("PcP {:.2} s, ScS {:.2} s", vertical(&p), vertical(&s));
         assert!((vertical(&p) - 511.3).abs() < 1.5, "{}", vertical(&p));
         assert!((vertical(&s) - 935.5).abs() < 3.0, "{}", vertical(&s));
         // In a homogeneous ball rays are straight.
@@ -146,6 +147,7 @@ mod tests {
             let c = distance.to_radians().cos();
             let exact = (from * from + 3.6e13 - 2.0 * from * 6e6 * c).sqrt() / 8000.0;
             let found = straight.first(from, distance, false).unwrap();
+            println!("straight rays: {:.1e}", found / exact - 1.0);
             assert!((found / exact - 1.0).abs() < 1e-4, "{found} {exact}");
         }
     }

@@ -448,6 +448,8 @@ mod tests {
             let far = RADIUS * degree.to_radians();
             let size =
                 1e20 / (2.0 * std::f64::consts::PI * (lambda + mu)) / (far * far + depth * depth).powf(1.5);
+            let off = [up / (size * depth), south / (size * far)].map(|share| 100.0 * (share - 1.0));
+            println!("{degree} degrees: up and south are {off:.2?} % off");
             assert!((up / (size * depth) - 1.0).abs() < 0.03, "{up} {}", size * depth);
             assert!(
                 (south / (size * far) - 1.0).abs() < 0.03,

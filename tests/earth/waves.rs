@@ -58,6 +58,8 @@ fn what_stays_of_an_earthquake_is_a_static_solution() {
         };
         let [up, south, _] = ball.displacement(tensor, SURFACE - 647.1e3, (*distance, 0.0), 150);
         let (z, north) = (mean(0), mean(1));
+        let off = [z / up, north / -south].map(|share| 100.0 * (share - 1.0));
+        println!("{distance} degrees: up and north are {off:.2?} % off");
         assert!(
             (z / up - 1.0).abs() < 0.05,
             "{distance} degrees, up: {z:.3e} {up:.3e}"

@@ -60,5 +60,6 @@ fn absorbing_sides_only_take_energy() {
         before = now;
     }
     println!("{:.1e} is left", before / first);
-    assert!(before < 1e-4 * first, "{before} of {first}");
+    // 3.2e-15 are measured; what single precision cannot tell from rest is the square of its last digit, 4e-15.
+    assert!(before < 3e-14 * first, "{before} of {first}");
 }

@@ -165,8 +165,8 @@ fn source_and_receiver_change_places() {
         let (there, back) = (record(a, b, along, across), record(b, a, across, along));
         let apart = relative_difference(&back, &there);
         println!("degree {degree}: {apart:.1e}");
-        // Rounding of single precision over the run; the project's bar is 1e-4.
-        assert!(apart <= 2e-5, "degree {degree}: {apart}");
+        // Rounding of single precision over the run: 5.0e-7, 1.0e-6 and 1.6e-6 are measured.
+        assert!(apart <= 8e-6, "degree {degree}: {apart}");
     }
 }
 
@@ -220,6 +220,7 @@ fn a_moment_on_a_corner_leans_to_no_element() {
     }
     let apart = relative_difference(&all, &first);
     println!("{apart:.1e} of the largest displacement");
+    // Rounding of single precision: 1.2e-6 are measured.
     assert!(apart < 1e-5, "{apart}");
 }
 
@@ -258,6 +259,7 @@ fn absorbing_sides_take_the_energy_and_the_largest_step_is_stable() {
     (0..(1.5 / dt) as usize).for_each(|_| engine.step());
     let left = loudness(&engine);
     println!("{:.1e} is left", left / most);
+    // 1.1e-4 are measured.
     assert!(left < 1e-3 * most, "{left} of {most}");
 }
 

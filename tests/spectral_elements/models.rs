@@ -86,9 +86,10 @@ fn a_rod_whose_speed_grows_swings_as_in_closed_form() {
     let errors: Vec<f64> = [3, 4, 5, 6].map(|degree| rod(degree, 3, true)).to_vec();
     println!("degrees 3 to 6: {errors:?}");
     for pair in errors.windows(2) {
-        assert!(pair[1] < 0.35 * pair[0] || pair[1] < 2e-4, "{errors:?}");
+        assert!(pair[1] < 0.35 * pair[0] || pair[1] < 4e-5, "{errors:?}");
     }
-    assert!(errors[3] < 2e-4, "{errors:?}");
+    // 6.1e-6 are measured, seven times that: steps in single precision.
+    assert!(errors[3] < 4e-5, "{errors:?}");
     // With one constant an element the same mesh is off by far more.
     let steps = rod(6, 3, false);
     println!("a constant an element: {steps}");
@@ -141,6 +142,7 @@ fn constants_of_regions_at_every_point_are_the_same_run() {
         let points = tape(&world, &setup, &[]);
         let far = relative_difference(points.traces.iter().flatten(), plain.traces.iter().flatten());
         println!("{rocks:?}: {far:.1e}");
+        // 3.8e-7 are measured: constants of points are rounded one by one.
         assert!(far < 2e-6, "{rocks:?}: {far}");
         let (one, other) = (world.setup().bound(), setup.bound());
         assert!((one.limit - other.limit).abs() < 1e-9 * one.limit);
@@ -483,6 +485,7 @@ fn quality_factors_of_a_grid_damp_as_those_of_regions() {
         far(&a, &b),
         far(&a, &elastic)
     );
-    assert!(far(&a, &elastic) > 0.05 && far(&a, &b) < 2e-3);
+    // 3.0e-7 are measured: constants of points are rounded one by one.
+    assert!(far(&a, &elastic) > 0.05 && far(&a, &b) < 2e-6);
     assert!(points.bound().limit < world.setup().bound().limit);
 }

@@ -74,14 +74,17 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
     largest_difference(engine.displacement().iter().flatten(), exact)
 }
 
+/// What single precision leaves: 2.1e-6 are measured in 2-D and 3.8e-6 in 3-D, five times that is allowed.
+const LEFT: f64 = 2e-5;
+
 /// Errors of all degrees fall to what single precision leaves.
 fn falls<const D: usize>(degrees: std::ops::RangeInclusive<usize>) {
     let errors: Vec<f64> = degrees.map(|degree| error::<D>((3, degree), 0.05, 1.0)).collect();
     println!("{D}-D: {errors:?}");
     for pair in errors.windows(2) {
-        assert!(pair[1] < 0.35 * pair[0] || pair[1] < 1e-4, "{D}-D: {errors:?}");
+        assert!(pair[1] < 0.35 * pair[0] || pair[1] < LEFT, "{D}-D: {errors:?}");
     }
-    assert!(errors.last().is_some_and(|e| *e < 1e-4), "{D}-D: {errors:?}");
+    assert!(errors.last().is_some_and(|e| *e < LEFT), "{D}-D: {errors:?}");
 }
 
 #[test]
