@@ -390,3 +390,55 @@ fn isotropic_speeds() {
     let water = Stiffness::from_planes([2.25, 2.25, 2.25, 0.0, 0.0, 0.0, 2.25, 2.25, 2.25]);
     assert_eq!(slow_and_fast(&water, 3), (2.25, 2.25));
 }
+
+/// The largest eigenvalue of `-(1/rho) D c D` on a line of cells, by the power method.
+fn largest_eigenvalue(cells: &[[f64; 2]]) -> f64 {
+    let slope = |u: &[f64]| -> Vec<f64> {
+        let at = |i: usize, m: isize| {
+            i.checked_add_signed(m)
+                .and_then(|i| u.get(i))
+                .copied()
+                .unwrap_or(0.0)
+        };
+        (0..u.len())
+            .map(|i| crate::grid::stencil::derivative(|m| at(i, m), 1.0))
+            .collect()
+    };
+    let mut noise = Noise(7);
+    let mut u: Vec<f64> = cells.iter().map(|_| noise.between(-1.0, 1.0)).collect();
+    let mut length = 0.0;
+    for _ in 0..600 {
+        // Symmetric by the root of the density.
+        let scaled: Vec<f64> = u.iter().zip(cells).map(|(u, [rho, _])| u / rho.sqrt()).collect();
+        let stress: Vec<f64> = slope(&scaled)
+            .iter()
+            .zip(cells)
+            .map(|(s, [rho, v])| rho * v * v * s)
+            .collect();
+        u = slope(&stress)
+            .iter()
+            .zip(cells)
+            .map(|(s, [rho, _])| -s / rho.sqrt())
+            .collect();
+        length = u.iter().map(|u| u * u).sum::<f64>().sqrt();
+        u.iter_mut().for_each(|u| *u /= length);
+    }
+    length
+}
+
+/// The numbers in the head of `stability.rs`: what a jump of density leaves of the limit of single cells.
+#[test]
+fn jumps_of_density_lower_the_limit_and_jumps_of_speed_do_not() {
+    let left = |low: [f64; 2], high: [f64; 2]| {
+        let cells = [vec![low; 50], vec![high; 50]].concat();
+        let limit = largest_symbol(&WEIGHTS) * low[1].max(high[1]);
+        limit / largest_eigenvalue(&cells).sqrt()
+    };
+    // Density and speed; half a unit of the last digit there.
+    let water_on_rock = left([1.0, 1.5], [2.5, 3.0]);
+    let equal_speeds = left([1.0, 3.0], [4.0, 3.0]);
+    let equal_densities = left([1.0, 1.5], [1.0, 3.0]);
+    println!("{water_on_rock:.4} {equal_speeds:.4} {equal_densities:.4}");
+    assert!((water_on_rock - 0.97).abs() < 5e-3 && (equal_speeds - 0.81).abs() < 5e-3);
+    assert!(equal_densities >= 1.0);
+}
