@@ -1,13 +1,16 @@
 //! Conversions there and back, and what the programs that look at numbers print.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 use crate::bench::{Bench, element, place, ramp};
 
 fn few() -> ProptestConfig {
     ProptestConfig {
         cases: 16,
-        failure_persistence: None,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "../tests/regressions/exactness.txt",
+        ))),
         ..ProptestConfig::default()
     }
 }

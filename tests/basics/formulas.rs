@@ -1,6 +1,7 @@
 //! Formulas, factors and sums against the same in Rust.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 use crate::bench::{Bench, place, ramp};
 use crate::largest::largest;
@@ -8,7 +9,9 @@ use crate::largest::largest;
 fn few() -> ProptestConfig {
     ProptestConfig {
         cases: 16,
-        failure_persistence: None,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "../tests/regressions/formulas.txt",
+        ))),
         ..ProptestConfig::default()
     }
 }

@@ -1,6 +1,7 @@
 //! Programs that move elements, against plain loops over random shapes.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 use crate::bench::{Bench, element, place, ramp};
 
@@ -8,7 +9,9 @@ use crate::bench::{Bench, element, place, ramp};
 fn few() -> ProptestConfig {
     ProptestConfig {
         cases: 20,
-        failure_persistence: None,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "../tests/regressions/shapes.txt",
+        ))),
         ..ProptestConfig::default()
     }
 }

@@ -68,7 +68,7 @@ class Scratch(unittest.TestCase):
     def scons(self, *words, **environment):
         """Runs SCons; returns (exit status, output and messages)."""
         process = self.start(*words, **environment)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=1200)
         return process.returncode, out + err
 
     def made(self, *words, **environment):
@@ -96,7 +96,7 @@ class Scratch(unittest.TestCase):
     def interrupt(self, process, number=signal.SIGINT):
         """A signal to all of the process's group, as Ctrl-C sends it; returns what it printed."""
         os.killpg(process.pid, number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
         return out + err
 
 

@@ -1,11 +1,12 @@
 //! Boxes of all kinds are sound meshes of the right size.
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 use crate::desk::Desk;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/boxes.txt"))), ..ProptestConfig::default() })]
 
     #[test]
     fn every_box_is_a_sound_mesh(

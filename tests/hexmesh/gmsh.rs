@@ -3,6 +3,7 @@
 use kernels::mesh::{Mesh, Side};
 use programs::meshing::gmsh::read;
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 use crate::{close, fixture_bytes, volumes};
 
@@ -114,7 +115,7 @@ fn what_cannot_be_read_is_a_sentence() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/gmsh.txt"))), ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_files_end_in_an_answer(

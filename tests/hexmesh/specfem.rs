@@ -6,6 +6,7 @@ use std::path::Path;
 use kernels::mesh::{Mesh, cell};
 use programs::meshing::{RawMesh, gmsh, specfem};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 use crate::{close, fixture_bytes, volumes};
 
@@ -170,7 +171,7 @@ fn a_missing_file_is_named() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/specfem.txt"))), ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_folders_end_in_an_answer(

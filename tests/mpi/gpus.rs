@@ -7,7 +7,7 @@ use crate::{Desk, Outcome, launch, launcher, said, words};
 use std::time::{Duration, Instant};
 
 /// The longest that an end may take.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(100);
 
 /// Words of a rank that finds this driver; `None` where no fake can be built.
 fn rank(desk: &Desk, driver: Driver, more: &str) -> Option<String> {

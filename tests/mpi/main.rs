@@ -27,7 +27,7 @@ fn launcher(test: &str) -> Option<&'static str> {
 }
 
 /// Seconds after which a run that hangs is ended.
-const PATIENCE: u32 = 60;
+const PATIENCE: u32 = 300;
 
 /// Starts a line under the launcher: what stands between its words and the redirections of a shell.
 fn launch(desk: &Desk, launcher: &str, line: &str) -> Outcome {

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The longest that a state may be waited for.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(400);
 
 fn bits(desk: &Desk, name: &str) -> Vec<u32> {
     desk.read(name).into_iter().map(f32::to_bits).collect()
@@ -32,7 +32,7 @@ fn killed_and_resumed(desk: &Desk, mpirun: &str, words: &str, heirs: &[&str]) {
             "sh -c 'trap \"\" TERM; {run} & (until [ -e kill-it ]; do sleep 0.01; done; kill -9 $!) & wait $!'"
         );
         let _ = std::fs::remove_file(desk.path("kill-it"));
-        let line = format!("timeout -k 2 60 {mpirun} -n 1 {run} : -n 1 {second} : -n 1 {run} >d.rsf");
+        let line = format!("timeout -k 2 600 {mpirun} -n 1 {run} : -n 1 {second} : -n 1 {run} >d.rsf");
         let mut child = started(desk, &line)
             .stderr(Stdio::null())
             .spawn()

@@ -3,6 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use rsf_io::{Header, Input};
 
 /// Everything a program may ask of a header.
@@ -101,7 +102,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/properties.txt"))), ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
@@ -152,7 +153,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/properties.txt"))), ..ProptestConfig::default() })]
 
     #[test]
     fn any_file_is_opened_or_refused(pieces in prop::collection::vec(piece(), 0..40)) {
