@@ -49,6 +49,7 @@ pub mod methods;
 pub mod misfit;
 pub mod parallel;
 pub mod stability;
+pub mod time_dispersion;
 pub mod time_loop;
 mod timing;
 

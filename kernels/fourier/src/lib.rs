@@ -26,6 +26,19 @@ pub fn complex(length: usize, direction: FftDirection) -> Arc<dyn Fft<f32>> {
     FftPlanner::new().plan_fft(length, direction)
 }
 
+/// The smallest product of 2, 3 and 5 that is not below `n`: transforms of such lengths are fast.
+pub fn fast_length(n: usize) -> usize {
+    let left = |n: usize| {
+        [2, 3, 5].into_iter().fold(n, |mut left, factor| {
+            while left % factor == 0 {
+                left /= factor;
+            }
+            left
+        })
+    };
+    (n.max(1)..).find(|n| left(*n) == 1).unwrap_or(n)
+}
+
 /// The same in double precision.
 pub mod double {
     use super::*;
@@ -43,5 +56,25 @@ pub mod double {
     /// From `length` complex numbers to as many, in place.
     pub fn complex(length: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
         FftPlanner::new().plan_fft(length, direction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fast_lengths() {
+        for (n, fast) in [
+            (0, 1),
+            (1, 1),
+            (7, 8),
+            (11, 12),
+            (13, 15),
+            (121, 125),
+            (1001, 1024),
+        ] {
+            assert_eq!(fast_length(n), fast, "{n}");
+        }
     }
 }

@@ -2,18 +2,7 @@
 
 use rsf_io::Header;
 
-/// The smallest product of 2, 3 and 5 that is not below `n`.
-pub fn fast_length(n: usize) -> usize {
-    let left = |n: usize| {
-        [2, 3, 5].into_iter().fold(n, |mut left, factor| {
-            while left % factor == 0 {
-                left /= factor;
-            }
-            left
-        })
-    };
-    (n.max(1)..).find(|n| left(*n) == 1).unwrap_or(n)
-}
+pub use ::fourier::fast_length;
 
 /// Length to which a transform of `n` reals pads: twice a fast one.
 pub fn fast_even_length(n: usize) -> usize {
@@ -59,21 +48,6 @@ pub fn sampling(header: &Header, key: &str, length: usize, step: f32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fast_lengths() {
-        for (n, fast) in [
-            (0, 1),
-            (1, 1),
-            (7, 8),
-            (11, 12),
-            (13, 15),
-            (121, 125),
-            (1001, 1024),
-        ] {
-            assert_eq!(fast_length(n), fast, "{n}");
-        }
-    }
 
     #[test]
     fn labels_and_units_change_sides() {
