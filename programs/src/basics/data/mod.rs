@@ -44,6 +44,7 @@ mod spike;
 mod spline;
 mod spray;
 mod stack;
+mod timedisp;
 mod transp;
 mod window;
 
@@ -102,6 +103,7 @@ pub const PROGRAMS: Programs = &[
     (&gains::POW, gains::pow),
     (&gains::COSTAPER, gains::costaper),
     (&agc::SPEC, agc::run),
+    (&timedisp::SPEC, timedisp::run),
     (&spline::SPEC, spline::run),
     (&remap1::SPEC, remap1::run),
     (&segy::SEGYREAD, segy::segyread),

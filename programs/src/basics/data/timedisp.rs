@@ -1,0 +1,96 @@
+//! `sftimedisp`: time dispersion put into series and taken out of records, along axis 1.
+
+use anyhow::{Result, bail, ensure};
+use kernels::time_dispersion::{Reading, Sampling, TimeDispersion};
+use rsf_io::{Job, Kind, Param, Program};
+
+use super::{cube, lines};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sftimedisp",
+    about: "Time dispersion along axis 1: puts it into sources, or takes it out of records.",
+    usage: "< in.rsf inv=n adj=n > out.rsf",
+    comments: "A program that solves the wave equation with second-order time steps dt (leap-frog, central differences or the \
+explicit Newmark scheme) gives the exact solution at the frequency 2/dt sin(w dt/2) instead of w, so waves arrive early. With \
+inv=n this program changes a source in the same way, and with inv=y it changes the records back: sources, then any such \
+program, then records have no error of the time step (Stork 2013; Wang and Xu 2015; Koene et al. 2018). Observed data that \
+are injected into such a program are transformed with inv=n as well. The modelling programs of this suite do all of this with \
+tdc=y.\n\n\
+Series must begin at rest and have no frequencies above 1/(pi dt) before the run; what is above 0.8 of the Nyquist frequency \
+of d1 is weakened. Record a few more steps than you need, 3 times the cube root of their number: the last records depend on \
+them. first= says when the first sample is taken: velocities of a staggered scheme have first=0.5.\n\n\
+inv=n followed by inv=y gives the series back. Each of them is a linear operator with adj=y as its exact adjoint.",
+    example: "# a source for a program with steps of 2 ms, and its records\n\
+sftimedisp < wavelet.rsf > for-the-run.rsf\n\
+sftimedisp < records.rsf inv=y first=1 > exact.rsf\n\
+sfdottest sftimedisp mod=records.rsf dat=records.rsf inv=y first=1",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 5] = [
+    Param::bool("adj").default("n").doc("y: the adjoint"),
+    Param::bool("inv")
+        .default("n")
+        .doc("n: from true time to the clock of the time steps, for sources; y: from that clock to true time, for records"),
+    Param::float("dt")
+        .default_text("d1")
+        .doc("time step of the modelling program, not above d1, s"),
+    Param::float("first")
+        .default("0")
+        .range("from -1e6 to 1e6", Some(-1e6), Some(1e6))
+        .doc("time of the first sample, in time steps after the beginning of the run"),
+    Param::bool("mean").default("n").doc(
+        "with inv=y: the records are means of two times that are one step apart, or differences over two steps, as velocities of the Newmark scheme are",
+    ),
+];
+
+/// Transforms.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let axis = cube::shape(&input)?.swap_remove(0);
+    let (adjoint, inverse, mean) = (job.flag("adj")?, job.flag("inv")?, job.flag("mean")?);
+    ensure!(
+        inverse || !mean,
+        "mean=y is about records, and inv=n transforms sources: give inv=y, or leave out mean="
+    );
+    let sampling = f64::from(axis.d);
+    let dt = job.double_opt("dt")?.unwrap_or(sampling);
+    // Float32 axes differ from the step of a run by less.
+    if !(sampling > 0.0 && dt > 0.0 && dt <= sampling * (1.0 + 1e-6)) {
+        bail!(
+            "dt={dt} and d1={sampling}: both must be positive, and d1 is dt or a longer time from record to record (sfput d1= sets it)"
+        );
+    }
+    let plan = TimeDispersion::new(Sampling {
+        samples: axis.n,
+        steps: axis.n,
+        every: (sampling / dt).max(1.0),
+        first: job.double("first")?,
+    });
+    let reading = match mean {
+        true => Reading::OfTwoTimes,
+        false => Reading::OfOneTime,
+    };
+    let mut output = job.output()?;
+    lines::each(
+        &mut input,
+        &mut output,
+        (axis.n, axis.n),
+        || (),
+        |(), _, line: &[f32], result: &mut [f32]| {
+            let line: Vec<f64> = line.iter().map(|&x| f64::from(x)).collect();
+            let made = match (inverse, adjoint) {
+                (false, false) => plan.to_steps(&line),
+                (false, true) => plan.to_steps_adjoint(&line),
+                (true, false) => plan.to_time(&line, reading),
+                (true, true) => plan.to_time_adjoint(&line, reading),
+            };
+            let both = result.iter_mut().zip(made);
+            both.for_each(|(result, x)| *result = x as f32);
+            Ok(())
+        },
+    )?;
+    Ok(output.finish()?)
+}
