@@ -1,6 +1,7 @@
 //! Several quantities of one run, each in a file of its own, made of what the engine reads in every step; and records at other times
 //! than those of the steps.
 
+use super::exact_time::{Correction, Held};
 use super::fibre::Fibre;
 use super::resample::{Resampler, Times};
 use bytemuck::{cast_slice, pod_collect_to_vec};
@@ -62,6 +63,8 @@ pub struct Made {
     pub dt: f64,
     /// Which records are written.
     pub when: When,
+    /// How they get exact time, of which those of `when` are written.
+    pub exact: Option<Correction>,
 }
 
 impl Made {
@@ -76,7 +79,8 @@ impl Made {
             When::At(times) => times.kept(),
             When::Every(_) => 0,
         };
-        24 + 4 * self.len() * (1 + records)
+        let held = self.exact.map_or(0, |exact| 8 + exact.bytes(self.len()));
+        24 + 4 * self.len() * (1 + records) + held
     }
 }
 
@@ -87,6 +91,8 @@ struct Way {
     /// The sum, or what was read in the step before.
     kept: Vec<f32>,
     resampler: Option<Resampler>,
+    /// Records that are corrected behind the last one.
+    held: Option<Held>,
 }
 
 /// All quantities of a run: the first is that of the data.
@@ -101,6 +107,7 @@ impl Divide {
                 When::At(times) => Some(Resampler::new(times)),
                 When::Every(_) => None,
             },
+            held: made.exact.map(|exact| Held::new(exact, made.len())),
             made,
             file,
         };
@@ -120,8 +127,18 @@ impl Divide {
     pub fn end_shot(&mut self, data: &mut Output) -> Result<()> {
         for way in &mut self.0 {
             way.kept.fill(0.0);
-            let rest = way.resampler.as_mut().map(Resampler::finish);
-            way.write(rest.unwrap_or_default(), data)?;
+            let mut rest = way.corrected();
+            rest.extend(way.resampler.iter_mut().flat_map(Resampler::finish));
+            way.write(rest, data)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what can be corrected of the records of a run that has ended early.
+    pub fn end_shot_early(&mut self, data: &mut Output) -> Result<()> {
+        for way in &mut self.0 {
+            let records = way.corrected();
+            way.write(records, data)?;
         }
         Ok(())
     }
@@ -163,6 +180,7 @@ impl Divide {
             if let Some(resampler) = &way.resampler {
                 bytes.extend(resampler.kept());
             }
+            bytes.extend(way.held.iter().flat_map(Held::state));
         }
         bytes
     }
@@ -175,6 +193,9 @@ impl Divide {
             bytes = rest;
             if let Some(resampler) = &mut way.resampler {
                 bytes = resampler.restore(way.kept.len(), bytes)?;
+            }
+            if let Some(held) = &mut way.held {
+                bytes = held.restore(bytes)?;
             }
         }
         bytes.is_empty().then_some(())
@@ -215,10 +236,25 @@ impl Way {
                 before.iter().zip(read.iter()).map(rate).collect()
             }
         };
+        if let Some(held) = &mut self.held {
+            if held.wants(it) {
+                held.push(&record);
+            }
+            return Vec::new();
+        }
         match (&mut self.resampler, self.made.when) {
             (Some(resampler), _) => resampler.push(&record),
             (None, When::Every(every)) if it.is_multiple_of(every) => vec![record],
             _ => Vec::new(),
+        }
+    }
+
+    /// The records that were held, in true time.
+    fn corrected(&mut self) -> Vec<Vec<f32>> {
+        let records = self.held.as_mut().map(Held::finish).unwrap_or_default();
+        match &mut self.resampler {
+            Some(resampler) => records.iter().flat_map(|record| resampler.push(record)).collect(),
+            None => records,
         }
     }
 

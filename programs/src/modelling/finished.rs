@@ -1,5 +1,6 @@
 //! Shots that an earlier run of a survey has finished: `resume=` of several shots.
 
+use super::exact_time::CLOCK;
 use super::spreads::Spreads;
 use anyhow::{Context, bail, ensure};
 use rsf_io::{Axis, Input, Job};
@@ -66,6 +67,7 @@ impl Finished {
         for (k, quantity) in quantities.iter().enumerate() {
             let input = chosen(&mut inputs, quantity, k)?;
             count = count.min(held(&input, quantity, spreads)?);
+            same_clock(job, &input)?;
             files.push(Held {
                 input: job.by_position(input)?,
                 numbers: quantity.numbers(),
@@ -189,6 +191,20 @@ fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result
         "{name} has {held} shots and this survey {shots}: {TAKES}"
     );
     Ok(held)
+}
+
+/// Refuses data whose time is corrected where that of this run is not, and the other way round.
+fn same_clock(job: &Job, input: &Input) -> anyhow::Result<()> {
+    let (exact, wanted) = (input.header().text(CLOCK).is_some(), job.flag("tdc")?);
+    let word = |exact| if exact { "tdc=y" } else { "tdc=n" };
+    ensure!(
+        exact == wanted,
+        "{} is of a run with {} and this one has {}: {TAKES}",
+        input.name(),
+        word(exact),
+        word(wanted)
+    );
+    Ok(())
 }
 
 /// `velocity in m/s, pressure in Pa`

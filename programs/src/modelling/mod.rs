@@ -4,6 +4,7 @@ mod acquisition;
 mod checkpoint;
 pub mod displacement;
 mod divide;
+mod exact_time;
 mod fibre;
 mod finished;
 mod machine;

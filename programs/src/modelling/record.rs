@@ -2,6 +2,7 @@
 
 use super::checkpoint::{Marks, Resumed};
 use super::divide::{Divide, ended, put_quantity};
+use super::exact_time::{CLOCK, Timing};
 use super::part::Part;
 use super::turn::Turn;
 use super::world::World;
@@ -122,8 +123,10 @@ pub struct Outputs {
     snapshots: Wavefield,
     /// What turns the data before they are written.
     turn: Option<Turn>,
-    /// What makes several quantities of the data.
+    /// What makes several quantities of the data, or corrects them.
     divide: Option<Divide>,
+    /// Steps whose snapshots are written.
+    steps: usize,
 }
 
 /// The snapshots of a run.
@@ -159,6 +162,10 @@ impl Outputs {
             snapshots: snapshots.map_or(Wavefield::Nothing, Wavefield::Stream),
             turn: None,
             divide: None,
+            steps: records
+                .snapshots
+                .as_ref()
+                .map_or(usize::MAX, |films| films.time.n),
         })
     }
 
@@ -219,6 +226,14 @@ impl Outputs {
     pub fn tell_quantity_of_snapshots(&mut self, quantity: &str) {
         if let Wavefield::Stream(wfl) = &mut self.snapshots {
             put_quantity(wfl, quantity);
+        }
+    }
+
+    /// Says on which clock the data and the snapshots are, where that is not the usual one.
+    pub fn tell_clock(&mut self, timing: &Timing) {
+        if let (Some(records), Some(steps)) = (timing.clock_of_records(), timing.clock_of_steps()) {
+            self.tell(CLOCK, records);
+            self.tell_snapshots(CLOCK, &steps);
         }
     }
 
@@ -389,10 +404,12 @@ impl Writer {
 
     /// Ends the files after `step` steps of a run that was to go on: their headers get the number of whole records. What
     /// they hold, in words.
-    pub fn finish_early(self, step: usize) -> anyhow::Result<String> {
+    pub fn finish_early(mut self, step: usize) -> anyhow::Result<String> {
         let axis = self.outputs.last_axis;
         let mut held = Vec::new();
-        if let Some(divide) = self.outputs.divide {
+        if let Some(mut divide) = self.outputs.divide {
+            let data = self.outputs.data.as_mut();
+            data.map_or(Ok(()), |data| divide.end_shot_early(data))?;
             held.extend(divide.finish_early(3, "records")?);
         }
         if let Some(data) = self.outputs.data {
@@ -403,7 +420,7 @@ impl Writer {
             Wavefield::Stream(wfl) => held.push(ended(wfl, axis, None)? + " snapshots"),
             Wavefield::Places { header, data, part } => {
                 data.finish()?;
-                let whole = step.div_ceil(part.every) as u64;
+                let whole = step.min(self.outputs.steps).div_ceil(part.every) as u64;
                 if let Some(header) = header {
                     held.push(ended(header, axis, Some(whole))? + " snapshots");
                 }
@@ -448,11 +465,10 @@ impl Recorder<f32> for Writer {
         let Some(data) = &mut self.outputs.data else {
             return Ok(());
         };
-        if let Some(divide) = &mut self.outputs.divide {
-            return divide.take(it, traces, data).map_err(failed);
-        }
-        match &self.outputs.turn {
-            Some(turn) => data.write_f32(&turn.apply(traces)),
+        let turned = self.outputs.turn.as_ref().map(|turn| turn.apply(traces));
+        let traces = turned.as_deref().unwrap_or(traces);
+        match &mut self.outputs.divide {
+            Some(divide) => divide.take(it, traces, data),
             None => data.write_f32(traces),
         }
         .map_err(failed)
@@ -460,6 +476,8 @@ impl Recorder<f32> for Writer {
 
     fn snapshot(&mut self, it: usize, piece: &[f32]) -> Result<(), kernels::Error> {
         match &mut self.outputs.snapshots {
+            // Steps that run behind those that were asked for.
+            _ if it >= self.outputs.steps => Ok(()),
             Wavefield::Nothing => Ok(()),
             Wavefield::Stream(wfl) => wfl.write_f32(piece),
             Wavefield::Places { data, part, .. } => {

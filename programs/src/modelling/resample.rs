@@ -1,6 +1,7 @@
 //! Records at other times than those of the steps, behind a filter against aliasing: `dtout=`.
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
+use kernels::time_dispersion::bessel;
 use std::collections::VecDeque;
 use std::f64::consts::PI;
 
@@ -147,16 +148,6 @@ impl Resampler {
         let sinc = if x == 0.0 { 1.0 } else { x.sin() / x };
         sinc * bessel(BETA * (1.0 - share * share).max(0.0).sqrt())
     }
-}
-
-/// The modified Bessel function of the first kind and order zero, by its series.
-fn bessel(x: f64) -> f64 {
-    let (mut sum, mut term) = (1.0, 1.0);
-    for k in 1..60 {
-        term *= (0.5 * x / f64::from(k)).powi(2);
-        sum += term;
-    }
-    sum
 }
 
 #[cfg(test)]

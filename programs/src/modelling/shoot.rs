@@ -1,6 +1,7 @@
 //! One shot of any method, from its command line to the line that tells its speed.
 
 use super::checkpoint::{Growing, Identity, Resumed, Store, Wishes};
+use super::exact_time::Timing;
 use super::machine::{Machine, Pieces};
 use super::model::{Fingerprint, Opened};
 use super::plan::gigabytes;
@@ -85,6 +86,9 @@ pub trait Method: Sized {
 
     /// Steps of the run.
     fn steps(&self) -> usize;
+
+    /// What the steps do to the waves.
+    fn timing(&self) -> &Timing;
 
     /// By what a run is known again beside its parameters and its model: checksums of small inputs, by the words for them.
     fn contents(&self) -> Vec<(&'static str, u64)>;
@@ -376,7 +380,7 @@ fn run<M: Method>(
         let values = engine.map(world.ranks());
         world.agree(write_map(ready.map, values))?;
     }
-    tell_speed(job, shot.points(), &engine, (world, first, [set_up, seconds]))
+    tell_speed(job, shot, &engine, (world, first, [set_up, seconds]))
 }
 
 /// The end of a run that a signal has ended after so many steps: its files are ended in order.
@@ -414,11 +418,11 @@ fn write_map(file: Option<Output>, map: Result<Vec<f32>, kernels::Error>) -> any
     Ok(())
 }
 
-/// The line of `verb=y` after a run.
-fn tell_speed(
+/// The lines of `verb=y` after a run.
+fn tell_speed<M: Method>(
     job: &Job,
-    points: usize,
-    engine: &impl Engine,
+    shot: &M,
+    engine: &M::Engine,
     (world, first, [set_up, seconds]): (&World, usize, [f64; 2]),
 ) -> anyhow::Result<()> {
     let bytes = world.sum(engine.bytes())?;
@@ -426,7 +430,7 @@ fn tell_speed(
         return Ok(());
     }
     let steps = engine.steps() - first;
-    let rate = points as f64 * steps as f64 / seconds.max(1e-9);
+    let rate = shot.points() as f64 * steps as f64 / seconds.max(1e-9);
     let traffic = engine.words().map_or(String::new(), |words| {
         let effective = rate * words as f64 * 4.0 / 1e9;
         format!(" {effective:.2} GB/s effective ({words} words a point),")
@@ -436,6 +440,7 @@ fn tell_speed(
         rate / 1e6,
         gigabytes(bytes as f64)
     ));
+    shot.timing().words().iter().for_each(|words| job.say(words));
     Ok(())
 }
 

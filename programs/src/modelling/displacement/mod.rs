@@ -10,6 +10,7 @@ mod sources;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
+use super::exact_time::{Correction, ExactTime, Timing};
 use super::finished::Quantity;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
@@ -29,6 +30,7 @@ use kernels::grid::{AXES, Padded};
 use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::displacement::{SLABS, Shot, SourceKind};
 use kernels::parallel::options::Transport;
+use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Input, Job};
 
 /// A command line turned into a shot, before the model's volumes are read.
@@ -40,8 +42,13 @@ struct Run {
     coefficients: Coefficients,
     /// The shot.
     shot: Shot,
-    /// Wavelet's time axis.
+    /// The wavelet's time axis as it was read.
     time: Axis,
+    /// What the steps do to its waves.
+    timing: Timing,
+    /// Steps of the run, and from one of the user's records to the next.
+    steps: usize,
+    jdata: usize,
     /// Sources and receivers of all shots; the origin and spacing of the receivers go into the data header.
     spreads: Spreads,
     /// Snapshot axes z, x[, y].
@@ -115,17 +122,22 @@ impl Method for Run {
     }
 
     fn steps(&self) -> usize {
-        self.time.n
+        self.steps
+    }
+
+    fn timing(&self) -> &Timing {
+        &self.timing
     }
 
     fn contents(&self) -> Vec<(&'static str, u64)> {
         let points = |points: &[Point]| Checksum::new().with(points).end();
         let time = [self.shot.dt, self.time.o];
-        vec![
+        let known = [
             ("sou=", points(&self.shot.sources)),
             ("rec=", points(&self.shot.receivers)),
             ("the wavelet's time axis", Checksum::new().with(&time).end()),
-        ]
+        ];
+        known.into_iter().chain(self.timing.content()).collect()
     }
 
     fn sources_by_step(&self) -> Vec<u64> {
@@ -135,8 +147,12 @@ impl Method for Run {
     }
 
     fn open(&self, job: &mut Job, world: &World) -> anyhow::Result<Outputs> {
-        let mut outputs = Outputs::open(job, &self.records(), world)?;
+        let mut outputs = Outputs::open(job, &self.axes(), world)?;
         outputs.tell_quantity(self.quantity());
+        if let Some(correction) = self.correction() {
+            outputs.divide(correction.of_data(Survey::records(self)[0]));
+        }
+        outputs.tell_clock(&self.timing);
         self.spreads.head(&mut outputs);
         Ok(outputs)
     }
@@ -164,7 +180,7 @@ impl Survey for Run {
     }
 
     fn quantities(&self) -> Vec<Quantity> {
-        let records = self.records();
+        let records = self.axes();
         vec![Quantity {
             words: self.quantity(),
             key: None,
@@ -179,7 +195,7 @@ impl Survey for Run {
     fn records(&self) -> [usize; 2] {
         let shot = &self.shot;
         let record = shot.receivers.len() * shot.components(self.padded.ndim());
-        [record, self.time.n.div_ceil(shot.jdata)]
+        [record, self.steps.div_ceil(shot.jdata)]
     }
 
     fn plan_shot(&mut self, job: &Job, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<f64> {
@@ -212,8 +228,13 @@ impl Run {
         }
     }
 
+    /// How the records are corrected, with `tdc=y`: each is a step behind the wavelet's sample of its number.
+    fn correction(&self) -> Option<Correction> {
+        self.timing.correction((1.0, Reading::OfOneTime), self.jdata)
+    }
+
     /// Axes of the data and the snapshots.
-    fn records(&self) -> Records {
+    fn axes(&self) -> Records {
         let (shot, three) = (&self.shot, self.padded.ndim() == 3);
         let components = |order: &str| {
             let axis = Axis::new(shot.components(self.padded.ndim()), 0.0, 1.0);
@@ -227,7 +248,7 @@ impl Run {
                 ..self.spreads.across.clone()
             },
             components: components(if three { "div x y z" } else { "div curl" }),
-            jdata: shot.jdata,
+            jdata: self.jdata,
             snapshots: shot.snapshots.as_ref().map(|s| Films {
                 time: self.time.clone(),
                 every: s.every,
@@ -247,18 +268,30 @@ fn prepare(
     let ndim = padded.ndim();
     let sources = job.input("sou")?;
     let receivers = job.input("rec")?;
-    let wave = sources::wavelet(wavelet, &sources, ndim)?;
+    let named = format!("the wavelet {}", wavelet.name());
+    let mut wave = sources::wavelet(wavelet, &sources, ndim)?;
+    let dt = f64::from(wave.time.d);
+    let timing = Timing {
+        steps: wave.time.n,
+        dt,
+        band: sources::band(&wave.values, sources.axis(2).n * ndim, wave.time.d),
+        exact: ExactTime::read(job, wave.time.n, dt)?,
+    };
+    if let Some(exact) = &timing.exact {
+        wave.correct(exact, &named)?;
+    }
     let names = [sources.name(), receivers.name()];
     let spreads = Spreads::of_files(job, (Some(sources), Some(receivers)), ndim)?;
     let [sources, receivers] = spreads.of(0).map(<[Point]>::to_vec);
     let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
+    let jdata = record::steps_between(job, "jdata", wave.time.n)?;
     let positive = |name: &str| -> anyhow::Result<usize> { Ok(usize::try_from(job.int(name)?)?) };
     let surface = match (job.flag("free")?, job.choice("surface")?) {
         (false, _) => Surface::None,
         (true, "traction") => Surface::Traction,
         (true, _) => Surface::Vacuum,
     };
-    let shot = Shot {
+    let mut shot = Shot {
         dt: wave.time.d,
         wavelet: wave.values,
         sources,
@@ -278,7 +311,7 @@ fn prepare(
         surface,
         interpolate: job.flag("interp")?,
         potentials: job.flag("opot")?,
-        jdata: record::steps_between(job, "jdata", wave.time.n)?,
+        jdata,
         snapshots,
         jcheck: positive("jcheck")?,
     };
@@ -288,11 +321,19 @@ fn prepare(
     })?;
     sources::bell(&padded, shot.nbell)?;
     advice::silent(job, &shot);
+    let correction = timing.correction((1.0, Reading::OfOneTime), jdata);
+    if let Some(correction) = correction {
+        correction.check_states(job, shot.receivers.len() * shot.components(ndim))?;
+        shot.jdata = correction.every();
+    }
     Ok(Run {
         padded,
         coefficients,
         shot,
+        steps: timing.all_steps(),
         time: wave.time,
+        timing,
+        jdata,
         spreads,
         window,
         transport: transport(job)?,

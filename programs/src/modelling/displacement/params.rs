@@ -1,5 +1,6 @@
 //! The parameters of the displacement programs, each declared once.
 
+use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
     CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
 };
@@ -38,7 +39,11 @@ nodes.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records. Each record \
 holds the displacement one step after the wavelet sample of the same number. With opot=y the output is divergence and curl \
-instead of displacement: div, curl in 2-D; in 3-D div, x, y, z in the data and div, z, x, y in the snapshots.
+instead of displacement: div, curl in 2-D; in 3-D div, x, y, z in the data and div, z, x, y in the snapshots.\n\n\
+Long time steps make waves arrive early. tdc=y changes the wavelet before the run and the records after it so that they have \
+exact time at any stable step, but for what the absorbing frame does, which acts once a step. The wavelet must begin at rest and \
+have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which takes a few steps more; snapshots keep \
+the clock of the steps, as their header says. plan=y and the last line of verb=y give the error of the time step.
 
 With device=auto the program runs on an NVIDIA GPU of compute capability 8.0 or newer if there is one that it can use, \
 otherwise on the CPU; verb=y says why no GPU is used. A GPU needs its driver and NVRTC, the run-time compiler of the CUDA \
@@ -77,6 +82,7 @@ macro_rules! params {
             Param::bool("opot").default("n").doc("divergence and curl instead of displacement"),
             Param::bool("interp").default("y").doc("interpolate receivers between nodes; n: the nearest node"),
             Param::int("nbell").default("5").range("from 0 to 10000", Some(0.0), Some(1e4)).doc("half width of the source bell in nodes; 0 is a point, which also excites waves two nodes long that no grid carries: for tests"),
+            TDC,
             JDATA,
             JSNAP,
             Param::int("nb").default("4").range("from 0 to 1000000; below 4 becomes 4", Some(0.0), Some(1e6)).doc("width of the frame on every side, in nodes"),

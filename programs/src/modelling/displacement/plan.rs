@@ -1,7 +1,7 @@
 //! What a displacement run will be, before the first step.
 
 use super::memory::{MemoryCheck, shortage};
-use super::{Run, advice, sources};
+use super::{Run, advice};
 use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
@@ -20,8 +20,7 @@ const COARSE: f64 = 5.0;
 
 /// Judges what was found in the model.
 pub fn examine(job: &Job, run: &Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
-    let series = run.shot.sources.len() * run.padded.ndim();
-    let band = sources::band(&run.shot.wavelet, series, run.shot.dt);
+    let band = run.timing.band;
     let asked = Asked {
         padded: &run.padded,
         dt: run.shot.dt,
@@ -104,7 +103,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
     let share = 100.0 * f64::from(run.shot.dt) / e.dt_max;
     job.say(&format!(
         "{} steps of {} s, {share:.0} % of the stability limit {:.6e} s (set by {})",
-        run.time.n,
+        run.steps,
         run.shot.dt,
         e.dt_max,
         cell_words(p, e.dt_cell)
@@ -123,7 +122,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         },
         run.shot.nbell,
         counted(run.shot.receivers.len(), "receiver"),
-        counted(run.shot.jdata, "step"),
+        counted(run.jdata, "step"),
         run.shot.snapshots.as_ref().map_or(String::new(), |s| format!(
             ", a snapshot every {}",
             counted(s.every, "step")
@@ -157,8 +156,9 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
         let hides = hidden_share(machine);
         ranks::share_of_step(job, (&[p.ndim()], piece), (all.step, hides), world)?;
     }
-    print_time(job, p, all.step, run.time.n);
-    Ok(all.step * run.time.n as f64)
+    run.timing.words().iter().for_each(|words| job.say(words));
+    print_time(job, p, all.step, run.steps);
+    Ok(all.step * run.steps as f64)
 }
 
 /// The share of a step that computes the interior of the thinnest slab.

@@ -1,5 +1,6 @@
 //! Sources of the displacement programs: the wavelet.
 
+use crate::modelling::exact_time::ExactTime;
 use anyhow::bail;
 use kernels::grid::{AXES, Padded};
 use kernels::stability::{Band, dominant_frequency};
@@ -14,6 +15,19 @@ pub struct Wavelet {
     pub values: Vec<f32>,
     /// The time axis.
     pub time: Axis,
+}
+
+impl Wavelet {
+    /// Gives exact time to a run with it; `name` is that of messages.
+    pub fn correct(&mut self, exact: &ExactTime, name: &str) -> anyhow::Result<()> {
+        let together = self.values.len() / self.time.n;
+        let series = |k: usize| self.values.iter().skip(k).step_by(together).copied().collect();
+        let mut all: Vec<Vec<f32>> = (0..together).map(series).collect();
+        exact.sources(&mut all, 0.0, name)?;
+        let sample = |it: usize| all.iter().map(move |series| series[it]);
+        self.values = (0..exact.steps).flat_map(sample).collect();
+        Ok(())
+    }
 }
 
 /// Reads a wavelet after checking it against the sources and the dimension.

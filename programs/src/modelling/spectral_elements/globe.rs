@@ -199,3 +199,13 @@ fn checksum(model: &Radial) -> u64 {
     all.fold(Checksum::new(), |sum, layer| sum.with_text(&sample(layer)))
         .end()
 }
+
+/// Refuses what asks for the ground of a globe.
+pub fn refuse_ground(job: &Job, raw: &RawMesh) -> anyhow::Result<()> {
+    if raw.radius.is_some() && ["ground", "pgd", "pgv", "pga"].iter().any(|word| job.given(word)) {
+        bail!(
+            "ground=, pgd=, pgv= and pga= are for meshes with z downwards: on a globe give places by stations= or rec="
+        );
+    }
+    Ok(())
+}

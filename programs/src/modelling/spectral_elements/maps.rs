@@ -2,6 +2,7 @@
 //! values on the ground.
 
 use crate::modelling::checkpoint::{Checksum, MOST_PLACES};
+use crate::modelling::exact_time::{CLOCK, Timing};
 use crate::modelling::record::steps_between;
 use anyhow::bail;
 use kernels::grid::AXES;
@@ -199,19 +200,17 @@ impl Peaks {
         Checksum::new().with(places).with_text(&text).end()
     }
 
-    /// Steps from one of the user's records to the next.
-    pub fn every(&self) -> usize {
-        self.every
-    }
-
     /// Opens the file of the map.
-    pub fn open(&self, job: &mut Job) -> anyhow::Result<Output> {
+    pub fn open(&self, job: &mut Job, timing: &Timing) -> anyhow::Result<Output> {
         let mut file = job.tagged_output(self.word)?;
         self.axes
             .iter()
             .enumerate()
             .for_each(|(k, axis)| file.set_axis(k + 1, axis));
         file.set_rank(self.axes.len());
+        if let Some(clock) = timing.clock_of_steps() {
+            file.put_text(CLOCK, &clock);
+        }
         file.put_text(
             "quantity",
             &format!("largest horizontal {} in {} on the ground", self.what, self.unit),

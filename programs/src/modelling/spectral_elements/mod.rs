@@ -15,6 +15,7 @@ mod spreads;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
+use super::exact_time::{ExactTime, Timing};
 use super::fibre::Fibre;
 use super::finished;
 use super::machine::Pieces;
@@ -33,7 +34,7 @@ use kernels::earth::Frame;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
 use kernels::mesh::{Basis, Mesh};
-use kernels::methods::spectral_elements::{Lumping, Quantity, Setup, Shot, Source, Sponge, Strength};
+use kernels::methods::spectral_elements::{Lumping, Setup, Shot, Source, Sponge, Strength};
 use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
 use kernels::stability::Band;
@@ -61,6 +62,10 @@ struct Run<const D: usize> {
     /// Time step and the time of the first one, s.
     dt: f64,
     begin: f64,
+    /// What the steps do to the waves.
+    timing: Timing,
+    /// Steps from one of the user's records to the next.
+    jdata: usize,
     lumping: Lumping,
     sponge: Option<Sponge>,
     /// Points of the mesh.
@@ -162,6 +167,10 @@ impl<const D: usize> Method for Run<D> {
         self.shot.nt
     }
 
+    fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
     fn contents(&self) -> Vec<(&'static str, u64)> {
         let mut sources = Checksum::new();
         for source in &self.sources {
@@ -185,7 +194,11 @@ impl<const D: usize> Method for Run<D> {
             ("sou=, mech= or cmt=", sources.end()),
             ("rec= or stations=", receivers.end()),
         ];
-        known.into_iter().chain(map).collect()
+        known
+            .into_iter()
+            .chain(map)
+            .chain(self.timing.content())
+            .collect()
     }
 
     fn sources_by_step(&self) -> Vec<u64> {
@@ -205,7 +218,10 @@ impl<const D: usize> Method for Run<D> {
     }
 
     fn open_map(&self, job: &mut Job) -> anyhow::Result<Option<Output>> {
-        self.peaks.as_ref().map(|peaks| peaks.open(job)).transpose()
+        self.peaks
+            .as_ref()
+            .map(|peaks| peaks.open(job, &self.timing))
+            .transpose()
     }
 
     fn plan(&mut self, job: &Job, _: (), on: Resources<'_>) -> anyhow::Result<()> {
@@ -338,20 +354,21 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let places = globe::places::<D>(job, raw)?;
     let spreads = spreads::read(job, &places)?;
     let [first, own] = spreads.of(0).map(<[Point]>::to_vec);
-    let found = match places.quakes {
+    let mut found = match places.quakes {
         Some(placed) => sources::read_placed(job, placed, (nt, dt), what)?,
         None => sources::read_at(job, D, first, (nt, dt), what)?,
     };
+    let exact = ExactTime::read(job, nt, dt)?;
+    let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?;
     let mut rocks = medium::read(job, raw, (&mesh, &basis), found.band.max)?;
     globe::fill(job, raw, &mesh, &mut rocks)?;
     let receivers = match places.sites {
         Some(points) => points,
         None => own.into_iter().map(place).collect(),
     };
-    let (quantity, name) = recorded(job)?;
+    let (quantity, name) = outputs::recorded(job)?;
     let mut shot = Shot {
         nt,
-        jdata,
         receivers,
         quantity,
         jcheck,
@@ -365,9 +382,10 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
             None
         }
     };
-    refuse_ground_of_globes(job, raw)?;
+    globe::refuse_ground(job, raw)?;
     spreads::check(&spreads, &mesh, fibre.as_ref())?;
     let window = maps::window(job, &mesh, &mut shot)?;
+    outputs::correct(job, &timing, (&mut shot, jdata), channels)?;
     let peaks = Peaks::read(job, &mesh, &mut shot)?;
     let sponge = sponge(job, &rocks.speeds, found.band)?;
     Ok(Run {
@@ -385,6 +403,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
             _ => Lumping::Matrix,
         },
         begin: found.begin,
+        timing,
+        jdata,
         mesh: Arc::new(mesh),
         basis,
         rocks: Arc::new(rocks),
@@ -408,29 +428,6 @@ fn found_sources<const D: usize>(found: &sources::Sources) -> Vec<Source<D>> {
         history: found.series[source.series].clone(),
     };
     found.list.iter().map(source).collect()
-}
-
-/// Refuses what asks for the ground of a globe.
-fn refuse_ground_of_globes(job: &Job, raw: &RawMesh) -> anyhow::Result<()> {
-    if raw.radius.is_some() && ["ground", "pgd", "pgv", "pga"].iter().any(|word| job.given(word)) {
-        bail!(
-            "ground=, pgd=, pgv= and pga= are for meshes with z downwards: on a globe give places by stations= or rec="
-        );
-    }
-    Ok(())
-}
-
-/// What data= asks for, and its name.
-fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
-    Ok(match job.choice("data")? {
-        "displacement" => (Quantity::Displacement, "displacement in m"),
-        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
-        "pressure" => (Quantity::Pressure, "pressure in Pa"),
-        "strain" => (Quantity::Strain, "strain"),
-        "rotation" => (Quantity::Rotation, "rotation in rad"),
-        "das" => (Quantity::Strain, "strain along the fibre"),
-        _ => (Quantity::Velocity, "velocity in m/s"),
-    })
 }
 
 /// The layer that sponge= asks for. One that is thin for the waves of the sources sends them back itself.

@@ -1,12 +1,51 @@
 //! What a run on a mesh writes.
 
 use super::Run;
-use super::maps::Peaks;
+use crate::modelling::exact_time::Timing;
 use crate::modelling::record::{Films, Outputs, Records};
+use crate::modelling::survey::Survey;
 use crate::modelling::turn::Turn;
 use crate::modelling::world::World;
-use kernels::methods::spectral_elements::Quantity;
+use kernels::methods::spectral_elements::{Quantity, Shot};
+use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Job};
+
+/// What data= asks for, and its name.
+pub fn recorded(job: &Job) -> anyhow::Result<(Quantity, &'static str)> {
+    Ok(match job.choice("data")? {
+        "displacement" => (Quantity::Displacement, "displacement in m"),
+        "acceleration" => (Quantity::Acceleration, "acceleration in m/s2"),
+        "pressure" => (Quantity::Pressure, "pressure in Pa"),
+        "strain" => (Quantity::Strain, "strain"),
+        "rotation" => (Quantity::Rotation, "rotation in rad"),
+        "das" => (Quantity::Strain, "strain along the fibre"),
+        _ => (Quantity::Velocity, "velocity in m/s"),
+    })
+}
+
+/// When, in steps, the first record is taken, and how: velocities of this scheme are means of two times.
+fn taken<const D: usize>(shot: &Shot<D>) -> (f64, Reading) {
+    let reading = match shot.quantity {
+        Quantity::Velocity => Reading::OfTwoTimes,
+        _ => Reading::OfOneTime,
+    };
+    (0.0, reading)
+}
+
+/// Lets the engine take the steps that exact time needs, and record what is kept of one record in `jdata`.
+pub fn correct<const D: usize>(
+    job: &Job,
+    timing: &Timing,
+    (shot, jdata): (&mut Shot<D>, usize),
+    channels: usize,
+) -> anyhow::Result<()> {
+    (shot.nt, shot.jdata) = (timing.all_steps(), jdata);
+    if let Some(correction) = timing.correction(taken(shot), jdata) {
+        correction.check_states(job, channels * shot.quantity.components(D))?;
+        shot.jdata = correction.every();
+    }
+    Ok(())
+}
 
 /// Axes of the data and the snapshots.
 pub fn records<const D: usize>(run: &Run<D>) -> Records {
@@ -22,7 +61,7 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
         };
         Axis::new(quantity.components(D), 0.0, 1.0).label(order)
     };
-    let time = Axis::new(shot.nt, run.begin as f32, run.dt as f32).unit("s");
+    let time = Axis::new(run.timing.steps, run.begin as f32, run.dt as f32).unit("s");
     Records {
         time: time.clone(),
         receivers: run.receivers.clone(),
@@ -30,7 +69,7 @@ pub fn records<const D: usize>(run: &Run<D>) -> Records {
             Some(_) => Axis::new(1, 0.0, 1.0).label("along the fibre"),
             None => components(shot.quantity),
         },
-        jdata: run.peaks.as_ref().map_or(shot.jdata, Peaks::every),
+        jdata: run.jdata,
         snapshots: shot.jsnap.map(|every| Films {
             time,
             every,
@@ -54,6 +93,10 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
     if turned {
         outputs.turn(Turn::new(&run.frames));
     }
+    if let Some(correction) = run.timing.correction(taken(shot), run.jdata) {
+        outputs.divide(correction.of_data(Survey::records(run)[0]));
+    }
+    outputs.tell_clock(&run.timing);
     outputs.tell_quantity(run.quantity);
     outputs.tell_quantity_of_snapshots(match shot.filmed() {
         Quantity::Pressure => "pressure in Pa",

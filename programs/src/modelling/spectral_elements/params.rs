@@ -1,5 +1,6 @@
 //! The parameters of the programs on meshes, each declared once.
 
+use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
     CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, WFL,
 };
@@ -81,6 +82,12 @@ that is the first side which a vertical line from above meets and which does not
 horizontal velocity of all steps on the ground, with the axes nqx=, oqx=, dqx= and so on; with data=displacement pgd= and with \
 data=acceleration pga= do the same for these.
 
+Long time steps make waves arrive early. tdc=y changes the histories of the sources before the run and the records after it so \
+that they have exact time at any stable step: histories must begin at rest and have no frequencies above 1/(pi dt). Of a step near \
+the largest one absorbing sides send back a little more, and three mechanisms at every point add an error of their own, which \
+qmech=coarse does not. Records stay in memory until the end of the run, which takes a few steps more; snapshots and maps keep the \
+clock of the steps, as their headers say. plan=y and the last line of verb=y give the error of the time step.
+
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \
 after the other on the same mesh, which is read once and, on the CPU, also set up once, with the same mechanisms and histories, \
 and the data have a last axis of shots. shots= picks some of them, counted from 1 as in all messages: the data hold these alone, \
@@ -158,6 +165,7 @@ macro_rules! params {
             Param::bool("verb").default("n").doc("print mesh, stability, speed and progress"),
             SNAP,
             WFL,
+            TDC,
             JDATA,
             JSNAP,
             Param::int("nqz").default("101").range(">= 1", Some(1.0), None).doc("snapshots: number of points along z"),

@@ -129,6 +129,7 @@ pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyh
             let all = gpu::bytes(&run.setup(), run.points) as f64;
             job.say(&format!("memory of GPUs: about {} in all", gigabytes(all)));
         }
+        run.timing.words().iter().for_each(|words| job.say(words));
         let end = run.begin + run.shot.nt as f64 * run.dt;
         job.say(&format!("{} steps, from {} s to {end} s", run.shot.nt, run.begin));
         job.say(&format!(

@@ -2,6 +2,7 @@
 
 use super::{Survey, taken_over};
 use crate::modelling::divide::Divide;
+use crate::modelling::exact_time::Timing;
 use crate::modelling::finished::Finished;
 use crate::modelling::picks::Picks;
 use crate::modelling::plan::counted;
@@ -22,6 +23,8 @@ pub struct Ledger<'a> {
     /// Numbers of a shot.
     numbers: usize,
     steps: usize,
+    /// What the steps have done to the waves.
+    timing: Timing,
     /// Shots that are written.
     written: usize,
     failed: Vec<String>,
@@ -52,6 +55,7 @@ impl<'a> Ledger<'a> {
             picks: shot.spreads().picks.clone(),
             numbers: shot.records().iter().product(),
             steps: shot.steps(),
+            timing: *shot.timing(),
             written: 0,
             failed: Vec::new(),
             stopped: None,
@@ -107,6 +111,9 @@ impl<'a> Ledger<'a> {
         if !self.finished.shots.is_empty() {
             job.say(&taken_over(self.finished.shots.len(), shots));
         }
+        if job.flag("verb")? {
+            self.timing.words().iter().for_each(|words| job.say(words));
+        }
         match self.failed.len() {
             // A lone record of the first step lies before any wave, and a warning has said so already.
             0 if self.silent && (job.int("jdata")? as usize) < self.steps.max(2) => {
@@ -149,17 +156,19 @@ struct Data {
 impl Data {
     /// Writes the data of a shot.
     fn write(&mut self, values: &[f32]) -> rsf_io::Result<()> {
-        let mut records = values.chunks_exact(self.record.max(1));
-        let Some(divide) = &mut self.divide else {
-            return match &self.turn {
-                Some(turn) => records.try_for_each(|record| self.file.write_f32(&turn.apply(record))),
-                None => self.file.write_f32(values),
-            };
-        };
-        for (it, read) in records.enumerate() {
-            divide.take(it, read, &mut self.file)?;
+        if self.divide.is_none() && self.turn.is_none() {
+            return self.file.write_f32(values);
         }
-        divide.end_shot(&mut self.file)
+        for (it, read) in values.chunks_exact(self.record.max(1)).enumerate() {
+            let turned = self.turn.as_ref().map(|turn| turn.apply(read));
+            let read = turned.as_deref().unwrap_or(read);
+            match &mut self.divide {
+                Some(divide) => divide.take(it, read, &mut self.file)?,
+                None => self.file.write_f32(read)?,
+            }
+        }
+        let divide = self.divide.as_mut();
+        divide.map_or(Ok(()), |divide| divide.end_shot(&mut self.file))
     }
 
     /// Writes what an earlier run has made of a shot, by file.

@@ -1,5 +1,6 @@
 //! Quality factors of the velocity-stress programs.
 
+use crate::modelling::exact_time::Timing;
 use crate::modelling::model::one_a_cell;
 use anyhow::bail;
 use kernels::grid::Padded;
@@ -14,14 +15,15 @@ const BAND: f64 = 1.0 / 12.0;
 /// 8 % of S after six wavelengths at a Q of 25, by less than 2 % at 50; in a volume by less than 2 % at 30.
 const COARSE: [f32; 2] = [50.0, 20.0];
 
-/// What qp=, qs= and their companions ask for; `highest` is the highest frequency of the sources.
-pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Option<Attenuation>> {
+/// What qp=, qs= and their companions ask for, with relaxation times for the clock of the steps.
+pub fn read(job: &mut Job, padded: &Padded, timing: &Timing) -> anyhow::Result<Option<Attenuation>> {
     let (Some(qp), Some(qs)) = (factors(job, "qp", padded)?, factors(job, "qs", padded)?) else {
         if job.given("qp") || job.given("qs") {
             bail!("qp= and qs= go together: give both (0 is no loss)");
         }
         return Ok(None);
     };
+    let highest = timing.band.max;
     let band = match job.floats("qband")?.as_slice() {
         [] => [BAND * highest, highest],
         &[low, high] => [f64::from(low), f64::from(high)],
@@ -30,6 +32,7 @@ pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Opti
             list.len()
         ),
     };
+    let reference = job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt());
     let attenuation = Attenuation {
         qp: qp.into(),
         qs: qs.into(),
@@ -37,8 +40,8 @@ pub fn read(job: &mut Job, padded: &Padded, highest: f64) -> anyhow::Result<Opti
             "coarse" => Mechanisms::Coarse,
             count => Mechanisms::Everywhere(count.parse()?),
         },
-        band,
-        reference: job.double_opt("qref")?.unwrap_or((band[0] * band[1]).sqrt()),
+        band: band.map(|end| end / timing.relaxation()),
+        reference: reference / timing.relaxation(),
     };
     attenuation.check(padded)?;
     inexact(job, &attenuation, padded.ndim());

@@ -15,6 +15,7 @@ mod spreads;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
+use super::exact_time::{Correction, ExactTime, Timing};
 use super::finished;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
@@ -35,7 +36,7 @@ use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, SLABS, Shot};
 use kernels::parallel::options::Transport;
-use kernels::stability::Band;
+use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Job, Output};
 use several::{Clock, Several, What};
 
@@ -53,8 +54,10 @@ struct Run {
     quantity: &'static str,
     /// Several quantities, or other times than those of the steps.
     several: Option<Several>,
-    /// Of the sources' whole histories.
-    band: Band,
+    /// What the steps do to the waves of the sources' whole histories.
+    timing: Timing,
+    /// Steps from one of the user's records to the next.
+    jdata: usize,
     /// The way of ghosts between GPUs of different ranks.
     transport: Transport,
 }
@@ -79,6 +82,13 @@ pub fn run_3d(job: &mut Job, world: &World) -> anyhow::Result<()> {
 }
 
 impl Run {
+    /// How the records of the one quantity are corrected, with `tdc=y`; several have corrections of their own.
+    fn correction(&self) -> Option<Correction> {
+        let of = (self.shot.quantity.first_time(), Reading::OfOneTime);
+        let alone = self.several.is_none();
+        self.timing.correction(of, self.jdata).filter(|_| alone)
+    }
+
     /// Reads parameters and small inputs and opens the model; for this rank alone.
     fn of(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
         advice::idle(job, films)?;
@@ -140,6 +150,10 @@ impl Method for Run {
         self.shot.nt
     }
 
+    fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
     fn contents(&self) -> Vec<(&'static str, u64)> {
         let (shot, mut sources) = (&self.shot, Checksum::new());
         for source in &shot.sources {
@@ -150,7 +164,7 @@ impl Method for Run {
             Checksum::new().with(factors).end()
         };
         let derived = format!("{:?} {:?}", shot.frame, shot.attenuation.as_ref().map(|a| a.band));
-        vec![
+        let mut known = vec![
             ("sou= or mech=", sources.end()),
             ("rec=", Checksum::new().with(&shot.receivers).end()),
             ("qp=", quality(|losses| &losses.qp)),
@@ -166,7 +180,9 @@ impl Method for Run {
                     .with_text(&self.several.as_ref().map_or(String::new(), Several::words))
                     .end(),
             ),
-        ]
+        ];
+        known.extend(self.timing.content());
+        known
     }
 
     fn sources_by_step(&self) -> Vec<u64> {
@@ -191,7 +207,7 @@ impl Method for Run {
     }
 
     fn open_map(&self, job: &mut Job) -> anyhow::Result<Option<Output>> {
-        outputs::peaks(job, &self.padded.model).map(Some)
+        outputs::peaks(job, self).map(Some)
     }
 
     fn plan(&mut self, job: &Job, volumes: Volumes, on: Resources<'_>) -> anyhow::Result<()> {
@@ -297,25 +313,25 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         Films::Asked => record::window(job, &padded, whole, nt)?,
         Films::Never => (None, Vec::new()),
     };
-    for (a, (axis, cells)) in window
-        .iter_mut()
-        .zip(snapshots.iter().flat_map(|s| &s.window))
-        .enumerate()
-    {
-        on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
-    }
+    move_to_nodes(&mut window, snapshots.as_ref(), &padded);
+    let exact = match films {
+        Films::Asked => ExactTime::read(job, nt, dt)?,
+        Films::Never => None,
+    };
     let mut spreads = Spreads::read(job, ndim)?;
     let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
-    let sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
+    let mut sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
+    let own = (sources.first_step(), sources.band);
+    let timing = Timing::of(exact, (nt, dt), (&mut sources.series, own.0, own.1))?;
     if spreads.count() > 1 {
         spreads::check(&spreads, &padded)?;
     }
-    let attenuation = attenuation::read(job, &padded, sources.band.max)?;
-    let (clock, channels) = (Clock { steps: nt, dt, jdata }, points.len());
+    let attenuation = attenuation::read(job, &padded, &timing)?;
+    let (clock, channels) = (Clock { timing, jdata }, points.len());
     let (several, quantity, name, every) = recorded(job, films, clock, (&padded, &mut spreads))?;
     let shot = Shot {
         dt,
-        nt,
+        nt: timing.all_steps(),
         order: job.choice("order")?.parse()?,
         family: match job.choice("fd")? {
             "holberg" => Family::Holberg,
@@ -345,7 +361,8 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         window,
         quantity: name,
         several,
-        band: sources.band,
+        timing,
+        jdata,
         transport: match films {
             Films::Asked => transport(job)?,
             Films::Never => Transport::Auto,
@@ -370,7 +387,13 @@ fn recorded(
         let What::At(quantity) = what else {
             bail!("data=das: sfvsfd{ndim}d-gpu records it; this program takes data=strain or data=velocity");
         };
-        return Ok((None, quantity, name, clock.jdata));
+        let numbers = receivers * quantity.components(ndim);
+        let first = quantity.first_time();
+        let Some(correction) = clock.timing.correction((first, Reading::OfOneTime), clock.jdata) else {
+            return Ok((None, quantity, name, clock.jdata));
+        };
+        correction.check_states(job, numbers)?;
+        return Ok((None, quantity, name, correction.every()));
     };
     several.check_states(job, ndim, receivers)?;
     if let Some(fibre) = &several.fibre {
@@ -378,6 +401,14 @@ fn recorded(
     }
     let readings = Quantity::Readings(several.readings);
     Ok((Some(several), readings, name, 1))
+}
+
+/// Lets the axes of snapshots begin at nodes.
+fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded: &Padded) {
+    let cells = snapshots.iter().flat_map(|s| &s.window);
+    for (a, (axis, cells)) in window.iter_mut().zip(cells).enumerate() {
+        on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
+    }
 }
 
 /// Lets an axis of snapshots begin at its first `node`, where what was asked for lies between nodes: unlike the headers of

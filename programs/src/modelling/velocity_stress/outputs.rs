@@ -3,15 +3,18 @@
 use super::Run;
 use super::several::{Several, What};
 use crate::modelling::divide::{Divide, put_quantity};
+use crate::modelling::exact_time::CLOCK;
 use crate::modelling::finished;
 use crate::modelling::record::{Films, Outputs, Records};
+use crate::modelling::survey::Survey;
 use crate::modelling::world::World;
-use kernels::grid::{AXES, Grid};
+use kernels::grid::AXES;
 use kernels::methods::velocity_stress::Quantity;
 use rsf_io::{Axis, Job, Output};
 
 /// Opens the map of the largest horizontal speeds.
-pub fn peaks(job: &mut Job, grid: &Grid) -> anyhow::Result<Output> {
+pub fn peaks(job: &mut Job, run: &Run) -> anyhow::Result<Output> {
+    let grid = &run.padded.model;
     let mut file = job.tagged_output("pgv")?;
     for a in 1..grid.ndim {
         file.set_axis(a, &Axis::new(grid.n[a], grid.o[a], grid.d[a]).label(AXES[a]));
@@ -21,6 +24,9 @@ pub fn peaks(job: &mut Job, grid: &Grid) -> anyhow::Result<Output> {
         "quantity",
         "largest horizontal speed in m/s on the first row of the model",
     );
+    if let Some(clock) = run.timing.clock_of_steps() {
+        file.put_text(CLOCK, &clock);
+    }
     Ok(file)
 }
 
@@ -69,8 +75,8 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
         }
         None => {
             let first = (shot.quantity.first_time() * shot.dt) as f32;
-            let step = (shot.dt * shot.jdata as f64) as f32;
-            let time = Axis::new(shot.nt.div_ceil(shot.jdata), first, step);
+            let step = (shot.dt * run.jdata as f64) as f32;
+            let time = Axis::new(run.timing.steps.div_ceil(run.jdata), first, step);
             vec![finished::Quantity {
                 words: run.quantity,
                 key: None,
@@ -93,7 +99,12 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
             _ if ndim == 3 => "z x y",
             _ => "z x",
         };
-        let time = Axis::new(shot.nt, (what.first_time() * shot.dt) as f32, shot.dt as f32).unit("s");
+        let time = Axis::new(
+            run.timing.steps,
+            (what.first_time() * shot.dt) as f32,
+            shot.dt as f32,
+        )
+        .unit("s");
         (time, Axis::new(what.components(ndim), 0.0, 1.0).label(order))
     };
     let (time, components) = of(What::At(shot.quantity));
@@ -106,7 +117,7 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
             components,
         }
     });
-    let (mut time, mut components, mut jdata) = (time, components, shot.jdata);
+    let (mut time, mut components, mut jdata) = (time, components, run.jdata);
     if let Some(several) = &run.several {
         let first = several.wanted[0].what;
         (time, components, jdata) = (several.made(first, ndim, 0).1, of(first).1, 1);
@@ -129,6 +140,10 @@ pub fn open(job: &mut Job, run: &Run, world: &World) -> anyhow::Result<Outputs> 
             outputs.divide(divide);
         }
     }
+    if let Some(correction) = run.correction() {
+        outputs.divide(correction.of_data(Survey::records(run)[0]));
+    }
+    outputs.tell_clock(&run.timing);
     let (quantity, nodes) = match shot.quantity.filmed() {
         Quantity::Pressure => ("pressure in Pa", "on the nodes of the axes"),
         _ if ndim == 3 => (

@@ -1,5 +1,6 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
+use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
     CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
 };
@@ -9,8 +10,8 @@ use rsf_io::{Param, Program};
 const COMMENTS: &str = "\
 Solves the elastic wave equation for velocity and stress on the standard staggered grid, by finite differences of order 2, 4 \
 or 8 in space and 2 in time. The medium may be isotropic, VTI or orthorhombic, and may contain fluids (vs=0). With time \
-steps near the stability limit waves arrive too early, most visibly with order=8: verb=y prints the limit, and half of it is \
-a good step.
+steps near the stability limit waves arrive too early, most visibly with order=8. tdc=y removes this error from the records; \
+without it half of the limit, which verb=y prints, is a good step.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
 writes them) and den=. The axes are z (downwards), x[, y]. All units are SI: m, s, m/s, kg/m3, Pa, N, N m; a model in km or \
@@ -64,7 +65,11 @@ data=das is the strain along the fibre direction along=, positive for extension,
 displacements of the two ends of the gauge, taken along the fibre, differ by so much of its length. o3 is the time of the first record: velocities are known half a step later than stresses. Further quantities of the same run \
 go into files of their own, as in data=velocity pressure=p.rsf displacement=u.rsf, with the same bits as in a run of each. \
 dtout= resamples all of them to the same times, from 0 on; what is above the new Nyquist frequency is filtered out before, \
-and what is above 0.68 of it is weakened. With free=y, snap=y \
+and what is above 0.68 of it is weakened. \
+tdc=y changes the histories of the sources before the run and all records after it so that they have exact time at any \
+stable step: histories must begin at rest and have no frequencies above 1/(pi dt). Records stay in memory until the end of the run, which \
+takes a few steps more, and the last lines of plan=y and verb=y give the error of the time step. Snapshots and pgv= keep the clock of the \
+steps, as their headers say. With free=y, snap=y \
 nqz=1 oqz=0 writes the motion of the whole surface.
 
 absorb=cpml surrounds the model with nb= cells in which waves are damped by convolutional perfectly matched layers \
@@ -169,6 +174,7 @@ macro_rules! params {
             Param::input("along").doc("with data=das or das=: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, behind a filter against aliasing"),
+            TDC,
             Param::output("pgv").doc("peak ground velocity: the largest horizontal speed on the first row of the model, axes x[, y]")
         ] [
             SNAP,

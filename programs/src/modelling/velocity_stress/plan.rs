@@ -37,7 +37,7 @@ fn coarse(order: usize) -> f64 {
 /// Judges what was found in the model and tells the layers what they need of it.
 pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
     let shot = &mut run.shot;
-    let (band, ndim) = (run.band, run.padded.ndim());
+    let (band, ndim) = (run.timing.band, run.padded.ndim());
     // Waves above the reference frequency of Q are faster than the model says.
     let losses = shot.attenuation.as_ref();
     let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
@@ -126,14 +126,15 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         report.band.peak, report.band.max, report.points, shot.order
     ));
     if let Some(losses) = &shot.attenuation {
-        let [low, high] = losses.band;
+        let [low, high, reference] =
+            [losses.band[0], losses.band[1], losses.reference].map(|f| f * run.timing.relaxation());
         job.say(&format!(
             "Q constant from {low:.4} to {high:.4} Hz by {}, speeds of the model hold at {:.4} Hz",
             match losses.mechanisms {
                 Mechanisms::Everywhere(n) => counted(n, "mechanism"),
                 Mechanisms::Coarse => "coarse-grained mechanisms".into(),
             },
-            losses.reference
+            reference
         ));
     }
     let faces: Vec<String> = shot.frame.cells[..p.ndim()]
@@ -156,7 +157,7 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         counted(shot.sources.len(), "source"),
         counted(shot.receivers.len(), "receiver"),
         run.quantity,
-        counted(shot.jdata, "step")
+        counted(run.jdata, "step")
     ));
 }
 
@@ -189,6 +190,7 @@ pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow
     }
     let whose = if machine.has_gpus() { " of GPUs" } else { "" };
     print_memory(job, p, whose, bytes);
+    run.timing.words().iter().for_each(|words| job.say(words));
     print_time(job, p, all.step, run.shot.nt);
     Ok(all.step * run.shot.nt as f64)
 }

@@ -2,10 +2,12 @@
 
 use crate::modelling::checkpoint::MOST_KEPT;
 use crate::modelling::divide::{How, Made, Pick, When};
+use crate::modelling::exact_time::Timing;
 use crate::modelling::fibre::Fibre;
 use crate::modelling::resample::Times;
 use anyhow::{bail, ensure};
 use kernels::methods::velocity_stress::{Quantity, Readings};
+use kernels::time_dispersion::Reading;
 use rsf_io::{Axis, Job};
 
 /// Quantities by the words for them, and what their numbers are.
@@ -84,11 +86,10 @@ pub struct Wanted {
     pub key: Option<&'static str>,
 }
 
-/// The steps of a run, the time step (s), and the steps from record to record.
+/// The steps of a run, and the steps from record to record.
 #[derive(Clone, Copy)]
 pub struct Clock {
-    pub steps: usize,
-    pub dt: f64,
+    pub timing: Timing,
     pub jdata: usize,
 }
 
@@ -101,9 +102,7 @@ pub struct Several {
     pub readings: Readings,
     /// The cable, where the strain along one is asked for.
     pub fibre: Option<Fibre>,
-    steps: usize,
-    dt: f64,
-    jdata: usize,
+    clock: Clock,
     dtout: Option<f64>,
 }
 
@@ -115,7 +114,7 @@ impl Several {
         clock: Clock,
         (ndim, receivers): (usize, usize),
     ) -> anyhow::Result<Option<Self>> {
-        let Clock { steps, dt, jdata } = clock;
+        let Timing { steps, dt, .. } = clock.timing;
         let dtout = job.double_opt("dtout")?;
         let mut wanted = vec![Wanted {
             what,
@@ -172,9 +171,7 @@ impl Several {
             },
             fibre,
             wanted,
-            steps,
-            dt,
-            jdata,
+            clock,
             dtout,
         }))
     }
@@ -188,7 +185,7 @@ impl Several {
         let kept: usize = made.sum();
         ensure!(
             !job.given("checkpoint") || kept <= MOST_KEPT,
-            "checkpoint= keeps sums and records of further quantities and of dtout= with the state, {:.1} MB here and at most {} MB: take fewer receivers or quantities, give jdata= instead of dtout=, or leave out checkpoint=",
+            "checkpoint= keeps sums and records of further quantities, of dtout= and of tdc=y with the state, {:.1} MB here and at most {} MB: take fewer receivers or quantities, give jdata= instead of dtout=, or leave out checkpoint=",
             kept as f64 / 1e6,
             MOST_KEPT >> 20
         );
@@ -204,17 +201,18 @@ impl Several {
 
     /// Which records of a quantity are written, and their axis.
     fn when(&self, what: What) -> (When, Axis) {
-        let first = what.first_time() * self.dt;
+        let (Timing { steps, dt, .. }, jdata) = (self.clock.timing, self.clock.jdata);
+        let first = what.first_time() * dt;
         let axis = |n, o: f64, d: f64| Axis::new(n, o as f32, d as f32).label("t").unit("s");
         let Some(step) = self.dtout else {
-            let (n, d) = (self.steps.div_ceil(self.jdata), self.dt * self.jdata as f64);
-            return (When::Every(self.jdata), axis(n, first, d));
+            let (n, d) = (steps.div_ceil(jdata), dt * jdata as f64);
+            return (When::Every(jdata), axis(n, first, d));
         };
         // As many as there are until the end of the last step.
-        let count = (self.steps as f64 * self.dt / step * (1.0 + 1e-9)) as usize + 1;
+        let count = (steps as f64 * dt / step * (1.0 + 1e-9)) as usize + 1;
         let times = Times {
             first,
-            dt: self.dt,
+            dt,
             step,
             count,
         };
@@ -245,8 +243,15 @@ impl Several {
             numbers: from..from + read.components(ndim) * of,
             pick,
             how,
-            dt: self.dt,
+            dt: self.clock.timing.dt,
             when,
+            exact: self.clock.timing.correction_of_steps(
+                (what.first_time(), Reading::OfOneTime),
+                match when {
+                    When::Every(jdata) => jdata,
+                    When::At(_) => 1,
+                },
+            ),
         };
         (made, axis)
     }

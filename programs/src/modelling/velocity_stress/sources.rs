@@ -34,6 +34,13 @@ pub struct Sources {
     pub begin: f64,
 }
 
+impl Sources {
+    /// When, in steps, the first samples of rates or forces act.
+    pub fn first_step(&self) -> f64 {
+        self.list.first().map_or(0.0, |source| source.action.time(0))
+    }
+}
+
 /// Sources that another file than sou= places, each with its moment tensor.
 pub struct Placed {
     /// Where.

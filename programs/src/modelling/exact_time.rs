@@ -1,0 +1,472 @@
+//! Exact time, `tdc=y`: histories of sources are transformed to the clock of the steps before a run, and its records back to true time.
+
+use super::checkpoint::MOST_KEPT;
+use super::divide::{Divide, How, Made, Pick, When};
+use super::plan::gigabytes;
+use anyhow::{bail, ensure};
+use bytemuck::{cast_slice, pod_collect_to_vec};
+use kernels::stability::Band;
+use kernels::time_dispersion::{Reading, Sampling, TimeDispersion, early, run_on};
+use rayon::prelude::*;
+use rsf_io::{Job, Param};
+use std::f64::consts::{FRAC_PI_2, PI};
+
+/// Whether records have exact time.
+pub const TDC: Param = Param::bool("tdc").default("n").doc(
+    "time-dispersion correction: y removes the error of the time step from the records, for sources that begin at rest and have no frequencies above 1/(pi dt)",
+);
+
+/// The key of headers that says on which clock samples or snapshots are.
+pub const CLOCK: &str = "clock";
+
+/// Share of its largest value with which a history begins at most.
+const AT_REST: f64 = 0.03;
+
+/// Share of a history that its transform may lose. A rate of Brune's whose largest value comes after ten steps loses 0.4 %.
+const LOST: f64 = 0.01;
+
+/// Share of the highest frequency of the sources below and above which about as much of what the steps do to waves is felt.
+const STRONG: f64 = 0.6;
+
+/// Traces that are transformed together.
+const TOGETHER: usize = 256;
+
+/// The time steps of a run, and what they do to its waves.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// Steps that the user has asked for, and the time step, s.
+    pub steps: usize,
+    pub dt: f64,
+    /// Of the sources.
+    pub band: Band,
+    /// The correction, with `tdc=y`.
+    pub exact: Option<ExactTime>,
+}
+
+impl Timing {
+    /// Of a run of so many steps of a time step whose sources have these series, the first sample of each at a time in steps, and this
+    /// band; the series get exact time where it is asked for.
+    ///
+    /// # Errors
+    /// A history that does not begin at rest, or has frequencies that steps do not have.
+    pub fn of(
+        exact: Option<ExactTime>,
+        (steps, dt): (usize, f64),
+        (series, first, band): (&mut [Vec<f32>], f64, Band),
+    ) -> anyhow::Result<Self> {
+        if let Some(exact) = exact {
+            exact.sources(series, first, "the histories of the sources")?;
+        }
+        Ok(Self {
+            steps,
+            dt,
+            band,
+            exact,
+        })
+    }
+
+    /// Steps that run.
+    pub fn all_steps(&self) -> usize {
+        self.exact.map_or(self.steps, |exact| exact.steps)
+    }
+
+    /// The error that the steps make, for the end of a plan or a run.
+    pub fn words(&self) -> Option<String> {
+        let (f, dt) = (self.band.max, self.dt);
+        if f <= 0.0 {
+            return None;
+        }
+        let Some(share) = early(f, dt) else {
+            return Some(format!(
+                "time steps of {} s carry no frequency above {:.4} Hz, and the highest one of the sources is {f:.4} Hz",
+                dt as f32,
+                1.0 / (PI * dt)
+            ));
+        };
+        let periods = share * f * self.steps as f64 * dt;
+        let error = format!("{:.2} % at {f:.4} Hz", 100.0 * share);
+        Some(match self.exact {
+            Some(exact) => format!(
+                "exact time: the error of the time steps, {error}, is removed from the records (tdc=y, {} further steps)",
+                exact.further()
+            ),
+            None => format!(
+                "time steps make waves early by {error}, the highest frequency of the sources, which is {periods:.2} periods at the end of the run; tdc=y removes this error from the records"
+            ),
+        })
+    }
+
+    /// What relaxation times of a step that is centred in time are multiplied with. Such memory variables relax as if the frequency
+    /// were `2/dt tan(w dt/2)`, above the one of the waves by the cosine of the half phase (Wittsten, Koene, Andersson and Robertsson
+    /// 2019); that is taken out where the waves are strong.
+    pub fn relaxation(&self) -> f64 {
+        let sine = (PI * STRONG * self.band.max * self.dt).min(0.9);
+        self.exact.map_or(1.0, |_| (1.0 - sine * sine).sqrt())
+    }
+
+    /// What the header of snapshots and maps says of their clock, where records have another one.
+    pub fn clock_of_steps(&self) -> Option<String> {
+        self.exact?;
+        let share = 100.0 * early(self.band.max, self.dt).unwrap_or(0.0);
+        Some(format!(
+            "that of the time steps: waves of {:.4} Hz are early by {share:.2} %; tdc=y corrects the records alone",
+            self.band.max
+        ))
+    }
+
+    /// How records of a field, whose first is taken at a time in steps, are corrected where the engine gives those that are kept; one in
+    /// `jdata` is wanted.
+    pub fn correction(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
+        let exact = self.exact?;
+        let every = exact.every(jdata, self.band);
+        Some(exact.records(of, [every, every, jdata]))
+    }
+
+    /// The same where the engine gives those of every step.
+    pub fn correction_of_steps(&self, of: (f64, Reading), jdata: usize) -> Option<Correction> {
+        let exact = self.exact?;
+        Some(exact.records(of, [1, exact.every(jdata, self.band), jdata]))
+    }
+
+    /// By what a run is known again: histories are transformed as a whole, so that their beginning depends on the number of steps.
+    pub fn content(&self) -> Option<(&'static str, u64)> {
+        let exact = self.exact?;
+        Some((
+            "nt= (with tdc=y histories are transformed as a whole)",
+            exact.asked as u64,
+        ))
+    }
+
+    /// What the header of records says.
+    pub fn clock_of_records(&self) -> Option<&'static str> {
+        self.exact.map(|_| "exact time (tdc=y)")
+    }
+}
+
+/// The correction of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExactTime {
+    /// Steps that the user has asked for, and those that run.
+    asked: usize,
+    pub steps: usize,
+    dt: f64,
+}
+
+impl ExactTime {
+    /// Of a run of so many steps, if `tdc=y` asks for it.
+    pub fn read(job: &Job, steps: usize, dt: f64) -> anyhow::Result<Option<Self>> {
+        Ok(job.flag("tdc")?.then(|| Self {
+            asked: steps,
+            steps: steps + run_on(steps),
+            dt,
+        }))
+    }
+
+    /// Steps that run behind those that were asked for: the last records need them.
+    pub fn further(&self) -> usize {
+        self.steps - self.asked
+    }
+
+    /// Transforms histories that begin at `first` steps to the clock of the steps; `what` they are called in messages.
+    ///
+    /// # Errors
+    /// A history that does not begin at rest, or has frequencies that steps do not have.
+    pub fn sources(&self, series: &mut [Vec<f32>], first: f64, what: &str) -> anyhow::Result<()> {
+        let plan = TimeDispersion::new(Sampling {
+            samples: self.asked,
+            steps: self.steps,
+            every: 1.0,
+            first,
+        });
+        series.par_iter_mut().enumerate().try_for_each(|(k, series)| {
+            let given: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();
+            let name = format!("series {} of {what}", k + 1);
+            let made = plan.to_steps(&given);
+            self.check(&given, &plan.to_time(&made, Reading::OfOneTime), first, &name)?;
+            *series = made.into_iter().map(|x| x as f32).collect();
+            Ok(())
+        })
+    }
+
+    /// Refuses a history of which too little comes `back`.
+    fn check(&self, given: &[f64], back: &[f64], first: f64, name: &str) -> anyhow::Result<()> {
+        let largest = given.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        let onset = beginning(given, first);
+        ensure!(
+            onset <= AT_REST * largest,
+            "tdc=y: {name} begins with {:.0} % of its largest value, and exact time needs histories that begin at rest: delay it, or leave out tdc=",
+            100.0 * onset / largest
+        );
+        let squares = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>();
+        let all = squares(&mut given.iter().copied());
+        let lost = squares(&mut given.iter().zip(back).map(|(a, b)| a - b));
+        ensure!(
+            lost <= LOST * LOST * all,
+            "tdc=y: {:.1} % of {name} lies above {:.4} Hz, 1/(pi dt), the highest frequency that time steps of {} s have: give a smoother history or a smaller time step, or leave out tdc=",
+            100.0 * (lost / all).sqrt(),
+            1.0 / (PI * self.dt),
+            self.dt as f32
+        );
+        Ok(())
+    }
+
+    /// Steps from one record that is kept to the next, where the user has asked for one in `jdata`: a divisor of that which leaves
+    /// the highest frequency four samples a period.
+    pub fn every(&self, jdata: usize, band: Band) -> usize {
+        let step = 2.0 * (PI * band.max * self.dt).min(1.0).asin();
+        let fits = |every: &usize| jdata.is_multiple_of(*every) && *every as f64 * step <= FRAC_PI_2;
+        (1..=jdata.min(self.asked)).rev().find(fits).unwrap_or(1)
+    }
+
+    /// How records that are taken from `first` steps on are corrected: one in `jdata` is wanted, one in `every` is kept, and one in
+    /// `given` comes.
+    pub fn records(&self, (first, reading): (f64, Reading), [given, every, jdata]: [usize; 3]) -> Correction {
+        Correction {
+            time: *self,
+            first,
+            reading,
+            given,
+            every,
+            thinned: jdata / every,
+        }
+    }
+}
+
+/// What a history that is sampled from `first` steps on has at zero: the least of what its first sample, a line and a parabola say.
+fn beginning(series: &[f64], first: f64) -> f64 {
+    match *series {
+        [] => 0.0,
+        [a, b, c, ..] if first > 0.0 => {
+            let (line, bend) = (
+                a - first * (b - a),
+                0.5 * first * (first + 1.0) * (a - 2.0 * b + c),
+            );
+            a.abs().min(line.abs()).min((line + bend).abs())
+        }
+        [a, ..] => a.abs(),
+    }
+}
+
+/// How the records of a quantity are corrected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    time: ExactTime,
+    first: f64,
+    reading: Reading,
+    /// Steps from one record that comes to the next, and from one that is kept.
+    given: usize,
+    every: usize,
+    /// One of so many that are corrected is wanted.
+    thinned: usize,
+}
+
+impl Correction {
+    /// Steps from one record that is kept to the next.
+    pub fn every(&self) -> usize {
+        self.every
+    }
+
+    /// Records that are kept until the end of a run.
+    fn kept(&self) -> usize {
+        self.time.steps.div_ceil(self.every)
+    }
+
+    /// Bytes that records of so many numbers take until then.
+    pub fn bytes(&self, numbers: usize) -> usize {
+        4 * numbers * self.kept()
+    }
+
+    /// Refuses states that would hold more than their header can.
+    pub fn check_states(&self, job: &Job, numbers: usize) -> anyhow::Result<()> {
+        let bytes = self.bytes(numbers);
+        if job.given("checkpoint") && bytes > MOST_KEPT {
+            bail!(
+                "checkpoint= keeps all records with the state where tdc=y corrects them at the end, {} here and at most {}: take fewer receivers or a larger jdata=, leave out checkpoint=, or run with tdc=n between two calls of sftimedisp, of the sources and of the records",
+                gigabytes(bytes as f64),
+                gigabytes(MOST_KEPT as f64)
+            );
+        }
+        Ok(())
+    }
+
+    /// The file of the data alone, whose records of so many numbers are corrected.
+    pub fn of_data(self, numbers: usize) -> Divide {
+        let made = Made {
+            numbers: 0..numbers,
+            pick: Pick::All,
+            how: How::AsRead,
+            dt: self.time.dt,
+            when: When::Every(1),
+            exact: Some(self),
+        };
+        Divide::new(vec![(made, None)])
+    }
+}
+
+/// Records on the clock of the steps, until all of them are there.
+pub struct Held {
+    correction: Correction,
+    /// Numbers of a record.
+    numbers: usize,
+    /// Behind each other.
+    records: Vec<f32>,
+}
+
+impl Held {
+    /// None yet, of so many numbers each.
+    pub fn new(correction: Correction, numbers: usize) -> Self {
+        Self {
+            correction,
+            numbers: numbers.max(1),
+            records: Vec::new(),
+        }
+    }
+
+    /// Whether the record after step `it` is kept.
+    pub fn wants(&self, it: usize) -> bool {
+        it.is_multiple_of(self.correction.every / self.correction.given)
+    }
+
+    /// Keeps a record.
+    pub fn push(&mut self, record: &[f32]) {
+        if self.records.is_empty() {
+            self.records.reserve(record.len() * self.correction.kept());
+        }
+        self.records.extend_from_slice(record);
+    }
+
+    /// Bytes from which [`Held::restore`] goes on.
+    pub fn state(&self) -> Vec<u8> {
+        let count = [self.records.len() as u64];
+        [cast_slice::<u64, u8>(&count), cast_slice(&self.records)].concat()
+    }
+
+    /// Goes on with what was kept; what is left of the bytes, or `None` where they are something else.
+    pub fn restore<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (count, rest) = bytes.split_first_chunk::<8>()?;
+        let count = usize::try_from(u64::from_ne_bytes(*count)).ok()?;
+        let (records, rest) = rest.split_at_checked(count.checked_mul(4)?)?;
+        self.records = pod_collect_to_vec(records);
+        Some(rest)
+    }
+
+    /// All records in true time, at the steps that are kept; what follows is the first record of another run. Of a run that ended
+    /// early fewer are known.
+    pub fn finish(&mut self) -> Vec<Vec<f32>> {
+        let mut records = std::mem::take(&mut self.records);
+        let (correction, numbers) = (self.correction, self.numbers);
+        let ExactTime { asked, .. } = correction.time;
+        let steps = records.len() / numbers;
+        let samples = match steps == correction.kept() {
+            true => asked.div_ceil(correction.every),
+            false => steps.saturating_sub(correction.time.further().div_ceil(correction.every)),
+        };
+        let plan = TimeDispersion::new(Sampling {
+            samples,
+            steps,
+            every: correction.every as f64,
+            first: correction.first,
+        });
+        for begin in (0..numbers).step_by(TOGETHER) {
+            let traces = begin..(begin + TOGETHER).min(numbers);
+            let made: Vec<Vec<f64>> = traces
+                .clone()
+                .into_par_iter()
+                .map(|k| {
+                    let trace = records.iter().skip(k).step_by(numbers).map(|&x| f64::from(x));
+                    plan.to_time(&trace.collect::<Vec<_>>(), correction.reading)
+                })
+                .collect();
+            for (record, it) in records.chunks_exact_mut(numbers).zip(0..samples) {
+                for (k, trace) in traces.clone().zip(&made) {
+                    record[k] = trace[it] as f32;
+                }
+            }
+        }
+        let corrected = records.chunks_exact(numbers).take(samples);
+        corrected
+            .step_by(correction.thinned)
+            .map(<[f32]>::to_vec)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(steps: usize) -> ExactTime {
+        ExactTime {
+            asked: steps,
+            steps: steps + run_on(steps),
+            dt: 1e-3,
+        }
+    }
+
+    #[test]
+    fn histories_that_the_steps_do_not_have_are_refused() {
+        let ricker = |middle: f64, frequency: f64| -> Vec<f32> {
+            let at = |k: usize| {
+                let a = (PI * frequency * (k as f64 * 1e-3 - middle)).powi(2);
+                ((1.0 - 2.0 * a) * (-a).exp()) as f32
+            };
+            (0..600).map(at).collect()
+        };
+        let exact = time(600);
+        let mut good = [ricker(0.1, 20.0)];
+        exact.sources(&mut good, 0.0, "wav=w.rsf").unwrap();
+        assert_eq!(good[0].len(), exact.steps);
+        let sentence = |series: Vec<f32>| {
+            let mut series = [vec![0.0; 600], series];
+            let error = exact.sources(&mut series, 0.0, "w.rsf").unwrap_err();
+            error.to_string()
+        };
+        let late = sentence(ricker(0.0, 20.0));
+        assert!(late.contains("series 2 of w.rsf begins with 100 %"), "{late}");
+        let high = sentence(ricker(0.1, 250.0));
+        assert!(high.contains("lies above 318.3099 Hz"), "{high}");
+        // A ramp that is first sampled half a step later begins at rest.
+        let brune = |tau: f64| -> Vec<f32> {
+            let at = |k: usize| (k as f64 + 0.5) / tau * (1.0 - (k as f64 + 0.5) / tau).exp();
+            (0..600).map(|k| at(k) as f32).collect()
+        };
+        exact.sources(&mut [brune(10.0)], 0.5, "stf=").unwrap();
+        assert!(exact.sources(&mut [brune(2.0)], 0.5, "stf=").is_err());
+    }
+
+    #[test]
+    fn kept_records_divide_the_wanted_ones_and_resolve_the_sources() {
+        let exact = time(1000);
+        let band = |max| Band { peak: 0.0, max };
+        // 50 Hz have 20 steps a period: at most five from one record to the next.
+        for (jdata, wanted) in [(1, 1), (4, 4), (6, 3), (7, 1), (10, 2), (1000, 4)] {
+            assert_eq!(exact.every(jdata, band(50.0)), wanted, "{jdata}");
+        }
+        assert_eq!((exact.every(8, band(400.0)), exact.every(5, band(0.0))), (1, 5));
+    }
+
+    #[test]
+    fn records_of_a_run_that_is_saved_go_on() {
+        let exact = time(40);
+        let correction = exact.records((1.0, Reading::OfOneTime), [1, 2, 4]);
+        let record = |it: usize| [(it as f32 * 0.2).sin(), (it as f32 * 0.1).cos()];
+        let all = |save: Option<usize>| {
+            let mut held = Held::new(correction, 2);
+            for it in 0..exact.steps {
+                if held.wants(it) {
+                    held.push(&record(it));
+                }
+                if save == Some(it) {
+                    let state = held.state();
+                    held = Held::new(correction, 2);
+                    assert!(held.restore(&state[..9]).is_none());
+                    assert!(held.restore(&state).is_some_and(<[u8]>::is_empty));
+                }
+            }
+            held.finish()
+        };
+        let whole = all(None);
+        assert_eq!((whole.len(), whole[0].len()), (10, 2));
+        assert_eq!(all(Some(21)), whole);
+    }
+}
