@@ -14,6 +14,7 @@ mod pen;
 mod pictures;
 mod refusals;
 mod segy;
+mod segy_faults;
 mod shapes;
 mod signals;
 

@@ -12,8 +12,9 @@ pub static SPEC: Program = Program {
     about: "Print smallest, largest and mean values of trace headers.",
     usage: "< headers.rsf segy=y desc=n",
     comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=, and axis 2 the traces. One line is \
-printed for each key that is not 0 in all traces: name, number, smallest value @ its trace, largest value @ its trace \
-(counted from 0), mean. Names are those of SEG-Y. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
+printed for each key that is not 0 in all traces, and with desc=y for every key: name, number, smallest value @ its \
+trace, largest value @ its trace, mean. Keys and traces are counted from 0, while sfspike k1= and sfwindow count \
+differently: key 23 (gx) is k1=24 of sfspike and f1=23 of sfwindow. Names are those of SEG-Y. Keys after the 91 of SEG-Y, and with segy=n all keys, have the names \
 key1=, key2=, ... of the header or the command line.",
     example: "sfsegyread tape=line.sgy tfile=headers.rsf read=h; sfheaderattr < headers.rsf",
     params: &PARAMS,
@@ -25,7 +26,7 @@ static PARAMS: [Param; 3] = [
         .doc("y: the keys are those of SEG-Y"),
     Param::bool("desc")
         .default("n")
-        .doc("y: print the meaning of every key"),
+        .doc("y: print every key, also those that are 0, with its meaning"),
     Param::string("key#")
         .default_text("of the header")
         .doc("name of key # after those of SEG-Y"),
@@ -83,7 +84,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     out.line(&format!("{} ", "-".repeat(79)))?;
     for (i, (seen, (name, about))) in seen.iter().zip(&names).enumerate() {
         let Seen { least, most, sum } = seen;
-        if least.0 == 0.0 && most.0 == 0.0 {
+        if least.0 == 0.0 && most.0 == 0.0 && !desc {
             continue;
         }
         out.line(&format!(

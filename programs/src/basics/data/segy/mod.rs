@@ -4,6 +4,7 @@
 //! a trace header byte for byte, which `tfile=` needs.
 
 pub mod keys;
+mod layout;
 mod read;
 mod samples;
 mod tape;
@@ -27,6 +28,13 @@ const FORMAT: usize = 24;
 const ORDER_CONSTANT: usize = 96;
 const REVISION: usize = 300;
 const EXTENDED: usize = 304;
+/// Places in the binary header of revision 2: samples in 4 bytes, the interval as a real of 8, the number of further headers
+/// of 240 bytes of each trace, the byte at which the first trace begins (8 bytes), the number of records behind the traces.
+const LONG_HNS: usize = 68;
+const REAL_HDT: usize = 72;
+const FURTHER: usize = 306;
+const FIRST_TRACE: usize = 320;
+const TRAILERS: usize = 328;
 
 /// Places in a trace header: delay, samples, sampling interval.
 const DELRT: usize = 108;

@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use rsf_io::{Axis, Job, Output, Param, Program};
 
 use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
-use super::samples::Order;
-use super::tape::{Layout, Tape, segy_layout, su_layout};
-use super::{BLOCK, DELRT};
+use super::layout::{Layout, segy_layout, su_layout};
+use super::tape::Tape;
+use super::{BLOCK, DELRT, NS};
 
 /// What the user sees.
 pub static SEGYREAD: Program = Program {
@@ -34,10 +34,13 @@ trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, wi
 tracr fldr tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key on the \
 command line (iline=220) is read from another byte, counted from 0; key1=name name=byte key1_len=4 adds a key after the \
 91.\n\n\
-SEG-Y of revisions 0 to 2 is read: formats 1 (IBM reals), 2, 3 and 8 (integers of 4, 2 and 1 bytes), 5 (IEEE reals); \
+SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 2, 3 and 8 (integers of 4, 2 and 1 bytes), 5 (IEEE reals); \
 textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the \
-order of bytes, endian=n declares little-endian). All traces must have the same length. The memory used does not depend \
-on the size of the file.\n\n\
+order of bytes, endian=n declares little-endian). Additional trace headers of revision 2 are passed over. All traces must \
+have the same length; headers that give another one are reported. Where the binary header has no number of samples or no \
+sampling interval, those of the first trace are used. The memory used does not depend on the size of the file.\n\n\
+An SU file whose samples have another order of bytes than its headers, as Madagascar's sfsuwrite leaves them by default, \
+is recognised by its first trace unless suxdr=y or endian=n is given.\n\n\
 Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
 traces may have up to 65535 samples (there 32767); samples of format 8 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
@@ -117,7 +120,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     } else {
         segy_layout(job, &mut tape)?
     };
-    let size = TRACE_HEADER + layout.samples * layout.coding.size();
+    let size = layout.size();
     let traces = count(job, &tape, &layout, size)?;
     let mask = mask(job, traces)?;
     let kept = mask
@@ -125,14 +128,10 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
         .map_or(traces, |mask| mask.iter().filter(|keep| **keep).count() as u64);
     if job.flag("verb")? {
         job.say(&format!(
-            "{traces} traces of {} samples, {}, {}-endian; {kept} are read",
+            "{traces} traces of {} samples, {}, {}; {kept} are read",
             layout.samples,
             layout.coding.words(),
-            if layout.order == Order::Big {
-                "big"
-            } else {
-                "little"
-            }
+            layout.order.words()
         ));
     }
     let fields = fields(job)?;
@@ -140,11 +139,11 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     let mut outputs = Outputs {
         data: data.then(|| job.output()).transpose()?,
         headers: headers.then(|| job.tagged_output("tfile")).transpose()?,
+        others: Others::default(),
     };
     if let Some(output) = &mut outputs.data {
         let delay = layout.order.int(&first, DELRT, 2) as f32 / 1000.0;
-        let time = Axis::new(layout.samples, delay, layout.step);
-        output.set_axis(1, &time.label("Time").unit("s"));
+        output.set_axis(1, &time_axis(job, &layout, delay));
         output.set_axis(2, &Axis::new(kept as usize, 0.0, 1.0).label("Trace"));
         if headers {
             let name = job.text("tfile")?.unwrap_or_else(|| "tfile".into());
@@ -156,7 +155,21 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     }
     let size = (size, traces);
     outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
+    outputs.others.tell(job, layout.samples);
     outputs.finish()
+}
+
+/// The axis of time; where no header has a sampling interval, that of numbers of samples.
+fn time_axis(job: &Job, layout: &Layout, delay: f32) -> Axis {
+    if layout.step > 0.0 {
+        let time = Axis::new(layout.samples, delay, layout.step as f32);
+        return time.label("Time").unit("s");
+    }
+    job.warn(
+        "neither the binary header nor that of the first trace has a sampling interval: axis 1 numbers the samples, with d1=1 \
+(sfput d1=0.004 label1=Time unit1=s sets what is known from elsewhere)",
+    );
+    Axis::new(layout.samples, 0.0, 1.0).label("Sample")
 }
 
 /// The keys of the header file, and where those that were added lie.
@@ -210,7 +223,7 @@ fn count(job: &Job, tape: &Tape, layout: &Layout, size: usize) -> Result<u64> {
         return Ok(wanted);
     };
     let (there, rest) = {
-        let bytes = length.saturating_sub(layout.before);
+        let bytes = length.saturating_sub(layout.before + layout.behind);
         (bytes / size as u64, bytes % size as u64)
     };
     let sizes = || {
@@ -261,6 +274,38 @@ fn mask(job: &mut Job, traces: u64) -> Result<Option<Vec<bool>>> {
 struct Outputs {
     data: Option<Output>,
     headers: Option<Output>,
+    others: Others,
+}
+
+/// Traces whose headers give another length than all are read with.
+#[derive(Default)]
+struct Others {
+    count: u64,
+    /// Number of the first of them, and its samples.
+    first: (u64, usize),
+}
+
+impl Others {
+    fn look(&mut self, layout: &Layout, header: &[u8], trace: u64) {
+        let told = layout.order.count(header, NS);
+        if told != 0 && told != layout.samples {
+            if self.count == 0 {
+                self.first = (trace + 1, told);
+            }
+            self.count += 1;
+        }
+    }
+
+    fn tell(&self, job: &Job, samples: usize) {
+        let Self { count, first } = *self;
+        if count > 0 {
+            job.warn(&format!(
+                "{count} trace headers give another number of samples than the {samples} with which all traces are read, the first \
+is that of trace {} with {}: if their traces are that long, all that follow are wrong (ns= gives another number for all)",
+                first.0, first.1
+            ));
+        }
+    }
 }
 
 impl Outputs {
@@ -281,7 +326,9 @@ impl Outputs {
             let wanted = mask.is_none_or(|mask| mask[trace as usize]);
             if wanted {
                 let what = || format!("trace {} of {traces}", trace + 1);
-                tape.fill(&mut block[held * read..][..read], &what)?;
+                let bytes = &mut block[held * read..][..read];
+                tape.fill(bytes, &what)?;
+                self.others.look(layout, bytes, trace);
                 held += 1;
             }
             tape.pass((if wanted { size - read } else { size }) as u64)?;
@@ -299,7 +346,8 @@ impl Outputs {
             let mut values = vec![0.0f32; traces * layout.samples];
             let rows = values.par_chunks_exact_mut(layout.samples);
             rows.zip(block.par_chunks_exact(size)).for_each(|(row, trace)| {
-                layout.coding.decode(layout.order, &trace[TRACE_HEADER..], row);
+                let samples = &trace[TRACE_HEADER + layout.between..];
+                layout.coding.decode(layout.samples_order, samples, row);
             });
             output.write_f32(&values)?;
         }

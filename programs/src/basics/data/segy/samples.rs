@@ -74,7 +74,8 @@ impl Coding {
         }
     }
 
-    /// Writes samples of `values` into `bytes`. Integers are rounded; what does not fit becomes the largest or smallest.
+    /// Writes samples of `values` into `bytes`. Integers are rounded; what does not fit becomes the largest or smallest, and
+    /// what is not a number becomes 0, except in IEEE reals.
     pub fn encode(self, order: Order, values: &[f32], bytes: &mut [u8]) {
         let four = |bytes: &mut [u8], word: &dyn Fn(f32) -> u32| {
             for (b, x) in bytes.chunks_exact_mut(4).zip(values) {
@@ -96,6 +97,97 @@ impl Coding {
                 }
             }
         }
+    }
+
+    /// Largest and smallest whole number, for integers.
+    fn range(self) -> Option<(f32, f32)> {
+        match self {
+            Self::Ibm | Self::Ieee => None,
+            Self::Int4 => Some((i32::MIN as f32, i32::MAX as f32)),
+            Self::Int2 => Some((f32::from(i16::MIN), f32::from(i16::MAX))),
+            Self::Int1 => Some((f32::from(i8::MIN), f32::from(i8::MAX))),
+        }
+    }
+}
+
+/// What a coding changes in the samples that it writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Losses {
+    /// Samples that are not numbers, infinite ones, finite ones out of range.
+    pub not_numbers: u64,
+    pub infinite: u64,
+    pub clipped: u64,
+    /// The largest sample, and the largest difference that rounding made.
+    pub largest: f32,
+    pub rounding: f32,
+}
+
+impl Losses {
+    /// Adds what `coding` does to `values`.
+    pub fn look(&mut self, coding: Coding, values: &[f32]) {
+        let (low, high) = coding.range().unwrap_or((f32::MIN, f32::MAX));
+        for x in values {
+            if x.is_nan() {
+                self.not_numbers += 1;
+            } else if x.is_infinite() {
+                self.infinite += 1;
+            } else {
+                let fits = (low..=high).contains(&x.round_ties_even());
+                self.clipped += u64::from(!fits);
+                self.largest = self.largest.max(x.abs());
+                if coding.range().is_some() {
+                    self.rounding = self.rounding.max((x - x.round_ties_even()).abs());
+                }
+            }
+        }
+    }
+
+    /// A sentence for each kind of loss.
+    pub fn words(&self, coding: Coding) -> Vec<String> {
+        let Self {
+            not_numbers,
+            infinite,
+            clipped,
+            largest,
+            rounding,
+        } = *self;
+        let mut words = Vec::new();
+        let holds = coding == Coding::Ieee;
+        if not_numbers > 0 {
+            let what = if holds {
+                "were written as they are"
+            } else {
+                "became 0"
+            };
+            words.push(format!("{not_numbers} samples are not numbers (NaN) and {what}"));
+        }
+        if infinite > 0 {
+            let what = if holds {
+                "were written as they are"
+            } else {
+                "became the largest number"
+            };
+            words.push(format!(
+                "{infinite} samples are infinite and {what} of {}",
+                coding.words()
+            ));
+        }
+        if let Some((_, high)) = coding.range().filter(|_| clipped > 0) {
+            words.push(format!(
+                "{clipped} samples were clipped at {high}, the largest of {}; the largest of the data is {largest}: sfscale rscale= \
+makes them smaller, format=5 writes reals",
+                coding.words()
+            ));
+        }
+        // Rounding by half a unit is 2 % of 25 units.
+        if rounding > 0.02 * largest {
+            words.push(format!(
+                "the largest sample is {largest}, and {} round to whole numbers: little or nothing is left of the data; sfscale \
+rscale= makes them larger, format=5 writes reals",
+                coding.words()
+            ));
+        }
+        words
     }
 }
 
@@ -137,6 +229,37 @@ impl Order {
         });
     }
 
+    /// A real of 8 bytes at byte `at` of a header.
+    pub fn real(self, header: &[u8], at: usize) -> f64 {
+        f64::from_bits(self.long(header, at))
+    }
+
+    /// A whole number of 8 bytes without a sign at byte `at` of a header.
+    pub fn long(self, header: &[u8], at: usize) -> u64 {
+        let (first, second) = (self.word(&header[at..at + 4]), self.word(&header[at + 4..at + 8]));
+        let (high, low) = match self {
+            Self::Big => (first, second),
+            Self::Little => (second, first),
+        };
+        u64::from(high) << 32 | u64::from(low)
+    }
+
+    /// The other one.
+    pub fn turned(self) -> Self {
+        match self {
+            Self::Big => Self::Little,
+            Self::Little => Self::Big,
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Big => "big-endian",
+            Self::Little => "little-endian",
+        }
+    }
+
     /// A signed whole number of `size` bytes (2 or 4) at byte `at` of a header.
     pub fn int(self, header: &[u8], at: usize, size: usize) -> i32 {
         match size {
@@ -173,14 +296,14 @@ fn from_ibm(word: u32) -> f32 {
     if word >> 31 == 1 { -size } else { size }
 }
 
-/// The IBM real next to `x` towards zero (three bits of float32 can be lost); not a number and numbers out of its range, which
-/// float32 does not leave but for infinity, become its largest.
+/// The IBM real next to `x` towards zero (three bits of float32 can be lost). Infinity becomes its largest number, and what is
+/// not a number becomes 0; float32 has no other numbers out of its range.
 fn to_ibm(x: f32) -> u32 {
     let sign = x.to_bits() & 0x8000_0000;
-    if x == 0.0 {
+    if x == 0.0 || x.is_nan() {
         return sign;
     }
-    if !x.is_finite() {
+    if x.is_infinite() {
         return sign | 0x7fff_ffff;
     }
     let size = f64::from(x.abs());
@@ -211,6 +334,7 @@ mod tests {
         // The largest of IBM is beyond float32.
         assert_eq!(from_ibm(0x7fff_ffff), f32::MAX);
         assert_eq!(to_ibm(f32::NEG_INFINITY), 0xffff_ffff);
+        assert_eq!(to_ibm(f32::NAN), 0);
         // A fraction that begins with zeros.
         assert_eq!(from_ibm(0x4201_0000), 1.0);
     }

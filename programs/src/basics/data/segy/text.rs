@@ -35,6 +35,14 @@ fn ebcdic(byte: u8) -> u8 {
     }
 }
 
+/// Whether bytes are letters and blanks of ASCII or EBCDIC, nine of ten at least; binary headers are mostly zeros.
+pub fn is_text(bytes: &[u8]) -> bool {
+    let most = |letters: usize| 10 * letters >= 9 * bytes.len();
+    let in_ascii = |byte: &&u8| matches!(byte, 32..=126 | b'\n' | b'\r');
+    most(bytes.iter().filter(in_ascii).count())
+        || most(bytes.iter().filter(|byte| EBCDIC.contains(byte)).count())
+}
+
 /// The textual header of a file, in ASCII. Files whose blanks are those of ASCII are in ASCII already.
 pub fn to_ascii(header: &[u8]) -> Vec<u8> {
     let count = |blank: u8| header.iter().filter(|byte| **byte == blank).count();

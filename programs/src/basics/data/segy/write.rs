@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use anyhow::{Context, Result, ensure};
-use rsf_io::{Input, Job, Kind, Param, Program};
+use rsf_io::{Input, Job, Kind, Param, Program, format_g};
 
 use super::super::cube;
 use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
-use super::samples::{Coding, Order};
+use super::samples::{Coding, Losses, Order};
 use super::text::{self, TEXT_HEADER};
 use super::{BINARY_HEADER, BLOCK, DELRT, DT, FORMAT, HDT, HNS, NS};
 
@@ -35,15 +35,19 @@ pub static SUWRITE: Program = Program {
 
 const COMMENTS: &str = "tfile= holds the 91 keys of SEG-Y for every trace, as sfsegyread writes them, and any keys that \
 were added there. Without tfile= the headers contain the number of the trace (tracl, tracr), the code for seismic data \
-(trid), ns, dt and delrt. ns and dt are those of the data; a header with other values is corrected, with a warning.\n\n\
+(trid), ns, dt and delrt. ns, dt and delrt are those of the data: they are filled in where tfile= has zeros, and a header \
+with other values is corrected, with a warning. Delays that differ between traces keep their differences to the first, \
+whose delay is o1.\n\n\
 The textual header comes from hfile= (3200 letters, or up to 40 lines of up to 80), the binary one from bfile= (400 \
 bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
 lengths; otherwise new headers are made. Names of fields of the binary header (jobid=, lino=, reno=, ntrpr=, hdt=, hns=, \
 fold=, tsort=, mfeet=, ...) set these fields.\n\n\
 d1 is taken to be in s if it is below 1 and in ms otherwise, unless unit1 is s or ms.\n\n\
+Samples that the format cannot hold are reported with their number: NaN becomes 0 except in IEEE reals, and numbers that \
+are too large become the largest of the format.\n\n\
 Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are set; tfile= can be left out; integers \
-are rounded (there truncated), and numbers that are too large become the largest integer; SU is written from data in any \
-form, big-endian unless endian=n; more samples or a longer interval than two bytes can hold (65535) is an error.";
+are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; more samples, a longer or \
+shorter interval or a longer delay than two bytes can hold is an error.";
 
 static PARAMS: [Param; 11] = [
     Param::string("tape")
@@ -96,14 +100,15 @@ struct Common {
     samples: usize,
     interval: i32,
     delay: i32,
-    su: bool,
+    /// Milliseconds to add to the delays of headers, so that the first is that of the data.
+    shift: i32,
 }
 
 fn write(job: &mut Job, su: bool) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     cube::shape(&input)?;
-    let common = common(job, &input, su)?;
+    let mut common = common(job, &input)?;
     let traces = input.len() / common.samples as u64;
     let mut headers = headers(job, traces)?;
     let fields = fields(job, headers.as_ref())?;
@@ -137,13 +142,18 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     let size = TRACE_HEADER + common.samples * coding.size();
     let together = (BLOCK / size).max(1) as u64;
     let (mut trace, mut corrected) = (0, 0);
+    let mut losses = Losses::default();
     while trace < traces {
         let now = together.min(traces - trace) as usize;
         let mut values = vec![0.0f32; now * common.samples];
         input.read_f32(&mut values)?;
+        losses.look(coding, &values);
         let mut keys = vec![0i32; headers.as_ref().map_or(0, |_| now * fields.len())];
         if let Some(headers) = &mut headers {
             headers.read_i32(&mut keys)?;
+            if trace == 0 {
+                common.begin_at(job, &fields, &keys)?;
+            }
         }
         let mut block = vec![0u8; now * size];
         for (i, bytes) in block.chunks_exact_mut(size).enumerate() {
@@ -168,10 +178,11 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
             common.samples, common.interval
         ));
     }
+    losses.words(coding).iter().for_each(|words| job.warn(words));
     Ok(())
 }
 
-fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
+fn common(job: &Job, input: &Input) -> Result<Common> {
     let axis = input.axis(1);
     ensure!(
         axis.n <= usize::from(u16::MAX),
@@ -186,18 +197,32 @@ fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
     let scale = if milliseconds { 1.0 } else { 1000.0 };
     let interval = (f64::from(axis.d) * scale * 1000.0).round();
     ensure!(
-        (0.0..=65535.0).contains(&interval),
-        "d1={} is {interval} microseconds: two bytes of the headers hold 0 to 65535 (sfput d1= sets another)",
-        axis.d
+        (1.0..=65535.0).contains(&interval),
+        "d1={} is {} microseconds: two bytes of the headers hold whole ones from 1 to 65535 (sfput d1= sets another, unit1=ms says \
+that d1 is in milliseconds)",
+        axis.d,
+        format_g(f64::from(axis.d) * scale * 1000.0, 6)
     );
-    if (interval / 1000.0 / scale - f64::from(axis.d)).abs() > 1e-5 * f64::from(axis.d.abs()) {
+    let apart = (interval / 1000.0 / scale / f64::from(axis.d) - 1.0).abs();
+    ensure!(
+        apart < 0.01,
+        "d1={} would become {interval} microseconds, for headers hold whole ones: that is {:.0} % off (sfput d1= sets another)",
+        axis.d,
+        100.0 * apart
+    );
+    if apart > 1e-5 {
         job.warn(&format!(
             "d1={} becomes {interval} microseconds, for headers hold whole ones",
             axis.d
         ));
     }
-    let delay = (f64::from(axis.o) * scale).round().clamp(-32768.0, 32767.0);
-    if (delay / scale - f64::from(axis.o)).abs() > 1e-5 * f64::from(axis.o.abs()) && !job.has_input("tfile") {
+    let delay = (f64::from(axis.o) * scale).round();
+    ensure!(
+        (-32768.0..=32767.0).contains(&delay),
+        "o1={} is a delay of {delay} ms: two bytes of the headers hold -32768 to 32767 (sfput o1= sets another)",
+        axis.o
+    );
+    if (delay / scale - f64::from(axis.o)).abs() > 1e-5 * f64::from(axis.o.abs()) {
         job.warn(&format!(
             "o1={} becomes a delay of {delay} ms, for headers hold whole ones",
             axis.o
@@ -212,11 +237,27 @@ fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
         samples: axis.n,
         interval: interval as i32,
         delay: delay as i32,
-        su,
+        shift: 0,
     })
 }
 
 impl Common {
+    /// Compares the delay of the data with that of the first header.
+    fn begin_at(&mut self, job: &Job, fields: &[Field], keys: &[i32]) -> Result<()> {
+        let place = fields
+            .iter()
+            .position(|field| field.at == DELRT)
+            .context("delrt")?;
+        self.shift = self.delay - keys[place];
+        if self.shift != 0 && keys[place] != 0 {
+            job.warn(&format!(
+                "delrt of the first trace header is {} ms and the data begin at {} ms (o1): {} ms were added to all delays",
+                keys[place], self.delay, self.shift
+            ));
+        }
+        Ok(())
+    }
+
     /// A header of keys; 1 if it had to be corrected.
     fn fill(&self, header: &mut [u8], fields: &[Field], keys: &[i32]) -> u64 {
         for (field, value) in fields.iter().zip(keys) {
@@ -225,12 +266,11 @@ impl Common {
         let mut corrected = 0;
         for (at, value) in [(NS, self.samples as i32), (DT, self.interval)] {
             let told = self.order.count(header, at) as i32;
-            // Many writers of SEG-Y leave both 0, as the binary header has them; SU has no other place for them.
-            if told != value && (told != 0 || self.su) {
-                self.order.put_int(header, at, 2, value);
-                corrected = u64::from(told != 0).max(corrected);
-            }
+            self.order.put_int(header, at, 2, value);
+            corrected |= u64::from(told != 0 && told != value);
         }
+        let delay = self.order.int(header, DELRT, 2) + self.shift;
+        self.order.put_int(header, DELRT, 2, delay.clamp(-32768, 32767));
         corrected
     }
 

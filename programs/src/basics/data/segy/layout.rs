@@ -1,0 +1,305 @@
+//! How traces are laid out in a file.
+
+use std::fs::File;
+use std::io::Write;
+
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::Job;
+
+use super::keys::TRACE_HEADER;
+use super::samples::{Coding, Order};
+use super::tape::Tape;
+use super::text::{self, TEXT_HEADER};
+use super::{
+    BINARY_HEADER, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, NS, ORDER_CONSTANT,
+    REAL_HDT, REVISION, TRAILERS,
+};
+
+/// How the traces of a file are laid out.
+pub struct Layout {
+    /// Order of bytes in headers.
+    pub order: Order,
+    /// Order of bytes in samples.
+    pub samples_order: Order,
+    /// How samples are written.
+    pub coding: Coding,
+    /// Samples of a trace.
+    pub samples: usize,
+    /// Sampling in s; 0 where no header has it.
+    pub step: f64,
+    /// Bytes before the first trace.
+    pub before: u64,
+    /// Bytes behind the last trace.
+    pub behind: u64,
+    /// Bytes between the header of a trace and its samples.
+    pub between: usize,
+}
+
+impl Layout {
+    /// Bytes of a trace.
+    pub fn size(&self) -> usize {
+        TRACE_HEADER + self.between + self.samples * self.coding.size()
+    }
+}
+
+/// Reads textual and binary headers.
+pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
+    let (mut text, mut binary) = (vec![0; TEXT_HEADER], vec![0; BINARY_HEADER]);
+    tape.fill(&mut text, &|| "the 3200 bytes of the textual header".into())?;
+    tape.fill(&mut binary, &|| "the 400 bytes of the binary header".into())?;
+    let order = order(job, &binary)?;
+    let told = i64::from(order.int(&binary, FORMAT, 2));
+    let coding = Coding::of(job.int_opt("format")?.unwrap_or(told))
+        .with_context(|| format!("{} has no format that is known", tape.name))?;
+    if Coding::of(told).is_ok_and(|told| told != coding) {
+        job.warn(&format!(
+            "the binary header says format {told} ({}), and samples are read as {} because of format=",
+            Coding::of(told)?.words(),
+            coding.words()
+        ));
+    }
+    for (key, bytes) in [("hfile", text::to_ascii(&text)), ("bfile", binary.clone())] {
+        if let Some(path) = job.text(key)?.filter(|_| !job.is_dry_run()) {
+            let written = File::create(&path).and_then(|mut file| file.write_all(&bytes));
+            written.with_context(|| format!("cannot write {key}={path}"))?;
+        }
+    }
+    let mut layout = Layout {
+        order,
+        samples_order: order,
+        coding,
+        samples: order.count(&binary, HNS),
+        step: order.count(&binary, HDT) as f64 / 1e6,
+        before: (TEXT_HEADER + BINARY_HEADER) as u64,
+        behind: 0,
+        between: 0,
+    };
+    if order.count(&binary, REVISION) >> 8 == 2 {
+        second_revision(&mut layout, &binary)?;
+    }
+    pass_text(tape, &mut layout, &binary, job.int_opt("ns")?)?;
+    let first = tape.ahead(TRACE_HEADER)?;
+    if first.len() == TRACE_HEADER {
+        samples_of_traces(job, tape, &mut layout, &first);
+    }
+    if let Some(samples) = job.int_opt("ns")? {
+        layout.samples = samples as usize;
+    }
+    ensure!(
+        layout.samples > 0,
+        "{}: neither the binary header nor the first trace says how many samples a trace has; ns= says it",
+        tape.name
+    );
+    Ok(layout)
+}
+
+/// What revision 2 adds (SEG-Y revision 2.1, table 2): numbers of more digits, further trace headers, where traces begin and
+/// end.
+fn second_revision(layout: &mut Layout, binary: &[u8]) -> Result<()> {
+    let order = layout.order;
+    let (samples, step) = (order.int(binary, LONG_HNS, 4), order.real(binary, REAL_HDT));
+    if samples > 0 {
+        layout.samples = samples as usize;
+    }
+    if step.is_finite() && step > 0.0 {
+        layout.step = step / 1e6;
+    }
+    let further = order.int(binary, FURTHER, 4);
+    ensure!(
+        (0..1000).contains(&further),
+        "the binary header says {further} further headers of 240 bytes a trace (bytes 3507 to 3510): 0 to 999 are read"
+    );
+    layout.between = further as usize * TRACE_HEADER;
+    layout.behind = order.int(binary, TRAILERS, 4).max(0) as u64 * TEXT_HEADER as u64;
+    Ok(())
+}
+
+/// Samples and sampling from the header of the first trace, where the binary header has none or where the file has a whole number
+/// of traces only so.
+fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) {
+    let (samples, step) = (layout.order.count(first, NS), layout.order.count(first, DT));
+    if layout.step == 0.0 {
+        layout.step = step as f64 / 1e6;
+    }
+    let fills = |layout: &Layout| {
+        let traces = tape
+            .length
+            .map(|length| length.saturating_sub(layout.before + layout.behind));
+        traces.is_some_and(|bytes| bytes > 0 && bytes.is_multiple_of(layout.size() as u64))
+    };
+    let told = layout.samples;
+    if samples == 0 || samples == told || told > 0 && fills(layout) {
+        return;
+    }
+    layout.samples = samples;
+    if told > 0 && !fills(layout) {
+        layout.samples = told;
+    } else if told > 0 && !job.given("ns") {
+        job.warn(&format!(
+            "the binary header says {told} samples a trace and the first trace {samples}: the file holds whole traces of \
+{samples}, which are read"
+        ));
+    }
+}
+
+/// The order of bytes: from the constant of revision 2, else the one in which the format makes sense.
+fn order(job: &Job, binary: &[u8]) -> Result<Order> {
+    if !job.flag("endian")? {
+        return Ok(Order::Little);
+    }
+    match &binary[ORDER_CONSTANT..ORDER_CONSTANT + 4] {
+        [1, 2, 3, 4] => return Ok(Order::Big),
+        [4, 3, 2, 1] => return Ok(Order::Little),
+        _ => {}
+    }
+    let sane = |order: Order| (1..=16).contains(&order.int(binary, FORMAT, 2));
+    Ok(match (sane(Order::Big), sane(Order::Little)) {
+        (false, true) => Order::Little,
+        _ => Order::Big,
+    })
+}
+
+/// Passes over the textual headers that revision 1 allows behind the binary one. The number in the binary header holds from revision
+/// 1 on. Before, it may be anything, and holds where a stanza begins there, as `((` shows, or where traces fill the file only so.
+fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<()> {
+    let order = layout.order;
+    let (major, told) = (order.count(binary, REVISION) >> 8, order.int(binary, EXTENDED, 2));
+    let samples = ns.map_or(layout.samples, |ns| ns as usize);
+    let size = Layout { samples, ..*layout }.size() as u64;
+    let fills = |number: u64| {
+        let before = layout.before + number * TEXT_HEADER as u64;
+        tape.length
+            .is_some_and(|length| length > before && (length - before).is_multiple_of(size))
+    };
+    let alone = told > 0 && fills(told as u64) && !fills(0);
+    let first_trace = match major {
+        2 => order.long(binary, FIRST_TRACE),
+        _ => 0,
+    };
+    if first_trace > layout.before {
+        tape.pass(first_trace - layout.before)?;
+        layout.before = first_trace;
+        return Ok(());
+    }
+    let stanza = starts_stanza(&tape.ahead(2)?);
+    let announced = matches!(major, 1 | 2);
+    let wanted = if told > 0 && (announced || stanza || alone) {
+        told as usize
+    } else if stanza || told < 0 && announced {
+        // As many as there are, up to the one with the mark of the end.
+        usize::MAX
+    } else {
+        0
+    };
+    let (mut block, mut passed) = (vec![0; TEXT_HEADER], 0);
+    while passed < wanted {
+        let what = || match wanted {
+            usize::MAX => {
+                "textual headers up to `((SEG: EndText))`, which the binary header announces".into()
+            }
+            _ => format!("textual header {} of {wanted} behind the binary one", passed + 1),
+        };
+        tape.fill(&mut block, &what)?;
+        passed += 1;
+        let text = String::from_utf8_lossy(&text::to_ascii(&block)).to_lowercase();
+        if wanted == usize::MAX && text.replace(' ', "").contains("((seg:endtext))") {
+            break;
+        }
+    }
+    layout.before += (passed * TEXT_HEADER) as u64;
+    Ok(())
+}
+
+/// Whether a stanza of a textual header begins here, in ASCII or EBCDIC.
+fn starts_stanza(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'(', b'('] | [0x4d, 0x4d])
+}
+
+/// SU has no headers but those of traces.
+pub fn su_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
+    ensure!(
+        !job.given("format"),
+        "format= is for SEG-Y: SU holds reals of 4 bytes"
+    );
+    let first = tape.ahead(TRACE_HEADER)?;
+    ensure!(
+        first.len() == TRACE_HEADER,
+        "{} has no trace: it holds {} bytes, and a trace header alone has {TRACE_HEADER}",
+        tape.name,
+        first.len()
+    );
+    if text::is_text(&first) {
+        bail!(
+            "{} begins with text, as SEG-Y does and SU does not: sfsegyread reads SEG-Y",
+            tape.name
+        );
+    }
+    let fits = |order: Order| {
+        let samples = order.count(&first, NS);
+        let size = (TRACE_HEADER + 4 * samples) as u64;
+        samples > 0 && tape.length.is_none_or(|length| length % size == 0)
+    };
+    let told = !job.flag("endian")? || job.flag("suxdr")?;
+    let order = if !job.flag("endian")? {
+        Order::Little
+    } else if job.flag("suxdr")? {
+        Order::Big
+    } else {
+        match (fits(Order::Little), fits(Order::Big)) {
+            (true, true) => likely(&first),
+            (false, true) => Order::Big,
+            _ => Order::Little,
+        }
+    };
+    let samples = job.int_opt("ns")?.map_or(order.count(&first, NS), |n| n as usize);
+    ensure!(
+        samples > 0,
+        "{}: the first trace header says 0 samples; ns= says how many there are",
+        tape.name
+    );
+    let mut layout = Layout {
+        order,
+        samples_order: order,
+        coding: Coding::Ieee,
+        samples,
+        step: order.count(&first, DT) as f64 / 1e6,
+        before: 0,
+        behind: 0,
+        between: 0,
+    };
+    if !told && mixed(&tape.ahead(layout.size())?[TRACE_HEADER..], order) {
+        layout.samples_order = order.turned();
+        job.warn(&format!(
+            "headers are {} and samples {}, as Madagascar's sfsuwrite leaves them: they are read so (suxdr=y or endian=n says \
+that both have one order)",
+            order.words(),
+            layout.samples_order.words()
+        ));
+    }
+    Ok(layout)
+}
+
+/// Of two orders that both fit: the one in which the kind of trace is a small number, as it always is.
+fn likely(header: &[u8]) -> Order {
+    const TRID: usize = 28;
+    let size = |order: Order| order.count(header, TRID);
+    if size(Order::Big) < size(Order::Little) {
+        Order::Big
+    } else {
+        Order::Little
+    }
+}
+
+/// Whether samples are in the other order of bytes than the headers. In the wrong order the last bits of a number are its power of
+/// two, and numbers lie anywhere between 1e-38 and 1e38, or are 0 or denormal where these bits are 0.
+fn mixed(samples: &[u8], order: Order) -> bool {
+    let usual = |order: Order| {
+        let values = samples
+            .chunks_exact(4)
+            .map(|bytes| f32::from_bits(order.int(bytes, 0, 4) as u32));
+        let usual = |x: f32| x == 0.0 || (1e-15..1e15).contains(&x.abs());
+        values.filter(|x| usual(*x)).count()
+    };
+    let (as_told, turned) = (usual(order), usual(order.turned()));
+    turned > as_told && 10 * as_told < 9 * (samples.len() / 4)
+}

@@ -1,0 +1,335 @@
+//! SEG-Y and SU as other programs leave them, and data that they cannot hold: read right, or with a sentence that says what is
+//! wrong.
+
+use crate::bench::{Bench, ramp};
+use crate::desk::built::checkout;
+
+/// A bench with one file, and its bytes.
+fn bench(name: &str) -> (Bench, Vec<u8>) {
+    let bytes = std::fs::read(checkout("tests/data/segy").join(name)).unwrap();
+    let bench = Bench::new();
+    bench.put(name, &bytes);
+    let program = if name.ends_with("su") {
+        "sfsuread"
+    } else {
+        "sfsegyread"
+    };
+    bench.run(&format!("{program} tape={name} tfile=whole-t.rsf > whole.rsf"));
+    (bench, bytes)
+}
+
+/// What a file says as a warning when it is read, and that its numbers and headers are those of the whole one.
+#[track_caller]
+fn same(bench: &Bench, name: &str, words: &str) -> String {
+    let program = if name.ends_with("su") {
+        "sfsuread"
+    } else {
+        "sfsegyread"
+    };
+    let said = bench.sh(&format!("{program} tape={name} tfile=t.rsf {words} > d.rsf"));
+    assert_eq!(said.code, 0, "{name}: {}", said.err);
+    assert_eq!(bench.reals("d.rsf"), bench.reals("whole.rsf"), "{name}");
+    said.err
+}
+
+/// A textual header that begins with these words, in ASCII.
+fn stanza(words: &str) -> Vec<u8> {
+    let mut text = words.as_bytes().to_vec();
+    text.resize(3200, b' ');
+    text
+}
+
+#[test]
+fn headers_of_a_table_get_what_the_data_say() {
+    let bench = Bench::new();
+    bench.raw("a.rsf", "n1=4 d1=0.002 o1=0.1 n2=3", "native_float", &ramp(12));
+    let mut keys = vec![0i32; 3 * 91];
+    (0..3).for_each(|trace| keys[91 * trace + 23] = 500 + trace as i32);
+    bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
+    for format in [1, 2, 3, 5, 8] {
+        let said = bench.sh(&format!(
+            "sfsegywrite < a.rsf tape=a.sgy tfile=keys.rsf format={format}"
+        ));
+        assert_eq!(said.code, 0);
+        assert!(!said.err.contains("delrt"), "{}", said.err);
+        let (bytes, size) = (bench.bytes("a.sgy"), [0, 4, 4, 2, 0, 4, 0, 0, 1][format]);
+        for trace in bytes[3600..].chunks_exact(240 + 4 * size) {
+            let half = |at: usize| i16::from_be_bytes([trace[at], trace[at + 1]]);
+            assert_eq!(
+                (half(108), half(114), half(116)),
+                (100, 4, 2000),
+                "format {format}"
+            );
+        }
+        bench.run("sfsegyread tape=a.sgy tfile=t.rsf > d.rsf");
+        let axis = bench.axes("d.rsf", 2).remove(0);
+        assert_eq!((axis.n, axis.o, axis.d), (4, 0.1, 0.002));
+    }
+    // Delays keep their differences to the first, which becomes that of the data.
+    (0..3).for_each(|trace| keys[91 * trace + 35] = 40 + 10 * trace as i32);
+    bench.raw("keys.rsf", "n1=91 n2=3", "native_int", &keys);
+    let said =
+        bench.sh("sfsegywrite < a.rsf tape=a.sgy tfile=keys.rsf; sfsegyread tape=a.sgy tfile=t.rsf > d.rsf");
+    assert!(
+        said.err
+            .contains("is 40 ms and the data begin at 100 ms (o1): 60 ms were added"),
+        "{}",
+        said.err
+    );
+    let back: Vec<i32> = bench.open("t.rsf").read_all().unwrap();
+    let delays: Vec<i32> = back.chunks(91).map(|header| header[35]).collect();
+    assert_eq!(delays, [100, 110, 120]);
+}
+
+#[test]
+fn samples_that_a_format_cannot_hold_are_told() {
+    let bench = Bench::new();
+    let header = "n1=4 d1=0.004 n2=1";
+    bench.raw(
+        "odd.rsf",
+        header,
+        "native_float",
+        &[f32::NAN, f32::INFINITY, 1.0, -2.0],
+    );
+    bench.raw(
+        "loud.rsf",
+        header,
+        "native_float",
+        &[44507.0f32, -50000.0, 3.0, 0.0],
+    );
+    bench.raw("quiet.rsf", header, "native_float", &[1e-9f32, 0.0, 3e-9, -2e-9]);
+    bench.raw("small.rsf", header, "native_float", &[7.0f32, 0.0, -3.0, 1.0]);
+    let words = |line: &str| {
+        let said = bench.sh(&format!(
+            "sfsegywrite tape=x.sgy {line} && sfsegyread tape=x.sgy tfile=t.rsf > d.rsf"
+        ));
+        assert_eq!(said.code, 0, "{line}: {}", said.err);
+        (said.err, bench.reals("d.rsf"))
+    };
+    let (said, back) = words("format=1 < odd.rsf");
+    assert!(
+        said.contains("1 samples are not numbers (NaN) and became 0"),
+        "{said}"
+    );
+    assert!(
+        said.contains("1 samples are infinite and became the largest number of IBM reals"),
+        "{said}"
+    );
+    assert_eq!(back, [0.0, f32::MAX, 1.0, -2.0]);
+    let (said, back) = words("format=5 < odd.rsf");
+    assert!(said.contains("(NaN) and were written as they are"), "{said}");
+    assert!(back[0].is_nan() && back[1] == f32::INFINITY);
+    let (said, back) = words("format=3 < loud.rsf");
+    assert!(said.contains("2 samples were clipped at 32767"), "{said}");
+    assert!(said.contains("the largest of the data is 50000"), "{said}");
+    assert_eq!(back, [32767.0, -32768.0, 3.0, 0.0]);
+    let (said, back) = words("format=2 < quiet.rsf");
+    assert!(
+        said.contains("the largest sample is 0.000000003, and integers of 4 bytes round"),
+        "{said}"
+    );
+    assert_eq!(back, [0.0; 4]);
+    // Nothing is lost, and nothing is told.
+    for format in [1, 2, 3, 5, 8] {
+        assert_eq!(
+            words(&format!("format={format} < small.rsf")).0,
+            "",
+            "format {format}"
+        );
+    }
+    for format in [1, 5] {
+        assert_eq!(
+            words(&format!("format={format} < quiet.rsf")).0,
+            "",
+            "format {format}"
+        );
+    }
+    // Times that two bytes cannot hold.
+    for (header, word) in [
+        ("n1=2 d1=7e-7 unit1=s", "43 % off"),
+        ("n1=2 d1=5e-7 unit1=s", "whole ones from 1 to 65535"),
+        ("n1=2 d1=0", "whole ones from 1 to 65535"),
+        ("n1=2 d1=0.004 o1=40", "o1=40 is a delay of 40000 ms"),
+    ] {
+        bench.raw("t.rsf", header, "native_float", &[1.0f32, 2.0]);
+        let said = bench.refused("sfsegywrite < t.rsf tape=t.sgy");
+        assert!(said.contains(word), "{header}: {said}");
+    }
+}
+
+#[test]
+fn textual_headers_are_found_by_their_stanzas() {
+    let (bench, whole) = bench("ieee.sgy");
+    let ebcdic: Vec<u8> = {
+        // `((` and blanks as EBCDIC has them.
+        let mut text = vec![0x40; 3200];
+        text[..2].copy_from_slice(&[0x4d, 0x4d]);
+        text
+    };
+    let end = stanza("((SEG: EndText))");
+    let with = |told: i16, revision: u16, texts: &[&[u8]]| {
+        let mut bytes = whole[..3600].to_vec();
+        bytes[3504..3506].copy_from_slice(&told.to_be_bytes());
+        bytes[3500..3502].copy_from_slice(&revision.to_be_bytes());
+        texts.iter().for_each(|text| bytes.extend_from_slice(text));
+        bytes.extend_from_slice(&whole[3600..]);
+        bench.put("text.sgy", bytes);
+    };
+    let first = stanza("((OGP: P1/11)) any ellipsoid");
+    let second = stanza("((JohnDoe: of 1999)) lines");
+    for (told, revision, texts) in [
+        (2, 0, [&first[..], &second].as_slice()),
+        (2, 0, &[&ebcdic, &second]),
+        (-1, 0, &[&first, &second, &end]),
+        (-1, 0x100, &[&first, &end]),
+        (-1, 0x200, &[&end]),
+        (0, 0, &[&first, &end]),
+        (1, 0x100, &[&second]),
+    ] {
+        with(told, revision, texts);
+        assert_eq!(same(&bench, "text.sgy", ""), "", "{told} {revision}");
+        // A pipe tells no length, by which the number could be guessed.
+        bench.run("cat text.sgy | sfsegyread n2=4 tfile=t.rsf > d.rsf");
+        assert_eq!(bench.reals("d.rsf"), bench.reals("whole.rsf"));
+    }
+    with(-1, 0x100, &[&first, &second]);
+    let said = bench.refused("sfsegyread tape=text.sgy > d.rsf");
+    assert!(
+        said.contains("textual headers up to `((SEG: EndText))`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn revision_two_says_where_traces_and_samples_lie() {
+    let (bench, whole) = bench("ieee.sgy");
+    let size = (whole.len() - 3600) / 4;
+    let put =
+        |at: usize, bytes: &[u8], file: &mut Vec<u8>| file[3200 + at..][..bytes.len()].copy_from_slice(bytes);
+    let mut file = whole[..3600].to_vec();
+    put(300, &0x201u16.to_be_bytes(), &mut file);
+    put(306, &2i32.to_be_bytes(), &mut file);
+    // The lengths of revision 0 are not read any more.
+    put(20, &0u16.to_be_bytes(), &mut file);
+    put(68, &9i32.to_be_bytes(), &mut file);
+    put(72, &4000f64.to_be_bytes(), &mut file);
+    put(320, &5000u64.to_be_bytes(), &mut file);
+    put(328, &1i32.to_be_bytes(), &mut file);
+    file.resize(5000, 0);
+    for trace in whole[3600..].chunks_exact(size) {
+        file.extend_from_slice(&trace[..240]);
+        file.extend_from_slice(&[b'x'; 480]);
+        file.extend_from_slice(&trace[240..]);
+    }
+    file.extend_from_slice(&stanza("((SEG: EndText))"));
+    bench.put("two.sgy", &file);
+    assert_eq!(same(&bench, "two.sgy", ""), "");
+    assert_eq!(bench.axes("d.rsf", 2)[0].d, 0.004);
+    bench.run("cmp t.rsf@ whole-t.rsf@ && sfsegyread tape=two.sgy read=h tfile=h.rsf && cmp h.rsf@ t.rsf@");
+    put(306, &(-7i32).to_be_bytes(), &mut file);
+    bench.put("two.sgy", &file);
+    let said = bench.refused("sfsegyread tape=two.sgy > d.rsf");
+    assert!(
+        said.contains("says -7 further headers of 240 bytes a trace"),
+        "{said}"
+    );
+}
+
+#[test]
+fn headers_that_contradict_each_other_are_told() {
+    let (bench, whole) = bench("ieee.sgy");
+    let size = (whole.len() - 3600) / 4;
+    let file = |changes: &[(usize, i16)]| {
+        let mut bytes = whole.clone();
+        for (at, value) in changes {
+            bytes[*at..at + 2].copy_from_slice(&value.to_be_bytes());
+        }
+        bench.put("odd.sgy", &bytes);
+    };
+    // The binary header has no sampling, or no samples, and traces have.
+    file(&[(3216, 0), (3220, 0)]);
+    assert_eq!(same(&bench, "odd.sgy", ""), "");
+    assert_eq!(bench.axes("d.rsf", 2)[0].d, 0.004);
+    let no_step: Vec<(usize, i16)> = (0..4).map(|trace| (3600 + trace * size + 116, 0)).collect();
+    file(&[no_step.as_slice(), &[(3216, 0)]].concat());
+    let said = same(&bench, "odd.sgy", "");
+    assert!(
+        said.contains("has a sampling interval: axis 1 numbers the samples"),
+        "{said}"
+    );
+    let axis = bench.axes("d.rsf", 2).remove(0);
+    assert_eq!(
+        (axis.o, axis.d, axis.label.as_deref()),
+        (0.0, 1.0, Some("Sample"))
+    );
+    // Another length in the binary header, which does not fill the file.
+    file(&[(3220, 8)]);
+    let said = same(&bench, "odd.sgy", "");
+    assert!(
+        said.contains("says 8 samples a trace and the first trace 9"),
+        "{said}"
+    );
+    // Another length in one trace.
+    file(&[(3600 + 2 * size + 114, 100)]);
+    let said = same(&bench, "odd.sgy", "");
+    assert!(
+        said.contains("1 trace headers give another number of samples than the 9"),
+        "{said}"
+    );
+    assert!(said.contains("that of trace 3 with 100"), "{said}");
+    // Another format on the command line.
+    let said = bench.sh("sfsegyread tape=ieee.sgy tfile=t.rsf format=1 > d.rsf");
+    assert!(
+        said.err
+            .contains("says format 5 (IEEE reals), and samples are read as IBM reals because of format="),
+        "{}",
+        said.err
+    );
+    assert_eq!(same(&bench, "ieee.sgy", "format=5"), "");
+}
+
+#[test]
+fn seismic_unix_in_two_orders_of_bytes() {
+    for name in ["ieee.su", "little.su"] {
+        let (bench, whole) = bench(name);
+        let mut mixed = whole.clone();
+        for trace in mixed.chunks_exact_mut(240 + 36) {
+            trace[240..].chunks_exact_mut(4).for_each(|word| word.reverse());
+        }
+        bench.put("mixed.su", &mixed);
+        let said = same(&bench, "mixed.su", "");
+        assert!(
+            said.contains("as Madagascar's sfsuwrite leaves them: they are read so"),
+            "{said}"
+        );
+        assert_eq!(same(&bench, name, ""), "");
+        // Who says the order gets it.
+        let told = if name == "ieee.su" { "suxdr=y" } else { "endian=n" };
+        let said = bench.run(&format!("sfsuread tape=mixed.su {told} tfile=t.rsf > d.rsf"));
+        assert_eq!(said, "");
+        assert_ne!(bench.reals("d.rsf"), bench.reals("whole.rsf"));
+    }
+    let (bench, _) = bench("ieee.sgy");
+    bench.put(
+        "ibm.sgy",
+        std::fs::read(checkout("tests/data/segy/ibm.sgy")).unwrap(),
+    );
+    for name in ["ieee.sgy", "ibm.sgy"] {
+        let said = bench.refused(&format!("sfsuread tape={name} tfile=t.rsf > d.rsf"));
+        assert!(said.contains("sfsegyread reads SEG-Y"), "{said}");
+    }
+}
+
+#[test]
+fn the_list_of_keys_is_whole() {
+    let (bench, _) = bench("ieee.sgy");
+    let rows = |line: &str| {
+        bench
+            .run(line)
+            .lines()
+            .filter(|line| line.starts_with('['))
+            .count()
+    };
+    assert_eq!(rows("sfheaderattr < whole-t.rsf desc=y"), 91);
+    assert_eq!(rows("sfheaderattr < whole-t.rsf"), 0);
+}
