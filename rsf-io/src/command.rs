@@ -14,7 +14,7 @@ use clap_complete::Shell;
 
 use crate::header::unquoted;
 use crate::input::open_file;
-use crate::params::{COMMON, Param, ParamKind, Program, WITHOUT_EFFECT};
+use crate::params::{COMMON, OF_DRIVERS, Param, ParamKind, Program, WITHOUT_EFFECT};
 use crate::value::{Parsed, Value};
 use crate::{Error, Header, Result};
 
@@ -211,6 +211,9 @@ impl Words {
                 self.common.insert(known, value);
                 return Ok(true);
             }
+        }
+        if OF_DRIVERS.contains(&key) && declared(program, "adj").is_some() {
+            return Ok(true);
         }
         let free =
             takes(program, ParamKind::Keys) && key.starts_with(|c: char| c.is_alphanumeric() || c == '_');

@@ -235,3 +235,104 @@ fn time_dispersion_is_an_operator() {
         assert!(run.code == 1 && run.err.contains(words), "{line}: {run:?}");
     }
 }
+
+/// What a user sees where sizes disagree: one sentence with both, and nothing about pipes.
+#[test]
+fn sizes_that_disagree_are_told_as_sizes() {
+    let bench = bench();
+    bench.put("long", "#!/bin/sh\nexec sfpad end1=1000000\n");
+    bench.put("deaf", "#!/bin/sh\nexec sfspike n1=40 < /dev/null\n");
+    bench.put("plain", "#!/bin/sh\nexec sfmath \"$@\"\n");
+    bench.run("chmod +x long deaf plain; sfspike n1=1000 n2=1000 > big.rsf");
+    for (line, words) in [
+        (
+            "sfdottest ./long mod=m.rsf dat=d.rsf",
+            "standard output of ./long adj=n has 1000040 elements and dat=d.rsf has 40",
+        ),
+        (
+            "sfconjgrad ./long mod=m.rsf < d.rsf",
+            "standard output of ./long adj=y has 1000040 elements and mod=m.rsf has 40",
+        ),
+        (
+            "sfdottest ./deaf mod=big.rsf dat=d.rsf",
+            "./deaf adj=n did not read all that it was given: mod=big.rsf has 1000000 elements (n1=1000 n2=1000)",
+        ),
+        (
+            "sfconjgrad ./deaf mod=m.rsf < big.rsf",
+            "standard input has 1000000 elements (n1=1000 n2=1000), and the operator takes fewer",
+        ),
+    ] {
+        let run = bench.sh(line);
+        assert!(run.code == 1 && run.err.contains(words), "{line}: {run:?}");
+        assert!(!run.err.contains("pipe"), "{line}: {run:?}");
+    }
+    let run = bench.sh("sfdottest ./plain mod=m.rsf dat=d.rsf");
+    assert!(
+        run.code == 1 && run.err.contains("a linear operator knows adj="),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn words_of_madagascars_drivers() {
+    let bench = bench();
+    // Its drivers hand their own parameters on.
+    let run = bench
+        .sh("RSF_STRICT=1 sfcausint mod=m.rsf dat=d.rsf mwt=w.rsf niter=3 known=k.rsf < m.rsf > sums.rsf");
+    assert!(run.code == 0 && run.err.is_empty(), "{run:?}");
+    assert_eq!(bench.reals("sums.rsf"), bench.reals("d.rsf"));
+    // A program that is no operator does not know them.
+    let run = bench.sh("sfreverse niter=3 < m.rsf > back.rsf");
+    assert!(run.err.contains("unknown parameter niter="), "{run:?}");
+    // mod0= is the first model, and has its axes.
+    for words in ["mod=m.rsf mod0=m.rsf", "mod0=m.rsf"] {
+        let run = bench.sh(&format!(
+            "sfconjgrad sfcausint {words} niter=3 < d.rsf > found.rsf"
+        ));
+        assert!(
+            run.code == 0 && run.err.contains("the gradient is zero"),
+            "{run:?}"
+        );
+        assert_eq!(bench.reals("found.rsf"), bench.reals("m.rsf"), "{words}");
+    }
+    let said = bench.refused("sfconjgrad sfcausint mod=m.rsf mod0=m.rsf x0=m.rsf < d.rsf");
+    assert!(said.contains("two names of one parameter"), "{said}");
+    let said = bench.refused("sfconjgrad sfcausint < d.rsf");
+    assert!(said.contains("neither mod= nor mod0= is given"), "{said}");
+}
+
+/// Parameters and habits of Madagascar's programs that ours take.
+#[test]
+fn small_words_of_madagascars_programs() {
+    let bench = bench();
+    // The origin of time turns the phase of each frequency, forward and back.
+    bench.run("sffft1 ot=0.3 < m.rsf > a.rsf; sfput o1=0.3 < m.rsf | sffft1 > b.rsf; sffft1 < m.rsf > c.rsf");
+    assert_eq!(bench.complex("a.rsf"), bench.complex("b.rsf"));
+    assert_ne!(bench.complex("a.rsf"), bench.complex("c.rsf"));
+    // Four samples away, where the Nyquist frequency stays real.
+    bench.run("sffft1 inv=y ot=12 < c.rsf > t.rsf");
+    assert_eq!(bench.axes("t.rsf", 1)[0].o, 12.0);
+    bench.run("sffft1 < t.rsf > d3.rsf");
+    let (there, back) = (bench.complex("d3.rsf"), bench.complex("c.rsf"));
+    let size = largest(back.iter().flatten().map(|x| f64::from(*x)));
+    let apart = there.iter().flatten().zip(back.iter().flatten());
+    // Rounding of two transforms of 40 numbers: 2e-7 measured.
+    assert!(largest(apart.map(|(a, b)| f64::from(a - b))) < 2e-6 * size);
+    // A third name, which Madagascar's flows append, is not read.
+    let run = bench.sh("sfcmplx m.rsf d.rsf sfcmplx > e.rsf");
+    assert!(
+        run.code == 0 && run.err.contains("warning: sfcmplx is not read"),
+        "{run:?}"
+    );
+    bench.run("sfreal < e.rsf > re.rsf; sfimag < e.rsf > im.rsf");
+    assert_eq!(bench.reals("re.rsf"), bench.reals("m.rsf"));
+    assert_eq!(bench.reals("im.rsf"), bench.reals("d.rsf"));
+    // Bytes from 0 to 255, rounded.
+    bench.run("sfmath n1=9 d1=0.5 output='x1' | sfbyte allpos=y symcp=y clip=4.5 gainpanel=1 > b8.rsf");
+    let bytes = bench.open("b8.rsf").read_all::<u8>().unwrap();
+    let wanted = [0, 28, 57, 85, 114, 142, 171, 199, 227];
+    assert_eq!(bytes, wanted);
+    bench.run("sfmath n1=3 output='100*x1-1' | sfdd type=int > i.rsf");
+    let text = bench.run("sfdisfil format='%x ' number=n < i.rsf");
+    assert_eq!(text.trim(), "ffffffff 63 c7");
+}

@@ -316,7 +316,9 @@ impl Table {
         };
         let mut bytes = vec![0u8; STEPS + 1];
         if turns.allpos {
-            (1..STEPS).for_each(|i| bytes[i] = (256.0 * power((i as f64 - 1.0) / steps)) as u8);
+            // Madagascar cuts these to whole numbers, and rounds them with symcp=y.
+            let half = if turns.symmetric { 0.5 } else { 0.0 };
+            (1..STEPS).for_each(|i| bytes[i] = (256.0 * power((i as f64 - 1.0) / steps) + half) as u8);
         } else {
             for i in 1..=STEPS / 2 {
                 let part = power((steps - 2.0 * i as f64) / steps);

@@ -1,6 +1,6 @@
 //! `sfconjgrad`: the model whose data fit best, by conjugate gradients.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use rsf_io::{Input, Job, Kind, Output, Param, Program, format_g};
 
 use super::cube;
@@ -13,13 +13,13 @@ pub static SPEC: Program = Program {
     usage: "PROGRAM < data.rsf mod=model.rsf niter=10 key=value ... > model.rsf",
     comments: "Finds the model m that minimises the sum of the squares of L m - d, where d is standard input and L is \
 the operator PROGRAM. Each of the niter= iterations runs PROGRAM once and its adjoint once. mwt= is a weight of the \
-model: m = x0 + mwt p, and the search is for p. Where known= is not 0, the model keeps the value of x0=, or zero. Each \
+model: m = mod0 + mwt p, and the search is for p. Where known= is not 0, the model keeps the value of mod0=, or zero. Each \
 iteration prints the squared length of the gradient.\n\n\
 PROGRAM is the name or path of the operator, and the parameters after it are passed on. It is started with adj=n (model \
 in, data out) and with adj=y (data in, model out), reads standard input and writes standard output. Four datasets of the \
 size of the model and three of the size of the data are held in memory.\n\n\
-Differs from Madagascar: mod=, mwt=, known=, x0= and niter= are not passed on to PROGRAM; a program that fails is an \
-error; dot products are computed in double precision; with mwt= and x0= the model is x0 + mwt p, and not mwt (x0 + p), \
+Differs from Madagascar: mod=, mwt=, known=, mod0= (or x0=) and niter= are not passed on to PROGRAM; a program that fails is an \
+error; dot products are computed in double precision; with mwt= and mod0= the model is mod0 + mwt p, and not mwt (mod0 + p), \
 whose data would not be those that were fitted; a gradient of zero ends the search.",
     example: "sfspike n1=100 k1=40 > m.rsf\nsfcausint < m.rsf > d.rsf\nsfconjgrad sfcausint < d.rsf mod=m.rsf niter=20 > found.rsf",
     params: &PARAMS,
@@ -29,12 +29,14 @@ static PARAMS: [Param; 7] = [
     Param::words("PROGRAM").doc("the operator and its arguments without ="),
     Param::keys("key").doc("parameters of the operator"),
     Param::input("mod")
-        .required()
+        .default_text("mod0")
         .doc("a dataset with the axes of the model; its elements are not used"),
     Param::input("mwt").doc("weight of the model"),
     Param::input("known")
         .doc("integers with the axes of the model: where they are not 0, the model is known"),
-    Param::input("x0").doc("initial model; zero if it is not given"),
+    Param::input("mod0")
+        .alias("x0")
+        .doc("initial model; zero if it is not given"),
     Param::int("niter")
         .default("1")
         .range(">= 0", Some(0.0), None)
@@ -81,11 +83,8 @@ impl Problem<'_> {
             true => (self.data, self.model),
         };
         let give = |output: &mut Output| Ok(output.write(values)?);
-        let take = |mut result: Input| {
-            operator::expect(&result, to.len(), &to.name())?;
-            Ok(result.read_all_f32()?)
-        };
-        self.operator.apply(self.job, adjoint, (from, give), take)
+        let take = |mut result: Input| Ok(result.read_all_f32()?);
+        self.operator.apply(self.job, adjoint, (from, give), (to, take))
     }
 }
 
@@ -114,7 +113,10 @@ pub fn run(job: &mut Job) -> Result<()> {
     let operator = Operator::of(job)?;
     let iterations = job.int("niter")?;
     let mut data = job.stdin()?;
-    let model = job.input("mod")?;
+    let given = ["mod", "mod0"].into_iter().find(|key| job.has_input(key));
+    let key =
+        given.context("neither mod= nor mod0= is given: one of them must have the axes of the model")?;
+    let model = job.input(key)?;
     cube::expect(&data, Kind::Float)?;
     cube::expect(&model, Kind::Float)?;
     let mut reals = |name: &str| -> Result<Option<Vec<f32>>> {
@@ -125,7 +127,7 @@ pub fn run(job: &mut Job) -> Result<()> {
         operator::expect(&file, model.len(), &model.name())?;
         Ok(Some(file.read_all_f32()?))
     };
-    let (weight, start) = (reals("mwt")?, reals("x0")?);
+    let (weight, start) = (reals("mwt")?, reals("mod0")?);
     let known = match job.has_input("known") {
         false => None,
         true => {

@@ -33,9 +33,10 @@ static PARAMS: [Param; 6] = [
     Param::bool("opt")
         .default("y")
         .doc("y: pad with zeros to a length of factors 2, 3 and 5 only; with inv=y: cut the padding off"),
-    Param::float("o1")
-        .default_text("fft_o1 of the header")
-        .doc("with inv=y: origin of the output"),
+    Param::float("ot")
+        .alias("o1")
+        .default_text("o1 of the header, fft_o1 with inv=y")
+        .doc("coordinate of the first sample on the axis of time"),
     Param::bool("verb").default("n").doc("y: print the length"),
     Param::float("memsize")
         .ignored()
@@ -72,7 +73,8 @@ fn apply(factors: &Option<Vec<Complex32>>, spectrum: &mut [Complex32]) {
 
 fn forward(job: &mut Job, mut input: Input) -> Result<()> {
     cube::expect(&input, Kind::Float)?;
-    let axis = cube::shape(&input)?.swap_remove(0);
+    let mut axis = cube::shape(&input)?.swap_remove(0);
+    axis.o = job.float_opt("ot")?.unwrap_or(axis.o);
     ensure!(
         axis.d != 0.0,
         "d1=0 in the header: the frequencies need a sampling (sfput d1= sets it)"
@@ -149,7 +151,7 @@ fn inverse(job: &mut Job, mut input: Input) -> Result<()> {
         "fft_n1={count} in the header, but {} frequencies make 1 to {length} samples; opt=n writes all {length}",
         axis.n
     );
-    let origin = job.float_opt("o1")?.or(header.float("fft_o1")).unwrap_or(0.0);
+    let origin = job.float_opt("ot")?.or(header.float("fft_o1")).unwrap_or(0.0);
     let label = match header.text("fft_label1") {
         Some(label) => Some(label),
         None => fourier::label(axis.label.as_deref(), false),

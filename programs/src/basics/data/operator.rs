@@ -37,14 +37,14 @@ impl Operator {
         })
     }
 
-    /// Applies the operator, or its adjoint: `give` writes a dataset with the axes of `like`, `take` reads what comes
-    /// out.
+    /// Applies the operator, or its adjoint: `give` writes a dataset with the axes of `from`, `take` reads what comes
+    /// out, which must have as many elements as `to`.
     pub fn apply<R>(
         &self,
         job: &mut Job,
         adjoint: bool,
-        (like, give): (&Input, impl FnOnce(&mut Output) -> Result<()> + Send),
-        take: impl FnOnce(Input) -> Result<R>,
+        (from, give): (&Input, impl FnOnce(&mut Output) -> Result<()> + Send),
+        (to, take): (&Input, impl FnOnce(Input) -> Result<R>),
     ) -> Result<R> {
         let name = self.program.to_string_lossy().into_owned();
         let adj = if adjoint { "adj=y" } else { "adj=n" };
@@ -57,16 +57,22 @@ impl Operator {
         let mut child = child.with_context(|| format!("cannot start {name}"))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.context("no pipe")?;
-        job.follow(like);
+        job.follow(from);
         let mut output = job.output_into(&format!("standard input of {name}"), stdin)?;
         let shown = format!("standard output of {name} {adj}");
+        let mut fits = true;
         let (given, taken) = thread::scope(|scope| {
             let writer = scope.spawn(move || {
                 give(&mut output)?;
                 Ok(output.finish()?)
             });
             let taken = match job.input_from(&shown, stdout) {
-                Ok(input) => take(input),
+                Ok(input) => expect(&input, to.len(), &to.name())
+                    .and_then(|()| take(input))
+                    .inspect_err(|_| {
+                        // Before its output closes: it would complain of that, and hide the reason.
+                        fits = child.kill().is_err();
+                    }),
                 Err(error) => Err(error.into()),
             };
             let given: Result<()> = writer.join().unwrap_or_else(|_| bail!("a thread has failed"));
@@ -74,9 +80,19 @@ impl Operator {
         });
         let status = child.wait().with_context(|| name.clone())?;
         // A program that failed has told why; what its pipes say then follows from it.
-        ensure!(status.success(), "{name} {adj} failed with {status}");
+        ensure!(
+            !fits || status.success(),
+            "{name} {adj} failed with {status}: a linear operator knows adj=, reads standard input and writes standard output"
+        );
         let taken = taken?;
-        given?;
+        ensure!(
+            given.is_ok(),
+            "{name} {adj} did not read all that it was given: {} has {} elements ({}), and the operator takes fewer (its own \
+parameters, such as shots=, may say how many)",
+            from.name(),
+            from.len(),
+            from.header().sizes()
+        );
         Ok(taken)
     }
 }

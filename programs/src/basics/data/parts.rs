@@ -79,15 +79,21 @@ fn one_part(job: &mut Job, part: usize) -> Result<()> {
 /// Joins two files.
 pub fn cmplx(job: &mut Job) -> Result<()> {
     let mut inputs: Vec<Input> = Vec::new();
-    let words = job.words().to_vec();
+    let mut words = job.words().to_vec();
+    ensure!(
+        !words.is_empty(),
+        "no file is given; two are needed, the real and the imaginary part"
+    );
     if words.len() == 1 {
         inputs.push(job.stdin()?);
     }
-    ensure!(
-        matches!(words.len(), 1 | 2),
-        "{} files are given; two are needed, the real and the imaginary part",
-        words.len()
-    );
+    // Flows of Madagascar append what the command depends on.
+    for word in words.drain(2.min(words.len())..) {
+        job.warn(&format!(
+            "{} is not read: the first two files are the real and the imaginary part",
+            word.to_string_lossy()
+        ));
+    }
     for path in words {
         let input = job.open_as(path.to_string_lossy().into_owned(), &path)?;
         match inputs.first() {

@@ -30,7 +30,7 @@ struct Conversion {
 }
 
 impl Pattern {
-    /// Reads a pattern: conversions d, i, u, e, f, g with flags `-`, `0`, `+` and blank, and text around them.
+    /// Reads a pattern: conversions d, i, u, x, o, e, f, g with flags `-`, `0`, `+` and blank, and text around them.
     pub fn read(text: &str) -> Result<Self> {
         let (mut conversions, mut literal) = (Vec::new(), String::new());
         let mut rest = text.chars().peekable();
@@ -57,7 +57,7 @@ impl Pattern {
             };
             conversion.letter = rest.next().unwrap_or(' ');
             let (Some(width), Some(precision), true) =
-                (width, precision, "diueEfFgG".contains(conversion.letter))
+                (width, precision, "diuxXoeEfFgG".contains(conversion.letter))
             else {
                 anyhow::bail!("`{text}` is no pattern of printf for numbers, such as %g, %12.5e or %4d");
             };
@@ -105,8 +105,10 @@ fn number(rest: &mut Peekable<Chars>) -> Option<usize> {
 
 impl Conversion {
     fn number(&self, value: f64) -> String {
-        let digits = self.digits(value.abs());
-        let sign = if value.is_sign_negative() && !value.is_nan() {
+        let digits = self.digits(value);
+        let sign = if "xXo".contains(self.letter) && value.is_finite() {
+            ""
+        } else if value.is_sign_negative() && !value.is_nan() {
             "-"
         } else {
             self.plus
@@ -119,12 +121,18 @@ impl Conversion {
         }
     }
 
-    /// A number that is not negative, without sign and filling.
+    /// A number without sign and filling.
     fn digits(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
+        let least = self.precision.unwrap_or(1);
+        // Of negative numbers these show the bits of an integer of 4 bytes.
+        let bits = value as i64 as u32;
+        let value = value.abs();
         let text = match self.letter {
             _ if !value.is_finite() => format_g(value, 6),
-            'd' | 'i' | 'u' => format!("{:0width$}", value as i64, width = self.precision.unwrap_or(1)),
+            'd' | 'i' | 'u' => format!("{:0least$}", value as i64),
+            'x' | 'X' => format!("{bits:0least$x}"),
+            'o' => format!("{bits:0least$o}"),
             'f' | 'F' => format!("{value:.precision$}"),
             'e' | 'E' => {
                 let text = format!("{value:.precision$e}");
@@ -168,6 +176,9 @@ mod tests {
             ("%5g", f64::NAN, "  nan"),
             ("%05.1f", f64::NEG_INFINITY, " -inf"),
             ("%.3i", 7.0, "007"),
+            ("%x ", 255.0, "ff "),
+            ("%08X", -2.0, "FFFFFFFE"),
+            ("%4o|", 8.0, "  10|"),
         ] {
             let mut text = Vec::new();
             Pattern::read(pattern)
