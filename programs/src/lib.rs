@@ -11,6 +11,7 @@ pub mod basics;
 pub mod earth;
 #[cfg(feature = "spectral-elements")]
 pub mod hexmesh;
+pub mod memory;
 #[cfg(feature = "spectral-elements")]
 pub mod meshing;
 pub mod modelling;

@@ -53,9 +53,16 @@ impl Desk {
 
     /// Runs `sfbasics` with the words of `line`; words in it hold no blanks but `_` for one.
     pub fn run(&self, line: &str, input: &str) -> Output {
+        self.run_within("unlimited", line, input)
+    }
+
+    /// The same with so many kilobytes of address space.
+    pub fn run_within(&self, kilobytes: &str, line: &str, input: &str) -> Output {
         let words = line.split_whitespace().map(|word| word.replace('_', " "));
         let stdin = fs::File::open(self.path(&format!("{input}.rsf")));
-        Command::new(built::program(env!("CARGO_BIN_EXE_sfbasics")))
+        Command::new("sh")
+            .args(["-c", "ulimit -v $0 && exec \"$@\"", kilobytes])
+            .arg(built::program(env!("CARGO_BIN_EXE_sfbasics")))
             .args(words)
             .current_dir(self.folder.path())
             .stdin(stdin.map_or_else(|_| Stdio::null(), Stdio::from))

@@ -59,6 +59,19 @@ fn names_of_axes() {
     for text in ["Time (s)", "Amplitude (mm)", "Two curves", "one", "two"] {
         assert!(svg.has(text), "{text} in {:?}", svg.texts());
     }
+    // Values are named by the label of the data, and axis 2 numbers the curves.
+    let header = "n1=101 d1=0.01 label1=Time unit1=s n2=2 label2=r label=Velocity unit=m/s";
+    desk.floats("records", header, &[0.5; 202]);
+    let svg = desk.svg("graph", "records");
+    assert!(svg.has("Velocity (m/s)") && !svg.has("r"), "{:?}", svg.texts());
+    let svg = desk.svg("graph label2=speed unit2=km/s", "records");
+    assert!(svg.has("speed (km/s)"), "{:?}", svg.texts());
+    desk.floats(
+        "plain",
+        "n1=101 d1=0.01 label1=Time unit1=s label2=Amplitude unit2=mm",
+        &[0.5; 101],
+    );
+    assert!(desk.svg("graph", "plain").has("Amplitude (mm)"));
     let bare = desk.svg("graph wantaxis=n wanttitle=n title=no", "curves");
     assert!(bare.words.is_empty(), "{:?}", bare.texts());
 }

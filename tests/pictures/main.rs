@@ -7,6 +7,7 @@ mod grey;
 mod hostile;
 mod layout;
 mod lines;
+mod pdf;
 
 #[path = "../support/built.rs"]
 mod built;

@@ -8,7 +8,7 @@ use rsf_io::{Job, Param, Program};
 
 use super::animation::Animation;
 use super::colours::BLACK;
-use super::delivery::{Delivery, Kind};
+use super::delivery::{Delivery, Kind, PICTURES};
 use super::drawing::{Anchor, Drawing, Rect, Svg, Text, frame_from_text};
 use super::standard;
 use super::words::{real, word};
@@ -22,7 +22,7 @@ pub static SPEC: Program = Program {
     name: "sfpictures",
     about: "Put pictures beside, below or over each other, or make a movie of them.",
     usage: "mode=side a.svg b.svg > both.png",
-    comments: "The files are SVG or PNG, and the result can be either. Pictures of the other programs record the box of \
+    comments: "The files are SVG or PNG, and the result can be either, or PDF. Pictures of the other programs record the box of \
 their axes: side by side, the boxes are aligned, and in an overlay they coincide, whatever their margins are. The white \
 background of an SVG that lies over another picture is left out; a PNG must have been drawn with transparent=y for that.",
     example: "sfbasics pictures mode=overlay section.svg receivers.svg source.svg > section.png",
@@ -43,7 +43,7 @@ pictures in a row"),
     Param::int("bgcolor").default("0").doc("background colour: 0 white, 1 blue, 2 red, 3 purple, 4 green, 5 sky, 6 \
 orange, 7 black"),
     real("res", "1", "resolution of a PNG, in pixels for every unit of the layout").range("0.1 to 20", Some(0.1), Some(20.0)),
-    word("format", "from the file's name", "png or svg (mode=movie: png or gif)"),
+    word("format", "from the file's name", "png, svg or pdf (mode=movie: png or gif)"),
     word("out", "standard output", "file for the picture; its extension determines the format"),
     Param::bool("verb").default("n").doc("y: print size and box of every picture"),
 ];
@@ -67,7 +67,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     let kinds: &[Kind] = if mode == "movie" {
         &[Kind::Png, Kind::Gif]
     } else {
-        &[Kind::Png, Kind::Svg]
+        &PICTURES
     };
     ensure!(
         !job.words().is_empty(),

@@ -5,7 +5,7 @@ use rsf_io::{Input, Job, Param, Program};
 
 use super::axes::Letters;
 use super::colours::{BLACK, Colours, WHITE};
-use super::delivery::{Delivery, Kind};
+use super::delivery::{Delivery, PICTURES};
 use super::drawing::{Anchor, CAPITAL, Place, Rect, Rgb, text_width};
 use super::frame::{BAR_STEPS, Frame, Page};
 use super::gain::bar_of;
@@ -26,7 +26,7 @@ const MOST_LEVELS: i64 = 10_000;
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfcontour",
-    about: "Draw lines of equal value, as PNG or SVG.",
+    about: "Draw lines of equal value, as PNG, SVG or PDF.",
     usage: "< times.rsf c0=0 dc=0.1 > times.png",
     comments: "Axis 1 runs downwards and axis 2 to the right; vertical=, horizontal= and frame= select a plane of a \
 larger dataset, as in sfgrey. Without c=, cfile=, c0= or dc= the lines are drawn at round numbers.\n\n\
@@ -149,7 +149,7 @@ static PARAMS: [Param; OWN.len() + STANDARD.len()] = joined(&[&OWN, &STANDARD]);
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let selection = grey::selection(job, &input)?;
-    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let delivery = Delivery::of(job, &PICTURES)?;
     let plane = selection.read(&mut input, &mut Samples::of_nothing())?;
     let ends = ends(&plane)?;
     let levels = values(job, ends)?;

@@ -16,6 +16,8 @@ pub enum Kind {
     Png,
     /// Lines and letters.
     Svg,
+    /// Lines and letters on a page.
+    Pdf,
     /// Animated pixels of 256 colours.
     Gif,
 }
@@ -26,6 +28,9 @@ impl Kind {
         word(self)
     }
 }
+
+/// What programs make that draw one picture, the usual kind first.
+pub const PICTURES: [Kind; 3] = [Kind::Png, Kind::Svg, Kind::Pdf];
 
 /// Where a picture goes, and as what.
 #[derive(Clone, Debug)]
@@ -40,7 +45,7 @@ pub struct Delivery {
 impl Delivery {
     /// As `format=`, `out=` and `res=` say; without `format=` the ending of the file decides, be it that of `out=` or
     /// the one that standard output is sent to. `allowed` are the kinds that the program makes, the usual one first.
-    /// Errors: another kind, a terminal.
+    /// Errors: another kind, an ending of pictures or movies that is not made, a terminal.
     pub fn of(job: &Job, allowed: &[Kind]) -> Result<Self> {
         let file = job.text("out")?.map(PathBuf::from);
         ensure!(
@@ -54,7 +59,14 @@ impl Delivery {
                 Some(kind) => kind,
                 None => bail!("format={word}: take {}", words(allowed)),
             },
-            None => ending.unwrap_or(allowed[0]),
+            None => match target.as_deref().and_then(strange_ending) {
+                Some(strange) => bail!(
+                    "{strange} is no format of {}; take {} as the ending of the file (format= writes one of these under any name)",
+                    job.program(),
+                    words(allowed)
+                ),
+                None => ending.unwrap_or(allowed[0]),
+            },
         };
         ensure!(
             allowed.contains(&kind),
@@ -74,6 +86,7 @@ impl Delivery {
     pub fn picture(&self, svg: &Svg) -> Result<()> {
         match self.kind {
             Kind::Svg => self.write(svg.text.as_bytes()),
+            Kind::Pdf => self.write(&svg.pdf()?),
             _ => self.write(&svg.pixels(self.fineness)?.png()?),
         }
     }
@@ -91,7 +104,16 @@ impl Delivery {
     }
 }
 
-const KINDS: [(&str, Kind); 3] = [("png", Kind::Png), ("svg", Kind::Svg), ("gif", Kind::Gif)];
+const KINDS: [(&str, Kind); 4] = [
+    ("png", Kind::Png),
+    ("svg", Kind::Svg),
+    ("pdf", Kind::Pdf),
+    ("gif", Kind::Gif),
+];
+/// Endings of pictures and movies that programs here do not make.
+const STRANGE: [&str; 14] = [
+    "jpg", "jpeg", "tif", "tiff", "bmp", "webp", "eps", "ps", "mp4", "m4v", "avi", "mov", "mkv", "webm",
+];
 
 fn named(name: &str) -> Option<Kind> {
     let found = KINDS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
@@ -102,6 +124,12 @@ fn named(name: &str) -> Option<Kind> {
 fn kind_of(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     name.split('.').skip(1).filter_map(named).last()
+}
+
+/// The last ending in a name, if it stands for what is not made.
+fn strange_ending(path: &Path) -> Option<String> {
+    let ending = path.extension()?.to_string_lossy().to_lowercase();
+    STRANGE.contains(&ending.as_str()).then_some(ending)
 }
 
 fn word(kind: Kind) -> &'static str {

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rsf_io::{Input, Job, Param, Program};
 
 use super::colours::{PALE, pen};
-use super::delivery::{Delivery, Kind};
+use super::delivery::{Delivery, PICTURES};
 use super::drawing::{Anchor, Place, Stroke, Text, path_through, text_width};
 use super::frame::{Frame, Page, Room, Sizing};
 use super::lines::{symbols, thinned};
@@ -19,7 +19,7 @@ const MOST_DOTS: usize = 1 << 18;
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfdots",
-    about: "Draw short traces as dots on strings, over each other, as PNG or SVG.",
+    about: "Draw short traces as dots on strings, over each other, as PNG, SVG or PDF.",
     usage: "< traces.rsf dots=1 connect=1 labels=one:two > traces.png",
     comments: "Axis 1 runs to the right, and the traces (axis 2) are drawn one above the other, the first at the bottom. \
 Each trace is scaled to its own smallest and largest value (with gaineach=n, to those of the plane). frame= selects a \
@@ -132,7 +132,7 @@ struct Scaling {
 /// Draws.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let delivery = Delivery::of(job, &PICTURES)?;
     let traces = read(job, &mut input)?;
     let frame = frame(job, &input, &traces)?;
     let mut page = frame.open()?;

@@ -16,7 +16,8 @@ use xmlwriter::{Options, XmlWriter};
 
 use super::clipping;
 use super::markup::plain;
-use super::pixels::Pixels;
+use super::pdf;
+use super::pixels::{Pixels, room_for};
 
 static FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans.ttf");
 /// What a viewer takes where it draws the SVG itself and lacks the first one; the others are not wider.
@@ -201,6 +202,11 @@ impl Drawing {
         if !words.is_empty() {
             self.path(&format!("{words}Z"), None, Some(colour));
         }
+    }
+
+    /// Width and height of the page.
+    pub fn page(&self) -> (f64, f64) {
+        self.size
     }
 
     /// The page and its neighbourhood, from which marks of `size` can still reach into it.
@@ -390,6 +396,21 @@ pub struct Svg {
 }
 
 impl Svg {
+    /// The drawing as a renderer sees it. Errors: a text that is no SVG.
+    fn tree(&self) -> Result<usvg::Tree> {
+        let options = usvg::Options {
+            font_family: "DejaVu Sans".into(),
+            fontdb: FONTS.clone(),
+            ..usvg::Options::default()
+        };
+        usvg::Tree::from_str(&self.text, &options).context("the picture could not be drawn")
+    }
+
+    /// The bytes of the drawing as PDF.
+    pub fn pdf(&self) -> Result<Vec<u8>> {
+        pdf::of_tree(&self.tree()?)
+    }
+
     /// The drawing as pixels, `fineness` of them for a unit.
     /// Errors: more than 30000 pixels on a side, a text that is no SVG.
     pub fn pixels(&self, fineness: f64) -> Result<Pixels> {
@@ -400,12 +421,8 @@ impl Svg {
 make it smaller, with res= width= or screenht="
             ));
         }
-        let options = usvg::Options {
-            font_family: "DejaVu Sans".into(),
-            fontdb: FONTS.clone(),
-            ..usvg::Options::default()
-        };
-        let tree = usvg::Tree::from_str(&self.text, &options).context("the picture could not be drawn")?;
+        room_for(width * height, 1)?;
+        let tree = self.tree()?;
         ensure!(
             f64::from(clipping::farthest(tree.root())) * fineness <= FARTHEST,
             "a mark of the picture lies too far outside of the page to be drawn as pixels"

@@ -5,7 +5,7 @@ use rsf_io::{Axis, Complex, Input, Job, Kind as DataKind, Param, Program};
 
 use super::axes::{Edge, Letters};
 use super::colours::WHITE;
-use super::delivery::{Delivery, Kind};
+use super::delivery::{Delivery, PICTURES};
 use super::drawing::{Anchor, Place, Rect, text_width};
 use super::frame::{Frame, Page};
 use super::lines::{Pens, symbols, thinned};
@@ -17,7 +17,7 @@ use super::words::{STANDARD, joined, real, word};
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfgraph",
-    about: "Draw curves or symbols, as PNG or SVG.",
+    about: "Draw curves or symbols, as PNG, SVG or PDF.",
     usage: "< curves.rsf title= > graph.png",
     comments: "Each column (axis 1) of real data is a curve: its values are drawn over the coordinates of axis 1. \
 Complex data are points, with the real part to the right and the imaginary part upwards. frame= selects a plane of a \
@@ -106,7 +106,7 @@ type Curves = Vec<Vec<Place>>;
 /// Draws.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let delivery = Delivery::of(job, &PICTURES)?;
     let curves = read(job, &mut input)?;
     let frame = frame(job, &input, &curves)?;
     let mut page = frame.open()?;
@@ -204,16 +204,13 @@ fn frame(job: &Job, input: &Input, curves: &Curves) -> Result<Frame> {
         standard::window(job, 1, one.0, one.1)?,
         standard::window(job, 2, two.0, two.1)?,
     );
-    // Values lie along the second axis of the picture, so its name is theirs, not that of axis 2 of the data.
+    // Values lie along the second axis of the picture, so its name is theirs: label= and unit=, and where the header has no
+    // label=, label2= and unit2=, as Madagascar's flows give it.
+    let text = |key: &str| input.header().text(key).filter(|text| !text.is_empty());
+    let named = text("label").is_some();
     let values = Axis {
-        label: input
-            .header()
-            .text("label2")
-            .or_else(|| input.header().text("label")),
-        unit: input
-            .header()
-            .text("unit2")
-            .or_else(|| input.header().text("unit")),
+        label: text(if named { "label" } else { "label2" }),
+        unit: text("unit2").filter(|_| !named).or_else(|| text("unit")),
         ..Axis::default()
     };
     let one = ScreenAxis::new(job, &input.axis(1), 1, one)?;

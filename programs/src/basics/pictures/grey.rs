@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use rsf_io::{Axis, Input, Job, Param, Program};
 
-use super::delivery::{Delivery, Kind};
+use super::delivery::{Delivery, PICTURES};
 use super::drawing::{Rect, Svg};
 use super::frame::{Frame, Page};
 use super::gain::{GAIN, Scale};
@@ -16,7 +16,7 @@ use super::words::{STANDARD, joined};
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfgrey",
-    about: "Draw a plane of a dataset in colours, as PNG or SVG.",
+    about: "Draw a plane of a dataset in colours, as PNG, SVG or PDF.",
     usage: "< plane.rsf title= color=bluered > plane.png",
     comments: "Axis 1 runs downwards and axis 2 to the right. vertical=, horizontal= and frame= select a plane of a \
 larger dataset: for seismograms of a modelling program (receiver, component, time), vertical=3 horizontal=1 frame=0 \
@@ -54,7 +54,7 @@ static PARAMS: [Param; OWN.len() + GAIN.len() + STANDARD.len()] = joined(&[&OWN,
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
     let selection = selection(job, &input)?;
-    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let delivery = Delivery::of(job, &PICTURES)?;
     let mut samples = Samples::of(job, &input)?;
     let plane = selection.read(&mut input, &mut samples)?;
     let scale = Scale::of(job, &input, &samples)?;

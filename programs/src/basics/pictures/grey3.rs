@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use rsf_io::{Input, Job, Param, Program};
 
 use super::axes::{Axis, Edge, Letters};
-use super::delivery::{Delivery, Kind};
+use super::delivery::{Delivery, PICTURES};
 use super::drawing::{Anchor, Place, Rgb, Stroke, text_width};
 use super::faces::{Cuts, Faces, Views};
 use super::frame::{Frame, Page, Room};
@@ -17,7 +17,7 @@ use super::words::{STANDARD, joined, real};
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfgrey3",
-    about: "Draw three planes of a cube as its faces, as PNG or SVG.",
+    about: "Draw three planes of a cube as its faces, as PNG, SVG or PDF.",
     usage: "< cube.rsf frame1=20 frame2=30 frame3=10 > cube.png",
     comments: "The front shows axes 1 (downwards) and 2 (to the right) at frame3=, the side axes 1 and 3 at frame2=, the \
 top axes 2 and 3 at frame1=. Lines on each face show where the other two planes cut it, and numbers at their ends give \
@@ -117,7 +117,7 @@ const CUT: Rgb = [213, 94, 0];
 /// Draws.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let delivery = Delivery::of(job, &PICTURES)?;
     if job.int("movie")? != 0 {
         job.warn("movie= is not drawn here, this is its first picture; sfbasics movie draws planes one after the other");
     }

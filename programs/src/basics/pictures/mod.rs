@@ -1,7 +1,7 @@
 //! The programs that draw.
 //!
-//! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written as it is or as
-//! pixels ([`delivery`]). Parameters that all of them share
+//! A program makes a [`frame`] and marks inside it; both become one SVG ([`drawing`]), which is written as it is, as
+//! pixels or as [`pdf`] ([`delivery`]). Parameters that all of them share
 //! are listed in [`words`] and read in [`standard`]; those of colours are in [`gain`].
 
 pub mod animation;
@@ -23,6 +23,7 @@ pub mod levels;
 pub mod lines;
 pub mod markup;
 pub mod movie;
+pub mod pdf;
 pub mod pen;
 pub mod pixels;
 pub mod plane;

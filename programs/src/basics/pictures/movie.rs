@@ -9,7 +9,7 @@ use super::delivery::{Delivery, Kind};
 use super::frame::Frame;
 use super::gain::{GAIN, Scale};
 use super::grey::{self, draw, position_text};
-use super::pixels::Pixels;
+use super::pixels::{Pixels, room_for};
 use super::plane::{Plane, Selection};
 use super::samples::Samples;
 use super::standard::Turns;
@@ -90,6 +90,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     let turns = Turns::of(job)?;
     let numbered = job.flag("wantframenum")?;
     let along = &selection.all_axes()[axis];
+    let size = frame.open()?.drawing.page();
+    room_for(size.0 * size.1 * delivery.fineness.powi(2), wanted.len())?;
     let pictures = planes.par_iter().zip(&wanted).map(|(plane, &index)| {
         let mut frame = frame.clone();
         if numbered {

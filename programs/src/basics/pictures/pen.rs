@@ -19,7 +19,7 @@ pub static SPEC: Program = Program {
     name: "sfpen",
     about: "Show a picture on the screen.",
     usage: "< picture    or    picture.png ...",
-    comments: "Shows a picture that sfgrey, sfgraph or another program of this suite has made: PNG, SVG or GIF. The \
+    comments: "Shows a picture that sfgrey, sfgraph or another program of this suite has made: PNG, SVG, PDF or GIF. The \
 command viewer= is used if it is given. Otherwise the picture appears in the terminal if that can draw (kitty, Ghostty, \
 WezTerm, iTerm2), or else in the viewer of the desktop (xdg-open, or open on a Mac). If there is none, as on a machine \
 without a screen, the picture is saved in a file, whose name is printed.",
@@ -71,12 +71,13 @@ fn kind_of(bytes: &[u8], name: &str) -> Result<Kind> {
     let kind = match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some(Kind::Png),
         [b'G', b'I', b'F', b'8', ..] => Some(Kind::Gif),
+        [b'%', b'P', b'D', b'F', ..] => Some(Kind::Pdf),
         _ if start.trim_start().starts_with('<') && start.contains("<svg") => Some(Kind::Svg),
         _ => None,
     };
     ensure!(
         kind.is_some(),
-        "{name}: is no picture (PNG, SVG or GIF); sfgrey, sfgraph, sfwiggle and sfcontour draw data"
+        "{name}: is no picture (PNG, SVG, PDF or GIF); sfgrey, sfgraph, sfwiggle and sfcontour draw data"
     );
     kind.context("a picture has a kind")
 }
@@ -138,7 +139,7 @@ fn in_terminal(kind: Kind, bytes: &[u8], variable: impl Fn(&str) -> Option<OsStr
         return Some(kitty_commands(&text));
     }
     // Both take what the system's own libraries read: PNG and GIF.
-    let inline = is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) && kind != Kind::Svg;
+    let inline = is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) && matches!(kind, Kind::Png | Kind::Gif);
     inline.then(|| format!("\x1b]1337;File=inline=1;size={}:{text}\x07\n", bytes.len()))
 }
 

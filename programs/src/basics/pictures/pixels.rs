@@ -1,8 +1,9 @@
 //! Pictures as pixels, and their PNG.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::drawing::{Rect, Rgb, frame_text};
+use crate::memory;
 
 /// A picture as pixels.
 #[derive(Clone, Debug)]
@@ -45,6 +46,22 @@ impl Pixels {
             .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
             .collect()
     }
+}
+
+/// Refuses pictures of so many pixels that memory does not hold all `count` of them while they are drawn and written.
+pub fn room_for(pixels: f64, count: usize) -> Result<()> {
+    // Four bytes of each picture, and while one is written its colours and the bytes of the file.
+    let needed = pixels * (4 * count + 7) as f64;
+    let free = memory::free().unwrap_or(f64::INFINITY);
+    ensure!(
+        needed <= free,
+        "drawing {count} pictures of {:.0} million pixels needs {:.2} GB of memory and {:.2} GB are free: make them smaller with \
+res=, width= or height=, or take SVG or PDF for one picture",
+        pixels / 1e6,
+        needed / 1e9,
+        free / 1e9
+    );
+    Ok(())
 }
 
 /// A colour and its opacity, 255 where nothing shines through.

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rsf_io::{Axis, Input, Job, Param, Program};
 
 use super::colours::PALE;
-use super::delivery::{Delivery, Kind};
+use super::delivery::{Delivery, PICTURES};
 use super::drawing::{Place, Stroke};
 use super::frame::{Frame, Page};
 use super::lines::{Pens, thinned};
@@ -19,7 +19,7 @@ const MOST_SAMPLES: u64 = 1 << 27;
 /// What the user sees.
 pub static SPEC: Program = Program {
     name: "sfwiggle",
-    about: "Draw traces as curves beside each other, as PNG or SVG.",
+    about: "Draw traces as curves beside each other, as PNG, SVG or PDF.",
     usage: "< shot.rsf transp=y yreverse=y poly=y > shot.png",
     comments: "Axis 1 (time) runs to the right, and the traces (axis 2) are drawn one above the other; with transp=y \
 yreverse=y time runs downwards, as in seismic sections. frame= selects a plane of a cube.\n\n\
@@ -109,7 +109,7 @@ struct Traces {
 /// Draws.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let delivery = Delivery::of(job, &[Kind::Png, Kind::Svg])?;
+    let delivery = Delivery::of(job, &PICTURES)?;
     let mut traces = read(job, &mut input)?;
     let frame = frame(job, &input, &mut traces)?;
     let mut page = frame.open()?;

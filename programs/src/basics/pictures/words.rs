@@ -169,7 +169,7 @@ pub static STANDARD: [Param; 95] = [
     word(
         "format",
         "from the file's name",
-        "png or svg (a movie: png or gif)",
+        "png, svg or pdf (a movie: png or gif)",
     ),
     word(
         "out",

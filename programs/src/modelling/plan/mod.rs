@@ -4,6 +4,7 @@ pub mod ranks;
 
 use super::model::{cell_words, words};
 use super::world::World;
+pub use crate::memory::free as free_memory;
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::{Findings, Symmetry};
@@ -171,16 +172,6 @@ pub fn warn_of_memory(job: &Job, world: &World, needed: f64) -> anyhow::Result<(
         }
     }
     Ok(())
-}
-
-/// Bytes that the system could give, swap included, where it tells.
-pub fn free_memory() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kilobytes = |key: &str| -> Option<f64> {
-        let line = text.lines().find(|line| line.starts_with(key))?;
-        line.split_whitespace().nth(1)?.parse().ok()
-    };
-    Some(1024.0 * (kilobytes("MemAvailable:")? + kilobytes("SwapFree:").unwrap_or(0.0)))
 }
 
 /// `memory 1.20 GB, 60.0 bytes a point of the padded grid`: of all ranks, with a word on `whose` it is.

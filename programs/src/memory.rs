@@ -1,0 +1,61 @@
+//! Memory that the system could still give to this process.
+
+use std::fs;
+
+/// Bytes that the system could give, swap included, within the limits of the process: those of its control group and of its
+/// address space (`ulimit -v`). `None` where the system does not say.
+pub fn free() -> Option<f64> {
+    let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let swap = kilobytes(&text, "SwapFree:").unwrap_or(0.0);
+        Some(kilobytes(&text, "MemAvailable:")? + swap)
+    });
+    [system, of_group(), of_address_space()]
+        .into_iter()
+        .flatten()
+        .min_by(f64::total_cmp)
+}
+
+/// What a line such as `MemAvailable: 123 kB` says, in bytes.
+fn kilobytes(text: &str, key: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    let number: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(1024.0 * number)
+}
+
+/// What the control group (version 2) leaves; pages of files count as free, for they are given back.
+fn of_group() -> Option<f64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let folder = format!("/sys/fs/cgroup{}", path.trim_end_matches('/'));
+    let number = |name: &str| -> Option<f64> {
+        let text = fs::read_to_string(format!("{folder}/{name}")).ok()?;
+        text.trim().parse().ok()
+    };
+    let statistics = fs::read_to_string(format!("{folder}/memory.stat")).unwrap_or_default();
+    let files = statistics
+        .lines()
+        .find_map(|line| line.strip_prefix("inactive_file "));
+    let files: f64 = files.and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    Some((number("memory.max")? - number("memory.current")? + files).max(0.0))
+}
+
+fn of_address_space() -> Option<f64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: f64 = line.split_whitespace().next()?.parse().ok()?;
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    Some((limit - kilobytes(&status, "VmSize:")?).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn lines_of_the_system_are_read() {
+        let text = "MemTotal:       100 kB\nMemAvailable:    64 kB\n";
+        assert_eq!(super::kilobytes(text, "MemAvailable:"), Some(65536.0));
+        assert_eq!(super::kilobytes(text, "SwapFree:"), None);
+        assert!(super::free().is_none_or(|free| free >= 0.0));
+    }
+}
