@@ -65,7 +65,7 @@ fn what_is_no_picture_is_told() {
     let (bench, _) = without_screen();
     let said = bench.refused("sfpen < in.rsf");
     assert!(
-        said.contains("standard input: is no picture (PNG, SVG or GIF); sfgrey"),
+        said.contains("standard input: is no picture (PNG, SVG, PDF or GIF); sfgrey"),
         "{said}"
     );
     let said = bench.refused("sfpen none.png");

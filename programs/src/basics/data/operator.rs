@@ -67,12 +67,14 @@ impl Operator {
                 Ok(output.finish()?)
             });
             let taken = match job.input_from(&shown, stdout) {
-                Ok(input) => expect(&input, to.len(), &to.name())
-                    .and_then(|()| take(input))
-                    .inspect_err(|_| {
+                Ok(input) => match expect(&input, to.len(), &to.name()) {
+                    Ok(()) => take(input),
+                    Err(error) => {
                         // Before its output closes: it would complain of that, and hide the reason.
                         fits = child.kill().is_err();
-                    }),
+                        Err(error)
+                    }
+                },
                 Err(error) => Err(error.into()),
             };
             let given: Result<()> = writer.join().unwrap_or_else(|_| bail!("a thread has failed"));
