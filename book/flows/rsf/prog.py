@@ -2,8 +2,9 @@
 import os
 
 
-def _root():
-    """The folder whose bin/ holds the programs: build/rsf of a checkout, else the prefix of an installation."""
+def _bin():
+    """The folder with the programs: build/rsf/bin of a checkout, else bin of the installation around this package, else the
+    first on PATH that holds the everyday programs of this project under their own names."""
     here = os.path.dirname(os.path.abspath(__file__))
     checkout = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(here))), "build", "rsf")
     parents = [here]
@@ -11,12 +12,15 @@ def _root():
         parents.append(os.path.dirname(parents[-1]))
     for folder in [checkout] + parents:
         if os.path.exists(os.path.join(folder, "bin", "sfewefd2d-gpu")):
-            return folder
-    return checkout
+            return os.path.join(folder, "bin")
+    for folder in os.get_exec_path():
+        if all(os.access(os.path.join(folder, name), os.X_OK) for name in ("sfbasics", "sfspike")):
+            return os.path.abspath(folder)
+    return os.path.join(checkout, "bin")
 
 
-RSFROOT = _root()
-BIN = os.path.join(RSFROOT, "bin")
+BIN = _bin()
+RSFROOT = os.path.dirname(BIN)
 
 
 def names():

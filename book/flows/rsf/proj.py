@@ -42,6 +42,12 @@ PASSED = re.compile(
 )
 
 
+def ch2uni(text):
+    """Text with letters beyond ASCII, which Madagascar's flows convert before they draw it: strings of Python 3 need nothing. A number
+    is that of a letter."""
+    return chr(text) if isinstance(text, int) else text.decode("utf-8") if isinstance(text, bytes) else text
+
+
 def stop(message):
     """Ends SCons with a sentence."""
     sys.stderr.write(f"rsf.proj: {message}\n")
@@ -92,6 +98,9 @@ class Project(Environment):
         self["ENV"].update({name: value for name, value in os.environ.items() if PASSED.match(name)})
         self["ENV"].update(RSFROOT=rsf.prog.RSFROOT, DATAPATH=self.path)
         self["ENV"].setdefault("TMPDATAPATH", self.path)
+        # Behind the user's own: what chapters of the book import, wherever they were copied.
+        pages = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pages")
+        self["ENV"]["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), pages]))
         if wanted("CHECKPAR"):
             self["ENV"]["RSF_STRICT"] = "1"
         self.SConsignFile(self.path + ".sconsign")
@@ -99,7 +108,7 @@ class Project(Environment):
         self.views, self.pictures, self.results = [], {}, []
         self.names = rsf.prog.names()
         if not self.names and not (GetOption("clean") or GetOption("help")):
-            stop(f"there are no programs in {self.bindir}; build them with ./sconsw at the top of the project, then run this again.")
+            stop(f"there are no programs in {self.bindir}, and none on PATH; build them with ./sconsw at the top of the project, or put an installation's bin on PATH, then run this again.")
 
     def Flow(self, target, source, flow, stdout=1, stdin=1, rsfflow=1, suffix=sfsuffix, prefix=sfprefix,
              src_suffix=sfsuffix, workdir=None, **ways):

@@ -29,7 +29,7 @@ def run(chapter, folder, words, env, programs):
     if os.path.exists(stamp):
         os.remove(stamp)
     print(f"\n== {chapter.title()} ({chapter.name})", flush=True)
-    status = chapters.run(folder, words, env)
+    status = chapters.run(folder, words, env) or chapters.check_table(chapter, folder)
     if status == 0:
         with open(stamp, "w", encoding="utf-8") as text:
             text.write(mark)

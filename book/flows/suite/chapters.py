@@ -97,3 +97,10 @@ def run(folder, words, environment):
     sys.stdout.flush()
     command = [os.path.join(top, "sconsw"), "-Q", *words]
     return subprocess.run(command, cwd=folder, env=dict(environment, SIFAKA_RSF="own")).returncode
+
+
+def check_table(chapter, folder):
+    """Holds the chapter's page to the table that its table.py makes of what was run in `folder`; 0 where there is none."""
+    if "table.py" not in chapter.files():
+        return 0
+    return subprocess.run([sys.executable, "table.py", "check"], cwd=folder, stdout=subprocess.DEVNULL).returncode

@@ -69,7 +69,7 @@ def linker(folder, zigbuild, zig):
 def book_files(top):
     """The chapters' own files, and the pages beside them, relative to `top`."""
     book = os.path.join(top, "book")
-    found = [os.path.join("book", name) for name in ("README.md", "page_table.py")]
+    found = [os.path.join("book", "README.md")]
     for chapter in chapters.find(book):
         found += [os.path.relpath(os.path.join(chapter.source, name), top) for name in chapter.files()]
     # The folder of a page that has chapters in it lists theirs, too.

@@ -196,9 +196,9 @@ def _programs(there, binaries, alone):
 
 
 def package_files(flows):
-    """The flows' package, relative to its folder."""
+    """The flows' package and what chapters import, relative to their folder."""
     found = []
-    for part in ("rsf", "start"):
+    for part in ("rsf", "start", "pages"):
         for folder, _, files in os.walk(os.path.join(flows, part)):
             found += [os.path.relpath(os.path.join(folder, name), flows) for name in files if name.endswith(".py")]
     return sorted(found)

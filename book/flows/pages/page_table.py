@@ -1,9 +1,11 @@
 """Tables of measured numbers on the book's pages. A chapter has a table.py that makes the lines and calls `main`:
 
-    python3 table.py          prints the table; fails where the page beside it (README.md) has other numbers
+    python3 table.py          prints the table, and says where the page beside it (README.md) has other numbers
+    python3 table.py check    fails there
     python3 table.py write    puts it there
 
-So a flow that runs table.py holds the page to what was measured. Python's standard library alone.
+A flow runs table.py alone, so that a changed parameter gives its table; `./sconsw book` runs the check behind the flows of each
+chapter, so that pages hold what was measured. Python's standard library alone.
 """
 import math
 import os
@@ -19,7 +21,7 @@ def lines_of(head, rows):
 
 
 def main(lines):
-    """Holds the page to the table, or puts the table there, as the command line says."""
+    """Prints the table; compares the page with it, or puts it there, as the command line says."""
     with open(PAGE, encoding="utf-8") as text:
         page = text.read().splitlines()
     if lines[0] not in page:
@@ -31,8 +33,11 @@ def main(lines):
         with open(os.path.realpath(PAGE), "w", encoding="utf-8") as text:
             text.write("\n".join(page) + "\n")
     elif page[start:end] != lines:
-        measured = next(((old, new) for old, new in zip(page[start:end], lines) if old != new), ("", "a table of another length"))
-        sys.exit(f"table.py: {PAGE} says\n  {measured[0]}\nbut measured was\n  {measured[1]}\nIf that is right, run python3 table.py write in this folder")
+        old, new = next(((old, new) for old, new in zip(page[start:end], lines) if old != new), ("", "a table of another length"))
+        words = f"table.py: the page ({PAGE}) says\n  {old}\nand measured was\n  {new}\n"
+        if sys.argv[1:] == ["check"]:
+            sys.exit(words + "If that is right, run python3 table.py write in this folder")
+        sys.stderr.write(words)
     print("\n".join(lines))
 
 
