@@ -15,6 +15,12 @@ pub fn free() -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
+/// `12.34 GB`, with more digits for what would be none.
+pub fn gigabytes(bytes: f64) -> String {
+    let digits = if bytes < 1e8 { 4 } else { 2 };
+    format!("{:.digits$} GB", bytes / 1e9)
+}
+
 /// What a line such as `MemAvailable: 123 kB` says, in bytes.
 fn kilobytes(text: &str, key: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with(key))?;

@@ -2,7 +2,7 @@
 //! say what is wrong with a program.
 
 use crate::bench::Bench;
-use crate::largest::relative_difference;
+use crate::largest::{largest, relative_difference};
 
 const N: usize = 40;
 

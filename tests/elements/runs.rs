@@ -97,6 +97,16 @@ fn a_sponge_that_is_thin_for_its_waves_is_warned_of() {
     assert!(!said(&format!("sponge={}", enough + 1.0)).contains("sponge="));
     assert!(!said("").contains("sponge"));
     assert!(said("left=0.1").contains("left= has no effect without sponge="));
+    for (words, told) in [
+        ("sponge=1e6", "sponge=1000000 m is thicker than the mesh"),
+        (
+            "qp=0.1 qs=0.1",
+            "qp= has the quality factor 0.1: factors are 1 or more",
+        ),
+    ] {
+        let run = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y {words} > d.rsf"));
+        assert!(run.code == 1 && run.err.contains(told), "{words}: {}", run.err);
+    }
 }
 
 #[test]

@@ -173,3 +173,75 @@ fn a_bad_mesh_is_refused_with_its_element() {
         bad.err
     );
 }
+
+#[test]
+fn degrees_speeds_and_quality_that_cannot_be_meant_are_refused() {
+    let desk = Desk::new();
+    let degrees = "layers=4,4,2 nx=20 ny=20 xmin=12.7 xmax=13.5 ymin=42.4 ymax=43.2";
+    let place = "layers=4 nx=4 xmin=0 xmax=400";
+    for (words, told) in [
+        (
+            format!("surfaces=20000,8000,2000,0 {degrees} {ROCK}"),
+            "if x and y are degrees, give metres of a projection (111200 m for a degree of latitude",
+        ),
+        (
+            format!("surfaces=20000,0 layers=4 nx=4000 xmin=1000 xmax=1001 {ROCK}"),
+            "x, y and z have one unit, metres",
+        ),
+        (
+            format!("surfaces=400,0 {place} rho=2500 vp=1e9 vs=1700"),
+            "nothing in the Earth is faster than 14000 m/s",
+        ),
+        (
+            format!("surfaces=400,0 {place} {ROCK} qmu=0.1"),
+            "Qmu=0.1: quality factors are 1 or more",
+        ),
+    ] {
+        let run = desk.sh(&format!("sfhexmesh {words} > mesh.rsf"));
+        assert_eq!(
+            (run.code, run.err.lines().count()),
+            (1, 1),
+            "{words}: {}",
+            run.err
+        );
+        assert!(run.err.contains(told), "{words}: {}", run.err);
+    }
+}
+
+#[test]
+fn memory_is_counted_before_a_mesh_is_made() {
+    let desk = Desk::new();
+    let words = format!("surfaces=2000,0 layers=100 nx=300 ny=300 xmin=0 xmax=9000 ymin=0 ymax=9000 {ROCK}");
+    // Nine million elements of 920 bytes as they were measured.
+    let run = desk.sh(&format!("ulimit -v 4000000; sfhexmesh {words} > mesh.rsf"));
+    assert_eq!((run.code, run.err.lines().count()), (1, 1), "{}", run.err);
+    assert!(
+        run.err
+            .contains("9000000 elements need about 8.28 GB of memory and"),
+        "{}",
+        run.err
+    );
+    assert!(
+        run.err.contains("use fewer and larger elements (") && run.err.contains("judge=n"),
+        "{}",
+        run.err
+    );
+    // A dry run of what fits makes nothing but the header.
+    let small = words.replace("nx=300 ny=300", "nx=30 ny=30");
+    let run = desk.sh(&format!("sfhexmesh {small} --dryrun=y > dry.rsf"));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(
+        run.err.contains("90000 elements need about") && run.err.contains("nothing was made"),
+        "{}",
+        run.err
+    );
+    let text = String::from_utf8_lossy(&std::fs::read(desk.path("dry.rsf")).unwrap()).into_owned();
+    assert!(text.contains("n1=8") && text.contains("n2=90000"), "{text}");
+    assert!(!desk.path("mesh-nodes.rsf").exists());
+    let run = desk.sh("sfhexmesh sphere=y nx=16 width=40 skip=15000,24400 --dryrun=y > dry.rsf");
+    assert!(
+        run.code == 0 && run.err.contains("nothing was made"),
+        "{}",
+        run.err
+    );
+}

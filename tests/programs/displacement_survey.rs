@@ -279,3 +279,21 @@ fn groups_of_gpus_take_shots() {
         "{run:?}"
     );
 }
+
+/// A plane of receivers with one source and snapshots, as Madagascar's book has it: the first line is recorded.
+#[test]
+fn a_plane_of_receivers_with_snapshots_is_its_first_line() {
+    let desk = desk(2);
+    let run = desk.sh(&format!(
+        "{} > plane.rsf",
+        with(2, "sou1.rsf", "recs.rsf", "snap=y wfl=wfl.rsf")
+    ));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err
+            .contains("rec= has 3 lines of receivers (n3=), sou= has one shot"),
+        "{run:?}"
+    );
+    desk.ran(&format!("{} > line.rsf", with(2, "sou1.rsf", "rec0.rsf", "")));
+    assert_eq!(desk.read("plane.rsf"), desk.read("line.rsf"));
+}

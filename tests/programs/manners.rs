@@ -150,7 +150,16 @@ fn a_run_beyond_the_memory_is_told_before_it_begins() {
     let run = desk.sh(&format!("{} nb=200000 plan=y < wav.rsf", line(2)));
     assert_eq!(run.code, 0, "{run:?}");
     assert!(
-        run.err.contains("warning: this run needs 256") && run.err.contains("GB are free"),
+        run.err.contains("warning: this run needs 256")
+            && run.err.contains("GB are free: it will be refused"),
+        "{run:?}"
+    );
+    let run = desk.sh(&format!("{} nb=200000 < wav.rsf > data.rsf", line(2)));
+    assert!(
+        run.code == 1
+            && run
+                .err
+                .contains("GB are free: it was not started; use a smaller grid and"),
         "{run:?}"
     );
     let small = desk.sh(&format!("{} plan=y < wav.rsf", line(2)));

@@ -409,6 +409,7 @@ fn bad_input_is_refused_in_a_sentence() {
         ("vs=fast.rsf", &["vs is 3100", "to vp"]),
         ("qp=30", &["qp= and qs= go together"]),
         ("qp=30 qs=-1", &["qs=", "-1"]),
+        ("qp=30 qs=0.5", &["qs= has the quality factor 0.5", "1 or more"]),
         ("qp=30 qs=20 qband=5", &["qband=", "two"]),
         ("qp=30 qs=sou.rsf", &["sou.rsf", "2 values"]),
         ("ccc=vp.rsf", &["ccc=", "vp="]),

@@ -2,21 +2,29 @@
 
 use anyhow::{Result, bail};
 use kernels::mesh::Order;
-use rsf_io::Job;
+use rsf_io::{Job, format_g};
 
 use super::cut::{self, Plan};
 use super::lattice::{Kind, Place, ROW, Row, UNIT};
 use super::surfaces::Surface;
 use crate::meshing::{RawMesh, countable};
 
-/// The box that the parameters describe.
+/// The longest upright edge for a level one of length 1 with which a box is cut. Elements of use have 10 at most.
+const LONGEST: f64 = 1000.0;
+
+/// The box that the parameters describe; none in a dry run.
 ///
 /// # Errors
 /// Parameters that do not fit together, surfaces that cross or end too early, more elements than can be counted.
-pub(super) fn make(job: &mut Job) -> Result<RawMesh> {
+pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
     let shape = Shape::of(job)?;
+    shape.refuse_needles()?;
     let total = shape.rows.iter().map(Row::elements).sum();
-    countable("the box", total)?;
+    let total = countable("the box", total)?;
+    let ndim = if shape.top[1] == 0 { 2 } else { 3 };
+    if !cut::room(job, total, shape.order, ndim)? {
+        return Ok(None);
+    }
     let plan = Plan {
         rows: &shape.rows,
         top: shape.top,
@@ -24,10 +32,11 @@ pub(super) fn make(job: &mut Job) -> Result<RawMesh> {
         absorb: &cut::absorbing(job)?,
         mirrored: false,
     };
-    match shape.top[1] {
-        0 => plan.cut(|place, layer| shape.coordinates::<2>(place, layer)),
+    let mesh = match ndim {
+        2 => plan.cut(|place, layer| shape.coordinates::<2>(place, layer)),
         _ => plan.cut(|place, layer| shape.coordinates::<3>(place, layer)),
-    }
+    };
+    mesh.map(Some)
 }
 
 /// Everything that is known of a box before it is cut.
@@ -99,6 +108,39 @@ impl Shape {
                 Order::Linear
             },
         })
+    }
+
+    /// Refuses elements whose sides differ so much that x, y and z cannot be in one unit.
+    fn refuse_needles(&self) -> Result<()> {
+        let ndim = if self.top[1] == 0 { 1 } else { 2 };
+        let widths =
+            (0..ndim).map(|axis| (self.spans[axis][1] - self.spans[axis][0]) / self.top[axis] as f64);
+        let middle = self.spans.map(|[low, high]| 0.5 * (low + high));
+        let depths: Vec<f64> = self
+            .surfaces
+            .iter()
+            .map(|s| s.at(middle))
+            .collect::<Result<_>>()?;
+        let heights = depths.windows(2).zip(&self.layers);
+        let heights = heights.map(|(pair, rows)| (pair[0] - pair[1]).abs() / *rows as f64);
+        let (width, height) = (widths.fold(f64::INFINITY, f64::min), heights.fold(0.0, f64::max));
+        if height <= LONGEST * width {
+            return Ok(());
+        }
+        let degrees =
+            self.spans[0].iter().all(|x| x.abs() <= 360.0) && self.spans[1].iter().all(|y| y.abs() <= 90.0);
+        let advice = match degrees {
+            true => {
+                "if x and y are degrees, give metres of a projection (111200 m for a degree of latitude, times the cosine of the \
+latitude for one of longitude), or take sphere=y with lat=, lon= and width="
+            }
+            false => "x, y and z have one unit, metres",
+        };
+        bail!(
+            "elements would be {} wide and {} high: {advice}",
+            format_g(width, 3),
+            format_g(height, 3)
+        );
     }
 
     /// Coordinates of a place: x[, y], z.

@@ -7,7 +7,8 @@ use kernels::mesh::{Order, cell};
 use rsf_io::Job;
 
 use super::lattice::{self, Place, ROW, Row, UNIT};
-use crate::meshing::RawMesh;
+use crate::memory::{self, gigabytes};
+use crate::meshing::{RawMesh, stored};
 
 const SIDES: [&str; 6] = ["xmin", "xmax", "ymin", "ymax", "bottom", "top"];
 
@@ -30,6 +31,55 @@ pub(super) fn absorbing(job: &Job) -> Result<Vec<usize>> {
             None => bail!("absorb= has `{word}`; allowed are {} and none", SIDES.join(", ")),
         })
         .collect()
+}
+
+/// Refuses more elements than memory holds. False in a dry run, which writes the header of the elements and is done.
+///
+/// # Errors
+/// A sentence with what would fit.
+pub(super) fn room(job: &mut Job, elements: usize, order: Order, ndim: usize) -> Result<bool> {
+    let needed = elements as f64 * bytes(order, ndim, job.int("degree")?, job.flag("judge")?);
+    let free = memory::free().unwrap_or(f64::INFINITY);
+    let words = format!("{elements} elements need about {}", gigabytes(needed));
+    if needed > free {
+        let judge = match job.flag("judge")? {
+            true => ", or judge=n, which takes less",
+            false => "",
+        };
+        bail!(
+            "{words} of memory and {} are free: use fewer and larger elements ({:.0} fit), or a machine with more memory{judge}",
+            gigabytes(free),
+            elements as f64 * free / needed
+        );
+    }
+    if !job.is_dry_run() {
+        return Ok(true);
+    }
+    job.say(&format!("{words} of memory; nothing was made (--dryrun=y)"));
+    let per_element = if ndim == 2 {
+        order.nodes::<2>()
+    } else {
+        order.nodes::<3>()
+    };
+    stored::elements(job, per_element, elements)?.finish()?;
+    Ok(false)
+}
+
+/// Bytes an element takes, as measured for meshes of half a million: while the mesh is written, or while it is judged with its
+/// points at a degree.
+fn bytes(order: Order, ndim: usize, degree: i64, judge: bool) -> f64 {
+    let [mesh, written] = match (order, ndim) {
+        (Order::Linear, 2) => [150.0, 150.0],
+        (Order::Quadratic, 2) => [300.0, 300.0],
+        (Order::Linear, _) => [310.0, 310.0],
+        (Order::Quadratic, _) => [800.0, 1200.0],
+    };
+    let points = ((degree + 1) as f64).powi(ndim as i32);
+    if judge {
+        (mesh + 110.0 + 4.0 * points).max(written)
+    } else {
+        written
+    }
 }
 
 /// What is known before a body is cut.

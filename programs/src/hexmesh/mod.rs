@@ -39,13 +39,16 @@ pub fn run(job: &mut Job) -> Result<()> {
         [] => bail!("no mesh: give one of surfaces= (a box), sphere=y, gmsh=, specfem=, mesh= or elements="),
         _ => bail!("{}= are given together; give one of them", given.join("= and ")),
     };
-    let mut raw = match way {
-        "gmsh" => from_gmsh(job)?,
-        "specfem" => specfem::read(Path::new(&job.text("specfem")?.unwrap_or_default()))?,
+    let made = match way {
+        "gmsh" => Some(from_gmsh(job)?),
+        "specfem" => Some(specfem::read(Path::new(
+            &job.text("specfem")?.unwrap_or_default(),
+        ))?),
         "surfaces" => boxes::make(job)?,
         "sphere" => sphere::make(job)?,
-        _ => stored::read(job)?,
+        _ => Some(stored::read(job)?),
     };
+    let Some(mut raw) = made else { return Ok(()) };
     if raw.materials.is_empty() {
         raw.materials = materials(job, 1 + raw.regions.iter().copied().max().unwrap_or(0) as usize)?;
     } else if ["rho", "vp", "vs", "qkappa", "qmu"]

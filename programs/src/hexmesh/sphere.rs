@@ -18,7 +18,7 @@ const LOSSLESS: f64 = 9999.0;
 ///
 /// # Errors
 /// Parameters that do not fit together or to the model, more elements than can be counted.
-pub(super) fn make(job: &mut Job) -> Result<RawMesh> {
+pub(super) fn make(job: &mut Job) -> Result<Option<RawMesh>> {
     let model = earth::open_model(&job.text("model")?.unwrap_or_default())?;
     let globe = Globe::of(job, &model)?;
     let mut absorb = cut::absorbing(job)?;
@@ -30,7 +30,10 @@ pub(super) fn make(job: &mut Job) -> Result<RawMesh> {
     {
         absorb.retain(|side| *side != BOTTOM);
     }
-    countable("the chunk", globe.rows.iter().map(Row::elements).sum())?;
+    let total = countable("the chunk", globe.rows.iter().map(Row::elements).sum())?;
+    if !cut::room(job, total, Order::Quadratic, 3)? {
+        return Ok(None);
+    }
     let plan = Plan {
         rows: &globe.rows,
         top: globe.top,
@@ -44,7 +47,7 @@ pub(super) fn make(job: &mut Job) -> Result<RawMesh> {
     for line in globe.shells.lines(&globe.rows) {
         job.say(&line);
     }
-    Ok(mesh)
+    Ok(Some(mesh))
 }
 
 /// Everything that is known of a chunk before it is cut.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use kernels::mesh::Material;
-use rsf_io::{Axis, Input, Job, Kind};
+use rsf_io::{Axis, Input, Job, Kind, Output};
 
 use super::{RawMesh, countable};
 
@@ -172,6 +172,9 @@ fn read_materials(input: Input) -> Result<Vec<Material>> {
     values.chunks_exact(6).enumerate().map(row).collect()
 }
 
+/// Speed of P waves in m/s that nothing in the Earth has, by far.
+const FASTEST: f64 = 3e4;
+
 /// A material that an isotropic medium can have.
 ///
 /// # Errors
@@ -184,7 +187,34 @@ pub fn check(material: &Material) -> Result<()> {
             "rho={density} vp={vp} vs={vs} is no medium; rho and vp must be above zero and vs from 0 to below 0.866 vp"
         );
     }
+    if vp > FASTEST {
+        bail!(
+            "vp={vp:e} m/s: nothing in the Earth is faster than 14000 m/s, and such a speed makes the time step tiny; speeds are in m/s"
+        );
+    }
+    for (name, q) in [("Qkappa", material.q_kappa), ("Qmu", material.q_mu)] {
+        // A fluid has no shear to lose, and files write 0 for it.
+        if (q.is_nan() || q < 1.0) && (vs > 0.0 || q != 0.0) {
+            bail!(
+                "{name}={}: quality factors are 1 or more (rock has 20 to 1000), and 9999 is no loss",
+                q as f32
+            );
+        }
+    }
     Ok(())
+}
+
+/// Standard output with the axes of so many elements.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn elements(job: &mut Job, per_element: usize, count: usize) -> Result<Output> {
+    let mut whole = job.output()?;
+    whole.set_kind(Kind::Int);
+    whole.set_axis(1, &Axis::new(per_element, 0.0, 1.0).label("node"));
+    whole.set_axis(2, &Axis::new(count, 0.0, 1.0).label("element"));
+    whole.set_rank(2);
+    Ok(whole)
 }
 
 /// Writes the mesh: the elements on standard output, the rest as `base`-nodes.rsf and so on, which the header of the elements
@@ -193,12 +223,8 @@ pub fn check(material: &Material) -> Result<()> {
 /// # Errors
 /// A file that cannot be written.
 pub fn write(job: &mut Job, base: &str, mesh: &RawMesh) -> Result<()> {
-    let mut whole = job.output()?;
+    let mut whole = elements(job, mesh.per_element, mesh.len())?;
     let file = |word: &str| format!("{base}-{word}.rsf");
-    whole.set_kind(Kind::Int);
-    whole.set_axis(1, &Axis::new(mesh.per_element, 0.0, 1.0).label("node"));
-    whole.set_axis(2, &Axis::new(mesh.len(), 0.0, 1.0).label("element"));
-    whole.set_rank(2);
     let names = ["x y z", "x z"][3 - mesh.ndim];
     let coordinates: Vec<f32> = mesh.nodes.iter().map(|x| *x as f32).collect();
     save(job, &file("nodes"), mesh.ndim, names, Numbers::Real(&coordinates))?;

@@ -203,6 +203,10 @@ pub fn one<M: Method>(
         world,
     };
     if planning {
+        // First of all, for a model that does not fit takes long to read.
+        if gpus.is_empty() {
+            shot.check_memory(job, on)?;
+        }
         let volumes = world.agree(files.volumes(ndim, None))?;
         return shot.plan(job, volumes, on);
     }

@@ -80,6 +80,23 @@ impl Spreads {
         })
     }
 
+    /// Of one shot with several lines of receivers and with snapshots, which go with one shot, the first line: so do Madagascar's
+    /// programs read a plane of receivers. shots= asks for another line.
+    pub fn keep_first_line(&mut self, job: &Job) -> anyhow::Result<()> {
+        let lines = self.receivers.len();
+        if self.sources.len() > 1 || lines == 1 || job.given("shots") || !job.flag("snap")? {
+            return Ok(());
+        }
+        job.warn(&format!(
+            "rec= has {lines} lines of receivers (n3=), sou= has one shot and snap=y goes with one: the first line is recorded, as in \
+Madagascar (shots=2 takes the second)"
+        ));
+        self.receivers.truncate(1);
+        self.picks = Picks::read(job, 1)?;
+        self.axis = self.picks.axis(&Axis::new(1, 0.0, 1.0));
+        Ok(())
+    }
+
     /// How many shots there are.
     pub fn count(&self) -> usize {
         self.axis.n

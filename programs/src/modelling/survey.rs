@@ -98,13 +98,16 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     }
     let gpus: anyhow::Result<Vec<_>> = machines.iter().map(Machine::open).collect();
     let (gpus, held) = (world.agree(gpus)?, files.held());
-    let volumes = world.agree(files.volumes(ndim, None))?;
     let on = |world| Resources {
         machine: &machines[0],
         gpus: &gpus[0],
         held,
         world,
     };
+    if !planning || gpus[0].is_empty() {
+        shot.check_memory(job, on(world))?;
+    }
+    let volumes = world.agree(files.volumes(ndim, None))?;
     if planning {
         let seconds = world.agree(shot.plan_shot(job, &volumes, on(&World::alone())))?;
         let todo = finished(job, &shot, world)?.1.len();
@@ -113,7 +116,6 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
         return Ok(());
     }
     world.agree(Wishes::read(job, shot.steps()))?;
-    shot.check_memory(job, on(world))?;
     let (finished, todo) = finished(job, &shot, world)?;
     let mut outputs = shot.open(job, world)?;
     let device = machines[0].describe(None);

@@ -3,7 +3,7 @@
 use super::{Run, plan};
 use crate::modelling::machine::{free, outer};
 use crate::modelling::model;
-use crate::modelling::plan::warn_of_memory;
+use crate::modelling::plan::{check_host, smaller_grid};
 use crate::modelling::shoot::Resources;
 use anyhow::anyhow;
 use kernels::device::gpu::Gpu;
@@ -168,10 +168,8 @@ fn largest(run: &Run, gpus: usize, class: Symmetry, free: usize) -> Option<Grid>
     })
 }
 
-/// Looks at the memory before the first volume is read; all ranks call it. What does not fit the host is a warning: the
-/// system would stop the run without a word. The answer is a sentence where GPUs of this rank have not the room; a class
-/// that is not known yet may still be narrow enough.
-pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
+/// Refuses a run that the memory of the host does not hold, before the first volume is read; all ranks call it.
+pub fn host(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     let (machine, memory) = (on.machine, MemoryCheck::new(run, on));
     let host = match on.gpus.is_empty() {
         true => displacement::bytes(
@@ -183,7 +181,13 @@ pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Optio
         false => memory.host_bytes(),
     };
     let all = (host * machine.groups) as f64 + on.held as f64;
-    warn_of_memory(job, on.world, all)?;
+    check_host(job, on.world, [all; 2], |share| smaller_grid(&run.padded, share))
+}
+
+/// A sentence where GPUs of this rank have not the room; a class that is not known yet may still be narrow enough. All ranks
+/// call it.
+pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Option<String>> {
+    let memory = MemoryCheck::new(run, on);
     let narrowest = plan::asked(job, run.padded.ndim())?.unwrap_or(Symmetry::Isotropic);
     Ok(match memory.shortage(narrowest)? {
         Some(shortage) => Some(format!("{shortage}{}", memory.narrower(narrowest)?)),
@@ -191,8 +195,9 @@ pub fn shortage(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<Optio
     })
 }
 
-/// Refuses a run that the GPUs of any rank do not hold; all ranks call it.
+/// Refuses a run that the host or the GPUs of any rank do not hold; all ranks call it.
 pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
+    host(job, run, on)?;
     let shortage = on.world.agree(shortage(job, run, on))?;
     on.world
         .agree(shortage.map_or(Ok(()), |shortage| Err(anyhow!(shortage))))

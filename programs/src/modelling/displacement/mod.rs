@@ -281,7 +281,8 @@ fn prepare(
         wave.correct(exact, &named)?;
     }
     let names = [sources.name(), receivers.name()];
-    let spreads = Spreads::of_files(job, (Some(sources), Some(receivers)), ndim)?;
+    let mut spreads = Spreads::of_files(job, (Some(sources), Some(receivers)), ndim)?;
+    spreads.keep_first_line(job)?;
     let [sources, receivers] = spreads.of(0).map(<[Point]>::to_vec);
     let (snapshots, window) = record::window(job, &padded, padded.n.map(|n| 0..n), wave.time.n)?;
     let jdata = record::steps_between(job, "jdata", wave.time.n)?;

@@ -1,6 +1,6 @@
 //! What a displacement run will be, before the first step.
 
-use super::memory::{MemoryCheck, shortage};
+use super::memory::{MemoryCheck, host, shortage};
 use super::{Run, advice};
 use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::cell_words;
@@ -133,6 +133,10 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 /// The answer of `plan=y`, and the seconds of the run; all ranks call it, rank 0 speaks.
 pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<f64> {
     let (machine, world) = (on.machine, on.world);
+    // Without GPUs this was looked at before the model was read.
+    if !on.gpus.is_empty() {
+        host(job, run, on)?;
+    }
     let shortage = world.agree(shortage(job, run, on))?;
     if let Some(shortage) = world.complaint(shortage)? {
         job.warn(&shortage);

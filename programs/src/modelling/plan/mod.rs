@@ -4,7 +4,7 @@ pub mod ranks;
 
 use super::model::{cell_words, words};
 use super::world::World;
-pub use crate::memory::free as free_memory;
+pub use crate::memory::{free as free_memory, gigabytes};
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::{Findings, Symmetry};
@@ -145,33 +145,69 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// `12.34 GB`, with more digits for what would be none.
-pub fn gigabytes(bytes: f64) -> String {
-    let digits = if bytes < 1e8 { 4 } else { 2 };
-    format!("{:.digits$} GB", bytes / 1e9)
-}
-
-/// Warns of a run that the memory of a host does not hold, all ranks there together; all ranks call it, rank 0 speaks.
-pub fn warn_of_memory(job: &Job, world: &World, needed: f64) -> anyhow::Result<()> {
+/// Refuses a run that the memory of a host does not hold, all ranks there together; with `plan=y` that is a warning, and so is
+/// a run that may need the second number and surely needs the first. `fits` says what a share of the memory holds. All ranks
+/// call it, rank 0 speaks.
+pub fn check_host(
+    job: &Job,
+    world: &World,
+    needed: [f64; 2],
+    fits: impl Fn(f64) -> String,
+) -> anyhow::Result<()> {
     let free = free_memory().unwrap_or(f64::INFINITY);
-    for (host, ranks, [needed, free]) in world.by_host(needed, free)? {
-        let who = match world.is_alone() {
-            true => "this run needs".into(),
-            false => format!("{} on {host} together need", counted(ranks, "rank")),
+    let surely = world.by_host(needed[0], free)?;
+    for ((host, ranks, [most, free]), (_, _, [least, _])) in
+        world.by_host(needed[1], free)?.into_iter().zip(surely)
+    {
+        if most <= free {
+            continue;
+        }
+        let (who, cure) = match world.is_alone() {
+            true => ("this run needs".into(), fits(free / most)),
+            false => (
+                format!("{} on {host} together need", counted(ranks, "rank")),
+                format!("{} on as many hosts, or take more hosts", fits(free / most)),
+            ),
         };
-        let cure = match world.is_alone() {
-            true => "use a smaller grid or nb=",
-            false => "use more hosts, a smaller grid or nb=",
-        };
-        if needed > free {
-            job.warn(&format!(
-                "{who} {:.2} GB of memory and {:.2} GB are free: the system may stop it; {cure}",
+        let words = |needed: f64| {
+            format!(
+                "{who} {:.2} GB of memory and {:.2} GB are free",
                 needed / 1e9,
                 free / 1e9
+            )
+        };
+        if least <= free {
+            job.warn(&format!(
+                "{} if the model is not isotropic: the system may stop it; {cure}",
+                words(most)
             ));
+        } else if job.flag("plan")? {
+            job.warn(&format!("{}: it will be refused; {cure}", words(least)));
+        } else {
+            bail!("{}: it was not started; {cure}", words(least));
         }
     }
     Ok(())
+}
+
+/// `a grid of 650 x 650 x 650 points fits`: the model whose padded grid has this share of the cells of `p`, or less.
+pub fn smaller_grid(p: &Padded, share: f64) -> String {
+    // A little less, for what does not shrink with the grid.
+    let factor = 0.98 * share.powf(1.0 / p.ndim() as f64);
+    let lengths = (0..p.ndim()).map(|axis| {
+        let frame = (p.n[axis] - p.model.n[axis]) as f64;
+        (factor * p.n[axis] as f64 - frame).floor()
+    });
+    let lengths: Vec<f64> = lengths.collect();
+    if lengths.iter().any(|n| *n < 1.0) {
+        return "use a smaller grid and a thinner frame (nb=)".into();
+    }
+    let words: Vec<String> = lengths.iter().map(|n| format!("{n:.0}")).collect();
+    format!(
+        "a model of {} points (z, x{}) with the same frame fits",
+        words.join(" x "),
+        if p.ndim() == 3 { ", y" } else { "" }
+    )
 }
 
 /// `memory 1.20 GB, 60.0 bytes a point of the padded grid`: of all ranks, with a word on `whose` it is.

@@ -1,6 +1,7 @@
 //! A model on regular grids beside the mesh: vp=, vs=, den=, qp=, qs= and ccc= as planes.
 
 use crate::modelling::checkpoint::Checksum;
+use crate::modelling::model::refuse_low_quality;
 use anyhow::bail;
 use kernels::medium::voigt::Coefficients;
 use kernels::mesh::{Basis, Material, Mesh};
@@ -117,6 +118,21 @@ fn constants(files: &mut Files, file: Input, ndim: usize) -> anyhow::Result<Vec<
     Ok(pairs.zip(chunks).map(plane).collect())
 }
 
+/// Quality factors of one kind, a number or a grid.
+fn quality(
+    job: &mut Job,
+    word: &str,
+    read: impl FnOnce(Input) -> anyhow::Result<Vec<f32>>,
+) -> anyhow::Result<Option<Vec<f32>>> {
+    let factors = match job.number_or_file(word)? {
+        None => None,
+        Some(NumberOrFile::Number(q)) => Some(vec![q]),
+        Some(NumberOrFile::File(file)) => Some(read(file)?),
+    };
+    refuse_low_quality(word, factors.as_deref().unwrap_or_default())?;
+    Ok(factors)
+}
+
 /// A model, if any of its words is given: `table` is ccc= where that is a grid. Its checksum comes with it.
 pub fn read<const D: usize>(
     job: &mut Job,
@@ -141,11 +157,7 @@ pub fn read<const D: usize>(
     };
     let mut one = |job: &mut Job, word: &str| -> anyhow::Result<Option<Vec<f32>>> {
         Ok(match word {
-            "qp" | "qs" => match job.number_or_file(word)? {
-                None => None,
-                Some(NumberOrFile::Number(q)) => Some(vec![q]),
-                Some(NumberOrFile::File(file)) => Some(files.read(word, file, (D, 1))?),
-            },
+            "qp" | "qs" => quality(job, word, |file| files.read(word, file, (D, 1)))?,
             _ if job.has_input(word) => {
                 let file = job.input(word)?;
                 Some(files.read(word, file, (D, 1))?)

@@ -178,9 +178,9 @@ fn constant(job: &Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Option<Vec
     let mut lossy = false;
     for (region, m) in raw.materials.iter().enumerate().filter(|(_, m)| m.vs > 0.0) {
         for (name, q) in [("Qkappa", m.q_kappa), ("Qmu", m.q_mu)] {
-            if q.is_nan() || q <= 0.0 {
+            if q.is_nan() || q < 1.0 {
                 bail!(
-                    "region {region} has {name}={q} in materials=: quality factors are above zero, and 9999 is no loss"
+                    "region {region} has {name}={q} in materials=: quality factors are 1 or more (rock has 20 to 1000), and 9999 is no loss"
                 );
             }
             lossy |= q < LOSSLESS;

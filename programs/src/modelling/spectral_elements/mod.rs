@@ -10,6 +10,7 @@ mod medium;
 mod outputs;
 mod params;
 mod plan;
+mod sponge;
 mod spreads;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
@@ -37,7 +38,6 @@ use kernels::mesh::{Basis, Mesh};
 use kernels::methods::spectral_elements::{Lumping, Setup, Shot, Source, Sponge, Strength};
 use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
-use kernels::stability::Band;
 use maps::Peaks;
 use medium::Rocks;
 use rsf_io::{Axis, Job, Output};
@@ -387,7 +387,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let window = maps::window(job, &mesh, &mut shot)?;
     outputs::correct(job, &timing, (&mut shot, jdata), channels)?;
     let peaks = Peaks::read(job, &mesh, &mut shot)?;
-    let sponge = sponge(job, &rocks.speeds, found.band)?;
+    let sponge = sponge::read(job, &rocks.speeds, found.band, &mesh)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
@@ -428,31 +428,6 @@ fn found_sources<const D: usize>(found: &sources::Sources) -> Vec<Source<D>> {
         history: found.series[source.series].clone(),
     };
     found.list.iter().map(source).collect()
-}
-
-/// The layer that sponge= asks for. One that is thin for the waves of the sources sends them back itself.
-fn sponge(job: &Job, speeds: &[[f64; 2]], band: Band) -> anyhow::Result<Option<Sponge>> {
-    let thickness = job.double("sponge")?;
-    if thickness <= 0.0 {
-        if job.given("left") {
-            job.warn("left= has no effect without sponge=");
-        }
-        return Ok(None);
-    }
-    let fastest = speeds.iter().map(|[vp, _]| *vp).fold(0.0, f64::max);
-    // Of a pulse of one sign the waves are highest at about a third of where it ends.
-    let typical = band.peak.max(band.max / 3.0);
-    let wavelengths = thickness * typical / fastest;
-    if wavelengths < 1.0 {
-        job.warn(&format!(
-            "sponge={thickness} m is {wavelengths:.2} of the wavelength of P at {typical:.3} Hz: so thin a layer itself sends waves back, half a wavelength 17 % of P that comes at right angles; give {:.0} m or more, or none",
-            fastest / typical
-        ));
-    }
-    Ok(Some(Sponge {
-        thickness,
-        left: job.double("left")?,
-    }))
 }
 
 /// What a source does, along the axes of a mesh.

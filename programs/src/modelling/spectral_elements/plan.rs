@@ -1,7 +1,7 @@
 //! What a run on a mesh will be: the stable step and memory.
 
 use super::Run;
-use crate::modelling::plan::{gigabytes, warn_of_memory};
+use crate::modelling::plan::{check_host, gigabytes};
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
 use kernels::mesh::step::{Bound, Law, Medium};
@@ -61,10 +61,17 @@ fn bytes<const D: usize>(run: &Run<D>) -> f64 {
     run.rocks.held as f64 + of_elements + of_places + run.points as f64 * 4.0 * (3 * D + 2) as f64
 }
 
-/// Warns of a run that the memory of a host does not hold; all ranks call it.
+/// Refuses a run that the memory of a host does not hold; all ranks call it.
 pub fn check_memory<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<()> {
     let share = own_elements(on) as f64 / run.mesh.len() as f64;
-    warn_of_memory(job, on.world, bytes(run) * share * on.machine.groups as f64)
+    let needed = bytes(run) * share * on.machine.groups as f64;
+    let elements = run.mesh.len();
+    check_host(job, on.world, [needed; 2], |share| {
+        format!(
+            "a mesh of {:.0} elements or a lower degree= fits",
+            0.98 * share * elements as f64
+        )
+    })
 }
 
 /// The lines of `verb=y`.
@@ -119,7 +126,10 @@ fn own_elements(on: Resources<'_>) -> usize {
 /// Tells what the run needs and takes; runs nothing. The seconds of the run.
 pub fn print<const D: usize>(job: &Job, run: &Run<D>, on: Resources<'_>) -> anyhow::Result<f64> {
     let step = on.world.agree(judge(job, run))?;
-    check_memory(job, run, on)?;
+    // Without GPUs this was looked at before.
+    if !on.gpus.is_empty() {
+        check_memory(job, run, on)?;
+    }
     let each = seconds(run, on)?;
     let all = each * run.shot.nt as f64;
     if on.world.leads() {

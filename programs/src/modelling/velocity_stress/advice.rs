@@ -13,6 +13,8 @@ use rsf_io::Job;
 
 /// No rock and no fluid of the Earth is slower for P waves, in m/s: a model in km/s is.
 const SLOW: f64 = 100.0;
+/// Speed in m/s above which no wave in the Earth runs, with room for models of diamonds and errors of reading.
+const FASTEST: f64 = 3e4;
 
 /// No rock is lighter, in kg/m3: a model in g/cm3 is.
 const LIGHT: f32 = 50.0;
@@ -117,6 +119,13 @@ pub fn cells(
                 job.warn(&format!(
                     "the fastest wave of the model runs at {:.4} m/s: units are SI, m/s and m (Pa for ccc=); a model in km/s must be multiplied by 1000, its axes and points, too",
                     extremes.fastest
+                ));
+            }
+            if extremes.fastest > FASTEST {
+                job.warn(&format!(
+                    "the fastest wave of the model runs at {:.4e} m/s, at {}: nothing in the Earth is faster than 14000 m/s; units are SI",
+                    extremes.fastest,
+                    cell_words(padded, extremes.fastest_cell)
                 ));
             }
             let Cell { density, .. } = volumes.cell(extremes.fastest_cell)?;

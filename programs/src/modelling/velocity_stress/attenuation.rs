@@ -1,7 +1,7 @@
 //! Quality factors of the velocity-stress programs.
 
 use crate::modelling::exact_time::Timing;
-use crate::modelling::model::one_a_cell;
+use crate::modelling::model::{one_a_cell, refuse_low_quality};
 use anyhow::bail;
 use kernels::grid::Padded;
 use kernels::medium::attenuation::Mechanisms;
@@ -70,12 +70,14 @@ fn inexact(job: &Job, attenuation: &Attenuation, ndim: usize) {
 
 /// A number for all cells or a file with one each.
 fn factors(job: &mut Job, key: &str, padded: &Padded) -> anyhow::Result<Option<Vec<f32>>> {
-    Ok(match job.number_or_file(key)? {
+    let factors = match job.number_or_file(key)? {
         None => None,
         Some(NumberOrFile::Number(q)) => Some(vec![q]),
         Some(NumberOrFile::File(mut file)) => {
             one_a_cell(&file, &padded.model)?;
             Some(file.read_all_f32()?)
         }
-    })
+    };
+    refuse_low_quality(key, factors.as_deref().unwrap_or_default())?;
+    Ok(factors)
 }

@@ -2,24 +2,27 @@
 
 use super::Run;
 use crate::modelling::machine::{free, outer};
-use crate::modelling::plan::warn_of_memory;
+use crate::modelling::plan::{check_host, smaller_grid};
 use crate::modelling::shoot::Resources;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::{SLABS, bytes, gpu};
 use kernels::parallel::options::Transport;
 use rsf_io::Job;
 
-/// Warns of a run that the memory of a host does not hold; all ranks call it.
+/// Refuses a run that the memory of a host does not hold; all ranks call it.
 pub fn check(job: &Job, run: &Run, on: Resources<'_>) -> anyhow::Result<()> {
     let losses = run.shot.attenuation.as_ref();
-    // The widest class: which one the model has is not known yet.
-    let needed = match on.gpus.is_empty() {
-        true => bytes(&run.padded, &run.shot, &on.machine.slabs, Symmetry::Orthorhombic),
-        false => gpu::host_bytes(&run.padded, Symmetry::Orthorhombic, losses.is_some()),
-    };
     let factors = losses.map_or(0, |losses| losses.qp.len() + losses.qs.len());
-    let all = (needed + factors * size_of::<f32>()) as u64 * on.machine.groups as u64 + on.held;
-    warn_of_memory(job, on.world, all as f64)
+    // Which class the model has is not known yet.
+    let needed = [Symmetry::Isotropic, Symmetry::Orthorhombic].map(|class| {
+        let needed = match on.gpus.is_empty() {
+            true => bytes(&run.padded, &run.shot, &on.machine.slabs, class),
+            false => gpu::host_bytes(&run.padded, class, losses.is_some()),
+        };
+        let all = (needed + factors * size_of::<f32>()) as u64 * on.machine.groups as u64 + on.held;
+        all as f64
+    });
+    check_host(job, on.world, needed, |share| smaller_grid(&run.padded, share))
 }
 
 /// Bytes of the GPU of one of this rank's slabs, with kernels of this class and what travels to other ranks.

@@ -164,7 +164,10 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
 /// The answer of `plan=y`, and the seconds of the run; all ranks call it, rank 0 speaks.
 pub fn print(job: &Job, run: &Run, report: &Report, on: Resources<'_>) -> anyhow::Result<f64> {
     let (machine, world) = (on.machine, on.world);
-    memory::check(job, run, on)?;
+    // Without GPUs this was looked at before the model was read.
+    if !on.gpus.is_empty() {
+        memory::check(job, run, on)?;
+    }
     summary(job, run, report);
     let slabs = &machine.slabs;
     let mine: Vec<String> = (0..slabs.len()).map(|k| machine.slab_words(k)).collect();
