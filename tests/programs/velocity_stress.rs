@@ -215,7 +215,7 @@ fn stiffness_planes_and_speeds_are_one_medium() {
             line(ndim).replace("vp=vp.rsf vs=vs.rsf", "ccc=ccc.rsf")
         ));
         assert_eq!(run.code, 0, "{run:?}");
-        let apart = relative_difference(&desk.read("data.rsf"), &one);
+        let apart = relative_difference(desk.read("data.rsf"), &one);
         assert!(apart < 1e-5, "{apart}");
     }
 }
@@ -336,7 +336,7 @@ fn mechanisms_series_and_onsets_from_files_are_those_of_the_parameters() {
     let desk = desk(3);
     desk.dataset("mech.rsf", "n1=4 n2=1", &[30.0, 60.0, 45.0, 1e12]);
     let one = data(&desk, 3, "src=dc strike=30 dip=60 rake=45");
-    let apart = relative_difference(&data(&desk, 3, "src=dc mech=mech.rsf"), &one);
+    let apart = relative_difference(data(&desk, 3, "src=dc mech=mech.rsf"), &one);
     assert!(apart < 1e-5, "{apart}");
     desk.dataset("late.rsf", "n1=1", &[0.004]);
     let late = data(&desk, 3, "onset=late.rsf");

@@ -21,7 +21,7 @@ fn unchecked(tokens: TokenStream, found: &mut Vec<(usize, &'static str)>) {
         if (word(k, "f64") || word(k, "f32")) && word(k + 1, ":") && word(k + 2, ":") && word(k + 3, "max") {
             found.push((line, "a maximum of floats passes over what is not a number"));
         }
-        if word(k, "fold") && call(k + 1).is_some_and(|inside| calls_max(inside)) {
+        if word(k, "fold") && call(k + 1).is_some_and(calls_max) {
             found.push((line, "a fold by max passes over what is not a number"));
         }
         let measure = word(k, "largest") || word(k, "magnitude");
