@@ -1,6 +1,6 @@
 //! The second sweep of a transposed step, a register of cells at a time ([`super::adjoint_rows`] has the equations).
 
-use super::adjoint_stretch::{kept, rank, slope_of, unstretched};
+use super::adjoint_stretch::{kept, part_of, rank, slope_of, unstretched};
 use crate::device::simd::{Lane, Real};
 use crate::methods::velocity_stress::rows::{
     Formula, Line, PAIR, Plane, STRESSES, Slope, derive, for_each_axis, walk,
@@ -63,11 +63,10 @@ impl<T: Real, const NDIM: usize, const N: usize> Formula<T, N> for AdjointForce<
             for_each_axis!(NDIM, t => {
                 let mut back = Lane::splat(s, T::of(0.0));
                 for_each_axis!(NDIM, a => {
-                    let source = (self.strain[PAIR[t][a]].wrapping_add(at), self.plane.stride[a]);
                     let part = kept::stretched_strains(NDIM) + rank(NDIM, t);
-                    let slope = Slope::of_stress(t, a);
-                    back = back
-                        + slope_of::<S, T, N, FRAMED>(s, source, &weights[a], (&lines[a], part), (slope, i));
+                    let from = [self.strain[PAIR[t][a]].wrapping_add(at), part_of(&lines[a], part, i)];
+                    let stride = self.plane.stride[a];
+                    back = back + slope_of::<S, T, N, FRAMED>(s, from, stride, &weights[a], a == t);
                 });
                 if let Some((velocity, sums)) = &self.sums {
                     let p = sums[t].add(at);

@@ -13,7 +13,7 @@
 //! differentiated. Outside of the layers `x~ = x`; in them the difference `x~ - x` is kept beside the memory. For the gradient the
 //! adjoint of each stress is stretched by itself, so that no memory of the layers must be recorded, either.
 
-use super::adjoint_stretch::{kept, rank, slope_of, unstretched};
+use super::adjoint_stretch::{kept, part_of, rank, slope_of, unstretched};
 use crate::device::simd::{Lane, Real};
 use crate::grid::PITCH;
 use crate::methods::velocity_stress::rows::{
@@ -115,11 +115,14 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         slope: Slope,
     ) -> Lane<S, T> {
         let along = slope.along;
-        let from = self.force[slope.of].wrapping_add(self.plane.at(row, i));
         let part = kept::stretched_forces(NDIM) + rank(NDIM, slope.of);
-        let source = (from, self.plane.stride[along]);
+        let from = [
+            self.force[slope.of].wrapping_add(self.plane.at(row, i)),
+            part_of(&lines[along], part, i),
+        ];
+        let stride = self.plane.stride[along];
         // SAFETY: promised by the caller.
-        unsafe { slope_of::<S, T, N, FRAMED>(s, source, &weights[along], (&lines[along], part), (slope, i)) }
+        unsafe { slope_of::<S, T, N, FRAMED>(s, from, stride, &weights[along], slope.half) }
     }
 
     /// The derivative of recorded velocity `of` along an axis.
@@ -233,6 +236,22 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
         }
     }
 
+    /// The same with what relaxes.
+    ///
+    /// # Safety
+    /// As for the cells.
+    #[inline(always)]
+    unsafe fn strained<S: Simd>(&self, s: S, g: [&[Lane<S, T>; 3]; 2], j: usize, at: usize) -> Lane<S, T> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let strong = self.through(s, &self.c, g[0], j, at);
+            match &self.loss {
+                Some(loss) if LOSSY => strong + self.through(s, &loss.c, g[1], j, at),
+                _ => strong,
+            }
+        }
+    }
+
     /// Normal stresses.
     ///
     /// # Safety
@@ -268,10 +287,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
                 if !self.velocity[0].is_null() {
                     rates[j] = self.rate(s, weights, (row, i), slope);
                 }
-                let mut h = self.through(s, &self.c, &g, j, at);
-                if LOSSY && let Some(loss) = &self.loss {
-                    h = h + self.through(s, &loss.c, &weak, j, at);
-                }
+                let h = self.strained(s, [&g, &weak], j, at);
                 h.store(self.strain[j].add(at));
                 let (mut of_g, mut of_weak) = (g, weak);
                 if FRAMED && lines[j].stretches(slope) {
@@ -283,10 +299,7 @@ impl<T: Real, const NDIM: usize, const N: usize, const LOSSY: bool> AdjointStres
                             of_weak[k] = unstretched(s, weak[k], &lines[j], (slope, part), i);
                         }
                     });
-                    let mut stretched = self.through(s, &self.c, &of_g, j, at);
-                    if LOSSY && let Some(loss) = &self.loss {
-                        stretched = stretched + self.through(s, &loss.c, &of_weak, j, at);
-                    }
+                    let stretched = self.strained(s, [&of_g, &of_weak], j, at);
                     let part = kept::stretched_strains(NDIM) + rank(NDIM, j);
                     (stretched - h).store(lines[j].psi.wrapping_add(part * lines[j].component + i));
                 }

@@ -72,24 +72,32 @@ pub unsafe fn unstretched<S: Simd, T: Real>(
     }
 }
 
-/// The derivative of a field at `from` with what its stretching adds, which is number `part` of a layer.
+/// Where the cells from `i` on have number `part` of a layer; null outside of it.
+#[inline(always)]
+pub fn part_of<T>(line: &Line<T>, part: usize, i: usize) -> *const T {
+    match line.psi.is_null() {
+        true => std::ptr::null(),
+        false => line.psi.wrapping_add(part * line.component + i).cast_const(),
+    }
+}
+
+/// The derivative of a field, half a cell ahead (`half`) or behind, with what its stretching adds: `from` has the cells of both.
 ///
 /// # Safety
 /// `N` neighbours on either side must be readable, of the layer, too.
 #[inline(always)]
 pub unsafe fn slope_of<S: Simd, T: Real, const N: usize, const FRAMED: bool>(
     s: S,
-    (from, stride): (*const T, usize),
+    from: [*const T; 2],
+    stride: usize,
     w: &[Lane<S, T>; N],
-    (line, part): (&Line<T>, usize),
-    (slope, i): (Slope, usize),
+    half: bool,
 ) -> Lane<S, T> {
     // SAFETY: promised by the caller.
     unsafe {
-        let mut d = derive(s, from, stride, w, slope.half);
-        if FRAMED && !line.psi.is_null() {
-            let from = line.psi.wrapping_add(part * line.component + i);
-            d = d + derive(s, from.cast_const(), stride, w, slope.half);
+        let mut d = derive(s, from[0], stride, w, half);
+        if FRAMED && !from[1].is_null() {
+            d = d + derive(s, from[1], stride, w, half);
         }
         d
     }

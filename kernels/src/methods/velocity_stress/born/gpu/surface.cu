@@ -1,4 +1,4 @@
-// The free surface of the discrete program, its linearisation and its transpose, a thread for each node; born/images.rs has the
+// The free surface of the discrete program, its linearisation and its transpose, a thread for each node; born/adjoint_surface.rs has the
 // formulas. Of two images that a thread makes none is read by another thread.
 
 // The derivative of a horizontal velocity along its own axis.

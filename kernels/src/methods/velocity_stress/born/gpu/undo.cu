@@ -1,4 +1,4 @@
-// A step undone, where nothing is lost: s <- s - c e, then v <- v - b S_j s_ij; born/shell.rs says where. What sources added is
+// A step undone, where nothing is lost: s <- s - c e, then v <- v - b S_j s_ij; born/boundary.rs says where. What sources added is
 // taken away by themselves.
 
 KERNEL(stresses_undo)(const struct Args a) {
