@@ -14,7 +14,7 @@ use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters};
 use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot, Source};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -309,20 +309,24 @@ fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
     }
     let room = born.room().unwrap_or(0);
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
-    let (ladder, sizes, once) = match words.text("keep", "steps").as_str() {
+    let (schedule, sizes, once) = match words.text("keep", "steps").as_str() {
         "boundary" => {
             let (sizes, once) = born.shell_sizes()?;
-            let ladder = Ladder::choose(shot.nt, sizes, memory.saturating_sub(once))?;
-            (ladder.of_shells(), sizes, once)
+            let schedule = CheckpointSchedule::choose(shot.nt, sizes, memory.saturating_sub(once))?;
+            (schedule.of_shells(), sizes, once)
         }
-        _ => (Ladder::choose(shot.nt, born.sizes(), memory)?, born.sizes(), 0),
+        _ => (
+            CheckpointSchedule::choose(shot.nt, born.sizes(), memory)?,
+            born.sizes(),
+            0,
+        ),
     };
     println!(
         "{} steps at a time, {} checkpoints, {} steps run again, {:.1} GB",
-        ladder.segment,
-        ladder.checkpoints,
-        ladder.extra(shot.nt),
-        (ladder.bytes(sizes) + once) as f64 / 1e9
+        schedule.segment,
+        schedule.checkpoints,
+        schedule.extra(shot.nt),
+        (schedule.bytes(sizes) + once) as f64 / 1e9
     );
     for _ in 0..words.number("repeat", 2) {
         let begun = Instant::now();
@@ -333,7 +337,7 @@ fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
             let noise = |k: usize| ((k as f32 * 12.9898).sin() * 43_758.547).fract();
             Ok((0..made.len()).map(noise).collect())
         };
-        let gradient = born.gradient(&mut residual, &ladder)?;
+        let gradient = born.gradient(&mut residual, &schedule)?;
         let sum: f64 = gradient.iter().map(|&x| f64::from(x.abs())).sum();
         println!(
             "gradient: {:.3} ms a step, of which {:.3} as far as the records; {:.2} s beside, sum {sum:.6e}",

@@ -17,7 +17,7 @@ use kernels::grid::Grid;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Destination, Filler, Medium, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters, Wanted};
 use kernels::methods::velocity_stress::{
     Absorber, Action, Attenuation, Frame, Quantity, SLABS, Shot, Simulation, Source,
 };
@@ -158,19 +158,21 @@ fn measure(case: &Case, words: &Words) -> Result<(), Error> {
         .map(|k| ((k as f32 * 12.9898).sin() * 43_758.547).fract())
         .collect();
     let steps = case.steps;
-    let all = Ladder::choose(steps, born.sizes(), usize::MAX / 4)?;
+    let all = CheckpointSchedule::choose(steps, born.sizes(), usize::MAX / 4)?;
     let plain = Wanted::plain();
-    let of_images = Ladder::choose(steps, born.sizes_of_images(&plain), usize::MAX / 4)?;
+    let of_images = CheckpointSchedule::choose(steps, born.sizes_of_images(&plain), usize::MAX / 4)?;
     let boundary = born
         .shell_sizes()
         .ok()
-        .map(|(sizes, _)| Ladder::choose(steps, sizes, usize::MAX / 4).map(Ladder::of_shells))
+        .map(|(sizes, _)| {
+            CheckpointSchedule::choose(steps, sizes, usize::MAX / 4).map(CheckpointSchedule::of_shells)
+        })
         .transpose()?;
     let names = ["forward", "gradient, steps", "gradient, boundary", "image"];
     let mut times = names.map(|_| Times::new());
-    let gradient = |ladder: &Ladder| {
+    let gradient = |schedule: &CheckpointSchedule| {
         let mut residual = |_: &[f32]| Ok(data.clone());
-        born.gradient(&mut residual, ladder).map(drop)
+        born.gradient(&mut residual, schedule).map(drop)
     };
     for _ in 0..words.number("repeat", 3) {
         times[0].take(steps, || engine.run(&mut Nothing::default()))?;

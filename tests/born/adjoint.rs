@@ -5,7 +5,7 @@ use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::magnitude;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{Ladder, Number, Parameters};
+use kernels::methods::velocity_stress::born::{CheckpointSchedule, Number, Parameters};
 use proptest::prelude::*;
 
 /// How far both dot products are apart, as a share of the first.
@@ -18,8 +18,9 @@ fn apart<T: Number>(case: &Case, seed: u64) -> f64 {
     // Data that are like those of the model and random beside, so that the product does not vanish by chance.
     let mix = |x: &T| T::of(x.f64() / most + 0.5 * random.next());
     let data: Vec<T> = change.iter().map(mix).collect();
-    let ladder = Ladder::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory of the world");
-    let back = born.adjoint(&data, &ladder).expect("the way back");
+    let schedule =
+        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory of the world");
+    let back = born.adjoint(&data, &schedule).expect("the way back");
     let (forward, adjoint) = (dot(&change, &data), dot(&model, &back));
     (forward - adjoint).abs() / forward.abs()
 }
@@ -102,10 +103,10 @@ fn any_memory_gives_the_same_bits() {
         .collect();
     let [state, tape] = born.sizes();
     let back = |memory: usize| {
-        let ladder = Ladder::choose(case.nt, [state, tape], memory).expect("it fits");
-        println!("{ladder:?}: {} steps more", ladder.extra(case.nt));
-        assert!(ladder.bytes([state, tape]) <= memory);
-        born.adjoint(&data, &ladder).expect("the way back")
+        let schedule = CheckpointSchedule::choose(case.nt, [state, tape], memory).expect("it fits");
+        println!("{schedule:?}: {} steps more", schedule.extra(case.nt));
+        assert!(schedule.bytes([state, tape]) <= memory);
+        born.adjoint(&data, &schedule).expect("the way back")
     };
     let all = back(2 * state + case.nt * tape);
     assert!(all.iter().any(|&x| x != 0.0));
@@ -134,13 +135,14 @@ fn gradients_bring_the_residual_back() {
     let observed: Vec<f32> = made.iter().map(|x| x * random.next() as f32).collect();
     let rest = |made: &[f32]| -> Vec<f32> { made.iter().zip(&observed).map(|(a, b)| a - b).collect() };
     let [state, tape] = born.sizes();
-    let all = Ladder::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
-    let few = Ladder::choose(case.nt, [state, tape], 4 * state + 9 * tape).expect("it fits");
+    let all =
+        CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
+    let few = CheckpointSchedule::choose(case.nt, [state, tape], 4 * state + 9 * tape).expect("it fits");
     assert!(all.segments == 1 && few.segments > 1);
     let wanted = born.adjoint(&rest(&made), &all).expect("the way back");
-    for ladder in [all, few] {
+    for schedule in [all, few] {
         let mut residual = |made: &[f32]| Ok(rest(made));
-        let got = born.gradient(&mut residual, &ladder).expect("a gradient");
+        let got = born.gradient(&mut residual, &schedule).expect("a gradient");
         assert_eq!(got, wanted);
     }
 }

@@ -5,7 +5,7 @@ use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::magnitude;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{Ladder, Parameters};
+use kernels::methods::velocity_stress::born::{CheckpointSchedule, Parameters};
 
 fn cases() -> Vec<Case> {
     let mut all = Vec::new();
@@ -91,8 +91,8 @@ fn gradients_are_finite_differences() {
         let apart =
             |records: &[f64]| -> Vec<f64> { records.iter().zip(&observed).map(|(a, b)| a - b).collect() };
         let residual = apart(&before);
-        let ladder = Ladder::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
-        let gradient = born.adjoint(&residual, &ladder).expect("the way back");
+        let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+        let gradient = born.adjoint(&residual, &schedule).expect("the way back");
         let cells = case.grid().cells();
         let misfit = |perturbation: &[f64], share: f64| {
             let rest = apart(&data(&case, perturbation, share));

@@ -8,7 +8,7 @@ use crate::shots::{largest, relative_difference};
 use kernels::device::accelerator::Accelerator;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{Born, Kind, Ladder, Picture, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Picture, Wanted};
 use std::sync::Arc;
 
 const KINDS: [Kind; 5] = [Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy];
@@ -29,10 +29,10 @@ fn wanted(kinds: &[Kind], ndim: usize) -> Wanted {
 }
 
 /// Segments of so many steps, a few of which are at the beginning of others.
-fn ladder(born: &Born<f32>, nt: usize, segment: usize, wanted: &Wanted) -> Ladder {
+fn schedule(born: &Born<f32>, nt: usize, segment: usize, wanted: &Wanted) -> CheckpointSchedule {
     let [state, tape] = born.sizes_of_images(wanted);
     let memory = if segment < nt { 4 } else { 2 } * state + segment * tape;
-    Ladder::choose(nt, [state, tape], memory).expect("it fits")
+    CheckpointSchedule::choose(nt, [state, tape], memory).expect("it fits")
 }
 
 /// Data that are as large as those of a perturbation, with every receiver of its own strength.
@@ -69,8 +69,8 @@ fn agree<A: Accelerator>(open: Open<A>, case: &Case, kinds: &[Kind], random: &mu
     let [cpu, device] = both(open, case);
     let (data, wanted) = (data(&cpu, case, random), wanted(kinds, case.ndim));
     let [whole, pieces] = [(&cpu, case.nt), (&device, case.nt / 5)].map(|(born, segment)| {
-        let ladder = ladder(born, case.nt, segment, &wanted);
-        born.images(&data, &ladder, &wanted).expect("images")
+        let schedule = schedule(born, case.nt, segment, &wanted);
+        born.images(&data, &schedule, &wanted).expect("images")
     });
     compare(case, kinds, [&whole, &pieces]);
 }
@@ -97,8 +97,8 @@ fn kinds_do_not_touch_each_other<A: Accelerator>(open: Open<A>) {
         let data = data(&cpu, &case, &mut Random(4));
         let images = |kinds: &[Kind]| {
             let wanted = wanted(kinds, ndim);
-            let ladder = ladder(&device, case.nt, case.nt, &wanted);
-            device.images(&data, &ladder, &wanted).expect("images")
+            let schedule = schedule(&device, case.nt, case.nt, &wanted);
+            device.images(&data, &schedule, &wanted).expect("images")
         };
         let mut order = KINDS;
         order.reverse();
@@ -125,8 +125,8 @@ fn images_take_any_memory<A: Accelerator>(open: Open<A>) {
     let [cpu, mut device] = both(open, &case);
     let (data, wanted) = (data(&cpu, &case, &mut Random(8)), wanted(&KINDS, 2));
     let images = |born: &Born<f32>, segment: usize| {
-        let ladder = ladder(born, case.nt, segment, &wanted);
-        let found = born.images(&data, &ladder, &wanted).expect("images");
+        let schedule = schedule(born, case.nt, segment, &wanted);
+        let found = born.images(&data, &schedule, &wanted).expect("images");
         let numbers = found.into_iter().map(|picture| (picture.image, picture.light));
         numbers.collect::<Vec<_>>()
     };
@@ -134,7 +134,7 @@ fn images_take_any_memory<A: Accelerator>(open: Open<A>) {
     for segment in [case.nt / 4, 3, 1] {
         assert!(all == images(&device, segment), "segments of {segment} steps");
     }
-    let plain = Ladder::choose(case.nt, device.sizes(), usize::MAX / 4).expect("it fits");
+    let plain = CheckpointSchedule::choose(case.nt, device.sizes(), usize::MAX / 4).expect("it fits");
     device.adjoint(&data, &plain).expect("the way back");
     let mut second = case.shot();
     second.sources[0].point[1] += 2.3;
@@ -209,14 +209,14 @@ fn told_memory_is_enough() {
     };
     let mut born = case.born::<f32>(&case.shot(), case.medium());
     born.plan_on(1 << 40).expect("room for what every run takes");
-    let ladder = ladder(&born, case.nt, case.nt, &wanted);
-    let told = born.device_bytes_of_images(&wanted) + ladder.bytes(born.sizes_of_images(&wanted));
+    let schedule = schedule(&born, case.nt, case.nt, &wanted);
+    let told = born.device_bytes_of_images(&wanted) + schedule.bytes(born.sizes_of_images(&wanted));
     let lags = 4 * wanted.lags.len() * case.grid().cells();
     assert!(lags > told / 2, "{lags} of {told} bytes");
     born.run_on(Arc::new(Emulator::new().with_memory(told)))
         .expect("a device with memory");
     let data = vec![1.0; born.records() * born.values()];
-    born.images(&data, &ladder, &wanted).expect("images");
+    born.images(&data, &schedule, &wanted).expect("images");
 }
 
 macro_rules! images_on {
@@ -232,7 +232,7 @@ macro_rules! images_on {
 
 /// On a processor that plays accelerator.
 mod emulated {
-    use super::{Arc, Case, Emulator, KINDS, Random, both, data, ladder, plain, wanted};
+    use super::{Arc, Case, Emulator, KINDS, Random, both, data, plain, schedule, wanted};
     use crate::devices::emulated::open;
 
     images_on!(open);
@@ -252,8 +252,8 @@ mod emulated {
             let [a, b] = [forth, back].map(|open| {
                 let [cpu, device] = both(open, &case);
                 let (data, wanted) = (data(&cpu, &case, &mut Random(9)), wanted(&KINDS, ndim));
-                let ladder = ladder(&device, case.nt, 5, &wanted);
-                let found = device.images(&data, &ladder, &wanted).expect("images");
+                let schedule = schedule(&device, case.nt, 5, &wanted);
+                let found = device.images(&data, &schedule, &wanted).expect("images");
                 let numbers = found.into_iter().map(|picture| (picture.image, picture.light));
                 numbers.collect::<Vec<_>>()
             });

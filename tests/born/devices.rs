@@ -9,7 +9,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::gpu::Gpu;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{Born, Ladder, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Parameters, Wanted};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -68,10 +68,10 @@ pub fn apart(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// All steps kept, and a few of them.
-fn ladders(born: &Born<f32>, nt: usize) -> [Ladder; 2] {
+fn schedules(born: &Born<f32>, nt: usize) -> [CheckpointSchedule; 2] {
     let [state, tape] = born.sizes();
     [2 * state + nt * tape, 4 * state + (nt / 6) * tape]
-        .map(|memory| Ladder::choose(nt, [state, tape], memory).expect("it fits"))
+        .map(|memory| CheckpointSchedule::choose(nt, [state, tape], memory).expect("it fits"))
 }
 
 /// Data, what comes back of data, a gradient and an image.
@@ -87,15 +87,15 @@ fn agree<A: Accelerator>(open: Open<A>, case: &Case, random: &mut Random) {
         .iter()
         .map(|x| x * (0.5 + random.next() as f32))
         .collect();
-    let (known, few) = (ladders(&cpu, case.nt)[0], ladders(&device, case.nt)[1]);
-    let back = [(&cpu, &known), (&device, &few)].map(|(born, ladder)| {
-        let adjoint = born.adjoint(&data, ladder).expect("the way back");
+    let (known, few) = (schedules(&cpu, case.nt)[0], schedules(&device, case.nt)[1]);
+    let back = [(&cpu, &known), (&device, &few)].map(|(born, schedule)| {
+        let adjoint = born.adjoint(&data, schedule).expect("the way back");
         let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - b).collect());
-        let gradient = born.gradient(&mut residual, ladder).expect("a gradient");
+        let gradient = born.gradient(&mut residual, schedule).expect("a gradient");
         (
             adjoint,
             gradient,
-            born.images(&data, ladder, &Wanted::plain())
+            born.images(&data, schedule, &Wanted::plain())
                 .expect("an image")
                 .remove(0),
         )
@@ -138,7 +138,7 @@ fn products_are_equal<A: Accelerator>(open: Open<A>) {
         let most = f64::from(magnitude(&change));
         let mut mix = |x: &f32| (f64::from(*x) / most + 0.5 * random.next()) as f32;
         let data: Vec<f32> = change.iter().map(&mut mix).collect();
-        let back = born.adjoint(&data, &ladders(&born, case.nt)[0]);
+        let back = born.adjoint(&data, &schedules(&born, case.nt)[0]);
         let (forward, adjoint) = (dot(&change, &data), dot(&model, &back.expect("the way back")));
         let apart = (forward - adjoint).abs() / forward.abs();
         assert!(apart <= 1e-5, "{apart:e} {case:?}");
@@ -161,23 +161,23 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
         .collect();
     let [state, tape] = born.sizes();
     let back = |born: &Born<f32>, memory: usize| {
-        let ladder = Ladder::choose(case.nt, [state, tape], memory).expect("it fits");
+        let schedule = CheckpointSchedule::choose(case.nt, [state, tape], memory).expect("it fits");
         let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
-        let gradient = born.gradient(&mut residual, &ladder).expect("a gradient");
-        (gradient, born.adjoint(&data, &ladder).expect("the way back"))
+        let gradient = born.gradient(&mut residual, &schedule).expect("a gradient");
+        (gradient, born.adjoint(&data, &schedule).expect("the way back"))
     };
     let all = back(&born, 2 * state + case.nt * tape);
     for memory in [2 * state + case.nt * tape / 5, 4 * state + tape, 2 * state + tape] {
         assert!(all == back(&born, memory), "{memory} bytes");
     }
     let beside = [3 * state + 2 * tape, usize::MAX / 4];
-    let ladder = Ladder::choose_beside(case.nt, [state, tape], beside).expect("it fits");
-    let ladder = Ladder {
+    let schedule = CheckpointSchedule::choose_beside(case.nt, [state, tape], beside).expect("it fits");
+    let schedule = CheckpointSchedule {
         on_host: 3,
         checkpoints: 4,
-        ..ladder
+        ..schedule
     };
-    let found = born.adjoint(&data, &ladder).expect("the way back");
+    let found = born.adjoint(&data, &schedule).expect("the way back");
     assert!(all.1 == found, "checkpoints on the host");
     // Another shot and back again.
     let mut second = case.shot();
@@ -190,9 +190,9 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
 }
 
 /// So many segments of shells and checkpoints.
-fn shelled(all: Ladder, nt: usize, [segments, checkpoints]: [usize; 2]) -> Ladder {
+fn shelled(all: CheckpointSchedule, nt: usize, [segments, checkpoints]: [usize; 2]) -> CheckpointSchedule {
     let segment = nt.div_ceil(segments);
-    Ladder {
+    CheckpointSchedule {
         segment,
         segments,
         checkpoints,
@@ -207,7 +207,7 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f6
     let [_, born] = both(open, case);
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
-    let all = ladders(&born, case.nt)[0];
+    let all = schedules(&born, case.nt)[0];
     let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
     let wanted = [
         born.adjoint(&data, &all).expect("the way back"),
@@ -215,11 +215,11 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f6
     ];
     let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
     assert!(sizes[0] == born.sizes()[0] && sizes[1] < born.sizes()[1]);
-    let ladder = shelled(all, case.nt, [segments, segments.min(2) - 1]);
+    let schedule = shelled(all, case.nt, [segments, segments.min(2) - 1]);
     assert!(born.drift().is_none());
     let found = [
-        born.adjoint(&data, &ladder).expect("the way back"),
-        born.gradient(&mut residual, &ladder).expect("a gradient"),
+        born.adjoint(&data, &schedule).expect("the way back"),
+        born.gradient(&mut residual, &schedule).expect("a gradient"),
     ];
     let cells = case.grid().cells();
     let off = |k: usize| {
@@ -311,11 +311,11 @@ fn shells_take_any_place<A: Accelerator>(open: Open<A>) {
     let mut random = Random(8);
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
-    let few = shelled(ladders(&born, case.nt)[0], case.nt, [6, 3]);
+    let few = shelled(schedules(&born, case.nt)[0], case.nt, [6, 3]);
     let wanted = born.adjoint(&data, &few).expect("the way back");
     for on_host in 1..=few.checkpoints {
-        let ladder = Ladder { on_host, ..few };
-        assert!(born.adjoint(&data, &ladder).expect("the way back") == wanted);
+        let schedule = CheckpointSchedule { on_host, ..few };
+        assert!(born.adjoint(&data, &schedule).expect("the way back") == wanted);
     }
     let mut second = case.shot();
     second.sources[0].point[1] += 2.3;
@@ -356,7 +356,7 @@ fn bits_are_those_of<A: Accelerator>(one: Open<A>, other: Open<A>, ndim: usize) 
         let [_, born] = both(open, &case);
         let model = case.perturbation(&born, &mut Random(3));
         let [_, change] = records(&born, Some(&model));
-        let back = born.adjoint(&change, &ladders(&born, case.nt)[1]);
+        let back = born.adjoint(&change, &schedules(&born, case.nt)[1]);
         (change, back.expect("the way back"))
     });
     assert!(a == b, "{ndim}-D");
@@ -456,8 +456,8 @@ pub mod emulated {
             let mut random = Random(4);
             let count = born.records() * born.values();
             let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
-            let ladder = super::ladders(&born, case.nt)[0].of_shells();
-            born.adjoint(&data, &ladder).expect("the way back")
+            let schedule = super::schedules(&born, case.nt)[0].of_shells();
+            born.adjoint(&data, &schedule).expect("the way back")
         };
         for ndim in [2, 3] {
             let case = Case {

@@ -5,7 +5,7 @@ use crate::shots::{magnitude, medium};
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::born::{Born, Kind, Ladder, Parameters, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Parameters, Wanted};
 use kernels::methods::velocity_stress::{Action, Quantity, Shot, Source};
 use std::ops::Range;
 
@@ -85,7 +85,7 @@ fn add(sum: &mut Vec<f64>, values: &[f32]) {
 /// The stacked image of some shots over a reflector, `[x][z]`, divided by its illumination.
 fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
     let mut both = media(depth, quantity, 1.0);
-    let ladder = Ladder::choose(
+    let schedule = CheckpointSchedule::choose(
         shot_at(0.0, quantity).nt,
         both[1].sizes_of_images(&Wanted::plain()),
         400_000_000,
@@ -96,7 +96,7 @@ fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
         let shot = shot_at(x, quantity);
         let data = reflections(&mut both, &shot);
         let found = both[1]
-            .images(&data, &ladder, &Wanted::plain())
+            .images(&data, &schedule, &Wanted::plain())
             .expect("an image");
         add(&mut sum, &found[0].image);
         add(&mut light, &found[0].light);
@@ -111,8 +111,8 @@ fn image(depth: Depth, quantity: Quantity) -> Vec<f64> {
 fn pictures(both: &mut [Born<f32>; 2], shot: &Shot, wanted: &Wanted) -> Vec<Vec<f64>> {
     let data = reflections(both, shot);
     let sizes = both[1].sizes_of_images(wanted);
-    let ladder = Ladder::choose(shot.nt, sizes, 400_000_000).expect("it fits");
-    let found = both[1].images(&data, &ladder, wanted).expect("images");
+    let schedule = CheckpointSchedule::choose(shot.nt, sizes, 400_000_000).expect("it fits");
+    let found = both[1].images(&data, &schedule, wanted).expect("images");
     found
         .into_iter()
         .map(|picture| picture.image.into_iter().map(f64::from).collect())
@@ -292,8 +292,9 @@ fn lags_tell_a_wrong_model() {
             both[1]
                 .next_shot(&shot_at(x, Quantity::Velocity))
                 .expect("points in the grid");
-            let ladder = Ladder::choose(560, both[1].sizes_of_images(&wanted), 400_000_000).expect("it fits");
-            let found = both[1].images(&data, &ladder, &wanted).expect("an image");
+            let schedule = CheckpointSchedule::choose(560, both[1].sizes_of_images(&wanted), 400_000_000)
+                .expect("it fits");
+            let found = both[1].images(&data, &schedule, &wanted).expect("an image");
             sum.iter_mut()
                 .zip(&found[0].image)
                 .for_each(|(sum, x)| *sum += f64::from(*x));

@@ -17,6 +17,6 @@ mod derivative;
 mod devices;
 mod device_images;
 mod image;
-mod ladder;
 mod misfit;
 mod program;
+mod schedule;

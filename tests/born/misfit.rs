@@ -3,7 +3,7 @@
 
 use crate::bench::{Case, Random, dot, plain, records};
 use crate::shots::magnitude;
-use kernels::methods::velocity_stress::born::Ladder;
+use kernels::methods::velocity_stress::born::CheckpointSchedule;
 use kernels::misfit::{Misfit, Observed};
 
 /// Longer than the others, so that there is more than one wave in a trace.
@@ -64,7 +64,7 @@ fn what_is_left_is_of_second_order() {
     let observed = observed(&case, born.values());
     let mut perturbation = case.perturbation(&born, &mut Random(3));
     perturbation.iter_mut().for_each(|x| *x *= 0.01);
-    let ladder = Ladder::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+    let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
     let shares = [0.3, 0.03, 0.003, 0.0003];
     let after = shares.map(|h| data(&case, &perturbation, h));
     for (kind, estimate) in kinds() {
@@ -74,7 +74,7 @@ fn what_is_left_is_of_second_order() {
             before = misfit;
             Ok(waits)
         };
-        let gradient = born.gradient(&mut residual, &ladder).expect("the shot runs");
+        let gradient = born.gradient(&mut residual, &schedule).expect("the shot runs");
         let slope = dot(&gradient, &perturbation);
         let left = |k: usize| {
             let (misfit, _) = compared(kind, estimate, &after[k], &observed);
@@ -95,12 +95,12 @@ fn gradients_are_finite_differences() {
     let case = case();
     let born = case.born::<f64>(&case.shot(), case.medium());
     let observed = observed(&case, born.values());
-    let ladder = Ladder::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
+    let schedule = CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory");
     let cells = case.grid().cells();
     let gradients: Vec<Vec<f64>> = kinds()
         .map(|(kind, estimate)| {
             let mut residual = |made: &[f64]| Ok(compared(kind, estimate, made, &observed).1);
-            born.gradient(&mut residual, &ladder).expect("the shot runs")
+            born.gradient(&mut residual, &schedule).expect("the shot runs")
         })
         .collect();
     for parameter in 0..3 {

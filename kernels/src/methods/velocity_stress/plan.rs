@@ -1,7 +1,7 @@
 //! How fast a machine is at this method, from a second or so of a cut of a run's grid.
 
 use super::SLABS;
-use super::born::{Born, Ladder, Parameters, Wanted};
+use super::born::{Born, CheckpointSchedule, Parameters, Wanted};
 use super::{Action, Attenuation, Frame, Shot, Simulation, Source, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
@@ -147,13 +147,13 @@ pub fn calibrate_linearised<A: Accelerator>(
             speed(cells, || born.forward(Some(&change), &mut |_, _, _| Ok(())))?
         }
         Linearised::Back => {
-            let ladder = Ladder::choose(steps, born.sizes(), usize::MAX / 2)?;
-            speed(cells, || born.adjoint(&data, &ladder).map(drop))?
+            let schedule = CheckpointSchedule::choose(steps, born.sizes(), usize::MAX / 2)?;
+            speed(cells, || born.adjoint(&data, &schedule).map(drop))?
         }
         Linearised::Images(wanted) => {
             let wanted = inside(wanted, &grid);
-            let ladder = Ladder::choose(steps, born.sizes_of_images(&wanted), usize::MAX / 2)?;
-            speed(cells, || born.images(&data, &ladder, &wanted).map(drop))?
+            let schedule = CheckpointSchedule::choose(steps, born.sizes_of_images(&wanted), usize::MAX / 2)?;
+            speed(cells, || born.images(&data, &schedule, &wanted).map(drop))?
         }
     };
     Ok([1.0 / alone, 1.0 / all])

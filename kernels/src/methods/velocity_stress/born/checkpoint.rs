@@ -7,7 +7,7 @@ use crate::Error;
 use std::io;
 
 /// Numbered places for checkpoints, each of which is filled again and again.
-pub trait Shelf: Send + Sync {
+pub trait CheckpointStore: Send + Sync {
     /// Puts bytes at a place, the parts behind each other, instead of what lay there.
     ///
     /// # Errors
@@ -25,27 +25,27 @@ pub trait Shelf: Send + Sync {
 pub type Place<T> = Vec<Vec<T>>;
 
 impl<T: Number> Born<T> {
-    fn on_shelf(&self, act: impl FnOnce(&dyn Shelf) -> io::Result<()>) -> Result<(), Error> {
-        let Some(shelf) = &self.shelf else {
+    fn in_store(&self, act: impl FnOnce(&dyn CheckpointStore) -> io::Result<()>) -> Result<(), Error> {
+        let Some(store) = &self.store else {
             return Err(Error::setup(
-                "checkpoints are to go to a shelf, and there is none",
+                "checkpoints are to go to a store, and none is set",
             ));
         };
-        act(&**shelf).map_err(|error| Error::setup(format!("a checkpoint of the way back is lost: {error}")))
+        act(&**store).map_err(|error| Error::setup(format!("a checkpoint of the way back is lost: {error}")))
     }
 
-    /// Saves waves at a place on the shelf.
-    pub(super) fn save_on_shelf(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
+    /// Saves waves at a place of the store.
+    pub(super) fn save_in_store(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
         let parts = waves.slab.parts();
         let bytes: Vec<&[u8]> = parts.iter().map(|part| bytemuck::cast_slice(part)).collect();
-        self.on_shelf(|shelf| shelf.put(place, &bytes))
+        self.in_store(|store| store.put(place, &bytes))
     }
 
     /// Restores waves from there.
-    pub(super) fn restore_from_shelf(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
+    pub(super) fn restore_from_store(&self, waves: &mut Waves<T>, place: usize) -> Result<(), Error> {
         let parts = waves.slab.parts().into_iter();
         let mut bytes: Vec<&mut [u8]> = parts.map(bytemuck::cast_slice_mut).collect();
-        self.on_shelf(|shelf| shelf.get(place, &mut bytes))
+        self.in_store(|store| store.get(place, &mut bytes))
     }
 }
 

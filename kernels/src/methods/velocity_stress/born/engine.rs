@@ -1,7 +1,7 @@
 //! What runs a linearised shot in place of the rows on processors: the steps, on a device that has the coefficients.
 
-use super::ladder::Ladder;
 use super::program::{Changes, Discrete};
+use super::schedule::CheckpointSchedule;
 use super::{Number, Picture, Residual, Take, Wanted};
 use crate::Error;
 
@@ -58,7 +58,7 @@ pub trait Engine<T: Number>: Send {
     fn back(
         &self,
         from: Source<'_, T>,
-        ladder: &Ladder,
+        schedule: &CheckpointSchedule,
         wanted: (&mut Changes<T>, bool),
     ) -> Result<(), Error>;
 
@@ -73,6 +73,6 @@ pub trait Engine<T: Number>: Send {
         &self,
         program: &Discrete<T>,
         data: &[T],
-        how: (&Ladder, &Wanted),
+        how: (&CheckpointSchedule, &Wanted),
     ) -> Result<Vec<Picture<T>>, Error>;
 }

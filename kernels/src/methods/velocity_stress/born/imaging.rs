@@ -19,8 +19,8 @@ use super::adjoint::{Adjoint, Pass};
 use super::correlation::{add_normal, add_to_nodes, correlate, pressures, shine_pressure};
 use super::engine::Source;
 use super::forward::Waves;
-use super::ladder::Ladder;
 use super::program::Discrete;
+use super::schedule::CheckpointSchedule;
 use super::{Born, Number, gpu};
 use crate::Error;
 use crate::methods::velocity_stress::layout::velocity;
@@ -395,12 +395,17 @@ impl<T: Number> Born<T> {
     ///
     /// # Errors
     /// Fields that are not finite; a device that fails or has too little memory.
-    pub fn images(&self, data: &[T], ladder: &Ladder, wanted: &Wanted) -> Result<Vec<Picture<T>>, Error> {
+    pub fn images(
+        &self,
+        data: &[T],
+        schedule: &CheckpointSchedule,
+        wanted: &Wanted,
+    ) -> Result<Vec<Picture<T>>, Error> {
         if let Some(engine) = &self.engine {
-            return engine.images(&self.program, data, (ladder, wanted));
+            return engine.images(&self.program, data, (schedule, wanted));
         }
         let mut imaging = Imaging::new(&self.program, wanted);
-        self.reverse(Source::Data(data), ladder, Some(&mut imaging))?;
+        self.reverse(Source::Data(data), schedule, Some(&mut imaging))?;
         Ok(imaging.finish(&self.program))
     }
 }

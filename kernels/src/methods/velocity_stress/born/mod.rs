@@ -27,20 +27,20 @@ mod forward;
 mod gpu;
 mod grid;
 mod imaging;
-mod ladder;
 mod layers;
 mod nodes;
 mod parameters;
 mod program;
 mod records;
 mod reverse;
+mod schedule;
 mod separation;
 
-pub use checkpoint::Shelf;
+pub use checkpoint::CheckpointStore;
 pub use gpu::variant;
 pub use imaging::{Kind, Picture, Wanted};
-pub use ladder::{Ladder, Room};
 pub use parameters::Parameters;
+pub use schedule::{CheckpointSchedule, Room};
 
 use super::Shot;
 use crate::Error;
@@ -80,8 +80,8 @@ pub struct Born<T: Number> {
     engine: Option<Box<dyn Engine<T>>>,
     /// The memory of that.
     placed: Option<Placed>,
-    /// Where checkpoints go that the ladder puts on a shelf.
-    shelf: Option<Arc<dyn Shelf>>,
+    /// Where checkpoints go that the schedule puts into a store.
+    store: Option<Arc<dyn CheckpointStore>>,
     /// Where waves can run backwards, or why they cannot.
     core: Result<Core, &'static str>,
     /// How far they came back from where they began.
@@ -139,7 +139,7 @@ impl<T: Number> Born<T> {
             jcheck: shot.jcheck,
             engine: None,
             placed: None,
-            shelf: None,
+            store: None,
             drift: Cell::new(None),
             memory: RefCell::new(None),
         })
@@ -211,12 +211,12 @@ impl<T: Number> Born<T> {
         (fields * len + ghosts + anelastic + setup.edges.variables(p, &(0..p.planes()))) * size_of::<T>()
     }
 
-    /// Lets checkpoints that a ladder puts on a shelf go to this one.
-    pub fn set_shelf(&mut self, shelf: Arc<dyn Shelf>) {
-        self.shelf = Some(shelf);
+    /// Lets checkpoints that a schedule puts into a store go to this one.
+    pub fn set_store(&mut self, store: Arc<dyn CheckpointStore>) {
+        self.store = Some(store);
     }
 
-    /// Bytes of a checkpoint and of the shell of a recorded step, with which [`Ladder::of_shells`] goes back, and bytes that it takes
+    /// Bytes of a checkpoint and of the shell of a recorded step, with which [`CheckpointSchedule::of_shells`] goes back, and bytes that it takes
     /// once.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl<T: Number> Born<T> {
         core.map(|_| ([self.state_bytes(), boundary], Backwards::bytes(&self.program)))
     }
 
-    /// Of runs with [`Ladder::of_shells`] so far: the largest velocity that was left when the waves had come back to the beginning, where
+    /// Of runs with [`CheckpointSchedule::of_shells`] so far: the largest velocity that was left when the waves had come back to the beginning, where
     /// they were at rest, as a share of the largest one on their way.
     pub fn drift(&self) -> Option<f64> {
         let engine = self.engine.as_ref();
@@ -286,11 +286,11 @@ impl<T: Number> Born<T> {
     ///
     /// # Errors
     /// Fields that are not finite.
-    pub fn adjoint(&self, data: &[T], ladder: &Ladder) -> Result<Vec<T>, Error> {
+    pub fn adjoint(&self, data: &[T], schedule: &CheckpointSchedule) -> Result<Vec<T>, Error> {
         if let Some(engine) = &self.engine {
-            return self.engine_back(&**engine, Source::Data(data), ladder);
+            return self.engine_back(&**engine, Source::Data(data), schedule);
         }
-        self.gradient_from(Source::Data(data), ladder)
+        self.gradient_from(Source::Data(data), schedule)
     }
 
     /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and brings what that makes of them back to the
@@ -298,16 +298,20 @@ impl<T: Number> Born<T> {
     ///
     /// # Errors
     /// Fields that are not finite, and what `residual` returns.
-    pub fn gradient(&self, residual: Residual<'_, T>, ladder: &Ladder) -> Result<Vec<T>, Error> {
+    pub fn gradient(
+        &self,
+        residual: Residual<'_, T>,
+        schedule: &CheckpointSchedule,
+    ) -> Result<Vec<T>, Error> {
         if let Some(engine) = &self.engine {
-            return self.engine_back(&**engine, Source::Residual(residual), ladder);
+            return self.engine_back(&**engine, Source::Residual(residual), schedule);
         }
-        self.gradient_from(Source::Residual(residual), ladder)
+        self.gradient_from(Source::Residual(residual), schedule)
     }
 
     /// The same on processors.
-    fn gradient_from(&self, from: Source<'_, T>, ladder: &Ladder) -> Result<Vec<T>, Error> {
-        let made = self.reverse(from, ladder, None)?;
+    fn gradient_from(&self, from: Source<'_, T>, schedule: &CheckpointSchedule) -> Result<Vec<T>, Error> {
+        let made = self.reverse(from, schedule, None)?;
         let made = made.map_or_else(|| self.program.changes(), |gradient| Ok(gradient.sums));
         let mut sums = made?;
         let len = self.program.rows.len;
@@ -325,15 +329,15 @@ impl<T: Number> Born<T> {
         &self,
         engine: &dyn Engine<T>,
         from: Source<'_, T>,
-        ladder: &Ladder,
+        schedule: &CheckpointSchedule,
     ) -> Result<Vec<T>, Error> {
-        if ladder.on_shelf > 0 {
+        if schedule.in_store > 0 {
             return Err(Error::setup(
-                "on a device checkpoints stay in memory: choose a ladder without a shelf",
+                "on a device checkpoints stay in memory: choose a schedule without a store",
             ));
         }
         let mut waits = self.program.changes()?;
-        engine.back(from, ladder, (&mut waits, self.parameters.isotropic()))?;
+        engine.back(from, schedule, (&mut waits, self.parameters.isotropic()))?;
         Ok(self.brought_back(waits))
     }
 
@@ -406,7 +410,7 @@ impl Born<f32> {
                 needed as f64 / 1e9
             )));
         };
-        let sizes = gpu::ladder_sizes(&self.program);
+        let sizes = gpu::schedule_sizes(&self.program);
         let side_by_side = gpu::bytes_side_by_side(&self.program);
         self.placed = Some(Placed {
             free,

@@ -1,4 +1,4 @@
-//! The reversal of a run on processors: checkpoints by a [`Ladder`], one segment at a time recorded and swept back through.
+//! The reversal of a run on processors: checkpoints by a [`CheckpointSchedule`], one segment at a time recorded and swept back through.
 
 use super::adjoint::{Adjoint, Beside, Gradient, Pass};
 use super::boundary::{Backwards, Core};
@@ -6,8 +6,8 @@ use super::checkpoint::{Place, restore, save};
 use super::engine::Source;
 use super::forward::{Tape, Waves};
 use super::imaging::Imaging;
-use super::ladder::{Action, Ladder};
 use super::program::Discrete;
+use super::schedule::{Action, CheckpointSchedule};
 use super::{Born, Number};
 use crate::Error;
 use crate::device::cpu::Buffer;
@@ -77,7 +77,7 @@ impl<T: Number> Memory<T> {
 struct Sweep<'a, T: Number> {
     born: &'a Born<T>,
     memory: &'a mut Memory<T>,
-    ladder: &'a Ladder,
+    schedule: &'a CheckpointSchedule,
     recorded: Recorded,
     core: Option<&'a Core>,
     imaging: Option<&'a mut Imaging<T>>,
@@ -111,10 +111,10 @@ impl<T: Number> Born<T> {
     pub(super) fn reverse(
         &self,
         from: Source<'_, T>,
-        ladder: &Ladder,
+        schedule: &CheckpointSchedule,
         mut imaging: Option<&mut Imaging<T>>,
     ) -> Result<Option<Gradient<T>>, Error> {
-        if ladder.shells && imaging.is_some() {
+        if schedule.shells && imaging.is_some() {
             return Err(Error::setup(
                 "images need the waves of all cells: record whole steps, not their shells",
             ));
@@ -126,15 +126,15 @@ impl<T: Number> Born<T> {
             none => none.insert(Memory::new(program)?),
         };
         let beside = imaging.as_ref().map_or(0, |imaging| imaging.recorded(program));
-        let recorded = self.recorded(ladder.shells, beside);
-        memory.serve(program, ladder.segment.min(self.nt), recorded)?;
+        let recorded = self.recorded(schedule.shells, beside);
+        memory.serve(program, schedule.segment.min(self.nt), recorded)?;
         if imaging.is_none() {
             memory.adjoint.gradient = Some(Gradient {
                 sums: program.changes()?,
                 grouped: self.parameters.isotropic(),
             });
         }
-        let core = self.core.as_ref().ok().filter(|_| ladder.shells);
+        let core = self.core.as_ref().ok().filter(|_| schedule.shells);
         if core.is_some() && memory.backwards.is_none() {
             memory.backwards = Some(Backwards::new(program)?);
         }
@@ -145,7 +145,7 @@ impl<T: Number> Born<T> {
         let mut sweep = Sweep {
             born: self,
             memory,
-            ladder,
+            schedule,
             recorded,
             core,
             imaging: imaging.take(),
@@ -155,7 +155,7 @@ impl<T: Number> Born<T> {
             passed: 0,
             largest: 0.0,
         };
-        for action in ladder.actions(self.nt) {
+        for action in schedule.actions(self.nt) {
             match action {
                 Action::Restore(mark) => sweep.restore(mark)?,
                 Action::Save(mark) => sweep.save(mark)?,
@@ -179,18 +179,22 @@ impl<T: Number> Sweep<'_, T> {
         let (waves, program) = (&mut self.memory.waves, &self.born.program);
         match mark.checked_sub(1) {
             None => waves.restart(program),
-            Some(place) if place < self.ladder.on_shelf => self.born.restore_from_shelf(waves, place)?,
-            Some(place) => restore(program, waves, &self.memory.places[place - self.ladder.on_shelf]),
+            Some(place) if place < self.schedule.in_store => self.born.restore_from_store(waves, place)?,
+            Some(place) => restore(
+                program,
+                waves,
+                &self.memory.places[place - self.schedule.in_store],
+            ),
         }
         Ok(())
     }
 
     fn save(&mut self, mark: usize) -> Result<(), Error> {
         let (waves, place) = (&mut self.memory.waves, mark - 1);
-        if place < self.ladder.on_shelf {
-            return self.born.save_on_shelf(waves, place);
+        if place < self.schedule.in_store {
+            return self.born.save_in_store(waves, place);
         }
-        let place = place - self.ladder.on_shelf;
+        let place = place - self.schedule.in_store;
         let most = self.memory.places.len().max(place + 1);
         self.memory.places.resize(most, Place::new());
         save(&self.born.program, waves, &mut self.memory.places[place]);

@@ -1,7 +1,7 @@
 //! A folder that holds checkpoints of the way back while a program runs.
 
 use anyhow::Context;
-use kernels::methods::velocity_stress::born::Shelf;
+use kernels::methods::velocity_stress::born::CheckpointStore;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -60,7 +60,7 @@ impl Folder {
     }
 }
 
-impl Shelf for Folder {
+impl CheckpointStore for Folder {
     fn put(&self, place: usize, parts: &[&[u8]]) -> io::Result<()> {
         self.with(place, |file| {
             let mut at = 0;

@@ -208,7 +208,7 @@ impl Compared {
             words = vec![misfit.to_bits()];
             Ok(waits)
         };
-        let mut values = station.born.gradient(&mut residual, station.ladder()?)?;
+        let mut values = station.born.gradient(&mut residual, station.schedule()?)?;
         values.extend(sources);
         words.extend(sums);
         Ok(Made { values, words })

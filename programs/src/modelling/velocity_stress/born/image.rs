@@ -215,7 +215,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         let (given, words) = records.shot(number)?;
         let pictures = station
             .born
-            .images(&given.concat(), station.ladder()?, &asked.wanted)?;
+            .images(&given.concat(), station.schedule()?, &asked.wanted)?;
         let parts = pictures
             .into_iter()
             .flat_map(|picture| [picture.image, picture.light]);

@@ -3,7 +3,7 @@
 use super::folder::Folder;
 use crate::modelling::plan::{free_memory, gigabytes};
 use anyhow::{bail, ensure};
-use kernels::methods::velocity_stress::born::{Born, Ladder, Room, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Room, Wanted};
 use rsf_io::Job;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const SHARE_OF_GPU: f64 = 0.9;
 /// The way back of a run.
 pub struct WayBack {
     /// What is kept of it.
-    pub ladder: Ladder,
+    pub schedule: CheckpointSchedule,
     steps: usize,
     /// Bytes of a checkpoint and of what is kept of a step.
     sizes: [usize; 2],
@@ -52,10 +52,10 @@ impl WayBack {
                 Some(_) => (share * free_memory().unwrap_or(0.0)) as usize,
                 None => 0,
             },
-            shelf: (job.double("disk")? * GIGA) as usize,
+            store: (job.double("disk")? * GIGA) as usize,
         };
         ensure!(
-            room.shelf == 0 || on_gpu.is_none(),
+            room.store == 0 || on_gpu.is_none(),
             "disk= keeps checkpoints of runs on the CPU, and those of a GPU go to the memory of the host: leave out disk=, or run with device=cpu"
         );
         let keep = job.choice("keep")?;
@@ -63,15 +63,16 @@ impl WayBack {
             Some(wanted) => born.sizes_of_images(wanted),
             None => born.sizes(),
         };
-        let of = |ladder: Ladder, sizes: [usize; 2], once: usize| Self {
-            ladder,
+        let of = |schedule: CheckpointSchedule, sizes: [usize; 2], once: usize| Self {
+            schedule,
             steps,
             sizes,
             once,
             folder: folder(job),
             quicker: None,
         };
-        let whole = chosen(Ladder::choose_in(steps, sizes, room)).map(|ladder| of(ladder, sizes, 0));
+        let whole =
+            chosen(CheckpointSchedule::choose_in(steps, sizes, room)).map(|schedule| of(schedule, sizes, 0));
         let boundary = match images {
             Some(_) if keep == "boundary" => {
                 bail!(
@@ -80,19 +81,21 @@ impl WayBack {
             }
             Some(_) => None,
             None => boundary(born, steps, room, keep == "boundary")?
-                .map(|(ladder, sizes, once)| of(ladder, sizes, once)),
+                .map(|(schedule, sizes, once)| of(schedule, sizes, once)),
         };
         let way = match (keep, whole, boundary) {
             ("boundary", _, Some(boundary)) | ("auto", Err(_), Some(boundary)) => boundary,
-            ("auto", Ok(whole), Some(boundary)) if boundary.ladder.beats(&whole.ladder, steps) => boundary,
-            (_, Ok(whole), Some(boundary)) if boundary.ladder.beats(&whole.ladder, steps) => Self {
+            ("auto", Ok(whole), Some(boundary)) if boundary.schedule.beats(&whole.schedule, steps) => {
+                boundary
+            }
+            (_, Ok(whole), Some(boundary)) if boundary.schedule.beats(&whole.schedule, steps) => Self {
                 quicker: Some(boundary.words()),
                 ..whole
             },
             (_, whole, _) => whole?,
         };
-        if way.ladder.on_shelf > 0 && !job.flag("plan")? {
-            born.set_shelf(Arc::new(Folder::new(&way.folder)?));
+        if way.schedule.in_store > 0 && !job.flag("plan")? {
+            born.set_store(Arc::new(Folder::new(&way.folder)?));
         }
         Ok(way)
     }
@@ -107,34 +110,34 @@ impl WayBack {
 
     /// Seconds of a shot, of which a step takes so many forward, and so many forward and back where all steps are kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
-        let (ladder, steps) = (&self.ladder, self.steps as f64);
-        let again = f64::from(ladder.shells);
-        steps * (all + again * forward) + ladder.extra(self.steps) as f64 * forward
+        let (schedule, steps) = (&self.schedule, self.steps as f64);
+        let again = f64::from(schedule.shells);
+        steps * (all + again * forward) + schedule.extra(self.steps) as f64 * forward
     }
 
     /// What is kept, and what it costs.
     fn words(&self) -> String {
-        let ladder = &self.ladder;
-        let what = match ladder.shells {
+        let schedule = &self.schedule;
+        let what = match schedule.shells {
             true => " at the boundary of the model, inside of which waves run backwards",
             false => "",
         };
-        let kept = match ladder.segments {
+        let kept = match schedule.segments {
             0 | 1 => format!("all steps are kept{what}"),
             _ => format!(
                 "{} steps at a time are kept{what}, with {} checkpoints{}",
-                ladder.segment,
-                ladder.checkpoints,
+                schedule.segment,
+                schedule.checkpoints,
                 self.elsewhere()
             ),
         };
-        let memory = ladder.bytes(self.sizes) + self.once;
+        let memory = schedule.bytes(self.sizes) + self.once;
         format!(
             "{kept}, {} of memory; {} of {} steps are run once more{}",
             gigabytes(memory as f64),
-            ladder.extra(self.steps),
+            schedule.extra(self.steps),
             self.steps,
-            if ladder.shells {
+            if schedule.shells {
                 ", and all of them backwards"
             } else {
                 ""
@@ -145,17 +148,17 @@ impl WayBack {
     /// Which checkpoints are not in the memory of what runs.
     fn elsewhere(&self) -> String {
         let mut places = Vec::new();
-        if self.ladder.on_host > 0 {
+        if self.schedule.on_host > 0 {
             places.push(format!(
                 "{} of them in the memory of the host",
-                self.ladder.on_host
+                self.schedule.on_host
             ));
         }
-        if self.ladder.on_shelf > 0 {
+        if self.schedule.in_store > 0 {
             places.push(format!(
                 "{} of them on disk, {} in {}",
-                self.ladder.on_shelf,
-                gigabytes(self.ladder.bytes_on_shelf(self.sizes) as f64),
+                self.schedule.in_store,
+                gigabytes(self.schedule.bytes_in_store(self.sizes) as f64),
                 self.folder.display()
             ));
         }
@@ -175,8 +178,8 @@ pub fn tell_drift(job: &Job, drift: Option<f64>) {
     }
 }
 
-fn chosen(ladder: Result<Ladder, kernels::Error>) -> anyhow::Result<Ladder> {
-    ladder.map_err(|error| anyhow::anyhow!("{error} (memory= in GB)"))
+fn chosen(schedule: Result<CheckpointSchedule, kernels::Error>) -> anyhow::Result<CheckpointSchedule> {
+    schedule.map_err(|error| anyhow::anyhow!("{error} (memory= in GB)"))
 }
 
 /// The quickest way with boundary saving, its sizes and what it takes once; an error where it must be `had`.
@@ -185,14 +188,18 @@ fn boundary(
     steps: usize,
     room: Room,
     had: bool,
-) -> anyhow::Result<Option<(Ladder, [usize; 2], usize)>> {
+) -> anyhow::Result<Option<(CheckpointSchedule, [usize; 2], usize)>> {
     let found = born
         .shell_sizes()
         .map_err(anyhow::Error::from)
         .and_then(|(sizes, once)| {
             let memory = room.memory.saturating_sub(once);
-            let ladder = chosen(Ladder::choose_in(steps, sizes, Room { memory, ..room }))?;
-            Ok((ladder.of_shells(), sizes, once))
+            let schedule = chosen(CheckpointSchedule::choose_in(
+                steps,
+                sizes,
+                Room { memory, ..room },
+            ))?;
+            Ok((schedule.of_shells(), sizes, once))
         });
     match found {
         Ok(found) => Ok(Some(found)),

@@ -189,7 +189,7 @@ fn back(
         let (given, sums) = records.shot(number)?;
         let given = given.concat();
         let heard = u64::from(given.iter().any(|&x| x != 0.0));
-        let values = station.born.adjoint(&given, station.ladder()?)?;
+        let values = station.born.adjoint(&given, station.schedule()?)?;
         let words = [vec![heard], sums].concat();
         Ok(Made { values, words })
     };

@@ -10,7 +10,7 @@ use crate::modelling::shots::{self, Made, Outcome, Worker};
 use crate::modelling::world::World;
 use anyhow::{Context, bail};
 use kernels::medium::Symmetry;
-use kernels::methods::velocity_stress::born::{Born, Ladder, Wanted};
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
 use rsf_io::{Input, Job};
 use std::sync::{Mutex, PoisonError};
@@ -70,9 +70,9 @@ impl Station {
     }
 
     /// The way back that was chosen.
-    pub fn ladder(&self) -> anyhow::Result<&Ladder> {
+    pub fn schedule(&self) -> anyhow::Result<&CheckpointSchedule> {
         let way = self.way.as_ref().context("no way back was chosen")?;
-        Ok(&way.ladder)
+        Ok(&way.schedule)
     }
 
     /// Tells of the way back, if there is one.

@@ -28,8 +28,8 @@ mod way_back;
 
 use super::boundary::Core;
 use super::engine::{Engine, Source, Steps};
-use super::ladder::Ladder;
 use super::program::{Changes, Discrete};
+use super::schedule::CheckpointSchedule;
 use super::{Number, Picture, Take, Wanted, not_finite};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
@@ -77,8 +77,8 @@ pub fn bytes_side_by_side(program: &Discrete<f32>) -> usize {
 }
 
 /// Bytes of a checkpoint and of a recorded step on a device.
-pub fn ladder_sizes(program: &Discrete<f32>) -> [usize; 2] {
-    Sizes::new(program).ladder()
+pub fn schedule_sizes(program: &Discrete<f32>) -> [usize; 2] {
+    Sizes::new(program).schedule()
 }
 
 /// The same where waves run backwards, and bytes that this takes once; or why they cannot.
@@ -90,7 +90,7 @@ pub fn shell_sizes(
         shell: Bounds::of(program, core)?.shell,
         ..Sizes::new(program)
     };
-    let [state, tape] = sizes.ladder();
+    let [state, tape] = sizes.schedule();
     // The shell before a segment, and at a surface velocities before a step.
     let before = sizes.surface.min(1) * sizes.ndim * sizes.len * size_of::<f32>();
     Ok(([state, tape], tape + before))
@@ -279,10 +279,10 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
     fn back(
         &self,
         from: Source<'_, f32>,
-        ladder: &Ladder,
+        schedule: &CheckpointSchedule,
         (gradient, grouped): (&mut Changes<f32>, bool),
     ) -> Result<(), Error> {
-        let found = self.reversed(from, ladder, way_back::Wanted::Gradient { grouped })?;
+        let found = self.reversed(from, schedule, way_back::Wanted::Gradient { grouped })?;
         let (a, sizes) = (&*self.device.a, &self.device.sizes);
         let mut transfer = Transfer::<A>::new(a, sizes.len)?;
         let [stiffness, weaker, ratios] = sizes.changes();
@@ -305,10 +305,10 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
         &self,
         program: &Discrete<f32>,
         data: &[f32],
-        (ladder, wanted): (&Ladder, &Wanted),
+        (schedule, wanted): (&CheckpointSchedule, &Wanted),
     ) -> Result<Vec<Picture<f32>>, Error> {
         let imaging = Imaging::new(self, program, wanted)?;
-        self.reversed(Source::Data(data), ladder, way_back::Wanted::Images(&imaging))?;
+        self.reversed(Source::Data(data), schedule, way_back::Wanted::Images(&imaging))?;
         imaging.pictures()
     }
 }

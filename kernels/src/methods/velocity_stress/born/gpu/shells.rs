@@ -46,7 +46,7 @@ impl<A: Accelerator> Shells<A> {
 
 /// What is said where no shells are kept.
 fn no_shells() -> Error {
-    Error::setup("waves run backwards for gradients alone, with a ladder of shells")
+    Error::setup("waves run backwards for gradients alone, with a schedule of shells")
 }
 
 impl<A: Accelerator> Way<'_, A> {

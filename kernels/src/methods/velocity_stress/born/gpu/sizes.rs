@@ -171,7 +171,7 @@ impl Sizes {
     }
 
     /// Bytes of a checkpoint and of a recorded step.
-    pub fn ladder(&self) -> [usize; 2] {
+    pub fn schedule(&self) -> [usize; 2] {
         [self.state().all, self.tape().all].map(|n| n * size_of::<f32>())
     }
 }

@@ -1,7 +1,7 @@
 //! Memory of checkpoints and recorded steps, which is most of a device's: taken piece by piece when it is first wanted, while the
 //! device is busy with what it has, and kept for the next way back of the same kind.
 
-use super::super::ladder::Ladder;
+use super::super::schedule::CheckpointSchedule;
 use super::sizes::{Sizes, after};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
@@ -11,8 +11,8 @@ const PIECE: usize = 2 << 30;
 
 /// The memory.
 pub struct Stock<A: Accelerator> {
-    /// What it was taken for: a ladder, with the numbers of a checkpoint and of a recorded step.
-    of: Option<(Ladder, [usize; 2])>,
+    /// What it was taken for: a schedule, with the numbers of a checkpoint and of a recorded step.
+    of: Option<(CheckpointSchedule, [usize; 2])>,
     checkpoints: Vec<A::Memory>,
     tapes: Vec<A::Memory>,
     /// Recorded steps of a piece, and of a segment.
@@ -35,15 +35,15 @@ impl<A: Accelerator> Stock<A> {
         }
     }
 
-    /// Turns to a way back through so many steps by a ladder; memory that was taken for another one goes.
-    pub fn serve(&mut self, ladder: &Ladder, sizes: &Sizes, steps: usize) {
+    /// Turns to a way back through so many steps by a schedule; memory that was taken for another one goes.
+    pub fn serve(&mut self, schedule: &CheckpointSchedule, sizes: &Sizes, steps: usize) {
         let numbers = [sizes.state().all, sizes.tape().all];
-        let of = Some((*ladder, numbers));
+        let of = Some((*schedule, numbers));
         if self.of != of {
             *self = Self {
                 of,
                 each: (PIECE / (numbers[1] * size_of::<f32>()).max(1)).max(1),
-                steps: ladder.segment.min(steps),
+                steps: schedule.segment.min(steps),
                 ..Self::empty()
             };
         }

@@ -1,10 +1,10 @@
-//! The way back through the steps on a device: checkpoints by the schedule of [`Ladder`], one segment at a time recorded.
+//! The way back through the steps on a device: checkpoints by a [`CheckpointSchedule`], one segment at a time recorded.
 //!
 //! The first way through all steps also makes the records of the run where a residual asks for them, so that a gradient runs every
 //! step once and all but those of the last segment once more.
 
 use super::super::engine::Source;
-use super::super::ladder::{Action, Ladder};
+use super::super::schedule::{Action, CheckpointSchedule};
 use super::arguments::Args;
 use super::images::Imaging;
 use super::shells::Shells;
@@ -55,17 +55,17 @@ impl<A: Accelerator> OnDevice<A> {
     pub fn reversed(
         &self,
         from: Source<'_, f32>,
-        ladder: &Ladder,
+        schedule: &CheckpointSchedule,
         wanted: Wanted<'_, A>,
     ) -> Result<A::Memory, Error> {
-        let mut way = Way::new(self, ladder, wanted)?;
+        let mut way = Way::new(self, schedule, wanted)?;
         let (data, mut residual): (&[f32], _) = match from {
             Source::Data(data) => (data, None),
             Source::Residual(residual) => (&[], Some(residual)),
         };
         way.records = residual.is_some().then(|| (Vec::new(), 0));
         let made = &mut Vec::new();
-        for action in ladder.actions(self.steps.nt) {
+        for action in schedule.actions(self.steps.nt) {
             match action {
                 Action::Restore(mark) => way.restore(mark)?,
                 Action::Save(mark) => way.save(mark)?,
@@ -93,13 +93,13 @@ impl<A: Accelerator> OnDevice<A> {
 }
 
 impl<'a, A: Accelerator> Way<'a, A> {
-    fn new(on: &'a OnDevice<A>, ladder: &Ladder, wanted: Wanted<'a, A>) -> Result<Self, Error> {
+    fn new(on: &'a OnDevice<A>, schedule: &CheckpointSchedule, wanted: Wanted<'a, A>) -> Result<Self, Error> {
         let (a, sizes) = match &wanted {
             Wanted::Gradient { .. } => (&*on.device.a, &on.device.sizes),
             Wanted::Images(imaging) => (&*on.device.a, &imaging.sizes()),
         };
         let state = sizes.state().all;
-        let shells = match (&wanted, ladder.shells) {
+        let shells = match (&wanted, schedule.shells) {
             (_, false) => None,
             (Wanted::Gradient { grouped }, true) => Some(Shells::new(on, *grouped)?),
             (Wanted::Images(_), true) => {
@@ -110,7 +110,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
         };
         let shelled = shells.as_ref().map(|shells| shells.sizes);
         let steps = shelled.as_ref().unwrap_or(sizes);
-        on.stock.borrow_mut().serve(ladder, steps, on.steps.nt);
+        on.stock.borrow_mut().serve(schedule, steps, on.steps.nt);
         Ok(Self {
             on,
             run: room(a, state)?,
@@ -118,7 +118,7 @@ impl<'a, A: Accelerator> Way<'a, A> {
             waiting: room(a, sizes.waits().all)?,
             shells,
             on_host: Vec::new(),
-            most_on_host: ladder.on_host,
+            most_on_host: schedule.on_host,
             found: match wanted {
                 Wanted::Gradient { .. } => room(a, sizes.changes_numbers())?,
                 Wanted::Images(_) => room(a, 0)?,

@@ -6,15 +6,15 @@ use std::ops::Range;
 
 /// A reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ladder {
+pub struct CheckpointSchedule {
     /// Steps of a segment, recorded at once; the first one has what the others leave of the run.
     pub segment: usize,
     /// Checkpoints beside the beginning of the run.
     pub checkpoints: usize,
     /// How many of them, those taken first, a device leaves to the memory of its host.
     pub on_host: usize,
-    /// How many of them, those taken first, go to a [`super::Shelf`].
-    pub on_shelf: usize,
+    /// How many of them, those taken first, go to a [`super::CheckpointStore`].
+    pub in_store: usize,
     /// Segments.
     pub segments: usize,
     /// Of a step its shell is recorded alone, and waves run backwards inside of that ([`super::Born::shell_sizes`]).
@@ -43,8 +43,8 @@ pub struct Room {
     pub memory: usize,
     /// Of the memory of a device's host, for checkpoints.
     pub host: usize,
-    /// Of a shelf, for checkpoints.
-    pub shelf: usize,
+    /// Of a store, for checkpoints.
+    pub store: usize,
 }
 
 /// What a checkpoint on the host costs a device at most, in steps: it goes there and back at a twentieth of the speed of memory.
@@ -101,16 +101,16 @@ fn lengths(steps: usize, [state, tape]: [usize; 2], memory: usize) -> Vec<usize>
     all
 }
 
-/// How often a checkpoint goes to a shelf that has so many places for those that are taken first.
-fn shelved(segments: usize, free: usize, places: usize) -> usize {
+/// How often a checkpoint goes to a store that has so many places for those that are taken first.
+fn stored(segments: usize, free: usize, places: usize) -> usize {
     if segments <= 1 || free == 0 || places == 0 {
         return 0;
     }
     let at = split(segments, free);
-    1 + shelved(segments - at, free - 1, places - 1) + shelved(at, free, places)
+    1 + stored(segments - at, free - 1, places - 1) + stored(at, free, places)
 }
 
-impl Ladder {
+impl CheckpointSchedule {
     /// The quickest reversal of `steps` steps that fits `memory` bytes beyond what every run takes; `state` and `tape` are the bytes of
     /// a checkpoint and of a recorded step.
     ///
@@ -125,8 +125,8 @@ impl Ladder {
     /// # Errors
     /// The same.
     pub fn choose_beside(steps: usize, sizes: [usize; 2], [memory, host]: [usize; 2]) -> Result<Self, Error> {
-        let shelf = 0;
-        Self::choose_in(steps, sizes, Room { memory, host, shelf })
+        let store = 0;
+        Self::choose_in(steps, sizes, Room { memory, host, store })
     }
 
     /// The same with all places for checkpoints.
@@ -137,14 +137,14 @@ impl Ladder {
         let [state, tape] = sizes;
         let mut best: Option<(usize, Self)> = None;
         for segment in lengths(steps, sizes, room.memory) {
-            for ladder in Self::of_segment(steps, segment, sizes, room) {
-                let cost = ladder.cost(steps);
+            for schedule in Self::of_segment(steps, segment, sizes, room) {
+                let cost = schedule.cost(steps);
                 if best.is_none_or(|(least, _)| cost <= least) {
-                    best = Some((cost, ladder));
+                    best = Some((cost, schedule));
                 }
             }
         }
-        best.map(|(_, ladder)| ladder).ok_or_else(|| {
+        best.map(|(_, schedule)| schedule).ok_or_else(|| {
             Error::setup(format!(
                 "the way back through {steps} steps needs {:.4} GB of memory at least and may take {:.4} GB: allow more, or use a smaller grid",
                 (2 * state + tape) as f64 / 1e9,
@@ -163,27 +163,27 @@ impl Ladder {
         let of = |bytes: usize| bytes / state.max(1);
         let in_memory = of(left).min(most);
         let on_host = of(room.host).min(most - in_memory);
-        let with = |on_host: usize, on_shelf: usize| Self {
+        let with = |on_host: usize, in_store: usize| Self {
             segment,
-            checkpoints: in_memory + on_host + on_shelf,
+            checkpoints: in_memory + on_host + in_store,
             on_host,
-            on_shelf,
+            in_store,
             segments,
             shells: false,
         };
-        let on_shelf = |on_host: usize| of(room.shelf).min(most - in_memory - on_host);
+        let in_store = |on_host: usize| of(room.store).min(most - in_memory - on_host);
         let all = [
             (0, 0),
             (on_host, 0),
-            (0, on_shelf(0)),
-            (on_host, on_shelf(on_host)),
+            (0, in_store(0)),
+            (on_host, in_store(on_host)),
         ];
-        all.into_iter().map(|(host, shelf)| with(host, shelf)).collect()
+        all.into_iter().map(|(host, store)| with(host, store)).collect()
     }
 
     /// What it costs beside the steps that are recorded, in steps.
     fn cost(&self, steps: usize) -> usize {
-        let files = shelved(self.segments, self.checkpoints, self.on_shelf);
+        let files = stored(self.segments, self.checkpoints, self.in_store);
         let backwards = if self.shells {
             steps * BACKWARDS[0] / BACKWARDS[1]
         } else {
@@ -257,14 +257,14 @@ impl Ladder {
     }
 
     /// Bytes that it takes: checkpoints, the beginning of the run and the fields that run, and recorded steps; those on the host of a
-    /// device and on a shelf apart.
+    /// device and in a store apart.
     pub fn bytes(&self, [state, tape]: [usize; 2]) -> usize {
-        (self.checkpoints - self.on_host - self.on_shelf + 2) * state + self.segment * tape
+        (self.checkpoints - self.on_host - self.in_store + 2) * state + self.segment * tape
     }
 
-    /// Bytes that it takes on a shelf.
-    pub fn bytes_on_shelf(&self, [state, _]: [usize; 2]) -> usize {
-        self.on_shelf * state
+    /// Bytes that it takes in a store.
+    pub fn bytes_in_store(&self, [state, _]: [usize; 2]) -> usize {
+        self.in_store * state
     }
 }
 
@@ -354,60 +354,64 @@ mod tests {
     #[test]
     fn a_device_leaves_checkpoints_to_its_host_where_that_saves_steps() {
         let sizes = [10, 10];
-        let alone = Ladder::choose(4000, sizes, 400).unwrap();
-        let helped = Ladder::choose_beside(4000, sizes, [400, 100_000]).unwrap();
+        let alone = CheckpointSchedule::choose(4000, sizes, 400).unwrap();
+        let helped = CheckpointSchedule::choose_beside(4000, sizes, [400, 100_000]).unwrap();
         assert_eq!(alone.on_host, 0);
         assert!(helped.on_host > 0 && helped.bytes(sizes) <= 400, "{helped:?}");
         assert!(helped.extra(4000) < alone.extra(4000), "{helped:?} {alone:?}");
-        let roomy = Ladder::choose_beside(20, sizes, [400, 100_000]).unwrap();
+        let roomy = CheckpointSchedule::choose_beside(20, sizes, [400, 100_000]).unwrap();
         assert_eq!((roomy.on_host, roomy.extra(20)), (0, 0));
     }
 
     #[test]
-    fn a_shelf_is_used_where_that_saves_more_than_it_costs() {
+    fn a_store_is_used_where_that_saves_more_than_it_costs() {
         let sizes = [10, 10];
-        let room = |shelf| Room {
+        let room = |store| Room {
             memory: 400,
             host: 0,
-            shelf,
+            store,
         };
-        let alone = Ladder::choose_in(4000, sizes, room(0)).unwrap();
-        let helped = Ladder::choose_in(4000, sizes, room(600)).unwrap();
-        assert!(helped.on_shelf > 0 && helped.beats(&alone, 4000), "{helped:?}");
-        assert!(helped.bytes(sizes) <= 400 && helped.bytes_on_shelf(sizes) <= 600);
+        let alone = CheckpointSchedule::choose_in(4000, sizes, room(0)).unwrap();
+        let helped = CheckpointSchedule::choose_in(4000, sizes, room(600)).unwrap();
+        assert!(helped.in_store > 0 && helped.beats(&alone, 4000), "{helped:?}");
+        assert!(helped.bytes(sizes) <= 400 && helped.bytes_in_store(sizes) <= 600);
         assert!(helped.extra(4000) < alone.extra(4000), "{helped:?} {alone:?}");
-        // What a shelf saves here is less than it costs.
-        let short = Ladder::choose_in(40, sizes, room(600)).unwrap();
-        assert_eq!(short.on_shelf, 0);
+        // What a store saves here is less than it costs.
+        let short = CheckpointSchedule::choose_in(40, sizes, room(600)).unwrap();
+        assert_eq!(short.in_store, 0);
     }
 
     #[test]
     fn steps_that_are_run_again_are_counted() {
         for steps in [1, 7, 100, 399, 400, 1000] {
             for memory in [30, 60, 100, 130, 400, 1000, 9000] {
-                let ladder = Ladder::choose(steps, [10, 9], memory).unwrap();
-                assert_eq!(ladder.begins(0, steps), 0, "{ladder:?}");
-                assert_eq!(ladder.begins(ladder.segments, steps), steps);
+                let schedule = CheckpointSchedule::choose(steps, [10, 9], memory).unwrap();
+                assert_eq!(schedule.begins(0, steps), 0, "{schedule:?}");
+                assert_eq!(schedule.begins(schedule.segments, steps), steps);
                 // They are run once more when their segment is recorded.
                 let mut passed = 0;
-                walk((0, ladder.segments), ladder.checkpoints, &mut |from, to, _| {
-                    passed += ladder.begins(to, steps) - ladder.begins(from, steps);
-                });
-                assert_eq!(ladder.extra(steps), passed, "{steps} steps, {ladder:?}");
-                assert!(ladder.bytes([10, 9]) <= memory);
+                walk(
+                    (0, schedule.segments),
+                    schedule.checkpoints,
+                    &mut |from, to, _| {
+                        passed += schedule.begins(to, steps) - schedule.begins(from, steps);
+                    },
+                );
+                assert_eq!(schedule.extra(steps), passed, "{steps} steps, {schedule:?}");
+                assert!(schedule.bytes([10, 9]) <= memory);
             }
         }
         // Checkpoints for all: what is not kept on the first way is run once more.
-        let once = Ladder::choose(400, [10, 10], 1200).unwrap();
+        let once = CheckpointSchedule::choose(400, [10, 10], 1200).unwrap();
         assert_eq!(once.extra(400), 400 - once.segment, "{once:?}");
     }
 
     /// Those that are taken while fewer than `places` are held.
     #[test]
-    fn checkpoints_on_a_shelf_are_counted() {
+    fn checkpoints_in_a_store_are_counted() {
         for (segments, checkpoints) in [(1, 3), (9, 3), (50, 4), (200, 12)] {
             for places in 0..=checkpoints {
-                let found = shelved(segments, checkpoints, places);
+                let found = stored(segments, checkpoints, places);
                 let mut taken = 0;
                 walk((0, segments), checkpoints, &mut |_, _, free| {
                     taken += usize::from(free > 0 && checkpoints - free < places);
@@ -422,13 +426,15 @@ mod tests {
 
     #[test]
     fn what_fits_is_recorded_and_what_does_not_is_refused() {
-        let all = Ladder::choose(1000, [10, 20], 20_020).unwrap();
+        let all = CheckpointSchedule::choose(1000, [10, 20], 20_020).unwrap();
         assert_eq!((all.segment, all.extra(1000)), (1000, 0));
-        let some = Ladder::choose(1000, [10, 20], 2_000).unwrap();
+        let some = CheckpointSchedule::choose(1000, [10, 20], 2_000).unwrap();
         assert!(some.bytes([10, 20]) <= 2_000 && some.extra(1000) <= 1000);
-        let little = Ladder::choose(1000, [10, 20], 100).unwrap();
+        let little = CheckpointSchedule::choose(1000, [10, 20], 100).unwrap();
         assert!(little.bytes([10, 20]) <= 100);
-        let why = Ladder::choose(1000, [10, 20], 39).unwrap_err().to_string();
+        let why = CheckpointSchedule::choose(1000, [10, 20], 39)
+            .unwrap_err()
+            .to_string();
         assert!(why.contains("needs 0.0000 GB of memory at least"), "{why}");
     }
 }

@@ -1,15 +1,17 @@
-//! The rungs of the way back under memory: checkpoints on a shelf give the same bits, and waves that run backwards the same numbers
+//! Reversals in little memory: checkpoints in a store give the same bits, and waves that run backwards the same numbers
 //! within rounding.
 
 use crate::bench::{Case, Random, plain, records};
 use crate::shots::{largest_difference, magnitude};
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
-use kernels::methods::velocity_stress::born::{Born, Ladder, Number, Parameters, Room, Shelf};
+use kernels::methods::velocity_stress::born::{
+    Born, CheckpointSchedule, CheckpointStore, Number, Parameters, Room,
+};
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// A shelf in memory, which counts what is put there, and may break.
+/// A store in memory, which counts what is put there, and may break.
 #[derive(Default)]
 struct Boxes {
     places: Mutex<Vec<Vec<u8>>>,
@@ -17,7 +19,7 @@ struct Boxes {
     breaks: bool,
 }
 
-impl Shelf for Boxes {
+impl CheckpointStore for Boxes {
     fn put(&self, place: usize, parts: &[&[u8]]) -> io::Result<()> {
         if self.breaks {
             return Err(io::Error::other("no space left"));
@@ -51,7 +53,7 @@ fn data<T: Number>(born: &Born<T>) -> Vec<T> {
 }
 
 #[test]
-fn checkpoints_on_a_shelf_change_no_bit() {
+fn checkpoints_in_a_store_change_no_bit() {
     for ndim in [2, 3] {
         let case = Case {
             surface: true,
@@ -62,50 +64,50 @@ fn checkpoints_on_a_shelf_change_no_bit() {
         let mut born = case.born::<f32>(&case.shot(), case.medium());
         let (data, sizes) = (data(&born), born.sizes());
         let [state, tape] = sizes;
-        let all = Ladder::choose(case.nt, sizes, 2 * state + case.nt * tape).expect("it fits");
+        let all = CheckpointSchedule::choose(case.nt, sizes, 2 * state + case.nt * tape).expect("it fits");
         let wanted = born.adjoint(&data, &all).expect("the way back");
         // Short segments want many checkpoints.
-        let least = Ladder {
+        let least = CheckpointSchedule {
             segment: 2,
             segments: case.nt / 2,
             checkpoints: 1,
             ..all
         };
-        for on_shelf in [1, 2, 4] {
-            let shelf = Arc::new(Boxes::default());
-            born.set_shelf(shelf.clone());
-            let ladder = Ladder {
-                on_shelf,
-                checkpoints: least.checkpoints + on_shelf,
+        for in_store in [1, 2, 4] {
+            let store = Arc::new(Boxes::default());
+            born.set_store(store.clone());
+            let schedule = CheckpointSchedule {
+                in_store,
+                checkpoints: least.checkpoints + in_store,
                 ..least
             };
-            assert_eq!(ladder.bytes(sizes), least.bytes(sizes));
-            assert!(ladder.extra(case.nt) < least.extra(case.nt));
-            let found = born.adjoint(&data, &ladder).expect("the way back");
-            assert!(found == wanted, "{ndim}-D, {on_shelf} places");
-            let (put, places) = (*shelf.put.lock().unwrap(), shelf.places.lock().unwrap().len());
+            assert_eq!(schedule.bytes(sizes), least.bytes(sizes));
+            assert!(schedule.extra(case.nt) < least.extra(case.nt));
+            let found = born.adjoint(&data, &schedule).expect("the way back");
+            assert!(found == wanted, "{ndim}-D, {in_store} places");
+            let (put, places) = (*store.put.lock().unwrap(), store.places.lock().unwrap().len());
             println!("{ndim}-D: {put} checkpoints at {places} places");
-            assert!(put >= places && places == on_shelf);
+            assert!(put >= places && places == in_store);
         }
         let room = Room {
             memory: 2 * state + 2 * tape,
             host: 0,
-            shelf: 6 * state,
+            store: 6 * state,
         };
-        let chosen = Ladder::choose_in(case.nt, sizes, room).expect("it fits");
+        let chosen = CheckpointSchedule::choose_in(case.nt, sizes, room).expect("it fits");
         let found = born.adjoint(&data, &chosen).expect("the way back");
         assert!(found == wanted, "{chosen:?}");
         let breaks = Boxes {
             breaks: true,
             ..Boxes::default()
         };
-        born.set_shelf(Arc::new(breaks));
-        let ladder = Ladder {
-            on_shelf: 1,
+        born.set_store(Arc::new(breaks));
+        let schedule = CheckpointSchedule {
+            in_store: 1,
             checkpoints: least.checkpoints + 1,
             ..least
         };
-        let why = born.adjoint(&data, &ladder).expect_err("it breaks").to_string();
+        let why = born.adjoint(&data, &schedule).expect_err("it breaks").to_string();
         assert!(
             why.contains("a checkpoint of the way back is lost: no space left"),
             "{why}"
@@ -118,7 +120,8 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     let shot = case.shot();
     let born = case.born::<T>(&shot, case.medium());
     let (data, [state, tape]) = (data(&born), born.sizes());
-    let all = Ladder::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
+    let all =
+        CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
     let wanted = born.adjoint(&data, &all).expect("the way back");
     let ([of_state, shell], once) = born.shell_sizes().expect("waves that can run backwards");
     // Once it takes the stresses of the waves and their velocities of two steps.
@@ -126,7 +129,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         of_state == state && once > tape && shell < tape,
         "{shell} of {tape}"
     );
-    let ladder = Ladder {
+    let schedule = CheckpointSchedule {
         segment: case.nt.div_ceil(segments),
         segments,
         checkpoints: segments.min(2) - 1,
@@ -138,7 +141,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         largest_difference(found.iter().map(|x| x.f64()), wanted.iter().map(|x| x.f64())) / most
     };
     assert!(born.drift().is_none());
-    let found = born.adjoint(&data, &ladder).expect("the way back");
+    let found = born.adjoint(&data, &schedule).expect("the way back");
     let drift = born.drift().expect("waves have run backwards");
     // A gradient records its steps while it makes the records.
     let [made, _] = records(&born, None);
@@ -146,7 +149,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         assert!(found == made);
         Ok(data.clone())
     };
-    let gradient = born.gradient(&mut residual, &ladder).expect("a gradient");
+    let gradient = born.gradient(&mut residual, &schedule).expect("a gradient");
     [off(&found), off(&gradient), drift]
 }
 
