@@ -234,9 +234,9 @@ fn rungs_under_memory() {
     let (auto, said) = back("keep=auto memory=1");
     assert!(auto == all && !said.contains("backwards"), "{said}");
     // Without a frame more of the grid is inside.
-    let (_, said) = back("memory=0.002 absorb=none");
+    let (_, said) = back("memory=0.001 absorb=none");
     assert!(said.contains("keep=boundary would be quicker: "), "{said}");
-    let (_, said) = back("keep=auto memory=0.002 absorb=none");
+    let (_, said) = back("keep=auto memory=0.001 absorb=none");
     assert!(said.contains("waves that ran backwards"), "{said}");
     let run = desk.ran(&longer("adj=y plan=y memory=0.0007 disk=0.002 device=cpu"));
     assert!(run.err.contains("of them on disk"), "{run:?}");
