@@ -21,12 +21,13 @@ TABLE = '''
 
 class Chapters(Scratch):
     def chapter(self, value):
-        """A chapter whose page says 5."""
+        """A chapter whose page says 5. The value stands in the header as well: a flow follows headers, and two of them
+        that were written in the same second would otherwise be equal."""
         self.write("README.md", "# A chapter\n\n| n | x |\n| --- | --- |\n| 1 | 5 |\n")
         self.write("table.py", TABLE)
         self.flows(
             f"""
-            Flow('x', None, 'spike n1=1 mag={value}')
+            Flow('x', None, 'spike n1=1 mag={value} o1={value}')
             Flow('x.out', 'x', 'disfil number=n format="%g "')
             Flow('table.out', 'table.py README.md x.out', 'python3 ${{SOURCES[0]}}', stdin=0)
             Flow('later', 'table.out x', 'cp < ${{SOURCES[1]}}', stdin=0)
