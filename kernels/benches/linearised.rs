@@ -61,6 +61,9 @@ impl Accelerator for Watched {
         self.add("(memory taken)", begun);
         memory
     }
+    fn clear(&self, memory: &Self::Memory) -> Result<(), Error> {
+        self.device.clear(memory)
+    }
     fn pin(&self, bytes: usize) -> Result<Self::Pinned, Error> {
         self.device.pin(bytes)
     }

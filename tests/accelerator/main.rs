@@ -31,6 +31,7 @@ mod memory;
 mod ranks;
 mod records;
 mod runs;
+mod side_by_side;
 mod staggered;
 mod staggered_memory;
 mod staggered_ranks;

@@ -10,9 +10,9 @@ use kernels::grid::points::Snapshots;
 use kernels::medium::Symmetry;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::SLABS;
-use kernels::methods::velocity_stress::gpu::{bytes, from_medium};
+use kernels::methods::velocity_stress::gpu::{Simulation, Upload, bytes, from_medium};
 use kernels::methods::velocity_stress::{
-    Absorber, Action, Attenuation, Quantity, calibrate, calibrate_device,
+    Absorber, Action, Attenuation, Quantity, Shot, calibrate, calibrate_device,
 };
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ fn a_staggered_run_takes_what_was_told() {
         let mut all = 0;
         for (emulator, layout) in shims.iter().zip(&layouts) {
             let taken = emulator.paged_bytes(PAGE);
-            let told = bytes(&case.shot, &padded, layout, case.class, 0);
+            let told = bytes((&case.shot, 1), &padded, layout, (case.class, 0));
             println!("{} {slabs} slabs: told {told}, taken {taken}", case.what);
             assert!(
                 taken + OWN <= told,
@@ -103,6 +103,43 @@ fn a_staggered_run_takes_what_was_told() {
             all += taken;
         }
         assert!(simulation.bytes() <= all);
+    }
+}
+
+#[test]
+fn shots_side_by_side_take_what_was_told() {
+    if !Emulator::ready() {
+        return;
+    }
+    for (case, shots) in cases().iter().zip([2, 3, 5].into_iter().cycle()) {
+        let padded = case.shot.frame.around(&case.grid);
+        let layouts = SLABS.partition(padded.planes(), 1).expect("it is thick enough");
+        let told = |shot: &Shot| bytes((shot, shots), &padded, &layouts[0], (case.class, 0));
+        let device = Arc::new(Emulator::new());
+        let placed = vec![(device.clone(), layouts[0].clone())];
+        let raw = medium::<f32>(&padded, |_| isotropic(2.0, 1.1, 2.0));
+        let cpu = Cpu::new(1).expect("one thread");
+        let mut shot = case.shot.clone();
+        (shot.peaks, shot.snapshots) = (false, None);
+        let mut upload = Upload::new(&shot, &padded, placed, case.class, &cpu).expect("a sound shot");
+        upload.medium(&raw).expect("it is sent");
+        let all = vec![shot.clone(); shots];
+        let mut simulation = Simulation::side_by_side(&all, upload, case.class, None).expect("sound shots");
+        let first = device.paged_bytes(PAGE);
+        simulation.next_shots(&all[1..]).expect("sound shots");
+        let taken = first.max(device.paged_bytes(PAGE));
+        let told = told(&shot);
+        println!("{} {shots} shots: told {told}, taken {taken}", case.what);
+        assert!(
+            taken + OWN <= told,
+            "{}, {shots} shots: {taken} bytes, {told} told",
+            case.what
+        );
+        assert!(
+            told <= taken + OWN + 16 * PAGE,
+            "{}, {shots} shots: {taken} bytes, {told} told",
+            case.what
+        );
     }
 }
 

@@ -153,8 +153,14 @@ pub fn staggered_ranks_run_again<A: Accelerator>(machines: &Machines<A>) {
         let message = case.shot.travelling(3).iter().sum::<usize>() * GHOST * whole.padded().plane_len();
         let bytes = messages * message * size_of::<f32>();
         assert!(ran.iter().all(|rank| rank.2 == bytes), "{taken:?}: {bytes}");
-        let told =
-            |messages: usize| gpu::bytes(&case.shot, whole.padded(), &layouts[0], case.class, messages);
+        let told = |messages: usize| {
+            gpu::bytes(
+                (&case.shot, 1),
+                whole.padded(),
+                &layouts[0],
+                (case.class, messages),
+            )
+        };
         assert!(told(messages) >= told(0) + bytes, "{taken:?}: {bytes}");
         for (k, tape) in once.iter().enumerate() {
             assert_eq!(difference(tape, &ran[0].0[k]), None, "run {k} by {taken:?}");

@@ -120,6 +120,7 @@ int cuMemFree_v2(address p) {
     return live--, free(block), 0;
 }
 int cuMemsetD8_v2(address p, unsigned char c, size_t n) { return memset((void *)(size_t)p, c, n), state(); }
+int cuMemsetD8Async(address p, unsigned char c, size_t n, void *s) { return (void)s, cuMemsetD8_v2(p, c, n); }
 int cuMemHostAlloc(void **p, size_t n, unsigned flags) {
     return *p = malloc(n), memset(*p, 0xCD, n), live++, note("pin", (int)n, (int)flags);
 }

@@ -54,17 +54,21 @@ fn groups_that_cannot_be_are_refused() {
     for (asked, words) in [
         (
             "groups=3",
-            &[
-                "groups=3 of ngpu=1 GPUs each take 3, and there are 2",
-                "device=cpu",
-            ][..],
+            &["groups=3 cannot be shared out among 2 GPUs", "a multiple of 2"][..],
         ),
         ("gpu=0,1 ngpu=3", &["gpu= names 2 GPUs", "no groups of ngpu=3"]),
         (
             "gpu=0,1 groups=2 ngpu=2",
             &["gpu= names 2 GPUs", "groups=2 of ngpu=2 take 4 GPUs"],
         ),
-        ("gpu=0,1 groups=3", &["groups=3 cannot share"]),
+        (
+            "gpu=0,1 groups=3",
+            &["groups=3 cannot be shared out among 2 GPUs"],
+        ),
+        (
+            "groups=60000",
+            &["groups= asks for 30000 shots at a time", "at most", "fit"],
+        ),
         ("ngpu=3", &["ngpu=3 GPUs are asked for and there are 2"]),
         ("gpu=0 device=cpu groups=2", &["device=cpu asks for the CPU"]),
     ] {

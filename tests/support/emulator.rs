@@ -219,6 +219,18 @@ impl Accelerator for Emulator {
         })
     }
 
+    fn clear(&self, memory: &Lump) -> Result<(), Error> {
+        let (start, bytes) = (memory.start as u64, memory.bytes);
+        self.submit(
+            Stream::Main,
+            Arc::new(move || {
+                // SAFETY: the caller keeps the memory until the work is done.
+                unsafe { std::ptr::write_bytes(start as *mut u8, 0, bytes) };
+                Ok(())
+            }),
+        )
+    }
+
     fn pin(&self, bytes: usize) -> Result<Buffer, Error> {
         let pages = pages(bytes)?;
         Ok(Buffer {

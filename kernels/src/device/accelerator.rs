@@ -119,6 +119,9 @@ pub trait Accelerator: Sized + Send + Sync + 'static {
     /// Zeroed memory (complete on return).
     fn allocate(&self, bytes: usize) -> Result<Self::Memory, Error>;
 
+    /// Fills memory with zeros, in the main stream.
+    fn clear(&self, memory: &Self::Memory) -> Result<(), Error>;
+
     /// Memory that holds whatever was there; work that is under way is not waited for.
     fn reserve(&self, bytes: usize) -> Result<Self::Memory, Error> {
         self.allocate(bytes)

@@ -51,6 +51,8 @@ pub struct Machine {
     options: String,
     /// Groups like this one on this rank, which run shots at the same time.
     pub groups: usize,
+    /// Shots that `groups=` asks this one GPU to run at the same time.
+    pub asked: Option<usize>,
 }
 
 /// What this rank has to offer.
@@ -58,6 +60,7 @@ struct Offer {
     gpus: Vec<Properties>,
     parts: usize,
     cpu: Cpu,
+    asked: Option<usize>,
 }
 
 /// `device=`; under the names of Madagascar's CPU programs, such as `sfewefd2d_omp`, the CPU unless it says otherwise.
@@ -118,6 +121,7 @@ impl Machine {
             gpus: offer.gpus,
             options: world.describe()?,
             groups: 1,
+            asked: offer.asked,
         })
     }
 
@@ -228,6 +232,7 @@ fn offer(job: &Job, device: &str, places: Places) -> anyhow::Result<Offer> {
         parts: if gpus.is_empty() { count } else { gpus.len() },
         gpus,
         cpu: processors(job, places.sharing)?,
+        asked: None,
     })
 }
 

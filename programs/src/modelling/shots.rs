@@ -31,8 +31,26 @@ pub enum Outcome {
     Stopped(Signal),
 }
 
-/// Makes a shot, whose number it gets.
-pub type Worker<'a> = Box<dyn FnMut(usize) -> anyhow::Result<Made> + Send + 'a>;
+/// Makes shots, whose numbers it gets, and says in their order what became of each.
+pub struct Worker<'a>(Box<dyn FnMut(&[usize]) -> Vec<anyhow::Result<Made>> + Send + 'a>);
+
+impl<'a> Worker<'a> {
+    /// One that makes all shots that it gets at the same time.
+    pub fn side_by_side(make: impl FnMut(&[usize]) -> Vec<anyhow::Result<Made>> + Send + 'a) -> Self {
+        Self(Box::new(make))
+    }
+
+    /// One that makes a shot at a time.
+    pub fn one_by_one(mut make: impl FnMut(usize) -> anyhow::Result<Made> + Send + 'a) -> Self {
+        Self::side_by_side(move |numbers| numbers.iter().map(|&number| make(number)).collect())
+    }
+}
+
+/// Shots that each of so many workers makes at the same time where it could make `most` of them, so that all have as many.
+pub fn batch(shots: usize, workers: usize, most: usize) -> usize {
+    let rounds = shots.div_ceil((workers * most).max(1)).max(1);
+    shots.div_ceil(workers.max(1) * rounds).clamp(1, most.max(1))
+}
 
 /// The shots of `todo` that this rank makes: each rank the next one in turn.
 pub fn of_rank(todo: &[usize], world: &World) -> Vec<usize> {
@@ -41,10 +59,11 @@ pub fn of_rank(todo: &[usize], world: &World) -> Vec<usize> {
 }
 
 /// Lets the `workers` of every rank make its shots of `todo`, and rank 0 `take` all of them in their order. All ranks call it with the
-/// same `todo`; where `take` fails other ranks are not waited for. Worker number `k` begins with shot number `k` of its rank.
+/// same `todo`; where `take` fails other ranks are not waited for. A worker makes `batch` shots at a time; worker number `k` begins with
+/// batch number `k` of its rank.
 pub fn in_order(
     todo: &[usize],
-    mut workers: Vec<Worker<'_>>,
+    (mut workers, batch): (Vec<Worker<'_>>, usize),
     world: &World,
     take: &mut dyn FnMut(usize, Outcome) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -54,12 +73,16 @@ pub fn in_order(
         false => send_all(own.len(), make, world),
     };
     match workers.as_mut_slice() {
-        // A thread that waits would take a core from the waves.
-        [] | [_] => hand_on(&mut |place| match workers.first_mut() {
-            Some(worker) => attempt(worker, own[place]),
-            None => Outcome::Failed(anyhow!("nobody is there to make it")),
+        // A thread that waits would take a core from the waves. Shots that run side by side do so on a GPU, which goes on while those
+        // before are written.
+        [] | [_] if batch == 1 => hand_on(&mut |place| {
+            let made = workers
+                .first_mut()
+                .map(|worker| attempt(worker, &own[place..=place]));
+            let made = made.and_then(|mut outcomes| outcomes.pop());
+            made.unwrap_or_else(|| Outcome::Failed(anyhow!("nobody is there to make it")))
         }),
-        _ => side_by_side(&own, workers, &mut hand_on),
+        _ => side_by_side(&own, (workers, batch), &mut hand_on),
     }
 }
 
@@ -94,17 +117,17 @@ fn send_all(count: usize, make: Make<'_>, world: &World) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `plan=y` says of so many shots, of which so many are to be made by so many groups of this rank; one of them takes so many
-/// seconds. All ranks call it.
+/// What `plan=y` says of so many shots, of which so many are to be made by so many groups of this rank, each so many side by side; one
+/// of them takes so many seconds, also among others. All ranks call it.
 pub fn plan(
     (shots, todo): (usize, usize),
-    (groups, seconds): (usize, f64),
+    (groups, batch, seconds): (usize, usize, f64),
     world: &World,
 ) -> anyhow::Result<String> {
     let own = (0..todo).skip(world.ranks().rank());
     let own = own.step_by(world.ranks().size()).len();
     let rounds = own.div_ceil(groups) as f64;
-    let mine = [own.min(groups) as u64, (rounds * seconds).to_bits()];
+    let mine = [own.min(groups * batch) as u64, (rounds * seconds).to_bits()];
     let all = world.numbers(&mine)?;
     let number = |words: &Vec<u64>, k: usize| words.get(k).copied().unwrap_or_default();
     let together: u64 = all.iter().map(|words| number(words, 0)).sum();
@@ -120,16 +143,18 @@ pub fn plan(
     Ok(words + &format!(", which takes about {longest:.1} s"))
 }
 
-/// Makes a shot, unless a signal has come.
-fn attempt(worker: &mut Worker<'_>, number: usize) -> Outcome {
+/// Makes shots, unless a signal has come.
+fn attempt(worker: &mut Worker<'_>, numbers: &[usize]) -> Vec<Outcome> {
     if let Some(signal) = rsf_io::interrupted() {
-        return Outcome::Stopped(signal);
+        return numbers.iter().map(|_| Outcome::Stopped(signal)).collect();
     }
-    match (worker(number), rsf_io::interrupted()) {
+    let all = (worker.0)(numbers).into_iter();
+    let outcome = |made| match (made, rsf_io::interrupted()) {
         (Ok(made), _) => Outcome::Made(made),
         (Err(_), Some(signal)) => Outcome::Stopped(signal),
         (Err(error), None) => Outcome::Failed(error),
-    }
+    };
+    all.map(outcome).collect()
 }
 
 /// Sends what became of a shot to rank 0, in messages that say whether another one follows.
@@ -232,7 +257,7 @@ mod tests {
 
     /// A worker that takes longer for even shots, and fails at 5.
     fn worker<'a>() -> Worker<'a> {
-        Box::new(|number| {
+        Worker::one_by_one(|number| {
             std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 20 } else { 1 }));
             match number {
                 5 => bail!("a fault"),
@@ -261,7 +286,21 @@ mod tests {
                 "there are 3, 3 of them taken over from resume=, which takes about 0.0 s",
             ),
         ] {
-            assert_eq!(plan(counts, (groups, 2.0), &world).unwrap(), wanted);
+            assert_eq!(plan(counts, (groups, 1, 2.0), &world).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn batches_are_of_like_size() {
+        for (shots, workers, most, wanted) in [
+            (32, 1, 12, 11),
+            (30, 1, 8, 8),
+            (5, 1, 8, 5),
+            (32, 4, 8, 8),
+            (0, 1, 8, 1),
+            (9, 2, 1, 1),
+        ] {
+            assert_eq!(batch(shots, workers, most), wanted, "{shots} {workers} {most}");
         }
     }
 
@@ -277,12 +316,14 @@ mod tests {
                 });
                 Ok(())
             };
-            let workers = (0..count).map(|_| worker()).collect();
-            in_order(&todo, workers, &World::alone(), &mut take).unwrap();
+            for batch in [1, 3, 20] {
+                let workers = (0..count).map(|_| worker()).collect();
+                in_order(&todo, (workers, batch), &World::alone(), &mut take).unwrap();
+            }
             let wanted = todo.map(|number| if number == 5 { 105 } else { number });
-            assert_eq!(taken, wanted, "{count} workers");
+            assert_eq!(taken, wanted.repeat(3), "{count} workers");
         }
-        in_order(&[], Vec::new(), &World::alone(), &mut |_, _| {
+        in_order(&[], (Vec::new(), 1), &World::alone(), &mut |_, _| {
             bail!("none is there")
         })
         .unwrap();
@@ -301,7 +342,7 @@ mod tests {
             };
             let todo: Vec<usize> = (0..1000).collect();
             let workers = (0..count).map(|_| worker()).collect();
-            let error = in_order(&todo, workers, &World::alone(), &mut take).unwrap_err();
+            let error = in_order(&todo, (workers, 2), &World::alone(), &mut take).unwrap_err();
             assert_eq!((error.to_string().as_str(), taken), ("the disk is full", 4));
         }
     }

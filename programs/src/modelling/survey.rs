@@ -33,10 +33,23 @@ pub trait Survey: Method<Engine: Send, Files: Opened<Volumes: Sync>> + Clone + S
     /// Tells what a shot needs and takes; the seconds of it.
     fn plan_shot(&mut self, job: &Job, volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<f64>;
 
-    /// Turns to another shot, the first being 0.
-    fn turn_to(&mut self, number: usize);
+    /// Shots that a machine runs side by side at most: several where one does not fill a GPU and the memory is there.
+    ///
+    /// # Errors
+    /// `groups=` asks for more than fit.
+    fn most_side_by_side(&self, _volumes: &Volumes<Self>, on: Resources<'_>) -> anyhow::Result<usize> {
+        match on.machine.asked {
+            Some(groups) if groups > 1 => bail!(
+                "groups= asks for {groups} shots at a time on one GPU, and this method runs one after the other there: ask for as many groups as there are GPUs, or let them share the CPU (device=cpu)"
+            ),
+            _ => Ok(1),
+        }
+    }
 
-    /// Makes the engine ready for the shot; `None` before the first. What was found in the model where it was read.
+    /// Turns to other shots, the first of all being 0; several of them run side by side.
+    fn turn_to(&mut self, numbers: &[usize]);
+
+    /// Makes the engine ready for the shots; `None` before the first. What was found in the model where it was read.
     fn again(
         &mut self,
         job: &Job,
@@ -109,18 +122,27 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     }
     let volumes = world.agree(files.volumes(ndim, None))?;
     if planning {
-        let seconds = world.agree(shot.plan_shot(job, &volumes, on(&World::alone())))?;
-        let todo = finished(job, &shot, world)?.1.len();
-        let words = shots::plan((shots, todo), (machines.len(), seconds), world)?;
+        let alone = World::alone();
+        let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
+        let seconds = world.agree(shot.plan_shot(job, &volumes, on(&alone)))?;
+        let todo = finished(job, &shot, world)?.1;
+        let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
+        let words = shots::plan((shots, todo.len()), (machines.len(), batch, seconds), world)?;
         job.say(&format!("that is one shot: {words}"));
         return Ok(());
     }
     world.agree(Wishes::read(job, shot.steps()))?;
+    let alone = World::alone();
+    let most = world.agree(shot.most_side_by_side(&volumes, on(&alone)))?;
     let (finished, todo) = finished(job, &shot, world)?;
+    let batch = shots::batch(shots::of_rank(&todo, world).len(), machines.len(), most);
     let mut outputs = shot.open(job, world)?;
     let device = machines[0].describe(None);
     outputs.note(&device);
     job.say(&device);
+    if batch > 1 && job.flag("verb")? {
+        job.say(&format!("{batch} shots run side by side on each GPU"));
+    }
     let opened = outputs.into_data();
     let mut ledger = opened.map(|files| Ledger::new(job, &shot, files, finished));
     let groups = machines.len();
@@ -136,7 +158,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
             (tells, tells && groups == 1),
         )
     });
-    run(stations.collect(), &todo, world, &mut ledger)
+    run((stations.collect(), batch), &todo, world, &mut ledger)
 }
 
 /// What an earlier run has finished, on rank 0, and the shots that are to be made, on all ranks.
@@ -154,7 +176,7 @@ fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result
 
 /// Makes the shots of `todo`; rank 0 has a ledger.
 fn run<M: Survey>(
-    mut stations: Vec<Station<'_, M>>,
+    (mut stations, batch): (Vec<Station<'_, M>>, usize),
     todo: &[usize],
     world: &World,
     ledger: &mut Option<Ledger<'_>>,
@@ -162,15 +184,20 @@ fn run<M: Survey>(
     // From now on a signal waits for the end of a step.
     let _watch = Watch::begin();
     let own = shots::of_rank(todo, world);
-    stations.truncate(own.len());
     // What is wrong with the model is wrong with every shot.
-    let mut all = stations.iter_mut().zip(&own);
-    world.agree(all.try_for_each(|(station, &first)| station.begin(first)))?;
+    stations.truncate(own.len().div_ceil(batch));
+    let mut all = stations.iter_mut().zip(own.chunks(batch));
+    world.agree(all.try_for_each(|(station, first)| station.begin(first)))?;
     let workers = stations.into_iter().map(Station::worker).collect();
-    let taken = shots::in_order(todo, workers, world, &mut |number, outcome| match ledger {
-        Some(ledger) => ledger.take(number, outcome),
-        None => Ok(()),
-    });
+    let taken = shots::in_order(
+        todo,
+        (workers, batch),
+        world,
+        &mut |number, outcome| match ledger {
+            Some(ledger) => ledger.take(number, outcome),
+            None => Ok(()),
+        },
+    );
     let ended = match (taken, ledger.take()) {
         (Ok(()), None) => Ok(()),
         (Ok(()), Some(ledger)) => ledger.end(),

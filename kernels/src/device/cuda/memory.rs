@@ -3,7 +3,7 @@
 use super::context::Context;
 use crate::Error;
 use crate::device::accelerator::{Memory, Pinned};
-use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUresult};
+use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUresult, CUstream};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
@@ -48,6 +48,14 @@ impl DeviceMemory {
             context.check(sys::cuStreamSynchronize(null_mut()), || clearing(bytes))?;
         }
         Ok(memory)
+    }
+
+    /// Fills it with zeros, as work of a stream.
+    pub(super) fn clear(&self, stream: CUstream) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: the memory is that long, and work of the stream that uses it comes before or behind.
+        let code = unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes.max(1), stream) };
+        self.context.check(code, || clearing(self.bytes))
     }
 }
 

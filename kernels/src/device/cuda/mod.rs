@@ -137,6 +137,10 @@ impl Accelerator for Cuda {
         DeviceMemory::zeroed(&self.context, bytes)
     }
 
+    fn clear(&self, memory: &DeviceMemory) -> Result<(), Error> {
+        memory.clear(self.streams.raw(Stream::Main))
+    }
+
     fn reserve(&self, bytes: usize) -> Result<DeviceMemory, Error> {
         DeviceMemory::raw(&self.context, bytes)
     }

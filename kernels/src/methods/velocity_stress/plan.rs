@@ -84,7 +84,7 @@ pub fn calibrate_device<A: Accelerator>(
         let (shot, grid) = sample(run, padded, most, steps);
         let padded = shot.frame.around(&grid);
         let layouts = SLABS.partition(padded.planes(), 1)?;
-        if most <= 64 || gpu::bytes(&shot, &padded, &layouts[0], class, 0) <= free / 2 {
+        if most <= 64 || gpu::bytes((&shot, 1), &padded, &layouts[0], (class, 0)) <= free / 2 {
             break (shot, padded, layouts);
         }
         most /= 2;

@@ -152,6 +152,12 @@ impl<T: Real> SourceNodes<T> {
         })
     }
 
+    /// Whether every cell got a weight.
+    pub fn is_finite(&self) -> bool {
+        let mut spots = self.planes.iter().flatten().flatten();
+        spots.all(|spot| spot.weight.f64().is_finite())
+    }
+
     /// What acts on a plane in a stage, in the order of the sources.
     pub fn on(&self, stage: usize, plane: usize) -> &[Spot<T>] {
         &self.planes[stage][plane]

@@ -203,8 +203,8 @@ impl Survey for Run {
         plan::print(job, self, &report, on)
     }
 
-    fn turn_to(&mut self, number: usize) {
-        let [sources, receivers] = self.spreads.of(number).map(<[Point]>::to_vec);
+    fn turn_to(&mut self, numbers: &[usize]) {
+        let [sources, receivers] = self.spreads.of(numbers[0]).map(<[Point]>::to_vec);
         (self.shot.sources, self.shot.receivers) = (sources, receivers);
     }
 

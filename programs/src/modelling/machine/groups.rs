@@ -18,7 +18,7 @@ impl Machine {
                 false if job.given("ngpu") => Some(usize::try_from(job.int("ngpu")?)?),
                 false => None,
             };
-            offers(job, device, each, places)
+            offers(job, device, (each, single), places)
         });
         Self::of_groups(world.agree(offers)?, pieces, world)
     }
@@ -45,31 +45,63 @@ fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
 }
 
 /// What each group of this rank has, of so many GPUs or slabs if that is asked for.
-fn offers(job: &Job, device: &str, each: Option<usize>, places: Places) -> anyhow::Result<Vec<Offer>> {
+fn offers(
+    job: &Job,
+    device: &str,
+    (each, single): (Option<usize>, bool),
+    places: Places,
+) -> anyhow::Result<Vec<Offer>> {
     let groups = asked(job)?;
+    let on_each = |gpus: usize| match single {
+        true => Ok(None),
+        false => on_each(groups, each, gpus),
+    };
     let Some(found) = found_gpus(job, device)? else {
         return of_processors(job, each.unwrap_or(1), places);
     };
-    let gpus = match job.given("gpu") {
-        true => named(&found, &job.ints("gpu")?, places)?,
+    let (gpus, asked) = match job.given("gpu") {
+        true => {
+            let gpus = named(&found, &job.ints("gpu")?, places)?;
+            let asked = on_each(gpus.len())?;
+            (gpus, asked)
+        }
         false => {
+            let asked = on_each(found.len())?;
             let (groups, each) = (groups.unwrap_or(1), each.unwrap_or(1));
             ensure!(
-                groups == 1 || groups * each <= found.len(),
+                groups == 1 || asked.is_some() || groups * each <= found.len(),
                 "groups={groups} of ngpu={each} GPUs each take {}, and there {} {}: ask for fewer groups, or let them share the CPU (device=cpu)",
                 groups * each,
                 if found.len() == 1 { "is" } else { "are" },
                 found.len()
             );
-            first(&found, groups * each, places)?
+            (first(&found, groups / asked.unwrap_or(1) * each, places)?, asked)
         }
     };
+    let groups = groups.map(|groups| groups / asked.unwrap_or(1));
     let each = group_size(gpus.len(), groups, each)?;
     let groups = gpus.len() / each;
-    let parts = gpus.chunks(each);
-    parts
-        .map(|part| offer_of(job, part.to_vec(), each, (groups, places)))
-        .collect()
+    let parts = gpus.chunks(each).map(|part| {
+        let offer = offer_of(job, part.to_vec(), each, (groups, places))?;
+        Ok(Offer { asked, ..offer })
+    });
+    parts.collect()
+}
+
+/// Shots that each of so many GPUs runs at the same time where groups are asked for; as many on each of them.
+fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::Result<Option<usize>> {
+    match (groups, each.unwrap_or(1)) {
+        // One at a time, whatever would fit.
+        (Some(groups), 1) if groups <= gpus => Ok(Some(1)),
+        (Some(groups), 1) => {
+            ensure!(
+                groups.is_multiple_of(gpus),
+                "groups={groups} cannot be shared out among {gpus} GPUs: ask for a multiple of {gpus}, so that each runs as many shots at a time"
+            );
+            Ok(Some(groups / gpus))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Groups that share the threads, with so many slabs each.
@@ -117,12 +149,27 @@ fn offer_of(
         gpus,
         parts,
         cpu: Cpu::new(threads.max(1))?,
+        asked: None,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_groups_than_gpus_share_them() {
+        for (groups, each, wanted) in [
+            (None, None, None),
+            (Some(2), None, Some(1)),
+            (Some(8), Some(1), Some(4)),
+            (Some(8), Some(2), None),
+        ] {
+            assert_eq!(on_each(groups, each, 2).unwrap(), wanted);
+        }
+        let said = on_each(Some(3), None, 2).unwrap_err().to_string();
+        assert!(said.contains("a multiple of 2"), "{said}");
+    }
 
     #[test]
     fn gpus_make_groups() {

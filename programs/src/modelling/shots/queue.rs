@@ -14,6 +14,8 @@ struct Queue<'a> {
     shots: &'a [usize],
     /// How far ahead of the one that is waited for a shot may be.
     ahead: usize,
+    /// Shots that a worker makes at a time.
+    batch: usize,
     desk: Mutex<Desk>,
     changed: Condvar,
 }
@@ -39,12 +41,17 @@ pub type Make<'a> = &'a mut dyn FnMut(usize) -> Outcome;
 
 /// Lets the workers make these shots while `hand_on` asks for them by their places, from the first to the last; it may end early.
 /// Returns when all workers have ended.
-pub fn side_by_side(shots: &[usize], workers: Vec<Worker<'_>>, hand_on: HandOn<'_>) -> anyhow::Result<()> {
+pub fn side_by_side(
+    shots: &[usize],
+    (workers, batch): (Vec<Worker<'_>>, usize),
+    hand_on: HandOn<'_>,
+) -> anyhow::Result<()> {
     let queue = Queue {
         shots,
-        ahead: AHEAD * workers.len(),
+        ahead: AHEAD * workers.len() * batch,
+        batch,
         desk: Mutex::new(Desk {
-            next: workers.len(),
+            next: workers.len() * batch,
             wanted: 0,
             closed: false,
             workers: workers.len(),
@@ -55,7 +62,7 @@ pub fn side_by_side(shots: &[usize], workers: Vec<Worker<'_>>, hand_on: HandOn<'
     std::thread::scope(|scope| {
         for (place, worker) in workers.into_iter().enumerate() {
             let queue = &queue;
-            scope.spawn(move || queue.serve(worker, place));
+            scope.spawn(move || queue.serve(worker, place * batch));
         }
         let _end = Closing(&queue);
         hand_on(&mut |place| queue.wait_for(place))
@@ -71,20 +78,21 @@ impl Queue<'_> {
         self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the shot at `place`, then the next ones.
+    /// Makes the shots from `place` on, then the next ones.
     fn serve(&self, mut worker: Worker<'_>, place: usize) {
         let _leaving = Leaving(self);
         let mut place = Some(place).filter(|&place| place < self.shots.len());
         while let Some(now) = place {
-            let outcome = attempt(&mut worker, self.shots[now]);
-            let stopped = matches!(outcome, Outcome::Stopped(_));
-            self.desk().made.insert(now, outcome);
+            let end = self.shots.len().min(now + self.batch);
+            let outcomes = attempt(&mut worker, &self.shots[now..end]);
+            let stopped = outcomes.iter().any(|made| matches!(made, Outcome::Stopped(_)));
+            self.desk().made.extend((now..end).zip(outcomes));
             self.changed.notify_all();
             place = if stopped { None } else { self.next() };
         }
     }
 
-    /// The place of the next shot, once it may be made.
+    /// The place of the first of the next shots, once it may be made.
     fn next(&self) -> Option<usize> {
         let mut desk = self.desk();
         loop {
@@ -92,8 +100,8 @@ impl Queue<'_> {
                 return None;
             }
             if desk.next < desk.wanted + self.ahead {
-                desk.next += 1;
-                return Some(desk.next - 1);
+                desk.next += self.batch;
+                return Some(desk.next - self.batch);
             }
             desk = self.wait(desk);
         }

@@ -276,8 +276,8 @@ impl<const D: usize> Survey for Run<D> {
         plan::print(job, self, on)
     }
 
-    fn turn_to(&mut self, number: usize) {
-        let [sources, receivers] = self.spreads.of(number);
+    fn turn_to(&mut self, numbers: &[usize]) {
+        let [sources, receivers] = self.spreads.of(numbers[0]);
         for (source, &point) in self.sources.iter_mut().zip(sources) {
             source.at = place(point);
         }

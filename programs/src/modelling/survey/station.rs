@@ -1,4 +1,4 @@
-//! Where the shots of a survey are made, one after the other.
+//! Where the shots of a survey are made, one after the other or several side by side.
 
 use super::{Survey, Volumes};
 use crate::modelling::checkpoint::Store;
@@ -7,16 +7,16 @@ use crate::modelling::progress::{Progress, Watched};
 use crate::modelling::shoot::{Engine, Resources};
 use crate::modelling::shots::{Made, Worker};
 use crate::modelling::world::World;
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use kernels::device::gpu::Gpu;
 use kernels::parallel::options::ParallelOptions;
 use kernels::time_loop::Recorder;
 use kernels::time_loop::state::{Checkpoints, Every};
-use rsf_io::Job;
+use rsf_io::{Job, interrupted};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Where shots are made one after the other.
+/// A machine with what makes shots on it.
 pub struct Station<'a, M: Survey> {
     job: &'a Job,
     shot: M,
@@ -26,8 +26,8 @@ pub struct Station<'a, M: Survey> {
     held: u64,
     volumes: &'a Volumes<M>,
     engine: Option<M::Engine>,
-    /// The shot that the engine is ready for.
-    ready: Option<usize>,
+    /// The shots that the engine is ready for.
+    ready: Vec<usize>,
     /// Whether it tells what it has found in the model, and shows how far it is.
     shows: (bool, bool),
 }
@@ -52,14 +52,14 @@ impl<'a, M: Survey> Station<'a, M> {
             held,
             volumes,
             engine: None,
-            ready: None,
+            ready: Vec::new(),
             shows,
         }
     }
 
-    /// Makes the engine ready for its first shot.
-    pub fn begin(&mut self, number: usize) -> anyhow::Result<()> {
-        let report = self.turn_to(number)?;
+    /// Makes the engine ready for its first shots.
+    pub fn begin(&mut self, numbers: &[usize]) -> anyhow::Result<()> {
+        let report = self.turn_to(numbers)?;
         if let Some(report) = report.filter(|_| self.shows.0 && self.job.flag("verb").unwrap_or(false)) {
             self.shot.summary(self.job, &report);
         }
@@ -71,12 +71,12 @@ impl<'a, M: Survey> Station<'a, M> {
     where
         M: 'a,
     {
-        Box::new(move |number| self.make(number))
+        Worker::side_by_side(move |numbers| self.make(numbers))
     }
 
-    /// Makes the engine ready for a shot.
-    fn turn_to(&mut self, number: usize) -> anyhow::Result<Option<M::Report>> {
-        self.shot.turn_to(number);
+    /// Makes the engine ready for shots.
+    fn turn_to(&mut self, numbers: &[usize]) -> anyhow::Result<Option<M::Report>> {
+        self.shot.turn_to(numbers);
         let on = Resources {
             machine: &self.machine,
             gpus: &self.gpus,
@@ -84,29 +84,44 @@ impl<'a, M: Survey> Station<'a, M> {
             world: &World::alone(),
         };
         let report = self.shot.again(self.job, self.volumes, on, &mut self.engine)?;
-        self.ready = Some(number);
+        self.ready = numbers.to_vec();
         Ok(report)
     }
 
-    /// The records of a shot, behind each other, and the bits of the seconds that it took.
-    fn make(&mut self, number: usize) -> anyhow::Result<Made> {
+    /// The records of each shot, behind each other, and the bits of the seconds that it took. Where shots fail that run side by side,
+    /// each of them runs once more by itself, so that the others do not fail with it.
+    fn make(&mut self, numbers: &[usize]) -> Vec<anyhow::Result<Made>> {
         let begun = Instant::now();
-        if self.ready.take() != Some(number) {
-            self.turn_to(number)?;
+        let made = match std::mem::take(&mut self.ready) == numbers {
+            true => Ok(()),
+            false => self.turn_to(numbers).map(drop),
+        };
+        let made = made.and_then(|()| self.model(numbers.len()));
+        let seconds = begun.elapsed().as_secs_f64() / numbers.len() as f64;
+        let error = match made {
+            Ok(shots) => {
+                let made = |values| Made {
+                    values,
+                    words: vec![seconds.to_bits()],
+                };
+                return shots.into_iter().map(|values| Ok(made(values))).collect();
+            }
+            Err(error) => error,
+        };
+        // What a failed run leaves behind may be of no use.
+        self.engine = None;
+        match numbers.len() {
+            1 => vec![Err(error)],
+            _ if interrupted().is_some() => {
+                let words = format!("{error:#}");
+                numbers.iter().map(|_| Err(anyhow!("{words}"))).collect()
+            }
+            _ => numbers.iter().flat_map(|&number| self.make(&[number])).collect(),
         }
-        let made = self.model();
-        if made.is_err() {
-            // What a failed run leaves behind may be of no use.
-            self.engine = None;
-        }
-        Ok(Made {
-            values: made?,
-            words: vec![begun.elapsed().as_secs_f64().to_bits()],
-        })
     }
 
-    /// Runs the shot that the engine is ready for.
-    fn model(&mut self) -> anyhow::Result<Vec<f32>> {
+    /// Runs the shots that the engine is ready for, so many; what each of them has recorded.
+    fn model(&mut self, shots: usize) -> anyhow::Result<Vec<Vec<f32>>> {
         let engine = self.engine.as_mut().context("no engine was made")?;
         let options = ParallelOptions {
             transport: self.shot.transport(),
@@ -125,13 +140,23 @@ impl<'a, M: Survey> Station<'a, M> {
         drop(checkpoints);
         progress.end();
         outcome?;
-        let (made, wanted) = (records.0.len(), self.shot.records().iter().product());
+        let [record, count] = self.shot.records();
+        let (made, wanted) = (records.0.len(), shots * record * count);
         ensure!(made == wanted, "the run made {made} numbers of {wanted}");
-        Ok(records.0)
+        if shots == 1 {
+            return Ok(vec![records.0]);
+        }
+        // A record has the numbers of one shot behind those of another.
+        let of_shot = |shot: usize| {
+            let records = records.0.chunks_exact((shots * record).max(1));
+            let own = records.flat_map(|all| &all[shot * record..(shot + 1) * record]);
+            own.copied().collect()
+        };
+        Ok((0..shots).map(of_shot).collect())
     }
 }
 
-/// The records of one shot, behind each other.
+/// The records of shots, behind each other.
 #[derive(Default)]
 struct Records(Vec<f32>);
 

@@ -83,6 +83,15 @@ impl Engine {
             .zip(machine.slabs.iter().cloned())
             .collect();
         let upload = gpu::Upload::new(&run.shot, &run.padded, devices, class, &machine.cpu);
+        let upload = upload.and_then(|mut upload| {
+            // Its medium stays while further shots take its place.
+            let shots = 0..run.spreads.count();
+            let mut further = shots
+                .filter(|_| run.spreads.count() > 1)
+                .map(|number| run.of(number));
+            further.try_for_each(|shot| upload.keep_for(&shot))?;
+            Ok(upload)
+        });
         let mut upload = world.agree(upload.map_err(Into::into))?;
         let report = read(job, run, volumes, (on, &mut upload))?;
         plan::layers_that_grow(job, run, upload.growing(), world)?;
@@ -92,7 +101,7 @@ impl Engine {
         } else {
             class
         };
-        let engine = gpu::Simulation::new(&run.shot, upload, class, None);
+        let engine = gpu::Simulation::side_by_side(&run.company(), upload, class, None);
         Ok((Self::Gpu(world.agree(engine.map_err(Into::into))?), report))
     }
 }
@@ -161,17 +170,23 @@ impl shoot::Engine for Engine {
     }
 }
 
-/// Makes the engine of the first shot, and turns it to each further one. On processors it keeps its medium; on GPUs it is
-/// made anew.
+/// Makes the engine of the first shots, and turns it to all further ones, for which it keeps its medium.
 pub fn again(
     job: &Job,
     run: &mut Run,
     volumes: &Volumes,
     (on, engine): (Resources<'_>, &mut Option<Engine>),
 ) -> anyhow::Result<Option<Report>> {
-    if let Some(Engine::Cpu(simulation)) = engine {
-        simulation.next_shot(&run.shot)?;
-        return Ok(None);
+    match engine {
+        Some(Engine::Cpu(simulation)) => {
+            simulation.next_shot(&run.shot)?;
+            return Ok(None);
+        }
+        Some(Engine::Gpu(simulation)) if simulation.most() > run.beside.len() => {
+            simulation.next_shots(&run.company())?;
+            return Ok(None);
+        }
+        _ => {}
     }
     // Its memory is needed.
     *engine = None;

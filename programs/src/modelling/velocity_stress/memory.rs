@@ -4,6 +4,7 @@ use super::Run;
 use crate::modelling::machine::{free, outer};
 use crate::modelling::plan::{check_host, smaller_grid};
 use crate::modelling::shoot::Resources;
+use anyhow::ensure;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::{SLABS, bytes, gpu};
 use kernels::parallel::options::Transport;
@@ -35,7 +36,43 @@ pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>
         _ => 1,
     };
     let messages = messages * outer(slabs, run.padded.planes(), number);
-    gpu::bytes(&run.shot, &run.padded, &slabs[number], class, messages)
+    let shots = 1 + run.beside.len();
+    gpu::bytes((&run.shot, shots), &run.padded, &slabs[number], (class, messages))
+}
+
+/// Cells of all shots that run side by side on a GPU, about: more of them are not quicker (kernels/benches/RESULTS-STAGGERED.md).
+const FILLED: usize = 8_000_000;
+
+/// Shots that one GPU runs side by side at most.
+const MOST_SIDE_BY_SIDE: usize = 64;
+
+/// Shots that the GPU of this machine runs side by side: as `groups=` asks, else so many that they fill it; no more than its memory
+/// holds with kernels of this class.
+pub fn most_side_by_side(run: &Run, class: Symmetry, on: Resources<'_>) -> anyhow::Result<usize> {
+    let ([gpu], [slab]) = (on.gpus, on.machine.slabs.as_slice()) else {
+        return Ok(1);
+    };
+    let (free, name) = free(gpu)?;
+    let bytes = |shots: usize| gpu::bytes((&run.shot, shots), &run.padded, slab, (class, 0));
+    let fit = |most: usize| {
+        (2..=most)
+            .take_while(|&shots| bytes(shots) <= free)
+            .last()
+            .unwrap_or(1)
+    };
+    match on.machine.asked {
+        Some(asked) => {
+            let most = fit(asked);
+            ensure!(
+                most == asked,
+                "groups= asks for {asked} shots at a time on {name}, which need {:.2} GB of memory, and {:.2} GB are free: at most {most} of them fit",
+                bytes(asked) as f64 / 1e9,
+                free as f64 / 1e9
+            );
+            Ok(asked)
+        }
+        None => Ok(fit((FILLED / run.padded.cells()).clamp(1, MOST_SIDE_BY_SIDE))),
+    }
 }
 
 /// A sentence when a run of this class does not fit GPUs of this rank, before any of their memory is taken: what it
@@ -71,7 +108,7 @@ fn enough(run: &Run, class: Symmetry, (gpus, free): (usize, usize)) -> Option<us
     let planes = run.padded.planes();
     (gpus + 1..=planes / SLABS.least).find(|&count| {
         let slabs = SLABS.balance(planes, 0, &vec![1.0; count]).unwrap_or_default();
-        let fits = |slab| gpu::bytes(&run.shot, &run.padded, slab, class, 0) <= free;
+        let fits = |slab| gpu::bytes((&run.shot, 1), &run.padded, slab, (class, 0)) <= free;
         !slabs.is_empty() && slabs.iter().all(fits)
     })
 }

@@ -46,6 +46,8 @@ use several::{Clock, Several, What};
 struct Run {
     padded: Padded,
     shot: Shot,
+    /// The shots that run beside that one.
+    beside: Vec<Shot>,
     window: Vec<Axis>,
     receivers: Axis,
     /// Sources and receivers of all shots.
@@ -89,8 +91,20 @@ impl Run {
         self.timing.correction(of, self.jdata).filter(|_| alone)
     }
 
+    /// A shot of the survey.
+    fn of(&self, number: usize) -> Shot {
+        let mut shot = self.shot.clone();
+        spreads::move_to(&self.spreads, &mut shot, number);
+        shot
+    }
+
+    /// The shots that run side by side.
+    fn company(&self) -> Vec<Shot> {
+        std::iter::once(&self.shot).chain(&self.beside).cloned().collect()
+    }
+
     /// Reads parameters and small inputs and opens the model; for this rank alone.
-    fn of(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
+    fn open(job: &mut Job, ndim: usize, films: Films) -> anyhow::Result<(Self, Files)> {
         advice::idle(job, films)?;
         let files = files(job)?;
         let grid = files.grid(ndim)?;
@@ -114,7 +128,7 @@ impl Method for Run {
     type Report = Report;
 
     fn read(job: &mut Job, ndim: usize) -> anyhow::Result<(Self, Files)> {
-        Self::of(job, ndim, Films::Asked)
+        Self::open(job, ndim, Films::Asked)
     }
 
     fn pieces(&self) -> Pieces<'_> {
@@ -247,8 +261,15 @@ impl Survey for Run {
         plan::print(job, self, &report, on)
     }
 
-    fn turn_to(&mut self, number: usize) {
-        spreads::move_to(&self.spreads, &mut self.shot, number);
+    fn most_side_by_side(&self, volumes: &Volumes, on: Resources<'_>) -> anyhow::Result<usize> {
+        memory::most_side_by_side(self, volumes.widest(), on)
+    }
+
+    fn turn_to(&mut self, numbers: &[usize]) {
+        let mut moved = numbers.iter().map(|&number| self.of(number));
+        if let Some(first) = moved.next() {
+            (self.beside, self.shot) = (moved.collect(), first);
+        }
     }
 
     fn again(
@@ -358,6 +379,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         },
         spreads,
         shot,
+        beside: Vec::new(),
         window,
         quantity: name,
         several,

@@ -4,6 +4,7 @@ use crate::device::simd::Real;
 use crate::grid::Padded;
 use crate::medium::needed;
 use crate::methods::velocity_stress::GHOST;
+use crate::methods::velocity_stress::layout::fields;
 use crate::methods::velocity_stress::rows::MOST;
 use crate::methods::velocity_stress::surface::{DEGREE, STRESS_DEGREE};
 use crate::parallel::slabs::Slab as Layout;
@@ -27,6 +28,7 @@ pub struct SlabArgs<T> {
     pub density: u64,
     pub stiff: Stiff,
     pub field: i64,
+    pub shot: i64,
     pub weights: [[T; MOST]; 3],
     pub nz: i32,
     pub pitch: i32,
@@ -57,6 +59,7 @@ impl<T: Real> SlabArgs<T> {
             density: 0,
             stiff: Stiff::default(),
             field: field_len(p, layout) as i64,
+            shot: shot_len(p, layout) as i64,
             weights,
             nz: int(p.n[0]),
             pitch: int(p.pitch()),
@@ -72,11 +75,22 @@ impl<T: Real> SlabArgs<T> {
             padding: 0,
         }
     }
+
+    /// The slab as one of the shots that run side by side has it.
+    pub fn of_shot(mut self, shot: usize) -> Self {
+        self.fields += (shot * self.shot as usize * size_of::<T>()) as u64;
+        self
+    }
 }
 
 /// Numbers of one field: ghost, own and ghost planes.
 pub fn field_len(p: &Padded, layout: &Layout) -> usize {
     (layout.own.len() + 2 * GHOST) * p.plane_len()
+}
+
+/// Numbers of all fields of a shot.
+pub fn shot_len(p: &Padded, layout: &Layout) -> usize {
+    fields(p.ndim()) * field_len(p, layout)
 }
 
 /// `struct Layer` of frame.cuh.

@@ -30,14 +30,14 @@ INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int pl
 #if LAYERS
     WIDE own = plane - s->first;
     if (f->layer[0].psi && (z < f->low || z >= f->high)) {
-        p.at[0] = (own * s->rows + row) * f->width + (z < f->low ? z : z - f->high + f->low);
+        p.at[0] = (own * s->rows + row) * f->width + (z < f->low ? z : z - f->high + f->low) + OF_SHOT(NDIM * f->layer[0].component);
     }
 #if FRAMED
     if (NDIM == 3 && f->layer[1].psi && f->line[1][row] >= 0) {
-        p.at[1] = (own * f->framed_rows + f->line[1][row]) * s->pitch + z;
+        p.at[1] = (own * f->framed_rows + f->line[1][row]) * s->pitch + z + OF_SHOT(NDIM * f->layer[1].component);
     }
     if (f->layer[2].psi && f->line[2][plane] >= 0) {
-        p.at[2] = ((WIDE)(f->line[2][plane] - f->first_plane) * s->rows + row) * s->pitch + z;
+        p.at[2] = ((WIDE)(f->line[2][plane] - f->first_plane) * s->rows + row) * s->pitch + z + OF_SHOT(NDIM * f->layer[2].component);
     }
 #endif
 #endif

@@ -175,8 +175,13 @@ impl Sizes {
 }
 
 impl<A: Accelerator> FrameMemory<A> {
-    /// Sends the factors and takes the memory variables.
-    pub fn new<T: Real>(a: &A, p: &Padded, edges: &Edges<T>, layout: &Layout) -> Result<Self, Error> {
+    /// Sends the factors and takes the memory variables of so many shots.
+    pub fn new<T: Real>(
+        a: &A,
+        p: &Padded,
+        (edges, shots): (&Edges<T>, usize),
+        layout: &Layout,
+    ) -> Result<Self, Error> {
         let sizes = Sizes::new(p, edges, &layout.own);
         let mut made = Self {
             args: [FrameArgs::default(); 2],
@@ -216,7 +221,7 @@ impl<A: Accelerator> FrameMemory<A> {
             let mut args = common;
             for (layer, &numbers) in args.layer.iter_mut().zip(&sizes.component) {
                 if numbers > 0 {
-                    let memory = a.allocate(p.ndim() * numbers * size_of::<T>())?;
+                    let memory = a.allocate(shots * p.ndim() * numbers * size_of::<T>())?;
                     *layer = Layer {
                         psi: memory.address(),
                         component: numbers as i64,
@@ -228,6 +233,11 @@ impl<A: Accelerator> FrameMemory<A> {
             made.args[stage] = args;
         }
         Ok(made)
+    }
+
+    /// Silence in the layers.
+    pub fn clear(&self, a: &A) -> Result<(), Error> {
+        self.layers.iter().try_for_each(|memory| a.clear(memory))
     }
 
     fn table<N: bytemuck::Pod>(&mut self, a: &A, numbers: &[N]) -> Result<u64, Error> {

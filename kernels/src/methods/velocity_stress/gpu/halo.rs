@@ -70,7 +70,7 @@ impl<T: Real + Default, A: Accelerator> Subdomain for DeviceSlab<T, A> {
     type Network = DeviceNetwork<A>;
 
     fn receivers(&self) -> Vec<usize> {
-        self.setup.receivers.within(&self.layout.own)
+        self.shots[0].receivers.within(&self.layout.own)
     }
 
     fn rewind(&mut self, _records: usize) {

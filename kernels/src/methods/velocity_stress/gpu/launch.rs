@@ -141,9 +141,19 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads,
             shared: 0,
         };
+        let dims = self.of_all_shots(dims);
         // SAFETY: boxes lie among the live cells of own planes, whose neighbours are in the slab or its ghosts; a stage
         // changes other fields than those it reads around a cell.
         unsafe { self.accelerator.launch(stream, kernel, dims, &argument(args)) }
+    }
+
+    /// The blocks of a launch, for each of the shots.
+    fn of_all_shots(&self, dims: Dims) -> Dims {
+        let [blocks, _, _] = dims.grid;
+        Dims {
+            grid: [blocks, self.shots.len(), 1],
+            ..dims
+        }
     }
 
     fn inject(&self, stream: Stream, stage: usize, planes: &Range<usize>, it: usize) -> Result<(), Error> {
@@ -203,6 +213,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             threads: SURFACE_THREADS,
             shared: 0,
         };
+        let dims = self.of_all_shots(dims);
         // SAFETY: nodes of the surface on live rows and planes; what is written lies above or on their own node.
         unsafe {
             self.accelerator

@@ -27,6 +27,11 @@ impl<A: Accelerator> Lines<A> {
         self.memory.address() + self.offset
     }
 
+    /// All of it.
+    pub fn memory(&self) -> &A::Memory {
+        &self.memory
+    }
+
     /// Bytes taken.
     pub fn bytes(&self) -> usize {
         self.memory.bytes()

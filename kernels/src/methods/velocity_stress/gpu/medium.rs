@@ -178,8 +178,24 @@ pub struct Upload<'a, T, A: Accelerator> {
     capacity: usize,
     turn: usize,
     watch: Watch,
-    /// Densities of the lines that the sources ask for, by the number of the line in the model.
-    densities: HashMap<usize, Vec<T>>,
+    /// Of the lines that the sources ask for.
+    densities: Densities<T>,
+}
+
+/// Densities of lines of the model, by the number of the line.
+pub(super) struct Densities<T>(HashMap<usize, Vec<T>>);
+
+impl<T: Real> Densities<T> {
+    /// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a cell that a source acts on; no number where the lines are not
+    /// among these.
+    pub fn buoyancy(&self, p: &Padded, dt: f64, component: usize, cell: [usize; 3]) -> f64 {
+        buoyancy_at((p.ndim(), dt), component, cell, |plane, row, z| {
+            let z = z.clamp(p.low[0], p.low[0] + p.model.n[0] - 1) - p.low[0];
+            let line = self.0.get(&model_line(p, plane, row));
+            line.and_then(|line| line.get(z))
+                .map_or(f64::NAN, |rho| rho.f64())
+        })
+    }
 }
 
 impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
@@ -214,7 +230,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
             .ok_or_else(|| Error::setup("no device to run on"))?
             .0;
         let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
-        let densities = asked::<T>(&placer, shot, &own)?;
+        let densities = Densities(asked::<T>(&placer, shot, &own)?);
         let place = |machine| Place::new::<T>(padded, machine, arrays.len());
         Ok(Self {
             padded: padded.clone(),
@@ -248,14 +264,20 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         self.watch.found()
     }
 
-    /// `dt/rho` at the velocity along z, x, y (0, 1, 2) of a cell that a source acts on.
-    pub(super) fn buoyancy(&self, dt: f64, component: usize, cell: [usize; 3]) -> f64 {
-        let p = &self.padded;
-        buoyancy_at((p.ndim(), dt), component, cell, |plane, row, z| {
-            let z = z.clamp(p.low[0], p.low[0] + p.model.n[0] - 1) - p.low[0];
-            let line = self.densities.get(&model_line(p, plane, row));
-            line.map_or(f64::NAN, |line| line[z].f64())
-        })
+    /// Keeps what the sources of a further shot need to know of the medium. To be called before any of it is sent.
+    ///
+    /// # Errors
+    /// A source that lies outside the grid.
+    pub fn keep_for(&mut self, shot: &Shot) -> Result<(), Error> {
+        let weights = check(shot, &self.padded)?;
+        let free = shot.surface.then(|| super::Adjoint::new(weights));
+        let placer = Placer {
+            padded: &self.padded,
+            free: free.as_ref(),
+        };
+        let more = asked::<T>(&placer, shot, &self.own())?;
+        self.densities.0.extend(more);
+        Ok(())
     }
 
     /// Memory for the next block of lines, `[array][line][z of the model]`.
@@ -279,7 +301,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
             split.lines(first, &mut self.read[..len], &mut self.relaxing[..len], self.cpu);
         }
         let density = &self.read[len - array..len];
-        for (&line, numbers) in &mut self.densities {
+        for (&line, numbers) in &mut self.densities.0 {
             if (first..first + lines).contains(&line) {
                 *numbers = density[(line - first) * nz..][..nz].to_vec();
             }
@@ -353,8 +375,8 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         Ok(())
     }
 
-    /// All is sent: the medium of each slab, without what a medium of this class does not need.
-    pub(super) fn finish(mut self, class: Symmetry) -> Result<Vec<Held<A>>, Error> {
+    /// All is sent: the medium of each slab, without what a medium of this class does not need, and what sources know of it.
+    pub(super) fn finish(mut self, class: Symmetry) -> Result<(Vec<Held<A>>, Densities<T>), Error> {
         let (ndim, isotropic) = (self.padded.ndim(), class == Symmetry::Isotropic);
         let arrays = std::mem::take(&mut self.arrays);
         let held = |mut place: Place<A>| -> Result<Held<A>, Error> {
@@ -387,7 +409,9 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
                 layout: place.layout,
             })
         };
-        std::mem::take(&mut self.places).into_iter().map(held).collect()
+        let slabs = std::mem::take(&mut self.places).into_iter().map(held);
+        let slabs = slabs.collect::<Result<_, Error>>()?;
+        Ok((slabs, Densities(std::mem::take(&mut self.densities.0))))
     }
 }
 

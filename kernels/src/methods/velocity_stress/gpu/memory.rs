@@ -1,6 +1,6 @@
 //! The memory of a device that a run takes, before anything of it is taken.
 
-use super::arguments::field_len;
+use super::arguments::shot_len;
 use super::frame::Sizes;
 use super::medium::kept;
 use crate::device::device_to_host::{piece_planes, ring_bytes};
@@ -17,9 +17,14 @@ const OWN: usize = 32 << 20;
 /// The driver gives memory out in pages of this size.
 const PAGE: usize = 2 << 20;
 
-/// Bytes of device memory that one slab of a shot needs, in float32, for a medium of this class. `messages`: what travels
-/// to or from a neighbour on another rank in a step lies so many times in the memory of the device.
-pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, class: Symmetry, messages: usize) -> usize {
+/// Bytes of device memory that one slab needs for so many shots side by side, in float32, for a medium of this class.
+/// `messages`: what travels to or from a neighbour on another rank in a step lies so many times in the memory of the device.
+pub fn bytes(
+    (shot, shots): (&Shot, usize),
+    padded: &Padded,
+    layout: &Layout,
+    (class, messages): (Symmetry, usize),
+) -> usize {
     let pages = |numbers: usize| (numbers * size_of::<f32>() + 128).next_multiple_of(PAGE);
     let ndim = padded.ndim();
     let plane = padded.plane_len();
@@ -28,12 +33,13 @@ pub fn bytes(shot: &Shot, padded: &Padded, layout: &Layout, class: Symmetry, mes
     let stiffness = (normal.len() + shear.len()) * array;
     let losses = shot.attenuation.as_ref().map_or(0, |losses| {
         let stresses = fields(ndim) - ndim;
-        stiffness + pages(losses.variables() * stresses * layout.own.len() * plane)
+        stiffness + pages(shots * losses.variables() * stresses * layout.own.len() * plane)
     });
     let edges = Edges::<f32>::new(padded, &shot.frame, shot.dt);
     let layers = Sizes::new(padded, &edges, &layout.own).pieces(ndim);
-    let pieces = layers.into_iter().chain(tables(shot, padded, layout));
-    pages(fields(ndim) * field_len(padded, layout))
+    let layers = layers.map(|numbers| shots * numbers);
+    let pieces = layers.into_iter().chain(tables((shot, shots), padded, layout));
+    pages(shots * shot_len(padded, layout))
         + array
         + stiffness
         + losses
@@ -52,7 +58,7 @@ fn shared_pages(arrays: impl Iterator<Item = usize>) -> usize {
 
 /// Numbers of each array for sources and receivers, as if all of them lay on the slab, of the records, of the pieces of
 /// snapshots and of the largest speeds.
-fn tables(shot: &Shot, padded: &Padded, layout: &Layout) -> Vec<usize> {
+fn tables((shot, shots): (&Shot, usize), padded: &Padded, layout: &Layout) -> Vec<usize> {
     let ndim = padded.ndim();
     let patch = NODES.pow(ndim as u32);
     // Series that end early are silent to the end of the longest.
@@ -61,8 +67,8 @@ fn tables(shot: &Shot, padded: &Padded, layout: &Layout) -> Vec<usize> {
         .sources
         .iter()
         .partition(|source| matches!(source.action, Action::Moment(_)));
-    let spots = [moments.len() * (fields(ndim) - ndim), forces.len() * ndim].map(|n| n * patch);
-    let values = shot.quantity.components(ndim) * shot.receivers.len();
+    let spots = [moments.len() * (fields(ndim) - ndim), forces.len() * ndim].map(|n| shots * n * patch);
+    let values = shots * shot.quantity.components(ndim) * shot.receivers.len();
     let nodes = values * shot.quantity.parts(ndim) * patch;
     let kept = if shot.quantity.runs() { values } else { 0 };
     let [z, x, _] = shot
@@ -79,7 +85,7 @@ fn tables(shot: &Shot, padded: &Padded, layout: &Layout) -> Vec<usize> {
     // A node is a place of eight bytes and a weight; of a source also its series and the start of its list.
     let lists = spots.map(|n| vec![2 * n, n + 1, n, n]).concat();
     [
-        vec![shot.series.len() * longest],
+        vec![shots * shot.series.len() * longest],
         lists,
         vec![2 * nodes, nodes, values + 1, ring_bytes(values), kept, kept],
         vec![piece, piece, peaks],

@@ -41,20 +41,54 @@ use crate::medium::{Medium, Symmetry};
 use crate::parallel::communicator::{Communicator, agree};
 use crate::parallel::group::Group;
 use crate::parallel::slabs::Slab as Layout;
+use crate::time_loop::Schedule;
 use frame::Bounds;
+use medium::Densities;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use tile::Tile;
 use variant::{Edge, Variant};
 
-/// What the slabs of one shot share.
+/// What a shot has of its own: where its sources act and its receivers read.
+pub(super) struct Acquisition<T> {
+    pub spots: SourceNodes<T>,
+    pub receivers: Receivers<T>,
+}
+
+impl<T: Real> Acquisition<T> {
+    /// On the planes `own` of a grid.
+    fn new(
+        shot: &Shot,
+        (padded, own): (&Padded, &Range<usize>),
+        densities: &Densities<T>,
+    ) -> Result<Self, Error> {
+        let adjoint = shot.surface.then_some(check(shot, padded)?).map(Adjoint::new);
+        let placer = Placer {
+            padded,
+            free: adjoint.as_ref(),
+        };
+        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
+            densities.buoyancy(padded, shot.dt, field, [plane, row, z])
+        };
+        let spots = SourceNodes::new(&placer, (buoyancy, own), &shot.sources, &shot.series, shot.dt)?;
+        if !spots.is_finite() {
+            return Err(Error::setup(
+                "the density at a source of this shot is not at hand: the medium was sent for other shots",
+            ));
+        }
+        Ok(Self {
+            spots,
+            receivers: Receivers::new(&placer, &shot.receivers, shot.quantity)?,
+        })
+    }
+}
+
+/// What the slabs of a run share.
 pub(super) struct Setup<T> {
     pub padded: Padded,
     pub edges: Edges<T>,
     pub bounds: Bounds,
     pub surface: Option<Images<T>>,
-    pub spots: SourceNodes<T>,
-    pub receivers: Receivers<T>,
     pub quantity: Quantity,
     pub peaks: bool,
     pub window: [Range<usize>; 3],
@@ -66,34 +100,14 @@ pub(super) struct Setup<T> {
 }
 
 impl<T: Real> Setup<T> {
-    fn new<A: Accelerator>(
-        shot: &Shot,
-        upload: &Upload<'_, T, A>,
-        weights: &'static [f64],
-    ) -> Result<Self, Error> {
+    fn new<A: Accelerator>(shot: &Shot, upload: &Upload<'_, T, A>, weights: &'static [f64]) -> Self {
         let padded = upload.padded().clone();
         let ndim = padded.ndim();
-        let adjoint = shot.surface.then(|| Adjoint::new(weights));
-        let placer = Placer {
-            padded: &padded,
-            free: adjoint.as_ref(),
-        };
-        let buoyancy = |field: usize, plane: usize, row: usize, z: usize| {
-            upload.buoyancy(shot.dt, field, [plane, row, z])
-        };
         let edges = Edges::new(&padded, &shot.frame, shot.dt);
         let patterns = |(losses, law): &(Attenuation, Law)| {
             [0, 1].map(|plane| patterns(law, losses.mechanisms, ndim, plane, shot.dt))
         };
-        Ok(Self {
-            spots: SourceNodes::new(
-                &placer,
-                (buoyancy, &upload.own()),
-                &shot.sources,
-                &shot.series,
-                shot.dt,
-            )?,
-            receivers: Receivers::new(&placer, &shot.receivers, shot.quantity)?,
+        Self {
             bounds: Bounds::new(&padded, &edges),
             edges,
             surface: shot.surface.then(|| Images::new(weights.len())),
@@ -108,7 +122,7 @@ impl<T: Real> Setup<T> {
             dt: shot.dt,
             patterns: upload.losses.as_ref().map(patterns).unwrap_or_default(),
             padded,
-        })
+        }
     }
 
     /// Refuses to run backward where energy is lost.
@@ -138,9 +152,15 @@ impl<T: Real> Setup<T> {
     }
 }
 
-/// A shot ready to run on accelerators, one slab each.
+/// Shots ready to run on accelerators: one, with a slab on each of them, or several side by side on one. Records of several
+/// follow each other, as if they were further components.
 pub struct Simulation<T: Real + Default, A: Accelerator> {
     setup: Arc<Setup<T>>,
+    densities: Densities<T>,
+    /// Planes of all slabs.
+    own: Range<usize>,
+    /// Shots that its memory holds.
+    most: usize,
     group: Group<DeviceSlab<T, A>>,
 }
 
@@ -169,11 +189,27 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         class: Symmetry,
         tile: Option<Tile>,
     ) -> Result<Self, Error> {
+        Self::side_by_side(std::slice::from_ref(shot), upload, class, tile)
+    }
+
+    /// The same for several shots that differ in their sources and receivers, of which each has as many as the others: a small
+    /// grid does not fill a device, several of them do. They have one slab, no snapshots and no map.
+    ///
+    /// # Errors
+    /// As for one; shots that cannot run side by side.
+    pub fn side_by_side(
+        shots: &[Shot],
+        upload: Upload<'_, T, A>,
+        class: Symmetry,
+        tile: Option<Tile>,
+    ) -> Result<Self, Error> {
         let padded = upload.padded().clone();
+        let shot = shots.first().ok_or_else(|| Error::setup("no shot to run"))?;
         let weights = check(shot, &padded)?;
         let ndim = padded.ndim();
-        let setup = Arc::new(Setup::new(shot, &upload, weights)?);
-        let schedule = schedule(shot, &padded, setup.receivers.len());
+        let setup = Arc::new(Setup::new(shot, &upload, weights));
+        let schedule = schedule_of(shots, &padded)?;
+        let own = upload.own();
         let double = size_of::<T>() == 8;
         let mechanisms = setup.patterns[0].len();
         let variant = Variant {
@@ -183,17 +219,52 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
             isotropic: class == Symmetry::Isotropic,
             edge: setup.edge(),
             mechanisms,
+            several: shots.len() > 1,
             tile: tile.unwrap_or_else(|| Tile::choose(ndim, weights.len(), mechanisms, double)),
         };
-        let slabs = upload
-            .finish(class)?
+        let (slabs, densities) = upload.finish(class)?;
+        if shots.len() > 1 && slabs.len() > 1 {
+            return Err(Error::setup("several shots run side by side on one device alone"));
+        }
+        let all = acquisitions(shots, (&padded, &own), &densities)?;
+        let slabs = slabs
             .into_iter()
-            .map(|held| DeviceSlab::new(setup.clone(), held, variant))
+            .map(|held| DeviceSlab::new((setup.clone(), all.clone()), held, variant))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             setup,
+            densities,
+            own,
+            most: shots.len(),
             group: Group::new(slabs, schedule)?,
         })
+    }
+
+    /// Turns to other shots, which differ from those before in their sources and receivers alone and are at most as many as at
+    /// first: the medium, the kernels and the memory stay.
+    ///
+    /// # Errors
+    /// More shots, or a force whose medium [`Upload::keep_for`] has not kept.
+    pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
+        if shots.is_empty() || shots.len() > self.most {
+            return Err(Error::Setup(format!(
+                "{} shots are to run in memory for {}",
+                shots.len(),
+                self.most
+            )));
+        }
+        let padded = &self.setup.padded;
+        *self.group.schedule() = schedule_of(shots, padded)?;
+        let all = acquisitions(shots, (padded, &self.own), &self.densities)?;
+        let slabs = self.group.subdomains.iter_mut();
+        slabs
+            .into_iter()
+            .try_for_each(|slab| slab.next_shots(all.clone()))
+    }
+
+    /// Shots that its memory holds.
+    pub fn most(&self) -> usize {
+        self.most
     }
 
     /// Bytes of memory of all devices, with the messages of the ranks that met last.
@@ -228,6 +299,36 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         }
         Ok(())
     }
+}
+
+/// What each of the shots has of its own.
+fn acquisitions<T: Real>(
+    shots: &[Shot],
+    on: (&Padded, &Range<usize>),
+    densities: &Densities<T>,
+) -> Result<Arc<[Acquisition<T>]>, Error> {
+    let each = |shot| Acquisition::new(shot, on, densities);
+    shots.iter().map(each).collect()
+}
+
+/// The schedule of shots that run side by side: a record has the numbers of all.
+fn schedule_of(shots: &[Shot], padded: &Padded) -> Result<Schedule, Error> {
+    let first = &shots[0];
+    for shot in shots {
+        check(shot, padded)?;
+    }
+    let alike = |shot: &Shot| (shot.nt, shot.receivers.len()) == (first.nt, first.receivers.len());
+    if !shots.iter().all(alike) {
+        return Err(Error::setup(
+            "shots that run side by side have as many steps and as many receivers each",
+        ));
+    }
+    if shots.len() > 1 && (first.peaks || first.snapshots.is_some()) {
+        return Err(Error::setup(
+            "shots that run side by side have no snapshots and no maps",
+        ));
+    }
+    Ok(schedule(first, padded, shots.len() * first.receivers.len()))
 }
 
 /// Sends a medium of this host and prepares a shot on it: `machines` gives each slab its device, `tile` overrides how

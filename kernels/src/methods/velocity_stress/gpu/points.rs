@@ -1,21 +1,21 @@
 //! Sources and receivers as tables for the device.
 
-use super::Setup;
-use super::arguments::{Inject, SlabArgs, int};
+use super::arguments::{Inject, SlabArgs, int, shot_len};
+use super::{Acquisition, Setup};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, send};
 use crate::device::simd::Real;
+use crate::grid::Padded;
 use crate::methods::velocity_stress::GHOST;
 use crate::parallel::slabs::Slab as Layout;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Where a cell of a plane (own or ghost) stands in the fields of a slab.
-fn place<T>(setup: &Setup<T>, layout: &Layout, field: usize, [plane, row, z]: [usize; 3]) -> i64 {
-    let p = &setup.padded;
+/// Where a cell of a plane (own or ghost) stands in the fields that a slab has of shot number `shot`.
+fn place(p: &Padded, layout: &Layout, (shot, field): (usize, usize), [plane, row, z]: [usize; 3]) -> i64 {
     let local = plane + GHOST - layout.own.start;
     let planes = field * (layout.own.len() + 2 * GHOST) + local;
-    (planes * p.plane_len() + row * p.pitch() + z) as i64
+    (shot * shot_len(p, layout) + planes * p.plane_len() + row * p.pitch() + z) as i64
 }
 
 /// A place in a list of nodes as kernels have it.
@@ -47,33 +47,43 @@ pub struct SourceMemory<A: Accelerator> {
     steps: usize,
 }
 
+/// The histories of all sources, those of one shot behind those of another, and the longest.
+fn histories<T: Real>(shots: &[Acquisition<T>]) -> (Vec<&Vec<T>>, usize) {
+    let all: Vec<_> = shots.iter().flat_map(|shot| shot.spots.series()).collect();
+    let steps = all.iter().map(|series| series.len()).max().unwrap_or(0);
+    (all, steps)
+}
+
 /// The histories of all sources times `sign`, `[step][series]`.
-fn strength<T: Real, A: Accelerator>(a: &A, setup: &Setup<T>, sign: f64) -> Result<A::Memory, Error> {
-    let all = setup.spots.series();
-    let steps = all.iter().map(Vec::len).max().unwrap_or(0);
+fn strength<T: Real, A: Accelerator>(a: &A, shots: &[Acquisition<T>], sign: f64) -> Result<A::Memory, Error> {
+    let (all, steps) = histories(shots);
     let at = |it: usize, series: &Vec<T>| T::of(sign * series.get(it).map_or(0.0, |x| x.f64()));
     let numbers: Vec<T> = (0..steps)
-        .flat_map(|it| all.iter().map(move |series| at(it, series)))
+        .flat_map(|it| all.iter().map(move |&series| at(it, series)))
         .collect();
     send(a, &numbers)
 }
 
 impl<A: Accelerator> SourceMemory<A> {
     /// Multiplies all histories by `sign`, 1 or -1, from the next step on.
-    pub fn set_sign<T: Real>(&mut self, a: &A, setup: &Setup<T>, sign: f64) -> Result<(), Error> {
+    pub fn set_sign<T: Real>(&mut self, a: &A, shots: &[Acquisition<T>], sign: f64) -> Result<(), Error> {
         // Kernels may still read the old ones.
         a.finish()?;
-        self.strength = strength(a, setup, sign)?;
+        self.strength = strength(a, shots, sign)?;
         Ok(())
     }
 
     /// Sends the tables of the own planes.
-    pub fn new<T: Real>(a: &A, setup: &Setup<T>, layout: &Layout) -> Result<Self, Error> {
-        let all = setup.spots.series();
-        let steps = all.iter().map(Vec::len).max().unwrap_or(0);
+    pub fn new<T: Real>(
+        a: &A,
+        (setup, shots): (&Setup<T>, &[Acquisition<T>]),
+        layout: &Layout,
+    ) -> Result<Self, Error> {
+        let (all, steps) = histories(shots);
+        let stage = |stage| Stage::new(a, (&setup.padded, shots), layout, stage);
         Ok(Self {
-            stages: [Stage::new(a, setup, layout, 0)?, Stage::new(a, setup, layout, 1)?],
-            strength: strength(a, setup, 1.0)?,
+            stages: [stage(0)?, stage(1)?],
+            strength: strength(a, shots, 1.0)?,
             series: all.len(),
             steps,
         })
@@ -116,18 +126,25 @@ impl<A: Accelerator> SourceMemory<A> {
 }
 
 impl<A: Accelerator> Stage<A> {
-    fn new<T: Real>(a: &A, setup: &Setup<T>, layout: &Layout, stage: usize) -> Result<Self, Error> {
+    fn new<T: Real>(
+        a: &A,
+        (p, shots): (&Padded, &[Acquisition<T>]),
+        layout: &Layout,
+        stage: usize,
+    ) -> Result<Self, Error> {
         let (mut cell, mut first, mut series, mut weight) = (vec![], vec![0i32], vec![], vec![]);
         let mut begins = vec![0];
         for plane in layout.own.clone() {
             let mut cells: BTreeMap<i64, Vec<(i32, T)>> = BTreeMap::new();
-            for spot in setup.spots.on(stage, plane) {
-                let at = [plane, spot.row as usize, spot.z as usize];
-                let at = place(setup, layout, usize::from(spot.field), at);
-                cells
-                    .entry(at)
-                    .or_default()
-                    .push((int(spot.series as usize), spot.weight));
+            let mut before = 0;
+            for (shot, Acquisition { spots, .. }) in shots.iter().enumerate() {
+                for spot in spots.on(stage, plane) {
+                    let at = [plane, spot.row as usize, spot.z as usize];
+                    let at = place(p, layout, (shot, usize::from(spot.field)), at);
+                    let series = int(before + spot.series as usize);
+                    cells.entry(at).or_default().push((series, spot.weight));
+                }
+                before += spots.series().len();
             }
             for (at, acting) in cells {
                 cell.push(at);
@@ -151,7 +168,7 @@ impl<A: Accelerator> Stage<A> {
 
 /// The receivers of a slab.
 pub struct ReceiverMemory<A: Accelerator> {
-    /// Which numbers of a record are read here.
+    /// Which numbers of a record are read here; that of a shot stands behind that of the shot before it.
     pub own: Vec<usize>,
     pub first: A::Memory,
     pub cell: A::Memory,
@@ -160,16 +177,24 @@ pub struct ReceiverMemory<A: Accelerator> {
 
 impl<A: Accelerator> ReceiverMemory<A> {
     /// Sends the tables of the receivers on own planes.
-    pub fn new<T: Real>(a: &A, setup: &Setup<T>, layout: &Layout) -> Result<Self, Error> {
-        let own: Vec<usize> = setup.receivers.own(&layout.own).collect();
+    pub fn new<T: Real>(
+        a: &A,
+        (p, shots): (&Padded, &[Acquisition<T>]),
+        layout: &Layout,
+    ) -> Result<Self, Error> {
+        let (mut own, mut before) = (Vec::new(), 0);
         let (mut first, mut cell, mut weight) = (vec![0i32], Vec::new(), Vec::new());
-        for &number in &own {
-            for node in setup.receivers.nodes(number) {
-                let at = [node.plane, node.row, node.z].map(|k| k as usize);
-                cell.push(place(setup, layout, node.field as usize, at));
-                weight.push(node.weight);
+        for (shot, Acquisition { receivers, .. }) in shots.iter().enumerate() {
+            for number in receivers.own(&layout.own) {
+                for node in receivers.nodes(number) {
+                    let at = [node.plane, node.row, node.z].map(|k| k as usize);
+                    cell.push(place(p, layout, (shot, node.field as usize), at));
+                    weight.push(node.weight);
+                }
+                own.push(before + number);
+                first.push(listed(cell.len(), "receivers")?);
             }
-            first.push(listed(cell.len(), "receivers")?);
+            before += receivers.values();
         }
         Ok(Self {
             own,

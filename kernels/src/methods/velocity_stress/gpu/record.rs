@@ -1,10 +1,10 @@
 //! What is recorded of a slab: receivers, snapshots, largest speeds, the search for values that are not finite.
 
-use super::Setup;
 use super::arguments::{Extract, Look, Pack, Peaks, int};
 use super::points::ReceiverMemory;
 use super::slab::DeviceSlab;
 use super::variant::Variant;
+use super::{Acquisition, Setup};
 use crate::Error;
 use crate::device::accelerator::{
     Accelerator, Dims, Memory, Pinned, Stream, WALKERS, argument, search, send, walk,
@@ -40,12 +40,12 @@ pub struct Records<A: Accelerator> {
 impl<A: Accelerator> Records<A> {
     pub(super) fn new<T: Real>(
         a: &A,
-        setup: &Setup<T>,
+        (setup, shots): (&Setup<T>, &[Acquisition<T>]),
         layout: &Layout,
         variant: &Variant,
     ) -> Result<Self, Error> {
-        let receivers = ReceiverMemory::new(a, setup, layout)?;
         let p = &setup.padded;
+        let receivers = ReceiverMemory::new(a, (p, shots), layout)?;
         let zeros = |n: usize| send(a, &vec![T::of(0.0); n]);
         let [z, x, _] = &setup.window;
         let rows = if p.ndim() == 3 { x.len() } else { 1 };
@@ -72,6 +72,26 @@ impl<A: Accelerator> Records<A> {
             largest: kernel(),
             look: kernel(),
         })
+    }
+
+    /// Turns to other shots, of which nothing is recorded yet.
+    pub(super) fn next_shots<T: Real>(
+        &mut self,
+        a: &A,
+        (setup, shots): (&Setup<T>, &[Acquisition<T>]),
+        layout: &Layout,
+    ) -> Result<(), Error> {
+        let before = self.receivers.own.len();
+        self.receivers = ReceiverMemory::new(a, (&setup.padded, shots), layout)?;
+        let count = self.receivers.own.len();
+        if count != before {
+            self.ring = Ring::new(a, count * size_of::<T>())?;
+        }
+        if self.kept.is_some() {
+            let zeros = || send(a, &vec![T::of(0.0); count]);
+            self.kept = Some([zeros()?, zeros()?]);
+        }
+        self.peaks.as_ref().map_or(Ok(()), |peaks| a.clear(peaks))
     }
 
     /// Before the first step: records are counted from zero, and what a run that failed left behind is forgotten.
@@ -256,15 +276,23 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 
     /// Searches the velocities for values that are not finite.
     pub(super) fn look(&mut self) -> Result<(), Error> {
-        let r = &mut self.records;
-        let args = Look {
-            slab: self.args,
-            found: r.search.address(),
-        };
         let cells = self.layout.own.len() * self.setup.padded.plane_len();
-        let a = &self.accelerator;
-        // SAFETY: the kernel reads the slab and writes one number.
-        let launch = || unsafe { a.launch(Stream::Main, &r.look, search(cells), &argument(&args)) };
+        let (a, r) = (&self.accelerator, &mut self.records);
+        let (shots, slab, found) = (self.shots.len(), self.args, r.search.address());
+        let all: Vec<Look<T>> = (0..shots)
+            .map(|shot| Look {
+                slab: slab.of_shot(shot),
+                found,
+            })
+            .collect();
+        let look = &r.look;
+        let launch = || {
+            for args in &all {
+                // SAFETY: the kernel reads the fields of a shot and writes one number.
+                unsafe { a.launch(Stream::Main, look, search(cells), &argument(args))? };
+            }
+            Ok(())
+        };
         r.search.run(a, launch)
     }
 

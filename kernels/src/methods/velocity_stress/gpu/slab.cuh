@@ -19,19 +19,27 @@ struct Stiff {
 };
 
 struct Slab {
-    REAL *fields;
+    REAL *fields;              // of the first shot
     const REAL *density;       // rho / (2 dt)
     struct Stiff stiff;
-    WIDE field;                // numbers from field to field
+    WIDE field, shot;          // numbers from field to field, and from the fields of a shot to those of the next
     REAL weights[3][WEIGHTS];  // over the spacing, along the axes
     int nz, pitch, rows, planes;
     int low_row, low_plane, model_rows, model_planes;
     int first, own, medium_first, padding;
 };
 
+// With SHOTS 1 several shots run side by side, whose blocks follow each other along y: where the numbers of a block's shot
+// begin in an array that has so many of each.
+#if SHOTS
+#define OF_SHOT(numbers) ((WIDE)blockIdx.y * (numbers))
+#else
+#define OF_SHOT(numbers) 0
+#endif
+
 // Where a row of a plane (own or ghost) starts in a field.
 INLINE WIDE row_at(const struct Slab *s, int plane, int row) {
-    return ((WIDE)(plane + GHOST - s->first) * s->rows + row) * s->pitch;
+    return ((WIDE)(plane + GHOST - s->first) * s->rows + row) * s->pitch + OF_SHOT(s->shot);
 }
 
 // Where the medium of a padded row starts; rows and planes of the frame repeat the edge of the model.

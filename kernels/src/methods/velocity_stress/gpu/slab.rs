@@ -1,7 +1,6 @@
 //! One slab of the grid on one device: its memory and its part of a step.
 
-use super::Setup;
-use super::arguments::{LossArgs, SlabArgs, field_len};
+use super::arguments::{LossArgs, SlabArgs, shot_len};
 use super::frame::FrameMemory;
 use super::launch::Kernels;
 use super::lines::Lines;
@@ -9,6 +8,7 @@ use super::medium::{Held, Stiffness};
 use super::points::SourceMemory;
 use super::record::Records;
 use super::variant::Variant;
+use super::{Acquisition, Setup};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream, send};
 use crate::device::simd::Real;
@@ -44,6 +44,7 @@ struct LossMemory<A: Accelerator> {
 /// One slab on one device.
 pub struct DeviceSlab<T: Real, A: Accelerator> {
     pub(super) setup: Arc<Setup<T>>,
+    pub(super) shots: Arc<[Acquisition<T>]>,
     pub(super) accelerator: Arc<A>,
     pub(super) layout: Layout,
     pub(super) args: SlabArgs<T>,
@@ -64,8 +65,12 @@ pub struct DeviceSlab<T: Real, A: Accelerator> {
 }
 
 impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
-    /// Takes the memory of a slab beside its part of the medium.
-    pub(super) fn new(setup: Arc<Setup<T>>, held: Held<A>, variant: Variant) -> Result<Self, Error> {
+    /// Takes the memory of a slab beside its part of the medium, for these shots, side by side.
+    pub(super) fn new(
+        (setup, shots): (Arc<Setup<T>>, Arc<[Acquisition<T>]>),
+        held: Held<A>,
+        variant: Variant,
+    ) -> Result<Self, Error> {
         let Held {
             accelerator: a,
             layout,
@@ -75,12 +80,13 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         } = held;
         let p = &setup.padded;
         let kernels = Kernels::load(&*a, &variant, &setup)?;
-        let bytes = fields(p.ndim()) * field_len(p, &layout) * size_of::<T>();
+        let count = shots.len();
+        let bytes = count * shot_len(p, &layout) * size_of::<T>();
         let memory = Lines::new(&*a, bytes, setup.first())?;
         let mut args = SlabArgs::new(p, &layout, setup.weights);
         (args.fields, args.density, args.stiff) = (memory.address(), density.address(), stiffness.args());
         let relaxing = match relaxing {
-            Some(weak) => Some(LossMemory::new(&*a, &setup, (weak, &layout), variant)?),
+            Some(weak) => Some(LossMemory::new(&*a, (&setup, count), (weak, &layout), variant)?),
             None => None,
         };
         let stress = layout.own.len() * p.plane_len();
@@ -92,9 +98,9 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             mechanism: ((fields(p.ndim()) - p.ndim()) * stress) as i64,
         });
         Ok(Self {
-            frame: FrameMemory::new(&*a, p, &setup.edges, &layout)?,
-            sources: SourceMemory::new(&*a, &setup, &layout)?,
-            records: Records::new(&*a, &setup, &layout, &variant)?,
+            frame: FrameMemory::new(&*a, p, (&setup.edges, count), &layout)?,
+            sources: SourceMemory::new(&*a, (&setup, &shots), &layout)?,
+            records: Records::new(&*a, (&setup, &shots), &layout, &variant)?,
             events: Events {
                 main: a.event()?,
                 begun: a.event()?,
@@ -115,7 +121,25 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
             accelerator: a,
             layout,
             setup,
+            shots,
         })
+    }
+
+    /// Turns to other shots, no more than it was made for: their sources and receivers, and silence.
+    pub(super) fn next_shots(&mut self, shots: Arc<[Acquisition<T>]>) -> Result<(), Error> {
+        self.turn(Direction::Forward)?;
+        let a = self.accelerator.clone();
+        a.finish()?;
+        a.clear(self.fields.memory())?;
+        self.frame.clear(&*a)?;
+        self.relaxing
+            .as_ref()
+            .map_or(Ok(()), |r| a.clear(r.memory.memory()))?;
+        self.sources = SourceMemory::new(&*a, (&self.setup, &shots), &self.layout)?;
+        self.records
+            .next_shots(&*a, (&self.setup, &shots), &self.layout)?;
+        self.shots = shots;
+        a.finish()
     }
 
     /// Bytes of device memory.
@@ -200,14 +224,14 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
 impl<A: Accelerator> LossMemory<A> {
     fn new<T: Real>(
         a: &A,
-        setup: &Setup<T>,
+        (setup, shots): (&Setup<T>, usize),
         (weak, layout): (Stiffness<A>, &Layout),
         variant: Variant,
     ) -> Result<Self, Error> {
         let p = &setup.padded;
         let stress = layout.own.len() * p.plane_len();
         let stresses = fields(p.ndim()) - p.ndim();
-        let bytes = variant.mechanisms * stresses * stress * size_of::<T>();
+        let bytes = shots * variant.mechanisms * stresses * stress * size_of::<T>();
         let memory = Lines::new(a, bytes, setup.first())?;
         let two = |pattern: &Pattern<T>| [pattern.keep[0], pattern.keep[1], pattern.take[0], pattern.take[1]];
         let mut numbers = Vec::new();
@@ -284,7 +308,7 @@ impl<T: Real, A: Accelerator> Stepper for DeviceSlab<T, A> {
                 Direction::Forward => 1.0,
                 Direction::Backward => -1.0,
             };
-            self.sources.set_sign(&*self.accelerator, &self.setup, sign)?;
+            self.sources.set_sign(&*self.accelerator, &self.shots, sign)?;
         }
         Ok(())
     }

@@ -174,6 +174,11 @@ INLINE void shear_stiffness(const struct Slab *s, const struct Stiff *k, const s
     EACH_VEC out[v] = inverse(sum[v]);
 }
 
+// Where the memory variables of a stress stand whose row begins there.
+INLINE WIDE relaxing_at(const struct Stage *a, WIDE row) {
+    return row - (WIDE)GHOST * a->s.rows * a->s.pitch + OF_SHOT(MECHANISMS * a->loss.mechanism - a->s.shot);
+}
+
 // Adds a rate to a stress of a row with a weight, and what its relaxing part leaves of it.
 INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pair, const REAL *rate, const REAL *relaxing) {
     const struct Slab *s = &a->s;
@@ -182,7 +187,7 @@ INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pai
     load(to, now);
     EACH_VEC now[v] += rate[v];
 #if MECHANISMS
-    WIDE own = row - (WIDE)GHOST * s->rows * s->pitch + (STRESS(pair) - NDIM) * a->loss.stress;
+    WIDE own = relaxing_at(a, row) + (STRESS(pair) - NDIM) * a->loss.stress;
     UNROLL for (int k = 0; k < MECHANISMS; k++) {
         const REAL *pattern = a->loss.pattern + (k * 4 + (c->plane & 1) * 2 + (NDIM == 3 ? c->row & 1 : 0)) * 4;
         REAL *r = a->loss.memory + k * a->loss.mechanism + own, old[VEC], next[VEC];
@@ -203,7 +208,7 @@ INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pai
 // What a thread reads only when the strains are there.
 INLINE void foresee_stress(const struct Stage *a, const struct Cell *c) {
     const struct Slab *s = &a->s;
-    const WIDE row = row_at(s, c->plane, c->row) + c->z, own = row - (WIDE)GHOST * s->rows * s->pitch;
+    const WIDE row = row_at(s, c->plane, c->row) + c->z, own = relaxing_at(a, row);
     UNROLL for (int k = NDIM; k < FIELDS; k++) {
         foresee(s->fields + k * s->field + row);
         UNROLL for (int m = 0; m < MECHANISMS; m++) {

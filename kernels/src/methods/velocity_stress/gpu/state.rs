@@ -25,7 +25,7 @@ impl<T: Real, A: Accelerator> DeviceSlab<T, A> {
         Shape {
             padded: &s.padded,
             edges: &s.edges,
-            receivers: &s.receivers,
+            receivers: &self.shots[0].receivers,
             quantity: s.quantity,
             mechanisms: s.patterns[0].len(),
             peaks: s.peaks,

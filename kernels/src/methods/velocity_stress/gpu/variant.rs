@@ -40,6 +40,8 @@ pub struct Variant {
     pub edge: Edge,
     /// Memory variables of a stress; 0 without attenuation.
     pub mechanisms: usize,
+    /// Several shots run side by side.
+    pub several: bool,
     /// How a box is cut.
     pub tile: Tile,
 }
@@ -56,6 +58,7 @@ impl Variant {
             ("NDIM", self.ndim),
             ("HALF", self.half),
             ("VEC", vec),
+            ("SHOTS", usize::from(self.several)),
         ];
         let (mut head, mut name) = (String::new(), file.to_string());
         for (key, value) in common.iter().chain(defines) {
@@ -103,7 +106,12 @@ impl Variant {
 
     /// Kernels `inject`, `extract`, `pack`, `peaks`, `look`.
     pub fn points(&self) -> Source {
-        self.source("points.cu", &[POINTS], 1, &[])
+        // Lists of nodes say which shot they are of.
+        let each = Self {
+            several: false,
+            ..*self
+        };
+        each.source("points.cu", &[POINTS], 1, &[])
     }
 }
 
@@ -136,23 +144,28 @@ pub fn all(double: bool) -> Vec<Source> {
             _ => &[0, 1, 4],
         };
         for &mechanisms in counts {
-            let variant = Variant {
-                double,
-                ndim,
-                half,
-                isotropic,
-                edge,
-                mechanisms,
-                tile: Tile::choose(ndim, half, mechanisms, double),
-            };
-            for stage in 0..2 {
-                take(variant.stage(stage, false));
-                if matches!(edge, Edge::Layers { .. }) {
-                    take(variant.stage(stage, true));
+            // Several shots add the same number to places of all kinds: the fewest and the most mechanisms show it.
+            let several = [false, !double && matches!(mechanisms, 0 | 4)];
+            for several in &several[..1 + usize::from(several[1])] {
+                let variant = Variant {
+                    double,
+                    ndim,
+                    half,
+                    isotropic,
+                    edge,
+                    mechanisms,
+                    several: *several,
+                    tile: Tile::choose(ndim, half, mechanisms, double),
+                };
+                for stage in 0..2 {
+                    take(variant.stage(stage, false));
+                    if matches!(edge, Edge::Layers { .. }) {
+                        take(variant.stage(stage, true));
+                    }
                 }
+                take(variant.surface());
+                take(variant.points());
             }
-            take(variant.surface());
-            take(variant.points());
         }
     }
     found

@@ -38,7 +38,7 @@ pub struct SetUp {
 impl SetUp {
     /// Reads parameters and small inputs and opens the model, to be linearised by what `wrt=` says. All ranks call it.
     pub fn read(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
-        let read = Run::of(job, ndim, Films::Never);
+        let read = Run::open(job, ndim, Films::Never);
         let read = read.and_then(|(run, files)| Ok((parameters(job, &files)?, run, files)));
         let (parameters, run, files) = world.agree(read)?;
         Self::of(job, (run, files), parameters, world)
@@ -46,7 +46,7 @@ impl SetUp {
 
     /// The same without parameters, for a medium of speeds or stiffness planes.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
-        let read = world.agree(Run::of(job, ndim, Films::Never))?;
+        let read = world.agree(Run::open(job, ndim, Films::Never))?;
         Self::of(job, read, Parameters::Stiffness, world)
     }
 
@@ -269,7 +269,7 @@ impl SetUp {
             .map_or(Symmetry::Orthorhombic, |report| report.class);
         let seconds = world.agree(station.seconds((self.machine(), class), ways))?;
         let (shots, groups) = (self.shots(), self.machines.len());
-        let words = shots::plan((shots, shots), (groups, seconds), world)?;
+        let words = shots::plan((shots, shots), (groups, 1, seconds), world)?;
         job.say(&match shots {
             1 => format!("time about {seconds:.1} s (a small grid timed now); nothing was run (plan=y)"),
             _ => format!("that is one shot: {words} (a small grid timed now); nothing was run (plan=y)"),

@@ -127,10 +127,11 @@ pub fn stack(
 ) -> anyhow::Result<Option<f64>> {
     let todo: Vec<usize> = (first..shots).collect();
     stations.truncate(shots::of_rank(&todo, world).len());
-    let worker = |mut station: Station| -> Worker<'_> { Box::new(move |number| station.make(number, work)) };
+    let worker =
+        |mut station: Station| -> Worker<'_> { Worker::one_by_one(move |number| station.make(number, work)) };
     let workers = stations.into_iter().map(worker).collect();
     let mut drifted: Option<f64> = None;
-    let taken = shots::in_order(&todo, workers, world, &mut |number, outcome| match outcome {
+    let taken = shots::in_order(&todo, (workers, 1), world, &mut |number, outcome| match outcome {
         Outcome::Made(mut made) => {
             let drift = made.words.pop().map_or(f64::NAN, f64::from_bits);
             if !drift.is_nan() {

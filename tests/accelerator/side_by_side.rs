@@ -1,0 +1,113 @@
+//! Shots of the velocity-stress method side by side on one device: each has the bits that it has alone, also in memory that
+//! other shots have used before.
+
+use crate::runs::Machines;
+use crate::shots::{Tape, medium};
+use crate::staggered::{Case, cases, record};
+use kernels::Error;
+use kernels::device::accelerator::Accelerator;
+use kernels::device::cpu::Cpu;
+use kernels::methods::velocity_stress::gpu::{Simulation, Upload};
+use kernels::methods::velocity_stress::{SLABS, Shot};
+
+/// The shot of a case without what goes with one shot alone, and two more whose sources and receivers lie elsewhere.
+fn shots(case: &Case) -> Vec<Shot> {
+    let mut first = case.shot.clone();
+    (first.snapshots, first.peaks) = (None, false);
+    let moved = |k: usize| {
+        let mut shot = first.clone();
+        for source in &mut shot.sources {
+            source.point[0] += 0.6 * k as f32;
+            source.point[1] -= 0.4 * k as f32;
+        }
+        for receiver in &mut shot.receivers {
+            receiver[0] += 1.3 * k as f32;
+        }
+        shot
+    };
+    (0..3).map(moved).collect()
+}
+
+/// What each shot records where the first so many run side by side, and then the rest in the same memory.
+fn together<A: Accelerator>(
+    machines: &Machines<A>,
+    case: &Case,
+    (shots, beside): (&[Shot], usize),
+) -> Result<Vec<Vec<f32>>, Error> {
+    let padded = shots[0].frame.around(&case.grid);
+    let raw = medium::<f32>(&padded, case.cell());
+    let device = (machines.open)(0);
+    let placed = SLABS.partition(padded.planes(), 1)?.into_iter();
+    let placed = placed.map(|layout| (device.clone(), layout)).collect();
+    let cpu = Cpu::new(1)?;
+    let mut upload = Upload::new(&shots[0], &padded, placed, case.class, &cpu)?;
+    shots[1..].iter().try_for_each(|shot| upload.keep_for(shot))?;
+    upload.medium(&raw)?;
+    let mut simulation = Simulation::side_by_side(&shots[..beside], upload, case.class, None)?;
+    let mut all = Vec::new();
+    for (number, company) in shots.chunks(beside).enumerate() {
+        if number > 0 {
+            simulation.next_shots(company)?;
+        }
+        let mut tape = Tape::default();
+        simulation.run(&mut tape)?;
+        for shot in 0..company.len() {
+            let own = |record: &Vec<f32>| {
+                let values = record.len() / company.len();
+                record[shot * values..(shot + 1) * values].to_vec()
+            };
+            all.push(tape.traces.iter().flat_map(own).collect());
+        }
+    }
+    drop(simulation);
+    device.finish()?;
+    Ok(all)
+}
+
+pub fn shots_side_by_side_have_their_own_bits<A: Accelerator>(machines: &Machines<A>) {
+    for ndim in [2, 3] {
+        for case in cases(ndim)
+            .into_iter()
+            .step_by(if machines.quick || ndim == 2 { 1 } else { 5 })
+        {
+            let shots = shots(&case);
+            let alone = shots.iter().map(|shot| {
+                let case = Case {
+                    shot: shot.clone(),
+                    grid: case.grid.clone(),
+                    class: case.class,
+                    what: case.what.clone(),
+                };
+                let (tape, _) = record::<f32, A>(machines, &case, &[]).expect("the shot runs");
+                assert!(tape.peak() > 0.0, "{}: something is recorded", case.what);
+                tape.traces.concat()
+            });
+            let alone: Vec<Vec<f32>> = alone.collect();
+            assert!(alone[0] != alone[1] && alone[1] != alone[2], "{}", case.what);
+            for beside in [1, 2, 3] {
+                let found = together(machines, &case, (&shots, beside)).expect("the shots run");
+                assert!(found == alone, "{beside} side by side, {}", case.what);
+            }
+        }
+    }
+}
+
+pub fn shots_that_cannot_run_side_by_side_are_refused<A: Accelerator>(machines: &Machines<A>) {
+    let case = cases(2).swap_remove(0);
+    let all = shots(&case);
+    let said = |change: fn(&mut Shot), beside: usize| {
+        let mut all = all.clone();
+        change(&mut all[1]);
+        together(machines, &case, (&all, beside))
+            .expect_err("a sentence")
+            .to_string()
+    };
+    let fewer = said(|shot| shot.receivers.truncate(3), 2);
+    assert!(fewer.contains("as many receivers each"), "{fewer}");
+    let mut filmed = all.clone();
+    filmed.iter_mut().for_each(|shot| shot.peaks = true);
+    let words = together(machines, &case, (&filmed, 2))
+        .expect_err("a sentence")
+        .to_string();
+    assert!(words.contains("no snapshots and no maps"), "{words}");
+}
