@@ -29,6 +29,7 @@ mod graphs;
 mod ranks;
 mod records;
 mod runs;
+mod side_by_side;
 mod staggered;
 mod staggered_ranks;
 mod staggered_small;
