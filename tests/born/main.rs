@@ -17,6 +17,7 @@ mod derivative;
 mod devices;
 mod device_images;
 mod image;
+mod image_physics;
 mod misfit;
 mod program;
 mod schedule;

@@ -10,6 +10,7 @@ mod exact_time;
 mod fault;
 mod gpus;
 mod grouped_gpus;
+mod image_norm;
 mod kill;
 mod manners;
 mod outputs;
