@@ -7,6 +7,7 @@ use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::{CheckpointSchedule, Number, Parameters};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 /// How far both dot products are apart, as a share of the first.
 fn apart<T: Number>(case: &Case, seed: u64) -> f64 {
@@ -76,7 +77,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: Some(Box::new(FileFailurePersistence::Direct("../tests/regressions/adjoint.txt"))), ..ProptestConfig::default() })]
 
     #[test]
     fn products_are_equal(case in cases(), seed in any::<u64>()) {

@@ -21,3 +21,4 @@ mod image_physics;
 mod misfit;
 mod program;
 mod schedule;
+mod told;

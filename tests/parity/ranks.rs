@@ -2,7 +2,7 @@
 
 use crate::cases::{World, difference, settings};
 use crate::shots::{Tape, part};
-use crate::thread_ranks::{Capabilities, thread_ranks};
+use crate::thread_ranks::{Capabilities, thread_ranks_that_listen};
 use kernels::Error;
 use kernels::device::cpu::Cpu;
 use kernels::methods::displacement::SLABS;
@@ -34,7 +34,7 @@ fn among(
     let sizes = parts.concat();
     let layouts = SLABS.cut(world.padded.planes(), &sizes).expect("the slabs fit");
     let whole = world.medium();
-    thread_ranks(parts.len(), Capabilities::default(), |ranks| {
+    thread_ranks_that_listen(parts.len(), Capabilities::default(), |ranks| {
         let first: usize = parts[..ranks.rank()].iter().map(|p| p.len()).sum();
         let slabs = layouts[first..first + parts[ranks.rank()].len()].to_vec();
         let own = slabs[0].own.start..slabs[slabs.len() - 1].own.end;
@@ -134,6 +134,9 @@ fn a_fault_ends_all_ranks_and_one_tells_it() {
         .filter(|r| matches!(r.1, Err(Error::Elsewhere)))
         .count();
     assert_eq!((told.len(), elsewhere), (1, results.len() - 1));
+    // It is told where one process finds it: ranks agree on the first place.
+    let alone = &among(&world, &shot, &[&[60]], ParallelOptions::default())[0].1;
+    assert_eq!(format!("{:?}", results[told[0]].1), format!("{alone:?}"));
     // What came before is whole.
     assert_eq!(results[0].0.steps.len() * shot.jdata % 5, 0);
     assert!(!results[0].0.steps.is_empty());

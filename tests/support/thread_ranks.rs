@@ -70,7 +70,15 @@ pub fn thread_ranks<R: Send>(
     talents: Capabilities,
     work: impl Fn(&ThreadRank) -> R + Sync,
 ) -> Vec<R> {
-    let post = Arc::new(Post::default());
+    on_post(&Arc::new(Post::default()), size, talents, work)
+}
+
+fn on_post<R: Send>(
+    post: &Arc<Post>,
+    size: usize,
+    talents: Capabilities,
+    work: impl Fn(&ThreadRank) -> R + Sync,
+) -> Vec<R> {
     std::thread::scope(|scope| {
         let rank = |rank: usize| {
             let (post, work) = (post.clone(), &work);
@@ -96,6 +104,19 @@ pub fn thread_ranks<R: Send>(
             .map(|t| t.join().expect("a rank that ends well"))
             .collect()
     })
+}
+
+/// The same for work that ends well: whatever a rank sends is received.
+pub fn thread_ranks_that_listen<R: Send>(
+    size: usize,
+    talents: Capabilities,
+    work: impl Fn(&ThreadRank) -> R + Sync,
+) -> Vec<R> {
+    let post = Arc::new(Post::default());
+    let answers = on_post(&post, size, talents, work);
+    let left: usize = post.boxes.lock().unwrap().values().map(VecDeque::len).sum();
+    assert_eq!(left, 0, "messages that nobody has received");
+    answers
 }
 
 impl Communicator for ThreadRank {

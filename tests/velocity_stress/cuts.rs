@@ -2,14 +2,16 @@
 //! source and the nodes of the receivers.
 
 use crate::desk::{frame, isotropic, layer, run_on, run_with, shot, source};
-use crate::shots::{Tape, magnitude};
+use crate::shots::{Tape, magnitude, medium};
 use kernels::device::caches::Caches;
 use kernels::device::cpu::{Cpu, Tile};
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::medium::{Stiffness, Symmetry};
-use kernels::methods::velocity_stress::{Absorber, Action, Attenuation, Frame, Quantity, Shot};
+use kernels::methods::velocity_stress::{
+    Absorber, Action, Attenuation, Frame, Quantity, SLABS, Shot, Simulation,
+};
 
 pub fn layers(at: [f64; 3]) -> (Stiffness, f64) {
     let step = f64::from(u8::from(at[0] + 0.3 * at[1] > 12.0)) + 0.5 * f64::from(u8::from(at[2] > 9.0));
@@ -161,4 +163,22 @@ fn displacement_and_acceleration_are_those_of_the_velocity() {
     s.jdata = 3;
     let some = go(&s, 2, 1, &[]);
     assert_eq!(some.traces[5], all.traces[15]);
+}
+
+/// The cells of a tile are those that are asked for, rounded up to whole lines of the caches.
+#[test]
+fn tiles_have_the_cells_that_are_asked_for() {
+    let s = ready(shot(0.1, 4, frame(9, layer(3.5, 0.5))), 2);
+    let padded = s.frame.around(&grid(2));
+    for (cells, found) in [(17, 32), (16, 16), (1, 16)] {
+        let cpu = Cpu::new(1).unwrap().with_tile(Some(Tile { cells, rows: 0 }));
+        let slabs = SLABS.partition(padded.planes(), 1).unwrap();
+        let raw = medium::<f32>(&padded, layers);
+        let run = Simulation::new(&s, raw, Symmetry::Isotropic, cpu, slabs).expect("a sound shot");
+        let words = run.tiles();
+        assert!(
+            words.starts_with(&format!("tiles of {found} cells along z")),
+            "{cells}: {words}"
+        );
+    }
 }
