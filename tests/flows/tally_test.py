@@ -55,6 +55,13 @@ class Counts(unittest.TestCase):
         lines = tally.summary().splitlines()
         self.assertEqual(lines, ["skipped 1, there is no MPI (tests of several ranks)", "tests: 3 passed, 0 failed, 1 skipped"])
 
+    def test_fewer_tests_than_the_floor_are_told(self):
+        tally = self.tally(CARGO)
+        self.assertIsNone(tally.too_few(None))
+        self.assertIsNone(tally.too_few("4"))
+        self.assertIn("4 tests passed and REQUIRE_TESTS=5 asks for as many at least", tally.too_few("5"))
+        self.assertIn("must be the number", tally.too_few("many"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -50,6 +50,24 @@ class Tally:
         self.reasons.setdefault(tests, (reason, 0))
         self.ignored += 1
 
+    def count(self):
+        """Tests that ran and passed, those that said that they were skipped left out."""
+        # What a test said of itself stands among the passed ones.
+        return self.passed - min(sum(counted for _, counted in self.reasons.values()), self.passed)
+
+    def too_few(self, floor):
+        """What is to be said where fewer tests passed than `floor`, the number that a caller gives as text; else nothing."""
+        if not floor:
+            return None
+        if not floor.isdigit():
+            return f"REQUIRE_TESTS={floor} must be the number of tests that pass at least"
+        if self.count() < int(floor):
+            return (
+                f"{self.count()} tests passed and REQUIRE_TESTS={floor} asks for as many at least: tests are missing or were skipped; "
+                "where they were removed on purpose, lower the number in .ci/run"
+            )
+        return None
+
     def summary(self):
         """The reasons of what was skipped, then one line with the counts."""
         told = {}
@@ -59,7 +77,6 @@ class Tally:
         for reason, tests in sorted(told.items()):
             few = ", ".join(sorted(tests)[:4]) + (", ..." if len(tests) > 4 else "")
             lines.append(f"skipped {len(tests)}, {reason} ({few})")
-        # What a test said of itself stands among the passed ones.
-        silent = min(sum(counted for _, counted in self.reasons.values()), self.passed)
-        lines.append(f"tests: {self.passed - silent} passed, {self.failed} failed, {self.ignored + silent} skipped")
+        silent = self.passed - self.count()
+        lines.append(f"tests: {self.count()} passed, {self.failed} failed, {self.ignored + silent} skipped")
         return "\n".join(lines)
