@@ -7,12 +7,12 @@ import sys
 import types
 import unittest
 
-from support import FLOWS, NAMES, TOP, Scratch
+from support import FLOWS, NAMES, PACKAGES, TOP, Scratch
 
 DATA = os.path.join(TOP, "tests", "data", "rsf")
 sys.path.append(os.path.join(FLOWS, "python"))
-# ./sconsw test puts numpy there where Python has none.
-sys.path.append(os.path.join(TOP, ".venv", "numpy"))
+# ./sconsw test puts numpy there.
+sys.path.insert(1, PACKAGES)
 try:
     import numpy as np
 except ImportError:
@@ -154,7 +154,7 @@ class Writing(Scratch):
         self.assertEqual((found.axes[1].label, found.axes[1].o), ("Offset", np.float32(0.504)))
         # Python in the middle of a pipe, with the folder of the module alone on its path.
         script = "import sys, rsfdata; a = rsfdata.read(sys.stdin.buffer); rsfdata.write(sys.stdout.buffer, a.like(2 * a.array))"
-        paths = [os.path.join(FLOWS, "python"), os.path.join(TOP, ".venv", "numpy")]
+        paths = [os.path.join(FLOWS, "python"), PACKAGES]
         line = f"{program} n2=1 < a.rsf | {sys.executable} -c '{script}' | {os.path.join(NAMES, 'sfdisfil')} number=n"
         done = subprocess.run(line, shell=True, cwd=self.folder, capture_output=True, text=True, env={"PYTHONPATH": os.pathsep.join(paths)})
         self.assertEqual(done.stdout.split(), ["0", "2", "4", "6"], done.stderr)
@@ -171,7 +171,8 @@ class Writing(Scratch):
             sys.modules["xarray"] = made
             self.addCleanup(sys.modules.pop, "xarray")
             array, coords, dims, attrs = dataset.to_xarray()
-            self.assertEqual((dims, attrs), (["Offset", "Time"], {"title": "A shot", "units": "m"}))
+            history = 'title="A shot" unit=m\n'
+            self.assertEqual((dims, attrs), (["Offset", "Time"], {"title": "A shot", "units": "m", "history": history}))
             self.assertEqual((coords["Time"][0], coords["Time"][2]), ("Time", {"units": "s"}))
             np.testing.assert_allclose(coords["Time"][1], 0.5 + 0.004 * np.arange(4))
             return
@@ -182,6 +183,11 @@ class Writing(Scratch):
         back = rsfdata.from_xarray(found)
         np.testing.assert_array_equal(back.array, dataset.array)
         self.assertEqual([(axis.label, axis.unit, axis.n) for axis in back.axes], self.AXES)
+        self.assertEqual((back.header.text("title"), back.header.text("unit")), ("A shot", "m"))
+        # Components have names, and keep them.
+        parts = rsfdata.Dataset(np.arange(6.0).reshape(2, 3), [Axis(3, label="r"), Axis(2, label="z x")]).to_xarray()
+        self.assertEqual((parts.dims, list(parts["component"].values)), (("component", "r"), ["z", "x"]))
+        self.assertEqual(rsfdata.from_xarray(parts).axes[1].label, "z x")
         with self.assertRaisesRegex(RsfError, "not regular"):
             rsfdata.from_xarray(found.assign_coords(Time=[0, 1, 2, 7]))
 

@@ -91,8 +91,8 @@ class BesideMadagascar(Prefix):
         told = self.install()
         self.assertIn("import rsf.sfsifaka", told)
         module = os.path.join(self.root, "share", "sifaka", "python")
-        self.assertIn(f"`import rsfdata`, if PYTHONPATH has {module}", told)
-        self.assertEqual(os.listdir(module), ["rsfdata.py"], "a folder that hides no other module")
+        self.assertIn(f"`import sifaka`, if PYTHONPATH has {module}", told)
+        self.assertEqual(sorted(os.listdir(module)), ["rsfdata.py", "sifaka"], "a folder that hides no other module")
         text = self.document("sfewefd3d-gpu")
         for words in ("Anisotropic elastic modelling in 3-D", "ccc", "nqy", "required", "sfewefd3d-gpu < wav.rsf", "sifaka-"):
             self.assertIn(words, text)

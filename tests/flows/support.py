@@ -20,6 +20,18 @@ MODEL = "stiffness vp=2.5 vs=1.5 ro=2.2 epsilon=0.2 delta=0.1 sym=vti dim=2 n1=3
 
 sys.path.append(FLOWS)
 
+from suite import packages
+
+# Where ./sconsw test puts what Python itself has not: numpy, xarray, ObsPy and others.
+PACKAGES = packages.folder(TOP)
+
+
+def needs_packages(module):
+    """A class of tests that is skipped, aloud, where `module` is None because packages are missing; CI wants them."""
+    if module is None and os.environ.get("REQUIRE_PACKAGES"):
+        raise ImportError(f"the packages of tests/flows/packages.txt are missing in {PACKAGES}")
+    return unittest.skipIf(module is None, "packages of tests/flows/packages.txt are missing here")
+
 
 def clean(environment):
     """The environment without what a machine may say about Madagascar."""

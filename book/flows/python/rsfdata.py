@@ -169,34 +169,52 @@ class Dataset:
         return self.axes[number - 1].coordinates()
 
     def to_xarray(self):
-        """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units."""
+        """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units.
+
+        An axis whose label names its samples, such as "z x" of two samples, becomes the dimension component with these names.
+        attrs["history"] is the header, from which from_xarray makes one again.
+        """
         try:
             import xarray
         except ImportError as fault:
             raise RsfError("to_xarray() needs xarray: pip install xarray") from fault
-        names = []
+        names, coords = [], {}
         for number, axis in enumerate(self.axes, 1):
+            parts = axis.label.split()
+            components = axis.n == len(parts) > 1 and (axis.o, axis.d) == (0, 1) and "component" not in names
+            label = "component" if components else axis.label
             # Dimensions have different names.
-            names.append(axis.label if axis.label and axis.label not in names else f"axis{number}")
-        coords = {name: (name, axis.coordinates(), {"units": axis.unit} if axis.unit else {}) for name, axis in zip(names, self.axes)}
+            names.append(label if label and label not in names else f"axis{number}")
+            values = parts if components else axis.coordinates()
+            coords[names[-1]] = (names[-1], values, {"units": axis.unit} if axis.unit else {})
         kept = {"label": "long_name", "unit": "units", "title": "title"}
         attrs = {name: self.header.text(key) for key, name in kept.items() if self.header.text(key)}
+        if self.header.history:
+            attrs["history"] = self.header.history.decode("utf-8", "replace")
         return xarray.DataArray(self.array, coords, names[::-1], attrs=attrs)
 
 
 def from_xarray(found):
-    """The dataset of a DataArray whose coordinates are regular. Errors: coordinates that are not."""
+    """The dataset of a DataArray whose coordinates are regular, or names. Errors: coordinates that are neither."""
     axes = []
     for name in reversed(found.dims):
         n = found.sizes[name]
-        x = np.asarray(found[name].values, dtype=float) if name in found.coords else np.arange(float(n))
+        values = found[name].values if name in found.coords else np.arange(float(n))
+        if values.dtype.kind in "USOT":
+            axes.append(Axis(n, 0.0, 1.0, " ".join(map(str, values))))
+            continue
+        x = np.asarray(values, dtype=float)
         d = (x[-1] - x[0]) / (n - 1) if n > 1 else 1.0
         if n and np.abs(x - x[0] - d * np.arange(n)).max() > 1e-4 * abs(d):
             raise RsfError(f"the coordinates of {name} are not regular, an RSF axis is: interpolate first")
         label = "" if re.fullmatch(r"axis\d", str(name)) else str(name)
         unit = found[name].attrs.get("units", "") if name in found.coords else ""
         axes.append(Axis(n, float(x[0]) if n else 0.0, float(d), label, unit))
-    return Dataset(found.values, axes)
+    header = Header(str(found.attrs.get("history", "")).encode())
+    told = {"label": found.attrs.get("long_name"), "unit": found.attrs.get("units"), "title": found.attrs.get("title")}
+    if text := "".join(f"\t{key}={_word(value)}\n" for key, value in told.items() if value):
+        header.add(("" if header.history[-1:] in (b"", b"\n") else "\n").encode() + text.encode(), 1)
+    return Dataset(found.values, axes, header)
 
 
 def read(source, mmap=False):

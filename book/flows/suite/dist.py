@@ -1,7 +1,7 @@
 """`scons dist`: one archive and one Python wheel, for Linux machines without Rust.
 
 Both hold the same tree, which needs no fixed place: bin/ with the programs and all their names, share/sifaka with the flows'
-package, the module rsfdata and the book. In a wheel names are scripts of a line, because wheels know no links.
+package, the modules rsfdata and sifaka, and the book. In a wheel names are scripts of a line, because wheels know no links.
 """
 import base64
 import glob
@@ -34,6 +34,9 @@ Requires-Python: {python}
 Requires-Dist: SCons>=4.0
 Provides-Extra: arrays
 Requires-Dist: numpy; extra == "arrays"
+Requires-Dist: xarray; extra == "arrays"
+Requires-Dist: scipy; extra == "arrays"
+Requires-Dist: matplotlib; extra == "arrays"
 Description-Content-Type: text/markdown
 
 {description}"""
@@ -86,7 +89,9 @@ class Tree:
         flows = os.path.join(top, "book", "flows")
         for name in install.package_files(flows):
             self._read(os.path.join(flows, name), os.path.join(install.FLOWS, name))
-        self._read(os.path.join(flows, "python", "rsfdata.py"), install.PYTHON)
+        self.modules = install.python_files(flows)
+        for name in self.modules:
+            self._read(os.path.join(flows, "python", name), os.path.join(install.PYTHON, name))
         for name in book_files(top):
             self._read(os.path.join(top, name), os.path.join("share", "sifaka", name))
         for name in ("README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"):
@@ -148,7 +153,8 @@ def wheel(tree, path, description):
     for link, program in tree.links.items():
         members[f"{data}/scripts/{link}"] = (script(link, program), True)
     # Where Python finds it by itself.
-    members["rsfdata.py"] = tree.files[install.PYTHON]
+    for module in tree.modules:
+        members[module] = tree.files[os.path.join(install.PYTHON, module)]
     metadata = METADATA.format(version=number, python=PYTHON, description=description)
     members[f"{info}/METADATA"] = (metadata.encode(), False)
     about = f"Wheel-Version: 1.0\nGenerator: sifaka\nRoot-Is-Purelib: false\nTag: {'-'.join(tags)}\n"

@@ -14,8 +14,8 @@ from . import names, sfdoc
 
 LISTING = os.path.join("share", "sifaka", "installed.json")
 FLOWS = os.path.join("share", "sifaka", "flows")
-# A folder with nothing but this in it: on PYTHONPATH it hides no other module.
-PYTHON = os.path.join("share", "sifaka", "python", "rsfdata.py")
+# A folder with nothing but rsfdata and sifaka in it: on PYTHONPATH it hides no other module.
+PYTHON = os.path.join("share", "sifaka", "python")
 # It looks for its files beside itself, so that a whole installation can be moved.
 RUNNER = """#!/bin/sh
 # scons for flows: finds rsf.proj of Sifaka where no Madagascar can be imported.
@@ -165,7 +165,8 @@ def install(prefix, binaries, flows, environment):
                 stale.discard(module)
         else:
             _package(there, flows)
-        there.copy(os.path.join(flows, "python", "rsfdata.py"), PYTHON)
+        for name in python_files(flows):
+            there.copy(os.path.join(flows, "python", name), os.path.join(PYTHON, name))
         _report(there, listing, programs)
         for name in stale - _kept(there, programs, listing, flows):
             there.drop(name)
@@ -195,6 +196,13 @@ def _programs(there, binaries, alone):
     return pairs
 
 
+def python_files(flows):
+    """The modules rsfdata and sifaka, relative to their folder."""
+    top = os.path.join(flows, "python")
+    names = [os.path.relpath(os.path.join(folder, name), top) for folder, _, files in os.walk(top) for name in files]
+    return sorted(name for name in names if name.endswith((".py", "py.typed")))
+
+
 def package_files(flows):
     """The flows' package and what chapters import, relative to their folder."""
     found = []
@@ -212,7 +220,7 @@ def _package(there, flows):
 
 def _kept(there, programs, listing, flows):
     """Names that this installation wants; others are of an older one."""
-    kept = {os.path.join("bin", name) for name, _ in programs} | {PYTHON}
+    kept = {os.path.join("bin", name) for name, _ in programs} | {os.path.join(PYTHON, name) for name in python_files(flows)}
     if listing:
         return kept | {name for name in there.ours["files"] if name.endswith(sfdoc.MODULE + ".py")}
     return kept | {os.path.join(FLOWS, name) for name in package_files(flows)} | {os.path.join("bin", "sifaka-scons")}
@@ -225,7 +233,7 @@ def _report(there, listing, programs):
         print("sifaka: install again after Madagascar itself, which rewrites that file")
     else:
         print(f"sifaka: no Madagascar here, so the everyday programs and rsf.proj, too; run flows with {os.path.join(there.prefix, 'bin', 'sifaka-scons')}")
-    print(f"sifaka: Python reads and writes RSF files with `import rsfdata`, if PYTHONPATH has {os.path.dirname(os.path.join(there.prefix, PYTHON))}")
+    print(f"sifaka: Python reads and writes RSF files with `import rsfdata` and runs programs with `import sifaka`, if PYTHONPATH has {os.path.join(there.prefix, PYTHON)}")
     for path in there.left:
         print(f"sifaka: left alone, because it was there and is not ours: {path}")
     sys.stdout.flush()

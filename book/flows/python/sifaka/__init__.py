@@ -1,0 +1,25 @@
+"""Sifaka's programs as functions of Python, with numpy and xarray in and out.
+
+    import sifaka
+
+    vp = sifaka.grid(3000, z=(0, 10, 101), x=(0, 10, 151))      # origin, spacing, number: a constant, or an array on these axes
+    sou, rec = sifaka.points(x=700, z=200), sifaka.points(x=range(0, 1500, 10), z=20)
+    data = sifaka.run("sfvsfd2d-gpu", vp=vp, vs=vp / 1.8, den=0 * vp + 2200, sou=sou, rec=rec,
+                      nt=500, dt=0.001, stf="ricker", freq=8, m0=1e12, progress=True)
+    data.sel(component="z").sifaka.image()                       # matplotlib, with time downwards
+    found = sifaka.run("sfvsfd2d-gpu", ..., snap=True, wfl=True) # found["data"], found["wfl"]
+    low = sifaka.run("bandpass", data.sel(component="x").T, fhi=10)
+
+    born = sifaka.linop("sfvsborn2d-gpu", vp, data, vp=vp, ...)  # a scipy.sparse.linalg.LinearOperator, for PyLops, too
+    sifaka.write("data.rsf", data); sifaka.read("data.rsf")
+
+Parameters are those of the programs: `print(sifaka.doc("bandpass"))` shows them. True and False become y and n, lists are joined by
+commas, and an array, a DataArray or a `rsfdata.Dataset` goes to the program as an RSF file of single precision. Dimensions called z, x
+and y are put into the order of RSF files (z fastest), whatever their order in the array. A failed program raises `ProgramError` with its own sentence,
+and its warnings become Python's. Needs numpy and xarray; `linop` needs scipy and pictures need matplotlib.
+"""
+from ._arrays import grid, points, read, write
+from ._operators import linop
+from ._programs import Picture, ProgramError, ProgramWarning, doc, run
+
+__all__ = ["Picture", "ProgramError", "ProgramWarning", "doc", "grid", "linop", "points", "read", "run", "write"]

@@ -1,0 +1,131 @@
+"""Arrays with named axes: from RSF files and into them, and pictures of them."""
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, BinaryIO, Union
+
+import numpy as np
+import rsfdata
+
+try:
+    import xarray
+except ImportError as fault:
+    raise ImportError("sifaka needs xarray: pip install xarray") from fault
+
+Source = Union[str, "os.PathLike[str]", BinaryIO]
+# The axes of a grid in the order of an array, of which RSF's first axis is the last.
+SPACE = ("y", "x", "z")
+
+
+def dataset(found: Any) -> rsfdata.Dataset:
+    """The RSF dataset of an array, a DataArray or a Dataset. Dimensions called z, x and y are put in the order of RSF files."""
+    if isinstance(found, rsfdata.Dataset):
+        return found
+    if isinstance(found, xarray.DataArray):
+        names = list(found.dims)
+        places = [i for i, name in enumerate(names) if name in SPACE]
+        for place, name in zip(places, [name for name in SPACE if name in names]):
+            names[place] = name
+        return rsfdata.from_xarray(found.transpose(*names))
+    array = np.asarray(found)
+    if array.dtype.kind not in "biufc":
+        raise rsfdata.RsfError(f"an array of numbers is needed, and this one holds {array.dtype}")
+    return rsfdata.Dataset(np.atleast_1d(array))
+
+
+def read(source: Source) -> xarray.DataArray:
+    """An RSF file, or a stream, as a DataArray: axes by their labels, components by their names, the header in attrs["history"]."""
+    return rsfdata.read(source).to_xarray()
+
+
+def write(target: Source, array: Any, **keys: Any) -> None:
+    """Writes an array as an RSF file; other words become keys of the header."""
+    rsfdata.write(target, dataset(array), **keys)
+
+
+def grid(values: Any, unit: str = "m", **axes: Any) -> xarray.DataArray:
+    """Values on a regular grid: `z=(0, 10)` is an axis with its origin and spacing, in the order of the array's dimensions.
+
+    A number instead of an array fills the grid; each axis then has three numbers, `z=(0, 10, 101)`. `unit` is that of the axes.
+    """
+    values = np.asarray(values, dtype="f4")
+    if values.ndim == 0:
+        if any(len(axis) != 3 for axis in axes.values()):
+            raise ValueError("a constant needs origin, spacing and number of every axis: z=(0, 10, 101)")
+        values = np.full([axis[2] for axis in axes.values()], values)
+    if values.ndim != len(axes):
+        raise ValueError(f"the array has {values.ndim} dimensions and {len(axes)} axes are named: give one of each, as in z=(0, 10)")
+    for n, (name, axis) in zip(values.shape, axes.items()):
+        if len(axis) > 2 and axis[2] != n:
+            raise ValueError(f"{name} has {axis[2]} samples and the array {n}")
+    coords = {name: (name, axis[0] + axis[1] * np.arange(n), {"units": unit}) for n, (name, axis) in zip(values.shape, axes.items())}
+    return xarray.DataArray(values, coords, list(axes))
+
+
+def points(**coordinates: Any) -> np.ndarray:
+    """Sources or receivers, as sou= and rec= want them: `points(x=range(0, 2000, 10), z=20)` are 200 points in 2-D."""
+    order = [name for name in ("x", "y", "z") if name in coordinates]
+    if len(order) != len(coordinates) or len(order) < 2:
+        raise ValueError(f"points have x, z or x, y, z, and these are named: {', '.join(coordinates) or 'none'}")
+    lists = np.broadcast_arrays(*(np.atleast_1d(np.asarray(coordinates[name], dtype="f4")) for name in order))
+    return np.stack(lists, axis=-1)
+
+
+@xarray.register_dataarray_accessor("sifaka")
+class Accessor:
+    """Pictures and the RSF header of a DataArray: `data.sifaka.image()`."""
+
+    def __init__(self, array: xarray.DataArray) -> None:
+        self._array = array
+
+    @property
+    def header(self) -> rsfdata.Header:
+        """The RSF header that the numbers came with."""
+        return rsfdata.Header(str(self._array.attrs.get("history", "")).encode())
+
+    def write(self, target: Source, **keys: Any) -> None:
+        """Writes an RSF file."""
+        write(target, self._array, **keys)
+
+    def image(self, ax: Any = None, percent: float = 99.0, **words: Any) -> Any:
+        """The plane in colours by matplotlib: time or z downwards, values beyond this percentile clipped, zero in the middle of
+        the colours where values have both signs. Other words are those of xarray's imshow. Returns the picture."""
+        plane = self._array.squeeze(drop=True)
+        if plane.ndim != 2:
+            raise ValueError(f"an image has two axes and these are {', '.join(map(str, plane.dims))}: choose one with sel() or isel()")
+        down = next((name for name in ("z", "t", "Time", "time", plane.dims[-1]) if name in plane.dims))
+        (across,) = [name for name in plane.dims if name != down]
+        size = np.abs(plane.values[np.isfinite(plane.values)])
+        clip = float(np.percentile(size, percent)) if size.size else 0.0
+        signed = bool((plane.values < 0).any())
+        usual = {"cmap": "RdGy_r" if signed else "viridis", "yincrease": False}
+        if signed and clip > 0:
+            usual.update(vmin=-clip, vmax=clip)
+        return plane.plot.imshow(x=across, y=down, ax=ax, **{**usual, **words})
+
+    def wiggles(self, ax: Any = None, scale: float = 1.0, every: int = 1, **words: Any) -> Any:
+        """Traces side by side by matplotlib, time downwards. Returns the axes."""
+        plane = self._array.squeeze(drop=True)
+        if plane.ndim != 2:
+            raise ValueError(f"wiggles have two axes and these are {', '.join(map(str, plane.dims))}: choose one with sel() or isel()")
+        down = next((name for name in ("t", "Time", "time", "z", plane.dims[-1]) if name in plane.dims))
+        (across,) = [name for name in plane.dims if name != down]
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.gca()
+        traces = plane.transpose(across, down)[::every]
+        step = float(traces[across][1] - traces[across][0]) if traces.sizes[across] > 1 else 1.0
+        largest = float(np.abs(traces.values).max()) or 1.0
+        for trace in traces:
+            ax.plot(float(trace[across]) + scale * step / largest * trace.values, trace[down].values, **{"color": "black", "linewidth": 0.7, **words})
+        ax.set_ylim(float(plane[down][-1]), float(plane[down][0]))
+        ax.set_xlabel(_named(plane[across]))
+        ax.set_ylabel(_named(plane[down]))
+        return ax
+
+
+def _named(axis: xarray.DataArray) -> str:
+    unit = axis.attrs.get("units")
+    return re.sub(r"_", " ", str(axis.name)) + (f" ({unit})" if unit else "")

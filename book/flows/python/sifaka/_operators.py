@@ -1,0 +1,77 @@
+"""Linear operators that are programs with adj=, for scipy and for what builds on it."""
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from typing import Any
+
+import numpy as np
+import rsfdata
+import xarray
+
+from ._arrays import dataset
+from ._programs import Call, Progress
+
+
+def linop(program: str, model: Any, data: Any = None, *, progress: Progress = None, **parameters: Any) -> Any:
+    """A program that knows adj= as a scipy.sparse.linalg.LinearOperator of single precision.
+
+    model, data: what the program reads with adj=n and with adj=y, as arrays or names of files; only their axes count. Without `data` the program
+    runs once on zeros to find them. parameters: those of the program. Arrays are written once, and every product is a run.
+
+    The operator has to_model(vector) and to_data(vector), which return DataArrays. `pylops.aslinearoperator` (or `pylops.LinearOperator`) takes it as it is.
+    """
+    try:
+        from scipy.sparse.linalg import LinearOperator
+    except ImportError as fault:
+        raise ImportError("sifaka.linop needs scipy: pip install scipy") from fault
+
+    class Operator(LinearOperator):
+        """One program, with the files that it reads."""
+
+        def __init__(self) -> None:
+            self.folder = tempfile.mkdtemp(prefix="sifaka-")
+            weakref.finalize(self, shutil.rmtree, self.folder, True)
+            self.call = Call(program, self.folder, parameters)
+            if "adj" not in self.call.params:
+                raise ValueError(f"{self.call.name} has no adj=, so it is no linear operator")
+            self.model = template(model)
+            self.data = template(data) if data is not None else self.apply(np.zeros(self.model.array.size), self.model, "n")
+            super().__init__(np.dtype("f4"), (self.data.array.size, self.model.array.size))
+
+        def apply(self, vector: np.ndarray, like: rsfdata.Dataset, adj: str) -> rsfdata.Dataset:
+            call, path = self.call, os.path.join(self.folder, "vector.rsf")
+            rsfdata.write(path, like.like(np.asarray(vector, "f4").reshape(like.array.shape)))
+            before, call.words = call.words, [*call.words, f"adj={adj}"]
+            try:
+                return call.start(path, progress).dataset()
+            finally:
+                call.words = before
+
+        def fitting(self, found: rsfdata.Dataset, like: rsfdata.Dataset) -> np.ndarray:
+            if found.array.size != like.array.size:
+                raise ValueError(f"{self.call.name} wrote {found.array.shape} and {like.array.shape} was expected (model= or data= of linop)")
+            return found.array.ravel()
+
+        def _matvec(self, vector: np.ndarray) -> np.ndarray:
+            return self.fitting(self.apply(vector, self.model, "n"), self.data)
+
+        def _rmatvec(self, vector: np.ndarray) -> np.ndarray:
+            return self.fitting(self.apply(vector, self.data, "y"), self.model)
+
+        def to_model(self, vector: np.ndarray) -> xarray.DataArray:
+            """A vector on the axes of the model."""
+            return self.model.like(np.reshape(vector, self.model.array.shape)).to_xarray()
+
+        def to_data(self, vector: np.ndarray) -> xarray.DataArray:
+            """A vector on the axes of the data."""
+            return self.data.like(np.reshape(vector, self.data.array.shape)).to_xarray()
+
+    return Operator()
+
+
+def template(like: Any) -> rsfdata.Dataset:
+    """A dataset whose axes are wanted."""
+    return rsfdata.read(like) if isinstance(like, (str, os.PathLike)) else dataset(like)

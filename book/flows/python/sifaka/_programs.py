@@ -1,0 +1,211 @@
+"""Programs as functions: their parameters, their files, their messages."""
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import warnings
+from typing import Any, Callable, Dict, List, Optional, Union
+
+import numpy as np
+import rsfdata
+import xarray
+
+from ._arrays import dataset
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEP = re.compile(r"step (\d+) of (\d+)")
+Progress = Union[None, bool, Callable[[int, int], None]]
+
+
+class ProgramError(RuntimeError):
+    """What a program said when it failed; `program`, `status` and all of its `messages`, too."""
+
+    def __init__(self, program: str, status: int, messages: List[str]) -> None:
+        told = [line for line in messages if not line.startswith("warning: ") and not STEP.match(line)]
+        super().__init__(f"{program}: {told[-1] if told else f'it ended with status {status}'}")
+        self.program, self.status, self.messages = program, status, messages
+
+
+class ProgramWarning(UserWarning):
+    """What a program warned of."""
+
+
+class Picture(bytes):
+    """A picture of a program such as sfgrey; a notebook shows it."""
+
+    def _repr_png_(self) -> Optional[bytes]:
+        return bytes(self) if self.startswith(b"\x89PNG") else None
+
+    def _repr_svg_(self) -> Optional[str]:
+        return None if self._repr_png_() else self.decode("utf-8", "replace")
+
+
+def find(program: str) -> str:
+    """The path of a program: beside this module, among the scripts of this Python, or on PATH. The letters sf may be left out."""
+    up = lambda levels, *parts: os.path.normpath(os.path.join(HERE, *[".."] * levels, *parts))
+    # A checkout, an installation, pip's --target, then Python's own scripts.
+    folders = [up(4, "build", "rsf", "bin"), up(4, "bin"), up(1, "bin"), sysconfig.get_path("scripts")]
+    if f"{os.name}_user" in sysconfig.get_scheme_names():
+        folders.append(sysconfig.get_path("scripts", f"{os.name}_user"))
+    for name in (program, f"sf{program}"):
+        for path in [os.path.join(folder, name) for folder in folders] + [shutil.which(name) or ""]:
+            if name.startswith("sf") and os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
+    raise FileNotFoundError(f"{program}: no such program in {', '.join(folders)} and on PATH; ./sconsw builds the programs, pip install of the wheel brings them")
+
+
+@functools.lru_cache(maxsize=None)
+def described(path: str) -> Dict[str, Any]:
+    """What a program says of itself (--sfdoc), with its parameters by their names."""
+    done = subprocess.run([path, "--sfdoc"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8")
+    try:
+        told = json.loads(done.stdout)
+    except ValueError:
+        raise ProgramError(path, done.returncode, ["this is no program of Sifaka, for it has no --sfdoc"]) from None
+    told["params"] = {name: one for one in told["params"] for name in [one["name"], *one["aliases"]]}
+    return told
+
+
+def doc(program: str) -> str:
+    """The documentation of a program."""
+    return subprocess.run([find(program), "--help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8").stdout
+
+
+class Call:
+    """The command line of a program, with the files in `folder` that it reads and writes."""
+
+    def __init__(self, program: str, folder: str, parameters: Dict[str, Any]) -> None:
+        self.path, self.folder, self.outputs = find(program), folder, {}
+        self.name = os.path.basename(self.path)
+        self.params = described(self.path)["params"]
+        self.words: List[str] = [f"{key}={self._word(key, value)}" for key, value in parameters.items() if value is not None]
+        named = [key for key, value in parameters.items() if self._role(key) == "output" and key not in self.outputs and value]
+        if named and self.outputs:
+            raise ValueError(f"{named[0]}= names a file and {next(iter(self.outputs))}=True asks for an array: give all as names or all as True")
+        # Numbers of named files have their place where DATAPATH says, all others go with the folder.
+        self.words.append("out=stdout" if named else f"datapath={folder}{os.sep}")
+
+    def _role(self, key: str) -> str:
+        return self.params.get(key, {}).get("file", "")
+
+    def _word(self, key: str, value: Any) -> str:
+        kind = self.params.get(key, {}).get("type", "")
+        if self._role(key) == "output" and value is True:
+            self.outputs[key] = os.path.join(self.folder, f"{key}.rsf")
+            return self.outputs[key]
+        if isinstance(value, (bool, np.bool_)):
+            return "y" if value else "n"
+        if isinstance(value, (str, os.PathLike)):
+            return os.fspath(value)
+        if isinstance(value, (list, tuple, range, np.ndarray)) and self._role(key) != "input" and (kind or not isinstance(value, np.ndarray)):
+            return ",".join(str(item) for item in np.asarray(value).tolist())
+        if np.ndim(value) == 0 and not isinstance(value, (rsfdata.Dataset, xarray.DataArray)):
+            return str(value)
+        return self.file(key, value)
+
+    def file(self, name: str, value: Any) -> str:
+        """An array as a file in the folder; a name stays what it is."""
+        if isinstance(value, (str, os.PathLike)):
+            return os.fspath(value)
+        path, found = os.path.join(self.folder, f"in-{name}.rsf"), dataset(value)
+        rsfdata.write(path, found.like(found.array.astype("c8")) if found.array.dtype.kind == "c" else found)
+        return path
+
+    def inputs(self, given: tuple) -> Optional[str]:
+        """Takes what has no name: datasets of programs that list them, else standard input, whose file is returned."""
+        lists = any(one["type"] == "words" and one["name"].startswith("file") for one in self.params.values())
+        files = [self.file(str(i), value) for i, value in enumerate(given)]
+        self.words[:0] = files if lists else files[1:]
+        return None if lists or not files else files[0]
+
+    def start(self, stdin: Optional[str], progress: Progress) -> "Answer":
+        """Runs the program; it ends with Python when that is interrupted. Errors: ProgramError."""
+        words = list(self.words)
+        if progress and "verb" in self.params and not any(word.startswith("verb=") for word in words):
+            words.append("verb=y")
+        out = os.path.join(self.folder, "stdout")
+        with open(stdin or os.devnull, "rb") as source, open(out, "wb") as target:
+            pipes = dict(stdin=source, stdout=target, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace")
+            with subprocess.Popen([self.path, *words], **pipes) as process:
+                try:
+                    messages = heard(process, self.name, progress)
+                except BaseException:
+                    process.terminate()
+                    raise
+        for line in messages:
+            if line.startswith("warning: "):
+                warnings.warn(f"{self.name}: {line[9:]}", ProgramWarning, stacklevel=4)
+        if process.returncode:
+            raise ProgramError(self.name, process.returncode, messages)
+        return Answer(self, out, messages)
+
+
+class Answer:
+    """What a program has written."""
+
+    def __init__(self, call: Call, out: str, messages: List[str]) -> None:
+        self.call, self.out, self.messages = call, out, messages
+
+    def dataset(self) -> rsfdata.Dataset:
+        """Standard output as a dataset."""
+        return rsfdata.read(self.out)
+
+    def main(self) -> Any:
+        """Standard output as a DataArray, a picture or text; what the program said, if it wrote nothing."""
+        with open(self.out, "rb") as stream:
+            content = stream.read(1 << 16)
+        if rsfdata.TERMINATOR in content or f'in="{self.call.folder}'.encode() in content:
+            return self.dataset().to_xarray()
+        with open(self.out, "rb") as stream:
+            content = stream.read()
+        if content.startswith((b"\x89PNG", b"<svg", b"<?xml", b"GIF8", b"%PDF")):
+            return Picture(content)
+        return content.decode("utf-8", "replace") if content else "\n".join(self.messages)
+
+    def all(self) -> Any:
+        """The same, in a dict with the datasets of other outputs where these were asked for."""
+        if not self.call.outputs:
+            return self.main()
+        others = {key: rsfdata.read(path).to_xarray() for key, path in self.call.outputs.items() if os.path.exists(path)}
+        return {"data": self.main(), **others}
+
+
+def heard(process: "subprocess.Popen[str]", name: str, progress: Progress) -> List[str]:
+    """The messages of a program without its name, shown while they come."""
+    messages: List[str] = []
+    bar = not callable(progress) and bool(progress)
+    assert process.stderr is not None
+    for line in process.stderr:
+        line = line.rstrip("\n")
+        messages.append(line[len(name) + 2 :] if line.startswith(f"{name}: ") else line)
+        step = STEP.match(messages[-1])
+        if step and callable(progress):
+            progress(int(step.group(1)), int(step.group(2)))
+        elif step and bar:
+            # A notebook and a terminal both replace the line.
+            sys.stderr.write(f"\r{name}: {messages[-1]}    ")
+            sys.stderr.flush()
+    process.wait()
+    if bar and any(STEP.match(line) for line in messages):
+        sys.stderr.write("\n")
+    return messages
+
+
+def run(program: str, *inputs: Any, progress: Progress = None, **parameters: Any) -> Any:
+    """Runs a program and returns what it wrote to standard output.
+
+    inputs: standard input (or, of programs that take a list of datasets, all of them). parameters: those of the program; an input may be a file name or an
+    array, and an output a file name or True. progress: True shows steps and rate, a function gets the numbers of steps done and of all.
+
+    Returns a DataArray; a dict of them, "data" and the names of outputs that are True; a Picture; or text. Errors: ProgramError.
+    """
+    with tempfile.TemporaryDirectory(prefix="sifaka-") as folder:
+        call = Call(program, folder, parameters)
+        return call.start(call.inputs(inputs), progress).all()

@@ -1,0 +1,233 @@
+"""The module sifaka: programs as functions, with the real numpy, xarray, scipy, PyLops and matplotlib."""
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import unittest
+import warnings
+
+from support import FLOWS, PACKAGES, TOP, Scratch, needs_packages
+
+sys.path.insert(1, PACKAGES)
+sys.path.append(os.path.join(FLOWS, "python"))
+try:
+    import numpy as np
+    import scipy.sparse.linalg
+    import xarray
+
+    import rsfdata
+    import sifaka
+except ImportError:
+    sifaka = None
+
+
+def shot(**more):
+    """A small run in 2-D."""
+    vp = sifaka.grid(3000, x=(0, 10, 61), z=(0, 10, 41))
+    words = dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200, sou=sifaka.points(x=300, z=100), nt=120, dt=0.001)
+    words.update(rec=sifaka.points(x=range(100, 500, 100), z=20), stf="ricker", freq=20, m0=1e12, device="cpu")
+    words.update(more)
+    with warnings.catch_warnings():
+        # The wavelet is short for so coarse a grid.
+        warnings.simplefilter("ignore", sifaka.ProgramWarning)
+        return sifaka.run("sfvsfd2d-gpu", **words)
+
+
+@needs_packages(sifaka)
+class Runs(Scratch):
+    def test_named_axes_components_and_units(self):
+        data = shot()
+        self.assertEqual((data.dims, data.shape), (("t", "component", "r"), (120, 2, 4)))
+        self.assertEqual(list(data.component.values), ["z", "x"])
+        self.assertEqual((data.attrs["long_name"], data.attrs["units"], data.t.attrs["units"]), ("Velocity", "m/s", "s"))
+        self.assertGreater(float(abs(data.sel(component="z")).max()), 0)
+        self.assertEqual(data.sifaka.header.text("quantity"), "velocity in m/s")
+
+    def test_the_order_of_dimensions_does_not_matter(self):
+        vp = sifaka.grid(np.linspace(2500, 3500, 41)[:, None] + np.zeros(61), z=(0, 10), x=(0, 10))
+        words = lambda model: dict(vp=model, vs=model / 1.8, den=0 * model + 2200)
+        np.testing.assert_array_equal(shot(**words(vp)), shot(**words(vp.T)))
+
+    def test_other_outputs_in_a_dict_or_in_files(self):
+        found = shot(snap=True, jsnap=60, wfl=True)
+        self.assertEqual(sorted(found), ["data", "wfl"])
+        self.assertEqual((found["wfl"].dims, found["wfl"].shape), (("t", "component", "x", "z"), (2, 2, 61, 41)))
+        self.assertEqual(found["wfl"].x.attrs["units"], "m")
+        kept = self.path("w.rsf")
+        before, os.environ["DATAPATH"] = os.environ.get("DATAPATH"), self.folder + os.sep
+        self.addCleanup(lambda: os.environ.pop("DATAPATH") if before is None else os.environ.update(DATAPATH=before))
+        data = shot(snap=True, jsnap=60, wfl=kept)
+        np.testing.assert_array_equal(data, found["data"])
+        np.testing.assert_array_equal(sifaka.read(kept), found["wfl"])
+        with self.assertRaisesRegex(ValueError, "all as names or all as True"):
+            shot(snap=True, wfl=kept, pressure=True)
+
+    def test_streams_lists_of_files_text_and_pictures(self):
+        line = sifaka.run("math", n1=5, d1=0.5, output="x1", label1="Time", unit1="s")
+        np.testing.assert_array_equal(sifaka.run("sfwindow", line, f1=1, n1=3), [0.5, 1, 1.5])
+        np.testing.assert_array_equal(sifaka.run("add", line, line, scale=[3, -1]), 2 * line)
+        np.testing.assert_array_equal(sifaka.run("math", x=line, output="2*x"), 2 * line)
+        self.assertIn("max", sifaka.run("attr", line, want="max"))
+        self.assertIn("nothing was run", shot(plan=True))
+        picture = sifaka.run("grey", np.eye(3))
+        self.assertTrue(picture._repr_png_().startswith(b"\x89PNG"))
+        svg = sifaka.run("grey", np.eye(3), format="svg")
+        self.assertIn("<svg", svg._repr_svg_())
+        self.assertIn("SYNOPSIS", sifaka.doc("bandpass"))
+
+    def test_failures_are_exceptions_with_the_sentence(self):
+        with self.assertRaisesRegex(sifaka.ProgramError, "^sfvsfd2d-gpu: time step 1 s is unstable: the largest stable step") as caught:
+            shot(dt=1)
+        self.assertEqual((caught.exception.program, caught.exception.status), ("sfvsfd2d-gpu", 1))
+        with self.assertWarnsRegex(sifaka.ProgramWarning, r"unknown parameter fhh= \(did you mean fhi= \?\)"):
+            sifaka.run("bandpass", np.zeros(100), fhh=3)
+        with self.assertRaisesRegex(FileNotFoundError, "nothing: no such program"):
+            sifaka.run("nothing")
+        with self.assertRaisesRegex(rsfdata.RsfError, "not regular"):
+            sifaka.run("window", xarray.DataArray(np.zeros(3), {"t": [0, 1, 5]}, ["t"]))
+        with self.assertRaisesRegex(ValueError, "origin, spacing and number"):
+            sifaka.grid(1, z=(0, 10))
+        with self.assertRaisesRegex(ValueError, "points have x, z"):
+            sifaka.points(x=1)
+
+    def test_progress(self):
+        steps = []
+        shot(progress=lambda done, total: steps.append((done, total)))
+        self.assertEqual((steps[-1], len(steps)), ((120, 120), len(set(steps))))
+        told, before = io.StringIO(), sys.stderr
+        sys.stderr = told
+        try:
+            shot(progress=True)
+        finally:
+            sys.stderr = before
+        self.assertIn("\rsfvsfd2d-gpu: step 120 of 120", told.getvalue())
+
+    def test_nothing_stays_behind(self):
+        before, os.environ["TMPDIR"] = os.environ.get("TMPDIR"), self.folder
+        import tempfile
+
+        tempfile.tempdir = None
+        try:
+            shot(snap=True, wfl=True)
+            with self.assertRaises(sifaka.ProgramError):
+                shot(dt=1)
+            self.assertEqual(os.listdir(self.folder), [])
+        finally:
+            os.environ.pop("TMPDIR") if before is None else os.environ.update(TMPDIR=before)
+            tempfile.tempdir = None
+
+    def test_files_both_ways(self):
+        data = shot()
+        data.sifaka.write(self.path("a.rsf"), title="A shot")
+        back = sifaka.read(self.path("a.rsf"))
+        # Headers hold nine digits.
+        xarray.testing.assert_allclose(back, data, rtol=1e-8)
+        self.assertEqual((back.attrs["title"], back.attrs["units"]), ("A shot", "m/s"))
+        self.assertIn("sfvsfd2d-gpu", back.attrs["history"])
+
+
+@needs_packages(sifaka)
+class Operators(Scratch):
+    def test_scipy(self):
+        line = sifaka.run("spike", n1=6)
+        sums, values = sifaka.linop("causint", line), np.arange(1.0, 7.0)
+        self.assertIsInstance(sums, scipy.sparse.linalg.LinearOperator)
+        np.testing.assert_array_equal(sums @ values, np.cumsum(values))
+        np.testing.assert_array_equal(sums.H @ values, np.cumsum(values[::-1])[::-1])
+        # Products are of single precision: 2e-5 was measured.
+        solved = scipy.sparse.linalg.lsqr(sums, sums @ values, iter_lim=30)[0]
+        np.testing.assert_allclose(solved, values, rtol=1e-4)
+        self.assertEqual(sums.to_model(values).dims, line.dims)
+        with self.assertRaisesRegex(ValueError, "sfmath has no adj="):
+            sifaka.linop("math", line)
+
+    def test_pylops(self):
+        import pylops
+
+        vp = sifaka.grid(3000, x=(0, 10, 31), z=(0, 10, 21))
+        words = dict(vp=vp, vs=vp / 1.8, den=0 * vp + 2200, sou=sifaka.points(x=150, z=50), rec=sifaka.points(x=[100, 200], z=20))
+        words.update(nt=60, dt=0.001, stf="ricker", freq=25, m0=1e12, device="cpu", nb=8)
+        # Changes of vp, vs and density, on the axis after those of the grid.
+        change = rsfdata.Dataset(np.zeros((3, 31, 21), "f4"), [rsfdata.Axis(21, 0, 10), rsfdata.Axis(31, 0, 10), rsfdata.Axis(3)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sifaka.ProgramWarning)
+            born = sifaka.linop("sfvsborn2d-gpu", change, **words)
+            operator = pylops.aslinearoperator(born)
+            # Products are rounded to single precision: 6e-7 was measured at most, with three seeds.
+            np.random.seed(0)
+            self.assertTrue(pylops.utils.dottest(operator, *operator.shape, rtol=5e-6))
+            data = operator @ np.ones(operator.shape[1])
+        self.assertEqual(born.to_data(data).dims[-1], "r")
+        self.assertGreater(np.abs(data).max(), 0)
+
+
+@needs_packages(sifaka)
+class Pictures(Scratch):
+    def test_matplotlib(self):
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        plane = shot().sel(component="z")
+        image = plane.sifaka.image(percent=90)
+        self.assertGreater(*image.axes.get_ylim())
+        self.assertEqual(image.axes.get_ylabel(), "t [s]")
+        low, high = image.get_clim()
+        self.assertEqual(low, -high)
+        self.assertAlmostEqual(high, float(np.percentile(abs(plane.values), 90)))
+        pyplot.close("all")
+        axes = plane.sifaka.wiggles()
+        self.assertEqual((len(axes.lines), axes.get_ylabel()), (4, "t (s)"))
+        pyplot.close("all")
+        with self.assertRaisesRegex(ValueError, "an image has two axes"):
+            shot().sifaka.image()
+
+
+@needs_packages(sifaka)
+class Page(Scratch):
+    def test_its_code_runs_from_top_to_bottom(self):
+        import matplotlib
+
+        matplotlib.use("Agg")
+        with open(os.path.join(TOP, "book", "user", "18-python", "README.md"), encoding="utf-8") as text:
+            blocks = re.findall(r"^```\n(.*?)^```", text.read(), re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 5)
+        before, told, names = os.getcwd(), io.StringIO(), {}
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.folder)
+        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", sifaka.ProgramWarning)
+            os.environ["DATAPATH"] = self.folder + os.sep
+            self.addCleanup(os.environ.pop, "DATAPATH")
+            for block in blocks:
+                exec(compile(block, "18-python", "exec"), names)
+        self.assertIn("sfvsfd2d-gpu: time step 1 s is unstable", told.getvalue())
+        # Least squares has made the misfit smaller: solution[3] is its norm.
+        self.assertLess(names["solution"][3], float(np.linalg.norm(0.01 * names["data"])))
+        self.assertEqual(names["found"]["wfl"].dims, ("t", "component", "x", "z"))
+        back = xarray.load_dataarray("data.nc")
+        xarray.testing.assert_allclose(back, names["data"], rtol=1e-8)
+        self.assertEqual((back.t.attrs["units"], back.attrs["units"], back.attrs["title"]), ("s", "m/s", "A shot"))
+
+
+@needs_packages(sifaka)
+class Typed(unittest.TestCase):
+    def test_what_is_public_has_types_and_a_text(self):
+        for name in sifaka.__all__:
+            self.assertTrue(getattr(sifaka, name).__doc__, name)
+        for function in (sifaka.run, sifaka.linop, sifaka.grid, sifaka.points, sifaka.read, sifaka.write, sifaka.doc):
+            self.assertIn("return", function.__annotations__, function)
+        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(sifaka.__file__), "py.typed")))
+
+    def test_without_xarray_it_says_what_to_do(self):
+        script = "import sys; sys.modules['xarray'] = None; import sifaka"
+        paths = os.pathsep.join([os.path.join(FLOWS, "python"), PACKAGES])
+        done = subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": paths}, capture_output=True, text=True)
+        self.assertIn("sifaka needs xarray: pip install xarray", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
