@@ -17,6 +17,7 @@ mod segy;
 mod segy_faults;
 mod shapes;
 mod signals;
+mod surveys;
 
 #[path = "../support/desk.rs"]
 mod desk;

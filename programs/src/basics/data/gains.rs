@@ -22,6 +22,19 @@ Differs from Madagascar: pow# of an axis that the data do not have is an error."
 static POW_PARAMS: [Param; 1] = [Param::float("pow#").default_text("0").doc("power on axis #")];
 
 /// What the user sees.
+pub static TPOW: Program = Program {
+    name: "sftpow",
+    about: "Gain by a power of time.",
+    usage: "< in.rsf tpow=2 > out.rsf",
+    comments: "Sample i of axis 1 (counted from 0) is multiplied by (o1 + (i+1) d1)^tpow, as by sfpow pow1=.\n\n\
+Differs from Madagascar: tpow= is not estimated from the data.",
+    example: "sftpow < shot.rsf tpow=2 > gained.rsf",
+    params: &TPOW_PARAMS,
+};
+
+static TPOW_PARAMS: [Param; 1] = [Param::float("tpow").required().doc("power")];
+
+/// What the user sees.
 pub static COSTAPER: Program = Program {
     name: "sfcostaper",
     about: "Taper both ends of any axis by a squared sine.",
@@ -48,6 +61,16 @@ pub fn pow(job: &mut Job) -> Result<()> {
         let power = job.float_opt(&format!("pow{i}"))?.unwrap_or(0.0);
         let gain = |at: usize| (axis.o + (at + 1) as f32 * axis.d).powf(power);
         Ok((power != 0.0).then(|| (0..axis.n).map(gain).collect()))
+    })
+}
+
+/// Raises times.
+pub fn tpow(job: &mut Job) -> Result<()> {
+    let input = job.stdin()?;
+    multiply(job, input, "pow", |job, i, axis| {
+        let power = job.float("tpow")?;
+        let gain = |at: usize| (axis.o + (at + 1) as f32 * axis.d).powf(power);
+        Ok((i == 1).then(|| (0..axis.n).map(gain).collect()))
     })
 }
 

@@ -21,23 +21,27 @@ mod fourier;
 mod gains;
 mod get;
 mod headerattr;
+mod headermath;
 mod info;
 mod lines;
 mod mask;
 mod math;
 mod maxflat;
 mod mutter;
+mod nmo;
 mod noise;
 mod operator;
 mod order;
 mod pad;
 mod parts;
 mod pattern;
+mod points;
 mod put;
 mod remap1;
 mod ricker1;
 mod scale;
 mod segy;
+mod slice;
 mod smooth;
 mod spectra;
 mod spike;
@@ -46,6 +50,7 @@ mod spray;
 mod stack;
 mod timedisp;
 mod transp;
+mod unif2;
 mod window;
 
 use super::Programs;
@@ -101,6 +106,7 @@ pub const PROGRAMS: Programs = &[
     (&maxflat::DERIV, maxflat::deriv),
     (&causint::SPEC, causint::run),
     (&gains::POW, gains::pow),
+    (&gains::TPOW, gains::tpow),
     (&gains::COSTAPER, gains::costaper),
     (&agc::SPEC, agc::run),
     (&timedisp::SPEC, timedisp::run),
@@ -111,7 +117,12 @@ pub const PROGRAMS: Programs = &[
     (&segy::SUREAD, segy::suread),
     (&segy::SUWRITE, segy::suwrite),
     (&headerattr::SPEC, headerattr::run),
+    (&headermath::SPEC, headermath::run),
     (&csv2rsf::SPEC, csv2rsf::run),
+    (&points::SPEC, points::run),
+    (&slice::SPEC, slice::run),
+    (&unif2::SPEC, unif2::run),
+    (&nmo::SPEC, nmo::run),
     (&dottest::SPEC, dottest::run),
     (&conjgrad::SPEC, conjgrad::run),
 ];

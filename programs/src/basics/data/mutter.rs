@@ -75,7 +75,7 @@ struct Mute {
 }
 
 /// Offsets of traces.
-struct Offsets {
+pub(super) struct Offsets {
     values: Vec<f32>,
     /// Traces of a gather.
     gather: u64,
@@ -84,7 +84,8 @@ struct Offsets {
 }
 
 impl Offsets {
-    fn of(&self, trace: u64) -> f32 {
+    /// That of a trace.
+    pub(super) fn of(&self, trace: u64) -> f32 {
         let gather = trace / self.gather;
         let shift = self.shifts[(gather % self.shifts.len() as u64) as usize];
         self.values[(trace % self.values.len() as u64) as usize] + shift
@@ -138,7 +139,8 @@ pub fn run(job: &mut Job) -> Result<()> {
     Ok(output.finish()?)
 }
 
-fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
+/// Those of offset=, else of axis 2.
+pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
     let (axis, gather) = (input.axis(2), input.axis(2).n as u64);
     if job.has_input("offset") {
         let mut file = job.input("offset")?;

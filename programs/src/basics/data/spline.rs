@@ -193,7 +193,7 @@ fn pairs(
 
 /// A cubic spline by the second derivatives `m` at its knots.
 #[derive(Default)]
-struct Spline {
+pub(super) struct Spline {
     x: Vec<f64>,
     y: Vec<f64>,
     m: Vec<f64>,
@@ -202,7 +202,12 @@ struct Spline {
 
 impl Spline {
     /// The spline through points with rising `x`, natural or with the slopes `ends`.
-    fn fit(&mut self, x: impl Iterator<Item = f64>, y: impl Iterator<Item = f64>, ends: Option<[f64; 2]>) {
+    pub(super) fn fit(
+        &mut self,
+        x: impl Iterator<Item = f64>,
+        y: impl Iterator<Item = f64>,
+        ends: Option<[f64; 2]>,
+    ) {
         self.x.clear();
         self.x.extend(x);
         self.y.clear();
@@ -240,7 +245,7 @@ impl Spline {
     }
 
     /// Its value at `x`.
-    fn at(&self, x: f64) -> f64 {
+    pub(super) fn at(&self, x: f64) -> f64 {
         let after = self.x.partition_point(|knot| *knot <= x);
         let i = after.clamp(1, self.x.len() - 1) - 1;
         let h = self.x[i + 1] - self.x[i];

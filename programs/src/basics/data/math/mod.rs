@@ -8,8 +8,9 @@ use num_complex::Complex32;
 use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job, Kind, MAX_AXES, Output, Param, Program};
 
-use self::formula::Formula;
-use self::number::{Column, Number};
+pub use self::formula::Formula;
+pub use self::number::Column;
+use self::number::Number;
 use super::cube::{self, PIECE, write_axes};
 
 /// What the user sees.
@@ -243,7 +244,7 @@ fn coordinates<T: Number>(axes: &[Axis], i: usize, first: usize, count: usize) -
     let mut values = Vec::with_capacity(count);
     let (mut left, mut at) = (below - first % below, first / below % n);
     while values.len() < count {
-        let value = T::from_real(o + at as f32 * d);
+        let value = T::from_real(f64::from(o + at as f32 * d));
         let now = left.min(count - values.len());
         values.resize(values.len() + now, value);
         (left, at) = (below, (at + 1) % n);

@@ -112,7 +112,7 @@ pub trait Number:
     /// Whether `&` means something.
     const KNOWS_ANGLES: bool;
     /// A real number.
-    fn from_real(value: f32) -> Self;
+    fn from_real(value: f64) -> Self;
     /// The value of the name `I`.
     fn imaginary() -> Self;
     /// The function of that name.
@@ -123,58 +123,66 @@ pub trait Number:
     fn angle(self, abscissa: Self) -> Self;
 }
 
-impl Number for f32 {
-    type Stored = f32;
-    const WORD: &'static str = "float";
-    const FUNCTIONS: &'static [&'static str] = &[
-        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp", "int",
-        "log", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
-    ];
-    const KNOWS_ANGLES: bool = true;
+/// Real numbers of a precision.
+macro_rules! real {
+    ($real:ident, $word:literal, $erf:path, $erfc:path) => {
+        impl Number for $real {
+            type Stored = $real;
+            const WORD: &'static str = $word;
+            const FUNCTIONS: &'static [&'static str] = &[
+                "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc",
+                "exp", "int", "log", "round", "sign", "sin", "sinh", "sqrt", "tan", "tanh",
+            ];
+            const KNOWS_ANGLES: bool = true;
 
-    fn from_real(value: f32) -> Self {
-        value
-    }
+            fn from_real(value: f64) -> Self {
+                value as $real
+            }
 
-    fn imaginary() -> Self {
-        f32::NAN
-    }
+            fn imaginary() -> Self {
+                $real::NAN
+            }
 
-    fn function(name: &str) -> Option<fn(f32) -> f32> {
-        Some(match name {
-            "abs" => f32::abs,
-            "acos" => f32::acos,
-            "acosh" => f32::acosh,
-            "asin" => f32::asin,
-            "asinh" => f32::asinh,
-            "atan" => f32::atan,
-            "atanh" => f32::atanh,
-            "cos" => f32::cos,
-            "cosh" => f32::cosh,
-            "erf" => libm::erff,
-            "erfc" => libm::erfcf,
-            "exp" => f32::exp,
-            "int" => f32::trunc,
-            "log" => f32::ln,
-            "round" => f32::round,
-            "sign" => |value| if value >= 0.0 { 1.0 } else { -1.0 },
-            "sin" => f32::sin,
-            "sinh" => f32::sinh,
-            "sqrt" => f32::sqrt,
-            "tan" => f32::tan,
-            "tanh" => f32::tanh,
-            _ => return None,
-        })
-    }
+            fn function(name: &str) -> Option<fn($real) -> $real> {
+                Some(match name {
+                    "abs" => $real::abs,
+                    "acos" => $real::acos,
+                    "acosh" => $real::acosh,
+                    "asin" => $real::asin,
+                    "asinh" => $real::asinh,
+                    "atan" => $real::atan,
+                    "atanh" => $real::atanh,
+                    "cos" => $real::cos,
+                    "cosh" => $real::cosh,
+                    "erf" => $erf,
+                    "erfc" => $erfc,
+                    "exp" => $real::exp,
+                    "int" => $real::trunc,
+                    "log" => $real::ln,
+                    "round" => $real::round,
+                    "sign" => |value| if value >= 0.0 { 1.0 } else { -1.0 },
+                    "sin" => $real::sin,
+                    "sinh" => $real::sinh,
+                    "sqrt" => $real::sqrt,
+                    "tan" => $real::tan,
+                    "tanh" => $real::tanh,
+                    _ => return None,
+                })
+            }
 
-    fn power(self, exponent: f32) -> f32 {
-        self.powf(exponent)
-    }
+            fn power(self, exponent: $real) -> $real {
+                self.powf(exponent)
+            }
 
-    fn angle(self, abscissa: f32) -> f32 {
-        self.atan2(abscissa)
-    }
+            fn angle(self, abscissa: $real) -> $real {
+                self.atan2(abscissa)
+            }
+        }
+    };
 }
+
+real!(f32, "float", libm::erff, libm::erfcf);
+real!(f64, "double", libm::erf, libm::erfc);
 
 impl Number for Complex32 {
     type Stored = rsf_io::Complex;
@@ -185,8 +193,8 @@ impl Number for Complex32 {
     ];
     const KNOWS_ANGLES: bool = false;
 
-    fn from_real(value: f32) -> Self {
-        value.into()
+    fn from_real(value: f64) -> Self {
+        (value as f32).into()
     }
 
     fn imaginary() -> Self {

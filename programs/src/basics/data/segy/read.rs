@@ -4,6 +4,7 @@ use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
 use rsf_io::{Axis, Job, Output, Param, Program};
 
+use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, byte, extra_fields, trace_fields};
 use super::layout::{Layout, segy_layout, su_layout};
 use super::tape::Tape;
@@ -39,19 +40,25 @@ textual headers in EBCDIC or ASCII, including extended ones; big-endian or littl
 order of bytes, endian=n declares little-endian). Additional trace headers of revision 2 are passed over. All traces must \
 have the same length; headers that give another one are reported. Where the binary header has no number of samples or no \
 sampling interval, those of the first trace are used. The memory used does not depend on the size of the file.\n\n\
+sou= and rec= name files for the points of sources and receivers (x, z or, where y changes, x, y, z; z downwards, from sx, sy, \
+selev, sdepth, gx, gy, gelev with scalco and scalel), as the modelling programs read them. The data then have the axes time, receiver \
+and shot; a shot is all traces that follow each other with one source. sftransp plane=12 | sfspray axis=2 n=1 turns them into receiver, \
+component, time, shot.\n\n\
 An SU file whose samples have another order of bytes than its headers, as Madagascar's sfsuwrite leaves them by default, \
 is recognised by its first trace unless suxdr=y or endian=n is given.\n\n\
 Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
 traces may have up to 65535 samples (there 32767); samples of format 8 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
 
-static PARAMS: [Param; 16] = [
+static PARAMS: [Param; 18] = [
     Param::string("tape")
         .default_text("standard input")
         .doc("the SEG-Y or SU file"),
     Param::output("tfile")
         .default_text("tfile")
         .doc("headers of the traces, as RSF"),
+    Param::output("sou").doc("points of the sources, one for each shot"),
+    Param::output("rec").doc("points of the receivers, of one shot if all have the same"),
     Param::string("hfile")
         .default_text("not written")
         .doc("file for the textual header, in ASCII (SEG-Y)"),
@@ -135,6 +142,7 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
         ));
     }
     let fields = fields(job)?;
+    let geometry = geometry(job, &layout, traces, mask.as_deref())?;
     let first = tape.ahead(TRACE_HEADER)?;
     let mut outputs = Outputs {
         data: data.then(|| job.output()).transpose()?,
@@ -144,7 +152,12 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     if let Some(output) = &mut outputs.data {
         let delay = layout.order.int(&first, DELRT, 2) as f32 / 1000.0;
         output.set_axis(1, &time_axis(job, &layout, delay));
-        output.set_axis(2, &Axis::new(kept as usize, 0.0, 1.0).label("Trace"));
+        match &geometry {
+            Some(geometry) => (2..)
+                .zip(geometry.axes())
+                .for_each(|(i, axis)| output.set_axis(i, &axis)),
+            None => output.set_axis(2, &Axis::new(kept as usize, 0.0, 1.0).label("Trace")),
+        }
         if headers {
             let name = job.text("tfile")?.unwrap_or_else(|| "tfile".into());
             output.put_text("head", &name);
@@ -157,6 +170,20 @@ fn read(job: &mut Job, su: bool) -> Result<()> {
     outputs.copy(&mut tape, &layout, &fields, (size, mask.as_deref()))?;
     outputs.others.tell(job, layout.samples);
     outputs.finish()
+}
+
+/// Where sources and receivers are, if sou= and rec= ask for it; the lists are written.
+fn geometry(job: &mut Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Option<Geometry>> {
+    match (job.given("sou"), job.given("rec")) {
+        (false, false) => return Ok(None),
+        (true, true) => (),
+        _ => bail!("sou= and rec= go together: the points of the sources and those of the receivers"),
+    }
+    let found = Geometry::of_headers(job, layout, traces, mask)?;
+    if !job.is_dry_run() {
+        found.write_lists(job)?;
+    }
+    Ok(Some(found))
 }
 
 /// The axis of time; where no header has a sampling interval, that of numbers of samples.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use rsf_io::{Input, Job, Kind, Param, Program, format_g};
 
 use super::super::cube;
+use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
 use super::samples::{Coding, Losses, Order};
 use super::text::{self, TEXT_HEADER};
@@ -38,6 +39,10 @@ were added there. Without tfile= the headers contain the number of the trace (tr
 (trid), ns, dt and delrt. ns, dt and delrt are those of the data: they are filled in where tfile= has zeros, and a header \
 with other values is corrected, with a warning. Delays that differ between traces keep their differences to the first, \
 whose delay is o1.\n\n\
+sou= and rec= make headers from the points of the modelling programs (x, z or x, y, z; z downwards; n3 counts shots): fldr, ep, tracf, \
+offset, sx, sy, gx, gy, sdepth, gelev, with the power of ten that keeps their digits in scalco and scalel. The traces are ordered by \
+shot, then by receiver: sfwindow < data.rsf n2=1 | sftransp | sfsegywrite sou=sou.rsf rec=rec.rsf does it for one shot, and sftransp \
+plane=12 for several.\n\n\
 The textual header comes from hfile= (3200 letters, or up to 40 lines of up to 80), the binary one from bfile= (400 \
 bytes). Without these parameters, files named header and binary in the current folder are used if they have those \
 lengths; otherwise new headers are made. Names of fields of the binary header (jobid=, lino=, reno=, ntrpr=, hdt=, hns=, \
@@ -49,13 +54,15 @@ Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are
 are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; more samples, a longer or \
 shorter interval or a longer delay than two bytes can hold is an error.";
 
-static PARAMS: [Param; 11] = [
+static PARAMS: [Param; 13] = [
     Param::string("tape")
         .default_text("standard output")
         .doc("the SEG-Y or SU file"),
     Param::input("tfile")
         .default_text("made")
         .doc("headers of the traces, as RSF"),
+    Param::input("sou").doc("points of the sources, one for each shot, instead of tfile="),
+    Param::input("rec").doc("points of the receivers, of one shot or of all"),
     Param::string("hfile")
         .default_text("header, else made")
         .doc("file with the textual header, in ASCII (SEG-Y)"),
@@ -110,6 +117,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     cube::shape(&input)?;
     let mut common = common(job, &input)?;
     let traces = input.len() / common.samples as u64;
+    let geometry = Geometry::of_lists(job, traces)?;
     let mut headers = headers(job, traces)?;
     let fields = fields(job, headers.as_ref())?;
     let mut coding = Coding::Ieee;
@@ -160,7 +168,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
             let (header, samples) = bytes.split_at_mut(TRACE_HEADER);
             match headers {
                 Some(_) => corrected += common.fill(header, &fields, &keys[i * fields.len()..]),
-                None => common.make(header, trace + i as u64),
+                None => common.make(header, trace + i as u64, geometry.as_ref()),
             }
             coding.encode(
                 common.order,
@@ -274,8 +282,8 @@ impl Common {
         corrected
     }
 
-    /// A header from nothing.
-    fn make(&self, header: &mut [u8], trace: u64) {
+    /// A header without tfile=.
+    fn make(&self, header: &mut [u8], trace: u64, geometry: Option<&Geometry>) {
         const TRID: usize = 28;
         let number = i32::try_from(trace + 1).unwrap_or(i32::MAX);
         for (at, size, value) in [
@@ -287,6 +295,9 @@ impl Common {
             (DT, 2, self.interval),
         ] {
             self.order.put_int(header, at, size, value);
+        }
+        if let Some(geometry) = geometry {
+            geometry.fill(self.order, header, trace);
         }
     }
 }

@@ -1,0 +1,144 @@
+//! `sfheadermath`: formulas of trace headers.
+
+use anyhow::{Context, Result, bail, ensure};
+use rsf_io::{Job, Kind, Param, Program};
+
+use super::cube::{self, PIECE};
+use super::math::{Column, Formula};
+use super::segy::keys;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfheadermath",
+    about: "Evaluate a formula of trace headers, for every trace.",
+    usage: "< headers.rsf output='(sx+gx)/2' [key=offset] > values.rsf",
+    comments: "Axis 1 holds the keys of a trace, as sfsegyread writes them to tfile=. Variables are the names of the keys (sfheaderattr desc=y lists \
+them; keys after the 91 are named by key1=, key2=, ...; with segy=n all are), N (number of the trace, from 0), T (its coordinate on axis 2) and input (the first key). \
+Operators and functions are those of sfmath. The result replaces the key that key= or nkey= (counted from 0) names; otherwise it is a dataset of one value for each trace.\n\n\
+Differs from Madagascar: headers of whole numbers are computed in double precision and the result loses its fraction (there every step does).",
+    example: "sfheadermath < headers.rsf output='abs(gx-sx)' key=offset > new.rsf\nsfheadermath < headers.rsf output='sx/100' | sfdd type=float > x.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 5] = [
+    Param::string("output").required().doc("the formula"),
+    Param::string("key")
+        .default_text("none")
+        .doc("key that the result replaces"),
+    Param::int("nkey")
+        .default_text("none")
+        .range(">= 0", Some(0.0), None)
+        .doc("its number, instead of key="),
+    Param::bool("segy")
+        .default("y")
+        .doc("y: the first 91 keys are those of SEG-Y"),
+    Param::string("key#")
+        .default_text("of the header")
+        .doc("name of key # after those of SEG-Y"),
+];
+
+/// Computes.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    let kind = input.format().kind;
+    ensure!(
+        matches!(kind, Kind::Int | Kind::Float),
+        "the input holds {} data, headers are int or float (sfdd type=int converts)",
+        kind.word()
+    );
+    let axes = cube::shape_to(&input, 2)?;
+    // One key of many traces may lie on axis 1.
+    let (count, along) = if axes[1].n > 1 {
+        (axes[0].n, &axes[1])
+    } else {
+        (1, &axes[0])
+    };
+    let mut names = names(job, &input, count)?;
+    let row =
+        match (job.text("key")?, job.int_opt("nkey")?) {
+            (Some(name), _) => Some(names.iter().position(|known| *known == name).with_context(|| {
+                format!("key={name}: there is no such key; sfheaderattr desc=y lists them")
+            })?),
+            (None, number) => number.map(|number| number as usize),
+        };
+    ensure!(
+        row.is_none_or(|row| row < count),
+        "nkey={}: the headers have the keys 0 to {}",
+        row.unwrap_or(0),
+        count - 1
+    );
+    names.extend(["N", "T", "input"].map(String::from));
+    let formula = Formula::<f64>::read(&job.text("output")?.unwrap_or_default(), &names)?;
+    let mut output = job.output()?;
+    if row.is_none() && count > 1 {
+        output.put_int("n1", 1);
+    }
+    let (mut values, mut trace) = (Vec::new(), 0usize);
+    while input.remaining() > 0 {
+        let now = (input.remaining() / count as u64).min((PIECE / count).max(1) as u64) as usize;
+        cube::read_as_f64(&mut input, now * count, &mut values)?;
+        let key = |k: usize| {
+            Column::Many(
+                (0..now)
+                    .map(|i| values[i * count + k])
+                    .collect::<Vec<f64>>()
+                    .into(),
+            )
+        };
+        let mut columns: Vec<Column<f64>> = (0..count)
+            .map(|k| if formula.uses(k) { key(k) } else { Column::One(0.0) })
+            .collect();
+        let numbers: Vec<f64> = (trace..trace + now).map(|i| i as f64).collect();
+        let places: Vec<f64> = numbers
+            .iter()
+            .map(|i| f64::from(along.o) + i * f64::from(along.d))
+            .collect();
+        columns.extend([Column::Many(numbers.into()), Column::Many(places.into()), key(0)]);
+        let results = match formula.values(&columns) {
+            Column::One(value) => vec![value; now],
+            Column::Many(found) => found.into_owned(),
+        };
+        if let Some(row) = row {
+            values
+                .iter_mut()
+                .skip(row)
+                .step_by(count)
+                .zip(&results)
+                .for_each(|(old, new)| *old = *new);
+        }
+        let written = if row.is_some() { &values } else { &results };
+        match kind {
+            Kind::Int => output.write_i32(&written.iter().map(|x| *x as i32).collect::<Vec<i32>>())?,
+            _ => output.write_f32(&written.iter().map(|x| *x as f32).collect::<Vec<f32>>())?,
+        }
+        trace += now;
+    }
+    Ok(output.finish()?)
+}
+
+/// Names of the keys, in their order.
+fn names(job: &Job, input: &rsf_io::Input, count: usize) -> Result<Vec<String>> {
+    let segy = if job.flag("segy")? {
+        keys::trace_fields()
+    } else {
+        Vec::new()
+    };
+    let mut names: Vec<String> = segy.into_iter().map(|field| field.name).take(count).collect();
+    for i in 1..=count - names.len() {
+        let key = format!("key{i}");
+        // The command line has keys 1 to 9 only.
+        let given = if i <= 9 { job.text(&key)? } else { None };
+        names.push(given.or_else(|| input.header().text(&key)).unwrap_or(key));
+    }
+    if let Some(twice) = names
+        .iter()
+        .enumerate()
+        .find(|(i, name)| names[..*i].contains(name))
+    {
+        bail!(
+            "two keys are called {}: key1=, key2=, ... give them other names",
+            twice.1
+        );
+    }
+    Ok(names)
+}

@@ -1,0 +1,137 @@
+//! `sfnmo`: normal moveout.
+
+use std::f32::consts::FRAC_PI_2;
+
+use anyhow::{Result, ensure};
+use rsf_io::{Axis, Job, Kind, Param, Program};
+
+use super::mutter::offsets;
+use super::spline::Spline;
+use super::{cube, lines};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfnmo",
+    about: "Normal moveout correction of gathers.",
+    usage: "< gathers.rsf velocity=velocity.rsf half=y str=0.5 mute=12 > corrected.rsf",
+    comments: "Sample t of a trace at offset x becomes what a cubic spline finds at sqrt(t^2 + (x^2-h0^2)/v(t)^2), and 0 beyond the ends of the \
+trace. velocity= has the time axis of the data and one trace for every gather. With half=y axis 2 (or offset=) and h0 are half-offsets. Where \
+the traveltime grows by less than 1-str of the time, and everywhere above, the trace is muted; the next mute samples are tapered by a squared sine.\n\n\
+In midpoint gathers on three axes traces can alternate between CDPtype sets of offsets, as in sfmutter.\n\n\
+Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, s=, a= and mask=; values agree where waves are sampled well, and the edge of \
+the mute can differ by samples.",
+    example: "sfnmo < cmp.rsf velocity=vnmo.rsf half=n | sfstack > stack.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 8] = [
+    Param::input("velocity")
+        .required()
+        .doc("velocity, or slowness, on the time axis of the data"),
+    Param::input("offset")
+        .default_text("axis 2")
+        .doc("offsets, one for every trace of a gather or of all gathers"),
+    Param::bool("half")
+        .default("y")
+        .doc("y: offsets are half-offsets"),
+    Param::float("h0").default("0").doc("reference offset"),
+    Param::bool("slowness")
+        .default("n")
+        .doc("y: velocity= holds slowness"),
+    Param::bool("squared")
+        .default("n")
+        .doc("y: velocity= holds squares"),
+    Param::float("str")
+        .default("0.5")
+        .range("0 to 1", Some(0.0), Some(1.0))
+        .doc("largest stretch"),
+    Param::int("mute")
+        .default("12")
+        .range(">= 0", Some(0.0), None)
+        .doc("samples of the taper behind the mute"),
+];
+
+/// Corrects.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let axes = cube::shape_to(&input, 2)?;
+    let (axis, traces) = (axes[0].clone(), axes[1].n as u64);
+    ensure!(axis.n >= 2, "n1={}: a trace needs two samples or more", axis.n);
+    let offsets = offsets(job, &input)?;
+    let mut velocity = job.input("velocity")?;
+    cube::expect(&velocity, Kind::Float)?;
+    let gathers = input.len() / (axis.n as u64 * traces);
+    ensure!(
+        velocity.len() == axis.n as u64 * gathers,
+        "{} has {} values, but {gathers} gathers of {} samples need {}: one trace for each gather",
+        velocity.name(),
+        velocity.len(),
+        axis.n,
+        axis.n as u64 * gathers
+    );
+    let velocities = velocity.read_all_f32()?;
+    let (slowness, squared) = (job.flag("slowness")?, job.flag("squared")?);
+    // The factor of the squared offset.
+    let factor = |v: f32| {
+        let v = f64::from(if squared { v } else { v * v });
+        if slowness { v } else { 1.0 / v }
+    };
+    let factors: Vec<f64> = velocities.into_iter().map(factor).collect();
+    let whole = if job.flag("half")? { 2.0 } else { 1.0 };
+    let (h0, stretch) = (job.double("h0")? * whole, job.double("str")?);
+    let taper = job.int("mute")? as usize;
+    let mut output = job.output()?;
+    lines::each(
+        &mut input,
+        &mut output,
+        (axis.n, axis.n),
+        Spline::default,
+        |spline, trace, line: &[f32], result: &mut [f32]| {
+            let x = f64::from(offsets.of(trace)) * whole;
+            let of_gather = &factors[(trace / traces) as usize * axis.n..][..axis.n];
+            let times = times(&axis, x * x - h0 * h0, of_gather);
+            spline.fit(
+                (0..axis.n).map(|i| i as f64),
+                line.iter().map(|y| f64::from(*y)),
+                None,
+            );
+            correct(spline, &times, (1.0 - stretch, taper), result);
+            Ok(())
+        },
+    )?;
+    Ok(output.finish()?)
+}
+
+/// Where each sample comes from, in samples; the squared offset is `x2`.
+fn times(axis: &Axis, x2: f64, factors: &[f64]) -> Vec<f64> {
+    let (o, d) = (f64::from(axis.o), f64::from(axis.d));
+    let from = |(i, factor): (usize, &f64)| {
+        let t = o + i as f64 * d;
+        let square = t * t + x2 * factor;
+        (if square > 0.0 { square.sqrt() } else { square } - o) / d
+    };
+    factors.iter().enumerate().map(from).collect()
+}
+
+/// Fills a trace, mutes it where its times advance by less than `least` of a sample, and tapers what follows.
+fn correct(spline: &Spline, times: &[f64], (least, taper): (f64, usize), result: &mut [f32]) {
+    let last = (times.len() - 1) as f64;
+    let muted = times
+        .windows(2)
+        .rposition(|pair| pair[1] - pair[0] < least)
+        .map_or(0, |i| i + 2);
+    for (i, (value, at)) in result.iter_mut().zip(times).enumerate().skip(muted) {
+        let gain = match i - muted {
+            past if muted > 0 && past < taper => {
+                (FRAC_PI_2 * (past + 1) as f32 / (taper + 1) as f32).sin().powi(2)
+            }
+            _ => 1.0,
+        };
+        *value = if (0.0..=last).contains(at) {
+            gain * spline.at(*at) as f32
+        } else {
+            0.0
+        };
+    }
+}

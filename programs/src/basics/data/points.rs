@@ -1,0 +1,106 @@
+//! `sfpoints`: lists of sources and receivers by the names of their coordinates.
+
+use anyhow::{Context, Result, ensure};
+use rsf_io::{Axis, Job, Param, Program};
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfpoints",
+    about: "Make a list of points, as sou= and rec= of the modelling programs read it.",
+    usage: "x=0:2000:10 z=20 > rec.rsf",
+    comments: "A coordinate is a number, a list of numbers (x=100,250,400) or a range first:last:step, whose last number is \
+included if a step ends there. A single number applies to all points; lists and ranges must have the same length. Axis 1 holds x, z, \
+or with y= x, y, z; axis 2 counts the points.\n\n\
+With n= the points are repeated for n shots on axis 3, and dx=, dy= and dz= move them from shot to shot, as a ship moves its streamer.",
+    example: "sfpoints x=0:2000:10 z=20 > rec.rsf\nsfpoints x=100 z=10 n=20 dx=50 > sou.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 7] = [
+    Param::string("x").required().doc("x of the points"),
+    Param::string("y")
+        .default_text("none: points in 2-D")
+        .doc("y of the points"),
+    Param::string("z").required().doc("z of the points, downwards"),
+    Param::int("n")
+        .default_text("no axis of shots")
+        .range(">= 1", Some(1.0), None)
+        .doc("number of shots"),
+    Param::float("dx")
+        .default("0")
+        .doc("change of x from shot to shot"),
+    Param::float("dy")
+        .default("0")
+        .doc("change of y from shot to shot"),
+    Param::float("dz")
+        .default("0")
+        .doc("change of z from shot to shot"),
+];
+
+/// More points than any survey has.
+const MOST: f64 = 1e8;
+
+/// Makes the list.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut lists = Vec::new();
+    for (key, step) in [("x", "dx"), ("y", "dy"), ("z", "dz")] {
+        match job.text(key)? {
+            Some(text) => lists.push((key, values(key, &text)?, job.double(step)?)),
+            None => ensure!(!job.given(step), "{step}= moves {key}=, which is not given"),
+        }
+    }
+    let count = lists.iter().map(|(_, list, _)| list.len()).max().unwrap_or(0);
+    for (key, list, _) in &lists {
+        ensure!(
+            list.len() == 1 || list.len() == count,
+            "{key}= has {} values and another coordinate has {count}: give one for all points, or one for each",
+            list.len()
+        );
+    }
+    let shots = job.int_opt("n")?;
+    ensure!(
+        shots.is_some() || lists.iter().all(|(.., step)| *step == 0.0),
+        "dx=, dy= and dz= move the points from shot to shot: n= says how many shots there are"
+    );
+    let mut output = job.output()?;
+    output.set_axis(1, &Axis::new(lists.len(), 0.0, 1.0));
+    output.set_axis(2, &Axis::new(count, 0.0, 1.0));
+    if let Some(shots) = shots {
+        output.set_axis(3, &Axis::new(shots as usize, 0.0, 1.0));
+    }
+    for shot in 0..shots.unwrap_or(1) {
+        for point in 0..count {
+            let value = |(_, list, step): &(&str, Vec<f64>, f64)| {
+                (list[point.min(list.len() - 1)] + shot as f64 * step) as f32
+            };
+            output.write_f32(&lists.iter().map(value).collect::<Vec<f32>>())?;
+        }
+    }
+    Ok(output.finish()?)
+}
+
+/// The numbers of a list or a range.
+fn values(key: &str, text: &str) -> Result<Vec<f64>> {
+    let number = |word: &str| {
+        let found = word.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+        found.with_context(|| {
+            format!("{key}={text}: `{word}` is no number; allowed are 100, 100,250,400 and 0:2000:10")
+        })
+    };
+    let parts: Vec<&str> = text.split(':').collect();
+    if parts.len() == 1 {
+        return text.split(',').map(number).collect();
+    }
+    ensure!(
+        parts.len() == 3,
+        "{key}={text}: a range has three numbers, first:last:step, as in 0:2000:10"
+    );
+    let (first, last, step) = (number(parts[0])?, number(parts[1])?, number(parts[2])?);
+    // A last point that rounding puts a little beyond the end is wanted.
+    let steps = ((last - first) / step + 1e-6).floor();
+    ensure!(
+        step != 0.0 && (0.0..MOST).contains(&steps),
+        "{key}={text}: steps of {step} do not lead from {first} to {last} in less than {MOST:e} steps"
+    );
+    Ok((0..=steps as usize).map(|i| first + i as f64 * step).collect())
+}

@@ -1,0 +1,264 @@
+//! Where sources and receivers are: lists of points, as the modelling programs read them, to trace headers and back.
+
+use anyhow::{Result, bail, ensure};
+use rsf_io::{Axis, Job};
+
+use super::super::cube;
+use super::keys::TRACE_HEADER;
+use super::layout::Layout;
+use super::samples::Order;
+use super::tape::Tape;
+
+/// A place: x, y and z, z downwards.
+type Place = [f64; 3];
+
+/// Bytes of the trace header: record, trace of the record, source point, offset, heights and depths, their scale, the scale
+/// of coordinates, the coordinates, their unit.
+const FLDR: usize = 8;
+const TRACF: usize = 12;
+const EP: usize = 16;
+const OFFSET: usize = 36;
+const GELEV: usize = 40;
+const SELEV: usize = 44;
+const SDEPTH: usize = 48;
+const SCALEL: usize = 68;
+const SCALCO: usize = 70;
+const SOURCE: usize = 72;
+const RECEIVER: usize = 80;
+const COUNIT: usize = 88;
+
+/// Sources of all shots, and receivers of one shot or of all.
+pub struct Geometry {
+    sources: Vec<Place>,
+    receivers: Vec<Place>,
+    /// Receivers of a shot.
+    spread: usize,
+    /// Coordinates are divided by it in headers: 1, 10, 100, 1000 or 10000.
+    divisor: f64,
+}
+
+impl Geometry {
+    /// The lists that `sou=` and `rec=` name. Errors: one without the other, another number of traces than theirs.
+    pub fn of_lists(job: &mut Job, traces: u64) -> Result<Option<Self>> {
+        if !job.has_input("sou") && !job.has_input("rec") {
+            return Ok(None);
+        }
+        ensure!(
+            job.has_input("sou") && job.has_input("rec") && !job.has_input("tfile"),
+            "sou= and rec= go together, and without tfile=: they make the headers of the traces"
+        );
+        let (each, shots, sources) = list(job, "sou")?;
+        let (spread, spreads, receivers) = list(job, "rec")?;
+        ensure!(
+            each == 1 || shots == 1,
+            "sou= has {each} points in each of {shots} shots: one is needed, for a header holds one source"
+        );
+        let shots = sources.len();
+        ensure!(
+            spreads == 1 || spreads == shots,
+            "rec= has receivers of {spreads} shots (n3) and sou= has {shots} sources: rec= needs those of one shot or of all"
+        );
+        ensure!(
+            traces == (spread * shots) as u64,
+            "the data have {traces} traces, but {spread} receivers (rec=) of {shots} shots (sou=) are {}: one trace is needed for \
+each, receivers first; of several components sfwindow takes one",
+            spread * shots
+        );
+        let divisor = divisor(sources.iter().chain(&receivers).flatten())?;
+        Ok(Some(Self {
+            sources,
+            receivers,
+            spread,
+            divisor,
+        }))
+    }
+
+    /// Writes what belongs to trace number `trace` into its header.
+    pub fn fill(&self, order: Order, header: &mut [u8], trace: u64) {
+        let trace = trace as usize;
+        let (shot, of_shot) = (trace / self.spread, trace % self.spread);
+        let source = self.sources[shot];
+        let receiver = self.receivers[trace % self.receivers.len()];
+        let scaled = |x: f64| (x * self.divisor).round() as i32;
+        // In a plane the offset has the sign of its direction.
+        let apart = (receiver[0] - source[0], receiver[1] - source[1]);
+        let offset = if apart.1 == 0.0 {
+            apart.0
+        } else {
+            apart.0.hypot(apart.1)
+        };
+        for (at, value) in [
+            (FLDR, shot as i32 + 1),
+            (TRACF, of_shot as i32 + 1),
+            (EP, shot as i32 + 1),
+            (OFFSET, offset.round() as i32),
+            (GELEV, scaled(-receiver[2])),
+            (SELEV, 0),
+            (SDEPTH, scaled(source[2])),
+            (SOURCE, scaled(source[0])),
+            (SOURCE + 4, scaled(source[1])),
+            (RECEIVER, scaled(receiver[0])),
+            (RECEIVER + 4, scaled(receiver[1])),
+        ] {
+            order.put_int(header, at, 4, value);
+        }
+        let scale = if self.divisor > 1.0 {
+            -self.divisor as i32
+        } else {
+            1
+        };
+        for (at, value) in [(SCALEL, scale), (SCALCO, scale), (COUNIT, 1)] {
+            order.put_int(header, at, 2, value);
+        }
+    }
+
+    /// The places that the headers of the kept traces tell, shot after shot: traces that follow each other with one source are a
+    /// shot. Errors: a pipe, shots of different numbers of traces.
+    pub fn of_headers(job: &Job, layout: &Layout, traces: u64, mask: Option<&[bool]>) -> Result<Self> {
+        let mut tape = Tape::open(job)?;
+        ensure!(
+            tape.length.is_some(),
+            "sou= and rec= need a file that can be read twice, and {} is a pipe: give it as tape=",
+            tape.name
+        );
+        tape.pass(layout.before)?;
+        let (mut sources, mut receivers, mut sizes): (Vec<Place>, Vec<Place>, Vec<usize>) =
+            Default::default();
+        let mut header = vec![0u8; TRACE_HEADER];
+        for trace in 0..traces {
+            tape.fill(&mut header, &|| format!("the header of trace {}", trace + 1))?;
+            tape.pass((layout.size() - TRACE_HEADER) as u64)?;
+            if mask.is_some_and(|mask| !mask[trace as usize]) {
+                continue;
+            }
+            let (source, receiver) = places(layout.order, &header);
+            if sources.last() != Some(&source) {
+                sources.push(source);
+                sizes.push(0);
+            }
+            receivers.push(receiver);
+            if let Some(size) = sizes.last_mut() {
+                *size += 1;
+            }
+        }
+        let spread = sizes[0];
+        if let Some(odd) = sizes.iter().position(|size| *size != spread) {
+            bail!(
+                "shot 1 has {spread} traces and shot {} has {} (traces that follow each other with one source are a shot): sou= and rec= need \
+as many in each; mask= leaves traces out, and without sou= and rec= all traces are read",
+                odd + 1,
+                sizes[odd]
+            );
+        }
+        // The same spread for all shots is given once.
+        if receivers.chunks(spread).all(|shot| *shot == receivers[..spread]) {
+            receivers.truncate(spread);
+        }
+        Ok(Self {
+            sources,
+            receivers,
+            spread,
+            divisor: 1.0,
+        })
+    }
+
+    /// Axes of the data behind that of time.
+    pub fn axes(&self) -> [Axis; 2] {
+        [
+            Axis::new(self.spread, 0.0, 1.0).label("Receiver"),
+            Axis::new(self.sources.len(), 1.0, 1.0).label("Shot"),
+        ]
+    }
+
+    /// Writes the lists of points: x, z where all y are equal, else x, y, z.
+    pub fn write_lists(&self, job: &mut Job) -> Result<()> {
+        let y = self.sources[0][1];
+        let plane = self
+            .sources
+            .iter()
+            .chain(&self.receivers)
+            .all(|place| place[1] == y);
+        for (name, places, each) in [("sou", &self.sources, 1), ("rec", &self.receivers, self.spread)] {
+            let mut output = job.tagged_output(name)?;
+            let values = places.iter().flat_map(|place| match plane {
+                true => vec![place[0] as f32, place[2] as f32],
+                false => place.iter().map(|x| *x as f32).collect(),
+            });
+            let values: Vec<f32> = values.collect();
+            let lengths = [if plane { 2 } else { 3 }, each, places.len() / each];
+            for (i, n) in (1..).zip(lengths) {
+                output.set_axis(i, &Axis::new(n, 0.0, 1.0));
+            }
+            output.write_f32(&values)?;
+            output.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// Points of a shot, shots, and all points of a list.
+fn list(job: &mut Job, name: &str) -> Result<(usize, usize, Vec<Place>)> {
+    let mut input = job.input(name)?;
+    let axes = cube::shape_to(&input, 3)?;
+    let n = axes[0].n;
+    ensure!(
+        n == 2 || n == 3,
+        "{}: n1={n}, but points have the coordinates x, z or x, y, z",
+        input.name()
+    );
+    let values = input.read_all_f32()?;
+    ensure!(
+        values.iter().all(|x| x.is_finite()),
+        "{} has coordinates that are not finite",
+        input.name()
+    );
+    let place = |p: &[f32]| [p[0], if n == 3 { p[1] } else { 0.0 }, p[n - 1]].map(f64::from);
+    let places: Vec<Place> = values.chunks_exact(n).map(place).collect();
+    Ok((axes[1].n, axes[2].n, places))
+}
+
+/// The smallest power of ten by which all coordinates become whole, within what single precision tells; at most 10000, and less
+/// where four bytes would not hold them.
+fn divisor<'a>(coordinates: impl Iterator<Item = &'a f64>) -> Result<f64> {
+    let all: Vec<f64> = coordinates.copied().collect();
+    let largest = all.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    ensure!(
+        largest < f64::from(i32::MAX),
+        "a coordinate of {largest} does not fit into the four bytes of a header"
+    );
+    let rounding = largest * f64::from(f32::EPSILON);
+    let whole = |by: f64| {
+        all.iter()
+            .all(|x| (x * by - (x * by).round()).abs() <= rounding * by + 1e-9)
+    };
+    let fits = |by: &f64| largest * by < f64::from(i32::MAX);
+    let powers = [1.0, 10.0, 100.0, 1000.0, 10000.0].into_iter().filter(fits);
+    let mut last = 1.0;
+    for by in powers {
+        last = by;
+        if whole(by) {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// Source and receiver of a trace header.
+fn places(order: Order, header: &[u8]) -> (Place, Place) {
+    let scale = |at: usize| match order.int(header, at, 2) {
+        0 => 1.0,
+        by if by > 0 => f64::from(by),
+        by => -1.0 / f64::from(by),
+    };
+    let (heights, coordinates) = (scale(SCALEL), scale(SCALCO));
+    let value = |at: usize, scale: f64| f64::from(order.int(header, at, 4)) * scale;
+    let depth = value(SDEPTH, heights) - value(SELEV, heights);
+    let source = [value(SOURCE, coordinates), value(SOURCE + 4, coordinates), depth];
+    let z = value(GELEV, heights);
+    // A minus before zero is of no use.
+    let z = if z == 0.0 { 0.0 } else { -z };
+    (
+        source,
+        [value(RECEIVER, coordinates), value(RECEIVER + 4, coordinates), z],
+    )
+}

@@ -1,0 +1,209 @@
+//! Programs for surveys: points by names, geometry in SEG-Y and back, formulas of headers, moveout, slices and layers, each against
+//! what it must be in closed form.
+
+use crate::bench::{Bench, ramp};
+use crate::largest::largest_difference;
+
+#[test]
+fn points_by_lists_ranges_and_shots() {
+    let bench = Bench::new();
+    bench.run("sfpoints x=0:50:20 z=20 > a.rsf; sfpoints x=100,250,400 y=1 z=3,2,1 > b.rsf; sfpoints x=5 z=1 n=3 dx=2.5 > c.rsf");
+    assert_eq!(bench.reals("a.rsf"), [0.0, 20.0, 20.0, 20.0, 40.0, 20.0]);
+    assert_eq!(bench.lengths("b.rsf", 2), [3, 3]);
+    assert_eq!(
+        bench.reals("b.rsf"),
+        [100.0, 1.0, 3.0, 250.0, 1.0, 2.0, 400.0, 1.0, 1.0]
+    );
+    assert_eq!(bench.lengths("c.rsf", 3), [2, 1, 3]);
+    assert_eq!(bench.reals("c.rsf"), [5.0, 1.0, 7.5, 1.0, 10.0, 1.0]);
+    // 0.1 has no exact half in binary; the last point is there all the same.
+    bench.run("sfpoints x=0:0.7:0.1 z=0 > d.rsf; sfpoints x=30:0:-10 z=0 > e.rsf");
+    assert_eq!(bench.lengths("d.rsf", 2), [2, 8]);
+    assert_eq!(bench.reals("e.rsf"), [30.0, 0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0]);
+    for (line, words) in [
+        (
+            "sfpoints x=0:100:0 z=1",
+            "x=0:100:0: steps of 0 do not lead from 0 to 100",
+        ),
+        ("sfpoints x=0:100:-5 z=1", "do not lead from 0 to 100"),
+        ("sfpoints x=0:100 z=1", "a range has three numbers"),
+        ("sfpoints x=1,b z=1", "`b` is no number"),
+        (
+            "sfpoints x=1,2,3 z=1,2",
+            "z= has 2 values and another coordinate has 3",
+        ),
+        ("sfpoints x=1 z=1 dx=3", "n= says how many shots"),
+    ] {
+        let err = bench.refused(&format!("{line} > o.rsf"));
+        assert!(err.contains(words), "{line}: {err}");
+    }
+}
+
+/// Three shots of four receivers, data by their number.
+fn survey(bench: &Bench, receivers: &str) {
+    bench.run(&format!(
+        "sfpoints x=100 z=12.5 n=3 dx=50 > sou.rsf; sfpoints {receivers} > rec.rsf"
+    ));
+    bench.run("sfmath n1=10 d1=0.004 n2=4 n3=3 output='x1+10*x2+100*x3' > data.rsf");
+}
+
+#[test]
+fn geometry_goes_to_segy_and_comes_back() {
+    for (receivers, spreads) in [
+        ("x=0.5:300.5:100 z=5", 1),
+        ("x=0:300:100 z=5 n=3 dx=50", 3),
+        ("x=0:300:100 y=7.25,8,9,10 z=5", 1),
+    ] {
+        let bench = Bench::new();
+        survey(&bench, receivers);
+        if receivers.contains('y') {
+            bench.run("sfpoints x=100 y=7.25 z=12.5 n=3 dx=50 dy=1 > sou.rsf");
+        }
+        bench.run("sfsegywrite < data.rsf tape=a.sgy format=5 sou=sou.rsf rec=rec.rsf");
+        bench.run("sfsegyread tape=a.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf");
+        assert_eq!(bench.reals("d.rsf"), bench.reals("data.rsf"));
+        assert_eq!(bench.lengths("d.rsf", 3), [10, 4, 3]);
+        assert_eq!(bench.reals("s.rsf"), bench.reals("sou.rsf"), "{receivers}");
+        assert_eq!(bench.reals("r.rsf"), bench.reals("rec.rsf"), "{receivers}");
+        assert_eq!(bench.axes("r.rsf", 3)[2].n, spreads);
+    }
+}
+
+#[test]
+fn headers_of_points_have_names_for_formulas() {
+    let bench = Bench::new();
+    survey(&bench, "x=0.5:300.5:100 z=5");
+    bench.run(
+        "sfsegywrite < data.rsf tape=a.sgy sou=sou.rsf rec=rec.rsf; sfsegyread tape=a.sgy tfile=t.rsf read=h",
+    );
+    bench.run("for key in fldr tracf offset sx gx gelev sdepth scalco; do sfheadermath < t.rsf output=$key > $key.rsf; done");
+    let key = |name: &str| -> Vec<i32> { bench.open(&format!("{name}.rsf")).read_all().unwrap() };
+    assert_eq!(key("fldr"), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+    assert_eq!(key("tracf")[..5], [1, 2, 3, 4, 1]);
+    assert_eq!(key("scalco"), [-10; 12]);
+    assert_eq!((key("sx")[4], key("gx")[..2].to_vec()), (1500, vec![5, 1005]));
+    assert_eq!((key("sdepth")[0], key("gelev")[0]), (125, -50));
+    // Halves go away from zero: 0.5 - 100 and 100.5 - 100.
+    assert_eq!(key("offset")[..2], [-100, 1]);
+    // A result in the place of a key, in double precision: single precision would lose the last digits.
+    bench.run("sfheadermath < t.rsf output='16777217+N' key=cdp | sfheadermath output=cdp > cdp.rsf");
+    assert_eq!(key("cdp")[..3], [16777217, 16777218, 16777219]);
+    bench.run("sfmath n1=4 d1=2 o1=1 output=x1 | sfheadermath segy=n output='input*10+N+T' > one.rsf");
+    assert_eq!(bench.reals("one.rsf"), [11.0, 34.0, 57.0, 80.0]);
+    let err = bench.refused("sfheadermath < t.rsf output=sx key=nothing > o.rsf");
+    assert!(err.contains("key=nothing: there is no such key"), "{err}");
+}
+
+#[test]
+fn geometry_that_does_not_fit_is_refused() {
+    let bench = Bench::new();
+    survey(&bench, "x=0:300:100 z=5");
+    bench.run("sfpoints x=0:200:100 z=5 > three.rsf; sfpoints x=0:300:100 z=5 n=2 > two.rsf; sfmath n1=1 n2=4 output=1 > flat.rsf");
+    bench.run("sfsegywrite < data.rsf tape=a.sgy sou=sou.rsf rec=rec.rsf");
+    bench.run("sfmath n1=12 output='1-(x1-5)^2' | sfdd type=int | sfmask min=-99 max=0 > mask.rsf");
+    for (line, words) in [
+        (
+            "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf",
+            "sou= and rec= go together",
+        ),
+        (
+            "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf rec=three.rsf",
+            "the data have 12 traces, but 3 receivers",
+        ),
+        (
+            "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf rec=two.rsf",
+            "receivers of 2 shots (n3) and sou= has 3",
+        ),
+        (
+            "sfsegywrite < data.rsf tape=b.sgy sou=sou.rsf rec=flat.rsf",
+            "n1=1, but points have the coordinates",
+        ),
+        ("cat a.sgy | sfsegyread n2=12 sou=s.rsf rec=r.rsf", "is a pipe"),
+        ("sfsegyread tape=a.sgy sou=s.rsf", "sou= and rec= go together"),
+        (
+            "sfsegyread tape=a.sgy sou=s.rsf rec=r.rsf mask=mask.rsf",
+            "shot 1 has 4 traces and shot 2 has 3",
+        ),
+    ] {
+        let err = bench.refused(&format!("{line} > o.rsf"));
+        assert!(err.contains(words), "{line}: {err}");
+    }
+}
+
+#[test]
+fn moveout_makes_a_hyperbola_flat() {
+    let bench = Bench::new();
+    // A bell of 20 ms on t^2 = 0.8^2 + (x/2)^2, x to 1 km, sampled at 4 ms.
+    let bell = |t: &str| format!("exp(-(({t})/0.02)^2)");
+    bench.run(&format!(
+        "sfmath n1=501 d1=0.004 n2=11 d2=0.1 output='{}' > cmp.rsf",
+        bell("x1-sqrt(0.64+x2*x2/4)")
+    ));
+    bench.run("sfmath n1=501 d1=0.004 output=2 > v.rsf; sfmath n1=501 d1=0.004 output=0.25 > s2.rsf");
+    bench.run("sfnmo < cmp.rsf velocity=v.rsf half=n > a.rsf; sfnmo < cmp.rsf velocity=s2.rsf half=n slowness=y squared=y > b.rsf");
+    bench.run("sfput < cmp.rsf d2=0.05 | sfnmo velocity=v.rsf > c.rsf; sfmath n1=11 d1=0.1 output=x1 > off.rsf; sfput < cmp.rsf d2=9 | sfnmo velocity=v.rsf half=n offset=off.rsf > d.rsf");
+    // The bell is stretched: where the sample at t comes from.
+    let wanted: Vec<f64> = (0..11 * 501)
+        .map(|i| {
+            let (x, t) = (0.1 * (i / 501) as f64, 0.004 * (i % 501) as f64);
+            let from = (t * t + x * x / 4.0).sqrt() - (0.64 + x * x / 4.0).sqrt();
+            (-(from / 0.02f64).powi(2)).exp()
+        })
+        .collect();
+    for name in ["a", "b", "c", "d"] {
+        let found: Vec<f64> = bench
+            .reals(&format!("{name}.rsf"))
+            .into_iter()
+            .map(f64::from)
+            .collect();
+        let error = largest_difference(&found, &wanted);
+        // Nothing is muted but zeros. What is left is the error of a cubic spline with 5 samples for 20 ms: 5.5e-5 was measured.
+        assert!(error < 3e-4, "{name}: {error}");
+    }
+}
+
+#[test]
+fn moveout_mutes_what_it_stretches() {
+    let bench = Bench::new();
+    bench.run(
+        "sfmath n1=101 d1=0.01 n2=2 o2=0 d2=1 output=1 > ones.rsf; sfmath n1=101 d1=0.01 output=2 > v.rsf",
+    );
+    bench.run("sfnmo < ones.rsf velocity=v.rsf half=n str=0.5 mute=3 > a.rsf");
+    let found = bench.reals("a.rsf");
+    assert_eq!(found[..101], [1.0; 101], "nothing is stretched at offset 0");
+    // dT/dt = t/sqrt(t^2+1/4) is 1/2 at t = 0.289: steps from 0.28 on advance by more, measured over a step from its left to its right.
+    let first = found[101..].iter().position(|x| *x != 0.0).unwrap();
+    assert_eq!(first, 30, "{:?}", &found[101..140]);
+    let taper: Vec<f32> = (1..4)
+        .map(|i| (std::f32::consts::FRAC_PI_8 * i as f32).sin().powi(2))
+        .collect();
+    assert!(largest_difference(&found[101 + first..][..3], &taper) < 1e-6);
+    // Times beyond the end of the trace: sqrt(t^2 + 1/4) <= 1 up to t = 0.866.
+    assert!(found[101 + 86] == 1.0 && found[101 + 87] == 0.0);
+    let err = bench.refused("sfmath n1=50 output=2 > w.rsf; sfnmo < ones.rsf velocity=w.rsf > o.rsf");
+    assert!(
+        err.contains("has 50 values, but 1 gathers of 101 samples need 101"),
+        "{err}"
+    );
+}
+
+#[test]
+fn slices_layers_and_gains() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=3 n2=5 o2=10 d2=2 n3=2 output='x1+100*x2+1000*x3' > panels.rsf");
+    bench.dataset("pick.rsf", &[3, 1, 2], &[10.0, 13.0, 18.0, 9.0, 18.5, 11.0]);
+    bench.run("sfslice < panels.rsf pick=pick.rsf > s.rsf");
+    assert_eq!(bench.lengths("s.rsf", 3), [3, 1, 2]);
+    assert_eq!(bench.reals("s.rsf"), [1000.0, 1301.0, 1802.0, 0.0, 0.0, 2102.0]);
+    let err = bench.refused("sfslice < panels.rsf pick=panels.rsf > o.rsf");
+    assert!(err.contains("has 30 picks"), "{err}");
+    // Interfaces at 2 and 3+x.
+    bench.run("sfmath n1=3 n2=2 output='2+x2*(1+x1)' > i.rsf; sfunif2 < i.rsf n1=7 d1=1 v00=1,2,3 dvdz=0,0.1,0 z0=0,2,0 > m.rsf");
+    assert_eq!(bench.reals("m.rsf")[..7], [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0]);
+    assert_eq!(bench.reals("m.rsf")[14..], [1.0, 1.0, 2.0, 2.1, 2.2, 3.0, 3.0]);
+    let err = bench.refused("sfunif2 < i.rsf n1=7 d1=1 v00=1,2 > o.rsf");
+    assert!(err.contains("2 interfaces make 3 layers"), "{err}");
+    bench.dataset("ramp.rsf", &[4, 2], &ramp(8));
+    bench.run("sftpow < ramp.rsf tpow=2 > a.rsf; sfpow < ramp.rsf pow1=2 > b.rsf");
+    assert_eq!(bench.reals("a.rsf"), bench.reals("b.rsf"));
+}
