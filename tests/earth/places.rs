@@ -68,6 +68,11 @@ fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
             "sfsem3d-gpu mesh=box.rsf sou=sou.rsf rec=rec.rsf src=moment {tensor} stf=gauss tau={tau} {steps} > b.rsf"
         ),
     );
+    let file = desk.open("a.rsf");
+    let told = |key: &str| file.header().text(key);
+    assert_eq!(told("stations").as_deref(), Some("XX.A,XX.B"));
+    assert_eq!(told("origin_time").as_deref(), Some("1994-06-09T00:33:16.400000"));
+    assert!(told("time_shift").is_some());
     let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
     let top = magnitude(&b);
     let expected = b.chunks(6).flat_map(|plain| {

@@ -172,7 +172,7 @@ class Dataset:
         """A DataArray whose dimensions are named by the labels (axis1, ... without), with coordinates and units.
 
         An axis whose label names its samples, such as "z x" of two samples, becomes the dimension component with these names.
-        attrs["history"] is the header, from which from_xarray makes one again.
+        attrs["history"] is the header, from which from_xarray makes one again. Names in stations= become the coordinate station.
         """
         try:
             import xarray
@@ -191,7 +191,11 @@ class Dataset:
         attrs = {name: self.header.text(key) for key, name in kept.items() if self.header.text(key)}
         if self.header.history:
             attrs["history"] = self.header.history.decode("utf-8", "replace")
-        return xarray.DataArray(self.array, coords, names[::-1], attrs=attrs)
+        found = xarray.DataArray(self.array, coords, names[::-1], attrs=attrs)
+        # Names of receivers, where no program has changed their number.
+        stations = (self.header.text("stations") or "").split(",")
+        whole = "r" in names and len(stations) == self.axes[names.index("r")].n and stations != [""]
+        return found.assign_coords(station=("r", stations)) if whole else found
 
 
 def from_xarray(found):
@@ -212,6 +216,9 @@ def from_xarray(found):
         axes.append(Axis(n, float(x[0]) if n else 0.0, float(d), label, unit))
     header = Header(str(found.attrs.get("history", "")).encode())
     told = {"label": found.attrs.get("long_name"), "unit": found.attrs.get("units"), "title": found.attrs.get("title")}
+    told["origin_time"] = found.attrs.get("origin_time")
+    if "station" in found.coords:
+        told["stations"] = ",".join(map(str, np.atleast_1d(found["station"].values)))
     if text := "".join(f"\t{key}={_word(value)}\n" for key, value in told.items() if value):
         header.add(("" if header.history[-1:] in (b"", b"\n") else "\n").encode() + text.encode(), 1)
     return Dataset(found.values, axes, header)

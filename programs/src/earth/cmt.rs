@@ -86,6 +86,31 @@ pub fn read(text: &str) -> Result<Vec<Event>> {
     Ok(events)
 }
 
+/// The time of the first line, as in ` PDE 2003  9  2 18 28  3.90 ...`; None where it has no date.
+pub fn origin_time(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.lines().next()?.split_whitespace().collect();
+    // The name of the catalogue may touch the year.
+    let first = words.first()?.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let rest = if first.is_empty() { &words[1..] } else { &words[..] };
+    let number = |k: usize| -> Option<u32> {
+        let word = if k == 0 && !first.is_empty() {
+            first
+        } else {
+            rest.get(k)?
+        };
+        word.parse().ok()
+    };
+    let seconds: f64 = rest.get(5)?.parse().ok()?;
+    let (year, month, day) = (number(0)?, number(1)?, number(2)?);
+    let known = (1..=12).contains(&month) && (1..=31).contains(&day) && (0.0..61.0).contains(&seconds);
+    known.then_some(())?;
+    Some(format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{seconds:09.6}",
+        number(3)?,
+        number(4)?
+    ))
+}
+
 fn missing(found: &[Option<f64>; 11]) -> String {
     let first = found.iter().position(Option::is_none).unwrap_or(0);
     format!("`{}:`", WORDS[first])
@@ -108,6 +133,19 @@ fn event([shift, half, latitude, longitude, depth, moments @ ..]: [f64; 11]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_line_has_the_time() {
+        let time = Some("2003-09-02T18:28:03.900000".to_string());
+        assert_eq!(
+            origin_time(" PDE 2003  9  2 18 28  3.90 -15.2 -173.2 5.0\nevent name: x"),
+            time
+        );
+        assert_eq!(origin_time("PDEQ2003 09 02 18 28 03.9 1 2 3"), time);
+        assert_eq!(origin_time("event name: x"), None);
+        assert_eq!(origin_time("PDE 2003 13 2 18 28 3.9"), None);
+        assert_eq!(origin_time(""), None);
+    }
 
     pub(in crate::earth) const BOLIVIA: &str = "\
  PDE 1994  6  9  0 33 16.40 -13.8300  -67.5600 637.0 6.9 6.8 NORTHERN BOLIVIA

@@ -147,3 +147,33 @@ impl Ground {
         Ok(Some(sites))
     }
 }
+
+/// What the header of the data tells of the files: the names of stations=, and of cmt= the origin time of the first line with the
+/// seconds that the first source lies behind it, where time is 0.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn names(job: &Job) -> Result<Vec<(&'static str, String)>> {
+    let text = |key: &str| -> Result<Option<String>> {
+        let Some(name) = job.text(key)? else {
+            return Ok(None);
+        };
+        let text = fs::read_to_string(&name).with_context(|| format!("cannot read {key}={name}"))?;
+        Ok(Some(text))
+    };
+    let mut found = Vec::new();
+    if let Some(text) = text("stations")? {
+        let names: Vec<String> = stations::read(&text)?
+            .into_iter()
+            .map(|station| station.name)
+            .collect();
+        found.push(("stations", names.join(",")));
+    }
+    if let Some(text) = text("cmt")?
+        && let Some(time) = cmt::origin_time(&text)
+    {
+        found.push(("origin_time", time));
+        found.push(("time_shift", cmt::read(&text)?[0].shift.to_string()));
+    }
+    Ok(found)
+}

@@ -6,5 +6,5 @@ mod model;
 mod stations;
 
 pub use cmt::Event;
-pub use ground::{Ground, Quakes, Sites};
+pub use ground::{Ground, Quakes, Sites, names};
 pub use model::open as open_model;

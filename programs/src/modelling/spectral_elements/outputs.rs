@@ -1,6 +1,7 @@
 //! What a run on a mesh writes.
 
 use super::Run;
+use crate::earth::names;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::survey::Survey;
@@ -109,6 +110,11 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
             false => "SI units, z down; moment tensors and forces along the axes of the mesh",
         },
     );
+    if D == 3 {
+        for (key, text) in names(job)? {
+            outputs.tell(key, &text);
+        }
+    }
     run.spreads.head(&mut outputs);
     Ok(outputs)
 }

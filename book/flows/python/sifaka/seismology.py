@@ -1,0 +1,193 @@
+"""Files of seismology, by ObsPy: SAC and miniSEED both ways, StationXML and QuakeML in.
+
+    from sifaka import seismology
+
+    inventory, catalog = obspy.read_inventory("net.xml"), obspy.read_events("quake.xml")
+    rec, names = seismology.receivers(inventory, origin=(42.7, 13.2))   # x east, y north, z down, in m
+    quake = seismology.source(catalog[0], origin=(42.7, 13.2))          # sou=, src=, mxx=, ... of sfvsfd3d-gpu
+    data = sifaka.run("sfvsfd3d-gpu", rec=rec, **quake, ...)
+    data = seismology.named(data, names, catalog[0])                    # names and time stay with the traces
+    stream = seismology.to_stream(data, inventory, catalog[0])          # obspy.Stream
+    stream.write("data.mseed", "MSEED"); seismology.write_sac("folder", stream)
+    again = seismology.from_stream(obspy.read("data.mseed"))
+
+Names are NETWORK.STATION or NETWORK.STATION.LOCATION. In RSF headers they are the key stations=, with origin_time= and time_shift= (s), which
+sfsem3d-gpu writes by itself from stations= and cmt=; every program that keeps all receivers keeps them, and so do arrays in Python. Channels are named as in
+SEED: band by the sampling, X for synthetic, then the component. A component z, positive downwards, becomes Z, positive upwards; x and y become 1 and 2,
+or E and N with `orient=seismology.EAST_NORTH`. Needs obspy.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+import xarray
+
+try:
+    import obspy
+    from obspy.geodetics import gps2dist_azimuth
+except ImportError as fault:
+    raise ImportError("sifaka.seismology needs obspy: pip install obspy") from fault
+
+__all__ = ["EAST_NORTH", "cmt_file", "from_stream", "named", "receivers", "source", "stations_file", "to_stream", "write_sac"]
+
+Orient = Mapping[str, Tuple[str, float]]
+# Component of the data: letter of the channel, and factor.
+GRID: Orient = {"z": ("Z", -1.0), "x": ("1", 1.0), "y": ("2", 1.0), "Z": ("Z", 1.0), "N": ("N", 1.0), "E": ("E", 1.0)}
+EAST_NORTH: Orient = {**GRID, "x": ("E", 1.0), "y": ("N", 1.0)}
+# Names of bands for intervals of samples in s, from the shortest.
+BANDS = ((0.001, "F"), (0.004, "C"), (0.0125, "H"), (0.1, "B"), (1.0, "M"))
+
+
+def local(latitude: float, longitude: float, origin: Tuple[float, float]) -> Tuple[float, float]:
+    """x east and y north of a place, in m on the ellipsoid, by its distance and azimuth from `origin` (latitude, longitude)."""
+    distance, azimuth, _ = gps2dist_azimuth(*origin, latitude, longitude)
+    return distance * float(np.sin(np.radians(azimuth))), distance * float(np.cos(np.radians(azimuth)))
+
+
+def places(inventory: Any) -> Dict[str, Any]:
+    """The first epoch of every station, by its name; locations that differ are stations of their own."""
+    found: Dict[str, Any] = {}
+    for network in inventory:
+        for station in network:
+            codes = dict.fromkeys(channel.location_code for channel in station.channels) or {"": None}
+            for code in codes:
+                depth = next((channel.depth for channel in station.channels if channel.location_code == code), 0.0)
+                name = ".".join(filter(None, (network.code, station.code, code)))
+                found.setdefault(name, (station.latitude, station.longitude, station.elevation, depth))
+    return found
+
+
+def receivers(inventory: Any, origin: Tuple[float, float], ground: float = 0.0) -> Tuple[np.ndarray, List[str]]:
+    """Points for rec= (x east, y north, z down from the height `ground`, in m) and names of the stations of an inventory."""
+    found = places(inventory)
+    points = [(*local(lat, lon, origin), ground - height + depth) for lat, lon, height, depth in found.values()]
+    return np.array(points, "f4"), list(found)
+
+
+def origin_and_tensor(event: Any) -> Tuple[Any, Any]:
+    """Those that the event prefers, else the first. Errors: an event without a moment tensor."""
+    mechanism = event.preferred_focal_mechanism() or (event.focal_mechanisms or [None])[0]
+    tensor = getattr(getattr(mechanism, "moment_tensor", None), "tensor", None)
+    if tensor is None:
+        raise ValueError(f"{event.resource_id}: the event has no moment tensor, from which the source is made")
+    return event.preferred_origin() or event.origins[0], tensor
+
+
+def source(event: Any, origin: Tuple[float, float], ground: float = 0.0) -> Dict[str, Any]:
+    """sou=, src= and the moment tensor of an event with a focal mechanism, for a grid with x east, y north and z down.
+
+    An event without a tensor is refused: give its mechanism by hand.
+    """
+    place, tensor = origin_and_tensor(event)
+    x, y = local(place.latitude, place.longitude, origin)
+    # r is up, t south and p east: x = p, y = -t, z = -r.
+    moments = dict(mxx=tensor.m_pp, myy=tensor.m_tt, mzz=tensor.m_rr, mxy=-tensor.m_tp, mxz=-tensor.m_rp, myz=tensor.m_rt)
+    return dict(sou=np.array([[x, y, ground + place.depth]], "f4"), src="moment", **moments)
+
+
+def cmt_file(event: Any, path: str, half_duration: float = 0.0) -> None:
+    """Writes an event as the CMTSOLUTION file that cmt= of sfsem3d-gpu reads; the half duration is in s."""
+    place, tensor = origin_and_tensor(event)
+    time, newton_metre = place.time, 1e7
+    first = f" PDE {time.year} {time.month} {time.day} {time.hour} {time.minute} {time.second + time.microsecond / 1e6:.6f}"
+    lines = [f"{first} {place.latitude} {place.longitude} {place.depth / 1000} 0 0 {event.resource_id}", f"event name: {event.resource_id}"]
+    lines += ["time shift: 0", f"half duration: {half_duration}", f"latitude: {place.latitude}", f"longitude: {place.longitude}", f"depth: {place.depth / 1000}"]
+    lines += [f"M{key}: {newton_metre * getattr(tensor, 'm_' + key):.9e}" for key in ("rr", "tt", "pp", "rt", "rp", "tp")]
+    with open(path, "w", encoding="utf-8") as text:
+        text.write("\n".join(lines) + "\n")
+
+
+def stations_file(inventory: Any, path: str) -> None:
+    """Writes the STATIONS file that stations= of sfsem3d-gpu reads. Its names have no location."""
+    lines: Dict[str, str] = {}
+    for name, (latitude, longitude, height, depth) in places(inventory).items():
+        network, station = name.split(".")[:2]
+        lines.setdefault(f"{network}.{station}", f"{station} {network} {latitude:.6f} {longitude:.6f} {height:.2f} {depth:.2f}\n")
+    with open(path, "w", encoding="utf-8") as text:
+        text.writelines(lines.values())
+
+
+def named(data: xarray.DataArray, names: Sequence[str], event: Any = None) -> xarray.DataArray:
+    """The data with the names of their receivers, and the time of an event where time is 0."""
+    if data.sizes.get("r") != len(names):
+        raise ValueError(f"the data have {data.sizes.get('r', 0)} receivers (dimension r), and there are {len(names)} names")
+    found = data.assign_coords(station=("r", list(names)))
+    if event is not None:
+        found.attrs["origin_time"] = str((event.preferred_origin() or event.origins[0]).time)
+    return found
+
+
+def begin(data: xarray.DataArray) -> Any:
+    """Time 0 of the data: 1970 where nothing tells it."""
+    time = obspy.UTCDateTime(data.attrs.get("origin_time", data.sifaka.header.text("origin_time", "1970-01-01")))
+    return time + data.sifaka.header.number("time_shift", 0.0)
+
+
+def to_stream(data: xarray.DataArray, inventory: Any = None, event: Any = None, orient: Orient = GRID) -> Any:
+    """The traces of data with the dimensions t, component and r as an obspy.Stream; names without an inventory are kept, too.
+
+    inventory, event: coordinates for the headers of SAC. Receivers without names are called XX.R0001, ...
+    """
+    component = "component" if "component" in data.dims else None
+    data = data if component else data.expand_dims(component=["z"])
+    data = data.transpose("r", "component", "t")
+    step = float(data.t[1] - data.t[0])
+    band = next((letter for longest, letter in BANDS if step <= longest * (1 + 1e-6)), "L")
+    names = data["station"].values if "station" in data.coords else [f"XX.R{i + 1:04d}" for i in range(data.sizes["r"])]
+    known = {} if inventory is None else places(inventory)
+    start, stream = begin(data), obspy.Stream()
+    for name, receiver in zip(map(str, names), data):
+        for which, trace in zip(data.component.values, receiver):
+            if which not in orient:
+                raise ValueError(f"a component is called {which}, and orient= knows {', '.join(orient)}")
+            letter, factor = orient[which]
+            codes = dict(zip(("network", "station", "location"), name.split(".")))
+            header = dict(codes, channel=f"{band}X{letter}", delta=step, starttime=start + float(data.t[0]))
+            header["sac"] = sac(known.get(name), event, float(data.t[0]))
+            stream.append(obspy.Trace(np.ascontiguousarray(factor * trace.values, "f4"), header))
+    return stream
+
+
+def sac(place: Optional[tuple], event: Any, first: float) -> Dict[str, float]:
+    """What headers of SAC have beside names and times: coordinates in degrees, m and km; time counts from the origin."""
+    found: Dict[str, float] = {"b": first, "o": 0.0}
+    if place:
+        found.update(stla=place[0], stlo=place[1], stel=place[2], stdp=place[3])
+    if event is not None:
+        origin = event.preferred_origin() or event.origins[0]
+        found.update(evla=origin.latitude, evlo=origin.longitude, evdp=origin.depth / 1000)
+    return found
+
+
+def write_sac(folder: str, stream: Any) -> List[str]:
+    """Writes one SAC file for each trace, by its name; returns their paths."""
+    os.makedirs(folder, exist_ok=True)
+    paths = [os.path.join(folder, f"{trace.id}.SAC") for trace in stream]
+    for path, trace in zip(paths, stream):
+        trace.write(path, format="SAC")
+    return paths
+
+
+def from_stream(stream: Any, origin_time: Any = None) -> xarray.DataArray:
+    """Traces of one length and sampling as data with the dimensions t, component and r, and their names.
+
+    Components are the last letters of the channels, N, E and Z as recorded. Time 0 is `origin_time`, else the first sample.
+    """
+    kinds = {(trace.stats.npts, round(trace.stats.delta, 7), trace.stats.starttime.ns // 1000) for trace in stream}
+    if len(kinds) != 1:
+        raise ValueError(f"the traces have {len(kinds)} different lengths, samplings or starts: trim() and interpolate() of ObsPy make them equal")
+    ((count, step, _),) = kinds
+    start = stream[0].stats.starttime
+    names = list(dict.fromkeys(".".join(filter(None, trace.id.split(".")[:3])) for trace in stream))
+    letters = sorted({trace.stats.channel[-1:] for trace in stream}, key="ZNE12".find)
+    values = np.full((len(names), len(letters), count), np.nan, "f4")
+    for trace in stream:
+        name = ".".join(filter(None, trace.id.split(".")[:3]))
+        values[names.index(name), letters.index(trace.stats.channel[-1:])] = trace.data
+    if np.isnan(values).any():
+        raise ValueError("a station has not all components, or samples are missing: select() of ObsPy leaves out what is not whole")
+    zero = start if origin_time is None else obspy.UTCDateTime(origin_time)
+    coords = {"t": ("t", (start - zero) + step * np.arange(count), {"units": "s"}), "component": letters, "station": ("r", names)}
+    return xarray.DataArray(values, coords, ("r", "component", "t"), attrs={"origin_time": str(zero)}).transpose("t", "component", "r")

@@ -1,0 +1,226 @@
+"""Files of seismology and of survey contractors: round trips through ObsPy, segyio and netCDF4."""
+import io
+import os
+import subprocess
+import sys
+import unittest
+import warnings
+
+from support import FLOWS, NAMES, PACKAGES, Scratch, needs_packages
+
+sys.path.insert(1, PACKAGES)
+sys.path.append(os.path.join(FLOWS, "python"))
+try:
+    with warnings.catch_warnings():
+        # ObsPy uses what newer versions of its own packages will drop.
+        warnings.simplefilter("ignore")
+        import numpy as np
+        import obspy
+        import segyio
+        import xarray
+        from obspy.core.event import Event, FocalMechanism, MomentTensor, Origin, Tensor
+        from obspy.core.inventory import Channel, Inventory, Network, Station
+
+        import rsfdata
+        import sifaka
+        from sifaka import seismology
+except ImportError:
+    sifaka = None
+ORIGIN = (42.7, 13.2)
+
+
+def inventory():
+    """Two stations, one with a sensor in a hole, by way of StationXML."""
+
+    def station(code, latitude, longitude, height, depth, location):
+        channel = Channel("HHZ", location, latitude, longitude, height, depth)
+        return Station(code, latitude, longitude, height, channels=[channel])
+
+    made = Inventory([Network("IV", [station("AAA", 42.71, 13.2, 900.0, 0.0, ""), station("BBB", 42.7, 13.19, 400.0, 50.0, "00")])], source="test")
+    text = io.BytesIO()
+    made.write(text, format="STATIONXML")
+    text.seek(0)
+    return obspy.read_inventory(text)
+
+
+def event():
+    """A thrust, by way of QuakeML."""
+    tensor = Tensor(m_rr=3e15, m_tt=-1e15, m_pp=-2e15, m_rt=4e14, m_rp=5e14, m_tp=6e14)
+    origin = Origin(time=obspy.UTCDateTime("2026-03-04T05:06:07.5"), latitude=42.7, longitude=13.22, depth=8000.0)
+    mechanism = FocalMechanism(moment_tensor=MomentTensor(tensor=tensor, derived_origin_id=origin.resource_id))
+    made, text = obspy.Catalog([Event(origins=[origin], focal_mechanisms=[mechanism])]), io.BytesIO()
+    made.write(text, format="QUAKEML")
+    text.seek(0)
+    return obspy.read_events(text)[0]
+
+
+def data():
+    """Two receivers of three components, as a program writes them."""
+    axes = [rsfdata.Axis(2, label="r"), rsfdata.Axis(3, label="z x y"), rsfdata.Axis(50, 0.005, 0.01, "t", "s")]
+    values = np.arange(300, dtype="f4").reshape(50, 3, 2) - 77
+    return rsfdata.Dataset(values, axes, rsfdata.Header(b"label=Velocity unit=m/s\n")).to_xarray()
+
+
+@needs_packages(sifaka)
+class Seismology(Scratch):
+    def setUp(self):
+        super().setUp()
+        warnings.simplefilter("ignore")
+
+    def named(self):
+        return seismology.named(data(), ["IV.AAA", "IV.BBB.00"], event())
+
+    def test_stations_and_earthquakes(self):
+        points, names = seismology.receivers(inventory(), ORIGIN, ground=1000.0)
+        self.assertEqual(names, ["IV.AAA", "IV.BBB.00"])
+        # A hundredth of a degree: 1110.8 m to the north on the ellipsoid there, 819.6 m to the west.
+        np.testing.assert_allclose(points, [[0, 1110.8, 100], [-819.6, 0, 650]], atol=0.5)
+        quake = seismology.source(event(), ORIGIN)
+        np.testing.assert_allclose(quake["sou"], [[1639.2, 0, 8000]], atol=0.5)
+        moments = [quake[name] for name in ("mxx", "myy", "mzz", "mxy", "mxz", "myz")]
+        self.assertEqual(moments, [-2e15, -1e15, 3e15, -6e14, -5e14, 4e14])
+        bare = event()
+        bare.focal_mechanisms = []
+        with self.assertRaisesRegex(ValueError, "no moment tensor"):
+            seismology.source(bare, ORIGIN)
+
+    def test_files_that_meshes_read(self):
+        seismology.stations_file(inventory(), self.path("STATIONS"))
+        self.assertEqual(self.read("STATIONS").split()[:6], ["AAA", "IV", "42.710000", "13.200000", "900.00", "0.00"])
+        seismology.cmt_file(event(), self.path("CMT"), 1.5)
+        # sfsem3d-gpu reads both, and hands names and time on.
+        self.write("STATIONS", "AAA IV 900 500 0 10\nBBB IV 1500 1200 0 20\n")
+        text = self.read("CMT").replace("latitude: 42.7", "latitude: 1000").replace("longitude: 13.22", "longitude: 1000").replace("depth: 8.0", "depth: 1")
+        self.write("CMT", text)
+        box = "surfaces=2000,0 layers=2 nx=2 ny=2 xmin=0 xmax=2000 ymin=0 ymax=2000 vp=3000 vs=1700 rho=2200 judge=n"
+        with open(self.path("mesh.rsf"), "wb") as mesh:
+            place = dict(cwd=self.folder, env=dict(os.environ, DATAPATH=self.folder + os.sep))
+            subprocess.run([os.path.join(NAMES, "sfhexmesh"), *box.split()], stdout=mesh, check=True, **place)
+        files = dict(mesh=self.path("mesh.rsf"), cmt=self.path("CMT"), stations=self.path("STATIONS"))
+        found = sifaka.run("sfsem3d-gpu", **files, nt=10, dt=0.005, device="cpu")
+        self.assertEqual((list(found.station.values), list(found.component.values)), (["IV.AAA", "IV.BBB"], ["Z", "N", "E"]))
+        stream = seismology.to_stream(found)
+        # The time function of an earthquake begins before its origin time.
+        self.assertLess(float(found.t[0]), 0)
+        self.assertLess(abs(stream[0].stats.starttime - obspy.UTCDateTime("2026-03-04T05:06:07.5") - float(found.t[0])), 1e-6)
+        self.assertEqual(stream[0].id, "IV.AAA..HXZ")
+
+    def test_names_stay_with_the_traces(self):
+        found = self.named()
+        rsfdata.write(self.path("a.rsf"), sifaka._arrays.dataset(found))
+        quiet = dict(stdout=subprocess.PIPE, check=True, cwd=self.folder)
+        for line in ("sfscale dscale=2", "sfwindow n3=20", "sfreverse which=4"):
+            with open(self.path("a.rsf"), "rb") as source:
+                program, *words = line.split()
+                done = subprocess.run([os.path.join(NAMES, program), *words, "out=stdout"], stdin=source, **quiet)
+            back = rsfdata.read(io.BytesIO(done.stdout)).to_xarray()
+            self.assertEqual(list(back.station.values), ["IV.AAA", "IV.BBB.00"], line)
+            self.assertEqual(str(seismology.begin(back)), "2026-03-04T05:06:07.500000Z")
+        # One receiver of two has lost its name in the program, but not in Python.
+        self.assertNotIn("station", sifaka.run("window", found, n1=1, squeeze=False).coords)
+        rsfdata.write(self.path("b.rsf"), sifaka._arrays.dataset(found.isel(r=[1])))
+        self.assertEqual(list(sifaka.read(self.path("b.rsf")).station.values), ["IV.BBB.00"])
+
+    def check(self, stream, up):
+        """The traces that `named` must give; `up`: whether coordinates are in the headers."""
+        self.assertEqual([trace.id for trace in stream][:3], ["IV.AAA..HXZ", "IV.AAA..HX1", "IV.AAA..HX2"])
+        self.assertEqual(stream[5].id, "IV.BBB.00.HX2")
+        # 5 ms after the origin time; formats keep microseconds or milliseconds.
+        self.assertLess(abs(stream[0].stats.starttime - obspy.UTCDateTime("2026-03-04T05:06:07.505")), 1e-6)
+        self.assertAlmostEqual(stream[0].stats.delta, 0.01, 9)
+        values = data().values
+        np.testing.assert_array_equal(stream[0].data, -values[:, 0, 0])
+        np.testing.assert_array_equal(stream[4].data, values[:, 1, 1])
+        if up:
+            head = stream[0].stats.sac
+            np.testing.assert_allclose([head.stla, head.stlo, head.stel, head.evla, head.evdp, head.b, head.o], [42.71, 13.2, 900, 42.7, 8, 0.005, 0], atol=1e-6)
+
+    def test_miniseed_and_sac(self):
+        stream = seismology.to_stream(self.named(), inventory(), event())
+        self.check(stream, True)
+        stream.write(self.path("a.mseed"), "MSEED")
+        self.check(obspy.read(self.path("a.mseed")), False)
+        paths = seismology.write_sac(self.path("sac"), stream)
+        self.assertEqual(os.path.basename(paths[3]), "IV.BBB.00.HXZ.SAC")
+        back = obspy.Stream(trace for path in paths for trace in obspy.read(path))
+        self.check(back, True)
+        again = seismology.from_stream(back, "2026-03-04T05:06:07.5")
+        self.assertEqual((again.dims, list(again.component.values)), (("t", "component", "r"), ["Z", "1", "2"]))
+        self.assertEqual(list(again.station.values), ["IV.AAA", "IV.BBB.00"])
+        np.testing.assert_allclose(again.t, data().t, atol=1e-6)
+        np.testing.assert_array_equal(again.values[:, 1:], data().values[:, 1:])
+        # On into a program, as RSF.
+        self.assertEqual(sifaka.run("scale", again, dscale=2).shape, (50, 3, 2))
+        east = seismology.to_stream(data(), orient=seismology.EAST_NORTH)
+        self.assertEqual([trace.id for trace in east][:3], ["XX.R0001..HXZ", "XX.R0001..HXE", "XX.R0001..HXN"])
+
+    def test_what_does_not_fit_gets_a_sentence(self):
+        stream = seismology.to_stream(self.named())
+        with self.assertRaisesRegex(ValueError, "different lengths, samplings or starts"):
+            seismology.from_stream(stream + obspy.Stream([stream[0].copy().trim(endtime=stream[0].stats.endtime - 0.1)]))
+        with self.assertRaisesRegex(ValueError, "has not all components"):
+            seismology.from_stream(stream[:-1])
+        with self.assertRaisesRegex(ValueError, "2 receivers .* 1 names"):
+            seismology.named(data(), ["IV.AAA"])
+        with self.assertRaisesRegex(ValueError, "a component is called x"):
+            seismology.to_stream(data(), orient={"z": ("Z", -1.0)})
+
+
+@needs_packages(sifaka)
+class Grids(Scratch):
+    def test_netcdf(self):
+        ground = xarray.DataArray(np.arange(12.0).reshape(3, 4), {"y": [0, 10, 20], "x": [5, 7, 9, 11]}, ["y", "x"], attrs={"units": "m"})
+        ground.to_netcdf(self.path("ground.nc"), engine="netcdf4")
+        sifaka.write(self.path("ground.rsf"), xarray.load_dataarray(self.path("ground.nc")))
+        back = sifaka.read(self.path("ground.rsf"))
+        self.assertEqual((back.dims, back.attrs["units"]), (("y", "x"), "m"))
+        np.testing.assert_array_equal(back, ground)
+        back.to_netcdf(self.path("again.nc"))
+        xarray.testing.assert_equal(xarray.load_dataarray(self.path("again.nc")), ground)
+
+
+@needs_packages(sifaka)
+class Segy(Scratch):
+    """Geometry by points, as segyio and ObsPy read it, and theirs as we do."""
+
+    def run_line(self, line):
+        done = subprocess.run(line, shell=True, cwd=self.folder, capture_output=True, text=True, env=dict(os.environ, PATH=f"{NAMES}:{os.environ['PATH']}", DATAPATH=self.folder + os.sep))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def survey(self):
+        self.run_line("sfpoints x=100 z=12.5 n=3 dx=50 > sou.rsf; sfpoints x=0.5:300.5:100 z=5 > rec.rsf")
+        self.run_line("sfmath n1=10 d1=0.004 n2=4 n3=3 output='x1+10*x2+100*x3' > d.rsf")
+
+    def test_what_is_written(self):
+        self.survey()
+        self.run_line("sfsegywrite < d.rsf tape=a.sgy format=5 sou=sou.rsf rec=rec.rsf")
+        with segyio.open(self.path("a.sgy"), ignore_geometry=True) as file:
+            self.assertEqual((file.tracecount, len(file.samples)), (12, 10))
+            head, field = file.header[6], segyio.TraceField
+            scale = -1 / head[field.SourceGroupScalar]
+            self.assertEqual([head[key] * scale for key in (field.SourceX, field.GroupX, field.SourceDepth, field.ReceiverGroupElevation)], [150, 200.5, 12.5, -5])
+            self.assertEqual([head[key] for key in (field.FieldRecord, field.TraceNumber, field.offset)], [2, 3, 51])
+            np.testing.assert_array_equal(file.trace.raw[:].reshape(3, 4, 10), rsfdata.read(self.path("d.rsf")).array)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stream = obspy.read(self.path("a.sgy"), format="SEGY", unpack_trace_headers=True)
+        self.assertEqual((len(stream), stream[0].stats.delta), (12, 0.004))
+        self.assertEqual(stream[6].stats.segy.trace_header.group_coordinate_x, 2005)
+
+    def test_what_is_read(self):
+        spec = segyio.spec()
+        spec.samples, spec.tracecount, spec.format = np.arange(10) * 4.0, 6, 5
+        field = segyio.TraceField
+        with segyio.create(self.path("b.sgy"), spec) as file:
+            for i in range(6):
+                file.header[i] = {field.SourceX: 1000 * (i // 3), field.GroupX: 25 * i, field.SourceY: 7, field.GroupY: 7, field.SourceGroupScalar: -10}
+                file.header[i].update({field.SourceDepth: 3, field.ElevationScalar: 1, field.TRACE_SAMPLE_INTERVAL: 4000, field.TRACE_SAMPLE_COUNT: 10})
+                file.trace[i] = np.full(10, i, "f4")
+        self.run_line("sfsegyread tape=b.sgy tfile=t.rsf sou=s.rsf rec=r.rsf > d.rsf")
+        self.assertEqual(rsfdata.read(self.path("d.rsf")).array.shape, (2, 3, 10))
+        np.testing.assert_array_equal(rsfdata.read(self.path("s.rsf")).array, [[[0, 3]], [[100, 3]]])
+        np.testing.assert_array_equal(rsfdata.read(self.path("r.rsf")).array, [[[0, 0], [2.5, 0], [5, 0]], [[7.5, 0], [10, 0], [12.5, 0]]])
+
+
+if __name__ == "__main__":
+    unittest.main()
