@@ -102,16 +102,16 @@ class Book(Scratch):
         self.assertTrue(os.path.exists(self.path("build/book/paper/one/fig1/Fig/first.png")))
         os.remove(self.path("book/paper/one/fig1/helper.py"))
         self.write("book/paper/one/fig1/SConstruct", CHAPTER.replace(" helper.py", "").replace("python3 ${SOURCES[1]}", "/bin/cat"))
-        self.assertEqual(self.make(what=(True, ()))[0], 0)
+        self.assertEqual(self.make(what=(True, (), True))[0], 0)
         self.assertIn("n1=41", self.read("build/book-full/paper/one/fig1/model.rsf"))
         self.assertIn("n1=21", self.read("build/book/paper/one/fig1/model.rsf"))
         self.assertNotIn("helper.py", self.names("build/book-full/paper/one/fig1"))
 
     def test_chapters_by_name(self):
-        status, text = self.make(what=(False, ["paper/one/fig1"]))
+        status, text = self.make(what=(False, ["paper/one/fig1"], True))
         self.assertEqual(status, 0, text)
         self.assertFalse(os.path.exists(self.path("build/book/user/2-second")), "not asked for")
-        status, text = self.make(what=(False, ["paper/two"]))
+        status, text = self.make(what=(False, ["paper/two"], True))
         self.assertEqual(status, 1)
         self.assertIn("no chapter is called paper/two; there are user/2-second, paper/one/fig1", text)
 

@@ -55,6 +55,7 @@ class Handed(Scratch):
         self.assertEqual(os.listdir(self.path("flow/Fig")), ["a.png"])
         # the book came along
         self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/SConstruct")))
+        self.assertTrue(os.path.exists(os.path.join(prefix, "share/sifaka/book/user/01-first-shot/01-first-shot.ipynb")))
         for name in names.OMP:
             told = subprocess.run([os.path.join(prefix, "bin", name)], env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
             self.assertIn("Anisotropic elastic modelling", told.stdout + told.stderr)

@@ -36,10 +36,10 @@ def run(chapter, folder, words, env, programs):
     return status
 
 
-def make(top, env, programs, what=(False, ()), jobs=1, version=""):
+def make(top, env, programs, what=(False, (), True), jobs=1, version=""):
     """Runs every chapter and writes the page; returns 0, or 1 after chapters that failed, which are named. `what` is whether
-    at the sizes of the papers, and the names of the only chapters to run; the page shows of others what is there."""
-    full, only = what
+    at the sizes of the papers, the names of the only chapters to run (the page shows of others what is there), and whether with answers."""
+    full, only, answers = what
     out = os.path.join(top, "build", "book-full" if full else "book")
     root = os.path.join(top, "build", "rsf")
     words = [f"-j{jobs}"] + (["full=y"] if full else [])
@@ -54,7 +54,7 @@ def make(top, env, programs, what=(False, ()), jobs=1, version=""):
             failed.append(chapter.name)
         entries.append((chapter, Record(folder), chapter.name, root))
     index = os.path.join(out, "index.html")
-    page.write(index, version, entries)
+    page.write(index, version, entries, answers)
     pictures = sum(len(record.results) for _, record, *_ in entries)
     if failed:
         sys.stderr.write(f"sifaka: {len(failed)} of {len(entries)} chapters failed: {', '.join(failed)}; their messages stand above.\n")

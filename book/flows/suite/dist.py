@@ -7,6 +7,7 @@ import base64
 import glob
 import hashlib
 import io
+import json
 import os
 import platform
 import re
@@ -14,7 +15,7 @@ import tarfile
 import time
 import zipfile
 
-from . import chapters, install, names
+from . import chapters, handouts, install, names
 
 # Binaries are linked for this version of the C library, which RHEL 8, Debian 10, Ubuntu 20.04 and newer have.
 OLDEST = (2, 28)
@@ -94,6 +95,10 @@ class Tree:
             self._read(os.path.join(flows, "python", name), os.path.join(install.PYTHON, name))
         for name in book_files(top):
             self._read(os.path.join(top, name), os.path.join("share", "sifaka", name))
+        for chapter in chapters.find(os.path.join(top, "book")):
+            if chapter.name.startswith("user") and chapter.text():
+                name = os.path.join("share", "sifaka", "book", chapter.name, os.path.basename(chapter.name) + ".ipynb")
+                self.files[name] = (json.dumps(handouts.notebook(chapter), indent=1, ensure_ascii=False).encode(), False)
         for name in ("README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"):
             self._read(os.path.join(top, name), os.path.join("share", "sifaka", name))
         self.files[os.path.join("bin", "sifaka-scons")] = (install.RUNNER.encode(), True)

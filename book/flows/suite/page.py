@@ -3,7 +3,7 @@ import html
 import os
 import time
 
-from . import markdown
+from . import handouts, markdown
 from .record import brief
 
 STYLE = """
@@ -74,20 +74,21 @@ class Pictures:
         return f"<details><summary>the {len(flows)} commands before it</summary><pre>{lines}</pre></details>"
 
 
-def chapter(entry, record, folder, root):
-    """HTML of one chapter."""
+def chapter(entry, record, folder, root, answers=True):
+    """HTML of one chapter, with its answers or without."""
     pictures = Pictures(record, folder, root)
-    lines = entry.text().strip().splitlines()
+    text = entry.text() if answers else handouts.without_answers(entry.text())[0]
+    lines = text.strip().splitlines()
     body = markdown.page("\n".join(lines[1:]), pictures.shown)
     anchor = html.escape(entry.name)
     return f'<h2 id="{anchor}">{markdown.inline(entry.title())}</h2>\n{body}\n{pictures.rest()}'
 
 
-def write(path, version, chapters):
+def write(path, version, chapters, answers=True):
     """Writes the page; `chapters` are (Chapter, Record, folder relative to the page)."""
     root = chapters[0][3] if chapters else ""
     links = "".join(f'<li><a href="#{html.escape(c.name)}">{markdown.inline(c.title())}</a></li>' for c, *_ in chapters)
-    body = "\n".join(chapter(*entry) for entry in chapters)
+    body = "\n".join(chapter(*entry, answers) for entry in chapters)
     made = time.strftime("%Y-%m-%d %H:%M")
     text = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Sifaka: the book</title>'

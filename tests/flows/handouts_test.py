@@ -1,0 +1,105 @@
+"""What a class is handed: notebooks that run, and pages without answers."""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import types
+import unittest
+import warnings
+from unittest import mock
+
+from support import FLOWS, NAMES, PACKAGES, TOP, Scratch, clean
+
+from suite import chapters, handouts, page
+from suite.record import Record
+
+sys.path.append(os.path.join(FLOWS, "python"))
+
+
+class Handouts(Scratch):
+    def chapter(self, name):
+        return next(chapter for chapter in chapters.find(os.path.join(TOP, "book")) if chapter.name == name)
+
+    def run_cells(self, made):
+        """Runs the cells of code of a notebook as Jupyter does, without Jupyter; returns the pictures that it shows."""
+        shown, before = [], os.getcwd()
+        display = types.ModuleType("IPython.display")
+        display.Image = lambda name: shown.append(os.path.abspath(name))
+        self.addCleanup(os.chdir, before)
+        os.chdir(os.path.dirname(made))
+        with open(made, encoding="utf-8") as text:
+            cells = json.load(text)["cells"]
+        names = {}
+        scons = self.write("tools/sifaka-scons", f'#!/bin/sh\nexec {TOP}/sconsw "$@"\n', 0o755)
+        environment = dict(clean(os.environ), PATH=os.pathsep.join([NAMES, os.path.dirname(scons), os.environ["PATH"]]))
+        ipython = types.ModuleType("IPython")
+        # matplotlib asks whether a notebook runs it.
+        ipython.get_ipython, ipython.version_info = lambda: None, (9, 0)
+        modules = {"IPython": ipython, "IPython.display": display}
+        with mock.patch.dict(sys.modules, modules), mock.patch.dict(os.environ, environment, clear=True), contextlib.redirect_stdout(io.StringIO()):
+            for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+                source = "".join(cell["source"])
+                if source.startswith("%%bash\n"):
+                    done = subprocess.run(["bash"], input=source.split("\n", 1)[1], capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                else:
+                    exec(compile(source, made, "exec"), names)
+        return shown
+
+    def test_a_notebook_of_every_chapter(self):
+        made = handouts.make(TOP, self.folder)
+        self.assertGreater(len(made), 17)
+        for path in made:
+            with open(path, encoding="utf-8") as text:
+                book = json.load(text)
+            self.assertEqual((book["nbformat"], book["nbformat_minor"]), (4, 5))
+            cells = book["cells"]
+            self.assertTrue("".join(cells[0]["source"]).startswith("# "), path)
+            self.assertEqual(len({cell["id"] for cell in cells}), len(cells))
+            self.assertTrue({cell["cell_type"] for cell in cells} <= {"code", "markdown"})
+
+    def test_the_first_chapter_runs(self):
+        handouts.make(TOP, self.folder)
+        shown = self.run_cells(self.path("01-first-shot", "01-first-shot.ipynb"))
+        self.assertEqual([os.path.basename(name) for name in shown], ["snapshots.png", "gather.png"])
+        for name in shown:
+            self.assertTrue(os.path.exists(name), name)
+        self.assertTrue(os.path.exists(self.path("01-first-shot", "typed", "gather.png")))
+
+    @unittest.skipUnless(os.path.isdir(PACKAGES) or os.environ.get("REQUIRE_PACKAGES"), "packages of tests/flows/packages.txt are missing here")
+    def test_the_chapter_of_python_runs(self):
+        handouts.make(TOP, self.folder)
+        with mock.patch.object(sys, "path", [sys.path[0], PACKAGES, *sys.path[1:]]), warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            import matplotlib
+
+            matplotlib.use("Agg")
+            self.run_cells(self.path("18-python", "18-python.ipynb"))
+        self.assertTrue(os.path.exists(self.path("18-python", "data.nc")))
+
+    def test_answers_apart(self):
+        text = "# T\n\n## Exercises\n1. why\n\n## Answers\n\n1. because\n\n### more\n\n## After\nx\n"
+        page_, answers = handouts.without_answers(text)
+        self.assertEqual(page_, "# T\n\n## Exercises\n1. why\n## After\nx\n")
+        self.assertEqual(answers, "## Answers\n\n1. because\n\n### more\n\n")
+        self.assertEqual(handouts.without_answers("# T\nx"), ("# T\nx", ""))
+        handouts.make(TOP, self.folder, answers=False)
+        for name in ("01-first-shot/01-first-shot.ipynb", "01-first-shot/README.md"):
+            self.assertIn("Exercises", self.read(name))
+            self.assertNotIn("## Answers", self.read(name))
+            self.assertNotIn("2.013 km/s", self.read(name))
+        self.assertIn("2.013 km/s", self.read("answers/01-first-shot.md"))
+        # The book's own page is as it was.
+        self.assertIn("2.013 km/s", self.chapter("user/01-first-shot").text())
+
+    def test_the_page_of_the_book_without_answers(self):
+        entries = [(self.chapter("user/01-first-shot"), Record(self.folder), "x", self.folder)]
+        for answers in (True, False):
+            page.write(self.path("index.html"), "v", entries, answers)
+            self.assertEqual("2.013 km/s" in self.read("index.html"), answers)
+
+
+if __name__ == "__main__":
+    unittest.main()
