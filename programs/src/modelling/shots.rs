@@ -31,12 +31,15 @@ pub enum Outcome {
     Stopped(Signal),
 }
 
-/// Makes shots, whose numbers it gets, and says in their order what became of each.
-pub struct Worker<'a>(Box<dyn FnMut(&[usize]) -> Vec<anyhow::Result<Made>> + Send + 'a>);
+/// What became of shots, in the order of the numbers that were given.
+pub type All = Vec<anyhow::Result<Made>>;
+
+/// Makes shots, whose numbers it gets.
+pub struct Worker<'a>(Box<dyn FnMut(&[usize]) -> All + Send + 'a>);
 
 impl<'a> Worker<'a> {
     /// One that makes all shots that it gets at the same time.
-    pub fn side_by_side(make: impl FnMut(&[usize]) -> Vec<anyhow::Result<Made>> + Send + 'a) -> Self {
+    pub fn side_by_side(make: impl FnMut(&[usize]) -> All + Send + 'a) -> Self {
         Self(Box::new(make))
     }
 

@@ -5,7 +5,7 @@ use crate::modelling::checkpoint::Store;
 use crate::modelling::machine::Machine;
 use crate::modelling::progress::{Progress, Watched};
 use crate::modelling::shoot::{Engine, Resources};
-use crate::modelling::shots::{Made, Worker};
+use crate::modelling::shots::{All, Made, Worker};
 use crate::modelling::world::World;
 use anyhow::{Context, anyhow, ensure};
 use kernels::device::gpu::Gpu;
@@ -90,7 +90,7 @@ impl<'a, M: Survey> Station<'a, M> {
 
     /// The records of each shot, behind each other, and the bits of the seconds that it took. Where shots fail that run side by side,
     /// each of them runs once more by itself, so that the others do not fail with it.
-    fn make(&mut self, numbers: &[usize]) -> Vec<anyhow::Result<Made>> {
+    fn make(&mut self, numbers: &[usize]) -> All {
         let begun = Instant::now();
         let made = match std::mem::take(&mut self.ready) == numbers {
             true => Ok(()),
