@@ -165,7 +165,7 @@ fn the_order_in_space_is_at_least_seven_and_a_half_in_a_smooth_vti_plane() {
 #[test]
 fn the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume() {
     let p = VOLUME.order_in_space([6.0, 5.0, 3.75]);
-    assert!(p >= 7.5, "order {p}");
+    assert!(p >= 8.0 - 0.5, "order {p}");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn the_order_in_time_is_at_least_one_point_nine() {
             "time: dt {} and halves, differences to the finest {errors:?}, order {p:.3}",
             longest / 2f32.powi(k as i32)
         );
-        assert!(p >= 1.9, "order {p}");
+        assert!(p >= 2.0 - 0.1, "order {p}");
     }
 }
 

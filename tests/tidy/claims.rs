@@ -1,10 +1,10 @@
 //! What the README claims, and the test that holds each claim: words of the page, the file, the test in it. Who changes a
-//! sentence changes its row; a claim without a test is none.
+//! sentence changes its row; a claim without a test is none, and the numbers of the words must stand in the test.
 
 use super::{read, report};
 
 /// Words of README.md, the file of tests, the test.
-const CLAIMS: [(&str, &str, &str); 31] = [
+const CLAIMS: [(&str, &str, &str); 33] = [
     (
         "result has the same bits",
         "tests/parity/cuts.rs",
@@ -61,9 +61,14 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "waves_in_the_volume_lose_what_constant_q_takes",
     ),
     (
-        "order 8 in space and 2 in time",
+        "order 8 in space",
         "tests/physics/order.rs",
         "the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume",
+    ),
+    (
+        "and 2 in time",
+        "tests/physics/order.rs",
+        "the_order_in_time_is_at_least_one_point_nine",
     ),
     (
         "`plan=y` the modelling programs print grid",
@@ -131,6 +136,11 @@ const CLAIMS: [(&str, &str, &str); 31] = [
         "the_upwind_condition_sends_back_what_the_published_one_does_on_every_face",
     ),
     (
+        "stable for 200,000 steps with a frame of 24 nodes, where the published condition grows within 60,000; with 8 nodes both grow",
+        "tests/physics/energy.rs",
+        "the_upwind_condition_is_stable_for_two_hundred_thousand_steps",
+    ),
+    (
         "the header has the number written",
         "tests/programs/outputs.rs",
         "headers_count_the_records_that_are_written",
@@ -162,6 +172,28 @@ const CLAIMS: [(&str, &str, &str); 31] = [
     ),
 ];
 
+/// The numbers of a text, as a page writes them (200,000 and 1e-5) or a program does (200_000).
+fn numbers(text: &str) -> Vec<f64> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ".,_-".contains(c);
+    let words = text
+        .split(|c: char| !is_part(c))
+        .map(|word| word.trim_matches(['.', ',', '-', '_']));
+    let words = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    words
+        .filter_map(|word| word.replace([',', '_'], "").parse().ok())
+        .collect()
+}
+
+/// A function of a file, and the file's constants, which may have the numbers that the function names.
+fn test_with_constants(file: &str, test: &str) -> Option<String> {
+    let begin = ["(", "<"]
+        .iter()
+        .find_map(|end| file.find(&format!("fn {test}{end}")))?;
+    let end = file[begin..].find("\n}\n").map_or(file.len(), |at| begin + at);
+    let constants = file.lines().filter(|line| line.contains("const "));
+    Some(file[begin..end].to_string() + "\n" + &constants.collect::<Vec<_>>().join("\n"))
+}
+
 #[test]
 fn what_the_readme_claims_has_a_test() {
     let page = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -173,6 +205,13 @@ fn what_the_readme_claims_has_a_test() {
             ));
         }
         let text = read(file);
+        if let Some(body) = test_with_constants(&text, test) {
+            let held = numbers(&body);
+            let missing = numbers(words).into_iter().filter(|number| !held.contains(number));
+            offenders.extend(missing.map(|number| {
+                format!("{file}: {test} holds \"{words}\" of README.md and does not have its number {number}")
+            }));
+        }
         if !["(", "<", ""]
             .iter()
             .zip(["fn", "fn", "def"])
@@ -184,4 +223,22 @@ fn what_the_readme_claims_has_a_test() {
         }
     }
     report("every claim of README.md has its test:", &offenders);
+}
+
+#[test]
+fn numbers_of_claims_are_read() {
+    assert_eq!(
+        numbers("within 1e-5, for 200,000 steps (24 nodes)."),
+        [1e-5, 200_000.0, 24.0]
+    );
+    assert_eq!(
+        numbers("const LONG: usize = 200_000; long(Form::Upwind, 24) <= 1e-5"),
+        [200_000.0, 24.0, 1e-5]
+    );
+    let file = "const N: usize = 7;\nfn a() {\n    8\n}\nfn b() {\n    9\n}\n";
+    assert_eq!(
+        test_with_constants(file, "a").map(|text| numbers(&text)),
+        Some(vec![8.0, 7.0])
+    );
+    assert_eq!(test_with_constants(file, "c"), None);
 }

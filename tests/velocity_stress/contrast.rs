@@ -4,7 +4,7 @@ use crate::desk::{frame, isotropic, layer, run_on, shot, source};
 use crate::shots::{largest, magnitude};
 use kernels::Error;
 use kernels::grid::Grid;
-use kernels::grid::stencil::{Family, WEIGHTS};
+use kernels::grid::stencil::{Family, WEIGHTS, staggered};
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::{Action, contrast_step, stable_step};
 use kernels::stability::largest_symbol;
@@ -87,4 +87,65 @@ fn weights_that_reach_across_cells_need_the_lower_limit() {
     assert_eq!(contrast_step(4, Family::Taylor, 1.0), Some(1.0));
     assert_eq!(contrast_step(2, Family::Taylor, 1e4), Some(1.0));
     assert!(contrast_step(8, Family::Taylor, 2.5).expect("an order") > 0.99);
+}
+
+/// What the largest step of a line of cells is of that of its worst cell: two densities at one speed, velocities between the nodes with
+/// the mean of both, and the largest eigenvalue by the power method.
+fn flat(order: usize, ratio: f64, slower: f64) -> f64 {
+    let n = 80;
+    let rho = |k: usize| if k < n / 2 { 1.0 } else { ratio };
+    let modulus = |k: usize| rho(k) * if k < n / 2 { slower * slower } else { 1.0 };
+    let weights = staggered(order, Family::Taylor).expect("an order");
+    let root = |k: usize| (0.5 * (rho(k) + rho(k + 1))).sqrt();
+    let at = |field: &[f64], k: isize| {
+        usize::try_from(k)
+            .ok()
+            .and_then(|k| field.get(k))
+            .copied()
+            .unwrap_or(0.0)
+    };
+    let slope = |field: &[f64], k: usize, first: isize| -> f64 {
+        let of = |(m, w): (usize, &f64)| {
+            let (plus, minus) = (
+                k as isize + m as isize + first,
+                k as isize - m as isize - 1 + first,
+            );
+            w * (at(field, plus) - at(field, minus))
+        };
+        weights.iter().enumerate().map(of).sum()
+    };
+    let mut v: Vec<f64> = (0..n - 1)
+        .map(|k| ((7 * k * k + 3 * k) % 11) as f64 - 5.0)
+        .collect();
+    let mut eigenvalue = 0.0;
+    for _ in 0..6000 {
+        let scaled: Vec<f64> = v.iter().enumerate().map(|(k, v)| v / root(k)).collect();
+        let stress: Vec<f64> = (0..n).map(|k| modulus(k) * slope(&scaled, k, 0)).collect();
+        v = (0..n - 1).map(|k| -slope(&stress, k, 1) / root(k)).collect();
+        eigenvalue = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        v.iter_mut().for_each(|v| *v /= eigenvalue);
+    }
+    2.0 * weights.iter().map(|w| w.abs()).sum::<f64>() / eigenvalue.sqrt()
+}
+
+/// The shares that the words of `contrast_step` have.
+#[test]
+fn shares_of_the_step_are_those_that_are_told() {
+    for (order, air, water, interface) in [(4, 0.51, 0.999, 0.92), (8, 0.29, 0.996, 0.75)] {
+        let of = |ratio: f64| contrast_step(order, Family::Taylor, ratio).expect("an order");
+        // In a plane half of the largest eigenvalue is that of derivatives along the interface, which do not meet it.
+        let across = flat(order, ROCK / AIR, 340.0 / VP);
+        let plane = (0.5 * (1.0 + across.powi(-2))).powf(-0.5);
+        println!("order {order}: {:.4} {:.4} {plane:.4}", of(ROCK / AIR), of(2.5));
+        for (found, told, digit) in [
+            (of(ROCK / AIR), air, 0.01),
+            (of(2.5), water, 0.001),
+            (plane, interface, 0.01),
+        ] {
+            assert!(
+                (found - told).abs() <= 0.5 * digit,
+                "order {order}: {found} for {told}"
+            );
+        }
+    }
 }
