@@ -8,8 +8,9 @@ use kernels::device::cpu::Cpu;
 use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::communicator::Communicator;
-use kernels::parallel::gather::SnapshotWriter;
+use kernels::parallel::gather::{Gather, SnapshotWriter};
 use kernels::parallel::rank_halo::Overlap;
+use kernels::time_loop::{Direction, Recorder, Schedule};
 
 /// Slabs of each rank.
 type Parts = &'static [&'static [usize]];
@@ -140,4 +141,60 @@ fn a_fault_ends_all_ranks_and_one_tells_it() {
     // What came before is whole.
     assert_eq!(results[0].0.steps.len() * shot.jdata % 5, 0);
     assert!(!results[0].0.steps.is_empty());
+}
+
+/// Shares of a snapshot may lie between those of other ranks, as those of parts of a mesh do, and a rank may have no receiver.
+#[test]
+fn records_of_ranks_come_together_in_their_places() {
+    let receivers: [&[usize]; 3] = [&[0, 3], &[], &[1, 2]];
+    let shares = [vec![0..2, 5..6], vec![3..5], vec![2..3, 6..9]];
+    let schedule = Schedule {
+        first: 0,
+        nt: 4,
+        direction: Direction::Forward,
+        jdata: 1,
+        receivers: 4,
+        components: 2,
+        snapshot_components: 2,
+        jsnap: Some(2),
+        jcheck: 1,
+    };
+    let trace = |it: usize| (0..8).map(|k| (10 * it + k) as f32).collect::<Vec<_>>();
+    let film = |it: usize, component: usize| (0..9).map(move |k| (100 * it + 10 * component + k) as f32);
+    let mut tapes = thread_ranks_that_listen(3, Capabilities::default(), |ranks| {
+        let (mut tape, own) = (Tape::<f32>::default(), ranks.rank());
+        let places = (receivers[own].to_vec(), shares[own].clone());
+        let mut gather =
+            Gather::new(ranks, &mut tape, &schedule, SnapshotWriter::Root, places).expect("it gathers");
+        for it in 0..schedule.nt {
+            // A rank knows the numbers of its own receivers alone.
+            let mut known = trace(it);
+            for (k, x) in known.iter_mut().enumerate() {
+                if !receivers[own].contains(&(k % 4)) {
+                    *x = f32::NAN;
+                }
+            }
+            gather.traces(it, &known).expect("a record");
+            for component in (0..2).filter(|_| it % 2 == 0) {
+                let all: Vec<f32> = film(it, component).collect();
+                let piece: Vec<f32> = shares[own]
+                    .iter()
+                    .flat_map(|range| &all[range.clone()])
+                    .copied()
+                    .collect();
+                gather.snapshot(it, &piece).expect("a piece");
+            }
+        }
+        gather.end().expect("an end");
+        tape
+    });
+    let root = tapes.remove(0);
+    assert_eq!(root.traces, (0..4).map(trace).collect::<Vec<_>>());
+    let wanted = [0, 2].map(|it| (it, film(it, 0).chain(film(it, 1)).collect::<Vec<f32>>()));
+    assert_eq!(root.snapshots, wanted);
+    assert!(
+        tapes
+            .iter()
+            .all(|tape| tape.traces.is_empty() && tape.snapshots.is_empty())
+    );
 }

@@ -5,7 +5,7 @@ use crate::desk::{frame, isotropic, layer, run, shot, source};
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
 use crate::shots::{Ricker, largest, largest_difference, magnitude};
 use kernels::grid::Grid;
-use kernels::methods::velocity_stress::Action;
+use kernels::methods::velocity_stress::{Action, Quantity, Source as Sheet};
 
 const WATER: [f64; 3] = [1.5, 0.0, 1.0];
 /// Half way between two planes of nodes.
@@ -161,4 +161,50 @@ fn an_explosion_over_soft_and_hard_rock_is_right_within_two_percent() {
     let found = [soft, hard].map(|rock| misfit(rock, 4, 30.0));
     println!("order 4: {found:.4?}");
     assert!(found[0] < 0.02 && found[1] < 0.055, "{found:?}");
+}
+
+/// A sheet of forces pushes a fluid: on the side towards which it pushes the pressure is half of the force for each area of its nodes, in
+/// two dimensions and in three, and on the other side minus that.
+#[test]
+fn pressure_of_a_sheet_of_forces_is_half_of_it() {
+    let d = 2.0f32;
+    let w = Ricker { f: 0.1, t0: 14.0 };
+    for n in [&[40usize, 90][..], &[30, 60, 60]] {
+        // The run ends before waves come from the edges of the sheet.
+        let (dt, nt) = (0.2, if n.len() == 3 { 100 } else { 130 });
+        let (grid, rows) = match *n {
+            [z, x, y] => (Grid::new_3d([z, x, y], [0.0; 3], [d; 3]), y),
+            _ => (Grid::new_2d([n[0], n[1]], [0.0; 2], [d; 2]), 1),
+        };
+        let mut around = frame(0, layer(3.0, 0.1));
+        around.cells[0] = [10; 2];
+        let mut s = shot(dt, nt, around);
+        s.quantity = Quantity::Pressure;
+        s.series = vec![(0..nt).map(|it| w.value(it as f64 * dt) as f32).collect()];
+        for node in 0..n[1] * rows {
+            let (x, y) = (node % n[1], node / n[1]);
+            s.sources.push(Sheet {
+                point: [12.0 * d, x as f32 * d, y as f32 * d],
+                action: Action::Force([0.0, 0.0, 1.0]),
+                series: 0,
+            });
+        }
+        let middle = [
+            n[1] as f32 / 2.0 * d,
+            if n.len() == 3 { rows as f32 / 2.0 * d } else { 0.0 },
+        ];
+        s.receivers = [17.0, 7.0].map(|z| [z * d, middle[0], middle[1]]).to_vec();
+        let tape = run::<f64>(&s, &grid, |_| isotropic(3.0, 0.0, 1.0));
+        let force = 0.5 / f64::from(d).powi(n.len() as i32 - 1);
+        for (receiver, sign) in [(0, 1.0), (1, -1.0)] {
+            let found = tape.trace(0, receiver, 2);
+            // Pressure k is that at the end of its step.
+            let late = 5.0 * f64::from(d) / 3.0;
+            let wanted = (0..nt).map(|k| sign * force * w.value((k + 1) as f64 * dt - late));
+            let apart = largest_difference(&found, wanted) / force;
+            println!("{}-D, sign {sign}: {apart:.4}", n.len());
+            // Measured is 0.0026.
+            assert!(apart <= 0.01, "{}-D, sign {sign}: {apart}", n.len());
+        }
+    }
 }

@@ -268,6 +268,8 @@ mod tests {
             (None, &all),
             (Some("1-7:3"), &axis("1-7:3")),
             (Some("2-5,8"), &own),
+            // They begin at the same place.
+            (Some("2-6:2"), &axis("2-6:2")),
         ] {
             let said = picks.same("d", list, [places, &own]).unwrap_err().to_string();
             assert!(said.contains("and this run of shots=2-8:3"), "{said}");

@@ -177,6 +177,34 @@ mod tests {
         most.expect("there are numbers")
     }
 
+    /// Before the first record there is rest: of records of one the filter takes the half that lies behind it.
+    #[test]
+    fn before_the_first_record_there_is_rest() {
+        let times = Times {
+            first: 0.0,
+            dt: 0.001,
+            step: 0.004,
+            count: 20,
+        };
+        let mut resampler = Resampler::new(times);
+        let mut made = Vec::new();
+        for _ in 0..80 {
+            made.extend(resampler.push(&[1.0]));
+        }
+        made.extend(resampler.finish());
+        let [first, last] = resampler.needed(0);
+        let all: f64 = (first..=last)
+            .map(|k| resampler.weight(k as f64 * times.dt))
+            .sum();
+        let wanted = 0.5 * (1.0 + resampler.weight(0.0) / all);
+        assert!(
+            (f64::from(made[0][0]) - wanted).abs() < 1e-6,
+            "{} for {wanted}",
+            made[0][0]
+        );
+        assert!((made[19][0] - 1.0).abs() < 1e-6, "{}", made[19][0]);
+    }
+
     #[test]
     fn what_is_below_the_band_stays_and_what_is_above_goes() {
         for (first, dt, step) in [

@@ -406,6 +406,17 @@ mod tests {
         }
     }
 
+    /// The last block along an axis may hold fewer samples than others.
+    #[test]
+    fn blocks_have_the_mean_of_their_samples() {
+        let mut gathering = Gathering::new(side(5, 3), side(3, 2));
+        for column in 0..3 {
+            let base = 10.0 * column as f32;
+            gathering.add_run(true, column, &[1.0, 2.0, 3.0, 4.0, 5.0].map(|x| x + base));
+        }
+        assert_eq!(gathering.plane().values, [7.0, 9.5, 22.0, 24.5]);
+    }
+
     #[test]
     fn every_sample_is_shown_and_no_pixel_is_empty() {
         for (samples, pixels) in [(1, 7), (5, 7), (7, 7), (100, 7), (101, 7)] {
