@@ -147,3 +147,34 @@ pub fn every_tile_gives_the_same_numbers<A: Accelerator>(machines: &Machines<A>)
         }
     }
 }
+
+/// Warps with parts of their own come with compute capability 9.0, and older devices sweep.
+#[test]
+fn volumes_are_swept_by_what_the_device_can() {
+    let terms = |architecture: u32, double: bool| Terms {
+        ndim: 3,
+        double,
+        symmetry: Symmetry::Orthorhombic,
+        cells: 1 << 27,
+        shortest: 512,
+        rows: 512,
+        architecture,
+        clusters: architecture >= 90,
+        shared_bytes: 227 << 10,
+    };
+    for double in [false, true] {
+        for (architecture, form) in [
+            (80, Form::Sweep),
+            (89, Form::Sweep),
+            (90, Form::Relay),
+            (100, Form::Relay),
+        ] {
+            let tile = Tile::choose(&terms(architecture, double)).expect("a tile fits");
+            assert_eq!(
+                (tile.form, tile.bulk),
+                (form, architecture >= 90),
+                "{architecture} {double}"
+            );
+        }
+    }
+}
