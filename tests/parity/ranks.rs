@@ -9,6 +9,7 @@ use kernels::methods::displacement::SLABS;
 use kernels::methods::displacement::{ParallelOptions, Shot, Simulation};
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::gather::{Gather, SnapshotWriter};
+use kernels::parallel::halo::OrderedSum;
 use kernels::parallel::rank_halo::Overlap;
 use kernels::time_loop::{Direction, Recorder, Schedule};
 
@@ -197,4 +198,19 @@ fn records_of_ranks_come_together_in_their_places() {
             .iter()
             .all(|tape| tape.traces.is_empty() && tape.snapshots.is_empty())
     );
+}
+
+/// Small numbers before and behind large ones: what is left tells the order.
+#[test]
+fn contributions_are_added_from_left_to_right() {
+    let sum = OrderedSum {
+        targets: vec![0],
+        starts: vec![0, 3],
+        terms: vec![1, 2, 3],
+    };
+    for (terms, wanted) in [([1.0, 1e8, -1e8], 0.0), ([1e8, -1e8, 1.0], 1.0)] {
+        let mut memory = [&[7.0f32][..], &terms].concat();
+        sum.apply(&mut memory);
+        assert_eq!(memory[0], wanted, "{terms:?}");
+    }
 }

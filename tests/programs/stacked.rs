@@ -207,7 +207,7 @@ fn data_of_a_shot(axes: &[rsf_io::Axis; 4]) -> usize {
     axes[..3].iter().map(|axis| axis.n).product()
 }
 
-/// States that are no more what was saved, and another model, other data and other sources.
+/// States that are no more what was saved, and another model, other data, other sources and receivers.
 fn misfits(desk: &Desk, state: &[u8]) {
     let write = |name: &str, bytes: &[u8]| std::fs::write(desk.path(name), bytes).unwrap();
     let mut damaged = state.to_vec();
@@ -225,6 +225,9 @@ fn misfits(desk: &Desk, state: &[u8]) {
     let mut sources = desk.read("sous.rsf");
     sources[11] += 5.0;
     desk.dataset("sous2.rsf", &format!("n1=2 n2=1 n3={SHOTS}"), &sources);
+    let mut receivers = desk.read("rec.rsf");
+    receivers[1] += 3.0;
+    desk.dataset("rec2.rsf", "n1=2 n2=3 o2=5 d2=2", &receivers);
 }
 
 /// A state behind the last but one shot, and everything that it does not fit.
@@ -263,6 +266,10 @@ fn states_that_do_not_fit_are_refused() {
         ),
         (
             "resume=state sou=sous2.rsf < data.rsf",
+            "sou= and rec= of all shots is not what it was there",
+        ),
+        (
+            "resume=state rec=rec2.rsf < data.rsf",
             "sou= and rec= of all shots is not what it was there",
         ),
         (
