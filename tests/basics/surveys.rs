@@ -95,6 +95,51 @@ fn headers_of_points_have_names_for_formulas() {
 }
 
 #[test]
+fn traces_go_into_the_bins_of_their_keys() {
+    let bench = Bench::new();
+    survey(&bench, "x=0:300:100 z=5");
+    bench.run("sfsegywrite < data.rsf tape=a.sgy format=5 sou=sou.rsf rec=rec.rsf; sfsegyread tape=a.sgy tfile=t.rsf > d.rsf");
+    bench.run("sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > a.rsf; sfintbin < d.rsf head=t.rsf xkey=2 ykey=3 > b.rsf; sftransp < a.rsf plane=23 > c.rsf");
+    assert_eq!(bench.reals("a.rsf"), bench.reals("data.rsf"));
+    let axes = bench.axes("a.rsf", 3);
+    assert_eq!(
+        (axes[1].n, axes[1].o, axes[1].label.as_deref()),
+        (4, 1.0, Some("tracf"))
+    );
+    assert_eq!(bench.reals("b.rsf"), bench.reals("c.rsf"));
+    // A larger map, with a row and a column of empty bins.
+    bench.run("sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr xmin=0 ymax=4 mask=m.rsf map=n.rsf > e.rsf");
+    assert_eq!(bench.lengths("e.rsf", 3), [10, 5, 4]);
+    let mask: Vec<i32> = bench.open("m.rsf").read_all().unwrap();
+    let map: Vec<i32> = bench.open("n.rsf").read_all().unwrap();
+    assert_eq!(
+        mask,
+        [[0, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0; 5]].concat()
+    );
+    assert_eq!(map[5..10], [-1, 4, 5, 6, 7]);
+    let (found, wanted) = (bench.reals("e.rsf"), bench.reals("data.rsf"));
+    assert_eq!((&found[..10], &found[60..100]), (&[0.0; 10][..], &wanted[40..80]));
+    for (line, words) in [
+        (
+            "sfintbin < d.rsf head=t.rsf xk=nothing",
+            "xk= or xkey= names no key",
+        ),
+        (
+            "sfintbin < d.rsf head=t.rsf xmin=5 xmax=1",
+            "xmin=5 is above xmax=1",
+        ),
+        ("sfintbin < d.rsf head=t.rsf inv=y", "inv=y is not known"),
+        (
+            "sfwindow n2=3 < d.rsf > w.rsf; sfintbin < w.rsf head=t.rsf",
+            "12 headers and standard input has 3 traces",
+        ),
+    ] {
+        let err = bench.refused(&format!("{line} > o.rsf"));
+        assert!(err.contains(words), "{line}: {err}");
+    }
+}
+
+#[test]
 fn geometry_that_does_not_fit_is_refused() {
     let bench = Bench::new();
     survey(&bench, "x=0:300:100 z=5");

@@ -117,7 +117,7 @@ pub fn run(job: &mut Job) -> Result<()> {
 }
 
 /// Names of the keys, in their order.
-fn names(job: &Job, input: &rsf_io::Input, count: usize) -> Result<Vec<String>> {
+pub(super) fn names(job: &Job, input: &rsf_io::Input, count: usize) -> Result<Vec<String>> {
     let segy = if job.flag("segy")? {
         keys::trace_fields()
     } else {

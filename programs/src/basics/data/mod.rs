@@ -23,6 +23,7 @@ mod get;
 mod headerattr;
 mod headermath;
 mod info;
+mod intbin;
 mod lines;
 mod mask;
 mod math;
@@ -118,6 +119,7 @@ pub const PROGRAMS: Programs = &[
     (&segy::SUWRITE, segy::suwrite),
     (&headerattr::SPEC, headerattr::run),
     (&headermath::SPEC, headermath::run),
+    (&intbin::SPEC, intbin::run),
     (&csv2rsf::SPEC, csv2rsf::run),
     (&points::SPEC, points::run),
     (&slice::SPEC, slice::run),

@@ -1,0 +1,168 @@
+//! `sfintbin`: traces into the bins of two of their keys.
+
+use anyhow::{Context, Result, ensure};
+use rsf_io::{Axis, Element, Input, Job, Kind, Output, Param, Program};
+
+use super::cube::{self, by_kind};
+use super::headermath::names;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfintbin",
+    about: "Sort traces into bins by two keys of their headers.",
+    usage: "< traces.rsf head=headers.rsf xk=tracf yk=fldr [mask=mask.rsf] > cube.rsf",
+    comments: "head= holds the headers of the traces, as sfsegyread writes them to tfile=. Axis 2 of the output counts the values of the key \
+xk=, axis 3 those of yk=, from the smallest to the largest, or between xmin=, xmax=, ymin= and ymax=. A bin without a trace holds zeros; of several \
+traces in a bin the last is taken. mask= gets 1 for bins with a trace and 0 for others, map= the number of the trace, counted from 0, or -1.\n\n\
+Differs from Madagascar: there is no inv=, and the input must be a file.",
+    example: "sfsegyread tape=line.sgy tfile=t.rsf > d.rsf; sfintbin < d.rsf head=t.rsf xk=tracf yk=fldr > shots.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 14] = [
+    Param::input("head").required().doc("headers of the traces"),
+    Param::string("xk").default_text("fldr").doc("key of axis 2"),
+    Param::int("xkey")
+        .default_text("that of xk=")
+        .doc("its number, counted from 0"),
+    Param::string("yk").default_text("tracf").doc("key of axis 3"),
+    Param::int("ykey")
+        .default_text("that of yk=")
+        .doc("its number, counted from 0"),
+    Param::int("xmin")
+        .default_text("of the headers")
+        .doc("first value of the key of axis 2"),
+    Param::int("xmax")
+        .default_text("of the headers")
+        .doc("last value"),
+    Param::int("ymin")
+        .default_text("of the headers")
+        .doc("first value of the key of axis 3"),
+    Param::int("ymax")
+        .default_text("of the headers")
+        .doc("last value"),
+    Param::output("mask").doc("which bins have a trace"),
+    Param::output("map").doc("which trace is in a bin"),
+    Param::bool("segy")
+        .default("y")
+        .doc("y: the first 91 keys are those of SEG-Y"),
+    Param::string("key#")
+        .default_text("of the header")
+        .doc("name of key # after those of SEG-Y"),
+    Param::bool("inv").default("n").doc("y is not known here"),
+];
+
+/// More bins than a map should have.
+const MOST: i64 = 1 << 28;
+
+/// Sorts.
+pub fn run(job: &mut Job) -> Result<()> {
+    ensure!(
+        !job.flag("inv")?,
+        "inv=y is not known: sfwindow and sfput take bins apart"
+    );
+    let mut input = job.stdin()?;
+    let n = cube::shape(&input)?[0].n;
+    let traces = input.len() / n as u64;
+    ensure!(
+        input.is_seekable(),
+        "{} must be a file of binary numbers, for its traces are read in another order",
+        input.name()
+    );
+    let mut head = job.input("head")?;
+    cube::expect(&head, Kind::Int)?;
+    let keys = head.axis(1).n;
+    ensure!(
+        head.len() == keys as u64 * traces,
+        "{} has {} headers and {} has {traces} traces: each needs one",
+        head.name(),
+        head.len() / keys as u64,
+        input.name()
+    );
+    let names = names(job, &head, keys)?;
+    let values: Vec<i32> = head.read_all()?;
+    let (across, along) = (
+        bins(job, "x", "fldr", &names, &values)?,
+        bins(job, "y", "tracf", &names, &values)?,
+    );
+    let (nx, ny) = (across.1 - across.0 + 1, along.1 - along.0 + 1);
+    ensure!(
+        nx.saturating_mul(ny) <= MOST,
+        "{nx} values of xk= times {ny} of yk= are more than {MOST} bins: xmin=, xmax=, ymin= and ymax= take fewer"
+    );
+    let mut map = vec![-1i32; (nx * ny) as usize];
+    for (i, keys) in values.chunks_exact(keys).enumerate() {
+        let (x, y) = (i64::from(keys[across.2]), i64::from(keys[along.2]));
+        if (across.0..=across.1).contains(&x) && (along.0..=along.1).contains(&y) {
+            map[((y - along.0) * nx + x - across.0) as usize] = i as i32;
+        }
+    }
+    let axes = [
+        Axis::new(nx as usize, across.0 as f32, 1.0).label(&names[across.2]),
+        Axis::new(ny as usize, along.0 as f32, 1.0).label(&names[along.2]),
+    ];
+    let mut output = job.output()?;
+    for (i, axis) in (2..).zip(&axes) {
+        output.set_axis(i, axis);
+    }
+    output.set_rank(3);
+    by_kind!(input.format().kind, sort(&mut input, &mut output, n, &map))?;
+    output.finish()?;
+    for (key, filled) in [("map", None), ("mask", Some(1))] {
+        if job.given(key) {
+            let mut file = job.tagged_output(key)?;
+            file.set_kind(Kind::Int);
+            cube::write_axes(&mut file, &axes);
+            file.set_rank(2);
+            let value = |i: &i32| filled.map_or(*i, |one| if *i < 0 { 0 } else { one });
+            file.write_i32(&map.iter().map(value).collect::<Vec<i32>>())?;
+            file.finish()?;
+        }
+    }
+    Ok(())
+}
+
+/// First and last bin of an axis, and the place of its key.
+fn bins(job: &Job, axis: &str, usual: &str, names: &[String], values: &[i32]) -> Result<(i64, i64, usize)> {
+    let name = job.text(&format!("{axis}k"))?;
+    let place = match (name, job.int_opt(&format!("{axis}key"))?) {
+        (None, Some(number)) => usize::try_from(number).ok().filter(|k| *k < names.len()),
+        (name, _) => {
+            let name = name.unwrap_or_else(|| usual.into());
+            names.iter().position(|known| *known == name)
+        }
+    };
+    let place = place.with_context(|| {
+        format!("{axis}k= or {axis}key= names no key of the headers; sfheaderattr desc=y lists them")
+    })?;
+    let column = || {
+        values
+            .iter()
+            .skip(place)
+            .step_by(names.len())
+            .map(|x| i64::from(*x))
+    };
+    let least = job
+        .int_opt(&format!("{axis}min"))?
+        .or_else(|| column().min())
+        .unwrap_or(0);
+    let most = job
+        .int_opt(&format!("{axis}max"))?
+        .or_else(|| column().max())
+        .unwrap_or(0);
+    ensure!(least <= most, "{axis}min={least} is above {axis}max={most}");
+    Ok((least, most, place))
+}
+
+/// Writes the trace of every bin, or zeros.
+fn sort<T: Element>(input: &mut Input, output: &mut Output, n: usize, map: &[i32]) -> Result<()> {
+    let mut trace: Vec<T> = cube::room(n)?;
+    for number in map {
+        match u64::try_from(*number) {
+            Ok(number) => input.read_at(number * n as u64, &mut trace)?,
+            Err(_) => trace.fill(T::zeroed()),
+        }
+        output.write(&trace)?;
+    }
+    Ok(())
+}
