@@ -34,8 +34,10 @@ pub enum Outcome {
 /// What became of shots, in the order of the numbers that were given.
 pub type All = Vec<anyhow::Result<Made>>;
 
+type Call<'a> = dyn FnMut(&[usize]) -> All + Send + 'a;
+
 /// Makes shots, whose numbers it gets.
-pub struct Worker<'a>(Box<dyn FnMut(&[usize]) -> All + Send + 'a>);
+pub struct Worker<'a>(Box<Call<'a>>);
 
 impl<'a> Worker<'a> {
     /// One that makes all shots that it gets at the same time.
