@@ -135,8 +135,9 @@ fn shots_side_by_side_take_what_was_told() {
             "{}, {shots} shots: {taken} bytes, {told} told",
             case.what
         );
+        // Points are counted with all nodes of a patch, and some need fewer: at most 9 % too much, as measured.
         assert!(
-            told <= taken + OWN + 16 * PAGE,
+            told - OWN <= taken + taken / 4,
             "{}, {shots} shots: {taken} bytes, {told} told",
             case.what
         );

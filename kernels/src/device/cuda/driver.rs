@@ -48,6 +48,7 @@ pub(super) const NEEDED: &[&str] = &[
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyPeerAsync",
+    "cuMemsetD8Async",
     "cuMemsetD8_v2",
     "cuModuleGetFunction",
     "cuModuleLoadData",
