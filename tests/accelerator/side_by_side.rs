@@ -104,9 +104,9 @@ pub fn shots_that_cannot_run_side_by_side_are_refused<A: Accelerator>(machines: 
     };
     let fewer = said(|shot| shot.receivers.truncate(3), 2);
     assert!(fewer.contains("as many receivers each"), "{fewer}");
-    let mut filmed = all.clone();
-    filmed.iter_mut().for_each(|shot| shot.peaks = true);
-    let words = together(machines, &case, (&filmed, 2))
+    let mut with_maps = all.clone();
+    with_maps.iter_mut().for_each(|shot| shot.peaks = true);
+    let words = together(machines, &case, (&with_maps, 2))
         .expect_err("a sentence")
         .to_string();
     assert!(words.contains("no snapshots and no maps"), "{words}");

@@ -20,5 +20,5 @@ mod image;
 mod image_physics;
 mod misfit;
 mod program;
+mod reverse_sweep;
 mod schedule;
-mod told;

@@ -109,7 +109,7 @@ fn checkpoints_in_a_store_change_no_bit() {
         };
         let why = born.adjoint(&data, &schedule).expect_err("it breaks").to_string();
         assert!(
-            why.contains("a checkpoint of the way back is lost: no space left"),
+            why.contains("a checkpoint of the reverse sweep is lost: no space left"),
             "{why}"
         );
     }

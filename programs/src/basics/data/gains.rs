@@ -21,7 +21,7 @@ Differs from Madagascar: pow# of an axis that the data do not have is an error."
 
 static POW_PARAMS: [Param; 1] = [Param::float("pow#").default_text("0").doc("power on axis #")];
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static TPOW: Program = Program {
     name: "sftpow",
     about: "Gain by a power of time.",

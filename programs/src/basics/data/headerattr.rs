@@ -1,10 +1,10 @@
 //! `sfheaderattr`: what trace headers hold.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rsf_io::{Job, Kind, Param, Program, format_g};
 
 use super::cube::{self, PIECE, Printer};
-use super::segy::keys;
+use super::headers;
 
 /// What the user sees.
 pub static SPEC: Program = Program {
@@ -43,12 +43,7 @@ struct Seen {
 /// Prints.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let kind = input.format().kind;
-    ensure!(
-        matches!(kind, Kind::Int | Kind::Float),
-        "the input holds {} data, headers are int or float (sfdd type=int converts)",
-        kind.word()
-    );
+    let kind = headers::kind(&input)?;
     let keys = cube::shape(&input)?[0].n;
     let traces = input.len() / keys as u64;
     let start = Seen {
@@ -74,7 +69,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             trace += 1;
         }
     }
-    let names = names(job, &input, keys)?;
+    let names = headers::meanings(job, &input, keys, |_| "?".into())?;
     let desc = job.flag("desc")?;
     let number = |value: f64| format_g(value, 6);
     let mut out = Printer::stdout();
@@ -109,23 +104,4 @@ fn whole(kind: Kind, value: f64) -> String {
         Kind::Int => (value as i64).to_string(),
         _ => format_g(value, 6),
     }
-}
-
-/// Name and meaning of every key.
-fn names(job: &Job, input: &rsf_io::Input, count: usize) -> Result<Vec<(String, &'static str)>> {
-    let known = if job.flag("segy")? {
-        keys::trace_fields()
-    } else {
-        Vec::new()
-    };
-    let mut names: Vec<_> = known.into_iter().map(|field| (field.name, field.about)).collect();
-    names.truncate(count);
-    for i in 1..=count - names.len() {
-        let key = format!("key{i}");
-        // The command line has keys 1 to 9 only.
-        let given = if i <= 9 { job.text(&key)? } else { None };
-        let name = given.or_else(|| input.header().text(&key));
-        names.push((name.unwrap_or_else(|| "?".into()), "a key that was added"));
-    }
-    Ok(names)
 }

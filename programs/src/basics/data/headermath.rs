@@ -1,13 +1,13 @@
 //! `sfheadermath`: formulas of trace headers.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rsf_io::{Job, Kind, Param, Program};
 
 use super::cube::{self, PIECE};
+use super::headers;
 use super::math::{Column, Formula};
-use super::segy::keys;
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfheadermath",
     about: "Evaluate a formula of trace headers, for every trace.",
@@ -40,12 +40,7 @@ static PARAMS: [Param; 5] = [
 /// Computes.
 pub fn run(job: &mut Job) -> Result<()> {
     let mut input = job.stdin()?;
-    let kind = input.format().kind;
-    ensure!(
-        matches!(kind, Kind::Int | Kind::Float),
-        "the input holds {} data, headers are int or float (sfdd type=int converts)",
-        kind.word()
-    );
+    let kind = headers::kind(&input)?;
     let axes = cube::shape_to(&input, 2)?;
     // One key of many traces may lie on axis 1.
     let (count, along) = if axes[1].n > 1 {
@@ -53,7 +48,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     } else {
         (1, &axes[0])
     };
-    let mut names = names(job, &input, count)?;
+    let mut names = headers::names(job, &input, count)?;
     let row =
         match (job.text("key")?, job.int_opt("nkey")?) {
             (Some(name), _) => Some(names.iter().position(|known| *known == name).with_context(|| {
@@ -114,31 +109,4 @@ pub fn run(job: &mut Job) -> Result<()> {
         trace += now;
     }
     Ok(output.finish()?)
-}
-
-/// Names of the keys, in their order.
-pub(super) fn names(job: &Job, input: &rsf_io::Input, count: usize) -> Result<Vec<String>> {
-    let segy = if job.flag("segy")? {
-        keys::trace_fields()
-    } else {
-        Vec::new()
-    };
-    let mut names: Vec<String> = segy.into_iter().map(|field| field.name).take(count).collect();
-    for i in 1..=count - names.len() {
-        let key = format!("key{i}");
-        // The command line has keys 1 to 9 only.
-        let given = if i <= 9 { job.text(&key)? } else { None };
-        names.push(given.or_else(|| input.header().text(&key)).unwrap_or(key));
-    }
-    if let Some(twice) = names
-        .iter()
-        .enumerate()
-        .find(|(i, name)| names[..*i].contains(name))
-    {
-        bail!(
-            "two keys are called {}: key1=, key2=, ... give them other names",
-            twice.1
-        );
-    }
-    Ok(names)
 }

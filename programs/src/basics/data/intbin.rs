@@ -4,9 +4,9 @@ use anyhow::{Context, Result, ensure};
 use rsf_io::{Axis, Element, Input, Job, Kind, Output, Param, Program};
 
 use super::cube::{self, by_kind};
-use super::headermath::names;
+use super::headers::names;
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfintbin",
     about: "Sort traces into bins by two keys of their headers.",

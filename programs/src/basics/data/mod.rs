@@ -22,6 +22,7 @@ mod gains;
 mod get;
 mod headerattr;
 mod headermath;
+mod headers;
 mod info;
 mod intbin;
 mod lines;

@@ -9,7 +9,7 @@ use super::mutter::offsets;
 use super::spline::Spline;
 use super::{cube, lines};
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfnmo",
     about: "Normal moveout correction of gathers.",

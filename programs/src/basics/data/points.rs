@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use rsf_io::{Axis, Job, Param, Program};
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfpoints",
     about: "Make a list of points, as sou= and rec= of the modelling programs read it.",

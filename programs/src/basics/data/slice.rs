@@ -5,7 +5,7 @@ use rsf_io::{Job, Kind, Param, Program};
 
 use super::cube;
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfslice",
     about: "Extract values along a surface that was picked on axis 2.",

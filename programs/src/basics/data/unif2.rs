@@ -5,7 +5,7 @@ use rsf_io::{Axis, Job, Kind, Param, Program};
 
 use super::cube;
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfunif2",
     about: "Make a layered model in 2-D from its interfaces.",

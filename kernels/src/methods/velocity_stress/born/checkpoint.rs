@@ -29,7 +29,8 @@ impl<T: Number> Born<T> {
         let Some(store) = &self.store else {
             return Err(Error::setup("checkpoints are to go to a store, and none is set"));
         };
-        act(&**store).map_err(|error| Error::setup(format!("a checkpoint of the way back is lost: {error}")))
+        act(&**store)
+            .map_err(|error| Error::setup(format!("a checkpoint of the reverse sweep is lost: {error}")))
     }
 
     /// Saves waves at a place of the store.

@@ -212,14 +212,9 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
         class: Symmetry,
         cpu: &'a Cpu,
     ) -> Result<Self, Error> {
-        let weights = check(shot, padded)?;
+        check(shot, padded)?;
         let losses = shot.attenuation.as_ref();
         losses.map_or(Ok(()), |losses| losses.check(padded))?;
-        let free = shot.surface.then(|| super::Adjoint::new(weights));
-        let placer = Placer {
-            padded,
-            free: free.as_ref(),
-        };
         let own = machines.first().map_or(0, |m| m.1.own.start)..machines.last().map_or(0, |m| m.1.own.end);
         let arrays = arrays(padded.ndim(), class, shot.dt, losses.is_some());
         let capacity = capacity(padded, arrays.len(), size_of::<T>());
@@ -230,7 +225,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
             .ok_or_else(|| Error::setup("no device to run on"))?
             .0;
         let blocks = (0..DEPTH).map(|_| first.pin(bytes)).collect::<Result<_, _>>()?;
-        let densities = Densities(asked::<T>(&placer, shot, &own)?);
+        let densities = Densities(asked(shot, padded, &own)?);
         let place = |machine| Place::new::<T>(padded, machine, arrays.len());
         Ok(Self {
             padded: padded.clone(),
@@ -269,13 +264,7 @@ impl<'a, T: Real, A: Accelerator> Upload<'a, T, A> {
     /// # Errors
     /// A source that lies outside the grid.
     pub fn keep_for(&mut self, shot: &Shot) -> Result<(), Error> {
-        let weights = check(shot, &self.padded)?;
-        let free = shot.surface.then(|| super::Adjoint::new(weights));
-        let placer = Placer {
-            padded: &self.padded,
-            free: free.as_ref(),
-        };
-        let more = asked::<T>(&placer, shot, &self.own())?;
+        let more = asked(shot, &self.padded, &self.own())?;
         self.densities.0.extend(more);
         Ok(())
     }
@@ -421,12 +410,14 @@ fn model_line(p: &Padded, plane: usize, row: usize) -> usize {
 }
 
 /// The lines whose density the sources on the planes `own` ask for, still empty.
-fn asked<T: Real>(
-    placer: &Placer<'_>,
-    shot: &Shot,
-    own: &Range<usize>,
-) -> Result<HashMap<usize, Vec<T>>, Error> {
-    let (p, lines) = (placer.padded, RefCell::new(HashMap::new()));
+fn asked<T: Real>(shot: &Shot, p: &Padded, own: &Range<usize>) -> Result<HashMap<usize, Vec<T>>, Error> {
+    let weights = check(shot, p)?;
+    let free = shot.surface.then(|| super::Adjoint::new(weights));
+    let placer = Placer {
+        padded: p,
+        free: free.as_ref(),
+    };
+    let lines = RefCell::new(HashMap::new());
     let buoyancy = |component: usize, plane: usize, row: usize, z: usize| {
         buoyancy_at(
             (p.ndim(), shot.dt),
@@ -438,7 +429,7 @@ fn asked<T: Real>(
             },
         )
     };
-    SourceNodes::<T>::new(placer, (buoyancy, own), &shot.sources, &[], shot.dt)?;
+    SourceNodes::<T>::new(&placer, (buoyancy, own), &shot.sources, &[], shot.dt)?;
     Ok(lines.into_inner())
 }
 

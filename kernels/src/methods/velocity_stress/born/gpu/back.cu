@@ -1,4 +1,4 @@
-// The transpose of a step; born/adjoint_rows.rs has the equations. Every number is what waits for the number of the same place.
+// The transpose of a step; born/adjoint_rows.rs has the equations. Every number is the adjoint of the number of the same place.
 // What waits for a derivative is the same for all derivatives of a stress or velocity, save in the layers, where it lies beside.
 // What waits for derivatives of stresses (stage 0) and of velocities (stage 1) lies in two places, so that a thread may bring to its
 // cell what waits for the one and leave there what waits for the other. It reads all that its cell needs before it writes.

@@ -1,10 +1,10 @@
-//! What a way back tells of itself: the memory that it takes, and how far waves came that ran backwards.
+//! What is reported of a reverse sweep: the memory that it takes, and how far from rest waves ended that ran backwards.
 
 use crate::bench::plain;
 use crate::shots::magnitude;
 use kernels::methods::velocity_stress::born::CheckpointSchedule;
 
-/// Beside its checkpoints and recorded steps a way back holds the fields that run and the beginning of the run.
+/// Besides its checkpoints and recorded steps a reverse sweep holds the fields that run and the beginning of the run.
 #[test]
 fn memory_that_is_just_enough_is_taken_as_a_whole() {
     let (steps, sizes) = (60, [700, 90]);
@@ -26,7 +26,7 @@ fn memory_that_is_just_enough_is_taken_as_a_whole() {
 
 /// Of several shots the largest drift stays.
 #[test]
-fn the_largest_drift_of_several_shots_is_told() {
+fn the_largest_drift_of_several_shots_is_reported() {
     let case = plain(2);
     let first = case.shot();
     let mut born = case.born::<f32>(&first, case.medium());
@@ -35,25 +35,25 @@ fn the_largest_drift_of_several_shots_is_told() {
     let schedule = CheckpointSchedule::choose(case.nt, sizes, 2 * sizes[0] + case.nt * sizes[1])
         .expect("it fits")
         .of_shells();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for shift in 0..6 {
         let mut shot = first.clone();
         shot.sources[0].point[1] += 0.3 * shift as f32;
         // Alone: what this shot itself comes to.
         let lone = case.born::<f32>(&shot, case.medium());
-        lone.adjoint(&data, &schedule).expect("the way back");
+        lone.adjoint(&data, &schedule).expect("the reverse sweep");
         born.next_shot(&shot).expect("points in the grid");
-        born.adjoint(&data, &schedule).expect("the way back");
-        told.push([&lone, &born].map(|born| born.drift().expect("waves have run backwards")));
+        born.adjoint(&data, &schedule).expect("the reverse sweep");
+        reported.push([&lone, &born].map(|born| born.drift().expect("waves have run backwards")));
     }
-    let lone = |k: usize| &told[..=k];
-    for (k, [_, found]) in told.iter().enumerate() {
+    let lone = |k: usize| &reported[..=k];
+    for (k, [_, found]) in reported.iter().enumerate() {
         assert_eq!(
             *found,
             magnitude(lone(k).iter().map(|[lone, _]| *lone)),
-            "{told:?}"
+            "{reported:?}"
         );
     }
     // Not only the last one.
-    assert!(told[5][0] < told[5][1], "{told:?}");
+    assert!(reported[5][0] < reported[5][1], "{reported:?}");
 }
