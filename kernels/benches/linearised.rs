@@ -1,6 +1,6 @@
 //! Speed of linearised velocity-stress runs on a GPU: milliseconds a step of forward runs and of gradients, with `apart=y` those of each
 //! kernel, which the host then waits for. `cargo bench -p kernels --bench linearised -- [dim=3] [n=256, or z,x,y: cells of the model] [nb=10] [order=4]
-//! [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the way back] [keep=steps|boundary] [repeat=2] [apart=y]`
+//! [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the reverse sweep] [keep=steps|boundary] [repeat=2] [apart=y]`
 
 mod case;
 
@@ -310,7 +310,7 @@ fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
         println!("forward: {:.3} ms a step", step(device.since(begun)));
         device.tell(cells);
     }
-    let room = born.room().unwrap_or(0);
+    let room = born.room(1).unwrap_or(0);
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
     let (schedule, sizes, once) = match words.text("keep", "steps").as_str() {
         "boundary" => {
@@ -336,7 +336,7 @@ fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
         let mut ahead = 0.0;
         let mut residual = |made: &[f32]| {
             ahead = device.since(begun);
-            // Noise: in short runs no wave has reached a receiver, and what waits for nothing would be zero all the way back.
+            // Noise: in short runs no wave has reached a receiver, and what waits for nothing would be zero all the reverse sweep.
             let noise = |k: usize| ((k as f32 * 12.9898).sin() * 43_758.547).fract();
             Ok((0..made.len()).map(noise).collect())
         };

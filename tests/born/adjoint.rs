@@ -21,7 +21,7 @@ fn apart<T: Number>(case: &Case, seed: u64) -> f64 {
     let data: Vec<T> = change.iter().map(mix).collect();
     let schedule =
         CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory of the world");
-    let back = born.adjoint(&data, &schedule).expect("the way back");
+    let back = born.adjoint(&data, &schedule).expect("the reverse sweep");
     let (forward, adjoint) = (dot(&change, &data), dot(&model, &back));
     (forward - adjoint).abs() / forward.abs()
 }
@@ -107,7 +107,7 @@ fn any_memory_gives_the_same_bits() {
         let schedule = CheckpointSchedule::choose(case.nt, [state, tape], memory).expect("it fits");
         println!("{schedule:?}: {} steps more", schedule.extra(case.nt));
         assert!(schedule.bytes([state, tape]) <= memory);
-        born.adjoint(&data, &schedule).expect("the way back")
+        born.adjoint(&data, &schedule).expect("the reverse sweep")
     };
     let all = back(2 * state + case.nt * tape);
     assert!(all.iter().any(|&x| x != 0.0));
@@ -140,7 +140,7 @@ fn gradients_bring_the_residual_back() {
         CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
     let few = CheckpointSchedule::choose(case.nt, [state, tape], 4 * state + 9 * tape).expect("it fits");
     assert!(all.segments == 1 && few.segments > 1);
-    let wanted = born.adjoint(&rest(&made), &all).expect("the way back");
+    let wanted = born.adjoint(&rest(&made), &all).expect("the reverse sweep");
     for schedule in [all, few] {
         let mut residual = |made: &[f32]| Ok(rest(made));
         let got = born.gradient(&mut residual, &schedule).expect("a gradient");

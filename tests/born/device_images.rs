@@ -135,7 +135,7 @@ fn images_take_any_memory<A: Accelerator>(open: Open<A>) {
         assert!(all == images(&device, segment), "segments of {segment} steps");
     }
     let plain = CheckpointSchedule::choose(case.nt, device.sizes(), usize::MAX / 4).expect("it fits");
-    device.adjoint(&data, &plain).expect("the way back");
+    device.adjoint(&data, &plain).expect("the reverse sweep");
     let mut second = case.shot();
     second.sources[0].point[1] += 2.3;
     device.next_shot(&second).expect("points in the grid");
@@ -183,14 +183,14 @@ fn memory_is_told_in_advance() {
         assert_eq!(kept(&[Kind::Sp]), ndim * field);
         assert_eq!(kept(&[Kind::Energy]), stresses * field);
         assert_eq!(kept(&KINDS), (1 + ndim + stresses) * field);
-        let bytes = |lags: usize| born.device_bytes_of_images(&of(&KINDS, lags));
+        let bytes = |lags: usize| born.device_bytes_of_images(&of(&KINDS, lags), 1);
         let numbers = KINDS.len() * case.grid().cells() + 3;
         assert_eq!(bytes(5000) - bytes(4000), 1000 * numbers * size_of::<f32>());
         let free = bytes(5000);
         born.plan_on(free).expect("room for what every run takes");
-        assert_eq!(born.room_of_images(&of(&KINDS, 5000)).expect("room"), Some(0));
+        assert_eq!(born.room_of_images(&of(&KINDS, 5000), 1).expect("room"), Some(0));
         let why = born
-            .room_of_images(&of(&KINDS, 5001))
+            .room_of_images(&of(&KINDS, 5001), 1)
             .expect_err("too little memory");
         assert!(why.to_string().contains("fewer images or lags"), "{why}");
     }
@@ -210,7 +210,7 @@ fn told_memory_is_enough() {
     let mut born = case.born::<f32>(&case.shot(), case.medium());
     born.plan_on(1 << 40).expect("room for what every run takes");
     let schedule = schedule(&born, case.nt, case.nt, &wanted);
-    let told = born.device_bytes_of_images(&wanted) + schedule.bytes(born.sizes_of_images(&wanted));
+    let told = born.device_bytes_of_images(&wanted, 1) + schedule.bytes(born.sizes_of_images(&wanted));
     let lags = 4 * wanted.lags.len() * case.grid().cells();
     assert!(lags > told / 2, "{lags} of {told} bytes");
     born.run_on(Arc::new(Emulator::new().with_memory(told)))

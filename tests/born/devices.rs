@@ -1,5 +1,5 @@
 //! Linearised velocity-stress modelling on accelerators: the same data, gradients and images as on processors; the adjoint is the
-//! transpose of what runs there; and the way back takes any memory.
+//! transpose of what runs there; and the reverse sweep takes any memory.
 
 use crate::bench::{Case, Random, dot, plain, records};
 use crate::emulator::Emulator;
@@ -89,7 +89,7 @@ fn agree<A: Accelerator>(open: Open<A>, case: &Case, random: &mut Random) {
         .collect();
     let (known, few) = (schedules(&cpu, case.nt)[0], schedules(&device, case.nt)[1]);
     let back = [(&cpu, &known), (&device, &few)].map(|(born, schedule)| {
-        let adjoint = born.adjoint(&data, schedule).expect("the way back");
+        let adjoint = born.adjoint(&data, schedule).expect("the reverse sweep");
         let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - b).collect());
         let gradient = born.gradient(&mut residual, schedule).expect("a gradient");
         (
@@ -139,7 +139,10 @@ fn products_are_equal<A: Accelerator>(open: Open<A>) {
         let mut mix = |x: &f32| (f64::from(*x) / most + 0.5 * random.next()) as f32;
         let data: Vec<f32> = change.iter().map(&mut mix).collect();
         let back = born.adjoint(&data, &schedules(&born, case.nt)[0]);
-        let (forward, adjoint) = (dot(&change, &data), dot(&model, &back.expect("the way back")));
+        let (forward, adjoint) = (
+            dot(&change, &data),
+            dot(&model, &back.expect("the reverse sweep")),
+        );
         let apart = (forward - adjoint).abs() / forward.abs();
         assert!(apart <= 1e-5, "{apart:e} {case:?}");
     }
@@ -164,7 +167,10 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
         let schedule = CheckpointSchedule::choose(case.nt, [state, tape], memory).expect("it fits");
         let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
         let gradient = born.gradient(&mut residual, &schedule).expect("a gradient");
-        (gradient, born.adjoint(&data, &schedule).expect("the way back"))
+        (
+            gradient,
+            born.adjoint(&data, &schedule).expect("the reverse sweep"),
+        )
     };
     let all = back(&born, 2 * state + case.nt * tape);
     for memory in [2 * state + case.nt * tape / 5, 4 * state + tape, 2 * state + tape] {
@@ -177,7 +183,7 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
         checkpoints: 4,
         ..schedule
     };
-    let found = born.adjoint(&data, &schedule).expect("the way back");
+    let found = born.adjoint(&data, &schedule).expect("the reverse sweep");
     assert!(all.1 == found, "checkpoints on the host");
     // Another shot and back again.
     let mut second = case.shot();
@@ -210,7 +216,7 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f6
     let all = schedules(&born, case.nt)[0];
     let mut residual = |made: &[f32]| Ok(made.iter().zip(&data).map(|(a, b)| a - 0.1 * b).collect());
     let wanted = [
-        born.adjoint(&data, &all).expect("the way back"),
+        born.adjoint(&data, &all).expect("the reverse sweep"),
         born.gradient(&mut residual, &all).expect("a gradient"),
     ];
     let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
@@ -218,7 +224,7 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f6
     let schedule = shelled(all, case.nt, [segments, segments.min(2) - 1]);
     assert!(born.drift().is_none());
     let found = [
-        born.adjoint(&data, &schedule).expect("the way back"),
+        born.adjoint(&data, &schedule).expect("the reverse sweep"),
         born.gradient(&mut residual, &schedule).expect("a gradient"),
     ];
     let cells = case.grid().cells();
@@ -312,28 +318,28 @@ fn shells_take_any_place<A: Accelerator>(open: Open<A>) {
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
     let few = shelled(schedules(&born, case.nt)[0], case.nt, [6, 3]);
-    let wanted = born.adjoint(&data, &few).expect("the way back");
+    let wanted = born.adjoint(&data, &few).expect("the reverse sweep");
     for on_host in 1..=few.checkpoints {
         let schedule = CheckpointSchedule { on_host, ..few };
-        assert!(born.adjoint(&data, &schedule).expect("the way back") == wanted);
+        assert!(born.adjoint(&data, &schedule).expect("the reverse sweep") == wanted);
     }
     let mut second = case.shot();
     second.sources[0].point[1] += 2.3;
     second.receivers.truncate(2);
     born.next_shot(&second).expect("points in the grid");
     let other = vec![1.0; born.records() * born.values()];
-    assert!(born.adjoint(&other, &few).expect("the way back") != wanted);
+    assert!(born.adjoint(&other, &few).expect("the reverse sweep") != wanted);
     born.next_shot(&case.shot()).expect("points in the grid");
-    assert!(born.adjoint(&data, &few).expect("the way back") == wanted);
+    assert!(born.adjoint(&data, &few).expect("the reverse sweep") == wanted);
 }
 
-/// A device may have room for a way back and not for a run with what a perturbation changes beside it, which a sentence says.
+/// A device may have room for a reverse sweep and not for a run with what a perturbation changes beside it, which a sentence says.
 #[test]
 fn a_perturbation_wants_room_for_two_runs() {
     let case = plain(3);
     let mut born = case.born::<f32>(&case.shot(), case.medium());
     let model = case.perturbation(&born, &mut Random(3));
-    let free = born.device_bytes();
+    let free = born.device_bytes(1);
     born.plan_on(free).expect("room for what every run takes");
     let run = |born: &Born<f32>| born.forward(Some(&model), &mut |_, _, _| Ok(()));
     let why = run(&born).expect_err("too little memory").to_string();
@@ -357,7 +363,7 @@ fn bits_are_those_of<A: Accelerator>(one: Open<A>, other: Open<A>, ndim: usize) 
         let model = case.perturbation(&born, &mut Random(3));
         let [_, change] = records(&born, Some(&model));
         let back = born.adjoint(&change, &schedules(&born, case.nt)[1]);
-        (change, back.expect("the way back"))
+        (change, back.expect("the reverse sweep"))
     });
     assert!(a == b, "{ndim}-D");
 }
@@ -457,7 +463,7 @@ pub mod emulated {
             let count = born.records() * born.values();
             let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
             let schedule = super::schedules(&born, case.nt)[0].of_shells();
-            born.adjoint(&data, &schedule).expect("the way back")
+            born.adjoint(&data, &schedule).expect("the reverse sweep")
         };
         for ndim in [2, 3] {
             let case = Case {

@@ -211,7 +211,7 @@ fn illumination_in_a_volume_is_that_of_its_formula() {
     illumination(&model, ALONG_Z, &[10, 12]);
 }
 
-/// A plane wave meets a reflector at its normal, and what comes back is recorded. A record `d` of velocity acts on the way back as a
+/// A plane wave meets a reflector at its normal, and what comes back is recorded. A record `d` of velocity acts in the reverse sweep as a
 /// force on its cell and sends away the stress `d dz / 2 dt`, so that an image has the reflection coefficient and the correlation `C`
 /// of the wavelet with itself: `I(z) = R c dz / (2 dt) s C(2 (z_r - z) / c)`, where `s` is what a kind makes of strains.
 fn reflector(action: Action, kinds: &[Kind], (nx, nt): (usize, usize), tolerance: f64) {

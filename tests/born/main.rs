@@ -22,3 +22,4 @@ mod misfit;
 mod program;
 mod reverse_sweep;
 mod schedule;
+mod side_by_side;

@@ -65,7 +65,7 @@ fn checkpoints_in_a_store_change_no_bit() {
         let (data, sizes) = (data(&born), born.sizes());
         let [state, tape] = sizes;
         let all = CheckpointSchedule::choose(case.nt, sizes, 2 * state + case.nt * tape).expect("it fits");
-        let wanted = born.adjoint(&data, &all).expect("the way back");
+        let wanted = born.adjoint(&data, &all).expect("the reverse sweep");
         // Short segments want many checkpoints.
         let least = CheckpointSchedule {
             segment: 2,
@@ -83,7 +83,7 @@ fn checkpoints_in_a_store_change_no_bit() {
             };
             assert_eq!(schedule.bytes(sizes), least.bytes(sizes));
             assert!(schedule.extra(case.nt) < least.extra(case.nt));
-            let found = born.adjoint(&data, &schedule).expect("the way back");
+            let found = born.adjoint(&data, &schedule).expect("the reverse sweep");
             assert!(found == wanted, "{ndim}-D, {in_store} places");
             let (put, places) = (*store.put.lock().unwrap(), store.places.lock().unwrap().len());
             println!("{ndim}-D: {put} checkpoints at {places} places");
@@ -95,7 +95,7 @@ fn checkpoints_in_a_store_change_no_bit() {
             store: 6 * state,
         };
         let chosen = CheckpointSchedule::choose_in(case.nt, sizes, room).expect("it fits");
-        let found = born.adjoint(&data, &chosen).expect("the way back");
+        let found = born.adjoint(&data, &chosen).expect("the reverse sweep");
         assert!(found == wanted, "{chosen:?}");
         let breaks = Boxes {
             breaks: true,
@@ -122,7 +122,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     let (data, [state, tape]) = (data(&born), born.sizes());
     let all =
         CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
-    let wanted = born.adjoint(&data, &all).expect("the way back");
+    let wanted = born.adjoint(&data, &all).expect("the reverse sweep");
     let ([of_state, shell], once) = born.shell_sizes().expect("waves that can run backwards");
     // Once it takes the stresses of the waves and their velocities of two steps.
     assert!(
@@ -141,7 +141,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         largest_difference(found.iter().map(|x| x.f64()), wanted.iter().map(|x| x.f64())) / most
     };
     assert!(born.drift().is_none());
-    let found = born.adjoint(&data, &schedule).expect("the way back");
+    let found = born.adjoint(&data, &schedule).expect("the reverse sweep");
     let drift = born.drift().expect("waves have run backwards");
     // A gradient records its steps while it makes the records.
     let [made, _] = records(&born, None);

@@ -152,7 +152,7 @@ fn memory_and_threads_change_no_bit() {
     assert_eq!(all, few);
     let run = desk.ran(&format!("{} adj=y plan=y memory=0.001", linearised(2, "")));
     assert!(
-        run.err.contains("way back: ") && run.err.contains("nothing was run"),
+        run.err.contains("reverse sweep: ") && run.err.contains("nothing was run"),
         "{run:?}"
     );
 }

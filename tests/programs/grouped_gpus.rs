@@ -95,20 +95,74 @@ fn a_group_without_memory_ends_the_survey() {
     assert_says(&run, &["there are 3, 2 at a time, which takes about "]);
 }
 
+/// Linearised programs share shots out among GPUs, and let each GPU run as many of them side by side as it has room for or as is asked for.
 #[test]
-fn linearised_programs_run_a_shot_on_each_gpu() {
-    let (desk, line) = survey("adj=y plan=y");
+fn linearised_programs_run_shots_on_every_gpu() {
+    let (desk, line) = survey("plan=y");
     let (_, words) = line.split_once(' ').expect("a program and its words");
-    for (asked, code, wanted) in [
-        ("gpu=0,1", 0, "there are 3, 2 at a time"),
-        ("groups=2 ngpu=1", 0, "there are 3, 2 at a time"),
-        ("gpu=0,1 ngpu=2", 1, "ngpu=2 GPUs are asked for"),
+    for (program, asked, code, wanted) in [
+        ("sfvsborn2d-gpu adj=y", "gpu=0,1", 0, "there are 3, 3 at a time"),
+        (
+            "sfvsborn2d-gpu adj=y",
+            "groups=2 ngpu=1",
+            0,
+            "there are 3, 2 at a time",
+        ),
+        (
+            "sfvsborn2d-gpu adj=y",
+            "gpu=0,1 ngpu=2",
+            1,
+            "ngpu=2 GPUs are asked for",
+        ),
+        ("sfvsborn2d-gpu", "gpu=0", 0, "there are 3, which takes about"),
+        (
+            "sfvsborn2d-gpu",
+            "gpu=0 groups=2",
+            1,
+            "groups= asks for 2 shots at a time on a GPU, and adj=n runs one at a time",
+        ),
+        (
+            "sfvsgrad2d-gpu",
+            "gpu=0",
+            0,
+            "3 shots run side by side on each GPU",
+        ),
+        (
+            "sfvsgrad2d-gpu",
+            "gpu=0 groups=1",
+            0,
+            "there are 3, which takes about",
+        ),
+        (
+            "sfvsgrad2d-gpu",
+            "gpu=0 groups=2",
+            0,
+            "2 shots run side by side on each GPU",
+        ),
+        (
+            "sfvsgrad2d-gpu",
+            "gpu=0 groups=60000",
+            1,
+            "groups= asks for 60000 shots at a time on a GPU, and its memory holds",
+        ),
+        (
+            "sfvsgrad2d-gpu",
+            "groups=3",
+            1,
+            "groups=3 cannot be shared out among 2 GPUs",
+        ),
+        (
+            "sfvsrtm2d-gpu",
+            "gpu=0 groups=3",
+            0,
+            "3 shots run side by side on each GPU",
+        ),
     ] {
-        let line = format!("sfvsborn2d-gpu {words} {asked}");
+        let line = format!("{program} {words} {asked}");
         let Some(run) = on(&desk, Driver::Fake, &[MEMORY], &line) else {
             return;
         };
-        assert_eq!(run.code, code, "{asked}: {run:?}");
+        assert_eq!(run.code, code, "{program} {asked}: {run:?}");
         assert_says(&run, &[wanted]);
     }
 }

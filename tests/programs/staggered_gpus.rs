@@ -89,7 +89,7 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
         &[
             "GPU 0 Fake 0 (90)",
             "has 0.04 GB of memory free",
-            "GB there beside the way back",
+            "GB there beside the reverse sweep",
             "device=cpu",
         ],
     );
@@ -98,7 +98,7 @@ fn linearised_programs_look_at_the_memory_of_a_gpu() {
     assert_says(
         &run,
         &[
-            "of its memory beside the way back",
+            "of its memory beside the reverse sweep",
             "1.00 GB are free",
             "all steps are kept",
         ],

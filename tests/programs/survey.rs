@@ -227,7 +227,7 @@ fn a_survey_is_planned() {
         let run = desk.ran(&line);
         assert!(
             run.out.is_empty()
-                && run.err.contains("way back:")
+                && run.err.contains("reverse sweep:")
                 && run.err.contains("there are 3, which takes about ")
                 && run.err.contains("nothing was run"),
             "{run:?}"

@@ -44,11 +44,6 @@ impl<'a> Worker<'a> {
     pub fn side_by_side(make: impl FnMut(&[usize]) -> All + Send + 'a) -> Self {
         Self(Box::new(make))
     }
-
-    /// One that makes a shot at a time.
-    pub fn one_by_one(mut make: impl FnMut(usize) -> anyhow::Result<Made> + Send + 'a) -> Self {
-        Self::side_by_side(move |numbers| numbers.iter().map(|&number| make(number)).collect())
-    }
 }
 
 /// Shots that each of so many workers makes at the same time where it could make `most` of them, so that all have as many.
@@ -262,7 +257,7 @@ mod tests {
 
     /// A worker that takes longer for even shots, and fails at 5.
     fn worker<'a>() -> Worker<'a> {
-        Worker::one_by_one(|number| {
+        let one = |&number: &usize| {
             std::thread::sleep(Duration::from_millis(if number % 2 == 0 { 20 } else { 1 }));
             match number {
                 5 => bail!("a fault"),
@@ -271,7 +266,8 @@ mod tests {
                     words: Vec::new(),
                 }),
             }
-        })
+        };
+        Worker::side_by_side(move |numbers| numbers.iter().map(one).collect())
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub enum Linearised<'a> {
     Forward,
     /// It is recorded, and something comes back to the parameters.
     Back,
-    /// It is recorded, and these images are made on the way back.
+    /// It is recorded, and these images are made in the reverse sweep.
     Images(&'a Wanted),
 }
 

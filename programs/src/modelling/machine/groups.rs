@@ -18,7 +18,7 @@ impl Machine {
                 false if job.given("ngpu") => Some(usize::try_from(job.int("ngpu")?)?),
                 false => None,
             };
-            offers(job, device, (each, single), places)
+            offers(job, device, each, places)
         });
         Self::of_groups(world.agree(offers)?, pieces, world)
     }
@@ -45,17 +45,9 @@ fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
 }
 
 /// What each group of this rank has, of so many GPUs or slabs if that is asked for.
-fn offers(
-    job: &Job,
-    device: &str,
-    (each, single): (Option<usize>, bool),
-    places: Places,
-) -> anyhow::Result<Vec<Offer>> {
+fn offers(job: &Job, device: &str, each: Option<usize>, places: Places) -> anyhow::Result<Vec<Offer>> {
     let groups = asked(job)?;
-    let on_each = |gpus: usize| match single {
-        true => Ok(None),
-        false => on_each(groups, each, gpus),
-    };
+    let on_each = |gpus: usize| on_each(groups, each, gpus);
     let Some(found) = found_gpus(job, device)? else {
         return of_processors(job, each.unwrap_or(1), places);
     };

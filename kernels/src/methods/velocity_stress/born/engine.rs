@@ -2,8 +2,9 @@
 
 use super::program::{Changes, Discrete};
 use super::schedule::CheckpointSchedule;
-use super::{Number, Picture, Residual, Take, Wanted};
+use super::{Number, Picture, Take, Wanted};
 use crate::Error;
+use crate::methods::velocity_stress::Shot;
 
 /// How long a shot runs, and at which steps something is done.
 #[derive(Clone, Copy, Debug)]
@@ -28,21 +29,24 @@ impl Steps {
     }
 }
 
-/// What comes back.
+/// Makes the adjoint sources of shots from their records, which stand shot by shot as `[record][component][receiver]`.
+pub type Residuals<'a, T> = &'a mut dyn FnMut(Vec<Vec<T>>) -> Result<Vec<Vec<T>>, Error>;
+
+/// The adjoint sources of the shots that run side by side.
 pub enum Source<'a, T> {
-    /// Data, `[record][component][receiver]`.
-    Data(&'a [T]),
+    /// Data of each shot, `[record][component][receiver]`.
+    Data(&'a [Vec<T>]),
     /// What this makes of the records of the run.
-    Residual(Residual<'a, T>),
+    Residual(Residuals<'a, T>),
 }
 
 /// A device with a program; shots of a survey may run on threads of their own.
 pub trait Engine<T: Number>: Send {
-    /// Turns to another shot over the same medium.
+    /// Turns to other shots over the same medium, which run side by side; the program becomes that of the last of them.
     ///
     /// # Errors
-    /// A device that fails.
-    fn next_shot(&mut self, program: &Discrete<T>) -> Result<(), Error>;
+    /// A point outside of the grid, shots whose records have different lengths, or a device that fails.
+    fn next_shots(&mut self, program: &mut Discrete<T>, shots: &[Shot]) -> Result<(), Error>;
 
     /// [`super::Born::forward`] with the changes of the coefficients.
     ///
@@ -50,8 +54,8 @@ pub trait Engine<T: Number>: Send {
     /// Fields that are not finite, a device that fails, and what `take` returns.
     fn forward(&self, changes: Option<&Changes<T>>, take: Take<'_, T>) -> Result<(), Error>;
 
-    /// What waits for the coefficients, in place of `gradient`. Where that is `grouped`, what waits for normal stiffnesses stands as one
-    /// in the place of the first of them, and what waits for couplings in that of the first coupling.
+    /// The derivatives by the coefficients, for every shot. Where they are `grouped`, the sum for normal stiffnesses stands in the place
+    /// of the first of them, and that for couplings in the place of the first coupling.
     ///
     /// # Errors
     /// Fields that are not finite, a device that fails, and what a residual returns.
@@ -59,20 +63,20 @@ pub trait Engine<T: Number>: Send {
         &self,
         from: Source<'_, T>,
         schedule: &CheckpointSchedule,
-        wanted: (&mut Changes<T>, bool),
+        wanted: (&mut [Changes<T>], bool),
     ) -> Result<(), Error>;
 
     /// [`super::Born::drift`] of runs so far.
     fn drift(&self) -> Option<f64>;
 
-    /// [`super::Born::images`] of the shot of a program.
+    /// [`super::Born::images`] of every shot.
     ///
     /// # Errors
     /// Fields that are not finite, and a device that fails.
     fn images(
         &self,
         program: &Discrete<T>,
-        data: &[T],
+        data: &[Vec<T>],
         how: (&CheckpointSchedule, &Wanted),
-    ) -> Result<Vec<Picture<T>>, Error>;
+    ) -> Result<Vec<Vec<Picture<T>>>, Error>;
 }

@@ -13,6 +13,7 @@ use std::ops::Range;
 const PIECES: usize = 4;
 
 /// How fields lie in memory, `[plane][row][z]`, and the weights of their derivatives. Axes are 0 = z, 1 = row, 2 = plane.
+#[derive(Clone)]
 pub struct Rows<T> {
     /// The grid with its frame.
     pub padded: Padded,

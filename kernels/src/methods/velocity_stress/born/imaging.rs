@@ -6,7 +6,7 @@
 //!
 //! - PP: the pressures (Claerbout 1971). Normal stresses know P waves alone in an isotropic medium. The tape has their rates `e_k` in
 //!   the shot, so the correlation at equal times is summed by parts: `sum_n p_n q_n = sum_k e_k sum_(n >= k) q_n`, the inner sum being
-//!   made on the way back. `q` is the pressure that waits, `sum c_ta g_aa` for what waits for the stresses
+//!   made in the reverse sweep. `q` is the pressure that waits, `sum c_ta g_aa` for what waits for the stresses
 //! - PS, SP: the force of P waves and that of S waves, as vectors. Both turn around with the angle of incidence, so their product has
 //!   one sign on both sides of a source, at any dip (Wang and McMechan 2015)
 //! - SS: rotations
@@ -47,7 +47,7 @@ impl Kind {
         matches!(self, Self::Ps | Self::Sp | Self::Ss)
     }
 
-    /// Whether it needs the stresses of the shot on the way back.
+    /// Whether it needs the stresses of the shot in the reverse sweep.
     fn records_stresses(self) -> bool {
         matches!(self, Self::Ps | Self::Sp | Self::Energy)
     }
@@ -379,7 +379,7 @@ fn recorded<T: Number>(program: &Discrete<T>, kinds: &[Kind], lags: bool) -> usi
 pub type Step<'a, T> = ((&'a [T], &'a [T]), &'a [T], &'a [T]);
 
 impl<T: Number> Born<T> {
-    /// Bytes of a checkpoint and of a step on the way back of [`Born::images`].
+    /// Bytes of a checkpoint and of a step in the reverse sweep of [`Born::images`].
     pub fn sizes_of_images(&self, wanted: &Wanted) -> [usize; 2] {
         let [state, tape] = self.sizes();
         if self.engine.is_some() || self.placed.is_some() {
@@ -390,7 +390,7 @@ impl<T: Number> Born<T> {
         [state, self.recorded(false, beside).bytes::<T>()]
     }
 
-    /// Images of `data`, `[record][component][receiver]`, in the order of the kinds that are wanted. The way back is that of
+    /// Images of `data`, `[record][component][receiver]`, in the order of the kinds that are wanted. The reverse sweep is that of
     /// [`Born::sizes_of_images`].
     ///
     /// # Errors
@@ -401,11 +401,25 @@ impl<T: Number> Born<T> {
         schedule: &CheckpointSchedule,
         wanted: &Wanted,
     ) -> Result<Vec<Picture<T>>, Error> {
+        let images = self.images_of_shots(&[data.to_vec()], schedule, wanted)?;
+        Ok(images.into_iter().flatten().collect())
+    }
+
+    /// The same for every shot of those that run side by side.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn images_of_shots(
+        &self,
+        data: &[Vec<T>],
+        schedule: &CheckpointSchedule,
+        wanted: &Wanted,
+    ) -> Result<Vec<Vec<Picture<T>>>, Error> {
         if let Some(engine) = &self.engine {
             return engine.images(&self.program, data, (schedule, wanted));
         }
         let mut imaging = Imaging::new(&self.program, wanted);
         self.reverse(Source::Data(data), schedule, Some(&mut imaging))?;
-        Ok(imaging.finish(&self.program))
+        Ok(vec![imaging.finish(&self.program)])
     }
 }

@@ -7,6 +7,7 @@ use crate::methods::velocity_stress::absorbing_frame::Edges;
 use crate::methods::velocity_stress::rows::NONE;
 
 /// The layers of one axis.
+#[derive(Clone)]
 struct Layer<T> {
     /// Factors at the nodes and half a cell further on.
     factors: [cpml::Factors<T>; 2],
@@ -15,6 +16,7 @@ struct Layer<T> {
 }
 
 /// The layers of all axes, as accelerators number them.
+#[derive(Clone)]
 pub struct Layers<T> {
     axes: [Option<Layer<T>>; 3],
 }

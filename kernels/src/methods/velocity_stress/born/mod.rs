@@ -37,6 +37,7 @@ mod schedule;
 mod separation;
 
 pub use checkpoint::CheckpointStore;
+pub use engine::Residuals;
 pub use gpu::variant;
 pub use imaging::{Kind, Picture, Wanted};
 pub use parameters::Parameters;
@@ -53,6 +54,7 @@ use coefficients::Background;
 use engine::{Engine, Source, Steps};
 use parameters::Parametrisation;
 use program::{Changes, Discrete};
+use rayon::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::ops::{Add, Sub};
 use std::sync::Arc;
@@ -65,14 +67,16 @@ impl<T: Real + Default + Add<Output = T> + Sub<Output = T>> Number for T {}
 /// Receives a record after the step `it`: of the background and of its change, `[component][receiver]` each.
 pub type Take<'a, T> = &'a mut dyn FnMut(usize, &[T], &[T]) -> Result<(), Error>;
 
-/// Makes of the records of a run what waits for them.
+/// Makes the adjoint source of a shot from its records.
 pub type Residual<'a, T> = &'a mut dyn FnMut(&[T]) -> Result<Vec<T>, Error>;
 
-/// A shot that is linearised about its medium.
+/// A shot that is linearised about its medium, or several of them that a device runs side by side.
 pub struct Born<T: Number> {
     program: Discrete<T>,
-    medium: Background,
-    parameters: Parametrisation,
+    /// How many shots run side by side.
+    shots: usize,
+    medium: Arc<Background>,
+    parameters: Arc<Parametrisation>,
     nt: usize,
     jdata: usize,
     jcheck: usize,
@@ -83,7 +87,7 @@ pub struct Born<T: Number> {
     /// Where checkpoints go that the schedule puts into a store.
     store: Option<Arc<dyn CheckpointStore>>,
     /// Where waves can run backwards, or why they cannot.
-    core: Result<Core, &'static str>,
+    core: Arc<Result<Core, &'static str>>,
     /// How far they came back from where they began.
     drift: Cell<Option<f64>>,
     /// Memory of reversals on processors, once there has been one.
@@ -94,8 +98,8 @@ pub struct Born<T: Number> {
 struct Placed {
     /// Bytes that are free.
     free: usize,
-    /// Bytes for the way back.
-    room: usize,
+    /// Bytes that all shots share, and that each of those that run side by side takes beside its states.
+    needed: [usize; 2],
     /// Bytes that the run takes with what a perturbation changes beside it.
     side_by_side: usize,
     /// Bytes of a checkpoint and of a recorded step.
@@ -126,12 +130,13 @@ impl<T: Number> Born<T> {
                 "the medium is anisotropic: speeds, impedances and Lame's parameters do not describe it; linearise by its stiffness",
             ));
         }
-        let medium = Background::new(&raw, shot.attenuation.as_ref());
-        let parameters = Parametrisation::new(&raw, parameters);
+        let medium = Arc::new(Background::new(&raw, shot.attenuation.as_ref()));
+        let parameters = Arc::new(Parametrisation::new(&raw, parameters));
         let program = Discrete::new(shot, raw, class, cpu)?;
         Ok(Self {
-            core: Core::of(&program),
+            core: Arc::new(Core::of(&program)),
             program,
+            shots: 1,
             medium,
             parameters,
             nt: shot.nt,
@@ -145,24 +150,65 @@ impl<T: Number> Born<T> {
         })
     }
 
+    /// The same shot over the same medium once more, without what runs the steps: both share what is known of the medium.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self {
+            program: self.program.clone(),
+            shots: 1,
+            medium: self.medium.clone(),
+            parameters: self.parameters.clone(),
+            nt: self.nt,
+            jdata: self.jdata,
+            jcheck: self.jcheck,
+            engine: None,
+            placed: None,
+            store: None,
+            core: self.core.clone(),
+            drift: Cell::new(None),
+            memory: RefCell::new(None),
+        }
+    }
+
     /// Turns to another shot over the same medium: other sources, series and receivers. Everything else is as it was.
     ///
     /// # Errors
     /// A point from which the fields cannot be reached.
     pub fn next_shot(&mut self, shot: &Shot) -> Result<(), Error> {
-        self.program.next_shot(shot)?;
-        match &mut self.engine {
-            Some(engine) => engine.next_shot(&self.program),
-            None => Ok(()),
+        self.next_shots(std::slice::from_ref(shot))
+    }
+
+    /// The same for several shots, which a device runs side by side ([`Born::run_on`]).
+    ///
+    /// # Errors
+    /// The same; shots whose records have different lengths; several shots on processors.
+    pub fn next_shots(&mut self, shots: &[Shot]) -> Result<(), Error> {
+        match (&mut self.engine, shots) {
+            (Some(engine), _) => engine.next_shots(&mut self.program, shots)?,
+            (None, [shot]) => self.program.next_shot(shot)?,
+            (None, _) => {
+                return Err(Error::setup(format!(
+                    "{} shots are to run side by side and the processors run one at a time: run them one by one",
+                    shots.len()
+                )));
+            }
         }
+        self.shots = shots.len();
+        Ok(())
     }
 
-    /// Bytes that a device has left for the way back; none where processors run the steps.
-    pub fn room(&self) -> Option<usize> {
-        self.placed.as_ref().map(|placed| placed.room)
+    /// How many shots run side by side.
+    pub fn shots(&self) -> usize {
+        self.shots
     }
 
-    /// Whether a device has room for a run with what a perturbation changes beside it, which a way back may do with less than.
+    /// Bytes that a device has left for the reverse sweep of each of so many shots side by side; none where processors run the steps.
+    pub fn room(&self, shots: usize) -> Option<usize> {
+        let of = |placed: &Placed| left_for(placed.free, placed.needed, shots).unwrap_or(0);
+        self.placed.as_ref().map(of)
+    }
+
+    /// Whether a device has room for a run with what a perturbation changes beside it, which a reverse sweep may do with less than.
     ///
     /// # Errors
     /// Too little memory; the sentence says how much is needed.
@@ -226,7 +272,7 @@ impl<T: Number> Born<T> {
         if let Some(placed) = &self.placed {
             return placed.shells.map_err(why);
         }
-        let core = self.core.as_ref().map_err(|words| why(words));
+        let core = (*self.core).as_ref().map_err(|words| why(words));
         let boundary = self.recorded(true, 0).bytes::<T>();
         core.map(|_| ([self.state_bytes(), boundary], Backwards::bytes(&self.program)))
     }
@@ -282,19 +328,24 @@ impl<T: Number> Born<T> {
         Ok(())
     }
 
-    /// The adjoint: what `data`, `[record][component][receiver]`, are when they come back to the parameters.
+    /// The adjoint: the derivative by the parameters of the product of the records with `data`, `[record][component][receiver]`.
     ///
     /// # Errors
     /// Fields that are not finite.
     pub fn adjoint(&self, data: &[T], schedule: &CheckpointSchedule) -> Result<Vec<T>, Error> {
-        if let Some(engine) = &self.engine {
-            return self.engine_back(&**engine, Source::Data(data), schedule);
-        }
-        self.gradient_from(Source::Data(data), schedule)
+        self.adjoints(&[data.to_vec()], schedule).map(first)
     }
 
-    /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and brings what that makes of them back to the
-    /// parameters: the gradient of a misfit whose derivative by the records it is.
+    /// The same for every shot of those that run side by side.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn adjoints(&self, data: &[Vec<T>], schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
+        self.derivatives(Source::Data(data), schedule)
+    }
+
+    /// Runs the shot, hands its records, `[record][component][receiver]`, to `residual`, and sweeps back with the adjoint source that it
+    /// makes: the gradient of a misfit whose derivative by the records it is.
     ///
     /// # Errors
     /// Fields that are not finite, and what `residual` returns.
@@ -303,14 +354,50 @@ impl<T: Number> Born<T> {
         residual: Residual<'_, T>,
         schedule: &CheckpointSchedule,
     ) -> Result<Vec<T>, Error> {
-        if let Some(engine) = &self.engine {
-            return self.engine_back(&**engine, Source::Residual(residual), schedule);
-        }
-        self.gradient_from(Source::Residual(residual), schedule)
+        let mut each = |records: Vec<Vec<T>>| records.iter().map(|records| residual(records)).collect();
+        self.gradients(&mut each, schedule).map(first)
     }
 
-    /// The same on processors.
-    fn gradient_from(&self, from: Source<'_, T>, schedule: &CheckpointSchedule) -> Result<Vec<T>, Error> {
+    /// The same for every shot of those that run side by side.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn gradients(
+        &self,
+        residuals: Residuals<'_, T>,
+        schedule: &CheckpointSchedule,
+    ) -> Result<Vec<Vec<T>>, Error> {
+        self.derivatives(Source::Residual(residuals), schedule)
+    }
+
+    /// The derivatives by the parameters, for every shot.
+    fn derivatives(&self, from: Source<'_, T>, schedule: &CheckpointSchedule) -> Result<Vec<Vec<T>>, Error> {
+        let sums = match &self.engine {
+            None => vec![self.gradient_on_processors(from, schedule)?],
+            Some(_) if schedule.in_store > 0 => {
+                return Err(Error::setup(
+                    "on a device checkpoints stay in memory: choose a schedule without a store",
+                ));
+            }
+            Some(engine) => {
+                let sums = (0..self.shots).map(|_| self.program.changes());
+                let mut sums = sums.collect::<Result<Vec<_>, Error>>()?;
+                engine.back(from, schedule, (&mut sums, self.parameters.isotropic()))?;
+                sums
+            }
+        };
+        let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
+        let of = |sums| parameters.change_transposed(&program.changed_transposed(medium, sums));
+        let cpu = &program.setup.cpu;
+        Ok(cpu.install(|| sums.into_par_iter().map(of).collect()))
+    }
+
+    /// The sums by coefficient of the shot on processors.
+    fn gradient_on_processors(
+        &self,
+        from: Source<'_, T>,
+        schedule: &CheckpointSchedule,
+    ) -> Result<Changes<T>, Error> {
         let made = self.reverse(from, schedule, None)?;
         let made = made.map_or_else(|| self.program.changes(), |gradient| Ok(gradient.sums));
         let mut sums = made?;
@@ -321,31 +408,7 @@ impl<T: Number> Born<T> {
                 *sum = if b > T::of(0.0) { *sum / b } else { T::of(0.0) };
             }
         }
-        Ok(self.brought_back(sums))
-    }
-
-    /// What an engine brings back to the parameters.
-    fn engine_back(
-        &self,
-        engine: &dyn Engine<T>,
-        from: Source<'_, T>,
-        schedule: &CheckpointSchedule,
-    ) -> Result<Vec<T>, Error> {
-        if schedule.in_store > 0 {
-            return Err(Error::setup(
-                "on a device checkpoints stay in memory: choose a schedule without a store",
-            ));
-        }
-        let mut waits = self.program.changes()?;
-        engine.back(from, schedule, (&mut waits, self.parameters.isotropic()))?;
-        Ok(self.brought_back(waits))
-    }
-
-    /// What waits for the parameters, from what waits for the coefficients.
-    fn brought_back(&self, waits: Changes<T>) -> Vec<T> {
-        let waits = self.program.changed_transposed(&self.medium, waits);
-        let (cpu, parameters) = (&self.program.setup.cpu, &self.parameters);
-        cpu.install(|| parameters.change_transposed(&waits))
+        Ok(sums)
     }
 
     /// Refuses fields that are not finite.
@@ -360,6 +423,16 @@ impl<T: Number> Born<T> {
     }
 }
 
+/// The first of several results, which is the one of a single shot.
+fn first<R: Default>(all: Vec<R>) -> R {
+    all.into_iter().next().unwrap_or_default()
+}
+
+/// Bytes that are left for each of so many shots side by side; none where they do not fit.
+fn left_for(free: usize, [shared, each]: [usize; 2], shots: usize) -> Option<usize> {
+    (free.checked_sub(shared)? / shots.max(1)).checked_sub(each)
+}
+
 /// What is said of fields that are not finite.
 fn not_finite(it: usize) -> Error {
     Error::setup(format!(
@@ -368,33 +441,36 @@ fn not_finite(it: usize) -> Error {
 }
 
 impl Born<f32> {
-    /// Bytes of device memory that the run takes beside the way back.
-    pub fn device_bytes(&self) -> usize {
-        gpu::bytes(&self.program)
+    /// Bytes of device memory that so many shots side by side take beside their states.
+    pub fn device_bytes(&self, shots: usize) -> usize {
+        let [shared, each] = gpu::bytes(&self.program);
+        shared + shots * each
     }
 
     /// The same of a run that makes images.
-    pub fn device_bytes_of_images(&self, wanted: &Wanted) -> usize {
-        self.device_bytes() + gpu::bytes_of_images(&self.program, wanted)
+    pub fn device_bytes_of_images(&self, wanted: &Wanted, shots: usize) -> usize {
+        self.device_bytes(shots) + shots * gpu::bytes_of_images(&self.program, wanted)
     }
 
-    /// Bytes that a device has left for the way back of images; none where processors run the steps.
+    /// Bytes that a device has left for the reverse sweep of images for each of so many shots side by side; none where processors run the
+    /// steps.
     ///
     /// # Errors
     /// Too little memory; the sentence says how much is needed.
-    pub fn room_of_images(&self, wanted: &Wanted) -> Result<Option<usize>, Error> {
+    pub fn room_of_images(&self, wanted: &Wanted, shots: usize) -> Result<Option<usize>, Error> {
         let Some(placed) = &self.placed else {
             return Ok(None);
         };
-        let needed = self.device_bytes_of_images(wanted);
+        let [shared, each] = placed.needed;
+        let needed = [shared, each + gpu::bytes_of_images(&self.program, wanted)];
         let refused = || {
             Error::setup(format!(
-                "the device has {:.2} GB of memory free and these images need {:.2} GB there beside the way back: ask for fewer images or lags, use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free and these images need {:.2} GB there beside the reverse sweep: ask for fewer images or lags, use a smaller grid, or the processors",
                 placed.free as f64 / 1e9,
-                needed as f64 / 1e9
+                self.device_bytes_of_images(wanted, shots) as f64 / 1e9
             ))
         };
-        placed.free.checked_sub(needed).map(Some).ok_or_else(refused)
+        left_for(placed.free, needed, shots).map(Some).ok_or_else(refused)
     }
 
     /// Plans the run for a device that has so many bytes free: the sizes are those there.
@@ -402,21 +478,19 @@ impl Born<f32> {
     /// # Errors
     /// Too little memory; the sentence says how much is needed.
     pub fn plan_on(&mut self, free: usize) -> Result<(), Error> {
-        let needed = self.device_bytes();
-        let Some(room) = free.checked_sub(needed) else {
+        let needed = gpu::bytes(&self.program);
+        if left_for(free, needed, 1).is_none() {
             return Err(Error::setup(format!(
-                "the device has {:.2} GB of memory free and the linearised run needs {:.2} GB there beside the way back: use a smaller grid, or the processors",
+                "the device has {:.2} GB of memory free and the linearised run needs {:.2} GB there beside the reverse sweep: use a smaller grid, or the processors",
                 free as f64 / 1e9,
-                needed as f64 / 1e9
+                self.device_bytes(1) as f64 / 1e9
             )));
-        };
-        let sizes = gpu::schedule_sizes(&self.program);
-        let side_by_side = gpu::bytes_side_by_side(&self.program);
+        }
         self.placed = Some(Placed {
             free,
-            room,
-            side_by_side,
-            sizes,
+            needed,
+            side_by_side: gpu::bytes_side_by_side(&self.program),
+            sizes: gpu::schedule_sizes(&self.program),
             shells: gpu::shell_sizes(&self.program, &self.core),
         });
         Ok(())

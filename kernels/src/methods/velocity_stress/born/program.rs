@@ -29,6 +29,7 @@ pub fn place(ndim: usize, place: usize) -> usize {
 }
 
 /// The discrete program of a run: everything that its steps need and no step changes.
+#[derive(Clone)]
 pub struct Discrete<T> {
     /// What a run forward needs.
     pub setup: Arc<Setup<T>>,
@@ -37,7 +38,7 @@ pub struct Discrete<T> {
     /// Absorbing layers.
     pub layers: Layers<T>,
     /// The medium where the model has it.
-    pub nodes: Nodes<T>,
+    pub nodes: Arc<Nodes<T>>,
     /// `c_za / c_zz` on the nodes of the surface, by horizontal axis, `[plane][row]`.
     pub ratios: Vec<Vec<T>>,
 }
@@ -47,7 +48,7 @@ impl<T: Number> Discrete<T> {
     pub fn new(shot: &Shot, mut raw: Medium<T>, class: Symmetry, cpu: Cpu) -> Result<Self, Error> {
         let own = 0..raw.padded().planes();
         let (setup, weak) = Setup::new(shot, &mut raw, (class, &own), cpu)?;
-        let nodes = Nodes::new(&raw, weak.as_ref(), class);
+        let nodes = Arc::new(Nodes::new(&raw, weak.as_ref(), class));
         drop((raw, weak));
         let rows = Rows::new(&setup);
         let mut made = Self {

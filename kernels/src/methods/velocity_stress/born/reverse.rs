@@ -98,7 +98,7 @@ impl<T: Number> Born<T> {
         let program = &self.program;
         let (ndim, len) = (program.ndim(), program.rows.len);
         Recorded {
-            velocity: match (&self.core, boundary) {
+            velocity: match (&*self.core, boundary) {
                 (Ok(core), true) => core.numbers(ndim),
                 _ => ndim * len,
             },
@@ -134,12 +134,12 @@ impl<T: Number> Born<T> {
                 grouped: self.parameters.isotropic(),
             });
         }
-        let core = self.core.as_ref().ok().filter(|_| schedule.shells);
+        let core = (*self.core).as_ref().ok().filter(|_| schedule.shells);
         if core.is_some() && memory.backwards.is_none() {
             memory.backwards = Some(Backwards::new(program)?);
         }
         let (data, mut residual) = match from {
-            Source::Data(data) => (data.to_vec(), None),
+            Source::Data(data) => (data.first().cloned().unwrap_or_default(), None),
             Source::Residual(residual) => (Vec::new(), Some(residual)),
         };
         let mut sweep = Sweep {
@@ -163,7 +163,8 @@ impl<T: Number> Born<T> {
                 Action::Record(steps) => sweep.advance(steps, true)?,
                 Action::Reverse(steps) => {
                     if let Some(residual) = residual.take() {
-                        sweep.data = residual(&sweep.records.take().unwrap_or_default())?;
+                        let records = sweep.records.take().unwrap_or_default();
+                        sweep.data = residual(vec![records])?.pop().unwrap_or_default();
                     }
                     sweep.back(steps)?;
                 }

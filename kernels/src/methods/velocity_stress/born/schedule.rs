@@ -36,7 +36,7 @@ pub enum Action {
     Reverse(Range<usize>),
 }
 
-/// Bytes that a way back may take.
+/// Bytes that a reverse sweep may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
     /// Of the memory of what runs it.
@@ -146,7 +146,7 @@ impl CheckpointSchedule {
         }
         best.map(|(_, schedule)| schedule).ok_or_else(|| {
             Error::setup(format!(
-                "the way back through {steps} steps needs {:.4} GB of memory at least and may take {:.4} GB: allow more, or use a smaller grid",
+                "the reverse sweep through {steps} steps needs {:.4} GB of memory at least and may take {:.4} GB: allow more, or use a smaller grid",
                 (2 * state + tape) as f64 / 1e9,
                 room.memory as f64 / 1e9
             ))

@@ -12,6 +12,7 @@ use anyhow::ensure;
 use kernels::methods::velocity_stress::Action;
 use kernels::misfit::{Misfit, Observed};
 pub use params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
+use rayon::prelude::*;
 use rsf_io::{Axis, Input, Job, Output, format_g};
 
 /// Runs `sfvsgrad2d-gpu`.
@@ -42,18 +43,13 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         made.summary(job);
         stations[0].tell(job);
     }
-    let (parameters, count) = (stations[0].born.perturbation_len(), stations[0].count());
+    let parameters = stations[0].born.perturbation_len();
     let mut found = Found::new(&made, parameters, compared.estimate.is_some());
-    let records = world.agree(Records::new(
-        job,
-        inputs,
-        (count, &made.run.spreads.picks),
-        made.sharing > 1,
-    ))?;
+    let records = world.agree(Records::new(job, inputs, &made.run.spreads.picks, &stations))?;
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
     let (series, jdata) = (made.run.shot.series.clone(), made.run.shot.jdata);
     let work =
-        |number: usize, station: &Station| compared.shot((number, station), &records, (&series, jdata));
+        |numbers: &[usize], station: &Station| compared.shots((numbers, station), &records, (&series, jdata));
     let shots = (kept.done(), made.shots());
     let drift = stack(stations, shots, world, &work, &mut |number, made| {
         read.add(found.add(number, &made));
@@ -190,52 +186,83 @@ impl Compared {
         })
     }
 
-    /// Of a shot, whose time functions are `series`, one record in so many steps: the gradient and, behind it, the time functions that are
-    /// estimated; the bits of the misfit, and checksums of the data.
-    fn shot(
+    /// Of shots, whose time functions are `series`, one record in so many steps: of each the gradient and, behind it, the time functions
+    /// that are estimated; the bits of the misfit, and checksums of the data.
+    fn shots(
         &self,
-        (number, station): (usize, &Station),
+        (numbers, station): (&[usize], &Station),
         records: &Records,
         (series, jdata): (&[Vec<f32>], usize),
-    ) -> anyhow::Result<Made> {
-        let (given, sums) = records.shot(number)?;
-        let mut given = given.into_iter();
-        let mut next = || given.next().map(|all| all.into_iter().map(f64::from).collect());
-        let wanted = Observed::new(station.born.values(), next().unwrap_or_default(), next())?;
-        let (mut sources, mut words) = (Vec::new(), Vec::new());
-        let mut residual = |made: &[f32]| {
-            let (misfit, waits) = self.records(made, &wanted, (series, jdata), &mut sources)?;
-            words = vec![misfit.to_bits()];
-            Ok(waits)
+    ) -> anyhow::Result<Vec<Made>> {
+        let (mut observed, mut sums) = (Vec::new(), Vec::new());
+        for &number in numbers {
+            let (given, of_shot) = records.shot(number)?;
+            let mut given = given.into_iter();
+            let mut next = || given.next().map(|all| all.into_iter().map(f64::from).collect());
+            let values = station.born.values();
+            observed.push(Observed::new(values, next().unwrap_or_default(), next())?);
+            sums.push(of_shot);
+        }
+        let mut judged = Vec::new();
+        let mut residuals = |made: Vec<Vec<f32>>| {
+            let judge =
+                |(made, observed): (&Vec<f32>, &Observed)| self.judge(made, observed, (series, jdata));
+            let all = station
+                .cpu
+                .install(|| made.par_iter().zip(&observed).map(judge).collect());
+            let all: Vec<Result<Judged, kernels::Error>> = all;
+            let mut residuals = Vec::new();
+            for one in all {
+                let one = one?;
+                residuals.push(one.residual);
+                judged.push((one.misfit, one.sources));
+            }
+            Ok(residuals)
         };
-        let mut values = station.born.gradient(&mut residual, station.schedule()?)?;
-        values.extend(sources);
-        words.extend(sums);
-        Ok(Made { values, words })
+        let gradients = station.born.gradients(&mut residuals, station.schedule()?)?;
+        let all = gradients.into_iter().zip(judged).zip(sums);
+        let made = all.map(|((mut values, (misfit, sources)), sums)| {
+            values.extend(sources);
+            let words = [vec![misfit.to_bits()], sums].concat();
+            Made { values, words }
+        });
+        Ok(made.collect())
     }
 
-    /// The misfit of records, and what waits for them; `sources` gets the time functions that are estimated.
-    fn records(
+    /// The misfit of the records of a shot.
+    fn judge(
         &self,
         made: &[f32],
-        wanted: &Observed,
+        observed: &Observed,
         (series, jdata): (&[Vec<f32>], usize),
-        sources: &mut Vec<f32>,
-    ) -> Result<(f64, Vec<f32>), kernels::Error> {
+    ) -> Result<Judged, kernels::Error> {
         let made: Vec<f64> = made.iter().copied().map(f64::from).collect();
-        let (misfit, waits) = match self.estimate {
-            None => self.kind.of(&made, wanted),
+        let (misfit, residual, sources) = match self.estimate {
+            None => {
+                let (misfit, residual) = self.kind.of(&made, observed);
+                (misfit, residual, Vec::new())
+            }
             Some(damping) => {
-                let (misfit, waits, filter) = self.kind.of_filtered(&made, wanted, damping)?;
-                *sources = series
-                    .iter()
-                    .flat_map(|series| filter.source(series, jdata))
-                    .collect();
-                (misfit, waits)
+                let (misfit, residual, filter) = self.kind.of_filtered(&made, observed, damping)?;
+                let sources = series.iter().flat_map(|series| filter.source(series, jdata));
+                (misfit, residual, sources.collect())
             }
         };
-        Ok((misfit, waits.into_iter().map(|x| x as f32).collect()))
+        Ok(Judged {
+            misfit,
+            residual: residual.into_iter().map(|x| x as f32).collect(),
+            sources,
+        })
     }
+}
+
+/// What the records of a shot are worth.
+struct Judged {
+    misfit: f64,
+    /// The derivative of the misfit by the records.
+    residual: Vec<f32>,
+    /// The time functions that are estimated.
+    sources: Vec<f32>,
 }
 
 /// The shots as an axis.

@@ -203,24 +203,22 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         stations[0].tell(job);
     }
     let mut stack = Stack::new(&made.run.padded.model, &asked.wanted);
-    let records = Records::new(
-        job,
-        vec![data],
-        (stations[0].count(), &made.run.spreads.picks),
-        made.sharing > 1,
-    );
+    let records = Records::new(job, vec![data], &made.run.spreads.picks, &stations);
     let records = world.agree(records)?;
     let mut read = kept.begin((job, &made), &records, &mut stack, world)?;
-    let work = |number: usize, station: &Station| -> anyhow::Result<Made> {
-        let (given, words) = records.shot(number)?;
-        let pictures = station
+    let work = |numbers: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
+        let (given, sums) = records.of_shots(numbers)?;
+        let images = station
             .born
-            .images(&given.concat(), station.schedule()?, &asked.wanted)?;
-        let parts = pictures
-            .into_iter()
-            .flat_map(|picture| [picture.image, picture.light]);
-        let values = parts.flatten().collect();
-        Ok(Made { values, words })
+            .images_of_shots(&given, station.schedule()?, &asked.wanted)?;
+        let made = images.into_iter().zip(sums).map(|(pictures, words)| {
+            let parts = pictures
+                .into_iter()
+                .flat_map(|picture| [picture.image, picture.light]);
+            let values = parts.flatten().collect();
+            Made { values, words }
+        });
+        Ok(made.collect())
     };
     let shots = (kept.done(), made.shots());
     stations::stack(stations, shots, world, &work, &mut |number, made| {

@@ -1,4 +1,4 @@
-//! What the way back of a run keeps, and where: `memory=`, `disk=`, `scratch=`, `keep=`.
+//! What the reverse sweep of a run keeps, and where: `memory=`, `disk=`, `scratch=`, `keep=`.
 
 use super::folder::Folder;
 use crate::modelling::plan::{free_memory, gigabytes};
@@ -17,10 +17,41 @@ const SHARE: f64 = 0.5;
 /// The same of a GPU, which nobody else uses meanwhile.
 const SHARE_OF_GPU: f64 = 0.9;
 
-/// The way back of a run.
-pub struct WayBack {
+/// Cells of all shots that run side by side on a GPU, about: more of them are not quicker (kernels/benches/RESULTS-STAGGERED.md).
+const FILLED: usize = 8_000_000;
+
+/// What is left of a GPU's memory at the ends of its pieces where shots run side by side, as a share of one.
+const LOST: f64 = 1.0 / 64.0;
+
+/// For whom a reverse sweep is chosen.
+#[derive(Clone, Copy)]
+pub struct For<'a> {
+    /// Steps of a shot.
+    pub steps: usize,
+    /// Runs that share the memory of the host.
+    pub sharing: usize,
+    /// Cells of the grid with its frame.
+    pub cells: usize,
+    /// Shots of the survey that one GPU gets at most.
+    pub shots: usize,
+    /// Batches that a GPU runs at the same time.
+    pub batches: usize,
+    /// Shots that `groups=` asks a GPU to run side by side in each of them.
+    pub asked: Option<usize>,
+    /// The images that are asked for.
+    pub images: Option<&'a Wanted>,
+}
+
+/// The reverse sweep of a run.
+#[derive(Clone)]
+pub struct ReverseSweep {
     /// What is kept of it.
     pub schedule: CheckpointSchedule,
+    /// Shots of a batch, which run side by side, and batches that a GPU runs at the same time.
+    pub side_by_side: usize,
+    batches: usize,
+    /// Shots of the survey.
+    shots: usize,
     steps: usize,
     /// Bytes of a checkpoint and of what is kept of a step.
     sizes: [usize; 2],
@@ -32,22 +63,52 @@ pub struct WayBack {
     quicker: Option<String>,
 }
 
-impl WayBack {
-    /// Chooses the quickest way back through the steps that memory and disk have room for, where so many shots share the memory of the
-    /// host; `images` are those that are asked for.
-    pub fn choose(
-        job: &Job,
-        born: &mut Born<f32>,
-        (steps, sharing): (usize, usize),
-        images: Option<&Wanted>,
-    ) -> anyhow::Result<Self> {
-        let on_gpu = match images {
-            Some(wanted) => born.room_of_images(wanted)?,
-            None => born.room(),
+impl ReverseSweep {
+    /// Chooses the quickest reverse sweep that memory and disk have room for. On a GPU so many shots run side by side that they fill it,
+    /// where that makes no step run more often than it does for one shot.
+    pub fn choose(job: &Job, born: &mut Born<f32>, of: For<'_>) -> anyhow::Result<Self> {
+        let chosen = match (born.room(1), of.asked) {
+            (None, _) => Self::of_shots(job, born, of, 1)?,
+            (Some(_), Some(asked)) => Self::of_shots(job, born, of, asked).map_err(|error| {
+                let fits = |&shots: &usize| Self::of_shots(job, born, of, shots).is_ok();
+                match (1..asked).rev().find(fits) {
+                    Some(fits) => error.context(format!(
+                        "groups= asks for {asked} shots at a time on a GPU, and its memory holds {fits} of them at most"
+                    )),
+                    None => error,
+                }
+            })?,
+            (Some(_), None) => {
+                let one = Self::of_shots(job, born, of, 1)?;
+                let most = (FILLED / of.batches / of.cells.max(1)).min(of.shots.div_ceil(of.batches));
+                let more = |shots: usize| Self::of_shots(job, born, of, shots).ok();
+                let as_quick = |way: &Self| !one.schedule.beats(&way.schedule, of.steps);
+                let several = (2..=most).rev().filter_map(more).find(as_quick);
+                several.unwrap_or(one)
+            }
         };
-        let share = SHARE / sharing as f64;
+        if chosen.schedule.in_store > 0 && !job.flag("plan")? {
+            born.set_store(Arc::new(Folder::new(&chosen.folder)?));
+        }
+        Ok(chosen)
+    }
+
+    /// The quickest one of so many shots side by side.
+    fn of_shots(job: &Job, born: &Born<f32>, of: For<'_>, shots: usize) -> anyhow::Result<Self> {
+        let For {
+            steps,
+            images,
+            batches,
+            shots: all,
+            ..
+        } = of;
+        let on_gpu = match images {
+            Some(wanted) => born.room_of_images(wanted, shots)?,
+            None => born.room(shots),
+        };
+        let share = SHARE / (of.sharing * batches * shots) as f64;
         let room = Room {
-            memory: memory(job, on_gpu, share)?,
+            memory: memory(job, on_gpu, share, [shots, batches])?,
             host: match on_gpu {
                 Some(_) => (share * free_memory().unwrap_or(0.0)) as usize,
                 None => 0,
@@ -65,6 +126,9 @@ impl WayBack {
         };
         let of = |schedule: CheckpointSchedule, sizes: [usize; 2], once: usize| Self {
             schedule,
+            side_by_side: shots,
+            batches,
+            shots: all,
             steps,
             sizes,
             once,
@@ -83,7 +147,7 @@ impl WayBack {
             None => boundary(born, steps, room, keep == "boundary")?
                 .map(|(schedule, sizes, once)| of(schedule, sizes, once)),
         };
-        let way = match (keep, whole, boundary) {
+        Ok(match (keep, whole, boundary) {
             ("boundary", _, Some(boundary)) | ("auto", Err(_), Some(boundary)) => boundary,
             ("auto", Ok(whole), Some(boundary)) if boundary.schedule.beats(&whole.schedule, steps) => {
                 boundary
@@ -93,22 +157,32 @@ impl WayBack {
                 ..whole
             },
             (_, whole, _) => whole?,
-        };
-        if way.schedule.in_store > 0 && !job.flag("plan")? {
-            born.set_store(Arc::new(Folder::new(&way.folder)?));
-        }
-        Ok(way)
+        })
     }
 
     /// Tells what is kept, and what would be quicker.
     pub fn tell(&self, job: &Job) {
-        job.say(&format!("way back: {}", self.words()));
+        job.say(&format!("reverse sweep: {}", self.words()));
+        match self.at_a_time() {
+            1 => {}
+            shots if self.batches > 1 => job.say(&format!(
+                "{shots} shots run side by side on each GPU, in {} batches: one computes while the records of another are judged",
+                self.batches
+            )),
+            shots => job.say(&format!("{shots} shots run side by side on each GPU")),
+        }
         if let Some(words) = &self.quicker {
             job.say(&format!("keep=boundary would be quicker: {words}"));
         }
     }
 
-    /// Seconds of a shot, of which a step takes so many forward, and so many forward and back where all steps are kept.
+    /// Shots that a GPU runs at the same time.
+    pub fn at_a_time(&self) -> usize {
+        (self.side_by_side * self.batches).min(self.shots)
+    }
+
+    /// Seconds of a shot, also among others, of which a step takes so many forward, and so many forward and back where all steps are
+    /// kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);
         let again = f64::from(schedule.shells);
@@ -131,7 +205,7 @@ impl WayBack {
                 self.elsewhere()
             ),
         };
-        let memory = schedule.bytes(self.sizes) + self.once;
+        let memory = self.at_a_time() * (schedule.bytes(self.sizes) + self.once);
         format!(
             "{kept}, {} of memory; {} of {} steps are run once more{}",
             gigabytes(memory as f64),
@@ -182,7 +256,7 @@ fn chosen(schedule: Result<CheckpointSchedule, kernels::Error>) -> anyhow::Resul
     schedule.map_err(|error| anyhow::anyhow!("{error} (memory= in GB)"))
 }
 
-/// The quickest way with boundary saving, its sizes and what it takes once; an error where it must be `had`.
+/// The quickest sweep with boundary saving, its sizes and what it takes once; an error where it must be `had`.
 fn boundary(
     born: &Born<f32>,
     steps: usize,
@@ -226,14 +300,20 @@ fn folder(job: &Job) -> PathBuf {
     }
 }
 
-/// Bytes that the way back may take: this `share` of what is free, unless `memory=` says otherwise; `room` is what a GPU has left for it.
-fn memory(job: &Job, room: Option<usize>, share: f64) -> anyhow::Result<usize> {
-    let asked = job.double_opt("memory")?.map(|gigabytes| gigabytes * GIGA);
+/// Bytes that the reverse sweep of each shot of so many in so many batches may take: this `share` of what is free, unless `memory=` says otherwise; `room`
+/// is what a GPU has left for each of them.
+fn memory(job: &Job, room: Option<usize>, share: f64, [shots, batches]: [usize; 2]) -> anyhow::Result<usize> {
+    let all = shots * batches;
+    let lost = if shots > 1 { LOST } else { 0.0 };
+    let room = room.map(|room| ((1.0 - lost) * room as f64) as usize);
+    let asked = job
+        .double_opt("memory")?
+        .map(|gigabytes| gigabytes * GIGA / all as f64);
     let allowed = match (asked, room) {
         (Some(asked), Some(room)) if asked > room as f64 => bail!(
-            "memory={} GB are asked for and the GPU has {} left for the way back: ask for less, or leave out memory=",
-            asked / GIGA,
-            gigabytes(room as f64)
+            "memory={} GB are asked for and the GPU has {} left for the reverse sweep: ask for less, or leave out memory=",
+            all as f64 * asked / GIGA,
+            gigabytes((all * room) as f64)
         ),
         (Some(asked), _) => asked,
         (None, Some(room)) => SHARE_OF_GPU * room as f64,

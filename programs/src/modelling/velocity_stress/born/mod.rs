@@ -114,7 +114,7 @@ fn forward(
         kept.watch(job, data);
         Ok(())
     }))?;
-    let work = |_: usize, station: &Station| -> anyhow::Result<Made> {
+    let work = |_: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
         let mut values = Vec::with_capacity(station.count());
         let mut take = |_: usize, _: &[f32], change: &[f32]| {
             values.extend_from_slice(change);
@@ -122,7 +122,7 @@ fn forward(
         };
         station.born.forward(Some(given), &mut take)?;
         let words = Vec::new();
-        Ok(Made { values, words })
+        Ok(vec![Made { values, words }])
     };
     let shots = (kept.done(), made.shots());
     stack(stations, shots, world, &work, &mut |number, made| {
@@ -170,28 +170,26 @@ fn back(
         made.summary(job);
         stations[0].tell(job);
     }
-    let (name, count) = (input.name(), stations[0].count());
+    let name = input.name();
     let mut found = Found {
         sum: vec![0.0; stations[0].born.perturbation_len()],
         line: made.run.padded.model.n[0],
         heard: [0],
         read: [0],
     };
-    let records = Records::new(
-        job,
-        vec![input],
-        (count, &made.run.spreads.picks),
-        made.sharing > 1,
-    );
+    let records = Records::new(job, vec![input], &made.run.spreads.picks, &stations);
     let records = world.agree(records)?;
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
-    let work = |number: usize, station: &Station| -> anyhow::Result<Made> {
-        let (given, sums) = records.shot(number)?;
-        let given = given.concat();
-        let heard = u64::from(given.iter().any(|&x| x != 0.0));
-        let values = station.born.adjoint(&given, station.schedule()?)?;
-        let words = [vec![heard], sums].concat();
-        Ok(Made { values, words })
+    let work = |numbers: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
+        let (given, sums) = records.of_shots(numbers)?;
+        let adjoints = station.born.adjoints(&given, station.schedule()?)?;
+        let all = adjoints.into_iter().zip(given.iter().zip(sums));
+        let made = all.map(|(values, (given, sums))| {
+            let heard = u64::from(given.iter().any(|&x| x != 0.0));
+            let words = [vec![heard], sums].concat();
+            Made { values, words }
+        });
+        Ok(made.collect())
     };
     let shots = (kept.done(), made.shots());
     let drift = stack(stations, shots, world, &work, &mut |number, made| {

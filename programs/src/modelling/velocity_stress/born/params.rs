@@ -41,8 +41,10 @@ same device for adj=n and adj=y of one inversion.
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The data then have \
 a last axis of shots, and adj=y sums over the shots. shots= picks some of them; the data that go with them are those of the \
 picked shots or of all. Several shots can run at the same time: gpu=0,1,2,3 runs one on each of \
-these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter of the threads. A build with MPI also runs as \
-several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn. memory= and disk= are for each shot that runs. \
+these GPUs, groups=4 on each of the first four GPUs or, on the CPU, on a quarter of the threads. One GPU runs so many shots of a small \
+model side by side as fill it and as its memory holds without running a step more often; groups= says how many instead (adj=n runs one at a \
+time). A build with MPI also runs as several ranks (mpirun -n 4 sfvsgrad2d-gpu ...), which take the shots in turn. memory= is for all shots \
+that one GPU runs side by side, on the CPU for each shot that runs, and so is disk=. \
 Sums are made in the order of the shots, so the result has the same bits for any number of groups and ranks. checkpoint= saves the state behind every shot (or as every= says), and \
 resume= continues a run that was stopped or killed: with the same input, model and parameters the result has the same bits as \
 that of one run. With adj=n the state counts on the data file of the stopped run, which is continued.";
@@ -50,7 +52,7 @@ that of one run. With adj=n the state counts on the data file of the stopped run
 const MEMORY: Param = Param::float("memory")
     .default_text("half of the free memory, divided by the number of shots that run at the same time; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
-    .doc("memory for the waves that adj=y needs, GB, for each shot that runs");
+    .doc("memory for the waves that adj=y needs, GB: of a GPU, or of each shot that runs on the CPU");
 
 const DISK: Param = Param::float("disk")
     .default("0")

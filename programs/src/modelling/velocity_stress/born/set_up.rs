@@ -198,7 +198,7 @@ impl SetUp {
         Ok(())
     }
 
-    /// Reads the model and makes the operator ready on each machine, with a way back if there is to be one. All ranks call it.
+    /// Reads the model and makes the operator ready on each machine, with a reverse sweep if there is to be one. All ranks call it.
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let stations = self.own_stations(job, ways);
         world.agree(stations)
@@ -214,7 +214,7 @@ impl SetUp {
         let free = free_memory().unwrap_or(f64::INFINITY);
         ensure!(
             needed <= free,
-            "{} {} of memory beside the way back, and {} are free: use {}a smaller grid or nb=",
+            "{} {} of memory beside the reverse sweep, and {} are free: use {}a smaller grid or nb=",
             match self.sharing {
                 1 => "the operator needs".into(),
                 count => format!("{count} groups on this host need"),
@@ -230,22 +230,21 @@ impl SetUp {
             // The frame is that of the model now.
             self.run.shot.frame = run.shot.frame;
             self.report = Some(report);
-            stations.push(Station::new(run, born, self.shots()));
+            let cpu = machine.cpu.another()?;
+            stations.push(Station::new(run, (born, cpu), self.shots()));
         }
-        for (k, station) in stations.iter_mut().enumerate() {
-            let of_run = (job.flag("plan")?, ways.images());
-            let words = on_gpu(&mut station.born, &self.machines[k], of_run)?;
+        let mut placed = Vec::new();
+        for (machine, station) in self.machines.iter().zip(stations) {
+            let (all, words) = place(job, (station, machine), (ways, self.sharing))?;
+            placed.extend(all);
             self.of_gpu = self.of_gpu.take().or(words);
         }
-        if let Ways::Back(images) = ways {
-            for station in &mut stations {
-                station.choose_way(job, images, self.sharing)?;
-            }
-        }
-        Ok(stations)
+        // Every machine gets shots before one of them gets more.
+        placed.sort_by_key(|(lane, _)| *lane);
+        Ok(placed.into_iter().map(|(_, station)| station).collect())
     }
 
-    /// The answer of `plan=y` for a survey: what one shot takes on its way back, with such images if they are asked for, and what
+    /// The answer of `plan=y` for a survey: what one shot takes in its reverse sweep, with such images if they are asked for, and what
     /// all shots take. All ranks call it.
     pub fn plan_survey(mut self, job: &Job, images: Option<&Wanted>, world: &World) -> anyhow::Result<()> {
         let ways = Ways::Back(images);
@@ -269,7 +268,9 @@ impl SetUp {
             .map_or(Symmetry::Orthorhombic, |report| report.class);
         let seconds = world.agree(station.seconds((self.machine(), class), ways))?;
         let (shots, groups) = (self.shots(), self.machines.len());
-        let words = shots::plan((shots, shots), (groups, 1, seconds), world)?;
+        let own = shots::of_rank(&(0..shots).collect::<Vec<_>>(), world).len();
+        let batch = shots::batch(own, groups, station.at_a_time());
+        let words = shots::plan((shots, shots), (groups, batch, seconds), world)?;
         job.say(&match shots {
             1 => format!("time about {seconds:.1} s (a small grid timed now); nothing was run (plan=y)"),
             _ => format!("that is one shot: {words} (a small grid timed now); nothing was run (plan=y)"),
@@ -289,26 +290,64 @@ impl SetUp {
     }
 }
 
-/// Lets the GPU of the run, if there is one, run it, or only plans it; says what that takes of its memory.
-fn on_gpu(
-    born: &mut Born<f32>,
-    machine: &Machine,
-    (plan, images): (bool, Option<&Wanted>),
-) -> anyhow::Result<Option<String>> {
+/// Chooses the reverse sweep of a station, if there is to be one, and lets its GPU run it, if there is one and nothing is only planned. Where a
+/// GPU runs several shots side by side, two stations have half of them each, with their numbers: while one of them judges its records on
+/// the processors, the GPU runs the shots of the other. Beside them a line about the memory of the GPU.
+fn place(
+    job: &Job,
+    (mut station, machine): (Station, &Machine),
+    (ways, sharing): (Ways<'_>, usize),
+) -> anyhow::Result<(Vec<(usize, Station)>, Option<String>)> {
     let Some(gpu) = machine.open()?.pop() else {
-        return Ok(None);
+        if let Ways::Back(images) = ways {
+            station.choose_way(job, images, (sharing, 1, None))?;
+        }
+        return Ok((vec![(0, station)], None));
     };
     let (free, name) = free(&gpu)?;
-    let placed = match plan {
-        true => born.plan_on(free),
-        false => born.run_on(gpu),
+    let in_vain = || format!("{name} (device=cpu runs in the memory of the host)");
+    station.born.plan_on(free).with_context(in_vain)?;
+    let mut lanes = vec![gpu];
+    match (ways, machine.asked) {
+        (Ways::Back(images), asked) => {
+            station.choose_way(job, images, (sharing, 1, asked))?;
+            let half = match (asked, station.side_by_side()) {
+                (_, 1) => None,
+                (None, _) => Some(None),
+                (Some(asked), _) => (asked % 2 == 0).then_some(Some(asked / 2)),
+            };
+            if let Some(half) = half {
+                station.born.plan_on(free / 2).with_context(in_vain)?;
+                station.choose_way(job, images, (sharing, 2, half))?;
+                lanes.extend(machine.open()?);
+            }
+        }
+        (Ways::Forward, Some(asked)) if asked > 1 => bail!(
+            "groups= asks for {asked} shots at a time on a GPU, and adj=n runs one at a time on each: ask for as many groups as there are GPUs, or leave out groups="
+        ),
+        (Ways::Forward, _) => {}
+    }
+    let (shots, born) = (station.at_a_time(), &station.born);
+    let taken = match ways.images() {
+        Some(wanted) => born.device_bytes_of_images(wanted, shots),
+        None => born.device_bytes(shots),
     };
-    placed.with_context(|| format!("{name} (device=cpu runs in the memory of the host)"))?;
-    Ok(Some(format!(
-        "{name}: {} of its memory beside the way back, {} are free",
-        gigabytes(images.map_or(born.device_bytes(), |wanted| born.device_bytes_of_images(wanted)) as f64),
+    let words = format!(
+        "{name}: {} of its memory beside the reverse sweep, {} are free",
+        gigabytes(taken as f64),
         gigabytes(free as f64)
-    )))
+    );
+    let mut all = vec![station];
+    while all.len() < lanes.len() {
+        all.push(all[0].another()?);
+    }
+    let planning = job.flag("plan")?;
+    for (station, gpu) in all.iter_mut().zip(lanes) {
+        if !planning {
+            station.born.run_on(gpu).with_context(in_vain)?;
+        }
+    }
+    Ok((all.into_iter().enumerate().collect(), Some(words)))
 }
 
 /// Reads the model and makes the operator of a shot ready; what was found in the model.

@@ -2,25 +2,26 @@
 
 use super::super::Run;
 use super::super::spreads::move_to;
-use super::memory::WayBack;
+use super::memory::{For, ReverseSweep};
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::machine::Machine;
 use crate::modelling::picks::Picks;
-use crate::modelling::shots::{self, Made, Outcome, Worker};
+use crate::modelling::shots::{self, All, Made, Outcome, Worker};
 use crate::modelling::world::World;
 use anyhow::{Context, bail};
+use kernels::device::cpu::Cpu;
 use kernels::medium::Symmetry;
 use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Wanted};
 use kernels::methods::velocity_stress::{Linearised, calibrate_linearised};
 use rsf_io::{Input, Job};
 use std::sync::{Mutex, PoisonError};
 
-/// Whether shots have a way back.
+/// What shots are run for.
 #[derive(Clone, Copy)]
 pub enum Ways<'a> {
-    /// They have none.
+    /// The data of a perturbation.
     Forward,
-    /// They have one, with these images if any are asked for.
+    /// A reverse sweep, with these images if any are asked for.
     Back(Option<&'a Wanted>),
 }
 
@@ -38,30 +39,68 @@ impl<'a> Ways<'a> {
 pub struct Station {
     /// The operator.
     pub born: Born<f32>,
+    /// Processors for what is done with records.
+    pub cpu: Cpu,
     run: Run,
-    way: Option<WayBack>,
+    way: Option<ReverseSweep>,
     shots: usize,
 }
 
-/// What a station makes of a shot.
-pub type Work<'a> = &'a (dyn Fn(usize, &Station) -> anyhow::Result<Made> + Sync);
+/// What a station makes of shots that it runs side by side.
+pub type Work<'a> = &'a (dyn Fn(&[usize], &Station) -> anyhow::Result<Vec<Made>> + Sync);
 
 impl Station {
     /// For a survey of so many shots.
-    pub fn new(run: Run, born: Born<f32>, shots: usize) -> Self {
+    pub fn new(run: Run, (born, cpu): (Born<f32>, Cpu), shots: usize) -> Self {
         Self {
             born,
+            cpu,
             run,
             way: None,
             shots,
         }
     }
 
-    /// Chooses the way back; so many stations share the memory of the host.
-    pub fn choose_way(&mut self, job: &Job, images: Option<&Wanted>, sharing: usize) -> anyhow::Result<()> {
-        let way = WayBack::choose(job, &mut self.born, (self.run.shot.nt, sharing), images)?;
-        self.way = Some(way);
+    /// Chooses the reverse sweep; so many runs share the memory of the host, a GPU runs so many batches at the same time, and `groups=`
+    /// may ask for so many shots in each of them.
+    pub fn choose_way(
+        &mut self,
+        job: &Job,
+        images: Option<&Wanted>,
+        (sharing, batches, asked): (usize, usize, Option<usize>),
+    ) -> anyhow::Result<()> {
+        let of = For {
+            steps: self.run.shot.nt,
+            sharing,
+            cells: self.run.padded.cells(),
+            shots: self.shots,
+            batches,
+            asked,
+            images,
+        };
+        self.way = Some(ReverseSweep::choose(job, &mut self.born, of)?);
         Ok(())
+    }
+
+    /// A station for other shots at the same time, whose operator is not on a device yet.
+    pub fn another(&self) -> anyhow::Result<Self> {
+        Ok(Self {
+            born: self.born.another(),
+            cpu: self.cpu.another()?,
+            run: self.run.clone(),
+            way: self.way.clone(),
+            shots: self.shots,
+        })
+    }
+
+    /// Shots that run side by side.
+    pub fn side_by_side(&self) -> usize {
+        self.way.as_ref().map_or(1, |way| way.side_by_side)
+    }
+
+    /// Shots that a GPU runs at the same time.
+    pub fn at_a_time(&self) -> usize {
+        self.way.as_ref().map_or(1, ReverseSweep::at_a_time)
     }
 
     /// Numbers of the data of a shot.
@@ -69,13 +108,13 @@ impl Station {
         self.born.records() * self.born.values()
     }
 
-    /// The way back that was chosen.
+    /// The schedule of the reverse sweep that was chosen.
     pub fn schedule(&self) -> anyhow::Result<&CheckpointSchedule> {
-        let way = self.way.as_ref().context("no way back was chosen")?;
+        let way = self.way.as_ref().context("no reverse sweep was chosen")?;
         Ok(&way.schedule)
     }
 
-    /// Tells of the way back, if there is one.
+    /// Tells of the reverse sweep, if there is one.
     pub fn tell(&self, job: &Job) {
         if let Some(way) = &self.way {
             way.tell(job);
@@ -99,20 +138,39 @@ impl Station {
         })
     }
 
-    /// What `work` makes of a shot, with how far its waves have drifted as its last word.
-    fn make(&mut self, number: usize, work: Work<'_>) -> anyhow::Result<Made> {
-        if self.shots > 1 {
-            move_to(&self.run.spreads, &mut self.run.shot, number);
-            self.born.next_shot(&self.run.shot)?;
+    /// What `work` makes of shots, each with how far its waves have drifted as its last word. Where one fails that runs side by side with
+    /// others, all of them run once more, one by one.
+    fn make(&mut self, numbers: &[usize], work: Work<'_>) -> All {
+        match self.attempt(numbers, work) {
+            Ok(all) => all.into_iter().map(Ok).collect(),
+            Err(error) if numbers.len() == 1 => {
+                let error = match self.shots {
+                    1 => error,
+                    _ => error.context(format!("shot {}", self.run.spreads.picks.number(numbers[0]))),
+                };
+                vec![Err(error)]
+            }
+            Err(_) => {
+                let one = |number: &usize| self.make(std::slice::from_ref(number), work);
+                numbers.iter().flat_map(one).collect()
+            }
         }
-        let made = work(number, self);
-        let mut made = match self.shots {
-            1 => made?,
-            _ => made.with_context(|| format!("shot {}", self.run.spreads.picks.number(number)))?,
-        };
+    }
+
+    fn attempt(&mut self, numbers: &[usize], work: Work<'_>) -> anyhow::Result<Vec<Made>> {
+        if self.shots > 1 {
+            let shots = numbers.iter().map(|&number| {
+                let mut shot = self.run.shot.clone();
+                move_to(&self.run.spreads, &mut shot, number);
+                shot
+            });
+            let shots: Vec<_> = shots.collect();
+            self.born.next_shots(&shots)?;
+        }
+        let mut all = work(numbers, self)?;
         let drift = self.born.drift().unwrap_or(f64::NAN);
-        made.words.push(drift.to_bits());
-        Ok(made)
+        all.iter_mut().for_each(|made| made.words.push(drift.to_bits()));
+        Ok(all)
     }
 }
 
@@ -126,22 +184,31 @@ pub fn stack(
     take: &mut dyn FnMut(usize, Made) -> anyhow::Result<()>,
 ) -> anyhow::Result<Option<f64>> {
     let todo: Vec<usize> = (first..shots).collect();
-    stations.truncate(shots::of_rank(&todo, world).len());
-    let worker =
-        |mut station: Station| -> Worker<'_> { Worker::one_by_one(move |number| station.make(number, work)) };
+    let own = shots::of_rank(&todo, world).len();
+    stations.truncate(own);
+    let most = stations.iter().map(Station::side_by_side).min().unwrap_or(1);
+    let batch = shots::batch(own, stations.len(), most);
+    let worker = |mut station: Station| -> Worker<'_> {
+        Worker::side_by_side(move |numbers| station.make(numbers, work))
+    };
     let workers = stations.into_iter().map(worker).collect();
     let mut drifted: Option<f64> = None;
-    let taken = shots::in_order(&todo, (workers, 1), world, &mut |number, outcome| match outcome {
-        Outcome::Made(mut made) => {
-            let drift = made.words.pop().map_or(f64::NAN, f64::from_bits);
-            if !drift.is_nan() {
-                drifted = Some(drifted.map_or(drift, |before| before.max(drift)));
+    let taken = shots::in_order(
+        &todo,
+        (workers, batch),
+        world,
+        &mut |number, outcome| match outcome {
+            Outcome::Made(mut made) => {
+                let drift = made.words.pop().map_or(f64::NAN, f64::from_bits);
+                if !drift.is_nan() {
+                    drifted = Some(drifted.map_or(drift, |before| before.max(drift)));
+                }
+                take(number, made)
             }
-            take(number, made)
-        }
-        Outcome::Failed(error) => Err(error),
-        Outcome::Stopped(signal) => bail!("{signal} has ended the run"),
-    });
+            Outcome::Failed(error) => Err(error),
+            Outcome::Stopped(signal) => bail!("{signal} has ended the run"),
+        },
+    );
     match taken {
         Ok(()) => Ok(drifted),
         // The other ranks do not know of it.
@@ -159,14 +226,16 @@ pub struct Records {
 }
 
 impl Records {
-    /// Of inputs that have so many numbers for each of the shots that are picked, or for each of the survey; `several` stations read
-    /// them.
+    /// Of inputs that have the data of each of the shots that are picked, or of each shot of the survey, which these stations read.
     pub fn new(
         job: &mut Job,
         inputs: Vec<Input>,
-        (count, picks): (usize, &Picks),
-        several: bool,
+        picks: &Picks,
+        stations: &[Station],
     ) -> anyhow::Result<Self> {
+        let count = stations.first().map_or(0, Station::count);
+        // Shots that run side by side may run once more, one by one.
+        let several = stations.len() > 1 || stations.iter().any(|station| station.side_by_side() > 1);
         let names = inputs.iter().map(Input::name).collect();
         let inputs = inputs.into_iter().map(|input| match several {
             true => Ok(job.by_position(input)?),
@@ -183,6 +252,17 @@ impl Records {
     /// Names of the inputs.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The numbers of several shots, those of every input one behind the other, and their checksums.
+    pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<(Vec<Vec<f32>>, Vec<Vec<u64>>)> {
+        let (mut all, mut sums) = (Vec::new(), Vec::new());
+        for &number in numbers {
+            let (given, of_shot) = self.shot(number)?;
+            all.push(given.concat());
+            sums.push(of_shot);
+        }
+        Ok((all, sums))
     }
 
     /// The numbers of a shot in every input, and their checksums. Inputs that have one order are read in that.

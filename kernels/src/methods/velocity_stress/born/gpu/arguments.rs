@@ -125,7 +125,8 @@ pub struct Args {
     pub across: i32,
     pub grouped: i32,
     pub boxes: i32,
-    pub padding: i32,
+    pub along: i32,
+    pub shot: i64,
     pub run_velocity: u64,
     pub run_stress: u64,
     pub shell: u64,
@@ -147,6 +148,7 @@ pub struct Inject {
     pub changes: u64,
     pub len: i64,
     pub stride: [i64; 3],
+    pub shot: i64,
     pub low: [i32; 3],
     pub high: [i32; 3],
     pub count: i32,
@@ -171,10 +173,11 @@ pub struct Lists {
     pub gradient: u64,
     pub len: i64,
     pub stride: [i64; 3],
+    pub shot: i64,
     pub dt: f32,
     pub integral: i32,
     pub count: i32,
-    pub padding: i32,
+    pub of_shot: i32,
 }
 
 /// `struct Walk` of points.cu.
@@ -185,6 +188,7 @@ pub struct Walk {
     pub from: u64,
     pub found: u64,
     pub count: i64,
+    pub shot: i64,
 }
 
 impl GridArgs {
@@ -272,7 +276,8 @@ impl Args {
             across: 0,
             grouped: 0,
             boxes: 0,
-            padding: 0,
+            along: 1,
+            shot: 0,
             run_velocity: 0,
             run_stress: 0,
             shell: 0,
@@ -329,7 +334,7 @@ impl Args {
         self
     }
 
-    /// The way back through a step that lies on a tape, with the velocities before it.
+    /// The reverse sweep through a step that lies on a tape, with the velocities before it.
     pub fn back_through(mut self, sizes: &Sizes, before: u64, tape: u64) -> Self {
         let parts = sizes.tape();
         (self.before, self.after) = (before, tape);

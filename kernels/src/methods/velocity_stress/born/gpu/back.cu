@@ -10,7 +10,7 @@ INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, c
     EACH(j) {
         if (p->at[j] < 0) continue;
         const struct Layer *l = &a->g.layers[AXIS(j)];
-        REAL *memory = a->memory[stage][AXIS(j)], *behind = a->behind[stage][AXIS(j)];
+        REAL *memory = SHOT(a, memory[stage][AXIS(j)]), *behind = SHOT(a, behind[stage][AXIS(j)]);
         if (j == 0) {
             EACH_VEC {
                 int at = place_along(&a->g, p, c, v);
@@ -44,7 +44,7 @@ INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, c
 
 // Where what waits for the derivative of component `i` along AXIS(j) lies among fields.
 INLINE const REAL *waits_of(const struct Args *a, int stage, int i, int j) {
-    return a->waits[stage] + (stage ? STRESS(i, j) : i) * a->g.len;
+    return SHOT(a, waits[stage]) + (stage ? STRESS(i, j) : i) * a->g.len;
 }
 
 // What waits for the derivatives along z comes back to cells.
@@ -61,7 +61,7 @@ INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, 
         UNROLL for (int k = 0; k < VEC + 2 * AROUND; k++) {
             int other = line + k - AROUND, framed = is_framed(l, other);
             int at = framed ? start + number_in_layer(l, other) : c->at + k - AROUND;
-            EACH(i) near[i][k] = READ((framed ? a->behind[stage][0] + i * l->component : waits_of(a, stage, i, 0)) + at);
+            EACH(i) near[i][k] = READ((framed ? SHOT(a, behind[stage][0]) + i * l->component : waits_of(a, stage, i, 0)) + at);
         }
     }
     EACH(i) {
@@ -103,7 +103,7 @@ INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (
             EACH(i) {
                 const int first = (i == j) == stage;
                 if (k < first || k >= 2 * HALF + first) continue;
-                const REAL *beside = a->behind[stage][AXIS(j)] + i * l->component;
+                const REAL *beside = SHOT(a, behind[stage][AXIS(j)]) + i * l->component;
                 fetch((framed ? beside : waits_of(a, stage, i, j)) + at, near[i][j][k - first]);
             }
         }
@@ -141,7 +141,7 @@ INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cel
     EACH_VEC weak[v] = 0;
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
-        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], next[VEC];
+        REAL *r = SHOT(a, relaxing) + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], next[VEC];
         load(r, next);
         fetch(pattern, keep);
         fetch(pattern + PERIOD, take);
@@ -193,13 +193,13 @@ INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*
 // Rates of strain of the run in a step, from the velocities and the memory of the layers that it left.
 INLINE void strains_of(const struct Args *a, const struct Places *p, const struct Cell *c, REAL (*e)[VEC]) {
     REAL d[NDIM][NDIM][VEC];
-    EACH(i) EACH(j) derivative(&a->g, a->after + i * a->g.len, c->at, AXIS(j), i != j, d[i][j]);
+    EACH(i) EACH(j) derivative(&a->g, SHOT(a, after) + i * a->g.len, c->at, AXIS(j), i != j, d[i][j]);
     if (p->any) {
         EACH(j) {
             if (p->at[j] < 0) continue;
             const struct Layer *l = &a->g.layers[AXIS(j)];
             EACH(i) {
-                const REAL *psi = a->psi[AXIS(j)] + i * l->component, *f = factors_of(l, c->line[AXIS(j)], i != j);
+                const REAL *psi = SHOT(a, psi[AXIS(j)]) + i * l->component, *f = factors_of(l, c->line[AXIS(j)], i != j);
                 if (j == 0) EACH_VEC {
                     int at = place_along(&a->g, p, c, v);
                     if (at >= 0) d[i][0][v] = FMA(READ(f + v), d[i][0][v], READ(psi + at));
@@ -220,39 +220,39 @@ INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee_layers(&a->g, (const REAL *const *)a->memory[1], &p, &c);
-    if (a->stiffness) foresee_layers(&a->g, a->psi, &p, &c);
+    foresee_layers(a, (const REAL *const *)a->memory[1], &p, &c);
+    if (a->stiffness) foresee_layers(a, a->psi, &p, &c);
     REAL s[STRESSES][VEC], k[MODULI][VEC], e[STRESSES][VEC], strain[STRESSES][VEC], sum[PLACES][VEC], got[STRESSES][VEC], left[VEC];
-    foresee(&a->g, a->stress, STRESSES, &c);
+    foresee(&a->g, SHOT(a, stress), STRESSES, &c);
     foresee_stiffness(&a->g, &c);
     left_of(&a->g, &c, left);
     if (a->stiffness) {
-        foresee_gradient(a, a->stiffness, &c);
+        foresee_gradient(a, SHOT(a, stiffness), &c);
         strains_of(a, &p, &c, strain);
     }
     if (gathered) gather_stresses(a, &c, got);
-    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
+    EACH_STRESS(n) load(SHOT(a, stress) + n * a->g.len + c.at, s[n]);
     stiffness_at(&a->g, a->g.stiffness, c.at, k);
-    if (a->stiffness) load_gradient(a, a->stiffness, &c, sum);
+    if (a->stiffness) load_gradient(a, SHOT(a, stiffness), &c, sum);
     EACH_STRESS(n) {
         EACH_VEC {
             e[n][v] = 0;
             if (gathered) s[n][v] += got[n][v];
             s[n][v] *= left[v];
         }
-        if (gathered || a->g.sponge[0]) put(&c, a->stress + n * a->g.len + c.at, s[n]);
+        if (gathered || a->g.sponge[0]) put(&c, SHOT(a, stress) + n * a->g.len + c.at, s[n]);
     }
     add_products(k, s, e);
-    if (a->stiffness) add_gradient(a, a->stiffness, strain, s, &c, sum);
+    if (a->stiffness) add_gradient(a, SHOT(a, stiffness), strain, s, &c, sum);
 #if LOSSY
     REAL weak[STRESSES][VEC];
     stiffness_at(&a->g, a->g.relaxing, c.at, k);
-    if (a->stiffness) load_gradient(a, a->weaker, &c, sum);
+    if (a->stiffness) load_gradient(a, SHOT(a, weaker), &c, sum);
     EACH_STRESS(n) unrelax(a, s[n], n, &c, weak[n]);
     add_products(k, weak, e);
-    if (a->stiffness) add_gradient(a, a->weaker, strain, weak, &c, sum);
+    if (a->stiffness) add_gradient(a, SHOT(a, weaker), strain, weak, &c, sum);
 #endif
-    EACH_STRESS(n) put(&c, a->waits[1] + n * a->g.len + c.at, e[n]);
+    EACH_STRESS(n) put(&c, SHOT(a, waits[1]) + n * a->g.len + c.at, e[n]);
     unstretch(a, 1, &p, &c, e);
 }
 
@@ -266,27 +266,27 @@ KERNEL(velocities_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const struct Places p = places_of(&a.g, &c);
-    foresee_layers(&a.g, (const REAL *const *)a.memory[0], &p, &c);
+    foresee_layers(&a, (const REAL *const *)a.memory[0], &p, &c);
     REAL now[NDIM][VEC], b[NDIM][VEC], before[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
     left_of(&a.g, &c, left);
     buoyancy_at(&a.g, c.at, b);
     EACH(i) {
         WIDE at = i * a.g.len + c.at;
-        load(a.velocity + at, now[i]);
-        if (a.buoyancy) fetch(a.before + at, before[i]), fetch(a.after + at, after[i]), load(a.buoyancy + at, sum[i]);
+        load(SHOT(&a, velocity) + at, now[i]);
+        if (a.buoyancy) fetch(SHOT(&a, before) + at, before[i]), fetch(SHOT(&a, after) + at, after[i]), load(SHOT(&a, buoyancy) + at, sum[i]);
     }
     EACH(i) {
         WIDE at = i * a.g.len + c.at;
         if (a.buoyancy) {
             EACH_VEC sum[i][v] = FMA(FMA(-left[v], before[i][v], after[i][v]), now[i][v], sum[i][v]);
-            put(&c, a.buoyancy + at, sum[i]);
+            put(&c, SHOT(&a, buoyancy) + at, sum[i]);
         }
         EACH_VEC {
             now[i][v] *= left[v];
             b[i][v] *= now[i][v];
         }
-        if (a.g.sponge[0]) put(&c, a.velocity + at, now[i]);
-        put(&c, a.waits[0] + at, b[i]);
+        if (a.g.sponge[0]) put(&c, SHOT(&a, velocity) + at, now[i]);
+        put(&c, SHOT(&a, waits[0]) + at, b[i]);
     }
     unstretch(&a, 0, &p, &c, b);
 }
@@ -298,30 +298,30 @@ KERNEL(velocities_gather_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const struct Places p = places_of(&a.g, &c);
-    foresee_layers(&a.g, (const REAL *const *)a.memory[0], &p, &c);
+    foresee_layers(&a, (const REAL *const *)a.memory[0], &p, &c);
     REAL force[NDIM][VEC], b[NDIM][VEC], got[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
-    foresee(&a.g, a.velocity, NDIM, &c);
+    foresee(&a.g, SHOT(&a, velocity), NDIM, &c);
     foresee_density(&a.g, &c);
     if (a.buoyancy) {
-        foresee(&a.g, a.after, NDIM, &c);
-        foresee(&a.g, a.buoyancy, NDIM, &c);
+        foresee(&a.g, SHOT(&a, after), NDIM, &c);
+        foresee(&a.g, SHOT(&a, buoyancy), NDIM, &c);
     }
     left_of(&a.g, &c, left);
     gather_velocities(&a, &c, got);
     buoyancy_at(&a.g, c.at, b);
     EACH(i) {
         WIDE at = i * a.g.len + c.at;
-        load(a.velocity + at, force[i]);
-        if (a.buoyancy) fetch(a.after + at, after[i]), load(a.buoyancy + at, sum[i]);
+        load(SHOT(&a, velocity) + at, force[i]);
+        if (a.buoyancy) fetch(SHOT(&a, after) + at, after[i]), load(SHOT(&a, buoyancy) + at, sum[i]);
     }
     EACH(i) {
         WIDE at = i * a.g.len + c.at;
         if (a.buoyancy) {
             EACH_VEC sum[i][v] = FMA(after[i][v], got[i][v], sum[i][v]);
-            put(&c, a.buoyancy + at, sum[i]);
+            put(&c, SHOT(&a, buoyancy) + at, sum[i]);
         }
         EACH_VEC force[i][v] = FMA(b[i][v], got[i][v], force[i][v]) * left[v];
-        put(&c, a.velocity + at, force[i]);
+        put(&c, SHOT(&a, velocity) + at, force[i]);
     }
     unstretch(&a, 0, &p, &c, force);
 }
@@ -341,9 +341,9 @@ KERNEL(velocities_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     REAL got[NDIM][VEC];
-    foresee(&a.g, a.velocity, NDIM, &c);
+    foresee(&a.g, SHOT(&a, velocity), NDIM, &c);
     gather_velocities(&a, &c, got);
-    add_to(&a, a.velocity, NDIM, got, &c);
+    add_to(&a, SHOT(&a, velocity), NDIM, got, &c);
 }
 
 // Stresses get what waits for theirs.
@@ -351,9 +351,9 @@ KERNEL(stresses_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     REAL got[STRESSES][VEC];
-    foresee(&a.g, a.stress, STRESSES, &c);
+    foresee(&a.g, SHOT(&a, stress), STRESSES, &c);
     gather_stresses(&a, &c, got);
-    add_to(&a, a.stress, STRESSES, got, &c);
+    add_to(&a, SHOT(&a, stress), STRESSES, got, &c);
 }
 
 // What waits for buoyancy, from what was added up.
@@ -362,7 +362,7 @@ KERNEL(buoyancies_back)(const struct Args a) {
     if (!cell_of(&a, &c)) return;
     REAL sum[NDIM][VEC];
     sums_between(&a.g, a.g.density, c.at, sum);
-    EACH(i) EACH_VEC if (v < c.count) a.buoyancy[i * a.g.len + c.at + v] *= sum[i][v];
+    EACH(i) EACH_VEC if (v < c.count) SHOT(&a, buoyancy)[i * a.g.len + c.at + v] *= sum[i][v];
 }
 
 // What an image of pressures is made of in a step, born/imaging.rs: the rate of the normal strains of the run, and the pressure that
@@ -376,12 +376,12 @@ KERNEL(pressures)(const struct Args a) {
     EACH_VEC {
         int at = c.at + v;
         if (v >= c.count) continue;
-        REAL later = a.later[at], e = 0;
+        REAL later = SHOT(&a, later)[at], e = 0;
         EACH(i) {
-            later = FMA(stiffness_of_all(&a.g, i, at), a.stress[i * a.g.len + at], later);
+            later = FMA(stiffness_of_all(&a.g, i, at), SHOT(&a, stress)[i * a.g.len + at], later);
             e += strain[i][v];
         }
-        a.later[at] = later;
-        a.rate[at] = e;
+        SHOT(&a, later)[at] = later;
+        SHOT(&a, rate)[at] = e;
     }
 }

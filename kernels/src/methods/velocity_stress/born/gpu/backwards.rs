@@ -78,6 +78,7 @@ impl<A: Accelerator> Backwards<A> {
             threads: THREADS,
             shared: 0,
         };
+        let (args, dims) = on.side_by_side(args, dims);
         // SAFETY: the boxes lie in the grid, and its fields are those of the arguments.
         unsafe { on.launch_on(stream, on.turn(turn)?, dims, &args) }
     }
@@ -112,6 +113,7 @@ impl<A: Accelerator> Backwards<A> {
             deep: int(along),
             ..within(args, cells)
         };
+        let (args, dims) = on.side_by_side(args, dims);
         // SAFETY: the same; the cells are whole vectors.
         unsafe { on.launch_on(Stream::Main, on.turn(turn)?, dims, &args) }
     }
@@ -217,10 +219,10 @@ impl<A: Accelerator> Backwards<A> {
 
     /// Forgets how large velocities were.
     pub fn begin(&self, on: &Device<A>) -> Result<(), Error> {
-        on.copy(self.largest.address(), None, 2)
+        on.a.clear(&self.largest)
     }
 
-    /// Looks how large velocities of the run are, or what is left of them at the end.
+    /// Looks how large velocities of the runs of all shots are, or what is left of them at the end.
     pub fn look(&self, on: &Device<A>, velocity: u64, end: bool) -> Result<(), Error> {
         let boxes = match end {
             true => vec![self.bounds.velocities.clone()],
@@ -234,7 +236,7 @@ impl<A: Accelerator> Backwards<A> {
         self.walk(on, (Stream::Main, Turn::Largest), &args, &boxes)
     }
 
-    /// What is left of velocities at the end of the way back as a share of the largest one.
+    /// What is left of velocities at the end of the reverse sweep as a share of the largest one.
     pub fn drift(&self, on: &Device<A>) -> Result<f64, Error> {
         let mut found = [0.0; 2];
         Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut found)?;

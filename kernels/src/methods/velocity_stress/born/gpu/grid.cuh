@@ -64,8 +64,8 @@ struct Args {
     struct Grid g;
     struct Surface surface;
     REAL *velocity, *stress, *memory[2][3], *relaxing;  // what a step changes, or what waits for it
-    const REAL *before, *after;                         // velocities of the run before a step, and on the way back those behind it
-    const REAL *psi[3];                                 // memory of the layers of stage 1: before a step, on the way back behind it
+    const REAL *before, *after;                         // velocities of the run before a step, and in the reverse sweep those behind it
+    const REAL *psi[3];                                 // memory of the layers of stage 1: before a step, in the reverse sweep behind it
     REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
     REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
@@ -76,12 +76,21 @@ struct Args {
     int start, across;                                  // where the threads of a row begin; the power of two that a block has of them
     int grouped;                                        // normal stiffnesses wait as one, and so do their couplings
     int boxes;                                          // of those below, where threads walk along boxes
-    int padding;
+    int along;                                          // blocks along y that a shot has
+    WIDE shot;                                          // numbers from a part of a shot to that of the next one
     REAL *run_velocity, *run_stress;                    // the waves of the run, where they run backwards
     REAL *shell;                                        // what is kept of velocities of a step around the part where they do
     WIDE shell_len;
     struct Box box[BOXES];
 };
+
+// Several shots may run side by side in a launch; their blocks follow each other along y. Everything that a shot has of its own lies as far
+// from the same part of the next shot, whatever part it is: OF_SHOT is where the numbers of a block's shot begin, seen from those of the
+// first one, and SHOT a part of `struct Args` there. A shot alone runs by the same text, so that it comes to the same bits.
+#define SHOT_OF(a) ((int)blockIdx.y / (a)->along)
+#define BLOCK_ALONG(a) ((int)blockIdx.y - SHOT_OF(a) * (a)->along)
+#define OF_SHOT(a) (SHOT_OF(a) * (a)->shot)
+#define SHOT(a, part) ((a)->part + OF_SHOT(a))
 
 // Fields have fewer than 2^31 numbers, so that a place in a field needs 32 bits.
 // The first of the cells of a thread, and how many of them are computed.
@@ -126,7 +135,7 @@ INLINE int cell_of(const struct Args *a, struct Cell *c) {
 INLINE int cell_of(const struct Args *a, struct Cell *c) {
     const struct Grid *g = &a->g;
     int z = a->start + ((int)(blockIdx.x << a->across) + ((int)threadIdx.x & ((1 << a->across) - 1))) * VEC, line = (int)threadIdx.x >> a->across;
-    int strip = blockIdx.z / a->deep, row = (strip * gridDim.y + blockIdx.y) * ALONG + line % ALONG;
+    int strip = blockIdx.z / a->deep, row = (strip * a->along + BLOCK_ALONG(a)) * ALONG + line % ALONG;
     int plane = (blockIdx.z - strip * a->deep) * ((THREADS >> a->across) / ALONG) + line / ALONG;
     c->line[0] = z;
     c->line[1] = g->begin[1] + row;
@@ -253,13 +262,14 @@ INLINE int place_along(const struct Grid *g, const struct Places *p, const struc
 }
 
 // The memory of the layers that cells will want.
-INLINE void foresee_layers(const struct Grid *g, const REAL *const *memory, const struct Places *p, const struct Cell *c) {
+INLINE void foresee_layers(const struct Args *a, const REAL *const *memory, const struct Places *p, const struct Cell *c) {
+    const struct Grid *g = &a->g;
     if (!p->any) return;
     EACH(j) {
         int at = p->at[j];
         if (j == 0 && at >= 0) at += number_in_layer(&g->layers[0], c->line[0]);
         if (at < 0) continue;
-        EACH(i) prefetch(memory[AXIS(j)] + i * g->layers[AXIS(j)].component + at);
+        EACH(i) prefetch(memory[AXIS(j)] + OF_SHOT(a) + i * g->layers[AXIS(j)].component + at);
     }
 }
 

@@ -9,6 +9,9 @@ struct Waves {
     int fields, padding;
 };
 
+// One of these of a block's shot.
+#define OF(w, part) ((w)->part + OF_SHOT(&(w)->a))
+
 #define EACH_NUMBER(k, count) \
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < (count); k += (WIDE)gridDim.x * blockDim.x)
 
@@ -23,15 +26,15 @@ KERNEL(shares)(const struct Waves w) {
     REAL along = READ(g->stiffness[0] + c.at);
 #endif
     REAL sum = stiffness_of_all(g, 0, c.at);
-    w.to[c.at] = sum > 0 ? along / sum : 0;
+    OF(&w, to)[c.at] = sum > 0 ? along / sum : 0;
 }
 
 // The sum of some fields, or a share of it, at all nodes.
 KERNEL(sums)(const struct Waves w) {
     EACH_NUMBER(k, w.a.g.len) {
         REAL sum = 0;
-        for (int i = 0; i < w.fields; i++) sum += w.from[i * w.a.g.len + k];
-        w.to[k] = w.share ? w.share[k] * sum : sum;
+        for (int i = 0; i < w.fields; i++) sum += OF(&w, from)[i * w.a.g.len + k];
+        OF(&w, to)[k] = w.share ? OF(&w, share)[k] * sum : sum;
     }
 }
 
@@ -42,19 +45,19 @@ KERNEL(waiting_waves)(const struct Waves w) {
     REAL k[MODULI][VEC], b[NDIM][VEC], s[STRESSES][VEC], sum[STRESSES][VEC];
     stiffness_at(&w.a.g, w.a.g.stiffness, c.at, k);
     EACH_STRESS(n) {
-        load(w.a.stress + n * w.a.g.len + c.at, s[n]);
+        load(SHOT(&w.a, stress) + n * w.a.g.len + c.at, s[n]);
         EACH_VEC sum[n][v] = 0;
     }
     add_products(k, s, sum);
-    EACH_STRESS(n) put(&c, w.a.waits[1] + n * w.a.g.len + c.at, sum[n]);
+    EACH_STRESS(n) put(&c, SHOT(&w.a, waits[1]) + n * w.a.g.len + c.at, sum[n]);
     // Without a surface velocities wait times buoyancy anyway.
     if (w.a.waits[0] == w.a.velocity) return;
     buoyancy_at(&w.a.g, c.at, b);
     EACH(i) {
         REAL u[VEC];
-        load(w.a.velocity + i * w.a.g.len + c.at, u);
+        load(SHOT(&w.a, velocity) + i * w.a.g.len + c.at, u);
         EACH_VEC u[v] *= b[i][v];
-        put(&c, w.a.waits[0] + i * w.a.g.len + c.at, u);
+        put(&c, SHOT(&w.a, waits[0]) + i * w.a.g.len + c.at, u);
     }
 }
 
@@ -66,9 +69,9 @@ KERNEL(waiting_velocities)(const struct Waves w) {
     sums_between(&w.a.g, w.a.g.density, c.at, inverses);
     EACH(i) {
         REAL u[VEC];
-        load(w.a.velocity + i * w.a.g.len + c.at, u);
+        load(SHOT(&w.a, velocity) + i * w.a.g.len + c.at, u);
         EACH_VEC u[v] *= inverses[i][v];
-        put(&c, w.to + i * w.a.g.len + c.at, u);
+        put(&c, OF(&w, to) + i * w.a.g.len + c.at, u);
     }
 }
 
@@ -79,17 +82,17 @@ KERNEL(forces)(const struct Waves w) {
     const struct Grid *g = &w.a.g;
     EACH(i) {
         REAL p[VEC], d[VEC], sum[VEC];
-        derivative(g, w.potential, c.at, AXIS(i), 1, p);
+        derivative(g, OF(&w, potential), c.at, AXIS(i), 1, p);
         EACH_VEC sum[v] = p[v];
         if (w.from) {
             EACH_VEC sum[v] = 0;
             EACH(j) {
-                derivative(g, w.from + STRESS(i, j) * g->len, c.at, AXIS(j), i == j, d);
+                derivative(g, OF(&w, from) + STRESS(i, j) * g->len, c.at, AXIS(j), i == j, d);
                 EACH_VEC sum[v] += d[v];
             }
             EACH_VEC sum[v] -= p[v];
         }
-        put(&c, w.to + i * g->len + c.at, sum);
+        put(&c, OF(&w, to) + i * g->len + c.at, sum);
     }
 }
 
@@ -101,10 +104,10 @@ KERNEL(rotations)(const struct Waves w) {
     EACH(i) EACH(j) {
         if (j <= i) continue;
         REAL turn[VEC], d[VEC];
-        derivative(g, w.from + j * g->len, c.at, AXIS(i), 1, turn);
-        derivative(g, w.from + i * g->len, c.at, AXIS(j), 1, d);
+        derivative(g, OF(&w, from) + j * g->len, c.at, AXIS(i), 1, turn);
+        derivative(g, OF(&w, from) + i * g->len, c.at, AXIS(j), 1, d);
         EACH_VEC turn[v] -= d[v];
-        put(&c, w.to + (STRESS(i, j) - NDIM) * g->len + c.at, turn);
+        put(&c, OF(&w, to) + (STRESS(i, j) - NDIM) * g->len + c.at, turn);
     }
 }
 
@@ -121,7 +124,8 @@ struct Products {
     int halves[9];
     int stride[3], begin[3], end[3];    // cells that are computed
     int first[3], n[3];                 // the model
-    int padding;
+    int along;                          // as in `struct Args`
+    WIDE shot;
 };
 
 // The mean of the products around a node, `own` a lag before and `other` a lag behind it. Bits of `there` and `behind` say along
@@ -145,7 +149,7 @@ INLINE REAL around(const struct Products *p, const REAL *own, const REAL *other,
 // Adds a step to all images of a kind and to its illumination.
 KERNEL(multiply)(const struct Products p) {
     int z = blockIdx.x * CELLS_OF_A_BLOCK + threadIdx.x % CELLS_OF_A_BLOCK;
-    int line = (blockIdx.z * gridDim.y + blockIdx.y) * LINES_OF_A_BLOCK + threadIdx.x / CELLS_OF_A_BLOCK;
+    int line = (blockIdx.z * p.along + BLOCK_ALONG(&p)) * LINES_OF_A_BLOCK + threadIdx.x / CELLS_OF_A_BLOCK;
     if (z >= p.n[0] || line >= p.n[1] * p.n[2]) return;
     const int node[3] = {p.first[0] + z, p.first[1] + line % p.n[1], p.first[2] + line / p.n[1]};
     const int at = node[0] + node[1] * p.stride[1] + node[2] * p.stride[2], cell = line * p.n[0] + z;
@@ -163,21 +167,22 @@ KERNEL(multiply)(const struct Products p) {
         REAL sum = 0;
         if (k == p.all_lags) {
             for (int i = 0; i < p.shines; i++) {
-                const REAL *own = p.shining + i * p.len + at;
+                const REAL *own = SHOT(&p, shining) + i * p.len + at;
                 sum += around(&p, own, own, p.halves[i], there, behind);
             }
-            p.light[cell] = FMA(p.bright, sum, p.light[cell]);
+            SHOT(&p, light)[cell] = FMA(p.bright, sum, SHOT(&p, light)[cell]);
             continue;
         }
         UNROLL for (int group = 0; group < 2; group++) {
             REAL part = 0;
             for (int i = 0; i < p.fields[group]; i++) {
                 const int half = p.halves[group * p.fields[0] + i];
-                const REAL *own = p.own[group] + i * p.len + (at - off), *other = p.other[group] + i * p.len + (at + off);
+                const REAL *own = SHOT(&p, own[group]) + i * p.len + (at - off);
+                const REAL *other = SHOT(&p, other[group]) + i * p.len + (at + off);
                 part += around(&p, own, other, half, there, behind);
             }
             sum = FMA(p.signs[group], part, sum);
         }
-        p.image[k * cells + cell] += sum;
+        SHOT(&p, image)[k * cells + cell] += sum;
     }
 }

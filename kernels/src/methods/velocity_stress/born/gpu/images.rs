@@ -1,19 +1,20 @@
 //! Images on a device: what [`super::super::imaging`] does on processors, by the kernels of images.cu.
 //!
 //! Of the shot as little is kept beside a recorded step as the kinds need: one field of pressure for PP and PS, the force of S waves
-//! for SP, stresses for the energy; velocities are recorded anyway. What else is multiplied is made on the way back, one kind after the
+//! for SP, stresses for the energy; velocities are recorded anyway. What else is multiplied is made in the reverse sweep, one kind after the
 //! other, in room that the kinds share. Products go to the nodes in every step, and only those of the model are kept, so that an image
 //! takes one number for each lag and cell, however many fields its kind has.
 
 use super::super::Number;
 use super::super::imaging::{Kind, Picture, Wanted, halves};
 use super::super::program::Discrete;
+use super::OnDevice;
 use super::arguments::{Args, int};
-use super::sizes::{Sizes, after};
+use super::shot_memory::{Part, ShotMemory};
+use super::sizes::after;
 use super::steps::Device;
 use super::transfer::Transfer;
 use super::variant::Pass;
-use super::{OnDevice, room};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
 
@@ -70,7 +71,8 @@ struct Products {
     end: [i32; 3],
     first: [i32; 3],
     n: [i32; 3],
-    padding: i32,
+    along: i32,
+    shot: i64,
 }
 
 /// The sums of a kind: a bit of a field for every axis along which it lies between the nodes, and where image and illumination begin.
@@ -101,7 +103,7 @@ pub struct Plan {
     /// The pressure that waits, summed over the steps.
     later: usize,
     /// All numbers beside those of steps.
-    all: usize,
+    pub all: usize,
 }
 
 impl Plan {
@@ -208,7 +210,8 @@ fn products(program: &Discrete<f32>) -> Products {
         end: live.map(|range| int(range.end)),
         first: first.map(int),
         n: n.map(int),
-        padding: 0,
+        along: 1,
+        shot: 0,
     }
 }
 
@@ -218,22 +221,28 @@ pub struct Imaging<'a, A: Accelerator> {
     kernels: &'a [A::Kernel],
     plan: Plan,
     plain: Products,
-    memory: A::Memory,
+    /// The address of the part of the first shot.
+    memory: u64,
     lags: A::Memory,
 }
 
 impl<'a, A: Accelerator> Imaging<'a, A> {
-    /// Room for what is wanted.
-    pub fn new(on: &'a OnDevice<A>, program: &Discrete<f32>, wanted: &Wanted) -> Result<Self, Error> {
-        let (device, plan) = (&on.device, Plan::new(program, wanted));
+    /// In the memory of shots, as `plan` has it.
+    pub fn new(
+        on: &'a OnDevice<A>,
+        (program, plan): (&Discrete<f32>, Plan),
+        memory: &ShotMemory<A>,
+    ) -> Result<Self, Error> {
+        let device = &on.device;
         let made = Self {
             kernels: on.image_kernels()?,
             plain: products(program),
-            memory: room(&*device.a, plan.all)?,
+            memory: memory.part(Part::Images),
             lags: send(&*device.a, &plan.lags)?,
             device,
             plan,
         };
+        device.copy(made.memory, None, made.plan.all)?;
         if made.plan.has_potentials() {
             let waves = made.waves(&device.of(0), (0, 0), made.at(made.plan.share));
             made.cells(Kernel::Shares, &waves)?;
@@ -241,16 +250,8 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         Ok(made)
     }
 
-    /// Sizes of a run that keeps what these images need.
-    pub fn sizes(&self) -> Sizes {
-        Sizes {
-            film: self.plan.kept,
-            ..self.device.sizes
-        }
-    }
-
     fn at(&self, number: usize) -> u64 {
-        after(self.memory.address(), number)
+        after(self.memory, number)
     }
 
     fn launch<S>(&self, kernel: Kernel, dims: Dims, args: &S) -> Result<(), Error> {
@@ -262,7 +263,8 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
 
     /// A kernel with a thread for every number of a field.
     fn walk(&self, kernel: Kernel, waves: &Waves) -> Result<(), Error> {
-        self.launch(kernel, walk(self.device.sizes.len), waves)
+        let (args, dims) = self.device.side_by_side(waves.args, walk(self.device.sizes.len));
+        self.launch(kernel, dims, &Waves { args, ..*waves })
     }
 
     /// A kernel with a thread for every cell that is computed.
@@ -317,7 +319,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         Ok(())
     }
 
-    /// Adds what a recorded step has of the images; `args` are those of the way back through it, before its transpose and behind all that
+    /// Adds what a recorded step has of the images; `args` are those of the reverse sweep through it, before its transpose and behind all that
     /// waits for its record.
     pub fn correlate(&self, args: &Args, tape: u64) -> Result<(), Error> {
         if self.plan.separates() {
@@ -407,23 +409,25 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         products.halves[..sum.halves.len()].copy_from_slice(&sum.halves);
         let [z, rows, planes] = products.n.map(|n| n as usize);
         let blocks = (rows * planes).div_ceil(BLOCK[1]);
-        let deep = blocks.div_ceil(MOST_BLOCKS);
+        let shots = self.device.shots();
+        let deep = (blocks * shots).div_ceil(MOST_BLOCKS);
         let dims = Dims {
             grid: [z.div_ceil(BLOCK[0]), blocks.div_ceil(deep), deep],
             threads: BLOCK[0] * BLOCK[1],
             shared: 0,
         };
+        let (args, dims) = self.device.side_by_side(self.device.of(0), dims);
+        (products.along, products.shot) = (args.along, args.shot);
         self.launch(Kernel::Multiply, dims, &products)
     }
 
-    /// What all steps have added.
-    pub fn pictures(&self) -> Result<Vec<Picture<f32>>, Error> {
+    /// What all steps of a shot have added.
+    pub fn pictures(&self, shot: usize, transfer: &mut Transfer<A>) -> Result<Vec<Picture<f32>>, Error> {
         let (a, plan) = (&*self.device.a, &self.plan);
         let lags = plan.lags.len() / 3;
-        let mut transfer = Transfer::<A>::new(a, lags * plan.cells)?;
         let mut of = |at: usize, count: usize| {
             let mut numbers = vec![0.0; count];
-            transfer.get(a, self.at(at), &mut numbers)?;
+            transfer.get(a, self.device.of_shot(self.at(at), shot), &mut numbers)?;
             Ok::<_, Error>(numbers)
         };
         let picture = |sum: &Sum| {

@@ -21,7 +21,7 @@ INLINE int cell_of(const struct Args *a, struct Cell *c) {
     int across = threadIdx.x % (CHUNK * GROUPS), line = threadIdx.x / (CHUNK * GROUPS);
     int chunk = blockIdx.x * GROUPS + across / CHUNK, tile = chunk / chunks;
     int z = start + ((chunk - tile * chunks) * CHUNK + across % CHUNK) * VEC;
-    int row = (blockIdx.z * a->deep + tile) * TALL + line % TALL, plane = blockIdx.y * DEEP + line / TALL;
+    int row = (blockIdx.z * a->deep + tile) * TALL + line % TALL, plane = BLOCK_ALONG(a) * DEEP + line / TALL;
     c->line[0] = z;
     c->line[1] = g->begin[1] + row;
     c->line[2] = g->begin[2] + plane;
@@ -72,20 +72,20 @@ KERNEL(velocities_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const WIDE len = a.g.len;
-    foresee(&a.g, a.run_velocity, NDIM, &c);
-    foresee(&a.g, a.velocity, NDIM, &c);
-    foresee(&a.g, a.buoyancy, NDIM, &c);
+    foresee(&a.g, SHOT(&a, run_velocity), NDIM, &c);
+    foresee(&a.g, SHOT(&a, velocity), NDIM, &c);
+    foresee(&a.g, SHOT(&a, buoyancy), NDIM, &c);
     REAL b[NDIM][VEC];
     buoyancy_at(&a.g, c.at, b);
     EACH(i) {
         const WIDE at = i * len + c.at;
         REAL run[VEC], force[VEC], sum[VEC], got[VEC], d[VEC];
-        load(a.run_velocity + at, run);
-        load(a.velocity + at, force);
-        load(a.buoyancy + at, sum);
+        load(SHOT(&a, run_velocity) + at, run);
+        load(SHOT(&a, velocity) + at, force);
+        load(SHOT(&a, buoyancy) + at, sum);
         EACH_VEC got[v] = 0;
         EACH(j) {
-            derivative(&a.g, a.waits[1] + STRESS(i, j) * len, c.at, AXIS(j), i == j, d);
+            derivative(&a.g, SHOT(&a, waits[1]) + STRESS(i, j) * len, c.at, AXIS(j), i == j, d);
             EACH_VEC got[v] -= d[v];
         }
         EACH_VEC {
@@ -93,14 +93,14 @@ KERNEL(velocities_inside)(const struct Args a) {
             force[v] = FMA(b[i][v], got[v], force[v]);
             got[v] = 0;
         }
-        store(a.buoyancy + at, sum);
-        store(a.velocity + at, force);
+        store(SHOT(&a, buoyancy) + at, sum);
+        store(SHOT(&a, velocity) + at, force);
         EACH(j) {
-            derivative(&a.g, a.run_stress + STRESS(i, j) * len, c.at, AXIS(j), i == j, d);
+            derivative(&a.g, SHOT(&a, run_stress) + STRESS(i, j) * len, c.at, AXIS(j), i == j, d);
             EACH_VEC got[v] -= d[v];
         }
         EACH_VEC run[v] = FMA(b[i][v], got[v], run[v]);
-        store(a.run_velocity + at, run);
+        store(SHOT(&a, run_velocity) + at, run);
     }
 }
 
@@ -114,12 +114,12 @@ KERNEL(stresses_inside)(const struct Args a) {
     if (!cell_of(&a, &c)) return;
     const WIDE len = a.g.len;
     REAL waits[STRESSES][VEC], s[STRESSES][VEC], sum[SUMS][VEC], k[MODULI][VEC], gone[STRESSES][VEC], e[STRESSES][VEC];
-    load_all(&a.g, a.waits[1], STRESSES, c.at, waits);
-    load_all(&a.g, a.run_stress, STRESSES, c.at, s);
-    UNROLL for (int n = 0; n < SUMS; n++) load(a.stiffness + SUM(n) * len + c.at, sum[n]);
+    load_all(&a.g, SHOT(&a, waits[1]), STRESSES, c.at, waits);
+    load_all(&a.g, SHOT(&a, run_stress), STRESSES, c.at, s);
+    UNROLL for (int n = 0; n < SUMS; n++) load(SHOT(&a, stiffness) + SUM(n) * len + c.at, sum[n]);
     stiffness_at(&a.g, a.g.stiffness, c.at, k);
-    strains_inside(&a.g, a.waits[0], c.at, gone);
-    strains_inside(&a.g, a.run_velocity, c.at, e);
+    strains_inside(&a.g, SHOT(&a, waits[0]), c.at, gone);
+    strains_inside(&a.g, SHOT(&a, run_velocity), c.at, e);
     take_products(k, gone, waits);
     take_products(k, e, s);
     EACH_VEC {
@@ -132,9 +132,9 @@ KERNEL(stresses_inside)(const struct Args a) {
         sum[1][v] = FMA(both, all, sum[1][v]);
         UNROLL for (int n = NDIM; n < STRESSES; n++) sum[2 + n - NDIM][v] = FMA(e[n][v], waits[n][v], sum[2 + n - NDIM][v]);
     }
-    store_all(&a.g, a.waits[1], STRESSES, c.at, waits);
-    store_all(&a.g, a.run_stress, STRESSES, c.at, s);
-    UNROLL for (int n = 0; n < SUMS; n++) store(a.stiffness + SUM(n) * len + c.at, sum[n]);
+    store_all(&a.g, SHOT(&a, waits[1]), STRESSES, c.at, waits);
+    store_all(&a.g, SHOT(&a, run_stress), STRESSES, c.at, s);
+    UNROLL for (int n = 0; n < SUMS; n++) store(SHOT(&a, stiffness) + SUM(n) * len + c.at, sum[n]);
 }
 
 #undef BOUNDS
@@ -146,7 +146,7 @@ KERNEL(stiffnesses_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     REAL sum[SUMS][VEC], k[MODULI][VEC];
-    UNROLL for (int n = 0; n < SUMS; n++) load(a.stiffness + SUM(n) * a.g.len + c.at, sum[n]);
+    UNROLL for (int n = 0; n < SUMS; n++) load(SHOT(&a, stiffness) + SUM(n) * a.g.len + c.at, sum[n]);
     stiffness_at(&a.g, a.g.stiffness, c.at, k);
     EACH_VEC {
         REAL all = sum[1][v] / FMA((REAL)NDIM, k[0][v], k[1][v]);
@@ -154,5 +154,5 @@ KERNEL(stiffnesses_inside)(const struct Args a) {
         sum[1][v] = all - sum[0][v];
         UNROLL for (int n = 2; n < SUMS; n++) sum[n][v] /= k[n][v];
     }
-    UNROLL for (int n = 0; n < SUMS; n++) store(a.stiffness + SUM(n) * a.g.len + c.at, sum[n]);
+    UNROLL for (int n = 0; n < SUMS; n++) store(SHOT(&a, stiffness) + SUM(n) * a.g.len + c.at, sum[n]);
 }

@@ -5,8 +5,11 @@
 //! both at a free surface, `points.cu` sources, receivers and images. All sums of a cell are gathered in a fixed order, so that
 //! a run gives the same bits every time, whatever it keeps.
 //!
+//! Several shots over the same medium run side by side in the same launches, for which a small grid alone is too short: blocks of all
+//! shots follow each other, and whatever a shot has of its own lies the same distance from that of the next one (`shot_memory.rs`).
+//!
 //! Of a step that is recorded the velocities stay, in whose place the next step writes elsewhere, and the memory of the layers by which
-//! they are stretched: a third of strains and forces, which come of them on the way back. What a step has added to the velocities is
+//! they are stretched: a third of strains and forces, which come of them in the reverse sweep. What a step has added to the velocities is
 //! buoyancy times its forces.
 //!
 //! Where waves run backwards (`bounds.rs`, `backwards.rs`, `shells.rs`) only the shell of the velocities is kept. Most of a large grid, the
@@ -19,12 +22,12 @@ mod images;
 mod points;
 mod resident;
 mod shells;
+mod shot_memory;
 mod sizes;
 mod steps;
-mod stock;
+mod sweep;
 mod transfer;
 pub mod variant;
-mod way_back;
 
 use super::boundary::Core;
 use super::engine::{Engine, Source, Steps};
@@ -32,14 +35,17 @@ use super::program::{Changes, Discrete};
 use super::schedule::CheckpointSchedule;
 use super::{Number, Picture, Take, Wanted, not_finite};
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Memory, Pinned, Stream};
+use crate::device::accelerator::{Accelerator, Pinned, Stream};
+use crate::methods::velocity_stress::Shot;
 use bounds::Bounds;
 use images::{Imaging, Plan};
+use points::Tables;
+use shot_memory::{Needs, PARTS, Part, ShotMemory};
 use sizes::{Sizes, after};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use steps::{Device, Drive};
-use stock::Stock;
+use sweep::Request;
 use transfer::Transfer;
 
 /// Threads that read one number of a record.
@@ -51,11 +57,12 @@ const RECORDS: usize = 16 << 20;
 /// What a driver takes for itself, records that wait, and tables of points.
 const OWN: usize = 256 << 20;
 
-/// Bytes that a program takes on a device beside the way back: coefficients, what waits for derivatives and coefficients.
-pub fn bytes(program: &Discrete<f32>) -> usize {
+/// Bytes that a program takes on a device beside the states of a reverse sweep: the coefficients, and for every shot the adjoint of
+/// derivatives and the sums by coefficient.
+pub fn bytes(program: &Discrete<f32>) -> [usize; 2] {
     let sizes = Sizes::new(program);
-    let numbers = sizes.waits().all + sizes.changes_numbers();
-    resident::bytes(program) + numbers * size_of::<f32>() + OWN
+    let numbers = sizes.waits().all + sizes.changes_numbers() + sizes.surface;
+    [resident::bytes(program) + OWN, numbers * size_of::<f32>()]
 }
 
 /// Bytes that images take there beyond these: nothing waits for coefficients, whose room they have, too.
@@ -96,59 +103,52 @@ pub fn shell_sizes(
     Ok(([state, tape], tape + before))
 }
 
-/// A linearised shot on a device.
+/// Linearised shots on a device.
 pub struct OnDevice<A: Accelerator> {
     device: Device<A>,
     steps: Steps,
-    /// What ways back leave to the next one.
-    stock: RefCell<Stock<A>>,
+    /// The memory of shots, which stays for the next ones.
+    memory: RefCell<Option<ShotMemory<A>>>,
+    /// The way of numbers between the host and the device.
+    transfer: RefCell<Transfer<A>>,
+    /// A number of the device on the host.
+    flag: RefCell<A::Pinned>,
     /// Kernels of images, once there have been some.
     of_images: OnceCell<Vec<A::Kernel>>,
     /// How far waves that ran backwards came from where they began.
     drift: Cell<Option<f64>>,
 }
 
-/// Memory for so many numbers.
-fn room<A: Accelerator>(a: &A, numbers: usize) -> Result<A::Memory, Error> {
-    a.allocate((numbers * size_of::<f32>()).max(1))
-}
-
-/// Records on their way from a device to the host, or back.
-struct Reel<A: Accelerator> {
-    memory: A::Memory,
-    transfer: Transfer<A>,
-    /// Numbers of a record.
+/// Records on a device, on their way to the host or from it.
+#[derive(Clone, Copy)]
+struct Reel {
+    /// The address of the first one of the first shot.
+    address: u64,
+    /// Numbers of a record of a shot.
     values: usize,
-    /// Records that the memory holds, beside one that nobody takes.
+    /// Records that there is room for, beside one that nobody takes.
     most: usize,
 }
 
-impl<A: Accelerator> Reel<A> {
-    fn new(a: &A, values: usize, records: usize) -> Result<Self, Error> {
-        let most = (RECORDS / (values * size_of::<f32>()).max(1)).clamp(1, records.max(1));
-        Ok(Self {
-            memory: room(a, (most + 1) * values)?,
-            transfer: Transfer::new(a, most * values)?,
-            values,
-            most,
-        })
+impl Reel {
+    /// At an address.
+    fn at(self, address: u64) -> Self {
+        Self { address, ..self }
     }
 
-    /// The address of a record of those that the memory holds.
-    fn at(&self, number: usize) -> u64 {
-        after(self.memory.address(), number * self.values)
+    /// Numbers of a shot.
+    fn numbers(&self) -> usize {
+        (self.most + 1) * self.values
+    }
+
+    /// The address of a record of the first shot.
+    fn record(&self, number: usize) -> u64 {
+        after(self.address, number * self.values)
     }
 
     /// That of the one that nobody takes.
     fn spare(&self) -> u64 {
-        self.at(self.most)
-    }
-
-    /// Appends the first records to `to`.
-    fn unload(&mut self, a: &A, count: usize, to: &mut Vec<f32>) -> Result<(), Error> {
-        let start = to.len();
-        to.resize(start + count * self.values, 0.0);
-        self.transfer.get(a, self.memory.address(), &mut to[start..])
+        self.record(self.most)
     }
 }
 
@@ -168,16 +168,20 @@ impl<A: Accelerator> OnDevice<A> {
                 program.rows.len
             )));
         }
+        let mut transfer = Transfer::new(&*a, program.rows.len)?;
+        let flag = RefCell::new(a.pin(size_of::<i32>())?);
         Ok(Self {
-            device: Device::new(a, program, core)?,
+            device: Device::new(a, (program, core), &mut transfer)?,
             steps,
-            stock: RefCell::new(Stock::empty()),
+            memory: RefCell::new(None),
+            transfer: RefCell::new(transfer),
+            flag,
             of_images: OnceCell::new(),
             drift: Cell::new(None),
         })
     }
 
-    /// The kernels of images, which are compiled when they are first wanted.
+    /// The kernels of images, which are compiled when they are first asked for.
     fn image_kernels(&self) -> Result<&[A::Kernel], Error> {
         if self.of_images.get().is_none() {
             let (source, names) = self.device.variant.images();
@@ -187,26 +191,74 @@ impl<A: Accelerator> OnDevice<A> {
         Ok(self.of_images.get().map_or(&[], Vec::as_slice))
     }
 
-    fn reel(&self) -> Result<Reel<A>, Error> {
-        let records = self.steps.nt.div_ceil(self.steps.jdata);
-        Reel::new(&*self.device.a, self.device.sizes.values, records)
+    /// Memory of shots for what is needed, that of the shots before where they needed the same. It holds whatever was there.
+    fn memory_for(&self, needs: Needs) -> Result<ShotMemory<A>, Error> {
+        let had = self.memory.take();
+        let memory = match had {
+            Some(memory) if *memory.needs() == needs => memory,
+            // The old memory goes before the new one is taken.
+            had => {
+                self.device.a.finish()?;
+                drop(had);
+                ShotMemory::new(&*self.device.a, needs)?
+            }
+        };
+        self.device.set_distance(memory.distance());
+        Ok(memory)
     }
 
-    /// Memory with the changes of all coefficients.
-    fn sent(&self, changes: &Changes<f32>) -> Result<A::Memory, Error> {
-        let (a, sizes) = (&*self.device.a, &self.device.sizes);
-        let memory = room(a, sizes.changes_numbers())?;
-        let mut transfer = Transfer::<A>::new(a, sizes.len)?;
-        let [stiffness, weaker, ratios] = sizes.changes();
+    /// Records of a shot on the device, without their address.
+    fn reel(&self) -> Reel {
+        let (values, shots) = (self.device.sizes.values, self.device.shots());
+        let records = self.steps.nt.div_ceil(self.steps.jdata);
+        let room = RECORDS / shots / (values * size_of::<f32>()).max(1);
+        Reel {
+            address: 0,
+            values,
+            most: room.clamp(1, records.max(1)),
+        }
+    }
+
+    /// Appends the first records of a reel to those of every shot.
+    fn unload(&self, reel: &Reel, count: usize, to: &mut [Vec<f32>]) -> Result<(), Error> {
+        for (shot, to) in to.iter_mut().enumerate() {
+            let (start, from) = (to.len(), self.device.of_shot(reel.record(0), shot));
+            to.resize(start + count * reel.values, 0.0);
+            self.transfer
+                .borrow_mut()
+                .get(&*self.device.a, from, &mut to[start..])?;
+        }
+        Ok(())
+    }
+
+    /// Sends the changes of all coefficients to an address.
+    fn send_changes(&self, changes: &Changes<f32>, to: u64) -> Result<(), Error> {
+        let [stiffness, weaker, ratios] = self.device.sizes.changes();
         for (from, at) in [
             (&changes.buoyancy, 0),
             (&changes.stiffness, stiffness),
             (&changes.relaxing, weaker),
             (&changes.ratios, ratios),
         ] {
-            transfer.put(a, from, after(memory.address(), at))?;
+            let mut transfer = self.transfer.borrow_mut();
+            transfer.put(&*self.device.a, from, after(to, at))?;
         }
-        Ok(memory)
+        Ok(())
+    }
+
+    /// Gets the sums by coefficient from an address.
+    fn get_sums(&self, sums: &mut Changes<f32>, from: u64) -> Result<(), Error> {
+        let [stiffness, weaker, ratios] = self.device.sizes.changes();
+        for (to, at) in [
+            (&mut sums.buoyancy, 0),
+            (&mut sums.stiffness, stiffness),
+            (&mut sums.relaxing, weaker),
+            (&mut sums.ratios, ratios),
+        ] {
+            let mut transfer = self.transfer.borrow_mut();
+            transfer.get(&*self.device.a, after(from, at), to)?;
+        }
+        Ok(())
     }
 
     /// Refuses velocities that are not finite.
@@ -215,64 +267,125 @@ impl<A: Accelerator> OnDevice<A> {
             return Ok(());
         }
         self.device.look(velocity)?;
-        let a = &*self.device.a;
-        let mut found = a.pin(size_of::<i32>())?;
+        let (a, mut found) = (&*self.device.a, self.flag.borrow_mut());
         // SAFETY: the device has the number, and the copy is waited for.
         unsafe { a.download(Stream::Main, self.device.found(), &mut found, 0, size_of::<i32>())? };
         a.finish()?;
         match found.bytes()[..size_of::<i32>()].iter().all(|&byte| byte == 0) {
             true => Ok(()),
-            false => Err(not_finite(it)),
+            false => {
+                self.device.forget()?;
+                Err(not_finite(it))
+            }
         }
+    }
+
+    /// What a forward run needs of memory, with a change of the waves beside it where one is asked for.
+    fn forward_needs(&self, changed: bool) -> Needs {
+        let sizes = &self.device.sizes;
+        let mut parts = [0; PARTS];
+        let mut set = |part: Part, numbers: usize| parts[part as usize] = numbers;
+        set(Part::Run, sizes.state().all);
+        set(Part::Records, self.reel().numbers());
+        set(Part::Changes, self.reel().numbers());
+        if changed {
+            set(Part::Adjoint, sizes.state().all);
+            set(Part::Derivatives, sizes.beside_numbers());
+            set(Part::Coefficients, sizes.changes_numbers());
+        }
+        Needs {
+            shots: self.device.shots(),
+            parts,
+            reversal: None,
+            steps: 0,
+        }
+    }
+
+    /// Hands the records that wait on the device, of these steps, to `take`.
+    fn hand_over(
+        &self,
+        reels: &[Reel; 2],
+        waiting: &mut Vec<usize>,
+        take: Take<'_, f32>,
+    ) -> Result<(), Error> {
+        let values = self.device.sizes.values;
+        let mut records = [vec![Vec::new()], vec![Vec::new()]];
+        for (records, reel) in records.iter_mut().zip(reels) {
+            self.unload(reel, waiting.len(), records)?;
+        }
+        let [background, change] = &records;
+        for (k, it) in waiting.drain(..).enumerate() {
+            let own = k * values..(k + 1) * values;
+            take(it, &background[0][own.clone()], &change[0][own])?;
+        }
+        Ok(())
     }
 }
 
 impl<A: Accelerator> Engine<f32> for OnDevice<A> {
-    fn next_shot(&mut self, program: &Discrete<f32>) -> Result<(), Error> {
-        self.device.next_shot(program)
+    fn next_shots(&mut self, program: &mut Discrete<f32>, shots: &[Shot]) -> Result<(), Error> {
+        let mut tables: Option<Tables> = None;
+        let mut values = Vec::new();
+        for shot in shots {
+            program.next_shot(shot)?;
+            tables.get_or_insert_with(|| Tables::new(program)).add(program);
+            values.push(program.values());
+        }
+        if values.windows(2).any(|two| two[0] != two[1]) {
+            return Err(Error::setup(
+                "shots that run side by side on a GPU have records of different lengths: run them one by one",
+            ));
+        }
+        let Some(tables) = tables else {
+            return Ok(());
+        };
+        let mut transfer = self.transfer.borrow_mut();
+        self.device.next_shots(program, tables, &mut transfer)
     }
 
     fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
         let (device, sizes) = (&self.device, &self.device.sizes);
-        let a = &*device.a;
-        *self.stock.borrow_mut() = Stock::empty();
-        let background = room(a, sizes.state().all)?;
-        let other = match changes {
-            Some(changes) => Some((
-                self.sent(changes)?,
-                room(a, sizes.state().all)?,
-                room(a, sizes.beside_numbers())?,
-            )),
-            None => None,
-        };
-        let (mut reels, mut waiting) = ([self.reel()?, self.reel()?], Vec::new());
+        let memory = self.memory_for(self.forward_needs(changes.is_some()))?;
+        let part = |part: Part| memory.part(part);
+        let (background, change) = (part(Part::Run), part(Part::Adjoint));
+        let [beside, coefficients] = [part(Part::Derivatives), part(Part::Coefficients)];
+        device.copy(background, None, sizes.state().all)?;
+        if let Some(changes) = changes {
+            device.copy(change, None, sizes.state().all)?;
+            device.copy(beside, None, sizes.beside_numbers())?;
+            self.send_changes(changes, coefficients)?;
+        }
+        let reels = [Part::Records, Part::Changes].map(|reel| self.reel().at(part(reel)));
+        device.copy(reels[1].record(0), None, reels[1].numbers())?;
+        let mut waiting = Vec::new();
         for it in 0..self.steps.nt {
-            let beside = other.as_ref().map(|(_, _, beside)| beside.address());
-            let drive = beside.map_or(Drive::Sources, Drive::Background);
-            device.step(background.address(), it, drive)?;
-            if let Some((changes, state, beside)) = &other {
-                let drive = Drive::Changes(beside.address(), changes.address());
-                device.step(state.address(), it, drive)?;
+            match changes {
+                None => device.step(background, it, Drive::Sources)?,
+                Some(_) => {
+                    device.step(background, it, Drive::Background(beside))?;
+                    device.step(change, it, Drive::Changes(beside, coefficients))?;
+                }
             }
-            let states = [Some(&background), other.as_ref().map(|(_, state, _)| state)];
+            let states = [Some(background), changes.map(|_| change)];
             for (state, reel) in states.into_iter().zip(&reels) {
-                let Some(state) = state.map(Memory::address) else {
+                let Some(state) = state else {
                     continue;
                 };
                 if self.steps.records(it) {
-                    device.record(state, state, reel.at(waiting.len()))?;
+                    device.record(state, state, reel.record(waiting.len()))?;
                 } else if sizes.runs {
                     device.record(state, state, reel.spare())?;
                 }
             }
-            self.check(it, background.address())?;
+            self.check(it, background)?;
             if self.steps.records(it) {
                 waiting.push(it);
             }
             if waiting.len() == reels[0].most || it + 1 == self.steps.nt {
-                self.hand_over(&mut reels, &mut waiting, take)?;
+                self.hand_over(&reels, &mut waiting, take)?;
             }
         }
+        *self.memory.borrow_mut() = Some(memory);
         Ok(())
     }
 
@@ -280,20 +393,15 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
         &self,
         from: Source<'_, f32>,
         schedule: &CheckpointSchedule,
-        (gradient, grouped): (&mut Changes<f32>, bool),
+        (gradients, grouped): (&mut [Changes<f32>], bool),
     ) -> Result<(), Error> {
-        let found = self.reversed(from, schedule, way_back::Wanted::Gradient { grouped })?;
-        let (a, sizes) = (&*self.device.a, &self.device.sizes);
-        let mut transfer = Transfer::<A>::new(a, sizes.len)?;
-        let [stiffness, weaker, ratios] = sizes.changes();
-        for (to, at) in [
-            (&mut gradient.buoyancy, 0),
-            (&mut gradient.stiffness, stiffness),
-            (&mut gradient.relaxing, weaker),
-            (&mut gradient.ratios, ratios),
-        ] {
-            transfer.get(a, after(found.address(), at), to)?;
+        let mut memory = self.memory_for(self.reversal_needs(schedule, (0, 0))?)?;
+        self.reversed(&mut memory, (from, schedule), Request::Gradient { grouped })?;
+        for (shot, gradient) in gradients.iter_mut().enumerate() {
+            let at = self.device.of_shot(memory.part(Part::Coefficients), shot);
+            self.get_sums(gradient, at)?;
         }
+        *self.memory.borrow_mut() = Some(memory);
         Ok(())
     }
 
@@ -304,33 +412,18 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
     fn images(
         &self,
         program: &Discrete<f32>,
-        data: &[f32],
+        data: &[Vec<f32>],
         (schedule, wanted): (&CheckpointSchedule, &Wanted),
-    ) -> Result<Vec<Picture<f32>>, Error> {
-        let imaging = Imaging::new(self, program, wanted)?;
-        self.reversed(Source::Data(data), schedule, way_back::Wanted::Images(&imaging))?;
-        imaging.pictures()
-    }
-}
-
-impl<A: Accelerator> OnDevice<A> {
-    /// Hands the records that wait on the device, of these steps, to `take`.
-    fn hand_over(
-        &self,
-        reels: &mut [Reel<A>; 2],
-        waiting: &mut Vec<usize>,
-        take: Take<'_, f32>,
-    ) -> Result<(), Error> {
-        let values = self.device.sizes.values;
-        let mut records = [Vec::new(), Vec::new()];
-        for (records, reel) in records.iter_mut().zip(reels) {
-            reel.unload(&*self.device.a, waiting.len(), records)?;
-        }
-        let [background, change] = &records;
-        for (k, it) in waiting.drain(..).enumerate() {
-            let own = k * values..(k + 1) * values;
-            take(it, &background[own.clone()], &change[own])?;
-        }
-        Ok(())
+    ) -> Result<Vec<Vec<Picture<f32>>>, Error> {
+        let plan = Plan::new(program, wanted);
+        let mut memory = self.memory_for(self.reversal_needs(schedule, (plan.all, plan.kept))?)?;
+        let imaging = Imaging::new(self, (program, plan), &memory)?;
+        let request = Request::Images(&imaging);
+        self.reversed(&mut memory, (Source::Data(data), schedule), request)?;
+        let mut transfer = self.transfer.borrow_mut();
+        let pictures = (0..self.device.shots()).map(|shot| imaging.pictures(shot, &mut transfer));
+        let pictures = pictures.collect();
+        *self.memory.borrow_mut() = Some(memory);
+        pictures
     }
 }

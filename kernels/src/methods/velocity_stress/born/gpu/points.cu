@@ -1,5 +1,10 @@
 // Sources, receivers and their transposes, copies, the search for values that are not finite.
 
+// The tables have the points of all shots that run side by side. The place of a cell in the fields has the number of its shot in front.
+#define SHOT_BITS 40
+#define IN_FIELDS(place) ((place) & (((WIDE)1 << SHOT_BITS) - 1))
+#define SHOT_AT(place) ((place) >> SHOT_BITS)
+
 // Cells that sources act on, each with its sources in their order.
 struct Inject {
     REAL *fields;           // velocities, then stresses
@@ -10,7 +15,7 @@ struct Inject {
     const REAL *strength;   // of this step, by series
     const REAL *density;    // rho / (2 dt) on the nodes
     const REAL *changes;    // of buoyancy: forces are as much stronger
-    WIDE len, stride[3];
+    WIDE len, stride[3], shot;
     int low[3], high[3];    // cells beyond these get nothing
     int count;
     REAL sign;              // -1 where what was added is taken away
@@ -19,17 +24,17 @@ struct Inject {
 KERNEL(inject)(const struct Inject a) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= a.count) return;
-    WIDE cell = a.cell[k];
+    WIDE cell = IN_FIELDS(a.cell[k]), shot = SHOT_AT(a.cell[k]) * a.shot;
     REAL sum = 0;
     for (int i = a.first[k]; i < a.first[k + 1]; i++) sum = FMA(a.weight[i], a.strength[a.series[i]], sum);
     if (a.changes) {
         const REAL *rho = a.density + cell % a.len;
-        sum *= (rho[0] + rho[a.stride[AXIS(cell / a.len)]]) * a.changes[cell];
+        sum *= (rho[0] + rho[a.stride[AXIS(cell / a.len)]]) * a.changes[shot + cell];
     }
     int at = (int)(cell % a.len), rest = at % (int)a.stride[2], line[3];
     line[0] = rest % (int)a.stride[1], line[1] = rest / (int)a.stride[1], line[2] = at / (int)a.stride[2];
     for (int j = 0; j < 3; j++) if (line[j] < a.low[j] || line[j] >= a.high[j]) return;
-    a.fields[cell] += a.sign * sum;
+    a.fields[shot + cell] += a.sign * sum;
 }
 
 #define READERS 32
@@ -43,15 +48,19 @@ struct Lists {
     const WIDE *place;     // cells; of the transpose, numbers of the record
     const WIDE *cell;      // of the transpose: the cell of a list
     const REAL *weight;
-    REAL *record;
+    REAL *record;          // of the first shot
     REAL *kept;            // running value, or value before; null where a record is what is read
     const REAL *density;   // rho / (2 dt) on the nodes where what waits for velocities lies in memory times buoyancy, else null
     const REAL *after;     // velocities behind the step
     REAL *gradient;        // what is added up for buoyancy; may be null
-    WIDE len, stride[3];
+    WIDE len, stride[3], shot;
     REAL dt;
     int integral, count;   // the running value is the integral, else the value before
+    int of_shot;           // numbers of the record of a shot
 };
+
+// Where a number of the records of all shots lies, seen from the first number of the first shot.
+INLINE WIDE number_of(const struct Lists *a, int k) { return k / a->of_shot * a->shot + k % a->of_shot; }
 
 // A block reads one number of a record.
 KERNEL(extract)(const struct Lists a) {
@@ -59,71 +68,80 @@ KERNEL(extract)(const struct Lists a) {
     int k = blockIdx.x, end = a.first[k + 1];
     REAL sum = 0;
     for (int i = a.first[k] + threadIdx.x; i < end; i += READERS) {
-        WIDE place = a.place[i];
-        sum = FMA(a.weight[i], (place < a.velocities ? a.fields : a.stresses)[place], sum);
+        WIDE place = IN_FIELDS(a.place[i]), shot = SHOT_AT(a.place[i]) * a.shot;
+        sum = FMA(a.weight[i], (place < a.velocities ? a.fields : a.stresses)[shot + place], sum);
     }
     part[threadIdx.x] = sum;
     BLOCK_BARRIER;
     if (threadIdx.x > 0) return;
     for (int i = 1; i < READERS; i++) sum += part[i];
     if (a.kept && a.integral) {
-        sum = a.kept[k] = FMA(a.dt, sum, a.kept[k]);
+        REAL *kept = a.kept + number_of(&a, k);
+        sum = *kept = FMA(a.dt, sum, *kept);
     } else if (a.kept) {
-        REAL before = a.kept[k];
-        a.kept[k] = sum;
+        REAL *kept = a.kept + number_of(&a, k), before = *kept;
+        *kept = sum;
         sum = (sum - before) / a.dt;
     }
-    a.record[k] = sum;
+    a.record[number_of(&a, k)] = sum;
 }
 
 // What waits for the readings of a step, from what waits for its record, in place.
 KERNEL(readings_back)(const struct Lists a) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= a.count) return;
-    REAL waits = a.record[k];
+    WIDE number = number_of(&a, k);
+    REAL waits = a.record[number], *kept = a.kept + number;
     if (a.integral) {
-        a.kept[k] += waits;
-        waits = a.dt * a.kept[k];
+        *kept += waits;
+        waits = a.dt * *kept;
     } else {
         // A reading enters its own record, and with the other sign the next one.
-        REAL next = a.kept[k];
-        a.kept[k] = waits / a.dt;
+        REAL next = *kept;
+        *kept = waits / a.dt;
         waits = waits / a.dt - next;
     }
-    a.record[k] = waits;
+    a.record[number] = waits;
 }
 
 KERNEL(spread)(const struct Lists a) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= a.count) return;
     REAL sum = 0;
-    for (int i = a.first[k]; i < a.first[k + 1]; i++) sum = FMA(a.weight[i], a.record[a.place[i]], sum);
-    WIDE cell = a.cell[k];
+    for (int i = a.first[k]; i < a.first[k + 1]; i++) {
+        WIDE place = a.place[i];
+        sum = FMA(a.weight[i], a.record[SHOT_AT(place) * a.shot + IN_FIELDS(place)], sum);
+    }
+    WIDE cell = IN_FIELDS(a.cell[k]), at = SHOT_AT(a.cell[k]) * a.shot + cell;
     if (a.density) {
         const REAL *rho = a.density + cell % a.len;
-        if (a.gradient) a.gradient[cell] = FMA(a.after[cell], sum, a.gradient[cell]);
+        if (a.gradient) a.gradient[at] = FMA(a.after[at], sum, a.gradient[at]);
         sum *= inverse(rho[0] + rho[a.stride[AXIS(cell / a.len)]]);
     }
-    a.fields[cell] += sum;
+    a.fields[at] += sum;
 }
 
+// Numbers of each shot, whose blocks follow each other along y.
 struct Walk {
     REAL *to;
     const REAL *from;   // null: zeros
     int *found;
-    WIDE count;
+    WIDE count, shot;
 };
 
 KERNEL(copy)(const struct Walk a) {
+    REAL *to = a.to + blockIdx.y * a.shot;
+    const REAL *from = a.from ? a.from + blockIdx.y * a.shot : a.from;
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
-        a.to[k] = a.from ? a.from[k] : 0;
+        to[k] = from ? from[k] : 0;
     }
 }
 
 KERNEL(look)(const struct Walk a) {
+    const REAL *from = a.from + blockIdx.y * a.shot;
     REAL sum = 0;
     for (WIDE k = (WIDE)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += (WIDE)gridDim.x * blockDim.x) {
-        sum += a.from[k] * 0;
+        sum += from[k] * 0;
     }
     if (sum != 0 || sum != sum) *a.found = 1;
 }
@@ -137,6 +155,6 @@ KERNEL(clear)(const struct Args a) {
     int live = row >= a.g.begin[1] && row < a.g.begin[1] + a.g.count[1] && plane >= a.g.begin[2] && plane < a.g.begin[2] + a.g.count[2];
     for (int z = threadIdx.x % SWEEPERS; z < (int)a.g.stride[1]; z += SWEEPERS) {
         if (live && z >= a.g.begin[0] && z < a.g.begin[0] + a.g.count[0]) continue;
-        EACH(i) a.velocity[i * a.g.len + number * a.g.stride[1] + z] = 0;
+        EACH(i) SHOT(&a, velocity)[i * a.g.len + number * a.g.stride[1] + z] = 0;
     }
 }

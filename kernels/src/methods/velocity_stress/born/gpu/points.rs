@@ -1,10 +1,11 @@
-//! Sources and receivers as tables for the device.
+//! Sources and receivers as tables for the device, those of all shots that run side by side.
 
 use super::super::program::Discrete;
 use super::arguments::{GridArgs, Inject, Lists, int};
 use super::sizes::{Sizes, after};
+use super::transfer::Transfer;
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Memory, send};
+use crate::device::accelerator::{Accelerator, Memory};
 use crate::methods::velocity_stress::receivers::Quantity;
 use std::collections::BTreeMap;
 
@@ -37,6 +38,14 @@ impl Listed {
         }
         Ok(made)
     }
+}
+
+/// The bit of a place from which on it has the number of its shot, as points.cu has it.
+const SHOT_BITS: u32 = 40;
+
+/// A place that is one of a shot.
+fn of_shot(shot: usize, place: i64) -> i64 {
+    ((shot as i64) << SHOT_BITS) | place
 }
 
 /// Where a cell stands among velocities and stresses.
@@ -80,21 +89,33 @@ struct ListMemory<A: Accelerator> {
     count: usize,
 }
 
-impl<A: Accelerator> ListMemory<A> {
-    fn new(a: &A, listed: &Listed, cells: &[i64]) -> Result<Self, Error> {
-        Ok(Self {
-            first: send(a, &listed.first)?,
-            place: send(a, &listed.place)?,
-            weight: send(a, &listed.weight)?,
-            cell: send(a, cells)?,
+/// Tables on their way to a device.
+struct Sender<'a, A: Accelerator> {
+    a: &'a A,
+    transfer: &'a mut Transfer<A>,
+}
+
+impl<A: Accelerator> Sender<'_, A> {
+    fn send<N: bytemuck::Pod>(&mut self, numbers: &[N]) -> Result<A::Memory, Error> {
+        let memory = self.a.reserve(size_of_val(numbers).max(1))?;
+        self.transfer.put(self.a, numbers, memory.address())?;
+        Ok(memory)
+    }
+
+    fn lists(&mut self, listed: &Listed, cells: &[i64]) -> Result<ListMemory<A>, Error> {
+        Ok(ListMemory {
+            first: self.send(&listed.first)?,
+            place: self.send(&listed.place)?,
+            weight: self.send(&listed.weight)?,
+            cell: self.send(cells)?,
             count: listed.first.len() - 1,
         })
     }
 
     /// The lists of cells.
-    fn by_cell(a: &A, cells: BTreeMap<i64, Vec<(i64, f32)>>) -> Result<Self, Error> {
+    fn by_cell(&mut self, cells: BTreeMap<i64, Vec<(i64, f32)>>) -> Result<ListMemory<A>, Error> {
         let at: Vec<i64> = cells.keys().copied().collect();
-        Self::new(a, &Listed::of(cells.into_values())?, &at)
+        self.lists(&Listed::of(cells.into_values())?, &at)
     }
 }
 
@@ -107,7 +128,68 @@ pub enum Fields {
     Stresses,
 }
 
-/// The points of a shot.
+/// The points of shots.
+pub struct Tables {
+    shots: usize,
+    /// Cells by stage, with the series that act on them.
+    cells: [BTreeMap<i64, Vec<(i64, f32)>>; 2],
+    /// `[series]`, of all shots.
+    series: Vec<Vec<f32>>,
+    /// What each number of a record reads, of all shots.
+    reads: Vec<Vec<(i64, f32)>>,
+    /// The numbers of a record that each cell of velocities and of stresses is read for.
+    read_for: [BTreeMap<i64, Vec<(i64, f32)>>; 2],
+    quantity: Quantity,
+    dt: f32,
+}
+
+impl Tables {
+    /// Of shots that have the records of a program, none yet.
+    pub fn new(program: &Discrete<f32>) -> Self {
+        Self {
+            shots: 0,
+            cells: Default::default(),
+            series: Vec::new(),
+            reads: Vec::new(),
+            read_for: Default::default(),
+            quantity: program.setup.quantity,
+            dt: program.setup.dt as f32,
+        }
+    }
+
+    /// How many shots there are.
+    pub fn shots(&self) -> usize {
+        self.shots
+    }
+
+    /// Adds the points of one more shot.
+    pub fn add(&mut self, program: &Discrete<f32>) {
+        let (shot, before) = (self.shots, self.series.len() as i64);
+        self.shots += 1;
+        self.series.extend(program.setup.spots.series().iter().cloned());
+        for (stage, to) in self.cells.iter_mut().enumerate() {
+            for (cell, acting) in spots(program, stage) {
+                let acting = acting
+                    .into_iter()
+                    .map(|(series, weight)| (before + series, weight));
+                to.insert(of_shot(shot, cell), acting.collect());
+            }
+        }
+        let velocities = (program.ndim() * program.rows.len) as i64;
+        for number in 0..program.values() {
+            let nodes = nodes(program, number);
+            for &(cell, weight) in &nodes {
+                let lists = &mut self.read_for[usize::from(cell >= velocities)];
+                let list = lists.entry(of_shot(shot, cell)).or_default();
+                list.push((of_shot(shot, number as i64), weight));
+            }
+            let of_shot = |(cell, weight)| (of_shot(shot, cell), weight);
+            self.reads.push(nodes.into_iter().map(of_shot).collect());
+        }
+    }
+}
+
+/// The points of the shots that a device runs side by side.
 pub struct Points<A: Accelerator> {
     stages: [ListMemory<A>; 2],
     /// The series of the lists of a stage.
@@ -118,54 +200,52 @@ pub struct Points<A: Accelerator> {
     steps: usize,
     /// What each number of a record reads.
     reads: ListMemory<A>,
-    /// The numbers of a record that each cell is read for, and how many cells of velocities there are.
-    read_for: ListMemory<A>,
-    read_velocities: usize,
+    /// The numbers of a record that each cell of velocities and of stresses is read for.
+    read_for: [ListMemory<A>; 2],
     quantity: Quantity,
     dt: f32,
 }
 
 impl<A: Accelerator> Points<A> {
-    /// Sends the tables of a shot.
-    pub fn new(a: &A, program: &Discrete<f32>) -> Result<Self, Error> {
-        let all = program.setup.spots.series();
+    /// Sends tables.
+    ///
+    /// # Errors
+    /// More points than 32 bits count, or a device that fails.
+    pub fn new(a: &A, transfer: &mut Transfer<A>, tables: Tables) -> Result<Self, Error> {
+        let (mut to, all) = (Sender { a, transfer }, &tables.series);
         let steps = all.iter().map(Vec::len).max().unwrap_or(0);
         let at = |it: usize| {
             all.iter()
                 .map(move |series| series.get(it).copied().unwrap_or(0.0))
         };
         let strength: Vec<f32> = (0..steps).flat_map(at).collect();
-        let cells = [spots(program, 0), spots(program, 1)];
-        let series = cells.each_ref().map(|cells| {
+        let series = tables.cells.each_ref().map(|cells| {
             let numbers = cells.values().flatten().map(|(series, _)| *series as i32);
             numbers.collect::<Vec<_>>()
         });
-        let [forces, moments] = cells;
-        let mut read_for: BTreeMap<i64, Vec<(i64, f32)>> = BTreeMap::new();
-        for number in 0..program.values() {
-            for (cell, weight) in nodes(program, number) {
-                read_for.entry(cell).or_default().push((number as i64, weight));
-            }
-        }
-        let reads = Listed::of((0..program.values()).map(|number| nodes(program, number)))?;
+        let all_series = all.len();
+        let ([forces, moments], [velocities, stresses]) = (tables.cells, tables.read_for);
+        let reads = Listed::of(tables.reads.into_iter())?;
         Ok(Self {
-            stages: [ListMemory::by_cell(a, forces)?, ListMemory::by_cell(a, moments)?],
-            series: [send(a, &series[0])?, send(a, &series[1])?],
-            strength: send(a, &strength)?,
-            all_series: all.len(),
+            stages: [to.by_cell(forces)?, to.by_cell(moments)?],
+            series: [to.send(&series[0])?, to.send(&series[1])?],
+            strength: to.send(&strength)?,
+            all_series,
             steps,
-            reads: ListMemory::new(a, &reads, &[])?,
-            read_velocities: read_for
-                .range(..(program.ndim() * program.rows.len) as i64)
-                .count(),
-            read_for: ListMemory::by_cell(a, read_for)?,
-            quantity: program.setup.quantity,
-            dt: program.setup.dt as f32,
+            reads: to.lists(&reads, &[])?,
+            read_for: [to.by_cell(velocities)?, to.by_cell(stresses)?],
+            quantity: tables.quantity,
+            dt: tables.dt,
         })
     }
 
-    /// What acts on the fields in a stage of step `it`; nothing where no source does.
-    pub fn inject(&self, (fields, grid): (u64, &GridArgs), (stage, it): (usize, usize)) -> Option<Inject> {
+    /// What acts on the fields in a stage of step `it`, shots being so many numbers apart; nothing where no source does.
+    pub fn inject(
+        &self,
+        (fields, grid): (u64, &GridArgs),
+        (stage, it): (usize, usize),
+        distance: usize,
+    ) -> Option<Inject> {
         let lists = &self.stages[stage];
         if lists.count == 0 || it >= self.steps {
             return None;
@@ -181,6 +261,7 @@ impl<A: Accelerator> Points<A> {
             changes: 0,
             len: grid.len,
             stride: grid.stride,
+            shot: distance as i64,
             low: [0; 3],
             high: [i32::MAX; 3],
             count: int(lists.count),
@@ -190,10 +271,15 @@ impl<A: Accelerator> Points<A> {
 
     /// Whether receivers read stresses.
     pub fn read_stresses(&self) -> bool {
-        self.read_for.count > self.read_velocities
+        self.read_for[1].count > 0
     }
 
-    fn lists(&self, lists: &ListMemory<A>, (sizes, state, record): (&Sizes, u64, u64)) -> Lists {
+    fn lists(
+        &self,
+        lists: &ListMemory<A>,
+        (sizes, distance): (&Sizes, usize),
+        (state, record): (u64, u64),
+    ) -> Lists {
         Lists {
             fields: state,
             stresses: state,
@@ -212,36 +298,24 @@ impl<A: Accelerator> Points<A> {
             gradient: 0,
             len: sizes.len as i64,
             stride: [0; 3],
+            shot: distance as i64,
             dt: self.dt,
             integral: i32::from(self.quantity != Quantity::Acceleration),
             count: int(lists.count),
-            padding: 0,
+            of_shot: int(sizes.values.max(1)),
         }
     }
 
-    /// Reading a state, whose velocities may lie elsewhere, into a record.
-    pub fn read(&self, of: (&Sizes, u64, u64), velocity: u64) -> Lists {
+    /// Reading states, whose velocities may lie elsewhere, into records.
+    pub fn read(&self, of: (&Sizes, usize), at: (u64, u64), velocity: u64) -> Lists {
         Lists {
             fields: velocity,
-            ..self.lists(&self.reads, of)
+            ..self.lists(&self.reads, of, at)
         }
     }
 
     /// The transpose: what comes back to stresses, or to velocities.
-    pub fn read_back(&self, of: (&Sizes, u64, u64), to: Fields) -> Lists {
-        let (all, velocities) = (self.lists(&self.read_for, of), self.read_velocities);
-        // Velocities come first.
-        match to {
-            Fields::Velocities => Lists {
-                count: int(velocities),
-                ..all
-            },
-            Fields::Stresses => Lists {
-                first: all.first + (velocities * size_of::<i32>()) as u64,
-                cell: all.cell + (velocities * size_of::<i64>()) as u64,
-                count: all.count - int(velocities),
-                ..all
-            },
-        }
+    pub fn read_back(&self, of: (&Sizes, usize), at: (u64, u64), to: Fields) -> Lists {
+        self.lists(&self.read_for[to as usize], of, at)
     }
 }

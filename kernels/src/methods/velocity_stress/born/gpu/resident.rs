@@ -13,7 +13,7 @@ const COUPLING: [usize; 1] = [3];
 /// Arrays of a run on their way to a device.
 struct Sender<'a, A: Accelerator> {
     a: &'a A,
-    transfer: Transfer<A>,
+    transfer: &'a mut Transfer<A>,
     memory: Vec<A::Memory>,
 }
 
@@ -95,10 +95,14 @@ pub fn component(program: &Discrete<f32>, axis: usize) -> usize {
 }
 
 /// Sends a program; the memory must live as long as the arguments are used.
-pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec<A::Memory>), Error> {
+pub fn send<A: Accelerator>(
+    a: &A,
+    program: &Discrete<f32>,
+    transfer: &mut Transfer<A>,
+) -> Result<(Args, Vec<A::Memory>), Error> {
     let mut to = Sender {
         a,
-        transfer: Transfer::new(a, program.rows.len)?,
+        transfer,
         memory: Vec::new(),
     };
     let mut grid = GridArgs::new(program);
@@ -135,7 +139,6 @@ pub fn send<A: Accelerator>(a: &A, program: &Discrete<f32>) -> Result<(Args, Vec
     if let Some(images) = &program.setup.surface {
         surface = SurfaceArgs::new(program, images);
         surface.ratios = to.send(&program.ratios.concat())?;
-        surface.slopes = to.send(&vec![0.0; program.rows.count()])?;
     }
     Ok((Args::new(grid, surface), to.memory))
 }

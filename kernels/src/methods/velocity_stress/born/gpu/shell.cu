@@ -5,8 +5,8 @@ KERNEL(keep_shell)(const struct Args a) {
     if (!cell_of(&a, &c)) return;
     EACH(i) {
         REAL now[VEC];
-        fetch(a.run_velocity + i * a.g.len + c.at, now);
-        store(a.shell + i * a.shell_len + c.number, now);
+        fetch(SHOT(&a, run_velocity) + i * a.g.len + c.at, now);
+        store(SHOT(&a, shell) + i * a.shell_len + c.number, now);
     }
 }
 
@@ -15,8 +15,8 @@ KERNEL(restore_shell)(const struct Args a) {
     if (!cell_of(&a, &c)) return;
     EACH(i) {
         REAL now[VEC];
-        fetch(a.shell + i * a.shell_len + c.number, now);
-        put(&c, a.run_velocity + i * a.g.len + c.at, now);
+        fetch(SHOT(&a, shell) + i * a.shell_len + c.number, now);
+        put(&c, SHOT(&a, run_velocity) + i * a.g.len + c.at, now);
     }
 }
 
@@ -26,7 +26,7 @@ KERNEL(largest)(const struct Args a) {
     if (!cell_of(&a, &c)) return;
     REAL most = 0;
     EACH(i) EACH_VEC if (v < c.count) {
-        REAL size = fabsf(a.run_velocity[i * a.g.len + c.at + v]);
+        REAL size = fabsf(SHOT(&a, run_velocity)[i * a.g.len + c.at + v]);
         most = MAX(most, size);
     }
     if (most > 0) atomicMax((int *)a.rate, __float_as_int(most));

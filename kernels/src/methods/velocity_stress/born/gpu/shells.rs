@@ -1,13 +1,14 @@
-//! The way back where waves run backwards: of a recorded step its shell stays alone.
+//! The reverse sweep with boundary saving: of a recorded step its boundary alone is kept, and the waves run backwards inside.
 
+use super::OnDevice;
 use super::arguments::Args;
 use super::backwards::Backwards;
+use super::shot_memory::{Part, ShotMemory};
 use super::sizes::Sizes;
 use super::steps::Drive;
-use super::way_back::{Wanted, Way};
-use super::{OnDevice, room};
+use super::sweep::{Request, Sweep};
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Memory};
+use crate::device::accelerator::Accelerator;
 use std::ops::Range;
 
 /// Steps between two looks at the largest velocity.
@@ -18,25 +19,29 @@ pub struct Shells<A: Accelerator> {
     with: Backwards<A>,
     /// Sizes with the shell.
     pub sizes: Sizes,
-    /// The shell before a segment.
-    begin: A::Memory,
-    /// Velocities before a step, whose surface wants those behind it, too.
-    before: Option<A::Memory>,
+    /// The address of the boundary before a segment.
+    begin: u64,
+    /// That of velocities before a step, whose surface needs those behind it, too.
+    before: Option<u64>,
 }
 
 impl<A: Accelerator> Shells<A> {
-    /// Memory and kernels.
-    pub fn new(on: &OnDevice<A>, grouped: bool) -> Result<Self, Error> {
-        let (device, a) = (&on.device, &*on.device.a);
+    /// Kernels, and what they have of the memory of the shots.
+    pub fn new(on: &OnDevice<A>, grouped: bool, memory: &ShotMemory<A>) -> Result<Self, Error> {
+        let device = &on.device;
         let with = device.backwards(grouped)?;
         let sizes = with.sizes(&device.sizes);
         with.begin(device)?;
         let before = match sizes.surface {
             0 => None,
-            _ => Some(room(a, sizes.ndim * sizes.len)?),
+            _ => {
+                let at = memory.part(Part::Before);
+                device.copy(at, None, sizes.ndim * sizes.len)?;
+                Some(at)
+            }
         };
         Ok(Self {
-            begin: room(a, sizes.ndim * sizes.shell)?,
+            begin: memory.part(Part::Boundary),
             with,
             sizes,
             before,
@@ -49,10 +54,10 @@ fn no_shells() -> Error {
     Error::setup("waves run backwards for gradients alone, with a schedule of shells")
 }
 
-impl<A: Accelerator> Way<'_, A> {
+impl<A: Accelerator> Sweep<'_, A> {
     /// Runs some steps and keeps their shells.
     pub(super) fn advance_shelled(&mut self, steps: Range<usize>) -> Result<(), Error> {
-        let (on, run) = (self.on, self.run.address());
+        let (on, run) = (self.on, self.run);
         for it in steps.clone() {
             let tape = self.tape(it - steps.start)?;
             let before = match it - steps.start {
@@ -63,7 +68,7 @@ impl<A: Accelerator> Way<'_, A> {
                 return Err(no_shells());
             };
             if before.is_none() {
-                shells.with.keep(&on.device, run, shells.begin.address())?;
+                shells.with.keep(&on.device, run, shells.begin)?;
             }
             let drive = Drive::Shelled(before, tape, &shells.with);
             on.device.step(run, it, drive)?;
@@ -77,40 +82,38 @@ impl<A: Accelerator> Way<'_, A> {
     }
 
     /// Goes back through steps whose shells are kept.
-    pub(super) fn steps_back_shelled(&mut self, steps: Range<usize>, data: &[f32]) -> Result<(), Error> {
+    pub(super) fn steps_back_shelled(&mut self, steps: Range<usize>, data: &[Vec<f32>]) -> Result<(), Error> {
         let on = self.on;
         let device = &on.device;
-        let waits = device
-            .of(self.waits.address())
-            .waiting(&device.sizes, self.waiting.address());
-        let mut run = self.run.address();
+        let adjoint = self.adjoint_args();
+        let mut run = self.run;
         for it in steps.clone().rev() {
-            let record = self.data_of(it, data)?;
-            if let Some(record) = record {
-                device.record_back(&waits, record)?;
+            let source = self.source_of(it, data)?;
+            if let Some(source) = source {
+                device.record_back(&adjoint, source)?;
             }
             let tape = self.tape(it - steps.start)?;
             let shell = match it - steps.start {
                 0 => None,
                 number => Some(self.tape(number - 1)?),
             };
-            let (Some(shells), Wanted::Gradient { grouped }) = (&self.shells, &self.wanted) else {
+            let (Some(shells), Request::Gradient { grouped }) = (&self.shells, &self.request) else {
                 return Err(no_shells());
             };
             let args = Args {
                 grouped: i32::from(*grouped),
-                ..waits
+                ..adjoint
                     .back_through(&shells.sizes, run, tape)
-                    .changed(&device.sizes, self.found.address())
-                    .running(&device.sizes, self.run.address(), run)
+                    .changed(&device.sizes, self.coefficients)
+                    .running(&device.sizes, self.run, run)
             };
-            let shell = shell.unwrap_or(shells.begin.address());
-            shells.step_back(on, (&args, it), (shell, record))?;
+            let shell = shell.unwrap_or(shells.begin);
+            shells.step_back(on, (&args, it), (shell, source))?;
             if let Some(before) = &shells.before {
                 // What was behind the step may be overwritten next.
-                run = self.run.address() + before.address() - run;
+                run = self.run + before - run;
             }
-            on.check(it, self.waits.address())?;
+            on.check(it, self.adjoint)?;
         }
         match &self.shells {
             Some(shells) if steps.start == 0 => {
@@ -135,21 +138,21 @@ impl<A: Accelerator> Shells<A> {
         &self,
         on: &OnDevice<A>,
         (args, it): (&Args, usize),
-        (shell, record): (u64, Option<u64>),
+        (shell, source): (u64, Option<u64>),
     ) -> Result<(), Error> {
         let (device, with) = (&on.device, &self.with);
         if with.has_inside() {
             with.take_sources(device, args, (1, it))?;
-            with.step_back(device, args, record)?;
+            with.step_back(device, args, source)?;
             with.restore(device, args.run_velocity, shell)?;
             return with.take_sources(device, args, (0, it));
         }
         // At a surface what waits for buoyancy needs velocities on both sides of a step.
         let before = match &self.before {
-            Some(before) if args.after == before.address() => args.run_stress - self.stresses_behind(),
-            Some(before) => before.address(),
+            Some(before) if args.after == *before => args.run_stress - self.stresses_behind(),
+            Some(before) => *before,
             None => {
-                device.step_back(args, true, record)?;
+                device.step_back(args, true, source)?;
                 args.after
             }
         };
@@ -164,7 +167,7 @@ impl<A: Accelerator> Shells<A> {
         with.restore(device, before, shell)?;
         with.take_sources(device, &args, (0, it))?;
         match &self.before {
-            Some(_) => device.step_back(&args, true, record),
+            Some(_) => device.step_back(&args, true, source),
             None => Ok(()),
         }
     }

@@ -9,7 +9,7 @@ pub fn after(address: u64, numbers: usize) -> u64 {
 }
 
 /// Parts begin at multiples of so many numbers, 64 bytes, in which memory is read; a thread can read 16 at once.
-const WHOLE: usize = 16;
+pub const WHOLE: usize = 16;
 
 /// Where a part of so many numbers begins, behind those before it.
 fn taken(next: &mut usize, numbers: usize) -> usize {

@@ -9,8 +9,8 @@ INLINE void stretch(const struct Args *a, int stage, const struct Places *p, con
     EACH(j) {
         if (p->at[j] < 0) continue;
         const struct Layer *l = &a->g.layers[AXIS(j)];
-        REAL *memory = a->memory[stage][AXIS(j)];
-        const REAL *before = stage ? a->psi[AXIS(j)] : memory;
+        REAL *memory = SHOT(a, memory[stage][AXIS(j)]);
+        const REAL *before = stage ? SHOT(a, psi[AXIS(j)]) : memory;
         if (j == 0) {
             EACH_VEC {
                 int at = place_along(&a->g, p, c, v);
@@ -44,12 +44,12 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee_layers(&a->g, (const REAL *const *)a->memory[0], &p, &c);
+    foresee_layers(a, (const REAL *const *)a->memory[0], &p, &c);
     REAL d[NDIM][NDIM][VEC], now[NDIM][VEC], b[NDIM][VEC], left[VEC];
-    EACH(i) load(a->before + i * a->g.len + c.at, now[i]);
+    EACH(i) load(SHOT(a, before) + i * a->g.len + c.at, now[i]);
     buoyancy_at(&a->g, c.at, b);
     left_of(&a->g, &c, left);
-    EACH(i) EACH(j) derivative(&a->g, a->stress + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j, d[i][j]);
+    EACH(i) EACH(j) derivative(&a->g, SHOT(a, stress) + STRESS(i, j) * a->g.len, c.at, AXIS(j), i == j, d[i][j]);
     stretch(a, 0, &p, &c, d);
     EACH(i) {
         REAL sum[VEC];
@@ -58,13 +58,13 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
         EACH_VEC now[i][v] = FMA(b[i][v], sum[v], now[i][v]);
         if (changed) {
             REAL change[VEC], force[VEC];
-            fetch(a->buoyancy + i * a->g.len + c.at, change);
-            fetch(a->force + i * a->g.len + c.at, force);
+            fetch(SHOT(a, buoyancy) + i * a->g.len + c.at, change);
+            fetch(SHOT(a, force) + i * a->g.len + c.at, force);
             EACH_VEC now[i][v] = FMA(change[v], force[v], now[i][v]);
         }
         EACH_VEC now[i][v] *= left[v];
-        put(&c, a->velocity + i * a->g.len + c.at, now[i]);
-        if (!changed && a->force) put(&c, a->force + i * a->g.len + c.at, sum);
+        put(&c, SHOT(a, velocity) + i * a->g.len + c.at, now[i]);
+        if (!changed && a->force) put(&c, SHOT(a, force) + i * a->g.len + c.at, sum);
     }
 }
 
@@ -81,7 +81,7 @@ KERNEL(velocities_changed)(const struct Args a) { advance_velocities(&a, 1); }
 INLINE void add_changes(const struct Args *a, const REAL *changes, const struct Cell *c, REAL (*sum)[VEC]) {
     REAL change[PLACES][VEC], e[STRESSES][VEC];
     UNROLL for (int k = 0; k < PLACES; k++) fetch(changes + k * a->g.len + c->at, change[k]);
-    EACH_STRESS(k) fetch(a->strain + k * a->g.len + c->at, e[k]);
+    EACH_STRESS(k) fetch(SHOT(a, strain) + k * a->g.len + c->at, e[k]);
     add_products_by_place(change, e, sum);
 }
 
@@ -90,7 +90,7 @@ INLINE void add_changes(const struct Args *a, const REAL *changes, const struct 
 INLINE void relax(const struct Args *a, const REAL *weak, int k, const struct Cell *c, REAL *s) {
     for (int m = 0; m < a->g.mechanisms; m++) {
         const REAL *pattern = pattern_of(&a->g, m, c);
-        REAL *r = a->relaxing + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], before[VEC], next[VEC];
+        REAL *r = SHOT(a, relaxing) + (m * STRESSES + k) * a->g.len + c->at, keep[VEC], take[VEC], before[VEC], next[VEC];
         load(r, before);
         fetch(pattern, keep);
         fetch(pattern + PERIOD, take);
@@ -107,24 +107,24 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee_layers(&a->g, a->psi, &p, &c);
+    foresee_layers(a, a->psi, &p, &c);
     REAL s[STRESSES][VEC], k[MODULI][VEC], d[NDIM][NDIM][VEC], e[STRESSES][VEC], rate[STRESSES][VEC], left[VEC];
-    EACH_STRESS(n) load(a->stress + n * a->g.len + c.at, s[n]);
+    EACH_STRESS(n) load(SHOT(a, stress) + n * a->g.len + c.at, s[n]);
     stiffness_at(&a->g, a->g.stiffness, c.at, k);
     left_of(&a->g, &c, left);
     // Rates of strain; shears are the sum of both derivatives.
-    EACH(i) EACH(j) derivative(&a->g, a->velocity + i * a->g.len, c.at, AXIS(j), i != j, d[i][j]);
+    EACH(i) EACH(j) derivative(&a->g, SHOT(a, velocity) + i * a->g.len, c.at, AXIS(j), i != j, d[i][j]);
     stretch(a, 1, &p, &c, d);
     EACH_STRESS(n) EACH_VEC e[n][v] = rate[n][v] = 0;
     EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];
     add_products(k, e, rate);
-    if (changed) add_changes(a, a->stiffness, &c, rate);
+    if (changed) add_changes(a, SHOT(a, stiffness), &c, rate);
 #if LOSSY
     REAL weak[STRESSES][VEC];
     EACH_STRESS(n) EACH_VEC weak[n][v] = 0;
     stiffness_at(&a->g, a->g.relaxing, c.at, k);
     add_products(k, e, weak);
-    if (changed) add_changes(a, a->weaker, &c, weak);
+    if (changed) add_changes(a, SHOT(a, weaker), &c, weak);
 #endif
     EACH_STRESS(n) {
         EACH_VEC s[n][v] += rate[n][v];
@@ -132,8 +132,8 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
         relax(a, weak[n], n, &c, s[n]);
 #endif
         EACH_VEC s[n][v] *= left[v];
-        put(&c, a->stress + n * a->g.len + c.at, s[n]);
-        if (!changed && a->strain) put(&c, a->strain + n * a->g.len + c.at, e[n]);
+        put(&c, SHOT(a, stress) + n * a->g.len + c.at, s[n]);
+        if (!changed && a->strain) put(&c, SHOT(a, strain) + n * a->g.len + c.at, e[n]);
     }
 }
 

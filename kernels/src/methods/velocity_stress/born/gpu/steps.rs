@@ -5,13 +5,14 @@ use super::super::program::Discrete;
 use super::arguments::{Args, Inject, Walk, int};
 use super::backwards::Backwards;
 use super::bounds::{Bounds, Cells, solid};
-use super::points::{Fields, Points};
-use super::sizes::Sizes;
+use super::points::{Fields, Points, Tables};
+use super::sizes::{Sizes, after};
+use super::transfer::Transfer;
 use super::variant::{Pass, Turn, Variant, cells_of};
 use super::{READERS, resident};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, walk};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 /// Threads of a block, so many of them along z and in 3-D on so many rows, the rest of them on planes; where few cells lie along z half as
@@ -51,6 +52,9 @@ pub struct Device<A: Accelerator> {
     /// What its texts are specialised for.
     pub variant: Variant,
     points: Points<A>,
+    /// How many shots run side by side, and the numbers from a part of a shot to that of the next one.
+    shots: usize,
+    distance: Cell<usize>,
     kernels: Vec<Option<A::Kernel>>,
     base: Args,
     /// Cells along z to which something may come back: those above a surface have images.
@@ -68,7 +72,11 @@ pub struct Device<A: Accelerator> {
 
 impl<A: Accelerator> Device<A> {
     /// Sends a program to a device.
-    pub fn new(a: Arc<A>, program: &Discrete<f32>, core: &Result<Core, &'static str>) -> Result<Self, Error> {
+    pub fn new(
+        a: Arc<A>,
+        (program, core): (&Discrete<f32>, &Result<Core, &'static str>),
+        transfer: &mut Transfer<A>,
+    ) -> Result<Self, Error> {
         let variant = Variant {
             ndim: program.ndim(),
             half: program.setup.half,
@@ -83,7 +91,9 @@ impl<A: Accelerator> Device<A> {
                 None => kernels.extend(names.iter().map(|_| None)),
             }
         }
-        let (base, memory) = resident::send(&*a, program)?;
+        let (base, memory) = resident::send(&*a, program, transfer)?;
+        let mut tables = Tables::new(program);
+        tables.add(program);
         let z = &program.rows.z;
         assert!(z.start.is_multiple_of(2), "threads begin at even cells");
         let top = if program.setup.surface.is_some() {
@@ -94,7 +104,9 @@ impl<A: Accelerator> Device<A> {
         Ok(Self {
             sizes: Sizes::new(program),
             variant,
-            points: Points::new(&*a, program)?,
+            points: Points::new(&*a, transfer, tables)?,
+            shots: 1,
+            distance: Cell::new(0),
             kernels,
             base,
             reached: [int(top), int(z.end - top)],
@@ -107,12 +119,33 @@ impl<A: Accelerator> Device<A> {
         })
     }
 
-    /// The points of another shot over the same medium.
-    pub fn next_shot(&mut self, program: &Discrete<f32>) -> Result<(), Error> {
+    /// The points of other shots over the same medium, which run side by side.
+    pub fn next_shots(
+        &mut self,
+        program: &Discrete<f32>,
+        tables: Tables,
+        transfer: &mut Transfer<A>,
+    ) -> Result<(), Error> {
         self.a.finish()?;
-        self.points = Points::new(&*self.a, program)?;
+        self.shots = tables.shots();
+        self.points = Points::new(&*self.a, transfer, tables)?;
         self.sizes = Sizes::new(program);
         Ok(())
+    }
+
+    /// How many shots run side by side.
+    pub fn shots(&self) -> usize {
+        self.shots
+    }
+
+    /// Says how many numbers apart the parts of shots lie.
+    pub fn set_distance(&self, distance: usize) {
+        self.distance.set(distance);
+    }
+
+    /// The address of a part of a shot from that of the first one.
+    pub fn of_shot(&self, address: u64, shot: usize) -> u64 {
+        after(address, shot * self.distance.get())
     }
 
     /// The fields of a state.
@@ -145,6 +178,15 @@ impl<A: Accelerator> Device<A> {
     ) -> Result<(), Error> {
         // SAFETY: the caller's promise.
         unsafe { self.a.launch(stream, kernel, dims, &argument(args)) }
+    }
+
+    /// Numbers of the boundary of a component that is kept where waves run backwards.
+    ///
+    /// # Errors
+    /// Says why they cannot.
+    pub fn shell(&self) -> Result<usize, Error> {
+        let why = |why: &&str| Error::setup(format!("waves cannot run backwards: {why}"));
+        Ok(self.bounds.as_ref().map_err(why)?.shell)
     }
 
     /// What waves that run backwards need; parameters of an isotropic medium are `grouped`.
@@ -196,6 +238,13 @@ impl<A: Accelerator> Device<A> {
             across: across.ilog2() as i32,
             ..*args
         };
+        self.side_by_side(args, dims)
+    }
+
+    /// The blocks of all shots behind each other along y.
+    pub fn side_by_side(&self, mut args: Args, mut dims: Dims) -> (Args, Dims) {
+        (args.along, args.shot) = (int(dims.grid[1]), self.distance.get() as i64);
+        dims.grid[1] *= self.shots;
         (args, dims)
     }
 
@@ -218,8 +267,9 @@ impl<A: Accelerator> Device<A> {
     /// A kernel with a thread for every node of the surface; none where there is no surface.
     fn surface(&self, pass: Pass, args: &Args) -> Result<(), Error> {
         let [_, rows, planes] = args.grid.count.map(|n| n as usize);
+        let (args, dims) = self.side_by_side(*args, threads(rows * planes, SURFACE_THREADS));
         // SAFETY: nodes of the surface are cells that are computed; what is written lies on their own node or above.
-        unsafe { self.launch(pass, threads(rows * planes, SURFACE_THREADS), args) }
+        unsafe { self.launch(pass, dims, &args) }
     }
 
     /// Step `it` of the fields of a state.
@@ -272,7 +322,11 @@ impl<A: Accelerator> Device<A> {
         // Places of stresses come behind those of velocities.
         let velocities = (self.sizes.ndim * self.sizes.len * size_of::<f32>()) as u64;
         let fields = [args.velocity, args.stress - velocities][when.0];
-        let Some(inject) = self.points.inject((fields, &args.grid), when).map(how) else {
+        let Some(inject) = self
+            .points
+            .inject((fields, &args.grid), when, self.distance.get())
+            .map(how)
+        else {
             return Ok(());
         };
         // SAFETY: the tables name cells of the fields, each once.
@@ -311,10 +365,15 @@ impl<A: Accelerator> Device<A> {
         self.cells(Pass::StressesGather, &reached)
     }
 
+    /// What tables of receivers need to know of the shots.
+    fn of_lists(&self) -> (&Sizes, usize) {
+        (&self.sizes, self.distance.get())
+    }
+
     /// The end of a step, whose velocities may lie apart from its state: what runs at the receivers goes on, and the record at this
     /// address gets their numbers.
     pub fn record(&self, state: u64, velocity: u64, record: u64) -> Result<(), Error> {
-        let lists = self.points.read((&self.sizes, state, record), velocity);
+        let lists = self.points.read(self.of_lists(), (state, record), velocity);
         if lists.count == 0 {
             return Ok(());
         }
@@ -330,7 +389,7 @@ impl<A: Accelerator> Device<A> {
     /// The transpose, as far as stresses; velocities come in [`Device::step_back`]. What waits for the record is used up.
     pub fn record_back(&self, args: &Args, record: u64) -> Result<(), Error> {
         let state = args.velocity;
-        let numbers = self.points.read((&self.sizes, state, record), state);
+        let numbers = self.points.read(self.of_lists(), (state, record), state);
         if self.sizes.runs && numbers.count > 0 {
             let dims = threads(numbers.count as usize, WALKERS);
             // SAFETY: there are as many numbers at the receivers as lists.
@@ -346,7 +405,9 @@ impl<A: Accelerator> Device<A> {
 
     /// What waits for the readings of a record goes to the cells that were read.
     fn spread(&self, args: &Args, record: u64, to: Fields) -> Result<(), Error> {
-        let mut cells = self.points.read_back((&self.sizes, args.velocity, record), to);
+        let mut cells = self
+            .points
+            .read_back(self.of_lists(), (args.velocity, record), to);
         if cells.count == 0 {
             return Ok(());
         }
@@ -365,20 +426,25 @@ impl<A: Accelerator> Device<A> {
             ..self.base
         };
         let rows = (args.grid.rows * args.grid.planes) as usize;
+        let (args, dims) = self.side_by_side(args, threads(rows * SWEEPERS, WALKERS));
         // SAFETY: a warp for every row of the grid; the callers give the address of velocities.
-        unsafe { self.launch(Pass::Clear, threads(rows * SWEEPERS, WALKERS), &args) }
+        unsafe { self.launch(Pass::Clear, dims, &args) }
     }
 
-    /// Copies numbers, or puts zeros where there is nothing to copy.
+    /// Copies numbers of every shot, or puts zeros where there is nothing to copy.
     pub fn copy(&self, to: u64, from: Option<u64>, count: usize) -> Result<(), Error> {
         let args = Walk {
             to,
             from: from.unwrap_or(0),
             found: 0,
             count: count as i64,
+            shot: self.distance.get() as i64,
         };
-        // SAFETY: the callers give addresses of as many numbers.
-        unsafe { self.launch(Pass::Copy, walk(count), &args) }
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the callers give addresses of as many numbers of every shot.
+        unsafe { self.launch(Pass::Copy, self.walk(count), &args) }
     }
 
     /// Looks at the velocities of a state for values that are not finite.
@@ -389,9 +455,22 @@ impl<A: Accelerator> Device<A> {
             from: state,
             found: self.found.address(),
             count: count as i64,
+            shot: self.distance.get() as i64,
         };
         // SAFETY: a state begins with its velocities.
-        unsafe { self.launch(Pass::Look, walk(count), &args) }
+        unsafe { self.launch(Pass::Look, self.walk(count), &args) }
+    }
+
+    /// Blocks that walk over so many numbers of every shot.
+    fn walk(&self, count: usize) -> Dims {
+        let mut dims = walk(count);
+        dims.grid[1] = self.shots;
+        dims
+    }
+
+    /// Forgets that there were some.
+    pub fn forget(&self) -> Result<(), Error> {
+        self.a.clear(&self.found)
     }
 
     /// Where it says whether there were some.

@@ -4,7 +4,7 @@
 // The derivative of a horizontal velocity along its own axis.
 INLINE REAL spread_of(const struct Args *a, int i, const struct Cell *c) {
     REAL d[VEC];
-    derivative(&a->g, a->velocity + i * a->g.len, c->at, AXIS(i), 0, d);
+    derivative(&a->g, SHOT(a, velocity) + i * a->g.len, c->at, AXIS(i), 0, d);
     return d[0];
 }
 
@@ -31,13 +31,13 @@ INLINE void velocity_images_of(const struct Args *a, int changed) {
     REAL across = 0;
     for (int i = 1; i < NDIM; i++) {
         WIDE at = (i - 1) * rows + number;
-        REAL *v = a->velocity + i * a->g.len + c.at, spread = spread_of(a, i, &c);
+        REAL *v = SHOT(a, velocity) + i * a->g.len + c.at, spread = spread_of(a, i, &c);
         across = FMA(a->surface.ratios[at], spread, across);
-        if (changed) across = FMA(a->ratios[at], a->upon[at], across);
-        if (!changed && a->upon) a->upon[at] = spread;
+        if (changed) across = FMA(SHOT(a, ratios)[at], SHOT(a, upon)[at], across);
+        if (!changed && a->upon) SHOT(a, upon)[at] = spread;
         put_images(v, a->surface.horizontal, v);
     }
-    REAL *v = a->velocity + c.at, from[3];
+    REAL *v = SHOT(a, velocity) + c.at, from[3];
     from[0] = v[0], from[1] = v[1], from[2] = -across * a->surface.spacing;
     put_images(v, a->surface.vertical, from);
 }
@@ -50,13 +50,13 @@ INLINE void stress_images_of(const struct Args *a, int changed) {
     struct Cell c;
     WIDE number = node_of(a, &c), rows = (WIDE)a->g.rows * a->g.planes, last = (NDIM - 1) * rows + number;
     if (number < 0) return;
-    REAL *zz = a->stress + c.at, left = *zz;
-    if (!changed && a->upon) a->upon[last] = left;
+    REAL *zz = SHOT(a, stress) + c.at, left = *zz;
+    if (!changed && a->upon) SHOT(a, upon)[last] = left;
     for (int i = 1; i < NDIM; i++) {
         WIDE at = (i - 1) * rows + number;
-        REAL *along = a->stress + i * a->g.len + c.at, *shear = a->stress + STRESS(0, i) * a->g.len + c.at;
+        REAL *along = SHOT(a, stress) + i * a->g.len + c.at, *shear = SHOT(a, stress) + STRESS(0, i) * a->g.len + c.at;
         REAL put = a->surface.ratios[at] * left;
-        if (changed) put = FMA(a->ratios[at], a->upon[last], put);
+        if (changed) put = FMA(SHOT(a, ratios)[at], SHOT(a, upon)[last], put);
         *along -= put;
         put_images(shear, a->surface.shear, shear);
     }
@@ -72,14 +72,14 @@ KERNEL(stress_images_back)(const struct Args a) {
     struct Cell c;
     WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes, last = (NDIM - 1) * rows + number;
     if (number < 0) return;
-    REAL *zz = a.stress + c.at, left = 0;
+    REAL *zz = SHOT(&a, stress) + c.at, left = 0;
     take_images(zz, a.surface.normal, zz + 1);
     for (int i = 1; i < NDIM; i++) {
         WIDE at = (i - 1) * rows + number;
-        REAL *shear = a.stress + STRESS(0, i) * a.g.len + c.at, waits = a.stress[i * a.g.len + c.at];
+        REAL *shear = SHOT(&a, stress) + STRESS(0, i) * a.g.len + c.at, waits = SHOT(&a, stress)[i * a.g.len + c.at];
         take_images(shear, a.surface.shear, shear);
         left -= a.surface.ratios[at] * waits;
-        if (a.ratios) a.ratios[at] -= a.upon[last] * waits;
+        if (a.ratios) SHOT(&a, ratios)[at] -= SHOT(&a, upon)[last] * waits;
     }
     *zz = left;
 }
@@ -89,17 +89,17 @@ KERNEL(velocity_images_back)(const struct Args a) {
     struct Cell c;
     WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes;
     if (number < 0) return;
-    REAL *v = a.velocity + c.at, to[3];
+    REAL *v = SHOT(&a, velocity) + c.at, to[3];
     to[0] = v[0], to[1] = v[1], to[2] = 0;
     take_images(v, a.surface.vertical, to);
     v[0] = to[0], v[1] = to[1];
     REAL slope = -to[2] * a.surface.spacing;
-    a.surface.slopes[number] = slope;
+    SHOT(&a, surface.slopes)[number] = slope;
     for (int i = 1; i < NDIM; i++) {
         WIDE at = (i - 1) * rows + number;
-        v = a.velocity + i * a.g.len + c.at;
+        v = SHOT(&a, velocity) + i * a.g.len + c.at;
         take_images(v, a.surface.horizontal, v);
-        if (a.ratios) a.ratios[at] = FMA(a.upon[at], slope, a.ratios[at]);
+        if (a.ratios) SHOT(&a, ratios)[at] = FMA(SHOT(&a, upon)[at], slope, SHOT(&a, ratios)[at]);
     }
 }
 
@@ -109,13 +109,13 @@ KERNEL(slopes_back)(const struct Args a) {
     WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes;
     if (number < 0) return;
     for (int i = 1; i < NDIM; i++) {
-        const REAL *q = a.surface.ratios + (i - 1) * rows + number, *slopes = a.surface.slopes + number;
+        const REAL *q = a.surface.ratios + (i - 1) * rows + number, *slopes = SHOT(&a, surface.slopes) + number;
         WIDE step = rows_of(&a.g, AXIS(i));
         REAL sum = 0;
         UNROLL for (int m = HALF - 1; m >= 0; m--) {
             WIDE behind = -m * step, ahead = (m + 1) * step;
             sum = FMA(a.g.weights[AXIS(i)][m], q[behind] * slopes[behind] - q[ahead] * slopes[ahead], sum);
         }
-        a.velocity[i * a.g.len + c.at] += sum;
+        SHOT(&a, velocity)[i * a.g.len + c.at] += sum;
     }
 }

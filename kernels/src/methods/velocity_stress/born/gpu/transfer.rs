@@ -24,9 +24,9 @@ impl<A: Accelerator> Transfer<A> {
     }
 
     /// Numbers of the host to an address; complete on return.
-    pub fn put(&mut self, a: &A, from: &[f32], to: u64) -> Result<(), Error> {
-        for (k, piece) in from.chunks(self.numbers).enumerate() {
-            let bytes = bytemuck::cast_slice(piece);
+    pub fn put<N: bytemuck::Pod>(&mut self, a: &A, from: &[N], to: u64) -> Result<(), Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(from);
+        for (k, bytes) in bytes.chunks(self.numbers * size_of::<f32>()).enumerate() {
             self.pinned_mut()[..bytes.len()].copy_from_slice(bytes);
             // SAFETY: the caller's address has room for the numbers, and the copy is waited for.
             unsafe {

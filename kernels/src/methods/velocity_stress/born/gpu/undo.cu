@@ -5,18 +5,18 @@ KERNEL(stresses_undo)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     REAL s[STRESSES][VEC], k[MODULI][VEC], d[VEC], e[STRESSES][VEC], rate[STRESSES][VEC];
-    foresee(&a.g, a.run_stress, STRESSES, &c);
+    foresee(&a.g, SHOT(&a, run_stress), STRESSES, &c);
     stiffness_at(&a.g, a.g.stiffness, c.at, k);
     EACH_STRESS(n) EACH_VEC e[n][v] = rate[n][v] = 0;
     EACH(i) EACH(j) {
-        derivative(&a.g, a.after + i * a.g.len, c.at, AXIS(j), i != j, d);
+        derivative(&a.g, SHOT(&a, after) + i * a.g.len, c.at, AXIS(j), i != j, d);
         EACH_VEC e[STRESS(i, j)][v] += d[v];
     }
     add_products(k, e, rate);
     EACH_STRESS(n) {
-        load(a.run_stress + n * a.g.len + c.at, s[n]);
+        load(SHOT(&a, run_stress) + n * a.g.len + c.at, s[n]);
         EACH_VEC s[n][v] -= rate[n][v];
-        put(&c, a.run_stress + n * a.g.len + c.at, s[n]);
+        put(&c, SHOT(&a, run_stress) + n * a.g.len + c.at, s[n]);
     }
 }
 
@@ -28,13 +28,13 @@ KERNEL(velocities_undo)(const struct Args a) {
     EACH(i) {
         EACH_VEC sum[i][v] = 0;
         EACH(j) {
-            derivative(&a.g, a.run_stress + STRESS(i, j) * a.g.len, c.at, AXIS(j), i == j, d);
+            derivative(&a.g, SHOT(&a, run_stress) + STRESS(i, j) * a.g.len, c.at, AXIS(j), i == j, d);
             EACH_VEC sum[i][v] += d[v];
         }
     }
     EACH(i) {
-        load(a.after + i * a.g.len + c.at, now[i]);
+        load(SHOT(&a, after) + i * a.g.len + c.at, now[i]);
         EACH_VEC now[i][v] -= b[i][v] * sum[i][v];
-        put(&c, a.run_velocity + i * a.g.len + c.at, now[i]);
+        put(&c, SHOT(&a, run_velocity) + i * a.g.len + c.at, now[i]);
     }
 }

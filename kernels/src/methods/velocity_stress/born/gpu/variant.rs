@@ -37,7 +37,7 @@ pub(super) enum Pass {
     Clear,
 }
 
-/// Cells of a thread along z in a step and on the way back.
+/// Cells of a thread along z in a step and in the reverse sweep.
 pub(super) const CELLS: usize = 2;
 
 /// The same where the inside of a grid has kernels of its own: 16 bytes.

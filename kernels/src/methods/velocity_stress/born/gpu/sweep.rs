@@ -1,0 +1,353 @@
+//! The reverse sweep on a device: checkpoints by a [`CheckpointSchedule`], one segment at a time recorded.
+//!
+//! The first pass through all steps also makes the records of the run where a residual asks for them, so that a gradient runs every
+//! step once and all but those of the last segment once more. Shots that run side by side do all of this in the same launches.
+
+use super::super::engine::Source;
+use super::super::schedule::{Action, CheckpointSchedule};
+use super::arguments::Args;
+use super::images::Imaging;
+use super::shells::Shells;
+use super::shot_memory::{Needs, PARTS, Part, ShotMemory};
+use super::steps::Drive;
+use super::variant::Pass;
+use super::{OnDevice, Reel};
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Stream};
+use std::ops::Range;
+
+/// What is asked for.
+pub enum Request<'a, A: Accelerator> {
+    /// The derivatives by the coefficients.
+    Gradient {
+        /// All normal stiffnesses as one, and all couplings.
+        grouped: bool,
+    },
+    /// Images of the waves of both directions.
+    Images(&'a Imaging<'a, A>),
+}
+
+/// A reverse sweep.
+pub struct Sweep<'a, A: Accelerator> {
+    pub on: &'a OnDevice<A>,
+    memory: &'a mut ShotMemory<A>,
+    /// The addresses of the state of the run, of its adjoint, of the adjoint of derivatives, and of the sums by coefficient.
+    pub run: u64,
+    pub adjoint: u64,
+    pub derivatives: u64,
+    pub coefficients: u64,
+    /// With boundary saving.
+    pub shells: Option<Shells<A>>,
+    /// Checkpoints beside the beginning of the run, those before the ones on the device; of every shot one behind the other.
+    on_host: Vec<A::Pinned>,
+    /// How many may be there.
+    most_on_host: usize,
+    pub request: Request<'a, A>,
+    reel: Reel,
+    /// The records that the reel holds in the reverse sweep.
+    held: Range<usize>,
+    /// Records of the first pass by shot, where a residual asks for them, and how many of them are still on the device.
+    records: Option<(Vec<Vec<f32>>, usize)>,
+}
+
+impl<A: Accelerator> OnDevice<A> {
+    /// Sweeps back; the sums lie in the memory of the shots.
+    pub fn reversed(
+        &self,
+        memory: &mut ShotMemory<A>,
+        (from, schedule): (Source<'_, f32>, &CheckpointSchedule),
+        request: Request<'_, A>,
+    ) -> Result<(), Error> {
+        let mut sweep = Sweep::new((self, memory), schedule, request)?;
+        let (data, mut residual): (&[Vec<f32>], _) = match from {
+            Source::Data(data) => (data, None),
+            Source::Residual(residual) => (&[], Some(residual)),
+        };
+        sweep.records = residual
+            .is_some()
+            .then(|| (vec![Vec::new(); self.device.shots()], 0));
+        let mut adjoint_sources = Vec::new();
+        for action in schedule.actions(self.steps.nt) {
+            match action {
+                Action::Restore(mark) => sweep.restore(mark)?,
+                Action::Save(mark) => sweep.save(mark)?,
+                Action::Advance(steps) => sweep.advance(steps, false)?,
+                Action::Record(steps) => sweep.advance(steps, true)?,
+                Action::Reverse(steps) => {
+                    if let Some(residual) = residual.take() {
+                        adjoint_sources = residual(sweep.all_records()?)?;
+                    }
+                    let of = if data.is_empty() {
+                        &adjoint_sources[..]
+                    } else {
+                        data
+                    };
+                    sweep.steps_back(steps, of)?;
+                }
+            }
+        }
+        if matches!(sweep.request, Request::Gradient { .. }) {
+            let device = &self.device;
+            let args = device.of(0).changed(&device.sizes, sweep.coefficients);
+            device.cells(Pass::BuoyanciesBack, &args)?;
+            if let Some(inside) = sweep.shells.as_ref().and_then(Shells::inside) {
+                inside.end_inside(device, &args)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a reverse sweep needs of memory for every shot.
+    pub fn reversal_needs(
+        &self,
+        schedule: &CheckpointSchedule,
+        (images, film): (usize, usize),
+    ) -> Result<Needs, Error> {
+        let mut sizes = self.device.sizes;
+        sizes.film = film;
+        let mut parts = [0; PARTS];
+        let mut set = |part: Part, numbers: usize| parts[part as usize] = numbers;
+        set(Part::Run, sizes.state().all);
+        set(Part::Adjoint, sizes.state().all);
+        set(Part::Derivatives, sizes.waits().all);
+        set(Part::Slopes, sizes.surface);
+        set(Part::Records, self.reel().numbers());
+        match images {
+            0 => set(Part::Coefficients, sizes.changes_numbers()),
+            numbers => set(Part::Images, numbers),
+        }
+        if schedule.shells {
+            if images > 0 {
+                return Err(Error::setup(
+                    "images need the waves of all cells: record whole steps, not their boundaries",
+                ));
+            }
+            sizes.shell = self.device.shell()?;
+            set(Part::Boundary, sizes.ndim * sizes.shell);
+            set(Part::Before, sizes.surface.min(1) * sizes.ndim * sizes.len);
+        }
+        Ok(Needs {
+            shots: self.device.shots(),
+            parts,
+            reversal: Some((*schedule, [sizes.state().all, sizes.tape().all])),
+            steps: schedule.segment.min(self.steps.nt),
+        })
+    }
+}
+
+impl<'a, A: Accelerator> Sweep<'a, A> {
+    fn new(
+        (on, memory): (&'a OnDevice<A>, &'a mut ShotMemory<A>),
+        schedule: &CheckpointSchedule,
+        request: Request<'a, A>,
+    ) -> Result<Self, Error> {
+        let [run, adjoint, derivatives, coefficients, records] = [
+            Part::Run,
+            Part::Adjoint,
+            Part::Derivatives,
+            Part::Coefficients,
+            Part::Records,
+        ]
+        .map(|part| memory.part(part));
+        let shells = match (&request, schedule.shells) {
+            (Request::Gradient { grouped }, true) => Some(Shells::new(on, *grouped, memory)?),
+            _ => None,
+        };
+        let sizes = &on.device.sizes;
+        on.device.copy(adjoint, None, sizes.state().all)?;
+        on.device.copy(derivatives, None, sizes.waits().all)?;
+        on.device.copy(memory.part(Part::Slopes), None, sizes.surface)?;
+        if let Request::Gradient { .. } = request {
+            on.device.copy(coefficients, None, sizes.changes_numbers())?;
+        }
+        Ok(Self {
+            on,
+            run,
+            adjoint,
+            derivatives,
+            coefficients,
+            shells,
+            on_host: Vec::new(),
+            most_on_host: schedule.on_host,
+            request,
+            reel: on.reel().at(records),
+            held: 0..0,
+            records: None,
+            memory,
+        })
+    }
+
+    fn state(&self) -> usize {
+        self.on.device.sizes.state().all
+    }
+
+    /// Where the checkpoint of a mark lies on the device; none if it is on the host, or at rest.
+    fn slot(&mut self, mark: usize) -> Result<Option<u64>, Error> {
+        let slot = mark.checked_sub(1 + self.most_on_host);
+        let of = |slot| self.memory.checkpoint(&self.on.device.a, slot);
+        slot.map(of).transpose()
+    }
+
+    /// The fields as they were at a mark; those of mark 0 are at rest.
+    fn restore(&mut self, mark: usize) -> Result<(), Error> {
+        let (slot, device) = (self.slot(mark)?, &self.on.device);
+        let Some(number) = mark.checked_sub(1).filter(|_| slot.is_none()) else {
+            return device.copy(self.run, slot, self.state());
+        };
+        let bytes = self.state() * size_of::<f32>();
+        for shot in 0..device.shots() {
+            let (from, to) = (&self.on_host[number], device.of_shot(self.run, shot));
+            // SAFETY: a checkpoint has the states of all shots, and lives as long as the sweep.
+            unsafe { device.a.upload(Stream::Main, from, shot * bytes, to, bytes)? };
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, mark: usize) -> Result<(), Error> {
+        let (slot, device) = (self.slot(mark)?, &self.on.device);
+        if let Some(to) = slot {
+            return device.copy(to, Some(self.run), self.state());
+        }
+        let bytes = self.state() * size_of::<f32>();
+        if self.on_host.len() < mark {
+            self.on_host.push(device.a.pin(bytes * device.shots())?);
+        }
+        for shot in 0..device.shots() {
+            let (from, to) = (device.of_shot(self.run, shot), &mut self.on_host[mark - 1]);
+            // SAFETY: the same; nobody else looks at it before the stream has come as far as an upload of it.
+            unsafe { device.a.download(Stream::Main, from, to, shot * bytes, bytes)? };
+        }
+        Ok(())
+    }
+
+    /// The address of a recorded step.
+    pub fn tape(&mut self, number: usize) -> Result<u64, Error> {
+        let (at, fresh) = self.memory.step(&self.on.device.a, number)?;
+        if fresh && self.shells.is_none() {
+            self.on.device.clear(at)?;
+        }
+        Ok(at)
+    }
+
+    /// Runs some steps, and records them where asked for.
+    fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
+        let device = &self.on.device;
+        if keep && self.shells.is_some() {
+            return self.advance_shelled(steps);
+        }
+        for it in steps.clone() {
+            let (mut drive, mut velocity) = (Drive::Sources, self.run);
+            if keep {
+                let before = match it - steps.start {
+                    0 => None,
+                    number => Some(self.tape(number - 1)?),
+                };
+                velocity = self.tape(it - steps.start)?;
+                drive = Drive::Kept(before, velocity);
+            }
+            device.step(self.run, it, drive)?;
+            self.record(it, velocity)?;
+            if let (true, Request::Images(imaging)) = (keep, &self.request) {
+                imaging.keep(self.run, velocity)?;
+            }
+            self.on.check(it, velocity)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the record of a step in the first pass.
+    pub fn record(&mut self, it: usize, velocity: u64) -> Result<(), Error> {
+        let device = &self.on.device;
+        let Some((all, waiting)) = &mut self.records else {
+            return Ok(());
+        };
+        if !self.on.steps.records(it) {
+            return match device.sizes.runs {
+                true => device.record(self.run, velocity, self.reel.spare()),
+                false => Ok(()),
+            };
+        }
+        device.record(self.run, velocity, self.reel.record(*waiting))?;
+        *waiting += 1;
+        if *waiting == self.reel.most {
+            self.on.unload(&self.reel, std::mem::take(waiting), all)?;
+        }
+        Ok(())
+    }
+
+    /// All records of the first pass, which is at its end, by shot.
+    fn all_records(&mut self) -> Result<Vec<Vec<f32>>, Error> {
+        let (mut all, waiting) = self.records.take().unwrap_or_default();
+        self.on.unload(&self.reel, waiting, &mut all)?;
+        Ok(all)
+    }
+
+    /// The address of the adjoint source of a step; none where there is none.
+    pub fn source_of(&mut self, it: usize, data: &[Vec<f32>]) -> Result<Option<u64>, Error> {
+        let device = &self.on.device;
+        if !self.on.steps.records(it) {
+            if !device.sizes.runs {
+                return Ok(None);
+            }
+            device.copy(self.reel.spare(), None, device.sizes.values)?;
+            return Ok(Some(self.reel.spare()));
+        }
+        let (number, values) = (it / self.on.steps.jdata, self.reel.values);
+        if !self.held.contains(&number) {
+            // Those before it come next.
+            self.held = (number + 1).saturating_sub(self.reel.most)..number + 1;
+            // What the kernels still read of the others.
+            device.a.finish()?;
+            for (shot, data) in data.iter().enumerate() {
+                let from = &data[self.held.start * values..self.held.end * values];
+                let to = device.of_shot(self.reel.record(0), shot);
+                self.on.transfer.borrow_mut().put(&*device.a, from, to)?;
+            }
+        }
+        Ok(Some(self.reel.record(number - self.held.start)))
+    }
+
+    /// Sweeps back through steps that are recorded.
+    fn steps_back(&mut self, steps: Range<usize>, data: &[Vec<f32>]) -> Result<(), Error> {
+        if self.shells.is_some() {
+            return self.steps_back_shelled(steps, data);
+        }
+        let on = self.on;
+        let device = &on.device;
+        let args = self.adjoint_args();
+        for it in steps.clone().rev() {
+            let mut source = self.source_of(it, data)?;
+            if let Some(source) = source {
+                device.record_back(&args, source)?;
+            }
+            let before = match it - steps.start {
+                0 => self.run,
+                number => self.tape(number - 1)?,
+            };
+            let tape = self.tape(it - steps.start)?;
+            let args: Args = args.back_through(&device.sizes, before, tape);
+            let args = match self.request {
+                Request::Gradient { grouped } => Args {
+                    grouped: i32::from(grouped),
+                    ..args.changed(&device.sizes, self.coefficients)
+                },
+                Request::Images(imaging) => {
+                    device.velocities_back(&args, source.take())?;
+                    imaging.correlate(&args, tape)?;
+                    args
+                }
+            };
+            device.step_back(&args, matches!(self.request, Request::Gradient { .. }), source)?;
+            on.check(it, self.adjoint)?;
+        }
+        Ok(())
+    }
+
+    /// The arguments of kernels with the adjoint.
+    pub fn adjoint_args(&self) -> Args {
+        let device = &self.on.device;
+        let mut args = device.of(self.adjoint).waiting(&device.sizes, self.derivatives);
+        args.surface.slopes = self.memory.part(Part::Slopes);
+        args
+    }
+}

@@ -1,0 +1,213 @@
+//! Linearised shots that run side by side on an accelerator: adjoints, gradients and images of each shot have the bits of a run of its
+//! own, whatever is kept of the steps and however many shots there are.
+
+use crate::bench::{Case, Random, plain};
+use crate::devices::{Open, any};
+use kernels::device::accelerator::Accelerator;
+use kernels::methods::velocity_stress::Shot;
+use kernels::methods::velocity_stress::born::{Born, CheckpointSchedule, Kind, Wanted};
+
+/// So many shots of a case, each with sources and receivers at places of its own.
+fn shots(case: &Case, count: usize) -> Vec<Shot> {
+    let moved = |number: usize| {
+        let mut shot = case.shot();
+        for source in &mut shot.sources {
+            source.point[1] += 0.7 * number as f32;
+        }
+        for point in &mut shot.receivers {
+            point[1] += 0.4 * number as f32;
+        }
+        // Series of other lengths, too.
+        let length = shot.nt - 3 * number;
+        shot.series.iter_mut().for_each(|series| series.truncate(length));
+        shot
+    };
+    (0..count).map(moved).collect()
+}
+
+/// All that shots bring back by a schedule: adjoints, gradients, images, one behind the other.
+fn all(born: &Born<f32>, schedules: [&CheckpointSchedule; 2], data: &[Vec<f32>]) -> Vec<Vec<f32>> {
+    let [schedule, of_images] = schedules;
+    let mut found = born.adjoints(data, schedule).expect("adjoints");
+    let mut residuals = |records: Vec<Vec<f32>>| {
+        let of = |(records, data): (Vec<f32>, &Vec<f32>)| {
+            assert_eq!(records.len(), data.len());
+            records.iter().zip(data).map(|(a, b)| a - 0.1 * b).collect()
+        };
+        Ok(records.into_iter().zip(data).map(of).collect())
+    };
+    found.extend(born.gradients(&mut residuals, schedule).expect("gradients"));
+    let images = born
+        .images_of_shots(data, of_images, &images())
+        .expect("images of all shots");
+    found.extend(images.into_iter().map(|pictures| {
+        let parts = pictures
+            .into_iter()
+            .flat_map(|picture| [picture.image, picture.light]);
+        parts.flatten().collect()
+    }));
+    found
+}
+
+fn images() -> Wanted {
+    Wanted {
+        kinds: vec![Kind::Pp, Kind::Ps, Kind::Sp, Kind::Ss, Kind::Energy],
+        lags: vec![[0; 3], [0, 1, 0]],
+    }
+}
+
+/// The same operator twice on a device.
+fn pair<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
+    [(); 2].map(|()| {
+        let mut born = case.born::<f32>(&case.shot(), case.medium());
+        born.run_on(open()).expect("a device with memory");
+        born
+    })
+}
+
+/// Compares `count` shots side by side with the same shots one by one.
+fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random: &mut Random) {
+    let [mut alone, mut company] = pair(open, case);
+    let (shots, nt) = (shots(case, count), case.nt);
+    let of = |sizes: [usize; 2], segment: usize| {
+        let memory = if segment < nt { 4 } else { 2 } * sizes[0] + segment * sizes[1];
+        CheckpointSchedule::choose(nt, sizes, memory).expect("it fits")
+    };
+    let mut schedules = vec![of(alone.sizes(), nt), of(alone.sizes(), nt / 5)];
+    schedules[1].on_host = 1;
+    if let Ok((sizes, _)) = alone.shell_sizes() {
+        schedules.push(of(sizes, nt / 3).of_shells());
+    }
+    let images = of(alone.sizes_of_images(&images()), nt / 4);
+    let data = (0..count).map(|_| {
+        let one = (0..alone.records() * alone.values()).map(|_| random.next() as f32);
+        one.collect::<Vec<_>>()
+    });
+    let data: Vec<_> = data.collect();
+    for schedule in &schedules {
+        let mut wanted: Vec<Vec<Vec<f32>>> = Vec::new();
+        for (shot, data) in shots.iter().zip(&data) {
+            alone.next_shot(shot).expect("points in the grid");
+            let data = std::slice::from_ref(data);
+            wanted.push(all(&alone, [schedule, &images], data));
+        }
+        company.next_shots(&shots).expect("points in the grid");
+        let found = all(&company, [schedule, &images], &data);
+        assert_eq!(found.len(), 3 * count);
+        for (shot, wanted) in wanted.iter().enumerate() {
+            for (kind, wanted) in wanted.iter().enumerate() {
+                assert!(wanted.iter().any(|&x| x != 0.0), "nothing came back: {case:?}");
+                let found = &found[kind * count + shot];
+                println!(
+                    "shot {shot} result {kind}: {:e}",
+                    crate::shots::relative_difference(wanted, found)
+                );
+                assert!(
+                    found == wanted,
+                    "shot {shot} of {count}, result {kind}, {schedule:?}: {case:?}"
+                );
+            }
+        }
+    }
+    // Fewer of them behind the others, in the same memory and in another.
+    company.next_shots(&shots[1..]).expect("points in the grid");
+    let found = all(&company, [&schedules[0], &images], &data[1..]);
+    alone.next_shot(&shots[1]).expect("points in the grid");
+    let wanted = all(&alone, [&schedules[0], &images], &data[1..2]);
+    for (kind, wanted) in wanted.iter().enumerate() {
+        assert!(
+            &found[kind * (count - 1)] == wanted,
+            "behind others, result {kind}: {case:?}"
+        );
+    }
+}
+
+fn shots_side_by_side_have_the_bits_of_one<A: Accelerator>(open: Open<A>) {
+    let mut random = Random(2119);
+    for round in 0..5 {
+        let mut case = any(&mut random);
+        // Images of converted waves need an isotropic medium.
+        case.anisotropic = false;
+        case.nt = if case.ndim == 3 { 20 } else { 40 };
+        compare(open, (&case, 2 + round % 3), &mut random);
+    }
+    // Large enough for kernels of the inside.
+    for ndim in [2, 3] {
+        let case = Case {
+            more: 9,
+            nt: 18,
+            ..plain(ndim)
+        };
+        compare(open, (&case, 2), &mut random);
+    }
+}
+
+/// A shot whose waves are not finite fails all of its company, and leaves nothing behind for the next shots.
+fn a_shot_that_fails_leaves_nothing_behind<A: Accelerator>(open: Open<A>) {
+    let case = plain(2);
+    let [mut alone, mut company] = pair(open, &case);
+    let mut shots = shots(&case, 3);
+    let data = vec![vec![1.0; alone.records() * alone.values()]; 3];
+    let schedule = CheckpointSchedule::choose(case.nt, alone.sizes(), usize::MAX / 4).expect("it fits");
+    // It overflows where it enters.
+    shots[1].series.iter_mut().flatten().for_each(|x| *x = f32::MAX);
+    company.next_shots(&shots).expect("points in the grid");
+    let why = company
+        .adjoints(&data, &schedule)
+        .expect_err("not finite")
+        .to_string();
+    assert!(why.contains("not finite at step"), "{why}");
+    for shot in [0, 2] {
+        alone.next_shot(&shots[shot]).expect("points in the grid");
+        company.next_shot(&shots[shot]).expect("points in the grid");
+        let [wanted, found] =
+            [&alone, &company].map(|born| born.adjoint(&data[0], &schedule).expect("an adjoint"));
+        assert!(wanted == found, "shot {shot}");
+    }
+}
+
+/// Shots with other numbers of receivers cannot share their launches, and processors run one shot at a time.
+#[test]
+fn company_that_cannot_be_is_refused() {
+    let case = plain(2);
+    let mut born = case.born::<f32>(&case.shot(), case.medium());
+    let why = born
+        .next_shots(&shots(&case, 2))
+        .expect_err("two shots")
+        .to_string();
+    assert!(why.contains("2 shots") && why.contains("one at a time"), "{why}");
+    let Some(open) = crate::devices::emulated::open("company_that_cannot_be_is_refused") else {
+        return;
+    };
+    let [_, mut company] = pair(open, &case);
+    let mut uneven = shots(&case, 2);
+    uneven[1].receivers.pop();
+    let why = company
+        .next_shots(&uneven)
+        .expect_err("other receivers")
+        .to_string();
+    assert!(why.contains("different lengths"), "{why}");
+}
+
+macro_rules! side_by_side_on {
+    ($open:expr) => {
+        on! { $open;
+            shots_side_by_side_have_the_bits_of_one
+            a_shot_that_fails_leaves_nothing_behind
+        }
+    };
+}
+
+/// On a processor that plays accelerator.
+mod emulated {
+    use crate::devices::emulated::open;
+
+    side_by_side_on!(open);
+}
+
+/// On the first GPU of this machine.
+mod gpus {
+    use crate::devices::gpus::open;
+
+    side_by_side_on!(open);
+}
