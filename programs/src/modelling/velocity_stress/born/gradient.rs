@@ -31,7 +31,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let observed = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read(job, ndim, world)?;
-    let (compared, inputs) = world.agree(compared(job, &made, observed))?;
+    let (compared, inputs) = world.agree(compared(job, &mut made, observed))?;
     let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
     let output = world.agree(output(job, &made, world))?;
     if job.is_dry_run() {
@@ -51,9 +51,9 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         made.sharing > 1,
     ))?;
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
-    let (series, jdata) = (made.run.shot.series.clone(), made.run.shot.jdata);
+    let (series, every) = (made.run.shot.series.clone(), compared.every);
     let work =
-        |number: usize, station: &Station| compared.shot((number, station), &records, (&series, jdata));
+        |number: usize, station: &Station| compared.shot((number, station), &records, (&series, every));
     let shots = (kept.done(), made.shots());
     let drift = stack(stations, shots, world, &work, &mut |number, made| {
         read.add(found.add(number, &made));
@@ -68,9 +68,12 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
 }
 
 /// How records are compared; the data, and their weights where there are any.
-fn compared(job: &mut Job, made: &SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
-    made.check_data(&observed, "this program")?;
-    let compared = Compared::read(job)?;
+fn compared(job: &mut Job, made: &mut SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
+    made.take_data(job, &observed, "this program")?;
+    let mut compared = Compared::read(job)?;
+    if compared.estimate.is_some() {
+        compared.every = made.sampling.steps(made, job.given("source"))?;
+    }
     let weight = match job.has_input("weight") {
         true => Some(job.input("weight")?),
         false => None,
@@ -116,6 +119,8 @@ struct Compared {
     kind: Misfit,
     /// The damping of the filter of a source that is estimated.
     estimate: Option<f64>,
+    /// Steps from one time of the data to the next, where the source is estimated.
+    every: usize,
 }
 
 /// What is found: the gradient, summed over the shots, and what stands beside it.
@@ -187,16 +192,17 @@ impl Compared {
                 _ => Misfit::Squares,
             },
             estimate: estimate.then(|| job.double("damp")).transpose()?,
+            every: 1,
         })
     }
 
-    /// Of a shot, whose time functions are `series`, one record in so many steps: the gradient and, behind it, the time functions that are
+    /// Of a shot, whose time functions are `series`, with data one in so many steps: the gradient and, behind it, the time functions that are
     /// estimated; the bits of the misfit, and checksums of the data.
     fn shot(
         &self,
         (number, station): (usize, &Station),
         records: &Records,
-        (series, jdata): (&[Vec<f32>], usize),
+        (series, every): (&[Vec<f32>], usize),
     ) -> anyhow::Result<Made> {
         let (given, sums) = records.shot(number)?;
         let mut given = given.into_iter();
@@ -204,9 +210,10 @@ impl Compared {
         let wanted = Observed::new(station.born.values(), next().unwrap_or_default(), next())?;
         let (mut sources, mut words) = (Vec::new(), Vec::new());
         let mut residual = |made: &[f32]| {
-            let (misfit, waits) = self.records(made, &wanted, (series, jdata), &mut sources)?;
+            let made = station.sampling.data(made.to_vec());
+            let (misfit, waits) = self.records(&made, &wanted, (series, every), &mut sources)?;
             words = vec![misfit.to_bits()];
-            Ok(waits)
+            Ok(station.sampling.records(waits))
         };
         let mut values = station.born.gradient(&mut residual, station.schedule()?)?;
         values.extend(sources);
@@ -219,7 +226,7 @@ impl Compared {
         &self,
         made: &[f32],
         wanted: &Observed,
-        (series, jdata): (&[Vec<f32>], usize),
+        (series, every): (&[Vec<f32>], usize),
         sources: &mut Vec<f32>,
     ) -> Result<(f64, Vec<f32>), kernels::Error> {
         let made: Vec<f64> = made.iter().copied().map(f64::from).collect();
@@ -229,7 +236,7 @@ impl Compared {
                 let (misfit, waits, filter) = self.kind.of_filtered(&made, wanted, damping)?;
                 *sources = series
                     .iter()
-                    .flat_map(|series| filter.source(series, jdata))
+                    .flat_map(|series| filter.source(series, every))
                     .collect();
                 (misfit, waits)
             }

@@ -190,7 +190,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let data = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read_plain(job, ndim, world)?;
-    let asked = made.check_data(&data, "this program");
+    let asked = made.take_data(job, &data, "this program");
     let asked = world.agree(asked.and_then(|()| Asked::read(job, &made)))?;
     let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
     let output = world.agree(asked.output(job, &made, world))?;
@@ -213,9 +213,11 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut read = kept.begin((job, &made), &records, &mut stack, world)?;
     let work = |number: usize, station: &Station| -> anyhow::Result<Made> {
         let (given, words) = records.shot(number)?;
-        let pictures = station
-            .born
-            .images(&given.concat(), station.schedule()?, &asked.wanted)?;
+        let pictures = station.born.images(
+            &station.sampling.records(given.concat()),
+            station.schedule()?,
+            &asked.wanted,
+        )?;
         let parts = pictures
             .into_iter()
             .flat_map(|picture| [picture.image, picture.light]);

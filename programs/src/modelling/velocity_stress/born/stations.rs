@@ -3,6 +3,7 @@
 use super::super::Run;
 use super::super::spreads::move_to;
 use super::memory::WayBack;
+use super::sampling::Sampling;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::machine::Machine;
 use crate::modelling::picks::Picks;
@@ -38,6 +39,8 @@ impl<'a> Ways<'a> {
 pub struct Station {
     /// The operator.
     pub born: Born<f32>,
+    /// How its data are made of its records.
+    pub sampling: Sampling,
     run: Run,
     way: Option<WayBack>,
     shots: usize,
@@ -48,9 +51,10 @@ pub type Work<'a> = &'a (dyn Fn(usize, &Station) -> anyhow::Result<Made> + Sync)
 
 impl Station {
     /// For a survey of so many shots.
-    pub fn new(run: Run, born: Born<f32>, shots: usize) -> Self {
+    pub fn new(run: Run, (born, sampling): (Born<f32>, Sampling), shots: usize) -> Self {
         Self {
             born,
+            sampling,
             run,
             way: None,
             shots,
@@ -66,7 +70,7 @@ impl Station {
 
     /// Numbers of the data of a shot.
     pub fn count(&self) -> usize {
-        self.born.records() * self.born.values()
+        self.sampling.count().unwrap_or(self.born.records()) * self.born.values()
     }
 
     /// The way back that was chosen.
