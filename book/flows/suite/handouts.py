@@ -6,7 +6,7 @@ import re
 from . import chapters
 
 # Chapters whose blocks of code run one after the other in their folder: with what, and how many of them.
-RUNS = {f"user/{name}": ("bash", None) for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy", "08-gathers-and-moveout", "09-velocity-and-stress")}
+RUNS = {f"user/{name}": ("bash", None) for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy", "08-gathers-and-moveout", "09-velocity-and-stress", "13-faults-and-attenuation")}
 RUNS["user/18-python"] = ("python", 5)
 # The programs of a checkout, as seen from a notebook in build/notebooks/NAME, else those of the Python that runs it.
 START = """import os, shutil, subprocess, sys, sysconfig
