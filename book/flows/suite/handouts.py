@@ -37,6 +37,8 @@ def notebook(chapter, answers=True):
         picture = re.fullmatch(r"!\[([^\]]*)\]\((Fig/[^)\s]+)\)\n", part)
         if picture and chapter.runs():
             cells += [_code(PICTURE.format(picture.group(2))), _cell("markdown", f"*{picture.group(1)}*")]
+        elif part.startswith("```math\n"):
+            cells.append(_cell("markdown", "$$\\begin{aligned}\n" + part[8:].rsplit("```", 1)[0] + "\\end{aligned}$$"))
         elif part.startswith("```") and (most is None or blocks < most) and (command := _command(kind, part)):
             blocks += 1
             cells.append(_code(command))
