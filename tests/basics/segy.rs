@@ -224,6 +224,32 @@ fn headers_are_made_where_there_are_none() {
     assert_eq!(bench.reals("e.rsf")[..2], bench.reals("d.rsf")[..2]);
 }
 
+/// Every format that the standard has kept, in both orders of bytes, for traces that are longer than two bytes can count.
+#[test]
+fn formats_of_revision_two_there_and_back() {
+    let bench = Bench::new();
+    for (n, always) in [(20, false), (70_000, true)] {
+        let whole = "sfdd type=int | sfdd type=float";
+        bench.run(&format!(
+            "sfmath n1={n} n2=3 d1=0.001 output='abs(80*sin(3*x1)+20*x2)' | {whole} > d.rsf"
+        ));
+        for format in [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16] {
+            let new = always || format > 8 || format == 6 || format == 7;
+            for words in ["", "endian=n"] {
+                bench.run(&format!(
+                    "sfsegywrite < d.rsf tape=x.sgy format={format} {words}; sfsegyread tape=x.sgy > back.rsf"
+                ));
+                assert!(
+                    bench.reals("back.rsf") == bench.reals("d.rsf"),
+                    "{n} {format} {words}"
+                );
+                let file = std::fs::read(bench.path("x.sgy")).unwrap();
+                assert_eq!(file[3500..3502] == [2, 1], new, "{n} {format} {words}");
+            }
+        }
+    }
+}
+
 /// Counts of samples have two bytes without a sign: the largest are above 32,767.
 #[test]
 fn long_traces_there_and_back() {
@@ -329,7 +355,7 @@ fn what_is_refused() {
         ),
         (
             "sfsegyread tape=strange.sgy",
-            "format 4 cannot be read or written: allowed are 1 (IBM reals)",
+            "format 4 (fixed point with a gain code, which the standard calls obsolete) cannot be read or written: allowed are 1 (IBM reals)",
         ),
         ("sfsegyread tape=ibm.sgy n2=5", "n2=5: tape=ibm.sgy has 4 traces"),
         (
@@ -353,15 +379,15 @@ fn what_is_refused() {
         ),
         ("sfsuread tape=text.sgy", "has no trace"),
         ("sfsuread tape=ieee.su format=1", "format= is for SEG-Y"),
-        ("sfsegywrite < long.rsf tape=x", "hold 65535 samples at most"),
+        ("sfsuwrite < long.rsf tape=x", "hold 65535 samples at most"),
         ("sfsegywrite < slow.rsf tape=x", "is 500000 microseconds"),
         (
             "sfsegywrite < d.rsf tape=x tfile=m.rsf",
             "4 traces need one header each, of 91 keys or more",
         ),
         (
-            "sfsegywrite < d.rsf tape=x format=4",
-            "format 4 cannot be read or written",
+            "sfsegywrite < d.rsf tape=x format=13",
+            "format 13 cannot be read or written",
         ),
         (
             "sfsegywrite < d.rsf tape=x fold=99999",

@@ -233,6 +233,36 @@ fn moveout_mutes_what_it_stretches() {
 }
 
 #[test]
+fn a_mask_keeps_traces_or_zeroes_the_others() {
+    let bench = Bench::new();
+    bench.run("sfmath n1=3 n2=2 n3=2 o2=5 o3=7 output='x1+10*x2+100*x3' > d.rsf");
+    bench.run("sfmath n1=4 output='x1*(3-x1)' | sfdd type=int > m.rsf; sfmath n1=4 output=0 | sfdd type=int > none.rsf");
+    let all = bench.reals("d.rsf");
+    bench.run("sfheaderwindow < d.rsf mask=m.rsf > w.rsf; sfheadercut < d.rsf mask=m.rsf > c.rsf");
+    assert_eq!(bench.lengths("w.rsf", 3), [3, 2, 1]);
+    assert_eq!(bench.reals("w.rsf"), all[3..9]);
+    assert_eq!(bench.axes("w.rsf", 2)[1].o, 0.0);
+    assert_eq!(bench.axes("c.rsf", 3), bench.axes("d.rsf", 3));
+    let zero = [0.0; 3];
+    assert_eq!(bench.reals("c.rsf"), [&zero, &all[3..9], &zero].concat());
+    // Headers are integers, and go the same way.
+    bench.run("sfdd type=int < d.rsf > i.rsf; sfheaderwindow < i.rsf mask=m.rsf | sfdd type=float > f.rsf");
+    assert_eq!(bench.reals("f.rsf"), all[3..9]);
+    for (line, words) in [
+        ("sfheaderwindow < d.rsf mask=none.rsf", "mask= keeps no trace"),
+        ("sfheaderwindow < d.rsf mask=m.rsf inv=y", "inv=y is not known"),
+        (
+            "sfheadercut < d.rsf mask=i.rsf",
+            "holds 12 integers, one is needed for each of the 4 traces",
+        ),
+        ("sfheadercut < d.rsf", "mask="),
+    ] {
+        let err = bench.refused(&format!("{line} > o.rsf"));
+        assert!(err.contains(words), "{line}: {err}");
+    }
+}
+
+#[test]
 fn slices_layers_and_gains() {
     let bench = Bench::new();
     bench.run("sfmath n1=3 n2=5 o2=10 d2=2 n3=2 output='x1+100*x2+1000*x3' > panels.rsf");

@@ -77,7 +77,7 @@ fn a_moment_by_its_rate_is_the_moment() {
 
 /// A force that follows a Ricker wavelet of 5 Hz has its largest frequency there: P of 3000 m/s is 600 m long.
 #[test]
-fn a_sponge_that_is_thin_for_its_waves_is_warned_of() {
+fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     let desk = hill();
     let said = |words: &str| {
         let plan = desk.sh(&format!("{HILL} nt=200 dt=0.001 plan=y {words} > d.rsf"));
@@ -97,6 +97,15 @@ fn a_sponge_that_is_thin_for_its_waves_is_warned_of() {
     assert!(!said(&format!("sponge={}", enough + 1.0)).contains("sponge="));
     assert!(!said("").contains("sponge"));
     assert!(said("left=0.1").contains("left= has no effect without sponge="));
+    // Edges of 100 m and S of 1700 m/s: five points for waves of 13.6 Hz.
+    assert!(!said("freq=2").contains("warning: only"));
+    let short = said("freq=15");
+    for words in [
+        "points per shortest wavelength in element ",
+        "with five points; refine it",
+    ] {
+        assert!(short.contains(words), "{words}: {short}");
+    }
     for (words, told) in [
         ("sponge=1e6", "sponge=1000000 m is thicker than the mesh"),
         (

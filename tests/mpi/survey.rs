@@ -338,7 +338,7 @@ fn operators_tell_what_is_wrong_once() {
         ("", "bad.rsf", "rank 1 on "),
         ("ngpu=2", "data.rsf", "runs a shot on one GPU"),
         ("kind=phase", "data.rsf", "kind="),
-        ("nt=60", "data.rsf", "takes data of this survey"),
+        ("nt=60", "data.rsf", "this run has 30 at the same times"),
         ("resume=gone", "data.rsf", "cannot read the state"),
         ("misfit=nowhere/m.rsf", "data.rsf", "nowhere"),
         ("dt=0.01", "data.rsf", "d3=0.002"),

@@ -169,14 +169,14 @@ fn bad_input_is_refused() {
         (
             "adj=y",
             "dm.rsf",
-            "adj=y takes data of this survey: n1=3 receivers, n2=2 components, n3=60 records",
+            "adj=y takes data of this survey: n1=3 receivers, n2=2 components, n3 times",
         ),
         (
-            "adj=y dt=0.0011",
+            "adj=y nt=61",
             "data.rsf",
-            "the records of this run are 0.0011 s apart",
+            "has n3=60 records and this run has 61 at the same times",
         ),
-        ("adj=y", "late.rsf", "begins at o3=0.1"),
+        ("adj=y", "late.rsf", "ends at 0.159 s"),
         ("adj=y", "nan.rsf", "all must be finite"),
         ("adj=y memory=0.00001", "data.rsf", "of memory at least"),
         (

@@ -25,6 +25,7 @@ mod stacked;
 mod staggered_gpus;
 mod survey;
 mod survey_resume;
+mod times_of_data;
 mod velocity_stress;
 
 #[path = "../support/desk.rs"]

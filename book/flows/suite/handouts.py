@@ -6,7 +6,7 @@ import re
 from . import chapters
 
 # Chapters whose blocks of code run one after the other in their folder: with what, and how many of them.
-RUNS = {f"user/{name}": ("bash", None) for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy", "08-gathers-and-moveout", "09-velocity-and-stress")}
+RUNS = {f"user/{name}": ("bash", None) for name in ("01-first-shot", "02-models", "03-sources-and-receivers", "04-accuracy", "05-boundaries", "06-anisotropy", "08-gathers-and-moveout", "09-velocity-and-stress", "13-faults-and-attenuation")}
 RUNS["user/18-python"] = ("python", 5)
 # The programs of a checkout, as seen from a notebook in build/notebooks/NAME, else those of the Python that runs it.
 START = """import os, shutil, subprocess, sys, sysconfig
@@ -37,6 +37,8 @@ def notebook(chapter, answers=True):
         picture = re.fullmatch(r"!\[([^\]]*)\]\((Fig/[^)\s]+)\)\n", part)
         if picture and chapter.runs():
             cells += [_code(PICTURE.format(picture.group(2))), _cell("markdown", f"*{picture.group(1)}*")]
+        elif part.startswith("```math\n"):
+            cells.append(_cell("markdown", "$$\\begin{aligned}\n" + part[8:].rsplit("```", 1)[0] + "\\end{aligned}$$"))
         elif part.startswith("```") and (most is None or blocks < most) and (command := _command(kind, part)):
             blocks += 1
             cells.append(_code(command))

@@ -1,12 +1,21 @@
-"""The part of Markdown that the book's pages use, as HTML: headings, paragraphs, lists, tables, code, links, pictures."""
+"""The part of Markdown that the book's pages use, as HTML: headings, paragraphs, lists, tables, code, formulas, links, pictures."""
 import html
 import re
 
+from . import formula
+
 
 def inline(text):
-    """`code`, **strong**, *emphasis*, [links](address); everything else is quoted."""
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(f"<code>{html.escape(part[1:-1])}</code>" if part.startswith("`") else _words(part) for part in parts)
+    """`code`, $formulas$, **strong**, *emphasis*, [links](address); everything else is quoted."""
+    return "".join(map(_part, re.split(r"(`[^`]+`|\$[^$\s](?:[^$]*[^$\s])?\$)", text)))
+
+
+def _part(text):
+    if text.startswith("`") and len(text) > 1:
+        return f"<code>{html.escape(text[1:-1])}</code>"
+    if text.startswith("$") and text.endswith("$") and len(text) > 2:
+        return formula.inline(text[1:-1])
+    return _words(text)
 
 
 def _words(text):
@@ -63,11 +72,12 @@ def _opens_block(line):
 
 
 def _code(lines):
-    lines.pop(0)
-    taken = []
+    kind, taken = lines.pop(0)[3:].strip(), []
     while lines and not lines[0].startswith("```"):
         taken.append(lines.pop(0))
     del lines[:1]
+    if kind == "math":
+        return formula.block(" ".join(taken))
     return f"<pre>{html.escape(chr(10).join(taken))}</pre>"
 
 

@@ -33,8 +33,22 @@ impl Quality {
 
     /// The highest frequency (Hz) whose waves of speed `slowest` (m/s) have five points a wavelength.
     pub fn frequency(&self, slowest: f64, degree: usize) -> f64 {
-        slowest * degree as f64 / (POINTS_A_WAVELENGTH * self.edges[1])
+        frequency(self.edges[1], slowest, degree)
     }
+}
+
+fn frequency(longest: f64, slowest: f64, degree: usize) -> f64 {
+    slowest * degree as f64 / (POINTS_A_WAVELENGTH * longest)
+}
+
+/// The element with the lowest [`Quality::frequency`], and that in Hz; `slowest` has the slowest wave (m/s) of every element. `None`
+/// without elements.
+pub fn resolved<const D: usize>(mesh: &Mesh<D>, slowest: &[f64], degree: usize) -> Option<(usize, f64)> {
+    let of = |element: usize| frequency(edges(mesh, element).1, slowest[element], degree);
+    let all = (0..mesh.len())
+        .into_par_iter()
+        .map(|element| (element, of(element)));
+    all.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
 }
 
 /// The figures of all elements at the points of a basis.

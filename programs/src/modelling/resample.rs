@@ -36,6 +36,55 @@ impl Times {
     pub fn kept(&self) -> usize {
         ((2.0 * self.half() + self.step) / self.dt) as usize + 3
     }
+
+    /// The records that a sample needs; those before the first are at rest.
+    fn needed(&self, sample: usize) -> [i64; 2] {
+        let at = sample as f64 * self.step - self.first;
+        let record = |time: f64| time / self.dt;
+        [
+            record(at - self.half()).ceil() as i64,
+            record(at + self.half()).floor() as i64,
+        ]
+    }
+
+    /// How a sample is made of so many records.
+    fn row(&self, sample: usize, records: usize) -> Row {
+        let [first, last] = self.needed(sample);
+        let from = first.clamp(0, (records as i64 - 1).max(0));
+        let mut weights = Vec::new();
+        let mut all = 0.0;
+        for number in first..=last {
+            let time = self.first + number as f64 * self.dt;
+            let weight = self.weight(sample as f64 * self.step - time);
+            all += weight;
+            if number < 0 {
+                continue;
+            }
+            let place = (number.clamp(from, records as i64 - 1) - from) as usize;
+            weights.resize(weights.len().max(place + 1), 0.0);
+            weights[place] += weight;
+        }
+        weights.iter_mut().for_each(|weight| *weight /= all);
+        Row {
+            first: from as usize,
+            weights,
+        }
+    }
+
+    /// The filter: a sinc under Kaiser's window.
+    fn weight(&self, time: f64) -> f64 {
+        let share = time / self.half();
+        let x = 2.0 * PI * CUT * time / self.dt.max(self.step);
+        let sinc = if x == 0.0 { 1.0 } else { x.sin() / x };
+        sinc * bessel(BETA * (1.0 - share * share).max(0.0).sqrt())
+    }
+}
+
+/// The weights of successive records in a sample.
+struct Row {
+    /// The number of the first of them.
+    first: usize,
+    weights: Vec<f64>,
 }
 
 /// Makes samples of records as they come. Before the first record everything was at rest; behind the last one its numbers stay.
@@ -82,22 +131,12 @@ impl Resampler {
         Some(rest)
     }
 
-    /// The records that a sample needs; those before the first are at rest.
-    fn needed(&self, sample: usize) -> [i64; 2] {
-        let at = sample as f64 * self.times.step - self.times.first;
-        let record = |time: f64| time / self.times.dt;
-        [
-            record(at - self.times.half()).ceil() as i64,
-            record(at + self.times.half()).floor() as i64,
-        ]
-    }
-
     /// Takes the next record, and gives the samples that can be made then.
     pub fn push(&mut self, record: &[f32]) -> Vec<Vec<f32>> {
         self.records.push_back(record.to_vec());
         let mut made = Vec::new();
         while self.next < self.times.count
-            && self.needed(self.next)[1] < (self.begin + self.records.len()) as i64
+            && self.times.needed(self.next)[1] < (self.begin + self.records.len()) as i64
         {
             made.push(self.sample());
         }
@@ -116,37 +155,74 @@ impl Resampler {
 
     /// The next sample.
     fn sample(&mut self) -> Vec<f32> {
-        let [first, last] = self.needed(self.next);
-        let kept = self.begin as i64..(self.begin + self.records.len()) as i64;
+        let row = self.times.row(self.next, self.begin + self.records.len());
         let mut sums = vec![0.0f64; self.records[0].len()];
-        let mut all = 0.0;
-        for number in first..=last {
-            let time = self.times.first + number as f64 * self.times.dt;
-            let weight = self.weight(self.next as f64 * self.times.step - time);
-            all += weight;
-            if number < 0 {
-                continue;
-            }
-            let record = &self.records[(number.clamp(kept.start, kept.end - 1) - kept.start) as usize];
-            for (sum, &x) in sums.iter_mut().zip(record) {
-                *sum += weight * f64::from(x);
-            }
+        for (record, weight) in (row.first..).zip(&row.weights) {
+            add(*weight, &self.records[record - self.begin], &mut sums);
         }
         self.next += 1;
         // What no later sample needs, but for the last record, which stands for those behind it.
-        while (self.begin as i64) < self.needed(self.next)[0] && self.records.len() > 1 {
+        while (self.begin as i64) < self.times.needed(self.next)[0] && self.records.len() > 1 {
             self.records.pop_front();
             self.begin += 1;
         }
-        sums.into_iter().map(|sum| (sum / all) as f32).collect()
+        sums.into_iter().map(|sum| sum as f32).collect()
+    }
+}
+
+/// All samples of a shot, by a linear operator on its records and the transpose of that.
+pub struct Samples {
+    rows: Vec<Row>,
+    records: usize,
+}
+
+impl Samples {
+    /// Of so many records at these times.
+    pub fn new(times: &Times, records: usize) -> Self {
+        Self {
+            rows: (0..times.count)
+                .map(|sample| times.row(sample, records))
+                .collect(),
+            records,
+        }
     }
 
-    /// The filter: a sinc under Kaiser's window.
-    fn weight(&self, time: f64) -> f64 {
-        let share = time / self.times.half();
-        let x = 2.0 * PI * CUT * time / self.times.dt.max(self.times.step);
-        let sinc = if x == 0.0 { 1.0 } else { x.sin() / x };
-        sinc * bessel(BETA * (1.0 - share * share).max(0.0).sqrt())
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// From records, `[record][number]`, to samples, `[sample][number]`: what a [`Resampler`] makes of them, with the same bits.
+    pub fn of(&self, records: &[f32]) -> Vec<f32> {
+        let numbers = records.len() / self.records.max(1);
+        let mut made = Vec::with_capacity(self.count() * numbers);
+        for row in &self.rows {
+            let mut sums = vec![0.0; numbers];
+            for (record, weight) in (row.first..).zip(&row.weights) {
+                add(*weight, &records[record * numbers..][..numbers], &mut sums);
+            }
+            made.extend(sums.into_iter().map(|sum| sum as f32));
+        }
+        made
+    }
+
+    /// The transpose: from samples to records.
+    pub fn transposed(&self, samples: &[f32]) -> Vec<f32> {
+        let numbers = samples.len() / self.count().max(1);
+        let mut sums = vec![0.0; self.records * numbers];
+        for (row, sample) in self.rows.iter().zip(samples.chunks_exact(numbers.max(1))) {
+            for (record, weight) in (row.first..).zip(&row.weights) {
+                add(*weight, sample, &mut sums[record * numbers..][..numbers]);
+            }
+        }
+        sums.into_iter().map(|sum| sum as f32).collect()
+    }
+}
+
+/// Adds `weight` times the numbers to their sums.
+fn add(weight: f64, numbers: &[f32], sums: &mut [f64]) {
+    for (sum, &x) in sums.iter_mut().zip(numbers) {
+        *sum += weight * f64::from(x);
     }
 }
 
@@ -192,17 +268,56 @@ mod tests {
             made.extend(resampler.push(&[1.0]));
         }
         made.extend(resampler.finish());
-        let [first, last] = resampler.needed(0);
-        let all: f64 = (first..=last)
-            .map(|k| resampler.weight(k as f64 * times.dt))
-            .sum();
-        let wanted = 0.5 * (1.0 + resampler.weight(0.0) / all);
+        let [first, last] = times.needed(0);
+        let all: f64 = (first..=last).map(|k| times.weight(k as f64 * times.dt)).sum();
+        let wanted = 0.5 * (1.0 + times.weight(0.0) / all);
         assert!(
             (f64::from(made[0][0]) - wanted).abs() < 1e-6,
             "{} for {wanted}",
             made[0][0]
         );
         assert!((made[19][0] - 1.0).abs() < 1e-6, "{}", made[19][0]);
+    }
+
+    /// All samples at once are those that come one by one, and the transpose is one, for records that begin anywhere and samples that
+    /// are coarser, finer, before the first record and behind the last one.
+    #[test]
+    fn all_samples_at_once_have_a_transpose() {
+        for (first, dt, step, count) in [
+            (0.0005, 0.001, 0.004, 26),
+            (0.001, 0.001, 0.0003, 300),
+            (0.3, 0.001, 0.002, 250),
+            (-0.05, 0.002, 0.0031, 90),
+        ] {
+            let times = Times {
+                first,
+                dt,
+                step,
+                count,
+            };
+            let (records, numbers) = (100, 3);
+            let noise = |k: usize| ((k * 7919 % 1009) as f32 / 504.5 - 1.0) * 1e3;
+            let given: Vec<f32> = (0..records * numbers).map(noise).collect();
+            let samples = Samples::new(&times, records);
+            let made = samples.of(&given);
+            let (mut resampler, mut wanted) = (Resampler::new(times), Vec::new());
+            for record in given.chunks_exact(numbers) {
+                wanted.extend(resampler.push(record));
+            }
+            wanted.extend(resampler.finish());
+            assert_eq!(made, wanted.concat());
+            let other: Vec<f32> = (0..count * numbers).map(|k| noise(k + 17)).collect();
+            let dot = |a: &[f32], b: &[f32]| -> f64 {
+                assert_eq!(a.len(), b.len());
+                a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+            };
+            let products = [dot(&made, &other), dot(&given, &samples.transposed(&other))];
+            // Numbers are rounded once on each side, 1e-7 of sums of a few hundred that partly cancel.
+            let off =
+                (products[0] - products[1]).abs() / dot(&made, &made).sqrt() / dot(&other, &other).sqrt();
+            println!("{first} {step}: {off:.1e}");
+            assert!(off < 1e-8, "{products:?}");
+        }
     }
 
     #[test]

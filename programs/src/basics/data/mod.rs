@@ -27,6 +27,7 @@ mod info;
 mod intbin;
 mod lines;
 mod mask;
+mod masked;
 mod math;
 mod maxflat;
 mod mutter;
@@ -121,6 +122,8 @@ pub const PROGRAMS: Programs = &[
     (&headerattr::SPEC, headerattr::run),
     (&headermath::SPEC, headermath::run),
     (&intbin::SPEC, intbin::run),
+    (&masked::WINDOW, masked::window),
+    (&masked::CUT, masked::cut),
     (&csv2rsf::SPEC, csv2rsf::run),
     (&points::SPEC, points::run),
     (&slice::SPEC, slice::run),

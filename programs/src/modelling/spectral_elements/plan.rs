@@ -4,10 +4,14 @@ use super::Run;
 use crate::modelling::plan::{check_host, gigabytes};
 use crate::modelling::shoot::Resources;
 use anyhow::bail;
+use kernels::mesh::Place;
+use kernels::mesh::quality::{self, POINTS_A_WAVELENGTH};
 use kernels::mesh::step::{Bound, Law, Medium};
-use kernels::mesh::{Place, quality};
 use kernels::methods::spectral_elements::{calibrate, gpu};
 use rsf_io::Job;
+
+/// Fewer points than these on the shortest wavelength of the sources are warned of: an element of degree 4 is a wavelength long then.
+const FEWEST_POINTS: f64 = 4.0;
 
 /// The largest stable step of a mesh.
 pub struct Step {
@@ -15,9 +19,11 @@ pub struct Step {
     pub limit: f64,
     /// The element that sets it.
     pub element: usize,
+    /// The element with the fewest points on a wavelength, and up to which frequency (Hz) they are five.
+    pub resolved: Option<(usize, f64)>,
 }
 
-/// Refuses a time step above the bound, or warns of it.
+/// Refuses a time step above the bound, or warns of it; warns of sources whose waves are too short for the mesh.
 pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     let Bound { element, limit, .. } = run.setup().bound();
     if run.dt > limit {
@@ -31,7 +37,22 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
         }
         job.warn(&sentence);
     }
-    Ok(Step { limit, element })
+    let resolved = quality::resolved(&run.mesh, &run.setup().slowest(), run.basis.degree());
+    if let Some((slow, frequency)) =
+        resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)
+    {
+        job.warn(&format!(
+            "only {:.1} points per shortest wavelength in element {slow} around {}: the highest frequency of the sources is {:.4} Hz, and the mesh resolves {frequency:.4} Hz with five points; refine it, raise degree=, or lower the frequency",
+            POINTS_A_WAVELENGTH * frequency / run.timing.band.max,
+            Place::from(run.mesh.centre(slow)),
+            run.timing.band.max
+        ));
+    }
+    Ok(Step {
+        limit,
+        element,
+        resolved,
+    })
 }
 
 /// Bytes that the run takes on all ranks together, about.
@@ -93,11 +114,7 @@ pub fn summary<const D: usize>(job: &Job, run: &Run<D>, step: &Step) {
         run.dt,
         100.0 * run.dt / step.limit
     ));
-    let slowest = run.setup().slowest();
-    let figures = quality::all(mesh, &run.basis);
-    let frequencies = figures.iter().zip(slowest).enumerate();
-    let frequencies = frequencies.map(|(e, (figure, v))| (e, figure.frequency(v, run.basis.degree())));
-    if let Some((element, frequency)) = frequencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
+    if let Some((element, frequency)) = step.resolved {
         job.say(&format!(
             "resolved up to {frequency:.4} Hz, five points on the shortest wavelength of element {element}"
         ));

@@ -74,7 +74,7 @@ pub fn segy_layout(job: &Job, tape: &mut Tape) -> Result<Layout> {
         behind: 0,
         between: 0,
     };
-    if order.count(&binary, REVISION) >> 8 == 2 {
+    if major(order, &binary) == 2 {
         second_revision(&mut layout, &binary)?;
     }
     pass_text(tape, &mut layout, &binary, job.int_opt("ns")?)?;
@@ -142,6 +142,14 @@ fn samples_of_traces(job: &Job, tape: &Tape, layout: &mut Layout, first: &[u8]) 
     }
 }
 
+/// The major number of the revision: a byte of its own, or the upper one of two, which other orders of bytes turn.
+fn major(order: Order, binary: &[u8]) -> usize {
+    match binary[REVISION] {
+        0 => order.count(binary, REVISION) >> 8,
+        major => major.into(),
+    }
+}
+
 /// The order of bytes: from the constant of revision 2, else the one in which the format makes sense.
 fn order(job: &Job, binary: &[u8]) -> Result<Order> {
     if !job.flag("endian")? {
@@ -163,7 +171,7 @@ fn order(job: &Job, binary: &[u8]) -> Result<Order> {
 /// 1 on. Before, it may be anything, and holds where a stanza begins there, as `((` shows, or where traces fill the file only so.
 fn pass_text(tape: &mut Tape, layout: &mut Layout, binary: &[u8], ns: Option<i64>) -> Result<()> {
     let order = layout.order;
-    let (major, told) = (order.count(binary, REVISION) >> 8, order.int(binary, EXTENDED, 2));
+    let (major, told) = (major(order, binary), order.int(binary, EXTENDED, 2));
     let samples = ns.map_or(layout.samples, |ns| ns as usize);
     let size = Layout { samples, ..*layout }.size() as u64;
     let fills = |number: u64| {

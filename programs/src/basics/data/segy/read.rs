@@ -35,7 +35,8 @@ trace is written to tfile= as integers, one for each of the 91 keys of SEG-Y, wi
 tracr fldr tracf ep cdp cdpt trid ... cdpx cdpy iline xline ... (sfheaderattr desc=y explains them). A key on the \
 command line (iline=220) is read from another byte, counted from 0; key1=name name=byte key1_len=4 adds a key after the \
 91.\n\n\
-SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 2, 3 and 8 (integers of 4, 2 and 1 bytes), 5 (IEEE reals); \
+SEG-Y of revisions 0 to 2.1 is read: formats 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 and 9 \
+(integers of 4, 2, 3, 1 and 8 bytes), 10, 11, 12, 15 and 16 (unsigned ones of 4, 2, 8, 3 and 1 bytes), rounded to single precision; \
 textual headers in EBCDIC or ASCII, including extended ones; big-endian or little-endian files (endian=y detects the \
 order of bytes, endian=n declares little-endian). Additional trace headers of revision 2 are passed over. All traces must \
 have the same length; headers that give another one are reported. Where the binary header has no number of samples or no \
@@ -47,7 +48,7 @@ component, time, shot.\n\n\
 An SU file whose samples have another order of bytes than its headers, as Madagascar's sfsuwrite leaves them by default, \
 is recognised by its first trace unless suxdr=y or endian=n is given.\n\n\
 Differs from Madagascar: endian=y examines the file instead of the machine; with n2= the file may come through a pipe; \
-traces may have up to 65535 samples (there 32767); samples of format 8 are read; a file that ends in the middle of a \
+traces may have more than 32767 samples; samples of all formats but 4 are read; a file that ends in the middle of a \
 trace is reported; text is in code page 037 (which has its own codes for brackets and some other characters).";
 
 static PARAMS: [Param; 18] = [
@@ -79,7 +80,7 @@ static PARAMS: [Param; 18] = [
         .doc("y: detect the order of bytes; n: little-endian"),
     Param::int("format")
         .default_text("of the binary header")
-        .doc("1 IBM reals, 2, 3 or 8 integers of 4, 2 or 1 bytes, 5 IEEE reals (SEG-Y)"),
+        .doc("1 IBM reals, 5 or 6 IEEE reals of 4 or 8 bytes, 2, 3, 7, 8 or 9 integers, 10, 11, 12, 15 or 16 unsigned ones (SEG-Y)"),
     Param::int("ns")
         .default_text("of the headers")
         .range(">= 1", Some(1.0), None)

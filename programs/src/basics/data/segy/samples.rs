@@ -14,98 +14,130 @@ pub enum Order {
 /// How samples are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// 1: reals of IBM's mainframes.
+    /// Reals of IBM's mainframes, 4 bytes.
     Ibm,
-    /// 2: whole numbers of 4 bytes.
-    Int4,
-    /// 3: whole numbers of 2 bytes.
-    Int2,
-    /// 5: reals of IEEE 754.
+    /// Reals of IEEE 754, 4 bytes.
     Ieee,
-    /// 8: whole numbers of 1 byte.
-    Int1,
+    /// Reals of IEEE 754, 8 bytes.
+    Ieee8,
+    /// Whole numbers of so many bytes.
+    Int(usize),
+    /// The same without a sign.
+    Unsigned(usize),
 }
+
+/// Codings by their numbers in the binary header.
+const CODINGS: [(i64, Coding); 13] = [
+    (1, Coding::Ibm),
+    (2, Coding::Int(4)),
+    (3, Coding::Int(2)),
+    (5, Coding::Ieee),
+    (6, Coding::Ieee8),
+    (7, Coding::Int(3)),
+    (8, Coding::Int(1)),
+    (9, Coding::Int(8)),
+    (10, Coding::Unsigned(4)),
+    (11, Coding::Unsigned(2)),
+    (12, Coding::Unsigned(8)),
+    (15, Coding::Unsigned(3)),
+    (16, Coding::Unsigned(1)),
+];
 
 impl Coding {
     /// The coding with this number in the binary header. Errors: another number.
     pub fn of(number: i64) -> Result<Self> {
-        Ok(match number {
-            1 => Self::Ibm,
-            2 => Self::Int4,
-            3 => Self::Int2,
-            5 => Self::Ieee,
-            8 => Self::Int1,
-            _ => bail!(
-                "format {number} cannot be read or written: allowed are 1 (IBM reals), 2, 3 and 8 (integers of 4, 2 and 1 bytes) and \
-5 (IEEE reals); format= replaces what the binary header says"
-            ),
-        })
+        if let Some((_, coding)) = CODINGS.iter().find(|(own, _)| *own == number) {
+            return Ok(*coding);
+        }
+        let why = match number {
+            4 => " (fixed point with a gain code, which the standard calls obsolete)",
+            _ => "",
+        };
+        bail!(
+            "format {number}{why} cannot be read or written: allowed are 1 (IBM reals), 5 and 6 (IEEE reals of 4 and 8 bytes), 2, 3, 7, 8 \
+and 9 (integers of 4, 2, 3, 1 and 8 bytes) and 10, 11, 12, 15 and 16 (unsigned integers of 4, 2, 8, 3 and 1 bytes); format= replaces \
+what the binary header says"
+        )
+    }
+
+    /// Whether revision 2 of the standard was the first to have it.
+    pub fn is_new(self) -> bool {
+        !matches!(
+            self,
+            Self::Ibm | Self::Ieee | Self::Int(1) | Self::Int(2) | Self::Int(4)
+        )
     }
 
     /// In words.
-    pub fn words(self) -> &'static str {
+    pub fn words(self) -> String {
+        let bytes = |size: usize| {
+            if size == 1 {
+                "1 byte".into()
+            } else {
+                format!("{size} bytes")
+            }
+        };
         match self {
-            Self::Ibm => "IBM reals",
-            Self::Int4 => "integers of 4 bytes",
-            Self::Int2 => "integers of 2 bytes",
-            Self::Ieee => "IEEE reals",
-            Self::Int1 => "integers of 1 byte",
+            Self::Ibm => "IBM reals".into(),
+            Self::Ieee => "IEEE reals".into(),
+            Self::Ieee8 => "IEEE reals of 8 bytes".into(),
+            Self::Int(size) => format!("integers of {}", bytes(size)),
+            Self::Unsigned(size) => format!("unsigned integers of {}", bytes(size)),
         }
     }
 
     /// Bytes of a sample.
     pub fn size(self) -> usize {
         match self {
-            Self::Ibm | Self::Int4 | Self::Ieee => 4,
-            Self::Int2 => 2,
-            Self::Int1 => 1,
+            Self::Ibm | Self::Ieee => 4,
+            Self::Ieee8 => 8,
+            Self::Int(size) | Self::Unsigned(size) => size,
         }
     }
 
-    /// Reads samples from `bytes` into `values`.
+    /// Reads samples from `bytes` into `values`, rounded to single precision.
     pub fn decode(self, order: Order, bytes: &[u8], values: &mut [f32]) {
         let four = bytes.chunks_exact(4).map(|b| order.word(b));
+        let whole = bytes.chunks_exact(self.size()).map(|b| order.whole(b));
+        // The sign lies at the upper end of the eight bytes then.
+        let shift = 64 - 8 * self.size() as u32;
         match self {
             Self::Ibm => fill(values, four.map(from_ibm)),
-            Self::Int4 => fill(values, four.map(|word| word as i32 as f32)),
             Self::Ieee => fill(values, four.map(f32::from_bits)),
-            Self::Int2 => fill(values, bytes.chunks_exact(2).map(|b| order.half(b) as i16 as f32)),
-            Self::Int1 => fill(values, bytes.iter().map(|b| f32::from(*b as i8))),
+            Self::Ieee8 => fill(values, whole.map(|bits| f64::from_bits(bits) as f32)),
+            Self::Int(_) => fill(values, whole.map(|bits| ((bits << shift) as i64 >> shift) as f32)),
+            Self::Unsigned(_) => fill(values, whole.map(|bits| bits as f32)),
         }
     }
 
     /// Writes samples of `values` into `bytes`. Integers are rounded; what does not fit becomes the largest or smallest, and
     /// what is not a number becomes 0, except in IEEE reals.
     pub fn encode(self, order: Order, values: &[f32], bytes: &mut [u8]) {
-        let four = |bytes: &mut [u8], word: &dyn Fn(f32) -> u32| {
-            for (b, x) in bytes.chunks_exact_mut(4).zip(values) {
-                order.put_word(b, word(*x));
+        let shift = 64 - 8 * self.size() as u32;
+        let bits = |x: f32| -> u64 {
+            match self {
+                Self::Ibm => to_ibm(x).into(),
+                Self::Ieee => x.to_bits().into(),
+                Self::Ieee8 => f64::from(x).to_bits(),
+                Self::Int(_) => {
+                    let (low, high) = (i64::MIN >> shift, i64::MAX >> shift);
+                    (x.round_ties_even() as i64).clamp(low, high) as u64
+                }
+                Self::Unsigned(_) => (x.round_ties_even() as u64).min(u64::MAX >> shift),
             }
         };
-        match self {
-            Self::Ibm => four(bytes, &to_ibm),
-            Self::Int4 => four(bytes, &|x| x.round_ties_even() as i32 as u32),
-            Self::Ieee => four(bytes, &f32::to_bits),
-            Self::Int2 => {
-                for (b, x) in bytes.chunks_exact_mut(2).zip(values) {
-                    order.put_half(b, x.round_ties_even() as i16 as u16);
-                }
-            }
-            Self::Int1 => {
-                for (b, x) in bytes.iter_mut().zip(values) {
-                    *b = x.round_ties_even() as i8 as u8;
-                }
-            }
+        for (bytes, x) in bytes.chunks_exact_mut(self.size()).zip(values) {
+            order.put_whole(bytes, bits(*x));
         }
     }
 
     /// Largest and smallest whole number, for integers.
     fn range(self) -> Option<(f32, f32)> {
+        let shift = 64 - 8 * self.size() as u32;
         match self {
-            Self::Ibm | Self::Ieee => None,
-            Self::Int4 => Some((i32::MIN as f32, i32::MAX as f32)),
-            Self::Int2 => Some((f32::from(i16::MIN), f32::from(i16::MAX))),
-            Self::Int1 => Some((f32::from(i8::MIN), f32::from(i8::MAX))),
+            Self::Ibm | Self::Ieee | Self::Ieee8 => None,
+            Self::Int(_) => Some(((i64::MIN >> shift) as f32, (i64::MAX >> shift) as f32)),
+            Self::Unsigned(_) => Some((0.0, (u64::MAX >> shift) as f32)),
         }
     }
 }
@@ -152,7 +184,7 @@ impl Losses {
             rounding,
         } = *self;
         let mut words = Vec::new();
-        let holds = coding == Coding::Ieee;
+        let holds = matches!(coding, Coding::Ieee | Coding::Ieee8);
         if not_numbers > 0 {
             let what = if holds {
                 "were written as they are"
@@ -172,10 +204,14 @@ impl Losses {
                 coding.words()
             ));
         }
-        if let Some((_, high)) = coding.range().filter(|_| clipped > 0) {
+        if let Some((low, high)) = coding.range().filter(|_| clipped > 0) {
             words.push(format!(
-                "{clipped} samples were clipped at {high}, the largest of {}; the largest of the data is {largest}: sfscale rscale= \
+                "{clipped} samples were clipped at {} the largest of {}; the largest of the data is {largest}: sfscale rscale= \
 makes them smaller, format=5 writes reals",
+                match low {
+                    0.0 => format!("0 and {high}, the smallest and"),
+                    _ => format!("{high},"),
+                },
                 coding.words()
             ));
         }
@@ -215,6 +251,29 @@ impl Order {
         }
     }
 
+    /// A whole number of up to 8 bytes without a sign.
+    fn whole(self, bytes: &[u8]) -> u64 {
+        let join = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
+        match self {
+            Self::Big => bytes.iter().fold(0, join),
+            Self::Little => bytes.iter().rev().fold(0, join),
+        }
+    }
+
+    /// Puts the lowest bytes of a number, as many as there is room for.
+    fn put_whole(self, bytes: &mut [u8], bits: u64) {
+        let size = bytes.len();
+        match self {
+            Self::Big => bytes.copy_from_slice(&bits.to_be_bytes()[8 - size..]),
+            Self::Little => bytes.copy_from_slice(&bits.to_le_bytes()[..size]),
+        }
+    }
+
+    /// Puts a number of 8 bytes at byte `at` of a header.
+    pub fn put_long(self, header: &mut [u8], at: usize, bits: u64) {
+        self.put_whole(&mut header[at..at + 8], bits);
+    }
+
     fn put_word(self, bytes: &mut [u8], word: u32) {
         bytes.copy_from_slice(&match self {
             Self::Big => word.to_be_bytes(),
@@ -236,12 +295,7 @@ impl Order {
 
     /// A whole number of 8 bytes without a sign at byte `at` of a header.
     pub fn long(self, header: &[u8], at: usize) -> u64 {
-        let (first, second) = (self.word(&header[at..at + 4]), self.word(&header[at + 4..at + 8]));
-        let (high, low) = match self {
-            Self::Big => (first, second),
-            Self::Little => (second, first),
-        };
-        u64::from(high) << 32 | u64::from(low)
+        self.whole(&header[at..at + 8])
     }
 
     /// The other one.
@@ -353,9 +407,33 @@ mod tests {
     fn integers_stop_at_their_ends() {
         let values = [1e9, -1e9, 1.5, 2.5, f32::NAN];
         let mut bytes = [0; 10];
-        Coding::Int2.encode(Order::Little, &values, &mut bytes);
+        Coding::Int(2).encode(Order::Little, &values, &mut bytes);
         let mut back = [0.0; 5];
-        Coding::Int2.decode(Order::Little, &bytes, &mut back);
+        Coding::Int(2).decode(Order::Little, &bytes, &mut back);
         assert_eq!(back, [32767.0, -32768.0, 2.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn all_integers_there_and_back_in_both_orders() {
+        for (_, coding) in CODINGS {
+            let Some((low, high)) = coding.range() else {
+                continue;
+            };
+            let values = [0.0, 1.0, 100.0, low, low / 2.0, f32::NAN, f32::INFINITY, -1.0];
+            for order in [Order::Big, Order::Little] {
+                let (mut bytes, mut back) = (vec![0; 8 * coding.size()], [0.0; 8]);
+                coding.encode(order, &values, &mut bytes);
+                coding.decode(order, &bytes, &mut back);
+                let least = if low == 0.0 { 0.0 } else { -1.0 };
+                assert_eq!(
+                    back,
+                    [0.0, 1.0, 100.0, low, low / 2.0, 0.0, high, least],
+                    "{coding:?}"
+                );
+            }
+        }
+        let mut bytes = [0; 3];
+        Coding::Int(3).encode(Order::Big, &[-2.0], &mut bytes);
+        assert_eq!(bytes, [0xff, 0xff, 0xfe]);
     }
 }

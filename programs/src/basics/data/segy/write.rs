@@ -12,7 +12,10 @@ use super::geometry::Geometry;
 use super::keys::{Field, TRACE_HEADER, binary_fields, byte, extra_fields, trace_fields};
 use super::samples::{Coding, Losses, Order};
 use super::text::{self, TEXT_HEADER};
-use super::{BINARY_HEADER, BLOCK, DELRT, DT, FORMAT, HDT, HNS, NS};
+use super::{
+    BINARY_HEADER, BLOCK, DELRT, DT, EXTENDED, FIRST_TRACE, FORMAT, FURTHER, HDT, HNS, LONG_HNS, NS,
+    ORDER_CONSTANT, REAL_HDT, REVISION, TRAILERS,
+};
 
 /// What the user sees.
 pub static SEGYWRITE: Program = Program {
@@ -51,8 +54,9 @@ d1 is taken to be in s if it is below 1 and in ms otherwise, unless unit1 is s o
 Samples that the format cannot hold are reported with their number: NaN becomes 0 except in IEEE reals, and numbers that \
 are too large become the largest of the format.\n\n\
 Differs from Madagascar: jobid, lino and reno of bfile= are kept unless they are set; tfile= can be left out; integers \
-are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; more samples, a longer or \
-shorter interval or a longer delay than two bytes can hold is an error.";
+are rounded (there truncated); SU is written from data in any form, big-endian unless endian=n; a longer or \
+shorter interval or a longer delay than two bytes can hold is an error, and so are more than 65535 samples in SU. In SEG-Y these \
+and the formats 6, 7 and from 9 on make a file of revision 2.1, which old readers do not know.";
 
 static PARAMS: [Param; 13] = [
     Param::string("tape")
@@ -77,7 +81,7 @@ static PARAMS: [Param; 13] = [
         .doc("y: big-endian; n: little-endian"),
     Param::int("format")
         .default_text("of bfile=, else 1")
-        .doc("1 IBM reals, 2, 3 or 8 integers of 4, 2 or 1 bytes, 5 IEEE reals (SEG-Y)"),
+        .doc("1 IBM reals, 5 or 6 IEEE reals of 4 or 8 bytes, 2, 3, 7, 8 or 9 integers, 10, 11, 12, 15 or 16 unsigned ones (SEG-Y)"),
     Param::bool("verb").default("n").doc("y: print what is written"),
     Param::string("key#")
         .default_text("of tfile=")
@@ -115,7 +119,7 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     let mut input = job.stdin()?;
     cube::expect(&input, Kind::Float)?;
     cube::shape(&input)?;
-    let mut common = common(job, &input)?;
+    let mut common = common(job, &input, su)?;
     let traces = input.len() / common.samples as u64;
     let geometry = Geometry::of_lists(job, traces)?;
     let mut headers = headers(job, traces)?;
@@ -190,11 +194,16 @@ fn write(job: &mut Job, su: bool) -> Result<()> {
     Ok(())
 }
 
-fn common(job: &Job, input: &Input) -> Result<Common> {
+fn common(job: &Job, input: &Input, su: bool) -> Result<Common> {
     let axis = input.axis(1);
     ensure!(
-        axis.n <= usize::from(u16::MAX),
-        "n1={}: two bytes of the headers hold 65535 samples at most (sfwindow takes a part, sfput n1= n2= cuts traces)",
+        axis.n
+            <= if su {
+                usize::from(u16::MAX)
+            } else {
+                i32::MAX as usize
+            },
+        "n1={}: two bytes of the headers of SU hold 65535 samples at most (sfwindow takes a part, sfput n1= n2= cuts traces, sfsegywrite writes more)",
         axis.n
     );
     let milliseconds = match axis.unit.as_deref() {
@@ -250,6 +259,11 @@ that d1 is in milliseconds)",
 }
 
 impl Common {
+    /// Samples as two bytes hold them: 0 where they are more, which headers of revision 2 hold elsewhere.
+    fn short(&self) -> i32 {
+        u16::try_from(self.samples).map_or(0, i32::from)
+    }
+
     /// Compares the delay of the data with that of the first header.
     fn begin_at(&mut self, job: &Job, fields: &[Field], keys: &[i32]) -> Result<()> {
         let place = fields
@@ -272,7 +286,7 @@ impl Common {
             self.order.put_int(header, field.at, field.size, *value);
         }
         let mut corrected = 0;
-        for (at, value) in [(NS, self.samples as i32), (DT, self.interval)] {
+        for (at, value) in [(NS, self.short()), (DT, self.interval)] {
             let told = self.order.count(header, at) as i32;
             self.order.put_int(header, at, 2, value);
             corrected |= u64::from(told != 0 && told != value);
@@ -291,7 +305,7 @@ impl Common {
             (4, 4, number),
             (TRID, 2, 1),
             (DELRT, 2, self.delay),
-            (NS, 2, self.samples as i32),
+            (NS, 2, self.short()),
             (DT, 2, self.interval),
         ] {
             self.order.put_int(header, at, size, value);
@@ -400,11 +414,29 @@ fn binary(job: &Job, common: &Common) -> Result<Vec<u8>> {
             order.put_int(&mut header, field.at, field.size, value as i32);
         }
     }
-    order.put_int(&mut header, HNS, 2, common.samples as i32);
+    order.put_int(&mut header, HNS, 2, common.short());
     if common.interval > 0 && byte(job, "hdt")?.is_none() {
         order.put_int(&mut header, HDT, 2, common.interval);
     }
+    let told = i64::from(order.int(&header, FORMAT, 2));
+    if common.short() == 0 || Coding::of(told).is_ok_and(Coding::is_new) {
+        second_revision(&mut header, common);
+    }
     Ok(header)
+}
+
+/// Makes it a header of revision 2.1: order of bytes, samples and interval in more bytes, all traces of one length, and where they begin.
+fn second_revision(header: &mut [u8], common: &Common) {
+    const FIXED: usize = 302;
+    let order = common.order;
+    order.put_int(header, ORDER_CONSTANT, 4, 0x0102_0304);
+    header[REVISION..REVISION + 2].copy_from_slice(&[2, 1]);
+    for (at, size, value) in [(FIXED, 2, 1), (EXTENDED, 2, 0), (FURTHER, 4, 0), (TRAILERS, 4, 0)] {
+        order.put_int(header, at, size, value);
+    }
+    order.put_int(header, LONG_HNS, 4, common.samples as i32);
+    order.put_long(header, REAL_HDT, f64::from(common.interval).to_bits());
+    order.put_long(header, FIRST_TRACE, (TEXT_HEADER + BINARY_HEADER) as u64);
 }
 
 /// Words that mean nothing here are told.

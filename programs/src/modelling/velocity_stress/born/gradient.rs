@@ -32,7 +32,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let observed = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read(job, ndim, world)?;
-    let (compared, inputs) = world.agree(compared(job, &made, observed))?;
+    let (compared, inputs) = world.agree(compared(job, &mut made, observed))?;
     let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
     let output = world.agree(output(job, &made, world))?;
     if job.is_dry_run() {
@@ -47,9 +47,9 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut found = Found::new(&made, parameters, compared.estimate.is_some());
     let records = world.agree(Records::new(job, inputs, &made.run.spreads.picks, &stations))?;
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
-    let (series, jdata) = (made.run.shot.series.clone(), made.run.shot.jdata);
+    let (series, every) = (made.run.shot.series.clone(), compared.every);
     let work =
-        |numbers: &[usize], station: &Station| compared.shots((numbers, station), &records, (&series, jdata));
+        |numbers: &[usize], station: &Station| compared.shots((numbers, station), &records, (&series, every));
     let shots = (kept.done(), made.shots());
     let drift = stack(stations, shots, world, &work, &mut |number, made| {
         read.add(found.add(number, &made));
@@ -64,9 +64,12 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
 }
 
 /// How records are compared; the data, and their weights where there are any.
-fn compared(job: &mut Job, made: &SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
-    made.check_data(&observed, "this program")?;
-    let compared = Compared::read(job)?;
+fn compared(job: &mut Job, made: &mut SetUp, observed: Input) -> anyhow::Result<(Compared, Vec<Input>)> {
+    made.take_data(job, &observed, "this program")?;
+    let mut compared = Compared::read(job)?;
+    if compared.estimate.is_some() {
+        compared.every = made.sampling.steps(made, job.given("source"))?;
+    }
     let weight = match job.has_input("weight") {
         true => Some(job.input("weight")?),
         false => None,
@@ -112,6 +115,8 @@ struct Compared {
     kind: Misfit,
     /// The damping of the filter of a source that is estimated.
     estimate: Option<f64>,
+    /// Steps from one time of the data to the next, where the source is estimated.
+    every: usize,
 }
 
 /// What is found: the gradient, summed over the shots, and what stands beside it.
@@ -183,16 +188,17 @@ impl Compared {
                 _ => Misfit::Squares,
             },
             estimate: estimate.then(|| job.double("damp")).transpose()?,
+            every: 1,
         })
     }
 
-    /// Of shots, whose time functions are `series`, one record in so many steps: of each the gradient and, behind it, the time functions
+    /// Of shots, whose time functions are `series`, with data one in so many steps: of each the gradient and, behind it, the time functions
     /// that are estimated; the bits of the misfit, and checksums of the data.
     fn shots(
         &self,
         (numbers, station): (&[usize], &Station),
         records: &Records,
-        (series, jdata): (&[Vec<f32>], usize),
+        (series, every): (&[Vec<f32>], usize),
     ) -> anyhow::Result<Vec<Made>> {
         let (mut observed, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {
@@ -205,11 +211,17 @@ impl Compared {
         }
         let mut judged = Vec::new();
         let mut residuals = |made: Vec<Vec<f32>>| {
-            let judge =
-                |(made, observed): (&Vec<f32>, &Observed)| self.judge(made, observed, (series, jdata));
+            let sampling = &station.sampling;
+            let judge = |(made, observed): (Vec<f32>, &Observed)| {
+                let judged = self.judge(&sampling.data(made), observed, (series, every))?;
+                Ok(Judged {
+                    residual: sampling.records(judged.residual),
+                    ..judged
+                })
+            };
             let all = station
                 .cpu
-                .install(|| made.par_iter().zip(&observed).map(judge).collect());
+                .install(|| made.into_par_iter().zip(&observed).map(judge).collect());
             let all: Vec<Result<Judged, kernels::Error>> = all;
             let mut residuals = Vec::new();
             for one in all {
@@ -234,7 +246,7 @@ impl Compared {
         &self,
         made: &[f32],
         observed: &Observed,
-        (series, jdata): (&[Vec<f32>], usize),
+        (series, every): (&[Vec<f32>], usize),
     ) -> Result<Judged, kernels::Error> {
         let made: Vec<f64> = made.iter().copied().map(f64::from).collect();
         let (misfit, residual, sources) = match self.estimate {
@@ -244,7 +256,7 @@ impl Compared {
             }
             Some(damping) => {
                 let (misfit, residual, filter) = self.kind.of_filtered(&made, observed, damping)?;
-                let sources = series.iter().flat_map(|series| filter.source(series, jdata));
+                let sources = series.iter().flat_map(|series| filter.source(series, every));
                 (misfit, residual, sources.collect())
             }
         };

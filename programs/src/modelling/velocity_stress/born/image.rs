@@ -190,7 +190,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     }
     let data = world.agree(job.stdin().map_err(Into::into))?;
     let mut made = SetUp::read_plain(job, ndim, world)?;
-    let asked = made.check_data(&data, "this program");
+    let asked = made.take_data(job, &data, "this program");
     let asked = world.agree(asked.and_then(|()| Asked::read(job, &made)))?;
     let mut kept = Kept::open(job, &mut made, Vec::new(), world)?;
     let output = world.agree(asked.output(job, &made, world))?;
@@ -208,6 +208,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut read = kept.begin((job, &made), &records, &mut stack, world)?;
     let work = |numbers: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
         let (given, sums) = records.of_shots(numbers)?;
+        let given = station.sampling.of_shots(given);
         let images = station
             .born
             .images_of_shots(&given, station.schedule()?, &asked.wanted)?;

@@ -68,6 +68,7 @@ impl Kept {
         if wishes.any() {
             let mut all = contents;
             all.push(("sou= and rec= of all shots", made.run.spreads.checksum()));
+            all.extend(made.sampling.content());
             let known = world.agree(Identity::of_sums(job, &made.run, all))?;
             if let Some(file) = &wishes.resume {
                 // A state behind the last shot is one, too: the outputs may be missing.

@@ -6,6 +6,7 @@ pub mod image;
 mod kept;
 mod memory;
 mod params;
+mod sampling;
 mod set_up;
 mod stations;
 
@@ -14,11 +15,11 @@ pub use params::{PROGRAM_2D, PROGRAM_3D};
 use super::outputs;
 use crate::modelling::checkpoint::{Checksum, Sums};
 use crate::modelling::plan::gigabytes;
-use crate::modelling::record::Outputs;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use kept::{Kept, Summed};
 use rsf_io::{Input, Job, Output};
+use sampling::Sampling;
 use set_up::{SetUp, meet};
 use stations::{Records, Station, Ways, finite, stack};
 
@@ -40,8 +41,9 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
         false => Some(world.agree(job.stdin().map_err(Into::into))?),
     };
     let mut made = SetUp::read(job, ndim, world)?;
+    made.sampling = world.agree(Sampling::of_output(job, &made))?;
     let checked = input.as_ref().map_or(Ok(()), |input| match adjoint {
-        true => made.check_data(input, "adj=y"),
+        true => made.take_data(job, input, "adj=y"),
         false => made.check_perturbation(input),
     });
     world.agree(checked)?;
@@ -84,16 +86,20 @@ fn plan(job: &Job, mut made: SetUp, adjoint: bool, world: &World) -> anyhow::Res
 fn header_only(job: &mut Job, made: &SetUp, adjoint: bool, world: &World) -> anyhow::Result<()> {
     match adjoint {
         true => Ok(perturbation(job, made, world)?.map_or(Ok(()), Output::finish)?),
-        false => records(job, made, world)?.header_only(),
+        false => Ok(records(job, made, world)?.map_or(Ok(()), Output::finish)?),
     }
 }
 
-/// Opens the output of `adj=n`.
-fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Outputs> {
+/// The output of `adj=n`, on rank 0.
+fn records(job: &mut Job, made: &SetUp, world: &World) -> anyhow::Result<Option<Output>> {
     let mut records = outputs::open(job, &made.run, world)?;
     records.tell("linearised", "what the perturbation changes in the data");
     records.note(&made.machine().describe(None));
-    Ok(records)
+    let mut data = records.into_data().map(|(data, ..)| data);
+    if let Some(data) = &mut data {
+        made.sampling.head(data);
+    }
+    Ok(data)
 }
 
 /// A perturbation in, data out.
@@ -104,7 +110,7 @@ fn forward(
     world: &World,
 ) -> anyhow::Result<()> {
     let stations = made.stations(job, world, Ways::Forward)?;
-    let mut data = records(job, &made, world)?.into_data().map(|(data, ..)| data);
+    let mut data = records(job, &made, world)?;
     if job.flag("verb")? {
         made.summary(job);
     }
@@ -115,13 +121,13 @@ fn forward(
         Ok(())
     }))?;
     let work = |_: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
-        let mut values = Vec::with_capacity(station.count());
+        let mut values = Vec::with_capacity(station.born.records() * station.born.values());
         let mut take = |_: usize, _: &[f32], change: &[f32]| {
             values.extend_from_slice(change);
             Ok(())
         };
         station.born.forward(Some(given), &mut take)?;
-        let words = Vec::new();
+        let (values, words) = (station.sampling.data(values), Vec::new());
         Ok(vec![Made { values, words }])
     };
     let shots = (kept.done(), made.shots());
@@ -182,10 +188,14 @@ fn back(
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
     let work = |numbers: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
         let (given, sums) = records.of_shots(numbers)?;
+        let heard: Vec<_> = given
+            .iter()
+            .map(|given| u64::from(given.iter().any(|&x| x != 0.0)))
+            .collect();
+        let given = station.sampling.of_shots(given);
         let adjoints = station.born.adjoints(&given, station.schedule()?)?;
-        let all = adjoints.into_iter().zip(given.iter().zip(sums));
-        let made = all.map(|(values, (given, sums))| {
-            let heard = u64::from(given.iter().any(|&x| x != 0.0));
+        let all = adjoints.into_iter().zip(heard.into_iter().zip(sums));
+        let made = all.map(|(values, (heard, sums))| {
             let words = [vec![heard], sums].concat();
             Made { values, words }
         });

@@ -18,8 +18,10 @@ planes of ccc= come first, in the order of their file, then rho; this is the onl
 fluid stays a fluid: where vs is 0, a change of mu (c44, c55, c66) has no effect. The frame changes with the edge of the \
 model. Time step, absorbing layers and quality factors do not change with the model.
 
-The data have the axes of the modelling program: receivers, components, records. With adj=n they are only the change of the \
-data, without the unperturbed waves.
+The data have the axes of the modelling program: receivers, components, times. With adj=n they are only the change of the \
+data, without the unperturbed waves. dtout= resamples them as in the modelling program. Data for adj=y may have any sampling \
+and begin at any time: their header (n3, o3, d3) counts, and where it differs from the steps the transpose of the resampling, \
+with its filter, brings them to the steps. They must end within the nt= steps of the run.
 
 adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all steps \
 fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
@@ -96,6 +98,11 @@ const NGPU: Param = Param::int("ngpu")
     .default("1")
     .range(">= 1", Some(1.0), None)
     .doc("number of GPUs of a shot, which these programs run on one");
+
+const DTOUT: Param = Param::float("dtout")
+    .default_text("jdata times dt")
+    .range("above 0", Some(1e-30), None)
+    .doc("interval of the data, s: the records are resampled to 0, dtout, 2 dtout and so on, as in sfvsfd2d-gpu");
 
 const ADJ: Param = Param::bool("adj")
     .default("n")
@@ -190,7 +197,7 @@ pub static PROGRAM_2D: Program = Program {
     usage: USAGE,
     comments: COMMENTS,
     example: EXAMPLE,
-    params: params!(ADJ, WRT; 2),
+    params: params!(ADJ, WRT, DTOUT; 2),
 };
 
 /// `sfvsborn3d-gpu` as its user sees it.
@@ -200,7 +207,7 @@ pub static PROGRAM_3D: Program = Program {
     usage: USAGE,
     comments: COMMENTS,
     example: "",
-    params: params!(ADJ, WRT; 3),
+    params: params!(ADJ, WRT, DTOUT; 3),
 };
 
 /// Long text of the programs of gradients.
@@ -224,7 +231,9 @@ into a run with the estimated source. Choose a start, by stf= and onset=, whose 
 is not too late: nothing can act before the first step.
 
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
-move), a last axis of shots. With shots= they may be those of the picked shots or of all. The shots run one after the other, and the model is read once. checkpoint= saves the sums behind \
+move), a last axis of shots. Their times are those of their header (n3, o3, d3), so data of dtout= and field data that begin \
+at 0 serve as they are: the modelled records are resampled to these times and compared there. They must end within the nt= \
+steps of the run. With shots= they may be those of the picked shots or of all. The shots run one after the other, and the model is read once. checkpoint= saves the sums behind \
 every shot (or as every= says), and resume= continues a survey that was stopped or killed, with the same bits.";
 
 const USAGE_OF_GRADIENT: &str = "< data.rsf vp=vp.rsf vs=vs.rsf den=density.rsf sou=sources.rsf rec=receivers.rsf nt= dt= [misfit=misfit.rsf] > gradient.rsf";
@@ -276,7 +285,9 @@ the data h behind it (Sava and Fomel 2006). If the model is right, reflectors ar
 one number for every lag and cell of the model; plan=y says what that is.
 
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
-axes of the modelling program and, with several shots, a last axis of shots. A smooth model creates no reflections of its \
+axes of the modelling program and, with several shots, a last axis of shots. Their times are those of their header (n3, o3, \
+d3): data with another sampling than that of the steps, such as field data, are brought to the steps by the transpose of the \
+resampling of dtout=. They must end within the nt= steps of the run. A smooth model creates no reflections of its \
 own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums behind every shot (or as every= \
 says), and resume= continues a survey that was stopped or killed, with the same bits.";
 

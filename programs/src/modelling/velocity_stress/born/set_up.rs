@@ -1,6 +1,7 @@
 //! A linearised shot from its command line: the model, the machine, and what its inputs must be.
 
 use super::super::{Films, Run, engine, plan};
+use super::sampling::Sampling;
 use super::stations::{Station, Ways};
 use crate::modelling::machine::{Machine, free};
 use crate::modelling::model::{Files, Fingerprint, Opened, Volumes, shared_grid};
@@ -23,6 +24,8 @@ pub struct SetUp {
     pub machines: Vec<Machine>,
     /// Groups of all ranks of this host.
     pub sharing: usize,
+    /// How data are made of records.
+    pub sampling: Sampling,
     /// By what is linearised.
     parameters: Parameters,
     /// The opened model, until it is read.
@@ -70,6 +73,7 @@ impl SetUp {
             run,
             machines: Vec::new(),
             sharing: 1,
+            sampling: Sampling::default(),
             parameters,
             files: Some(files),
             report: None,
@@ -147,57 +151,6 @@ impl SetUp {
         self.run.spreads.count()
     }
 
-    /// Refuses what are no data of this survey; `what` takes them.
-    pub fn check_data(&self, input: &Input, what: &str) -> anyhow::Result<()> {
-        let shot = &self.run.shot;
-        let wanted = [
-            shot.receivers.len(),
-            shot.quantity.components(self.run.padded.ndim()),
-            shot.nt.div_ceil(shot.jdata),
-            self.shots(),
-        ];
-        let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
-        // The data of all shots serve where some are picked.
-        let shots = [self.shots(), self.run.spreads.picks.whole()];
-        let all = found[..3] == wanted[..3] && shots.contains(&found[3]);
-        if !all || input.len() != found.iter().product::<usize>() as u64 {
-            let words = |n: [usize; 4]| match self.shots() {
-                1 => format!(
-                    "n1={} receivers, n2={} components, n3={} records",
-                    n[0], n[1], n[2]
-                ),
-                _ => format!(
-                    "n1={} receivers, n2={} components, n3={} records, n4={} shots",
-                    n[0], n[1], n[2], n[3]
-                ),
-            };
-            bail!(
-                "{} has n1={} n2={} n3={} n4={} and {} values; {what} takes data of this survey: {}",
-                input.name(),
-                found[0],
-                found[1],
-                found[2],
-                found[3],
-                input.len(),
-                words(wanted)
-            );
-        }
-        let Axis { o, d, .. } = input.axis(3);
-        let step = shot.dt * shot.jdata as f64;
-        ensure!(
-            (f64::from(d) - step).abs() <= 1e-3 * step,
-            "{} has d3={d} and the records of this run are {step} s apart (dt= and jdata=): both must be the same",
-            input.name()
-        );
-        let first = shot.quantity.first_time() * shot.dt;
-        ensure!(
-            (f64::from(o) - first).abs() <= 0.1 * shot.dt,
-            "{} begins at o3={o} and the first record of this run is at {first} s: both must be the same (data= and dt=)",
-            input.name()
-        );
-        Ok(())
-    }
-
     /// Reads the model and makes the operator ready on each machine, with a reverse sweep if there is to be one. All ranks call it.
     pub fn stations(&mut self, job: &Job, world: &World, ways: Ways<'_>) -> anyhow::Result<Vec<Station>> {
         let stations = self.own_stations(job, ways);
@@ -231,7 +184,11 @@ impl SetUp {
             self.run.shot.frame = run.shot.frame;
             self.report = Some(report);
             let cpu = machine.cpu.another()?;
-            stations.push(Station::new(run, (born, cpu), self.shots()));
+            stations.push(Station::new(
+                run,
+                (born, cpu),
+                (self.shots(), self.sampling.clone()),
+            ));
         }
         let mut placed = Vec::new();
         for (machine, station) in self.machines.iter().zip(stations) {
@@ -284,6 +241,7 @@ impl SetUp {
             plan::summary(job, &self.run, report);
         }
         job.say(&format!("linearised by {}", self.names().join(" ")));
+        self.sampling.tell(job);
         if let Some(words) = &self.of_gpu {
             job.say(words);
         }

@@ -3,6 +3,7 @@
 use super::super::Run;
 use super::super::spreads::move_to;
 use super::memory::{For, ReverseSweep};
+use super::sampling::Sampling;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::machine::Machine;
 use crate::modelling::picks::Picks;
@@ -41,6 +42,8 @@ pub struct Station {
     pub born: Born<f32>,
     /// Processors for what is done with records.
     pub cpu: Cpu,
+    /// How its data are made of its records.
+    pub sampling: Sampling,
     run: Run,
     way: Option<ReverseSweep>,
     shots: usize,
@@ -51,10 +54,11 @@ pub type Work<'a> = &'a (dyn Fn(&[usize], &Station) -> anyhow::Result<Vec<Made>>
 
 impl Station {
     /// For a survey of so many shots.
-    pub fn new(run: Run, (born, cpu): (Born<f32>, Cpu), shots: usize) -> Self {
+    pub fn new(run: Run, (born, cpu): (Born<f32>, Cpu), (shots, sampling): (usize, Sampling)) -> Self {
         Self {
             born,
             cpu,
+            sampling,
             run,
             way: None,
             shots,
@@ -87,6 +91,7 @@ impl Station {
         Ok(Self {
             born: self.born.another(),
             cpu: self.cpu.another()?,
+            sampling: self.sampling.clone(),
             run: self.run.clone(),
             way: self.way.clone(),
             shots: self.shots,
@@ -105,7 +110,7 @@ impl Station {
 
     /// Numbers of the data of a shot.
     pub fn count(&self) -> usize {
-        self.born.records() * self.born.values()
+        self.sampling.count().unwrap_or(self.born.records()) * self.born.values()
     }
 
     /// The schedule of the reverse sweep that was chosen.

@@ -1,0 +1,254 @@
+"""Maps and models of other programs: ESRI's ASCII grids, GeoTIFF and NetCDF (CF, GMT) in, NetCDF out.
+
+    from sifaka import grids
+
+    heights = grids.read("dem.tif")                                     # or dem.asc, dem.nc, dem.grd
+    topo = grids.local(heights, (42.7, 13.2), x=(-5000, 100, 101), y=(-5000, 100, 101))
+    sifaka.write("topo.rsf", 900 - topo)                                # z downwards from 900 m: a map for sfhexmesh surfaces=
+    grids.write("data.nc", sifaka.read("wavefield.rsf"))                # for xarray, GMT, ParaView, QGIS
+
+`read` gives an array with the dimensions y, x and, in models, z (downwards), both of which increase; what is missing is NaN. Positions are those
+of the middle of cells. `local` takes degrees to metres east (x) and north (y) of a place, along geodesics of WGS 84, as `sifaka.seismology` does with
+stations; a map in metres is only shifted. GeoTIFF needs Pillow and NetCDF one of netCDF4, h5netcdf and scipy, which xarray uses.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+import numpy as np
+import xarray
+
+__all__ = ["local", "read", "write"]
+
+Path = Union[str, "os.PathLike[str]"]
+Axis = Tuple[float, float, int]
+# Names of dimensions in the files of others.
+NAMES = {"x": "x", "lon": "x", "longitude": "x", "easting": "x", "y": "y", "lat": "y", "latitude": "y", "northing": "y", "z": "z", "depth": "z"}
+UNITS = {"x": ("degrees_east", "degree_east", "degrees_e"), "y": ("degrees_north", "degree_north", "degrees_n")}
+# WGS 84: half the long axis in m, flattening.
+LONG, FLAT = 6378137.0, 1 / 298.257223563
+
+
+def read(path: Path, name: Optional[str] = None) -> xarray.DataArray:
+    """A map or a model from a file, whose kind is known by its first bytes; `name` chooses one of several quantities of a NetCDF file."""
+    with open(path, "rb") as file:
+        start = file.read(256)
+    if start[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+        return _tiff(path)
+    if start[:3] == b"CDF" or start[:4] == b"\x89HDF":
+        return _netcdf(path, name)
+    if start.lstrip().lower().startswith(b"ncols"):
+        return _esri(path)
+    raise ValueError(f"{os.fspath(path)} is no grid that can be read: these are GeoTIFF, NetCDF (CF, GMT) and ESRI's ASCII grids, which begin with ncols")
+
+
+def write(path: Path, data: xarray.DataArray) -> None:
+    """Writes data with their axes, units and names as NetCDF by the CF conventions."""
+    made = data.astype("f4").rename(data.name or "data").copy()
+    for name in made.dims:
+        if name in made.coords and made[name].dtype.kind in "iuf":
+            letter = {"x": "X", "y": "Y", "z": "Z", "t": "T"}.get(str(name))
+            more: Dict[str, Any] = {"actual_range": [float(made[name].min()), float(made[name].max())]}
+            if letter and letter != "T":
+                more["axis"] = letter
+            if letter == "Z":
+                more["positive"] = "down"
+            made[name].attrs.update(more)
+    label = made.attrs.pop("label", None)
+    if label:
+        made.attrs["long_name"] = str(label)
+    if "unit" in made.attrs:
+        made.attrs["units"] = str(made.attrs.pop("unit"))
+    history = str(made.attrs.pop("history", ""))
+    # What NetCDF cannot hold, such as None, is no number or text.
+    made.attrs = {key: value for key, value in made.attrs.items() if isinstance(value, (str, int, float, list, np.ndarray, np.generic))}
+    whole = made.to_dataset()
+    # GMT: values lie on the lines of the grid.
+    whole.attrs.update(Conventions="CF-1.8", node_offset=0, history=history)
+    whole.to_netcdf(path)
+
+
+def local(found: xarray.DataArray, origin: Tuple[float, float], x: Axis, y: Axis) -> xarray.DataArray:
+    """The map or model on a regular grid in metres around `origin` (latitude and longitude, or y and x of the map): x east and y north, each as
+    origin, spacing, number. Values lie on planes between the four that are around them."""
+    east, north = (axis[0] + axis[1] * np.arange(axis[2]) for axis in (x, y))
+    if found["x"].attrs.get("units") == "degrees_east":
+        latitude, longitude = _places(origin, *np.meshgrid(east, north))
+        # Some maps count longitude from 0 to 360.
+        longitude = longitude + 360 * np.round((float(found.x.mean()) - longitude) / 360)
+    else:
+        longitude, latitude = np.meshgrid(origin[1] + east, origin[0] + north)
+    order = ["y", "x"] + [name for name in found.dims if name not in ("y", "x")]
+    values = found.transpose(*order).values
+    (row, down), (column, right) = _between("y", found.y.values, latitude), _between("x", found.x.values, longitude)
+    further = (...,) + (None,) * (values.ndim - 2)
+    down, right = down[further], right[further]
+    upper = (1 - right) * values[row, column] + right * values[row, column + 1]
+    lower = (1 - right) * values[row + 1, column] + right * values[row + 1, column + 1]
+    made = (1 - down) * upper + down * lower
+    if np.isnan(made).any():
+        j, i = np.argwhere(np.isnan(made))[0][:2]
+        raise ValueError(f"the map has no value around x={east[i]:g}, y={north[j]:g} (y={latitude[j, i]:g}, x={longitude[j, i]:g} of the map): fill it, or choose other x= and y=")
+    coords = {"y": ("y", north, {"units": "m"}), "x": ("x", east, {"units": "m"}), **{name: found[name] for name in order[2:]}}
+    return xarray.DataArray(made.astype("f4"), coords, order, found.name, found.attrs)
+
+
+def _between(name: str, axis: np.ndarray, wanted: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """The numbers of the samples before, and how far behind them the wanted places are, as a share."""
+    step = (axis[-1] - axis[0]) / (len(axis) - 1)
+    at = (wanted - axis[0]) / step
+    # A hair beyond the ends is rounding.
+    if at.min() < -1e-6 or at.max() > len(axis) - 1 + 1e-6:
+        raise ValueError(f"{name} of the grid goes from {wanted.min():g} to {wanted.max():g}, and the map from {axis[0]:g} to {axis[-1]:g}: choose a smaller grid or a larger map")
+    first = np.clip(np.floor(at), 0, len(axis) - 2).astype(int)
+    return first, np.clip(at - first, 0, 1)
+
+
+def _places(origin: Tuple[float, float], east: np.ndarray, north: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Latitude and longitude of places so many metres from `origin` along geodesics (Vincenty 1975, direct formulae)."""
+    distance, azimuth = np.hypot(east, north), np.arctan2(east, north)
+    short = LONG * (1 - FLAT)
+    first = np.arctan((1 - FLAT) * np.tan(np.radians(origin[0])))
+    along = np.arctan2(np.tan(first), np.cos(azimuth))
+    equator = np.cos(first) * np.sin(azimuth)
+    square = (1 - equator**2) * (LONG**2 - short**2) / short**2
+    a = 1 + square / 16384 * (4096 + square * (-768 + square * (320 - 175 * square)))
+    b = square / 1024 * (256 + square * (-128 + square * (74 - 47 * square)))
+    arc = distance / (short * a)
+    for _ in range(10):
+        middle = np.cos(2 * along + arc)
+        last = b / 6 * middle * (4 * np.sin(arc) ** 2 - 3) * (4 * middle**2 - 3)
+        arc = distance / (short * a) + b * np.sin(arc) * (middle + b / 4 * (np.cos(arc) * (2 * middle**2 - 1) - last))
+    middle = np.cos(2 * along + arc)
+    flat = np.sin(first) * np.sin(arc) - np.cos(first) * np.cos(arc) * np.cos(azimuth)
+    latitude = np.arctan2(np.sin(first) * np.cos(arc) + np.cos(first) * np.sin(arc) * np.cos(azimuth), (1 - FLAT) * np.hypot(equator, flat))
+    turn = np.arctan2(np.sin(arc) * np.sin(azimuth), np.cos(first) * np.cos(arc) - np.sin(first) * np.sin(arc) * np.cos(azimuth))
+    c = FLAT / 16 * (1 - equator**2) * (4 + FLAT * (4 - 3 * (1 - equator**2)))
+    turn -= (1 - c) * FLAT * equator * (arc + c * np.sin(arc) * (middle + c * np.cos(arc) * (2 * middle**2 - 1)))
+    return np.degrees(latitude), origin[1] + np.degrees(turn)
+
+
+def _array(values: np.ndarray, axes: Dict[str, np.ndarray], units: Dict[str, str], attrs: Optional[Dict[str, Any]] = None) -> xarray.DataArray:
+    """The grid with increasing axes that are regular."""
+    made = xarray.DataArray(values, {name: (name, axis, {"units": units[name]}) for name, axis in axes.items()}, list(axes), attrs=attrs or {})
+    for name in axes:
+        steps = np.diff(made[name].values)
+        if len(steps) and steps[0] < 0:
+            made, steps = made.isel({name: slice(None, None, -1)}), -steps[::-1]
+        if len(steps) and np.abs(steps - steps.mean()).max() > 1e-3 * abs(steps.mean()):
+            raise ValueError(f"the axis {name} is not regular: its steps are {steps.min():g} to {steps.max():g}; interpolate it first, as by xarray's interp()")
+    return made
+
+
+def _map(values: np.ndarray, x: np.ndarray, y: np.ndarray, told: str = "") -> xarray.DataArray:
+    # Where the file does not say it, the size of the numbers does.
+    degrees = told == "degrees" or (not told and max(np.abs(x).max(), np.abs(y).max()) <= 360)
+    units = {"x": "degrees_east", "y": "degrees_north"} if degrees else {"x": "m", "y": "m"}
+    return _array(values.astype("f4"), {"y": y, "x": x}, units)
+
+
+def _esri(path: Path) -> xarray.DataArray:
+    """ESRI's ASCII grid: the first row is the most northern one."""
+    head: Dict[str, float] = {}
+    with open(path, encoding="ascii", errors="replace") as file:
+        words = file.read().split()
+    while len(words) > 1 and words[0][0].isalpha() and words[0].lower() != "nan":
+        try:
+            head[words[0].lower()] = float(words[1])
+        except ValueError:
+            raise ValueError(f"{os.fspath(path)}: {words[0]} is `{words[1]}`, and must be a number") from None
+        words = words[2:]
+    missing = [key for key in ("ncols", "nrows") if key not in head]
+    if not ("cellsize" in head or "dx" in head and "dy" in head):
+        missing.append("cellsize")
+    for low in "xy":
+        if f"{low}llcorner" not in head and f"{low}llcenter" not in head:
+            missing.append(f"{low}llcorner")
+    if missing:
+        raise ValueError(f"{os.fspath(path)}: the header of an ESRI grid lacks {', '.join(missing)}")
+    shape = int(head["nrows"]), int(head["ncols"])
+    if len(words) != shape[0] * shape[1]:
+        raise ValueError(f"{os.fspath(path)} has {len(words)} values, and its header says {shape[0]} rows of {shape[1]}")
+    values = np.array(words, dtype=float).reshape(shape)[::-1]
+    values[values == head.get("nodata_value", np.nan)] = np.nan
+    axes: List[np.ndarray] = []
+    for low, number, size in (("x", shape[1], head.get("dx", head.get("cellsize"))), ("y", shape[0], head.get("dy", head.get("cellsize")))):
+        first = head.get(f"{low}llcenter", head.get(f"{low}llcorner", 0) + size / 2)
+        axes.append(first + size * np.arange(number))
+    return _map(values, *axes)
+
+
+def _tiff(path: Path) -> xarray.DataArray:
+    """GeoTIFF 1.1: scale and tie point of the pixels, or their matrix without a turn; the keys say whether pixels are areas and whether in degrees."""
+    try:
+        from PIL import Image
+    except ImportError as fault:
+        raise ImportError("sifaka.grids needs Pillow for GeoTIFF: pip install pillow") from fault
+    with Image.open(path) as picture:
+        tags, values = picture.tag_v2, np.array(picture, dtype=float)
+    if values.ndim != 2:
+        raise ValueError(f"{os.fspath(path)} has {values.shape[2]} bands, and a map has one")
+    scale, tie, matrix = tags.get(33550), tags.get(33922), tags.get(34264)
+    if scale and tie:
+        steps, first = (scale[0], -scale[1]), (tie[3] - tie[0] * scale[0], tie[4] + tie[1] * scale[1])
+    elif matrix and matrix[1] == 0 and matrix[4] == 0:
+        steps, first = (matrix[0], matrix[5]), (matrix[3], matrix[7])
+    else:
+        raise ValueError(f"{os.fspath(path)} does not say where its pixels lie (ModelPixelScale and ModelTiepoint), or they are turned: write it by gdalwarp anew")
+    words = tags.get(34735, ())
+    keys = {words[k]: words[k + 3] for k in range(4, len(words) - 3, 4)}
+    middle = 0.0 if keys.get(1025) == 2 else 0.5
+    x, y = (first[i] + steps[i] * (middle + np.arange(n)) for i, n in enumerate(values.shape[::-1]))
+    none = str(tags.get(42113, "")).strip("\0 ")
+    if none:
+        values[values == float(none)] = np.nan
+    return _map(values, x, y, {1: "metres", 2: "degrees"}.get(keys.get(1024), ""))
+
+
+def _netcdf(path: Path, name: Optional[str]) -> xarray.DataArray:
+    """NetCDF by the conventions of CF, COARDS or GMT, the oldest of GMT's included."""
+    with xarray.open_dataset(path, decode_times=False) as file:
+        if {"x_range", "y_range", "dimension", "z"} <= set(file.variables):
+            return _old_gmt(file)
+        grids = [str(key) for key, value in file.data_vars.items() if value.ndim >= 2]
+        chosen = name or (grids[0] if len(grids) == 1 else None)
+        if chosen not in grids:
+            raise ValueError(f"{os.fspath(path)} has the grids {', '.join(grids) or 'none'}: name= chooses one of them")
+        found = file[chosen].squeeze(drop=True).load()
+    axes: Dict[str, np.ndarray] = {}
+    units: Dict[str, str] = {}
+    for dim in found.dims:
+        told = found[dim].attrs if dim in found.coords else {}
+        own = NAMES.get(str(dim).lower()) or {"X": "x", "Y": "y", "Z": "z"}.get(str(told.get("axis", "")))
+        unit = str(told.get("units", ""))
+        own = own or next((key for key, words in UNITS.items() if unit.lower() in words), None)
+        if own is None or own in axes:
+            raise ValueError(f"{os.fspath(path)}: the dimensions of {chosen} are {', '.join(map(str, found.dims))}; x or lon, y or lat, and z or depth are known")
+        axis = found[dim].values.astype(float)
+        if own != "z" and (unit.lower() in UNITS[own] or not unit and str(dim).lower() in ("lon", "lat", "longitude", "latitude")):
+            unit = f"degrees_{'east' if own == 'x' else 'north'}"
+        elif unit.lower() in ("km", "kilometer", "kilometers", "kilometre", "kilometres"):
+            axis, unit = 1000 * axis, "m"
+        else:
+            unit = "m"
+        if own == "z" and str(told.get("positive", "down")) == "up":
+            axis = -axis
+        axes[own], units[own] = axis, unit
+    kept = {key: found.attrs[key] for key in ("units", "long_name") if key in found.attrs}
+    order = [key for key in ("y", "x", "z") if key in axes]
+    made = _array(found.values.astype("f4"), axes, units, kept).transpose(*order)
+    return made.rename(chosen)
+
+
+def _old_gmt(file: xarray.Dataset) -> xarray.DataArray:
+    """GMT before version 4: one list of values, row after row from the north."""
+    columns, rows = (int(n) for n in file["dimension"].values)
+    z = file["z"].load()
+    pixels = int(z.attrs.get("node_offset", 0))
+    axes = []
+    for key, number in (("x_range", columns), ("y_range", rows)):
+        low, high = file[key].values.astype(float)
+        step = (high - low) / (number if pixels else number - 1)
+        axes.append(low + step * (0.5 * pixels + np.arange(number)))
+    return _map(z.values.reshape(rows, columns)[::-1], *axes)

@@ -1,0 +1,51 @@
+"""The rock of an assessment, drawn from a word that the lecturer keeps and the number of a student; and the marks of answers.
+
+    python3 rock.py WORD NUMBER                          the layers: lines of KEY=VALUE
+    python3 rock.py WORD NUMBER v1=2150 h1=480 ...       which of these answers are right
+"""
+import hashlib
+import random
+import sys
+
+# Least and largest value, and by what share an answer may be off.
+RANGES = {"v1": (1900, 2300, 0.01), "h1": (400, 600, 0.03), "v2": (2600, 3200, 0.08), "h2": (400, 600, 0.08)}
+UNITS = {"v": "m/s", "h": "m"}
+
+
+def rock(word, number):
+    """Speeds of P and thicknesses of the two layers over the half space."""
+    draw = random.Random(hashlib.sha256(f"{word}/{number}".encode()).digest())
+    drawn = {key: 10 * round((low + (high - low) * draw.random()) / 10) for key, (low, high, _) in RANGES.items()}
+    # Interfaces lie half way between nodes that are 10 m apart.
+    return {**drawn, "h1": drawn["h1"] + 5}
+
+
+def marks(true, answers):
+    """A line for each answer, and how many are right."""
+    lines, right = [], 0
+    for key, value in true.items():
+        if key not in answers:
+            lines.append(f"{key}: no answer")
+            continue
+        off = answers[key] / value - 1
+        good = abs(off) <= RANGES[key][2]
+        right += good
+        lines.append(f"{key}: {answers[key]:g} {UNITS[key[0]]} is {100 * off:+.1f} % off, {100 * RANGES[key][2]:.0f} % are allowed: {'right' if good else 'wrong'}")
+    return lines + [f"{right} of {len(true)} are right"]
+
+
+def main(words):
+    if len(words) < 2:
+        sys.exit(__doc__)
+    true = rock(*words[:2])
+    answers = {}
+    for word in words[2:]:
+        key, _, value = word.partition("=")
+        if key not in true:
+            sys.exit(f"{key} is not asked for: the answers are {', '.join(true)}")
+        answers[key] = float(value)
+    print("\n".join(marks(true, answers) if answers else [f"{key}={value}" for key, value in true.items()]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

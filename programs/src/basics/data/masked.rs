@@ -1,0 +1,105 @@
+//! `sfheaderwindow` and `sfheadercut`: traces that a mask keeps.
+
+use anyhow::{Result, ensure};
+use rsf_io::{Axis, Element, Input, Job, Kind, Output, Param, Program};
+
+use super::cube::{self, by_kind};
+
+/// Parameters and documentation of `sfheaderwindow`.
+pub static WINDOW: Program = Program {
+    name: "sfheaderwindow",
+    about: "Keep the traces whose number in a mask is not 0.",
+    usage: "< traces.rsf mask=mask.rsf > fewer.rsf",
+    comments: "mask= holds an integer for each trace, as sfmask makes them of a key of the headers. All axes behind the first are those of \
+traces; the output has one axis of the traces that are kept, counted from 0. The data may have any type, headers among them.\n\n\
+Differs from Madagascar: there is no inv=; a mask of 0 alone is an error.",
+    example: "sfheadermath < t.rsf output=offset | sfmask max=2000 > near.rsf; sfheaderwindow < d.rsf mask=near.rsf > e.rsf",
+    params: &PARAMS,
+};
+
+/// Parameters and documentation of `sfheadercut`.
+pub static CUT: Program = Program {
+    name: "sfheadercut",
+    about: "Set the traces to zero whose number in a mask is 0.",
+    usage: "< traces.rsf mask=mask.rsf > cut.rsf",
+    comments: "mask= holds an integer for each trace, as sfmask makes them of a key of the headers. The axes stay what they are. The data \
+may have any type.",
+    example: "sfheadermath < t.rsf output=trid | sfmask min=1 max=1 > live.rsf; sfheadercut < d.rsf mask=live.rsf > e.rsf",
+    params: &[MASK],
+};
+
+const MASK: Param = Param::input("mask").required().doc("an integer for each trace");
+
+static PARAMS: [Param; 2] = [MASK, Param::bool("inv").default("n").doc("y is not known here")];
+
+/// Keeps traces.
+pub fn window(job: &mut Job) -> Result<()> {
+    ensure!(
+        !job.flag("inv")?,
+        "inv=y is not known here: sfheadercut zeroes traces and leaves their places"
+    );
+    let (mut input, axes, mask) = opened(job)?;
+    let kept = mask.iter().filter(|keep| **keep).count();
+    ensure!(kept > 0, "mask= keeps no trace: all its integers are 0");
+    let mut output = job.output()?;
+    cube::write_axes(&mut output, &[axes[0].clone(), Axis::new(kept, 0.0, 1.0)]);
+    output.set_rank(2);
+    // What lay behind is in the axis of traces now.
+    for i in 3..=axes.len() {
+        output.set_axis(i, &Axis::new(1, 0.0, 1.0));
+    }
+    by_kind!(
+        input.format().kind,
+        pass(&mut input, &mut output, (axes[0].n, &mask), true)
+    )?;
+    Ok(output.finish()?)
+}
+
+/// Zeroes traces.
+pub fn cut(job: &mut Job) -> Result<()> {
+    let (mut input, axes, mask) = opened(job)?;
+    let mut output = job.output()?;
+    by_kind!(
+        input.format().kind,
+        pass(&mut input, &mut output, (axes[0].n, &mask), false)
+    )?;
+    Ok(output.finish()?)
+}
+
+/// The data, their axes, and whether each trace is kept.
+fn opened(job: &mut Job) -> Result<(Input, Vec<Axis>, Vec<bool>)> {
+    let input = job.stdin()?;
+    let axes = cube::shape(&input)?;
+    let mut mask = job.input("mask")?;
+    cube::expect(&mask, Kind::Int)?;
+    let traces = input.len() / axes[0].n as u64;
+    ensure!(
+        mask.len() == traces,
+        "{} holds {} integers, one is needed for each of the {traces} traces of {}",
+        mask.name(),
+        mask.len(),
+        input.name()
+    );
+    let mask: Vec<i32> = mask.read_all()?;
+    Ok((input, axes, mask.into_iter().map(|number| number != 0).collect()))
+}
+
+/// Writes the traces that are kept; the others are left out with `fewer`, else zero.
+fn pass<T: Element>(
+    input: &mut Input,
+    output: &mut Output,
+    (n, mask): (usize, &[bool]),
+    fewer: bool,
+) -> Result<()> {
+    let mut trace: Vec<T> = cube::room(n)?;
+    for keep in mask {
+        input.read(&mut trace)?;
+        if !keep {
+            trace.fill(T::zeroed());
+        }
+        if *keep || !fewer {
+            output.write(&trace)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Data at other times than those of the steps: `dtout=`, and what headers of observed data say.
+
+use super::set_up::SetUp;
+use crate::modelling::checkpoint::Checksum;
+use crate::modelling::resample::{Samples, Times};
+use anyhow::{bail, ensure};
+use rsf_io::{Axis, Input, Job, Output};
+use std::sync::Arc;
+
+/// How the data of a shot are made of its records.
+#[derive(Clone, Default)]
+pub struct Sampling(Option<Arc<Resampled>>);
+
+/// Data at times of their own.
+struct Resampled {
+    samples: Samples,
+    axis: Axis,
+    step: f64,
+}
+
+impl Sampling {
+    /// As `dtout=` says, if it is given.
+    pub fn of_output(job: &Job, made: &SetUp) -> anyhow::Result<Self> {
+        let Some(step) = job.double_opt("dtout")? else {
+            return Ok(Self::default());
+        };
+        let shot = &made.run.shot;
+        let whole = shot.nt as f64 * shot.dt;
+        ensure!(
+            !job.given("jdata"),
+            "dtout= and jdata= both say which records are written: give one of them"
+        );
+        ensure!(
+            step <= whole,
+            "dtout={step}: it is the time from record to record in s, above 0 and not above the {whole} s of the run"
+        );
+        let count = (whole / step * (1.0 + 1e-9)) as usize + 1;
+        Ok(Self::at(made, [0.0, step], count))
+    }
+
+    /// At so many times from the first on.
+    fn at(made: &SetUp, [first, step]: [f64; 2], count: usize) -> Self {
+        let shot = &made.run.shot;
+        let times = Times {
+            first: shot.quantity.first_time() * shot.dt - first,
+            dt: shot.dt,
+            step,
+            count,
+        };
+        let axis = Axis::new(count, first as f32, step as f32);
+        Self(Some(Arc::new(Resampled {
+            samples: Samples::new(&times, shot.nt),
+            axis: axis.label("t").unit("s"),
+            step,
+        })))
+    }
+
+    /// The number of times, where they are not those of the records.
+    pub fn count(&self) -> Option<usize> {
+        self.0.as_ref().map(|own| own.samples.count())
+    }
+
+    /// From the records of a shot, `[record][component][receiver]`, to its data.
+    pub fn data(&self, records: Vec<f32>) -> Vec<f32> {
+        match &self.0 {
+            Some(own) => own.samples.of(&records),
+            None => records,
+        }
+    }
+
+    /// The transpose: from data of a shot to its records.
+    pub fn records(&self, data: Vec<f32>) -> Vec<f32> {
+        match &self.0 {
+            Some(own) => own.samples.transposed(&data),
+            None => data,
+        }
+    }
+
+    /// The same for several shots.
+    pub fn of_shots(&self, data: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
+        data.into_iter().map(|data| self.records(data)).collect()
+    }
+
+    /// Steps from one time to the next, rounded up; for an estimated time function they must be whole.
+    pub fn steps(&self, made: &SetUp, whole: bool) -> anyhow::Result<usize> {
+        let shot = &made.run.shot;
+        let Some(own) = &self.0 else { return Ok(shot.jdata) };
+        let steps = own.step / shot.dt;
+        ensure!(
+            !whole || (steps > 0.5 && (steps - steps.round()).abs() < 1e-3),
+            "source= with data {} s apart and dt={}: an estimated time function needs data whose sampling is a multiple of dt=; choose such a dt=",
+            own.step,
+            shot.dt
+        );
+        Ok((steps - 1e-3).ceil().max(1.0) as usize)
+    }
+
+    /// Gives the data their axis of time.
+    pub fn head(&self, data: &mut Output) {
+        if let Some(own) = &self.0 {
+            data.set_axis(3, &own.axis);
+        }
+    }
+
+    /// By what a state knows the times again, where they are not those of the records.
+    pub fn content(&self) -> Option<(&'static str, u64)> {
+        let own = self.0.as_ref()?;
+        let words = format!("{} {} {}", own.axis.n, own.axis.o, own.step);
+        Some(("the times of the data", Checksum::new().with_text(&words).end()))
+    }
+
+    /// The line of `verb=y`.
+    pub fn tell(&self, job: &Job) {
+        if let Some(own) = &self.0 {
+            job.say(&format!(
+                "data: {} times from {} s on, {} s apart; records of the steps are resampled to them",
+                own.axis.n, own.axis.o, own.step
+            ));
+        }
+    }
+}
+
+impl SetUp {
+    /// Takes the times of observed data from their header, and refuses what are no data of this survey; `what` takes them.
+    pub fn take_data(&mut self, job: &Job, input: &Input, what: &str) -> anyhow::Result<()> {
+        self.check_shape(input, what)?;
+        let Axis { n, o, d, .. } = input.axis(3);
+        // What the header says, and not the nearest number of single precision.
+        let [o, d] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
+        let shot = &self.run.shot;
+        let (step, first) = (shot.dt * shot.jdata as f64, shot.quantity.first_time() * shot.dt);
+        let near = |a: f64, b: f64, share: f64| (a - b).abs() <= share;
+        if let Some(axis) = self.sampling.0.as_ref().map(|own| &own.axis) {
+            ensure!(
+                n == axis.n && near(d, axis.d.into(), 1e-3 * d.abs()) && near(o, 0.0, 0.1 * shot.dt),
+                "{} has n3={n} o3={o} d3={d} and dtout= says n3={} o3=0 d3={}: leave dtout= out, and the header counts",
+                input.name(),
+                axis.n,
+                axis.d
+            );
+            return Ok(());
+        }
+        if near(d, step, 1e-3 * step) && near(o, first, 0.1 * shot.dt) {
+            let wanted = shot.nt.div_ceil(shot.jdata);
+            ensure!(
+                n == wanted,
+                "{} has n3={n} records and this run has {wanted} at the same times: give the nt= of the data",
+                input.name()
+            );
+            return Ok(());
+        }
+        ensure!(
+            !job.given("jdata"),
+            "{} has o3={o} d3={d}, and with jdata={} the records of this run begin at {first} s and are {step} s apart: leave jdata= out, and they are resampled to the times of the data",
+            input.name(),
+            shot.jdata
+        );
+        ensure!(
+            d > 0.0 && d.is_finite() && o.is_finite(),
+            "{} has o3={o} d3={d}: its third axis is time in s, and d3 is above 0",
+            input.name()
+        );
+        let (last, whole) = (o + (n as f64 - 1.0) * d, shot.nt as f64 * shot.dt);
+        ensure!(
+            last <= whole * (1.0 + 1e-6),
+            "{} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {whole} s: give nt={} or more, or take the beginning of the data by sfwindow n3=",
+            input.name(),
+            (last / shot.dt * (1.0 - 1e-9)).ceil()
+        );
+        self.sampling = Sampling::at(self, [o, d], n);
+        Ok(())
+    }
+
+    /// Refuses data of other receivers, components or shots.
+    fn check_shape(&self, input: &Input, what: &str) -> anyhow::Result<()> {
+        let found = [1, 2, 3, 4].map(|i| input.axis(i).n);
+        let components = self.run.shot.quantity.components(self.run.padded.ndim());
+        let wanted = [self.run.shot.receivers.len(), components];
+        // The data of all shots serve where some are picked.
+        let shots = [self.shots(), self.run.spreads.picks.whole()];
+        if found[..2] == wanted
+            && found[2] > 0
+            && shots.contains(&found[3])
+            && input.len() == found.iter().product::<usize>() as u64
+        {
+            return Ok(());
+        }
+        let of_shots = match self.shots() {
+            1 => String::new(),
+            shots => format!(", n4={shots} shots"),
+        };
+        bail!(
+            "{} has n1={} n2={} n3={} n4={} and {} values; {what} takes data of this survey: n1={} receivers, n2={} components, n3 times{of_shots}",
+            input.name(),
+            found[0],
+            found[1],
+            found[2],
+            found[3],
+            input.len(),
+            wanted[0],
+            wanted[1]
+        );
+    }
+}

@@ -1,0 +1,200 @@
+"""Maps of other programs: ESRI's ASCII grids, GeoTIFF, NetCDF of CF and GMT, as those who write them mean them."""
+import os
+import subprocess
+import sys
+import unittest
+import warnings
+
+from support import FLOWS, NAMES, PACKAGES, Scratch, needs_packages
+
+sys.path.insert(1, PACKAGES)
+sys.path.append(os.path.join(FLOWS, "python"))
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import netCDF4
+        import numpy as np
+        import xarray
+        from obspy.geodetics import gps2dist_azimuth
+        from PIL import Image, TiffImagePlugin
+
+        import rsfdata
+        import sifaka
+        from sifaka import grids
+except ImportError:
+    sifaka = None
+
+
+def heights():
+    """Rows from south to north, of another value each."""
+    return np.arange(12, dtype="f4").reshape(3, 4)
+
+
+@needs_packages(sifaka)
+class Grids(Scratch):
+    def same(self, found, x, y, unit="m"):
+        self.assertEqual(found.dims, ("y", "x"))
+        np.testing.assert_allclose(found.x, x, rtol=1e-12)
+        np.testing.assert_allclose(found.y, y, rtol=1e-12)
+        np.testing.assert_array_equal(found.values, heights())
+        self.assertEqual(found.x.attrs["units"], {"m": "m", "degrees": "degrees_east"}[unit])
+
+    def esri(self, head, values=None):
+        rows = heights()[::-1] if values is None else values
+        return self.write("dem.asc", head + "\n".join(" ".join(f"{x:g}" for x in row) for row in rows) + "\n")
+
+    def test_esri(self):
+        size = "ncols 4\nnrows 3\n"
+        found = grids.read(self.esri(size + "xllcorner 500000\nyllcorner 4.7e6\ncellsize 20\nNODATA_value -9999\n"))
+        self.same(found, 500010 + 20 * np.arange(4), 4700010 + 20 * np.arange(3))
+        found = grids.read(self.esri("NCOLS 4\nNROWS 3\nXLLCENTER 13\nYLLCENTER 42\nDX 0.5\nDY 0.25\n"))
+        self.same(found, [13, 13.5, 14, 14.5], [42, 42.25, 42.5], "degrees")
+        holes = heights()[::-1].copy()
+        holes[0, 1] = -9999
+        found = grids.read(self.esri(size + "xllcorner 0\nyllcorner 0\ncellsize 400\nnodata_value -9999\n", holes))
+        self.assertTrue(np.isnan(found.values[2, 1]) and np.isfinite(found.values[0]).all())
+        for head, words in (
+            ("ncols 4\nxllcorner 0\ncellsize 1\n", "lacks nrows, yllcorner"),
+            ("ncols 4\nnrows 4\nxllcorner 0\nyllcorner 0\ncellsize 1\n", "has 12 values, and its header says 4 rows of 4"),
+            ("ncols four\n", "ncols is `four`"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                grids.read(self.esri(head))
+        with self.assertRaisesRegex(ValueError, "is no grid that can be read: these are GeoTIFF"):
+            grids.read(self.write("dem.txt", "1 2 3\n"))
+
+    def tiff(self, tags, values=None):
+        told = TiffImagePlugin.ImageFileDirectory_v2()
+        for number, (kind, value) in tags.items():
+            told.tagtype[number] = kind
+            told[number] = value
+        path = self.path("dem.tif")
+        Image.fromarray(heights()[::-1] if values is None else values).save(path, tiffinfo=told)
+        return path
+
+    def test_geotiff(self):
+        # Doubles, shorts and texts by the numbers of TIFF.
+        place = {33550: (12, (20.0, 10.0, 0.0)), 33922: (12, (0.0, 0.0, 0.0, 3e5, 5e6, 0.0))}
+        keys = lambda model, raster: {34735: (3, (1, 1, 0, 2, 1024, 0, 1, model, 1025, 0, 1, raster))}
+        self.same(grids.read(self.tiff({**place, **keys(1, 1)})), 3e5 + 10 + 20 * np.arange(4), 5e6 - 5 + 10 * np.arange(-2, 1))
+        self.same(grids.read(self.tiff({**place, **keys(1, 2)})), 3e5 + 20 * np.arange(4), 5e6 + 10 * np.arange(-2, 1))
+        matrix = (0.5, 0.0, 0.0, 10.0, 0.0, -0.5, 0.0, 40.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        whole = heights()[::-1].astype("i4")
+        self.same(grids.read(self.tiff({34264: (12, matrix), **keys(2, 2)}, whole)), [10, 10.5, 11, 11.5], [39, 39.5, 40], "degrees")
+        found = grids.read(self.tiff({**place, **keys(1, 1), 42113: (2, "7")}))
+        self.assertEqual(int(np.isnan(found.values).sum()), 1)
+        with self.assertRaisesRegex(ValueError, "does not say where its pixels lie"):
+            grids.read(self.tiff({}))
+
+    def netcdf(self, kind="NETCDF4"):
+        return netCDF4.Dataset(self.path("map.nc"), "w", format=kind)
+
+    def test_netcdf_of_gmt(self):
+        # As `gmt grdcut` writes grids since version 4, and as it did before.
+        for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
+            with self.netcdf(kind) as file:
+                file.Conventions, file.node_offset = "CF-1.7", np.int32(0)
+                for name, axis, words in (("lon", [13.0, 13.5, 14.0, 14.5], "degrees_east"), ("lat", [42.0, 42.25, 42.5], "degrees_north")):
+                    file.createDimension(name, len(axis))
+                    own = file.createVariable(name, "f8", (name,))
+                    own[:], own.units, own.actual_range = axis, words, [axis[0], axis[-1]]
+                z = file.createVariable("z", "i2", ("lat", "lon"), fill_value=-999)
+                z.scale_factor, z.add_offset = 0.5, 1.0
+                z[:] = heights()
+            self.same(grids.read(self.path("map.nc")), [13, 13.5, 14, 14.5], [42, 42.25, 42.5], "degrees")
+        for pixels, x, y in ((0, [0, 100, 200, 300], [0, 50, 100]), (1, [37.5, 112.5, 187.5, 262.5], [50 / 3, 50, 250 / 3])):
+            with self.netcdf("NETCDF3_CLASSIC") as file:
+                file.createDimension("side", 2)
+                file.createDimension("xysize", 12)
+                for name, values in (("x_range", [0.0, 300.0]), ("y_range", [0.0, 100.0]), ("z_range", [0.0, 11.0])):
+                    file.createVariable(name, "f8", ("side",))[:] = values
+                file.createVariable("spacing", "f8", ("side",))[:] = [100.0, 50.0]
+                file.createVariable("dimension", "i4", ("side",))[:] = [4, 3]
+                z = file.createVariable("z", "f4", ("xysize",))
+                z.node_offset = np.int32(pixels)
+                z[:] = heights()[::-1].ravel()
+            found = grids.read(self.path("map.nc"))
+            # Numbers below 360 may be degrees, and nothing in so old a file says more.
+            self.same(found, x, y, "degrees")
+
+    def test_models_and_what_is_refused(self):
+        axes = {"depth": [0.0, 5.0, 10.0], "latitude": [43.0, 42.0], "longitude": [13.0, 14.0]}
+        values = np.arange(12.0).reshape(3, 2, 2)
+        made = xarray.Dataset({"vs": (tuple(axes), values), "vp": (tuple(axes), 2 * values)}, axes)
+        made.depth.attrs.update(units="km", positive="down")
+        made.to_netcdf(self.path("model.nc"))
+        with self.assertRaisesRegex(ValueError, "has the grids v[sp], v[sp]: name= chooses"):
+            grids.read(self.path("model.nc"))
+        found = grids.read(self.path("model.nc"), "vs")
+        self.assertEqual((found.dims, list(found.z.values), list(found.y.values)), (("y", "x", "z"), [0, 5000, 10000], [42, 43]))
+        np.testing.assert_array_equal(found.values, values[:, ::-1].transpose(1, 2, 0))
+        middle = grids.local(found, (42.5, 13.5), x=(0, 1, 1), y=(0, 1, 1))
+        np.testing.assert_allclose(middle.values[0, 0], values.mean((1, 2)), atol=1e-3)
+        xarray.Dataset({"a": (("lat", "lon"), np.zeros((3, 3)))}, {"lat": [0, 1, 3], "lon": [0, 1, 2]}).to_netcdf(self.path("odd.nc"))
+        with self.assertRaisesRegex(ValueError, "the axis y is not regular: its steps are 1 to 2"):
+            grids.read(self.path("odd.nc"))
+        xarray.Dataset({"a": (("time", "lon"), np.zeros((3, 3)))}).to_netcdf(self.path("time.nc"))
+        with self.assertRaisesRegex(ValueError, "the dimensions of a are time, lon"):
+            grids.read(self.path("time.nc"))
+
+    def test_degrees_become_metres(self):
+        # A plane over longitude and latitude, whose value at a place says where the place is.
+        lon, lat = np.linspace(12, 15, 301), np.linspace(41, 44, 301)
+        axes = {"lat": ("lat", lat, {"units": "degrees_north"}), "lon": ("lon", lon, {"units": "degrees_east"})}
+        for key, wanted in (("lon", 1), ("lat", 0)):
+            plane = np.broadcast_to(lon if key == "lon" else lat[:, None], (301, 301))
+            xarray.Dataset({"h": (("lat", "lon"), plane)}, axes).to_netcdf(self.path("plane.nc"))
+            found = grids.local(grids.read(self.path("plane.nc")), (42.7, 13.2), x=(-5e4, 1e4, 11), y=(-6e4, 3e4, 5))
+            self.assertEqual((found.dims, found.x.attrs["units"]), (("y", "x"), "m"))
+            for i, j in ((0, 0), (10, 4), (7, 1)):
+                place = [float(found[j, i])]
+                place = [42.7, 13.2][:wanted] + place + [42.7, 13.2][wanted + 1 :]
+                # The other coordinate from the same geodesic.
+                both = grids._places((42.7, 13.2), np.array([found.x.values[i]]), np.array([found.y.values[j]]))
+                place[1 - wanted] = float(both[1 - wanted][0])
+                distance, azimuth, _ = gps2dist_azimuth(42.7, 13.2, *place)
+                # Single precision holds degrees to 1e-6, a tenth of a metre.
+                self.assertLess(abs(distance * np.sin(np.radians(azimuth)) - float(found.x[i])), 0.5)
+                self.assertLess(abs(distance * np.cos(np.radians(azimuth)) - float(found.y[j])), 0.5)
+        with self.assertRaisesRegex(ValueError, "x of the grid goes from .* and the map from 12 to 15"):
+            grids.local(grids.read(self.path("plane.nc")), (42.7, 12.1), x=(-5e4, 1e4, 11), y=(0, 1, 1))
+
+    def test_a_map_becomes_the_ground_of_a_mesh(self):
+        rows = np.outer(np.ones(9), 100 + 20 * np.arange(9.0))
+        heights = grids.read(self.esri("ncols 9\nnrows 9\nxllcenter 500000\nyllcenter 4700000\ncellsize 500\n", rows))
+        ground = grids.local(heights, (4.7e6, 5e5), x=(0, 250, 17), y=(0, 250, 17))
+        np.testing.assert_allclose(ground.values, np.outer(np.ones(17), 100 + 10 * np.arange(17)), rtol=1e-6)
+        sifaka.write(self.path("topo.rsf"), 300 - ground)
+        place = dict(cwd=self.folder, env=dict(os.environ, DATAPATH=self.folder + os.sep), capture_output=True, text=True)
+        box = "surfaces=3000,topo.rsf layers=3 nx=4 ny=4 vp=3000 vs=1700 rho=2200 judge=n verb=y"
+        with open(self.path("mesh.rsf"), "wb") as mesh:
+            done = subprocess.run([os.path.join(NAMES, "sfhexmesh"), *box.split()], **{**place, "capture_output": False}, stdout=mesh, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        nodes = next(name for name in os.listdir(self.folder) if "nodes" in name and name.endswith(".rsf"))
+        points = rsfdata.read(self.path(nodes)).array
+        top = points[np.abs(points[:, 2] - (200 - points[:, 0] / 25)) < 1e-2]
+        self.assertEqual(len(top), 25)
+        holes = rows.copy()
+        holes[4, 4] = -1
+        holed = grids.read(self.esri("ncols 9\nnrows 9\nxllcenter 0\nyllcenter 0\ncellsize 500\nnodata_value -1\n", holes))
+        with self.assertRaisesRegex(ValueError, "the map has no value around x=1600, y=1600"):
+            grids.local(holed, (0, 0), x=(0, 800, 3), y=(0, 800, 3))
+
+    def test_netcdf_out(self):
+        axes = [rsfdata.Axis(5, 10.0, 2.5, "z", "m"), rsfdata.Axis(4, -30.0, 10.0, "x", "m"), rsfdata.Axis(2, 0.5, 0.1, "t", "s")]
+        values = np.arange(40, dtype="f4").reshape(2, 4, 5)
+        data = rsfdata.Dataset(values, axes, rsfdata.Header(b"label=Velocity unit=m/s\n")).to_xarray()
+        grids.write(self.path("out.nc"), data)
+        with xarray.open_dataset(self.path("out.nc")) as file:
+            self.assertEqual((file.attrs["Conventions"], int(file.attrs["node_offset"])), ("CF-1.8", 0))
+            (name,) = file.data_vars
+            np.testing.assert_array_equal(file[name].transpose("t", "x", "z"), values)
+            self.assertEqual((file[name].attrs["units"], file.z.attrs["positive"], file.x.attrs["axis"]), ("m/s", "down", "X"))
+            np.testing.assert_allclose(file.z, 10 + 2.5 * np.arange(5))
+        grids.write(self.path("map.nc"), data.isel(t=1))
+        back = grids.read(self.path("map.nc"))
+        np.testing.assert_array_equal(back.transpose("x", "z"), values[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,166 @@
+//! Data at other times than those of the steps, in operators, gradients and images.
+
+use crate::desk::Desk;
+use crate::shots::{largest_difference, magnitude};
+use crate::survey::{desk as survey, with};
+
+/// The words of a program over the survey of three shots.
+fn of(program: &str, extra: &str) -> String {
+    let line = with(2, "sous.rsf", "recs.rsf", extra);
+    line.replacen("sfvsfd2d-gpu", program, 1)
+}
+
+/// A survey, its data every 2.3 ms, a slower model and a change of that.
+fn observed() -> Desk {
+    let desk = survey(2);
+    let cells = desk.read("vp.rsf").len();
+    let header: String = desk
+        .axes("vp.rsf", 2)
+        .iter()
+        .enumerate()
+        .map(|(i, axis)| format!("n{0}={1} o{0}=0 d{0}=10 ", i + 1, axis.n))
+        .collect();
+    desk.ran(&format!("{} > coarse.rsf", of("sfvsfd2d-gpu", "dtout=0.0023")));
+    let change: Vec<f32> = (0..cells).map(|k| (k * 7919 % 100) as f32).collect();
+    let shifted = |share: f32| change.iter().map(|x| 2960.0 + share * x).collect::<Vec<_>>();
+    for (name, share) in [("slow", 0.0), ("more", 0.02), ("less", -0.02)] {
+        desk.dataset(&format!("{name}.rsf"), &header, &shifted(share));
+    }
+    let all: Vec<f32> = [change, vec![0.0; 2 * cells]].concat();
+    desk.dataset("dm.rsf", &format!("{header} n3=3"), &all);
+    desk
+}
+
+/// The operator of `dtout=` passes the dot-product test, and its adjoint takes the times from the header as well.
+#[test]
+fn operators_resample() {
+    let desk = observed();
+    for extra in ["dtout=0.0023", "dtout=0.0004 data=pressure qp=60 qs=40 shots=2"] {
+        desk.ran(&format!("{} < dm.rsf > data.rsf", of("sfvsborn2d-gpu", extra)));
+        let line = of(
+            "sfbasics dottest sfvsborn2d-gpu mod=dm.rsf dat=data.rsf seed=3 tol=1e-5",
+            extra,
+        );
+        let run = desk.ran(&line);
+        println!("{extra}: {}", run.err);
+    }
+    desk.ran(&format!(
+        "{} < dm.rsf > data.rsf",
+        of("sfvsborn2d-gpu", "dtout=0.0023")
+    ));
+    assert_eq!(desk.axes("data.rsf", 4), desk.axes("coarse.rsf", 4));
+    let back = |extra: &str| {
+        desk.ran(&format!("{} < data.rsf > back.rsf", of("sfvsborn2d-gpu", extra)));
+        desk.read("back.rsf")
+    };
+    let told = back("adj=y");
+    assert!(magnitude(&told) > 0.0);
+    assert_eq!(told, back("adj=y dtout=0.0023"));
+}
+
+/// Data of `dtout=` have no misfit in the true model, and the gradient in another one is the slope of the misfit.
+#[test]
+fn gradients_compare_at_the_times_of_the_data() {
+    let desk = observed();
+    let misfit = |extra: &str| -> f64 {
+        let line = of("sfvsgrad2d-gpu", extra);
+        let run = desk.ran(&format!("{line} < coarse.rsf > gradient.rsf"));
+        let (_, number) = run.err.rsplit_once("misfit ").unwrap();
+        number.trim().parse().unwrap()
+    };
+    assert_eq!(misfit(""), 0.0);
+    // Of the same sampling as the steps, but from 0 on, where velocity is recorded at half steps.
+    desk.ran(&format!("{} > fine.rsf", of("sfvsfd2d-gpu", "dtout=0.001")));
+    desk.ran(&format!(
+        "{} < fine.rsf > fine-gradient.rsf",
+        of("sfvsgrad2d-gpu", "")
+    ));
+    for kind in ["squares", "correlation"] {
+        let of_kind = |model: &str| misfit(&format!("vp={model}.rsf kind={kind} fcpml=20"));
+        let [more, less] = ["more", "less"].map(of_kind);
+        assert!(of_kind("slow") > 0.0);
+        let products = desk.read("gradient.rsf").into_iter().zip(desk.read("dm.rsf"));
+        let slope: f64 = products.map(|(g, x)| f64::from(g) * f64::from(x)).sum();
+        let wanted = (more - less) / 0.04;
+        println!("{kind}: {slope} {wanted}");
+        // Steps of 2 m/s at most: the difference is good to a few parts in a thousand.
+        assert!(
+            (slope - wanted).abs() < 0.01 * wanted.abs(),
+            "{kind}: {slope} {wanted}"
+        );
+    }
+}
+
+/// An image takes data every four steps with a quarter of the weight of data of every step, for there is a quarter of them.
+#[test]
+fn images_take_data_of_any_sampling() {
+    let desk = observed();
+    let image = |data: &str, extra: &str| {
+        desk.ran(&format!(
+            "{} < {data} > image.rsf",
+            of("sfvsrtm2d-gpu", &format!("norm=n {extra}"))
+        ));
+        desk.read("image.rsf")
+    };
+    desk.ran(&format!("{} > data.rsf", of("sfvsfd2d-gpu", "nt=120")));
+    desk.ran(&format!(
+        "{} > four.rsf",
+        of("sfvsfd2d-gpu", "nt=120 dtout=0.004")
+    ));
+    let every: Vec<f64> = image("data.rsf", "nt=120")
+        .iter()
+        .map(|&x| f64::from(x))
+        .collect();
+    let four: Vec<f32> = image("four.rsf", "nt=120").iter().map(|x| 4.0 * x).collect();
+    let off = largest_difference(&four, &every) / magnitude(&every);
+    println!("images differ by {off:.1e}");
+    // The filter of 4 ms cuts a little of the sources' band, and the first and last waves of a run are cut off.
+    assert!(off < 0.05, "{off}");
+}
+
+/// What does not fit is told with what would.
+#[test]
+fn times_that_do_not_fit_are_refused() {
+    let desk = observed();
+    let long = desk.read("coarse.rsf").len() / 18;
+    let values = vec![1.0f32; 18 * long];
+    let named =
+        |name: &str, times: &str| desk.dataset(name, &format!("n1=3 n2=2 n3={long} {times} n4=3"), &values);
+    named("late.rsf", "o3=0.1 d3=0.001");
+    named("none.rsf", "d3=0");
+    for (program, input, extra, wanted) in [
+        ("sfvsrtm2d-gpu", "late.rsf", "", "give nt="),
+        ("sfvsgrad2d-gpu", "none.rsf", "", "its third axis is time in s"),
+        ("sfvsgrad2d-gpu", "coarse.rsf", "jdata=2", "leave jdata= out"),
+        (
+            "sfvsborn2d-gpu",
+            "coarse.rsf",
+            "adj=y dtout=0.002",
+            "leave dtout= out",
+        ),
+        (
+            "sfvsborn2d-gpu",
+            "dm.rsf",
+            "dtout=0.002 jdata=2",
+            "give one of them",
+        ),
+        (
+            "sfvsborn2d-gpu",
+            "dm.rsf",
+            "dtout=9",
+            "above 0 and not above the 0.06 s",
+        ),
+        (
+            "sfvsgrad2d-gpu",
+            "coarse.rsf",
+            "wavelet=estimate source=s.rsf",
+            "a multiple of dt=",
+        ),
+    ] {
+        let run = desk.sh(&format!("{} < {input} > out.rsf", of(program, extra)));
+        assert!(
+            run.code == 1 && run.err.contains(wanted),
+            "{input} {extra}: {run:?}"
+        );
+    }
+}
