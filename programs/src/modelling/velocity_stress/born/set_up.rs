@@ -193,7 +193,7 @@ impl SetUp {
         let mut placed = Vec::new();
         for (machine, station) in self.machines.iter().zip(stations) {
             let (all, words) = place(job, (station, machine), (ways, self.sharing))?;
-            placed.extend(all);
+            placed.extend(all.into_iter().enumerate());
             self.of_gpu = self.of_gpu.take().or(words);
         }
         // Every machine gets shots before one of them gets more.
@@ -249,18 +249,18 @@ impl SetUp {
 }
 
 /// Chooses the reverse sweep of a station, if there is to be one, and lets its GPU run it, if there is one and nothing is only planned. Where a
-/// GPU runs several shots side by side, two stations have half of them each, with their numbers: while one of them judges its records on
+/// GPU runs several shots side by side, two stations have half of them each: while one of them judges its records on
 /// the processors, the GPU runs the shots of the other. Beside them a line about the memory of the GPU.
 fn place(
     job: &Job,
     (mut station, machine): (Station, &Machine),
     (ways, sharing): (Ways<'_>, usize),
-) -> anyhow::Result<(Vec<(usize, Station)>, Option<String>)> {
+) -> anyhow::Result<(Vec<Station>, Option<String>)> {
     let Some(gpu) = machine.open()?.pop() else {
         if let Ways::Back(images) = ways {
             station.choose_way(job, images, (sharing, 1, None))?;
         }
-        return Ok((vec![(0, station)], None));
+        return Ok((vec![station], None));
     };
     let (free, name) = free(&gpu)?;
     let in_vain = || format!("{name} (device=cpu runs in the memory of the host)");
@@ -305,7 +305,7 @@ fn place(
             station.born.run_on(gpu).with_context(in_vain)?;
         }
     }
-    Ok((all.into_iter().enumerate().collect(), Some(words)))
+    Ok((all, Some(words)))
 }
 
 /// Reads the model and makes the operator of a shot ready; what was found in the model.

@@ -49,6 +49,9 @@ pub struct Station {
     shots: usize,
 }
 
+/// The data of several shots, and checksums of every input for each of them.
+type Given = (Vec<Vec<f32>>, Vec<Vec<u64>>);
+
 /// What a station makes of shots that it runs side by side.
 pub type Work<'a> = &'a (dyn Fn(&[usize], &Station) -> anyhow::Result<Vec<Made>> + Sync);
 
@@ -260,7 +263,7 @@ impl Records {
     }
 
     /// The numbers of several shots, those of every input one behind the other, and their checksums.
-    pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<(Vec<Vec<f32>>, Vec<Vec<u64>>)> {
+    pub fn of_shots(&self, numbers: &[usize]) -> anyhow::Result<Given> {
         let (mut all, mut sums) = (Vec::new(), Vec::new());
         for &number in numbers {
             let (given, of_shot) = self.shot(number)?;
