@@ -62,7 +62,7 @@ fn span(text: &[u8]) -> Span {
             .take_while(|b| b.is_ascii_hexdigit())
             .count();
         if whole + part > 0 {
-            let mantissa = 2 + whole + if part > 0 || whole > 0 { point } else { 0 } + part;
+            let mantissa = 2 + whole + point + part;
             return Span::Hex(start, at + mantissa + exponent(&body[mantissa..], b'p'));
         }
     }
@@ -219,7 +219,10 @@ mod tests {
             ("2.5km", 2.5, 3),
             ("0x10", 16.0, 4),
             ("0x1.8p1z", 3.0, 7),
+            ("0x.8z", 0.5, 4),
+            ("0x2.p3", 16.0, 6),
             ("0x", 0.0, 1),
+            ("0x.z", 0.0, 1),
             ("3*2", 3.0, 1),
             ("-.5", -0.5, 3),
             ("5.", 5.0, 2),

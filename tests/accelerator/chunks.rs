@@ -16,6 +16,7 @@ const MACHINES: [fn(usize) -> Arc<Emulator>; 4] = [
 ];
 
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn any_number_of_chunks_gives_the_same_bits() {
     if let Err(why) = Emulator::available() {
         return skip("chunks::any_number_of_chunks_gives_the_same_bits", &why);

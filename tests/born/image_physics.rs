@@ -201,6 +201,7 @@ fn illumination_of_plane_waves_is_that_of_their_formulas() {
 
 /// Waves that end before those of the edges come.
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn illumination_in_a_volume_is_that_of_its_formula() {
     let model = Model {
         n: vec![20, 84, 84],

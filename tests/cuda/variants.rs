@@ -1,7 +1,9 @@
 //! Every kernel text that a run can need compiles for the tuned generation of GPUs, the hot ones for one of the others, too (with
 //! `EVERY_GENERATION=1` all for all), and those do not spill.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kernels::device::accelerator::Source;
 use kernels::device::cuda::nvrtc;
@@ -89,12 +91,21 @@ fn is_hot(source: &Source) -> bool {
         .any(|kernel| source.text.contains(&format!("KERNEL({kernel})")))
 }
 
-/// Whether a text is compiled for the generation before the tuned one, or else for the one behind it. About half of the texts
-/// are; the name decides, so that the halves are always the same.
-fn is_for_older(source: &Source) -> bool {
+/// A number of a text, always the same for the same name.
+fn number_of(source: &Source) -> u64 {
     let mut hasher = DefaultHasher::new();
     source.name.hash(&mut hasher);
-    hasher.finish().is_multiple_of(2)
+    hasher.finish()
+}
+
+/// Whether a text is compiled for the generation before the tuned one, or else for the one behind it: about half of the texts are.
+fn is_for_older(source: &Source) -> bool {
+    number_of(source).is_multiple_of(2)
+}
+
+/// One of twelve texts.
+fn is_in_sample(source: &Source) -> bool {
+    number_of(source) % 12 == 1
 }
 
 /// A text of a linearised run of the highest order with attenuation; on the generation that is tuned also without, and those of
@@ -107,14 +118,10 @@ fn is_longest(source: &Source, tuned: bool) -> bool {
     }
 }
 
-#[test]
-fn every_variant_compiles_without_spills() {
-    if !super::compile::compiler_is_here("every_variant_compiles_without_spills") {
-        return;
-    }
-    // The generations differ in registers and shared memory, orders and degrees in the length of sums: every order on the
-    // generation that is tuned, order 4 on one of the others and in double precision. EVERY_GENERATION=1 takes all of them
-    // everywhere.
+/// Texts with the generation and the precision that each is compiled for. The generations differ in registers and shared memory,
+/// orders and degrees in the length of sums: every order on the generation that is tuned, order 4 on one of the others and in
+/// double precision. EVERY_GENERATION=1 takes all of them everywhere.
+fn texts() -> Vec<(u32, Source, bool)> {
     let all = std::env::var_os("EVERY_GENERATION").is_some();
     let mut jobs = Vec::new();
     let kinds = GENERATIONS.map(|(generation, shared)| (generation, shared, false));
@@ -143,21 +150,55 @@ fn every_variant_compiles_without_spills() {
         let sources = sources.into_iter().filter(here);
         jobs.extend(sources.map(|source| (generation, source, double)));
     }
-    println!("{} texts", jobs.len());
+    jobs
+}
+
+/// Compiles the texts by as many threads as there are cores, each of which takes the next one.
+fn assert_no_complaints(texts: &[(u32, Source, bool)]) {
+    println!("{} texts", texts.len());
+    let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = || {
+        let mut found = Vec::new();
+        while let Some((generation, source, double)) = texts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found.extend(complaints(*generation, source, *double));
+        }
+        found
+    };
     let found: Vec<String> = std::thread::scope(|scope| {
-        let work = |k: usize| {
-            let mine = jobs.iter().skip(k).step_by(threads);
-            mine.flat_map(|(generation, source, double)| complaints(*generation, source, *double))
-                .collect()
-        };
-        let workers: Vec<_> = (0..threads)
-            .map(|k| scope.spawn(move || -> Vec<String> { work(k) }))
-            .collect();
-        workers
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let found = workers
             .into_iter()
-            .flat_map(|w| w.join().expect("a worker ends"))
-            .collect()
+            .map(|worker| worker.join().expect("a worker ends"));
+        found.flatten().collect()
     });
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The file that a text is made of.
+fn file(source: &Source) -> &str {
+    source.name.split(' ').next().unwrap_or_default()
+}
+
+/// The first text of each file and a share of the others, for the generation that is tuned.
+#[test]
+fn texts_of_every_file_compile_without_spills() {
+    if !super::compile::compiler_is_here("texts_of_every_file_compile_without_spills") {
+        return;
+    }
+    let mut files = BTreeSet::new();
+    let mut few = texts();
+    few.retain(|(generation, source, double)| {
+        *generation == 90 && !double && (files.insert(file(source).to_string()) || is_in_sample(source))
+    });
+    assert!(files.len() >= 10, "{files:?}");
+    assert_no_complaints(&few);
+}
+
+#[test]
+#[ignore = "long: ./sconsw test full=y"]
+fn every_variant_compiles_without_spills() {
+    if super::compile::compiler_is_here("every_variant_compiles_without_spills") {
+        assert_no_complaints(&texts());
+    }
 }

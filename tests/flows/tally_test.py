@@ -16,6 +16,7 @@ test gpus::two ... skipped gpus::two: no GPU was found: no driver
 skipped gpus::two: no GPU was found: no driver
 skipped real_gpus_agree on a GPU: no driver
 test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+test many::long_one ... ignored, long: ./sconsw test full=y
 test result: FAILED. 3 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
 """
 PYTHON = """
@@ -42,6 +43,7 @@ class Counts(unittest.TestCase):
         self.assertEqual(lines[-1], "tests: 4 passed, 2 failed, 4 skipped")
         self.assertIn("skipped 2, no GPU was found: no driver (gpus::one, gpus::two)", lines)
         self.assertIn("skipped 1, no driver (real_gpus_agree)", lines)
+        self.assertIn("skipped 1, long: ./sconsw test full=y (many::long_one)", lines)
 
     def test_those_of_python_are_counted_with_their_reasons(self):
         lines = self.tally(PYTHON).summary().splitlines()

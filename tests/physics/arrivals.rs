@@ -258,6 +258,7 @@ fn triclinic_rock() -> Voigt {
 }
 
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn all_three_waves_arrive_with_the_group_velocities_of_a_triclinic_volume() {
     let directions = [
         [0.0, 0.0, 1.0],

@@ -101,6 +101,7 @@ fn a_plane_under_a_traction_free_surface_fades_for_twenty_thousand_steps() {
 }
 
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn a_volume_fades_for_twenty_thousand_steps() {
     let padded = Padded::new(&Grid::new_3d([8, 7, 8], [0.0; 3], [1.0; 3]), 20);
     fades(&padded, Surface::None, SourceKind::Stress);
@@ -185,6 +186,7 @@ fn long(one_way: Form, nb: usize) -> Result<f32, Error> {
 
 /// With the published condition 24 nodes are too few for so many steps, and 8 are for either.
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn the_upwind_condition_is_stable_for_two_hundred_thousand_steps() {
     let ends = |one_way: Form, nb: usize| match long(one_way, nb) {
         Err(Error::NotFinite { step, .. }) => step,

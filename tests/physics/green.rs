@@ -187,6 +187,7 @@ fn a_point_force_has_the_amplitude_of_aki_and_richards_within_one_percent() {
 }
 
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn a_stress_source_has_the_amplitude_of_a_moment_tensor_within_one_percent() {
     let (w, strength) = (wavelet(), [1.0, 0.3, -0.6]);
     let radiation = |x: [f64; 3], t: f64| point_moment(&w, strength, x, t);

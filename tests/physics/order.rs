@@ -163,6 +163,7 @@ fn the_order_in_space_is_at_least_seven_and_a_half_in_a_smooth_vti_plane() {
 }
 
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn the_order_in_space_is_at_least_seven_and_a_half_in_an_orthorhombic_volume() {
     let p = VOLUME.order_in_space([6.0, 5.0, 3.75]);
     assert!(p >= 8.0 - 0.5, "order {p}");

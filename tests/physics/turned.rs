@@ -149,6 +149,7 @@ fn a_tilted_plane_carries_the_same_waves() {
 }
 
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn a_tilted_and_turned_volume_carries_the_same_waves() {
     let angle = 3.0f64.atan2(4.0).to_degrees();
     let receivers = [

@@ -13,8 +13,8 @@ use crate::velocity_stress::{desk as model, line};
 
 /// Shots of a survey.
 const SHOTS: usize = 6;
-/// Kills of each program in the usual tests.
-const KILLS: usize = 3;
+/// Kills of each program in the usual tests, and in the long ones.
+const KILLS: [usize; 2] = [1, 3];
 /// Kills of one run before it may reach its end.
 const LIVES: usize = 2;
 
@@ -79,14 +79,14 @@ fn bits(desk: &Desk, beside: &[&str]) -> Vec<Vec<u32>> {
 }
 
 /// Kills a survey again and again, and lets it go on with other threads and another memory.
-fn killed(salt: u64, desk: &Desk, line: &str, (input, beside): (&str, &[&str])) {
+fn killed((salt, kills): (u64, usize), desk: &Desk, line: &str, (input, beside): (&str, &[&str])) {
     let (mut dice, seed) = Dice::new(salt);
     let begun = Instant::now();
     desk.ran(&format!("{line} threads=2 < {input} > out.rsf"));
     let span = begun.elapsed();
     let wanted = bits(desk, beside);
     assert!(wanted.iter().all(|file| file.iter().any(|&x| x != 0)), "{line}");
-    let most = number("KILLS").map_or(KILLS, |n| n as usize);
+    let most = number("KILLS").map_or(kills, |n| n as usize);
     let (mut kills, mut resumed) = (0, 0);
     while kills < most {
         for name in ["out.rsf", "out.rsf@", "state", "state.1", "state.new"] {
@@ -129,22 +129,30 @@ fn killed(salt: u64, desk: &Desk, line: &str, (input, beside): (&str, &[&str])) 
     println!("KILL_SEED={seed} {line}: {kills} kills, {resumed} resumed");
 }
 
-fn all_killed(ndim: usize, steps: usize) {
+fn all_killed(ndim: usize, steps: usize, kills: usize) {
     let desk = desk(ndim, steps).in_memory();
     for (salt, (program, input, beside)) in ways(ndim).into_iter().enumerate() {
         let line = program.replacen(' ', &format!(" {} ", words(ndim, steps)), 1);
-        killed((10 * ndim + salt) as u64, &desk, &line, (input, &beside));
+        let dice = ((10 * ndim + salt) as u64, kills);
+        killed(dice, &desk, &line, (input, &beside));
     }
 }
 
 #[test]
 fn killed_surveys_go_on_in_2d() {
-    all_killed(2, 300);
+    all_killed(2, 300, KILLS[0]);
 }
 
 #[test]
 fn killed_surveys_go_on_in_3d() {
-    all_killed(3, 60);
+    all_killed(3, 60, KILLS[0]);
+}
+
+#[test]
+#[ignore = "long: ./sconsw test full=y"]
+fn surveys_that_are_killed_often_go_on() {
+    all_killed(2, 300, KILLS[1]);
+    all_killed(3, 60, KILLS[1]);
 }
 
 /// Groups change no bit, nor do a state between them and an input that has one order.

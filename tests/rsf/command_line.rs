@@ -180,7 +180,7 @@ fn a_wrong_value_is_told_with_what_is_allowed() {
         ("verb=true", "verb= got `true`, allowed is y or n"),
         (
             "mode=cpoy",
-            "mode= got `cpoy`, allowed is copy or make or tags or show or",
+            "mode= got `cpoy`, allowed is copy or make or lines or excess or",
         ),
         (
             "list=1,a",

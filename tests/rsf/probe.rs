@@ -17,7 +17,8 @@ static PROBE: Program = Program {
         Param::choice(
             "mode",
             &[
-                "copy", "make", "tags", "show", "early", "late", "panic", "short", "long", "slow", "watch",
+                "copy", "make", "lines", "excess", "tags", "show", "early", "late", "panic", "short", "long",
+                "slow", "watch",
             ],
         )
         .default("copy")
@@ -125,6 +126,8 @@ fn make(job: &mut Job, mode: &str) -> anyhow::Result<()> {
     match mode {
         "early" => anyhow::bail!("stopped before the first number"),
         "panic" => panic!("a fault"),
+        "lines" => return lines(output, n, n),
+        "excess" => return lines(output, n, n + 1),
         _ => {}
     }
     let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
@@ -145,6 +148,16 @@ fn make(job: &mut Job, mode: &str) -> anyhow::Result<()> {
         tagged.set_axis(1, &Axis::new(2, 0.0, 1.0));
         tagged.write_f32(&[1.0, 2.0])?;
         tagged.finish()?;
+    }
+    Ok(output.finish()?)
+}
+
+/// The first `count` numbers as lines of text, in two pieces, where the header says `n`.
+fn lines(mut output: Output, n: usize, count: usize) -> anyhow::Result<()> {
+    for piece in [0..n / 2, n / 2..count] {
+        let elements = piece.len() as u64;
+        let text: String = piece.map(|i| format!("{i}\n")).collect();
+        output.write_text(text.as_bytes(), elements)?;
     }
     Ok(output.finish()?)
 }

@@ -1,10 +1,10 @@
-//! What the README claims, and the test that holds each claim: words of the page, the file, the test in it. Who changes a
+//! What the README and chapter 9 of the book claim, and the test that holds each claim: words of the page, the file, the test in it. Who changes a
 //! sentence changes its row; a claim without a test is none, and the numbers of the words must stand in the test.
 
 use super::{read, report};
 
 /// Words of README.md, the file of tests, the test.
-const CLAIMS: [(&str, &str, &str); 33] = [
+const CLAIMS: [(&str, &str, &str); 34] = [
     (
         "result has the same bits",
         "tests/parity/cuts.rs",
@@ -81,9 +81,14 @@ const CLAIMS: [(&str, &str, &str); 33] = [
         "a_tilted_plane_carries_the_same_waves",
     ),
     (
-        "A run that does not fit into memory is refused",
+        "A run that does not fit into the memory of its GPUs",
         "tests/programs/gpus.rs",
         "memory_is_looked_at_before_it_is_taken",
+    ),
+    (
+        "or of the host on CPUs, is refused",
+        "tests/programs/manners.rs",
+        "a_run_beyond_the_memory_is_told_before_it_begins",
     ),
     (
         "If a GPU fails during a run",
@@ -172,6 +177,44 @@ const CLAIMS: [(&str, &str, &str); 33] = [
     ),
 ];
 
+/// The same of chapters 9 and 13 of the book.
+const CHAPTER: &str = "book/user/09-velocity-and-stress/README.md";
+const OF_CHAPTER: [(&str, &str, &str); 4] = [
+    (
+        "within 1 % after six wavelengths and 2 % after twelve",
+        "tests/velocity_stress/surface.rs",
+        "lambs_problem_within_two_percent_at_ten_cells_a_wavelength",
+    ),
+    (
+        "it is accurate within 0.2 %",
+        "tests/velocity_stress/surface.rs",
+        "lambs_problem_within_two_percent_at_ten_cells_a_wavelength",
+    ),
+    (
+        "is then accurate within 3 %",
+        "tests/velocity_stress/layer.rs",
+        "a_layer_over_a_half_space_within_three_percent_at_a_hundred_metres",
+    ),
+    (
+        "is accurate within 3.5 % with these averages",
+        "tests/velocity_stress/layer.rs",
+        "a_layer_that_ends_within_cells_is_nearly_as_right_with_their_mean",
+    ),
+];
+const OTHER_CHAPTER: &str = "book/user/13-faults-and-attenuation/README.md";
+const OF_OTHER_CHAPTER: [(&str, &str, &str); 2] = [
+    (
+        "it is below 6 %, with thirty cells below 1.5 %",
+        "tests/velocity_stress/fluid.rs",
+        "an_explosion_over_soft_and_hard_rock_is_right_within_two_percent",
+    ),
+    (
+        "2 % over soft rock and 5.5 % over hard rock",
+        "tests/velocity_stress/fluid.rs",
+        "an_explosion_over_soft_and_hard_rock_is_right_within_two_percent",
+    ),
+];
+
 /// The numbers of a text, as a page writes them (200,000 and 1e-5) or a program does (200_000).
 fn numbers(text: &str) -> Vec<f64> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".,_-".contains(c);
@@ -184,6 +227,17 @@ fn numbers(text: &str) -> Vec<f64> {
         .collect()
 }
 
+/// The numbers that a claim names; those before a percent sign as shares.
+fn claimed(words: &str) -> Vec<f64> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let is_percent = |k: usize| words.get(k + 1).is_some_and(|next| next.starts_with('%'));
+    let of_word = |k: usize| {
+        let unit = if is_percent(k) { 0.01 } else { 1.0 };
+        numbers(words[k]).into_iter().map(move |number| unit * number)
+    };
+    (0..words.len()).flat_map(of_word).collect()
+}
+
 /// A function of a file, and the file's constants, which may have the numbers that the function names.
 fn test_with_constants(file: &str, test: &str) -> Option<String> {
     let begin = ["(", "<"]
@@ -194,22 +248,21 @@ fn test_with_constants(file: &str, test: &str) -> Option<String> {
     Some(file[begin..end].to_string() + "\n" + &constants.collect::<Vec<_>>().join("\n"))
 }
 
-#[test]
-fn what_the_readme_claims_has_a_test() {
-    let page = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+/// What of the claims of a page no test holds.
+fn unheld(name: &str, claims: &[(&str, &str, &str)]) -> Vec<String> {
+    let page = read(name).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut offenders = Vec::new();
-    for (words, file, test) in CLAIMS {
+    for &(words, file, test) in claims {
         if !page.contains(words) {
-            offenders.push(format!(
-                "README.md no longer says \"{words}\", which {file} holds"
-            ));
+            offenders.push(format!("{name} no longer says \"{words}\", which {file} holds"));
         }
         let text = read(file);
         if let Some(body) = test_with_constants(&text, test) {
             let held = numbers(&body);
-            let missing = numbers(words).into_iter().filter(|number| !held.contains(number));
+            let holds = |number: f64| held.iter().any(|x| (x - number).abs() <= 1e-9 * number.abs());
+            let missing = claimed(words).into_iter().filter(|&number| !holds(number));
             offenders.extend(missing.map(|number| {
-                format!("{file}: {test} holds \"{words}\" of README.md and does not have its number {number}")
+                format!("{file}: {test} holds \"{words}\" of {name} and does not have its number {number}")
             }));
         }
         if !["(", "<", ""]
@@ -218,11 +271,19 @@ fn what_the_readme_claims_has_a_test() {
             .any(|(end, word)| text.contains(&format!("{word} {test}{end}")))
         {
             offenders.push(format!(
-                "{file} has no test {test}, which holds \"{words}\" of README.md"
+                "{file} has no test {test}, which holds \"{words}\" of {name}"
             ));
         }
     }
-    report("every claim of README.md has its test:", &offenders);
+    offenders
+}
+
+#[test]
+fn what_pages_claim_has_a_test() {
+    let mut offenders = unheld("README.md", &CLAIMS);
+    offenders.extend(unheld(CHAPTER, &OF_CHAPTER));
+    offenders.extend(unheld(OTHER_CHAPTER, &OF_OTHER_CHAPTER));
+    report("every claim of a page has its test:", &offenders);
 }
 
 #[test]
@@ -235,6 +296,8 @@ fn numbers_of_claims_are_read() {
         numbers("const LONG: usize = 200_000; long(Form::Upwind, 24) <= 1e-5"),
         [200_000.0, 24.0, 1e-5]
     );
+    let shares = claimed("at 24 nodes below 1.5 %, else 2");
+    assert!(shares[0] == 24.0 && (shares[1] - 0.015).abs() < 1e-12 && shares[2] == 2.0);
     let file = "const N: usize = 7;\nfn a() {\n    8\n}\nfn b() {\n    9\n}\n";
     assert_eq!(
         test_with_constants(file, "a").map(|text| numbers(&text)),

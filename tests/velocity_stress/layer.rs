@@ -198,6 +198,7 @@ fn a_lossy_layer_over_a_half_space_within_five_percent() {
 /// The interface half way between two planes of nodes, 105 m apart: each cell is of one rock, and a file of speeds says
 /// all.
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn a_layer_over_a_half_space_within_three_percent_at_a_hundred_metres() {
     let worst = misfit((DEPTH / 9.5) as f32, Symmetry::Isotropic);
     assert!(worst < 0.03, "{worst}");
@@ -207,6 +208,7 @@ fn a_layer_over_a_half_space_within_three_percent_at_a_hundred_metres() {
 /// isotropic mean of the compliances, they are wrong by 46 % and 14 %. What is left is the interface spread over a
 /// cell, which falls with the square of the spacing.
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn a_layer_that_ends_within_cells_is_nearly_as_right_with_their_mean() {
     let worst = misfit(100.0, Symmetry::Vti);
     assert!(worst < 0.035, "{worst}");

@@ -45,11 +45,12 @@ fn misfits(order: usize, cells: f64, distances: &[f32]) -> Vec<f64> {
 /// time adds to the speed: six wavelengths there.
 #[test]
 fn lambs_problem_within_two_percent_at_ten_cells_a_wavelength() {
-    for (order, distances) in [(4, &[15.0, 60.0, 120.0][..]), (8, &[15.0, 30.0, 60.0])] {
-        let found = misfits(order, 10.0, distances);
-        println!("order {order}: {found:.4?}");
-        assert!(found.iter().all(|&f| f < 0.02), "{found:?}");
-    }
+    let found = misfits(4, 10.0, &[15.0, 60.0, 120.0]);
+    println!("order 4: {found:.4?}");
+    assert!(found[0] < 0.01 && found[1] < 0.01 && found[2] < 0.02, "{found:?}");
+    let found = misfits(8, 10.0, &[15.0, 30.0, 60.0]);
+    println!("order 8: {found:.4?}");
+    assert!(found.iter().all(|&f| f < 0.02), "{found:?}");
     let found = misfits(4, 20.0, &[30.0, 60.0]);
     println!("order 4, 20 cells: {found:.4?}");
     assert!(found.iter().all(|&f| f < 0.002), "{found:?}");

@@ -104,6 +104,7 @@ fn waves_cross_into_rock_of_another_q() {
 /// `tau^2 = rho (x^2/c11 + y^2/c66 + z^2/c55)`. With Q of P and S apart the couplings differ from the shears by a share of
 /// 1/Qp - 1/Qs, which acts on the component of the force by its square.
 #[test]
+#[ignore = "long: ./sconsw test full=y"]
 fn orthorhombic_rock_loses_what_its_axes_lose() {
     let rho = 1.4;
     let c = Stiffness {

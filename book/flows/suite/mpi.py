@@ -75,7 +75,7 @@ def fetch(packages, home, environment):
     # The python that runs SCons may have no pip (Debian's venv); the one outside may.
     for python in dict.fromkeys([sys.executable, python3]):
         shutil.rmtree(draft, ignore_errors=True)
-        words = [python, "-m", "pip", "install", "--quiet", "--retries", "1", "--no-deps", "--ignore-installed"]
+        words = [python, "-m", "pip", "install", "--quiet", "--retries", "1", "--no-deps", "--no-compile", "--ignore-installed"]
         calm = dict(environment, PIP_ROOT_USER_ACTION="ignore", PIP_DISABLE_PIP_VERSION_CHECK="1")
         # A prefix, for the libraries that a plain folder of packages would lose.
         done = subprocess.run([*words, "--prefix", draft, *packages], env=calm, capture_output=True, text=True)

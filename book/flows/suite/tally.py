@@ -6,6 +6,8 @@ COUNTS = re.compile(r"(failures|errors|skipped)=(\d+)")
 RESULT = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 # Said by a test itself, past the capture of its output: cargo counts it as passed.
 SKIPPED = re.compile(r"skipped ([\w:]+)(?: on a GPU)?: (.+)")
+# Left out by cargo's own attribute, with its reason: it counts these itself.
+IGNORED = re.compile(r"test ([\w:]+) \.\.\. ignored, (.+)")
 # Python's unittest with -v: "test_name (place) ... skipped 'why'", the first part on a line of its own where there is a description.
 PYTHON = re.compile(r"(?:(\w+) \(([\w.]+)\))?.* \.\.\. skipped ['\"](.+)['\"]$")
 
@@ -37,6 +39,8 @@ class Tally:
             self.ignored += skipped
         elif found := SKIPPED.search(line):
             self.skip(*found.groups())
+        elif found := IGNORED.match(line):
+            self.reasons.setdefault(found.group(1), (found.group(2), 0))
         elif found := PYTHON.match(line):
             # unittest counts its own.
             self.reasons.setdefault(found.group(1) or line.split(" ... ")[0], (found.group(3), 0))

@@ -87,3 +87,29 @@ pub fn inside(padded: &Padded, points: &[Point], name: &str) -> anyhow::Result<(
         allowed.collect::<Vec<_>>().join(", ")
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernels::grid::Grid;
+
+    #[test]
+    fn points_may_lie_half_a_cell_outside_and_no_more() {
+        let padded = Padded::new(&Grid::new_2d([11, 21], [100.0, -50.0], [10.0, 5.0]), 4);
+        for (point, allowed) in [
+            ([95.0, 0.0, 0.0], true),
+            ([94.0, 0.0, 0.0], false),
+            ([205.0, 0.0, 0.0], true),
+            ([206.0, 0.0, 0.0], false),
+            ([150.0, -52.5, 0.0], true),
+            ([150.0, -53.0, 0.0], false),
+            ([150.0, 52.5, 0.0], true),
+            ([150.0, 53.0, 0.0], false),
+        ] {
+            let told = inside(&padded, &[[150.0, 0.0, 0.0], point], "rec.rsf");
+            assert_eq!(told.is_ok(), allowed, "{point:?}");
+            let told = told.map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(allowed || told.starts_with("rec.rsf: point 2 at "), "{told}");
+        }
+    }
+}

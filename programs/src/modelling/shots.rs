@@ -270,6 +270,44 @@ mod tests {
         Worker::side_by_side(move |numbers| numbers.iter().map(one).collect())
     }
 
+    /// Each shot is made once, and not long before it is taken: what was made waits in memory.
+    #[test]
+    fn workers_run_ahead_by_a_few_shots_only() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let todo: Vec<usize> = (0..40).collect();
+        for batch in [1, 2] {
+            let made = AtomicUsize::new(0);
+            let worker = || {
+                Worker::one_by_one(|number| {
+                    made.fetch_add(1, Ordering::SeqCst);
+                    Ok(Made {
+                        values: vec![number as f32],
+                        words: Vec::new(),
+                    })
+                })
+            };
+            let (workers, mut most) = (vec![worker(), worker()], 0);
+            in_order(
+                &todo,
+                (workers, batch),
+                &World::alone(),
+                &mut |number, outcome| {
+                    assert!(matches!(outcome, Outcome::Made(one) if one.values == [number as f32]));
+                    std::thread::sleep(Duration::from_millis(3));
+                    most = most.max(made.load(Ordering::SeqCst) - number);
+                    Ok(())
+                },
+            )
+            .unwrap();
+            let bound = queue::AHEAD * 2 * batch + batch;
+            assert!(
+                most <= bound,
+                "{most} shots are made ahead, of {bound} with batches of {batch}"
+            );
+            assert_eq!(made.into_inner(), todo.len(), "batches of {batch}");
+        }
+    }
+
     #[test]
     fn plans_count_rounds() {
         let world = World::alone();

@@ -164,6 +164,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn distances_are_those_from_the_bias() {
+        let mut samples = Samples::of_nothing();
+        samples.stride = 1;
+        samples.panel_len = 4;
+        samples.see(0, &[1.0, 2.0, f32::NAN, 5.0], Some(0..4));
+        let of = |bias| [20.0, 100.0].map(|percent| samples.distance(bias, percent));
+        assert_eq!(of(0.0), [2.0, 5.0]);
+        assert_eq!(of(4.0), [2.0, 3.0]);
+        assert_eq!(samples.mean(), 8.0 / 3.0);
+    }
+
+    #[test]
     fn quantiles_ignore_what_is_not_finite() {
         let values = || [3.0, 1.0, f32::NAN, 2.0, f32::INFINITY, 4.0, 5.0].into_iter();
         assert_eq!(quantile(values(), 100.0), 5.0);

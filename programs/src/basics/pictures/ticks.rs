@@ -225,6 +225,9 @@ mod tests {
         let offset = Ticks::new(2e6, 2.002e6, 3, &TickRule::default());
         assert_eq!(offset.label("", "Pa"), "(10⁶ Pa)");
         assert_eq!(offset.marks[1].1, "2.001");
+        // Five digits stay on the axis, and so do hundredths.
+        let power = |largest: f64| Ticks::new(0.0, largest, 3, &TickRule::default()).power;
+        assert_eq!([9e4, 1e5, 5e5, 0.01, 0.009].map(power), [0, 5, 5, 0, -3]);
     }
 
     #[test]

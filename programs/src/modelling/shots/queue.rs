@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Shots that a worker may be ahead of the one that is waited for: what is made early takes memory.
-const AHEAD: usize = 2;
+pub(super) const AHEAD: usize = 2;
 
 /// The shots of a rank while workers make them.
 struct Queue<'a> {
