@@ -333,22 +333,6 @@ fn shells_take_any_place<A: Accelerator>(open: Open<A>) {
     assert!(born.adjoint(&data, &few).expect("the reverse sweep") == wanted);
 }
 
-/// A device may have room for a reverse sweep and not for a run with what a perturbation changes beside it, which a sentence says.
-#[test]
-fn a_perturbation_wants_room_for_two_runs() {
-    let case = plain(3);
-    let mut born = case.born::<f32>(&case.shot(), case.medium());
-    let model = case.perturbation(&born, &mut Random(3));
-    let free = born.device_bytes(1);
-    born.plan_on(free).expect("room for what every run takes");
-    let run = |born: &Born<f32>| born.forward(Some(&model), &mut |_, _, _| Ok(()));
-    let why = run(&born).expect_err("too little memory").to_string();
-    assert!(why.contains("changes beside it needs"), "{why}");
-    let [state, _] = born.sizes();
-    born.plan_on(free + 4 * state).expect("room for more");
-    run(&born).expect("room for both");
-}
-
 /// Two devices come to the same bits.
 fn bits_are_those_of<A: Accelerator>(one: Open<A>, other: Open<A>, ndim: usize) {
     let case = Case {

@@ -278,13 +278,14 @@ mod tests {
         for batch in [1, 2] {
             let made = AtomicUsize::new(0);
             let worker = || {
-                Worker::one_by_one(|number| {
+                let one = |&number: &usize| {
                     made.fetch_add(1, Ordering::SeqCst);
                     Ok(Made {
                         values: vec![number as f32],
                         words: Vec::new(),
                     })
-                })
+                };
+                Worker::side_by_side(move |numbers| numbers.iter().map(one).collect())
             };
             let (workers, mut most) = (vec![worker(), worker()], 0);
             in_order(
