@@ -336,7 +336,7 @@ fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
         let mut ahead = 0.0;
         let mut residual = |made: &[f32]| {
             ahead = device.since(begun);
-            // Noise: in short runs no wave has reached a receiver, and what waits for nothing would be zero all the reverse sweep.
+            // Noise: in short runs no wave has reached a receiver, and an adjoint source of zero would be zero all the reverse sweep.
             let noise = |k: usize| ((k as f32 * 12.9898).sin() * 43_758.547).fract();
             Ok((0..made.len()).map(noise).collect())
         };

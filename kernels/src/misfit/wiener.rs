@@ -3,7 +3,7 @@
 //!
 //! With the spectra `D_t` of modelled traces, and `A_t`, `B_t` of modelled and observed ones that are weighted, the filter is `F =
 //! sum_t conj(A_t) B_t / (P + e)`, `P = sum_t |A_t|^2`, `e` the damping times the mean of `P` over the frequencies. Filtered records
-//! have the spectra `F D_t`. With `L_t` the spectra of what waits for them, what waits for the modelled records is
+//! have the spectra `F D_t`. With `L_t` the spectra of their adjoint sources, the adjoint source of the modelled records is
 //!
 //! `conj(F) L_t`, and with `Q = sum_t conj(L_t) D_t`, `U = Q / (P + e)`, weighted, `U B_t - 2 (V + m) A_t`,
 //!
@@ -69,7 +69,7 @@ impl Wiener {
         filtered
     }
 
-    /// What waits for modelled records, from what waits for the filtered ones.
+    /// The adjoint source of modelled records, from that of the filtered ones.
     pub fn transposed(&self, made: &[f64], observed: &Observed, waits: &[f64]) -> Vec<f64> {
         let fourier = &self.fourier;
         let mut of_filter = vec![Number::new(0.0, 0.0); self.filter.len()];

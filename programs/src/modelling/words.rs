@@ -84,10 +84,10 @@ mod tests {
             }
         }
         let mut all = String::new();
-        texts(
-            &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/src"),
-            &mut all,
-        );
+        // A test that was carried to another machine runs in the checkout there.
+        let room = std::env::var("CARGO_MANIFEST_DIR");
+        let room = room.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+        texts(&std::path::Path::new(&room).join("../kernels/src"), &mut all);
         for (advice, _) in WORDS {
             assert!(all.contains(advice), "no error of kernels says `{advice}`");
         }

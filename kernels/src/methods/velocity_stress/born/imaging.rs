@@ -6,11 +6,11 @@
 //!
 //! - PP: the pressures (Claerbout 1971). Normal stresses know P waves alone in an isotropic medium. The tape has their rates `e_k` in
 //!   the shot, so the correlation at equal times is summed by parts: `sum_n p_n q_n = sum_k e_k sum_(n >= k) q_n`, the inner sum being
-//!   made in the reverse sweep. `q` is the pressure that waits, `sum c_ta g_aa` for what waits for the stresses
+//!   made in the reverse sweep. `q` is the adjoint pressure, `sum c_ta g_aa` of the adjoint of the stresses
 //! - PS, SP: the force of P waves and that of S waves, as vectors. Both turn around with the angle of incidence, so their product has
 //!   one sign on both sides of a source, at any dip (Wang and McMechan 2015)
 //! - SS: rotations
-//! - energy: stresses less velocities, times what waits for them. That is the potential less the kinetic energy of both waves, which is
+//! - energy: stresses less velocities, times their adjoint. That is the potential less the kinetic energy of both waves, which is
 //!   nothing where they go the same way, and so has no trace of waves that were not reflected (Rocha, Tanushev and Sava 2016)
 //!
 //! Fields that lie between nodes are multiplied there, and the products averaged to the nodes at the end.

@@ -5,7 +5,7 @@
 //! force belongs to S waves (Aki and Richards 2002, eq. 4.1; the derivatives here are those of the discrete program). The rotation of
 //! the velocities is the potential of S waves.
 //!
-//! What waits for the fields, `l`, behaves like the waves of the data backward in time when it is multiplied by the medium: `b l_v`
+//! The adjoint of the fields, `l`, behaves like the waves of the data backward in time when it is multiplied by the medium: `b l_v`
 //! like a velocity, `c l_s` like a stress.
 
 use super::Number;

@@ -373,7 +373,7 @@ pub fn model_axes(output: &mut Output, grid: &Grid, names: &[&str]) {
     output.set_rank(grid.ndim + usize::from(!names.is_empty()));
 }
 
-/// Bytes of fields, coefficients and what waits for them.
+/// Bytes of fields, coefficients and the gradient by them.
 fn needed(padded: &Padded, class: Symmetry) -> f64 {
     let numbers = match (padded.ndim(), class) {
         (3, _) => 9 + 9 + 12 + 12 + 9 + 9,

@@ -343,7 +343,7 @@ impl Args {
         self
     }
 
-    /// With changes of coefficients, or what waits for them.
+    /// With changes of coefficients, or the gradient by them.
     pub fn changed(mut self, sizes: &Sizes, changes: u64) -> Self {
         let [stiffness, weaker, ratios] = sizes.changes();
         (self.buoyancy, self.stiffness) = (changes, after(changes, stiffness));
@@ -351,7 +351,7 @@ impl Args {
         self
     }
 
-    /// With room for what waits for derivatives. Without a surface what waits for velocities is what waits for forces, too.
+    /// With memory for the adjoint of derivatives. Without a surface the adjoint of velocities is that of forces, too.
     pub fn waiting(mut self, sizes: &Sizes, waits: u64) -> Self {
         let parts = sizes.waits();
         self.waits = parts.fields.map(|at| after(waits, at));
@@ -362,7 +362,7 @@ impl Args {
         self
     }
 
-    /// With room for the rate of normal strains of a step and for the pressure that waits, summed over the steps.
+    /// With room for the rate of normal strains of a step and for the adjoint pressure, summed over the steps.
     pub fn pressures(mut self, rate: u64, later: u64) -> Self {
         (self.rate, self.later) = (rate, later);
         self

@@ -1,10 +1,10 @@
 // The transpose of a step; born/adjoint_rows.rs has the equations. Every number is the adjoint of the number of the same place.
-// What waits for a derivative is the same for all derivatives of a stress or velocity, save in the layers, where it lies beside.
-// What waits for derivatives of stresses (stage 0) and of velocities (stage 1) lies in two places, so that a thread may bring to its
-// cell what waits for the one and leave there what waits for the other. It reads all that its cell needs before it writes.
+// The adjoint of a derivative is the same for all derivatives of a stress or velocity, save in the layers, where it lies beside.
+// The adjoint of derivatives of stresses (stage 0) and of velocities (stage 1) lies in two places, so that a thread may bring to its
+// cell that of the one and leave there that of the other. It reads all that its cell needs before it writes.
 
-// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p waits for D. Of stage 0
-// `g` waits for a component, of stage 1 for a strain.
+// The transpose of the stretched derivatives in the layers: p = psi + g, psi <- b p, and g / kappa + a p is the adjoint of D. Of stage 0
+// `g` is the adjoint of a component, of stage 1 that of a strain.
 INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, const struct Cell *c, REAL (*g)[VEC]) {
     if (!p->any) return;
     EACH(j) {
@@ -42,12 +42,12 @@ INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, c
     }
 }
 
-// Where what waits for the derivative of component `i` along AXIS(j) lies among fields.
+// The address of the adjoint of the derivative of component `i` along AXIS(j) among the fields.
 INLINE const REAL *waits_of(const struct Args *a, int stage, int i, int j) {
     return SHOT(a, waits[stage]) + (stage ? STRESS(i, j) : i) * a->g.len;
 }
 
-// What waits for the derivatives along z comes back to cells.
+// What cells get from the adjoint of the derivatives along z.
 INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
     const struct Layer *l = &a->g.layers[0];
     const int line = c->line[0];
@@ -74,7 +74,7 @@ INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, 
     }
 }
 
-// What waits for the derivatives of a stage comes back to cells, d[i][j] to component `i` from those along AXIS(j). The transpose of a
+// What cells get from the adjoint of the derivatives of a stage: component `i` gets d[i][j] from those along AXIS(j). The transpose of a
 // derivative is the one on the other side with the other sign: of D f(i+1/2) = sum c_m (f(i+m) - f(i+1-m)) it is
 // D' g(j) = sum c_m (g(j-m) - g(j+m-1)).
 INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (*d)[NDIM][VEC]) {
@@ -136,7 +136,7 @@ INLINE void gather_velocities(const struct Args *a, const struct Cell *c, REAL (
 }
 
 #if LOSSY
-// What waits for the rates of what relaxes, and for the memory before the step.
+// The adjoint of the rates of what relaxes, and of the memory before the step.
 INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cell *c, REAL *weak) {
     EACH_VEC weak[v] = 0;
     for (int m = 0; m < a->g.mechanisms; m++) {
@@ -156,8 +156,8 @@ INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cel
 }
 #endif
 
-// Whether something waits for a stiffness. Parameters of isotropic media ask for the sums of normal stiffnesses and of couplings
-// alone; they wait in the first place of each.
+// Whether the gradient by a stiffness is summed. Parameters of isotropic media ask for the sums of normal stiffnesses and of couplings
+// alone; these sums stand in the first place of each.
 INLINE int is_waited_for(const struct Args *a, int place) {
     return !a->grouped || place == 0 || place == STRESS(0, 1) || place >= SHEAR(NDIM);
 }
@@ -172,7 +172,7 @@ INLINE void load_gradient(const struct Args *a, const REAL *from, const struct C
     }
 }
 
-// Adds what waits for the stiffness: what waits for a stress times the strain beside it.
+// Adds to the gradient by the stiffness: the adjoint of a stress times the strain beside it.
 INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*s)[VEC], const struct Cell *c, REAL (*sum)[VEC]) {
     if (a->grouped) EACH_VEC {
         REAL normal = 0, all = 0;
@@ -215,7 +215,7 @@ INLINE void strains_of(const struct Args *a, const struct Places *p, const struc
     EACH(i) EACH(j) EACH_VEC e[STRESS(i, j)][v] += d[i][j][v];
 }
 
-// What stresses get from velocities of the step that comes next in time, if `gathered`, and what waits for strains of this step.
+// What stresses get from velocities of the next step in time, if `gathered`, and the adjoint of the strains of this step.
 INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
@@ -260,7 +260,7 @@ KERNEL(stresses_back)(const struct Args a) { stresses_back_of(&a, 0); }
 
 KERNEL(stresses_gather_back)(const struct Args a) { stresses_back_of(&a, 1); }
 
-// What waits for forces where a surface has its images between the gather and this. A step adds to velocities buoyancy times what waits
+// The adjoint of forces where a surface has its images between the gather and this. A step adds to velocities buoyancy times what is summed
 // beside it for buoyancy, forces of sources included, so that what is added up here is buoyancy times too large.
 KERNEL(velocities_back)(const struct Args a) {
     struct Cell c;
@@ -291,8 +291,8 @@ KERNEL(velocities_back)(const struct Args a) {
     unstretch(&a, 0, &p, &c, b);
 }
 
-// Without a surface what waits for velocities lies in memory times buoyancy, which is what waits for forces. What is added up for
-// buoyancy is summed by parts: w(n) = left w(n+1) + got(n) waits for v(n), so that the sum of (v(n) - left v(n-1)) w(n) over the steps of
+// Without a surface the adjoint of velocities lies in memory times buoyancy, which is the adjoint of forces. What is added up for
+// buoyancy is summed by parts: w(n) = left w(n+1) + got(n) is the adjoint of v(n), so that the sum of (v(n) - left v(n-1)) w(n) over the steps of
 // a run, which begins and ends at rest, is that of v(n) got(n).
 KERNEL(velocities_gather_back)(const struct Args a) {
     struct Cell c;
@@ -336,7 +336,7 @@ INLINE void add_to(const struct Args *a, REAL *fields, int count, REAL (*got)[VE
     }
 }
 
-// Velocities get what waits for their derivatives.
+// Adds to velocities what they get from the adjoint of their derivatives.
 KERNEL(velocities_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -346,7 +346,7 @@ KERNEL(velocities_gather)(const struct Args a) {
     add_to(&a, SHOT(&a, velocity), NDIM, got, &c);
 }
 
-// Stresses get what waits for theirs.
+// The same of stresses.
 KERNEL(stresses_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -356,7 +356,7 @@ KERNEL(stresses_gather)(const struct Args a) {
     add_to(&a, SHOT(&a, stress), STRESSES, got, &c);
 }
 
-// What waits for buoyancy, from what was added up.
+// The gradient by buoyancy, from what was added up.
 KERNEL(buoyancies_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

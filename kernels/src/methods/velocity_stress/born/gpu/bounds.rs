@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Threads of a block that walks along boxes.
 pub const THREADS: usize = 128;
 
-/// Normal parts of what waits for stresses follow from those of what waits for strains by a division by 2 mu and by n lambda + 2 mu, which
+/// Normal parts of the adjoint of stresses follow from those of the adjoint of strains by a division by 2 mu and by n lambda + 2 mu, which
 /// makes their rounding as many times larger as lambda and 2 mu are larger than these: 25 and 50 times at most with this share, 3e-6 in all.
 const SOFT: f32 = 0.02;
 
@@ -37,7 +37,7 @@ impl Bounds {
     pub fn of(program: &Discrete<f32>, core: &Result<Core, &'static str>) -> Result<Self, &'static str> {
         let region = core.as_ref().map_err(|&why| why)?.region();
         let rows = &program.rows;
-        // Kernels of an inside read neither the memory of layers nor what waits in them, and stay as far from them as a derivative
+        // Kernels of an inside read neither the memory of layers nor its adjoint, and stay as far from them as a derivative
         // reaches. Elsewhere shears on the last line of the region come back wrong, for half a cell beyond they are in a layer; no
         // velocity that comes back reads them.
         let (vector, apart) = match program.nodes.isotropic() && program.setup.surface.is_none() {
@@ -156,7 +156,7 @@ pub fn within(args: &Args, [z, rows, planes]: &Cells) -> Args {
     args
 }
 
-/// Whether an isotropic medium is solid everywhere and not too soft: what waits for stresses then follows from what waits for strains.
+/// Whether an isotropic medium is solid everywhere and not too soft: the adjoint of stresses then follows from the adjoint of strains.
 pub fn solid(program: &Discrete<f32>) -> bool {
     let rows = &program.rows;
     let [normal, coupling] = [0, 3].map(|place| program.setup.medium.stiffness(place));

@@ -63,18 +63,18 @@ struct Box {
 struct Args {
     struct Grid g;
     struct Surface surface;
-    REAL *velocity, *stress, *memory[2][3], *relaxing;  // what a step changes, or what waits for it
+    REAL *velocity, *stress, *memory[2][3], *relaxing;  // what a step changes, or its adjoint
     const REAL *before, *after;                         // velocities of the run before a step, and in the reverse sweep those behind it
     const REAL *psi[3];                                 // memory of the layers of stage 1: before a step, in the reverse sweep behind it
     REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
-    REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or what waits for them; may be null
-    REAL *waits[2], *behind[2][3];                      // what waits for derivatives of a stage; in the layers of each axis
+    REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or the gradient by them; may be null
+    REAL *waits[2], *behind[2][3];                      // the adjoint of derivatives of a stage; in the layers of each axis
                                                         // (without a surface waits[0] is velocity, times buoyancy)
     REAL *later, *rate;                                 // of an image of P waves; `rate` also of the search for the largest velocity
     int top, reach;                                     // first of the cells along z, and how many
     int deep;                                           // blocks along the planes; of an inside tiles of a strip
     int start, across;                                  // where the threads of a row begin; the power of two that a block has of them
-    int grouped;                                        // normal stiffnesses wait as one, and so do their couplings
+    int grouped;                                        // normal stiffnesses are summed as one, and so are their couplings
     int boxes;                                          // of those below, where threads walk along boxes
     int along;                                          // blocks along y that a shot has
     WIDE shot;                                          // numbers from a part of a shot to that of the next one

@@ -38,7 +38,7 @@ KERNEL(sums)(const struct Waves w) {
     }
 }
 
-// What waits for the fields as velocities and stresses, in the room of what waits for their derivatives: that has been read.
+// The adjoint of the fields as velocities and stresses, in the memory of the adjoint of their derivatives, which has been read.
 KERNEL(waiting_waves)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
@@ -50,7 +50,7 @@ KERNEL(waiting_waves)(const struct Waves w) {
     }
     add_products(k, s, sum);
     EACH_STRESS(n) put(&c, SHOT(&w.a, waits[1]) + n * w.a.g.len + c.at, sum[n]);
-    // Without a surface velocities wait times buoyancy anyway.
+    // Without a surface the adjoint of velocities lies there times buoyancy anyway.
     if (w.a.waits[0] == w.a.velocity) return;
     buoyancy_at(&w.a.g, c.at, b);
     EACH(i) {
@@ -61,7 +61,7 @@ KERNEL(waiting_waves)(const struct Waves w) {
     }
 }
 
-// What waits for velocities, where it lies in memory times buoyancy.
+// The adjoint of velocities, where it lies in memory times buoyancy.
 KERNEL(waiting_velocities)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;

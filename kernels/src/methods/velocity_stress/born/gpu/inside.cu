@@ -3,8 +3,8 @@
 // warps with many loads under way each keep rows of memory open for long pieces, which is what such kernels wait for
 // (benches/RESULTS-STAGGERED.md).
 //
-// Here what waits for strains is kept alone, c times what waits for stresses, for it goes back by the same rule as the waves of the run:
-// s <- s - c e(v), then v <- v - b S_j s_ij, with velocities and stresses of the run, and with what waits for forces and for strains.
+// Here the adjoint of strains is kept alone, c times the adjoint of stresses, for it goes back by the same rule as the waves of the run:
+// s <- s - c e(v), then v <- v - b S_j s_ij, with velocities and stresses of the run, and with the adjoint of forces and of strains.
 
 #undef THREADS
 #define THREADS 256
@@ -60,14 +60,14 @@ INLINE void store_all(const struct Grid *g, REAL *to, int count, int at, REAL (*
     UNROLL for (int n = 0; n < count; n++) store(to + n * g->len + at, from[n]);
 }
 
-// The place of a sum among stiffnesses: normal strains times what waits for them, both sums of normal ones, shears.
+// The place of a sum among stiffnesses: normal strains times their adjoint, both sums of normal ones, shears.
 #define SUMS (2 + STRESSES - NDIM)
 #define SUM(n) ((n) == 0 ? 0 : (n) == 1 ? STRESS(0, 1) : SHEAR(NDIM + (n) - 2))
 
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, HALF > 2 ? 1 : 2)
 
-// Velocities of the run before a step, what waits for forces there, and what is added up for buoyancy: as in velocities_gather_back.
+// Velocities of the run before a step, the adjoint of forces there, and what is added up for buoyancy: as in velocities_gather_back.
 KERNEL(velocities_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -108,7 +108,7 @@ KERNEL(velocities_inside)(const struct Args a) {
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(THREADS, 1)
 
-// Stresses of the run before a step, what waits for strains in it, and sums for the moduli.
+// Stresses of the run before a step, the adjoint of strains in it, and sums for the moduli.
 KERNEL(stresses_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -140,7 +140,7 @@ KERNEL(stresses_inside)(const struct Args a) {
 #undef BOUNDS
 #define BOUNDS
 
-// At the end: what waits for strains becomes what waits for stresses in the sums. Normal parts are s_i = (w_i - l S w) / m of
+// At the end the sums with the adjoint of strains become those with the adjoint of stresses. Normal parts are s_i = (w_i - l S w) / m of
 // w_i = l S s + m s_i with m = 2 mu and l = lambda / (n lambda + m), S w being (n lambda + m) S s.
 KERNEL(stiffnesses_inside)(const struct Args a) {
     struct Cell c;

@@ -65,7 +65,7 @@ pub fn bytes(program: &Discrete<f32>) -> [usize; 2] {
     [resident::bytes(program) + OWN, numbers * size_of::<f32>()]
 }
 
-/// Bytes that images take there beyond these: nothing waits for coefficients, whose room they have, too.
+/// Bytes that images take there beyond these: there is no gradient by coefficients, whose room they have, too.
 pub fn bytes_of_images(program: &Discrete<f32>, wanted: &Wanted) -> usize {
     let changes = Sizes::new(program).changes_numbers() * size_of::<f32>();
     Plan::new(program, wanted).bytes().saturating_sub(changes)

@@ -39,7 +39,7 @@ KERNEL(inject)(const struct Inject a) {
 
 #define READERS 32
 
-// Receivers: each number of a record with the cells that it reads, or each cell with the numbers that wait for it.
+// Receivers: each number of a record with the cells that it reads, or each cell with the numbers of a record that read it.
 struct Lists {
     REAL *fields;          // velocities, then stresses
     const REAL *stresses;  // what is read of stresses, with the same places
@@ -50,7 +50,7 @@ struct Lists {
     const REAL *weight;
     REAL *record;          // of the first shot
     REAL *kept;            // running value, or value before; null where a record is what is read
-    const REAL *density;   // rho / (2 dt) on the nodes where what waits for velocities lies in memory times buoyancy, else null
+    const REAL *density;   // rho / (2 dt) on the nodes where the adjoint of velocities lies in memory times buoyancy, else null
     const REAL *after;     // velocities behind the step
     REAL *gradient;        // what is added up for buoyancy; may be null
     WIDE len, stride[3], shot;
@@ -86,7 +86,7 @@ KERNEL(extract)(const struct Lists a) {
     a.record[number_of(&a, k)] = sum;
 }
 
-// What waits for the readings of a step, from what waits for its record, in place.
+// The adjoint of the readings of a step, from the adjoint of its record, in place.
 KERNEL(readings_back)(const struct Lists a) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= a.count) return;

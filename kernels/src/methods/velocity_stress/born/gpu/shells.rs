@@ -147,7 +147,7 @@ impl<A: Accelerator> Shells<A> {
             with.restore(device, args.run_velocity, shell)?;
             return with.take_sources(device, args, (0, it));
         }
-        // At a surface what waits for buoyancy needs velocities on both sides of a step.
+        // At a surface the gradient by buoyancy needs velocities on both sides of a step.
         let before = match &self.before {
             Some(before) if args.after == *before => args.run_stress - self.stresses_behind(),
             Some(before) => *before,

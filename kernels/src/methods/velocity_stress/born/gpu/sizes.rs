@@ -71,7 +71,7 @@ pub struct Tape {
     pub all: usize,
 }
 
-/// Where the parts of what waits for derivatives begin, by the stage that took them.
+/// Where the parts of the adjoint of derivatives begin, by the stage of these.
 pub struct Waits {
     /// Of all cells.
     pub fields: [usize; 2],
@@ -158,7 +158,7 @@ impl Sizes {
         self.changes()[2] + (self.ndim - 1) * self.surface
     }
 
-    /// The parts of what waits for derivatives; without a surface what waits for those of stresses lies in a state.
+    /// The parts of the adjoint of derivatives; without a surface the part of stage 0 lies in a state.
     pub fn waits(&self) -> Waits {
         let forces = if self.surface > 0 { self.ndim } else { 0 };
         let mut next = 0;

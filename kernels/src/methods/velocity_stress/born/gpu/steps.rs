@@ -386,7 +386,7 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch(Pass::Extract, dims, &lists) }
     }
 
-    /// The transpose, as far as stresses; velocities come in [`Device::step_back`]. What waits for the record is used up.
+    /// The transpose, as far as stresses; velocities come in [`Device::step_back`]. The adjoint of the record is used up.
     pub fn record_back(&self, args: &Args, record: u64) -> Result<(), Error> {
         let state = args.velocity;
         let numbers = self.points.read(self.of_lists(), (state, record), state);
@@ -403,7 +403,7 @@ impl<A: Accelerator> Device<A> {
         record.map_or(Ok(()), |record| self.spread(args, record, Fields::Velocities))
     }
 
-    /// What waits for the readings of a record goes to the cells that were read.
+    /// Adds the adjoint of the readings of a record to the cells that were read.
     fn spread(&self, args: &Args, record: u64, to: Fields) -> Result<(), Error> {
         let mut cells = self
             .points

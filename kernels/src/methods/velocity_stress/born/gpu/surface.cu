@@ -15,7 +15,7 @@ INLINE void put_images(REAL *at, const REAL (*weights)[3], const REAL *from) {
     }
 }
 
-// The transpose: what waits for images goes to the numbers below, and nothing waits for images any more.
+// The transpose: the adjoint of images is added to that of the numbers below, and is zero from then on.
 INLINE void take_images(REAL *at, const REAL (*weights)[3], REAL *to) {
     UNROLL for (int k = 0; k < HALF; k++) {
         REAL image = at[-1 - k];
@@ -84,7 +84,7 @@ KERNEL(stress_images_back)(const struct Args a) {
     *zz = left;
 }
 
-// What waits for images of velocities, save what comes by the slope of the vertical one, which is kept.
+// The transpose of images of velocities, except for the slope of the vertical one, whose adjoint is kept.
 KERNEL(velocity_images_back)(const struct Args a) {
     struct Cell c;
     WIDE number = node_of(&a, &c), rows = (WIDE)a.g.rows * a.g.planes;
