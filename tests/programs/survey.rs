@@ -222,13 +222,27 @@ fn misfits_and_illumination() {
 #[test]
 fn a_survey_is_planned() {
     let (desk, _) = surveyed();
-    for program in ["sfvsgrad2d-gpu", "sfvsrtm2d-gpu"] {
-        let line = words(program, "sous.rsf", "recs.rsf", "plan=y");
+    for (program, asked, told) in [
+        ("sfvsgrad2d-gpu", "groups=1", "there are 3, which takes about "),
+        ("sfvsgrad2d-gpu", "threads=1", "there are 3, which takes about "),
+        // Small grids share out the threads.
+        (
+            "sfvsgrad2d-gpu",
+            "threads=2",
+            "there are 3, 2 at a time, which takes about ",
+        ),
+        (
+            "sfvsrtm2d-gpu",
+            "threads=8",
+            "there are 3, 3 at a time, which takes about ",
+        ),
+    ] {
+        let line = words(program, "sous.rsf", "recs.rsf", &format!("plan=y {asked}"));
         let run = desk.ran(&line);
         assert!(
             run.out.is_empty()
                 && run.err.contains("reverse sweep:")
-                && run.err.contains("there are 3, which takes about ")
+                && run.err.contains(told)
                 && run.err.contains("nothing was run"),
             "{run:?}"
         );

@@ -103,7 +103,7 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
     world.agree(refuse(job, shots))?;
     let ndim = shot.pieces().ndim();
     let tile = world.agree(shot.tile(job))?;
-    let machines = Machine::groups(job, shot.pieces(), false, world)?.into_iter();
+    let machines = Machine::groups(job, shot.pieces(), None, world)?.into_iter();
     let machines: Vec<Machine> = machines.map(|machine| machine.with_tile(job, tile)).collect();
     let planning = job.flag("plan")?;
     if job.is_dry_run() && !planning {

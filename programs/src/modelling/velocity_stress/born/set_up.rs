@@ -68,7 +68,12 @@ impl SetUp {
             )),
             false => Ok(()),
         })?;
-        let machines = Machine::groups(job, run.pieces(), true, world)?;
+        let machines = Machine::groups(
+            job,
+            run.pieces(),
+            Some([run.spreads.count(), run.padded.cells()]),
+            world,
+        )?;
         let mut made = Self {
             run,
             machines: Vec::new(),
