@@ -166,3 +166,21 @@ fn linearised_programs_run_shots_on_every_gpu() {
         assert_says(&run, &[wanted]);
     }
 }
+
+/// Half of a GPU's memory may be too little for a batch: then all shots run in one.
+#[test]
+fn shots_run_in_one_batch_where_two_do_not_fit() {
+    let (desk, line) = survey("plan=y gpu=0");
+    let (_, words) = line.split_once(' ').expect("a program and its words");
+    for (memory, told) in [
+        ("1000000000", "3 shots run side by side on each GPU, in 2 batches"),
+        ("400000000", "3 shots run side by side on each GPU\n"),
+    ] {
+        let memory = [("FAKE_MEMORY", memory)];
+        let Some(run) = on(&desk, Driver::Fake, &memory, &format!("sfvsgrad2d-gpu {words}")) else {
+            return;
+        };
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_says(&run, &[told]);
+    }
+}

@@ -41,7 +41,7 @@ pub fn bytes_of_gpu(run: &Run, class: Symmetry, number: usize, on: Resources<'_>
 }
 
 /// Cells of all shots that run side by side on a GPU, about: more of them are not quicker (kernels/benches/RESULTS-STAGGERED.md).
-const FILLED: usize = 8_000_000;
+pub(super) const FILLED: usize = 8_000_000;
 
 /// Shots that one GPU runs side by side at most.
 const MOST_SIDE_BY_SIDE: usize = 64;

@@ -1,5 +1,6 @@
 //! What the reverse sweep of a run keeps, and where: `memory=`, `disk=`, `scratch=`, `keep=`.
 
+use super::super::memory::FILLED;
 use super::folder::Folder;
 use crate::modelling::plan::{free_memory, gigabytes};
 use anyhow::{bail, ensure};
@@ -16,9 +17,6 @@ const SHARE: f64 = 0.5;
 
 /// The same of a GPU, which nobody else uses meanwhile.
 const SHARE_OF_GPU: f64 = 0.9;
-
-/// Cells of all shots that run side by side on a GPU, about: more of them are not quicker (kernels/benches/RESULTS-STAGGERED.md).
-const FILLED: usize = 8_000_000;
 
 /// What is left of a GPU's memory at the ends of its pieces where shots run side by side, as a share of one.
 const LOST: f64 = 1.0 / 64.0;
@@ -166,7 +164,7 @@ impl ReverseSweep {
         match self.at_a_time() {
             1 => {}
             shots if self.batches > 1 => job.say(&format!(
-                "{shots} shots run side by side on each GPU, in {} batches: one computes while the records of another are judged",
+                "{shots} shots run side by side on each GPU, in {} batches: one computes while the processors work on the records of the other",
                 self.batches
             )),
             shots => job.say(&format!("{shots} shots run side by side on each GPU")),
@@ -306,13 +304,12 @@ fn memory(job: &Job, room: Option<usize>, share: f64, [shots, batches]: [usize; 
     let all = shots * batches;
     let lost = if shots > 1 { LOST } else { 0.0 };
     let room = room.map(|room| ((1.0 - lost) * room as f64) as usize);
-    let asked = job
-        .double_opt("memory")?
-        .map(|gigabytes| gigabytes * GIGA / all as f64);
+    let given = job.double_opt("memory")?;
+    let asked = given.map(|gigabytes| gigabytes * GIGA / all as f64);
     let allowed = match (asked, room) {
         (Some(asked), Some(room)) if asked > room as f64 => bail!(
             "memory={} GB are asked for and the GPU has {} left for the reverse sweep: ask for less, or leave out memory=",
-            all as f64 * asked / GIGA,
+            given.unwrap_or_default(),
             gigabytes((all * room) as f64)
         ),
         (Some(asked), _) => asked,

@@ -47,7 +47,7 @@ impl SetUp {
         Self::of(job, (run, files), parameters, world)
     }
 
-    /// The same without parameters, for a medium of speeds or stiffness planes.
+    /// The same without parameters, for a medium of speeds or stiffness pdevices.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
         let read = world.agree(Run::open(job, ndim, Films::Never))?;
         Self::of(job, read, Parameters::Stiffness, world)
@@ -202,7 +202,7 @@ impl SetUp {
             self.of_gpu = self.of_gpu.take().or(words);
         }
         // Every machine gets shots before one of them gets more.
-        placed.sort_by_key(|(lane, _)| *lane);
+        placed.sort_by_key(|(batch, _)| *batch);
         Ok(placed.into_iter().map(|(_, station)| station).collect())
     }
 
@@ -254,8 +254,8 @@ impl SetUp {
 }
 
 /// Chooses the reverse sweep of a station, if there is to be one, and lets its GPU run it, if there is one and nothing is only planned. Where a
-/// GPU runs several shots side by side, two stations have half of them each: while one of them judges its records on
-/// the processors, the GPU runs the shots of the other. Beside them a line about the memory of the GPU.
+/// GPU runs several shots side by side, two stations have half of them each: while the processors work on the records of
+/// one of them, the GPU runs the shots of the other. A line about the memory of the GPU comes with them.
 fn place(
     job: &Job,
     (mut station, machine): (Station, &Machine),
@@ -268,9 +268,9 @@ fn place(
         return Ok((vec![station], None));
     };
     let (free, name) = free(&gpu)?;
-    let in_vain = || format!("{name} (device=cpu runs in the memory of the host)");
-    station.born.plan_on(free).with_context(in_vain)?;
-    let mut lanes = vec![gpu];
+    let advice = || format!("{name} (device=cpu runs in the memory of the host)");
+    station.born.plan_on(free).with_context(advice)?;
+    let mut devices = vec![gpu];
     match (ways, machine.asked) {
         (Ways::Back(images), asked) => {
             station.choose_way(job, images, (sharing, 1, asked))?;
@@ -279,10 +279,18 @@ fn place(
                 (None, _) => Some(None),
                 (Some(asked), _) => (asked % 2 == 0).then_some(Some(asked / 2)),
             };
+            // Two batches, unless half of the memory would make a step run more often.
             if let Some(half) = half {
-                station.born.plan_on(free / 2).with_context(in_vain)?;
-                station.choose_way(job, images, (sharing, 2, half))?;
-                lanes.extend(machine.open()?);
+                let whole = station.clone_way();
+                let halved = station.born.plan_on(free / 2).is_ok()
+                    && station.choose_way(job, images, (sharing, 2, half)).is_ok()
+                    && station.is_as_quick_as(whole.as_ref());
+                if halved {
+                    devices.extend(machine.open()?);
+                } else {
+                    station.born.plan_on(free).with_context(advice)?;
+                    station.choose_way(job, images, (sharing, 1, asked))?;
+                }
             }
         }
         (Ways::Forward, Some(asked)) if asked > 1 => bail!(
@@ -301,13 +309,13 @@ fn place(
         gigabytes(free as f64)
     );
     let mut all = vec![station];
-    while all.len() < lanes.len() {
+    while all.len() < devices.len() {
         all.push(all[0].another()?);
     }
     let planning = job.flag("plan")?;
-    for (station, gpu) in all.iter_mut().zip(lanes) {
+    for (station, gpu) in all.iter_mut().zip(devices) {
         if !planning {
-            station.born.run_on(gpu).with_context(in_vain)?;
+            station.born.run_on(gpu).with_context(advice)?;
         }
     }
     Ok((all, Some(words)))
@@ -355,7 +363,7 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
     Ok(match (job.choice("wrt")?, files) {
         ("ccc,rho", _) => Parameters::Stiffness,
         (_, Files::Stiffness(_)) if job.given("wrt") => bail!(
-            "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
+            "wrt={} with ccc=: a medium of stiffness pdevices is linearised by them, wrt=ccc,rho",
             job.choice("wrt")?
         ),
         (_, Files::Stiffness(_)) => Parameters::Stiffness,

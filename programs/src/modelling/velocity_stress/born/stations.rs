@@ -101,6 +101,17 @@ impl Station {
         })
     }
 
+    /// The reverse sweep that was chosen.
+    pub fn clone_way(&self) -> Option<ReverseSweep> {
+        self.way.clone()
+    }
+
+    /// Whether the reverse sweep that was chosen is as quick as another one.
+    pub fn is_as_quick_as(&self, other: Option<&ReverseSweep>) -> bool {
+        let both = self.way.as_ref().zip(other);
+        both.is_none_or(|(own, other)| !other.schedule.beats(&own.schedule, self.run.shot.nt))
+    }
+
     /// Shots that run side by side.
     pub fn side_by_side(&self) -> usize {
         self.way.as_ref().map_or(1, |way| way.side_by_side)

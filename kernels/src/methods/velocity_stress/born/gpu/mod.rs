@@ -121,7 +121,7 @@ pub struct OnDevice<A: Accelerator> {
 
 /// Records on a device, on their way to the host or from it.
 #[derive(Clone, Copy)]
-struct Reel {
+struct RecordBuffer {
     /// The address of the first one of the first shot.
     address: u64,
     /// Numbers of a record of a shot.
@@ -130,7 +130,7 @@ struct Reel {
     most: usize,
 }
 
-impl Reel {
+impl RecordBuffer {
     /// At an address.
     fn at(self, address: u64) -> Self {
         Self { address, ..self }
@@ -208,22 +208,22 @@ impl<A: Accelerator> OnDevice<A> {
     }
 
     /// Records of a shot on the device, without their address.
-    fn reel(&self) -> Reel {
+    fn buffer(&self) -> RecordBuffer {
         let (values, shots) = (self.device.sizes.values, self.device.shots());
         let records = self.steps.nt.div_ceil(self.steps.jdata);
         let room = RECORDS / shots / (values * size_of::<f32>()).max(1);
-        Reel {
+        RecordBuffer {
             address: 0,
             values,
             most: room.clamp(1, records.max(1)),
         }
     }
 
-    /// Appends the first records of a reel to those of every shot.
-    fn unload(&self, reel: &Reel, count: usize, to: &mut [Vec<f32>]) -> Result<(), Error> {
+    /// Appends the first records of a buffer to those of every shot.
+    fn unload(&self, buffer: &RecordBuffer, count: usize, to: &mut [Vec<f32>]) -> Result<(), Error> {
         for (shot, to) in to.iter_mut().enumerate() {
-            let (start, from) = (to.len(), self.device.of_shot(reel.record(0), shot));
-            to.resize(start + count * reel.values, 0.0);
+            let (start, from) = (to.len(), self.device.of_shot(buffer.record(0), shot));
+            to.resize(start + count * buffer.values, 0.0);
             self.transfer
                 .borrow_mut()
                 .get(&*self.device.a, from, &mut to[start..])?;
@@ -286,8 +286,8 @@ impl<A: Accelerator> OnDevice<A> {
         let mut parts = [0; PARTS];
         let mut set = |part: Part, numbers: usize| parts[part as usize] = numbers;
         set(Part::Run, sizes.state().all);
-        set(Part::Records, self.reel().numbers());
-        set(Part::Changes, self.reel().numbers());
+        set(Part::Records, self.buffer().numbers());
+        set(Part::Changes, self.buffer().numbers());
         if changed {
             set(Part::Adjoint, sizes.state().all);
             set(Part::Derivatives, sizes.beside_numbers());
@@ -304,14 +304,14 @@ impl<A: Accelerator> OnDevice<A> {
     /// Hands the records that wait on the device, of these steps, to `take`.
     fn hand_over(
         &self,
-        reels: &[Reel; 2],
+        buffers: &[RecordBuffer; 2],
         waiting: &mut Vec<usize>,
         take: Take<'_, f32>,
     ) -> Result<(), Error> {
         let values = self.device.sizes.values;
         let mut records = [vec![Vec::new()], vec![Vec::new()]];
-        for (records, reel) in records.iter_mut().zip(reels) {
-            self.unload(reel, waiting.len(), records)?;
+        for (records, buffer) in records.iter_mut().zip(buffers) {
+            self.unload(buffer, waiting.len(), records)?;
         }
         let [background, change] = &records;
         for (k, it) in waiting.drain(..).enumerate() {
@@ -355,8 +355,8 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
             device.copy(beside, None, sizes.beside_numbers())?;
             self.send_changes(changes, coefficients)?;
         }
-        let reels = [Part::Records, Part::Changes].map(|reel| self.reel().at(part(reel)));
-        device.copy(reels[1].record(0), None, reels[1].numbers())?;
+        let buffers = [Part::Records, Part::Changes].map(|buffer| self.buffer().at(part(buffer)));
+        device.copy(buffers[1].record(0), None, buffers[1].numbers())?;
         let mut waiting = Vec::new();
         for it in 0..self.steps.nt {
             match changes {
@@ -367,22 +367,22 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
                 }
             }
             let states = [Some(background), changes.map(|_| change)];
-            for (state, reel) in states.into_iter().zip(&reels) {
+            for (state, buffer) in states.into_iter().zip(&buffers) {
                 let Some(state) = state else {
                     continue;
                 };
                 if self.steps.records(it) {
-                    device.record(state, state, reel.record(waiting.len()))?;
+                    device.record(state, state, buffer.record(waiting.len()))?;
                 } else if sizes.runs {
-                    device.record(state, state, reel.spare())?;
+                    device.record(state, state, buffer.spare())?;
                 }
             }
             self.check(it, background)?;
             if self.steps.records(it) {
                 waiting.push(it);
             }
-            if waiting.len() == reels[0].most || it + 1 == self.steps.nt {
-                self.hand_over(&reels, &mut waiting, take)?;
+            if waiting.len() == buffers[0].most || it + 1 == self.steps.nt {
+                self.hand_over(&buffers, &mut waiting, take)?;
             }
         }
         *self.memory.borrow_mut() = Some(memory);

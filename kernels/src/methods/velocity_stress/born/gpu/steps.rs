@@ -185,8 +185,12 @@ impl<A: Accelerator> Device<A> {
     /// # Errors
     /// Says why they cannot.
     pub fn shell(&self) -> Result<usize, Error> {
+        Ok(self.bounds()?.shell)
+    }
+
+    fn bounds(&self) -> Result<&Bounds, Error> {
         let why = |why: &&str| Error::setup(format!("waves cannot run backwards: {why}"));
-        Ok(self.bounds.as_ref().map_err(why)?.shell)
+        self.bounds.as_ref().map_err(why)
     }
 
     /// What waves that run backwards need; parameters of an isotropic medium are `grouped`.
@@ -194,8 +198,7 @@ impl<A: Accelerator> Device<A> {
     /// # Errors
     /// Says why they cannot.
     pub fn backwards(&self, grouped: bool) -> Result<Backwards<A>, Error> {
-        let why = |why: &&str| Error::setup(format!("waves cannot run backwards: {why}"));
-        let bounds = self.bounds.as_ref().map_err(why)?;
+        let bounds = self.bounds()?;
         let inside = self.solid && grouped && !self.points.read_stresses();
         Backwards::new(&*self.a, bounds, inside)
     }

@@ -11,7 +11,7 @@ use super::shells::Shells;
 use super::shot_memory::{Needs, PARTS, Part, ShotMemory};
 use super::steps::Drive;
 use super::variant::Pass;
-use super::{OnDevice, Reel};
+use super::{OnDevice, RecordBuffer};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Stream};
 use std::ops::Range;
@@ -43,8 +43,8 @@ pub struct Sweep<'a, A: Accelerator> {
     /// How many may be there.
     most_on_host: usize,
     pub request: Request<'a, A>,
-    reel: Reel,
-    /// The records that the reel holds in the reverse sweep.
+    buffer: RecordBuffer,
+    /// The numbers of the records that the buffer holds in the reverse sweep.
     held: Range<usize>,
     /// Records of the first pass by shot, where a residual asks for them, and how many of them are still on the device.
     records: Option<(Vec<Vec<f32>>, usize)>,
@@ -111,7 +111,7 @@ impl<A: Accelerator> OnDevice<A> {
         set(Part::Adjoint, sizes.state().all);
         set(Part::Derivatives, sizes.waits().all);
         set(Part::Slopes, sizes.surface);
-        set(Part::Records, self.reel().numbers());
+        set(Part::Records, self.buffer().numbers());
         match images {
             0 => set(Part::Coefficients, sizes.changes_numbers()),
             numbers => set(Part::Images, numbers),
@@ -170,7 +170,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
             on_host: Vec::new(),
             most_on_host: schedule.on_host,
             request,
-            reel: on.reel().at(records),
+            buffer: on.buffer().at(records),
             held: 0..0,
             records: None,
             memory,
@@ -263,14 +263,14 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
         };
         if !self.on.steps.records(it) {
             return match device.sizes.runs {
-                true => device.record(self.run, velocity, self.reel.spare()),
+                true => device.record(self.run, velocity, self.buffer.spare()),
                 false => Ok(()),
             };
         }
-        device.record(self.run, velocity, self.reel.record(*waiting))?;
+        device.record(self.run, velocity, self.buffer.record(*waiting))?;
         *waiting += 1;
-        if *waiting == self.reel.most {
-            self.on.unload(&self.reel, std::mem::take(waiting), all)?;
+        if *waiting == self.buffer.most {
+            self.on.unload(&self.buffer, std::mem::take(waiting), all)?;
         }
         Ok(())
     }
@@ -278,7 +278,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
     /// All records of the first pass, which is at its end, by shot.
     fn all_records(&mut self) -> Result<Vec<Vec<f32>>, Error> {
         let (mut all, waiting) = self.records.take().unwrap_or_default();
-        self.on.unload(&self.reel, waiting, &mut all)?;
+        self.on.unload(&self.buffer, waiting, &mut all)?;
         Ok(all)
     }
 
@@ -289,22 +289,22 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
             if !device.sizes.runs {
                 return Ok(None);
             }
-            device.copy(self.reel.spare(), None, device.sizes.values)?;
-            return Ok(Some(self.reel.spare()));
+            device.copy(self.buffer.spare(), None, device.sizes.values)?;
+            return Ok(Some(self.buffer.spare()));
         }
-        let (number, values) = (it / self.on.steps.jdata, self.reel.values);
+        let (number, values) = (it / self.on.steps.jdata, self.buffer.values);
         if !self.held.contains(&number) {
             // Those before it come next.
-            self.held = (number + 1).saturating_sub(self.reel.most)..number + 1;
+            self.held = (number + 1).saturating_sub(self.buffer.most)..number + 1;
             // What the kernels still read of the others.
             device.a.finish()?;
             for (shot, data) in data.iter().enumerate() {
                 let from = &data[self.held.start * values..self.held.end * values];
-                let to = device.of_shot(self.reel.record(0), shot);
+                let to = device.of_shot(self.buffer.record(0), shot);
                 self.on.transfer.borrow_mut().put(&*device.a, from, to)?;
             }
         }
-        Ok(Some(self.reel.record(number - self.held.start)))
+        Ok(Some(self.buffer.record(number - self.held.start)))
     }
 
     /// Sweeps back through steps that are recorded.
