@@ -1,6 +1,7 @@
 //! Speed of linearised velocity-stress runs on a GPU: milliseconds a step of forward runs and of gradients, with `apart=y` those of each
 //! kernel, which the host then waits for. `cargo bench -p kernels --bench linearised -- [dim=3] [n=256, or z,x,y: cells of the model] [nb=10] [order=4]
-//! [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the reverse sweep] [keep=steps|boundary] [repeat=2] [apart=y]`
+//! [absorb=cpml|sponge|none] [free=n] [q=none|1|2|3|4] [steps=140] [memory=GB of the reverse sweep] [keep=steps|boundary] [repeat=2]
+//! [gpus=1: so many share the shot] [apart=y]`
 
 mod case;
 
@@ -295,13 +296,14 @@ fn rock(grid: &Grid, frame: &Frame, cpu: &Cpu) -> Result<Medium<f32>, Error> {
 }
 
 /// Forward runs and gradients on a device.
-fn measure(words: &Words, device: &Arc<Watched>) -> Result<(), Error> {
+fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
+    let device = devices[0].clone();
     let (grid, shot) = shot(words);
     let cpu = Cpu::new(0)?;
     let raw = rock(&grid, &shot.frame, &cpu)?;
     let cells = shot.frame.around(&grid).cells() as f64;
     let mut born = Born::new(&shot, raw, (Symmetry::Isotropic, Parameters::Speeds), cpu)?;
-    born.run_on(device.clone())?;
+    born.run_on(devices)?;
     device.tell(cells);
     let step = |seconds: f64| seconds * 1e3 / shot.nt as f64;
     for _ in 0..words.number("repeat", 2) {
@@ -362,15 +364,22 @@ fn main() {
         Ok(found) => found,
         Err(absent) => return println!("skipped: {absent}"),
     };
-    let device = Arc::new(Watched {
-        device: Cuda::open(found[0].number).expect("a device"),
-        apart: words.text("apart", "n") == "y",
-        taken: Mutex::default(),
-        done: Mutex::default(),
-    });
-    let copy = copy_speed(&device.device).expect("memory for a copy");
-    println!("{}, copy {:.0} GB/s", found[0].name, copy / 1e9);
-    if let Err(error) = measure(&words, &device) {
+    let open = |properties: &Properties| {
+        Arc::new(Watched {
+            device: Cuda::open(properties.number).expect("a device"),
+            apart: words.text("apart", "n") == "y",
+            taken: Mutex::default(),
+            done: Mutex::default(),
+        })
+    };
+    let count = words.number("gpus", 1);
+    if count == 0 || count > found.len() {
+        return println!("gpus={count}: there are {}", found.len());
+    }
+    let devices: Vec<_> = found[..count].iter().map(open).collect();
+    let copy = copy_speed(&devices[0].device).expect("memory for a copy");
+    println!("{} x {}, copy {:.0} GB/s", count, found[0].name, copy / 1e9);
+    if let Err(error) = measure(&words, devices) {
         println!("{error}");
     }
 }

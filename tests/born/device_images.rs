@@ -164,7 +164,7 @@ fn memory_is_told_in_advance() {
     for ndim in [2, 3] {
         let case = plain(ndim);
         let mut born = case.born::<f32>(&case.shot(), case.medium());
-        born.plan_on(1 << 40).expect("room for what every run takes");
+        born.plan_on(1, 1 << 40).expect("room for what every run takes");
         let [state, tape] = born.sizes();
         let of = |kinds: &[Kind], lags: usize| Wanted {
             kinds: kinds.to_vec(),
@@ -187,7 +187,7 @@ fn memory_is_told_in_advance() {
         let numbers = KINDS.len() * case.grid().cells() + 3;
         assert_eq!(bytes(5000) - bytes(4000), 1000 * numbers * size_of::<f32>());
         let free = bytes(5000);
-        born.plan_on(free).expect("room for what every run takes");
+        born.plan_on(1, free).expect("room for what every run takes");
         assert_eq!(born.room_of_images(&of(&KINDS, 5000), 1).expect("room"), Some(0));
         let why = born
             .room_of_images(&of(&KINDS, 5001), 1)
@@ -208,12 +208,12 @@ fn told_memory_is_enough() {
         lags: vec![[0; 3]; 70_000],
     };
     let mut born = case.born::<f32>(&case.shot(), case.medium());
-    born.plan_on(1 << 40).expect("room for what every run takes");
+    born.plan_on(1, 1 << 40).expect("room for what every run takes");
     let schedule = schedule(&born, case.nt, case.nt, &wanted);
     let told = born.device_bytes_of_images(&wanted, 1) + schedule.bytes(born.sizes_of_images(&wanted));
     let lags = 4 * wanted.lags.len() * case.grid().cells();
     assert!(lags > told / 2, "{lags} of {told} bytes");
-    born.run_on(Arc::new(Emulator::new().with_memory(told)))
+    born.run_on(vec![Arc::new(Emulator::new().with_memory(told))])
         .expect("a device with memory");
     let data = vec![1.0; born.records() * born.values()];
     born.images(&data, &schedule, &wanted).expect("images");

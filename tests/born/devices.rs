@@ -58,7 +58,7 @@ pub fn any(random: &mut Random) -> Case {
 pub fn both<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
     let shot = case.shot();
     let [cpu, mut device] = [(); 2].map(|()| case.born::<f32>(&shot, case.medium()));
-    device.run_on(open()).expect("a device with memory");
+    device.run_on(vec![open()]).expect("a device with memory");
     [cpu, device]
 }
 
@@ -359,7 +359,7 @@ fn a_run_that_grows_is_noticed<A: Accelerator>(open: Open<A>) {
     shot.dt *= 6.0;
     shot.jcheck = 50;
     let mut born = case.born::<f32>(&shot, case.medium());
-    born.run_on(open()).expect("a device with memory");
+    born.run_on(vec![open()]).expect("a device with memory");
     let why = born.forward(None, &mut |_, _, _| Ok(())).expect_err("it grows");
     assert!(why.to_string().contains("not finite at step"), "{why}");
 }

@@ -22,4 +22,5 @@ mod misfit;
 mod program;
 mod reverse_sweep;
 mod schedule;
+mod shared_shots;
 mod side_by_side;

@@ -20,7 +20,7 @@ fn kinds() -> impl Iterator<Item = (Misfit, bool)> {
     kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)])
 }
 
-fn compared(kind: Misfit, estimate: bool, made: &[f64], observed: &Observed) -> (f64, Vec<f64>) {
+fn compared(kind: Misfit, estimate: bool, made: &[f64], observed: &Observed<f64>) -> (f64, Vec<f64>) {
     match estimate {
         false => kind.of(made, observed),
         true => {
@@ -41,7 +41,7 @@ fn data(case: &Case, perturbation: &[f64], share: f64) -> Vec<f64> {
 }
 
 /// Observed records over another medium, late and with a mute.
-fn observed(case: &Case, values: usize) -> Observed {
+fn observed(case: &Case, values: usize) -> Observed<f64> {
     let born = case.born::<f64>(&case.shot(), case.medium());
     let far: Vec<f64> = case.perturbation(&born, &mut Random(11));
     let mut wanted = data(case, &far.iter().map(|x| 0.4 * x).collect::<Vec<_>>(), 1.0);

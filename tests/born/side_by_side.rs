@@ -60,7 +60,7 @@ fn images() -> Wanted {
 fn pair<A: Accelerator>(open: Open<A>, case: &Case) -> [Born<f32>; 2] {
     [(); 2].map(|()| {
         let mut born = case.born::<f32>(&case.shot(), case.medium());
-        born.run_on(open()).expect("a device with memory");
+        born.run_on(vec![open()]).expect("a device with memory");
         born
     })
 }
@@ -196,12 +196,12 @@ fn a_perturbation_wants_room_for_two_runs() {
     let mut born = case.born::<f32>(&case.shot(), case.medium());
     let model = case.perturbation(&born, &mut Random(3));
     let free = born.device_bytes(1);
-    born.plan_on(free).expect("room for what every run takes");
+    born.plan_on(1, free).expect("room for what every run takes");
     let run = |born: &Born<f32>| born.forward(Some(&model), &mut |_, _, _| Ok(()));
     let why = run(&born).expect_err("too little memory").to_string();
     assert!(why.contains("changes beside it needs"), "{why}");
     let [state, _] = born.sizes();
-    born.plan_on(free + 4 * state).expect("room for more");
+    born.plan_on(1, free + 4 * state).expect("room for more");
     run(&born).expect("room for both");
 }
 

@@ -111,8 +111,15 @@ fn linearised_programs_run_shots_on_every_gpu() {
         (
             "sfvsborn2d-gpu adj=y",
             "gpu=0,1 ngpu=2",
+            0,
+            "as each of 2 GPUs that share a shot",
+        ),
+        ("sfvsgrad2d-gpu", "ngpu=3", 1, "ngpu=3 GPUs are asked for"),
+        (
+            "sfvsgrad2d-gpu",
+            "gpu=0,1 ngpu=2 groups=4",
             1,
-            "ngpu=2 GPUs are asked for",
+            "groups=4 of ngpu=2 take 8 GPUs",
         ),
         ("sfvsborn2d-gpu", "gpu=0", 0, "there are 3, which takes about"),
         (
@@ -164,6 +171,29 @@ fn linearised_programs_run_shots_on_every_gpu() {
         };
         assert_eq!(run.code, code, "{program} {asked}: {run:?}");
         assert_says(&run, &[wanted]);
+    }
+}
+
+/// GPUs that share every shot run it to its end: the fake driver runs no kernel, and refuses what CUDA would refuse.
+#[test]
+fn gpus_share_the_shots_of_linearised_programs() {
+    let (desk, line) = survey("ngpu=2");
+    let (_, words) = line.split_once(' ').expect("a program and its words");
+    let run = desk.ran(&format!("{line} device=cpu > observed.rsf"));
+    assert_eq!(run.code, 0, "{run:?}");
+    for (program, out) in [
+        ("sfvsgrad2d-gpu", "gradient.rsf"),
+        ("sfvsgrad2d-gpu keep=boundary", "gradient.rsf"),
+        ("sfvsrtm2d-gpu", "image.rsf"),
+        ("sfvsborn2d-gpu adj=y", "change.rsf"),
+    ] {
+        let line = format!("{program} {words} verb=y < observed.rsf > {out}");
+        let Some(run) = on(&desk, Driver::Fake, &[MEMORY], &line) else {
+            return;
+        };
+        assert_eq!(run.code, 0, "{program}: {run:?}");
+        assert_says(&run, &["as each of 2 GPUs that share a shot"]);
+        assert!(!desk.read(out).is_empty(), "{program}");
     }
 }
 

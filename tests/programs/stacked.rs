@@ -194,13 +194,8 @@ fn groups_make_the_same_sums() {
     let run = desk.ran(&format!("sfvsborn2d-gpu {} plan=y groups=4", words(2, 60)));
     let told = format!("there are {SHOTS}, 4 at a time, which takes about ");
     assert!(run.err.contains(&told), "{run:?}");
-    for (extra, wanted) in [
-        ("ngpu=2", "runs a shot on one GPU and ngpu=2 GPUs are asked for"),
-        ("groups=0", "groups="),
-    ] {
-        let run = desk.sh(&format!("{line} {extra} < data.rsf > out.rsf"));
-        assert!(run.code == 1 && run.err.contains(wanted), "{extra}: {run:?}");
-    }
+    let run = desk.sh(&format!("{line} groups=0 < data.rsf > out.rsf"));
+    assert!(run.code == 1 && run.err.contains("groups="), "{run:?}");
     let mut bad = data;
     bad[3 * data_of_a_shot(&axes) + 1] = f32::NAN;
     desk.dataset("inline.rsf", &header, &bad);

@@ -1,7 +1,8 @@
 //! How far the records of a model are from observed ones, and the derivative of that by every number of the records: what goes
 //! back through the steps of a run to become a gradient.
 //!
-//! Records are `[sample][trace]`, a trace being one component of one receiver. All arithmetic is in double precision.
+//! Records are `[sample][trace]`, a trace being one component of one receiver, in single or double precision. All arithmetic is in double
+//! precision.
 
 mod envelope;
 mod fourier;
@@ -10,6 +11,7 @@ mod wiener;
 pub use wiener::Wiener;
 
 use crate::Error;
+use crate::device::simd::Real;
 use envelope::Hilbert;
 
 /// Envelopes below this share of the largest observed one are not told apart.
@@ -29,19 +31,19 @@ pub enum Misfit {
 }
 
 /// Observed records of a shot.
-pub struct Observed {
+pub struct Observed<T> {
     traces: usize,
-    values: Vec<f64>,
-    weight: Option<Vec<f64>>,
+    values: Vec<T>,
+    weight: Option<Vec<T>>,
 }
 
-impl Observed {
+impl<T: Real> Observed<T> {
     /// So many traces, `[sample][trace]`, and a weight for each number, with which observed and modelled ones are multiplied before
     /// they are compared.
     ///
     /// # Errors
     /// Sizes that do not go together.
-    pub fn new(traces: usize, values: Vec<f64>, weight: Option<Vec<f64>>) -> Result<Self, Error> {
+    pub fn new(traces: usize, values: Vec<T>, weight: Option<Vec<T>>) -> Result<Self, Error> {
         let whole = traces > 0 && values.len().is_multiple_of(traces);
         if !whole || weight.as_ref().is_some_and(|weight| weight.len() != values.len()) {
             return Err(Error::setup(format!(
@@ -68,12 +70,13 @@ impl Observed {
     }
 
     /// A trace of some records.
-    fn plain(&self, records: &[f64], trace: usize) -> Vec<f64> {
-        records[trace..].iter().step_by(self.traces).copied().collect()
+    fn plain<N: Real>(&self, records: &[N], trace: usize) -> Vec<f64> {
+        let trace = records[trace..].iter().step_by(self.traces);
+        trace.map(|x| x.f64()).collect()
     }
 
     /// A trace of some records, weighted.
-    fn weighted(&self, records: &[f64], trace: usize) -> Vec<f64> {
+    fn weighted<N: Real>(&self, records: &[N], trace: usize) -> Vec<f64> {
         let mut values = self.plain(records, trace);
         self.weigh(&mut values, trace);
         values
@@ -88,20 +91,39 @@ impl Observed {
     fn weigh(&self, values: &mut [f64], trace: usize) {
         if let Some(weight) = &self.weight {
             let weights = weight[trace..].iter().step_by(self.traces);
-            values.iter_mut().zip(weights).for_each(|(x, w)| *x *= w);
+            values.iter_mut().zip(weights).for_each(|(x, w)| *x *= w.f64());
         }
     }
 
     /// Adds a trace to records.
-    fn add(&self, values: &[f64], trace: usize, records: &mut [f64]) {
+    fn add<N: Real>(&self, values: &[f64], trace: usize, records: &mut [N]) {
         let to = records[trace..].iter_mut().step_by(self.traces);
-        to.zip(values).for_each(|(to, x)| *to += x);
+        to.zip(values).for_each(|(to, x)| *to = N::of(to.f64() + x));
+    }
+
+    /// Half the sum of the squares of the weighted differences, and its derivative, number by number.
+    fn squares<N: Real>(&self, made: &[N]) -> (f64, Vec<N>) {
+        let mut sum = 0.0;
+        let mut rest = |made: &N, observed: &T, weight: f64| {
+            let rest = weight * (made.f64() - observed.f64());
+            sum += rest * rest;
+            N::of(weight * rest)
+        };
+        let both = made.iter().zip(&self.values);
+        let derivative = match &self.weight {
+            None => both.map(|(a, b)| rest(a, b, 1.0)).collect(),
+            Some(weight) => both.zip(weight).map(|((a, b), w)| rest(a, b, w.f64())).collect(),
+        };
+        (0.5 * sum, derivative)
     }
 }
 
 impl Misfit {
     /// The misfit of modelled records, `[sample][trace]`, and its derivative by them.
-    pub fn of(self, made: &[f64], observed: &Observed) -> (f64, Vec<f64>) {
+    pub fn of<N: Real, T: Real>(self, made: &[N], observed: &Observed<T>) -> (f64, Vec<N>) {
+        if self == Self::Squares {
+            return observed.squares(made);
+        }
         let hilbert = Hilbert::new(observed.samples());
         let floor = match self {
             Self::Envelope => {
@@ -110,13 +132,12 @@ impl Misfit {
             }
             _ => 0.0,
         };
-        let (mut sum, mut waits) = (0.0, vec![0.0; made.len()]);
+        let (mut sum, mut waits) = (0.0, vec![N::of(0.0); made.len()]);
         for trace in 0..observed.traces {
             let (a, b) = (observed.weighted(made, trace), observed.own(trace));
             let (misfit, mut derivative) = match self {
-                Self::Squares => squares(&a, &b),
-                Self::Correlation => correlation(&a, &b),
                 Self::Envelope => hilbert.envelopes(&a, &b, floor),
+                _ => correlation(&a, &b),
             };
             observed.weigh(&mut derivative, trace);
             observed.add(&derivative, trace, &mut waits);
@@ -130,26 +151,21 @@ impl Misfit {
     ///
     /// # Errors
     /// What [`Wiener::new`] refuses.
-    pub fn of_filtered(
+    pub fn of_filtered<N: Real, T: Real>(
         self,
-        made: &[f64],
-        observed: &Observed,
+        made: &[N],
+        observed: &Observed<T>,
         damping: f64,
-    ) -> Result<(f64, Vec<f64>, Wiener), Error> {
+    ) -> Result<(f64, Vec<N>, Wiener), Error> {
         let filter = Wiener::new(made, observed, damping)?;
         let (misfit, waits) = self.of(&filter.applied(made, observed), observed);
         let waits = filter.transposed(made, observed, &waits);
-        Ok((misfit, waits, filter))
+        Ok((misfit, waits.into_iter().map(N::of).collect(), filter))
     }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn squares(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {
-    let rest: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    (0.5 * dot(&rest, &rest), rest)
 }
 
 fn correlation(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {

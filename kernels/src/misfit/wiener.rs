@@ -12,6 +12,7 @@
 use super::Observed;
 use super::fourier::{Fourier, Number};
 use crate::Error;
+use crate::device::simd::Real;
 
 /// A filter between modelled and observed records.
 pub struct Wiener {
@@ -28,7 +29,7 @@ impl Wiener {
     ///
     /// # Errors
     /// Modelled records that are zero where they have a weight.
-    pub fn new(made: &[f64], observed: &Observed, damping: f64) -> Result<Self, Error> {
+    pub fn new<N: Real, T: Real>(made: &[N], observed: &Observed<T>, damping: f64) -> Result<Self, Error> {
         let fourier = Fourier::new(observed.samples());
         let mut filter = vec![Number::new(0.0, 0.0); fourier.frequencies()];
         let mut power = vec![0.0; fourier.frequencies()];
@@ -59,7 +60,7 @@ impl Wiener {
     }
 
     /// Filtered records.
-    pub fn applied(&self, made: &[f64], observed: &Observed) -> Vec<f64> {
+    pub fn applied<N: Real, T: Real>(&self, made: &[N], observed: &Observed<T>) -> Vec<f64> {
         let mut filtered = vec![0.0; made.len()];
         for trace in 0..observed.traces() {
             let mut spectrum = self.fourier.spectrum(&observed.plain(made, trace));
@@ -70,7 +71,12 @@ impl Wiener {
     }
 
     /// The adjoint source of modelled records, from that of the filtered ones.
-    pub fn transposed(&self, made: &[f64], observed: &Observed, waits: &[f64]) -> Vec<f64> {
+    pub fn transposed<N: Real, T: Real>(
+        &self,
+        made: &[N],
+        observed: &Observed<T>,
+        waits: &[f64],
+    ) -> Vec<f64> {
         let fourier = &self.fourier;
         let mut of_filter = vec![Number::new(0.0, 0.0); self.filter.len()];
         for trace in 0..observed.traces() {

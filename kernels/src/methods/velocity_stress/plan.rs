@@ -135,7 +135,7 @@ pub fn calibrate_linearised<A: Accelerator>(
     rock(&padded, &mut Filler::new(&mut medium, cpu))?;
     let mut born = Born::new(&shot, medium, (class, Parameters::Stiffness), cpu.another()?)?;
     if let Some(device) = device {
-        born.run_on(device.clone())?;
+        born.run_on(vec![device.clone()])?;
     }
     let cells = padded.cells() * steps;
     let alone = speed(cells, || born.forward(None, &mut |_, _, _| Ok(())))?;

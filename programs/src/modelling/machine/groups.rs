@@ -27,12 +27,12 @@ impl Machine {
             _ => 1,
         };
         let offers = device(job).map_err(Into::into).and_then(|device| {
-            let each = match single {
-                Some(_) => Some(1),
-                None if job.given("ngpu") => Some(usize::try_from(job.int("ngpu")?)?),
-                None => None,
-            };
-            offers(job, device, (each, shared), places)
+            let asked = job.given("ngpu").then(|| job.int("ngpu")).transpose()?;
+            let asked = asked.map(usize::try_from).transpose()?;
+            let each = asked.or(single.map(|_| 1));
+            // All threads of a group share a linearised shot as it is.
+            let slabs = if single.is_some() { 1 } else { asked.unwrap_or(1) };
+            offers(job, device, (each, [slabs, shared]), places)
         });
         Self::of_groups(world.agree(offers)?, pieces, world)
     }
@@ -58,17 +58,17 @@ fn asked(job: &Job) -> anyhow::Result<Option<usize>> {
     Ok(job.int_opt("groups")?.map(usize::try_from).transpose()?)
 }
 
-/// What each group of this rank has, of so many GPUs or slabs if that is asked for.
+/// What each group of this rank has: of so many GPUs if that is asked for; where there are none, as [`of_processors`] says.
 fn offers(
     job: &Job,
     device: &str,
-    (each, shared): (Option<usize>, usize),
+    (each, processors): (Option<usize>, [usize; 2]),
     places: Places,
 ) -> anyhow::Result<Vec<Offer>> {
     let groups = asked(job)?;
     let on_each = |gpus: usize| on_each(groups, each, gpus);
     let Some(found) = found_gpus(job, device)? else {
-        return of_processors(job, (each.unwrap_or(1), shared), places);
+        return of_processors(job, processors, places);
     };
     let (gpus, asked) = match job.given("gpu") {
         true => {
@@ -117,7 +117,7 @@ fn on_each(groups: Option<usize>, each: Option<usize>, gpus: usize) -> anyhow::R
 
 /// Groups that share the threads, with so many slabs each: as many as are asked for, else one for each of `shared` shots as far as there
 /// are threads.
-fn of_processors(job: &Job, (slabs, shared): (usize, usize), places: Places) -> anyhow::Result<Vec<Offer>> {
+fn of_processors(job: &Job, [slabs, shared]: [usize; 2], places: Places) -> anyhow::Result<Vec<Offer>> {
     let groups = match asked(job)? {
         Some(groups) => groups,
         None => threads(job, places.sharing)?.min(shared).max(1),

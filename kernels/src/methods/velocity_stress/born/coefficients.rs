@@ -6,6 +6,7 @@
 //! harmonically, `c = 4 dt / sum 1/mu_i`. A shear with a fluid cell is zero, and stays so.
 
 use super::Number;
+use super::parameters::Parametrisation;
 use super::program::{Changes, Discrete, places};
 use crate::Error;
 use crate::medium::attenuation::{Law, Loss};
@@ -40,11 +41,8 @@ fn shares([p, s]: &[Loss; 2]) -> [[f64; 2]; 2] {
 }
 
 /// The shear place that a coupling of two normal stresses contains, if the place is one.
-fn shear_of(ndim: usize, place: usize) -> Option<usize> {
-    match (ndim, place) {
-        (_, 3..=5) => Some(place + 3),
-        _ => None,
-    }
+fn shear_of(place: usize) -> Option<usize> {
+    matches!(place, 3..=5).then_some(place + 3)
 }
 
 impl Background {
@@ -53,7 +51,7 @@ impl Background {
         let p = raw.padded();
         let ndim = p.ndim();
         let n = [p.model.n[0], lines_of_plane(p), p.model.n[ndim - 1]];
-        let cells = n.iter().product();
+        let cells: usize = n.iter().product();
         let losses = losses.map(|losses| {
             let law = losses.law(ndim);
             let mut known = HashMap::new();
@@ -74,7 +72,7 @@ impl Background {
                 let c = from[line * p.pitch() + p.low[0] + z].f64();
                 c * losses.as_ref().map_or(1.0, |all| shares(&all[cell])[part][1])
             };
-            (0..cells).map(of).collect()
+            (0..cells).into_par_iter().map(of).collect()
         };
         let all = |part: usize| {
             let shears = places(ndim).iter().filter(|&&place| place >= 6);
@@ -89,58 +87,37 @@ impl Background {
         }
     }
 
-    /// A change of the stiffness planes split by attenuation: part 0 is the unrelaxed one, part 1 what relaxes. Normal
-    /// stiffnesses relax like P waves, shears like S waves, of a coupling `(c + 2 mu) - 2 mu` each like its own.
-    fn split<T: Number>(&self, ndim: usize, part: usize, change: &[T]) -> Vec<T> {
-        let mut made = change[..places(ndim).len() * self.cells].to_vec();
-        if self.losses.is_none() {
-            return made;
+    /// A change of a stiffness of a cell split by attenuation: part 0 is the unrelaxed one, part 1 what relaxes. Normal stiffnesses relax
+    /// like P waves, shears like S waves, of a coupling `(c + 2 mu) - 2 mu` each like its own. `change` is that of a place.
+    fn split(&self, part: usize, place: usize, cell: usize, change: impl Fn(usize) -> f64) -> f64 {
+        let Some(losses) = &self.losses else {
+            return change(place);
+        };
+        let [p, s] = shares(&losses[cell])[part];
+        match shear_of(place) {
+            Some(shear) => p * change(place) + 2.0 * (p - s) * change(shear),
+            None if place >= 6 => s * change(place),
+            None => p * change(place),
         }
-        self.each_plane(ndim, part, |plane, shear, cell, [p, s]| {
-            let at = plane * self.cells + cell;
-            let own = change[at].f64();
-            made[at] = T::of(match shear {
-                Some(shear) => p * own + 2.0 * (p - s) * change[shear * self.cells + cell].f64(),
-                None if places(ndim)[plane] >= 6 => s * own,
-                None => p * own,
-            });
-        });
-        made
     }
 
-    /// The transpose of [`Background::split`], added to `to`.
-    fn join<T: Number>(&self, ndim: usize, part: usize, split: &[T], to: &mut [T]) {
-        if self.losses.is_none() {
-            let pairs = to.par_iter_mut().zip(split);
-            return pairs.for_each(|(to, split)| *to += *split);
-        }
-        self.each_plane(ndim, part, |plane, shear, cell, [p, s]| {
-            let at = plane * self.cells + cell;
-            let own = split[at].f64();
-            match shear {
-                Some(shear) => {
-                    to[at] += T::of(p * own);
-                    to[shear * self.cells + cell] += T::of(2.0 * (p - s) * own);
-                }
-                None if places(ndim)[plane] >= 6 => to[at] += T::of(s * own),
-                None => to[at] += T::of(p * own),
-            }
-        });
-    }
-
-    /// Visits every plane and cell with the shares of P and S moduli; couplings with the plane of their shear.
-    fn each_plane(
-        &self,
-        ndim: usize,
-        part: usize,
-        mut visit: impl FnMut(usize, Option<usize>, usize, [f64; 2]),
-    ) {
+    /// The transpose of [`Background::split`] for the cells from `first` on: `split` is what is summed for each place (`[place][cell]`), and is
+    /// added to `to`.
+    fn join(&self, ndim: usize, part: usize, first: usize, (split, to): (&[f64], &mut [f64])) {
         let all = places(ndim);
-        for (plane, &place) in all.iter().enumerate() {
-            let shear = shear_of(ndim, place).and_then(|shear| all.iter().position(|&p| p == shear));
-            for cell in 0..self.cells {
-                let losses = self.losses.as_ref().map(|losses| shares(&losses[cell])[part]);
-                visit(plane, shear, cell, losses.unwrap_or([1.0, 1.0]));
+        let cells = split.len() / all.len();
+        let Some(losses) = &self.losses else {
+            return to.iter_mut().zip(split).for_each(|(to, split)| *to += split);
+        };
+        for (k, &place) in all.iter().enumerate() {
+            let shear = shear_of(place).map(|shear| super::program::place(ndim, shear) * cells);
+            for cell in 0..cells {
+                let [p, s] = shares(&losses[first + cell])[part];
+                let own = split[k * cells + cell];
+                if let Some(shear) = shear {
+                    to[shear + cell] += 2.0 * (p - s) * own;
+                }
+                to[k * cells + cell] += if place >= 6 { s * own } else { p * own };
             }
         }
     }
@@ -162,13 +139,46 @@ impl<T: Number> Corners<'_, T> {
         (plane * self.n[1] + row) * self.n[0] + deep
     }
 
-    /// Calls `visit(place in a field, [z, row, plane])` for every cell that is computed.
-    fn each(&self, mut visit: impl FnMut(usize, [usize; 3])) {
+    /// Sets the numbers of a field at all cells that are computed: `value(place in a field, [z, row, plane])`.
+    fn fill(&self, to: &mut [T], value: impl Fn(usize, [usize; 3]) -> f64 + Sync) {
         let rows = &self.program.rows;
-        for plane in rows.planes.clone() {
+        let of_plane = |(plane, to): (usize, &mut [T])| {
             for row in rows.rows.clone() {
+                let (first, at) = (rows.at(0, row), rows.at(plane, row));
                 for z in rows.z.clone() {
-                    visit(rows.at(plane, row) + z, [z, row, plane]);
+                    to[first + z] = T::of(value(at + z, [z, row, plane]));
+                }
+            }
+        };
+        let a_plane = rows.padded.plane_len();
+        let planes = to.par_chunks_mut(a_plane).enumerate();
+        planes
+            .filter(|(plane, _)| rows.planes.contains(plane))
+            .for_each(of_plane);
+    }
+
+    /// Adds numbers of the rows that lie `beyond` the cells of a plane of the model, before its frame is folded in, to those cells, `[row][z]`:
+    /// `value(place in a field, cell of the model)`.
+    fn gather(&self, plane: usize, beyond: [usize; 3], to: &mut [f64], value: impl Fn(usize, usize) -> f64) {
+        let (rows, p, [nz, lines, _]) = (&self.program.rows, &self.program.rows.padded, self.n);
+        // Where the model begins and ends along z, for cells before and behind it stand for its edges.
+        let first = p.low[0].saturating_sub(beyond[0]).clamp(rows.z.start, rows.z.end);
+        let last = (p.low[0] + nz - beyond[0]).clamp(first, rows.z.end);
+        let there = |grid: &usize| p.model_plane((grid + beyond[2]).min(p.planes() - 1)) == plane;
+        for grid in rows.planes.clone().filter(there) {
+            for row in rows.rows.clone() {
+                let line = p.model_row((row + beyond[1]).min(p.rows() - 1));
+                let (at, cell) = (rows.at(grid, row), (plane * lines + line) * nz);
+                let to = &mut to[line * nz..][..nz];
+                for z in rows.z.start..first {
+                    to[0] += value(at + z, cell);
+                }
+                let begin = (first + beyond[0]).saturating_sub(p.low[0]);
+                for (k, to) in to[begin..].iter_mut().take(last - first).enumerate() {
+                    *to += value(at + first + k, cell + begin + k);
+                }
+                for z in last..rows.z.end {
+                    to[nz - 1] += value(at + z, cell + nz - 1);
                 }
             }
         }
@@ -180,9 +190,27 @@ fn one(axis: usize) -> [usize; 3] {
     [0, 1, 2].map(|a| usize::from(a == axis))
 }
 
-/// The axes of a shear's place.
-fn axes_of(place: usize) -> [usize; 2] {
-    [[0, 1], [0, 2], [1, 2]][place - 6]
+/// The four cells of a shear, seen from its own.
+fn corners_of(place: usize) -> [[usize; 3]; 4] {
+    let [a, b] = [[0, 1], [0, 2], [1, 2]][place - 6];
+    [[0; 3], one(a), one(b), [0, 1, 2].map(|k| one(a)[k] + one(b)[k])]
+}
+
+/// The derivative of a shear by that of one of its four cells, `c^2 / (4 dt mu_i^2)`; none where a fluid is among them.
+fn by_corner(c: f64, shear: f64, dt: f64) -> f64 {
+    if c > 0.0 {
+        let share = c / shear;
+        share * share / (4.0 * dt)
+    } else {
+        0.0
+    }
+}
+
+/// What the gradient by the parameters is made of at the cells of a plane of the model, `[place, then density][cell]`.
+struct PlaneSums {
+    all: Vec<f64>,
+    /// Of one part of the stiffness.
+    part: Vec<f64>,
 }
 
 impl<T: Number> Discrete<T> {
@@ -193,128 +221,144 @@ impl<T: Number> Discrete<T> {
         }
     }
 
-    /// The derivative of every shear by those of its four cells, `c^2 / (4 dt mu_i^2)`, and the cells.
-    fn harmonic(
-        &self,
-        (place, shears, c): (usize, &[f64], &[T]),
-        corners: &Corners<'_, T>,
-        mut visit: impl FnMut(usize, usize, f64),
-    ) {
-        let [a, b] = axes_of(place);
-        let both = [0, 1, 2].map(|k| one(a)[k] + one(b)[k]);
-        corners.each(|at, cell| {
-            let mean = c[at].f64();
-            if mean > 0.0 {
-                for beyond in [[0; 3], one(a), one(b), both] {
-                    let corner = corners.cell(cell, beyond);
-                    let share = mean / shears[corner];
-                    visit(at, corner, share * share / (4.0 * self.setup.dt));
-                }
-            }
-        });
-    }
-
-    /// The changes of all coefficients.
+    /// The changes of all coefficients that a perturbation `[parameter][cell]` makes, on the threads of the pool that this is called in.
     ///
     /// # Errors
     /// Too little memory.
-    pub fn changed(&self, medium: &Background, change: &[T]) -> Result<Changes<T>, Error> {
-        let (ndim, len, cells) = (self.ndim(), self.rows.len, medium.cells);
-        let (mut made, corners, planes) = (self.changes()?, self.corners(medium), places(ndim).len());
+    pub fn changed(
+        &self,
+        medium: &Background,
+        (parameters, perturbation): (&Parametrisation, &[T]),
+    ) -> Result<Changes<T>, Error> {
+        let (ndim, len, dt) = (self.ndim(), self.rows.len, self.setup.dt);
+        let (mut made, corners) = (self.changes()?, self.corners(medium));
         let parts = [&mut made.stiffness, &mut made.relaxing];
         for (part, to) in parts.into_iter().enumerate().filter(|(_, to)| !to.is_empty()) {
-            let split = medium.split(ndim, part, change);
-            for (k, &place) in places(ndim).iter().enumerate() {
-                let (from, to) = (&split[k * cells..][..cells], &mut to[k * len..][..len]);
-                match place {
-                    0..6 => corners.each(|at, cell| {
-                        to[at] = T::of(self.setup.dt * from[corners.cell(cell, [0; 3])].f64());
-                    }),
-                    _ => {
-                        let of = (
-                            place,
-                            medium.shears_of(ndim, part, place),
-                            self.stiffness_of(part, place),
-                        );
-                        let add = |at: usize, cell: usize, by: f64| to[at] += T::of(by * from[cell].f64());
-                        self.harmonic(of, &corners, add);
-                    }
+            let split = |place: usize, cell: usize| {
+                let change = |place: usize| parameters.stiffness(perturbation, place, cell);
+                medium.split(part, place, cell, change)
+            };
+            for (to, &place) in to.chunks_exact_mut(len).zip(places(ndim)) {
+                if place < 6 {
+                    corners.fill(to, |_, cell| dt * split(place, corners.cell(cell, [0; 3])));
+                    continue;
                 }
+                let shears = medium.shears_of(ndim, part, place);
+                let c = self.stiffness_of(part, place);
+                corners.fill(to, |at, cell| {
+                    let of = |beyond: [usize; 3]| {
+                        let corner = corners.cell(cell, beyond);
+                        by_corner(c[at].f64(), shears[corner], dt) * split(place, corner)
+                    };
+                    corners_of(place).map(of).iter().sum()
+                });
             }
         }
-        let density = &change[planes * cells..];
         for &axis in self.rows.axes() {
             let component = velocity(ndim, axis);
-            let (b, to) = (
-                self.setup.medium.buoyancy(component),
-                &mut made.buoyancy[component * len..][..len],
-            );
-            corners.each(|at, cell| {
-                let sum =
-                    density[corners.cell(cell, [0; 3])].f64() + density[corners.cell(cell, one(axis))].f64();
-                to[at] = T::of(-b[at].f64().powi(2) / (2.0 * self.setup.dt) * sum);
+            let b = self.setup.medium.buoyancy(component);
+            let density = |cell: usize| parameters.density(perturbation, cell);
+            corners.fill(&mut made.buoyancy[component * len..][..len], |at, cell| {
+                let sum = density(corners.cell(cell, [0; 3])) + density(corners.cell(cell, one(axis)));
+                -b[at].f64().powi(2) / (2.0 * dt) * sum
             });
         }
         self.change_ratios(&mut made);
         Ok(made)
     }
 
-    /// The transpose of [`Discrete::changed`].
-    pub fn changed_transposed(&self, medium: &Background, mut waits: Changes<T>) -> Vec<T> {
-        let (ndim, len, cells) = (self.ndim(), self.rows.len, medium.cells);
-        let (corners, planes) = (self.corners(medium), places(ndim).len());
-        self.change_ratios_transposed(&mut waits);
-        let mut made = vec![T::of(0.0); (planes + 1) * cells];
-        for (part, from) in [&waits.stiffness, &waits.relaxing].into_iter().enumerate() {
+    /// The transpose of [`Discrete::changed`]: what the sums by coefficient are by the parameters, `[parameter][cell]`. Planes of the model are
+    /// shared by the threads of the pool that this is called in; each sums what comes to its cells in the order of the grid.
+    pub fn changed_transposed(
+        &self,
+        medium: &Background,
+        parameters: &Parametrisation,
+        mut sums: Changes<T>,
+    ) -> Vec<T> {
+        self.change_ratios_transposed(&mut sums);
+        let [nz, lines, planes] = medium.n;
+        let of_plane = nz * lines;
+        let mut made: Vec<T> = bytemuck::zeroed_vec(parameters.count() * medium.cells);
+        let mut by_plane: Vec<Vec<&mut [T]>> = (0..planes).map(|_| Vec::new()).collect();
+        for (k, to) in made.chunks_exact_mut(of_plane).enumerate() {
+            by_plane[k % planes].push(to);
+        }
+        let count = places(self.ndim()).len();
+        let room = || PlaneSums {
+            all: vec![0.0; (count + 1) * of_plane],
+            part: vec![0.0; count * of_plane],
+        };
+        let one = |room: &mut PlaneSums, (plane, mut to): (usize, Vec<&mut [T]>)| {
+            self.gather_plane(medium, (plane, parameters.isotropic()), &sums, room);
+            parameters.transposed(plane * of_plane, &room.all, &mut to);
+        };
+        by_plane.into_par_iter().enumerate().for_each_init(room, one);
+        made
+    }
+
+    /// Sums all that comes to the cells of a plane of the model. Sums for parameters of an isotropic medium are `grouped`, as
+    /// [`Discrete::is_summed`] says.
+    fn gather_plane(
+        &self,
+        medium: &Background,
+        (plane, grouped): (usize, bool),
+        sums: &Changes<T>,
+        room: &mut PlaneSums,
+    ) {
+        let (ndim, len, dt) = (self.ndim(), self.rows.len, self.setup.dt);
+        let (corners, count, of_plane) = (
+            self.corners(medium),
+            places(ndim).len(),
+            medium.n[0] * medium.n[1],
+        );
+        room.all.fill(0.0);
+        for (part, from) in [&sums.stiffness, &sums.relaxing].into_iter().enumerate() {
             if from.is_empty() {
                 continue;
             }
-            let mut split = vec![0.0f64; planes * cells];
-            let transposed = |(k, to): (usize, &mut [f64])| {
-                let (from, place) = (&from[k * len..][..len], places(ndim)[k]);
-                match place {
-                    0..6 => corners.each(|at, cell| {
-                        to[corners.cell(cell, [0; 3])] += self.setup.dt * from[at].f64();
-                    }),
-                    _ => {
-                        let of = (
-                            place,
-                            medium.shears_of(ndim, part, place),
-                            self.stiffness_of(part, place),
-                        );
-                        self.harmonic(of, &corners, |at, cell, by| to[cell] += by * from[at].f64());
-                    }
+            room.part.fill(0.0);
+            for (k, &place) in places(ndim).iter().enumerate() {
+                // What is at a surface comes to all places.
+                if grouped && self.ratios.is_empty() && !Self::is_summed(ndim, k) {
+                    continue;
                 }
-            };
-            self.setup
-                .cpu
-                .install(|| split.par_chunks_mut(cells).enumerate().for_each(transposed));
-            self.setup.cpu.install(|| {
-                let split: Vec<T> = split.into_par_iter().map(T::of).collect();
-                medium.join(ndim, part, &split, &mut made);
-            });
+                let (from, to) = (
+                    &from[k * len..][..len],
+                    &mut room.part[k * of_plane..][..of_plane],
+                );
+                if place < 6 {
+                    corners.gather(plane, [0; 3], to, |at, _| dt * from[at].f64());
+                    continue;
+                }
+                let shears = medium.shears_of(ndim, part, place);
+                let c = self.stiffness_of(part, place);
+                for beyond in corners_of(place) {
+                    corners.gather(plane, beyond, to, |at, cell| {
+                        by_corner(c[at].f64(), shears[cell], dt) * from[at].f64()
+                    });
+                }
+            }
+            let to = &mut room.all[..count * of_plane];
+            medium.join(ndim, part, plane * of_plane, (&room.part, to));
         }
-        let mut density = vec![0.0f64; ndim * cells];
-        let along = |(component, density): (usize, &mut [f64])| {
-            let axis = self.rows.axes()[component];
-            let (b, from) = (
-                self.setup.medium.buoyancy(component),
-                &waits.buoyancy[component * len..][..len],
-            );
-            corners.each(|at, cell| {
-                let share = -b[at].f64().powi(2) / (2.0 * self.setup.dt) * from[at].f64();
-                density[corners.cell(cell, [0; 3])] += share;
-                density[corners.cell(cell, one(axis))] += share;
-            });
-        };
-        self.setup
-            .cpu
-            .install(|| density.par_chunks_mut(cells).enumerate().for_each(along));
-        for (cell, to) in made[planes * cells..].iter_mut().enumerate() {
-            let sums = (0..ndim).map(|component| density[component * cells + cell]);
-            *to = T::of(sums.sum::<f64>());
+        let density = &mut room.all[count * of_plane..];
+        for &axis in self.rows.axes() {
+            let component = velocity(ndim, axis);
+            let b = self.setup.medium.buoyancy(component);
+            let from = &sums.buoyancy[component * len..][..len];
+            for beyond in [[0; 3], one(axis)] {
+                corners.gather(plane, beyond, density, |at, _| {
+                    -b[at].f64().powi(2) / (2.0 * dt) * from[at].f64()
+                });
+            }
         }
-        made
+    }
+
+    /// Whether something is summed for a place, by its number among those of a run, where normal stiffnesses are summed as one in the place
+    /// of the first of them, and couplings alike.
+    pub fn is_summed(ndim: usize, number: usize) -> bool {
+        let place = places(ndim)[number];
+        place == 0 || place >= 6 || place == places(ndim)[ndim]
     }
 
     fn stiffness_of(&self, part: usize, place: usize) -> &[T] {

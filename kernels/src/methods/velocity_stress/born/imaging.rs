@@ -87,6 +87,12 @@ impl Wanted {
         }
     }
 
+    /// The largest lag across planes.
+    pub(super) fn lags_across(&self, ndim: usize) -> usize {
+        let across = self.along(ndim).map(|lag| lag[2].unsigned_abs());
+        across.max().unwrap_or(0)
+    }
+
     /// Lags along the axes of the grid: z, rows, planes.
     pub(super) fn along(&self, ndim: usize) -> impl Iterator<Item = [isize; 3]> + '_ {
         self.lags.iter().map(move |&[z, x, y]| match ndim {
@@ -383,7 +389,11 @@ impl<T: Number> Born<T> {
     pub fn sizes_of_images(&self, wanted: &Wanted) -> [usize; 2] {
         let [state, tape] = self.sizes();
         if self.engine.is_some() || self.placed.is_some() {
-            return [state, tape + gpu::film_of_images(&self.program, wanted)];
+            let planes = self.planes();
+            let film = planes
+                .iter()
+                .map(|p| gpu::film_of_images(p.of(&self.program), wanted));
+            return [state, tape + film.max().unwrap_or(0)];
         }
         let lags = wanted.lags.iter().any(|lag| *lag != [0; 3]);
         let beside = recorded(&self.program, &wanted.kinds, lags);

@@ -261,9 +261,7 @@ impl<T: Number> Born<T> {
         if perturbation.is_some() {
             self.fits_side_by_side()?;
         }
-        let changes = perturbation
-            .map(|p| program.changed(&self.medium, &self.parameters.change(p)))
-            .transpose()?;
+        let changes = perturbation.map(|p| self.changed(p)).transpose()?;
         if let Some(engine) = &self.engine {
             return engine.forward(changes.as_ref(), take);
         }
@@ -292,6 +290,13 @@ impl<T: Number> Born<T> {
             }
         }
         Ok(())
+    }
+
+    /// The changes of the coefficients that a perturbation makes.
+    fn changed(&self, perturbation: &[T]) -> Result<Changes<T>, Error> {
+        let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
+        let cpu = &program.setup.cpu;
+        cpu.install(|| program.changed(medium, (parameters, perturbation)))
     }
 
     /// The adjoint: the derivative by the parameters of the product of the records with `data`, `[record][component][receiver]`.
@@ -353,7 +358,7 @@ impl<T: Number> Born<T> {
             }
         };
         let (program, medium, parameters) = (&self.program, &*self.medium, &*self.parameters);
-        let of = |sums| parameters.change_transposed(&program.changed_transposed(medium, sums));
+        let of = |sums| program.changed_transposed(medium, parameters, sums);
         let cpu = &program.setup.cpu;
         Ok(cpu.install(|| sums.into_par_iter().map(of).collect()))
     }

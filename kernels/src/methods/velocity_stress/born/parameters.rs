@@ -42,7 +42,7 @@ impl Parametrisation {
         let ndim = p.ndim();
         let order: &[usize] = if ndim == 3 { &PLACES_3D } else { &PLACES_2D };
         let n = [p.model.n[0], lines_of_plane(p), p.model.n[ndim - 1]];
-        let cells = n.iter().product();
+        let cells: usize = n.iter().product();
         let shear = places(ndim)[places(ndim).len() - 1];
         let of = |cell: usize| {
             let at = cell / n[0] * p.pitch() + p.low[0] + cell % n[0];
@@ -54,7 +54,7 @@ impl Parametrisation {
             parameters,
             ndim,
             cells,
-            medium: (0..cells).map(of).collect(),
+            medium: (0..cells).into_par_iter().map(of).collect(),
             // A file of an orthorhombic medium has its planes in the order of memory.
             order: places(ndim).iter().map(|&place| order[place]).collect(),
         }
@@ -94,62 +94,50 @@ impl Parametrisation {
         }
     }
 
-    /// A perturbation `[parameter][cell]` as a change of stiffnesses and density, in the order of [`places`].
-    pub fn change<T: Number>(&self, perturbation: &[T]) -> Vec<T> {
-        let (cells, planes) = (self.cells, places(self.ndim).len());
-        let mut made = vec![T::of(0.0); (planes + 1) * cells];
+    /// What a perturbation `[parameter][cell]` changes of a stiffness of a cell.
+    pub fn stiffness<T: Number>(&self, perturbation: &[T], place: usize, cell: usize) -> f64 {
+        let given = |k: usize| perturbation[k * self.cells + cell].f64();
         if self.parameters == Parameters::Stiffness {
-            for (k, &from) in self.order.iter().chain([&planes]).enumerate() {
-                made[k * cells..][..cells].copy_from_slice(&perturbation[from * cells..][..cells]);
-            }
-            return made;
+            return given(self.order[super::program::place(self.ndim, place)]);
         }
-        for (cell, &medium) in self.medium.iter().enumerate() {
-            let given = [0, 1, 2].map(|k| perturbation[k * cells + cell].f64());
-            let moduli = self
-                .derivatives(medium)
-                .map(|row| row.iter().zip(given).map(|(d, x)| d * x).sum::<f64>());
-            for (k, &place) in places(self.ndim).iter().enumerate() {
-                let [normal, shear] = Self::shares(place);
-                made[k * cells + cell] = T::of(normal * moduli[0] + shear * moduli[1]);
-            }
-            made[planes * cells + cell] = T::of(given[2]);
-        }
-        made
+        let shares = Self::shares(place);
+        let rows = self.derivatives(self.medium[cell]);
+        let moduli = rows.map(|row| row[0] * given(0) + row[1] * given(1) + row[2] * given(2));
+        shares[0] * moduli[0] + shares[1] * moduli[1]
     }
 
-    /// The transpose of [`Parametrisation::change`], on the threads of the pool that it is called in.
-    pub fn change_transposed<T: Number>(&self, waits: &[T]) -> Vec<T> {
-        let (cells, planes) = (self.cells, places(self.ndim).len());
-        let mut made = vec![T::of(0.0); self.count() * cells];
+    /// The same of its density.
+    pub fn density<T: Number>(&self, perturbation: &[T], cell: usize) -> f64 {
+        perturbation[(self.count() - 1) * self.cells + cell].f64()
+    }
+
+    /// The transpose for some cells from `first` on: `sums` are those for stiffnesses in the order of [`places`] and for density,
+    /// `[place][cell]`, and become those for parameters, a slice each.
+    pub fn transposed<T: Number>(&self, first: usize, sums: &[f64], to: &mut [&mut [T]]) {
+        let places = places(self.ndim);
+        let cells = sums.len() / (places.len() + 1);
+        let (stiffness, density) = sums.split_at(places.len() * cells);
         if self.parameters == Parameters::Stiffness {
-            for (k, &to) in self.order.iter().chain([&planes]).enumerate() {
-                made[to * cells..][..cells].copy_from_slice(&waits[k * cells..][..cells]);
+            let order = self.order.iter().copied().chain([places.len()]);
+            for (parameter, sums) in order.zip(sums.chunks_exact(cells)) {
+                for (to, &sum) in to[parameter].iter_mut().zip(sums) {
+                    *to = T::of(sum);
+                }
             }
-            return made;
+            return;
         }
-        let sum = |k: usize, cell: usize| {
+        for cell in 0..cells {
             let mut moduli = [0.0; 2];
-            for (place_number, &place) in places(self.ndim).iter().enumerate() {
-                let share = Self::shares(place);
-                let waits = waits[place_number * cells + cell].f64();
-                (0..2).for_each(|m| moduli[m] += share[m] * waits);
+            for (k, &place) in places.iter().enumerate() {
+                let [normal, shear] = Self::shares(place);
+                moduli[0] += normal * stiffness[k * cells + cell];
+                moduli[1] += shear * stiffness[k * cells + cell];
             }
-            let rows = self.derivatives(self.medium[cell]);
-            let density = if k == 2 {
-                waits[planes * cells + cell].f64()
-            } else {
-                0.0
-            };
-            rows.iter()
-                .zip(moduli)
-                .fold(density, |sum, (row, modulus)| sum + row[k] * modulus)
-        };
-        let parameter = |(k, to): (usize, &mut [T])| {
-            let cells = to.par_iter_mut().enumerate();
-            cells.for_each(|(cell, to)| *to = T::of(sum(k, cell)));
-        };
-        made.par_chunks_mut(cells).enumerate().for_each(parameter);
-        made
+            let [of_normal, of_shear] = self.derivatives(self.medium[first + cell]);
+            for (k, to) in to.iter_mut().enumerate() {
+                let density = if k == 2 { density[cell] } else { 0.0 };
+                to[cell] = T::of(density + of_normal[k] * moduli[0] + of_shear[k] * moduli[1]);
+            }
+        }
     }
 }

@@ -4,10 +4,13 @@ use super::engine::Steps;
 use super::{Born, Number, Wanted, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
+use gpu::{Planes, Slab};
 use std::sync::Arc;
 
-/// The memory of a device.
+/// The memory of a device, or of the smallest of several that share a shot.
 pub(super) struct Placed {
+    /// The planes of each.
+    pub planes: Vec<Planes>,
     /// Bytes that are free.
     pub free: usize,
     /// Bytes that all shots share, and that each of those that run side by side takes beside its states.
@@ -26,6 +29,25 @@ fn left_for(free: usize, [shared, each]: [usize; 2], shots: usize) -> Option<usi
 }
 
 impl<T: Number> Born<T> {
+    /// The planes of every device; all of them where none has been chosen.
+    pub(super) fn planes(&self) -> Vec<Planes> {
+        match &self.placed {
+            Some(placed) => placed.planes.clone(),
+            None => {
+                let all = 0..self.program.rows.padded.planes();
+                vec![Planes {
+                    own: all.clone(),
+                    memory: all,
+                }]
+            }
+        }
+    }
+
+    /// Devices that share every shot.
+    pub fn devices(&self) -> usize {
+        self.planes().len()
+    }
+
     /// Bytes that a device has left for the reverse sweep of each of so many shots side by side; none where processors run the steps.
     pub fn room(&self, shots: usize) -> Option<usize> {
         let of = |placed: &Placed| left_for(placed.free, placed.needed, shots).unwrap_or(0);
@@ -51,13 +73,31 @@ impl<T: Number> Born<T> {
 impl Born<f32> {
     /// Bytes of device memory that so many shots side by side take beside their states.
     pub fn device_bytes(&self, shots: usize) -> usize {
-        let [shared, each] = gpu::bytes(&self.program);
+        let [shared, each] = self.most(&self.planes(), gpu::bytes);
         shared + shots * each
+    }
+
+    /// The largest of some numbers of bytes that parts of the program take.
+    fn most<const N: usize>(
+        &self,
+        planes: &[Planes],
+        of: impl Fn(Slab<'_, f32>) -> [usize; N],
+    ) -> [usize; N] {
+        let all = planes.iter().map(|planes| of(planes.of(&self.program)));
+        all.fold([0; N], |most, bytes| {
+            std::array::from_fn(|k| most[k].max(bytes[k]))
+        })
+    }
+
+    /// Bytes that images take on a device beside what a run without them does.
+    fn of_images(&self, planes: &[Planes], wanted: &Wanted) -> usize {
+        let [bytes] = self.most(planes, |slab| [gpu::bytes_of_images(slab, wanted)]);
+        bytes
     }
 
     /// The same of a run that makes images.
     pub fn device_bytes_of_images(&self, wanted: &Wanted, shots: usize) -> usize {
-        self.device_bytes(shots) + shots * gpu::bytes_of_images(&self.program, wanted)
+        self.device_bytes(shots) + shots * self.of_images(&self.planes(), wanted)
     }
 
     /// Bytes that a device has left for the reverse sweep of images for each of so many shots side by side; none where processors run the
@@ -70,7 +110,7 @@ impl Born<f32> {
             return Ok(None);
         };
         let [shared, each] = placed.needed;
-        let needed = [shared, each + gpu::bytes_of_images(&self.program, wanted)];
+        let needed = [shared, each + self.of_images(&placed.planes, wanted)];
         let refused = || {
             Error::setup(format!(
                 "the device has {:.2} GB of memory free and these images need {:.2} GB there beside the reverse sweep: ask for fewer images or lags, use a smaller grid, or the processors",
@@ -81,45 +121,58 @@ impl Born<f32> {
         left_for(placed.free, needed, shots).map(Some).ok_or_else(refused)
     }
 
-    /// Plans the run for a device that has so many bytes free: the sizes are those there.
+    /// Plans the run for so many devices that share every shot and have so many bytes free each: the sizes are those there.
     ///
     /// # Errors
-    /// Too little memory; the sentence says how much is needed.
-    pub fn plan_on(&mut self, free: usize) -> Result<(), Error> {
-        let needed = gpu::bytes(&self.program);
+    /// Too little memory; the sentence says how much is needed. More devices than the grid has planes for.
+    pub fn plan_on(&mut self, devices: usize, free: usize) -> Result<(), Error> {
+        let planes = Planes::cut(&self.program, devices)?;
+        let needed = self.most(&planes, gpu::bytes);
         if left_for(free, needed, 1).is_none() {
             return Err(Error::setup(format!(
                 "the device has {:.2} GB of memory free and the linearised run needs {:.2} GB there beside the reverse sweep: use a smaller grid, or the processors",
                 free as f64 / 1e9,
-                self.device_bytes(1) as f64 / 1e9
+                (needed[0] + needed[1]) as f64 / 1e9
             )));
         }
+        let [side_by_side] = self.most(&planes, |slab| [gpu::bytes_side_by_side(slab)]);
+        let shells = planes
+            .iter()
+            .map(|planes| gpu::shell_sizes(planes.of(&self.program), &self.core));
+        let shells: Result<Vec<_>, &'static str> = shells.collect();
+        let most = |all: Vec<([usize; 2], usize)>| {
+            all.into_iter()
+                .reduce(|([a, b], c), ([d, e], f)| ([a.max(d), b.max(e)], c.max(f)))
+        };
         self.placed = Some(Placed {
             free,
             needed,
-            side_by_side: gpu::bytes_side_by_side(&self.program),
-            sizes: gpu::schedule_sizes(&self.program),
-            shells: gpu::shell_sizes(&self.program, &self.core),
+            side_by_side,
+            sizes: self.most(&planes, gpu::schedule_sizes),
+            shells: shells.map(|all| most(all).unwrap_or_default()),
+            planes,
         });
         Ok(())
     }
 
-    /// Lets a device run the steps. Coefficients stay on the host, too, where a change of the medium becomes theirs, and back.
+    /// Lets devices run the steps: several share every shot by planes, with the bits of one. Coefficients stay on the host, too, where a change of the medium becomes theirs, and back.
     ///
     /// # Errors
-    /// A device that fails or has too little memory.
-    pub fn run_on<A: Accelerator>(&mut self, device: Arc<A>) -> Result<(), Error> {
-        self.plan_on(device.free_bytes()?)?;
+    /// A device that fails or has too little memory, and more devices than the grid has planes for.
+    pub fn run_on<A: Accelerator>(&mut self, devices: Vec<Arc<A>>) -> Result<(), Error> {
+        let mut free = usize::MAX;
+        for device in &devices {
+            free = free.min(device.free_bytes()?);
+        }
+        self.plan_on(devices.len(), free)?;
         let steps = Steps {
             nt: self.nt,
             jdata: self.jdata,
             jcheck: self.jcheck,
         };
-        self.engine = Some(Box::new(gpu::OnDevice::new(
-            device,
-            (&self.program, &self.core),
-            steps,
-        )?));
+        let planes = self.planes();
+        let of = (&self.program, &planes[..], &*self.core);
+        self.engine = Some(Box::new(gpu::Devices::new(devices, of, steps)?));
         Ok(())
     }
 }

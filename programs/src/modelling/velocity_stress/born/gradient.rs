@@ -204,15 +204,15 @@ impl Compared {
         for &number in numbers {
             let (given, of_shot) = records.shot(number)?;
             let mut given = given.into_iter();
-            let mut next = || given.next().map(|all| all.into_iter().map(f64::from).collect());
             let values = station.born.values();
-            observed.push(Observed::new(values, next().unwrap_or_default(), next())?);
+            let records = given.next().unwrap_or_default();
+            observed.push(Observed::new(values, records, given.next())?);
             sums.push(of_shot);
         }
         let mut judged = Vec::new();
         let mut residuals = |made: Vec<Vec<f32>>| {
             let sampling = &station.sampling;
-            let judge = |(made, observed): (Vec<f32>, &Observed)| {
+            let judge = |(made, observed): (Vec<f32>, &Observed<f32>)| {
                 let judged = self.judge(&sampling.data(made), observed, (series, every))?;
                 Ok(Judged {
                     residual: sampling.records(judged.residual),
@@ -245,24 +245,23 @@ impl Compared {
     fn judge(
         &self,
         made: &[f32],
-        observed: &Observed,
+        observed: &Observed<f32>,
         (series, every): (&[Vec<f32>], usize),
     ) -> Result<Judged, kernels::Error> {
-        let made: Vec<f64> = made.iter().copied().map(f64::from).collect();
         let (misfit, residual, sources) = match self.estimate {
             None => {
-                let (misfit, residual) = self.kind.of(&made, observed);
+                let (misfit, residual) = self.kind.of(made, observed);
                 (misfit, residual, Vec::new())
             }
             Some(damping) => {
-                let (misfit, residual, filter) = self.kind.of_filtered(&made, observed, damping)?;
+                let (misfit, residual, filter) = self.kind.of_filtered(made, observed, damping)?;
                 let sources = series.iter().flat_map(|series| filter.source(series, every));
                 (misfit, residual, sources.collect())
             }
         };
         Ok(Judged {
             misfit,
-            residual: residual.into_iter().map(|x| x as f32).collect(),
+            residual,
             sources,
         })
     }

@@ -92,12 +92,12 @@ const DEVICE: Param = Param::choice("device", &["auto", "gpu", "cpu"])
 const GPU: Param = Param::ints("gpu")
     .default_text("the first")
     .range(">= 0", Some(0.0), None)
-    .doc("numbers of the GPUs to use, as in gpu=0,2; each runs shots of its own");
+    .doc("numbers of the GPUs to use, as in gpu=0,2; each runs shots of its own, or each ngpu= of them");
 
 const NGPU: Param = Param::int("ngpu")
     .default("1")
     .range(">= 1", Some(1.0), None)
-    .doc("number of GPUs of a shot, which these programs run on one");
+    .doc("GPUs that share every shot by planes of the grid, with the bits of one: for grids and reverse sweeps that one has no memory for, or to end sooner");
 
 const DTOUT: Param = Param::float("dtout")
     .default_text("jdata times dt")

@@ -9,7 +9,7 @@ use crate::modelling::plan::{Report, counted, free_memory, gigabytes};
 use crate::modelling::shoot::{Method, Resources};
 use crate::modelling::shots;
 use crate::modelling::world::{World, share_stdin};
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use kernels::grid::{AXES, Grid, Padded};
 use kernels::medium::{Coefficients, Filler, Medium, Symmetry};
 use kernels::methods::velocity_stress::born::{Born, Parameters, Wanted};
@@ -59,15 +59,6 @@ impl SetUp {
         parameters: Parameters,
         world: &World,
     ) -> anyhow::Result<Self> {
-        let several = job.int("ngpu")? > 1;
-        world.agree(match several {
-            true => Err(anyhow!(
-                "{} runs a shot on one GPU and ngpu={} GPUs are asked for: leave out ngpu=; gpu=0,1 runs two shots at the same time",
-                job.program(),
-                job.int("ngpu")?
-            )),
-            false => Ok(()),
-        })?;
         let machines = Machine::groups(
             job,
             run.pieces(),
@@ -261,16 +252,24 @@ fn place(
     (mut station, machine): (Station, &Machine),
     (ways, sharing): (Ways<'_>, usize),
 ) -> anyhow::Result<(Vec<Station>, Option<String>)> {
-    let Some(gpu) = machine.open()?.pop() else {
+    let gpus = machine.open()?;
+    if gpus.is_empty() {
         if let Ways::Back(images) = ways {
             station.choose_way(job, images, (sharing, 1, None))?;
         }
         return Ok((vec![station], None));
-    };
-    let (free, name) = free(&gpu)?;
+    }
+    // Of several GPUs that share a shot the one with the least memory counts.
+    let all = gpus
+        .iter()
+        .map(|gpu| free(gpu))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let least = all.into_iter().min_by_key(|(free, _)| *free);
+    let (free, name) = least.unwrap_or_default();
+    let several = gpus.len();
     let advice = || format!("{name} (device=cpu runs in the memory of the host)");
-    station.born.plan_on(free).with_context(advice)?;
-    let mut devices = vec![gpu];
+    station.born.plan_on(several, free).with_context(advice)?;
+    let mut devices = vec![gpus];
     match (ways, machine.asked) {
         (Ways::Back(images), asked) => {
             station.choose_way(job, images, (sharing, 1, asked))?;
@@ -282,13 +281,13 @@ fn place(
             // Two batches, unless half of the memory would make a step run more often.
             if let Some(half) = half {
                 let whole = station.clone_way();
-                let halved = station.born.plan_on(free / 2).is_ok()
+                let halved = station.born.plan_on(several, free / 2).is_ok()
                     && station.choose_way(job, images, (sharing, 2, half)).is_ok()
                     && station.is_as_quick_as(whole.as_ref());
                 if halved {
-                    devices.extend(machine.open()?);
+                    devices.push(machine.open()?);
                 } else {
-                    station.born.plan_on(free).with_context(advice)?;
+                    station.born.plan_on(several, free).with_context(advice)?;
                     station.choose_way(job, images, (sharing, 1, asked))?;
                 }
             }
@@ -304,7 +303,11 @@ fn place(
         None => born.device_bytes(shots),
     };
     let words = format!(
-        "{name}: {} of its memory beside the reverse sweep, {} are free",
+        "{name}{}: {} of its memory beside the reverse sweep, {} are free",
+        match several {
+            1 => String::new(),
+            _ => format!(", as each of {several} GPUs that share a shot"),
+        },
         gigabytes(taken as f64),
         gigabytes(free as f64)
     );
@@ -313,9 +316,9 @@ fn place(
         all.push(all[0].another()?);
     }
     let planning = job.flag("plan")?;
-    for (station, gpu) in all.iter_mut().zip(devices) {
+    for (station, gpus) in all.iter_mut().zip(devices) {
         if !planning {
-            station.born.run_on(gpu).with_context(advice)?;
+            station.born.run_on(gpus).with_context(advice)?;
         }
     }
     Ok((all, Some(words)))

@@ -79,7 +79,7 @@ impl Station {
         let of = For {
             steps: self.run.shot.nt,
             sharing,
-            cells: self.run.padded.cells(),
+            cells: self.run.padded.cells() / self.born.devices(),
             shots: self.shots,
             batches,
             asked,
@@ -147,10 +147,12 @@ impl Station {
             Ways::Back(None) => Linearised::Back,
             Ways::Back(Some(wanted)) => Linearised::Images(wanted),
         };
-        let (shot, padded, gpu) = (&self.run.shot, &self.run.padded, machine.open()?.pop());
-        let on = (gpu.as_ref(), &machine.cpu);
+        let (shot, padded, gpus) = (&self.run.shot, &self.run.padded, machine.open()?);
+        let on = (gpus.first(), &machine.cpu);
         let step = calibrate_linearised(shot, padded, (class, what), on)?;
-        let step = step.map(|seconds| seconds * padded.cells() as f64);
+        // Several GPUs share the cells.
+        let cells = padded.cells() as f64 / gpus.len().max(1) as f64;
+        let step = step.map(|seconds| seconds * cells);
         Ok(match &self.way {
             Some(way) => way.seconds(step),
             None => step[1] * shot.nt as f64,

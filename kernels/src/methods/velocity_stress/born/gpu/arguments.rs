@@ -2,6 +2,7 @@
 
 use super::super::program::Discrete;
 use super::sizes::{Sizes, after};
+use super::slab::Slab;
 use crate::methods::velocity_stress::rows::MOST;
 use crate::methods::velocity_stress::surface::{DEGREE, Images, STRESS_DEGREE};
 
@@ -193,13 +194,10 @@ pub struct Walk {
 
 impl GridArgs {
     /// Everything but the addresses.
-    pub fn new(program: &Discrete<f32>) -> Self {
-        let (rows, live) = (
-            &program.rows,
-            [&program.rows.z, &program.rows.rows, &program.rows.planes],
-        );
+    pub fn new(slab: Slab<'_, f32>) -> Self {
+        let (rows, live) = (&slab.program.rows, slab.live());
         Self {
-            len: rows.len as i64,
+            len: slab.len() as i64,
             stride: rows.stride.map(|n| n as i64),
             weights: rows.weights,
             layers: [LayerArgs::NONE; 3],
@@ -209,10 +207,10 @@ impl GridArgs {
             relaxing: [0; 9],
             patterns: 0,
             rows: int(rows.padded.rows()),
-            planes: int(rows.padded.planes()),
-            begin: live.map(|range| int(range.start)),
-            count: live.map(|range| int(range.len())),
-            mechanisms: int(program.mechanisms()),
+            planes: int(slab.count()),
+            begin: live.each_ref().map(|range| int(range.start)),
+            count: live.each_ref().map(|range| int(range.len())),
+            mechanisms: int(slab.program.mechanisms()),
             padding: 0,
         }
     }

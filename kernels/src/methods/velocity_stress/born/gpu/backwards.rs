@@ -122,6 +122,9 @@ impl<A: Accelerator> Backwards<A> {
     /// has kernels of its own.
     pub fn step_back(&self, on: &Device<A>, args: &Args, record: Option<u64>) -> Result<(), Error> {
         self.split(on, Split::Stresses, args)?;
+        let mut halo = on.across(args.waits[1]);
+        halo.extend(on.across(args.run_stress));
+        on.exchange(&halo)?;
         on.velocities_back(args, record)?;
         self.split(on, Split::Velocities, args)
     }
@@ -236,11 +239,10 @@ impl<A: Accelerator> Backwards<A> {
         self.walk(on, (Stream::Main, Turn::Largest), &args, &boxes)
     }
 
-    /// What is left of velocities at the end of the reverse sweep as a share of the largest one.
-    pub fn drift(&self, on: &Device<A>) -> Result<f64, Error> {
+    /// The largest velocity, and what is left of velocities at the end of the reverse sweep.
+    pub fn drift(&self, on: &Device<A>) -> Result<[f64; 2], Error> {
         let mut found = [0.0; 2];
         Transfer::<A>::new(&on.a, 2)?.get(&on.a, self.largest.address(), &mut found)?;
-        let [most, left] = found.map(f64::from);
-        Ok(if most > 0.0 { left / most } else { 0.0 })
+        Ok(found.map(f64::from))
     }
 }

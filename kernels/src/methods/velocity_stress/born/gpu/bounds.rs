@@ -3,6 +3,7 @@
 use super::super::boundary::Core;
 use super::super::program::Discrete;
 use super::arguments::{Args, BOXES, BoxArgs, int};
+use super::slab::Slab;
 use super::variant::{CELLS, INSIDE};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -33,9 +34,10 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Of a program, or why there are none.
-    pub fn of(program: &Discrete<f32>, core: &Result<Core, &'static str>) -> Result<Self, &'static str> {
+    /// Of the part of a program that a device has, or why there are none.
+    pub fn of(slab: Slab<'_, f32>, core: &Result<Core, &'static str>) -> Result<Self, &'static str> {
         let region = core.as_ref().map_err(|&why| why)?.region();
+        let program = slab.program;
         let rows = &program.rows;
         // Kernels of an inside read neither the memory of layers nor its adjoint, and stay as far from them as a derivative
         // reaches. Elsewhere shears on the last line of the region come back wrong, for half a cell beyond they are in a layer; no
@@ -61,7 +63,10 @@ impl Bounds {
                 return Err("the grid is too small for a part inside of which they could");
             }
         }
-        let live = [rows.z.clone(), rows.rows.clone(), rows.planes.clone()];
+        let live = slab.live();
+        for cells in [&mut stresses, &mut velocities] {
+            cells[2] = slab.planes.within(&cells[2]);
+        }
         let mut all = live.clone();
         if program.setup.surface.is_some() {
             all[0].start = 0;

@@ -7,16 +7,18 @@
 
 use super::super::Number;
 use super::super::imaging::{Kind, Picture, Wanted, halves};
-use super::super::program::Discrete;
 use super::OnDevice;
 use super::arguments::{Args, int};
+use super::halo::Travelling;
 use super::shot_memory::{Part, ShotMemory};
 use super::sizes::after;
+use super::slab::Slab;
 use super::steps::Device;
 use super::transfer::Transfer;
 use super::variant::Pass;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, argument, send, walk};
+use std::ops::Range;
 
 /// Kernels of the text, in its order.
 #[derive(Clone, Copy)]
@@ -107,10 +109,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Of the images that are wanted.
-    pub fn new<T: Number>(program: &Discrete<T>, wanted: &Wanted) -> Self {
-        let (ndim, len, stresses) = (program.ndim(), program.rows.len, program.stresses());
-        let cells = program.rows.padded.model.cells();
+    /// Of the images that are wanted, on the planes that a device has.
+    pub fn new<T: Number>(slab: Slab<'_, T>, wanted: &Wanted) -> Self {
+        let program = slab.program;
+        let (ndim, len, stresses) = (program.ndim(), slab.len(), program.stresses());
+        let [_, n] = model(slab);
+        let cells = n.iter().product();
         let has = |kinds: &[Kind]| wanted.kinds.iter().any(|kind| kinds.contains(kind));
         let place = |next: &mut usize, numbers: usize| {
             let at = *next;
@@ -182,15 +186,26 @@ fn bits(half: [bool; 3]) -> i32 {
     (0..3).map(|axis| i32::from(half[axis]) << axis).sum()
 }
 
-/// The products of a step without their fields: where the model lies in the grid.
-fn products(program: &Discrete<f32>) -> Products {
-    let (rows, padded) = (&program.rows, &program.rows.padded);
-    let live = [&rows.z, &rows.rows, &rows.planes];
+/// Where the cells of the model that a device computes begin in its memory, and how many there are: along z, rows, planes.
+fn model<T: Number>(slab: Slab<'_, T>) -> [[usize; 3]; 2] {
+    let padded = &slab.program.rows.padded;
     let (low, n) = (padded.low, padded.model.n);
-    let (first, n) = match program.ndim() {
+    let (first, n) = match slab.ndim() {
         3 => (low, n),
         _ => ([low[0], 0, low[1]], [n[0], 1, n[1]]),
     };
+    let planes = slab.planes.within(&(first[2]..first[2] + n[2]));
+    [[first[0], first[1], planes.start], [n[0], n[1], planes.len()]]
+}
+
+/// The products of a step without their fields: where the model lies in the grid.
+fn products(slab: Slab<'_, f32>) -> Products {
+    let rows = &slab.program.rows;
+    // Planes of the grid may begin before those in memory.
+    let behind = [0, 0, int(slab.planes.memory.start)];
+    let live = [&rows.z, &rows.rows, &rows.planes];
+    let bound = |of: fn(&Range<usize>) -> usize| [0, 1, 2].map(|axis| int(of(live[axis])) - behind[axis]);
+    let [first, n] = model(slab);
     Products {
         own: [0; 2],
         other: [0; 2],
@@ -198,7 +213,7 @@ fn products(program: &Discrete<f32>) -> Products {
         lags: 0,
         image: 0,
         light: 0,
-        len: rows.len as i64,
+        len: slab.len() as i64,
         signs: [1.0; 2],
         bright: 1.0,
         fields: [0; 2],
@@ -206,8 +221,8 @@ fn products(program: &Discrete<f32>) -> Products {
         all_lags: 0,
         halves: [0; 9],
         stride: rows.stride.map(int),
-        begin: live.map(|range| int(range.start)),
-        end: live.map(|range| int(range.end)),
+        begin: bound(|range| range.start),
+        end: bound(|range| range.end),
         first: first.map(int),
         n: n.map(int),
         along: 1,
@@ -230,13 +245,13 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
     /// In the memory of shots, as `plan` has it.
     pub fn new(
         on: &'a OnDevice<A>,
-        (program, plan): (&Discrete<f32>, Plan),
+        (slab, plan): (Slab<'_, f32>, Plan),
         memory: &ShotMemory<A>,
     ) -> Result<Self, Error> {
         let device = &on.device;
         let made = Self {
             kernels: on.image_kernels()?,
-            plain: products(program),
+            plain: products(slab),
             memory: memory.part(Part::Images),
             lags: send(&*device.a, &plan.lags)?,
             device,
@@ -291,6 +306,9 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         let potential = self.waves(args, normal, self.at(self.plan.potential));
         let share = self.at(self.plan.share);
         self.walk(Kernel::Sums, &Waves { share, ..potential })?;
+        let potential = self.at(self.plan.potential);
+        self.device
+            .exchange(&self.device.behind_each_other(potential, 1))?;
         self.cells(Kernel::Forces, &self.waves(args, (stress.unwrap_or(0), 0), to))
     }
 
@@ -324,6 +342,12 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
     pub fn correlate(&self, args: &Args, tape: u64) -> Result<(), Error> {
         if self.plan.separates() {
             self.cells(Kernel::WaitingWaves, &self.waves(args, (0, 0), 0))?;
+            let mut halo = self.device.across(args.waits[1]);
+            halo.extend(
+                self.device
+                    .behind_each_other(args.waits[0], self.device.sizes.ndim),
+            );
+            self.device.exchange(&halo)?;
         }
         for sum in &self.plan.sums {
             let fields = self.fields(sum, args, tape)?;
@@ -407,6 +431,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
             ..fields
         };
         products.halves[..sum.halves.len()].copy_from_slice(&sum.halves);
+        self.device.exchange(&self.multiplied(&products))?;
         let [z, rows, planes] = products.n.map(|n| n as usize);
         let blocks = (rows * planes).div_ceil(BLOCK[1]);
         let shots = self.device.shots();
@@ -419,6 +444,22 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         let (args, dims) = self.device.side_by_side(self.device.of(0), dims);
         (products.along, products.shot) = (args.along, args.shot);
         self.launch(Kernel::Multiply, dims, &products)
+    }
+
+    /// The fields that are multiplied.
+    fn multiplied(&self, products: &Products) -> Vec<Travelling> {
+        let [own, more] = products.fields;
+        let fields = [
+            (products.own[0], own),
+            (products.own[1], more),
+            (products.other[0], own),
+            (products.other[1], more),
+            (products.shining, products.shines),
+        ];
+        let all = fields
+            .into_iter()
+            .flat_map(|(address, count)| self.device.behind_each_other(address, count as usize));
+        all.collect()
     }
 
     /// What all steps of a shot have added.

@@ -8,6 +8,9 @@
 //! Several shots over the same medium run side by side in the same launches, for which a small grid alone is too short: blocks of all
 //! shots follow each other, and whatever a shot has of its own lies the same distance from that of the next one (`shot_memory.rs`).
 //!
+//! Several devices share a shot by planes of the grid (`slab.rs`). Each has a thread and runs all of the above on its own planes (`devices.rs`);
+//! planes beside a cut travel wherever a kernel reads across it (`halo.rs`). Cells see the same numbers in the same order as on one device.
+//!
 //! Of a step that is recorded the velocities stay, in whose place the next step writes elsewhere, and the memory of the layers by which
 //! they are stretched: a third of strains and forces, which come of them in the reverse sweep. What a step has added to the velocities is
 //! buoyancy times its forces.
@@ -18,30 +21,34 @@
 mod arguments;
 mod backwards;
 mod bounds;
+mod copies;
+mod devices;
+mod halo;
 mod images;
 mod points;
 mod resident;
 mod shells;
 mod shot_memory;
 mod sizes;
+mod slab;
 mod steps;
 mod sweep;
 mod transfer;
 pub mod variant;
 
 use super::boundary::Core;
-use super::engine::{Engine, Source, Steps};
+use super::engine::{Source, Steps};
 use super::program::{Changes, Discrete};
 use super::schedule::CheckpointSchedule;
 use super::{Number, Picture, Take, Wanted, not_finite};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Pinned, Stream};
-use crate::methods::velocity_stress::Shot;
 use bounds::Bounds;
+pub use devices::Devices;
 use images::{Imaging, Plan};
-use points::Tables;
 use shot_memory::{Needs, PARTS, Part, ShotMemory};
 use sizes::{Sizes, after};
+pub use slab::{Planes, Slab};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use steps::{Device, Drive};
@@ -57,45 +64,45 @@ const RECORDS: usize = 16 << 20;
 /// What a driver takes for itself, records that wait, and tables of points.
 const OWN: usize = 256 << 20;
 
-/// Bytes that a program takes on a device beside the states of a reverse sweep: the coefficients, and for every shot the adjoint of
+/// Bytes that its part of a program takes on a device beside the states of a reverse sweep: the coefficients, and for every shot the adjoint of
 /// derivatives and the sums by coefficient.
-pub fn bytes(program: &Discrete<f32>) -> [usize; 2] {
-    let sizes = Sizes::new(program);
+pub fn bytes(slab: Slab<'_, f32>) -> [usize; 2] {
+    let sizes = Sizes::new(slab);
     let numbers = sizes.waits().all + sizes.changes_numbers() + sizes.surface;
-    [resident::bytes(program) + OWN, numbers * size_of::<f32>()]
+    [resident::bytes(slab) + OWN, numbers * size_of::<f32>()]
 }
 
 /// Bytes that images take there beyond these: there is no gradient by coefficients, whose room they have, too.
-pub fn bytes_of_images(program: &Discrete<f32>, wanted: &Wanted) -> usize {
-    let changes = Sizes::new(program).changes_numbers() * size_of::<f32>();
-    Plan::new(program, wanted).bytes().saturating_sub(changes)
+pub fn bytes_of_images(slab: Slab<'_, f32>, wanted: &Wanted) -> usize {
+    let changes = Sizes::new(slab).changes_numbers() * size_of::<f32>();
+    Plan::new(slab, wanted).bytes().saturating_sub(changes)
 }
 
 /// Bytes that images keep of a step beside what is recorded of it.
-pub fn film_of_images<T: Number>(program: &Discrete<T>, wanted: &Wanted) -> usize {
-    Plan::new(program, wanted).kept * size_of::<f32>()
+pub fn film_of_images<T: Number>(slab: Slab<'_, T>, wanted: &Wanted) -> usize {
+    Plan::new(slab, wanted).kept * size_of::<f32>()
 }
 
 /// Bytes of all that a run takes on a device beside which a change of the waves runs.
-pub fn bytes_side_by_side(program: &Discrete<f32>) -> usize {
-    let sizes = Sizes::new(program);
+pub fn bytes_side_by_side(slab: Slab<'_, f32>) -> usize {
+    let sizes = Sizes::new(slab);
     let numbers = sizes.changes_numbers() + 2 * sizes.state().all + sizes.beside_numbers();
-    resident::bytes(program) + numbers * size_of::<f32>() + OWN
+    resident::bytes(slab) + numbers * size_of::<f32>() + OWN
 }
 
 /// Bytes of a checkpoint and of a recorded step on a device.
-pub fn schedule_sizes(program: &Discrete<f32>) -> [usize; 2] {
-    Sizes::new(program).schedule()
+pub fn schedule_sizes(slab: Slab<'_, f32>) -> [usize; 2] {
+    Sizes::new(slab).schedule()
 }
 
 /// The same where waves run backwards, and bytes that this takes once; or why they cannot.
 pub fn shell_sizes(
-    program: &Discrete<f32>,
+    slab: Slab<'_, f32>,
     core: &Result<Core, &'static str>,
 ) -> Result<([usize; 2], usize), &'static str> {
     let sizes = Sizes {
-        shell: Bounds::of(program, core)?.shell,
-        ..Sizes::new(program)
+        shell: Bounds::of(slab, core)?.shell,
+        ..Sizes::new(slab)
     };
     let [state, tape] = sizes.schedule();
     // The shell before a segment, and at a surface velocities before a step.
@@ -103,9 +110,11 @@ pub fn shell_sizes(
     Ok(([state, tape], tape + before))
 }
 
-/// Linearised shots on a device.
+/// Linearised shots on a device, or what it has of them.
 pub struct OnDevice<A: Accelerator> {
     device: Device<A>,
+    /// Planes of the whole grid.
+    planes: usize,
     steps: Steps,
     /// The memory of shots, which stays for the next ones.
     memory: RefCell<Option<ShotMemory<A>>>,
@@ -115,8 +124,8 @@ pub struct OnDevice<A: Accelerator> {
     flag: RefCell<A::Pinned>,
     /// Kernels of images, once there have been some.
     of_images: OnceCell<Vec<A::Kernel>>,
-    /// How far waves that ran backwards came from where they began.
-    drift: Cell<Option<f64>>,
+    /// The largest velocity of waves that ran backwards last, and of what was left of them.
+    drift: Cell<Option<[f64; 2]>>,
 }
 
 /// Records on a device, on their way to the host or from it.
@@ -159,19 +168,20 @@ impl<A: Accelerator> OnDevice<A> {
     /// A device that fails.
     pub fn new(
         a: Arc<A>,
-        (program, core): (&Discrete<f32>, &Result<Core, &'static str>),
+        (slab, core): (Slab<'_, f32>, &Result<Core, &'static str>),
         steps: Steps,
     ) -> Result<Self, Error> {
-        if i32::try_from(program.rows.len).is_err() {
+        if i32::try_from(slab.len()).is_err() {
             return Err(Error::setup(format!(
-                "the grid has {} cells with its frame and rims; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid, or the processors",
-                program.rows.len
+                "the grid has {} cells with its frame and rims; a linearised run takes fewer than 2^31 on a GPU: use a smaller grid, more GPUs for a shot, or the processors",
+                slab.len()
             )));
         }
-        let mut transfer = Transfer::new(&*a, program.rows.len)?;
+        let mut transfer = Transfer::new(&*a, slab.len())?;
         let flag = RefCell::new(a.pin(size_of::<i32>())?);
         Ok(Self {
-            device: Device::new(a, (program, core), &mut transfer)?,
+            device: Device::new(a, (slab, core), &mut transfer)?,
+            planes: slab.program.rows.padded.planes(),
             steps,
             memory: RefCell::new(None),
             transfer: RefCell::new(transfer),
@@ -234,29 +244,44 @@ impl<A: Accelerator> OnDevice<A> {
     /// Sends the changes of all coefficients to an address.
     fn send_changes(&self, changes: &Changes<f32>, to: u64) -> Result<(), Error> {
         let [stiffness, weaker, ratios] = self.device.sizes.changes();
-        for (from, at) in [
-            (&changes.buoyancy, 0),
-            (&changes.stiffness, stiffness),
-            (&changes.relaxing, weaker),
-            (&changes.ratios, ratios),
+        let [planes, rows] = self.device.a_plane;
+        let mut transfer = self.transfer.borrow_mut();
+        for (from, at, a_plane) in [
+            (&changes.buoyancy, 0, planes),
+            (&changes.stiffness, stiffness, planes),
+            (&changes.relaxing, weaker, planes),
+            (&changes.ratios, ratios, rows),
         ] {
-            let mut transfer = self.transfer.borrow_mut();
-            transfer.put(&*self.device.a, from, after(to, at))?;
+            let memory = &self.device.planes.memory;
+            for (k, field) in from.chunks_exact(self.planes * a_plane).enumerate() {
+                let to = after(to, at + k * memory.len() * a_plane);
+                let own = &field[memory.start * a_plane..memory.end * a_plane];
+                transfer.put(&*self.device.a, own, to)?;
+            }
         }
         Ok(())
     }
 
-    /// Gets the sums by coefficient from an address.
-    fn get_sums(&self, sums: &mut Changes<f32>, from: u64) -> Result<(), Error> {
+    /// Gets the sums by coefficient of the cells that the device computes from an address.
+    fn get_sums(&self, sums: &mut Changes<f32>, (from, grouped): (u64, bool)) -> Result<(), Error> {
         let [stiffness, weaker, ratios] = self.device.sizes.changes();
-        for (to, at) in [
-            (&mut sums.buoyancy, 0),
-            (&mut sums.stiffness, stiffness),
-            (&mut sums.relaxing, weaker),
-            (&mut sums.ratios, ratios),
+        let [planes, rows] = self.device.a_plane;
+        let mut transfer = self.transfer.borrow_mut();
+        for (to, at, a_plane, of_stress) in [
+            (&mut sums.buoyancy, 0, planes, false),
+            (&mut sums.stiffness, stiffness, planes, true),
+            (&mut sums.relaxing, weaker, planes, true),
+            (&mut sums.ratios, ratios, rows, false),
         ] {
-            let mut transfer = self.transfer.borrow_mut();
-            transfer.get(&*self.device.a, after(from, at), to)?;
+            let (Planes { own, memory }, local) = (&self.device.planes, self.device.planes.local());
+            for (k, field) in to.chunks_exact_mut(self.planes * a_plane).enumerate() {
+                if grouped && of_stress && !Discrete::<f32>::is_summed(self.device.sizes.ndim, k) {
+                    continue;
+                }
+                let from = after(from, at + (k * memory.len() + local.start) * a_plane);
+                let own = &mut field[own.start * a_plane..own.end * a_plane];
+                transfer.get(&*self.device.a, from, own)?;
+            }
         }
         Ok(())
     }
@@ -320,29 +345,8 @@ impl<A: Accelerator> OnDevice<A> {
         }
         Ok(())
     }
-}
 
-impl<A: Accelerator> Engine<f32> for OnDevice<A> {
-    fn next_shots(&mut self, program: &mut Discrete<f32>, shots: &[Shot]) -> Result<(), Error> {
-        let mut tables: Option<Tables> = None;
-        let mut values = Vec::new();
-        for shot in shots {
-            program.next_shot(shot)?;
-            tables.get_or_insert_with(|| Tables::new(program)).add(program);
-            values.push(program.values());
-        }
-        if values.windows(2).any(|two| two[0] != two[1]) {
-            return Err(Error::setup(
-                "shots that run side by side on a GPU have records of different lengths: run them one by one",
-            ));
-        }
-        let Some(tables) = tables else {
-            return Ok(());
-        };
-        let mut transfer = self.transfer.borrow_mut();
-        self.device.next_shots(program, tables, &mut transfer)
-    }
-
+    /// [`super::Born::forward`] with the changes of the coefficients.
     fn forward(&self, changes: Option<&Changes<f32>>, take: Take<'_, f32>) -> Result<(), Error> {
         let (device, sizes) = (&self.device, &self.device.sizes);
         let memory = self.memory_for(self.forward_needs(changes.is_some()))?;
@@ -389,35 +393,36 @@ impl<A: Accelerator> Engine<f32> for OnDevice<A> {
         Ok(())
     }
 
-    fn back(
-        &self,
-        from: Source<'_, f32>,
-        schedule: &CheckpointSchedule,
-        (gradients, grouped): (&mut [Changes<f32>], bool),
-    ) -> Result<(), Error> {
+    /// The sweep of a gradient, whose sums by coefficient stay in the memory of the shots.
+    fn back(&self, from: Source<'_, f32>, schedule: &CheckpointSchedule, grouped: bool) -> Result<(), Error> {
         let mut memory = self.memory_for(self.reversal_needs(schedule, (0, 0))?)?;
         self.reversed(&mut memory, (from, schedule), Request::Gradient { grouped })?;
-        for (shot, gradient) in gradients.iter_mut().enumerate() {
-            let at = self.device.of_shot(memory.part(Part::Coefficients), shot);
-            self.get_sums(gradient, at)?;
-        }
         *self.memory.borrow_mut() = Some(memory);
         Ok(())
     }
 
-    fn drift(&self) -> Option<f64> {
-        self.drift.get()
+    /// The sums of every shot after such a sweep.
+    fn gradients(&self, gradients: &mut [Changes<f32>], grouped: bool) -> Result<(), Error> {
+        let memory = self.memory.borrow();
+        let sums = memory
+            .as_ref()
+            .map_or(0, |memory| memory.part(Part::Coefficients));
+        for (shot, gradient) in gradients.iter_mut().enumerate() {
+            self.get_sums(gradient, (self.device.of_shot(sums, shot), grouped))?;
+        }
+        Ok(())
     }
 
+    /// Images of every shot on the cells that the device computes.
     fn images(
         &self,
-        program: &Discrete<f32>,
+        slab: Slab<'_, f32>,
         data: &[Vec<f32>],
         (schedule, wanted): (&CheckpointSchedule, &Wanted),
     ) -> Result<Vec<Vec<Picture<f32>>>, Error> {
-        let plan = Plan::new(program, wanted);
+        let plan = Plan::new(slab, wanted);
         let mut memory = self.memory_for(self.reversal_needs(schedule, (plan.all, plan.kept))?)?;
-        let imaging = Imaging::new(self, (program, plan), &memory)?;
+        let imaging = Imaging::new(self, (slab, plan), &memory)?;
         let request = Request::Images(&imaging);
         self.reversed(&mut memory, (Source::Data(data), schedule), request)?;
         let mut transfer = self.transfer.borrow_mut();

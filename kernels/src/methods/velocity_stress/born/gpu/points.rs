@@ -1,13 +1,14 @@
 //! Sources and receivers as tables for the device, those of all shots that run side by side.
 
-use super::super::program::Discrete;
 use super::arguments::{GridArgs, Inject, Lists, int};
 use super::sizes::{Sizes, after};
+use super::slab::Slab;
 use super::transfer::Transfer;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use crate::methods::velocity_stress::receivers::Quantity;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Lists of places with weights.
 #[derive(Default)]
@@ -49,18 +50,19 @@ fn of_shot(shot: usize, place: i64) -> i64 {
 }
 
 /// Where a cell stands among velocities and stresses.
-fn place(program: &Discrete<f32>, field: usize, [plane, row, z]: [usize; 3]) -> i64 {
-    (field * program.rows.len + program.rows.at(plane, row) + z) as i64
+fn place(slab: Slab<'_, f32>, field: usize, [plane, row, z]: [usize; 3]) -> i64 {
+    (field * slab.len() + slab.at(plane, row) + z) as i64
 }
 
 /// Cells of a stage with the series that act on them.
-fn spots(program: &Discrete<f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>> {
+fn spots(slab: Slab<'_, f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>> {
+    let (program, own) = (slab.program, &slab.planes.own);
     let mut cells: BTreeMap<i64, Vec<(i64, f32)>> = BTreeMap::new();
-    for plane in program.rows.planes.clone() {
+    for plane in program.rows.planes.clone().filter(|plane| own.contains(plane)) {
         for spot in program.setup.spots.on(stage, plane) {
             if program.rows.rows.contains(&(spot.row as usize)) {
                 let at = [plane, spot.row as usize, spot.z as usize];
-                let cell = place(program, usize::from(spot.field), at);
+                let cell = place(slab, usize::from(spot.field), at);
                 let acting = (i64::from(spot.series), spot.weight);
                 cells.entry(cell).or_default().push(acting);
             }
@@ -69,14 +71,21 @@ fn spots(program: &Discrete<f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>
     cells
 }
 
-/// The nodes of a number of a record.
-fn nodes(program: &Discrete<f32>, number: usize) -> Vec<(i64, f32)> {
-    let nodes = program.setup.receivers.nodes(number).iter();
-    let at = nodes.map(|node| {
+/// The nodes of a number of a record that lie on some planes.
+fn nodes(slab: Slab<'_, f32>, number: usize, planes: &Range<usize>) -> Vec<(i64, f32)> {
+    let nodes = slab.program.setup.receivers.nodes(number).iter();
+    let there = nodes.filter(|node| planes.contains(&(node.plane as usize)));
+    let at = there.map(|node| {
         let at = [node.plane, node.row, node.z].map(|k| k as usize);
-        (place(program, node.field as usize, at), node.weight)
+        (place(slab, node.field as usize, at), node.weight)
     });
     at.collect()
+}
+
+/// Whether a number of a record is read off stresses.
+fn reads_stresses(slab: Slab<'_, f32>, number: usize) -> bool {
+    let nodes = slab.program.setup.receivers.nodes(number).iter();
+    nodes.into_iter().any(|node| node.field as usize >= slab.ndim())
 }
 
 /// Lists on a device.
@@ -139,19 +148,23 @@ pub struct Tables {
     reads: Vec<Vec<(i64, f32)>>,
     /// The numbers of a record that each cell of velocities and of stresses is read for.
     read_for: [BTreeMap<i64, Vec<(i64, f32)>>; 2],
+    /// Whether receivers read stresses, on any device.
+    read_stresses: bool,
     quantity: Quantity,
     dt: f32,
 }
 
 impl Tables {
     /// Of shots that have the records of a program, none yet.
-    pub fn new(program: &Discrete<f32>) -> Self {
+    pub fn new(slab: Slab<'_, f32>) -> Self {
+        let program = slab.program;
         Self {
             shots: 0,
             cells: Default::default(),
             series: Vec::new(),
             reads: Vec::new(),
             read_for: Default::default(),
+            read_stresses: false,
             quantity: program.setup.quantity,
             dt: program.setup.dt as f32,
         }
@@ -162,29 +175,38 @@ impl Tables {
         self.shots
     }
 
-    /// Adds the points of one more shot.
-    pub fn add(&mut self, program: &Discrete<f32>) {
+    /// Adds the points of one more shot. A device reads the receivers whose place lies on its planes, also off the neighbour's planes that
+    /// it has in memory; what comes back to its cells is that of all receivers.
+    pub fn add(&mut self, slab: Slab<'_, f32>) {
+        let program = slab.program;
         let (shot, before) = (self.shots, self.series.len() as i64);
         self.shots += 1;
         self.series.extend(program.setup.spots.series().iter().cloned());
         for (stage, to) in self.cells.iter_mut().enumerate() {
-            for (cell, acting) in spots(program, stage) {
+            for (cell, acting) in spots(slab, stage) {
                 let acting = acting
                     .into_iter()
                     .map(|(series, weight)| (before + series, weight));
                 to.insert(of_shot(shot, cell), acting.collect());
             }
         }
-        let velocities = (program.ndim() * program.rows.len) as i64;
+        let velocities = (program.ndim() * slab.len()) as i64;
+        let mut reads = vec![Vec::new(); program.values()];
+        for number in program.setup.receivers.own(&slab.planes.own) {
+            let nodes = nodes(slab, number, &slab.planes.memory);
+            reads[number] = nodes
+                .into_iter()
+                .map(|(cell, weight)| (of_shot(shot, cell), weight))
+                .collect();
+        }
+        self.reads.extend(reads);
         for number in 0..program.values() {
-            let nodes = nodes(program, number);
-            for &(cell, weight) in &nodes {
+            self.read_stresses |= reads_stresses(slab, number);
+            for (cell, weight) in nodes(slab, number, &slab.planes.own) {
                 let lists = &mut self.read_for[usize::from(cell >= velocities)];
                 let list = lists.entry(of_shot(shot, cell)).or_default();
                 list.push((of_shot(shot, number as i64), weight));
             }
-            let of_shot = |(cell, weight)| (of_shot(shot, cell), weight);
-            self.reads.push(nodes.into_iter().map(of_shot).collect());
         }
     }
 }
@@ -202,6 +224,7 @@ pub struct Points<A: Accelerator> {
     reads: ListMemory<A>,
     /// The numbers of a record that each cell of velocities and of stresses is read for.
     read_for: [ListMemory<A>; 2],
+    read_stresses: bool,
     quantity: Quantity,
     dt: f32,
 }
@@ -234,6 +257,7 @@ impl<A: Accelerator> Points<A> {
             steps,
             reads: to.lists(&reads, &[])?,
             read_for: [to.by_cell(velocities)?, to.by_cell(stresses)?],
+            read_stresses: tables.read_stresses,
             quantity: tables.quantity,
             dt: tables.dt,
         })
@@ -271,7 +295,7 @@ impl<A: Accelerator> Points<A> {
 
     /// Whether receivers read stresses.
     pub fn read_stresses(&self) -> bool {
-        self.read_for[1].count > 0
+        self.read_stresses
     }
 
     fn lists(

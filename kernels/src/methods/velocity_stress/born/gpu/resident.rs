@@ -2,6 +2,7 @@
 
 use super::super::program::{Discrete, places};
 use super::arguments::{Args, GridArgs, LayerArgs, SurfaceArgs, int};
+use super::slab::Slab;
 use super::transfer::Transfer;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
@@ -48,35 +49,32 @@ fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
 }
 
 /// Bytes of the coefficients: density, stiffness, what relaxes of it.
-pub fn bytes(program: &Discrete<f32>) -> usize {
-    let parts = stiffnesses(program);
+pub fn bytes(slab: Slab<'_, f32>) -> usize {
+    let parts = stiffnesses(slab.program);
     let stiff = parts.iter().filter(|part| !part.is_empty());
-    let shears = usize::from(program.nodes.isotropic());
+    let shears = usize::from(slab.program.nodes.isotropic());
     let arrays: usize = 1 + stiff.map(|part| part.len() + shears).sum::<usize>();
-    arrays * program.rows.len * size_of::<f32>()
+    arrays * slab.len() * size_of::<f32>()
 }
 
 /// Numbers of the memory of layers across z that lie side by side begin at multiples of so many, 64 bytes: memory is read in such pieces.
 const PIECE: usize = 16;
 
 /// The layers across an axis, without their factors.
-fn layer(program: &Discrete<f32>, axis: usize) -> LayerArgs {
-    let Some((_, number)) = program.layers.lines(axis) else {
+fn layer(slab: Slab<'_, f32>, axis: usize) -> LayerArgs {
+    let Some((_, number)) = slab.program.layers.lines(axis) else {
         return LayerArgs::NONE;
     };
-    let rows = &program.rows;
-    let live = [&rows.z, &rows.rows, &rows.planes][axis].clone();
-    let framed = |line: &usize| number[*line] != NONE;
+    let live = slab.live()[axis].clone();
+    let first = if axis == 2 { slab.planes.memory.start } else { 0 };
+    let framed = |line: &usize| number[first + *line] != NONE;
     let low = live.start + live.clone().take_while(framed).count();
     let high = low + (low..live.end).take_while(|line| !framed(line)).count();
     let whole = |lines: usize| lines.next_multiple_of(if axis == 0 { PIECE } else { 1 });
     let beyond = whole(low - live.start);
     let count = beyond + whole(live.end - high);
-    let lines = [
-        rows.count(),
-        rows.padded.planes() * rows.padded.pitch(),
-        rows.padded.plane_len(),
-    ];
+    let padded = &slab.program.rows.padded;
+    let lines = [slab.rows(), slab.count() * padded.pitch(), padded.plane_len()];
     LayerArgs {
         component: (count * lines[axis]) as i64,
         first: int(live.start),
@@ -90,55 +88,61 @@ fn layer(program: &Discrete<f32>, axis: usize) -> LayerArgs {
 }
 
 /// Numbers of the memory of a component in the layers across an axis.
-pub fn component(program: &Discrete<f32>, axis: usize) -> usize {
-    layer(program, axis).component as usize
+pub fn component(slab: Slab<'_, f32>, axis: usize) -> usize {
+    layer(slab, axis).component as usize
 }
 
-/// Sends a program; the memory must live as long as the arguments are used.
+/// Sends the part of a program that a device has; the memory must live as long as the arguments are used.
 pub fn send<A: Accelerator>(
     a: &A,
-    program: &Discrete<f32>,
+    slab: Slab<'_, f32>,
     transfer: &mut Transfer<A>,
 ) -> Result<(Args, Vec<A::Memory>), Error> {
+    let program = slab.program;
     let mut to = Sender {
         a,
         transfer,
         memory: Vec::new(),
     };
-    let mut grid = GridArgs::new(program);
+    let mut grid = GridArgs::new(slab);
     let on = (&program.rows, &*program.setup.cpu);
-    grid.density = to.send(&program.nodes.density(on, program.setup.dt))?;
+    grid.density = to.send(slab.field(&program.nodes.density(on, program.setup.dt)))?;
     let both = [&mut grid.stiffness, &mut grid.relaxing];
     for (part, (addresses, arrays)) in both.into_iter().zip(stiffnesses(program)).enumerate() {
         for (address, array) in addresses.iter_mut().zip(&arrays) {
-            *address = to.send(array)?;
+            *address = to.send(slab.field(array))?;
         }
         if program.nodes.isotropic() && !arrays.is_empty() {
-            addresses[1] = to.send(&program.nodes.shear(part, on, program.setup.dt))?;
+            addresses[1] = to.send(slab.field(&program.nodes.shear(part, on, program.setup.dt)))?;
         }
     }
     if let Some(sponge) = program.setup.edges.weights() {
-        for (address, weights) in grid.sponge.iter_mut().zip(sponge) {
+        let [z, rows, planes] = sponge;
+        for (address, weights) in grid.sponge.iter_mut().zip([z, rows, slab.part(planes, 1)]) {
             *address = to.send(weights)?;
         }
     }
     for axis in 0..3 {
         if let Some((factors, _)) = program.layers.lines(axis) {
-            grid.layers[axis] = layer(program, axis);
-            let all = factors
-                .iter()
-                .flat_map(|f| [&f.inverse_kappa, &f.a, &f.b])
-                .flatten();
-            // Along z factors are padded like rows.
-            grid.layers[axis].lines = int(factors[0].a.len());
-            grid.layers[axis].factors = to.send(&all.copied().collect::<Vec<_>>())?;
+            grid.layers[axis] = layer(slab, axis);
+            let of_lines = |factors: &'_ [f32]| match axis {
+                2 => slab.part(factors, 1).to_vec(),
+                _ => factors.to_vec(),
+            };
+            let all = factors.iter().flat_map(|f| [&f.inverse_kappa, &f.a, &f.b]);
+            let all: Vec<f32> = all.flat_map(|factors| of_lines(factors)).collect();
+            // Two sets of three; along z they are padded like rows.
+            grid.layers[axis].lines = int(all.len() / 6);
+            grid.layers[axis].factors = to.send(&all)?;
         }
     }
     grid.patterns = to.send(&patterns(program))?;
     let mut surface = SurfaceArgs::default();
     if let Some(images) = &program.setup.surface {
         surface = SurfaceArgs::new(program, images);
-        surface.ratios = to.send(&program.ratios.concat())?;
+        let rows = program.rows.padded.rows();
+        let ratios = program.ratios.iter().flat_map(|axis| slab.part(axis, rows));
+        surface.ratios = to.send(&ratios.copied().collect::<Vec<_>>())?;
     }
     Ok((Args::new(grid, surface), to.memory))
 }

@@ -5,7 +5,7 @@ use super::arguments::Args;
 use super::backwards::Backwards;
 use super::shot_memory::{Part, ShotMemory};
 use super::sizes::Sizes;
-use super::steps::Drive;
+use super::steps::{Device, Drive};
 use super::sweep::{Request, Sweep};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
@@ -118,8 +118,7 @@ impl<A: Accelerator> Sweep<'_, A> {
         match &self.shells {
             Some(shells) if steps.start == 0 => {
                 shells.with.look(device, run, true)?;
-                let drift = shells.with.drift(device)?;
-                on.drift.set(Some(on.drift.get().unwrap_or(0.0).max(drift)));
+                on.drift.set(Some(shells.with.drift(device)?));
                 Ok(())
             }
             _ => Ok(()),
@@ -145,7 +144,8 @@ impl<A: Accelerator> Shells<A> {
             with.take_sources(device, args, (1, it))?;
             with.step_back(device, args, source)?;
             with.restore(device, args.run_velocity, shell)?;
-            return with.take_sources(device, args, (0, it));
+            with.take_sources(device, args, (0, it))?;
+            return self.exchange_velocities(device, args);
         }
         // At a surface the gradient by buoyancy needs velocities on both sides of a step.
         let before = match &self.before {
@@ -163,13 +163,22 @@ impl<A: Accelerator> Shells<A> {
         };
         with.take_sources(device, &args, (1, it))?;
         with.undo_stresses(device, &args)?;
+        device.exchange(&device.across(args.run_stress))?;
         with.undo_velocities(device, &args)?;
         with.restore(device, before, shell)?;
         with.take_sources(device, &args, (0, it))?;
+        device.exchange_velocities(before)?;
         match &self.before {
             Some(_) => device.step_back(&args, true, source),
             None => Ok(()),
         }
+    }
+
+    /// Velocities of the run and of the adjoint travel, which the inside of a grid makes in one pass.
+    fn exchange_velocities(&self, device: &Device<A>, args: &Args) -> Result<(), Error> {
+        let mut halo = device.behind_each_other(args.waits[0], self.sizes.ndim);
+        halo.extend(device.behind_each_other(args.run_velocity, self.sizes.ndim));
+        device.exchange(&halo)
     }
 
     /// Bytes from the velocities of a state to its stresses.

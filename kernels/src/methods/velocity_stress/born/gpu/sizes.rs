@@ -1,7 +1,8 @@
 //! How many numbers the parts of a run are, and where they lie in one piece of memory each.
 
-use super::super::program::{Discrete, places};
+use super::super::program::places;
 use super::resident;
+use super::slab::Slab;
 
 /// The address so many numbers further on.
 pub fn after(address: u64, numbers: usize) -> u64 {
@@ -82,17 +83,17 @@ pub struct Waits {
 }
 
 impl Sizes {
-    /// Of a program.
-    pub fn new(program: &Discrete<f32>) -> Self {
-        let ndim = program.ndim();
+    /// Of the part of a program that a device has.
+    pub fn new(slab: Slab<'_, f32>) -> Self {
+        let (program, ndim) = (slab.program, slab.ndim());
         Self {
             ndim,
-            len: program.rows.len,
+            len: slab.len(),
             stresses: program.stresses(),
             places: places(ndim).len(),
-            layers: [0, 1, 2].map(|axis| ndim * resident::component(program, axis)),
+            layers: [0, 1, 2].map(|axis| ndim * resident::component(slab, axis)),
             mechanisms: program.mechanisms(),
-            surface: program.setup.surface.as_ref().map_or(0, |_| program.rows.count()),
+            surface: program.setup.surface.as_ref().map_or(0, |_| slab.rows()),
             values: program.values(),
             runs: program.setup.quantity.runs(),
             film: 0,

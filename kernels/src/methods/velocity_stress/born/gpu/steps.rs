@@ -1,18 +1,19 @@
 //! What a step and its transpose launch.
 
 use super::super::boundary::Core;
-use super::super::program::Discrete;
-use super::arguments::{Args, Inject, Walk, int};
+use super::arguments::{Args, Inject, int};
 use super::backwards::Backwards;
 use super::bounds::{Bounds, Cells, solid};
+use super::halo::{Links, Travelling};
 use super::points::{Fields, Points, Tables};
 use super::sizes::{Sizes, after};
+use super::slab::{Planes, Slab};
 use super::transfer::Transfer;
 use super::variant::{Pass, Turn, Variant, cells_of};
 use super::{READERS, resident};
 use crate::Error;
-use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, walk};
-use std::cell::{Cell, OnceCell};
+use crate::device::accelerator::{Accelerator, Dims, Stream, WALKERS, argument};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
 /// Threads of a block, so many of them along z and in 3-D on so many rows, the rest of them on planes; where few cells lie along z half as
@@ -20,8 +21,6 @@ use std::sync::Arc;
 const BLOCK: usize = 128;
 const ACROSS: usize = 16;
 const ROWS: usize = 4;
-/// Threads with a row of velocities that are cleared.
-const SWEEPERS: usize = 16;
 
 /// Rows of a strip, of which the planes around a tile stay in the second-level cache.
 pub const STRIP: usize = 128;
@@ -43,10 +42,18 @@ pub enum Drive<'a, A: Accelerator> {
     Changes(u64, u64),
 }
 
-/// A device with a program.
+/// A device with a program, or with some planes of it.
 pub struct Device<A: Accelerator> {
     /// The device.
     pub a: Arc<A>,
+    /// Its planes.
+    pub planes: Planes,
+    /// The ways to its neighbours, while a run is under way.
+    pub links: RefCell<Option<Links<A>>>,
+    /// Numbers of a plane of a field, and rows of it.
+    pub a_plane: [usize; 2],
+    /// Stresses that neighbours need of a step, and those of them that are differentiated across planes.
+    pub travelling: [Vec<usize>; 2],
     /// The numbers of its parts.
     pub sizes: Sizes,
     /// What its texts are specialised for.
@@ -54,13 +61,13 @@ pub struct Device<A: Accelerator> {
     points: Points<A>,
     /// How many shots run side by side, and the numbers from a part of a shot to that of the next one.
     shots: usize,
-    distance: Cell<usize>,
+    pub distance: Cell<usize>,
     kernels: Vec<Option<A::Kernel>>,
-    base: Args,
+    pub base: Args,
     /// Cells along z to which something may come back: those above a surface have images.
     reached: [i32; 2],
     /// Not zero when a value was not finite.
-    found: A::Memory,
+    pub found: A::Memory,
     /// Where waves can run backwards, or why they cannot.
     bounds: Result<Bounds, &'static str>,
     /// Whether the inside of the grid can have kernels of its own.
@@ -74,9 +81,10 @@ impl<A: Accelerator> Device<A> {
     /// Sends a program to a device.
     pub fn new(
         a: Arc<A>,
-        (program, core): (&Discrete<f32>, &Result<Core, &'static str>),
+        (slab, core): (Slab<'_, f32>, &Result<Core, &'static str>),
         transfer: &mut Transfer<A>,
     ) -> Result<Self, Error> {
+        let program = slab.program;
         let variant = Variant {
             ndim: program.ndim(),
             half: program.setup.half,
@@ -91,9 +99,9 @@ impl<A: Accelerator> Device<A> {
                 None => kernels.extend(names.iter().map(|_| None)),
             }
         }
-        let (base, memory) = resident::send(&*a, program, transfer)?;
-        let mut tables = Tables::new(program);
-        tables.add(program);
+        let (base, memory) = resident::send(&*a, slab, transfer)?;
+        let mut tables = Tables::new(slab);
+        tables.add(slab);
         let z = &program.rows.z;
         assert!(z.start.is_multiple_of(2), "threads begin at even cells");
         let top = if program.setup.surface.is_some() {
@@ -101,8 +109,15 @@ impl<A: Accelerator> Device<A> {
         } else {
             z.start
         };
+        let (ndim, padded) = (program.ndim(), &program.rows.padded);
+        let travels = program.setup.travelling[1].iter().map(|field| field - ndim);
+        let across = if ndim == 3 { vec![2, 4, 5] } else { vec![1, 2] };
         Ok(Self {
-            sizes: Sizes::new(program),
+            sizes: Sizes::new(slab),
+            planes: slab.planes.clone(),
+            links: RefCell::new(None),
+            a_plane: [padded.plane_len(), padded.rows()],
+            travelling: [travels.collect(), across],
             variant,
             points: Points::new(&*a, transfer, tables)?,
             shots: 1,
@@ -111,7 +126,7 @@ impl<A: Accelerator> Device<A> {
             base,
             reached: [int(top), int(z.end - top)],
             found: a.allocate(size_of::<i32>())?,
-            bounds: Bounds::of(program, core),
+            bounds: Bounds::of(slab, core),
             solid: variant.has_inside() && solid(program),
             turns: OnceCell::new(),
             _memory: memory,
@@ -122,14 +137,14 @@ impl<A: Accelerator> Device<A> {
     /// The points of other shots over the same medium, which run side by side.
     pub fn next_shots(
         &mut self,
-        program: &Discrete<f32>,
+        slab: Slab<'_, f32>,
         tables: Tables,
         transfer: &mut Transfer<A>,
     ) -> Result<(), Error> {
         self.a.finish()?;
         self.shots = tables.shots();
         self.points = Points::new(&*self.a, transfer, tables)?;
-        self.sizes = Sizes::new(program);
+        self.sizes = Sizes::new(slab);
         Ok(())
     }
 
@@ -157,7 +172,7 @@ impl<A: Accelerator> Device<A> {
     ///
     /// # Safety
     /// They must be those of the kernel, with addresses that live until it is done.
-    unsafe fn launch<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
+    pub unsafe fn launch<S>(&self, pass: Pass, dims: Dims, args: &S) -> Result<(), Error> {
         let Some(kernel) = &self.kernels[pass as usize] else {
             return Ok(());
         };
@@ -292,6 +307,7 @@ impl<A: Accelerator> Device<A> {
         let either = |plain: Pass, other: Pass| if changed { other } else { plain };
         self.cells(either(Pass::Velocities, Pass::VelocitiesChanged), &args)?;
         self.sources(&args, (0, it), changed)?;
+        self.exchange_velocities(args.velocity)?;
         self.surface(either(Pass::VelocityImages, Pass::VelocityImagesChanged), &args)?;
         if let Some((with, tape)) = shelled {
             with.keep(self, args.velocity, tape)?;
@@ -300,7 +316,8 @@ impl<A: Accelerator> Device<A> {
         if !changed {
             self.sources(&args, (1, it), false)?;
         }
-        self.surface(either(Pass::StressImages, Pass::StressImagesChanged), &args)
+        self.surface(either(Pass::StressImages, Pass::StressImagesChanged), &args)?;
+        self.exchange(&self.of_fields(args.stress, &self.travelling[0]))
     }
 
     /// What sources add in a stage; of a change of buoyancy what forces add by it.
@@ -353,15 +370,21 @@ impl<A: Accelerator> Device<A> {
             self.surface(Pass::StressImagesBack, args)?;
             self.cells(Pass::StressesBack, args)?;
         }
+        self.exchange(&self.across(args.waits[1]))?;
         self.velocities_back(args, record)?;
         if plain {
             self.cells(Pass::VelocitiesGatherBack, args)?;
         } else {
             self.cells(Pass::VelocitiesGather, &reached)?;
             self.surface(Pass::VelocityImagesBack, args)?;
+            self.exchange(&[Travelling {
+                address: args.surface.slopes,
+                a_plane: self.a_plane[1],
+            }])?;
             self.surface(Pass::SlopesBack, args)?;
             self.cells(Pass::VelocitiesBack, args)?;
         }
+        self.exchange_velocities(args.waits[0])?;
         if plain && wait {
             return Ok(());
         }
@@ -421,69 +444,10 @@ impl<A: Accelerator> Device<A> {
         // SAFETY: the tables name cells of the fields, each once, and numbers of the record.
         unsafe { self.launch(Pass::Spread, threads(cells.count as usize, WALKERS), &cells) }
     }
-
-    /// Puts zeros beside the cells of velocities that nothing was written to yet.
-    pub fn clear(&self, velocity: u64) -> Result<(), Error> {
-        let args = Args {
-            velocity,
-            ..self.base
-        };
-        let rows = (args.grid.rows * args.grid.planes) as usize;
-        let (args, dims) = self.side_by_side(args, threads(rows * SWEEPERS, WALKERS));
-        // SAFETY: a warp for every row of the grid; the callers give the address of velocities.
-        unsafe { self.launch(Pass::Clear, dims, &args) }
-    }
-
-    /// Copies numbers of every shot, or puts zeros where there is nothing to copy.
-    pub fn copy(&self, to: u64, from: Option<u64>, count: usize) -> Result<(), Error> {
-        let args = Walk {
-            to,
-            from: from.unwrap_or(0),
-            found: 0,
-            count: count as i64,
-            shot: self.distance.get() as i64,
-        };
-        if count == 0 {
-            return Ok(());
-        }
-        // SAFETY: the callers give addresses of as many numbers of every shot.
-        unsafe { self.launch(Pass::Copy, self.walk(count), &args) }
-    }
-
-    /// Looks at the velocities of a state for values that are not finite.
-    pub fn look(&self, state: u64) -> Result<(), Error> {
-        let count = self.sizes.ndim * self.sizes.len;
-        let args = Walk {
-            to: 0,
-            from: state,
-            found: self.found.address(),
-            count: count as i64,
-            shot: self.distance.get() as i64,
-        };
-        // SAFETY: a state begins with its velocities.
-        unsafe { self.launch(Pass::Look, self.walk(count), &args) }
-    }
-
-    /// Blocks that walk over so many numbers of every shot.
-    fn walk(&self, count: usize) -> Dims {
-        let mut dims = walk(count);
-        dims.grid[1] = self.shots;
-        dims
-    }
-
-    /// Forgets that there were some.
-    pub fn forget(&self) -> Result<(), Error> {
-        self.a.clear(&self.found)
-    }
-
-    /// Where it says whether there were some.
-    pub fn found(&self) -> u64 {
-        self.found.address()
-    }
 }
 
 /// Enough blocks for so many threads.
-fn threads(count: usize, block: usize) -> Dims {
+pub fn threads(count: usize, block: usize) -> Dims {
     Dims {
         grid: [count.div_ceil(block).max(1), 1, 1],
         threads: block,

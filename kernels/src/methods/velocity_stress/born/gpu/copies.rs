@@ -1,0 +1,71 @@
+//! Kernels that copy numbers of every shot, and look at them.
+
+use super::arguments::{Args, Walk};
+use super::steps::{Device, threads};
+use super::variant::Pass;
+use crate::Error;
+use crate::device::accelerator::{Accelerator, Dims, Memory, WALKERS, walk};
+
+/// Threads with a row of velocities that are cleared.
+const SWEEPERS: usize = 16;
+
+impl<A: Accelerator> Device<A> {
+    /// Puts zeros beside the cells of velocities that nothing was written to yet.
+    pub fn clear(&self, velocity: u64) -> Result<(), Error> {
+        let args = Args {
+            velocity,
+            ..self.base
+        };
+        let rows = (args.grid.rows * args.grid.planes) as usize;
+        let (args, dims) = self.side_by_side(args, threads(rows * SWEEPERS, WALKERS));
+        // SAFETY: a warp for every row of the grid; the callers give the address of velocities.
+        unsafe { self.launch(Pass::Clear, dims, &args) }
+    }
+
+    /// Copies numbers of every shot, or puts zeros where there is nothing to copy.
+    pub fn copy(&self, to: u64, from: Option<u64>, count: usize) -> Result<(), Error> {
+        let args = Walk {
+            to,
+            from: from.unwrap_or(0),
+            found: 0,
+            count: count as i64,
+            shot: self.distance.get() as i64,
+        };
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the callers give addresses of as many numbers of every shot.
+        unsafe { self.launch(Pass::Copy, self.walk(count), &args) }
+    }
+
+    /// Looks at the velocities of a state for values that are not finite.
+    pub fn look(&self, state: u64) -> Result<(), Error> {
+        let count = self.sizes.ndim * self.sizes.len;
+        let args = Walk {
+            to: 0,
+            from: state,
+            found: self.found.address(),
+            count: count as i64,
+            shot: self.distance.get() as i64,
+        };
+        // SAFETY: a state begins with its velocities.
+        unsafe { self.launch(Pass::Look, self.walk(count), &args) }
+    }
+
+    /// Blocks that walk over so many numbers of every shot.
+    fn walk(&self, count: usize) -> Dims {
+        let mut dims = walk(count);
+        dims.grid[1] = self.shots();
+        dims
+    }
+
+    /// Forgets that there were some.
+    pub fn forget(&self) -> Result<(), Error> {
+        self.a.clear(&self.found)
+    }
+
+    /// Where it says whether there were some.
+    pub fn found(&self) -> u64 {
+        self.found.address()
+    }
+}

@@ -1,0 +1,137 @@
+//! The part of a grid that one of several devices has: whole planes.
+
+use super::super::Number;
+use super::super::program::Discrete;
+use crate::Error;
+use crate::methods::velocity_stress::GHOST;
+use crate::methods::velocity_stress::rows::NONE;
+use std::ops::Range;
+
+/// The planes of a device, numbered as those of the grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planes {
+    /// Those that it computes.
+    pub own: Range<usize>,
+    /// Those that it has in memory: beside a cut some of its neighbour's, too.
+    pub memory: Range<usize>,
+}
+
+impl Planes {
+    /// Cuts a grid for so many devices. Cuts lie as far from the absorbing layers across planes as a derivative reaches, so that nothing
+    /// of the memory of layers travels, and at even planes, so that mechanisms which alternate from plane to plane do so on every device.
+    ///
+    /// # Errors
+    /// More devices than there are planes for.
+    pub fn cut<T: Number>(program: &Discrete<T>, devices: usize) -> Result<Vec<Self>, Error> {
+        let (all, live) = (program.rows.padded.planes(), &program.rows.planes);
+        let inside = without_layers(program);
+        let half = program.setup.half;
+        let (first, last) = (inside.start + half, inside.end.saturating_sub(half) / 2 * 2);
+        let mut cuts = vec![0];
+        for k in 1..devices {
+            let wanted = (live.start + live.len() * k / devices).next_multiple_of(2);
+            let least = first.max(cuts[k - 1] + 2 * GHOST).next_multiple_of(2);
+            cuts.push(wanted.min(last).max(least));
+        }
+        cuts.push(all);
+        let fits = |two: &[usize]| two[1] >= two[0] + 2 * GHOST;
+        if devices == 0 || (devices > 1 && !(cuts.windows(2).all(fits) && cuts[devices - 1] <= last)) {
+            return Err(Error::setup(format!(
+                "{devices} devices cannot share the {all} planes of the grid (frame included): each takes {} at least, and cuts lie {half} planes or more from the absorbing layers across them; use fewer devices for a shot",
+                2 * GHOST
+            )));
+        }
+        let planes = cuts.windows(2).map(|two| Self {
+            own: two[0]..two[1],
+            memory: two[0].saturating_sub(GHOST)..(two[1] + GHOST).min(all),
+        });
+        Ok(planes.collect())
+    }
+
+    /// The planes that it computes as they lie in its memory.
+    pub fn local(&self) -> Range<usize> {
+        self.own.start - self.memory.start..self.own.end - self.memory.start
+    }
+
+    /// The part of a program.
+    pub fn of<'a, T: Number>(&'a self, program: &'a Discrete<T>) -> Slab<'a, T> {
+        Slab {
+            program,
+            planes: self,
+        }
+    }
+
+    /// Those of a range of planes that it computes, as they lie in its memory.
+    pub fn within(&self, range: &Range<usize>) -> Range<usize> {
+        let start = range.start.clamp(self.own.start, self.own.end);
+        let end = range.end.clamp(start, self.own.end);
+        start - self.memory.start..end - self.memory.start
+    }
+}
+
+/// The planes that are computed and in no layer.
+fn without_layers<T: Number>(program: &Discrete<T>) -> Range<usize> {
+    let live = program.rows.planes.clone();
+    let Some((_, number)) = program.layers.lines(2) else {
+        return live;
+    };
+    let framed = |line: &usize| number[*line] != NONE;
+    let low = live.start + live.clone().take_while(framed).count();
+    low..low + (low..live.end).take_while(|line| !framed(line)).count()
+}
+
+/// A program and the planes of it that a device has.
+#[derive(Clone, Copy)]
+pub struct Slab<'a, T: Number> {
+    /// The whole program.
+    pub program: &'a Discrete<T>,
+    /// The planes.
+    pub planes: &'a Planes,
+}
+
+impl<'a, T: Number> Slab<'a, T> {
+    /// 2 or 3.
+    pub fn ndim(&self) -> usize {
+        self.program.ndim()
+    }
+
+    /// Planes in the memory of the device.
+    pub fn count(&self) -> usize {
+        self.planes.memory.len()
+    }
+
+    /// Numbers of a field there.
+    pub fn len(&self) -> usize {
+        self.count() * self.program.rows.padded.plane_len()
+    }
+
+    /// Rows there.
+    pub fn rows(&self) -> usize {
+        self.count() * self.program.rows.padded.rows()
+    }
+
+    /// The cells that it computes, as they lie in its memory: along z, rows, planes.
+    pub fn live(&self) -> [Range<usize>; 3] {
+        let rows = &self.program.rows;
+        [
+            rows.z.clone(),
+            rows.rows.clone(),
+            self.planes.within(&rows.planes),
+        ]
+    }
+
+    /// Where a row of a plane of the grid begins in a field.
+    pub fn at(&self, plane: usize, row: usize) -> usize {
+        self.program.rows.at(plane - self.planes.memory.start, row)
+    }
+
+    /// What the device has of numbers of all planes, so many a plane.
+    pub fn part<'b, N>(&self, all: &'b [N], a_plane: usize) -> &'b [N] {
+        &all[self.planes.memory.start * a_plane..self.planes.memory.end * a_plane]
+    }
+
+    /// The same of a field.
+    pub fn field<'b>(&self, all: &'b [T]) -> &'b [T] {
+        self.part(all, self.program.rows.padded.plane_len())
+    }
+}
