@@ -316,9 +316,9 @@ fn measure(words: &Words, devices: Vec<Arc<Watched>>) -> Result<(), Error> {
     let memory = room.min(words.number("memory", usize::MAX >> 30) << 30);
     let (schedule, sizes, once) = match words.text("keep", "steps").as_str() {
         "boundary" => {
-            let (sizes, once) = born.shell_sizes()?;
+            let (sizes, once) = born.boundary_sizes()?;
             let schedule = CheckpointSchedule::choose(shot.nt, sizes, memory.saturating_sub(once))?;
-            (schedule.of_shells(), sizes, once)
+            (schedule.with_boundary_saving(), sizes, once)
         }
         _ => (
             CheckpointSchedule::choose(shot.nt, born.sizes(), memory)?,

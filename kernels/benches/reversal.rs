@@ -162,10 +162,11 @@ fn measure(case: &Case, words: &Words) -> Result<(), Error> {
     let plain = Wanted::plain();
     let of_images = CheckpointSchedule::choose(steps, born.sizes_of_images(&plain), usize::MAX / 4)?;
     let boundary = born
-        .shell_sizes()
+        .boundary_sizes()
         .ok()
         .map(|(sizes, _)| {
-            CheckpointSchedule::choose(steps, sizes, usize::MAX / 4).map(CheckpointSchedule::of_shells)
+            CheckpointSchedule::choose(steps, sizes, usize::MAX / 4)
+                .map(CheckpointSchedule::with_boundary_saving)
         })
         .transpose()?;
     let names = ["forward", "gradient, steps", "gradient, boundary", "image"];

@@ -195,8 +195,12 @@ fn runs_take_any_memory<A: Accelerator>(open: Open<A>) {
     assert!(all == back(&born, 3 * state + 9 * tape), "behind another shot");
 }
 
-/// So many segments of shells and checkpoints.
-fn shelled(all: CheckpointSchedule, nt: usize, [segments, checkpoints]: [usize; 2]) -> CheckpointSchedule {
+/// So many segments of boundaries and checkpoints.
+fn with_segments(
+    all: CheckpointSchedule,
+    nt: usize,
+    [segments, checkpoints]: [usize; 2],
+) -> CheckpointSchedule {
     let segment = nt.div_ceil(segments);
     CheckpointSchedule {
         segment,
@@ -204,10 +208,10 @@ fn shelled(all: CheckpointSchedule, nt: usize, [segments, checkpoints]: [usize; 
         checkpoints,
         ..all
     }
-    .of_shells()
+    .with_boundary_saving()
 }
 
-/// How far what comes back by shells is from what comes back by whole steps on the same device, and how far the waves are from rest.
+/// How far what comes back by boundary saving is from what comes back by whole steps on the same device, and how far the waves are from rest.
 fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f64; 3] {
     let mut random = Random(2114);
     let [_, born] = both(open, case);
@@ -219,9 +223,9 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f6
         born.adjoint(&data, &all).expect("the reverse sweep"),
         born.gradient(&mut residual, &all).expect("a gradient"),
     ];
-    let (sizes, _) = born.shell_sizes().expect("waves that can run backwards");
+    let (sizes, _) = born.boundary_sizes().expect("waves that can run backwards");
     assert!(sizes[0] == born.sizes()[0] && sizes[1] < born.sizes()[1]);
-    let schedule = shelled(all, case.nt, [segments, segments.min(2) - 1]);
+    let schedule = with_segments(all, case.nt, [segments, segments.min(2) - 1]);
     assert!(born.drift().is_none());
     let found = [
         born.adjoint(&data, &schedule).expect("the reverse sweep"),
@@ -236,7 +240,7 @@ fn backwards<A: Accelerator>(open: Open<A>, case: &Case, segments: usize) -> [f6
     [off(0), off(1), born.drift().expect("waves have run backwards")]
 }
 
-/// What comes back by shells is within rounding what comes back by whole steps, inside with kernels of its own and without.
+/// What comes back by boundary saving is within rounding what comes back by whole steps, inside with kernels of its own and without.
 fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
     for ndim in [2, 3] {
         let base = Case {
@@ -311,13 +315,13 @@ fn waves_run_backwards<A: Accelerator>(open: Open<A>) {
 }
 
 /// Checkpoints on the host, and another shot with other receivers in between, change no bit where waves run backwards.
-fn shells_take_any_place<A: Accelerator>(open: Open<A>) {
+fn boundaries_take_any_place<A: Accelerator>(open: Open<A>) {
     let case = plain(2);
     let [_, mut born] = both(open, &case);
     let mut random = Random(8);
     let count = born.records() * born.values();
     let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
-    let few = shelled(schedules(&born, case.nt)[0], case.nt, [6, 3]);
+    let few = with_segments(schedules(&born, case.nt)[0], case.nt, [6, 3]);
     let wanted = born.adjoint(&data, &few).expect("the reverse sweep");
     for on_host in 1..=few.checkpoints {
         let schedule = CheckpointSchedule { on_host, ..few };
@@ -408,7 +412,7 @@ macro_rules! on {
             products_are_equal
             runs_take_any_memory
             waves_run_backwards
-            shells_take_any_place
+            boundaries_take_any_place
             a_run_that_grows_is_noticed
             every_kernel
         }
@@ -446,7 +450,7 @@ pub mod emulated {
             let mut random = Random(4);
             let count = born.records() * born.values();
             let data: Vec<f32> = (0..count).map(|_| random.next() as f32).collect();
-            let schedule = super::schedules(&born, case.nt)[0].of_shells();
+            let schedule = super::schedules(&born, case.nt)[0].with_boundary_saving();
             born.adjoint(&data, &schedule).expect("the reverse sweep")
         };
         for ndim in [2, 3] {

@@ -24,10 +24,10 @@ fn compared(kind: Misfit, estimate: bool, made: &[f64], observed: &Observed<f64>
     match estimate {
         false => kind.of(made, observed),
         true => {
-            let (misfit, waits, _) = kind
+            let (misfit, adjoint_source, _) = kind
                 .of_filtered(made, observed, 0.01)
                 .expect("waves have arrived");
-            (misfit, waits)
+            (misfit, adjoint_source)
         }
     }
 }
@@ -70,9 +70,9 @@ fn what_is_left_is_of_second_order() {
     for (kind, estimate) in kinds() {
         let mut before = 0.0;
         let mut residual = |made: &[f64]| {
-            let (misfit, waits) = compared(kind, estimate, made, &observed);
+            let (misfit, adjoint_source) = compared(kind, estimate, made, &observed);
             before = misfit;
-            Ok(waits)
+            Ok(adjoint_source)
         };
         let gradient = born.gradient(&mut residual, &schedule).expect("the shot runs");
         let slope = dot(&gradient, &perturbation);

@@ -34,7 +34,7 @@ fn the_largest_drift_of_several_shots_is_reported() {
     let sizes = born.sizes();
     let schedule = CheckpointSchedule::choose(case.nt, sizes, 2 * sizes[0] + case.nt * sizes[1])
         .expect("it fits")
-        .of_shells();
+        .with_boundary_saving();
     let mut reported = Vec::new();
     for shift in 0..6 {
         let mut shot = first.clone();

@@ -115,7 +115,7 @@ fn checkpoints_in_a_store_change_no_bit() {
     }
 }
 
-/// How far what comes back by shells is from what comes back by whole steps, and how far the waves are from rest.
+/// How far what comes back by boundary saving is from what comes back by whole steps, and how far the waves are from rest.
 fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     let shot = case.shot();
     let born = case.born::<T>(&shot, case.medium());
@@ -123,11 +123,11 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
     let all =
         CheckpointSchedule::choose(case.nt, [state, tape], 2 * state + case.nt * tape).expect("it fits");
     let wanted = born.adjoint(&data, &all).expect("the reverse sweep");
-    let ([of_state, shell], once) = born.shell_sizes().expect("waves that can run backwards");
+    let ([of_state, boundary], once) = born.boundary_sizes().expect("waves that can run backwards");
     // Once it takes the stresses of the waves and their velocities of two steps.
     assert!(
-        of_state == state && once > tape && shell < tape,
-        "{shell} of {tape}"
+        of_state == state && once > tape && boundary < tape,
+        "{boundary} of {tape}"
     );
     let schedule = CheckpointSchedule {
         segment: case.nt.div_ceil(segments),
@@ -135,7 +135,7 @@ fn apart<T: Number>(case: &Case, segments: usize) -> [f64; 3] {
         checkpoints: segments.min(2) - 1,
         ..all
     }
-    .of_shells();
+    .with_boundary_saving();
     let most = magnitude(wanted.iter().map(|x| x.f64()));
     let off = |found: &[T]| {
         largest_difference(found.iter().map(|x| x.f64()), wanted.iter().map(|x| x.f64())) / most
@@ -217,6 +217,6 @@ fn what_cannot_run_backwards_is_told() {
         ..plain(2)
     };
     let born = case.born::<f32>(&case.shot(), case.medium());
-    let why = born.shell_sizes().expect_err("attenuation").to_string();
+    let why = born.boundary_sizes().expect_err("attenuation").to_string();
     assert!(why.contains("waves cannot run backwards: attenuation"), "{why}");
 }

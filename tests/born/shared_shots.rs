@@ -85,9 +85,9 @@ fn compare<A: Accelerator>(open: OpenAll<A>, case: &Case, devices: usize, random
     };
     let mut schedules = vec![of(one.sizes(), case.nt), of(one.sizes(), case.nt / 5)];
     schedules[1].on_host = 1;
-    if let Ok((sizes, _)) = one.shell_sizes() {
-        assert!(several.shell_sizes().is_ok());
-        schedules.push(of(sizes, case.nt / 3).of_shells());
+    if let Ok((sizes, _)) = one.boundary_sizes() {
+        assert!(several.boundary_sizes().is_ok());
+        schedules.push(of(sizes, case.nt / 3).with_boundary_saving());
     }
     let [wanted, found] = [&one, &several].map(|born| all(born, case, [&model, &data], &schedules));
     assert_eq!(wanted.len(), found.len());

@@ -75,8 +75,8 @@ fn compare<A: Accelerator>(open: Open<A>, (case, count): (&Case, usize), random:
     };
     let mut schedules = vec![of(alone.sizes(), nt), of(alone.sizes(), nt / 5)];
     schedules[1].on_host = 1;
-    if let Ok((sizes, _)) = alone.shell_sizes() {
-        schedules.push(of(sizes, nt / 3).of_shells());
+    if let Ok((sizes, _)) = alone.boundary_sizes() {
+        schedules.push(of(sizes, nt / 3).with_boundary_saving());
     }
     let images = of(alone.sizes_of_images(&images()), nt / 4);
     let data = (0..count).map(|_| {

@@ -37,7 +37,7 @@ const HOT: [&str; 23] = [
     "stresses_inside",
     "velocities_undo",
     "stresses_undo",
-    "waiting_waves",
+    "adjoint_waves",
     "rotations",
     "multiply",
 ];

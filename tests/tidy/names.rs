@@ -104,3 +104,28 @@ fn items_that_are_named_exist() {
     }
     report("these items are named but are not there:", &offenders);
 }
+
+/// Words of a vocabulary of its own that the project had, and the terms of the field that stand in their place.
+const PRIVATE: [(&str, &str); 7] = [
+    ("foresee", "prefetch"),
+    ("foretell", "predict, tell in advance"),
+    ("foretold", "predicted"),
+    ("ladder", "checkpoint schedule"),
+    ("shelled", "boundary saving"),
+    ("what waits for stresses", "the adjoint of stresses"),
+    ("what waits for velocities", "the adjoint of velocities"),
+];
+
+#[test]
+fn terms_are_those_of_the_field() {
+    let mut offenders = Vec::new();
+    let texts = [".rs", ".cu", ".cuh", ".md"].into_iter().flat_map(files_ending);
+    for (name, text) in texts.filter(|(name, _)| name != "tests/tidy/names.rs") {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.to_lowercase();
+            let used = PRIVATE.iter().filter(|(word, _)| line.contains(word));
+            offenders.extend(used.map(|(word, term)| format!("{name}:{}: {word}: say {term}", number + 1)));
+        }
+    }
+    report("the field has terms for these:", &offenders);
+}

@@ -132,7 +132,7 @@ impl Misfit {
             }
             _ => 0.0,
         };
-        let (mut sum, mut waits) = (0.0, vec![N::of(0.0); made.len()]);
+        let (mut sum, mut adjoint_source) = (0.0, vec![N::of(0.0); made.len()]);
         for trace in 0..observed.traces {
             let (a, b) = (observed.weighted(made, trace), observed.own(trace));
             let (misfit, mut derivative) = match self {
@@ -140,10 +140,10 @@ impl Misfit {
                 _ => correlation(&a, &b),
             };
             observed.weigh(&mut derivative, trace);
-            observed.add(&derivative, trace, &mut waits);
+            observed.add(&derivative, trace, &mut adjoint_source);
             sum += misfit;
         }
-        (sum, waits)
+        (sum, adjoint_source)
     }
 
     /// The same for modelled records that a filter brings as near to the observed ones as it can, which is made for them: what it owes
@@ -158,9 +158,9 @@ impl Misfit {
         damping: f64,
     ) -> Result<(f64, Vec<N>, Wiener), Error> {
         let filter = Wiener::new(made, observed, damping)?;
-        let (misfit, waits) = self.of(&filter.applied(made, observed), observed);
-        let waits = filter.transposed(made, observed, &waits);
-        Ok((misfit, waits.into_iter().map(N::of).collect(), filter))
+        let (misfit, adjoint_source) = self.of(&filter.applied(made, observed), observed);
+        let adjoint_source = filter.transposed(made, observed, &adjoint_source);
+        Ok((misfit, adjoint_source.into_iter().map(N::of).collect(), filter))
     }
 }
 
@@ -207,14 +207,15 @@ mod tests {
                 let of = |records: &[f64]| match filtered {
                     false => kind.of(records, &observed),
                     true => {
-                        let (misfit, waits, _) = kind.of_filtered(records, &observed, 0.01).expect("waves");
-                        (misfit, waits)
+                        let (misfit, adjoint_source, _) =
+                            kind.of_filtered(records, &observed, 0.01).expect("waves");
+                        (misfit, adjoint_source)
                     }
                 };
-                let (before, waits) = of(&made);
+                let (before, adjoint_source) = of(&made);
                 let left = |h: f64| {
                     let after: Vec<f64> = made.iter().zip(&step).map(|(a, b)| a + h * b).collect();
-                    (of(&after).0 - before - h * dot(&waits, &step)).abs()
+                    (of(&after).0 - before - h * dot(&adjoint_source, &step)).abs()
                 };
                 let found = [0.03, 0.003, 0.0003, 0.00003].map(left);
                 let orders: Vec<f64> = found.windows(2).map(|pair| (pair[0] / pair[1]).log10()).collect();
@@ -233,13 +234,13 @@ mod tests {
         let silence = vec![0.0; waves.len()];
         let still = Observed::new(2, silence.clone(), None).expect("sizes agree");
         let loud = Observed::new(2, waves.clone(), None).expect("sizes agree");
-        let (misfit, waits) = Misfit::Correlation.of(&waves, &still);
-        assert!(misfit == 0.0 && waits.iter().all(|&x| x == 0.0));
-        let (misfit, waits) = Misfit::Correlation.of(&silence, &loud);
-        assert!(misfit == 2.0 && waits.iter().all(|&x| x == 0.0));
+        let (misfit, adjoint_source) = Misfit::Correlation.of(&waves, &still);
+        assert!(misfit == 0.0 && adjoint_source.iter().all(|&x| x == 0.0));
+        let (misfit, adjoint_source) = Misfit::Correlation.of(&silence, &loud);
+        assert!(misfit == 2.0 && adjoint_source.iter().all(|&x| x == 0.0));
         for made in [&waves, &silence] {
-            let (misfit, waits) = Misfit::Envelope.of(made, &still);
-            assert!(misfit.is_finite() && waits.iter().all(|x| x.is_finite()));
+            let (misfit, adjoint_source) = Misfit::Envelope.of(made, &still);
+            assert!(misfit.is_finite() && adjoint_source.iter().all(|x| x.is_finite()));
         }
         assert!(Wiener::new(&silence, &loud, 0.01).is_err());
         assert!(Observed::new(3, vec![0.0; 40], None).is_err());

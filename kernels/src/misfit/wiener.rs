@@ -75,14 +75,14 @@ impl Wiener {
         &self,
         made: &[N],
         observed: &Observed<T>,
-        waits: &[f64],
+        adjoint_source: &[f64],
     ) -> Vec<f64> {
         let fourier = &self.fourier;
         let mut of_filter = vec![Number::new(0.0, 0.0); self.filter.len()];
         for trace in 0..observed.traces() {
             let own = fourier.spectrum(&observed.plain(made, trace));
-            let waits = fourier.spectrum(&observed.plain(waits, trace));
-            for (k, (d, l)) in own.iter().zip(&waits).enumerate() {
+            let adjoint_source = fourier.spectrum(&observed.plain(adjoint_source, trace));
+            for (k, (d, l)) in own.iter().zip(&adjoint_source).enumerate() {
                 of_filter[k] += l.conj() * d;
             }
         }
@@ -95,7 +95,7 @@ impl Wiener {
         let of_damping = self.damping * mean(fourier, &of_power);
         let mut found = vec![0.0; made.len()];
         for trace in 0..observed.traces() {
-            let mut plain = fourier.spectrum(&observed.plain(waits, trace));
+            let mut plain = fourier.spectrum(&observed.plain(adjoint_source, trace));
             plain
                 .iter_mut()
                 .zip(&self.filter)

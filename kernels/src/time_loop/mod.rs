@@ -48,7 +48,7 @@ pub trait Stepper {
 
     /// Says before a step whether somebody may look at the fields that it leaves, samples of receivers apart, before the next one
     /// begins; where nobody does, a method may take them into that step at once. Who is told nothing expects a look.
-    fn foretell(&mut self, _looked_at: bool) {}
+    fn expect_look(&mut self, _looked_at: bool) {}
 
     /// Computes one stage of a step on one part: equations, sources, boundaries, in the order of the method. The boundary
     /// part is computed before the interior.
@@ -378,7 +378,7 @@ fn advance<S: Sampler<Number: Default + Clone>>(
             }
             if !alone {
                 let looked_at = feed.is_some() || step == schedule.step(span.end - 1);
-                subdomains.iter_mut().for_each(|s| s.foretell(looked_at));
+                subdomains.iter_mut().for_each(|s| s.expect_look(looked_at));
                 self::step(subdomains, halo, step, schedule.direction)?;
             }
             if schedule.samples(step) {

@@ -220,7 +220,7 @@ impl Memory {
         self.variables.fill(Lanes::ZERO);
     }
 
-    /// Whether the variables follow the displacement of this step, and not one that the step before has foretold.
+    /// Whether the variables follow the displacement of this step, and not one that the step before has predicted.
     pub(super) fn follows_now(&self) -> bool {
         self.coarse.is_some()
     }

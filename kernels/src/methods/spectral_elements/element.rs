@@ -90,7 +90,7 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
         } = self;
         gather(block, &mut scratch.field, |point| motion.displacement[point]);
         if memory.is_some() {
-            // The end of the step before as its velocity in the middle foretold it.
+            // The end of the step before as its velocity in the middle predicted it.
             gather(block, &mut scratch.strained, |point| {
                 let (mut u, a) = (motion.displacement[point], motion.acceleration[point]);
                 (0..D).for_each(|c| u[c] -= motion.square * a[c]);

@@ -353,7 +353,7 @@ KERNEL(forces)(const struct Elements a) {
     // The field comes first; fluxes take the places of slopes.
     REAL *field = sheet, *fluxes = sheet += COMPONENTS * POINTS;
 #else
-    REAL *fluxes = sheet + (1 + FORETOLD) * COMPONENTS * SHEET;
+    REAL *fluxes = sheet + (1 + PREDICTED) * COMPONENTS * SHEET;
 #endif
 #if LOSS
     struct Relaxing relaxing;
@@ -382,17 +382,17 @@ KERNEL(forces)(const struct Elements a) {
 #if LAW < 2
     REAL second[N][COMPONENTS];
     const int inside = goes_on(&a, element) && is_inner(&t);
-#if FORETOLD
+#if PREDICTED
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
         if (!inside || k == 0 || k == N - 1) second[k][i] = a.acceleration[(WIDE)own[k] * COMPONENTS + i];
 #endif
     if (inside) advance_inside(&a, element, t.at, own, column, second);
-    if (ends_at_once(&a, element) && is_inner(&t)) later = foresee_inside(&a, own, column_inside(&t, room, seat), inside);
-#if FORETOLD
-    // The end of the step before as its velocity in the middle foretold it: memory variables follow its strain.
-    REAL foretold[N][COMPONENTS];
+    if (ends_at_once(&a, element) && is_inner(&t)) later = prefetch_inside(&a, own, column_inside(&t, room, seat), inside);
+#if PREDICTED
+    // The end of the step before as its velocity in the middle predicted it: memory variables follow its strain.
+    REAL predicted[N][COMPONENTS];
     UNROLL for (int k = 0; k < N; k++) UNROLL for (int i = 0; i < COMPONENTS; i++)
-        foretold[k][i] = FMA(-a.square, second[k][i], column[k][i]);
+        predicted[k][i] = FMA(-a.square, second[k][i], column[k][i]);
 #endif
 #endif
 #if STORED
@@ -412,8 +412,8 @@ KERNEL(forces)(const struct Elements a) {
 #if !LINES
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
             sheet[i * SHEET + t.at] = column[k][i];
-#if FORETOLD
-            sheet[(COMPONENTS + i) * SHEET + t.at] = foretold[k][i];
+#if PREDICTED
+            sheet[(COMPONENTS + i) * SHEET + t.at] = predicted[k][i];
 #endif
         }
         __syncthreads();
@@ -433,8 +433,8 @@ KERNEL(forces)(const struct Elements a) {
         take_table(&tables, k, table);
 #endif
         hooke(LAW_OF_LEVEL(k), gradient, stress);
-#if FORETOLD
-        gradient_at(&t, sheet + COMPONENTS * SHEET, foretold, k, inverse, gradient);
+#if PREDICTED
+        gradient_at(&t, sheet + COMPONENTS * SHEET, predicted, k, inverse, gradient);
 #endif
 #if LATE
         take_kept(&relaxing, k, kept[0]);

@@ -16,9 +16,9 @@
 // Voigt's index of two axes: xx, yy, zz, yz, zx, xy; in 2-D xx, zz, zx.
 #define VOIGT(i, k) ((i) == (k) ? (i) : NDIM == 3 ? 6 - (i) - (k) : 2)
 #define METRIC_NUMBERS (NDIM * NDIM + 1)
-// Memory variables of all mechanisms follow a displacement that the step before foretold, those of one mechanism a point the one of
+// Memory variables of all mechanisms follow a displacement that the step before predicted, those of one mechanism a point the one of
 // this step.
-#define FORETOLD (LOSS && !COARSE)
+#define PREDICTED (LOSS && !COARSE)
 // Constants of every point come by way of shared memory, asked for two levels ahead.
 #define STAGED (LAW == 1 && VARIES && LINES && !LOSS)
 // Memory variables of all levels are read before the lines of the field are shared.
@@ -32,7 +32,7 @@
 // The threads of the next element go on where those of an element end among the banks.
 #define SEAT (FILLED + (64 + SHEET % 32 - FILLED % 32) % 32)
 #else
-#define SEAT ((1 + FORETOLD + ACROSS) * COMPONENTS * SHEET)
+#define SEAT ((1 + PREDICTED + ACROSS) * COMPONENTS * SHEET)
 #endif
 // Slopes along axis a across: of all polynomials at the thread's point, of its polynomial at all points.
 #if LOSS && !LINES
@@ -64,7 +64,7 @@
 struct Elements {
     REAL *field;           // displacement or potential, [point][component]
     REAL *velocity;        // of solids
-    const REAL *acceleration;  // of the step before; FORETOLD only
+    const REAL *acceleration;  // of the step before; PREDICTED only
     const REAL *inverse_mass;
     REAL *forces;          // [element][point of it][component]
     const int *points;     // [element][point of it]

@@ -70,7 +70,7 @@ INLINE void advance_inside(const struct Elements *a, WIDE element, int at, const
 }
 
 // Asks for what that takes at the points on a thread's column. Velocities that the thread itself has `changed` are there.
-INLINE REAL *foresee_inside(const struct Elements *a, const int number[N], REAL *column, int changed) {
+INLINE REAL *prefetch_inside(const struct Elements *a, const int number[N], REAL *column, int changed) {
     UNROLL for (int k = 1; k < N - 1; k++) {
         UNROLL for (int i = 0; i < COMPONENTS; i++) {
             const REAL *velocity = a->velocity + (WIDE)number[k] * COMPONENTS + i;

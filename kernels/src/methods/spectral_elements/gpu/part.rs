@@ -467,7 +467,7 @@ impl<const D: usize, A: Accelerator> Stepper for DevicePart<D, A> {
         !self.links.is_empty()
     }
 
-    fn foretell(&mut self, looked_at: bool) {
+    fn expect_look(&mut self, looked_at: bool) {
         self.looked_at = looked_at;
     }
 

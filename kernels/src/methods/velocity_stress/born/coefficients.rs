@@ -393,12 +393,12 @@ impl<T: Number> Discrete<T> {
         });
     }
 
-    fn change_ratios_transposed(&self, waits: &mut Changes<T>) {
+    fn change_ratios_transposed(&self, sums: &mut Changes<T>) {
         let ratios = self.ratios.concat();
         self.each_ratio(|number, [coupling, normal], c| {
-            let share = waits.ratios[number] / c;
-            waits.stiffness[coupling] += share;
-            let normal = &mut waits.stiffness[normal];
+            let share = sums.ratios[number] / c;
+            sums.stiffness[coupling] += share;
+            let normal = &mut sums.stiffness[normal];
             *normal = *normal - ratios[number] * share;
         });
     }

@@ -135,7 +135,7 @@ pub struct Imaging<T> {
     lags: Vec<[isize; 3]>,
     /// The share of the normal stresses that is the potential of P waves.
     share: Vec<T>,
-    /// The pressure that waits, summed over the steps so far.
+    /// The adjoint pressure, summed over the steps so far.
     later: Vec<T>,
 }
 

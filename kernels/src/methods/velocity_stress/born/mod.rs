@@ -228,22 +228,22 @@ impl<T: Number> Born<T> {
         self.store = Some(store);
     }
 
-    /// Bytes of a checkpoint and of the shell of a recorded step, with which [`CheckpointSchedule::of_shells`] goes back, and bytes that it takes
+    /// Bytes of a checkpoint and of the boundary of a recorded step, with which [`CheckpointSchedule::with_boundary_saving`] goes back, and bytes that it takes
     /// once.
     ///
     /// # Errors
     /// Says why waves cannot run backwards: attenuation, a grid that is too small.
-    pub fn shell_sizes(&self) -> Result<([usize; 2], usize), Error> {
+    pub fn boundary_sizes(&self) -> Result<([usize; 2], usize), Error> {
         let why = |why: &str| Error::setup(format!("waves cannot run backwards: {why}"));
         if let Some(placed) = &self.placed {
-            return placed.shells.map_err(why);
+            return placed.boundary_saving.map_err(why);
         }
         let core = (*self.core).as_ref().map_err(|words| why(words));
         let boundary = self.recorded(true, 0).bytes::<T>();
         core.map(|_| ([self.state_bytes(), boundary], Backwards::bytes(&self.program)))
     }
 
-    /// Of runs with [`CheckpointSchedule::of_shells`] so far: the largest velocity that was left when the waves had come back to the beginning, where
+    /// Of runs with [`CheckpointSchedule::with_boundary_saving`] so far: the largest velocity that was left when the waves had come back to the beginning, where
     /// they were at rest, as a share of the largest one on their way.
     pub fn drift(&self) -> Option<f64> {
         let engine = self.engine.as_ref();

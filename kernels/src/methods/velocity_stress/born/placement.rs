@@ -20,7 +20,7 @@ pub(super) struct Placed {
     /// Bytes of a checkpoint and of a recorded step.
     pub sizes: [usize; 2],
     /// The same where waves run backwards, and bytes that this takes once.
-    pub shells: Result<([usize; 2], usize), &'static str>,
+    pub boundary_saving: Result<([usize; 2], usize), &'static str>,
 }
 
 /// Bytes that are left for each of so many shots side by side; none where they do not fit.
@@ -136,10 +136,10 @@ impl Born<f32> {
             )));
         }
         let [side_by_side] = self.most(&planes, |slab| [gpu::bytes_side_by_side(slab)]);
-        let shells = planes
+        let boundary_saving = planes
             .iter()
-            .map(|planes| gpu::shell_sizes(planes.of(&self.program), &self.core));
-        let shells: Result<Vec<_>, &'static str> = shells.collect();
+            .map(|planes| gpu::boundary_sizes(planes.of(&self.program), &self.core));
+        let boundary_saving: Result<Vec<_>, &'static str> = boundary_saving.collect();
         let most = |all: Vec<([usize; 2], usize)>| {
             all.into_iter()
                 .reduce(|([a, b], c), ([d, e], f)| ([a.max(d), b.max(e)], c.max(f)))
@@ -149,7 +149,7 @@ impl Born<f32> {
             needed,
             side_by_side,
             sizes: self.most(&planes, gpu::schedule_sizes),
-            shells: shells.map(|all| most(all).unwrap_or_default()),
+            boundary_saving: boundary_saving.map(|all| most(all).unwrap_or_default()),
             planes,
         });
         Ok(())

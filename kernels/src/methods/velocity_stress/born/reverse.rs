@@ -114,9 +114,9 @@ impl<T: Number> Born<T> {
         schedule: &CheckpointSchedule,
         mut imaging: Option<&mut Imaging<T>>,
     ) -> Result<Option<Gradient<T>>, Error> {
-        if schedule.shells && imaging.is_some() {
+        if schedule.boundary_saving && imaging.is_some() {
             return Err(Error::setup(
-                "images need the waves of all cells: record whole steps, not their shells",
+                "images need the waves of all cells: record whole steps, not their boundaries",
             ));
         }
         let program = &self.program;
@@ -126,7 +126,7 @@ impl<T: Number> Born<T> {
             none => none.insert(Memory::new(program)?),
         };
         let beside = imaging.as_ref().map_or(0, |imaging| imaging.recorded(program));
-        let recorded = self.recorded(schedule.shells, beside);
+        let recorded = self.recorded(schedule.boundary_saving, beside);
         memory.serve(program, schedule.segment.min(self.nt), recorded)?;
         if imaging.is_none() {
             memory.adjoint.gradient = Some(Gradient {
@@ -134,7 +134,7 @@ impl<T: Number> Born<T> {
                 grouped: self.parameters.isotropic(),
             });
         }
-        let core = (*self.core).as_ref().ok().filter(|_| schedule.shells);
+        let core = (*self.core).as_ref().ok().filter(|_| schedule.boundary_saving);
         if core.is_some() && memory.backwards.is_none() {
             memory.backwards = Some(Backwards::new(program)?);
         }

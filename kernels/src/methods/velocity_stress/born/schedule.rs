@@ -17,8 +17,8 @@ pub struct CheckpointSchedule {
     pub in_store: usize,
     /// Segments.
     pub segments: usize,
-    /// Of a step its shell is recorded alone, and waves run backwards inside of that ([`super::Born::shell_sizes`]).
-    pub shells: bool,
+    /// Of a step its boundary is recorded alone, and waves run backwards inside of that ([`super::Born::boundary_sizes`]).
+    pub boundary_saving: bool,
 }
 
 /// What a reversal does next. Marks are places at which the run begins anew: 0 is its beginning, the others are checkpoints.
@@ -169,7 +169,7 @@ impl CheckpointSchedule {
             on_host,
             in_store,
             segments,
-            shells: false,
+            boundary_saving: false,
         };
         let in_store = |on_host: usize| of(room.store).min(most - in_memory - on_host);
         let all = [
@@ -184,7 +184,7 @@ impl CheckpointSchedule {
     /// What it costs beside the steps that are recorded, in steps.
     fn cost(&self, steps: usize) -> usize {
         let files = stored(self.segments, self.checkpoints, self.in_store);
-        let backwards = if self.shells {
+        let backwards = if self.boundary_saving {
             steps * BACKWARDS[0] / BACKWARDS[1]
         } else {
             0
@@ -192,10 +192,13 @@ impl CheckpointSchedule {
         self.extra(steps) + STEPS_OF_A_COPY * self.on_host + STEPS_OF_A_FILE * files + backwards
     }
 
-    /// The same where of each step its shell is recorded.
+    /// The same where of each step its boundary is recorded.
     #[must_use]
-    pub fn of_shells(self) -> Self {
-        Self { shells: true, ..self }
+    pub fn with_boundary_saving(self) -> Self {
+        Self {
+            boundary_saving: true,
+            ..self
+        }
     }
 
     /// Whether it is quicker than another reversal of so many steps.

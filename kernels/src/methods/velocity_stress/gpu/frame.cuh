@@ -45,18 +45,18 @@ INLINE struct Place place_of(const struct Slab *s, const struct Frame *f, int pl
 }
 
 // Numbers that are wanted later are brought nearer.
-INLINE void foresee(const REAL *p) {
+INLINE void prefetch_ahead(const REAL *p) {
 #if AHEAD
     prefetch(p);
 #endif
 }
 
 // The memory variables of all axes.
-INLINE void foresee_layers(const struct Frame *f, const struct Place *p) {
+INLINE void prefetch_layers(const struct Frame *f, const struct Place *p) {
 #if LAYERS
     EACH_AXIS(axis) {
         if (p->at[axis] < 0) continue;
-        EACH_AXIS(of) foresee(f->layer[axis].psi + VELOCITY(of) * f->layer[axis].component + p->at[axis]);
+        EACH_AXIS(of) prefetch_ahead(f->layer[axis].psi + VELOCITY(of) * f->layer[axis].component + p->at[axis]);
     }
 #endif
 }

@@ -94,11 +94,11 @@ KERNEL(velocity)(const struct Stage a) {
     const struct Cell c = cell_of(&a);
     if (c.z < 0) return;
     REAL *at = s->fields + row_at(s, c.plane, c.row) + c.z;
-    EACH_AXIS(t) foresee(at + VELOCITY(t) * s->field);
+    EACH_AXIS(t) prefetch_ahead(at + VELOCITY(t) * s->field);
     const REAL outer = row_weight(&a.f, c.plane, c.row);
 #if LAYERS
     const struct Place place = place_of(s, &a.f, c.plane, c.row, c.z);
-    foresee_layers(&a.f, &place);
+    prefetch_layers(&a.f, &place);
 #endif
     EACH_AXIS(t) {
         REAL sum[VEC], b[VEC], now[VEC];
@@ -206,13 +206,13 @@ INLINE void add(const struct Stage *a, const struct Cell *c, REAL outer, int pai
 }
 
 // What a thread reads only when the strains are there.
-INLINE void foresee_stress(const struct Stage *a, const struct Cell *c) {
+INLINE void prefetch_stress(const struct Stage *a, const struct Cell *c) {
     const struct Slab *s = &a->s;
     const WIDE row = row_at(s, c->plane, c->row) + c->z, own = relaxing_at(a, row);
     UNROLL for (int k = NDIM; k < FIELDS; k++) {
-        foresee(s->fields + k * s->field + row);
+        prefetch_ahead(s->fields + k * s->field + row);
         UNROLL for (int m = 0; m < MECHANISMS; m++) {
-            foresee(a->loss.memory + m * a->loss.mechanism + (k - NDIM) * a->loss.stress + own);
+            prefetch_ahead(a->loss.memory + m * a->loss.mechanism + (k - NDIM) * a->loss.stress + own);
         }
     }
 }
@@ -223,7 +223,7 @@ KERNEL(stress)(const struct Stage a) {
     const struct Slab *s = &a.s;
     const struct Cell c = cell_of(&a);
     if (c.z < 0) return;
-    foresee_stress(&a, &c);
+    prefetch_stress(&a, &c);
     const REAL *at = s->fields + row_at(s, c.plane, c.row) + c.z;
     const WIDE m = medium_at(s, c.plane, c.row) + c.z;
     REAL e[3][VEC], rate[3][VEC];
@@ -236,7 +236,7 @@ KERNEL(stress)(const struct Stage a) {
     const REAL outer = row_weight(&a.f, c.plane, c.row);
 #if LAYERS
     const struct Place place = place_of(s, &a.f, c.plane, c.row, c.z);
-    foresee_layers(&a.f, &place);
+    prefetch_layers(&a.f, &place);
 #endif
     EACH_AXIS(t) {
         derive(s, at + VELOCITY(t) * s->field, t, 0, e[t]);

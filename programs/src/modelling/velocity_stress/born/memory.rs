@@ -183,14 +183,14 @@ impl ReverseSweep {
     /// kept.
     pub fn seconds(&self, [forward, all]: [f64; 2]) -> f64 {
         let (schedule, steps) = (&self.schedule, self.steps as f64);
-        let again = f64::from(schedule.shells);
+        let again = f64::from(schedule.boundary_saving);
         steps * (all + again * forward) + schedule.extra(self.steps) as f64 * forward
     }
 
     /// What is kept, and what it costs.
     fn words(&self) -> String {
         let schedule = &self.schedule;
-        let what = match schedule.shells {
+        let what = match schedule.boundary_saving {
             true => " at the boundary of the model, inside of which waves run backwards",
             false => "",
         };
@@ -209,7 +209,7 @@ impl ReverseSweep {
             gigabytes(memory as f64),
             schedule.extra(self.steps),
             self.steps,
-            if schedule.shells {
+            if schedule.boundary_saving {
                 ", and all of them backwards"
             } else {
                 ""
@@ -262,7 +262,7 @@ fn boundary(
     had: bool,
 ) -> anyhow::Result<Option<(CheckpointSchedule, [usize; 2], usize)>> {
     let found = born
-        .shell_sizes()
+        .boundary_sizes()
         .map_err(anyhow::Error::from)
         .and_then(|(sizes, once)| {
             let memory = room.memory.saturating_sub(once);
@@ -271,7 +271,7 @@ fn boundary(
                 sizes,
                 Room { memory, ..room },
             ))?;
-            Ok((schedule.of_shells(), sizes, once))
+            Ok((schedule.with_boundary_saving(), sizes, once))
         });
     match found {
         Ok(found) => Ok(Some(found)),

@@ -115,7 +115,7 @@ pub struct Args {
     pub stiffness: u64,
     pub weaker: u64,
     pub ratios: u64,
-    pub waits: [u64; 2],
+    pub derivatives: [u64; 2],
     pub behind: [[u64; 3]; 2],
     pub later: u64,
     pub rate: u64,
@@ -130,8 +130,8 @@ pub struct Args {
     pub shot: i64,
     pub run_velocity: u64,
     pub run_stress: u64,
-    pub shell: u64,
-    pub shell_len: i64,
+    pub boundary: u64,
+    pub boundary_len: i64,
     pub around: [BoxArgs; BOXES],
 }
 
@@ -263,7 +263,7 @@ impl Args {
             stiffness: 0,
             weaker: 0,
             ratios: 0,
-            waits: [0; 2],
+            derivatives: [0; 2],
             behind: [[0; 3]; 2],
             later: 0,
             rate: 0,
@@ -278,8 +278,8 @@ impl Args {
             shot: 0,
             run_velocity: 0,
             run_stress: 0,
-            shell: 0,
-            shell_len: 0,
+            boundary: 0,
+            boundary_len: 0,
             around: [BoxArgs::default(); BOXES],
         }
     }
@@ -314,7 +314,7 @@ impl Args {
 
     /// A step that leaves on a tape the memory of layers of stage 1 and what is kept at the surface; those of the step before lie on
     /// another one, if any. Velocities go on in their state.
-    pub fn shelled(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
+    pub fn boundary_saved(mut self, sizes: &Sizes, before: Option<u64>, tape: u64) -> Self {
         let parts = sizes.tape();
         if let Some(before) = before {
             self.psi = parts.memory.map(|at| after(before, at));
@@ -350,13 +350,13 @@ impl Args {
     }
 
     /// With memory for the adjoint of derivatives. Without a surface the adjoint of velocities is that of forces, too.
-    pub fn waiting(mut self, sizes: &Sizes, waits: u64) -> Self {
-        let parts = sizes.waits();
-        self.waits = parts.fields.map(|at| after(waits, at));
+    pub fn with_derivatives(mut self, sizes: &Sizes, derivatives: u64) -> Self {
+        let parts = sizes.derivatives();
+        self.derivatives = parts.fields.map(|at| after(derivatives, at));
         if sizes.surface == 0 {
-            self.waits[0] = self.velocity;
+            self.derivatives[0] = self.velocity;
         }
-        self.behind = parts.layers.map(|axes| axes.map(|at| after(waits, at)));
+        self.behind = parts.layers.map(|axes| axes.map(|at| after(derivatives, at)));
         self
     }
 

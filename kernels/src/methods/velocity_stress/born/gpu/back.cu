@@ -19,8 +19,8 @@ INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, c
                 EACH(i) psi[i] = memory[i * l->component + at];
                 EACH(i) {
                     const REAL *f = factors_of(l, c->line[0] + v, (i == 0) != stage);
-                    REAL waits = g[stage ? STRESS(i, 0) : i][v], sum = psi[i] + waits;
-                    behind[i * l->component + at] = FMA(READ(f), waits, READ(f + l->lines) * sum);
+                    REAL adjoint = g[stage ? STRESS(i, 0) : i][v], sum = psi[i] + adjoint;
+                    behind[i * l->component + at] = FMA(READ(f), adjoint, READ(f + l->lines) * sum);
                     memory[i * l->component + at] = READ(f + 2 * l->lines) * sum;
                 }
             }
@@ -29,11 +29,11 @@ INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, c
         REAL psi[NDIM][VEC];
         EACH(i) load(memory + i * l->component + p->at[j], psi[i]);
         EACH(i) {
-            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage), *waits = g[stage ? STRESS(i, j) : i];
+            const REAL *f = factors_of(l, c->line[AXIS(j)], (i == j) != stage), *adjoint = g[stage ? STRESS(i, j) : i];
             REAL kappa = READ(f), take = READ(f + l->lines), keep = READ(f + 2 * l->lines), other[VEC];
             EACH_VEC {
-                REAL sum = psi[i][v] + waits[v];
-                other[v] = FMA(kappa, waits[v], take * sum);
+                REAL sum = psi[i][v] + adjoint[v];
+                other[v] = FMA(kappa, adjoint[v], take * sum);
                 psi[i][v] = keep * sum;
             }
             put(c, behind + i * l->component + p->at[j], other);
@@ -43,8 +43,8 @@ INLINE void unstretch(const struct Args *a, int stage, const struct Places *p, c
 }
 
 // The address of the adjoint of the derivative of component `i` along AXIS(j) among the fields.
-INLINE const REAL *waits_of(const struct Args *a, int stage, int i, int j) {
-    return SHOT(a, waits[stage]) + (stage ? STRESS(i, j) : i) * a->g.len;
+INLINE const REAL *adjoint_of(const struct Args *a, int stage, int i, int j) {
+    return SHOT(a, derivatives[stage]) + (stage ? STRESS(i, j) : i) * a->g.len;
 }
 
 // What cells get from the adjoint of the derivatives along z.
@@ -54,14 +54,14 @@ INLINE void gather_along(const struct Args *a, int stage, const struct Cell *c, 
     REAL near[NDIM][VEC + 2 * AROUND];
     if (line - AROUND >= l->low && line + VEC + AROUND <= l->high) {
         EACH(i) UNROLL for (int k = 0; k < VEC + 2 * AROUND; k += VEC) {
-            fetch(waits_of(a, stage, i, 0) + (c->at + k - AROUND), near[i] + k);
+            fetch(adjoint_of(a, stage, i, 0) + (c->at + k - AROUND), near[i] + k);
         }
     } else {
         const int start = start_in_layer(&a->g, 0, c);
         UNROLL for (int k = 0; k < VEC + 2 * AROUND; k++) {
             int other = line + k - AROUND, framed = is_framed(l, other);
             int at = framed ? start + number_in_layer(l, other) : c->at + k - AROUND;
-            EACH(i) near[i][k] = READ((framed ? SHOT(a, behind[stage][0]) + i * l->component : waits_of(a, stage, i, 0)) + at);
+            EACH(i) near[i][k] = READ((framed ? SHOT(a, behind[stage][0]) + i * l->component : adjoint_of(a, stage, i, 0)) + at);
         }
     }
     EACH(i) {
@@ -92,7 +92,7 @@ INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (
         if (inside) {
             EACH(i) UNROLL for (int m = 0; m < 2 * HALF; m++) {
                 const int first = (i == j) == stage;
-                fetch(waits_of(a, stage, i, j) + (c->at + (m + first - HALF) * stride), near[i][j][m]);
+                fetch(adjoint_of(a, stage, i, j) + (c->at + (m + first - HALF) * stride), near[i][j][m]);
             }
             continue;
         }
@@ -104,7 +104,7 @@ INLINE void gather(const struct Args *a, int stage, const struct Cell *c, REAL (
                 const int first = (i == j) == stage;
                 if (k < first || k >= 2 * HALF + first) continue;
                 const REAL *beside = SHOT(a, behind[stage][AXIS(j)]) + i * l->component;
-                fetch((framed ? beside : waits_of(a, stage, i, j)) + at, near[i][j][k - first]);
+                fetch((framed ? beside : adjoint_of(a, stage, i, j)) + at, near[i][j][k - first]);
             }
         }
     }
@@ -158,17 +158,17 @@ INLINE void unrelax(const struct Args *a, const REAL *s, int k, const struct Cel
 
 // Whether the gradient by a stiffness is summed. Parameters of isotropic media ask for the sums of normal stiffnesses and of couplings
 // alone; these sums stand in the first place of each.
-INLINE int is_waited_for(const struct Args *a, int place) {
+INLINE int is_summed(const struct Args *a, int place) {
     return !a->grouped || place == 0 || place == STRESS(0, 1) || place >= SHEAR(NDIM);
 }
 
-INLINE void foresee_gradient(const struct Args *a, const REAL *from, const struct Cell *c) {
-    UNROLL for (int k = 0; k < PLACES; k++) if (is_waited_for(a, k)) prefetch(from + k * a->g.len + c->at);
+INLINE void prefetch_gradient(const struct Args *a, const REAL *from, const struct Cell *c) {
+    UNROLL for (int k = 0; k < PLACES; k++) if (is_summed(a, k)) prefetch(from + k * a->g.len + c->at);
 }
 
 INLINE void load_gradient(const struct Args *a, const REAL *from, const struct Cell *c, REAL (*sum)[VEC]) {
     UNROLL for (int k = 0; k < PLACES; k++) {
-        if (is_waited_for(a, k)) load(from + k * a->g.len + c->at, sum[k]);
+        if (is_summed(a, k)) load(from + k * a->g.len + c->at, sum[k]);
     }
 }
 
@@ -186,7 +186,7 @@ INLINE void add_gradient(const struct Args *a, REAL *to, REAL (*e)[VEC], REAL (*
     }
     UNROLL for (int k = NDIM; k < STRESSES; k++) EACH_VEC sum[SHEAR(k)][v] += e[k][v] * s[k][v];
     UNROLL for (int k = 0; k < PLACES; k++) {
-        if (is_waited_for(a, k)) put(c, to + k * a->g.len + c->at, sum[k]);
+        if (is_summed(a, k)) put(c, to + k * a->g.len + c->at, sum[k]);
     }
 }
 
@@ -220,14 +220,14 @@ INLINE void stresses_back_of(const struct Args *a, int gathered) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee_layers(a, (const REAL *const *)a->memory[1], &p, &c);
-    if (a->stiffness) foresee_layers(a, a->psi, &p, &c);
+    prefetch_layers(a, (const REAL *const *)a->memory[1], &p, &c);
+    if (a->stiffness) prefetch_layers(a, a->psi, &p, &c);
     REAL s[STRESSES][VEC], k[MODULI][VEC], e[STRESSES][VEC], strain[STRESSES][VEC], sum[PLACES][VEC], got[STRESSES][VEC], left[VEC];
-    foresee(&a->g, SHOT(a, stress), STRESSES, &c);
-    foresee_stiffness(&a->g, &c);
+    prefetch_fields(&a->g, SHOT(a, stress), STRESSES, &c);
+    prefetch_stiffness(&a->g, &c);
     left_of(&a->g, &c, left);
     if (a->stiffness) {
-        foresee_gradient(a, SHOT(a, stiffness), &c);
+        prefetch_gradient(a, SHOT(a, stiffness), &c);
         strains_of(a, &p, &c, strain);
     }
     if (gathered) gather_stresses(a, &c, got);
@@ -252,7 +252,7 @@ INLINE void stresses_back_of(const struct Args *a, int gathered) {
     add_products(k, weak, e);
     if (a->stiffness) add_gradient(a, SHOT(a, weaker), strain, weak, &c, sum);
 #endif
-    EACH_STRESS(n) put(&c, SHOT(a, waits[1]) + n * a->g.len + c.at, e[n]);
+    EACH_STRESS(n) put(&c, SHOT(a, derivatives[1]) + n * a->g.len + c.at, e[n]);
     unstretch(a, 1, &p, &c, e);
 }
 
@@ -266,7 +266,7 @@ KERNEL(velocities_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const struct Places p = places_of(&a.g, &c);
-    foresee_layers(&a, (const REAL *const *)a.memory[0], &p, &c);
+    prefetch_layers(&a, (const REAL *const *)a.memory[0], &p, &c);
     REAL now[NDIM][VEC], b[NDIM][VEC], before[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
     left_of(&a.g, &c, left);
     buoyancy_at(&a.g, c.at, b);
@@ -286,7 +286,7 @@ KERNEL(velocities_back)(const struct Args a) {
             b[i][v] *= now[i][v];
         }
         if (a.g.sponge[0]) put(&c, SHOT(&a, velocity) + at, now[i]);
-        put(&c, SHOT(&a, waits[0]) + at, b[i]);
+        put(&c, SHOT(&a, derivatives[0]) + at, b[i]);
     }
     unstretch(&a, 0, &p, &c, b);
 }
@@ -298,13 +298,13 @@ KERNEL(velocities_gather_back)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const struct Places p = places_of(&a.g, &c);
-    foresee_layers(&a, (const REAL *const *)a.memory[0], &p, &c);
+    prefetch_layers(&a, (const REAL *const *)a.memory[0], &p, &c);
     REAL force[NDIM][VEC], b[NDIM][VEC], got[NDIM][VEC], after[NDIM][VEC], sum[NDIM][VEC], left[VEC];
-    foresee(&a.g, SHOT(&a, velocity), NDIM, &c);
-    foresee_density(&a.g, &c);
+    prefetch_fields(&a.g, SHOT(&a, velocity), NDIM, &c);
+    prefetch_density(&a.g, &c);
     if (a.buoyancy) {
-        foresee(&a.g, SHOT(&a, after), NDIM, &c);
-        foresee(&a.g, SHOT(&a, buoyancy), NDIM, &c);
+        prefetch_fields(&a.g, SHOT(&a, after), NDIM, &c);
+        prefetch_fields(&a.g, SHOT(&a, buoyancy), NDIM, &c);
     }
     left_of(&a.g, &c, left);
     gather_velocities(&a, &c, got);
@@ -341,7 +341,7 @@ KERNEL(velocities_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     REAL got[NDIM][VEC];
-    foresee(&a.g, SHOT(&a, velocity), NDIM, &c);
+    prefetch_fields(&a.g, SHOT(&a, velocity), NDIM, &c);
     gather_velocities(&a, &c, got);
     add_to(&a, SHOT(&a, velocity), NDIM, got, &c);
 }
@@ -351,7 +351,7 @@ KERNEL(stresses_gather)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     REAL got[STRESSES][VEC];
-    foresee(&a.g, SHOT(&a, stress), STRESSES, &c);
+    prefetch_fields(&a.g, SHOT(&a, stress), STRESSES, &c);
     gather_stresses(&a, &c, got);
     add_to(&a, SHOT(&a, stress), STRESSES, got, &c);
 }
@@ -365,8 +365,8 @@ KERNEL(buoyancies_back)(const struct Args a) {
     EACH(i) EACH_VEC if (v < c.count) SHOT(&a, buoyancy)[i * a.g.len + c.at + v] *= sum[i][v];
 }
 
-// What an image of pressures is made of in a step, born/imaging.rs: the rate of the normal strains of the run, and the pressure that
-// waits, summed over the steps so far.
+// What an image of pressures is made of in a step, born/imaging.rs: the rate of the normal strains of the run, and the adjoint
+// pressure, summed over the steps so far.
 KERNEL(pressures)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;

@@ -56,10 +56,10 @@ impl<A: Accelerator> Backwards<A> {
         self.inside
     }
 
-    /// The sizes of a run that keeps shells.
+    /// The sizes of a run that keeps boundaries.
     pub fn sizes(&self, sizes: &Sizes) -> Sizes {
         Sizes {
-            shell: self.bounds.shell,
+            boundary: self.bounds.boundary,
             ..*sizes
         }
     }
@@ -122,7 +122,7 @@ impl<A: Accelerator> Backwards<A> {
     /// has kernels of its own.
     pub fn step_back(&self, on: &Device<A>, args: &Args, record: Option<u64>) -> Result<(), Error> {
         self.split(on, Split::Stresses, args)?;
-        let mut halo = on.across(args.waits[1]);
+        let mut halo = on.across(args.derivatives[1]);
         halo.extend(on.across(args.run_stress));
         on.exchange(&halo)?;
         on.velocities_back(args, record)?;
@@ -158,33 +158,33 @@ impl<A: Accelerator> Backwards<A> {
             .try_for_each(|done| on.a.wait(Stream::Main, done))
     }
 
-    /// Keeps the shell of velocities at an address.
-    pub fn keep(&self, on: &Device<A>, velocity: u64, shell: u64) -> Result<(), Error> {
-        let args = self.shell_of(on, velocity, shell);
+    /// Keeps the boundary of velocities at an address.
+    pub fn keep(&self, on: &Device<A>, velocity: u64, boundary: u64) -> Result<(), Error> {
+        let args = self.boundary_of(on, velocity, boundary);
         self.walk(
             on,
-            (Stream::Main, Turn::KeepShell),
+            (Stream::Main, Turn::KeepBoundary),
             &args,
-            &self.bounds.shell_boxes(),
+            &self.bounds.boundary_boxes(),
         )
     }
 
     /// Puts it back.
-    pub fn restore(&self, on: &Device<A>, velocity: u64, shell: u64) -> Result<(), Error> {
-        let args = self.shell_of(on, velocity, shell);
+    pub fn restore(&self, on: &Device<A>, velocity: u64, boundary: u64) -> Result<(), Error> {
+        let args = self.boundary_of(on, velocity, boundary);
         self.walk(
             on,
-            (Stream::Main, Turn::RestoreShell),
+            (Stream::Main, Turn::RestoreBoundary),
             &args,
-            &self.bounds.shell_boxes(),
+            &self.bounds.boundary_boxes(),
         )
     }
 
-    fn shell_of(&self, on: &Device<A>, velocity: u64, shell: u64) -> Args {
+    fn boundary_of(&self, on: &Device<A>, velocity: u64, boundary: u64) -> Args {
         Args {
             run_velocity: velocity,
-            shell,
-            shell_len: self.bounds.shell as i64,
+            boundary,
+            boundary_len: self.bounds.boundary as i64,
             ..on.of(velocity)
         }
     }

@@ -23,14 +23,14 @@ pub type Cells = [Range<usize>; 3];
 pub struct Bounds {
     /// Cells whose stresses come back.
     pub stresses: Cells,
-    /// Cells whose velocities do, for which these stresses are enough. Those of all others are kept of every step: its shell.
+    /// Cells whose velocities do, for which these stresses are enough. Those of all others are kept of every step: its boundary.
     pub velocities: Cells,
     /// All cells that have velocities, images above a surface included.
     all: Cells,
     /// Cells that steps compute.
     live: Cells,
-    /// Numbers of the shell of a component.
-    pub shell: usize,
+    /// Numbers of the boundary of a component.
+    pub boundary: usize,
 }
 
 impl Bounds {
@@ -76,15 +76,15 @@ impl Bounds {
             velocities,
             all,
             live,
-            shell: 0,
+            boundary: 0,
         };
-        let boxes = made.shell_boxes();
-        made.shell = boxes.iter().map(numbers).sum();
+        let boxes = made.boundary_boxes();
+        made.boundary = boxes.iter().map(numbers).sum();
         Ok(made)
     }
 
-    /// The boxes of the shell.
-    pub fn shell_boxes(&self) -> Vec<Cells> {
+    /// The boxes of the boundary.
+    pub fn boundary_boxes(&self) -> Vec<Cells> {
         around(&self.all, &self.velocities)
     }
 

@@ -53,11 +53,11 @@ struct Surface {
     int top;                               // first row of the model
 };
 
-// A box of cells whose threads walk along it, and where its numbers begin in the shell of a field. Rows there have whole vectors.
+// A box of cells whose threads walk along it, and where its numbers begin in the boundary of a field. Rows there have whole vectors.
 struct Box {
     int z, row, plane;        // first cells
     int width, rows, planes;  // extent
-    int begin, number;        // first block; first number of the shell
+    int begin, number;        // first block; first number of the boundary
 };
 
 struct Args {
@@ -68,8 +68,8 @@ struct Args {
     const REAL *psi[3];                                 // memory of the layers of stage 1: before a step, in the reverse sweep behind it
     REAL *force, *strain, *upon;                        // what the step is linearised about; null where nothing is kept
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or the gradient by them; may be null
-    REAL *waits[2], *behind[2][3];                      // the adjoint of derivatives of a stage; in the layers of each axis
-                                                        // (without a surface waits[0] is velocity, times buoyancy)
+    REAL *derivatives[2], *behind[2][3];                      // the adjoint of derivatives of a stage; in the layers of each axis
+                                                        // (without a surface derivatives[0] is velocity, times buoyancy)
     REAL *later, *rate;                                 // of an image of P waves; `rate` also of the search for the largest velocity
     int top, reach;                                     // first of the cells along z, and how many
     int deep;                                           // blocks along the planes; of an inside tiles of a strip
@@ -79,8 +79,8 @@ struct Args {
     int along;                                          // blocks along y that a shot has
     WIDE shot;                                          // numbers from a part of a shot to that of the next one
     REAL *run_velocity, *run_stress;                    // the waves of the run, where they run backwards
-    REAL *shell;                                        // what is kept of velocities of a step around the part where they do
-    WIDE shell_len;
+    REAL *boundary;                                        // what is kept of velocities of a step around the part where they do
+    WIDE boundary_len;
     struct Box box[BOXES];
 };
 
@@ -99,7 +99,7 @@ struct Cell {
     int line[3];
     int count;
 #if FRAMED
-    int number;  // of the shell
+    int number;  // of the boundary
 #endif
 };
 
@@ -262,7 +262,7 @@ INLINE int place_along(const struct Grid *g, const struct Places *p, const struc
 }
 
 // The memory of the layers that cells will want.
-INLINE void foresee_layers(const struct Args *a, const REAL *const *memory, const struct Places *p, const struct Cell *c) {
+INLINE void prefetch_layers(const struct Args *a, const REAL *const *memory, const struct Places *p, const struct Cell *c) {
     const struct Grid *g = &a->g;
     if (!p->any) return;
     EACH(j) {
@@ -274,7 +274,7 @@ INLINE void foresee_layers(const struct Args *a, const REAL *const *memory, cons
 }
 
 // Numbers that cells will want, of so many fields one behind the other.
-INLINE void foresee(const struct Grid *g, const REAL *field, int count, const struct Cell *c) {
+INLINE void prefetch_fields(const struct Grid *g, const REAL *field, int count, const struct Cell *c) {
     UNROLL for (int k = 0; k < count; k++) prefetch(field + k * g->len + c->at);
 }
 
@@ -319,7 +319,7 @@ INLINE void buoyancy_at(const struct Grid *g, int at, REAL (*b)[VEC]) {
     EACH(i) EACH_VEC b[i][v] = inverse(b[i][v]);
 }
 
-INLINE void foresee_density(const struct Grid *g, const struct Cell *c) {
+INLINE void prefetch_density(const struct Grid *g, const struct Cell *c) {
     EACH(i) prefetch(g->density + (c->at + (i > 0 ? stride_of(g, AXIS(i)) : 0)));
 }
 
@@ -348,7 +348,7 @@ INLINE void stiffness_at(const struct Grid *g, const REAL *const *from, int at, 
 #endif
 }
 
-INLINE void foresee_stiffness(const struct Grid *g, const struct Cell *c) {
+INLINE void prefetch_stiffness(const struct Grid *g, const struct Cell *c) {
     prefetch(g->stiffness[0] + c->at);
     EACH(i) prefetch(g->stiffness[1] + (c->at + (i > 0 ? stride_of(g, AXIS(i)) : 0)));
 }
@@ -375,7 +375,7 @@ INLINE void stiffness_at(const struct Grid *g, const REAL *const *from, int at, 
     UNROLL for (int k = 0; k < PLACES; k++) fetch(from[k] + at, c[k]);
 }
 
-INLINE void foresee_stiffness(const struct Grid *g, const struct Cell *c) {
+INLINE void prefetch_stiffness(const struct Grid *g, const struct Cell *c) {
     UNROLL for (int k = 0; k < PLACES; k++) prefetch(g->stiffness[k] + c->at);
 }
 

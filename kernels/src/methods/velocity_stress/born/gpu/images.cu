@@ -39,7 +39,7 @@ KERNEL(sums)(const struct Waves w) {
 }
 
 // The adjoint of the fields as velocities and stresses, in the memory of the adjoint of their derivatives, which has been read.
-KERNEL(waiting_waves)(const struct Waves w) {
+KERNEL(adjoint_waves)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
     REAL k[MODULI][VEC], b[NDIM][VEC], s[STRESSES][VEC], sum[STRESSES][VEC];
@@ -49,20 +49,20 @@ KERNEL(waiting_waves)(const struct Waves w) {
         EACH_VEC sum[n][v] = 0;
     }
     add_products(k, s, sum);
-    EACH_STRESS(n) put(&c, SHOT(&w.a, waits[1]) + n * w.a.g.len + c.at, sum[n]);
+    EACH_STRESS(n) put(&c, SHOT(&w.a, derivatives[1]) + n * w.a.g.len + c.at, sum[n]);
     // Without a surface the adjoint of velocities lies there times buoyancy anyway.
-    if (w.a.waits[0] == w.a.velocity) return;
+    if (w.a.derivatives[0] == w.a.velocity) return;
     buoyancy_at(&w.a.g, c.at, b);
     EACH(i) {
         REAL u[VEC];
         load(SHOT(&w.a, velocity) + i * w.a.g.len + c.at, u);
         EACH_VEC u[v] *= b[i][v];
-        put(&c, SHOT(&w.a, waits[0]) + i * w.a.g.len + c.at, u);
+        put(&c, SHOT(&w.a, derivatives[0]) + i * w.a.g.len + c.at, u);
     }
 }
 
 // The adjoint of velocities, where it lies in memory times buoyancy.
-KERNEL(waiting_velocities)(const struct Waves w) {
+KERNEL(adjoint_velocities)(const struct Waves w) {
     struct Cell c;
     if (!cell_of(&w.a, &c)) return;
     REAL inverses[NDIM][VEC];

@@ -25,8 +25,8 @@ use std::ops::Range;
 enum Kernel {
     Shares,
     Sums,
-    WaitingWaves,
-    WaitingVelocities,
+    AdjointWaves,
+    AdjointVelocities,
     Forces,
     Rotations,
     Multiply,
@@ -102,7 +102,7 @@ pub struct Plan {
     /// The potential of P waves, and its share of the normal stresses.
     potential: usize,
     share: usize,
-    /// The pressure that waits, summed over the steps.
+    /// The adjoint pressure, summed over the steps.
     later: usize,
     /// All numbers beside those of steps.
     pub all: usize,
@@ -337,15 +337,15 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         Ok(())
     }
 
-    /// Adds what a recorded step has of the images; `args` are those of the reverse sweep through it, before its transpose and behind all that
-    /// waits for its record.
+    /// Adds what a recorded step has of the images; `args` are those of the reverse sweep through it, before its transpose and behind the adjoint of
+    /// its record.
     pub fn correlate(&self, args: &Args, tape: u64) -> Result<(), Error> {
         if self.plan.separates() {
-            self.cells(Kernel::WaitingWaves, &self.waves(args, (0, 0), 0))?;
-            let mut halo = self.device.across(args.waits[1]);
+            self.cells(Kernel::AdjointWaves, &self.waves(args, (0, 0), 0))?;
+            let mut halo = self.device.across(args.derivatives[1]);
             halo.extend(
                 self.device
-                    .behind_each_other(args.waits[0], self.device.sizes.ndim),
+                    .behind_each_other(args.derivatives[0], self.device.sizes.ndim),
             );
             self.device.exchange(&halo)?;
         }
@@ -360,8 +360,8 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
     fn fields(&self, sum: &Sum, args: &Args, tape: u64) -> Result<Products, Error> {
         let (sizes, [pressure, force, stress]) = (&self.device.sizes, self.film(tape));
         let (own, other) = (self.at(self.plan.own), self.at(self.plan.other));
-        let [waiting_velocity, waiting_stress] = args.waits;
-        let (ndim, waits) = (sizes.ndim, (waiting_stress, sizes.ndim));
+        let [adjoint_velocity, adjoint_stress] = args.derivatives;
+        let (ndim, adjoint) = (sizes.ndim, (adjoint_stress, sizes.ndim));
         let count = int(sum.halves.len());
         let made = Products {
             own: [own, 0],
@@ -386,11 +386,11 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
             }
             Kind::Ps => {
                 self.force(args, (pressure, 1), None, own)?;
-                self.force(args, waits, Some(waiting_stress), other)?;
+                self.force(args, adjoint, Some(adjoint_stress), other)?;
                 made
             }
             Kind::Sp => {
-                self.force(args, waits, None, other)?;
+                self.force(args, adjoint, None, other)?;
                 Products {
                     own: [force, 0],
                     shining: force,
@@ -399,14 +399,14 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
             }
             Kind::Ss => {
                 self.cells(Kernel::Rotations, &self.waves(args, (tape, 0), own))?;
-                self.cells(Kernel::Rotations, &self.waves(args, (waiting_velocity, 0), other))?;
+                self.cells(Kernel::Rotations, &self.waves(args, (adjoint_velocity, 0), other))?;
                 made
             }
             Kind::Energy => {
                 let mut velocity = args.velocity;
-                if waiting_velocity == velocity {
+                if adjoint_velocity == velocity {
                     velocity = other;
-                    self.cells(Kernel::WaitingVelocities, &self.waves(args, (0, 0), other))?;
+                    self.cells(Kernel::AdjointVelocities, &self.waves(args, (0, 0), other))?;
                 }
                 Products {
                     own: [tape, stress],

@@ -72,9 +72,9 @@ KERNEL(velocities_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const WIDE len = a.g.len;
-    foresee(&a.g, SHOT(&a, run_velocity), NDIM, &c);
-    foresee(&a.g, SHOT(&a, velocity), NDIM, &c);
-    foresee(&a.g, SHOT(&a, buoyancy), NDIM, &c);
+    prefetch_fields(&a.g, SHOT(&a, run_velocity), NDIM, &c);
+    prefetch_fields(&a.g, SHOT(&a, velocity), NDIM, &c);
+    prefetch_fields(&a.g, SHOT(&a, buoyancy), NDIM, &c);
     REAL b[NDIM][VEC];
     buoyancy_at(&a.g, c.at, b);
     EACH(i) {
@@ -85,7 +85,7 @@ KERNEL(velocities_inside)(const struct Args a) {
         load(SHOT(&a, buoyancy) + at, sum);
         EACH_VEC got[v] = 0;
         EACH(j) {
-            derivative(&a.g, SHOT(&a, waits[1]) + STRESS(i, j) * len, c.at, AXIS(j), i == j, d);
+            derivative(&a.g, SHOT(&a, derivatives[1]) + STRESS(i, j) * len, c.at, AXIS(j), i == j, d);
             EACH_VEC got[v] -= d[v];
         }
         EACH_VEC {
@@ -113,26 +113,26 @@ KERNEL(stresses_inside)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     const WIDE len = a.g.len;
-    REAL waits[STRESSES][VEC], s[STRESSES][VEC], sum[SUMS][VEC], k[MODULI][VEC], gone[STRESSES][VEC], e[STRESSES][VEC];
-    load_all(&a.g, SHOT(&a, waits[1]), STRESSES, c.at, waits);
+    REAL adjoint[STRESSES][VEC], s[STRESSES][VEC], sum[SUMS][VEC], k[MODULI][VEC], gone[STRESSES][VEC], e[STRESSES][VEC];
+    load_all(&a.g, SHOT(&a, derivatives[1]), STRESSES, c.at, adjoint);
     load_all(&a.g, SHOT(&a, run_stress), STRESSES, c.at, s);
     UNROLL for (int n = 0; n < SUMS; n++) load(SHOT(&a, stiffness) + SUM(n) * len + c.at, sum[n]);
     stiffness_at(&a.g, a.g.stiffness, c.at, k);
-    strains_inside(&a.g, SHOT(&a, waits[0]), c.at, gone);
+    strains_inside(&a.g, SHOT(&a, derivatives[0]), c.at, gone);
     strains_inside(&a.g, SHOT(&a, run_velocity), c.at, e);
-    take_products(k, gone, waits);
+    take_products(k, gone, adjoint);
     take_products(k, e, s);
     EACH_VEC {
         REAL both = 0, all = 0;
         EACH(i) {
-            sum[0][v] = FMA(e[i][v], waits[i][v], sum[0][v]);
+            sum[0][v] = FMA(e[i][v], adjoint[i][v], sum[0][v]);
             both += e[i][v];
-            all += waits[i][v];
+            all += adjoint[i][v];
         }
         sum[1][v] = FMA(both, all, sum[1][v]);
-        UNROLL for (int n = NDIM; n < STRESSES; n++) sum[2 + n - NDIM][v] = FMA(e[n][v], waits[n][v], sum[2 + n - NDIM][v]);
+        UNROLL for (int n = NDIM; n < STRESSES; n++) sum[2 + n - NDIM][v] = FMA(e[n][v], adjoint[n][v], sum[2 + n - NDIM][v]);
     }
-    store_all(&a.g, SHOT(&a, waits[1]), STRESSES, c.at, waits);
+    store_all(&a.g, SHOT(&a, derivatives[1]), STRESSES, c.at, adjoint);
     store_all(&a.g, SHOT(&a, run_stress), STRESSES, c.at, s);
     UNROLL for (int n = 0; n < SUMS; n++) store(SHOT(&a, stiffness) + SUM(n) * len + c.at, sum[n]);
 }

@@ -15,11 +15,12 @@
 //! they are stretched: a third of strains and forces, which come of them in the reverse sweep. What a step has added to the velocities is
 //! buoyancy times its forces.
 //!
-//! Where waves run backwards (`bounds.rs`, `backwards.rs`, `shells.rs`) only the shell of the velocities is kept. Most of a large grid, the
+//! Where waves run backwards (`bounds.rs`, `backwards.rs`, `boundary_saving.rs`) only the boundary of the velocities is kept. Most of a large grid, the
 //! inside of an isotropic solid, then has kernels of its own (`inside.cu`), which undo a step of the run while they transpose it, four cells a thread.
 
 mod arguments;
 mod backwards;
+mod boundary_saving;
 mod bounds;
 mod copies;
 mod devices;
@@ -27,7 +28,6 @@ mod halo;
 mod images;
 mod points;
 mod resident;
-mod shells;
 mod shot_memory;
 mod sizes;
 mod slab;
@@ -68,7 +68,7 @@ const OWN: usize = 256 << 20;
 /// derivatives and the sums by coefficient.
 pub fn bytes(slab: Slab<'_, f32>) -> [usize; 2] {
     let sizes = Sizes::new(slab);
-    let numbers = sizes.waits().all + sizes.changes_numbers() + sizes.surface;
+    let numbers = sizes.derivatives().all + sizes.changes_numbers() + sizes.surface;
     [resident::bytes(slab) + OWN, numbers * size_of::<f32>()]
 }
 
@@ -96,16 +96,16 @@ pub fn schedule_sizes(slab: Slab<'_, f32>) -> [usize; 2] {
 }
 
 /// The same where waves run backwards, and bytes that this takes once; or why they cannot.
-pub fn shell_sizes(
+pub fn boundary_sizes(
     slab: Slab<'_, f32>,
     core: &Result<Core, &'static str>,
 ) -> Result<([usize; 2], usize), &'static str> {
     let sizes = Sizes {
-        shell: Bounds::of(slab, core)?.shell,
+        boundary: Bounds::of(slab, core)?.boundary,
         ..Sizes::new(slab)
     };
     let [state, tape] = sizes.schedule();
-    // The shell before a segment, and at a surface velocities before a step.
+    // The boundary before a segment, and at a surface velocities before a step.
     let before = sizes.surface.min(1) * sizes.ndim * sizes.len * size_of::<f32>();
     Ok(([state, tape], tape + before))
 }

@@ -91,17 +91,17 @@ KERNEL(readings_back)(const struct Lists a) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= a.count) return;
     WIDE number = number_of(&a, k);
-    REAL waits = a.record[number], *kept = a.kept + number;
+    REAL adjoint = a.record[number], *kept = a.kept + number;
     if (a.integral) {
-        *kept += waits;
-        waits = a.dt * *kept;
+        *kept += adjoint;
+        adjoint = a.dt * *kept;
     } else {
         // A reading enters its own record, and with the other sign the next one.
         REAL next = *kept;
-        *kept = waits / a.dt;
-        waits = waits / a.dt - next;
+        *kept = adjoint / a.dt;
+        adjoint = adjoint / a.dt - next;
     }
-    a.record[number] = waits;
+    a.record[number] = adjoint;
 }
 
 KERNEL(spread)(const struct Lists a) {

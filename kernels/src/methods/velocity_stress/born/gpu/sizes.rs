@@ -42,8 +42,8 @@ pub struct Sizes {
     pub runs: bool,
     /// Numbers that images keep of a step behind what is recorded of it.
     pub film: usize,
-    /// Of a recorded step, numbers of the shell of a velocity that is kept in place of all of it; 0 where all of it is.
-    pub shell: usize,
+    /// Of a recorded step, numbers of the boundary of a velocity that is kept in place of all of it; 0 where all of it is.
+    pub boundary: usize,
 }
 
 /// Where the parts of a state begin, behind the velocities.
@@ -73,7 +73,7 @@ pub struct Tape {
 }
 
 /// Where the parts of the adjoint of derivatives begin, by the stage of these.
-pub struct Waits {
+pub struct Derivatives {
     /// Of all cells.
     pub fields: [usize; 2],
     /// In the layers of each axis.
@@ -97,7 +97,7 @@ impl Sizes {
             values: program.values(),
             runs: program.setup.quantity.runs(),
             film: 0,
-            shell: 0,
+            boundary: 0,
         }
     }
 
@@ -125,9 +125,13 @@ impl Sizes {
         self.beside()[1] + self.ndim * self.surface
     }
 
-    /// The parts of a recorded step: velocities or their shells, memory of the layers of stage 1, and what is kept at the surface.
+    /// The parts of a recorded step: velocities or their boundaries, memory of the layers of stage 1, and what is kept at the surface.
     pub fn tape(&self) -> Tape {
-        let kept = if self.shell > 0 { self.shell } else { self.len };
+        let kept = if self.boundary > 0 {
+            self.boundary
+        } else {
+            self.len
+        };
         let mut next = (self.ndim * kept).next_multiple_of(WHOLE);
         let mut take = |numbers| taken(&mut next, numbers);
         Tape {
@@ -160,11 +164,11 @@ impl Sizes {
     }
 
     /// The parts of the adjoint of derivatives; without a surface the part of stage 0 lies in a state.
-    pub fn waits(&self) -> Waits {
+    pub fn derivatives(&self) -> Derivatives {
         let forces = if self.surface > 0 { self.ndim } else { 0 };
         let mut next = 0;
         let mut take = |numbers| taken(&mut next, numbers);
-        Waits {
+        Derivatives {
             fields: [forces, self.stresses].map(|fields| take(fields * self.len)),
             layers: [(); 2].map(|()| self.layers.map(&mut take)),
             all: take(0),

@@ -44,7 +44,7 @@ INLINE void advance_velocities(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee_layers(a, (const REAL *const *)a->memory[0], &p, &c);
+    prefetch_layers(a, (const REAL *const *)a->memory[0], &p, &c);
     REAL d[NDIM][NDIM][VEC], now[NDIM][VEC], b[NDIM][VEC], left[VEC];
     EACH(i) load(SHOT(a, before) + i * a->g.len + c.at, now[i]);
     buoyancy_at(&a->g, c.at, b);
@@ -107,7 +107,7 @@ INLINE void advance_stresses(const struct Args *a, int changed) {
     struct Cell c;
     if (!cell_of(a, &c)) return;
     const struct Places p = places_of(&a->g, &c);
-    foresee_layers(a, a->psi, &p, &c);
+    prefetch_layers(a, a->psi, &p, &c);
     REAL s[STRESSES][VEC], k[MODULI][VEC], d[NDIM][NDIM][VEC], e[STRESSES][VEC], rate[STRESSES][VEC], left[VEC];
     EACH_STRESS(n) load(SHOT(a, stress) + n * a->g.len + c.at, s[n]);
     stiffness_at(&a->g, a->g.stiffness, c.at, k);

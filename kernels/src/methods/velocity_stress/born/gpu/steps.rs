@@ -36,8 +36,8 @@ pub enum Drive<'a, A: Accelerator> {
     Background(u64),
     /// The same; velocities and memory of the layers go to a tape (second address) from that of the step before, if any.
     Kept(Option<u64>, u64),
-    /// The same for waves that will run backwards: of velocities the shell goes to the tape alone.
-    Shelled(Option<u64>, u64, &'a Backwards<A>),
+    /// The same for waves that will run backwards: of velocities the boundary goes to the tape alone.
+    Boundary(Option<u64>, u64, &'a Backwards<A>),
     /// Changes of the coefficients (second address), beside what the background left in the same step (first).
     Changes(u64, u64),
 }
@@ -199,8 +199,8 @@ impl<A: Accelerator> Device<A> {
     ///
     /// # Errors
     /// Says why they cannot.
-    pub fn shell(&self) -> Result<usize, Error> {
-        Ok(self.bounds()?.shell)
+    pub fn boundary(&self) -> Result<usize, Error> {
+        Ok(self.bounds()?.boundary)
     }
 
     fn bounds(&self) -> Result<&Bounds, Error> {
@@ -293,14 +293,14 @@ impl<A: Accelerator> Device<A> {
     /// Step `it` of the fields of a state.
     pub fn step(&self, state: u64, it: usize, drive: Drive<'_, A>) -> Result<(), Error> {
         let (args, sizes) = (self.of(state), &self.sizes);
-        let mut shelled = None;
+        let mut saving = None;
         let (args, changed) = match drive {
             Drive::Sources => (args, false),
             Drive::Background(beside) => (args.about(sizes, beside), false),
             Drive::Kept(before, tape) => (args.kept(sizes, before, tape), false),
-            Drive::Shelled(before, tape, with) => {
-                shelled = Some((with, tape));
-                (args.shelled(&with.sizes(sizes), before, tape), false)
+            Drive::Boundary(before, tape, with) => {
+                saving = Some((with, tape));
+                (args.boundary_saved(&with.sizes(sizes), before, tape), false)
             }
             Drive::Changes(beside, changes) => (args.about(sizes, beside).changed(sizes, changes), true),
         };
@@ -309,7 +309,7 @@ impl<A: Accelerator> Device<A> {
         self.sources(&args, (0, it), changed)?;
         self.exchange_velocities(args.velocity)?;
         self.surface(either(Pass::VelocityImages, Pass::VelocityImagesChanged), &args)?;
-        if let Some((with, tape)) = shelled {
+        if let Some((with, tape)) = saving {
             with.keep(self, args.velocity, tape)?;
         }
         self.cells(either(Pass::Stresses, Pass::StressesChanged), &args)?;
@@ -370,7 +370,7 @@ impl<A: Accelerator> Device<A> {
             self.surface(Pass::StressImagesBack, args)?;
             self.cells(Pass::StressesBack, args)?;
         }
-        self.exchange(&self.across(args.waits[1]))?;
+        self.exchange(&self.across(args.derivatives[1]))?;
         self.velocities_back(args, record)?;
         if plain {
             self.cells(Pass::VelocitiesGatherBack, args)?;
@@ -384,7 +384,7 @@ impl<A: Accelerator> Device<A> {
             self.surface(Pass::SlopesBack, args)?;
             self.cells(Pass::VelocitiesBack, args)?;
         }
-        self.exchange_velocities(args.waits[0])?;
+        self.exchange_velocities(args.derivatives[0])?;
         if plain && wait {
             return Ok(());
         }

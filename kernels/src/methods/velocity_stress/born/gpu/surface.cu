@@ -76,10 +76,10 @@ KERNEL(stress_images_back)(const struct Args a) {
     take_images(zz, a.surface.normal, zz + 1);
     for (int i = 1; i < NDIM; i++) {
         WIDE at = (i - 1) * rows + number;
-        REAL *shear = SHOT(&a, stress) + STRESS(0, i) * a.g.len + c.at, waits = SHOT(&a, stress)[i * a.g.len + c.at];
+        REAL *shear = SHOT(&a, stress) + STRESS(0, i) * a.g.len + c.at, adjoint = SHOT(&a, stress)[i * a.g.len + c.at];
         take_images(shear, a.surface.shear, shear);
-        left -= a.surface.ratios[at] * waits;
-        if (a.ratios) SHOT(&a, ratios)[at] -= SHOT(&a, upon)[last] * waits;
+        left -= a.surface.ratios[at] * adjoint;
+        if (a.ratios) SHOT(&a, ratios)[at] -= SHOT(&a, upon)[last] * adjoint;
     }
     *zz = left;
 }

@@ -6,8 +6,8 @@
 use super::super::engine::Source;
 use super::super::schedule::{Action, CheckpointSchedule};
 use super::arguments::Args;
+use super::boundary_saving::BoundarySaving;
 use super::images::Imaging;
-use super::shells::Shells;
 use super::shot_memory::{Needs, PARTS, Part, ShotMemory};
 use super::steps::Drive;
 use super::variant::Pass;
@@ -37,7 +37,7 @@ pub struct Sweep<'a, A: Accelerator> {
     pub derivatives: u64,
     pub coefficients: u64,
     /// With boundary saving.
-    pub shells: Option<Shells<A>>,
+    pub boundary_saving: Option<BoundarySaving<A>>,
     /// Checkpoints beside the beginning of the run, those before the ones on the device; of every shot one behind the other.
     on_host: Vec<A::Pinned>,
     /// How many may be there.
@@ -90,7 +90,7 @@ impl<A: Accelerator> OnDevice<A> {
             let device = &self.device;
             let args = device.of(0).changed(&device.sizes, sweep.coefficients);
             device.cells(Pass::BuoyanciesBack, &args)?;
-            if let Some(inside) = sweep.shells.as_ref().and_then(Shells::inside) {
+            if let Some(inside) = sweep.boundary_saving.as_ref().and_then(BoundarySaving::inside) {
                 inside.end_inside(device, &args)?;
             }
         }
@@ -109,21 +109,21 @@ impl<A: Accelerator> OnDevice<A> {
         let mut set = |part: Part, numbers: usize| parts[part as usize] = numbers;
         set(Part::Run, sizes.state().all);
         set(Part::Adjoint, sizes.state().all);
-        set(Part::Derivatives, sizes.waits().all);
+        set(Part::Derivatives, sizes.derivatives().all);
         set(Part::Slopes, sizes.surface);
         set(Part::Records, self.buffer().numbers());
         match images {
             0 => set(Part::Coefficients, sizes.changes_numbers()),
             numbers => set(Part::Images, numbers),
         }
-        if schedule.shells {
+        if schedule.boundary_saving {
             if images > 0 {
                 return Err(Error::setup(
                     "images need the waves of all cells: record whole steps, not their boundaries",
                 ));
             }
-            sizes.shell = self.device.shell()?;
-            set(Part::Boundary, sizes.ndim * sizes.shell);
+            sizes.boundary = self.device.boundary()?;
+            set(Part::Boundary, sizes.ndim * sizes.boundary);
             set(Part::Before, sizes.surface.min(1) * sizes.ndim * sizes.len);
         }
         Ok(Needs {
@@ -149,13 +149,13 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
             Part::Records,
         ]
         .map(|part| memory.part(part));
-        let shells = match (&request, schedule.shells) {
-            (Request::Gradient { grouped }, true) => Some(Shells::new(on, *grouped, memory)?),
+        let boundary_saving = match (&request, schedule.boundary_saving) {
+            (Request::Gradient { grouped }, true) => Some(BoundarySaving::new(on, *grouped, memory)?),
             _ => None,
         };
         let sizes = &on.device.sizes;
         on.device.copy(adjoint, None, sizes.state().all)?;
-        on.device.copy(derivatives, None, sizes.waits().all)?;
+        on.device.copy(derivatives, None, sizes.derivatives().all)?;
         on.device.copy(memory.part(Part::Slopes), None, sizes.surface)?;
         if let Request::Gradient { .. } = request {
             on.device.copy(coefficients, None, sizes.changes_numbers())?;
@@ -166,7 +166,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
             adjoint,
             derivatives,
             coefficients,
-            shells,
+            boundary_saving,
             on_host: Vec::new(),
             most_on_host: schedule.on_host,
             request,
@@ -223,7 +223,7 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
     /// The address of a recorded step.
     pub fn tape(&mut self, number: usize) -> Result<u64, Error> {
         let (at, fresh) = self.memory.step(&self.on.device.a, number)?;
-        if fresh && self.shells.is_none() {
+        if fresh && self.boundary_saving.is_none() {
             self.on.device.clear(at)?;
         }
         Ok(at)
@@ -232,8 +232,8 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
     /// Runs some steps, and records them where asked for.
     fn advance(&mut self, steps: Range<usize>, keep: bool) -> Result<(), Error> {
         let device = &self.on.device;
-        if keep && self.shells.is_some() {
-            return self.advance_shelled(steps);
+        if keep && self.boundary_saving.is_some() {
+            return self.advance_saving_boundary(steps);
         }
         for it in steps.clone() {
             let (mut drive, mut velocity) = (Drive::Sources, self.run);
@@ -309,8 +309,8 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
 
     /// Sweeps back through steps that are recorded.
     fn steps_back(&mut self, steps: Range<usize>, data: &[Vec<f32>]) -> Result<(), Error> {
-        if self.shells.is_some() {
-            return self.steps_back_shelled(steps, data);
+        if self.boundary_saving.is_some() {
+            return self.steps_back_from_boundary(steps, data);
         }
         let on = self.on;
         let device = &on.device;
@@ -346,7 +346,9 @@ impl<'a, A: Accelerator> Sweep<'a, A> {
     /// The arguments of kernels with the adjoint.
     pub fn adjoint_args(&self) -> Args {
         let device = &self.on.device;
-        let mut args = device.of(self.adjoint).waiting(&device.sizes, self.derivatives);
+        let mut args = device
+            .of(self.adjoint)
+            .with_derivatives(&device.sizes, self.derivatives);
         args.surface.slopes = self.memory.part(Part::Slopes);
         args
     }

@@ -5,7 +5,7 @@ KERNEL(stresses_undo)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     REAL s[STRESSES][VEC], k[MODULI][VEC], d[VEC], e[STRESSES][VEC], rate[STRESSES][VEC];
-    foresee(&a.g, SHOT(&a, run_stress), STRESSES, &c);
+    prefetch_fields(&a.g, SHOT(&a, run_stress), STRESSES, &c);
     stiffness_at(&a.g, a.g.stiffness, c.at, k);
     EACH_STRESS(n) EACH_VEC e[n][v] = rate[n][v] = 0;
     EACH(i) EACH(j) {

@@ -149,8 +149,8 @@ const IMAGES: Text = Text {
     kernels: &[
         "shares",
         "sums",
-        "waiting_waves",
-        "waiting_velocities",
+        "adjoint_waves",
+        "adjoint_velocities",
         "forces",
         "rotations",
         "multiply",
@@ -162,8 +162,8 @@ const IMAGES: Text = Text {
 /// A kernel of the texts with which waves run backwards, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    KeepShell,
-    RestoreShell,
+    KeepBoundary,
+    RestoreBoundary,
     Largest,
     StressesUndo,
     VelocitiesUndo,
@@ -175,9 +175,9 @@ pub(super) enum Turn {
 /// Those texts. The last one serves only where the inside of a grid has kernels of its own.
 const TURNS: [Text; 3] = [
     Text {
-        file: "born/gpu/shell.cu",
-        text: include_str!("shell.cu"),
-        kernels: &["keep_shell", "restore_shell", "largest"],
+        file: "born/gpu/boundary.cu",
+        text: include_str!("boundary.cu"),
+        kernels: &["keep_boundary", "restore_boundary", "largest"],
         derives: false,
         moduli: false,
         framed: true,

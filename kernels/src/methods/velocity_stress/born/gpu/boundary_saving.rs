@@ -15,9 +15,9 @@ use std::ops::Range;
 const LOOK: usize = 64;
 
 /// What waves that run backwards need.
-pub struct Shells<A: Accelerator> {
+pub struct BoundarySaving<A: Accelerator> {
     with: Backwards<A>,
-    /// Sizes with the shell.
+    /// Sizes with the boundary.
     pub sizes: Sizes,
     /// The address of the boundary before a segment.
     begin: u64,
@@ -25,7 +25,7 @@ pub struct Shells<A: Accelerator> {
     before: Option<u64>,
 }
 
-impl<A: Accelerator> Shells<A> {
+impl<A: Accelerator> BoundarySaving<A> {
     /// Kernels, and what they have of the memory of the shots.
     pub fn new(on: &OnDevice<A>, grouped: bool, memory: &ShotMemory<A>) -> Result<Self, Error> {
         let device = &on.device;
@@ -49,14 +49,14 @@ impl<A: Accelerator> Shells<A> {
     }
 }
 
-/// What is said where no shells are kept.
-fn no_shells() -> Error {
-    Error::setup("waves run backwards for gradients alone, with a schedule of shells")
+/// What is said where no boundaries are kept.
+fn no_boundary_saving() -> Error {
+    Error::setup("waves run backwards for gradients alone, with a schedule of boundary saving")
 }
 
 impl<A: Accelerator> Sweep<'_, A> {
-    /// Runs some steps and keeps their shells.
-    pub(super) fn advance_shelled(&mut self, steps: Range<usize>) -> Result<(), Error> {
+    /// Runs some steps and keeps their boundaries.
+    pub(super) fn advance_saving_boundary(&mut self, steps: Range<usize>) -> Result<(), Error> {
         let (on, run) = (self.on, self.run);
         for it in steps.clone() {
             let tape = self.tape(it - steps.start)?;
@@ -64,16 +64,18 @@ impl<A: Accelerator> Sweep<'_, A> {
                 0 => None,
                 number => Some(self.tape(number - 1)?),
             };
-            let Some(shells) = &self.shells else {
-                return Err(no_shells());
+            let Some(boundary_saving) = &self.boundary_saving else {
+                return Err(no_boundary_saving());
             };
             if before.is_none() {
-                shells.with.keep(&on.device, run, shells.begin)?;
+                boundary_saving
+                    .with
+                    .keep(&on.device, run, boundary_saving.begin)?;
             }
-            let drive = Drive::Shelled(before, tape, &shells.with);
+            let drive = Drive::Boundary(before, tape, &boundary_saving.with);
             on.device.step(run, it, drive)?;
             if it.is_multiple_of(LOOK) || it + 1 == on.steps.nt {
-                shells.with.look(&on.device, run, false)?;
+                boundary_saving.with.look(&on.device, run, false)?;
             }
             self.record(it, run)?;
             on.check(it, run)?;
@@ -81,8 +83,12 @@ impl<A: Accelerator> Sweep<'_, A> {
         Ok(())
     }
 
-    /// Goes back through steps whose shells are kept.
-    pub(super) fn steps_back_shelled(&mut self, steps: Range<usize>, data: &[Vec<f32>]) -> Result<(), Error> {
+    /// Goes back through steps whose boundaries are kept.
+    pub(super) fn steps_back_from_boundary(
+        &mut self,
+        steps: Range<usize>,
+        data: &[Vec<f32>],
+    ) -> Result<(), Error> {
         let on = self.on;
         let device = &on.device;
         let adjoint = self.adjoint_args();
@@ -93,32 +99,34 @@ impl<A: Accelerator> Sweep<'_, A> {
                 device.record_back(&adjoint, source)?;
             }
             let tape = self.tape(it - steps.start)?;
-            let shell = match it - steps.start {
+            let boundary = match it - steps.start {
                 0 => None,
                 number => Some(self.tape(number - 1)?),
             };
-            let (Some(shells), Request::Gradient { grouped }) = (&self.shells, &self.request) else {
-                return Err(no_shells());
+            let (Some(boundary_saving), Request::Gradient { grouped }) =
+                (&self.boundary_saving, &self.request)
+            else {
+                return Err(no_boundary_saving());
             };
             let args = Args {
                 grouped: i32::from(*grouped),
                 ..adjoint
-                    .back_through(&shells.sizes, run, tape)
+                    .back_through(&boundary_saving.sizes, run, tape)
                     .changed(&device.sizes, self.coefficients)
                     .running(&device.sizes, self.run, run)
             };
-            let shell = shell.unwrap_or(shells.begin);
-            shells.step_back(on, (&args, it), (shell, source))?;
-            if let Some(before) = &shells.before {
+            let boundary = boundary.unwrap_or(boundary_saving.begin);
+            boundary_saving.step_back(on, (&args, it), (boundary, source))?;
+            if let Some(before) = &boundary_saving.before {
                 // What was behind the step may be overwritten next.
                 run = self.run + before - run;
             }
             on.check(it, self.adjoint)?;
         }
-        match &self.shells {
-            Some(shells) if steps.start == 0 => {
-                shells.with.look(device, run, true)?;
-                on.drift.set(Some(shells.with.drift(device)?));
+        match &self.boundary_saving {
+            Some(boundary_saving) if steps.start == 0 => {
+                boundary_saving.with.look(device, run, true)?;
+                on.drift.set(Some(boundary_saving.with.drift(device)?));
                 Ok(())
             }
             _ => Ok(()),
@@ -126,24 +134,24 @@ impl<A: Accelerator> Sweep<'_, A> {
     }
 }
 
-impl<A: Accelerator> Shells<A> {
+impl<A: Accelerator> BoundarySaving<A> {
     /// What has kernels of its own for the inside of the grid.
     pub fn inside(&self) -> Option<&Backwards<A>> {
         Some(&self.with).filter(|with| with.has_inside())
     }
 
-    /// The transpose of a step, and the step undone; `shell` is that of the step before.
+    /// The transpose of a step, and the step undone; `boundary` is that of the step before.
     fn step_back(
         &self,
         on: &OnDevice<A>,
         (args, it): (&Args, usize),
-        (shell, source): (u64, Option<u64>),
+        (boundary, source): (u64, Option<u64>),
     ) -> Result<(), Error> {
         let (device, with) = (&on.device, &self.with);
         if with.has_inside() {
             with.take_sources(device, args, (1, it))?;
             with.step_back(device, args, source)?;
-            with.restore(device, args.run_velocity, shell)?;
+            with.restore(device, args.run_velocity, boundary)?;
             with.take_sources(device, args, (0, it))?;
             return self.exchange_velocities(device, args);
         }
@@ -165,7 +173,7 @@ impl<A: Accelerator> Shells<A> {
         with.undo_stresses(device, &args)?;
         device.exchange(&device.across(args.run_stress))?;
         with.undo_velocities(device, &args)?;
-        with.restore(device, before, shell)?;
+        with.restore(device, before, boundary)?;
         with.take_sources(device, &args, (0, it))?;
         device.exchange_velocities(before)?;
         match &self.before {
@@ -176,7 +184,7 @@ impl<A: Accelerator> Shells<A> {
 
     /// Velocities of the run and of the adjoint travel, which the inside of a grid makes in one pass.
     fn exchange_velocities(&self, device: &Device<A>, args: &Args) -> Result<(), Error> {
-        let mut halo = device.behind_each_other(args.waits[0], self.sizes.ndim);
+        let mut halo = device.behind_each_other(args.derivatives[0], self.sizes.ndim);
         halo.extend(device.behind_each_other(args.run_velocity, self.sizes.ndim));
         device.exchange(&halo)
     }

@@ -1,21 +1,21 @@
 // What is kept of the velocities of a step around the part of a grid in which waves run backwards. Threads walk along boxes.
 
-KERNEL(keep_shell)(const struct Args a) {
+KERNEL(keep_boundary)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     EACH(i) {
         REAL now[VEC];
         fetch(SHOT(&a, run_velocity) + i * a.g.len + c.at, now);
-        store(SHOT(&a, shell) + i * a.shell_len + c.number, now);
+        store(SHOT(&a, boundary) + i * a.boundary_len + c.number, now);
     }
 }
 
-KERNEL(restore_shell)(const struct Args a) {
+KERNEL(restore_boundary)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
     EACH(i) {
         REAL now[VEC];
-        fetch(SHOT(&a, shell) + i * a.shell_len + c.number, now);
+        fetch(SHOT(&a, boundary) + i * a.boundary_len + c.number, now);
         put(&c, SHOT(&a, run_velocity) + i * a.g.len + c.at, now);
     }
 }
