@@ -1,5 +1,5 @@
 //! The tests of `main.rs` on the GPUs of this machine: a target of its own, for a generic engine is compiled once more for
-//! them, and only where there is one it runs (`cargo test -p kernels --test gpus`; `./sconsw test` does).
+//! them, and only where there is one it runs (`cargo test -p checks --test gpus`; `./sconsw test` does).
 #![allow(dead_code)] // the rooms have helpers that only emulated accelerators need
 
 #[macro_use]

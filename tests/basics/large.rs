@@ -115,3 +115,25 @@ fn streams_do_not_grow() {
         assert_eq!(said.code, 0, "{line}: {}", said.err);
     }
 }
+
+/// A long line is made piece by piece: in little memory, refused before it is made, and whole where pieces meet.
+#[test]
+fn long_lines_of_spikes_take_little_memory() {
+    let bench = Bench::new();
+    let full = bench.sh("ulimit -v 1500000; sfspike n1=1000000000 > /dev/full");
+    assert!(
+        full.code == 1 && full.err.contains("No space left on device"),
+        "{full:?}"
+    );
+    // Samples are made in pieces of 2^18: half of the last one of a piece falls on the first one of the next.
+    bench.run("sfspike n1=600000 n2=2 k1=262143 l1=262144 p2=0.5 | sfwindow f1=262141 n1=6 > a.rsf");
+    let traces = bench.reals("a.rsf");
+    assert_eq!(traces[..6], [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    assert_eq!(traces[6..], [0.0, 0.5, 1.0, 0.5, 0.0, 0.0]);
+    assert_eq!(
+        bench
+            .run("sfspike n1=600000 | sfstack axis=1 norm=n | sfdisfil number=n")
+            .trim(),
+        "600000"
+    );
+}

@@ -44,6 +44,9 @@ fn gains_of_panels() {
         bench.sh("sfget < b.rsf clip").err.contains("no key clip"),
         "only a clip that was found goes into the header"
     );
+    // The clips of the panels are 2, 20 and 200, of which the second is that for all.
+    bytes(&bench, "gainpanel=all pclip=40");
+    assert_eq!(bench.run("sfget < b.rsf clip parform=n").trim(), "20");
     let even = bytes(&bench, "clip=4 symcp=y gainpanel=1");
     assert_eq!(even[..8], [2, 33, 65, 97, 128, 159, 191, 223]);
     assert_eq!(bytes(&bench, "pclip=100"), bytes(&bench, "pclip=100 gainpanel=1"));
@@ -111,6 +114,18 @@ fn a_panel_of_zeros_has_a_bar() {
                 "{program}: {number} in {svg}"
             );
         }
+    }
+    // A panel of another value stands between ends that are 4 % of it away.
+    bench.run("sfspike n1=4 n2=3 mag=50 | sfbyte bar=bar1.rsf > d.rsf");
+    let svg = bench.run("sfgrey scalebar=y dbarnum=2 format=svg < d.rsf");
+    for (number, drawn) in [
+        ("46", false),
+        ("48", true),
+        ("50", true),
+        ("52", true),
+        ("54", false),
+    ] {
+        assert_eq!(svg.contains(&format!(">{number}<")), drawn, "{number} in {svg}");
     }
     // The clips of several planes, some of them zeros.
     bench.run("sfspike n1=4 n2=3 n3=3 k3=2 | sfbyte bar=bar2.rsf gainpanel=all > c.rsf; sfgrey scalebar=y < c.rsf > c.png");

@@ -1,7 +1,7 @@
 //! Images lie where reflectors are: a flat one and a dipping one, within half a cell; they are positive where impedance grows.
 
 use crate::desk::{frame, isotropic, layer, shot};
-use crate::shots::{magnitude, medium};
+use crate::shots::{magnitude, medium, records};
 use kernels::device::cpu::Cpu;
 use kernels::grid::Grid;
 use kernels::medium::{Stiffness, Symmetry};
@@ -125,6 +125,7 @@ fn peak(trace: &[f64]) -> (f64, f64) {
 }
 
 fn peak_in(trace: &[f64], cells: Range<usize>) -> (f64, f64) {
+    let trace = records(trace);
     let at = cells
         .max_by(|&a, &b| trace[a].abs().total_cmp(&trace[b].abs()))
         .expect("a trace");
@@ -210,6 +211,7 @@ fn torque_at(x: f32) -> Shot {
 /// The largest positive value near a depth, between the nodes. Half a wavelength of the image, three cells, away from a reflector it has
 /// the other sign.
 fn crest(trace: &[f64], depth: f64) -> f64 {
+    let trace = records(trace);
     let at = (depth as usize - 3..=depth as usize + 4)
         .max_by(|&a, &b| trace[a].total_cmp(&trace[b]))
         .expect("a trace");

@@ -6,6 +6,7 @@ use fourier::{double, num_complex::Complex};
 use std::f64::consts::TAU;
 
 use crate::desk::Desk;
+use crate::largest::correlation;
 use crate::places::{beside, bolivia};
 use crate::real;
 
@@ -105,13 +106,6 @@ fn filtered(trace: &[f64], period: f64, half: f64) -> Vec<f64> {
     }
     double::complex(n, Inverse).process(&mut numbers);
     numbers[..trace.len()].iter().map(|x| x.re).collect()
-}
-
-/// The correlation of two traces without a shift, and their ratio in size.
-fn correlation(a: &[f64], b: &[f64]) -> [f64; 2] {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let (aa, bb) = (dot(a, a), dot(b, b));
-    [dot(a, b) / (aa * bb).sqrt(), (aa / bb).sqrt()]
 }
 
 /// Every component at every station correlates by 0.99 and has its size within so much.

@@ -32,7 +32,7 @@ class Everything(Scratch):
         self.script("bin/compute-sanitizer", '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\necho "test result: ok. 1 passed"\n')
         self.script("bundle/bin/sfewefd3d-gpu", "#!/bin/sh\n")
         for name in ("gpus", "born"):
-            self.script(f"bundle/tests/kernels.{name}", TEST)
+            self.script(f"bundle/tests/checks.{name}", TEST)
         # Tests run in the folder of their crate, and this one lies beside kernels.
         self.script("bundle/tests/fourier.unit", '#!/bin/sh\n[ "${PWD##*/kernels/}" = fourier ] || exit 1\n' + TEST)
         for name in ("accelerator", "staggered", "elements"):
@@ -75,7 +75,7 @@ class Everything(Scratch):
         self.assertIn("there is no part bechn", said)
 
     def test_what_fails_is_told_in_file_and_status(self):
-        self.script("bundle/tests/kernels.gpus", TEST.replace("ok. 3 passed; 0", "FAILED. 2 passed; 1") + "exit 101\n")
+        self.script("bundle/tests/checks.gpus", TEST.replace("ok. 3 passed; 0", "FAILED. 2 passed; 1") + "exit 101\n")
         status, said, reports = self.run_all(self.path("bin"))
         self.assertEqual((status, len(reports)), (1, 1), said)
         with open(reports[0], encoding="utf-8") as report:

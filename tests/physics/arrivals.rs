@@ -8,11 +8,12 @@
 //! that is left, `1 / (k r)^2` of the time, bounds the accuracy: 1 % of the time or half a sample, whichever is more.
 
 use crate::christoffel::{Mode, Vector, cross, dot, ray, unit};
-use crate::shots::{Ricker, oblique_medium, run_on, shot};
+use crate::shots::{Ricker, oblique_medium, pick, run_on, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::rotate::{rotated, rotation};
 use kernels::medium::{Speeds, Stiffness, Thomsen, Tsvankin, Voigt, triclinic};
 use kernels::methods::displacement::Shot;
+use std::ops::RangeInclusive;
 
 const RHO: f64 = 2.2;
 /// Of receivers, in cells of one length unit.
@@ -53,26 +54,9 @@ fn acceleration(u: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Lag, in samples, at which `trace` correlates best with the wavelet's samples, near `expected`.
-fn pick(trace: &[f64], wavelet: &[f64], expected: f64, reach: f64) -> f64 {
-    let at = |lag: usize| -> f64 {
-        wavelet
-            .iter()
-            .zip(&trace[lag..])
-            .map(|(w, u)| w * u)
-            .sum::<f64>()
-            .abs()
-    };
-    let (first, last) = ((expected - reach) as usize, (expected + reach) as usize);
-    let best = (first..=last)
-        .max_by(|&a, &b| at(a).total_cmp(&at(b)))
-        .expect("some lag");
-    assert!(
-        best > first && best < last,
-        "no peak within {reach} samples of {expected}"
-    );
-    let (before, peak, after) = (at(best - 1), at(best), at(best + 1));
-    best as f64 + 0.5 * (before - after) / (before - 2.0 * peak + after)
+/// Samples within `reach` of another one.
+fn near(expected: f64, reach: f64) -> RangeInclusive<usize> {
+    (expected - reach) as usize..=(expected + reach) as usize
 }
 
 /// Shoots a medium and compares the times of the given waves along the given directions (x, y, z). Of two opposite
@@ -143,7 +127,12 @@ fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector])
             let at = |it: usize, f: usize| weight(f) * dot(basis[m], [0, 1, 2].map(|c| u[f][c][it]));
             let part: Vec<f64> = (0..nt).map(|it| (0..u.len()).map(|f| at(it, f)).sum()).collect();
             // The sample after step it is that of the time (it + 1) dt.
-            let got = (pick(&acceleration(&part), &template, time / dt - 1.0, 0.6 / w.f / dt) + 1.0) * dt;
+            let got = (pick(
+                &acceleration(&part),
+                &template,
+                near(time / dt - 1.0, 0.6 / w.f / dt),
+            ) + 1.0)
+                * dt;
             line += &format!(
                 "  {:?} {got:.3} ({time:.3}, {:+.2} %)",
                 terms.modes[m],

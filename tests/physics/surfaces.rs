@@ -5,7 +5,7 @@
 //! wavenumbers of tests/support/layered.rs, whose cells of the bell are counted one by one along z and as a whole along x.
 
 use crate::layered::{self, Rock, Source, Stack, spectrum_of};
-use crate::shots::{Ricker, largest, largest_difference, magnitude, medium, run_on, shot};
+use crate::shots::{Ricker, lag, largest, largest_difference, magnitude, medium, run_on, shot};
 use kernels::boundary::free_surface::Surface;
 use kernels::grid::{Grid, Padded};
 use kernels::medium::{Speeds, Stiffness};
@@ -94,27 +94,12 @@ fn engine(surface: Surface, nodes: f64, (dt, nt): (f64, usize)) -> [Vec<f64>; 2]
     [0, 1].map(|k| tape.trace(0, k, 2))
 }
 
-/// Samples by which `b` lags behind `a`.
-fn lag(a: &[f64], b: &[f64]) -> f64 {
-    let at = |lag: i64| -> f64 {
-        let pairs =
-            (0..a.len() as i64).filter_map(|i| Some((a[i as usize], b.get(usize::try_from(i + lag).ok()?)?)));
-        pairs.map(|(x, y)| x * y).sum()
-    };
-    let reach = a.len() as i64 / 6;
-    let best = (-reach..=reach)
-        .max_by(|&p, &q| at(p).total_cmp(&at(q)))
-        .expect("some lag");
-    let (before, peak, after) = (at(best - 1), at(best), at(best + 1));
-    best as f64 + 0.5 * (before - after) / (before - 2.0 * peak + after)
-}
-
 fn found(surface: Surface, nodes: f64) -> Found {
     let dt = 0.4;
     let w = wavelet(nodes);
     let nt = ((AWAY[1] * nodes * 1.12 / (RAYLEIGH * VS) + 2.0 * w.t0) / dt) as usize;
     let (right, seen) = (exact(nodes, (dt, nt)), engine(surface, nodes, (dt, nt)));
-    let late = [0, 1].map(|k| lag(&right[k], &seen[k]) * dt);
+    let late = [0, 1].map(|k| lag(&seen[k], &right[k], right[k].len() as i64 / 6) * dt);
     let time = (AWAY[1] - AWAY[0]) * nodes / (RAYLEIGH * VS);
     let top = magnitude(right[0].iter().copied());
     Found {

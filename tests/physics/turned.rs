@@ -4,7 +4,7 @@
 //! Angles have rational sines and cosines, so that receivers lie on nodes in both frames and nothing is interpolated. The
 //! records end before anything comes back from the rim.
 
-use crate::shots::{Ricker, Tape, largest, largest_difference, magnitude, oblique_medium, run_on, shot};
+use crate::shots::{Ricker, Tape, lag, largest, largest_difference, magnitude, oblique_medium, run_on, shot};
 use kernels::grid::{Grid, Padded};
 use kernels::medium::rotate::{rotated, rotation};
 use kernels::medium::{Speeds, Stiffness, Thomsen};
@@ -80,20 +80,6 @@ fn traces(ndim: usize, r: &[[f64; 3]; 3], receivers: &[[f64; 3]], nt: usize) -> 
 /// Peak frequencies in 2-D and 3-D: at least ten nodes a wavelength.
 const FREQUENCY: [f64; 2] = [0.1, 0.14];
 
-/// Samples by which `b` lags behind `a`.
-fn lag(a: &[f64], b: &[f64]) -> f64 {
-    let at = |lag: i64| -> f64 {
-        let pairs = (0..a.len() as i64)
-            .filter_map(|i| Some((a[i as usize], *b.get(usize::try_from(i + lag).ok()?)?)));
-        pairs.map(|(x, y)| x * y).sum()
-    };
-    let best = (-5..=5)
-        .max_by(|&p, &q| at(p).total_cmp(&at(q)))
-        .expect("some lag");
-    let (before, peak, after) = (at(best - 1), at(best), at(best + 1));
-    best as f64 + 0.5 * (before - after) / (before - 2.0 * peak + after)
-}
-
 /// Arrivals within 0.5 %, amplitudes within 2 %.
 fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], nt: usize) {
     let still = traces(ndim, &rotation(0.0, 0.0), receivers, nt);
@@ -113,7 +99,7 @@ fn same_waves(ndim: usize, (nu, alpha): (f64, f64), receivers: &[[f64; 3]], nt: 
                 );
                 continue;
             }
-            let late = lag(a, b) * f64::from(DT) / time;
+            let late = lag(b, a, 5) * f64::from(DT) / time;
             let apart = largest_difference(a, b) / top;
             println!(
                 "{ndim}-D {nu:.2} {alpha:.2} {place:?} {}: {:+.3} % of the time, amplitude {:+.2} %, apart {:.2} %",

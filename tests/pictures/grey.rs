@@ -162,6 +162,25 @@ fn pclip_bias_and_power() {
         bright("gpow=0 phalf=5") > bright(""),
         "phalf= raises what is small"
     );
+    assert!(
+        bright("gpow=0 phalf=45") < 130,
+        "phalf= beyond half of the clip lowers it"
+    );
+    // Values below bias= are bent as those above it are: 3 of 50 lies as far below 50 as 97 above it.
+    let below = |words: &str| {
+        let pixels = desk.pixels(&format!("grey bias=50 clip=50 {words}"), "ramp");
+        i32::from(pixels.inside(0.05, 0.35)[0])
+    };
+    assert!(
+        below("") < 20 && below("gpow=0.2") < below("") && below("gpow=9") > 30,
+        "{}",
+        below("")
+    );
+    // No clip is narrower than float32 tells values from bias=.
+    assert_eq!(
+        ends("clip=1e-9 bias=1000"),
+        "sfgrey: colours from 999.999 to 1000.001\n"
+    );
 }
 
 #[test]

@@ -1,20 +1,11 @@
 //! Exact time: runs with long steps and `tdc=y` against runs with steps 25 times shorter.
 
 use crate::desk::{Desk, Outcome};
+use crate::shots::rms_difference;
 use crate::{shot, survey, velocity_stress};
 
 /// How much shorter the steps of the other run are; odd, so that it has records in the middles of the long steps.
 const SHORTER: usize = 25;
-
-/// The relative difference of two records.
-fn misfit(made: &[f32], wanted: &[f32]) -> f64 {
-    assert_eq!(made.len(), wanted.len());
-    let squares = |values: &mut dyn Iterator<Item = f64>| values.map(|x| x * x).sum::<f64>();
-    let size = squares(&mut wanted.iter().map(|&x| f64::from(x)));
-    assert!(size > 0.0 && size.is_finite());
-    let pairs = made.iter().zip(wanted);
-    (squares(&mut pairs.map(|(&a, &b)| f64::from(a) - f64::from(b))) / size).sqrt()
-}
 
 /// Every record of `fine` at the times of the long steps, which are taken so many halves of a step after their beginnings.
 fn at_long_steps(fine: &[f32], numbers: usize, halves: usize) -> Vec<f32> {
@@ -34,7 +25,10 @@ fn misfits(desk: &Desk, line: &str, (steps, dt): (usize, f64), (per, halves): (u
         desk.read("d.rsf")
     };
     let fine = at_long_steps(&of(SHORTER, ""), per, halves);
-    [misfit(&of(1, ""), &fine), misfit(&of(1, "tdc=y"), &fine)]
+    [
+        rms_difference(&of(1, ""), &fine),
+        rms_difference(&of(1, "tdc=y"), &fine),
+    ]
 }
 
 /// Rock with a fast layer and soft lumps, 60 by 80 cells of 10 m.
@@ -183,8 +177,8 @@ fn displacements_with_long_steps_are_those_with_short_ones() {
         };
         let fine = at_long_steps(&of("short.rsf", ""), 4, 2);
         let (raw, exact) = (
-            misfit(&of("long.rsf", ""), &fine),
-            misfit(&of("long.rsf", "tdc=y"), &fine),
+            rms_difference(&of("long.rsf", ""), &fine),
+            rms_difference(&of("long.rsf", "tdc=y"), &fine),
         );
         println!("{words}: {:.3} % becomes {:.4} %", 100.0 * raw, 100.0 * exact);
         assert!(exact < most && raw > 5.0 * exact, "{words}: {raw} {exact}");
@@ -242,7 +236,7 @@ fn records_of_few_steps_are_those_of_all() {
     let (few, axes) = of("jdata=6");
     assert_eq!((axes[2].n, axes[2].o, axes[2].d), (50, 0.001, 0.006));
     let thinned: Vec<f32> = all.chunks(3).step_by(6).flatten().copied().collect();
-    let off = misfit(&few, &thinned);
+    let off = rms_difference(&few, &thinned);
     println!("jdata=6: {off:.1e}");
     // Measured 1e-5: three steps are between the records that are kept.
     assert!(off < 1e-4, "{off}");
@@ -256,7 +250,7 @@ fn records_of_few_steps_are_those_of_all() {
         .flatten()
         .copied()
         .collect();
-    let off = misfit(&other[3..3 + wanted.len()], &wanted);
+    let off = rms_difference(&other[3..3 + wanted.len()], &wanted);
     println!("dtout=0.002: {off:.1e}");
     // Measured 3e-4, of the filter against aliasing.
     assert!(off < 2e-3, "{off}");
@@ -279,7 +273,7 @@ fn programs_without_it_get_exact_time_by_sftimedisp() {
         "{line} nt=72 device=cpu series=early.rsf | sfbasics transp plane=13 > e.rsf"
     ));
     desk.ran("sfbasics timedisp inv=y first=0.5 < e.rsf | sfbasics transp plane=13 | sfbasics window n3=60 > f.rsf");
-    let off = misfit(&desk.read("f.rsf"), &desk.read("d.rsf"));
+    let off = rms_difference(&desk.read("f.rsf"), &desk.read("d.rsf"));
     println!("by hand: {off:.1e}");
     // Measured 1e-6: rounding of the files between the programs.
     assert!(off < 1e-5, "{off}");

@@ -214,3 +214,34 @@ fn shots_run_in_one_batch_where_two_do_not_fit() {
         assert_says(&run, &[told]);
     }
 }
+
+/// Shots that a GPU runs side by side have records of their own, and where they cannot run together each of them runs by itself.
+#[test]
+fn shots_side_by_side_are_taken_apart_and_run_alone_where_they_fail() {
+    let (desk, line) = survey("gpu=0 verb=y");
+    // A record has three receivers and two components.
+    let own = |shot: usize| 6 * shot..6 * (shot + 1);
+    let variables = [MEMORY, ("FAKE_RAMP", "72")];
+    let Some(run) = on(&desk, Driver::Fake, &variables, &format!("{line} > data.rsf")) else {
+        return;
+    };
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_says(&run, &["3 shots run side by side on each GPU"]);
+    let data = desk.read("data.rsf");
+    for (shot, data) in data.chunks_exact(data.len() / 3).enumerate() {
+        let places = data.iter().map(|&place| place as usize % 18);
+        assert!(
+            places.clone().all(|place| own(shot).contains(&place)),
+            "shot {shot}"
+        );
+        assert!(places.into_iter().any(|place| place == 6 * shot), "shot {shot}");
+    }
+    // A launch that is refused once ends a lone shot, and shots side by side run again.
+    for (shots, code) in [("1", 1), ("1-3", 0)] {
+        let variables = [MEMORY, ("FAKE_REFUSED", "20"), ("CUDA_SYNC", "1")];
+        let line = format!("{line} shots={shots} > data.rsf");
+        let run = on(&desk, Driver::Fake, &variables, &line).expect("the fake was there a moment ago");
+        assert_eq!(run.code, code, "{shots}: {run:?}");
+        assert_eq!(run.err.contains("(701)"), code == 1, "{shots}: {run:?}");
+    }
+}

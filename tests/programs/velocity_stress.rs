@@ -123,6 +123,11 @@ fn snapshots_of_one_row_are_maps_of_the_surface_in_time() {
         let sizes: Vec<usize> = axes.iter().map(|a| a.n).collect();
         assert_eq!(sizes, [&[1], &N[1..ndim], &[ndim, STEPS / 5][..]].concat());
         assert!((axes[ndim + 1].d - 0.005).abs() < 1e-9 && (axes[ndim + 1].o - 0.0005).abs() < 1e-9);
+        let units: Vec<_> = axes.iter().map(|a| a.unit.as_deref()).collect();
+        assert!(
+            units[..ndim].iter().all(|unit| *unit == Some("m")) && units[ndim + 1] == Some("s"),
+            "{units:?}"
+        );
         let header = desk.open("map.rsf").header().clone();
         assert!(header.text("nodes").unwrap().contains("raw staggered fields"));
         assert!(header.text("quantity").unwrap().contains("m/s"));

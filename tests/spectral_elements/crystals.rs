@@ -11,7 +11,7 @@ use kernels::methods::spectral_elements::{Quantity, Source, Strength};
 
 use crate::blocks::{Body, block};
 use crate::christoffel::{Mode, Vector, cross, dot, ray, unit};
-use crate::shots::Ricker;
+use crate::shots::{Ricker, pick};
 
 const CONSTANTS: [[f64; 6]; 6] = [
     [10.0, 3.9, 3.1, 0.5, -0.4, 0.3],
@@ -37,16 +37,10 @@ fn sharpened(u: &[f64]) -> Vec<f64> {
     second(&second(u))
 }
 
-/// Samples by which a trace is late behind a wavelet of the same length or shorter: where they correlate best.
-fn lag(trace: &[f64], wavelet: &[f64]) -> f64 {
+/// Samples by which a trace is late behind a wavelet of the same length or shorter.
+fn late(trace: &[f64], wavelet: &[f64]) -> f64 {
     const REACH: usize = 15;
-    let at = |shift: usize| -> f64 {
-        let terms = wavelet[REACH..].iter().zip(&trace[shift..]);
-        terms.map(|(w, u)| w * u).sum::<f64>().abs()
-    };
-    let best = (1..2 * REACH).max_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap();
-    let (before, peak, after) = (at(best - 1), at(best), at(best + 1));
-    best as f64 + 0.5 * (before - after) / (before - 2.0 * peak + after) - REACH as f64
+    pick(trace, &wavelet[REACH..], 0..=2 * REACH) - REACH as f64
 }
 
 /// Shares by which some modes are slower than their group velocities say, with a wavelet of this frequency.
@@ -86,7 +80,7 @@ fn errors(frequency: f64, modes: &[Mode]) -> Vec<f64> {
             RADII[of].powi(2) * ((1.0 - share) * at(first) + share * at(first + 1))
         };
         let far: Vec<f64> = (0..length).map(|n| part(1, n) - part(0, n)).collect();
-        let late = lag(&sharpened(&far), &sharpened(&form)) * body.dt;
+        let late = late(&sharpened(&far), &sharpened(&form)) * body.dt;
         let error = late / (slowness * (RADII[0] + RADII[1]));
         println!("{mode:?}: {:.3} %", 100.0 * error);
         error.abs()

@@ -5,13 +5,16 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use kernels::Error;
 use kernels::device::accelerator::{Dims, Source};
 use libloading::Library;
 use memmap2::MmapMut;
+use xxhash_rust::xxh3::Xxh3;
 
 const HEADER: &str = include_str!("cuda_on_cpu.h");
 /// Poisoned bytes on both sides of shared and device memory; as in the header.
@@ -19,6 +22,8 @@ pub const GUARD: usize = 4096;
 pub const MOST_THREADS: usize = 1024;
 /// The odd lines keep the stacks of neighbours out of each other's cache sets.
 const STACK: usize = 64 * 1024 + 5 * 64;
+/// For how long a compiled text that nobody uses is kept.
+const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 
 type Entry = unsafe extern "C" fn(*const c_void);
 type Launch = unsafe extern "C" fn(*const Job, *mut c_char, usize) -> c_int;
@@ -133,36 +138,118 @@ fn structure<'a>(text: &'a str, kernel: &str) -> Option<&'a str> {
     })
 }
 
-/// Compiles the whole C text and loads the library.
+/// The compiler, what it says of itself, and the words that it is called with.
+struct Compiler {
+    name: String,
+    version: Vec<u8>,
+    words: Vec<&'static str>,
+}
+
+impl Compiler {
+    fn find() -> Result<Self, String> {
+        if !cfg!(unix) || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+            return Err("fibres are written for x86_64 and aarch64 on unix only".into());
+        }
+        let name = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+        let said = Command::new(&name).arg("--version").output();
+        let said = said.map_err(|e| format!("the C compiler {name} does not start ({e}); set CC"))?;
+        let mut words = vec!["-O2", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"];
+        // What C++ refuses is refused here too.
+        words.extend([
+            "-fvisibility=hidden",
+            "-Werror=implicit-function-declaration",
+            "-Werror=int-conversion",
+        ]);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            words.extend(["-mavx2", "-mfma"]);
+        }
+        Ok(Self {
+            name,
+            version: said.stdout,
+            words,
+        })
+    }
+
+    /// The file name of the library of a text: another compiler or other words make another one.
+    fn library(&self, text: &str) -> String {
+        let words = self.words.join(" ");
+        let parts = [
+            self.name.as_bytes(),
+            &self.version,
+            words.as_bytes(),
+            text.as_bytes(),
+        ];
+        let mut sum = Xxh3::new();
+        for part in parts {
+            sum.update(&part.len().to_le_bytes());
+            sum.update(part);
+        }
+        format!("{:032x}.so", sum.digest128())
+    }
+
+    fn run(&self, text: &str, folder: &Path, to: &Path) -> Result<(), String> {
+        let from = folder.join("text.c");
+        fs::write(&from, text).map_err(|e| format!("{}: {e}", from.display()))?;
+        let mut command = Command::new(&self.name);
+        let ran = command.args(&self.words).arg(&from).arg("-o").arg(to).arg("-lm");
+        let ran = ran.output().map_err(|e| format!("{}: {e}", self.name))?;
+        match ran.status.success() {
+            true => Ok(()),
+            false => Err(format!(
+                "{}:\n{}",
+                self.name,
+                String::from_utf8_lossy(&ran.stderr)
+            )),
+        }
+    }
+}
+
+/// Where libraries are kept for all test targets and later runs: inside the target folder, so that `cargo clean` takes
+/// them, too. `None` where tests run apart from their build.
+fn kept() -> Option<&'static Path> {
+    static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernel-texts");
+        fs::create_dir_all(&folder).ok()?;
+        for file in fs::read_dir(&folder).ok()?.flatten() {
+            let used = file.metadata().and_then(|data| data.modified()).ok();
+            if used
+                .and_then(|used| used.elapsed().ok())
+                .is_some_and(|age| age > KEPT)
+            {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+        Some(folder)
+    });
+    FOLDER.as_deref()
+}
+
+/// Compiles the whole C text, or takes what was compiled from the same text before, and loads the library.
 fn compile(text: &str) -> Result<Text, String> {
-    if !cfg!(unix) || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-        return Err("fibres are written for x86_64 and aarch64 on unix only".into());
-    }
-    let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
-    let (from, to) = (folder.path().join("text.c"), folder.path().join("text.so"));
-    let whole = if text.is_empty() { HEADER } else { text };
-    fs::write(&from, whole).map_err(|e| format!("{}: {e}", from.display()))?;
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let mut command = Command::new(&compiler);
-    command.args(["-O2", "-shared", "-fPIC", "-std=gnu11", "-ffp-contract=fast"]);
-    // What C++ refuses is refused here too.
-    command.args([
-        "-fvisibility=hidden",
-        "-Werror=implicit-function-declaration",
-        "-Werror=int-conversion",
-    ]);
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        command.args(["-mavx2", "-mfma"]);
-    }
-    let ran = command.arg(&from).arg("-o").arg(&to).arg("-lm").output();
-    let ran = ran.map_err(|e| format!("the C compiler {compiler} does not start ({e}); set CC"))?;
-    if !ran.status.success() {
-        return Err(format!("{compiler}:\n{}", String::from_utf8_lossy(&ran.stderr)));
+    static COMPILER: LazyLock<Result<Compiler, String>> = LazyLock::new(Compiler::find);
+    let compiler = COMPILER.as_ref().map_err(String::clone)?;
+    let text = if text.is_empty() { HEADER } else { text };
+    let draft = match kept() {
+        Some(folder) => tempfile::tempdir_in(folder),
+        None => tempfile::tempdir(),
+    };
+    let draft = draft.map_err(|e| format!("no temporary folder: {e}"))?;
+    let name = compiler.library(text);
+    let library = kept().unwrap_or(draft.path()).join(&name);
+    match fs::File::open(&library) {
+        // The age of a library is the time since its last use.
+        Ok(file) => drop(file.set_modified(SystemTime::now())),
+        Err(_) => {
+            let made = draft.path().join("text.so");
+            compiler.run(text, draft.path(), &made)?;
+            // Another process may have been faster; its library is the same, and this one replaces it in one step.
+            fs::rename(&made, &library).map_err(|e| format!("{}: {e}", library.display()))?;
+        }
     }
     // SAFETY: the library has no initialisers; the symbol has the header's type.
     unsafe {
-        let library = Library::new(&to).map_err(|e| e.to_string())?;
+        let library = Library::new(&library).map_err(|e| e.to_string())?;
         let launch = *library
             .get::<Launch>("cuda_on_cpu_launch")
             .map_err(|e| e.to_string())?;

@@ -119,6 +119,118 @@ pub fn relative_difference<A: Value, B: Value>(
     largest_difference(found, &wanted) / magnitude(&wanted)
 }
 
+/// Records that a test measures in a way of its own: numbers that are finite, of which one at least is not zero.
+///
+/// # Panics
+/// When they are not.
+#[track_caller]
+pub fn records<V: Value>(values: impl IntoIterator<Item = V>) -> Vec<f64> {
+    let values = spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short]);
+    assert!(!values.is_empty(), "nothing was recorded");
+    if let Some(k) = values.iter().position(|value| !value.is_finite()) {
+        panic!("value {k} of the records is not finite: {}", values[k]);
+    }
+    assert!(
+        values.iter().any(|value| *value != 0.0),
+        "all records are zero: nothing happened"
+    );
+    values
+}
+
+/// Records beside those that they should be.
+///
+/// # Panics
+/// As [`records`], and when there are more of the one than of the other.
+#[track_caller]
+fn beside<A: Value, B: Value>(
+    found: impl IntoIterator<Item = A>,
+    wanted: impl IntoIterator<Item = B>,
+) -> [Vec<f64>; 2] {
+    let wanted: Vec<f64> = wanted.into_iter().map(Value::double).collect();
+    let found = records(found);
+    assert_eq!(
+        found.len(),
+        wanted.len(),
+        "there must be as many records as those that they are compared with"
+    );
+    [found, wanted]
+}
+
+/// The root of the summed squares of differences, as a share of that of the numbers that should be.
+///
+/// # Panics
+/// As [`records`], and when there are more of the one than of the other.
+#[track_caller]
+pub fn rms_difference<A: Value, B: Value>(
+    found: impl IntoIterator<Item = A>,
+    wanted: impl IntoIterator<Item = B>,
+) -> f64 {
+    let [found, wanted] = beside(found, wanted);
+    let size: f64 = wanted.iter().map(|x| x * x).sum();
+    let apart: f64 = found.iter().zip(&wanted).map(|(a, b)| (a - b).powi(2)).sum();
+    assert!(
+        size > 0.0 && size.is_finite(),
+        "what should be has no size: {size}"
+    );
+    (apart / size).sqrt()
+}
+
+/// The correlation of two traces without a shift, and their ratio in size.
+///
+/// # Panics
+/// As [`rms_difference`].
+#[track_caller]
+pub fn correlation(found: &[f64], wanted: &[f64]) -> [f64; 2] {
+    let [a, b] = beside(found, wanted);
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let (aa, bb) = (dot(&a, &a), dot(&b, &b));
+    [dot(&a, &b) / (aa * bb).sqrt(), (aa / bb).sqrt()]
+}
+
+/// Samples by which a trace is late behind the one that it should be, at most `reach`, where they correlate best.
+///
+/// # Panics
+/// As [`rms_difference`].
+#[track_caller]
+pub fn lag(found: &[f64], wanted: &[f64], reach: i64) -> f64 {
+    let [found, wanted] = beside(found, wanted);
+    let at = |lag: i64| -> f64 {
+        let other = |i: usize| found.get(usize::try_from(i as i64 + lag).ok()?);
+        let pairs = wanted.iter().enumerate().filter_map(|(i, x)| Some(x * other(i)?));
+        pairs.sum()
+    };
+    top_of(at, -reach..=reach)
+}
+
+/// The sample, of these, from which on a trace correlates best with a wavelet, whatever its sign.
+///
+/// # Panics
+/// As [`records`], and where none within them is better than the first and the last.
+#[track_caller]
+pub fn pick(trace: &[f64], wavelet: &[f64], samples: std::ops::RangeInclusive<usize>) -> f64 {
+    let trace = records(trace);
+    let at = |first: i64| -> f64 {
+        let terms = wavelet.iter().zip(&trace[first as usize..]);
+        terms.map(|(w, u)| w * u).sum::<f64>().abs()
+    };
+    let (first, last) = (*samples.start() as i64, *samples.end() as i64);
+    let best = top_of(at, first..=last);
+    assert!(
+        best > first as f64 && best < last as f64,
+        "no peak within {samples:?}"
+    );
+    best
+}
+
+/// Where a function of whole numbers is largest, between them by a parabola.
+fn top_of(of: impl Fn(i64) -> f64, within: std::ops::RangeInclusive<i64>) -> f64 {
+    let best = within
+        .max_by(|&a, &b| of(a).total_cmp(&of(b)))
+        .expect("a number to look at");
+    let (before, top, after) = (of(best - 1), of(best), of(best + 1));
+    best as f64 + 0.5 * (before - after) / (before - 2.0 * top + after)
+}
+
 /// What takes the place of records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spoil {
@@ -182,7 +294,10 @@ fn note() {
 }
 
 mod tests {
-    use super::{HERE, Spoil, largest, largest_difference, magnitude, relative_difference};
+    use super::{
+        HERE, Spoil, correlation, lag, largest, largest_difference, magnitude, pick, records,
+        relative_difference, rms_difference,
+    };
 
     #[test]
     fn errors_are_measured() {
@@ -207,8 +322,11 @@ mod tests {
         let relative: fn(&[f64], &[f64]) -> f64 = |a, b| relative_difference(a, b);
         // A test that scales by itself, as many do.
         let scaled: fn(&[f64], &[f64]) -> f64 = |a, b| largest_difference(a, b) / magnitude(b);
+        let rms: fn(&[f64], &[f64]) -> f64 = |a, b| rms_difference(a, b);
+        let unlike: fn(&[f64], &[f64]) -> f64 = |a, b| 1.0 - correlation(a, b)[0];
+        let late: fn(&[f64], &[f64]) -> f64 = |a, b| lag(a, b, 1).abs();
         for kind in [Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short] {
-            for measure in [difference, relative, scaled] {
+            for measure in [difference, relative, scaled, rms, unlike, late] {
                 assert!(measure(&found, &wanted) < 1e-15);
                 assert!(fails(kind, measure), "{kind:?}");
             }
@@ -216,10 +334,30 @@ mod tests {
         // One list alone cannot show that it is short, and numbers may be zero where no scale is asked for.
         let most: fn(&[f64], &[f64]) -> f64 = |a, _| 0.1 * largest(a);
         let scale: fn(&[f64], &[f64]) -> f64 = |a, _| 0.1 * magnitude(a);
+        let other: fn(&[f64], &[f64]) -> f64 = |a, _| 0.1 * records(a)[0];
+        let picked: fn(&[f64], &[f64]) -> f64 = |a, b| pick(&[a, &[0.0; 3]].concat(), b, 0..=2) - 1.0;
         for kind in [Spoil::Nan, Spoil::Empty] {
-            assert!(fails(kind, most) && fails(kind, scale), "{kind:?}");
+            assert!(fails(kind, most), "{kind:?}");
         }
-        assert!(fails(Spoil::Zero, scale));
+        for kind in [Spoil::Nan, Spoil::Empty, Spoil::Zero] {
+            assert!(
+                [scale, other, picked].iter().all(|&measure| fails(kind, measure)),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_and_likeness_are_measured() {
+        let bell = |late: f64| -> Vec<f64> {
+            let x = (0..40).map(|i| (f64::from(i) - 18.0 - late) / 3.0);
+            x.map(|x| (-x * x).exp()).collect()
+        };
+        assert!((lag(&bell(1.25), &bell(0.0), 5) - 1.25).abs() < 0.02);
+        assert!((pick(&bell(1.25), &bell(0.0)[6..], 0..=12) - 7.25).abs() < 0.02);
+        assert!((rms_difference([1.0, 3.0], [1.0, 2.0]) - 0.2f64.sqrt()).abs() < 1e-12);
+        let [alike, size] = correlation(&[2.0, -4.0, 0.0], &[1.0, -2.0, 0.0]);
+        assert!((alike - 1.0).abs() < 1e-12 && (size - 2.0).abs() < 1e-12);
     }
 
     #[test]

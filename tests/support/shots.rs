@@ -19,7 +19,10 @@ use std::ops::Range;
 #[path = "largest.rs"]
 mod largest;
 #[allow(unused_imports)] // each test target uses a part of them
-pub use largest::{largest, largest_difference, magnitude, relative_difference};
+pub use largest::{
+    correlation, lag, largest, largest_difference, magnitude, pick, records, relative_difference,
+    rms_difference,
+};
 
 /// Everything a run gave away.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -204,9 +204,8 @@ fn a_layer_over_a_half_space_within_three_percent_at_a_hundred_metres() {
     assert!(worst < 0.03, "{worst}");
 }
 
-/// The interface on a plane of nodes: the cells that it cuts are the mean of their rocks. Taken for one of them, or for the
-/// isotropic mean of the compliances, they are wrong by 46 % and 14 %. What is left is the interface spread over a
-/// cell, which falls with the square of the spacing.
+/// The interface on a plane of nodes: the cells that it cuts are the mean of their rocks. What is left is the
+/// interface spread over a cell, which falls with the square of the spacing.
 #[test]
 #[ignore = "long: ./sconsw test full=y"]
 fn a_layer_that_ends_within_cells_is_nearly_as_right_with_their_mean() {

@@ -20,11 +20,16 @@ impl Picks {
     pub fn read(job: &Job, whole: usize) -> anyhow::Result<Self> {
         match job.text("shots")? {
             Some(text) => Self::parse(&text, whole),
-            None => Ok(Self {
-                numbers: (0..whole).collect(),
-                whole,
-                listed: None,
-            }),
+            None => Ok(Self::all(whole)),
+        }
+    }
+
+    /// All shots of a survey of so many.
+    pub fn all(whole: usize) -> Self {
+        Self {
+            numbers: (0..whole).collect(),
+            whole,
+            listed: None,
         }
     }
 

@@ -137,3 +137,31 @@ Madagascar (shots=2 takes the second)"
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// States of surveys are known by their points: a receiver elsewhere, or in another shot, makes another sum.
+    #[test]
+    fn checksums_tell_spreads_apart() {
+        let spreads = |sources: Vec<Vec<Point>>, receivers: Vec<Vec<Point>>| Spreads {
+            axis: Axis::new(2, 0.0, 1.0),
+            across: Axis::new(2, 0.0, 1.0),
+            picks: Picks::all(2),
+            sources,
+            receivers,
+        };
+        let at = |x: f32| [10.0, x, 0.0];
+        let plain = spreads(vec![vec![at(1.0)], vec![at(2.0)]], vec![vec![at(3.0), at(4.0)]]);
+        assert_eq!(plain.checksum(), plain.clone().checksum());
+        for other in [
+            spreads(vec![vec![at(1.0)], vec![at(2.5)]], plain.receivers.clone()),
+            spreads(plain.sources.clone(), vec![vec![at(3.0), at(4.5)]]),
+            spreads(plain.sources.clone(), vec![vec![at(3.0)], vec![at(4.0)]]),
+            spreads(plain.sources.clone(), vec![vec![at(4.0), at(3.0)]]),
+        ] {
+            assert_ne!(plain.checksum(), other.checksum());
+        }
+    }
+}

@@ -91,12 +91,17 @@ pub fn run(job: &mut Job) -> Result<()> {
     if let Some(title) = job.text("title")? {
         output.put_text("title", &title);
     }
-    let mut line = cube::room(axes[0].n)?;
+    let n = axes[0].n;
+    let mut piece = vec![0.0; n.min(cube::PIECE)];
     let mut place = vec![0usize; axes.len()];
     for _ in 0..cube::count(&axes[1..]) {
-        line.fill(0.0);
-        spikes.iter().for_each(|spike| spike.add(&place, &mut line));
-        output.write_f32(&line)?;
+        for first in (0..n).step_by(piece.len()) {
+            let piece = &mut piece[..(n - first).min(cube::PIECE)];
+            piece.fill(0.0);
+            place[0] = first;
+            spikes.iter().for_each(|spike| spike.add(&place, n, piece));
+            output.write_f32(piece)?;
+        }
         cube::step(&mut place[1..], &axes[1..]);
     }
     Ok(output.finish()?)
@@ -208,8 +213,8 @@ fn spikes(job: &Job, axes: &[Axis]) -> Result<Vec<Spike>> {
 }
 
 impl Spike {
-    /// Adds the spike to the line of axis 1 at `place` (whose first entry is not looked at).
-    fn add(&self, place: &[usize], line: &mut [f32]) {
+    /// Adds the spike to the piece that begins at `place`, of a line of `n` samples on axis 1.
+    fn add(&self, place: &[usize], n: usize, piece: &mut [f32]) {
         let mut shift = 0.0f32;
         for i in 1..place.len() {
             let at = place[i] as i64;
@@ -221,13 +226,18 @@ impl Spike {
         }
         let whole = shift.floor();
         let part = shift - whole;
-        let end = line.len() as i64 - 1;
+        let end = n as i64 - 1;
         let (k, l) = self.cover[0].unwrap_or((0, end));
         let (k, l) = ((k + whole as i64).max(0), (l + whole as i64).min(end));
-        for j in k..=l {
-            line[j as usize] += (1.0 - part) * self.value;
-            if part > 0.0 && j < end {
-                line[j as usize + 1] += part * self.value;
+        let first = place[0] as i64;
+        let last = first + piece.len() as i64 - 1;
+        // What the sample before a piece leaves to the first one of it is added here.
+        for j in k.max(first - 1)..=l.min(last) {
+            if j >= first {
+                piece[(j - first) as usize] += (1.0 - part) * self.value;
+            }
+            if part > 0.0 && j < last {
+                piece[(j + 1 - first) as usize] += part * self.value;
             }
         }
     }

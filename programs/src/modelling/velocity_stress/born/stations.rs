@@ -221,9 +221,7 @@ pub fn stack(
         &mut |number, outcome| match outcome {
             Outcome::Made(mut made) => {
                 let drift = made.words.pop().map_or(f64::NAN, f64::from_bits);
-                if !drift.is_nan() {
-                    drifted = Some(drifted.map_or(drift, |before| before.max(drift)));
-                }
+                drifted = larger(drifted, drift);
                 take(number, made)
             }
             Outcome::Failed(error) => Err(error),
@@ -234,6 +232,14 @@ pub fn stack(
         Ok(()) => Ok(drifted),
         // The other ranks do not know of it.
         Err(error) => Err(world.fail(error)),
+    }
+}
+
+/// The larger of what is known and the drift of one more shot, which is no number where no waves ran backwards.
+fn larger(known: Option<f64>, drift: f64) -> Option<f64> {
+    match drift.is_nan() {
+        true => known,
+        false => Some(known.map_or(drift, |known| known.max(drift))),
     }
 }
 
@@ -322,4 +328,17 @@ pub fn finite(input: &mut Input, first: u64, count: usize) -> anyhow::Result<Vec
         );
     }
     Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::larger;
+
+    #[test]
+    fn the_drift_of_a_survey_is_that_of_its_worst_shot() {
+        let of = |drifts: &[f64]| drifts.iter().fold(None, |known, &drift| larger(known, drift));
+        assert_eq!(of(&[2e-6, f64::NAN, 3e-6, 1e-6]), Some(3e-6));
+        assert_eq!(of(&[f64::NAN, 0.0]), Some(0.0));
+        assert_eq!(of(&[f64::NAN]), None);
+    }
 }
