@@ -6,6 +6,7 @@ use crate::shots::magnitude;
 use kernels::medium::attenuation::Mechanisms;
 use kernels::methods::velocity_stress::Quantity;
 use kernels::methods::velocity_stress::born::{CheckpointSchedule, Number, Parameters};
+use kernels::time_dispersion::{Reading, Sampling, TimeDispersion};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -85,6 +86,69 @@ proptest! {
         prop_assert!(found <= 1e-12, "{found:e} {case:?}");
         let found = apart::<f32>(&case, seed);
         prop_assert!(found <= 1e-5, "single precision: {found:e} {case:?}");
+    }
+}
+
+/// Traces of records, `[record][number]`, changed one by one.
+fn by_traces<T: Number>(records: &[T], numbers: usize, change: impl Fn(&[f64]) -> Vec<f64>) -> Vec<T> {
+    let trace = |k: usize| -> Vec<f64> {
+        let samples = records.iter().skip(k).step_by(numbers);
+        change(&samples.map(|x| x.f64()).collect::<Vec<_>>())
+    };
+    let traces: Vec<Vec<f64>> = (0..numbers).map(trace).collect();
+    let count = traces[0].len();
+    (0..count)
+        .flat_map(|it| traces.iter().map(move |trace| T::of(trace[it])))
+        .collect()
+}
+
+/// The operator behind which records are brought to exact time has an adjoint as exact as its own.
+fn apart_in_exact_time<T: Number>(case: &Case, seed: u64) -> f64 {
+    let (shot, mut random) = (case.shot(), Random(seed));
+    let born = case.born::<T>(&shot, case.medium());
+    let model = case.perturbation(&born, &mut random);
+    let (steps, numbers) = (born.records(), born.values());
+    let plan = TimeDispersion::new(Sampling {
+        samples: steps - 8,
+        steps,
+        every: case.jdata as f64,
+        first: case.quantity.first_time(),
+    });
+    let [_, change] = records(&born, Some(&model));
+    let change = by_traces(&change, numbers, |trace| plan.to_time(trace, Reading::OfOneTime));
+    let most = magnitude(change.iter().map(|x| x.f64()));
+    let mix = |x: &T| T::of(x.f64() / most + 0.5 * random.next());
+    let data: Vec<T> = change.iter().map(mix).collect();
+    let given = by_traces(&data, numbers, |trace| {
+        plan.to_time_adjoint(trace, Reading::OfOneTime)
+    });
+    let schedule =
+        CheckpointSchedule::choose(case.nt, born.sizes(), usize::MAX / 4).expect("all memory of the world");
+    let back = born.adjoint(&given, &schedule).expect("the reverse sweep");
+    let (forward, adjoint) = (dot(&change, &data), dot(&model, &back));
+    (forward - adjoint).abs() / forward.abs()
+}
+
+#[test]
+fn exact_time_keeps_the_adjoint() {
+    for (ndim, jdata, quantity) in [
+        (2, 1, Quantity::Velocity),
+        (2, 2, Quantity::Pressure),
+        (3, 1, Quantity::Strain),
+    ] {
+        let case = Case {
+            surface: true,
+            order: 8,
+            jdata,
+            quantity,
+            ..plain(ndim)
+        };
+        let found = [
+            apart_in_exact_time::<f64>(&case, 5),
+            apart_in_exact_time::<f32>(&case, 5),
+        ];
+        println!("{found:?} {case:?}");
+        assert!(found[0] <= 1e-12 && found[1] <= 1e-5, "{found:?} {case:?}");
     }
 }
 

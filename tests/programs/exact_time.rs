@@ -32,7 +32,7 @@ fn misfits(desk: &Desk, line: &str, (steps, dt): (usize, f64), (per, halves): (u
 }
 
 /// Rock with a fast layer and soft lumps, 60 by 80 cells of 10 m.
-fn rock(desk: &Desk) {
+pub fn rock(desk: &Desk) {
     let (nz, nx) = (60, 80);
     let cell = |i: usize| {
         let (z, x) = ((i % nz) as f32, (i / nz) as f32);
@@ -49,7 +49,7 @@ fn rock(desk: &Desk) {
     desk.dataset("rec.rsf", "n1=2 n2=2", &[153.0, 105.0, 602.0, 455.0]);
 }
 
-const ROCK: &str =
+pub const ROCK: &str =
     "sfvsfd2d-gpu vp=vp.rsf vs=vs.rsf den=den.rsf sou=sou.rsf rec=rec.rsf nt=NT dt=DT device=cpu nb=10";
 
 /// At 0.95 of the limit velocity and stress have no error of the step that would be seen, whatever is recorded.

@@ -6,6 +6,7 @@ mod classes;
 mod displacement_survey;
 mod element_gpus;
 mod element_survey;
+mod exact_gradients;
 mod exact_time;
 mod fault;
 mod gpus;

@@ -1,10 +1,13 @@
 //! Exact time, `tdc=y`: histories of sources are transformed to the clock of the steps before a run, and its records back to true time.
 
+mod held;
+
+pub use held::{Held, Operator};
+
 use super::checkpoint::MOST_KEPT;
 use super::divide::{Divide, How, Made, Pick, When};
 use super::plan::gigabytes;
 use anyhow::{bail, ensure};
-use bytemuck::{cast_slice, pod_collect_to_vec};
 use kernels::stability::Band;
 use kernels::time_dispersion::{Reading, Sampling, TimeDispersion, early, run_on};
 use rayon::prelude::*;
@@ -27,9 +30,6 @@ const LOST: f64 = 0.01;
 
 /// Share of the highest frequency of the sources below and above which about as much of what the steps do to waves is felt.
 const STRONG: f64 = 0.6;
-
-/// Traces that are transformed together.
-const TOGETHER: usize = 256;
 
 /// The time steps of a run, and what they do to its waves.
 #[derive(Clone, Copy, Debug)]
@@ -172,12 +172,7 @@ impl ExactTime {
     /// # Errors
     /// A history that does not begin at rest, or has frequencies that steps do not have.
     pub fn sources(&self, series: &mut [Vec<f32>], first: f64, what: &str) -> anyhow::Result<()> {
-        let plan = TimeDispersion::new(Sampling {
-            samples: self.asked,
-            steps: self.steps,
-            every: 1.0,
-            first,
-        });
+        let plan = self.of_sources(first);
         series.par_iter_mut().enumerate().try_for_each(|(k, series)| {
             let given: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();
             let name = format!("series {} of {what}", k + 1);
@@ -186,6 +181,27 @@ impl ExactTime {
             *series = made.into_iter().map(|x| x as f32).collect();
             Ok(())
         })
+    }
+
+    /// The transforms of histories that begin at `first` steps.
+    fn of_sources(&self, first: f64) -> TimeDispersion {
+        TimeDispersion::new(Sampling {
+            samples: self.asked,
+            steps: self.steps,
+            every: 1.0,
+            first,
+        })
+    }
+
+    /// Histories as they were given, of those that [`ExactTime::sources`] has made of them.
+    pub fn histories(&self, series: &[Vec<f32>], first: f64) -> Vec<Vec<f32>> {
+        let plan = self.of_sources(first);
+        let given = |series: &Vec<f32>| {
+            let made: Vec<f64> = series.iter().map(|&x| f64::from(x)).collect();
+            let back = plan.to_time(&made, Reading::OfOneTime);
+            back.into_iter().map(|x| x as f32).collect()
+        };
+        series.par_iter().map(given).collect()
     }
 
     /// Refuses a history of which too little comes `back`.
@@ -271,6 +287,21 @@ impl Correction {
         self.time.steps.div_ceil(self.every)
     }
 
+    /// Records in true time at the steps that are kept.
+    fn samples(&self) -> usize {
+        self.time.asked.div_ceil(self.every)
+    }
+
+    /// The transforms of records in true time and on the clock of the steps, of so many each.
+    fn plan(&self, [samples, steps]: [usize; 2]) -> TimeDispersion {
+        TimeDispersion::new(Sampling {
+            samples,
+            steps,
+            every: self.every as f64,
+            first: self.first,
+        })
+    }
+
     /// Bytes that records of so many numbers take until then.
     pub fn bytes(&self, numbers: usize) -> usize {
         4 * numbers * self.kept()
@@ -303,99 +334,11 @@ impl Correction {
     }
 }
 
-/// Records on the clock of the steps, until all of them are there.
-pub struct Held {
-    correction: Correction,
-    /// Numbers of a record.
-    numbers: usize,
-    /// Behind each other.
-    records: Vec<f32>,
-}
-
-impl Held {
-    /// None yet, of so many numbers each.
-    pub fn new(correction: Correction, numbers: usize) -> Self {
-        Self {
-            correction,
-            numbers: numbers.max(1),
-            records: Vec::new(),
-        }
-    }
-
-    /// Whether the record after step `it` is kept.
-    pub fn wants(&self, it: usize) -> bool {
-        it.is_multiple_of(self.correction.every / self.correction.given)
-    }
-
-    /// Keeps a record.
-    pub fn push(&mut self, record: &[f32]) {
-        if self.records.is_empty() {
-            self.records.reserve(record.len() * self.correction.kept());
-        }
-        self.records.extend_from_slice(record);
-    }
-
-    /// Bytes from which [`Held::restore`] goes on.
-    pub fn state(&self) -> Vec<u8> {
-        let count = [self.records.len() as u64];
-        [cast_slice::<u64, u8>(&count), cast_slice(&self.records)].concat()
-    }
-
-    /// Goes on with what was kept; what is left of the bytes, or `None` where they are something else.
-    pub fn restore<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let (count, rest) = bytes.split_first_chunk::<8>()?;
-        let count = usize::try_from(u64::from_ne_bytes(*count)).ok()?;
-        let (records, rest) = rest.split_at_checked(count.checked_mul(4)?)?;
-        self.records = pod_collect_to_vec(records);
-        Some(rest)
-    }
-
-    /// All records in true time, at the steps that are kept; what follows is the first record of another run. Of a run that ended
-    /// early fewer are known.
-    pub fn finish(&mut self) -> Vec<Vec<f32>> {
-        let mut records = std::mem::take(&mut self.records);
-        let (correction, numbers) = (self.correction, self.numbers);
-        let ExactTime { asked, .. } = correction.time;
-        let steps = records.len() / numbers;
-        let samples = match steps == correction.kept() {
-            true => asked.div_ceil(correction.every),
-            false => steps.saturating_sub(correction.time.further().div_ceil(correction.every)),
-        };
-        let plan = TimeDispersion::new(Sampling {
-            samples,
-            steps,
-            every: correction.every as f64,
-            first: correction.first,
-        });
-        for begin in (0..numbers).step_by(TOGETHER) {
-            let traces = begin..(begin + TOGETHER).min(numbers);
-            let made: Vec<Vec<f64>> = traces
-                .clone()
-                .into_par_iter()
-                .map(|k| {
-                    let trace = records.iter().skip(k).step_by(numbers).map(|&x| f64::from(x));
-                    plan.to_time(&trace.collect::<Vec<_>>(), correction.reading)
-                })
-                .collect();
-            for (record, it) in records.chunks_exact_mut(numbers).zip(0..samples) {
-                for (k, trace) in traces.clone().zip(&made) {
-                    record[k] = trace[it] as f32;
-                }
-            }
-        }
-        let corrected = records.chunks_exact(numbers).take(samples);
-        corrected
-            .step_by(correction.thinned)
-            .map(<[f32]>::to_vec)
-            .collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn time(steps: usize) -> ExactTime {
+    pub fn time(steps: usize) -> ExactTime {
         ExactTime {
             asked: steps,
             steps: steps + run_on(steps),
@@ -443,30 +386,5 @@ mod tests {
             assert_eq!(exact.every(jdata, band(50.0)), wanted, "{jdata}");
         }
         assert_eq!((exact.every(8, band(400.0)), exact.every(5, band(0.0))), (1, 5));
-    }
-
-    #[test]
-    fn records_of_a_run_that_is_saved_go_on() {
-        let exact = time(40);
-        let correction = exact.records((1.0, Reading::OfOneTime), [1, 2, 4]);
-        let record = |it: usize| [(it as f32 * 0.2).sin(), (it as f32 * 0.1).cos()];
-        let all = |save: Option<usize>| {
-            let mut held = Held::new(correction, 2);
-            for it in 0..exact.steps {
-                if held.wants(it) {
-                    held.push(&record(it));
-                }
-                if save == Some(it) {
-                    let state = held.state();
-                    held = Held::new(correction, 2);
-                    assert!(held.restore(&state[..9]).is_none());
-                    assert!(held.restore(&state).is_some_and(<[u8]>::is_empty));
-                }
-            }
-            held.finish()
-        };
-        let whole = all(None);
-        assert_eq!((whole.len(), whole[0].len()), (10, 2));
-        assert_eq!(all(Some(21)), whole);
     }
 }

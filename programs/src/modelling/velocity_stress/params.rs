@@ -143,6 +143,7 @@ macro_rules! shared {
             Param::float("edge").default("0.92").range("above 0, at most 1", Some(1e-6), Some(1.0)).doc("factor of the sponge in the outermost cells"),
             Param::bool("verb").default("n").doc("print grid, stability, speed and progress"),
             JDATA,
+            TDC,
             $($more,)*
             CFL,
             JCHECK,
@@ -174,7 +175,6 @@ macro_rules! params {
             Param::input("along").doc("with data=das or das=: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das or das=: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("dtout").default_text("jdata times dt").range("above 0", Some(1e-30), None).doc("interval between records, s: they are resampled to 0, dtout, 2 dtout and so on, behind a filter against aliasing"),
-            TDC,
             Param::output("pgv").doc("peak ground velocity: the largest horizontal speed on the first row of the model, axes x[, y]")
         ] [
             SNAP,

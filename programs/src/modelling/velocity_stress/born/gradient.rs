@@ -9,7 +9,6 @@ use crate::modelling::checkpoint::Sums;
 use crate::modelling::shots::Made;
 use crate::modelling::world::World;
 use anyhow::ensure;
-use kernels::methods::velocity_stress::Action;
 use kernels::misfit::{Misfit, Observed};
 pub use params::{GRADIENT_2D as PROGRAM_2D, GRADIENT_3D as PROGRAM_3D};
 use rayon::prelude::*;
@@ -47,7 +46,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut found = Found::new(&made, parameters, compared.estimate.is_some());
     let records = world.agree(Records::new(job, inputs, &made.run.spreads.picks, &stations))?;
     let mut read = kept.begin((job, &made), &records, &mut found, world)?;
-    let (series, every) = (made.run.shot.series.clone(), compared.every);
+    let (series, every) = (series(&made), compared.every);
     let work =
         |numbers: &[usize], station: &Station| compared.shots((numbers, station), &records, (&series, every));
     let shots = (kept.done(), made.shots());
@@ -134,8 +133,11 @@ struct Found {
 
 impl Found {
     fn new(made: &SetUp, parameters: usize, estimates: bool) -> Self {
-        let (shot, shots) = (&made.run.shot, made.shots());
-        let of_sources = if estimates { shot.series.len() * shot.nt } else { 0 };
+        let shots = made.shots();
+        let of_sources = match estimates {
+            true => made.run.shot.series.len() * made.run.timing.steps,
+            false => 0,
+        };
         Self {
             sum: vec![0.0; parameters],
             line: made.run.padded.model.n[0],
@@ -276,6 +278,21 @@ struct Judged {
     sources: Vec<f32>,
 }
 
+/// When, in steps, the time functions of the sources begin.
+fn first_step(made: &SetUp) -> f64 {
+    let source = made.run.shot.sources.first();
+    source.map_or(0.0, |source| source.action.time(0))
+}
+
+/// The time functions of the sources, in true time.
+fn series(made: &SetUp) -> Vec<Vec<f32>> {
+    let series = &made.run.shot.series;
+    match made.run.timing.exact {
+        Some(exact) => exact.histories(series, first_step(made)),
+        None => series.clone(),
+    }
+}
+
 /// The shots as an axis.
 fn shots(made: &SetUp) -> Axis {
     Axis {
@@ -297,18 +314,10 @@ fn write_misfits(job: &mut Job, made: &SetUp, misfits: &[f64]) -> anyhow::Result
 /// Writes the estimated time functions of every shot.
 fn write_sources(job: &mut Job, made: &SetUp, sources: &[f32]) -> anyhow::Result<()> {
     let shot = &made.run.shot;
-    let action = shot
-        .sources
-        .first()
-        .map_or(Action::Force([0.0; 3]), |source| source.action);
     let mut file: Output = job.tagged_output("source")?;
-    let first = action.time(0) * shot.dt;
-    file.set_axis(
-        1,
-        &Axis::new(shot.nt, first as f32, shot.dt as f32)
-            .label("t")
-            .unit("s"),
-    );
+    let first = first_step(made) * shot.dt;
+    let times = Axis::new(made.run.timing.steps, first as f32, shot.dt as f32);
+    file.set_axis(1, &times.label("t").unit("s"));
     file.set_axis(2, &Axis::new(shot.series.len(), 0.0, 1.0).label("series"));
     file.set_axis(3, &shots(made));
     file.set_rank(3);

@@ -208,7 +208,7 @@ fn run(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<()> {
     let mut read = kept.begin((job, &made), &records, &mut stack, world)?;
     let work = |numbers: &[usize], station: &Station| -> anyhow::Result<Vec<Made>> {
         let (given, sums) = records.of_shots(numbers)?;
-        let given = station.sampling.of_shots(given);
+        let given = station.records(given);
         let images = station
             .born
             .images_of_shots(&given, station.schedule()?, &asked.wanted)?;

@@ -127,7 +127,7 @@ fn forward(
             Ok(())
         };
         station.born.forward(Some(given), &mut take)?;
-        let (values, words) = (station.sampling.data(values), Vec::new());
+        let (values, words) = (station.data(values), Vec::new());
         Ok(vec![Made { values, words }])
     };
     let shots = (kept.done(), made.shots());
@@ -192,7 +192,7 @@ fn back(
             .iter()
             .map(|given| u64::from(given.iter().any(|&x| x != 0.0)))
             .collect();
-        let given = station.sampling.of_shots(given);
+        let given = station.records(given);
         let adjoints = station.born.adjoints(&given, station.schedule()?)?;
         let all = adjoints.into_iter().zip(heard.into_iter().zip(sums));
         let made = all.map(|(values, (heard, sums))| {

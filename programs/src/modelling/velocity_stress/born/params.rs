@@ -1,6 +1,7 @@
 //! The parameters of the linearised programs, those of the modelling programs among them.
 
 use super::super::params::shared;
+use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{CFL, GROUPS, JCHECK, JDATA, SHOTS};
 use rsf_io::{Param, Program};
 
@@ -22,6 +23,10 @@ The data have the axes of the modelling program: receivers, components, times. W
 data, without the unperturbed waves. dtout= resamples them as in the modelling program. Data for adj=y may have any sampling \
 and begin at any time: their header (n3, o3, d3) counts, and where it differs from the steps the transpose of the resampling, \
 with its filter, brings them to the steps. They must end within the nt= steps of the run.
+
+tdc=y gives the data exact time as in the modelling program, at any stable step: the histories of the sources are changed before the run \
+and the records after it. adj=y is still the exact transpose, and takes data in true time, as all field data are. Fewer steps are \
+run and kept than without it at the same accuracy.
 
 adj=y needs the waves in the model from the last step back to the first. memory= limits the memory for them: if all steps \
 fit they are kept, otherwise as many as fit at a time, and the waves are computed again from checkpoints (Griewank and \
@@ -228,7 +233,8 @@ modelled data, with weights, closest to the observed data (Pratt 1999); it is th
 damp=. The filtered data are compared, and the gradient includes that the filter changes with the model. source= receives the \
 time functions of stf= or series= after this filter, onset= included, which sfwindow n3=1 and series= (without onset=) turn \
 into a run with the estimated source. Choose a start, by stf= and onset=, whose frequencies cover those of the data and that \
-is not too late: nothing can act before the first step.
+is not too late: nothing can act before the first step. With tdc=y the misfit is that of data in exact time, the gradient is the one \
+of short steps at any stable step, and source= is in true time.
 
 The data have the axes of the modelling program and, with several shots (a third axis of sou=, and of rec= if the receivers \
 move), a last axis of shots. Their times are those of their header (n3, o3, d3), so data of dtout= and field data that begin \
@@ -287,7 +293,8 @@ one number for every lag and cell of the model; plan=y says what that is.
 The data must contain reflections only: mute the direct wave, or subtract data computed in the smooth model. They have the \
 axes of the modelling program and, with several shots, a last axis of shots. Their times are those of their header (n3, o3, \
 d3): data with another sampling than that of the steps, such as field data, are brought to the steps by the transpose of the \
-resampling of dtout=. They must end within the nt= steps of the run. A smooth model creates no reflections of its \
+resampling of dtout=. They must end within the nt= steps of the run. With tdc=y the waves of the sources and those of the data have exact \
+time, at any stable step. A smooth model creates no reflections of its \
 own; absorb=cpml without free=y also avoids echoes from the surface. checkpoint= saves the sums behind every shot (or as every= \
 says), and resume= continues a survey that was stopped or killed, with the same bits.";
 

@@ -1,15 +1,20 @@
-//! Data at other times than those of the steps: `dtout=`, and what headers of observed data say.
+//! Data at other times than those of the steps: exact time, `dtout=`, and what headers of observed data say.
 
+use super::super::Run;
 use super::set_up::SetUp;
 use crate::modelling::checkpoint::Checksum;
+use crate::modelling::exact_time::{CLOCK, Operator};
 use crate::modelling::resample::{Samples, Times};
 use anyhow::{bail, ensure};
 use rsf_io::{Axis, Input, Job, Output};
 use std::sync::Arc;
 
-/// How the data of a shot are made of its records.
-#[derive(Clone, Default)]
-pub struct Sampling(Option<Arc<Resampled>>);
+/// How the data of a shot are made of its records: in exact time where it is asked for, then at times of their own.
+#[derive(Clone)]
+pub struct Sampling {
+    exact: Option<Arc<Operator>>,
+    times: Option<Arc<Resampled>>,
+}
 
 /// Data at times of their own.
 struct Resampled {
@@ -19,13 +24,21 @@ struct Resampled {
 }
 
 impl Sampling {
+    /// Of the records of a run, one in `jdata`.
+    pub fn of_records(run: &Run) -> Self {
+        let exact = run
+            .correction()
+            .map(|correction| Arc::new(Operator::new(correction)));
+        Self { exact, times: None }
+    }
+
     /// As `dtout=` says, if it is given.
     pub fn of_output(job: &Job, made: &SetUp) -> anyhow::Result<Self> {
         let Some(step) = job.double_opt("dtout")? else {
-            return Ok(Self::default());
+            return Ok(made.sampling.clone());
         };
-        let shot = &made.run.shot;
-        let whole = shot.nt as f64 * shot.dt;
+        let timing = &made.run.timing;
+        let whole = timing.steps as f64 * timing.dt;
         ensure!(
             !job.given("jdata"),
             "dtout= and jdata= both say which records are written: give one of them"
@@ -40,7 +53,7 @@ impl Sampling {
 
     /// At so many times from the first on.
     fn at(made: &SetUp, [first, step]: [f64; 2], count: usize) -> Self {
-        let shot = &made.run.shot;
+        let (shot, steps) = (&made.run.shot, made.run.timing.steps);
         let times = Times {
             first: shot.quantity.first_time() * shot.dt - first,
             dt: shot.dt,
@@ -48,30 +61,41 @@ impl Sampling {
             count,
         };
         let axis = Axis::new(count, first as f32, step as f32);
-        Self(Some(Arc::new(Resampled {
-            samples: Samples::new(&times, shot.nt),
+        let resampled = Resampled {
+            samples: Samples::new(&times, steps),
             axis: axis.label("t").unit("s"),
             step,
-        })))
+        };
+        Self {
+            exact: made.sampling.exact.clone(),
+            times: Some(Arc::new(resampled)),
+        }
     }
 
     /// The number of times, where they are not those of the records.
     pub fn count(&self) -> Option<usize> {
-        self.0.as_ref().map(|own| own.samples.count())
+        let own = self.times.as_ref().map(|own| own.samples.count());
+        own.or(self.exact.as_ref().map(|exact| exact.count()))
     }
 
     /// From the records of a shot, `[record][component][receiver]`, to its data.
-    pub fn data(&self, records: Vec<f32>) -> Vec<f32> {
-        match &self.0 {
+    pub fn data(&self, mut records: Vec<f32>) -> Vec<f32> {
+        if let Some(exact) = &self.exact {
+            records = exact.of(records);
+        }
+        match &self.times {
             Some(own) => own.samples.of(&records),
             None => records,
         }
     }
 
     /// The transpose: from data of a shot to its records.
-    pub fn records(&self, data: Vec<f32>) -> Vec<f32> {
-        match &self.0 {
-            Some(own) => own.samples.transposed(&data),
+    pub fn records(&self, mut data: Vec<f32>) -> Vec<f32> {
+        if let Some(own) = &self.times {
+            data = own.samples.transposed(&data);
+        }
+        match &self.exact {
+            Some(exact) => exact.transposed(data),
             None => data,
         }
     }
@@ -84,7 +108,9 @@ impl Sampling {
     /// Steps from one time to the next, rounded up; for an estimated time function they must be whole.
     pub fn steps(&self, made: &SetUp, whole: bool) -> anyhow::Result<usize> {
         let shot = &made.run.shot;
-        let Some(own) = &self.0 else { return Ok(shot.jdata) };
+        let Some(own) = &self.times else {
+            return Ok(made.run.jdata);
+        };
         let steps = own.step / shot.dt;
         ensure!(
             !whole || (steps > 0.5 && (steps - steps.round()).abs() < 1e-3),
@@ -97,21 +123,21 @@ impl Sampling {
 
     /// Gives the data their axis of time.
     pub fn head(&self, data: &mut Output) {
-        if let Some(own) = &self.0 {
+        if let Some(own) = &self.times {
             data.set_axis(3, &own.axis);
         }
     }
 
     /// By what a state knows the times again, where they are not those of the records.
     pub fn content(&self) -> Option<(&'static str, u64)> {
-        let own = self.0.as_ref()?;
+        let own = self.times.as_ref()?;
         let words = format!("{} {} {}", own.axis.n, own.axis.o, own.step);
         Some(("the times of the data", Checksum::new().with_text(&words).end()))
     }
 
     /// The line of `verb=y`.
     pub fn tell(&self, job: &Job) {
-        if let Some(own) = &self.0 {
+        if let Some(own) = &self.times {
             job.say(&format!(
                 "data: {} times from {} s on, {} s apart; records of the steps are resampled to them",
                 own.axis.n, own.axis.o, own.step
@@ -124,13 +150,19 @@ impl SetUp {
     /// Takes the times of observed data from their header, and refuses what are no data of this survey; `what` takes them.
     pub fn take_data(&mut self, job: &Job, input: &Input, what: &str) -> anyhow::Result<()> {
         self.check_shape(input, what)?;
+        if input.header().text(CLOCK).is_some() && self.run.timing.exact.is_none() {
+            job.warn(&format!(
+                "{} has exact time and the waves of this run have that of their steps: tdc=y gives them exact time, too",
+                input.name()
+            ));
+        }
         let Axis { n, o, d, .. } = input.axis(3);
         // What the header says, and not the nearest number of single precision.
         let [o, d] = [o, d].map(|x| format!("{x}").parse().unwrap_or(f64::from(x)));
-        let shot = &self.run.shot;
-        let (step, first) = (shot.dt * shot.jdata as f64, shot.quantity.first_time() * shot.dt);
+        let (shot, timing, jdata) = (&self.run.shot, &self.run.timing, self.run.jdata);
+        let (step, first) = (shot.dt * jdata as f64, shot.quantity.first_time() * shot.dt);
         let near = |a: f64, b: f64, share: f64| (a - b).abs() <= share;
-        if let Some(axis) = self.sampling.0.as_ref().map(|own| &own.axis) {
+        if let Some(axis) = self.sampling.times.as_ref().map(|own| &own.axis) {
             ensure!(
                 n == axis.n && near(d, axis.d.into(), 1e-3 * d.abs()) && near(o, 0.0, 0.1 * shot.dt),
                 "{} has n3={n} o3={o} d3={d} and dtout= says n3={} o3=0 d3={}: leave dtout= out, and the header counts",
@@ -141,7 +173,7 @@ impl SetUp {
             return Ok(());
         }
         if near(d, step, 1e-3 * step) && near(o, first, 0.1 * shot.dt) {
-            let wanted = shot.nt.div_ceil(shot.jdata);
+            let wanted = timing.steps.div_ceil(jdata);
             ensure!(
                 n == wanted,
                 "{} has n3={n} records and this run has {wanted} at the same times: give the nt= of the data",
@@ -153,14 +185,14 @@ impl SetUp {
             !job.given("jdata"),
             "{} has o3={o} d3={d}, and with jdata={} the records of this run begin at {first} s and are {step} s apart: leave jdata= out, and they are resampled to the times of the data",
             input.name(),
-            shot.jdata
+            jdata
         );
         ensure!(
             d > 0.0 && d.is_finite() && o.is_finite(),
             "{} has o3={o} d3={d}: its third axis is time in s, and d3 is above 0",
             input.name()
         );
-        let (last, whole) = (o + (n as f64 - 1.0) * d, shot.nt as f64 * shot.dt);
+        let (last, whole) = (o + (n as f64 - 1.0) * d, timing.steps as f64 * shot.dt);
         ensure!(
             last <= whole * (1.0 + 1e-6),
             "{} ends at {last} s (n3={n} o3={o} d3={d}) and this run at {whole} s: give nt={} or more, or take the beginning of the data by sfwindow n3=",

@@ -66,10 +66,10 @@ impl SetUp {
             world,
         )?;
         let mut made = Self {
+            sampling: Sampling::of_records(&run),
             run,
             machines: Vec::new(),
             sharing: 1,
-            sampling: Sampling::default(),
             parameters,
             files: Some(files),
             report: None,
@@ -238,6 +238,7 @@ impl SetUp {
         }
         job.say(&format!("linearised by {}", self.names().join(" ")));
         self.sampling.tell(job);
+        self.run.timing.words().iter().for_each(|words| job.say(words));
         if let Some(words) = &self.of_gpu {
             job.say(words);
         }

@@ -127,6 +127,18 @@ impl Station {
         self.sampling.count().unwrap_or(self.born.records()) * self.born.values()
     }
 
+    /// The data of a shot of which these are the records.
+    pub fn data(&self, records: Vec<f32>) -> Vec<f32> {
+        let sampling = &self.sampling;
+        self.cpu.install(|| sampling.data(records))
+    }
+
+    /// The transpose, for several shots.
+    pub fn records(&self, data: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
+        let sampling = &self.sampling;
+        self.cpu.install(|| sampling.of_shots(data))
+    }
+
     /// The schedule of the reverse sweep that was chosen.
     pub fn schedule(&self) -> anyhow::Result<&CheckpointSchedule> {
         let way = self.way.as_ref().context("no reverse sweep was chosen")?;
