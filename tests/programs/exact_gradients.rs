@@ -97,7 +97,7 @@ fn data_are_those_of_the_difference() {
     let wanted: Vec<f32> = pairs.map(|(a, b)| 0.5 * (a - b)).collect();
     let extra = "tdc=y jdata=4 data=displacement vp=vp0.rsf vs=vs0.rsf";
     desk.ran(&format!("{} < dm.rsf > d.rsf", of("sfvsborn2d-gpu", 1, extra)));
-    let off = rms_difference(&desk.read("d.rsf"), &wanted);
+    let off = rms_difference(desk.read("d.rsf"), &wanted);
     println!("off by {off:.1e}");
     // Of third order in changes of half a percent, and rounding of the difference.
     assert!(off < 2e-3, "{off}");
@@ -153,7 +153,7 @@ fn images_of_long_steps_are_those_of_short_ones() {
             desk.read("i.rsf")
         };
         let short = image(4, "late.rsf", "tdc=y");
-        let off = |tdc: &str| rms_difference(&scaled(&image(1, "observed.rsf", tdc), &short), &short);
+        let off = |tdc: &str| rms_difference(scaled(&image(1, "observed.rsf", tdc), &short), &short);
         let [exact, raw] = ["tdc=y", "tdc=n"].map(off);
         println!("{images}: {raw:.1e} becomes {exact:.1e}");
         // Measured 1.5e-3 and 2e-4.
@@ -186,7 +186,7 @@ fn estimated_time_functions_are_in_true_time() {
     desk.ran(&format!("{line} < data.rsf > g.rsf"));
     let axis = desk.axes("source.rsf", 3)[0].clone();
     assert_eq!((axis.n, axis.o), (STEPS, 0.5 * DT as f32));
-    let off = rms_difference(&desk.read("source.rsf"), &desk.read("true.rsf"));
+    let off = rms_difference(desk.read("source.rsf"), desk.read("true.rsf"));
     println!("off by {off:.1e}");
     // Measured 2e-5.
     assert!(off < 1e-4, "{off}");
