@@ -35,7 +35,7 @@ class Everything(Scratch):
             self.script(f"bundle/tests/checks.{name}", TEST)
         # Tests run in the folder of their crate, and this one lies beside kernels.
         self.script("bundle/tests/fourier.unit", '#!/bin/sh\n[ "${PWD##*/kernels/}" = fourier ] || exit 1\n' + TEST)
-        for name in ("accelerator", "staggered", "elements"):
+        for name in ("accelerator", "staggered", "elements", "linearised"):
             self.script(f"bundle/benches/kernels.{name}", BENCH)
         self.write("bundle/about", "commit 0123456789ab\n")
 
@@ -43,11 +43,14 @@ class Everything(Scratch):
         self.write(name, text)
         os.chmod(self.path(name), 0o755)
 
-    def run_all(self, path, *parts):
+    def run_part(self, path, *words):
         environment = dict(os.environ, PATH=path + os.pathsep + os.environ["PATH"], OUT=self.path("out"))
-        words = [self.path("checkout/tests/gpu/run"), self.path("bundle"), "all", *parts]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True)
-        return done.returncode, done.stdout, glob.glob(self.path("checkout/kernels/benches/gpu-*.md"))
+        command = [self.path("checkout/tests/gpu/run"), self.path("bundle"), *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    def run_all(self, path, *parts):
+        return *self.run_part(path, "all", *parts), glob.glob(self.path("checkout/kernels/benches/gpu-*.md"))
 
     def test_one_file_has_commit_machine_and_results(self):
         status, said, reports = self.run_all(self.path("bin"))
@@ -59,6 +62,18 @@ class Everything(Scratch):
                       "## sanitize: passed", "## bench staggered n=512", "8700 us a step", "## ranks: not run"):
             self.assertIn(words, text)
         self.assertNotIn(self.folder, text, "no path of the machine")
+
+    def test_gradients_on_several_gpus(self):
+        self.script("bin/nvidia-smi", SMI.replace("-L) ", '-L) echo "GPU 1: Played GPU (UUID: y)";'))
+        self.script("bundle/benches/kernels.linearised", """#!/bin/sh
+case "$*" in *gpus=2*) shared=1 ;; *) shared=2 ;; esac
+echo "gradient: $((shared * 4)).9 ms a step, of which"
+echo "gradient: $((shared * 4)).1 ms a step, of which"
+""")
+        status, said = self.run_part(self.path("bin"), "scaling", "linearised")
+        self.assertEqual(status, 0, said)
+        self.assertIn("linearised n=384,384,384 steps=60 keep=boundary : one GPU 8100 us a step", said)
+        self.assertIn("the cube in all (strong) 4100 us, 98.8 %", said)
 
     def test_parts_stand_in_one_file(self):
         self.assertEqual(self.run_all(self.path("bin"), "sanitize")[0], 0)
