@@ -161,8 +161,8 @@ impl Case {
             points: self.points.then_some(&points),
             dt: self.dt,
             relaxations: self.grain().map(|grain| Attenuation {
-                regions: std::slice::from_ref(&LOSS),
                 grain,
+                ..Attenuation::from(std::slice::from_ref(&LOSS))
             }),
             lumping: Lumping::Matrix,
             sponge: None,

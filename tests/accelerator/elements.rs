@@ -13,7 +13,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::mesh::Order;
 use kernels::methods::spectral_elements::gpu::{self, DevicePart};
-use kernels::methods::spectral_elements::{Engine, Grain, Lumping, Quantity, subdomains};
+use kernels::methods::spectral_elements::{Engine, Followed, Grain, Lumping, Quantity, subdomains};
 use kernels::parallel::communicator::{Alone, Communicator};
 use kernels::parallel::gather::SnapshotWriter;
 use kernels::parallel::group::Group;
@@ -274,6 +274,10 @@ pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
         } else {
             Grain::Fine
         };
+        let followed = match degree > 4 {
+            true => Followed::OfNow,
+            false => Followed::Predicted,
+        };
         let rocks = if degree % 3 == 0 { WET } else { DRY };
         let steps = 24;
         close(
@@ -282,6 +286,7 @@ pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
                 degree,
                 loses,
                 grain,
+                followed,
                 rocks,
                 steps,
                 ..Recipe::plain([4, 4])
@@ -293,6 +298,7 @@ pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
                 degree,
                 loses,
                 grain,
+                followed,
                 rocks,
                 steps,
                 ..Recipe::plain([3, 2, 2])

@@ -92,8 +92,8 @@ impl<const D: usize> Body<D> {
             points: None,
             dt: self.dt,
             relaxations: self.relaxations.as_deref().map(|regions| Attenuation {
-                regions,
                 grain: self.grain,
+                ..Attenuation::from(regions)
             }),
             lumping: Lumping::Matrix,
             sponge: self.sponge,

@@ -5,8 +5,8 @@
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Attenuation, Grain, Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot, Source,
-    Sponge, Strength,
+    Attenuation, Followed, Grain, Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot,
+    Source, Sponge, Strength,
 };
 
 /// What fills a layer.
@@ -27,6 +27,7 @@ pub struct World<const D: usize> {
     pub dt: f64,
     pub relaxations: Option<Vec<Relaxation>>,
     pub grain: Grain,
+    pub followed: Followed,
     pub lumping: Lumping,
     pub sources: Vec<Source<D>>,
     pub shot: Shot<D>,
@@ -83,6 +84,8 @@ pub struct Recipe<const D: usize> {
     pub loses: bool,
     /// Where mechanisms are.
     pub grain: Grain,
+    /// What they follow.
+    pub followed: Followed,
     /// Constants change from point to point.
     pub varies: bool,
     /// A sponge along the absorbing sides.
@@ -102,6 +105,7 @@ impl<const D: usize> Recipe<D> {
             rocks: [Rock::Isotropic, Rock::Table],
             loses: false,
             grain: Grain::Fine,
+            followed: Followed::Predicted,
             varies: false,
             soaks: false,
             lumping: Lumping::Matrix,
@@ -256,6 +260,7 @@ impl<const D: usize> World<D> {
             },
             relaxations: recipe.loses.then_some(vec![law; 2]),
             grain: recipe.grain,
+            followed: recipe.followed,
             lumping: recipe.lumping,
             speeds: both.iter().map(|m| m.1).collect(),
             sponge: recipe.soaks.then_some(Sponge {
@@ -279,8 +284,9 @@ impl<const D: usize> World<D> {
             points: self.uneven.as_ref().map(|uneven| uneven as &dyn PointMedia<D>),
             dt: self.dt,
             relaxations: self.relaxations.as_deref().map(|regions| Attenuation {
-                regions,
                 grain: self.grain,
+                followed: self.followed,
+                ..Attenuation::from(regions)
             }),
             lumping: self.lumping,
             sponge: self.sponge,

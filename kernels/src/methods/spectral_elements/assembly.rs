@@ -150,7 +150,11 @@ pub(super) fn memories<const D: usize>(
     blocks: &[Block<D>],
 ) -> Vec<Option<Memory>> {
     let of_block = |block: &Block<D>| {
-        let Attenuation { regions, grain } = setup.relaxations?;
+        let Attenuation {
+            regions,
+            grain,
+            followed,
+        } = setup.relaxations?;
         let lane = |e: &u32| {
             let region = setup.mesh.regions()[*e as usize] as usize;
             // The constants of points stand in their strengths.
@@ -169,7 +173,7 @@ pub(super) fn memories<const D: usize>(
             block.points.len(),
             &lanes,
             (strengths, coarse),
-            setup.dt,
+            (setup.dt, followed),
         ))
     };
     blocks.iter().map(of_block).collect()

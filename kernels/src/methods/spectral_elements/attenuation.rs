@@ -4,14 +4,14 @@
 //! dR/dt = -R/tau + P e with P = 2 mu_u y / (tau sum(tau_e/tau)) for shear, kappa_u y / (tau sum(tau_e/tau)) for
 //! compression, y = tau_e/tau - 1. A step is R <- A R + P (B e_old + C e_new), the Runge-Kutta scheme of order 4 of that
 //! linear equation. The strain is that of u + dt v as the step before predicts it: u - dt^2 a, with the displacement of
-//! this step and the acceleration of the one before, as SPECFEM3D has it; where a point has one of the mechanisms ([`Coarse`]) it is that
-//! of u, which needs no second gradient. What is kept from step to step is Q = A R + P B e, so that neither old
+//! this step and the acceleration of the one before, as SPECFEM3D has it; where a point has one of the mechanisms ([`Coarse`]), and with
+//! [`Followed::OfNow`], it is that of u, which needs no second gradient. What is kept from step to step is Q = A R + P B e, so that neither old
 //! strains nor a second pass are needed: R = Q + P C e with the new e, for the stress of now.
 
 use pulp::Simd;
 
 use super::lanes::{Lanes, Part, Register};
-use super::{Grain, Relaxation};
+use super::{Followed, Grain, Relaxation};
 use crate::medium::attenuation::Law;
 use crate::mesh::Basis;
 use crate::mesh::geometry::lattice;
@@ -79,6 +79,8 @@ pub(super) struct Memory {
     strengths: Option<Vec<[Lanes; 2]>>,
     /// Which mechanism a point has, where it has one.
     coarse: Option<Coarse>,
+    /// What the variables follow.
+    followed: Followed,
     /// `[point][component][mechanism]`; components are the upper triangle of the deviator, row by row, and the trace.
     variables: Vec<Lanes>,
 }
@@ -166,7 +168,7 @@ impl Memory {
         points: usize,
         lanes: &[(&Relaxation, [f64; 2])],
         (strengths, coarse): (Option<Vec<[Lanes; 2]>>, Option<Coarse>),
-        dt: f64,
+        (dt, followed): (f64, Followed),
     ) -> Self {
         let zero = Mechanism {
             decay: Lanes::ZERO,
@@ -181,6 +183,7 @@ impl Memory {
             ],
             strengths,
             coarse,
+            followed,
         };
         for (lane, (law, moduli)) in lanes.iter().enumerate() {
             let factors = Factors::new(law, *moduli, dt);
@@ -222,7 +225,7 @@ impl Memory {
 
     /// Whether the variables follow the displacement of this step, and not one that the step before has predicted.
     pub(super) fn follows_now(&self) -> bool {
-        self.coarse.is_some()
+        self.coarse.is_some() || self.followed == Followed::OfNow
     }
 
     /// Bytes of memory.

@@ -119,6 +119,16 @@ pub enum Grain {
     Coarse,
 }
 
+/// Which strain all mechanisms of a point follow; those of [`Grain::Coarse`] follow that of the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Followed {
+    /// The one that the step before predicts, as SPECFEM3D has it: another error of second order in the time step.
+    #[default]
+    Predicted,
+    /// The one of the step, so that a change of the clock alone makes the waves exact in time.
+    OfNow,
+}
+
 /// Attenuation of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Attenuation<'a> {
@@ -126,6 +136,8 @@ pub struct Attenuation<'a> {
     pub regions: &'a [Relaxation],
     /// Where the mechanisms are.
     pub grain: Grain,
+    /// What they follow.
+    pub followed: Followed,
 }
 
 impl<'a> From<&'a [Relaxation]> for Attenuation<'a> {
@@ -133,6 +145,7 @@ impl<'a> From<&'a [Relaxation]> for Attenuation<'a> {
         Self {
             regions,
             grain: Grain::Fine,
+            followed: Followed::Predicted,
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn with_box<const D: usize, R>(
     } else {
         sources
     };
-    let relaxation = setup.relaxations.map(|all| (all.regions[region], all.grain));
+    let relaxation = setup.relaxations.map(|all| (all.regions[region], all));
     let regions: Vec<_> = relaxation.iter().map(|(own, _)| *own).collect();
     let point = PointMedium {
         medium: medium.clone(),
@@ -73,9 +73,9 @@ pub(super) fn with_box<const D: usize, R>(
         speeds: &[speeds],
         points: setup.points.map(|_| &points as _),
         dt,
-        relaxations: relaxation.map(|(_, grain)| Attenuation {
+        relaxations: relaxation.map(|(_, all)| Attenuation {
             regions: &regions,
-            grain,
+            ..all
         }),
         lumping: setup.lumping,
         sponge: None,
@@ -142,8 +142,8 @@ mod tests {
             points: None,
             dt: 1e-3,
             relaxations: losses.then_some(Attenuation {
-                regions: &relaxation,
                 grain,
+                ..Attenuation::from(&relaxation[..])
             }),
             lumping: Lumping::Matrix,
             sponge: None,

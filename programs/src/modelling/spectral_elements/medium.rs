@@ -2,11 +2,12 @@
 
 use super::grids;
 use crate::meshing::RawMesh;
+use crate::modelling::exact_time::Timing;
 use anyhow::bail;
 use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Material, Mesh};
 use kernels::methods::spectral_elements::{
-    Attenuation, Band, Grain, GridModel, PointMedia, Relaxation, not_definite,
+    Attenuation, Band, Followed, Grain, GridModel, PointMedia, Relaxation, not_definite,
 };
 use rsf_io::{Input, Job};
 
@@ -22,6 +23,8 @@ pub struct Rocks<const D: usize> {
     /// Attenuation, where sls= or quality factors give it, and where its mechanisms are.
     pub relaxations: Option<Vec<Relaxation>>,
     pub grain: Grain,
+    /// What its mechanisms follow.
+    pub followed: Followed,
     /// What points are made of, where a model says more than the regions.
     pub model: Option<Box<dyn PointMedia<D>>>,
     /// Bytes of the model, and its checksum.
@@ -35,13 +38,13 @@ const MOST_COARSE: f64 = 0.15;
 /// The lower end of the band of constant Q as a share of the upper one.
 const BAND: f64 = 1.0 / 12.0;
 
-/// Reads what the mesh is filled with: its materials, ccc=, sls=, and models on grids; `highest` is the highest frequency of
-/// the sources, Hz.
+/// Reads what the mesh is filled with: its materials, ccc=, sls=, and models on grids; relaxation times are those of the clock of the
+/// steps.
 pub fn read<const D: usize>(
     job: &mut Job,
     raw: &RawMesh,
     (mesh, basis): (&Mesh<D>, &Basis),
-    highest: f64,
+    timing: &Timing,
 ) -> anyhow::Result<Rocks<D>> {
     let regions = raw.materials.len();
     let (mut tables, mut planes) = (None, None);
@@ -64,7 +67,7 @@ pub fn read<const D: usize>(
         bail!("sls= and qp=, qs= both say how the medium loses: leave out one of them");
     }
     let model = grids::read(job, (mesh, basis, &raw.materials), planes, |job| {
-        band(job, highest)
+        band(job, timing)
     })?;
     let (model, sum) = model.map_or((None, 0), |(model, sum)| (Some(model), sum));
     let anisotropic = raw.materials.iter().position(|m| m.anisotropic);
@@ -88,10 +91,10 @@ pub fn read<const D: usize>(
                     "{word}= has no effect beside sls=, which says all of attenuation"
                 ));
             }
-            Some(relaxations(&laws)?)
+            Some(relaxations(&laws, timing)?)
         }
         None if job.given("qp") => model.as_ref().and_then(GridModel::relaxations),
-        None => constant(job, raw, highest)?,
+        None => constant(job, raw, timing)?,
     };
     let mut media = Vec::with_capacity(regions);
     for (region, m) in raw.materials.iter().enumerate() {
@@ -109,6 +112,7 @@ pub fn read<const D: usize>(
         media,
         speeds: raw.materials.iter().map(|m| [m.vp, m.vs]).collect(),
         grain: grain::<D>(job, relaxations.as_deref(), basis)?,
+        followed: followed(timing),
         relaxations,
         held: model.as_ref().map_or(0, GridModel::bytes),
         model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
@@ -122,7 +126,16 @@ impl<const D: usize> Rocks<D> {
         self.relaxations.as_deref().map(|regions| Attenuation {
             regions,
             grain: self.grain,
+            followed: self.followed,
         })
+    }
+}
+
+/// What the mechanisms follow.
+fn followed(timing: &Timing) -> Followed {
+    match timing.exact {
+        Some(_) => Followed::OfNow,
+        None => Followed::Predicted,
     }
 }
 
@@ -153,7 +166,8 @@ fn grain<const D: usize>(job: &Job, laws: Option<&[Relaxation]>, basis: &Basis) 
 }
 
 /// The band of constant Q, and the frequency at which speeds hold.
-fn band(job: &Job, highest: f64) -> anyhow::Result<Band> {
+fn band(job: &Job, timing: &Timing) -> anyhow::Result<Band> {
+    let highest = timing.band.max;
     let band = match job.floats("qband")?.as_slice() {
         [] => [BAND * highest, highest],
         &[low, high] => [f64::from(low), f64::from(high)],
@@ -170,11 +184,14 @@ fn band(job: &Job, highest: f64) -> anyhow::Result<Band> {
             band[1]
         );
     }
-    Ok(Band { band, reference })
+    Ok(Band {
+        band: band.map(|end| end / timing.relaxation()),
+        reference: reference / timing.relaxation(),
+    })
 }
 
 /// Laws of constant Q from the materials, where any solid has losses.
-fn constant(job: &Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Option<Vec<Relaxation>>> {
+fn constant(job: &Job, raw: &RawMesh, timing: &Timing) -> anyhow::Result<Option<Vec<Relaxation>>> {
     let mut lossy = false;
     for (region, m) in raw.materials.iter().enumerate().filter(|(_, m)| m.vs > 0.0) {
         for (name, q) in [("Qkappa", m.q_kappa), ("Qmu", m.q_mu)] {
@@ -194,7 +211,7 @@ fn constant(job: &Job, raw: &RawMesh, highest: f64) -> anyhow::Result<Option<Vec
         }
         return Ok(None);
     }
-    let Band { band, reference } = band(job, highest)?;
+    let Band { band, reference } = band(job, timing)?;
     let quality = |q: f64| if q < LOSSLESS { q } else { f64::INFINITY };
     let law = |m: &Material| match m.vs > 0.0 {
         true => Relaxation::constant([quality(m.q_mu), quality(m.q_kappa)], band, reference),
@@ -239,14 +256,14 @@ fn constants(row: &[f64], region: usize) -> anyhow::Result<[[f64; 6]; 6]> {
 }
 
 /// Rows of tau_sigma (3), tau_epsilon of mu (3) and of kappa (3), factors on mu and kappa.
-fn relaxations(rows: &[f64]) -> anyhow::Result<Vec<Relaxation>> {
+fn relaxations(rows: &[f64], timing: &Timing) -> anyhow::Result<Vec<Relaxation>> {
     let row = |(region, r): (usize, &[f64])| {
         if r.iter().any(|v| *v <= 0.0) {
             bail!(
                 "sls=: row {region} has a number that is not above zero: it takes tau_sigma, tau_epsilon of mu and of kappa (three each, s), and the factors on mu and kappa"
             );
         }
-        let three = |k: usize| [r[k], r[k + 1], r[k + 2]];
+        let three = |k: usize| [r[k], r[k + 1], r[k + 2]].map(|time| time * timing.relaxation());
         Ok(Relaxation {
             tau_stress: three(0),
             tau_shear: three(3),

@@ -360,7 +360,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     };
     let exact = ExactTime::read(job, nt, dt)?;
     let timing = Timing::of(exact, (nt, dt), (&mut found.series, 0.0, found.band))?;
-    let mut rocks = medium::read(job, raw, (&mesh, &basis), found.band.max)?;
+    let mut rocks = medium::read(job, raw, (&mesh, &basis), &timing)?;
     globe::fill(job, raw, &mesh, &mut rocks)?;
     let receivers = match places.sites {
         Some(points) => points,

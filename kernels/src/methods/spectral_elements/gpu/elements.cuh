@@ -77,7 +77,7 @@ struct Elements {
     const REAL *strength;  // VARIES: what `loss` is times at every point, [element][shear, bulk][point of it]
     REAL *memory;          // what is kept from step to step, [element][pair of variables][point of it][of the pair]; a
                            // variable is that of a mechanism of a component
-    REAL dt, half, square; // the time step, half of it, its square
+    REAL dt, half, square; // the time step, half of it, its square (zero where variables follow the strain of the step)
     int first, end;        // elements of this launch
     int goes_on;           // the last step of the points inside ends and this one begins: a sum of the words below
 };

@@ -11,8 +11,8 @@ use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Memory, Stream, WALKERS, argument, send, walk};
 use crate::device::staging::Staging;
 use crate::mesh::geometry::Tabulated;
-use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::cut::{Exchange, Share};
+use crate::methods::spectral_elements::{Followed, Setup};
 use crate::time_loop::Part;
 
 /// Elements, points and sources of a field.
@@ -46,6 +46,7 @@ pub struct Plan {
     own: usize,
     travelling: usize,
     components: usize,
+    followed: Followed,
 }
 
 impl Plan {
@@ -106,6 +107,7 @@ impl Plan {
             own: elements.points.len() * exchange.components,
             travelling: exchange.memory.len(),
             components: exchange.components,
+            followed: setup.relaxations.map_or(Followed::default(), |all| all.followed),
             leaving,
             elements,
             held,
@@ -190,6 +192,7 @@ pub struct FieldMemory<A: Accelerator> {
     forces: A::Memory,
     own: usize,
     components: usize,
+    followed: Followed,
 }
 
 /// Addresses that the kernels of points need.
@@ -278,6 +281,7 @@ impl<A: Accelerator> FieldMemory<A> {
             forces: a.allocate(bytes(plan.own + plan.travelling))?,
             own: plan.own,
             components: plan.components,
+            followed: plan.followed,
             variants: plan.variants,
             listing: plan.listing,
         })
@@ -324,7 +328,10 @@ impl<A: Accelerator> FieldMemory<A> {
                 memory: self.relaxing.address(),
                 dt: fields.dt as f32,
                 half: (fields.dt / 2.0) as f32,
-                square: (fields.dt * fields.dt) as f32,
+                square: match self.followed {
+                    Followed::Predicted => (fields.dt * fields.dt) as f32,
+                    Followed::OfNow => 0.0,
+                },
                 goes_on: variant.inside(fields.inside),
                 first: int(run.elements.start),
                 end: int(run.elements.end),
