@@ -102,10 +102,26 @@ fn sponges_and_meshes_that_do_not_fit_the_waves_are_warned_of() {
     let short = said("freq=15");
     for words in [
         "points per shortest wavelength in element ",
-        "with five points; refine it",
+        "with five points; refine the mesh ",
+        "degree=8 would resolve 2",
     ] {
         assert!(short.contains(words), "{words}: {short}");
     }
+    // The degree that is advised does, and one less does not.
+    let advice = said("freq=8");
+    let (_, rest) = advice
+        .split_once("with five points; take degree=")
+        .expect("a degree");
+    let degree: usize = rest.split(',').next().unwrap().parse().expect("a number");
+    let resolves = |degree: usize| {
+        let plan = said(&format!("freq=8 degree={degree} cfl=warn"));
+        let (_, rest) = plan.split_once("resolved up to ").expect("a frequency");
+        rest.split(' ').next().unwrap().parse::<f64>().expect("a number")
+    };
+    assert!(
+        resolves(degree) >= 8.0 * 2.75 && resolves(degree - 1) < 8.0 * 2.77,
+        "{advice}"
+    );
     for (words, told) in [
         ("sponge=1e6", "sponge=1000000 m is thicker than the mesh"),
         (

@@ -13,6 +13,9 @@ use rsf_io::Job;
 /// Fewer points than these on the shortest wavelength of the sources are warned of: an element of degree 4 is a wavelength long then.
 const FEWEST_POINTS: f64 = 4.0;
 
+/// The highest degree that elements can have.
+const HIGHEST_DEGREE: f64 = 8.0;
+
 /// The largest stable step of a mesh.
 pub struct Step {
     /// Seconds.
@@ -41,11 +44,22 @@ pub fn judge<const D: usize>(job: &Job, run: &Run<D>) -> anyhow::Result<Step> {
     if let Some((slow, frequency)) =
         resolved.filter(|found| run.timing.band.max > POINTS_A_WAVELENGTH / FEWEST_POINTS * found.1)
     {
+        let highest = run.timing.band.max;
+        let times = highest / frequency;
+        let needed = (run.basis.degree() as f64 * times).ceil();
+        let cure = match needed <= HIGHEST_DEGREE {
+            true => {
+                format!("take degree={needed:.0}, refine the mesh {times:.1} times, or lower the frequency")
+            }
+            false => format!(
+                "refine the mesh {times:.1} times or lower the frequency; degree={HIGHEST_DEGREE} would resolve {:.4} Hz",
+                HIGHEST_DEGREE * frequency / run.basis.degree() as f64
+            ),
+        };
         job.warn(&format!(
-            "only {:.1} points per shortest wavelength in element {slow} around {}: the highest frequency of the sources is {:.4} Hz, and the mesh resolves {frequency:.4} Hz with five points; refine it, raise degree=, or lower the frequency",
-            POINTS_A_WAVELENGTH * frequency / run.timing.band.max,
+            "only {:.1} points per shortest wavelength in element {slow} around {}: the highest frequency of the sources is {highest:.4} Hz, and the mesh resolves {frequency:.4} Hz with five points; {cure}",
+            POINTS_A_WAVELENGTH / times,
             Place::from(run.mesh.centre(slow)),
-            run.timing.band.max
         ));
     }
     Ok(Step {
