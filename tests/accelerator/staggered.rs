@@ -9,6 +9,7 @@ use kernels::device::accelerator::Accelerator;
 use kernels::device::cpu::Cpu;
 use kernels::device::simd::Real;
 use kernels::grid::Grid;
+use kernels::grid::minimax::minimax;
 use kernels::grid::points::Snapshots;
 use kernels::grid::stencil::Family;
 use kernels::medium::attenuation::Mechanisms;
@@ -154,10 +155,10 @@ fn case(ndim: usize, k: usize) -> Case {
     let isotropic = k % 3 != 2;
     let mut s = shot(0.1, 40, cells);
     s.order = [4, 8, 2, 4, 4][k % 5];
-    s.family = if k % 7 == 3 {
-        Family::Holberg
-    } else {
-        Family::Taylor
+    s.family = match k % 7 {
+        3 => Family::Holberg,
+        5 => minimax(s.order, 4.0).expect("an order"),
+        _ => Family::Taylor,
     };
     s.surface = cells.cells[0][0] == 0 && k % 4 != 1;
     s.quantity = QUANTITIES[(k / 3) % 6];

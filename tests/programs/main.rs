@@ -1,5 +1,6 @@
 //! The modelling programs from outside, as their users meet them.
 
+mod accuracy;
 mod advice;
 mod born;
 mod classes;

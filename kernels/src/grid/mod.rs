@@ -1,6 +1,8 @@
 //! Sizes, spacings and padding. Axis order of every triple: `z, x, y` (in 2-D the last entry is unused and 1).
 
+pub mod minimax;
 pub mod points;
+pub mod solve;
 pub mod stencil;
 
 use crate::Error;

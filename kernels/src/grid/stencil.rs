@@ -1,6 +1,8 @@
 //! Finite-difference coefficients in space: order 8 on one grid (Weiss & Shragge 2013, eqs 4-5); orders 2, 4 and 8 on
 //! staggered grids (order 4: Michea & Komatitsch 2010, eq. 5).
 
+use std::ops::Deref;
+
 /// Half width of the derivative: a cell needs this many neighbours on either side.
 pub const RADIUS: usize = 4;
 
@@ -18,19 +20,52 @@ pub fn derivative(value: impl Fn(isize) -> f64, d: f64) -> f64 {
 }
 
 /// How the weights of a staggered derivative are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Family {
     /// Exact for polynomials as far as the order goes: best for long waves.
     Taylor,
     /// Holberg (1987): the group velocity of every wave up to the shortest possible one is wrong by a thousandth at
     /// most; down to 8.4 points a wavelength with two weights, 3.7 with four.
     Holberg,
+    /// These weights, as [`super::minimax::minimax`] finds them.
+    Chosen(StaggeredWeights),
+}
+
+/// The most weights of a staggered derivative.
+pub const MOST: usize = 4;
+
+/// The weights of a staggered derivative, the nearest nodes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StaggeredWeights {
+    all: [f64; MOST],
+    count: usize,
+}
+
+impl StaggeredWeights {
+    /// These weights; of more than [`MOST`] the first.
+    pub fn new(weights: &[f64]) -> Self {
+        let weight = |m: usize| weights.get(m).copied().unwrap_or(0.0);
+        Self {
+            all: std::array::from_fn(weight),
+            count: weights.len().min(MOST),
+        }
+    }
+}
+
+impl Deref for StaggeredWeights {
+    type Target = [f64];
+
+    fn deref(&self) -> &[f64] {
+        &self.all[..self.count]
+    }
 }
 
 /// Weights `c_1..c_N` of the first derivative half way between nodes, N half the order (2, 4 or 8):
-/// `D f(i+1/2) = 1/d * sum_m c_m (f(i+m) - f(i+1-m))`. `None` for other orders.
-pub fn staggered(order: usize, family: Family) -> Option<&'static [f64]> {
-    Some(match (order, family) {
+/// `D f(i+1/2) = 1/d * sum_m c_m (f(i+m) - f(i+1-m))`. `None` for other orders, and where
+/// chosen weights are those of another order.
+pub fn staggered(order: usize, family: Family) -> Option<StaggeredWeights> {
+    let weights: &[f64] = match (order, family) {
+        (2 | 4 | 8, Family::Chosen(weights)) => return (2 * weights.count == order).then_some(weights),
         (2, _) => &[1.0],
         (4, Family::Taylor) => &[9.0 / 8.0, -1.0 / 24.0],
         (4, Family::Holberg) => &[1.138_242_862, -0.046_414_292_17],
@@ -42,7 +77,8 @@ pub fn staggered(order: usize, family: Family) -> Option<&'static [f64]> {
             -0.002_627_446_787,
         ],
         _ => return None,
-    })
+    };
+    Some(StaggeredWeights::new(weights))
 }
 
 #[cfg(test)]
@@ -55,7 +91,7 @@ mod tests {
             let c = staggered(order, Family::Taylor).unwrap();
             for degree in 0..=order as i32 {
                 let f = |x: f64| (1.0 + 0.5 * x).powi(degree);
-                let pairs = (1..).zip(c).map(|(m, c)| {
+                let pairs = (1..).zip(c.iter()).map(|(m, c)| {
                     let x = f64::from(m) - 0.5;
                     c * (f(x) - f(-x)) / 0.5
                 });
@@ -70,7 +106,7 @@ mod tests {
             let c = staggered(order, Family::Holberg).unwrap();
             for k in 0..100 {
                 let theta = std::f64::consts::TAU / shortest * f64::from(k) / 99.0;
-                let terms = (1..).zip(c).map(|(m, c)| {
+                let terms = (1..).zip(c.iter()).map(|(m, c)| {
                     let odd = f64::from(2 * m - 1);
                     c * odd * (0.5 * odd * theta).cos()
                 });

@@ -155,11 +155,16 @@ pub struct ExactTime {
 impl ExactTime {
     /// Of a run of so many steps, if `tdc=y` asks for it.
     pub fn read(job: &Job, steps: usize, dt: f64) -> anyhow::Result<Option<Self>> {
-        Ok(job.flag("tdc")?.then(|| Self {
+        Ok(job.flag("tdc")?.then(|| Self::of(steps, dt)))
+    }
+
+    /// Of a run of so many steps.
+    pub fn of(steps: usize, dt: f64) -> Self {
+        Self {
             asked: steps,
             steps: steps + run_on(steps),
             dt,
-        }))
+        }
     }
 
     /// Steps that run behind those that were asked for: the last records need them.

@@ -48,8 +48,12 @@ pub struct Finished {
 
 impl Finished {
     /// Opens what `resume=` names, which must be data like these, with an axis of the shots of `spreads` behind their axes: the first file is that of standard
-    /// output, the others are known by what their headers say that they are.
-    pub fn open(job: &mut Job, quantities: &[Quantity], spreads: &Spreads) -> anyhow::Result<Self> {
+    /// output, the others are known by what their headers say that they are; `exact` says whether this run has exact time.
+    pub fn open(
+        job: &mut Job,
+        quantities: &[Quantity],
+        (spreads, exact): (&Spreads, bool),
+    ) -> anyhow::Result<Self> {
         let Some(text) = job.text("resume")? else {
             return Ok(Self::default());
         };
@@ -67,7 +71,7 @@ impl Finished {
         for (k, quantity) in quantities.iter().enumerate() {
             let input = chosen(&mut inputs, quantity, k)?;
             count = count.min(held(&input, quantity, spreads)?);
-            same_clock(job, &input)?;
+            same_clock(&input, exact)?;
             files.push(Held {
                 input: job.by_position(input)?,
                 numbers: quantity.numbers(),
@@ -194,8 +198,8 @@ fn held(input: &Input, quantity: &Quantity, spreads: &Spreads) -> anyhow::Result
 }
 
 /// Refuses data whose time is corrected where that of this run is not, and the other way round.
-fn same_clock(job: &Job, input: &Input) -> anyhow::Result<()> {
-    let (exact, wanted) = (input.header().text(CLOCK).is_some(), job.flag("tdc")?);
+fn same_clock(input: &Input, wanted: bool) -> anyhow::Result<()> {
+    let exact = input.header().text(CLOCK).is_some();
     let word = |exact| if exact { "tdc=y" } else { "tdc=n" };
     ensure!(
         exact == wanted,

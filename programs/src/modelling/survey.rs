@@ -165,7 +165,10 @@ fn several<M: Survey>(job: &mut Job, (mut shot, files): (M, M::Files), world: &W
 fn finished<M: Survey>(job: &mut Job, shot: &M, world: &World) -> anyhow::Result<(Finished, Vec<usize>)> {
     let shots = shot.spreads().count();
     let opened = match world.leads() {
-        true => Finished::open(job, &shot.quantities(), shot.spreads()),
+        true => {
+            let of = (shot.spreads(), shot.timing().exact.is_some());
+            Finished::open(job, &shot.quantities(), of)
+        }
         false => Ok(Finished::default()),
     };
     let opened = world.agree(opened)?;

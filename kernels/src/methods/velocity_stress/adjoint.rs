@@ -9,7 +9,8 @@
 //! round. So the fields that go over into `z^p` below obey `-D^T l_x(p) = p l_z(p-1)`, `-D^T l_z(p) = p l_x(p-1)` and
 //! `-E^T q(p) = p l(p-1)` for p up to two, beyond which the surface is too close to matter.
 
-use super::surface::{Images, solved};
+use super::surface::Images;
+use crate::grid::solve::solved;
 
 /// Powers of the depth that a source has right.
 const POWERS: usize = 6;

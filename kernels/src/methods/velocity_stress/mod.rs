@@ -51,7 +51,7 @@ use crate::Error;
 use crate::device::{cpu::Cpu, simd::Real};
 use crate::grid::Padded;
 use crate::grid::points::{Point, Snapshots};
-use crate::grid::stencil::{self, Family, WEIGHTS};
+use crate::grid::stencil::{self, Family, StaggeredWeights, WEIGHTS};
 use crate::medium::{self as model, Medium, Symmetry};
 use crate::parallel::communicator::{Communicator, Topic};
 use crate::parallel::group::Group;
@@ -167,7 +167,7 @@ pub fn stable_step(order: usize, family: Family) -> Option<f64> {
 pub fn contrast_step(order: usize, family: Family, ratio: f64) -> Option<f64> {
     let weights = stencil::staggered(order, family)?;
     let sum = |weights: &[f64]| weights.iter().map(|c| c.abs()).sum::<f64>();
-    let far = sum(&weights[1..]) / sum(weights);
+    let far = sum(&weights[1..]) / sum(&weights);
     Some((1.0 + 1.2 * far * far * (ratio.max(1.0) - 1.0)).powf(-0.5))
 }
 
@@ -355,7 +355,7 @@ fn schedule(shot: &Shot, padded: &Padded, receivers: usize) -> Schedule {
 }
 
 /// Refuses what no grid can run; the weights of the derivative.
-fn check(shot: &Shot, padded: &Padded) -> Result<&'static [f64], Error> {
+fn check(shot: &Shot, padded: &Padded) -> Result<StaggeredWeights, Error> {
     let fail = |sentence: String| Err(Error::Setup(sentence));
     let Some(weights) = stencil::staggered(shot.order, shot.family) else {
         return fail(format!(

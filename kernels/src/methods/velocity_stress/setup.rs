@@ -34,7 +34,7 @@ impl<T: Real> Setup<T> {
             .transpose()?;
         let (relaxation, weak) = relaxation.unzip();
         let medium = Staggered::new(raw, class, shot.dt, (&cpu, own))?;
-        let (spots, receivers) = points_of(shot, (&padded, weights), &medium, own)?;
+        let (spots, receivers) = points_of(shot, (&padded, &weights), &medium, own)?;
         let setup = Self {
             edges: Arc::new(Edges::new(&padded, &shot.frame, shot.dt)),
             surface: shot.surface.then(|| Arc::new(Images::new(weights.len()))),
@@ -42,7 +42,7 @@ impl<T: Real> Setup<T> {
                 .snapshots
                 .as_ref()
                 .map_or([0..0, 0..0, 0..0], |s| s.window.clone()),
-            weights: over_spacing(&padded, weights),
+            weights: over_spacing(&padded, &weights),
             half: weights.len(),
             travelling: travelling(padded.ndim(), shot.quantity),
             quantity: shot.quantity,
@@ -65,7 +65,7 @@ impl<T: Real> Setup<T> {
     /// A point from which the fields cannot be reached.
     pub(super) fn another(&self, shot: &Shot, own: &Range<usize>) -> Result<Self, Error> {
         let weights = check(shot, &self.padded)?;
-        let (spots, receivers) = points_of(shot, (&self.padded, weights), &self.medium, own)?;
+        let (spots, receivers) = points_of(shot, (&self.padded, &weights), &self.medium, own)?;
         Ok(Self {
             padded: self.padded.clone(),
             medium: self.medium.clone(),

@@ -15,6 +15,7 @@ use super::cpu::View;
 use super::layout;
 use super::rows::PAIR;
 use crate::device::simd::Real;
+use crate::grid::solve::solved;
 
 /// Degree of the polynomials that continue the velocities above the surface.
 pub(super) const DEGREE: usize = 2;
@@ -51,25 +52,6 @@ fn weights(nodes: &[f64], slope: bool, moment: impl Fn(i32) -> f64) -> Vec<f64> 
         .map(|p| (0..n).map(|k| known(k, p)).chain([moment(p)]).collect())
         .collect();
     solved(a)
-}
-
-/// Solves a linear system, each row with its right-hand side behind it.
-pub(super) fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
-    let n = a.len();
-    for column in 0..n {
-        let pivot = (column..n)
-            .max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()))
-            .unwrap_or(column);
-        a.swap(column, pivot);
-        for row in (0..n).filter(|&row| row != column) {
-            let factor = a[row][column] / a[column][column];
-            for k in column..=n {
-                let above = a[column][k];
-                a[row][k] -= factor * above;
-            }
-        }
-    }
-    (0..n).map(|k| a[k][n] / a[k][k]).collect()
 }
 
 /// Weights of a polynomial's value at `target` by its values at `nodes` and, last, its slope at 0 where asked for.

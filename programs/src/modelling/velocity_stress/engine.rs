@@ -68,8 +68,8 @@ impl Engine {
         let widest = volumes.widest();
         let short = world.agree(shortage(run, widest, on))?.is_some();
         let mut class = widest;
-        if world.any(short)? {
-            // Memory for a narrower class only: which one the model has must be known before memory is taken.
+        // Memory for a narrower class only, or differences for the waves of the model: what it has must be known before memory is taken.
+        if world.any(short)? || run.accuracy.is_some() {
             class = look(job, run, volumes, on)?.class;
             world.agree(shortage(run, class, on).and_then(|found| match found {
                 Some(shortage) => bail!("{shortage}"),

@@ -1,5 +1,6 @@
 //! Elastic modelling by velocity and stress: what `sfvsfd2d-gpu` and `sfvsfd3d-gpu` share.
 
+mod accuracy;
 mod advice;
 mod attenuation;
 pub mod born;
@@ -15,7 +16,7 @@ mod spreads;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
-use super::exact_time::{Correction, ExactTime, Timing};
+use super::exact_time::{Correction, Timing};
 use super::finished;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
@@ -26,13 +27,14 @@ use super::spreads::Spreads;
 use super::survey::{self, Survey};
 use super::transport;
 use super::world::World;
+use accuracy::Accuracy;
 use anyhow::bail;
 use engine::Engine;
 use kernels::boundary::cpml;
 use kernels::device::cpu::Tile;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::grid::stencil::Family;
-use kernels::grid::{AXES, Grid, Padded};
+use kernels::grid::{Grid, Padded};
 use kernels::medium::{Coefficients, Symmetry};
 use kernels::methods::velocity_stress::{Absorber, Attenuation, Frame, Quantity, SLABS, Shot};
 use kernels::parallel::options::Transport;
@@ -60,6 +62,8 @@ struct Run {
     timing: Timing,
     /// Steps from one of the user's records to the next.
     jdata: usize,
+    /// What `error=` asks for, and what was chosen for it once the model is known.
+    accuracy: Option<Accuracy>,
     /// The way of ghosts between GPUs of different ranks.
     transport: Transport,
 }
@@ -89,6 +93,13 @@ impl Run {
         let of = (self.shot.quantity.first_time(), Reading::OfOneTime);
         let alone = self.several.is_none();
         self.timing.correction(of, self.jdata).filter(|_| alone)
+    }
+
+    /// Takes over what another run over the same model has found in it.
+    fn adopt(&mut self, other: &Self) {
+        self.shot.frame = other.shot.frame;
+        (self.shot.order, self.shot.family) = (other.shot.order, other.shot.family);
+        self.accuracy = other.accuracy;
     }
 
     /// A shot of the survey.
@@ -334,8 +345,8 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         Films::Asked => record::window(job, &padded, whole, nt)?,
         Films::Never => (None, Vec::new()),
     };
-    move_to_nodes(&mut window, snapshots.as_ref(), &padded);
-    let exact = ExactTime::read(job, nt, dt)?;
+    outputs::move_to_nodes(&mut window, snapshots.as_ref(), &padded);
+    let (accuracy, exact) = Accuracy::read_with_time(job, nt, dt)?;
     let mut spreads = Spreads::read(job, ndim)?;
     let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
     let mut sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;
@@ -382,6 +393,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         several,
         timing,
         jdata,
+        accuracy,
         transport: match films {
             Films::Asked => transport(job)?,
             Films::Never => Transport::Auto,
@@ -423,25 +435,6 @@ fn recorded(
     }
     let readings = Quantity::Readings(several.readings);
     Ok((Some(several), readings, name, 1))
-}
-
-/// Lets the axes of snapshots begin at nodes.
-fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded: &Padded) {
-    let cells = snapshots.iter().flat_map(|s| &s.window);
-    for (a, (axis, cells)) in window.iter_mut().zip(cells).enumerate() {
-        on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
-    }
-}
-
-/// Lets an axis of snapshots begin at its first `node`, where what was asked for lies between nodes: unlike the headers of
-/// Madagascar's programs, which the displacement programs follow.
-fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
-    // Rounding of float32 is left as it was asked for.
-    if (axis.o - node).abs() > 0.01 * axis.d.abs() {
-        axis.o = node;
-    }
-    axis.label = Some(name.into());
-    axis.unit = Some("m".into());
 }
 
 /// The frame that absorb=, nb= and faces= ask for.

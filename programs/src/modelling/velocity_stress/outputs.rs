@@ -8,7 +8,8 @@ use crate::modelling::finished;
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::survey::Survey;
 use crate::modelling::world::World;
-use kernels::grid::AXES;
+use kernels::grid::points::Snapshots;
+use kernels::grid::{AXES, Padded};
 use kernels::methods::velocity_stress::Quantity;
 use rsf_io::{Axis, Job, Output};
 
@@ -84,6 +85,25 @@ pub fn quantities(run: &Run) -> Vec<finished::Quantity> {
             }]
         }
     }
+}
+
+/// Lets the axes of snapshots begin at nodes.
+pub fn move_to_nodes(window: &mut [Axis], snapshots: Option<&Snapshots>, padded: &Padded) {
+    let cells = snapshots.iter().flat_map(|s| &s.window);
+    for (a, (axis, cells)) in window.iter_mut().zip(cells).enumerate() {
+        on_nodes(axis, padded.o[a] + cells.start as f32 * axis.d, AXES[a]);
+    }
+}
+
+/// Lets an axis of snapshots begin at its first `node`, where what was asked for lies between nodes: unlike the headers of
+/// Madagascar's programs, which the displacement programs follow.
+fn on_nodes(axis: &mut Axis, node: f32, name: &str) {
+    // Rounding of float32 is left as it was asked for.
+    if (axis.o - node).abs() > 0.01 * axis.d.abs() {
+        axis.o = node;
+    }
+    axis.label = Some(name.into());
+    axis.unit = Some("m".into());
 }
 
 /// Opens data and snapshots.

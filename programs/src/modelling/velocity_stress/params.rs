@@ -1,5 +1,6 @@
 //! The parameters of the velocity-stress programs, each declared once.
 
+use super::accuracy::{ERROR, PATH};
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{
     CFL, CHECKPOINT, EVERY, EXCHANGE, GROUPS, JCHECK, JDATA, JSNAP, RESUME, SHOTS, SNAP, TILE, WFL,
@@ -12,6 +13,12 @@ Solves the elastic wave equation for velocity and stress on the standard stagger
 or 8 in space and 2 in time. The medium may be isotropic, VTI or orthorhombic, and may contain fluids (vs=0). With time \
 steps near the stability limit waves arrive too early, most visibly with order=8. tdc=y removes this error from the records; \
 without it half of the limit, which verb=y prints, is a good step.
+
+error= and path= choose the differences instead of order= and fd=: error=0.01 path=100 allows phases to be wrong by a hundredth of a \
+period after 100 of the shortest wavelengths (those of the highest frequency of the sources in the slowest rock). The program takes the \
+cheapest order that keeps to it, with the weights that are best for these waves (minimax), and tdc=y. order=, fd= and tdc= that are given are \
+kept; what is not as exact as this is refused with what would be. verb=y and plan=y tell the largest error of space and of time in \
+smooth rock, and the spacing and the step that would do. Interfaces and free surfaces add errors of their own.
 
 The medium is given by vp=, vs= and den=, or by ccc= (stiffness planes on the axis after the grid axes, as sfstiffness \
 writes them) and den=. The axes are z (downwards), x[, y]. All units are SI: m, s, m/s, kg/m3, Pa, N, N m; a model in km or \
@@ -112,6 +119,8 @@ macro_rules! shared {
             Param::choice("fd", &["taylor", "holberg"])
                 .default("taylor")
                 .doc("coefficients of the derivative; with holberg the group velocity is right within 0.1 % down to 8.4 points per wavelength for order 4 and 3.7 for order 8"),
+            ERROR,
+            PATH,
             Param::choice("src", &["explosion", "moment", "dc", "force"]).default("explosion").doc("type of the sources"),
             Param::float("m0").default("1").doc("moment of an explosion or double couple, N m"),
             Param::float("mxx").default("0").doc("moment tensor, N m"),

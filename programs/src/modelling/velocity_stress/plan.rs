@@ -1,7 +1,7 @@
 //! What a velocity-stress run will be, before the first step.
 
-use super::Run;
 use super::memory::{self, bytes_of_gpu};
+use super::{Run, accuracy};
 use crate::modelling::model::cell_words;
 use crate::modelling::plan::{
     Asked, Report, counted, grid_lines, judge, named, print_memory, print_time, ranks, speed_words,
@@ -36,15 +36,21 @@ fn coarse(order: usize) -> f64 {
 
 /// Judges what was found in the model and tells the layers what they need of it.
 pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> anyhow::Result<Report> {
-    let shot = &mut run.shot;
     let (band, ndim) = (run.timing.band, run.padded.ndim());
     // Waves above the reference frequency of Q are faster than the model says.
-    let losses = shot.attenuation.as_ref();
+    let losses = run.shot.attenuation.as_ref();
     let quicker = losses.map_or(1.0, |losses| losses.quickening(ndim));
     let files = ["vp", "vs", "ccc", "den"].iter().filter(|key| job.has_input(key));
     let ratio = found
         .as_ref()
         .map_or(1.0, |f| f64::from(f.densities[1] / f.densities[0]));
+    if let Ok(found) = &found {
+        accuracy::choose(run, found, |order, family| {
+            let contrast = contrast_step(order, family, ratio).unwrap_or(1.0);
+            Ok(share(order, family)? * contrast / quicker)
+        })?;
+    }
+    let shot = &mut run.shot;
     let contrast = contrast_step(shot.order, shot.family, ratio).unwrap_or(1.0);
     let asked = Asked {
         padded: &run.padded,
@@ -58,7 +64,8 @@ pub fn examine(job: &Job, run: &mut Run, found: Result<Findings, BadCell>) -> an
             false => "use dt",
         },
         band,
-        coarse: coarse(shot.order),
+        // What was chosen for an accuracy is good for these points.
+        coarse: run.accuracy.map_or(coarse(shot.order), |_| 0.0),
         files: files
             .map(|key| format!("{key}={}", named(job, key)))
             .collect::<Vec<_>>()
@@ -125,6 +132,9 @@ pub fn summary(job: &Job, run: &Run, report: &Report) {
         "sources peak {:.4}, highest {:.4} Hz: {:.1} points per shortest wavelength, order {}",
         report.band.peak, report.band.max, report.points, shot.order
     ));
+    if let Some(accuracy) = &run.accuracy {
+        accuracy.words(&run.shot).iter().for_each(|line| job.say(line));
+    }
     if let Some(losses) = &shot.attenuation {
         let [low, high, reference] =
             [losses.band[0], losses.band[1], losses.reference].map(|f| f * run.timing.relaxation());

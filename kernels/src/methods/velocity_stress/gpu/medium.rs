@@ -412,7 +412,7 @@ fn model_line(p: &Padded, plane: usize, row: usize) -> usize {
 /// The lines whose density the sources on the planes `own` ask for, still empty.
 fn asked<T: Real>(shot: &Shot, p: &Padded, own: &Range<usize>) -> Result<HashMap<usize, Vec<T>>, Error> {
     let weights = check(shot, p)?;
-    let free = shot.surface.then(|| super::Adjoint::new(weights));
+    let free = shot.surface.then(|| super::Adjoint::new(&weights));
     let placer = Placer {
         padded: p,
         free: free.as_ref(),

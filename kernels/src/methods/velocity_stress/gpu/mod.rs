@@ -62,7 +62,10 @@ impl<T: Real> Acquisition<T> {
         (padded, own): (&Padded, &Range<usize>),
         densities: &Densities<T>,
     ) -> Result<Self, Error> {
-        let adjoint = shot.surface.then_some(check(shot, padded)?).map(Adjoint::new);
+        let adjoint = shot
+            .surface
+            .then_some(check(shot, padded)?)
+            .map(|weights| Adjoint::new(&weights));
         let placer = Placer {
             padded,
             free: adjoint.as_ref(),
@@ -100,7 +103,7 @@ pub(super) struct Setup<T> {
 }
 
 impl<T: Real> Setup<T> {
-    fn new<A: Accelerator>(shot: &Shot, upload: &Upload<'_, T, A>, weights: &'static [f64]) -> Self {
+    fn new<A: Accelerator>(shot: &Shot, upload: &Upload<'_, T, A>, weights: &[f64]) -> Self {
         let padded = upload.padded().clone();
         let ndim = padded.ndim();
         let edges = Edges::new(&padded, &shot.frame, shot.dt);
@@ -207,7 +210,7 @@ impl<T: Real + Default, A: Accelerator> Simulation<T, A> {
         let shot = shots.first().ok_or_else(|| Error::setup("no shot to run"))?;
         let weights = check(shot, &padded)?;
         let ndim = padded.ndim();
-        let setup = Arc::new(Setup::new(shot, &upload, weights));
+        let setup = Arc::new(Setup::new(shot, &upload, &weights));
         let schedule = schedule_of(shots, &padded)?;
         let own = upload.own();
         let double = size_of::<T>() == 8;

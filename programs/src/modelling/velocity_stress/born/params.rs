@@ -1,5 +1,6 @@
 //! The parameters of the linearised programs, those of the modelling programs among them.
 
+use super::super::accuracy::{ERROR, PATH};
 use super::super::params::shared;
 use crate::modelling::exact_time::TDC;
 use crate::modelling::params::{CFL, GROUPS, JCHECK, JDATA, SHOTS};

@@ -176,8 +176,8 @@ impl SetUp {
         for machine in &self.machines {
             let mut run = self.run.clone();
             let (born, report) = operator(job, (&mut run, machine), (&volumes, held), self.parameters)?;
-            // The frame is that of the model now.
-            self.run.shot.frame = run.shot.frame;
+            // The frame and the differences are those of the model now.
+            self.run.adopt(&run);
             self.report = Some(report);
             let cpu = machine.cpu.another()?;
             stations.push(Station::new(

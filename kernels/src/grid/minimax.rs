@@ -1,0 +1,165 @@
+//! Weights of staggered derivatives that are best for waves down to a shortest one: the largest relative error of all of their wave
+//! numbers is the least that so many weights can have (Holberg 1987 for group velocities, Liu 2014 for the error itself). Found by the
+//! exchange of Remez, which ends in a few rounds for two to four weights.
+
+use super::stencil::{Family, StaggeredWeights, staggered};
+use std::f64::consts::PI;
+
+/// Wave numbers at which the error is looked at.
+const LOOKED_AT: usize = 4000;
+
+/// Rounds after which an exchange is taken as it is; it needs less than ten.
+const ROUNDS: usize = 40;
+
+/// Waves of more nodes than these have no error that could be made smaller in double precision.
+const LONGEST: f64 = 60.0;
+
+/// What a staggered derivative with these weights makes of the wave number of waves with so many points a wavelength, over the true
+/// one: the phase velocity of a plane wave along an axis, over the true one, if time is exact.
+pub fn velocity(weights: &[f64], points: f64) -> f64 {
+    let kappa = 2.0 * PI / points;
+    let term = |(m, c): (usize, &f64)| c * 2.0 * ((m as f64 + 0.5) * kappa).sin() / kappa;
+    weights.iter().enumerate().map(term).sum()
+}
+
+/// The largest relative error of the phase velocity of all waves with so many points a wavelength or more, in any direction of an
+/// equally spaced grid and for P and S waves alike, if time is exact.
+pub fn largest_error(weights: &[f64], points: f64) -> f64 {
+    let error = |k: usize| (velocity(weights, points * LOOKED_AT as f64 / k as f64) - 1.0).abs();
+    (1..=LOOKED_AT).map(error).fold(0.0, f64::max)
+}
+
+/// The weights of this order (2, 4 or 8) whose [`largest_error`] is the least for waves with so many points a wavelength or more.
+/// `None` for other orders and for less than two points.
+pub fn minimax(order: usize, points: f64) -> Option<Family> {
+    let taylor = staggered(order, Family::Taylor)?;
+    if points.is_nan() || points <= 2.0 {
+        return None;
+    }
+    let points = points.min(LONGEST);
+    let found = exchanged(taylor.len(), 2.0 * PI / points);
+    let mut best = StaggeredWeights::new(&taylor);
+    if let Some(weights) = found.filter(|weights| weights.iter().all(|c| c.is_finite())) {
+        let better = StaggeredWeights::new(&weights);
+        if largest_error(&better, points) < largest_error(&best, points) {
+            best = better;
+        }
+    }
+    Some(Family::Chosen(best))
+}
+
+/// So many weights by the exchange of Remez on wave numbers up to `most`.
+fn exchanged(count: usize, most: f64) -> Option<Vec<f64>> {
+    let basis = |m: usize, kappa: f64| 2.0 * ((m as f64 + 0.5) * kappa).sin() / kappa;
+    let at = |k: usize| most * k as f64 / LOOKED_AT as f64;
+    // Extrema of Chebyshev's polynomials, from zero to the largest wave number.
+    let share = |k: usize| 0.5 * (1.0 - (PI * (k as f64 + 0.5) / (count as f64 + 0.5)).cos());
+    let mut places: Vec<usize> = (0..=count)
+        .map(|k| ((share(k) * LOOKED_AT as f64) as usize).clamp(1, LOOKED_AT))
+        .collect();
+    places[count] = LOOKED_AT;
+    let mut weights = Vec::new();
+    for _ in 0..ROUNDS {
+        let row = |(sign, &place): (f64, &usize)| -> Vec<f64> {
+            let terms = (0..count).map(|m| basis(m, at(place)));
+            terms.chain([sign, 1.0]).collect()
+        };
+        let signs = [1.0, -1.0].into_iter().cycle();
+        let mut solved = crate::grid::solve::solved(signs.zip(&places).map(row).collect());
+        solved.pop();
+        weights = solved;
+        let errors: Vec<f64> = (1..=LOOKED_AT)
+            .map(|k| {
+                let terms = weights.iter().enumerate();
+                terms.map(|(m, c)| c * basis(m, at(k))).sum::<f64>() - 1.0
+            })
+            .collect();
+        // The largest error of every stretch of one sign.
+        let mut tops: Vec<usize> = Vec::new();
+        for (k, error) in errors.iter().enumerate() {
+            match tops.last_mut() {
+                Some(top) if errors[*top].signum() == error.signum() => {
+                    if error.abs() > errors[*top].abs() {
+                        *top = k;
+                    }
+                }
+                _ => tops.push(k),
+            }
+        }
+        // Of too many the last ones, which are the largest.
+        let tops: Vec<usize> = tops.iter().rev().take(count + 1).rev().map(|k| k + 1).collect();
+        if tops.len() <= count {
+            return None;
+        }
+        if tops == places {
+            break;
+        }
+        places = tops;
+    }
+    Some(weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(order: usize, points: f64) -> StaggeredWeights {
+        match minimax(order, points) {
+            Some(Family::Chosen(weights)) => weights,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Errors alternate between the largest one and its negative, one time more than there are weights: by Chebyshev's theorem no
+    /// weights are better.
+    #[test]
+    fn errors_alternate() {
+        for order in [2usize, 4, 8] {
+            for points in [2.2, 2.6, 3.65, 5.0, 8.0, 12.0] {
+                let weights = of(order, points);
+                let most = largest_error(&weights, points);
+                let error = |k: usize| velocity(&weights, points * 2000.0 / k as f64) - 1.0;
+                let mut signs = Vec::new();
+                for k in 1..=2000 {
+                    let error = error(k);
+                    if error.abs() > 0.999 * most && signs.last() != Some(&error.signum()) {
+                        signs.push(error.signum());
+                    }
+                }
+                // Below this double precision has no other digits.
+                if most > 1e-11 {
+                    assert_eq!(signs.len(), order / 2 + 1, "order {order}, {points}: {most:e}");
+                }
+                let taylor = staggered(order, Family::Taylor).unwrap();
+                assert!(most <= largest_error(&taylor, points), "order {order}, {points}");
+            }
+        }
+        assert!(minimax(6, 5.0).is_none() && minimax(4, 2.0).is_none());
+    }
+
+    /// Points a wavelength at which a derivative has errors of 1e-2 to 1e-5, computed by a linear programme elsewhere.
+    #[test]
+    fn points_are_those_of_a_linear_programme() {
+        for (order, wanted) in [(4, [3.2, 5.6, 9.8, 17.4]), (8, [2.2, 2.8, 3.65, 4.8])] {
+            for (error, points) in [1e-2, 1e-3, 1e-4, 1e-5].into_iter().zip(wanted) {
+                let ratio = |points: f64| largest_error(&of(order, points), points) / error;
+                println!("order {order}, {points}: {}", ratio(points));
+                // The table is rounded to a few hundredths.
+                assert!(
+                    ratio(0.97 * points) > 1.0 && ratio(1.03 * points) < 1.0,
+                    "order {order}, {points}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn long_waves_have_weights_too() {
+        for points in [100.0, 1e4, f64::INFINITY] {
+            for order in [2, 4, 8] {
+                let most = largest_error(&of(order, points), points);
+                assert!(most < 5e-4, "order {order}: {most}");
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Accuracy as a parameter, `error=` and `path=`: how far waves may be from where they are in the rock, the differences that keep to it,
+//! and what a coarser grid or longer steps would do.
+
+use super::Run;
+use crate::modelling::exact_time::ExactTime;
+use anyhow::{anyhow, ensure};
+use kernels::grid::minimax::{largest_error, minimax};
+use kernels::grid::stencil::{Family, StaggeredWeights, staggered};
+use kernels::medium::Findings;
+use kernels::methods::velocity_stress::Shot;
+use kernels::stability::points_per_wavelength;
+use kernels::time_dispersion::early;
+use rsf_io::{Job, Param};
+use std::f64::consts::PI;
+
+/// The largest error of a phase.
+pub const ERROR: Param = Param::float("error")
+    .default_text("none")
+    .range("above 0, at most 1", Some(1e-30), Some(1.0))
+    .doc("largest error of the phase of any wave after path=, in periods: chooses order=, fd= and tdc=y where they are not given, and judges them where they are");
+
+/// How long the way of the waves is.
+pub const PATH: Param = Param::float("path")
+    .default_text("the diagonal of the model")
+    .range("above 0", Some(1e-30), None)
+    .doc("with error=: length of the way of the waves, in shortest wavelengths");
+
+/// The least relative error of speeds that single precision can keep: weights and fields are rounded by a tenth of it.
+const LEAST: f64 = 5e-7;
+
+/// Waves of so much shorter a length are right as well: the highest frequency belongs to slightly shorter waves on the grid.
+const MARGIN: f64 = 0.99;
+
+/// Share of a spacing that is advised: the highest frequency is read off the histories, whose samples change with the step.
+const SURE: f64 = 0.98;
+
+/// Share of the stability limit that a step with exact time may have.
+const LONG: f64 = 0.95;
+
+/// Orders, the cheapest first.
+const ORDERS: [usize; 3] = [2, 4, 8];
+
+/// What is asked for, and what was chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accuracy {
+    /// Largest error of a phase, in periods.
+    error: f64,
+    /// Shortest wavelengths of the way, where they are given.
+    path: Option<f64>,
+    /// What the user has chosen.
+    order: Option<usize>,
+    family: Option<Family>,
+    /// Whether records have exact time.
+    exact: bool,
+    /// What was chosen, once the model is known.
+    chosen: Option<Chosen>,
+}
+
+/// What was chosen for a model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Chosen {
+    /// Shortest wavelengths of the way.
+    path: f64,
+    /// Relative errors of speeds, of space and of time.
+    space: f64,
+    time: f64,
+    /// The largest spacing that would do, and the largest step, where they are more than those of the run.
+    spacing: Option<f64>,
+    step: Option<f64>,
+}
+
+impl Accuracy {
+    /// What the command line asks for, and the correction of a run of so many steps: with `error=` there is one unless it is refused.
+    pub fn read_with_time(
+        job: &Job,
+        steps: usize,
+        dt: f64,
+    ) -> anyhow::Result<(Option<Self>, Option<ExactTime>)> {
+        let accuracy = Self::read(job)?;
+        let exact = match &accuracy {
+            Some(accuracy) => accuracy.exact.then(|| ExactTime::of(steps, dt)),
+            None => ExactTime::read(job, steps, dt)?,
+        };
+        Ok((accuracy, exact))
+    }
+
+    /// What the command line asks for.
+    fn read(job: &Job) -> anyhow::Result<Option<Self>> {
+        let (error, path) = (job.double_opt("error")?, job.double_opt("path")?);
+        let Some(error) = error else {
+            ensure!(
+                path.is_none(),
+                "path= goes with error=, the error that is allowed over that way: give error=, or leave out path="
+            );
+            return Ok(None);
+        };
+        let order = job.given("order").then(|| job.choice("order"));
+        let family = job.given("fd").then(|| job.choice("fd"));
+        Ok(Some(Self {
+            error,
+            path,
+            order: order.transpose()?.map(str::parse).transpose()?,
+            family: family.transpose()?.map(|word| match word {
+                "holberg" => Family::Holberg,
+                _ => Family::Taylor,
+            }),
+            exact: !job.given("tdc") || job.flag("tdc")?,
+            chosen: None,
+        }))
+    }
+
+    /// The orders and weights that may be chosen for waves with so many points a wavelength, the cheapest first.
+    fn candidates(&self, points: f64) -> Vec<(usize, Family)> {
+        let orders = ORDERS.into_iter();
+        let orders = orders.filter(|order| self.order.is_none_or(|own| own == *order));
+        let with = |order: usize| Some((order, self.family.or_else(|| minimax(order, MARGIN * points))?));
+        orders.filter_map(with).collect()
+    }
+
+    /// The least points a wavelength with which errors of speeds are as small as this.
+    fn points_for(&self, allowed: f64) -> Option<f64> {
+        let fits = |points: f64| {
+            let all = self.candidates(points);
+            all.iter()
+                .any(|&(order, family)| error(order, family, points) <= allowed)
+        };
+        let (mut few, mut many) = (2.0f64, 200.0f64);
+        if !fits(many) {
+            return None;
+        }
+        while many - few > 1e-3 * few {
+            let middle = 0.5 * (few + many);
+            match fits(middle) {
+                true => many = middle,
+                false => few = middle,
+            }
+        }
+        Some(many)
+    }
+
+    /// The lines of `verb=y`.
+    pub fn words(&self, shot: &Shot) -> Vec<String> {
+        let Some(chosen) = self.chosen else {
+            return Vec::new();
+        };
+        let periods = |share: f64| format!("{:.1e}", share * chosen.path);
+        let family = match shot.family {
+            Family::Taylor => "Taylor's weights",
+            Family::Holberg => "Holberg's weights",
+            Family::Chosen(_) => "the best weights for these waves",
+        };
+        let mut lines = vec![format!(
+            "accuracy: order {} with {family}: after {:.1} shortest wavelengths phases are wrong by at most {} periods of space and {} of time, {} are allowed (error=); interfaces and free surfaces add errors of their own",
+            shot.order,
+            chosen.path,
+            periods(chosen.space),
+            if self.exact {
+                "0".into()
+            } else {
+                periods(chosen.time)
+            },
+            self.error
+        )];
+        if let Some(spacing) = chosen.spacing {
+            lines.push(format!(
+                "accuracy: a spacing of {spacing:.4e} m would do, with the order that then is chosen"
+            ));
+        }
+        if let Some(step) = chosen.step {
+            lines.push(format!(
+                "accuracy: with exact time dt={step:.4e} would do, {:.0} % of the stability limit: {:.1} times fewer steps",
+                100.0 * LONG,
+                step / shot.dt
+            ));
+        }
+        lines
+    }
+}
+
+/// The largest relative error of the speeds of waves with so many points a wavelength.
+fn error(order: usize, family: Family, points: f64) -> f64 {
+    let weights = staggered(order, family);
+    weights.map_or(f64::INFINITY, |weights: StaggeredWeights| {
+        largest_error(&weights, MARGIN * points)
+    })
+}
+
+/// Chooses the differences of a run whose model is known; `share` is the stability limit of an order and its weights as a share of that of
+/// single cells.
+///
+/// # Errors
+/// What cannot be as exact as it is asked to be, with what would.
+pub fn choose(
+    run: &mut Run,
+    found: &Findings,
+    share: impl Fn(usize, Family) -> anyhow::Result<f64>,
+) -> anyhow::Result<()> {
+    let Some(asked) = run.accuracy else { return Ok(()) };
+    let (band, padded, dt) = (run.timing.band, &run.padded, run.shot.dt);
+    let (slowest, ndim) = (found.extremes.slowest, padded.ndim());
+    let spacing = padded.d()[..ndim].iter().copied().fold(0.0, f32::max);
+    let points = points_per_wavelength(slowest, band.max, f64::from(spacing));
+    ensure!(
+        points.is_finite() && points > 0.0,
+        "error=: the sources are silent, so there are no waves to be exact for: look at stf=, series= and nt="
+    );
+    let length = |a: usize| (padded.model.n[a] as f64 - 1.0) * f64::from(padded.d()[a]);
+    let diagonal = (0..ndim).map(|a| length(a).powi(2)).sum::<f64>().sqrt();
+    let path = asked.path.unwrap_or(diagonal * band.max / slowest);
+    let allowed = asked.error / path;
+    ensure!(
+        allowed >= LEAST,
+        "error={} over {path:.1} shortest wavelengths asks for speeds within {allowed:.1e}, and single precision keeps {LEAST:.0e}: give error={:.1e} or more, or a shorter path=",
+        asked.error,
+        LEAST * path
+    );
+    let time = match asked.exact {
+        true => 0.0,
+        false => early(band.max, dt).unwrap_or(f64::INFINITY),
+    };
+    ensure!(
+        time < allowed,
+        "tdc=n: steps of {} s make waves early by {:.1e} periods after {path:.1} shortest wavelengths, and error={} is allowed: leave tdc= out, or take dt={:.3e} or less",
+        dt as f32,
+        time * path,
+        asked.error,
+        (3.0 * allowed).sqrt() / (PI * band.max)
+    );
+    let left = allowed - time;
+    let good = |&(order, family): &(usize, Family)| error(order, family, points) <= left;
+    let all = asked.candidates(points);
+    let limit =
+        |order: usize, family: Family| Ok::<_, anyhow::Error>(found.extremes.dt_max * share(order, family)?);
+    let mut choice = None;
+    for &(order, family) in all.iter().filter(|candidate| good(candidate)) {
+        let stable = dt <= limit(order, family)?;
+        // The first is told of where none is stable.
+        if stable || choice.is_none() {
+            choice = Some((order, family));
+        }
+        if stable {
+            break;
+        }
+    }
+    let Some((order, family)) = choice else {
+        return Err(too_coarse(&asked, (points, f64::from(spacing)), (left, path)));
+    };
+    let space = error(order, family, points);
+    let wider = asked
+        .points_for(left)
+        .map(|least| SURE * f64::from(spacing) * points / least);
+    let longest = LONG * limit(order, family)?;
+    (run.shot.order, run.shot.family) = (order, family);
+    for shot in &mut run.beside {
+        (shot.order, shot.family) = (order, family);
+    }
+    let chosen = Chosen {
+        path,
+        space,
+        time,
+        spacing: wider.filter(|wider| *wider > 1.05 * f64::from(spacing)),
+        step: Some(longest).filter(|longest| asked.exact && *longest > 1.05 * dt),
+    };
+    run.accuracy = Some(Accuracy {
+        chosen: Some(chosen),
+        ..asked
+    });
+    Ok(())
+}
+
+/// Says what would be as exact as it is asked to be.
+fn too_coarse(asked: &Accuracy, (points, spacing): (f64, f64), (left, path): (f64, f64)) -> anyhow::Error {
+    let given = match (asked.order, asked.family) {
+        (None, None) => "order=8".into(),
+        (order, family) => {
+            let order = order.map(|order| format!("order={order}"));
+            let family = family.map(|family| match family {
+                Family::Holberg => "fd=holberg".to_string(),
+                _ => "fd=taylor".to_string(),
+            });
+            let words: Vec<String> = order.into_iter().chain(family).collect();
+            words.join(" ")
+        }
+    };
+    let best = asked.candidates(points).into_iter();
+    let best = best.map(|(order, family)| error(order, family, points));
+    let best = best.fold(f64::INFINITY, f64::min) * path;
+    let cure = asked.points_for(left).map_or_else(String::new, |least| {
+        format!("a spacing of {:.4e} m or less, ", SURE * spacing * points / least)
+    });
+    let other = match (asked.order, asked.family) {
+        (None, None) | (Some(8), None) => "",
+        _ => "no order= and fd=, ",
+    };
+    anyhow!(
+        "error={}: with {points:.1} points per shortest wavelength phases are wrong by {best:.1e} periods after {path:.1} shortest wavelengths with {given}: take {cure}{other}a lower frequency, or error={best:.1e} or more",
+        asked.error
+    )
+}
