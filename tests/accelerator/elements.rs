@@ -276,7 +276,7 @@ pub fn elements_of_every_degree<A: Accelerator>(machines: &Machines<A>) {
         };
         let followed = match degree > 4 {
             true => Followed::OfNow,
-            false => Followed::Foretold,
+            false => Followed::Predicted,
         };
         let rocks = if degree % 3 == 0 { WET } else { DRY };
         let steps = 24;

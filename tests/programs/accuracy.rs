@@ -1,6 +1,7 @@
 //! Accuracy as a parameter: what is measured keeps to `error=` and `path=`.
 
 use crate::desk::{Desk, Outcome};
+use crate::shots::magnitude;
 use crate::velocity_stress::{desk as model, line};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -129,7 +130,7 @@ fn measured(desk: &Desk, case: &Case, cell: f64) -> f64 {
         // Errors are told for the way of the shortest wave.
         (turn / (wave * (far - near))).abs() * f / frequency(case)
     };
-    (0..=10).map(off).fold(0.0, f64::max)
+    magnitude((0..=10).map(off))
 }
 
 proptest! {

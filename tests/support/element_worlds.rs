@@ -105,7 +105,7 @@ impl<const D: usize> Recipe<D> {
             rocks: [Rock::Isotropic, Rock::Table],
             loses: false,
             grain: Grain::Fine,
-            followed: Followed::Foretold,
+            followed: Followed::Predicted,
             varies: false,
             soaks: false,
             lumping: Lumping::Matrix,

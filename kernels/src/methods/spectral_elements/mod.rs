@@ -122,9 +122,9 @@ pub enum Grain {
 /// Which strain all mechanisms of a point follow; those of [`Grain::Coarse`] follow that of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Followed {
-    /// The one that the step before foretells, as SPECFEM3D has it: another error of second order in the time step.
+    /// The one that the step before predicts, as SPECFEM3D has it: another error of second order in the time step.
     #[default]
-    Foretold,
+    Predicted,
     /// The one of the step, so that a change of the clock alone makes the waves exact in time.
     OfNow,
 }
@@ -145,7 +145,7 @@ impl<'a> From<&'a [Relaxation]> for Attenuation<'a> {
         Self {
             regions,
             grain: Grain::Fine,
-            followed: Followed::Foretold,
+            followed: Followed::Predicted,
         }
     }
 }

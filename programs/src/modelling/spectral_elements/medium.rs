@@ -112,10 +112,7 @@ pub fn read<const D: usize>(
         media,
         speeds: raw.materials.iter().map(|m| [m.vp, m.vs]).collect(),
         grain: grain::<D>(job, relaxations.as_deref(), basis)?,
-        followed: match timing.exact {
-            Some(_) => Followed::OfNow,
-            None => Followed::Foretold,
-        },
+        followed: followed(timing),
         relaxations,
         held: model.as_ref().map_or(0, GridModel::bytes),
         model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
@@ -131,6 +128,14 @@ impl<const D: usize> Rocks<D> {
             grain: self.grain,
             followed: self.followed,
         })
+    }
+}
+
+/// What the mechanisms follow.
+fn followed(timing: &Timing) -> Followed {
+    match timing.exact {
+        Some(_) => Followed::OfNow,
+        None => Followed::Predicted,
     }
 }
 

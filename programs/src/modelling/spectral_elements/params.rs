@@ -85,7 +85,7 @@ data=acceleration pga= do the same for these.
 Long time steps make waves arrive early. tdc=y changes the histories of the sources before the run and the records after it so \
 that they have exact time at any stable step: histories must begin at rest and have no frequencies above 1/(pi dt). Of a step near \
 the largest one absorbing sides send back a little more. With three mechanisms at every point tdc=y also follows the strain of the \
-step, where tdc=n takes the one that SPECFEM3D foretells. Records stay in memory until the end of the run, which takes a few steps more; snapshots and maps keep the \
+step, where tdc=n takes the one that SPECFEM3D predicts. Records stay in memory until the end of the run, which takes a few steps more; snapshots and maps keep the \
 clock of the steps, as their headers say. plan=y and the last line of verb=y give the error of the time step.
 
 A third axis of sou= counts shots, and so does a third axis of rec= if the receivers move with the shot. The shots run one \

@@ -2,6 +2,7 @@
 //! and what a coarser grid or longer steps would do.
 
 use super::Run;
+use crate::modelling::exact_time::ExactTime;
 use anyhow::{anyhow, ensure};
 use kernels::grid::minimax::{largest_error, minimax};
 use kernels::grid::stencil::{Family, StaggeredWeights, staggered};
@@ -50,7 +51,7 @@ pub struct Accuracy {
     order: Option<usize>,
     family: Option<Family>,
     /// Whether records have exact time.
-    pub exact: bool,
+    exact: bool,
     /// What was chosen, once the model is known.
     chosen: Option<Chosen>,
 }
@@ -69,8 +70,22 @@ struct Chosen {
 }
 
 impl Accuracy {
+    /// What the command line asks for, and the correction of a run of so many steps: with `error=` there is one unless it is refused.
+    pub fn read_with_time(
+        job: &Job,
+        steps: usize,
+        dt: f64,
+    ) -> anyhow::Result<(Option<Self>, Option<ExactTime>)> {
+        let accuracy = Self::read(job)?;
+        let exact = match &accuracy {
+            Some(accuracy) => accuracy.exact.then(|| ExactTime::of(steps, dt)),
+            None => ExactTime::read(job, steps, dt)?,
+        };
+        Ok((accuracy, exact))
+    }
+
     /// What the command line asks for.
-    pub fn read(job: &Job) -> anyhow::Result<Option<Self>> {
+    fn read(job: &Job) -> anyhow::Result<Option<Self>> {
         let (error, path) = (job.double_opt("error")?, job.double_opt("path")?);
         let Some(error) = error else {
             ensure!(

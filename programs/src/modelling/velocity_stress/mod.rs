@@ -16,7 +16,7 @@ mod spreads;
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
 use super::checkpoint::Checksum;
-use super::exact_time::{Correction, ExactTime, Timing};
+use super::exact_time::{Correction, Timing};
 use super::finished;
 use super::machine::{self, Pieces};
 use super::model::{self, Files, Volumes};
@@ -346,11 +346,7 @@ fn prepare(job: &mut Job, grid: &Grid, films: Films) -> anyhow::Result<Run> {
         Films::Never => (None, Vec::new()),
     };
     outputs::move_to_nodes(&mut window, snapshots.as_ref(), &padded);
-    let accuracy = Accuracy::read(job)?;
-    let exact = match &accuracy {
-        Some(accuracy) => accuracy.exact.then(|| ExactTime::of(nt, dt)),
-        None => ExactTime::read(job, nt, dt)?,
-    };
+    let (accuracy, exact) = Accuracy::read_with_time(job, nt, dt)?;
     let mut spreads = Spreads::read(job, ndim)?;
     let [sources, points] = spreads.of(0).map(<[Point]>::to_vec);
     let mut sources = sources::read_at(job, ndim, sources, (nt, dt), sources::Histories::Rates)?;

@@ -329,7 +329,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 dt: fields.dt as f32,
                 half: (fields.dt / 2.0) as f32,
                 square: match self.followed {
-                    Followed::Foretold => (fields.dt * fields.dt) as f32,
+                    Followed::Predicted => (fields.dt * fields.dt) as f32,
                     Followed::OfNow => 0.0,
                 },
                 goes_on: variant.inside(fields.inside),
