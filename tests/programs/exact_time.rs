@@ -26,8 +26,8 @@ fn misfits(desk: &Desk, line: &str, (steps, dt): (usize, f64), (per, halves): (u
     };
     let fine = at_long_steps(&of(SHORTER, ""), per, halves);
     [
-        rms_difference(&of(1, ""), &fine),
-        rms_difference(&of(1, "tdc=y"), &fine),
+        rms_difference(of(1, ""), &fine),
+        rms_difference(of(1, "tdc=y"), &fine),
     ]
 }
 
@@ -177,8 +177,8 @@ fn displacements_with_long_steps_are_those_with_short_ones() {
         };
         let fine = at_long_steps(&of("short.rsf", ""), 4, 2);
         let (raw, exact) = (
-            rms_difference(&of("long.rsf", ""), &fine),
-            rms_difference(&of("long.rsf", "tdc=y"), &fine),
+            rms_difference(of("long.rsf", ""), &fine),
+            rms_difference(of("long.rsf", "tdc=y"), &fine),
         );
         println!("{words}: {:.3} % becomes {:.4} %", 100.0 * raw, 100.0 * exact);
         assert!(exact < most && raw > 5.0 * exact, "{words}: {raw} {exact}");
@@ -273,7 +273,7 @@ fn programs_without_it_get_exact_time_by_sftimedisp() {
         "{line} nt=72 device=cpu series=early.rsf | sfbasics transp plane=13 > e.rsf"
     ));
     desk.ran("sfbasics timedisp inv=y first=0.5 < e.rsf | sfbasics transp plane=13 | sfbasics window n3=60 > f.rsf");
-    let off = rms_difference(&desk.read("f.rsf"), &desk.read("d.rsf"));
+    let off = rms_difference(desk.read("f.rsf"), desk.read("d.rsf"));
     println!("by hand: {off:.1e}");
     // Measured 1e-6: rounding of the files between the programs.
     assert!(off < 1e-5, "{off}");
