@@ -18,7 +18,6 @@ use kernels::mesh::step::{Law, Medium};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{Engine, Lumping, PointMedium, Quantity, Setup, Source, Strength};
 
-use crate::largest;
 use crate::rays::{Shells, Wave};
 
 const SURFACE: f64 = 6.371e6;
@@ -264,7 +263,7 @@ impl Records {
     /// ends of that window.
     fn pick(&self, distance: f64, expected: f64, reach: f64) -> [f64; 2] {
         let station = self.distances.iter().position(|d| *d == distance).unwrap();
-        let trace = largest::records(&self.envelopes[station]);
+        let trace = crate::largest::records(&self.envelopes[station]);
         let [first, last] =
             [expected - reach, expected + reach].map(|t| ((t / self.dt) as usize).min(trace.len() - 2));
         let top = (first..=last)
