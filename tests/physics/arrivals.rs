@@ -59,6 +59,20 @@ fn near(expected: f64, reach: f64) -> RangeInclusive<usize> {
     (expected - reach) as usize..=(expected + reach) as usize
 }
 
+/// The grid of a model that holds these points beside the origin.
+fn model_around(offsets: &[Vector]) -> Padded {
+    let reach = |a: usize, sign: f64| {
+        let far = offsets.iter().map(|o| sign * o[a] + BEYOND[0]);
+        far.chain([BEYOND[1]])
+            .max_by(f64::total_cmp)
+            .expect("one at least")
+    };
+    let low = [2, 0, 1].map(|a| -reach(a, -1.0));
+    let high = [2, 0, 1].map(|a| reach(a, 1.0));
+    let n = [0, 1, 2].map(|a| (high[a] - low[a]) as usize + 1);
+    Padded::new(&Grid::new_3d(n, low.map(|o| o as f32), [1.0; 3]), NB)
+}
+
 /// Shoots a medium and compares the times of the given waves along the given directions (x, y, z). Of two opposite
 /// directions, in which the same waves run, a test takes that which makes the model smaller.
 fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector]) {
@@ -80,16 +94,7 @@ fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector])
         .max_by(f64::total_cmp)
         .expect("rays");
     let nt = ((latest + 3.2 / w.f) / dt) as usize;
-    let reach = |a: usize, sign: f64| {
-        let far = offsets.iter().map(|o| sign * o[a] + BEYOND[0]);
-        far.chain([BEYOND[1]])
-            .max_by(f64::total_cmp)
-            .expect("one at least")
-    };
-    let low = [2, 0, 1].map(|a| -reach(a, -1.0));
-    let high = [2, 0, 1].map(|a| reach(a, 1.0));
-    let n = [0, 1, 2].map(|a| (high[a] - low[a]) as usize + 1);
-    let padded = Padded::new(&Grid::new_3d(n, low.map(|o| o as f32), [1.0; 3]), NB);
+    let padded = model_around(&offsets);
     let receivers: Vec<_> = offsets
         .iter()
         .map(|&[x, y, z]| [z as f32, x as f32, y as f32])
