@@ -259,6 +259,18 @@ fn recorded_work_runs_when_it_is_replayed() {
     }
 }
 
+/// What went wrong inside a recording is told, not that the recording is broken, which follows from it.
+#[test]
+fn the_reason_of_a_broken_recording_is_told() {
+    let broken = [("FAKE_CAPTURE", "901")];
+    on_fake("the_reason_of_a_broken_recording_is_told", &broken, || {
+        let cuda = open(0);
+        let inside = cuda.capture(&mut || Err(Error::setup("in the middle")));
+        assert_eq!(message(inside), "in the middle");
+        assert_says(&message(cuda.capture(&mut || Ok(()))), &["(901)"]);
+    });
+}
+
 #[test]
 fn a_fault_in_recorded_work_names_its_kernels() {
     let faulty = [("FAKE_GRAPH", "700"), ("CUDA_SYNC", "1")];

@@ -132,12 +132,8 @@ fn check(name: &str, stiffness: Voigt, terms: &Terms<'_>, directions: &[Vector])
             let at = |it: usize, f: usize| weight(f) * dot(basis[m], [0, 1, 2].map(|c| u[f][c][it]));
             let part: Vec<f64> = (0..nt).map(|it| (0..u.len()).map(|f| at(it, f)).sum()).collect();
             // The sample after step it is that of the time (it + 1) dt.
-            let got = (pick(
-                &acceleration(&part),
-                &template,
-                near(time / dt - 1.0, 0.6 / w.f / dt),
-            ) + 1.0)
-                * dt;
+            let around = near(time / dt - 1.0, 0.6 / w.f / dt);
+            let got = (pick(&acceleration(&part), &template, around) + 1.0) * dt;
             line += &format!(
                 "  {:?} {got:.3} ({time:.3}, {:+.2} %)",
                 terms.modes[m],

@@ -125,7 +125,26 @@ pub fn relative_difference<A: Value, B: Value>(
 /// When they are not.
 #[track_caller]
 pub fn records<V: Value>(values: impl IntoIterator<Item = V>) -> Vec<f64> {
+    measured(spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty]))
+}
+
+/// As [`records`], of which there must be so many.
+///
+/// # Panics
+/// As [`records`], and when there are more or fewer.
+#[track_caller]
+pub fn records_of<V: Value>(count: usize, values: impl IntoIterator<Item = V>) -> Vec<f64> {
     let values = spoiled(values, &[Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short]);
+    assert_eq!(
+        values.len(),
+        count,
+        "there must be as many records as were asked for"
+    );
+    measured(values)
+}
+
+#[track_caller]
+fn measured(values: Vec<f64>) -> Vec<f64> {
     assert!(!values.is_empty(), "nothing was recorded");
     if let Some(k) = values.iter().position(|value| !value.is_finite()) {
         panic!("value {k} of the records is not finite: {}", values[k]);
@@ -147,13 +166,7 @@ fn beside<A: Value, B: Value>(
     wanted: impl IntoIterator<Item = B>,
 ) -> [Vec<f64>; 2] {
     let wanted: Vec<f64> = wanted.into_iter().map(Value::double).collect();
-    let found = records(found);
-    assert_eq!(
-        found.len(),
-        wanted.len(),
-        "there must be as many records as those that they are compared with"
-    );
-    [found, wanted]
+    [records_of(wanted.len(), found), wanted]
 }
 
 /// The root of the summed squares of differences, as a share of that of the numbers that should be.
@@ -295,7 +308,7 @@ fn note() {
 
 mod tests {
     use super::{
-        HERE, Spoil, correlation, lag, largest, largest_difference, magnitude, pick, records,
+        HERE, Spoil, correlation, lag, largest, largest_difference, magnitude, pick, records, records_of,
         relative_difference, rms_difference,
     };
 
@@ -325,8 +338,9 @@ mod tests {
         let rms: fn(&[f64], &[f64]) -> f64 = |a, b| rms_difference(a, b);
         let unlike: fn(&[f64], &[f64]) -> f64 = |a, b| 1.0 - correlation(a, b)[0];
         let late: fn(&[f64], &[f64]) -> f64 = |a, b| lag(a, b, 1).abs();
+        let counted: fn(&[f64], &[f64]) -> f64 = |a, b| records_of(b.len(), a)[0] - b[0];
         for kind in [Spoil::Nan, Spoil::Zero, Spoil::Empty, Spoil::Short] {
-            for measure in [difference, relative, scaled, rms, unlike, late] {
+            for measure in [difference, relative, scaled, rms, unlike, late, counted] {
                 assert!(measure(&found, &wanted) < 1e-15);
                 assert!(fails(kind, measure), "{kind:?}");
             }

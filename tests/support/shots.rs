@@ -20,7 +20,7 @@ use std::ops::Range;
 mod largest;
 #[allow(unused_imports)] // each test target uses a part of them
 pub use largest::{
-    correlation, lag, largest, largest_difference, magnitude, pick, records, relative_difference,
+    correlation, lag, largest, largest_difference, magnitude, pick, records, records_of, relative_difference,
     rms_difference,
 };
 

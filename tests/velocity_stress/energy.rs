@@ -3,7 +3,7 @@
 //! precision rounding leaves 1e-10 of it.
 
 use crate::desk::{frame, isotropic, layer, run_on, shot, source};
-use crate::shots::{Tape, records};
+use crate::shots::{Tape, records_of};
 use kernels::grid::Grid;
 use kernels::grid::points::Snapshots;
 use kernels::medium::{Stiffness, Symmetry};
@@ -19,7 +19,7 @@ fn layers(at: [f64; 3]) -> (Stiffness, f64) {
 
 fn windows(tape: &Tape<f64>) -> Vec<f64> {
     let square = |u: &[f64]| u.iter().map(|&x| x.powi(2)).sum::<f64>();
-    let all = records(tape.snapshots.iter().map(|(_, u)| square(u)));
+    let all = records_of(200, tape.snapshots.iter().map(|(_, u)| square(u)));
     let n = all.len() / 5;
     all.chunks(n)
         .map(|w| w.iter().sum::<f64>() / w.len() as f64)

@@ -355,6 +355,18 @@ mod tests {
         assert!(choice(&tall, 2048, 1)[0] < 1552);
     }
 
+    /// Wide tiles take at most half of the third level, and as many rows as that allows.
+    #[test]
+    fn wide_tiles_leave_half_of_the_third_level() {
+        let p = volume([200; 3], 48);
+        for width in [16, 30, 48] {
+            let third = 2 * touched(&p, 4, width, (1, 1));
+            let columns = |third: usize| Choice::wide(&p, 4, third, 1).columns;
+            assert_eq!(columns(third), p.rows().div_ceil(width), "{width}");
+            assert_eq!(columns(third - 2), p.rows().div_ceil(width - 1), "{width}");
+        }
+    }
+
     #[test]
     fn tiles_of_a_plane_by_the_second_level() {
         let plane = |n: usize| Padded::new(&Grid::new_2d([n; 2], [0.0; 2], [1.0; 2]), 48);

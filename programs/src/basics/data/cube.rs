@@ -61,10 +61,20 @@ pub fn count(axes: &[Axis]) -> usize {
 
 /// Zeros in memory. Errors: no room for them, which a false header or a slip of the pen can ask for.
 pub fn room<T: Element>(elements: usize) -> Result<Vec<T>> {
+    let mut values = reserved(elements)?;
+    values.resize(elements, T::zeroed());
+    Ok(values)
+}
+
+/// Refuses so many elements where memory could not hold them at once; none of it is used.
+pub fn ensure_room<T: Element>(elements: usize) -> Result<()> {
+    reserved::<T>(elements).map(drop)
+}
+
+fn reserved<T: Element>(elements: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     let taken = values.try_reserve_exact(elements);
     taken.with_context(|| format!("no memory for {elements} elements at once"))?;
-    values.resize(elements, T::zeroed());
     Ok(values)
 }
 

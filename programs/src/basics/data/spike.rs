@@ -92,6 +92,8 @@ pub fn run(job: &mut Job) -> Result<()> {
         output.put_text("title", &title);
     }
     let n = axes[0].n;
+    // Other programs take whole lines: one that is too long for them is refused before it fills the disk.
+    cube::ensure_room::<f32>(n)?;
     let mut piece = vec![0.0; n.min(cube::PIECE)];
     let mut place = vec![0usize; axes.len()];
     for _ in 0..cube::count(&axes[1..]) {

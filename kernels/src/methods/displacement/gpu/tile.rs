@@ -269,3 +269,19 @@ impl Tile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks that share halos in pairs come in pairs, also where the rows would end before the last one.
+    #[test]
+    fn blocks_come_in_whole_clusters() {
+        let (alone, paired) = (volume(Form::Sweep, 2, 32, 8, 0), pair(2, 32, 8));
+        for (rows, of_alone, of_paired) in [(8, 1, 2), (16, 2, 2), (17, 3, 4), (40, 5, 6)] {
+            assert_eq!(alone.blocks_along(rows), of_alone, "{rows}");
+            assert_eq!(paired.blocks_along(rows), of_paired, "{rows}");
+            assert_eq!(paired.idle_blocks(rows), of_paired - of_alone, "{rows}");
+        }
+    }
+}

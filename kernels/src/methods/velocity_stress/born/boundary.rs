@@ -50,11 +50,11 @@ impl Core {
             }
             core[axis] = inner;
         }
-        let lossless =
-            |weights: &[T], cells: &Range<usize>| weights[cells.clone()].iter().all(|w| w.f64() == 1.0);
-        if let Some([z, of_rows, planes]) = program.setup.edges.weights()
-            && !(lossless(z, &region[0]) && lossless(of_rows, &region[1]) && lossless(planes, &region[2]))
-        {
+        let weights = program.setup.edges.weights().into_iter().flatten();
+        let mut inside = weights
+            .zip(&region)
+            .flat_map(|(axis, cells)| &axis[cells.clone()]);
+        if inside.any(|weight| weight.f64() != 1.0) {
             return Err("the sponge reaches into the model");
         }
         let mut made = Self {
