@@ -336,7 +336,6 @@ fn operators_tell_what_is_wrong_once() {
     let line = operator("sfvsgrad2d-gpu");
     for (extra, input, wanted) in [
         ("", "bad.rsf", "rank 1 on "),
-        ("ngpu=2", "data.rsf", "runs a shot on one GPU"),
         ("kind=phase", "data.rsf", "kind="),
         ("nt=60", "data.rsf", "this run has 30 at the same times"),
         ("resume=gone", "data.rsf", "cannot read the state"),

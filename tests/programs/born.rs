@@ -150,6 +150,7 @@ fn memory_and_threads_change_no_bit() {
     let (few, said) = back("memory=0.001 threads=1");
     assert!(said.contains("checkpoints"), "{said}");
     assert_eq!(all, few);
+    assert_eq!(all, back("memory=1 device=cpu ngpu=2").0);
     let run = desk.ran(&format!("{} adj=y plan=y memory=0.001", linearised(2, "")));
     assert!(
         run.err.contains("reverse sweep: ") && run.err.contains("nothing was run"),
@@ -179,11 +180,6 @@ fn bad_input_is_refused() {
         ("adj=y", "late.rsf", "ends at 0.159 s"),
         ("adj=y", "nan.rsf", "all must be finite"),
         ("adj=y memory=0.00001", "data.rsf", "of memory at least"),
-        (
-            "device=cpu ngpu=2",
-            "dm.rsf",
-            "runs a shot on one GPU and ngpu=2 GPUs are asked for",
-        ),
         ("wrt=vp", "dm.rsf", "wrt="),
     ] {
         let run = desk.sh(&format!("{} < {input} > out.rsf", linearised(2, extra)));
