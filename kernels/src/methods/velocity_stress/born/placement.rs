@@ -4,7 +4,7 @@ use super::engine::Steps;
 use super::{Born, Number, Wanted, gpu};
 use crate::Error;
 use crate::device::accelerator::Accelerator;
-use gpu::{Planes, Slab};
+use gpu::{LocalProgram, Planes};
 use std::sync::Arc;
 
 /// The memory of a device, or of the smallest of several that share a shot.
@@ -81,7 +81,7 @@ impl Born<f32> {
     fn most<const N: usize>(
         &self,
         planes: &[Planes],
-        of: impl Fn(Slab<'_, f32>) -> [usize; N],
+        of: impl Fn(LocalProgram<'_, f32>) -> [usize; N],
     ) -> [usize; N] {
         let all = planes.iter().map(|planes| of(planes.of(&self.program)));
         all.fold([0; N], |most, bytes| {

@@ -60,7 +60,7 @@ that of one run. With adj=n the state counts on the data file of the stopped run
 const MEMORY: Param = Param::float("memory")
     .default_text("half of the free memory, divided by the number of shots that run at the same time; nine tenths of that of a GPU")
     .range("above 0", Some(1e-9), None)
-    .doc("memory for the waves that adj=y needs, GB: of a GPU, or of each shot that runs on the CPU");
+    .doc("memory for the waves that adj=y needs, GB: of each GPU, or of each shot that runs on the CPU");
 
 const DISK: Param = Param::float("disk")
     .default("0")

@@ -47,7 +47,7 @@ impl SetUp {
         Self::of(job, (run, files), parameters, world)
     }
 
-    /// The same without parameters, for a medium of speeds or stiffness pdevices.
+    /// The same without parameters, for a medium of speeds or stiffness planes.
     pub fn read_plain(job: &mut Job, ndim: usize, world: &World) -> anyhow::Result<Self> {
         let read = world.agree(Run::open(job, ndim, Films::Never))?;
         Self::of(job, read, Parameters::Stiffness, world)
@@ -367,7 +367,7 @@ fn parameters(job: &Job, files: &Files) -> anyhow::Result<Parameters> {
     Ok(match (job.choice("wrt")?, files) {
         ("ccc,rho", _) => Parameters::Stiffness,
         (_, Files::Stiffness(_)) if job.given("wrt") => bail!(
-            "wrt={} with ccc=: a medium of stiffness pdevices is linearised by them, wrt=ccc,rho",
+            "wrt={} with ccc=: a medium of stiffness planes is linearised by them, wrt=ccc,rho",
             job.choice("wrt")?
         ),
         (_, Files::Stiffness(_)) => Parameters::Stiffness,

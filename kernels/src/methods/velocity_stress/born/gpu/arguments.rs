@@ -2,7 +2,7 @@
 
 use super::super::program::Discrete;
 use super::sizes::{Sizes, after};
-use super::slab::Slab;
+use super::slab::LocalProgram;
 use crate::methods::velocity_stress::rows::MOST;
 use crate::methods::velocity_stress::surface::{DEGREE, Images, STRESS_DEGREE};
 
@@ -194,7 +194,7 @@ pub struct Walk {
 
 impl GridArgs {
     /// Everything but the addresses.
-    pub fn new(slab: Slab<'_, f32>) -> Self {
+    pub fn new(slab: LocalProgram<'_, f32>) -> Self {
         let (rows, live) = (&slab.program.rows, slab.live());
         Self {
             len: slab.len() as i64,

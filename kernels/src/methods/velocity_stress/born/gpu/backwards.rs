@@ -2,7 +2,7 @@
 //! cells around it.
 
 use super::arguments::{Args, int};
-use super::bounds::{Bounds, Cells, THREADS, walking, within};
+use super::bounds::{Bounds, Cells, THREADS, is_empty, walking, within};
 use super::sizes::{Sizes, after};
 use super::steps::{Device, STRIP};
 use super::transfer::Transfer;
@@ -73,6 +73,9 @@ impl<A: Accelerator> Backwards<A> {
         boxes: &[Cells],
     ) -> Result<(), Error> {
         let (args, blocks) = walking(args, boxes);
+        if blocks == 0 {
+            return Ok(());
+        }
         let dims = Dims {
             grid: [blocks, 1, 1],
             threads: THREADS,
@@ -85,6 +88,9 @@ impl<A: Accelerator> Backwards<A> {
 
     /// Launches a kernel that has threads for the cells of a box.
     fn cells(&self, on: &Device<A>, turn: Turn, args: &Args, cells: &Cells) -> Result<(), Error> {
+        if is_empty(cells) {
+            return Ok(());
+        }
         let (args, dims) = on.blocks(&within(args, cells), CELLS);
         // SAFETY: the same.
         unsafe { on.launch_on(Stream::Main, on.turn(turn)?, dims, &args) }
@@ -92,6 +98,9 @@ impl<A: Accelerator> Backwards<A> {
 
     /// Launches a kernel of the inside.
     fn inside(&self, on: &Device<A>, turn: Turn, args: &Args, cells: &Cells) -> Result<(), Error> {
+        if is_empty(cells) {
+            return Ok(());
+        }
         let [z, rows, planes] = cells;
         let tall = if on.sizes.ndim == 3 { 4 } else { 1 };
         let tiles = rows.len().div_ceil(tall);

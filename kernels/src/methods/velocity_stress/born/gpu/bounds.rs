@@ -3,7 +3,7 @@
 use super::super::boundary::Core;
 use super::super::program::Discrete;
 use super::arguments::{Args, BOXES, BoxArgs, int};
-use super::slab::Slab;
+use super::slab::LocalProgram;
 use super::variant::{CELLS, INSIDE};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// Of the part of a program that a device has, or why there are none.
-    pub fn of(slab: Slab<'_, f32>, core: &Result<Core, &'static str>) -> Result<Self, &'static str> {
+    pub fn of(slab: LocalProgram<'_, f32>, core: &Result<Core, &'static str>) -> Result<Self, &'static str> {
         let region = core.as_ref().map_err(|&why| why)?.region();
         let program = slab.program;
         let rows = &program.rows;
@@ -111,10 +111,12 @@ fn around(all: &Cells, inside: &Cells) -> Vec<Cells> {
         [inner.clone(), rows.clone(), plane.start..planes.start],
         [inner.clone(), rows.clone(), planes.end..plane.end],
     ];
-    let some = boxes
-        .into_iter()
-        .filter(|cells| cells.iter().all(|axis| !axis.is_empty()));
-    some.collect()
+    boxes.into_iter().filter(|cells| !is_empty(cells)).collect()
+}
+
+/// Whether a box has no cells, as the inside has none on a device whose planes are all frame.
+pub fn is_empty(cells: &Cells) -> bool {
+    cells.iter().any(|axis| axis.is_empty())
 }
 
 /// Numbers of a box, whose rows have whole vectors.

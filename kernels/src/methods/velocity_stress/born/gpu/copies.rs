@@ -1,4 +1,4 @@
-//! Kernels that copy numbers of every shot, and look at them.
+//! Kernels that copy numbers of every shot, and search them for values that are not finite.
 
 use super::arguments::{Args, Walk};
 use super::steps::{Device, threads};
@@ -38,7 +38,7 @@ impl<A: Accelerator> Device<A> {
         unsafe { self.launch(Pass::Copy, self.walk(count), &args) }
     }
 
-    /// Looks at the velocities of a state for values that are not finite.
+    /// Searches the velocities of a state for values that are not finite.
     pub fn look(&self, state: u64) -> Result<(), Error> {
         let count = self.sizes.ndim * self.sizes.len;
         let args = Walk {
@@ -59,12 +59,12 @@ impl<A: Accelerator> Device<A> {
         dims
     }
 
-    /// Forgets that there were some.
+    /// Begins the next search without the finding of the one before.
     pub fn forget(&self) -> Result<(), Error> {
         self.a.clear(&self.found)
     }
 
-    /// Where it says whether there were some.
+    /// The address of a number that is not zero where the search has found such a value.
     pub fn found(&self) -> u64 {
         self.found.address()
     }

@@ -19,9 +19,6 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Messages that wait on their way to whoever puts parts together.
-const WAITING: usize = 4;
-
 /// The devices of every shot, the lowest planes first.
 pub struct Devices<A: Accelerator> {
     all: RefCell<Vec<OnDevice<A>>>,
@@ -59,7 +56,7 @@ fn answer<U, D>(ports: &Ports<U, D>, answer: impl Fn() -> D) {
     }
 }
 
-/// Records put together: each number is that of one device, and others have zeros, whose bits are none.
+/// Records put together. Each number is read by one device; the others have +0.0 there, which has no bit set.
 fn together(parts: Vec<Vec<f32>>) -> Vec<f32> {
     let mut parts = parts.into_iter();
     let mut all = parts.next().unwrap_or_default();
@@ -112,7 +109,7 @@ impl<A: Accelerator> Devices<A> {
         let results = thread::scope(|scope| {
             let (mut ports, mut threads) = (Vec::new(), Vec::new());
             for (on, links) in all.iter_mut().zip(links) {
-                let ((up, parts), (answers, down)) = (sync_channel(WAITING), sync_channel(WAITING));
+                let ((up, parts), (answers, down)) = (sync_channel(1), sync_channel(1));
                 ports.push((parts, answers));
                 threads.push(scope.spawn(move || {
                     let port = Port { up, down };
@@ -143,9 +140,8 @@ impl<A: Accelerator> Devices<A> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
         {
             Some(error) => {
-                for on in all.iter() {
-                    on.device.a.finish()?;
-                }
+                // What was under way ends before anything is freed; what it ends with comes of the first error.
+                all.iter().for_each(|on| drop(on.device.a.finish()));
                 Err(error)
             }
             None => Ok(made),
@@ -299,8 +295,7 @@ impl<A: Accelerator> Engine<f32> for Devices<A> {
         let most = how.1.lags_across(program.ndim());
         if most >= GHOST {
             return Err(Error::setup(format!(
-                "a lag of {most} cells along the axis that several GPUs share is asked for, and fewer than {} are possible there: ask for smaller lags, or for one GPU for a shot",
-                GHOST
+                "a lag of {most} cells along the axis that several GPUs share is asked for, and fewer than {GHOST} are possible there: ask for smaller lags, or for one GPU for a shot"
             )));
         }
         let act = |on: &mut OnDevice<A>, _: &Port<(), ()>| {

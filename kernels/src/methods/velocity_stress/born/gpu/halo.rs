@@ -1,5 +1,9 @@
 //! What neighbouring devices of a shot need of each other. Each device has a thread of its own, and those of neighbours meet whenever fields
 //! travel: planes beside a cut are copied from device to device, behind the work that makes them and before the work that reads them.
+//!
+//! The network of devices in `parallel/` walks through the stages of a step, whose fields lie where they are. Here velocities move from one
+//! recorded step to the next, other fields travel in the reverse sweep than in the run, and images add their own, so that every exchange names
+//! its addresses.
 
 use super::sizes::after;
 use super::slab::Planes;
@@ -22,9 +26,9 @@ pub struct Travelling {
 
 /// What a device tells its neighbour.
 enum Message<E> {
-    /// Planes may be written at these addresses of fields, a shot being so many numbers from the next one, behind this event.
+    /// Behind this event planes may be written into the fields at these addresses, those of all shots.
     Ready(Vec<u64>, Arc<E>),
-    /// They stand there, behind this event.
+    /// Behind this event they have been written.
     Sent(Arc<E>),
 }
 
@@ -45,9 +49,16 @@ pub struct Links<A: Accelerator> {
     sent: Arc<A::Event>,
 }
 
-/// A neighbour has stopped; the error that it stopped with is told.
+/// What a device says whose neighbour has stopped; the user is told the neighbour's own error.
 fn stopped<E>(_: E) -> Error {
     Error::setup("another device of the shot has stopped")
+}
+
+/// What is said where devices do not exchange the same fields in the same order.
+fn out_of_step() -> Error {
+    Error::setup(
+        "the devices of a shot are out of step, which is a fault of this program: run the shot on one GPU and report it",
+    )
 }
 
 impl<A: Accelerator> Links<A> {
@@ -111,7 +122,7 @@ impl<A: Accelerator> Links<A> {
         }
         for link in &self.links {
             let Message::Ready(there, ready) = link.from.recv().map_err(stopped)? else {
-                return Err(Error::setup("devices of a shot have lost each other"));
+                return Err(out_of_step());
             };
             a.wait(Stream::Main, &ready)?;
             for (k, (&from, to)) in addresses.iter().zip(there).enumerate() {
@@ -132,7 +143,7 @@ impl<A: Accelerator> Links<A> {
         }
         for link in &self.links {
             let Message::Sent(sent) = link.from.recv().map_err(stopped)? else {
-                return Err(Error::setup("devices of a shot have lost each other"));
+                return Err(out_of_step());
             };
             a.wait(Stream::Main, &sent)?;
         }
@@ -157,7 +168,7 @@ impl<A: Accelerator> Device<A> {
 
     /// The stresses at an address that are differentiated across planes.
     pub fn across(&self, address: u64) -> Vec<Travelling> {
-        self.of_fields(address, &self.travelling[1])
+        self.of_fields(address, &self.differentiated)
     }
 
     /// Velocities at an address travel.

@@ -12,7 +12,7 @@ use super::arguments::{Args, int};
 use super::halo::Travelling;
 use super::shot_memory::{Part, ShotMemory};
 use super::sizes::after;
-use super::slab::Slab;
+use super::slab::LocalProgram;
 use super::steps::Device;
 use super::transfer::Transfer;
 use super::variant::Pass;
@@ -110,7 +110,7 @@ pub struct Plan {
 
 impl Plan {
     /// Of the images that are wanted, on the planes that a device has.
-    pub fn new<T: Number>(slab: Slab<'_, T>, wanted: &Wanted) -> Self {
+    pub fn new<T: Number>(slab: LocalProgram<'_, T>, wanted: &Wanted) -> Self {
         let program = slab.program;
         let (ndim, len, stresses) = (program.ndim(), slab.len(), program.stresses());
         let [_, n] = model(slab);
@@ -187,7 +187,7 @@ fn bits(half: [bool; 3]) -> i32 {
 }
 
 /// Where the cells of the model that a device computes begin in its memory, and how many there are: along z, rows, planes.
-fn model<T: Number>(slab: Slab<'_, T>) -> [[usize; 3]; 2] {
+fn model<T: Number>(slab: LocalProgram<'_, T>) -> [[usize; 3]; 2] {
     let padded = &slab.program.rows.padded;
     let (low, n) = (padded.low, padded.model.n);
     let (first, n) = match slab.ndim() {
@@ -199,7 +199,7 @@ fn model<T: Number>(slab: Slab<'_, T>) -> [[usize; 3]; 2] {
 }
 
 /// The products of a step without their fields: where the model lies in the grid.
-fn products(slab: Slab<'_, f32>) -> Products {
+fn products(slab: LocalProgram<'_, f32>) -> Products {
     let rows = &slab.program.rows;
     // Planes of the grid may begin before those in memory.
     let behind = [0, 0, int(slab.planes.memory.start)];
@@ -245,7 +245,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
     /// In the memory of shots, as `plan` has it.
     pub fn new(
         on: &'a OnDevice<A>,
-        (slab, plan): (Slab<'_, f32>, Plan),
+        (slab, plan): (LocalProgram<'_, f32>, Plan),
         memory: &ShotMemory<A>,
     ) -> Result<Self, Error> {
         let device = &on.device;
@@ -432,6 +432,10 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         };
         products.halves[..sum.halves.len()].copy_from_slice(&sum.halves);
         self.device.exchange(&self.multiplied(&products))?;
+        // A device may have planes of the frame alone.
+        if self.plan.cells == 0 {
+            return Ok(());
+        }
         let [z, rows, planes] = products.n.map(|n| n as usize);
         let blocks = (rows * planes).div_ceil(BLOCK[1]);
         let shots = self.device.shots();

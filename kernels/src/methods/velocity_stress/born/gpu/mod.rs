@@ -48,7 +48,7 @@ pub use devices::Devices;
 use images::{Imaging, Plan};
 use shot_memory::{Needs, PARTS, Part, ShotMemory};
 use sizes::{Sizes, after};
-pub use slab::{Planes, Slab};
+pub use slab::{LocalProgram, Planes};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use steps::{Device, Drive};
@@ -66,38 +66,38 @@ const OWN: usize = 256 << 20;
 
 /// Bytes that its part of a program takes on a device beside the states of a reverse sweep: the coefficients, and for every shot the adjoint of
 /// derivatives and the sums by coefficient.
-pub fn bytes(slab: Slab<'_, f32>) -> [usize; 2] {
+pub fn bytes(slab: LocalProgram<'_, f32>) -> [usize; 2] {
     let sizes = Sizes::new(slab);
     let numbers = sizes.derivatives().all + sizes.changes_numbers() + sizes.surface;
     [resident::bytes(slab) + OWN, numbers * size_of::<f32>()]
 }
 
 /// Bytes that images take there beyond these: there is no gradient by coefficients, whose room they have, too.
-pub fn bytes_of_images(slab: Slab<'_, f32>, wanted: &Wanted) -> usize {
+pub fn bytes_of_images(slab: LocalProgram<'_, f32>, wanted: &Wanted) -> usize {
     let changes = Sizes::new(slab).changes_numbers() * size_of::<f32>();
     Plan::new(slab, wanted).bytes().saturating_sub(changes)
 }
 
 /// Bytes that images keep of a step beside what is recorded of it.
-pub fn film_of_images<T: Number>(slab: Slab<'_, T>, wanted: &Wanted) -> usize {
+pub fn film_of_images<T: Number>(slab: LocalProgram<'_, T>, wanted: &Wanted) -> usize {
     Plan::new(slab, wanted).kept * size_of::<f32>()
 }
 
 /// Bytes of all that a run takes on a device beside which a change of the waves runs.
-pub fn bytes_side_by_side(slab: Slab<'_, f32>) -> usize {
+pub fn bytes_side_by_side(slab: LocalProgram<'_, f32>) -> usize {
     let sizes = Sizes::new(slab);
     let numbers = sizes.changes_numbers() + 2 * sizes.state().all + sizes.beside_numbers();
     resident::bytes(slab) + numbers * size_of::<f32>() + OWN
 }
 
 /// Bytes of a checkpoint and of a recorded step on a device.
-pub fn schedule_sizes(slab: Slab<'_, f32>) -> [usize; 2] {
+pub fn schedule_sizes(slab: LocalProgram<'_, f32>) -> [usize; 2] {
     Sizes::new(slab).schedule()
 }
 
 /// The same where waves run backwards, and bytes that this takes once; or why they cannot.
 pub fn boundary_sizes(
-    slab: Slab<'_, f32>,
+    slab: LocalProgram<'_, f32>,
     core: &Result<Core, &'static str>,
 ) -> Result<([usize; 2], usize), &'static str> {
     let sizes = Sizes {
@@ -168,7 +168,7 @@ impl<A: Accelerator> OnDevice<A> {
     /// A device that fails.
     pub fn new(
         a: Arc<A>,
-        (slab, core): (Slab<'_, f32>, &Result<Core, &'static str>),
+        (slab, core): (LocalProgram<'_, f32>, &Result<Core, &'static str>),
         steps: Steps,
     ) -> Result<Self, Error> {
         if i32::try_from(slab.len()).is_err() {
@@ -416,7 +416,7 @@ impl<A: Accelerator> OnDevice<A> {
     /// Images of every shot on the cells that the device computes.
     fn images(
         &self,
-        slab: Slab<'_, f32>,
+        slab: LocalProgram<'_, f32>,
         data: &[Vec<f32>],
         (schedule, wanted): (&CheckpointSchedule, &Wanted),
     ) -> Result<Vec<Vec<Picture<f32>>>, Error> {

@@ -2,7 +2,7 @@
 
 use super::arguments::{GridArgs, Inject, Lists, int};
 use super::sizes::{Sizes, after};
-use super::slab::Slab;
+use super::slab::LocalProgram;
 use super::transfer::Transfer;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
@@ -50,12 +50,12 @@ fn of_shot(shot: usize, place: i64) -> i64 {
 }
 
 /// Where a cell stands among velocities and stresses.
-fn place(slab: Slab<'_, f32>, field: usize, [plane, row, z]: [usize; 3]) -> i64 {
+fn place(slab: LocalProgram<'_, f32>, field: usize, [plane, row, z]: [usize; 3]) -> i64 {
     (field * slab.len() + slab.at(plane, row) + z) as i64
 }
 
 /// Cells of a stage with the series that act on them.
-fn spots(slab: Slab<'_, f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>> {
+fn spots(slab: LocalProgram<'_, f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>> {
     let (program, own) = (slab.program, &slab.planes.own);
     let mut cells: BTreeMap<i64, Vec<(i64, f32)>> = BTreeMap::new();
     for plane in program.rows.planes.clone().filter(|plane| own.contains(plane)) {
@@ -72,7 +72,7 @@ fn spots(slab: Slab<'_, f32>, stage: usize) -> BTreeMap<i64, Vec<(i64, f32)>> {
 }
 
 /// The nodes of a number of a record that lie on some planes.
-fn nodes(slab: Slab<'_, f32>, number: usize, planes: &Range<usize>) -> Vec<(i64, f32)> {
+fn nodes(slab: LocalProgram<'_, f32>, number: usize, planes: &Range<usize>) -> Vec<(i64, f32)> {
     let nodes = slab.program.setup.receivers.nodes(number).iter();
     let there = nodes.filter(|node| planes.contains(&(node.plane as usize)));
     let at = there.map(|node| {
@@ -83,7 +83,7 @@ fn nodes(slab: Slab<'_, f32>, number: usize, planes: &Range<usize>) -> Vec<(i64,
 }
 
 /// Whether a number of a record is read off stresses.
-fn reads_stresses(slab: Slab<'_, f32>, number: usize) -> bool {
+fn reads_stresses(slab: LocalProgram<'_, f32>, number: usize) -> bool {
     let nodes = slab.program.setup.receivers.nodes(number).iter();
     nodes.into_iter().any(|node| node.field as usize >= slab.ndim())
 }
@@ -156,7 +156,7 @@ pub struct Tables {
 
 impl Tables {
     /// Of shots that have the records of a program, none yet.
-    pub fn new(slab: Slab<'_, f32>) -> Self {
+    pub fn new(slab: LocalProgram<'_, f32>) -> Self {
         let program = slab.program;
         Self {
             shots: 0,
@@ -177,7 +177,7 @@ impl Tables {
 
     /// Adds the points of one more shot. A device reads the receivers whose place lies on its planes, also off the neighbour's planes that
     /// it has in memory; what comes back to its cells is that of all receivers.
-    pub fn add(&mut self, slab: Slab<'_, f32>) {
+    pub fn add(&mut self, slab: LocalProgram<'_, f32>) {
         let program = slab.program;
         let (shot, before) = (self.shots, self.series.len() as i64);
         self.shots += 1;

@@ -2,7 +2,7 @@
 
 use super::super::program::{Discrete, places};
 use super::arguments::{Args, GridArgs, LayerArgs, SurfaceArgs, int};
-use super::slab::Slab;
+use super::slab::LocalProgram;
 use super::transfer::Transfer;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
@@ -49,7 +49,7 @@ fn stiffnesses(program: &Discrete<f32>) -> [Vec<&[f32]>; 2] {
 }
 
 /// Bytes of the coefficients: density, stiffness, what relaxes of it.
-pub fn bytes(slab: Slab<'_, f32>) -> usize {
+pub fn bytes(slab: LocalProgram<'_, f32>) -> usize {
     let parts = stiffnesses(slab.program);
     let stiff = parts.iter().filter(|part| !part.is_empty());
     let shears = usize::from(slab.program.nodes.isotropic());
@@ -61,7 +61,7 @@ pub fn bytes(slab: Slab<'_, f32>) -> usize {
 const PIECE: usize = 16;
 
 /// The layers across an axis, without their factors.
-fn layer(slab: Slab<'_, f32>, axis: usize) -> LayerArgs {
+fn layer(slab: LocalProgram<'_, f32>, axis: usize) -> LayerArgs {
     let Some((_, number)) = slab.program.layers.lines(axis) else {
         return LayerArgs::NONE;
     };
@@ -88,14 +88,14 @@ fn layer(slab: Slab<'_, f32>, axis: usize) -> LayerArgs {
 }
 
 /// Numbers of the memory of a component in the layers across an axis.
-pub fn component(slab: Slab<'_, f32>, axis: usize) -> usize {
+pub fn component(slab: LocalProgram<'_, f32>, axis: usize) -> usize {
     layer(slab, axis).component as usize
 }
 
 /// Sends the part of a program that a device has; the memory must live as long as the arguments are used.
 pub fn send<A: Accelerator>(
     a: &A,
-    slab: Slab<'_, f32>,
+    slab: LocalProgram<'_, f32>,
     transfer: &mut Transfer<A>,
 ) -> Result<(Args, Vec<A::Memory>), Error> {
     let program = slab.program;

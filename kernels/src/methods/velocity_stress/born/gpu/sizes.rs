@@ -2,7 +2,7 @@
 
 use super::super::program::places;
 use super::resident;
-use super::slab::Slab;
+use super::slab::LocalProgram;
 
 /// The address so many numbers further on.
 pub fn after(address: u64, numbers: usize) -> u64 {
@@ -84,7 +84,7 @@ pub struct Derivatives {
 
 impl Sizes {
     /// Of the part of a program that a device has.
-    pub fn new(slab: Slab<'_, f32>) -> Self {
+    pub fn new(slab: LocalProgram<'_, f32>) -> Self {
         let (program, ndim) = (slab.program, slab.ndim());
         Self {
             ndim,

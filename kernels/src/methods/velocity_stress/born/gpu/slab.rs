@@ -54,8 +54,8 @@ impl Planes {
     }
 
     /// The part of a program.
-    pub fn of<'a, T: Number>(&'a self, program: &'a Discrete<T>) -> Slab<'a, T> {
-        Slab {
+    pub fn of<'a, T: Number>(&'a self, program: &'a Discrete<T>) -> LocalProgram<'a, T> {
+        LocalProgram {
             program,
             planes: self,
         }
@@ -82,14 +82,14 @@ fn without_layers<T: Number>(program: &Discrete<T>) -> Range<usize> {
 
 /// A program and the planes of it that a device has.
 #[derive(Clone, Copy)]
-pub struct Slab<'a, T: Number> {
+pub struct LocalProgram<'a, T: Number> {
     /// The whole program.
     pub program: &'a Discrete<T>,
     /// The planes.
     pub planes: &'a Planes,
 }
 
-impl<'a, T: Number> Slab<'a, T> {
+impl<'a, T: Number> LocalProgram<'a, T> {
     /// 2 or 3.
     pub fn ndim(&self) -> usize {
         self.program.ndim()

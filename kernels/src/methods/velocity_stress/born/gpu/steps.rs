@@ -7,12 +7,14 @@ use super::bounds::{Bounds, Cells, solid};
 use super::halo::{Links, Travelling};
 use super::points::{Fields, Points, Tables};
 use super::sizes::{Sizes, after};
-use super::slab::{Planes, Slab};
+use super::slab::{LocalProgram, Planes};
 use super::transfer::Transfer;
 use super::variant::{Pass, Turn, Variant, cells_of};
 use super::{READERS, resident};
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Dims, Stream, WALKERS, argument};
+use crate::methods::velocity_stress::receivers::Quantity;
+use crate::methods::velocity_stress::travelling;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
@@ -52,8 +54,10 @@ pub struct Device<A: Accelerator> {
     pub links: RefCell<Option<Links<A>>>,
     /// Numbers of a plane of a field, and rows of it.
     pub a_plane: [usize; 2],
-    /// Stresses that neighbours need of a step, and those of them that are differentiated across planes.
-    pub travelling: [Vec<usize>; 2],
+    /// Stresses that neighbours need of a step of the run: those that are differentiated across planes, and those that receivers read.
+    pub travelling: Vec<usize>,
+    /// Those that are differentiated across planes alone.
+    pub differentiated: Vec<usize>,
     /// The numbers of its parts.
     pub sizes: Sizes,
     /// What its texts are specialised for.
@@ -81,7 +85,7 @@ impl<A: Accelerator> Device<A> {
     /// Sends a program to a device.
     pub fn new(
         a: Arc<A>,
-        (slab, core): (Slab<'_, f32>, &Result<Core, &'static str>),
+        (slab, core): (LocalProgram<'_, f32>, &Result<Core, &'static str>),
         transfer: &mut Transfer<A>,
     ) -> Result<Self, Error> {
         let program = slab.program;
@@ -110,14 +114,14 @@ impl<A: Accelerator> Device<A> {
             z.start
         };
         let (ndim, padded) = (program.ndim(), &program.rows.padded);
-        let travels = program.setup.travelling[1].iter().map(|field| field - ndim);
-        let across = if ndim == 3 { vec![2, 4, 5] } else { vec![1, 2] };
+        let stresses = |[_, fields]: &[Vec<usize>; 2]| fields.iter().map(|field| field - ndim).collect();
         Ok(Self {
             sizes: Sizes::new(slab),
             planes: slab.planes.clone(),
             links: RefCell::new(None),
             a_plane: [padded.plane_len(), padded.rows()],
-            travelling: [travels.collect(), across],
+            travelling: stresses(&program.setup.travelling),
+            differentiated: stresses(&travelling(ndim, Quantity::Velocity)),
             variant,
             points: Points::new(&*a, transfer, tables)?,
             shots: 1,
@@ -137,7 +141,7 @@ impl<A: Accelerator> Device<A> {
     /// The points of other shots over the same medium, which run side by side.
     pub fn next_shots(
         &mut self,
-        slab: Slab<'_, f32>,
+        slab: LocalProgram<'_, f32>,
         tables: Tables,
         transfer: &mut Transfer<A>,
     ) -> Result<(), Error> {
@@ -317,7 +321,7 @@ impl<A: Accelerator> Device<A> {
             self.sources(&args, (1, it), false)?;
         }
         self.surface(either(Pass::StressImages, Pass::StressImagesChanged), &args)?;
-        self.exchange(&self.of_fields(args.stress, &self.travelling[0]))
+        self.exchange(&self.of_fields(args.stress, &self.travelling))
     }
 
     /// What sources add in a stage; of a change of buoyancy what forces add by it.
