@@ -229,17 +229,15 @@ fn reflector(action: Action, kinds: &[Kind], (nx, nt): (usize, usize), tolerance
     let modulus = ROCK.rho * c * c;
     let size = reflected * c * D / (2.0 * DT) * (modulus * model.area()).powi(-2);
     let delay = |cells: f64| 2.0 * (DEPTH - cells) * D / c;
-    let waves = |cells: f64, later: f64| model.correlation(Ricker::value, delay(cells) + later);
-    let turns = |cells: f64| model.correlation(Ricker::slope, delay(cells) - 0.5 * DT) / c.powi(2);
+    let waves = |cells: f64| model.correlation(Ricker::value, delay(cells));
+    let turns = |cells: f64| DT * model.correlation(Ricker::slope, delay(cells));
     // Fields between the nodes are multiplied there and averaged.
     let around = |wave: &dyn Fn(f64) -> f64, cells: f64| 0.5 * (wave(cells - 0.5) + wave(cells + 0.5));
-    let on = |cells: f64| waves(cells, 0.0);
-    // A wave and the adjoint that it meets are half a step apart: strains one way, velocities the other way.
     let formula = |kind: Kind, cells: f64| match (kind, is_p) {
-        (Kind::Pp, _) => size * (1.0 + lambda / m) * waves(cells, 0.5 * DT),
+        (Kind::Pp, _) => size * (1.0 + lambda / m) * waves(cells),
         (Kind::Ss, _) => size / modulus * around(&turns, cells),
-        (_, true) => size * (on(cells) + around(&on, cells)),
-        (_, false) => 2.0 * size * around(&on, cells),
+        (_, true) => size * (waves(cells) + around(&waves, cells)),
+        (_, false) => 2.0 * size * around(&waves, cells),
     };
     let depths = DEPTH as usize - 8..=DEPTH as usize + 9;
     for (&kind, picture) in kinds.iter().zip(&found) {
@@ -252,10 +250,52 @@ fn reflector(action: Action, kinds: &[Kind], (nx, nt): (usize, usize), tolerance
     }
 }
 
-/// P waves have 10 cells in a wavelength of the image, S waves 6: measured are 1.2 % and 5.2 %.
+/// The waves of the shot are taken at the times of those of the data, so that images change with the square of the step, as the waves
+/// do. Images grow like a power of the number of steps, for sums over the steps do and so does what a record sends back.
+#[test]
+fn images_change_with_the_square_of_the_step() {
+    let images = [1, 2, 4].map(|finer: usize| {
+        let model = Model {
+            sides: 12,
+            ..Model::wide(70, 220 * finer)
+        };
+        let dt = DT / finer as f64;
+        let mut shot = model.sheet(Action::Force([1.0, 0.0, 1.0]), |_| 0.0);
+        shot.dt = dt;
+        let source = shot.sources[35].clone();
+        let sample = |it: usize| model.wavelet.value(source.action.time(it) * dt) as f32;
+        shot.series = vec![(0..model.nt).map(sample).collect()];
+        shot.sources = vec![Source { series: 0, ..source }];
+        let data = model.reflections(&shot);
+        let born = model.born(&shot, ROCK, false);
+        let found = model.images(&born, &data, &without_lags(&ALL));
+        ALL.into_iter().zip(found).map(move |(kind, picture)| {
+            // What meets the waves of the shot is multiplied by the step where it is a force, and where it is the rotation of one.
+            let scale = match kind {
+                Kind::Ps | Kind::Sp | Kind::Ss => dt,
+                Kind::Pp | Kind::Energy => dt * dt,
+            };
+            let scaled = picture.image.into_iter().map(|x| scale * x);
+            // Below the sources and receivers, where fields are those of points.
+            let below = scaled.enumerate().filter(|(at, _)| at % 60 >= 12);
+            below.map(|(_, x)| x).collect::<Vec<f64>>()
+        })
+    });
+    let [coarse, fine, finest] = images.map(Iterator::collect::<Vec<_>>);
+    for (k, kind) in ALL.iter().enumerate() {
+        let changes = [(&coarse, &fine), (&fine, &finest)].map(|(a, b)| relative_difference(&a[k], &b[k]));
+        let ratio = changes[0] / changes[1];
+        println!("{kind:?}: {:.2e}, {:.2e}, {ratio:.2}", changes[0], changes[1]);
+        assert!(ratio >= 3.0, "{kind:?}: {ratio}");
+    }
+}
+
+/// P waves have 10 cells in a wavelength of the image, S waves 6: measured are 1.2 % for P and 1.3 % for S waves in the norm of the
+/// energy. Rotations weigh short waves more, which a reflector between two nodes smears: measured are 10 %, and 3.8 % with waves that are
+/// 1.7 times as long.
 #[test]
 fn a_reflector_has_the_image_of_its_coefficient_at_normal_incidence() {
-    reflector(ALONG_Z, &[Kind::Pp, Kind::Energy], (240, 310), 0.04);
+    reflector(ALONG_Z, &[Kind::Pp, Kind::Energy], (240, 310), 0.03);
     reflector(ALONG_X, &[Kind::Ss, Kind::Energy], (300, 390), 0.15);
 }
 

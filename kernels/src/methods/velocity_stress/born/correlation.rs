@@ -7,9 +7,9 @@ use super::imaging::Half;
 use super::program::Discrete;
 use crate::methods::velocity_stress::layout;
 
-/// Adds the sum of the fields of all axes, which come first: of normal stresses.
-pub fn add_normal<T: Number>(program: &Discrete<T>, fields: &[T], sum: &mut [T]) {
-    let (rows, n) = (&program.rows, program.rows.z.len());
+/// Adds half the sum of the fields of all axes, which come first: of normal stresses.
+pub fn add_half_of_normal<T: Number>(program: &Discrete<T>, fields: &[T], sum: &mut [T]) {
+    let (rows, n, half) = (&program.rows, program.rows.z.len(), T::of(0.5));
     let to = Shared::new(sum);
     rows.each(&program.setup.cpu, 0, |_, plane, row| {
         let first = rows.at(plane, row) + rows.z.start;
@@ -18,7 +18,7 @@ pub fn add_normal<T: Number>(program: &Discrete<T>, fields: &[T], sum: &mut [T])
         for field in fields.chunks_exact(rows.len).take(program.ndim()) {
             sum.iter_mut()
                 .zip(&field[first..])
-                .for_each(|(sum, x)| *sum += *x);
+                .for_each(|(sum, x)| *sum += half * *x);
         }
     });
 }
@@ -44,7 +44,8 @@ pub fn shine_pressure<T: Number>(program: &Discrete<T>, waves: &Waves<T>, light:
     });
 }
 
-/// Adds to the pressure of the adjoint, and to images without a lag the product of that and the rates of normal strain of the shot.
+/// Adds to the pressure of the adjoint, summed over the steps, and to images without a lag the product of the rates of normal strain of
+/// the shot and of that sum with half of this step.
 pub fn pressures<T: Number>(
     program: &Discrete<T>,
     (velocity, back): (&[T], &[T]),
@@ -58,6 +59,7 @@ pub fn pressures<T: Number>(
         .iter_mut()
         .map(|fields| Shared::new(&mut fields[0]))
         .collect();
+    let half = T::of(0.5);
     rows.each(&program.setup.cpu, 2, |scratch, plane, row| {
         let [d, rates] = scratch else { return };
         let (d, rates, base) = (&mut d[..n], &mut rates[..n], rows.at(plane, row));
@@ -70,19 +72,23 @@ pub fn pressures<T: Number>(
         }
         // SAFETY: every row of the fields belongs to one call.
         let later = unsafe { later.row(first, n) };
+        let pressure = d;
+        pressure.fill(T::of(0.0));
         for field in back.chunks_exact(rows.len).take(ndim) {
-            let pairs = later.iter_mut().zip(&field[first..]);
+            let pairs = pressure.iter_mut().zip(&field[first..]);
             pairs.for_each(|(sum, x)| *sum += *x);
         }
         for image in &images {
             // SAFETY: the same.
             let image = unsafe { image.row(first, n) };
-            let pairs = rates.iter().zip(&*later);
+            let factors = rates.iter().zip(&*later).zip(&*pressure);
             image
                 .iter_mut()
-                .zip(pairs)
-                .for_each(|(image, (a, b))| *image += *a * *b);
+                .zip(factors)
+                .for_each(|(image, ((rate, later), p))| *image += *rate * (*later + half * *p));
         }
+        let pairs = later.iter_mut().zip(&*pressure);
+        pairs.for_each(|(later, p)| *later += *p);
     });
 }
 

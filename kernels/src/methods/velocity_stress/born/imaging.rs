@@ -5,18 +5,23 @@
 //! forward ([`Film`]). What is multiplied, by [`Kind`]:
 //!
 //! - PP: the pressures (Claerbout 1971). Normal stresses know P waves alone in an isotropic medium. The tape has their rates `e_k` in
-//!   the shot, so the correlation at equal times is summed by parts: `sum_n p_n q_n = sum_k e_k sum_(n >= k) q_n`, the inner sum being
-//!   made in the reverse sweep. `q` is the adjoint pressure, `sum c_ta g_aa` of the adjoint of the stresses
+//!   the shot, so the correlation is summed by parts: `sum_n p_n q_n = sum_k e_k sum_(n >= k) q_n`, the inner sum being made in the
+//!   reverse sweep. `q` is the adjoint pressure, `sum c_ta g_aa` of the adjoint of the stresses
 //! - PS, SP: the force of P waves and that of S waves, as vectors. Both turn around with the angle of incidence, so their product has
 //!   one sign on both sides of a source, at any dip (Wang and McMechan 2015)
 //! - SS: rotations
 //! - energy: stresses less velocities, times their adjoint. That is the potential less the kinetic energy of both waves, which is
 //!   nothing where they go the same way, and so has no trace of waves that were not reflected (Rocha, Tanushev and Sava 2016)
 //!
+//! The adjoint of stresses behind step `n` is a wave half a step earlier than these stresses, that of velocities one half a step later
+//! than these velocities, since what is injected at a record stands for the step around it. So that fields of equal times are multiplied,
+//! stresses meet the mean of their adjoint behind this step and the next one, and the adjoint of velocities meets the mean of the
+//! velocities behind both.
+//!
 //! Fields that lie between nodes are multiplied there, and the products averaged to the nodes at the end.
 
 use super::adjoint::{Adjoint, Pass};
-use super::correlation::{add_normal, add_to_nodes, correlate, pressures, shine_pressure};
+use super::correlation::{add_half_of_normal, add_to_nodes, correlate, pressures, shine_pressure};
 use super::engine::Source;
 use super::forward::Waves;
 use super::program::Discrete;
@@ -137,6 +142,28 @@ pub struct Imaging<T> {
     share: Vec<T>,
     /// The adjoint pressure, summed over the steps so far.
     later: Vec<T>,
+    next: Next<T>,
+}
+
+/// Fields of the next step, through which the reverse sweep went before. Those that no kind needs are empty.
+#[derive(Default)]
+struct Next<T> {
+    /// Forces of P and S waves of the adjoint.
+    forces: [Vec<T>; 2],
+    /// The adjoint of stresses.
+    stress: Vec<T>,
+    /// Velocities of the shot, and their rotation.
+    velocity: Vec<T>,
+    rotation: Vec<T>,
+}
+
+/// The mean of a field in this step and the next one, of which nothing is known behind the last step; the field takes its place there.
+fn mean<T: Number>(next: &mut Vec<T>, mut field: Vec<T>) -> Vec<T> {
+    next.resize(field.len(), T::of(0.0));
+    for (next, here) in next.iter_mut().zip(&mut field) {
+        (*next, *here) = (*here, T::of(0.5) * (*next + *here));
+    }
+    field
 }
 
 impl<T: Number> Imaging<T> {
@@ -158,6 +185,7 @@ impl<T: Number> Imaging<T> {
             lags: wanted.along(program.ndim()).collect(),
             share: program.share_of_pressure(),
             later: vec![T::of(0.0); len],
+            next: Next::default(),
         }
     }
 
@@ -262,19 +290,27 @@ impl<T: Number> Imaging<T> {
         let stresses = if recorded { program.stresses() } else { 0 };
         let (stress, rates) = beside.split_at(stresses * program.rows.len);
         let shot = self.forces(program, stress);
-        let [of_p, of_s] = self.forces(program, back);
+        let mut of_waves = self.forces(program, back);
+        for (next, force) in self.next.forces.iter_mut().zip(&mut of_waves) {
+            *force = mean(next, std::mem::take(force));
+        }
+        let [of_p, of_s] = of_waves;
         let (ndim, plain) = (program.ndim(), self.plain());
         for sums in &mut self.sums {
             match sums.kind {
                 Kind::Pp if plain => pressures(program, (velocity, back), &mut self.later, &mut sums.images),
                 Kind::Pp => {
-                    add_normal(program, back, &mut self.later);
+                    add_half_of_normal(program, back, &mut self.later);
                     sums.add(program, &self.lags, 0, (rates, &self.later));
+                    add_half_of_normal(program, back, &mut self.later);
                 }
                 Kind::Ps => sums.add(program, &self.lags, 0, (&shot[0], &of_s)),
                 Kind::Sp => sums.add(program, &self.lags, 0, (&shot[1], &of_p)),
                 Kind::Ss => {}
-                Kind::Energy => sums.add(program, &self.lags, ndim, (stress, adjoint.stress.as_slice())),
+                Kind::Energy => {
+                    let back = mean(&mut self.next.stress, adjoint.stress.as_slice().to_vec());
+                    sums.add(program, &self.lags, ndim, (stress, &back));
+                }
             }
         }
     }
@@ -285,11 +321,13 @@ impl<T: Number> Imaging<T> {
             match sums.kind {
                 Kind::Ss => {
                     let turned = program.rotation(adjoint.force.as_slice());
-                    sums.add(program, &self.lags, 0, (&program.rotation(velocity), &turned));
+                    let rotation = mean(&mut self.next.rotation, program.rotation(velocity));
+                    sums.add(program, &self.lags, 0, (&rotation, &turned));
                 }
                 Kind::Energy => {
                     let back = program.velocity_of_force(adjoint.force.as_slice());
-                    let minus: Vec<T> = velocity.iter().map(|&v| T::of(0.0) - v).collect();
+                    let mut minus = mean(&mut self.next.velocity, velocity.to_vec());
+                    minus.iter_mut().for_each(|v| *v = T::of(0.0) - *v);
                     sums.add(program, &self.lags, 0, (&minus, &back));
                 }
                 _ => {}

@@ -118,6 +118,7 @@ pub struct Args {
     pub derivatives: [u64; 2],
     pub behind: [[u64; 3]; 2],
     pub later: u64,
+    pub middle: u64,
     pub rate: u64,
     pub top: i32,
     pub reach: i32,
@@ -266,6 +267,7 @@ impl Args {
             derivatives: [0; 2],
             behind: [[0; 3]; 2],
             later: 0,
+            middle: 0,
             rate: 0,
             top: grid.begin[0],
             reach: grid.count[0],
@@ -360,9 +362,10 @@ impl Args {
         self
     }
 
-    /// With room for the rate of normal strains of a step and for the adjoint pressure, summed over the steps.
-    pub fn pressures(mut self, rate: u64, later: u64) -> Self {
-        (self.rate, self.later) = (rate, later);
+    /// With room for the rate of normal strains of a step and for the adjoint pressure, summed over the steps and up to the middle of
+    /// this one.
+    pub fn pressures(mut self, rate: u64, [later, middle]: [u64; 2]) -> Self {
+        (self.rate, self.later, self.middle) = (rate, later, middle);
         self
     }
 }

@@ -366,7 +366,7 @@ KERNEL(buoyancies_back)(const struct Args a) {
 }
 
 // What an image of pressures is made of in a step, born/imaging.rs: the rate of the normal strains of the run, and the adjoint
-// pressure, summed over the steps so far.
+// pressure, summed over the steps so far, of which this one counts by half where it meets the rate.
 KERNEL(pressures)(const struct Args a) {
     struct Cell c;
     if (!cell_of(&a, &c)) return;
@@ -376,12 +376,14 @@ KERNEL(pressures)(const struct Args a) {
     EACH_VEC {
         int at = c.at + v;
         if (v >= c.count) continue;
-        REAL later = SHOT(&a, later)[at], e = 0;
+        REAL pressure = 0, e = 0;
         EACH(i) {
-            later = FMA(stiffness_of_all(&a.g, i, at), SHOT(&a, stress)[i * a.g.len + at], later);
+            pressure = FMA(stiffness_of_all(&a.g, i, at), SHOT(&a, stress)[i * a.g.len + at], pressure);
             e += strain[i][v];
         }
-        SHOT(&a, later)[at] = later;
+        REAL later = SHOT(&a, later)[at];
+        SHOT(&a, middle)[at] = FMA((REAL)0.5, pressure, later);
+        SHOT(&a, later)[at] = later + pressure;
         SHOT(&a, rate)[at] = e;
     }
 }

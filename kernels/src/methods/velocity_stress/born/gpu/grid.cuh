@@ -70,7 +70,7 @@ struct Args {
     REAL *buoyancy, *stiffness, *weaker, *ratios;       // changes of coefficients, or the gradient by them; may be null
     REAL *derivatives[2], *behind[2][3];                      // the adjoint of derivatives of a stage; in the layers of each axis
                                                         // (without a surface derivatives[0] is velocity, times buoyancy)
-    REAL *later, *rate;                                 // of an image of P waves; `rate` also of the search for the largest velocity
+    REAL *later, *middle, *rate;                        // of an image of P waves; `rate` also of the search for the largest velocity
     int top, reach;                                     // first of the cells along z, and how many
     int deep;                                           // blocks along the planes; of an inside tiles of a strip
     int start, across;                                  // where the threads of a row begin; the power of two that a block has of them

@@ -4,7 +4,7 @@ struct Waves {
     struct Args a;
     const REAL *from;       // fields behind each other; a kernel may do without them
     const REAL *share;      // of the sum of normal stresses, the potential of P waves; null: all of it
-    const REAL *potential;
+    REAL *potential;        // or fields of the next step
     REAL *to;
     int fields, padding;
 };
@@ -72,6 +72,15 @@ KERNEL(adjoint_velocities)(const struct Waves w) {
         load(SHOT(&w.a, velocity) + i * w.a.g.len + c.at, u);
         EACH_VEC u[v] *= inverses[i][v];
         put(&c, OF(&w, to) + i * w.a.g.len + c.at, u);
+    }
+}
+
+// The mean of fields in this step and the next one, where they take the place of those of the next one.
+KERNEL(mean)(const struct Waves w) {
+    EACH_NUMBER(k, w.fields * w.a.g.len) {
+        REAL here = OF(&w, from)[k], next = OF(&w, potential)[k];
+        OF(&w, potential)[k] = here;
+        OF(&w, to)[k] = (REAL)0.5 * (here + next);
     }
 }
 

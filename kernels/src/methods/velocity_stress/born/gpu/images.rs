@@ -5,11 +5,11 @@
 //! other, in room that the kinds share. Products go to the nodes in every step, and only those of the model are kept, so that an image
 //! takes one number for each lag and cell, however many fields its kind has.
 
-use super::super::Number;
-use super::super::imaging::{Kind, Picture, Wanted, halves};
+use super::super::imaging::{Kind, Picture};
 use super::OnDevice;
 use super::arguments::{Args, int};
 use super::halo::Travelling;
+use super::image_plan::{Plan, Sum, model};
 use super::shot_memory::{Part, ShotMemory};
 use super::sizes::after;
 use super::slab::LocalProgram;
@@ -27,6 +27,7 @@ enum Kernel {
     Sums,
     AdjointWaves,
     AdjointVelocities,
+    Mean,
     Forces,
     Rotations,
     Multiply,
@@ -75,127 +76,6 @@ struct Products {
     n: [i32; 3],
     along: i32,
     shot: i64,
-}
-
-/// The sums of a kind: a bit of a field for every axis along which it lies between the nodes, and where image and illumination begin.
-struct Sum {
-    kind: Kind,
-    halves: Vec<i32>,
-    image: usize,
-    light: usize,
-}
-
-/// Where everything lies that images take on a device, in numbers.
-pub struct Plan {
-    sums: Vec<Sum>,
-    /// Cells of the model.
-    cells: usize,
-    /// By lag, along z, rows, planes.
-    lags: Vec<i32>,
-    /// In what is kept of a step: pressure, force of S waves, stresses.
-    film: [usize; 3],
-    /// Numbers that are kept of a step.
-    pub kept: usize,
-    /// What is multiplied, of the shot and of the data.
-    own: usize,
-    other: usize,
-    /// The potential of P waves, and its share of the normal stresses.
-    potential: usize,
-    share: usize,
-    /// The adjoint pressure, summed over the steps.
-    later: usize,
-    /// All numbers beside those of steps.
-    pub all: usize,
-}
-
-impl Plan {
-    /// Of the images that are wanted, on the planes that a device has.
-    pub fn new<T: Number>(slab: LocalProgram<'_, T>, wanted: &Wanted) -> Self {
-        let program = slab.program;
-        let (ndim, len, stresses) = (program.ndim(), slab.len(), program.stresses());
-        let [_, n] = model(slab);
-        let cells = n.iter().product();
-        let has = |kinds: &[Kind]| wanted.kinds.iter().any(|kind| kinds.contains(kind));
-        let place = |next: &mut usize, numbers: usize| {
-            let at = *next;
-            *next += numbers;
-            at
-        };
-        let fields = |kinds: &[Kind], count: usize| if has(kinds) { count * len } else { 0 };
-        let (mut kept, mut all) = (0, 0);
-        let film = [
-            (&[Kind::Pp, Kind::Ps][..], 1),
-            (&[Kind::Sp], ndim),
-            (&[Kind::Energy], stresses),
-        ];
-        let film = film.map(|(kinds, count)| place(&mut kept, fields(kinds, count)));
-        let turns = program.turns().len();
-        let own = fields(&[Kind::Pp], 1).max(fields(&[Kind::Ps], ndim));
-        let other = fields(&[Kind::Ps, Kind::Sp, Kind::Energy], ndim);
-        let turned = fields(&[Kind::Ss], turns);
-        let of_p = fields(&[Kind::Ps, Kind::Sp], 1);
-        let [own, other, potential, share, later] = [
-            own.max(turned),
-            other.max(turned),
-            of_p,
-            of_p,
-            fields(&[Kind::Pp], 1),
-        ]
-        .map(|numbers| place(&mut all, numbers));
-        let sums = wanted.kinds.iter().map(|&kind| Sum {
-            kind,
-            halves: halves(program, kind).into_iter().map(bits).collect(),
-            image: place(&mut all, wanted.lags.len() * cells),
-            light: place(&mut all, cells),
-        });
-        Self {
-            sums: sums.collect(),
-            cells,
-            lags: wanted.along(ndim).flatten().map(|lag| lag as i32).collect(),
-            film,
-            kept,
-            own,
-            other,
-            potential,
-            share,
-            later,
-            all,
-        }
-    }
-
-    /// Bytes beside those of steps.
-    pub fn bytes(&self) -> usize {
-        (self.all + self.lags.len()) * size_of::<f32>()
-    }
-
-    /// Whether P and S waves are taken apart.
-    fn separates(&self) -> bool {
-        self.sums.iter().any(|sum| sum.kind.separates())
-    }
-
-    /// Whether potentials of P waves are asked for.
-    fn has_potentials(&self) -> bool {
-        self.sums
-            .iter()
-            .any(|sum| matches!(sum.kind, Kind::Ps | Kind::Sp))
-    }
-}
-
-/// A bit for every axis.
-fn bits(half: [bool; 3]) -> i32 {
-    (0..3).map(|axis| i32::from(half[axis]) << axis).sum()
-}
-
-/// Where the cells of the model that a device computes begin in its memory, and how many there are: along z, rows, planes.
-fn model<T: Number>(slab: LocalProgram<'_, T>) -> [[usize; 3]; 2] {
-    let padded = &slab.program.rows.padded;
-    let (low, n) = (padded.low, padded.model.n);
-    let (first, n) = match slab.ndim() {
-        3 => (low, n),
-        _ => ([low[0], 0, low[1]], [n[0], 1, n[1]]),
-    };
-    let planes = slab.planes.within(&(first[2]..first[2] + n[2]));
-    [[first[0], first[1], planes.start], [n[0], n[1], planes.len()]]
 }
 
 /// The products of a step without their fields: where the model lies in the grid.
@@ -301,6 +181,18 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         }
     }
 
+    /// The mean of so many fields and those of the next step, in `to`, which may be `from`; they take the place of those.
+    fn mean(&self, args: &Args, (from, fields): (u64, usize), next: u64, to: u64) -> Result<(), Error> {
+        let waves = self.waves(args, (from, fields), to);
+        self.walk(
+            Kernel::Mean,
+            &Waves {
+                potential: next,
+                ..waves
+            },
+        )
+    }
+
     /// The force of P waves whose normal stresses, or their sum, these fields are; or that of S waves, from `stress`.
     fn force(&self, args: &Args, normal: (u64, usize), stress: Option<u64>, to: u64) -> Result<(), Error> {
         let potential = self.waves(args, normal, self.at(self.plan.potential));
@@ -363,6 +255,7 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         let [adjoint_velocity, adjoint_stress] = args.derivatives;
         let (ndim, adjoint) = (sizes.ndim, (adjoint_stress, sizes.ndim));
         let count = int(sum.halves.len());
+        let next = self.plan.next.map(|at| self.at(at));
         let made = Products {
             own: [own, 0],
             other: [other, 0],
@@ -375,9 +268,9 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
         Ok(match sum.kind {
             Kind::Pp => {
                 let later = self.at(self.plan.later);
-                self.device.cells(Pass::Pressures, &args.pressures(own, later))?;
+                self.device
+                    .cells(Pass::Pressures, &args.pressures(own, [later, other]))?;
                 Products {
-                    other: [later, 0],
                     shining: pressure,
                     // The pressure that shines is the mean of the normal stresses.
                     bright: 1.0 / (ndim * ndim) as f32,
@@ -387,10 +280,12 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
             Kind::Ps => {
                 self.force(args, (pressure, 1), None, own)?;
                 self.force(args, adjoint, Some(adjoint_stress), other)?;
+                self.mean(args, (other, ndim), next[0], other)?;
                 made
             }
             Kind::Sp => {
                 self.force(args, adjoint, None, other)?;
+                self.mean(args, (other, ndim), next[1], other)?;
                 Products {
                     own: [force, 0],
                     shining: force,
@@ -400,7 +295,11 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
             Kind::Ss => {
                 self.cells(Kernel::Rotations, &self.waves(args, (tape, 0), own))?;
                 self.cells(Kernel::Rotations, &self.waves(args, (adjoint_velocity, 0), other))?;
-                made
+                self.mean(args, (own, sum.halves.len()), next[2], own)?;
+                Products {
+                    shining: next[2],
+                    ..made
+                }
             }
             Kind::Energy => {
                 let mut velocity = args.velocity;
@@ -408,9 +307,13 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
                     velocity = other;
                     self.cells(Kernel::AdjointVelocities, &self.waves(args, (0, 0), other))?;
                 }
+                let (stresses, back) = (sizes.stresses, after(other, ndim * sizes.len));
+                self.mean(args, (tape, ndim), next[3], own)?;
+                let next = after(next[3], ndim * sizes.len);
+                self.mean(args, (args.stress, stresses), next, back)?;
                 Products {
-                    own: [tape, stress],
-                    other: [velocity, args.stress],
+                    own: [own, stress],
+                    other: [velocity, back],
                     shining: tape,
                     signs: [-1.0, 1.0],
                     fields: [int(ndim), count - int(ndim)],

@@ -151,6 +151,7 @@ const IMAGES: Text = Text {
         "sums",
         "adjoint_waves",
         "adjoint_velocities",
+        "mean",
         "forces",
         "rotations",
         "multiply",
