@@ -1,14 +1,14 @@
 //! What files about the Earth say of a shot: earthquakes, stations, the model of the radius.
 
 use super::medium::Rocks;
-use crate::earth::{self, Ground, Quakes};
+use crate::earth::{self, Ground, Quakes, Sites, Terrain};
 use crate::meshing::RawMesh;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::velocity_stress::sources::Placed;
 use anyhow::bail;
 use kernels::earth::{Frame, Layer, Radial};
-use kernels::mesh::Mesh;
 use kernels::mesh::step::Law;
+use kernels::mesh::{Locator, Mesh, ground};
 use kernels::methods::spectral_elements::{PointMedia, PointMedium};
 use kernels::methods::velocity_stress::{Action, TimeFunction};
 use rsf_io::Job;
@@ -29,20 +29,32 @@ pub struct Places<const D: usize> {
 }
 
 /// Reads cmt= and stations=, which 3-D programs have.
-pub fn places<const D: usize>(job: &Job, raw: &RawMesh) -> anyhow::Result<Places<D>> {
+///
+/// # Errors
+/// A file that cannot be read, or a place outside of the mesh.
+pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyhow::Result<Places<D>> {
     let mut places = Places {
         quakes: None,
         sites: None,
         frames: Vec::new(),
     };
     if D == 3 {
-        let ground = Ground::of(job, raw.radius)?;
+        let place = Ground::of(job, raw.radius)?;
         for (word, other) in [("cmt", "sou"), ("stations", "rec")] {
             if job.given(word) && job.given(other) {
                 bail!("{word}= and {other}= are given together; give one of them");
             }
         }
-        if let Some(quakes) = ground.quakes(job)? {
+        let terrain = Terrain {
+            tops: &|places| ground::tops(mesh, places),
+            reach: [0, 1].map(|c| reach(mesh, c)),
+        };
+        let quakes = place.quakes(job, &terrain)?;
+        let sites = place.sites(job, &terrain)?;
+        if quakes.is_some() || sites.is_some() {
+            inside(mesh, quakes.as_ref(), sites.as_ref())?;
+        }
+        if let Some(quakes) = quakes {
             for word in ["src", "mech", "m0", "onset"]
                 .into_iter()
                 .filter(|word| job.given(word))
@@ -51,9 +63,8 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh) -> anyhow::Result<Places
             }
             places.quakes = Some(placed(job, &quakes)?);
         }
-        if let Some(sites) = ground.sites(job)? {
-            let point = |p: &[f64; 3]| std::array::from_fn(|c| p[c]);
-            places.sites = Some(sites.points.iter().map(point).collect());
+        if let Some(sites) = sites {
+            places.sites = Some(sites.points.iter().map(along).collect());
             places.frames = sites.frames;
         }
     }
@@ -73,6 +84,36 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh) -> anyhow::Result<Places
     Ok(places)
 }
 
+/// Refuses places outside of the mesh by the names that they have in their files, before anything is set up.
+fn inside<const D: usize>(
+    mesh: &Mesh<D>,
+    quakes: Option<&Quakes>,
+    sites: Option<&Sites>,
+) -> anyhow::Result<()> {
+    let locator = Locator::new(mesh);
+    let sources = quakes.map(|all| (&all.names, &all.points));
+    let receivers = sites.map(|all| (&all.names, &all.points));
+    for (names, points) in sources.into_iter().chain(receivers) {
+        for (name, point) in names.iter().zip(points) {
+            locator.locate(name, along(point))?;
+        }
+    }
+    Ok(())
+}
+
+/// The lowest and highest coordinate of a mesh along an axis.
+fn reach<const D: usize>(mesh: &Mesh<D>, c: usize) -> [f64; 2] {
+    let ends = [f64::INFINITY, f64::NEG_INFINITY];
+    mesh.nodes()
+        .iter()
+        .fold(ends, |[low, high], x| [low.min(x[c]), high.max(x[c])])
+}
+
+/// A point of three axes along those of a mesh.
+fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
+    std::array::from_fn(|c| point[c])
+}
+
 /// Earthquakes as sources; the command line may have their history.
 fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
     let least = LEAST * job.double("dt")?;
@@ -82,6 +123,11 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
     let own = !["stf", "series", "tau", "freq"]
         .iter()
         .any(|word| job.given(word));
+    if let (true, Some(Some(file))) = (own, quakes.histories.iter().find(|file| file.is_some())) {
+        job.warn(&format!(
+            "cmt= names {file} as the file of a time function: the half duration is used; give the samples by series= (rate=n: moments) to have those"
+        ));
+    }
     Ok(Placed {
         points: quakes
             .points
