@@ -120,5 +120,76 @@ fn places_beside_above_and_below_the_mesh_are_named() {
     assert!(made.err.contains("cannot read cmt=TIMES"), "{}", made.err);
     desk.put("TIMES", format!("{}DATA/stf.dat\n", cmt(3500.0, 6500.0, 1.2)));
     let made = desk.ran(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
-    assert!(made.err.contains("cmt= names DATA/stf.dat"), "{}", made.err);
+    assert!(made.err.contains("names DATA/stf.dat"), "{}", made.err);
+}
+
+/// A force of 1e12 to the east and downwards.
+fn push(kind: u8, span: f64) -> String {
+    format!(
+        "FORCE  001
+time shift:     0.0000
+hdurorf0:       {span}
+latorUTM:       5000.0
+longorUTM:      3500.0
+depth:          1.0
+source time function:            {kind}
+factor force source:             1.d12
+component dir vect source E:     3.d0
+component dir vect source N:     0.d0
+component dir vect source Z_UP:  -4.d0
+"
+    )
+}
+
+#[test]
+fn forces_are_those_of_their_directions_and_time_functions() {
+    let desk = slanted();
+    desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[3500.0, 5000.0, 1000.0 - 220.0]);
+    let half = 0.8;
+    // exp(-(t/h)^2) / (sqrt(pi) h) with h = half duration / 1.628.
+    let h: f64 = half / 1.628;
+    let height = 1.0 / (std::f64::consts::PI.sqrt() * h);
+    for (kind, span, factor, stf) in [
+        (0, half, height, format!("gauss tau={}", h / 2.0_f64.sqrt())),
+        (1, 1.2, 1.0, "ricker freq=1.2".to_string()),
+    ] {
+        desk.put("FORCESOLUTION", push(kind, span));
+        desk.ran(&format!("{RUN} force=FORCESOLUTION stations=STATIONS > a.rsf"));
+        let [fx, fz] = [0.6e12 * factor, 0.8e12 * factor];
+        desk.ran(&format!(
+            "{RUN} sou=sou.rsf stations=STATIONS src=force fx={fx} fz={fz} stf={stf} > b.rsf"
+        ));
+        let apart = relative_difference(desk.read("a.rsf"), desk.read("b.rsf"));
+        println!("{kind}: {apart:.1e}");
+        assert!(apart < 1e-5, "{kind}: {apart}");
+        // The middle of the time function is the time zero.
+        let begin = desk.axes("a.rsf", 3)[2].o;
+        let middle = if kind == 0 {
+            4.0 * h / 2.0_f64.sqrt()
+        } else {
+            1.2 / span
+        };
+        assert!((f64::from(begin) + middle).abs() < 1e-5, "{kind}: {begin}");
+    }
+    desk.put("CMT", cmt(3500.0, 6500.0, 1.2));
+    for (words, sentence) in [
+        (
+            "force=CMT",
+            "force=CMT: it is a CMTSOLUTION file; give it as cmt=",
+        ),
+        (
+            "force=FORCESOLUTION cmt=CMT",
+            "force= and cmt= are given together",
+        ),
+        (
+            "force=FORCESOLUTION sou=sou.rsf",
+            "force= and sou= are given together",
+        ),
+        ("", "sou= is missing (an RSF file of points), or cmt= or force="),
+    ] {
+        let made = desk.sh(&format!("{RUN} {words} stations=STATIONS > d.rsf"));
+        assert_eq!(made.code, 1, "{words}: {}", made.err);
+        assert!(made.err.contains(sentence), "{words}: {}", made.err);
+    }
 }

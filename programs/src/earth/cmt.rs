@@ -7,13 +7,31 @@ use super::blocks::{self, Block};
 /// From dyne cm to N m.
 const DYNE_CM: f64 = 1e-7;
 
-/// One moment tensor of a file.
+/// What a source does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Act {
+    /// rr tt pp rt rp tp, N m: r up, t south, p east.
+    Moment([f64; 6]),
+    /// East, north and up, N.
+    Force([f64; 3]),
+}
+
+/// How a source goes on in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rise {
+    /// The rate of a moment, or a force, as a Gaussian of area one with this half duration, s.
+    HalfDuration(f64),
+    /// A Ricker wavelet with this peak frequency, Hz.
+    Peak(f64),
+}
+
+/// One source of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// Seconds behind the origin time of the first line.
     pub shift: f64,
-    /// Half of the duration, s.
-    pub half_duration: f64,
+    /// How it goes on.
+    pub rise: Rise,
     /// True where the file says `latorUTM:`, as the Cartesian version of SPECFEM3D does.
     pub is_local: bool,
     /// Degrees, or y of a local mesh.
@@ -22,13 +40,13 @@ pub struct Event {
     pub longitude: f64,
     /// m.
     pub depth: f64,
-    /// rr tt pp rt rp tp, N m: r up, t south, p east.
-    pub tensor: [f64; 6],
+    /// What it does.
+    pub act: Act,
     /// The file of its time function, where a line behind the moments names one.
     pub history: Option<String>,
 }
 
-/// The words of a file in the order of [`Event`]; the Cartesian version of SPECFEM3D has other ones for the place.
+/// The words of a file; the Cartesian version of SPECFEM3D has other ones for the place.
 const WORDS: [&[&str]; 11] = [
     &["time shift"],
     &["half duration"],
@@ -87,12 +105,12 @@ fn event(block: Block<11>) -> Result<Event> {
     }
     Ok(Event {
         shift,
-        half_duration: half,
+        rise: Rise::HalfDuration(half),
         is_local: block.spellings[2] + block.spellings[3] > 0,
         latitude,
         longitude,
         depth: 1000.0 * depth,
-        tensor: moments.map(|m| m * DYNE_CM),
+        act: Act::Moment(moments.map(|m| m * DYNE_CM)),
         history: block.history,
     })
 }
@@ -136,9 +154,12 @@ Mtp:      -2.480000D+27
         assert_eq!(events.len(), 2);
         let event = &events[0];
         assert_eq!((event.latitude, event.depth), (-13.82, 647_100.0));
-        assert!((event.tensor[3] + 2.503e21).abs() < 1e6 && (event.tensor[5] + 2.48e20).abs() < 1e6);
+        let Act::Moment(tensor) = event.act else {
+            panic!("{event:?}")
+        };
+        assert!((tensor[3] + 2.503e21).abs() < 1e6 && (tensor[5] + 2.48e20).abs() < 1e6);
         // Moment and magnitude as the catalogue has them: 2.63e28 dyne cm, Mw 8.2.
-        let [rr, tt, pp, rt, rp, tp] = event.tensor;
+        let [rr, tt, pp, rt, rp, tp] = tensor;
         let moment = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
         assert!((moment / 2.63e21 - 1.0).abs() < 0.01, "{moment}");
         assert!((2.0 / 3.0 * (moment.log10() - 9.1) - 8.2).abs() < 0.05);

@@ -7,7 +7,8 @@ use kernels::earth::Frame;
 use kernels::earth::globe::geocentric;
 use rsf_io::Job;
 
-use super::{cmt, stations};
+use super::cmt::{Act, Rise};
+use super::{cmt, force, stations};
 
 /// What latitude, longitude and depth mean.
 #[derive(Clone, Copy, Debug)]
@@ -46,16 +47,25 @@ struct Place {
     depth: f64,
 }
 
-/// What a list of earthquakes makes of the sources.
+/// What a source does in the axes of the mesh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Deed {
+    /// N m.
+    Moment([[f64; 3]; 3]),
+    /// N.
+    Force([f64; 3]),
+}
+
+/// What a list of earthquakes or forces makes of the sources.
 pub struct Quakes {
     /// x, y, z, m.
     pub points: Vec<[f64; 3]>,
-    /// Moment tensors in the axes of the mesh, N m.
-    pub tensors: Vec<[[f64; 3]; 3]>,
+    /// What they do.
+    pub deeds: Vec<Deed>,
     /// When each is half done, s behind the first.
     pub shifts: Vec<f64>,
-    /// Half durations, s.
-    pub half_durations: Vec<f64>,
+    /// How they go on in time.
+    pub rises: Vec<Rise>,
     /// What sentences call each.
     pub names: Vec<String>,
     /// Files of their time functions.
@@ -129,23 +139,29 @@ impl Ground {
         places.iter().map(place).collect()
     }
 
-    /// The sources of cmt=, if it is given.
+    /// The sources of cmt= or force=, if one is given.
     ///
     /// # Errors
     /// A file that cannot be read, or an event that is nowhere.
     pub fn quakes(self, job: &Job, terrain: &Terrain) -> Result<Option<Quakes>> {
-        let Some(name) = job.text("cmt")? else {
-            return Ok(None);
+        let (word, name) = match (job.text("cmt")?, job.text("force")?) {
+            (Some(name), _) => ("cmt", name),
+            (None, Some(name)) => ("force", name),
+            (None, None) => return Ok(None),
         };
-        let text = fs::read_to_string(&name).with_context(|| format!("cannot read cmt={name}"))?;
-        let events = cmt::read(&text).with_context(|| format!("cmt={name}"))?;
+        let text = fs::read_to_string(&name).with_context(|| format!("cannot read {word}={name}"))?;
+        let events = match word {
+            "cmt" => cmt::read(&text),
+            _ => force::read(&text),
+        };
+        let events = events.with_context(|| format!("{word}={name}"))?;
         let first = events
             .iter()
             .map(|event| event.shift)
             .fold(f64::INFINITY, f64::min);
         let mut places = Vec::new();
         for (k, event) in events.iter().enumerate() {
-            let what = format!("cmt={name}: source {}", k + 1);
+            let what = format!("{word}={name}: source {}", k + 1);
             if event.is_local && matches!(self, Self::Globe { .. }) {
                 bail!(
                     "{what} has latorUTM: and longorUTM:, metres in a box, and the mesh is one of the Earth: give latitude: and longitude: in degrees"
@@ -159,16 +175,19 @@ impl Ground {
             });
         }
         let placed = self.place(job, &places, terrain)?;
-        let tensors = placed
-            .iter()
-            .zip(&events)
-            .map(|((_, frame), event)| frame.tensor(event.tensor));
+        let deed = |frame: &Frame, act: Act| match act {
+            Act::Moment(tensor) => Deed::Moment(frame.tensor(tensor)),
+            Act::Force([east, north, up]) => Deed::Force(std::array::from_fn(|c| {
+                east * frame.east[c] + north * frame.north[c] + up * frame.up[c]
+            })),
+        };
+        let both = placed.iter().zip(&events);
         Ok(Some(Quakes {
-            tensors: tensors.collect(),
+            deeds: both.map(|((_, frame), event)| deed(frame, event.act)).collect(),
             points: placed.iter().map(|(point, _)| *point).collect(),
             names: places.into_iter().map(|place| place.what).collect(),
             shifts: events.iter().map(|event| event.shift - first).collect(),
-            half_durations: events.iter().map(|event| event.half_duration).collect(),
+            rises: events.iter().map(|event| event.rise).collect(),
             histories: events.into_iter().map(|event| event.history).collect(),
         }))
     }

@@ -1,7 +1,7 @@
 //! What files about the Earth say of a shot: earthquakes, stations, the model of the radius.
 
 use super::medium::Rocks;
-use crate::earth::{self, Ground, Quakes, Sites, Terrain};
+use crate::earth::{self, Deed, Ground, Quakes, Rise, Sites, Terrain};
 use crate::meshing::RawMesh;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::velocity_stress::sources::Placed;
@@ -18,9 +18,9 @@ const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
 /// Least half duration in time steps.
 const LEAST: f64 = 5.0;
 
-/// What cmt= and stations= place.
+/// What cmt=, force= and stations= place.
 pub struct Places<const D: usize> {
-    /// The sources of cmt=.
+    /// The sources of cmt= or force=.
     pub quakes: Option<Placed>,
     /// The receivers of stations=, m.
     pub sites: Option<Vec<[f64; D]>>,
@@ -28,7 +28,7 @@ pub struct Places<const D: usize> {
     pub frames: Vec<Frame>,
 }
 
-/// Reads cmt= and stations=, which 3-D programs have.
+/// Reads cmt=, force= and stations=, which 3-D programs have.
 ///
 /// # Errors
 /// A file that cannot be read, or a place outside of the mesh.
@@ -40,7 +40,12 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyho
     };
     if D == 3 {
         let place = Ground::of(job, raw.radius)?;
-        for (word, other) in [("cmt", "sou"), ("stations", "rec")] {
+        for (word, other) in [
+            ("cmt", "sou"),
+            ("force", "sou"),
+            ("force", "cmt"),
+            ("stations", "rec"),
+        ] {
             if job.given(word) && job.given(other) {
                 bail!("{word}= and {other}= are given together; give one of them");
             }
@@ -55,11 +60,12 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyho
             inside(mesh, quakes.as_ref(), sites.as_ref())?;
         }
         if let Some(quakes) = quakes {
-            for word in ["src", "mech", "m0", "onset"]
+            let file = if job.given("cmt") { "cmt" } else { "force" };
+            for word in ["src", "mech", "m0", "onset", "fx", "fy", "fz"]
                 .into_iter()
                 .filter(|word| job.given(word))
             {
-                job.warn(&format!("{word}= has no effect beside cmt=, which says it"));
+                job.warn(&format!("{word}= has no effect beside {file}=, which says it"));
             }
             places.quakes = Some(placed(job, &quakes)?);
         }
@@ -69,7 +75,7 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyho
         }
     }
     for (missing, word, other) in [
-        (places.quakes.is_none(), "sou", "cmt"),
+        (places.quakes.is_none(), "sou", "cmt= or force"),
         (places.sites.is_none(), "rec", "stations"),
     ] {
         if missing && !job.given(word) && !std::path::Path::new(word).exists() {
@@ -114,34 +120,41 @@ fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
     std::array::from_fn(|c| point[c])
 }
 
-/// Earthquakes as sources; the command line may have their history.
+/// Earthquakes and forces as sources; the command line may have their history.
 fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
     let least = LEAST * job.double("dt")?;
-    let gaussian = |half: &f64| TimeFunction::Gaussian {
-        tau: half.max(least) / SPREAD,
+    let spread = |half: f64| half.max(least) / SPREAD;
+    let history = |rise: &Rise| match *rise {
+        Rise::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
+        Rise::Peak(frequency) => TimeFunction::Ricker { frequency },
     };
     let own = !["stf", "series", "tau", "freq"]
         .iter()
         .any(|word| job.given(word));
     if let (true, Some(Some(file))) = (own, quakes.histories.iter().find(|file| file.is_some())) {
         job.warn(&format!(
-            "cmt= names {file} as the file of a time function: the half duration is used; give the samples by series= (rate=n: moments) to have those"
+            "the file of the sources names {file} as that of a time function: the half duration is used; give the samples by series= (rate=n: moments) to have those"
         ));
     }
+    // SPECFEM3D's Gaussian of a force has the area one, that of a time function here the height one.
+    let height = |rise: &Rise| match *rise {
+        Rise::HalfDuration(half) if own => 1.0 / (std::f64::consts::TAU.sqrt() * spread(half)),
+        _ => 1.0,
+    };
+    let action = |(deed, rise): (&Deed, &Rise)| match deed {
+        Deed::Moment(m) => Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]),
+        Deed::Force(force) => Action::Force(force.map(|f| f * height(rise))),
+    };
     Ok(Placed {
         points: quakes
             .points
             .iter()
             .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
             .collect(),
-        actions: quakes
-            .tensors
-            .iter()
-            .map(|m| Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]))
-            .collect(),
+        actions: quakes.deeds.iter().zip(&quakes.rises).map(action).collect(),
         shifts: quakes.shifts.clone(),
         histories: match own {
-            true => quakes.half_durations.iter().map(gaussian).collect(),
+            true => quakes.rises.iter().map(history).collect(),
             false => Vec::new(),
         },
     })

@@ -52,7 +52,7 @@ struct Run<const D: usize> {
     rocks: Arc<Rocks<D>>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
-    /// Sources and receivers of all shots, but those of cmt= and stations=.
+    /// Sources and receivers of all shots, but those of cmt=, force= and stations=.
     spreads: Spreads,
     /// The cable of data=das, whose channels stand for the receivers.
     fibre: Option<Fibre>,
@@ -190,7 +190,7 @@ impl<const D: usize> Method for Run<D> {
                 "the mesh, model=, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
                 self.sum,
             ),
-            ("sou=, mech= or cmt=", sources.end()),
+            ("sou=, mech=, cmt= or force=", sources.end()),
             ("rec= or stations=", receivers.end()),
         ];
         known

@@ -71,7 +71,9 @@ meshes latitude (latorUTM: in a CMTSOLUTION of SPECFEM3D Cartesian) is y, to the
 east, in metres, without a projection. Depth and burial count from the top of the mesh above the point, and elevations have no \
 effect; with depth=z they count from z=0, and z is the depth of a source and burial minus elevation of a station. Moments grow as 1 + erf(1.628 t / half duration) about their centroid \
 times, and the first centroid time is the time zero of the records. A half duration is at least 5 steps. stf= or series= \
-replaces this time function. Records at stations have the components Z (up), N, E.
+replaces this time function. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the same way, by east, north and up: \
+source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that the factor is an impulse in N s, and 1 \
+a Ricker wavelet of the peak frequency f0, whose peak is at the time shift. Records at stations have the components Z (up), N, E.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
 time at which the run begins. Pressure has one component and is zero in solids. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
@@ -204,14 +206,15 @@ const PARAMS_2D: &[Param] = params!();
 const PARAMS_3D: &[Param] = params!(
     Param::string("cmt")
         .doc("CMTSOLUTION file with moment tensors at latitude, longitude and depth, instead of sou="),
+    Param::string("force").doc("FORCESOLUTION file with forces at places in metres or degrees, instead of sou="),
     Param::string("stations").doc("STATIONS file, instead of rec=; records then have the components Z (up), N, E"),
     Param::choice("depth", &["ground", "z"])
         .default("ground")
-        .doc("where depth and burial of cmt= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),
+        .doc("where depth and burial of cmt=, force= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),
     Param::string("model").doc("model of the Earth: prem, prem-ti or a text file with rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
     Param::choice("latitude", &["geographic", "geocentric"])
         .default("geographic")
-        .doc("kind of latitude in cmt= and stations= on a mesh of the Earth"),
+        .doc("kind of latitude in cmt=, force= and stations= on a mesh of the Earth"),
     Param::float("radius")
         .default_text("the mesh")
         .doc("radius of the Earth's surface, m, in a mesh with geocentric axes"),
