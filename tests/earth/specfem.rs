@@ -119,8 +119,55 @@ fn places_beside_above_and_below_the_mesh_are_named() {
     let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
     assert!(made.err.contains("cannot read cmt=TIMES"), "{}", made.err);
     desk.put("TIMES", format!("{}DATA/stf.dat\n", cmt(3500.0, 6500.0, 1.2)));
-    let made = desk.ran(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
-    assert!(made.err.contains("names DATA/stf.dat"), "{}", made.err);
+    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    assert!(
+        made.code == 1
+            && made
+                .err
+                .contains("TIMES names DATA/stf.dat as the file of a time function"),
+        "{}",
+        made.err
+    );
+    desk.put("stf.dat", "# values\n0.0\n1.0\n");
+    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    assert!(
+        made.code == 1
+            && made
+                .err
+                .contains("DATA/stf.dat of TIMES has 2 samples and nt=150"),
+        "{}",
+        made.err
+    );
+}
+
+#[test]
+fn time_functions_in_files_are_the_moments_of_all_steps() {
+    let desk = slanted();
+    desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
+    // The time shift has no effect on such samples.
+    let shifted = cmt(3500.0, 6500.0, 1.2).replace("shift:       0.0", "shift:       3.5");
+    desk.put("CMT", format!("{shifted}DATA/stf.dat\n"));
+    let samples: Vec<f32> = (0..150)
+        .map(|k| 0.5 + 0.5 * ((k as f32 - 30.0) / 9.0).tanh())
+        .collect();
+    let lines: Vec<String> = samples.iter().map(|x| format!("{x:e}")).collect();
+    desk.put(
+        "stf.dat",
+        format!("# Source time function\n#   DT : 0.02\n{}\n", lines.join("\n")),
+    );
+    desk.dataset("series.rsf", "n1=150 d1=0.02 o1=0", &samples);
+    desk.put("PLAIN", cmt(3500.0, 6500.0, 1.2));
+    desk.ran(&format!("{RUN} cmt=CMT stations=STATIONS > a.rsf"));
+    desk.ran(&format!(
+        "{RUN} cmt=PLAIN stations=STATIONS series=series.rsf rate=n > b.rsf"
+    ));
+    let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
+    assert!(magnitude(&b) > 0.0);
+    // The step in a header is single precision.
+    let apart = relative_difference(&a, &b);
+    println!("{apart:.1e}");
+    assert!(apart < 1e-5, "{apart}");
+    assert_eq!(desk.axes("a.rsf", 3)[2].o, 0.0);
 }
 
 /// A force of 1e12 to the east and downwards.

@@ -4,9 +4,11 @@ mod blocks;
 mod cmt;
 mod force;
 mod ground;
+mod history;
 mod model;
 mod stations;
 
 pub use cmt::{Event, Rise};
 pub use ground::{Deed, Ground, Quakes, Sites, Terrain, names};
+pub use history::read as read_history;
 pub use model::open as open_model;

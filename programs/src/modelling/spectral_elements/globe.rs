@@ -28,6 +28,13 @@ pub struct Places<const D: usize> {
     pub frames: Vec<Frame>,
 }
 
+impl<const D: usize> Places<D> {
+    /// True where the sources have samples of the moments themselves, whatever rate= says.
+    pub fn have_samples(&self) -> bool {
+        self.quakes.as_ref().is_some_and(Placed::has_samples)
+    }
+}
+
 /// Reads cmt=, force= and stations=, which 3-D programs have.
 ///
 /// # Errors
@@ -131,14 +138,16 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
     let own = !["stf", "series", "tau", "freq"]
         .iter()
         .any(|word| job.given(word));
-    if let (true, Some(Some(file))) = (own, quakes.histories.iter().find(|file| file.is_some())) {
-        job.warn(&format!(
-            "the file of the sources names {file} as that of a time function: the half duration is used; give the samples by series= (rate=n: moments) to have those"
-        ));
-    }
+    let series = match own {
+        true => external(job, quakes)?,
+        false => Vec::new(),
+    };
+    let has_samples = !series.is_empty();
     // SPECFEM3D's Gaussian of a force has the area one, that of a time function here the height one.
     let height = |rise: &Rise| match *rise {
-        Rise::HalfDuration(half) if own => 1.0 / (std::f64::consts::TAU.sqrt() * spread(half)),
+        Rise::HalfDuration(half) if own && !has_samples => {
+            1.0 / (std::f64::consts::TAU.sqrt() * spread(half))
+        }
         _ => 1.0,
     };
     let action = |(deed, rise): (&Deed, &Rise)| match deed {
@@ -152,12 +161,45 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
             .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
             .collect(),
         actions: quakes.deeds.iter().zip(&quakes.rises).map(action).collect(),
-        shifts: quakes.shifts.clone(),
-        histories: match own {
-            true => quakes.rises.iter().map(history).collect(),
-            false => Vec::new(),
+        shifts: match has_samples {
+            true => vec![0.0; quakes.shifts.len()],
+            false => quakes.shifts.clone(),
+        },
+        histories: match (own, has_samples) {
+            (true, false) => quakes.rises.iter().map(history).collect(),
+            _ => series,
         },
     })
+}
+
+/// The time functions in files that cmt= or force= name: a sample for every step, of the moment itself or the force, from the
+/// first step on. Empty where it names none.
+fn external(job: &Job, quakes: &Quakes) -> anyhow::Result<Vec<TimeFunction>> {
+    let named: Vec<&String> = quakes.histories.iter().flatten().collect();
+    if !named.is_empty() && named.len() < quakes.histories.len() {
+        bail!(
+            "{} of {} sources name a file of their time function: all of them must, or none",
+            named.len(),
+            quakes.histories.len()
+        );
+    }
+    let list = job.text("cmt")?.or(job.text("force")?).unwrap_or_default();
+    let (nt, step) = (job.int("nt")? as usize, job.double("dt")?);
+    let series = |file: &String| {
+        let values = earth::read_history(&list, file)?;
+        if values.len() < nt {
+            bail!(
+                "{file} of {list} has {} samples and nt={nt}: it needs one for every step",
+                values.len()
+            );
+        }
+        Ok(TimeFunction::Series {
+            start: 0.0,
+            step,
+            values,
+        })
+    };
+    named.into_iter().map(series).collect()
 }
 
 /// A radial model at the points of elements.

@@ -357,8 +357,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let basis = Basis::new(degree)?;
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
-    let what = Histories::Moments(job.flag("rate")?);
     let places = globe::places(job, raw, &mesh)?;
+    let what = Histories::Moments(job.flag("rate")? && !places.have_samples());
     let spreads = spreads::read(job, &places)?;
     let [first, own] = spreads.of(0).map(<[Point]>::to_vec);
     let mut found = match places.quakes {

@@ -73,7 +73,8 @@ effect; with depth=z they count from z=0, and z is the depth of a source and bur
 times, and the first centroid time is the time zero of the records. A half duration is at least 5 steps. stf= or series= \
 replaces this time function. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the same way, by east, north and up: \
 source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that the factor is an impulse in N s, and 1 \
-a Ricker wavelet of the peak frequency f0, whose peak is at the time shift. Records at stations have the components Z (up), N, E.
+a Ricker wavelet of the peak frequency f0, whose peak is at the time shift. A last line of a source in either file may name a text file with a sample of the moment (or \
+of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked for in the folder of the run and beside the list. Records at stations have the components Z (up), N, E.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
 time at which the run begins. Pressure has one component and is zero in solids. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
