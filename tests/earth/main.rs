@@ -3,6 +3,7 @@
 mod places;
 mod rays;
 mod seismograms;
+mod specfem;
 mod still;
 mod times;
 mod waves;

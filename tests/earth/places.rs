@@ -55,7 +55,7 @@ fn an_earthquake_in_a_box_is_its_tensor_along_the_axes() {
     let steps = "nt=120 dt=0.08 device=cpu data=displacement";
     run(
         &desk,
-        &format!("sfsem3d-gpu mesh=box.rsf cmt=CMT stations=STATIONS {steps} > a.rsf"),
+        &format!("sfsem3d-gpu mesh=box.rsf cmt=CMT stations=STATIONS depth=z {steps} > a.rsf"),
     );
     desk.dataset("sou.rsf", "n1=3 n2=1", &[18.5e3, 21e3, 11.3e3]);
     desk.dataset("rec.rsf", "n1=3 n2=2", &[9e3, 30e3, 100.0, 33e3, 12e3, 250.0]);

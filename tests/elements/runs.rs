@@ -188,6 +188,35 @@ fn a_folder_of_specfem_runs_as_the_mesh_that_it_becomes() {
     };
     let folder = bits("specfem=MESH");
     assert!(folder.iter().any(|x| *x != 0) && folder == bits("mesh=mesh.rsf"));
+    let closed = bits("specfem=MESH absorbing=none");
+    assert!(closed != folder && closed == bits("mesh=mesh.rsf absorbing=none"));
+    // Without the faces and with Q, which a word switches off.
+    std::fs::remove_file(desk.path("MESH/absorbing_surface_file_bottom")).unwrap();
+    assert!(closed == bits("specfem=MESH"));
+    let lossy = rock.replace("9999. 9999.", "90. 40.");
+    std::fs::write(desk.path("MESH/nummaterial_velocity_file"), lossy).unwrap();
+    assert!(closed != bits("specfem=MESH") && closed == bits("specfem=MESH attenuation=n"));
+    // Layers of CPML are no longer passed over in silence.
+    std::fs::write(desk.path("MESH/absorbing_cpml_file"), "1\n1 3\n").unwrap();
+    let told = desk.sh("sfhexmesh specfem=MESH judge=n > mesh.rsf").err;
+    assert!(
+        told.contains("makes CPML of 1 elements") && told.contains("sponge=100 of sfsem3d-gpu"),
+        "{told}"
+    );
+    for (words, sentence) in [
+        (
+            "absorbing=sou.rsf",
+            "absorbing= and specfem= both say which sides absorb",
+        ),
+        (
+            "attenuation=n qs=40",
+            "attenuation=n and qs= contradict each other",
+        ),
+    ] {
+        let line = format!("sfsem3d-gpu specfem=MESH {words} sou=sou.rsf rec=rec.rsf nt=1 dt=0.001 > d.rsf");
+        let run = desk.sh(&line);
+        assert!(run.code == 1 && run.err.contains(sentence), "{run:?}");
+    }
 }
 
 /// Around a receiver lie six others: strain and rotation are the differences of their displacements.

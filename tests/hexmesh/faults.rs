@@ -317,8 +317,8 @@ const CHANGES: [[&str; 4]; 10] = [
     [
         "nummaterial_velocity_file",
         "\n",
-        "\n1 2 1000 1500 0 9999 9999 0\n",
-        "region 1 has a material but no element",
+        "\n\n# again\n1 1 1000 1500 0 9999 9999 0\n",
+        "line 4: material 1 is given twice",
     ],
     [
         "free_or_absorbing_surface_file_zmax",

@@ -148,8 +148,11 @@ fn what_does_not_fit_together_is_a_sentence() {
     assert!(text.contains("more lines than the 48 elements"), "{text}");
     let text = sentence("nummaterial_velocity_file", |t| t.replace("2 5 ", "2 6 "));
     assert!(text.contains("no material 5"), "{text}");
-    let text = sentence("nummaterial_velocity_file", |t| t.replace("2 5 ", "2 -1 "));
-    assert!(text.contains("tomography"), "{text}");
+    let text = sentence("nummaterial_velocity_file", |t| t.replace(" 9999. 40.0 0", ""));
+    assert!(
+        text.contains("line 2: material 4 ends where Q_kappa should be"),
+        "{text}"
+    );
     let text = sentence("nummaterial_velocity_file", |t| t.replace("2 5 ", "1 5 "));
     assert!(text.contains("vs zero in domain 1"), "{text}");
     let text = sentence("free_or_absorbing_surface_file_zmax", |t| {
@@ -161,6 +164,68 @@ fn what_does_not_fit_together_is_a_sentence() {
         text.contains("are no face of element") && text.contains("line"),
         "{text}"
     );
+}
+
+/// The table as SPECFEM3D's examples have it: remarks, empty lines, materials that no element has, files of tomography.
+#[test]
+fn tables_of_materials_are_read_as_they_are() {
+    let (mesh, folder) = (original("hex8.msh"), tempfile::tempdir().unwrap());
+    write(folder.path(), &mesh, 5);
+    let table = folder.path().join("nummaterial_velocity_file");
+    let text = "# domain material rho vp vs Q_kappa Q_mu flag\n\n2 -1 tomography elastic tomo.xyz 1\n3 7 1 2 3 4 5 6\n\
+2 9 2300 2800 1500 9999 9999 0\n   2   5   2500. 3500. 2000. 120. 60. 0 ! granite\n\n2 4 2000. 1800.d0 800. 9999. 40.0 0\n\n\
+! note: format of nummaterial_velocity_file must be\n! #(1)material_domain_id #(2)material_id\n";
+    fs::write(&table, text).unwrap();
+    let read = specfem::read(folder.path()).unwrap();
+    assert_eq!(read.names, ["material 5", "material 4"]);
+    assert_eq!((read.materials[0].vp, read.materials[1].vp), (3500.0, 1800.0));
+    let turned: Vec<i32> = read.regions.iter().map(|region| 1 - region).collect();
+    write(folder.path(), &mesh, 5);
+    assert_eq!(turned, specfem::read(folder.path()).unwrap().regions);
+
+    let materials = folder.path().join("materials_file");
+    let used = fs::read_to_string(&materials)
+        .unwrap()
+        .replacen(" 5\n", " -1\n", 1);
+    fs::write(&materials, used).unwrap();
+    fs::write(&table, text).unwrap();
+    let text = format!("{:#}", specfem::read(folder.path()).unwrap_err());
+    assert!(
+        text.contains("is of material -1, a file of tomography or interfaces, which is not read; give the region its own row"),
+        "{text}"
+    );
+}
+
+#[test]
+fn layers_of_cpml_are_told() {
+    let (mesh, folder) = (original("hex8.msh"), tempfile::tempdir().unwrap());
+    write(folder.path(), &mesh, 5);
+    let file = folder.path().join("absorbing_cpml_file");
+    fs::write(&file, "3\n   1   7\n   4   1\n  2 3\n").unwrap();
+    assert_eq!(
+        specfem::read(folder.path()).unwrap().layers,
+        [[0, 7], [3, 1], [1, 3]]
+    );
+    for (text, words) in [
+        ("3\n1 7\n4 1\n", "3 is more than the file holds"),
+        ("1\n1 7\n4 1\n", "more lines than the 1 elements of CPML"),
+        ("2\n1 7\n1 1\n", "element 1 is given twice"),
+        (
+            "1\n49 7\n",
+            "line 2: element 49 does not exist; they are numbered from 1 to 48",
+        ),
+        (
+            "1\n1 8\n",
+            "line 2: kind of CPML 8 does not exist; they are numbered from 1 to 7",
+        ),
+    ] {
+        fs::write(&file, text).unwrap();
+        let told = format!("{:#}", specfem::read(folder.path()).unwrap_err());
+        assert!(
+            told.contains(words) && told.contains("absorbing_cpml_file"),
+            "{told}"
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! The ground of a mesh over a regular grid of horizontal places.
+//! The ground of a mesh over a regular grid of horizontal places, and its top over any of them.
 
 use std::collections::HashSet;
+
+use rayon::prelude::*;
 
 use super::cell::{self, Order};
 use super::geometry::{length, map};
@@ -64,6 +66,28 @@ pub fn depths<const D: usize>(mesh: &Mesh<D>, axes: [Places; 2]) -> Vec<Option<f
         }
     }
     ground
+}
+
+/// The depth z of the top of the mesh (m) at places x, y: where a vertical line from above first meets an outer face, whether
+/// that absorbs or not; none beside the mesh. In 2-D the second number of a place means nothing.
+pub fn tops<const D: usize>(mesh: &Mesh<D>, places: &[[f64; 2]]) -> Vec<Option<f64>> {
+    let faces: Vec<(Side, Vec<[f64; 2]>)> = mesh
+        .outer()
+        .map(|side| {
+            let nodes = mesh.coordinates(side.element);
+            let spans = (0..D - 1).map(|c| span(mesh, side, &nodes, c));
+            (side, spans.collect())
+        })
+        .collect();
+    let top = |at: &[f64; 2]| {
+        let over = |spans: &[[f64; 2]]| spans.iter().zip(at).all(|([low, high], x)| low <= x && x <= high);
+        faces
+            .iter()
+            .filter(|(_, spans)| over(spans))
+            .filter_map(|(side, _)| depth(mesh.order(), &mesh.coordinates(side.element), side.face, *at))
+            .reduce(f64::min)
+    };
+    places.par_iter().map(top).collect()
 }
 
 /// The lowest and highest coordinates that a face can reach along an axis.
@@ -192,5 +216,24 @@ mod tests {
             },
         ];
         close(&depths(&mesh, axes), |k| Some([2.0, 0.0][k]));
+        close(&tops(&mesh, &[[0.5, 0.0], [1.5, 0.0], [2.5, 0.0]]), |k| {
+            [Some(0.0), Some(0.0), None][k]
+        });
+    }
+
+    #[test]
+    fn the_top_is_over_every_place_of_a_slanted_mesh() {
+        let slope = |x: f64, y: f64| 7.0 + 0.3 * x - 0.2 * y;
+        let mesh = Mesh::new(bend(bricks([4, 3, 2], Order::Linear), |x| {
+            [x[0], x[1], x[2] * 2.0 + slope(x[0], x[1])]
+        }))
+        .unwrap();
+        let places: Vec<[f64; 2]> = (0..60)
+            .map(|k| [-0.3 + 0.37 * f64::from(k % 12), 0.1 + 0.7 * f64::from(k / 12)])
+            .collect();
+        close(&tops(&mesh, &places), |k| {
+            let [x, y] = places[k];
+            ((0.0..=4.0).contains(&x) && y <= 3.0).then(|| slope(x, y))
+        });
     }
 }

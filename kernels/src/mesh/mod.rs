@@ -8,7 +8,7 @@
 //! | `neighbours` | which faces meet, which are outer ones |
 //! | `numbering` | one number for every point, whoever shares it, found from the topology |
 //! | `search` | the element and local coordinates of a place |
-//! | `ground` | the depth of the ground under a regular grid of places |
+//! | `ground` | the depth of the ground under a regular grid of places, the top over any place |
 //! | `checks`, `fault` | the faults of a mesh, each a sentence with element and place |
 //! | `quality` | Jacobians, angles, ratios of sides, resolved frequency |
 //! | `medium` | density and law, one a region or one a point |

@@ -9,13 +9,14 @@ mod look;
 mod meshing;
 
 /// The files in the order in which their bytes follow.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "nodes_coords_file",
     "mesh_file",
     "materials_file",
     "nummaterial_velocity_file",
     "free_or_absorbing_surface_file_zmax",
     "absorbing_surface_file_bottom",
+    "absorbing_cpml_file",
 ];
 
 fuzz_target!(|bytes: &[u8]| {

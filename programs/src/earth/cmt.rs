@@ -1,89 +1,76 @@
 //! Earthquakes in CMTSOLUTION files, as SPECFEM3D and Harvard's catalogue have them.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+
+use super::blocks::{self, Block};
 
 /// From dyne cm to N m.
 const DYNE_CM: f64 = 1e-7;
 
-/// One moment tensor of a file.
+/// What a source does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Act {
+    /// rr tt pp rt rp tp, N m: r up, t south, p east.
+    Moment([f64; 6]),
+    /// East, north and up, N.
+    Force([f64; 3]),
+}
+
+/// How a source goes on in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rise {
+    /// The rate of a moment, or a force, as a Gaussian of area one with this half duration, s.
+    HalfDuration(f64),
+    /// A Ricker wavelet with this peak frequency, Hz.
+    Peak(f64),
+}
+
+/// One source of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// Seconds behind the origin time of the first line.
     pub shift: f64,
-    /// Half of the duration, s.
-    pub half_duration: f64,
+    /// How it goes on.
+    pub rise: Rise,
+    /// True where the file says `latorUTM:`, as the Cartesian version of SPECFEM3D does.
+    pub is_local: bool,
     /// Degrees, or y of a local mesh.
     pub latitude: f64,
     /// Degrees, or x of a local mesh.
     pub longitude: f64,
     /// m.
     pub depth: f64,
-    /// rr tt pp rt rp tp, N m: r up, t south, p east.
-    pub tensor: [f64; 6],
+    /// What it does.
+    pub act: Act,
+    /// The file of its time function, where a line behind the moments names one.
+    pub history: Option<String>,
 }
 
-/// The words of a file in the order of [`Event`].
-const WORDS: [&str; 11] = [
-    "time shift",
-    "half duration",
-    "latitude",
-    "longitude",
-    "depth",
-    "Mrr",
-    "Mtt",
-    "Mpp",
-    "Mrt",
-    "Mrp",
-    "Mtp",
+/// The words of a file; the Cartesian version of SPECFEM3D has other ones for the place.
+const WORDS: [&[&str]; 11] = [
+    &["time shift"],
+    &["half duration"],
+    &["latitude", "latorUTM"],
+    &["longitude", "longorUTM"],
+    &["depth"],
+    &["Mrr"],
+    &["Mtt"],
+    &["Mpp"],
+    &["Mrt"],
+    &["Mrp"],
+    &["Mtp"],
 ];
 
 /// Reads the events of a text.
 ///
 /// # Errors
-/// A word that is missing or has no number.
+/// A word that is missing or has no number, or a file of forces.
 pub fn read(text: &str) -> Result<Vec<Event>> {
-    let mut events = Vec::new();
-    let mut found: [Option<f64>; 11] = [None; 11];
-    for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
-        // The first line of an event has the hypocentre of a catalogue and times with colons in no file.
-        let Some((word, value)) = line.split_once(':') else {
-            continue;
-        };
-        let Some(k) = WORDS
-            .iter()
-            .position(|known| known.eq_ignore_ascii_case(word.trim()))
-        else {
-            continue;
-        };
-        let value = value
-            .split_whitespace()
-            .next()
-            .unwrap_or_default()
-            .replace(['d', 'D'], "e");
-        let value: f64 = value
-            .parse()
-            .ok()
-            .filter(|v: &f64| v.is_finite())
-            .with_context(|| format!("line {number} is `{line}`: a number follows the colon"))?;
-        if found[k].replace(value).is_some() {
-            bail!(
-                "line {number} has `{word}` again, and the event before has no {}",
-                missing(&found)
-            );
-        }
-        if found.iter().all(Option::is_some) {
-            events.push(event(found.map(Option::unwrap_or_default))?);
-            found = [None; 11];
-        }
+    if text.contains("factor force source:") {
+        bail!("it is a FORCESOLUTION file; give it as force=");
     }
-    if found.iter().any(Option::is_some) || events.is_empty() {
-        bail!(
-            "it has no {}; a CMTSOLUTION file has {} for every source",
-            missing(&found),
-            WORDS.map(|word| format!("`{word}:`")).join(" ")
-        );
-    }
-    Ok(events)
+    let blocks = blocks::read(text, "CMTSOLUTION", &WORDS)?;
+    blocks.into_iter().map(event).collect()
 }
 
 /// The time of the first line, as in ` PDE 2003  9  2 18 28  3.90 ...`; None where it has no date.
@@ -111,22 +98,20 @@ pub fn origin_time(text: &str) -> Option<String> {
     ))
 }
 
-fn missing(found: &[Option<f64>; 11]) -> String {
-    let first = found.iter().position(Option::is_none).unwrap_or(0);
-    format!("`{}:`", WORDS[first])
-}
-
-fn event([shift, half, latitude, longitude, depth, moments @ ..]: [f64; 11]) -> Result<Event> {
+fn event(block: Block<11>) -> Result<Event> {
+    let [shift, half, latitude, longitude, depth, moments @ ..] = block.values;
     if half < 0.0 {
         bail!("`half duration:` is {half}; it is zero or more seconds");
     }
     Ok(Event {
         shift,
-        half_duration: half,
+        rise: Rise::HalfDuration(half),
+        is_local: block.spellings[2] + block.spellings[3] > 0,
         latitude,
         longitude,
         depth: 1000.0 * depth,
-        tensor: moments.map(|m| m * DYNE_CM),
+        act: Act::Moment(moments.map(|m| m * DYNE_CM)),
+        history: block.history,
     })
 }
 
@@ -169,12 +154,49 @@ Mtp:      -2.480000D+27
         assert_eq!(events.len(), 2);
         let event = &events[0];
         assert_eq!((event.latitude, event.depth), (-13.82, 647_100.0));
-        assert!((event.tensor[3] + 2.503e21).abs() < 1e6 && (event.tensor[5] + 2.48e20).abs() < 1e6);
+        let Act::Moment(tensor) = event.act else {
+            panic!("{event:?}")
+        };
+        assert!((tensor[3] + 2.503e21).abs() < 1e6 && (tensor[5] + 2.48e20).abs() < 1e6);
         // Moment and magnitude as the catalogue has them: 2.63e28 dyne cm, Mw 8.2.
-        let [rr, tt, pp, rt, rp, tp] = event.tensor;
+        let [rr, tt, pp, rt, rp, tp] = tensor;
         let moment = ((rr * rr + tt * tt + pp * pp) / 2.0 + rt * rt + rp * rp + tp * tp).sqrt();
         assert!((moment / 2.63e21 - 1.0).abs() < 0.01, "{moment}");
         assert!((2.0 / 3.0 * (moment.log10() - 9.1) - 8.2).abs() < 0.05);
+    }
+
+    /// As the Cartesian version of SPECFEM3D has it, with a time function of its own.
+    const LOCAL: &str = "\
+PDE  1999 01 01 00 00 00.00  750 500 -700 1.0 1.0 test
+event name:       test
+time shift:       0.0000
+half duration:    0.08
+latorUTM:         750.0
+longorUTM:        500.0
+depth:            1.5
+Mrr:    -7.400000e+19
+Mtt:    -1.130000e+21
+Mpp:    1.210000e+21
+Mrt:    3.810000e+20
+Mrp:    -8.000000e+18
+Mtp:    1.170000e+21
+DATA/stf.dat
+";
+
+    #[test]
+    fn a_local_event_says_so_and_names_its_time_function() {
+        let events = read(&LOCAL.repeat(2)).unwrap();
+        assert_eq!(events.len(), 2);
+        for event in events {
+            assert_eq!(
+                (event.latitude, event.longitude, event.depth),
+                (750.0, 500.0, 1500.0)
+            );
+            assert!(event.is_local);
+            assert_eq!(event.history.as_deref(), Some("DATA/stf.dat"));
+        }
+        let global = &read(BOLIVIA).unwrap()[0];
+        assert!(!global.is_local && global.history.is_none());
     }
 
     #[test]
@@ -183,6 +205,8 @@ Mtp:      -2.480000D+27
         assert!(error("").contains("`time shift:`"));
         assert!(error(&BOLIVIA.replace("Mrt:", "Mxx:")).contains("no `Mrt:`"));
         assert!(error(&BOLIVIA.replace("647.1000", "deep")).contains("line 7"));
+        assert!(error(&LOCAL.replace("latorUTM", "lat")).contains("no `latitude:` or `latorUTM:`"));
+        assert!(error("factor force source: 1").contains("give it as force="));
         let cut = BOLIVIA.replace("Mtp", "none");
         assert!(error(&cut.repeat(2)).contains("`Mtp:`"));
     }

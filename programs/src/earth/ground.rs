@@ -7,7 +7,8 @@ use kernels::earth::Frame;
 use kernels::earth::globe::geocentric;
 use rsf_io::Job;
 
-use super::{cmt, stations};
+use super::cmt::{Act, Rise};
+use super::{cmt, force, stations};
 
 /// What latitude, longitude and depth mean.
 #[derive(Clone, Copy, Debug)]
@@ -23,16 +24,52 @@ pub enum Ground {
     Box,
 }
 
-/// What a list of earthquakes makes of the sources.
+/// z of the top of a mesh (m) at places x, y; none beside it.
+type Tops<'a> = dyn Fn(&[[f64; 2]]) -> Vec<Option<f64>> + 'a;
+
+/// What places need of a mesh in a box.
+pub struct Terrain<'a> {
+    /// z of the top of the mesh (m) at places x, y; none beside it.
+    pub tops: &'a Tops<'a>,
+    /// The lowest and the highest x, and y, of the mesh, m.
+    pub reach: [[f64; 2]; 2],
+}
+
+/// A place of a file.
+struct Place {
+    /// What the file calls it, for sentences.
+    what: String,
+    /// Degrees, or y of a box.
+    latitude: f64,
+    /// Degrees, or x of a box.
+    longitude: f64,
+    /// Below the ground, m.
+    depth: f64,
+}
+
+/// What a source does in the axes of the mesh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Deed {
+    /// N m.
+    Moment([[f64; 3]; 3]),
+    /// N.
+    Force([f64; 3]),
+}
+
+/// What a list of earthquakes or forces makes of the sources.
 pub struct Quakes {
     /// x, y, z, m.
     pub points: Vec<[f64; 3]>,
-    /// Moment tensors in the axes of the mesh, N m.
-    pub tensors: Vec<[[f64; 3]; 3]>,
+    /// What they do.
+    pub deeds: Vec<Deed>,
     /// When each is half done, s behind the first.
     pub shifts: Vec<f64>,
-    /// Half durations, s.
-    pub half_durations: Vec<f64>,
+    /// How they go on in time.
+    pub rises: Vec<Rise>,
+    /// What sentences call each.
+    pub names: Vec<String>,
+    /// Files of their time functions.
+    pub histories: Vec<Option<String>>,
 }
 
 /// What a list of stations makes of the receivers.
@@ -41,6 +78,8 @@ pub struct Sites {
     pub points: Vec<[f64; 3]>,
     /// Up, north and east of each.
     pub frames: Vec<Frame>,
+    /// What sentences call each.
+    pub names: Vec<String>,
 }
 
 /// Axes of a box whose z axis points downwards.
@@ -68,84 +107,137 @@ impl Ground {
         })
     }
 
-    /// The place and its axes at a depth (m); `what` is for the sentence.
-    fn place(self, what: &str, latitude: f64, longitude: f64, depth: f64) -> Result<([f64; 3], Frame)> {
-        match self {
-            Self::Box => Ok(([longitude, latitude, depth], LOCAL)),
-            Self::Globe { radius, geographic } => {
-                if latitude.abs() > 90.0 || longitude.abs() > 360.0 || depth >= radius {
-                    bail!(
-                        "{what} is at latitude {latitude}, longitude {longitude} and a depth of {depth} m: on a globe of {} km latitudes are from -90 to 90 degrees",
-                        radius / 1e3
-                    );
-                }
-                let latitude = if geographic {
-                    geocentric(latitude)
-                } else {
-                    latitude
-                };
-                let frame = Frame::at(latitude, longitude);
-                Ok((frame.up.map(|c| c * (radius - depth)), frame))
-            }
+    /// The points and their axes. In a box depths count from the top of the mesh above the point, with depth=z from z = 0.
+    fn place(self, job: &Job, places: &[Place], terrain: &Terrain) -> Result<Vec<([f64; 3], Frame)>> {
+        let Self::Globe { radius, geographic } = self else {
+            return in_box(places, terrain, job.choice("depth")? == "ground");
+        };
+        if job.given("depth") {
+            job.warn("depth= has no effect on a globe: depths count from its surface");
         }
+        let place = |place: &Place| {
+            let Place {
+                what,
+                latitude,
+                longitude,
+                depth,
+            } = place;
+            if latitude.abs() > 90.0 || longitude.abs() > 360.0 || *depth >= radius {
+                bail!(
+                    "{what} is at latitude {latitude}, longitude {longitude} and a depth of {depth} m: on a globe of {} km latitudes are from -90 to 90 degrees",
+                    radius / 1e3
+                );
+            }
+            let latitude = if geographic {
+                geocentric(*latitude)
+            } else {
+                *latitude
+            };
+            let frame = Frame::at(latitude, *longitude);
+            Ok((frame.up.map(|c| c * (radius - depth)), frame))
+        };
+        places.iter().map(place).collect()
     }
 
-    /// The sources of cmt=, if it is given.
+    /// The sources of cmt= or force=, if one is given.
     ///
     /// # Errors
     /// A file that cannot be read, or an event that is nowhere.
-    pub fn quakes(self, job: &Job) -> Result<Option<Quakes>> {
-        let Some(name) = job.text("cmt")? else {
-            return Ok(None);
+    pub fn quakes(self, job: &Job, terrain: &Terrain) -> Result<Option<Quakes>> {
+        let (word, name) = match (job.text("cmt")?, job.text("force")?) {
+            (Some(name), _) => ("cmt", name),
+            (None, Some(name)) => ("force", name),
+            (None, None) => return Ok(None),
         };
-        let text = fs::read_to_string(&name).with_context(|| format!("cannot read cmt={name}"))?;
-        let events = cmt::read(&text).with_context(|| format!("cmt={name}"))?;
+        let text = fs::read_to_string(&name).with_context(|| format!("cannot read {word}={name}"))?;
+        let events = match word {
+            "cmt" => cmt::read(&text),
+            _ => force::read(&text),
+        };
+        let events = events.with_context(|| format!("{word}={name}"))?;
         let first = events
             .iter()
             .map(|event| event.shift)
             .fold(f64::INFINITY, f64::min);
-        let mut quakes = Quakes {
-            points: Vec::new(),
-            tensors: Vec::new(),
-            shifts: events.iter().map(|event| event.shift - first).collect(),
-            half_durations: events.iter().map(|event| event.half_duration).collect(),
-        };
+        let mut places = Vec::new();
         for (k, event) in events.iter().enumerate() {
-            let what = format!("cmt={name}: source {}", k + 1);
-            let (point, frame) = self.place(&what, event.latitude, event.longitude, event.depth)?;
-            quakes.points.push(point);
-            quakes.tensors.push(frame.tensor(event.tensor));
+            let what = format!("{word}={name}: source {}", k + 1);
+            if event.is_local && matches!(self, Self::Globe { .. }) {
+                bail!(
+                    "{what} has latorUTM: and longorUTM:, metres in a box, and the mesh is one of the Earth: give latitude: and longitude: in degrees"
+                );
+            }
+            places.push(Place {
+                what,
+                latitude: event.latitude,
+                longitude: event.longitude,
+                depth: event.depth,
+            });
         }
-        Ok(Some(quakes))
+        let placed = self.place(job, &places, terrain)?;
+        let deed = |frame: &Frame, act: Act| match act {
+            Act::Moment(tensor) => Deed::Moment(frame.tensor(tensor)),
+            Act::Force([east, north, up]) => Deed::Force(std::array::from_fn(|c| {
+                east * frame.east[c] + north * frame.north[c] + up * frame.up[c]
+            })),
+        };
+        let both = placed.iter().zip(&events);
+        Ok(Some(Quakes {
+            deeds: both.map(|((_, frame), event)| deed(frame, event.act)).collect(),
+            points: placed.iter().map(|(point, _)| *point).collect(),
+            names: places.into_iter().map(|place| place.what).collect(),
+            shifts: events.iter().map(|event| event.shift - first).collect(),
+            rises: events.iter().map(|event| event.rise).collect(),
+            histories: events.into_iter().map(|event| event.history).collect(),
+        }))
     }
 
     /// The receivers of stations=, if it is given.
     ///
     /// # Errors
     /// A file that cannot be read, or a station that is nowhere.
-    pub fn sites(self, job: &Job) -> Result<Option<Sites>> {
+    pub fn sites(self, job: &Job, terrain: &Terrain) -> Result<Option<Sites>> {
         let Some(name) = job.text("stations")? else {
             return Ok(None);
         };
         let text = fs::read_to_string(&name).with_context(|| format!("cannot read stations={name}"))?;
         let stations = stations::read(&text).with_context(|| format!("stations={name}"))?;
-        let mut sites = Sites {
-            points: Vec::new(),
-            frames: Vec::new(),
+        // A globe has no mountains: its ground is its surface. From z = 0 heights count, from the ground of a mesh they do not.
+        let heights = matches!(self, Self::Box) && job.choice("depth")? == "z";
+        let place = |station: &stations::Station| Place {
+            what: format!("stations={name}: {}", station.name),
+            latitude: station.latitude,
+            longitude: station.longitude,
+            depth: station.burial - if heights { station.elevation } else { 0.0 },
         };
-        for station in stations {
-            // A globe has no mountains: its ground is its surface. In a box heights are heights.
-            let depth = match self {
-                Self::Globe { .. } => station.burial,
-                Self::Box => station.burial - station.elevation,
-            };
-            let what = format!("stations={name}: {}", station.name);
-            let (point, frame) = self.place(&what, station.latitude, station.longitude, depth)?;
-            sites.points.push(point);
-            sites.frames.push(frame);
-        }
-        Ok(Some(sites))
+        let places: Vec<Place> = stations.iter().map(place).collect();
+        let (points, frames) = self.place(job, &places, terrain)?.into_iter().unzip();
+        Ok(Some(Sites {
+            points,
+            frames,
+            names: places.into_iter().map(|place| place.what).collect(),
+        }))
     }
+}
+
+/// Points of a box, whose depths count from its top or from z = 0.
+fn in_box(places: &[Place], terrain: &Terrain, from_top: bool) -> Result<Vec<([f64; 3], Frame)>> {
+    let over: Vec<[f64; 2]> = places.iter().map(|p| [p.longitude, p.latitude]).collect();
+    let tops = match from_top {
+        true => (terrain.tops)(&over),
+        false => vec![Some(0.0); places.len()],
+    };
+    let placed = places.iter().zip(over).zip(tops).map(|((place, [x, y]), top)| {
+        let Some(top) = top else {
+            let [[x0, x1], [y0, y1]] = terrain.reach;
+            bail!(
+                "{} is at x={x}, y={y}: the mesh has no ground there, it reaches from {x0} to {x1} along x and from {y0} to {y1} along y. Places are x and y in metres, without a projection; with depth=z depths count from z=0",
+                place.what
+            );
+        };
+        Ok(([x, y, top + place.depth], LOCAL))
+    });
+    placed.collect()
 }
 
 /// What the header of the data tells of the files: the names of stations=, and of cmt= the origin time of the first line with the

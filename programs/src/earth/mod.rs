@@ -1,10 +1,14 @@
-//! The Earth in files: models of its radius, earthquakes and stations. Formulas are those of `kernels::earth`.
+//! The Earth in files: models of its radius, earthquakes, forces and stations. Formulas are those of `kernels::earth`.
 
+mod blocks;
 mod cmt;
+mod force;
 mod ground;
+mod history;
 mod model;
 mod stations;
 
-pub use cmt::Event;
-pub use ground::{Ground, Quakes, Sites, names};
+pub use cmt::{Event, Rise};
+pub use ground::{Deed, Ground, Quakes, Sites, Terrain, names};
+pub use history::read as read_history;
 pub use model::open as open_model;

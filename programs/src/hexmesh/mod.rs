@@ -15,14 +15,12 @@ mod surfaces;
 
 pub use spec::PROGRAM;
 
-use std::path::Path;
-
 use anyhow::{Context, Result, bail};
 use kernels::mesh::{Material, Mesh};
 use rsf_io::Job;
 
 use crate::earth;
-use crate::meshing::{RawMesh, gmsh, specfem, stored};
+use crate::meshing::{LOSSLESS, RawMesh, gmsh, specfem, stored};
 
 /// Runs the program.
 ///
@@ -41,9 +39,7 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let made = match way {
         "gmsh" => Some(from_gmsh(job)?),
-        "specfem" => Some(specfem::read(Path::new(
-            &job.text("specfem")?.unwrap_or_default(),
-        ))?),
+        "specfem" => Some(specfem::open(job)?),
         "surfaces" => boxes::make(job)?,
         "sphere" => sphere::make(job)?,
         _ => Some(stored::read(job)?),
@@ -101,7 +97,7 @@ fn materials(job: &Job, regions: usize) -> Result<Vec<Material>> {
         }
     };
     let (rho, vp, vs) = (list("rho", None)?, list("vp", None)?, list("vs", None)?);
-    let (q_kappa, q_mu) = (list("qkappa", Some(9999.0))?, list("qmu", Some(9999.0))?);
+    let (q_kappa, q_mu) = (list("qkappa", Some(LOSSLESS))?, list("qmu", Some(LOSSLESS))?);
     let material = |k: usize| {
         let material = Material {
             density: rho[k],

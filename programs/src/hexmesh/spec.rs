@@ -33,7 +33,7 @@ const PARAMS: &[Param] = &[
     Param::input("nodes").doc("nodes of that mesh, n1=3 (x, y, z) or 2 (x, z)"),
     Param::input("regions").default_text("all 0").doc("regions of that mesh, int, one for every element"),
     Param::input("materials").doc("materials of that mesh, one for every region, n1=6: rho, vp, vs, Qkappa, Qmu, and 1 if the constants are in a table"),
-    Param::input("absorbing").doc("absorbing faces of that mesh, int, n1=2: element and local face"),
+    Param::input("absorbing").doc("absorbing faces of that mesh, int, n1=2: element and local face; none: no face of it or of specfem= absorbs"),
     Param::input("free").doc("faces of that mesh on the free surface"),
     Param::floats("rho").doc("density, kg/m3: one number, or one for every region"),
     Param::floats("vp").doc("P velocity of the regions, m/s"),
@@ -89,7 +89,8 @@ are ignored.
 
 specfem=: the folder holds mesh_file, nodes_coords_file, materials_file, nummaterial_velocity_file, \
 free_or_absorbing_surface_file_zmax and absorbing_surface_file_xmin, _xmax, _ymin, _ymax, _bottom. z is changed to point \
-downwards.
+downwards. Rows of nummaterial_velocity_file that no element has are left out. Elements of absorbing_cpml_file are rock as all \
+others, with a warning that names the thickness for sponge= of sfsem3d-gpu. absorbing=none leaves the absorbing faces out.
 
 A mesh that is already in RSF files (mesh=, or elements= and nodes=) is only checked; the output is then the histograms: n1 \
 bins, n2 measures, with the ranges in label2. Values outside a range count in the last bin.

@@ -9,10 +9,7 @@ use super::cut::{self, BOTTOM, Plan};
 use super::lattice::{Kind, Place, ROW, Row, UNIT};
 use super::shells::{Shells, Wish};
 use crate::earth;
-use crate::meshing::{RawMesh, countable};
-
-/// A quality factor without loss, as materials= has it.
-const LOSSLESS: f64 = 9999.0;
+use crate::meshing::{LOSSLESS, RawMesh, countable};
 
 /// The chunk that the parameters describe.
 ///

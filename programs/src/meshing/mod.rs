@@ -14,6 +14,9 @@ use kernels::mesh::{MOST_ELEMENTS, Material, Parts, cell};
 
 pub use faces::FaceFinder;
 
+/// A quality factor that means no attenuation.
+pub const LOSSLESS: f64 = 9999.0;
+
 /// A mesh as a file gives it.
 #[derive(Clone, Debug, Default)]
 pub struct RawMesh {
@@ -35,6 +38,8 @@ pub struct RawMesh {
     pub free: Vec<[i32; 2]>,
     /// Names of the regions, empty where the file has none.
     pub names: Vec<String>,
+    /// Elements of a layer of CPML, and along which axes it absorbs (1 x, 2 y, 3 z, 4 xy, 5 xz, 6 yz, 7 xyz).
+    pub layers: Vec<[i32; 2]>,
     /// Radius of the surface (m) where the mesh is a part of a globe: its axes are geocentric then.
     pub radius: Option<f64>,
 }

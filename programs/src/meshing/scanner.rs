@@ -97,6 +97,15 @@ impl<'a> Scanner<'a> {
         Some(&rest[..end])
     }
 
+    /// A scanner that ends where this line does.
+    pub(super) fn this_line(&self) -> Self {
+        let rest = self.bytes[self.at..].iter().position(|b| *b == b'\n');
+        Self {
+            bytes: &self.bytes[..rest.map_or(self.bytes.len(), |length| self.at + length)],
+            ..self.clone()
+        }
+    }
+
     /// The next bytes as they are.
     pub(super) fn bytes<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
         let found = self

@@ -2,17 +2,19 @@
 //!
 //! `mesh_file` (count; element, 8 or 27 nodes), `nodes_coords_file` (count; node, x, y, z), `materials_file` (element,
 //! material), `nummaterial_velocity_file` (domain, material, rho, vp, vs, Q_kappa, Q_mu, anisotropy),
-//! `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count; element, corners). All
-//! count from 1; z is up there and turned downwards here.
+//! `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count; element, corners),
+//! `absorbing_cpml_file` (count; element, axes). All count from 1; z is up there and turned downwards here. In the table of
+//! materials lines may be empty, and what follows # or ! is a remark.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use kernels::mesh::{MOST_ELEMENTS, Material, Near, cell};
+use rsf_io::Job;
 
 use super::scanner::Scanner;
-use super::{FaceFinder, RawMesh};
+use super::{FaceFinder, RawMesh, stored};
 
 /// Files of faces, and whether the surface is free there.
 const SURFACES: [(&str, bool); 6] = [
@@ -24,6 +26,55 @@ const SURFACES: [(&str, bool); 6] = [
     ("absorbing_surface_file_bottom", false),
 ];
 
+/// The file of the elements of CPML layers.
+const LAYERS: &str = "absorbing_cpml_file";
+
+/// Reads the folder of `specfem=`; `absorbing=none` leaves its absorbing faces out. Layers of CPML are warned of.
+///
+/// # Errors
+/// As [`read`], and another `absorbing=`.
+pub fn open(job: &Job) -> Result<RawMesh> {
+    let folder = job.text("specfem")?.unwrap_or_default();
+    let mut mesh = read(Path::new(&folder))?;
+    if stored::absorbs_nowhere(job)? {
+        mesh.absorbing.clear();
+    } else if job.given("absorbing") {
+        bail!(
+            "absorbing= and specfem= both say which sides absorb: leave out absorbing=, or give absorbing=none"
+        );
+    }
+    if !mesh.layers.is_empty() {
+        let thick = thickness(&mesh).map_or(String::new(), |thick| {
+            format!("; sponge={thick} of sfsem3d-gpu damps waves in them along the sides that absorb")
+        });
+        job.warn(&format!(
+            "{LAYERS} of {folder} makes CPML of {} elements, which are rock as all others here{thick}",
+            mesh.layers.len()
+        ));
+    }
+    Ok(mesh)
+}
+
+/// The thickest layer of CPML, m; none where all elements are in layers.
+fn thickness(mesh: &RawMesh) -> Option<f64> {
+    let mut in_layer = vec![false; mesh.len()];
+    mesh.layers.iter().for_each(|[e, _]| in_layer[*e as usize] = true);
+    let reach = |c: usize, all: bool| {
+        let chosen = (0..mesh.len()).filter(|e| all || !in_layer[*e]);
+        let nodes = chosen.flat_map(|e| &mesh.elements[e * mesh.per_element..(e + 1) * mesh.per_element]);
+        let ends = [f64::INFINITY, f64::NEG_INFINITY];
+        nodes
+            .map(|n| mesh.nodes[3 * *n as usize + c])
+            .fold(ends, |[low, high], x| [low.min(x), high.max(x)])
+    };
+    let layer = |c: usize| {
+        let (all, inner) = (reach(c, true), reach(c, false));
+        (inner[0] - all[0]).max(all[1] - inner[1])
+    };
+    let thick = (0..3).map(layer).reduce(f64::max)?;
+    thick.is_finite().then_some(thick)
+}
+
 /// Reads the folder. Without files of faces no face is absorbing or free.
 ///
 /// # Errors
@@ -31,7 +82,8 @@ const SURFACES: [(&str, bool); 6] = [
 pub fn read(folder: &Path) -> Result<RawMesh> {
     let path = |file: &str| folder.join(file);
     read_files(&|file| path(file).display().to_string(), &|file| {
-        if SURFACES.iter().any(|(name, _)| *name == file) && !path(file).exists() {
+        let is_optional = file == LAYERS || SURFACES.iter().any(|(name, _)| *name == file);
+        if is_optional && !path(file).exists() {
             return Ok(None);
         }
         let bytes = fs::read(path(file));
@@ -41,7 +93,7 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     })
 }
 
-/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces that is not there; messages call it
+/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces or layers that is not there; messages call it
 /// what `shown` says.
 ///
 /// # Errors
@@ -67,18 +119,7 @@ pub fn read_files(
     let (name, bytes) = text("nummaterial_velocity_file")?;
     let table = materials(&mut Scanner::new(&name, &bytes))?;
     mesh.turn_down();
-    for (element, number) in numbers.into_iter().enumerate() {
-        let Some(region) = table.iter().position(|row| row.0 == number) else {
-            bail!(
-                "{name} has no material {number}, of which element {}{} is; add its row",
-                element + 1,
-                first_node(&mesh, element)
-            );
-        };
-        mesh.regions.push(region as i32);
-    }
-    mesh.materials = table.iter().map(|row| row.1).collect();
-    mesh.names = table.iter().map(|row| format!("material {}", row.0)).collect();
+    fill(&mut mesh, &name, &numbers, table)?;
     for (file, is_free) in SURFACES {
         if let Some(bytes) = open(file)? {
             let name = shown(file);
@@ -91,7 +132,40 @@ pub fn read_files(
             .extend(found);
         }
     }
+    if let Some(bytes) = open(LAYERS)? {
+        mesh.layers = layers(&mut Scanner::new(&shown(LAYERS), &bytes), mesh.len())?;
+    }
     Ok(mesh)
+}
+
+/// Gives the mesh the materials of its elements; rows that no element has are left out.
+fn fill(mesh: &mut RawMesh, name: &str, numbers: &[i64], table: Vec<Row>) -> Result<()> {
+    let mut region = vec![None; table.len()];
+    let mut rows = Vec::with_capacity(numbers.len());
+    for (element, number) in numbers.iter().enumerate() {
+        let near = || format!("element {}{}", element + 1, first_node(mesh, element));
+        let Some(row) = table.iter().position(|row| row.number == *number) else {
+            bail!(
+                "{name} has no material {number}, of which {} is; add its row",
+                near()
+            );
+        };
+        if let Matter::Unread(what) = &table[row].matter {
+            bail!("{name}: {} is of material {number}, {what}", near());
+        }
+        region[row] = Some(());
+        rows.push(row);
+    }
+    for (row, region) in table.iter().zip(&region) {
+        if let (Matter::Rock(material), Some(())) = (&row.matter, region) {
+            mesh.materials.push(*material);
+            mesh.names.push(format!("material {}", row.number));
+        }
+    }
+    let before = |row: usize| region[..row].iter().flatten().count() as i32;
+    let place: Vec<i32> = (0..table.len()).map(before).collect();
+    mesh.regions = rows.into_iter().map(|row| place[row]).collect();
+    Ok(())
 }
 
 /// Where the first node of an element is.
@@ -257,50 +331,100 @@ fn regions(scanner: &mut Scanner, elements: usize) -> Result<Vec<i64>> {
     Ok(found.into_iter().flatten().collect())
 }
 
+/// A row of the table of materials.
+struct Row {
+    number: i64,
+    matter: Matter,
+}
+
+/// What a row is of.
+enum Matter {
+    Rock(Material),
+    /// What is not read here, as the end of a sentence.
+    Unread(&'static str),
+}
+
 /// Materials with their numbers, in the order of the file.
-fn materials(scanner: &mut Scanner) -> Result<Vec<(i64, Material)>> {
-    let mut found: Vec<(i64, Material)> = Vec::new();
-    while scanner.peek().is_some() {
-        if scanner.peek().is_some_and(|word| word.starts_with(b"#")) {
-            scanner.line();
+fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
+    let mut found: Vec<Row> = Vec::new();
+    while let Some(word) = scanner.peek() {
+        let mut line = scanner.this_line();
+        scanner.line();
+        if word.starts_with(b"#") || word.starts_with(b"!") {
             continue;
         }
-        let domain: i64 = scanner.number("domain, 1 acoustic or 2 elastic")?;
-        let number: i64 = scanner.number("number of a material")?;
-        if number <= 0 {
-            return Err(scanner.wrong(format!(
-                "material {number} is a file of tomography, which is not read; give the region its own row and its speeds later as vp=, vs=, den="
+        let domain: i64 = line.number("domain, 1 acoustic or 2 elastic")?;
+        let number: i64 = line.number("number of a material")?;
+        let matter = match (domain, number) {
+            (1..=3, ..0) => Matter::Unread(
+                "a file of tomography or interfaces, which is not read; give the region its own row and its speeds later as vp=, vs=, den=",
+            ),
+            (1..=3, 0) => {
+                return Err(
+                    line.wrong("a material has the number 0; they are numbered from 1, or from -1 downwards")
+                );
+            }
+            (1 | 2, _) => Matter::Rock(rock(&mut line, domain, number)?),
+            (3, _) => {
+                Matter::Unread("which is poroelastic; only acoustic (1) and elastic (2) materials are read")
+            }
+            _ => return Err(line.wrong(format!("domain {domain} is not known; 1 is acoustic, 2 elastic"))),
+        };
+        if found.iter().any(|row| row.number == number) {
+            return Err(line.wrong(format!("material {number} is given twice")));
+        }
+        found.push(Row { number, matter });
+    }
+    Ok(found)
+}
+
+/// The rest of a row: what follows is ignored, as by SPECFEM3D.
+fn rock(line: &mut Scanner, domain: i64, number: i64) -> Result<Material> {
+    let mut row = [0.0; 6];
+    for (value, what) in row
+        .iter_mut()
+        .zip(["density", "vp", "vs", "Q_kappa", "Q_mu", "anisotropy flag"])
+    {
+        if line.peek().is_none() {
+            return Err(line.wrong(format!(
+                "material {number} ends where {what} should be; a row has domain, number, density, vp, vs, Q_kappa, Q_mu and an anisotropy flag"
             )));
         }
-        let mut row = [0.0; 6];
-        for (value, what) in row
-            .iter_mut()
-            .zip(["density", "vp", "vs", "Q_kappa", "Q_mu", "anisotropy flag"])
-        {
-            *value = scanner.real(what)?;
+        *value = line.real(what)?;
+    }
+    let [density, vp, vs, q_kappa, q_mu, flag] = row;
+    if !(density > 0.0 && vp > 0.0 && vs >= 0.0 && (domain == 2) == (vs > 0.0)) {
+        return Err(line.wrong(format!(
+            "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, vs zero in domain 1 alone"
+        )));
+    }
+    Ok(Material {
+        density,
+        vp,
+        vs,
+        q_kappa,
+        q_mu,
+        anisotropic: flag > 0.0,
+    })
+}
+
+/// Elements of CPML and the axes along which it absorbs.
+fn layers(scanner: &mut Scanner, elements: usize) -> Result<Vec<[i32; 2]>> {
+    let count = count(scanner, "number of elements of CPML", 2)?;
+    let mut found = Vec::with_capacity(count);
+    let mut seen = vec![false; elements];
+    for _ in 0..count {
+        let element = index(scanner, "element", elements)?;
+        let axes = 1 + index(scanner, "kind of CPML", 7)? as i32;
+        if std::mem::replace(&mut seen[element], true) {
+            return Err(scanner.wrong(format!("element {} is given twice", element + 1)));
         }
-        let [density, vp, vs, q_kappa, q_mu, flag] = row;
-        match domain {
-            1 | 2 if density > 0.0 && vp > 0.0 && vs >= 0.0 && (domain == 2) == (vs > 0.0) => {}
-            1 | 2 => {
-                return Err(scanner.wrong(format!(
-                    "material {number} has rho={density} vp={vp} vs={vs}; they must be above zero, vs zero in domain 1 alone"
-                )));
-            }
-            _ => return Err(scanner.wrong(format!("domain {domain} is not known; 1 is acoustic, 2 elastic"))),
-        }
-        if found.iter().any(|row| row.0 == number) {
-            return Err(scanner.wrong(format!("material {number} is given twice")));
-        }
-        let material = Material {
-            density,
-            vp,
-            vs,
-            q_kappa,
-            q_mu,
-            anisotropic: flag > 0.0,
-        };
-        found.push((number, material));
+        found.push([element as i32, axes]);
+    }
+    if scanner.peek().is_some() {
+        return Err(scanner.wrong(format!(
+            "more lines than the {count} elements of CPML at its head"
+        )));
     }
     Ok(found)
 }

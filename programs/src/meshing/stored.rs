@@ -27,6 +27,9 @@ struct Files<'a> {
 impl Files<'_> {
     /// The dataset that a word names on the command line, else in the header of the mesh.
     fn open(&mut self, word: &str) -> Result<Option<Input>> {
+        if word == "absorbing" && absorbs_nowhere(self.job)? {
+            return Ok(None);
+        }
         if self.job.given(word) {
             return Ok(Some(self.job.input(word)?));
         }
@@ -45,6 +48,11 @@ impl Files<'_> {
         let shown = format!("{word}={named} of {}", whole.name());
         Ok(Some(self.job.open_as(shown, &path)?))
     }
+}
+
+/// True where `absorbing=none` takes the absorbing sides away.
+pub fn absorbs_nowhere(job: &Job) -> Result<bool> {
+    Ok(job.text("absorbing")?.as_deref() == Some("none"))
 }
 
 /// Reads the mesh that `mesh=` or `elements=` and the other words of the command line name.
@@ -103,6 +111,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
         absorbing: absorbing.map_or(Ok(Vec::new()), pairs)?,
         free: free.map_or(Ok(Vec::new()), pairs)?,
         names: Vec::new(),
+        layers: Vec::new(),
         radius: radius.and_then(|word| word.parse().ok()),
     })
 }

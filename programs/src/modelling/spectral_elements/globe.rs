@@ -1,14 +1,14 @@
 //! What files about the Earth say of a shot: earthquakes, stations, the model of the radius.
 
 use super::medium::Rocks;
-use crate::earth::{self, Ground, Quakes};
+use crate::earth::{self, Deed, Ground, Quakes, Rise, Sites, Terrain};
 use crate::meshing::RawMesh;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::velocity_stress::sources::Placed;
 use anyhow::bail;
 use kernels::earth::{Frame, Layer, Radial};
-use kernels::mesh::Mesh;
 use kernels::mesh::step::Law;
+use kernels::mesh::{Locator, Mesh, ground};
 use kernels::methods::spectral_elements::{PointMedia, PointMedium};
 use kernels::methods::velocity_stress::{Action, TimeFunction};
 use rsf_io::Job;
@@ -18,9 +18,9 @@ const SPREAD: f64 = 1.628 * std::f64::consts::SQRT_2;
 /// Least half duration in time steps.
 const LEAST: f64 = 5.0;
 
-/// What cmt= and stations= place.
+/// What cmt=, force= and stations= place.
 pub struct Places<const D: usize> {
-    /// The sources of cmt=.
+    /// The sources of cmt= or force=.
     pub quakes: Option<Placed>,
     /// The receivers of stations=, m.
     pub sites: Option<Vec<[f64; D]>>,
@@ -28,37 +28,61 @@ pub struct Places<const D: usize> {
     pub frames: Vec<Frame>,
 }
 
-/// Reads cmt= and stations=, which 3-D programs have.
-pub fn places<const D: usize>(job: &Job, raw: &RawMesh) -> anyhow::Result<Places<D>> {
+impl<const D: usize> Places<D> {
+    /// True where the sources have samples of the moments themselves, whatever rate= says.
+    pub fn have_samples(&self) -> bool {
+        self.quakes.as_ref().is_some_and(Placed::has_samples)
+    }
+}
+
+/// Reads cmt=, force= and stations=, which 3-D programs have.
+///
+/// # Errors
+/// A file that cannot be read, or a place outside of the mesh.
+pub fn places<const D: usize>(job: &Job, raw: &RawMesh, mesh: &Mesh<D>) -> anyhow::Result<Places<D>> {
     let mut places = Places {
         quakes: None,
         sites: None,
         frames: Vec::new(),
     };
     if D == 3 {
-        let ground = Ground::of(job, raw.radius)?;
-        for (word, other) in [("cmt", "sou"), ("stations", "rec")] {
+        let place = Ground::of(job, raw.radius)?;
+        for (word, other) in [
+            ("cmt", "sou"),
+            ("force", "sou"),
+            ("force", "cmt"),
+            ("stations", "rec"),
+        ] {
             if job.given(word) && job.given(other) {
                 bail!("{word}= and {other}= are given together; give one of them");
             }
         }
-        if let Some(quakes) = ground.quakes(job)? {
-            for word in ["src", "mech", "m0", "onset"]
+        let terrain = Terrain {
+            tops: &|places| ground::tops(mesh, places),
+            reach: [0, 1].map(|c| reach(mesh, c)),
+        };
+        let quakes = place.quakes(job, &terrain)?;
+        let sites = place.sites(job, &terrain)?;
+        if quakes.is_some() || sites.is_some() {
+            inside(mesh, quakes.as_ref(), sites.as_ref())?;
+        }
+        if let Some(quakes) = quakes {
+            let file = if job.given("cmt") { "cmt" } else { "force" };
+            for word in ["src", "mech", "m0", "onset", "fx", "fy", "fz"]
                 .into_iter()
                 .filter(|word| job.given(word))
             {
-                job.warn(&format!("{word}= has no effect beside cmt=, which says it"));
+                job.warn(&format!("{word}= has no effect beside {file}=, which says it"));
             }
             places.quakes = Some(placed(job, &quakes)?);
         }
-        if let Some(sites) = ground.sites(job)? {
-            let point = |p: &[f64; 3]| std::array::from_fn(|c| p[c]);
-            places.sites = Some(sites.points.iter().map(point).collect());
+        if let Some(sites) = sites {
+            places.sites = Some(sites.points.iter().map(along).collect());
             places.frames = sites.frames;
         }
     }
     for (missing, word, other) in [
-        (places.quakes.is_none(), "sou", "cmt"),
+        (places.quakes.is_none(), "sou", "cmt= or force"),
         (places.sites.is_none(), "rec", "stations"),
     ] {
         if missing && !job.given(word) && !std::path::Path::new(word).exists() {
@@ -73,32 +97,109 @@ pub fn places<const D: usize>(job: &Job, raw: &RawMesh) -> anyhow::Result<Places
     Ok(places)
 }
 
-/// Earthquakes as sources; the command line may have their history.
+/// Refuses places outside of the mesh by the names that they have in their files, before anything is set up.
+fn inside<const D: usize>(
+    mesh: &Mesh<D>,
+    quakes: Option<&Quakes>,
+    sites: Option<&Sites>,
+) -> anyhow::Result<()> {
+    let locator = Locator::new(mesh);
+    let sources = quakes.map(|all| (&all.names, &all.points));
+    let receivers = sites.map(|all| (&all.names, &all.points));
+    for (names, points) in sources.into_iter().chain(receivers) {
+        for (name, point) in names.iter().zip(points) {
+            locator.locate(name, along(point))?;
+        }
+    }
+    Ok(())
+}
+
+/// The lowest and highest coordinate of a mesh along an axis.
+fn reach<const D: usize>(mesh: &Mesh<D>, c: usize) -> [f64; 2] {
+    let ends = [f64::INFINITY, f64::NEG_INFINITY];
+    mesh.nodes()
+        .iter()
+        .fold(ends, |[low, high], x| [low.min(x[c]), high.max(x[c])])
+}
+
+/// A point of three axes along those of a mesh.
+fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
+    std::array::from_fn(|c| point[c])
+}
+
+/// Earthquakes and forces as sources; the command line may have their history.
 fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
     let least = LEAST * job.double("dt")?;
-    let gaussian = |half: &f64| TimeFunction::Gaussian {
-        tau: half.max(least) / SPREAD,
+    let spread = |half: f64| half.max(least) / SPREAD;
+    let history = |rise: &Rise| match *rise {
+        Rise::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
+        Rise::Peak(frequency) => TimeFunction::Ricker { frequency },
     };
     let own = !["stf", "series", "tau", "freq"]
         .iter()
         .any(|word| job.given(word));
+    let series = match own {
+        true => external(job, quakes)?,
+        false => Vec::new(),
+    };
+    let has_samples = !series.is_empty();
+    // SPECFEM3D's Gaussian of a force has the area one, that of a time function here the height one.
+    let height = |rise: &Rise| match *rise {
+        Rise::HalfDuration(half) if own && !has_samples => {
+            1.0 / (std::f64::consts::TAU.sqrt() * spread(half))
+        }
+        _ => 1.0,
+    };
+    let action = |(deed, rise): (&Deed, &Rise)| match deed {
+        Deed::Moment(m) => Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]),
+        Deed::Force(force) => Action::Force(force.map(|f| f * height(rise))),
+    };
     Ok(Placed {
         points: quakes
             .points
             .iter()
             .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
             .collect(),
-        actions: quakes
-            .tensors
-            .iter()
-            .map(|m| Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]))
-            .collect(),
-        shifts: quakes.shifts.clone(),
-        histories: match own {
-            true => quakes.half_durations.iter().map(gaussian).collect(),
-            false => Vec::new(),
+        actions: quakes.deeds.iter().zip(&quakes.rises).map(action).collect(),
+        shifts: match has_samples {
+            true => vec![0.0; quakes.shifts.len()],
+            false => quakes.shifts.clone(),
+        },
+        histories: match (own, has_samples) {
+            (true, false) => quakes.rises.iter().map(history).collect(),
+            _ => series,
         },
     })
+}
+
+/// The time functions in files that cmt= or force= name: a sample for every step, of the moment itself or the force, from the
+/// first step on. Empty where it names none.
+fn external(job: &Job, quakes: &Quakes) -> anyhow::Result<Vec<TimeFunction>> {
+    let named: Vec<&String> = quakes.histories.iter().flatten().collect();
+    if !named.is_empty() && named.len() < quakes.histories.len() {
+        bail!(
+            "{} of {} sources name a file of their time function: all of them must, or none",
+            named.len(),
+            quakes.histories.len()
+        );
+    }
+    let list = job.text("cmt")?.or(job.text("force")?).unwrap_or_default();
+    let (nt, step) = (job.int("nt")? as usize, job.double("dt")?);
+    let series = |file: &String| {
+        let values = earth::read_history(&list, file)?;
+        if values.len() < nt {
+            bail!(
+                "{file} of {list} has {} samples and nt={nt}: it needs one for every step",
+                values.len()
+            );
+        }
+        Ok(TimeFunction::Series {
+            start: 0.0,
+            step,
+            values,
+        })
+    };
+    named.into_iter().map(series).collect()
 }
 
 /// A radial model at the points of elements.

@@ -28,7 +28,7 @@ use super::survey::{self, Survey};
 use super::transport;
 use super::velocity_stress::sources::{self, Histories};
 use super::world::World;
-use crate::meshing::{RawMesh, specfem, stored};
+use crate::meshing::{LOSSLESS, RawMesh, specfem, stored};
 use anyhow::bail;
 use engine::Engine;
 use kernels::earth::Frame;
@@ -42,7 +42,6 @@ use maps::Peaks;
 use medium::Rocks;
 use rsf_io::{Axis, Job, Output};
 use spreads::place;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A command line turned into a shot.
@@ -53,7 +52,7 @@ struct Run<const D: usize> {
     rocks: Arc<Rocks<D>>,
     sources: Vec<Source<D>>,
     shot: Shot<D>,
-    /// Sources and receivers of all shots, but those of cmt= and stations=.
+    /// Sources and receivers of all shots, but those of cmt=, force= and stations=.
     spreads: Spreads,
     /// The cable of data=das, whose channels stand for the receivers.
     fibre: Option<Fibre>,
@@ -191,7 +190,7 @@ impl<const D: usize> Method for Run<D> {
                 "the mesh, model=, materials=, vp=, vs=, den=, qp=, qs=, ccc= or sls=",
                 self.sum,
             ),
-            ("sou=, mech= or cmt=", sources.end()),
+            ("sou=, mech=, cmt= or force=", sources.end()),
             ("rec= or stations=", receivers.end()),
         ];
         known
@@ -309,12 +308,12 @@ impl<const D: usize> Survey for Run<D> {
 fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
     let folder = job.text("specfem")?;
     let stored = job.given("mesh") || job.given("elements");
-    let raw = match folder {
+    let mut raw = match folder {
         Some(_) if stored => {
             bail!("specfem= and mesh= (or elements=) both name a mesh: leave out one of them")
         }
-        Some(folder) => {
-            let mut raw = specfem::read(Path::new(&folder))?;
+        Some(_) => {
+            let mut raw = specfem::open(job)?;
             if job.given("materials") {
                 bail!("materials= and specfem= both say what fills the mesh: leave out materials=");
             }
@@ -331,6 +330,14 @@ fn raw_mesh<const D: usize>(job: &mut Job) -> anyhow::Result<RawMesh> {
             job.program(),
             raw.ndim
         );
+    }
+    if !job.flag("attenuation")? {
+        if let Some(word) = ["qp", "qs", "sls"].into_iter().find(|word| job.given(word)) {
+            bail!("attenuation=n and {word}= contradict each other: leave out one of them");
+        }
+        for material in &mut raw.materials {
+            (material.q_kappa, material.q_mu) = (LOSSLESS, LOSSLESS);
+        }
     }
     if raw.materials.is_empty() {
         bail!("materials= is missing: n1=6 (rho, vp, vs, Qkappa, Qmu, 1 where ccc= holds), n2 regions");
@@ -350,8 +357,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let basis = Basis::new(degree)?;
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
-    let what = Histories::Moments(job.flag("rate")?);
-    let places = globe::places::<D>(job, raw)?;
+    let places = globe::places(job, raw, &mesh)?;
+    let what = Histories::Moments(job.flag("rate")? && !places.have_samples());
     let spreads = spreads::read(job, &places)?;
     let [first, own] = spreads.of(0).map(<[Point]>::to_vec);
     let mut found = match places.quakes {

@@ -67,10 +67,14 @@ cmt= (3-D) reads the sources from a CMTSOLUTION file: one moment tensor or sever
 stations= reads the receivers from a STATIONS file: name, network, latitude, longitude, and elevation and burial in m. On a \
 mesh of the Earth (sfhexmesh sphere=y, or radius=) latitudes are geographic and are converted to geocentric ones, unless \
 latitude=geocentric; depth and burial are measured from the surface of the sphere, and elevations have no effect. On other \
-meshes latitude is y, to the north, and longitude is x, to the east, as in SPECFEM3D without a projection; z is the depth of \
-a source and burial minus elevation of a station. Moments grow as 1 + erf(1.628 t / half duration) about their centroid \
+meshes latitude (latorUTM: in a CMTSOLUTION of SPECFEM3D Cartesian) is y, to the north, and longitude (longorUTM:) is x, to the \
+east, in metres, without a projection. Depth and burial count from the top of the mesh above the point, and elevations have no \
+effect; with depth=z they count from z=0, and z is the depth of a source and burial minus elevation of a station. Moments grow as 1 + erf(1.628 t / half duration) about their centroid \
 times, and the first centroid time is the time zero of the records. A half duration is at least 5 steps. stf= or series= \
-replaces this time function. Records at stations have the components Z (up), N, E.
+replaces this time function. force= reads forces from a FORCESOLUTION file of SPECFEM3D in the same way, by east, north and up: \
+source time function 0 is a Gaussian exp(-(1.628 t / half duration)^2) of area one, so that the factor is an impulse in N s, and 1 \
+a Ricker wavelet of the peak frequency f0, whose peak is at the time shift. A last line of a source in either file may name a text file with a sample of the moment (or \
+of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked for in the folder of the run and beside the list. Records at stations have the components Z (up), N, E.
 
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
 time at which the run begins. Pressure has one component and is zero in solids. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
@@ -111,7 +115,7 @@ macro_rules! params {
             Param::input("nodes").doc("coordinates of the nodes, x[, y], z"),
             Param::input("regions").default_text("all 0").doc("regions of the elements, int"),
             Param::input("materials").doc("n1=6 for every region: rho, vp, vs, Qkappa, Qmu, 1 if its constants are in ccc="),
-            Param::input("absorbing").doc("absorbing sides, int, n1=2: element and local face"),
+            Param::input("absorbing").doc("absorbing sides, int, n1=2: element and local face; none: no side absorbs, also of mesh= and specfem="),
             Param::input("free").doc("free surface, int, n1=2: element and local face"),
             Param::string("specfem").doc("folder with mesh_file, nodes_coords_file and the other files of SPECFEM3D, instead of mesh="),
             Param::input("ccc").doc("21 constants for every region, or planes of constants on a grid, Pa"),
@@ -121,6 +125,7 @@ macro_rules! params {
             Param::number_or_file("qp").default_text("from materials=").doc("quality factor of P waves, a number or a grid; 0 means no attenuation"),
             Param::number_or_file("qs").default_text("from materials=").doc("quality factor of S waves in solids"),
             Param::input("sls").doc("relaxation times of every region, instead of quality factors, n1=11"),
+            Param::bool("attenuation").default("y").doc("n: the quality factors of materials= or specfem= have no effect"),
             Param::choice("qmech", &["3", "coarse"])
                 .default("3")
                 .doc("mechanisms of attenuation at every point; coarse: one at each point, all three in every element"),
@@ -202,11 +207,15 @@ const PARAMS_2D: &[Param] = params!();
 const PARAMS_3D: &[Param] = params!(
     Param::string("cmt")
         .doc("CMTSOLUTION file with moment tensors at latitude, longitude and depth, instead of sou="),
+    Param::string("force").doc("FORCESOLUTION file with forces at places in metres or degrees, instead of sou="),
     Param::string("stations").doc("STATIONS file, instead of rec=; records then have the components Z (up), N, E"),
+    Param::choice("depth", &["ground", "z"])
+        .default("ground")
+        .doc("where depth and burial of cmt=, force= and stations= count from in a box: ground: the top of the mesh above the point, z: z=0"),
     Param::string("model").doc("model of the Earth: prem, prem-ti or a text file with rows radius rho vp vs [qkappa qmu [vph vsh eta]]"),
     Param::choice("latitude", &["geographic", "geocentric"])
         .default("geographic")
-        .doc("kind of latitude in cmt= and stations= on a mesh of the Earth"),
+        .doc("kind of latitude in cmt=, force= and stations= on a mesh of the Earth"),
     Param::float("radius")
         .default_text("the mesh")
         .doc("radius of the Earth's surface, m, in a mesh with geocentric axes"),

@@ -24,7 +24,8 @@ pub fn read<const D: usize>(job: &mut Job, places: &Places<D>) -> anyhow::Result
         .map_or((String::new(), 1), |rec| (rec.name(), rec.axis(3).n));
     if sou.is_none() && shots > 1 {
         bail!(
-            "{name} has {shots} shots (n3=) and cmt= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech="
+            "{name} has {shots} shots (n3=) and {}= is one: give the receivers of one shot, or the places of several by sou= and their moments by mech=",
+            if job.given("cmt") { "cmt" } else { "force" }
         );
     }
     Spreads::of_files(job, (sou, rec), D)

@@ -49,18 +49,23 @@ pub struct Placed {
     pub actions: Vec<Action>,
     /// When each is half done, s.
     pub shifts: Vec<f64>,
-    /// Histories of each, which begin before that by half of their spans; where empty those of the command line hold, and
+    /// Histories of each, which begin before that by half of their spans, series at their own times; where empty those of the command line hold, and
     /// begin at the shifts.
     pub histories: Vec<TimeFunction>,
 }
 
 impl Placed {
+    /// True where histories are samples of the moments themselves, whatever rate= says of series=.
+    pub fn has_samples(&self) -> bool {
+        let is_series = |history: &TimeFunction| matches!(history, TimeFunction::Series { .. });
+        self.histories.iter().any(is_series)
+    }
+
     /// When each source begins, s.
     fn onsets(&self) -> Vec<f32> {
-        let half = |k: usize| {
-            self.histories
-                .get(k)
-                .map_or(0.0, |h| (h.span()[0] + h.span()[1]) / 2.0)
+        let half = |k: usize| match self.histories.get(k) {
+            None | Some(TimeFunction::Series { .. }) => 0.0,
+            Some(history) => (history.span()[0] + history.span()[1]) / 2.0,
         };
         self.shifts
             .iter()

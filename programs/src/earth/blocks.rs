@@ -1,0 +1,81 @@
+//! Files of sources as SPECFEM3D has them: blocks of lines, each a word, a colon and a number.
+
+use anyhow::{Context, Result, bail};
+
+/// The numbers of one source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block<const N: usize> {
+    /// In the order of the words.
+    pub values: [f64; N],
+    /// Which spelling of each word the file has.
+    pub spellings: [usize; N],
+    /// The file of the source's time function, where a line names one.
+    pub history: Option<String>,
+}
+
+/// Reads the blocks of a text: every word once in each, in any order; `words` lists the spellings of each. The line at the head
+/// of a source and lines with other words are passed over.
+///
+/// # Errors
+/// A word that is missing or has no number; `kind` names the file.
+pub fn read<const N: usize>(text: &str, kind: &str, words: &[&[&str]; N]) -> Result<Vec<Block<N>>> {
+    let mut blocks: Vec<Block<N>> = Vec::new();
+    let mut found: [Option<(f64, usize)>; N] = [None; N];
+    for (number, line) in text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())) {
+        let is_started = found.iter().any(Option::is_some);
+        // The first line of an event has the hypocentre of a catalogue and times with colons in no file.
+        let Some((word, value)) = line.split_once(':') else {
+            if let ([name], Some(last), false) = (
+                &line.split_whitespace().collect::<Vec<_>>()[..],
+                blocks.last_mut(),
+                is_started,
+            ) {
+                last.history.get_or_insert_with(|| (*name).to_string());
+            }
+            continue;
+        };
+        let spelling = |known: &[&str]| known.iter().position(|k| k.eq_ignore_ascii_case(word.trim()));
+        let known = words.iter().map(|known| spelling(known)).enumerate();
+        let Some((k, spelling)) = known.filter_map(|(k, s)| Some((k, s?))).next() else {
+            continue;
+        };
+        let value = value
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .replace(['d', 'D'], "e");
+        let value: f64 = value
+            .parse()
+            .ok()
+            .filter(|v: &f64| v.is_finite())
+            .with_context(|| format!("line {number} is `{line}`: a number follows the colon"))?;
+        if found[k].replace((value, spelling)).is_some() {
+            bail!(
+                "line {number} has `{word}` again, and the source before has no {}",
+                missing(&found, words)
+            );
+        }
+        if found.iter().all(Option::is_some) {
+            let whole = found.map(Option::unwrap_or_default);
+            blocks.push(Block {
+                values: whole.map(|(value, _)| value),
+                spellings: whole.map(|(_, spelling)| spelling),
+                history: None,
+            });
+            found = [None; N];
+        }
+    }
+    if found.iter().any(Option::is_some) || blocks.is_empty() {
+        bail!(
+            "it has no {}; a {kind} file has {} for every source",
+            missing(&found, words),
+            words.map(|known| format!("`{}:`", known[0])).join(" ")
+        );
+    }
+    Ok(blocks)
+}
+
+fn missing<const N: usize>(found: &[Option<(f64, usize)>; N], words: &[&[&str]; N]) -> String {
+    let first = found.iter().position(Option::is_none).unwrap_or(0);
+    format!("`{}:`", words[first].join(":` or `"))
+}

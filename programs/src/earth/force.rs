@@ -1,0 +1,113 @@
+//! Point forces in FORCESOLUTION files, as SPECFEM3D has them.
+
+use anyhow::{Result, bail};
+
+use super::blocks::{self, Block};
+use super::cmt::{Act, Event, Rise};
+
+/// The words of a file, and those of older versions.
+const WORDS: [&[&str]; 10] = [
+    &["time shift"],
+    &["hdurorf0", "hdur", "f0"],
+    &["latorUTM", "latitude"],
+    &["longorUTM", "longitude"],
+    &["depth"],
+    &["source time function"],
+    &["factor force source"],
+    &["component dir vect source E"],
+    &["component dir vect source N"],
+    &["component dir vect source Z_UP"],
+];
+
+/// Reads the forces of a text.
+///
+/// # Errors
+/// A word that is missing or has no number, a time function that is not known, a force without direction, or a file of moments.
+pub fn read(text: &str) -> Result<Vec<Event>> {
+    if text.contains("Mrr:") {
+        bail!("it is a CMTSOLUTION file; give it as cmt=");
+    }
+    let blocks = blocks::read(text, "FORCESOLUTION", &WORDS)?;
+    blocks.into_iter().map(event).collect()
+}
+
+fn event(block: Block<10>) -> Result<Event> {
+    let [
+        shift,
+        span,
+        latitude,
+        longitude,
+        depth,
+        kind,
+        factor,
+        direction @ ..,
+    ] = block.values;
+    let rise = match kind {
+        0.0 if span >= 0.0 => Rise::HalfDuration(span),
+        1.0 if span > 0.0 => Rise::Peak(span),
+        0.0 | 1.0 => bail!("`hdurorf0:` is {span}; a half duration in s or a frequency in Hz is above zero"),
+        _ => bail!(
+            "`source time function:` is {kind}; 0 (Gaussian) and 1 (Ricker) are known: write one of them, and give other histories by series="
+        ),
+    };
+    let length = direction.iter().map(|c| c * c).sum::<f64>().sqrt();
+    if length == 0.0 {
+        bail!("all components of the direction of a force are zero; it needs one that is not");
+    }
+    Ok(Event {
+        shift,
+        rise,
+        is_local: block.spellings[2] + block.spellings[3] < 2,
+        latitude,
+        longitude,
+        depth: 1000.0 * depth,
+        act: Act::Force(direction.map(|c| factor * c / length)),
+        history: block.history,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUSH: &str = "\
+FORCE  001
+time shift:     0.5
+hdurorf0:       2.0
+latorUTM:       67000.0
+longorUTM:      66000.0
+depth:          0.03
+source time function:            1
+factor force source:             1.d15
+component dir vect source E:     3.d0
+component dir vect source N:     0.d0
+component dir vect source Z_UP:  -4.d0
+";
+
+    #[test]
+    fn forces_are_read_along_their_directions() {
+        let events = read(&PUSH.repeat(2)).unwrap();
+        assert_eq!(events.len(), 2);
+        let event = &events[1];
+        assert_eq!((event.latitude, event.longitude, event.depth), (67e3, 66e3, 30.0));
+        assert!(event.is_local && event.shift == 0.5 && event.rise == Rise::Peak(2.0));
+        let Act::Force([east, north, up]) = event.act else {
+            panic!("{event:?}")
+        };
+        assert!((east / 6e14 - 1.0).abs() < 1e-12 && north == 0.0 && (up / -8e14 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_no_force_gets_a_sentence() {
+        let error = |from: &str, to: &str| {
+            assert!(PUSH.contains(from));
+            format!("{:#}", read(&PUSH.replace(from, to)).unwrap_err())
+        };
+        assert!(error("longorUTM", "x").contains("no `longorUTM:` or `longitude:`"));
+        assert!(error("function:            1", "function: 2").contains("is 2; 0 (Gaussian) and 1 (Ricker)"));
+        assert!(error("2.0", "0").contains("`hdurorf0:` is 0"));
+        let still = PUSH.replace("-4.d0", "0").replace("3.d0", "0");
+        assert!(format!("{:#}", read(&still).unwrap_err()).contains("direction of a force are zero"));
+        assert!(error("FORCE", "Mrr:").contains("give it as cmt="));
+    }
+}

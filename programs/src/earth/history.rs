@@ -1,0 +1,48 @@
+//! Time functions of sources in files of their own, as SPECFEM3D reads them: a number for every step, remarks behind # or !.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+/// Reads the file that `list`, a file of sources, names: from the folder of the run, else beside that file.
+///
+/// # Errors
+/// A file that is in neither place, or what is no number.
+pub fn read(list: &str, named: &str) -> Result<Vec<f32>> {
+    let own = Path::new(list).parent().unwrap_or(Path::new(""));
+    let last = Path::new(named).file_name().unwrap_or_default();
+    let places = [Path::new(named).to_path_buf(), own.join(named), own.join(last)];
+    let Some(place) = places.iter().find(|place| place.is_file()) else {
+        bail!(
+            "{list} names {named} as the file of a time function, which is neither there nor beside {list}: put it there, or give the history by stf= or series="
+        );
+    };
+    let text = fs::read_to_string(place).with_context(|| format!("cannot read {}", place.display()))?;
+    samples(&text).with_context(|| place.display().to_string())
+}
+
+fn samples(text: &str) -> Result<Vec<f32>> {
+    let lines = text.lines().enumerate().map(|(k, line)| (k + 1, line.trim()));
+    let rows = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', '!']));
+    let sample = |(number, line): (usize, &str)| {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let value = word.replace(['d', 'D'], "e").parse().ok();
+        value
+            .filter(|v: &f32| v.is_finite())
+            .with_context(|| format!("line {number} is `{line}`; each line has the number of one step"))
+    };
+    rows.map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_one_a_line() {
+        let text = "# Source time function\n#   simulation DT       :  0.0025\n2.0E-06\n\n 1.5d0\n! end\n";
+        assert_eq!(samples(text).unwrap(), [2e-6, 1.5]);
+        assert!(format!("{:#}", samples("1\nx\n").unwrap_err()).contains("line 2 is `x`"));
+    }
+}

@@ -1,0 +1,242 @@
+//! CMTSOLUTION and STATIONS files of SPECFEM3D Cartesian: places in metres, depths below the ground.
+
+use crate::desk::Desk;
+use crate::largest::{magnitude, relative_difference};
+
+/// A source as that program's examples have it.
+fn cmt(x: f64, y: f64, depth: f64) -> String {
+    format!(
+        "PDE  1999 01 01 00 00 00.00  5000 2000 -1000 1.4 1.4 test
+event name:       test
+time shift:       0.0000
+half duration:    0.5
+latorUTM:       {y}
+longorUTM:      {x}
+depth:          {depth}
+Mrr:       1.000000e+19
+Mtt:       1.000000e+19
+Mpp:       1.000000e+19
+Mrt:       0.0
+Mrp:       0.0
+Mtp:       1.000000e+19
+"
+    )
+}
+
+/// A box from 1 to 11 km along x and to 9 km along y, whose top slants from 95 m above z = 0 by 5 % along x.
+fn slanted() -> Desk {
+    let desk = Desk::new();
+    let row = [-95.0, -345.0, -595.0];
+    let header = "n1=3 o1=1000 d1=5000 n2=2 o2=1000 d2=8000";
+    desk.dataset("top.rsf", header, &[row, row].concat());
+    desk.ran("sfhexmesh surfaces=4000,top.rsf layers=4 nx=5 ny=4 rho=2300 vp=2800 vs=1500 judge=n > box.rsf");
+    desk
+}
+
+const RUN: &str = "sfsem3d-gpu mesh=box.rsf nt=150 dt=0.02 device=cpu data=displacement";
+
+#[test]
+fn depths_count_from_the_ground_above() {
+    let desk = slanted();
+    let top = |x: f64| -95.0 - 0.05 * (x - 1000.0);
+    desk.put("CMTSOLUTION", cmt(3500.0, 6500.0, 1.2));
+    // Name, network, y, x, elevation, burial.
+    desk.put(
+        "STATIONS",
+        "X1 DB 5000.00 2000.0 700.0 0.0\nX2 DB 5000.00 4700.0 0.0 30.0\n",
+    );
+    desk.ran(&format!("{RUN} cmt=CMTSOLUTION stations=STATIONS > a.rsf"));
+    desk.put("CMT0", cmt(3500.0, 6500.0, (1200.0 + top(3500.0)) / 1e3));
+    let stations = format!(
+        "X1 DB 5000.00 2000.0 {} 0.0\nX2 DB 5000.00 4700.0 {} 30.0\n",
+        -top(2000.0),
+        -top(4700.0)
+    );
+    desk.put("STATIONS0", stations);
+    desk.ran(&format!("{RUN} cmt=CMT0 stations=STATIONS0 depth=z > b.rsf"));
+    let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
+    assert!(magnitude(&b) > 0.0);
+    let apart = relative_difference(&a, &b);
+    println!("{apart:.1e}");
+    // Places in the file of the top are single precision.
+    assert!(apart < 1e-5, "{apart}");
+    // Half a kilometre between the two makes other waves.
+    desk.ran(&format!(
+        "{RUN} cmt=CMTSOLUTION stations=STATIONS0 depth=z > c.rsf"
+    ));
+    assert!(relative_difference(desk.read("c.rsf"), &b) > 0.01);
+}
+
+#[test]
+fn places_beside_above_and_below_the_mesh_are_named() {
+    let desk = slanted();
+    desk.put("CMT", cmt(3500.0, 6500.0, 1.2));
+    desk.put("DEGREES", crate::places::bolivia(0.5, 0.5, 1.0, 2.0));
+    desk.put("DEEP", cmt(3500.0, 6500.0, 9.0));
+    desk.put("FORCE", "FORCE 001\ntime shift: 0\nfactor force source: 1.d15\n");
+    desk.put("STATIONS", "X1 DB 5000.00 2000.0 0.0 0.0\n");
+    desk.put("ABOVE", "X1 DB 5000.00 2000.0 0.0 -40.0\n");
+    desk.put("BELOW", "X1 DB 5000.00 2000.0 0.0 5000.0\n");
+    desk.put("BESIDE", "X1 DB 5000.00 200.0 0.0 0.0\n");
+    for (words, sentence) in [
+        (
+            "cmt=DEGREES stations=STATIONS",
+            "cmt=DEGREES: source 1 is at x=0.5, y=0.5: the mesh has no ground there",
+        ),
+        (
+            "cmt=DEEP stations=STATIONS",
+            "cmt=DEEP: source 1 at (x, y, z) = (3500, 6500, 8780) is outside",
+        ),
+        (
+            "cmt=FORCE stations=STATIONS",
+            "cmt=FORCE: it is a FORCESOLUTION file; give it as force=",
+        ),
+        (
+            "cmt=CMT stations=ABOVE",
+            "stations=ABOVE: DB.X1 at (x, y, z) = (2000, 5000, -185) is outside",
+        ),
+        (
+            "cmt=CMT stations=BELOW",
+            "stations=BELOW: DB.X1 at (x, y, z) = (2000, 5000, 4855) is outside",
+        ),
+        (
+            "cmt=CMT stations=BESIDE",
+            "stations=BESIDE: DB.X1 is at x=200, y=5000: the mesh has no ground there",
+        ),
+    ] {
+        let made = desk.sh(&format!("{RUN} {words} > d.rsf"));
+        assert_eq!(made.code, 1, "{words}: {}", made.err);
+        assert!(made.err.contains(sentence), "{words}: {}", made.err);
+        assert_eq!(made.err.lines().count(), 1, "{words}: {}", made.err);
+    }
+    desk.ran("sfhexmesh sphere=y nx=2 width=10 bottom=5.8e6 skip=15000,24400,80000,220000,400000 judge=n base=e > e.rsf");
+    let made = desk.sh("sfsem3d-gpu mesh=e.rsf cmt=CMT stations=STATIONS nt=2 dt=1 device=cpu > d.rsf");
+    assert!(
+        made.code == 1 && made.err.contains("has latorUTM: and longorUTM:, metres in a box"),
+        "{}",
+        made.err
+    );
+    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    assert!(made.err.contains("cannot read cmt=TIMES"), "{}", made.err);
+    desk.put("TIMES", format!("{}DATA/stf.dat\n", cmt(3500.0, 6500.0, 1.2)));
+    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    assert!(
+        made.code == 1
+            && made
+                .err
+                .contains("TIMES names DATA/stf.dat as the file of a time function"),
+        "{}",
+        made.err
+    );
+    desk.put("stf.dat", "# values\n0.0\n1.0\n");
+    let made = desk.sh(&format!("{RUN} cmt=TIMES stations=STATIONS > d.rsf"));
+    assert!(
+        made.code == 1
+            && made
+                .err
+                .contains("DATA/stf.dat of TIMES has 2 samples and nt=150"),
+        "{}",
+        made.err
+    );
+}
+
+#[test]
+fn time_functions_in_files_are_the_moments_of_all_steps() {
+    let desk = slanted();
+    desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
+    // The time shift has no effect on such samples.
+    let shifted = cmt(3500.0, 6500.0, 1.2).replace("shift:       0.0", "shift:       3.5");
+    desk.put("CMT", format!("{shifted}DATA/stf.dat\n"));
+    let samples: Vec<f32> = (0..150)
+        .map(|k| 0.5 + 0.5 * ((k as f32 - 30.0) / 9.0).tanh())
+        .collect();
+    let lines: Vec<String> = samples.iter().map(|x| format!("{x:e}")).collect();
+    desk.put(
+        "stf.dat",
+        format!("# Source time function\n#   DT : 0.02\n{}\n", lines.join("\n")),
+    );
+    desk.dataset("series.rsf", "n1=150 d1=0.02 o1=0", &samples);
+    desk.put("PLAIN", cmt(3500.0, 6500.0, 1.2));
+    desk.ran(&format!("{RUN} cmt=CMT stations=STATIONS > a.rsf"));
+    desk.ran(&format!(
+        "{RUN} cmt=PLAIN stations=STATIONS series=series.rsf rate=n > b.rsf"
+    ));
+    let (a, b) = (desk.read("a.rsf"), desk.read("b.rsf"));
+    assert!(magnitude(&b) > 0.0);
+    // The step in a header is single precision.
+    let apart = relative_difference(&a, &b);
+    println!("{apart:.1e}");
+    assert!(apart < 1e-5, "{apart}");
+    assert_eq!(desk.axes("a.rsf", 3)[2].o, 0.0);
+}
+
+/// A force of 1e12 to the east and downwards.
+fn push(kind: u8, span: f64) -> String {
+    format!(
+        "FORCE  001
+time shift:     0.0000
+hdurorf0:       {span}
+latorUTM:       5000.0
+longorUTM:      3500.0
+depth:          1.0
+source time function:            {kind}
+factor force source:             1.d12
+component dir vect source E:     3.d0
+component dir vect source N:     0.d0
+component dir vect source Z_UP:  -4.d0
+"
+    )
+}
+
+#[test]
+fn forces_are_those_of_their_directions_and_time_functions() {
+    let desk = slanted();
+    desk.put("STATIONS", "X1 DB 6000.00 5000.0 0.0 0.0\n");
+    desk.dataset("sou.rsf", "n1=3 n2=1", &[3500.0, 5000.0, 1000.0 - 220.0]);
+    let half = 0.8;
+    // exp(-(t/h)^2) / (sqrt(pi) h) with h = half duration / 1.628.
+    let h: f64 = half / 1.628;
+    let height = 1.0 / (std::f64::consts::PI.sqrt() * h);
+    for (kind, span, factor, stf) in [
+        (0, half, height, format!("gauss tau={}", h / 2.0_f64.sqrt())),
+        (1, 1.2, 1.0, "ricker freq=1.2".to_string()),
+    ] {
+        desk.put("FORCESOLUTION", push(kind, span));
+        desk.ran(&format!("{RUN} force=FORCESOLUTION stations=STATIONS > a.rsf"));
+        let [fx, fz] = [0.6e12 * factor, 0.8e12 * factor];
+        desk.ran(&format!(
+            "{RUN} sou=sou.rsf stations=STATIONS src=force fx={fx} fz={fz} stf={stf} > b.rsf"
+        ));
+        let apart = relative_difference(desk.read("a.rsf"), desk.read("b.rsf"));
+        println!("{kind}: {apart:.1e}");
+        assert!(apart < 1e-5, "{kind}: {apart}");
+        // The middle of the time function is the time zero.
+        let begin = desk.axes("a.rsf", 3)[2].o;
+        let middle = if kind == 0 {
+            4.0 * h / 2.0_f64.sqrt()
+        } else {
+            1.2 / span
+        };
+        assert!((f64::from(begin) + middle).abs() < 1e-5, "{kind}: {begin}");
+    }
+    desk.put("CMT", cmt(3500.0, 6500.0, 1.2));
+    for (words, sentence) in [
+        (
+            "force=CMT",
+            "force=CMT: it is a CMTSOLUTION file; give it as cmt=",
+        ),
+        (
+            "force=FORCESOLUTION cmt=CMT",
+            "force= and cmt= are given together",
+        ),
+        (
+            "force=FORCESOLUTION sou=sou.rsf",
+            "force= and sou= are given together",
+        ),
+        ("", "sou= is missing (an RSF file of points), or cmt= or force="),
+    ] {
+        let made = desk.sh(&format!("{RUN} {words} stations=STATIONS > d.rsf"));
+        assert_eq!(made.code, 1, "{words}: {}", made.err);
+        assert!(made.err.contains(sentence), "{words}: {}", made.err);
+    }
+}
