@@ -8,6 +8,7 @@ mod byte;
 mod cat;
 mod causint;
 mod conjgrad;
+mod cosft;
 mod csv2rsf;
 pub mod cube;
 mod cut;
@@ -102,6 +103,7 @@ pub const PROGRAMS: Programs = &[
     (&mask::CLIP2, mask::clip2),
     (&fft1::SPEC, fft1::run),
     (&fft3::SPEC, fft3::run),
+    (&cosft::SPEC, cosft::run),
     (&spectra::SPEC, spectra::run),
     (&bandpass::SPEC, bandpass::run),
     (&mutter::SPEC, mutter::run),
