@@ -39,6 +39,7 @@ mod order;
 mod pad;
 mod parts;
 mod pattern;
+mod pick;
 mod points;
 mod put;
 mod remap1;
@@ -52,9 +53,11 @@ mod spike;
 mod spline;
 mod spray;
 mod stack;
+mod stretch;
 mod timedisp;
 mod transp;
 mod unif2;
+mod vscan;
 mod window;
 
 use super::Programs;
@@ -131,6 +134,10 @@ pub const PROGRAMS: Programs = &[
     (&slice::SPEC, slice::run),
     (&unif2::SPEC, unif2::run),
     (&nmo::SPEC, nmo::run),
+    (&stretch::NMO, stretch::nmo),
+    (&stretch::DAT, stretch::dat),
+    (&vscan::SPEC, vscan::run),
+    (&pick::SPEC, pick::run),
     (&dottest::SPEC, dottest::run),
     (&conjgrad::SPEC, conjgrad::run),
 ];
