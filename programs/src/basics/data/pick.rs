@@ -13,11 +13,11 @@ pub static SPEC: Program = Program {
     about: "Pick velocities (or what else axis 2 is) automatically from panels of semblance.",
     usage: "< scan.rsf vel0= rect1=20 rect2=5 > picks.rsf",
     comments: "In each panel of axes 1 and 2 the path of least cost runs along axis 1 from vel0 at the first sample: a step over i samples of axis 2 costs sqrt(i^2+an^2) times the mean \
-of exp(-semblance) at its ends, and i is below gate. Places between samples come from parabolas through three costs. With smooth=y the output is the smooth surface that \
+of exp(-semblance) at its ends, and i is below gate in all steps but the first. Places between samples come from parabolas through three costs. With smooth=y the output is the smooth surface that \
 fits the picks with their semblance as weights: shaping regularization by triangles of rect# samples on the axes of the output (rect2 is for axis 3 of the input), by niter steps of conjugate \
 gradients. Axis 2 goes.\n\n\
 Method: Fomel (2009), Velocity analysis using AB semblance, appendix B; Fomel (2007), Shaping regularization in geophysical-estimation problems.\n\n\
-Differs from Madagascar: sums are computed in double precision, and conjugate gradients end at a residual of 1e-6.",
+Differs from Madagascar: sums are computed in double precision, conjugate gradients end at a residual of 1e-6, and values that are not a number are an error.",
     example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 | sfpick vel0=1.5 rect1=20 > vnmo.rsf",
     params: &PARAMS,
 };
