@@ -7,6 +7,7 @@ mod cut;
 mod exactness;
 mod files;
 mod formulas;
+mod gathers;
 mod large;
 mod madagascar;
 mod operators;

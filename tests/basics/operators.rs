@@ -1,8 +1,10 @@
 //! Linear operators as programs: `sfdottest` tells an adjoint from what is none, `sfconjgrad` finds what it should, and both
 //! say what is wrong with a program.
 
-use crate::bench::Bench;
-use crate::largest::relative_difference;
+use rsf_io::Axis;
+
+use crate::bench::{Bench, ramp};
+use crate::largest::{largest_difference, relative_difference};
 
 const N: usize = 40;
 
@@ -332,4 +334,60 @@ fn small_words_of_madagascars_programs() {
     bench.run("sfmath n1=3 output='100*x1-1' | sfdd type=int > i.rsf");
     let text = bench.run("sfdisfil format='%x ' number=n < i.rsf");
     assert_eq!(text.trim(), "ffffffff 63 c7");
+}
+
+#[test]
+fn cosines_are_lines_of_their_transform() {
+    let bench = Bench::new();
+    let same = |found: &str, wanted: &[f32]| {
+        let error = largest_difference(bench.reals(found), wanted);
+        // Single precision of sums of up to 16.
+        assert!(error < 1.6e-5, "{found}: {error}");
+    };
+    // 16 = n1-1 intervals: half a period of the mirrored line is as long as the axis.
+    bench.run("sfmath n1=17 n2=5 d2=2 output='cos(3.14159265358979*x1*3/16)' | sfput d1=0.004 o1=0.5 label1=Time unit1=s > a.rsf");
+    bench.run("sfcosft < a.rsf sign1=1 > b.rsf; sfcosft < b.rsf sign1=-1 > c.rsf; sfcosft < a.rsf sign1=1 sign2=1 | sfcosft sign2=-1 sign1=-1 > d.rsf");
+    let line = |i: usize| if i % 17 == 3 { 16.0 } else { 0.0 };
+    same("b.rsf", &(0..85).map(line).collect::<Vec<f32>>());
+    let names = |axis: &Axis| [axis.label.clone(), axis.unit.clone()].map(Option::unwrap);
+    let (before, forward) = (bench.axes("a.rsf", 2), bench.axes("b.rsf", 2));
+    assert_eq!((forward[0].o, forward[0].d), (0.0, 7.8125));
+    assert_eq!(names(&forward[0]), ["Frequency", "Hz"]);
+    assert_eq!(forward[1], before[1]);
+    for name in ["c.rsf", "d.rsf"] {
+        same(name, &bench.reals("a.rsf"));
+        let axis = &bench.axes(name, 2)[0];
+        assert_eq!(names(axis), ["Time", "s"]);
+        assert!(axis.o == 0.5 && (axis.d - 0.004).abs() < 1e-8, "{axis:?}");
+    }
+    // 7 intervals become 8: the sum itself, on axis 2 of three lines.
+    bench.dataset("e.rsf", &[3, 8, 2], &ramp(48));
+    bench.run("sfscale < e.rsf dscale=0.03125 | sfcosft sign2=1 > f.rsf");
+    let input = bench.reals("e.rsf");
+    let sum = |at: usize| {
+        let (i, k, plane) = (at % 3, at / 3 % 8, at / 24);
+        let term = |j: usize| {
+            let weight = if j == 0 { 1.0 } else { 2.0 };
+            let x = f64::from(input[plane * 24 + j * 3 + i]);
+            weight * x / 32.0 * (std::f64::consts::PI * (j * k) as f64 / 8.0).cos()
+        };
+        (0..8).map(term).sum::<f64>() as f32
+    };
+    same("f.rsf", &(0..48).map(sum).collect::<Vec<f32>>());
+    assert_eq!(bench.axes("f.rsf", 3)[1].d, 1.0 / 16.0);
+    for (line, words) in [
+        ("sfcosft sign1=2 < e.rsf", "sign1= got `2`"),
+        ("sfcosft sign4=1 < e.rsf", "the data have 3 axes"),
+        (
+            "sfwindow < e.rsf n1=1 squeeze=n | sfcosft sign1=1",
+            "sign1= needs two samples or more",
+        ),
+        (
+            "sfrtoc < e.rsf > z.rsf; sfcosft < z.rsf sign1=1",
+            "float data are needed",
+        ),
+    ] {
+        let err = bench.refused(&format!("{line} > o.rsf"));
+        assert!(err.contains(words), "{line}: {err}");
+    }
 }

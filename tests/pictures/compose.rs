@@ -163,3 +163,64 @@ fn refusals_say_what_is_allowed() {
         assert!(said.contains(expected), "{words}: {said}");
     }
 }
+
+#[test]
+fn a_label_points_at_a_place_of_the_standard_page() {
+    let desk = Desk::new();
+    // The tip at 5, 5 inches, the text at 7, 6; an inch is 66 units, and 10.24 inches the height.
+    let svg = desk.svg("box x0=5 y0=5 xt=2 yt=1 label=Salt lab_color=2", "-");
+    assert_eq!(svg.size, (902.0, 676.0));
+    let [left, top, right, bottom] = svg.place("Salt");
+    let middle = (0.5 * (left + right), 0.5 * (top + bottom));
+    assert!(
+        (middle.0 - 462.0).abs() < 1.0 && (middle.1 - 279.84).abs() < 1.5,
+        "{middle:?}"
+    );
+    // Letters of a quarter of an inch: their capitals are 0.73 of it.
+    assert!((bottom - top - 0.73 * 16.5).abs() < 1.5, "{top} {bottom}");
+    let frame = [150.2, 84.5, 675.8, 506.9];
+    assert!(
+        svg.frame.iter().zip(frame).all(|(a, b)| (a - b).abs() < 0.1),
+        "{:?}",
+        svg.frame
+    );
+    // Ink at the tip in the colour of the label; none without a pointer.
+    let red = |x: Rgb| x[0] > 180 && x[1] < 160 && x[2] < 120;
+    let around = |pixels: &Pixels, (x, y): (usize, usize)| {
+        (x - 3..x + 4).any(|x| (y - 3..y + 4).any(|y| red(pixels.at(x, y))))
+    };
+    let tip = (330, 345);
+    let pixels = desk.pixels("box x0=5 y0=5 xt=2 yt=1 label=Salt lab_color=2", "-");
+    assert!(around(&pixels, tip));
+    let bare = desk.pixels(
+        "box x0=5 y0=5 xt=2 yt=1 label=Salt lab_color=2 pointer=n boxit=n",
+        "-",
+    );
+    assert!(!around(&bare, tip));
+    // Half an inch beside the tip there is the rim of an oval; the same place in other words.
+    let oval = desk.pixels(
+        "box x0=2.5 y0=2.5 scale0=2 xt=4 yt=2 scalet=0.5 x_oval=0.5 y_oval=1 pointer=n lab_color=2 lab_fat=10",
+        "-",
+    );
+    assert!(around(&oval, (363, 345)) && around(&oval, (330, 279)) && !around(&oval, tip));
+    let long = desk.svg("box xt=3 yt=4 length=10 label=far", "-").place("far");
+    assert!((0.5 * (long[0] + long[2]) - 396.0).abs() < 1.0, "{long:?}");
+    assert!(
+        desk.complaint("box x0=1e9", "-")
+            .contains("lies far from the page")
+    );
+}
+
+#[test]
+fn a_label_lies_over_a_picture_of_another_size() {
+    let desk = Desk::new();
+    section_and_point(&desk, "svg");
+    // The middle of the standard box is at 7.395, 5.12 inches.
+    desk.made(
+        "box x0=7.395 y0=5.12 xt=-3 yt=2 label=here x_oval=0.1 y_oval=0.1 lab_fat=50 out=label.svg",
+        "-",
+    );
+    let (bytes, said) = desk.made("pictures mode=overlay section.svg label.svg", "-");
+    assert_eq!(said, "");
+    assert_eq!(Pixels::read(&bytes).inside(0.5, 0.5), BLACK);
+}

@@ -51,14 +51,17 @@ impl Desk {
         self.dataset(name, header, "uchar", values);
     }
 
-    /// Runs `sfbasics` with the words of `line`; words in it hold no blanks but `_` for one.
+    /// Runs `sfbasics` with the words of `line`; values in it hold no blanks but `_` for one.
     pub fn run(&self, line: &str, input: &str) -> Output {
         self.run_within("unlimited", line, input)
     }
 
     /// The same with so many kilobytes of address space.
     pub fn run_within(&self, kilobytes: &str, line: &str, input: &str) -> Output {
-        let words = line.split_whitespace().map(|word| word.replace('_', " "));
+        let words = line.split_whitespace().map(|word| match word.split_once('=') {
+            Some((key, value)) => format!("{key}={}", value.replace('_', " ")),
+            None => word.to_string(),
+        });
         let stdin = fs::File::open(self.path(&format!("{input}.rsf")));
         Command::new("sh")
             .args(["-c", "ulimit -v $0 && exec \"$@\"", kilobytes])

@@ -8,6 +8,7 @@ mod byte;
 mod cat;
 mod causint;
 mod conjgrad;
+mod cosft;
 mod csv2rsf;
 pub mod cube;
 mod cut;
@@ -38,6 +39,7 @@ mod order;
 mod pad;
 mod parts;
 mod pattern;
+mod pick;
 mod points;
 mod put;
 mod remap1;
@@ -51,9 +53,11 @@ mod spike;
 mod spline;
 mod spray;
 mod stack;
+mod stretch;
 mod timedisp;
 mod transp;
 mod unif2;
+mod vscan;
 mod window;
 
 use super::Programs;
@@ -102,6 +106,7 @@ pub const PROGRAMS: Programs = &[
     (&mask::CLIP2, mask::clip2),
     (&fft1::SPEC, fft1::run),
     (&fft3::SPEC, fft3::run),
+    (&cosft::SPEC, cosft::run),
     (&spectra::SPEC, spectra::run),
     (&bandpass::SPEC, bandpass::run),
     (&mutter::SPEC, mutter::run),
@@ -129,6 +134,10 @@ pub const PROGRAMS: Programs = &[
     (&slice::SPEC, slice::run),
     (&unif2::SPEC, unif2::run),
     (&nmo::SPEC, nmo::run),
+    (&stretch::NMO, stretch::nmo),
+    (&stretch::DAT, stretch::dat),
+    (&vscan::SPEC, vscan::run),
+    (&pick::SPEC, pick::run),
     (&dottest::SPEC, dottest::run),
     (&conjgrad::SPEC, conjgrad::run),
 ];

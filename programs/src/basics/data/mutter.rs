@@ -141,23 +141,29 @@ pub fn run(job: &mut Job) -> Result<()> {
 
 /// Those of offset=, else of axis 2.
 pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
-    let (axis, gather) = (input.axis(2), input.axis(2).n as u64);
-    if job.has_input("offset") {
-        let mut file = job.input("offset")?;
-        let traces = input.len() / input.axis(1).n as u64;
-        ensure!(
-            file.len() == gather || file.len() == traces,
-            "{} holds {} offsets: {gather} are needed (one for each trace of a gather) or {traces} (of all gathers)",
-            file.name(),
-            file.len()
-        );
-        let values = file.read_all_f32()?;
-        return Ok(Offsets {
-            values,
-            gather,
-            shifts: vec![0.0],
-        });
+    if !job.has_input("offset") {
+        return of_axis(job, input);
     }
+    let gather = input.axis(2).n as u64;
+    let mut file = job.input("offset")?;
+    let traces = input.len() / input.axis(1).n as u64;
+    ensure!(
+        file.len() == gather || file.len() == traces,
+        "{} holds {} offsets: {gather} are needed (one for each trace of a gather) or {traces} (of all gathers)",
+        file.name(),
+        file.len()
+    );
+    let values = file.read_all_f32()?;
+    Ok(Offsets {
+        values,
+        gather,
+        shifts: vec![0.0],
+    })
+}
+
+/// Those of axis 2.
+pub(super) fn of_axis(job: &Job, input: &Input) -> Result<Offsets> {
+    let axis = input.axis(2);
     let mut sets = 1;
     if let Some(d3) = input.header().float("d3") {
         let ratio = axis.d / d3;
@@ -176,7 +182,7 @@ pub(super) fn offsets(job: &mut Job, input: &Input) -> Result<Offsets> {
     let shift = axis.d / sets as f32;
     Ok(Offsets {
         values: (0..axis.n).map(|i| axis.o + i as f32 * axis.d).collect(),
-        gather,
+        gather: axis.n as u64,
         shifts: (0..sets).map(|i| shift * i as f32).collect(),
     })
 }

@@ -7,6 +7,7 @@ use rsf_io::{Axis, Job, Kind, Param, Program};
 
 use super::mutter::offsets;
 use super::spline::Spline;
+use super::stretch::inside;
 use super::{cube, lines};
 
 /// Parameters and documentation of the program.
@@ -91,11 +92,7 @@ pub fn run(job: &mut Job) -> Result<()> {
             let x = f64::from(offsets.of(trace)) * whole;
             let of_gather = &factors[(trace / traces) as usize * axis.n..][..axis.n];
             let times = times(&axis, x * x - h0 * h0, of_gather);
-            spline.fit(
-                (0..axis.n).map(|i| i as f64),
-                line.iter().map(|y| f64::from(*y)),
-                None,
-            );
+            spline.through(line);
             correct(spline, &times, (1.0 - stretch, taper), result);
             Ok(())
         },
@@ -116,7 +113,6 @@ fn times(axis: &Axis, x2: f64, factors: &[f64]) -> Vec<f64> {
 
 /// Fills a trace, mutes it where its times advance by less than `least` of a sample, and tapers what follows.
 fn correct(spline: &Spline, times: &[f64], (least, taper): (f64, usize), result: &mut [f32]) {
-    let last = (times.len() - 1) as f64;
     let muted = times
         .windows(2)
         .rposition(|pair| pair[1] - pair[0] < least)
@@ -128,7 +124,7 @@ fn correct(spline: &Spline, times: &[f64], (least, taper): (f64, usize), result:
             }
             _ => 1.0,
         };
-        *value = if (0.0..=last).contains(at) {
+        *value = if inside(*at, times.len()) {
             gain * spline.at(*at) as f32
         } else {
             0.0

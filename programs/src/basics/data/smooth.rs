@@ -118,15 +118,29 @@ impl Filter {
 
     /// Smooths whole groups of the axes up to this one.
     pub(super) fn smooth(self, values: &mut [f32]) {
+        self.each(values, |x| f64::from(*x), |x| x as f32);
+    }
+
+    /// The same in double precision.
+    pub(super) fn smooth_double(self, values: &mut [f64]) {
+        self.each(values, |x| *x, |x| x);
+    }
+
+    fn each<T: Send>(
+        self,
+        values: &mut [T],
+        double: impl Fn(&T) -> f64 + Sync,
+        back: impl Fn(f64) -> T + Sync,
+    ) {
         // What the axis spans lies together, so threads share the values without meeting.
         values.par_chunks_mut(self.n * self.stride).for_each(|slab| {
             let mut line = vec![0.0; self.n];
             let mut sums = Vec::new();
             for start in 0..self.stride {
                 let at = |i: usize| start + i * self.stride;
-                (0..self.n).for_each(|i| line[i] = f64::from(slab[at(i)]));
+                (0..self.n).for_each(|i| line[i] = double(&slab[at(i)]));
                 (0..self.repeat).for_each(|_| self.line(&mut line, &mut sums));
-                (0..self.n).for_each(|i| slab[at(i)] = line[i] as f32);
+                (0..self.n).for_each(|i| slab[at(i)] = back(line[i]));
             }
         });
     }

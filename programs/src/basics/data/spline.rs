@@ -244,6 +244,12 @@ impl Spline {
         }
     }
 
+    /// The natural spline through a trace, over the numbers of its samples.
+    pub(super) fn through(&mut self, line: &[f32]) {
+        let values = line.iter().map(|y| f64::from(*y));
+        self.fit((0..line.len()).map(|i| i as f64), values, None);
+    }
+
     /// Its value at `x`.
     pub(super) fn at(&self, x: f64) -> f64 {
         let after = self.x.partition_point(|knot| *knot <= x);

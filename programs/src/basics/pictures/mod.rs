@@ -19,6 +19,7 @@ pub mod gain;
 pub mod graph;
 pub mod grey;
 pub mod grey3;
+pub mod label;
 pub mod levels;
 pub mod lines;
 pub mod markup;
@@ -45,6 +46,7 @@ pub const PROGRAMS: Programs = &[
     (&dots::SPEC, dots::run),
     (&contour::SPEC, contour::run),
     (&movie::SPEC, movie::run),
+    (&label::SPEC, label::run),
     (&compose::SPEC, compose::run),
     (&pen::SPEC, pen::run),
 ];

@@ -1,0 +1,207 @@
+//! `sfnmostretch` and `sfdatstretch`: samples of traces move along time.
+
+use std::f64::consts::FRAC_PI_2;
+
+use anyhow::{Result, ensure};
+use rsf_io::{Axis, Input, Job, Kind, Output, Param, Program};
+
+use super::mutter;
+use super::spline::Spline;
+use super::{cube, lines};
+
+/// What the user sees.
+pub static NMO: Program = Program {
+    name: "sfnmostretch",
+    about: "Move hyperbolas of one velocity to their times at offset 0, and back.",
+    usage: "< gathers.rsf v0= half=y inv=n maxstr=0 mute=0 > flat.rsf",
+    comments: "Sample t of a trace at offset x becomes what a cubic spline finds at sqrt(t^2 + x^2/v0^2), with inv=y at sqrt(t^2 - x^2/v0^2), or at \
+time 0 where that has no root. Beyond the ends of the trace the result is 0. With half=y axis 2 holds half-offsets; in midpoint gathers on three axes \
+traces can alternate between CDPtype sets of them, as in sfmutter. The output has nout= samples for the same times; inv=y makes as many as there were before, \
+which the header keeps as nmonin.\n\n\
+Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and nothing lies behind the last sample.",
+    example: "sfnmostretch < cmp.rsf v0=1.5 half=n > flat.rsf",
+    params: &NMO_PARAMS,
+};
+
+static NMO_PARAMS: [Param; 7] = [
+    Param::float("v0").required().doc("velocity"),
+    Param::bool("half")
+        .default("y")
+        .doc("y: axis 2 holds half-offsets"),
+    INV,
+    NOUT,
+    DENS,
+    MAXSTR,
+    MUTE,
+];
+
+/// What the user sees.
+pub static DAT: Program = Program {
+    name: "sfdatstretch",
+    about: "Shift every trace by a time of its own.",
+    usage: "< traces.rsf datum=times.rsf inv=n > shifted.rsf",
+    comments: "Sample t of a trace becomes what a cubic spline finds at t + datum, with inv=y at t - datum. Beyond the ends of the trace \
+the result is 0. The output has nout= samples for the same times; inv=y makes as many as there were before, which the header keeps as datnin.\n\n\
+Differs from Madagascar: the spline is a natural one over the whole trace, without extend=, and nothing lies behind the last sample.",
+    example: "sfdatstretch < shot.rsf datum=statics.rsf > corrected.rsf",
+    params: &DAT_PARAMS,
+};
+
+static DAT_PARAMS: [Param; 6] = [
+    Param::input("datum")
+        .required()
+        .doc("a time for every trace, in units of axis 1"),
+    INV,
+    NOUT,
+    DENS,
+    MAXSTR,
+    MUTE,
+];
+
+const INV: Param = Param::bool("inv").default("n").doc("y: the other direction");
+const NOUT: Param = Param::int("nout")
+    .default_text("dens*n1")
+    .range(">= 1", Some(1.0), None)
+    .doc("samples of the output, if inv=n");
+const DENS: Param = Param::int("dens")
+    .default("1")
+    .range(">= 1", Some(1.0), None)
+    .doc("how much denser the output is sampled");
+const MAXSTR: Param = Param::float("maxstr")
+    .default("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("a sample is muted where the time advances by less than this part of d1");
+const MUTE: Param = Param::int("mute")
+    .default("0")
+    .range(">= 0", Some(0.0), None)
+    .doc("samples tapered beside what is muted");
+
+/// Moves along hyperbolas.
+pub fn nmo(job: &mut Job) -> Result<()> {
+    let input = traces(job)?;
+    let (offsets, v0) = (mutter::of_axis(job, &input)?, job.double("v0")?);
+    ensure!(v0 != 0.0, "v0=0: the moveout has no end; give another velocity");
+    let scale = if job.flag("half")? { 2.0 } else { 1.0 } / v0;
+    let sign = if job.flag("inv")? { -1.0 } else { 1.0 };
+    let mut output = job.output()?;
+    output.put_float("v0", v0 as f32);
+    each(job, input, output, "nmonin", |trace, t| {
+        let x = f64::from(offsets.of(trace)) * scale;
+        (t * t + sign * x * x).max(0.0).sqrt()
+    })
+}
+
+/// Shifts.
+pub fn dat(job: &mut Job) -> Result<()> {
+    let input = traces(job)?;
+    let count = input.len() / input.axis(1).n as u64;
+    let mut datum = job.input("datum")?;
+    cube::expect(&datum, Kind::Float)?;
+    ensure!(
+        datum.len() == count,
+        "{} holds {} times, one is needed for each of the {count} traces",
+        datum.name(),
+        datum.len()
+    );
+    let times = datum.read_all_f32()?;
+    let sign = if job.flag("inv")? { -1.0 } else { 1.0 };
+    let output = job.output()?;
+    each(job, input, output, "datnin", |trace, t| {
+        t + sign * f64::from(times[trace as usize])
+    })
+}
+
+/// The traces. Errors: none with two samples at a distance.
+fn traces(job: &mut Job) -> Result<Input> {
+    let input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let axis = &cube::shape(&input)?[0];
+    ensure!(
+        axis.n >= 2 && axis.d != 0.0,
+        "n1={} d1={} in the header: a trace needs two samples or more, at a distance",
+        axis.n,
+        axis.d
+    );
+    Ok(input)
+}
+
+/// Fills traces with what was at `from` of their number and the time; the header keeps their length as `kept`.
+fn each(
+    job: &Job,
+    mut input: Input,
+    mut output: Output,
+    kept: &str,
+    from: impl Fn(u64, f64) -> f64 + Send + Sync,
+) -> Result<()> {
+    let axis = input.axis(1);
+    let dense = job.int("dens")? as usize;
+    let n = if job.flag("inv")? {
+        let before = input.header().large_int(kept);
+        before.unwrap_or((axis.n / dense) as i64)
+    } else {
+        output.put_int(kept, axis.n as i64);
+        job.int_opt("nout")?.unwrap_or((axis.n * dense) as i64)
+    };
+    ensure!(
+        (2..1 << 40).contains(&n),
+        "the output would have {n} samples; two or more are needed (nout=, dens=, {kept} in the header)"
+    );
+    let (o, d, n) = (f64::from(axis.o), f64::from(axis.d), n as usize);
+    let step = (axis.n - 1) as f64 * d / (n - 1) as f64;
+    output.set_axis(
+        1,
+        &Axis {
+            n,
+            d: step as f32,
+            ..axis.clone()
+        },
+    );
+    let (least, taper) = (job.double("maxstr")?, job.int("mute")? as usize);
+    lines::each(
+        &mut input,
+        &mut output,
+        (axis.n, n),
+        Spline::default,
+        |spline, trace, line: &[f32], result: &mut [f32]| {
+            spline.through(line);
+            let place = |i: usize| (from(trace, o + i as f64 * step) - o) / d;
+            stretch(spline, axis.n, place, (least, taper), result);
+            Ok(())
+        },
+    )?;
+    Ok(output.finish()?)
+}
+
+/// Whether a place lies between the first and the last of `n` samples; a coordinate that was rounded counts as the sample itself.
+pub(super) fn inside(place: f64, n: usize) -> bool {
+    (-1e-6..=(n - 1) as f64 + 1e-6).contains(&place)
+}
+
+/// Fills `result` with the values of a trace of `n` samples at `place` of their numbers. They are 0 beyond its ends and where `place` advances
+/// by less than `least`; `taper` samples beside such a gap are weighed by a squared sine.
+pub(super) fn stretch(
+    spline: &Spline,
+    n: usize,
+    place: impl Fn(usize) -> f64,
+    (least, taper): (f64, usize),
+    result: &mut [f32],
+) {
+    let weight = |i: usize| (FRAC_PI_2 * (i + 1) as f64 / (taper + 1) as f64).sin().powi(2) as f32;
+    let (mut before, mut since, mut gap) = (-1.0, taper, true);
+    for i in 0..result.len() {
+        let at = place(i);
+        let muted = !inside(at, n) || before > 0.0 && (at - before).abs() < least;
+        before = at;
+        if !muted {
+            result[i] = spline.at(at) as f32 * if since < taper { weight(since) } else { 1.0 };
+            since += 1;
+        } else {
+            if !gap {
+                let tapered = result[..i].iter_mut().rev().take(taper).enumerate();
+                tapered.for_each(|(k, value)| *value *= weight(k));
+            }
+            (result[i], since) = (0.0, 0);
+        }
+        gap = muted;
+    }
+}

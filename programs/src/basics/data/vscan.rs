@@ -1,0 +1,304 @@
+//! `sfvscan`: velocity analysis.
+
+use anyhow::{Context, Result, ensure};
+use rayon::prelude::*;
+use rsf_io::{Axis, Input, Job, Kind, Output, Param, Program};
+
+use super::cube;
+use super::mutter::offsets;
+use super::spline::Spline;
+use super::stretch::stretch;
+
+/// What the user sees.
+pub static SPEC: Program = Program {
+    name: "sfvscan",
+    about: "Velocity analysis: stacks or semblance of gathers along hyperbolas of many velocities.",
+    usage: "< gathers.rsf v0= dv= nv= semblance=y half=n > scan.rsf",
+    comments: "For each velocity v of the new axis 2, traces are corrected as by sfnmo, sample t from sqrt(t^2 + x^2/v^2), and averaged, divided by n1; with weight=y each is \
+multiplied by |x/v| before. semblance=y gives the energy of the sum divided by the sum of energies and by the number of traces, both over 2 nb+1 samples: 1 where \
+all traces are equal. avosemblance=y takes the best straight line of amplitude over offset instead of the mean (Fomel, 2009, AB semblance); diffsemblance=y sums the squared differences of \
+neighbours. squared=y scans squares of velocity (or slowness). v1= is a velocity that the gathers were corrected with before. With ns= above 1, axis 3 holds \
+heterogeneities s from 1 to smax of the shifted hyperbola t (1-1/s) + sqrt(t^2 + s x^2/v^2)/s.\n\n\
+v0=, dv= and nv= may also stand in the header.\n\n\
+Differs from Madagascar: the spline is a natural one over the whole trace, without extend=; a scan over velocity 0 is an error.",
+    example: "sfvscan < cmp.rsf semblance=y half=n v0=1.4 dv=0.02 nv=81 weight=n | sfpick rect1=20 > vnmo.rsf",
+    params: &PARAMS,
+};
+
+static PARAMS: [Param; 18] = [
+    Param::float("v0")
+        .default_text("of the header")
+        .doc("first velocity"),
+    Param::float("dv").default_text("of the header").doc("step"),
+    Param::int("nv")
+        .default_text("of the header")
+        .range(">= 1", Some(1.0), None)
+        .doc("number of velocities"),
+    Param::bool("semblance")
+        .default("n")
+        .doc("y: semblance instead of a stack"),
+    Param::bool("diffsemblance")
+        .default("n")
+        .doc("y: differential semblance"),
+    Param::bool("avosemblance")
+        .default("n")
+        .doc("y: semblance that allows for amplitudes changing with offset"),
+    Param::int("nb")
+        .default("2")
+        .range(">= 0", Some(0.0), None)
+        .doc("samples before and behind one over which semblance averages"),
+    Param::bool("weight")
+        .default("y")
+        .doc("y: multiply by |x/v|, for a nearly unitary transform"),
+    Param::bool("half")
+        .default("y")
+        .doc("y: offsets are half-offsets"),
+    Param::input("offset")
+        .default_text("axis 2")
+        .doc("offsets, one for every trace of a gather or of all gathers"),
+    Param::input("mask")
+        .default_text("none")
+        .doc("an integer for every trace of a gather or of all gathers; a trace with 0 is left out"),
+    Param::float("smax").default("2").doc("largest heterogeneity"),
+    Param::int("ns")
+        .default("1")
+        .range(">= 1", Some(1.0), None)
+        .doc("number of heterogeneities"),
+    Param::bool("slowness")
+        .default("n")
+        .doc("y: scan slowness, and v1= is one"),
+    Param::bool("squared")
+        .default("n")
+        .doc("y: scan squares, and v1= is one"),
+    Param::float("v1")
+        .default_text("none")
+        .doc("velocity of a correction before"),
+    Param::int("mute")
+        .default("12")
+        .range(">= 0", Some(0.0), None)
+        .doc("samples tapered beside what is muted"),
+    Param::float("str")
+        .default("0.5")
+        .range("0 to 1", Some(0.0), Some(1.0))
+        .doc("a sample is muted where the time advances by less than this part of d1"),
+];
+
+/// What is computed of corrected traces.
+#[derive(Clone, Copy, PartialEq)]
+enum Measure {
+    Stack,
+    Semblance,
+    Differences,
+    /// Semblance of a straight line over offset.
+    Line,
+}
+
+/// What is the same for all gathers.
+struct Scan {
+    time: Axis,
+    traces: usize,
+    velocity: Axis,
+    heterogeneity: Axis,
+    slowness: bool,
+    squared: bool,
+    /// Squared slowness of a correction before.
+    before: f64,
+    measure: Measure,
+    weight: bool,
+    window: usize,
+    mute: (f64, usize),
+}
+
+/// A trace that takes part: its offset and its spline.
+type Trace = (f64, Spline);
+
+/// Scans.
+pub fn run(job: &mut Job) -> Result<()> {
+    let mut input = job.stdin()?;
+    cube::expect(&input, Kind::Float)?;
+    let axes = cube::shape_to(&input, 2)?;
+    let scan = Scan::of(job, &input, &axes)?;
+    let whole = if job.flag("half")? { 2.0 } else { 1.0 };
+    let offsets = offsets(job, &input)?;
+    let mask = mask(job, &input)?;
+    let mut output = job.output()?;
+    scan.write_axes(&axes, job.has_input("offset"), &mut output);
+    let n = scan.time.n;
+    let mut gather: Vec<f32> = cube::room(n * scan.traces)?;
+    let mut panels: Vec<f32> = cube::room(n * scan.velocity.n * scan.heterogeneity.n)?;
+    let mut first = 0;
+    while input.remaining() > 0 {
+        input.read_f32(&mut gather)?;
+        let traces: Vec<Trace> = gather
+            .chunks_exact(n)
+            .zip(first..)
+            .filter(|(_, number)| mask[*number as usize % mask.len()])
+            .map(|(line, number)| {
+                let mut spline = Spline::default();
+                spline.through(line);
+                (whole * f64::from(offsets.of(number)), spline)
+            })
+            .collect();
+        first += scan.traces as u64;
+        panels
+            .par_chunks_exact_mut(n)
+            .enumerate()
+            .for_each(|(i, line)| scan.line(&traces, (i % scan.velocity.n, i / scan.velocity.n), line));
+        output.write_f32(&panels)?;
+    }
+    Ok(output.finish()?)
+}
+
+/// Which traces take part.
+fn mask(job: &mut Job, input: &Input) -> Result<Vec<bool>> {
+    if !job.has_input("mask") {
+        return Ok(vec![true]);
+    }
+    let (gather, traces) = (input.axis(2).n as u64, input.len() / input.axis(1).n as u64);
+    let mut mask = job.input("mask")?;
+    cube::expect(&mask, Kind::Int)?;
+    ensure!(
+        mask.len() == gather || mask.len() == traces,
+        "{} holds {} integers: {gather} are needed (one for each trace of a gather) or {traces} (of all gathers)",
+        mask.name(),
+        mask.len()
+    );
+    let numbers: Vec<i32> = mask.read_all()?;
+    Ok(numbers.into_iter().map(|number| number != 0).collect())
+}
+
+impl Scan {
+    fn of(job: &Job, input: &Input, axes: &[Axis]) -> Result<Self> {
+        let header = input.header();
+        let lacking =
+            |key: &str| format!("{key}= is missing: v0=, dv= and nv= say which velocities are scanned");
+        let real = |key: &str| -> Result<f32> {
+            let given = job.float_opt(key)?.or_else(|| header.float(key));
+            given.with_context(|| lacking(key))
+        };
+        let count = job.int_opt("nv")?.or_else(|| header.large_int("nv"));
+        let count = count.filter(|n| *n >= 1).with_context(|| lacking("nv"))? as usize;
+        let (slowness, squared) = (job.flag("slowness")?, job.flag("squared")?);
+        let label = if slowness { "Slowness" } else { "Velocity" };
+        let mut velocity = Axis::new(count, real("v0")?, real("dv")?).label(label);
+        velocity.unit = match (&axes[0].unit, &axes[1].unit) {
+            (Some(time), Some(space)) if slowness => Some(format!("{time}/{space}")),
+            (Some(time), Some(space)) => Some(format!("{space}/{time}")),
+            _ => None,
+        };
+        ensure!(
+            slowness || (0..count).all(|i| at(&velocity, i) != 0.0),
+            "velocity 0 lies between v0={} and the last of nv={count} in steps of dv={}: it has no moveout",
+            velocity.o,
+            velocity.d
+        );
+        let before = job.double_opt("v1")?.map_or(0.0, |v| {
+            let square = if squared { v } else { v * v };
+            if slowness { square } else { 1.0 / square }
+        });
+        let ns = job.int("ns")? as usize;
+        let step = (job.float("smax")? - 1.0) / (ns - 1).max(1) as f32;
+        let measure = match ["semblance", "diffsemblance", "avosemblance"].map(|key| job.flag(key)) {
+            [Ok(true), ..] => Measure::Semblance,
+            [_, Ok(true), _] => Measure::Differences,
+            [.., Ok(true)] => Measure::Line,
+            _ => Measure::Stack,
+        };
+        ensure!(
+            axes[0].n >= 2,
+            "n1={}: a trace needs two samples or more",
+            axes[0].n
+        );
+        Ok(Self {
+            time: axes[0].clone(),
+            traces: axes[1].n,
+            velocity,
+            heterogeneity: Axis::new(ns, 1.0, step),
+            slowness,
+            squared,
+            before,
+            measure,
+            weight: job.flag("weight")?,
+            window: job.int("nb")? as usize,
+            mute: (job.double("str")?, job.int("mute")? as usize),
+        })
+    }
+
+    /// Time, velocity, heterogeneity if there are several, and what lies behind the gathers.
+    fn write_axes(&self, axes: &[Axis], own_offsets: bool, output: &mut Output) {
+        let several = self.heterogeneity.n > 1;
+        let new = [&self.time, &self.velocity, &self.heterogeneity];
+        let new = new.into_iter().take(if several { 3 } else { 2 });
+        let all: Vec<Axis> = new.chain(&axes[2..]).cloned().collect();
+        cube::write_axes(output, &all);
+        if !own_offsets {
+            output.put_float("h0", axes[1].o);
+            output.put_float("dh", axes[1].d);
+            output.put_int("nh", axes[1].n as i64);
+        }
+    }
+
+    /// The line of a velocity and a heterogeneity.
+    fn line(&self, traces: &[Trace], (iv, is): (usize, usize), result: &mut [f32]) {
+        let n = self.time.n;
+        let (v, s) = (at(&self.velocity, iv), at(&self.heterogeneity, is));
+        let mut corrected = vec![0.0f32; n];
+        // Sums of amplitudes, of their squares and of their products with offset; for differences their squares alone.
+        let (mut sums, mut before) = (vec![[0.0f64; 3]; n], Vec::new());
+        for (x, spline) in traces {
+            let ratio = if self.slowness { x * v } else { x / v };
+            let square = ratio * if self.squared { *x } else { ratio } - self.before * x * x;
+            let place = |i: usize| {
+                let t = at(&self.time, i);
+                let root = (t * t + s * square).max(0.0).sqrt();
+                (t * (1.0 - 1.0 / s) + root / s - f64::from(self.time.o)) / f64::from(self.time.d)
+            };
+            stretch(spline, n, place, self.mute, &mut corrected);
+            let scale = if self.weight { ratio.abs() } else { 1.0 } / (n * self.traces) as f64;
+            let now: Vec<f64> = corrected.iter().map(|a| scale * f64::from(*a)).collect();
+            for (i, (sums, a)) in sums.iter_mut().zip(&now).enumerate() {
+                if self.measure != Measure::Differences {
+                    *sums = [sums[0] + a, sums[1] + a * a, sums[2] + a * x];
+                } else if let Some(other) = before.get(i) {
+                    sums[0] += (a - other) * (a - other);
+                }
+            }
+            before = now;
+        }
+        match self.measure {
+            Measure::Stack | Measure::Differences => {
+                let pairs = result.iter_mut().zip(&sums);
+                pairs.for_each(|(value, sums)| *value = sums[0] as f32);
+            }
+            Measure::Semblance | Measure::Line => self.semblance(traces, &sums, result),
+        }
+    }
+
+    /// Ratios of energies over windows.
+    fn semblance(&self, traces: &[Trace], sums: &[[f64; 3]], result: &mut [f32]) {
+        let count = self.traces as f64;
+        let (sx, sxx) = traces
+            .iter()
+            .fold((0.0, 0.0), |(sx, sxx), (x, _)| (sx + x, sxx + x * x));
+        let energies = |[s, squares, products]: &[f64; 3]| match self.measure {
+            Measure::Line => (
+                s * s + (count * products * products - 2.0 * sx * s * products) / sxx,
+                (count - sx * sx / sxx) * squares,
+            ),
+            _ => (s * s, count * squares),
+        };
+        let energies: Vec<(f64, f64)> = sums.iter().map(energies).collect();
+        for (i, value) in result.iter_mut().enumerate() {
+            let window = &energies[i.saturating_sub(self.window)..(i + self.window + 1).min(sums.len())];
+            let (above, below) = window
+                .iter()
+                .fold((0.0, 0.0), |(a, b), pair| (a + pair.0, b + pair.1));
+            *value = if below > 0.0 { (above / below) as f32 } else { 0.0 };
+        }
+    }
+}
+
+/// Coordinate of a sample.
+fn at(axis: &Axis, i: usize) -> f64 {
+    f64::from(axis.o) + i as f64 * f64::from(axis.d)
+}
