@@ -7,20 +7,32 @@ use super::imaging::Half;
 use super::program::Discrete;
 use crate::methods::velocity_stress::layout;
 
-/// Adds half the sum of the fields of all axes, which come first: of normal stresses.
-pub fn add_half_of_normal<T: Number>(program: &Discrete<T>, fields: &[T], sum: &mut [T]) {
+/// Adds to the pressure of the adjoint, summed over the steps, the sum of the normal stresses of this step, which are the fields of all
+/// axes and come first; `middle` becomes that sum with half of this step.
+pub fn add_pressure<T: Number>(program: &Discrete<T>, back: &[T], (later, middle): (&mut [T], &mut [T])) {
     let (rows, n, half) = (&program.rows, program.rows.z.len(), T::of(0.5));
-    let to = Shared::new(sum);
-    rows.each(&program.setup.cpu, 0, |_, plane, row| {
+    let (later, middle) = (Shared::new(later), Shared::new(middle));
+    rows.each(&program.setup.cpu, 1, |scratch, plane, row| {
         let first = rows.at(plane, row) + rows.z.start;
+        let pressure = &mut scratch[0][..n];
+        normal_sum(program, back, first, pressure);
         // SAFETY: every row of the fields belongs to one call.
-        let sum = unsafe { to.row(first, n) };
-        for field in fields.chunks_exact(rows.len).take(program.ndim()) {
-            sum.iter_mut()
-                .zip(&field[first..])
-                .for_each(|(sum, x)| *sum += half * *x);
-        }
+        let (later, middle) = unsafe { (later.row(first, n), middle.row(first, n)) };
+        let sums = later.iter_mut().zip(middle);
+        sums.zip(&*pressure).for_each(|((later, middle), &p)| {
+            *middle = *later + half * p;
+            *later += p;
+        });
     });
+}
+
+/// The sum of the fields of all axes, which come first, in the cells that begin at `first`: of normal stresses.
+fn normal_sum<T: Number>(program: &Discrete<T>, fields: &[T], first: usize, sum: &mut [T]) {
+    sum.fill(T::of(0.0));
+    for field in fields.chunks_exact(program.rows.len).take(program.ndim()) {
+        let pairs = sum.iter_mut().zip(&field[first..]);
+        pairs.for_each(|(sum, x)| *sum += *x);
+    }
 }
 
 /// Adds the square of the pressure of a shot, which is the mean of the normal stresses.
@@ -73,11 +85,7 @@ pub fn pressures<T: Number>(
         // SAFETY: every row of the fields belongs to one call.
         let later = unsafe { later.row(first, n) };
         let pressure = d;
-        pressure.fill(T::of(0.0));
-        for field in back.chunks_exact(rows.len).take(ndim) {
-            let pairs = pressure.iter_mut().zip(&field[first..]);
-            pairs.for_each(|(sum, x)| *sum += *x);
-        }
+        normal_sum(program, back, first, pressure);
         for image in &images {
             // SAFETY: the same.
             let image = unsafe { image.row(first, n) };

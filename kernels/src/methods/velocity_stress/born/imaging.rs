@@ -21,7 +21,7 @@
 //! Fields that lie between nodes are multiplied there, and the products averaged to the nodes at the end.
 
 use super::adjoint::{Adjoint, Pass};
-use super::correlation::{add_half_of_normal, add_to_nodes, correlate, pressures, shine_pressure};
+use super::correlation::{add_pressure, add_to_nodes, correlate, pressures, shine_pressure};
 use super::engine::Source;
 use super::forward::Waves;
 use super::program::Discrete;
@@ -142,6 +142,8 @@ pub struct Imaging<T> {
     share: Vec<T>,
     /// The adjoint pressure, summed over the steps so far.
     later: Vec<T>,
+    /// The same up to the middle of a step, where lags ask for its neighbours.
+    middle: Vec<T>,
     next: Next<T>,
 }
 
@@ -185,6 +187,7 @@ impl<T: Number> Imaging<T> {
             lags: wanted.along(program.ndim()).collect(),
             share: program.share_of_pressure(),
             later: vec![T::of(0.0); len],
+            middle: Vec::new(),
             next: Next::default(),
         }
     }
@@ -300,9 +303,9 @@ impl<T: Number> Imaging<T> {
             match sums.kind {
                 Kind::Pp if plain => pressures(program, (velocity, back), &mut self.later, &mut sums.images),
                 Kind::Pp => {
-                    add_half_of_normal(program, back, &mut self.later);
-                    sums.add(program, &self.lags, 0, (rates, &self.later));
-                    add_half_of_normal(program, back, &mut self.later);
+                    self.middle.resize(program.rows.len, T::of(0.0));
+                    add_pressure(program, back, (&mut self.later, &mut self.middle));
+                    sums.add(program, &self.lags, 0, (rates, &self.middle));
                 }
                 Kind::Ps => sums.add(program, &self.lags, 0, (&shot[0], &of_s)),
                 Kind::Sp => sums.add(program, &self.lags, 0, (&shot[1], &of_p)),
