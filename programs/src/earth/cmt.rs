@@ -9,7 +9,7 @@ const DYNE_CM: f64 = 1e-7;
 
 /// What a source does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Act {
+pub enum Mechanism {
     /// rr tt pp rt rp tp, N m: r up, t south, p east.
     Moment([f64; 6]),
     /// East, north and up, N.
@@ -18,7 +18,7 @@ pub enum Act {
 
 /// How a source goes on in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Rise {
+pub enum SourceTime {
     /// The rate of a moment, or a force, as a Gaussian of area one with this half duration, s.
     HalfDuration(f64),
     /// A Ricker wavelet with this peak frequency, Hz.
@@ -31,7 +31,7 @@ pub struct Event {
     /// Seconds behind the origin time of the first line.
     pub shift: f64,
     /// How it goes on.
-    pub rise: Rise,
+    pub source_time: SourceTime,
     /// True where the file says `latorUTM:`, as the Cartesian version of SPECFEM3D does.
     pub is_local: bool,
     /// Degrees, or y of a local mesh.
@@ -41,7 +41,7 @@ pub struct Event {
     /// m.
     pub depth: f64,
     /// What it does.
-    pub act: Act,
+    pub mechanism: Mechanism,
     /// The file of its time function, where a line behind the moments names one.
     pub history: Option<String>,
 }
@@ -105,12 +105,12 @@ fn event(block: Block<11>) -> Result<Event> {
     }
     Ok(Event {
         shift,
-        rise: Rise::HalfDuration(half),
+        source_time: SourceTime::HalfDuration(half),
         is_local: block.spellings[2] + block.spellings[3] > 0,
         latitude,
         longitude,
         depth: 1000.0 * depth,
-        act: Act::Moment(moments.map(|m| m * DYNE_CM)),
+        mechanism: Mechanism::Moment(moments.map(|m| m * DYNE_CM)),
         history: block.history,
     })
 }
@@ -154,7 +154,7 @@ Mtp:      -2.480000D+27
         assert_eq!(events.len(), 2);
         let event = &events[0];
         assert_eq!((event.latitude, event.depth), (-13.82, 647_100.0));
-        let Act::Moment(tensor) = event.act else {
+        let Mechanism::Moment(tensor) = event.mechanism else {
             panic!("{event:?}")
         };
         assert!((tensor[3] + 2.503e21).abs() < 1e6 && (tensor[5] + 2.48e20).abs() < 1e6);

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::blocks::{self, Block};
-use super::cmt::{Act, Event, Rise};
+use super::cmt::{Event, Mechanism, SourceTime};
 
 /// The words of a file, and those of older versions.
 const WORDS: [&[&str]; 10] = [
@@ -42,9 +42,9 @@ fn event(block: Block<10>) -> Result<Event> {
         factor,
         direction @ ..,
     ] = block.values;
-    let rise = match kind {
-        0.0 if span >= 0.0 => Rise::HalfDuration(span),
-        1.0 if span > 0.0 => Rise::Peak(span),
+    let source_time = match kind {
+        0.0 if span >= 0.0 => SourceTime::HalfDuration(span),
+        1.0 if span > 0.0 => SourceTime::Peak(span),
         0.0 | 1.0 => bail!("`hdurorf0:` is {span}; a half duration in s or a frequency in Hz is above zero"),
         _ => bail!(
             "`source time function:` is {kind}; 0 (Gaussian) and 1 (Ricker) are known: write one of them, and give other histories by series="
@@ -56,12 +56,12 @@ fn event(block: Block<10>) -> Result<Event> {
     }
     Ok(Event {
         shift,
-        rise,
+        source_time,
         is_local: block.spellings[2] + block.spellings[3] < 2,
         latitude,
         longitude,
         depth: 1000.0 * depth,
-        act: Act::Force(direction.map(|c| factor * c / length)),
+        mechanism: Mechanism::Force(direction.map(|c| factor * c / length)),
         history: block.history,
     })
 }
@@ -90,8 +90,8 @@ component dir vect source Z_UP:  -4.d0
         assert_eq!(events.len(), 2);
         let event = &events[1];
         assert_eq!((event.latitude, event.longitude, event.depth), (67e3, 66e3, 30.0));
-        assert!(event.is_local && event.shift == 0.5 && event.rise == Rise::Peak(2.0));
-        let Act::Force([east, north, up]) = event.act else {
+        assert!(event.is_local && event.shift == 0.5 && event.source_time == SourceTime::Peak(2.0));
+        let Mechanism::Force([east, north, up]) = event.mechanism else {
             panic!("{event:?}")
         };
         assert!((east / 6e14 - 1.0).abs() < 1e-12 && north == 0.0 && (up / -8e14 - 1.0).abs() < 1e-12);

@@ -7,7 +7,7 @@ use kernels::earth::Frame;
 use kernels::earth::globe::geocentric;
 use rsf_io::Job;
 
-use super::cmt::{Act, Rise};
+use super::cmt::{Mechanism, SourceTime};
 use super::{cmt, force, stations};
 
 /// What latitude, longitude and depth mean.
@@ -49,7 +49,7 @@ struct Place {
 
 /// What a source does in the axes of the mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Deed {
+pub enum TurnedMechanism {
     /// N m.
     Moment([[f64; 3]; 3]),
     /// N.
@@ -61,11 +61,11 @@ pub struct Quakes {
     /// x, y, z, m.
     pub points: Vec<[f64; 3]>,
     /// What they do.
-    pub deeds: Vec<Deed>,
+    pub mechanisms: Vec<TurnedMechanism>,
     /// When each is half done, s behind the first.
     pub shifts: Vec<f64>,
     /// How they go on in time.
-    pub rises: Vec<Rise>,
+    pub source_times: Vec<SourceTime>,
     /// What sentences call each.
     pub names: Vec<String>,
     /// Files of their time functions.
@@ -175,19 +175,21 @@ impl Ground {
             });
         }
         let placed = self.place(job, &places, terrain)?;
-        let deed = |frame: &Frame, act: Act| match act {
-            Act::Moment(tensor) => Deed::Moment(frame.tensor(tensor)),
-            Act::Force([east, north, up]) => Deed::Force(std::array::from_fn(|c| {
+        let turned = |frame: &Frame, mechanism: Mechanism| match mechanism {
+            Mechanism::Moment(tensor) => TurnedMechanism::Moment(frame.tensor(tensor)),
+            Mechanism::Force([east, north, up]) => TurnedMechanism::Force(std::array::from_fn(|c| {
                 east * frame.east[c] + north * frame.north[c] + up * frame.up[c]
             })),
         };
         let both = placed.iter().zip(&events);
         Ok(Some(Quakes {
-            deeds: both.map(|((_, frame), event)| deed(frame, event.act)).collect(),
+            mechanisms: both
+                .map(|((_, frame), event)| turned(frame, event.mechanism))
+                .collect(),
             points: placed.iter().map(|(point, _)| *point).collect(),
             names: places.into_iter().map(|place| place.what).collect(),
             shifts: events.iter().map(|event| event.shift - first).collect(),
-            rises: events.iter().map(|event| event.rise).collect(),
+            source_times: events.iter().map(|event| event.source_time).collect(),
             histories: events.into_iter().map(|event| event.history).collect(),
         }))
     }

@@ -8,7 +8,7 @@ mod history;
 mod model;
 mod stations;
 
-pub use cmt::{Event, Rise};
-pub use ground::{Deed, Ground, Quakes, Sites, Terrain, names};
+pub use cmt::{Event, SourceTime};
+pub use ground::{Ground, Quakes, Sites, Terrain, TurnedMechanism, names};
 pub use history::read as read_history;
 pub use model::open as open_model;

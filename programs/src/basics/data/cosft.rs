@@ -9,7 +9,7 @@ use rsf_io::{Axis, Header, Job, Kind, Output, Param, Program};
 
 use super::{cube, fourier, lines};
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfcosft",
     about: "Cosine transform along any axes.",

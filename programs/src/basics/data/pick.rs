@@ -7,7 +7,7 @@ use rsf_io::{Axis, Job, Kind, Param, Program};
 use super::cube;
 use super::smooth::Filter;
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfpick",
     about: "Pick velocities (or what else axis 2 is) automatically from panels of semblance.",

@@ -9,7 +9,7 @@ use super::mutter;
 use super::spline::Spline;
 use super::{cube, lines};
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static NMO: Program = Program {
     name: "sfnmostretch",
     about: "Move hyperbolas of one velocity to their times at offset 0, and back.",
@@ -35,7 +35,7 @@ static NMO_PARAMS: [Param; 7] = [
     MUTE,
 ];
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static DAT: Program = Program {
     name: "sfdatstretch",
     about: "Shift every trace by a time of its own.",

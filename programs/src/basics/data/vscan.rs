@@ -9,7 +9,7 @@ use super::mutter::offsets;
 use super::spline::Spline;
 use super::stretch::stretch;
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfvscan",
     about: "Velocity analysis: stacks or semblance of gathers along hyperbolas of many velocities.",

@@ -15,7 +15,7 @@ const LEFT: f64 = (PAGE.0 - WIDTH) * 2.0 / 3.0;
 const WIDTH: f64 = 0.75 * PAGE.0;
 const HEIGHT: f64 = 0.75 * PAGE.1;
 
-/// What the user sees.
+/// Parameters and documentation of the program.
 pub static SPEC: Program = Program {
     name: "sfbox",
     about: "Draw a label in a box with a pointer, to lie over another picture.",

@@ -1,7 +1,7 @@
 //! What files about the Earth say of a shot: earthquakes, stations, the model of the radius.
 
 use super::medium::Rocks;
-use crate::earth::{self, Deed, Ground, Quakes, Rise, Sites, Terrain};
+use crate::earth::{self, Ground, Quakes, Sites, SourceTime, Terrain, TurnedMechanism};
 use crate::meshing::RawMesh;
 use crate::modelling::checkpoint::Checksum;
 use crate::modelling::velocity_stress::sources::Placed;
@@ -131,9 +131,9 @@ fn along<const D: usize>(point: &[f64; 3]) -> [f64; D] {
 fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
     let least = LEAST * job.double("dt")?;
     let spread = |half: f64| half.max(least) / SPREAD;
-    let history = |rise: &Rise| match *rise {
-        Rise::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
-        Rise::Peak(frequency) => TimeFunction::Ricker { frequency },
+    let history = |source_time: &SourceTime| match *source_time {
+        SourceTime::HalfDuration(half) => TimeFunction::Gaussian { tau: spread(half) },
+        SourceTime::Peak(frequency) => TimeFunction::Ricker { frequency },
     };
     let own = !["stf", "series", "tau", "freq"]
         .iter()
@@ -144,15 +144,15 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
     };
     let has_samples = !series.is_empty();
     // SPECFEM3D's Gaussian of a force has the area one, that of a time function here the height one.
-    let height = |rise: &Rise| match *rise {
-        Rise::HalfDuration(half) if own && !has_samples => {
+    let height = |source_time: &SourceTime| match *source_time {
+        SourceTime::HalfDuration(half) if own && !has_samples => {
             1.0 / (std::f64::consts::TAU.sqrt() * spread(half))
         }
         _ => 1.0,
     };
-    let action = |(deed, rise): (&Deed, &Rise)| match deed {
-        Deed::Moment(m) => Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]),
-        Deed::Force(force) => Action::Force(force.map(|f| f * height(rise))),
+    let action = |(turned, source_time): (&TurnedMechanism, &SourceTime)| match turned {
+        TurnedMechanism::Moment(m) => Action::Moment([m[0][0], m[1][1], m[2][2], m[0][1], m[0][2], m[1][2]]),
+        TurnedMechanism::Force(force) => Action::Force(force.map(|f| f * height(source_time))),
     };
     Ok(Placed {
         points: quakes
@@ -160,13 +160,18 @@ fn placed(job: &Job, quakes: &Quakes) -> anyhow::Result<Placed> {
             .iter()
             .map(|p| [p[2], p[0], p[1]].map(|c| c as f32))
             .collect(),
-        actions: quakes.deeds.iter().zip(&quakes.rises).map(action).collect(),
+        actions: quakes
+            .mechanisms
+            .iter()
+            .zip(&quakes.source_times)
+            .map(action)
+            .collect(),
         shifts: match has_samples {
             true => vec![0.0; quakes.shifts.len()],
             false => quakes.shifts.clone(),
         },
         histories: match (own, has_samples) {
-            (true, false) => quakes.rises.iter().map(history).collect(),
+            (true, false) => quakes.source_times.iter().map(history).collect(),
             _ => series,
         },
     })

@@ -49,8 +49,8 @@ pub struct Placed {
     pub actions: Vec<Action>,
     /// When each is half done, s.
     pub shifts: Vec<f64>,
-    /// Histories of each, which begin before that by half of their spans, series at their own times; where empty those of the command line hold, and
-    /// begin at the shifts.
+    /// Histories of each, which begin before that by half of their spans, and series at their own times; where there are none, those of
+    /// the command line hold and begin at the shifts.
     pub histories: Vec<TimeFunction>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An image is a sum over the steps of fields of the shot times fields of the data, which go backward in time, at the same place, or
 //! (Sava and Fomel 2006) a lag `h` before it and behind it: `I(x, h) = sum a(x - h) b(x + h)`. Fields of the shot are kept on the way
-//! forward ([`Film`]). What is multiplied, by [`Kind`]:
+//! forward. What is multiplied, by [`Kind`]:
 //!
 //! - PP: the pressures (Claerbout 1971). Normal stresses know P waves alone in an isotropic medium. The tape has their rates `e_k` in
 //!   the shot, so the correlation is summed by parts: `sum_n p_n q_n = sum_k e_k sum_(n >= k) q_n`, the inner sum being made in the
@@ -13,10 +13,10 @@
 //! - energy: stresses less velocities, times their adjoint. That is the potential less the kinetic energy of both waves, which is
 //!   nothing where they go the same way, and so has no trace of waves that were not reflected (Rocha, Tanushev and Sava 2016)
 //!
-//! The adjoint of stresses behind step `n` is a wave half a step earlier than these stresses, that of velocities one half a step later
-//! than these velocities, since what is injected at a record stands for the step around it. So that fields of equal times are multiplied,
-//! stresses meet the mean of their adjoint behind this step and the next one, and the adjoint of velocities meets the mean of the
-//! velocities behind both.
+//! What is injected at a sample of the data stands for the step around that sample. The adjoint of the stresses after step `n` is
+//! therefore a wave at a time half a step before that of these stresses, and the adjoint of the velocities a wave half a step after them.
+//! Fields of equal times are multiplied, so that images are of second order in the step: stresses by the mean of their adjoint after
+//! steps `n` and `n + 1`, and the mean of the velocities after both steps by their adjoint after step `n`.
 //!
 //! Fields that lie between nodes are multiplied there, and the products averaged to the nodes at the end.
 
@@ -142,12 +142,12 @@ pub struct Imaging<T> {
     share: Vec<T>,
     /// The adjoint pressure, summed over the steps so far.
     later: Vec<T>,
-    /// The same up to the middle of a step, where lags ask for its neighbours.
+    /// The same with half of the present step, for images with lags.
     middle: Vec<T>,
     next: Next<T>,
 }
 
-/// Fields of the next step, through which the reverse sweep went before. Those that no kind needs are empty.
+/// Fields of the next step, which the reverse sweep has passed already. Those that no kind needs are empty.
 #[derive(Default)]
 struct Next<T> {
     /// Forces of P and S waves of the adjoint.
@@ -159,7 +159,7 @@ struct Next<T> {
     rotation: Vec<T>,
 }
 
-/// The mean of a field in this step and the next one, of which nothing is known behind the last step; the field takes its place there.
+/// The mean of a field in this step and in the next one, which is zero after the last step; `next` then holds the field.
 fn mean<T: Number>(next: &mut Vec<T>, mut field: Vec<T>) -> Vec<T> {
     next.resize(field.len(), T::of(0.0));
     for (next, here) in next.iter_mut().zip(&mut field) {

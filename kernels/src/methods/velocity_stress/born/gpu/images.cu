@@ -4,7 +4,8 @@ struct Waves {
     struct Args a;
     const REAL *from;       // fields behind each other; a kernel may do without them
     const REAL *share;      // of the sum of normal stresses, the potential of P waves; null: all of it
-    REAL *potential;        // or fields of the next step
+    const REAL *potential;
+    REAL *next;             // fields of the next step
     REAL *to;
     int fields, padding;
 };
@@ -78,8 +79,8 @@ KERNEL(adjoint_velocities)(const struct Waves w) {
 // The mean of fields in this step and the next one, where they take the place of those of the next one.
 KERNEL(mean)(const struct Waves w) {
     EACH_NUMBER(k, w.fields * w.a.g.len) {
-        REAL here = OF(&w, from)[k], next = OF(&w, potential)[k];
-        OF(&w, potential)[k] = here;
+        REAL here = OF(&w, from)[k], next = OF(&w, next)[k];
+        OF(&w, next)[k] = here;
         OF(&w, to)[k] = (REAL)0.5 * (here + next);
     }
 }

@@ -47,6 +47,7 @@ struct Waves {
     from: u64,
     share: u64,
     potential: u64,
+    next: u64,
     to: u64,
     fields: i32,
     padding: i32,
@@ -175,22 +176,17 @@ impl<'a, A: Accelerator> Imaging<'a, A> {
             from,
             share: 0,
             potential: self.at(self.plan.potential),
+            next: 0,
             to,
             fields: int(fields),
             padding: 0,
         }
     }
 
-    /// The mean of so many fields and those of the next step, in `to`, which may be `from`; they take the place of those.
+    /// The mean of so many fields of this step and those of the next step, in `to`, which may be `from`; `next` then holds this step's.
     fn mean(&self, args: &Args, (from, fields): (u64, usize), next: u64, to: u64) -> Result<(), Error> {
         let waves = self.waves(args, (from, fields), to);
-        self.walk(
-            Kernel::Mean,
-            &Waves {
-                potential: next,
-                ..waves
-            },
-        )
+        self.walk(Kernel::Mean, &Waves { next, ..waves })
     }
 
     /// The force of P waves whose normal stresses, or their sum, these fields are; or that of S waves, from `stress`.
