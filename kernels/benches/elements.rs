@@ -166,6 +166,7 @@ impl Case {
             }),
             lumping: Lumping::Matrix,
             sponge: None,
+            pml: None,
             sources: &[source],
         })
     }

@@ -194,6 +194,7 @@ fn records(section: &Section, shot: &Shot, distances: &[f64]) -> Records {
             relaxations: None,
             lumping: Lumping::Matrix,
             sponge: None,
+            pml: None,
             sources,
         };
         if dt == 0.0 {

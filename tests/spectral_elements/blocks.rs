@@ -4,7 +4,7 @@ use kernels::device::cpu::Cpu;
 use kernels::mesh::step::{Medium, steps};
 use kernels::mesh::{Basis, Locator, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Attenuation, Engine, Grain, Lumping, Quantity, Relaxation, Setup, Source, Sponge,
+    Attenuation, Engine, Grain, Lumping, Pml, Quantity, Relaxation, Setup, Source, Sponge,
 };
 
 /// A block of `counts` elements: node k (counted along each axis) lies where `place` says, an element whose first node is k
@@ -62,6 +62,7 @@ pub struct Body<const D: usize> {
     pub relaxations: Option<Vec<Relaxation>>,
     pub grain: Grain,
     pub sponge: Option<Sponge>,
+    pub pml: Option<Pml<D>>,
 }
 
 impl<const D: usize> Body<D> {
@@ -80,6 +81,7 @@ impl<const D: usize> Body<D> {
             relaxations: None,
             grain: Grain::Fine,
             sponge: None,
+            pml: None,
         }
     }
 
@@ -97,6 +99,7 @@ impl<const D: usize> Body<D> {
             }),
             lumping: Lumping::Matrix,
             sponge: self.sponge,
+            pml: self.pml.as_ref(),
             sources,
         }
     }

@@ -89,6 +89,7 @@ impl World {
             relaxations: Some((&self.relaxations[..]).into()),
             lumping: Lumping::Matrix,
             sponge: None,
+            pml: None,
             sources: &self.sources,
         }
     }

@@ -141,6 +141,7 @@ fn with<R>(folder: &Path, work: impl FnOnce(&Setup<3>) -> R) -> R {
         relaxations: relaxations.as_deref().map(Into::into),
         lumping: Lumping::RowSums,
         sponge: None,
+        pml: None,
         sources: &sources,
     })
 }

@@ -75,6 +75,7 @@ fn misfit(strength: Strength<3>, exact: impl Fn(&Ricker, [f64; 3], f64) -> [f64;
         relaxations: None,
         lumping: Lumping::Matrix,
         sponge: None,
+        pml: None,
         sources: &sources,
     };
     let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();

@@ -87,6 +87,7 @@ impl Run<'_> {
             relaxations: None,
             lumping: Lumping::Matrix,
             sponge: None,
+            pml: None,
             sources,
         }
     }

@@ -67,6 +67,7 @@ fn body(relaxations: Option<Vec<Relaxation>>, grain: Grain) -> Body<3> {
         relaxations,
         grain,
         sponge: None,
+        pml: None,
     }
 }
 

@@ -16,6 +16,7 @@ mod laws;
 mod layers;
 mod models;
 mod modes;
+mod pml;
 mod quality;
 mod sponge;
 

@@ -60,6 +60,7 @@ fn rod(degree: usize, elements: usize, of_points: bool) -> f64 {
         relaxations: None,
         lumping: Lumping::Matrix,
         sponge: None,
+        pml: None,
         sources: &[],
     };
     let end = 1.3 * 2.0 * PI / w;
@@ -190,6 +191,7 @@ fn the_step_of_a_model_of_points_is_stable_and_not_far_from_the_limit() {
         relaxations: None,
         lumping: Lumping::Matrix,
         sponge: None,
+        pml: None,
         sources: &[],
     };
     let bound = setup.bound().limit;

@@ -62,6 +62,7 @@ fn error<const D: usize>((side, degree): (usize, usize), fraction: f64, overtone
         relaxations: None,
         lumping: Lumping::Matrix,
         sponge: None,
+        pml: None,
         sources: &[],
     };
     let mut engine = Engine::new(Cpu::new(2).unwrap(), &setup).unwrap();

@@ -5,8 +5,8 @@
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Attenuation, Followed, Grain, Loss, Lumping, PointMedia, PointMedium, Quantity, Relaxation, Setup, Shot,
-    Source, Sponge, Strength,
+    Attenuation, Followed, Grain, Loss, Lumping, Pml, PointMedia, PointMedium, Quantity, Relaxation, Setup,
+    Shot, Source, Sponge, Strength,
 };
 
 /// What fills a layer.
@@ -33,6 +33,7 @@ pub struct World<const D: usize> {
     pub shot: Shot<D>,
     pub uneven: Option<Uneven>,
     pub sponge: Option<Sponge>,
+    pub pml: Option<Pml<D>>,
 }
 
 /// Constants that change from point to point by an eighth around those of the regions.
@@ -263,6 +264,7 @@ impl<const D: usize> World<D> {
             followed: recipe.followed,
             lumping: recipe.lumping,
             speeds: both.iter().map(|m| m.1).collect(),
+            pml: None,
             sponge: recipe.soaks.then_some(Sponge {
                 thickness: 170.0,
                 left: 0.05,
@@ -290,6 +292,7 @@ impl<const D: usize> World<D> {
             }),
             lumping: self.lumping,
             sponge: self.sponge,
+            pml: self.pml.as_ref(),
             sources: &self.sources,
         }
     }

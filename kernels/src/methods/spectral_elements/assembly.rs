@@ -6,8 +6,9 @@ use super::attenuation::{Coarse, Memory};
 use super::cut::Share;
 use super::lanes::{LANES, Lanes};
 use super::media::Contents;
+use super::pml::{Damped, Filters};
 use super::shape::Shape;
-use super::{Attenuation, Grain, Setup};
+use super::{Attenuation, Followed, Grain, Setup};
 use crate::Error;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::Law;
@@ -68,9 +69,20 @@ pub(super) fn blocks<const D: usize>(
     let own = share.elements.iter().copied();
     let all = own.filter(|e| setup.is_fluid(*e as usize) == fluid);
     let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
+    // Elements in layers across the same axes go together, and so do those with tables of constants.
+    let kind = |e: &u32| (setup.damped_axes(*e as usize), anisotropic(e));
     let cut = |elements: Vec<u32>| -> Vec<Block<D>> {
-        let (full, plain): (Vec<u32>, Vec<u32>) = elements.into_iter().partition(anisotropic);
-        let groups: Vec<&[u32]> = plain.chunks(LANES).chain(full.chunks(LANES)).collect();
+        let mut sorted: Vec<_> = elements.iter().map(|e| (kind(e), *e)).collect();
+        sorted.sort_unstable();
+        let elements: Vec<u32> = sorted.iter().map(|(_, e)| *e).collect();
+        let kinds = sorted.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len);
+        let mut rest = &elements[..];
+        let groups = kinds.flat_map(|count| {
+            let (same, others) = rest.split_at(count);
+            rest = others;
+            same.chunks(LANES)
+        });
+        let groups: Vec<&[u32]> = groups.collect();
         let blocks = groups
             .into_par_iter()
             .map(|group| block(setup, share, table, group));
@@ -169,6 +181,10 @@ pub(super) fn memories<const D: usize>(
             .points
             .map(|_| numbers(setup, table, &block.elements, Contents::strengths));
         let coarse = (grain == Grain::Coarse).then(|| Coarse::new::<D>(setup.basis));
+        let first = block.elements.first();
+        let in_layer = first.is_some_and(|e| setup.damped_axes(*e as usize) != 0);
+        // In layers memory variables follow the filtered slopes of the step.
+        let followed = if in_layer { Followed::OfNow } else { followed };
         Some(Memory::new::<D>(
             block.points.len(),
             &lanes,
@@ -177,6 +193,27 @@ pub(super) fn memories<const D: usize>(
         ))
     };
     blocks.iter().map(of_block).collect()
+}
+
+/// The filters of the blocks in layers, for a field of so many components; none elsewhere.
+pub(super) fn damped<const D: usize>(
+    setup: &Setup<D>,
+    table: &Tabulated<D>,
+    blocks: &[Block<D>],
+    components: usize,
+) -> Vec<Option<Damped>> {
+    let filters = Filters::new(setup, table);
+    let of_block = |block: &Block<D>| {
+        let axes = setup.damped_axes(*block.elements.first()? as usize);
+        let filters = filters.as_ref().filter(|_| axes != 0)?;
+        Some(Damped::new(
+            (setup, filters),
+            table,
+            (axes, components),
+            &block.elements,
+        ))
+    };
+    blocks.par_iter().map(of_block).collect()
 }
 
 /// Block and lane of the elements of the blocks, in the order of the elements.

@@ -36,6 +36,11 @@ pub(super) fn face_points<const D: usize>(
         let own = table.element(&setup.mesh.coordinates(side.element));
         let surface = table.surface(&own, cell::face::<D>(side.face));
         let contents = setup.contents(side.element, table);
+        // Where a layer ends nothing moves.
+        let places = surface.points.iter().map(|local| own.position[*local]);
+        if setup.pml.is_some_and(|pml| places.clone().all(|x| pml.ends(x))) {
+            continue;
+        }
         for (k, local) in surface.points.iter().enumerate() {
             let Some(point) = share.at(side.element, *local) else {
                 continue;

@@ -13,6 +13,7 @@ use super::element::{Forces, Motion, Scratch};
 use super::fluid::{Coupling, Fluid, Surfaces, contacts};
 use super::lanes::LANES;
 use super::mass::InverseMass;
+use super::pml::Damped;
 use super::points::{Placed, Quantity, Receiver};
 use super::recording::{Recording, receivers};
 use super::shape::Tables;
@@ -63,6 +64,7 @@ pub struct Engine<const D: usize> {
     boundary: usize,
     absorbing: Vec<Absorbing<D>>,
     pub(super) memories: Vec<Option<Memory>>,
+    pub(super) damped: Vec<Option<Damped>>,
     coupling: Vec<Coupling<D>>,
     pub(super) fluid: Option<Fluid<D>>,
     sources: Vec<Vec<Placed<D>>>,
@@ -132,6 +134,7 @@ impl<const D: usize> Engine<D> {
             absorbing: Absorbing::of_blocks(&blocks, &faces),
             coupling: Coupling::of_blocks(&blocks, &contacts, |contact| contact.solid),
             memories: assembly::memories(setup, &table, &blocks),
+            damped: assembly::damped(setup, &table, &blocks, D),
             contributions: vec![[0.0; D]; blocks.len() * LANES * table.points()],
             sums: Sums::new(&blocks, points, &exchange.arrived)?,
             inverse_mass,
@@ -173,6 +176,7 @@ impl<const D: usize> Engine<D> {
         let fields = [&mut self.displacement, &mut self.velocity, &mut self.acceleration];
         fields.into_iter().for_each(|field| field.fill([0.0; D]));
         self.memories.iter_mut().flatten().for_each(Memory::forget);
+        self.damped.iter_mut().flatten().for_each(Damped::forget);
         self.step = 0;
         Ok(())
     }
@@ -338,6 +342,7 @@ impl<const D: usize> Engine<D> {
         Motion {
             displacement: &self.displacement,
             acceleration: &self.acceleration,
+            velocity: &self.velocity,
             square: (self.dt * self.dt) as f32,
         }
     }
@@ -349,6 +354,7 @@ impl<const D: usize> Engine<D> {
         let motion = Motion {
             displacement: &self.displacement,
             acceleration: &self.acceleration,
+            velocity: &self.velocity,
             square: (self.dt * self.dt) as f32,
         };
         let own = part_of(part, self.boundary, self.blocks.len());
@@ -356,7 +362,8 @@ impl<const D: usize> Engine<D> {
         let places = LANES * points;
         let parts = self.blocks[own.clone()]
             .par_iter()
-            .zip(&mut self.memories[own.clone()]);
+            .zip(&mut self.memories[own.clone()])
+            .zip(&mut self.damped[own.clone()]);
         let added = self.absorbing[own.clone()]
             .par_iter()
             .zip(&self.coupling[own.clone()]);
@@ -368,13 +375,14 @@ impl<const D: usize> Engine<D> {
         self.cpu.install(|| {
             all.for_each_init(
                 || Scratch::<D>::new(points, layer),
-                |scratch, ((out, (block, memory)), ((absorbing, coupling), sources))| {
+                |scratch, ((out, ((block, memory), damped)), ((absorbing, coupling), sources))| {
                     flushed(|| {
                         let forces = Forces {
                             block,
                             tables: &tables,
                             motion,
                             memory: memory.as_mut(),
+                            damped: damped.as_mut(),
                             scratch,
                             out: out.as_flattened_mut(),
                         };
@@ -457,6 +465,7 @@ impl<const D: usize> Engine<D> {
             3 * size_of_val(&self.displacement[..]) + self.inverse_mass.bytes() + self.soaked.bytes();
         let contributions = size_of_val(&self.contributions[..]);
         let fluid = self.fluid.as_ref().map_or(0, Fluid::bytes);
-        of_blocks + memories + fields + contributions + self.sums.bytes() + fluid
+        let damped = self.damped.iter().flatten().map(Damped::bytes).sum::<usize>();
+        of_blocks + memories + damped + fields + contributions + self.sums.bytes() + fluid
     }
 }

@@ -5,6 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::assembly::{Block, Stiffness, triangle};
 use super::attenuation::Memory;
 use super::lanes::{Lanes, Part, Register};
+use super::pml::Damped;
 use super::shape::{Layer, Row, Tables};
 
 /// Room for one block.
@@ -18,6 +19,11 @@ pub(super) struct Scratch<const C: usize> {
     force: Vec<[Lanes; C]>,
     /// Fluxes of a layer of points along each axis of the cell: `[axis][point]`.
     flux: [Vec<[Lanes; C]>; 3],
+    /// In layers, where what a block adds is kept for each axis of space: `[axis][point]`.
+    along: Vec<[Lanes; C]>,
+    /// Cofactors of a layer of points, `[point][axis of the cell][component]`, and its stresses `[point][axis of space]`.
+    turns: Vec<Lanes>,
+    stresses: Vec<[Lanes; C]>,
 }
 
 impl<const C: usize> Scratch<C> {
@@ -29,6 +35,9 @@ impl<const C: usize> Scratch<C> {
             strained: room(points),
             force: room(points),
             flux: std::array::from_fn(|_| room(layer)),
+            along: Vec::new(),
+            turns: Vec::new(),
+            stresses: Vec::new(),
         }
     }
 }
@@ -36,11 +45,12 @@ impl<const C: usize> Scratch<C> {
 /// A gradient `[i][c]` or a flux of a field at a point.
 pub(super) type Tensor<S, const D: usize, const C: usize> = [[Register<S>; D]; C];
 
-/// Displacement, and acceleration of the step before: `[point][component]`.
+/// Displacement, acceleration of the step before, and velocity in the middle between both: `[point][component]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Motion<'a, const D: usize> {
     pub(super) displacement: &'a [[f32; D]],
     pub(super) acceleration: &'a [[f32; D]],
+    pub(super) velocity: &'a [[f32; D]],
     /// Square of the time step.
     pub(super) square: f32,
 }
@@ -63,6 +73,7 @@ pub(super) struct Forces<'a, const D: usize, const N: usize> {
     pub(super) tables: &'a Tables<N>,
     pub(super) motion: Motion<'a, D>,
     pub(super) memory: Option<&'a mut Memory>,
+    pub(super) damped: Option<&'a mut Damped>,
     pub(super) scratch: &'a mut Scratch<D>,
     pub(super) out: &'a mut [f32],
 }
@@ -85,10 +96,20 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             tables,
             motion,
             mut memory,
+            damped,
             scratch,
             out,
         } = self;
         gather(block, &mut scratch.field, |point| motion.displacement[point]);
+        if let Some(damped) = damped {
+            gather(block, &mut scratch.strained, |point| motion.velocity[point]);
+            for part in Part::all(simd) {
+                let mut law = Any(&block.stiffness, memory.as_deref_mut());
+                damped_forces::<S, _, D, D, N>(part, block, tables, scratch, (&mut law, damped));
+                smooth::<S, D, D, N>(part, tables, scratch, &damped.smoothing);
+            }
+            return scatter(block, &scratch.force, out);
+        }
         if memory.is_some() {
             // The end of the step before as its velocity in the middle predicted it.
             gather(block, &mut scratch.strained, |point| {
@@ -133,6 +154,7 @@ pub(super) struct FluidForces<'a, const D: usize, const N: usize> {
     pub(super) block: &'a Block<D>,
     pub(super) tables: &'a Tables<N>,
     pub(super) potential: &'a [[f32; 1]],
+    pub(super) damped: Option<&'a mut Damped>,
     pub(super) scratch: &'a mut Scratch<1>,
     pub(super) out: &'a mut [f32],
 }
@@ -147,6 +169,13 @@ impl<const D: usize, const N: usize> WithSimd for FluidForces<'_, D, N> {
             return;
         };
         gather(block, &mut scratch.field, |point| self.potential[point]);
+        if let Some(damped) = self.damped {
+            for part in Part::all(simd) {
+                let mut law = Light(lightness);
+                damped_forces::<S, _, D, 1, N>(part, block, self.tables, scratch, (&mut law, damped));
+            }
+            return scatter(block, &scratch.force, self.out);
+        }
         for part in Part::all(simd) {
             forces::<S, _, D, 1, N>(part, block, self.tables, scratch, &mut Light(lightness));
         }
@@ -222,7 +251,113 @@ fn forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usi
                 }
             }
         }
-        add_layer::<S, D, C, N>(part, tables, scratch, k);
+        add_layer::<S, D, C, N>(part, tables, (&scratch.flux, &mut scratch.force), k);
+    }
+}
+
+/// The forces of a block in perfectly matched layers: slopes across a layer are filtered, and so is what stresses across it add to
+/// every point, which is therefore kept axis by axis.
+#[inline(always)]
+fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const N: usize>(
+    part: Part<S>,
+    block: &Block<D>,
+    tables: &Tables<N>,
+    scratch: &mut Scratch<C>,
+    (law, damped): (&mut L, &mut Damped),
+) {
+    let (layers, points) = (if D == 3 { N } else { 1 }, N.pow(D as u32));
+    scratch.along.resize(D * points, [Lanes::ZERO; C]);
+    scratch.turns.resize(N * N * D * D, Lanes::ZERO);
+    scratch.stresses.resize(N * N * D, [Lanes::ZERO; C]);
+    for force in &mut scratch.along {
+        force.iter_mut().for_each(|lanes| part.store(lanes, part.zero()));
+    }
+    for k in 0..layers {
+        let layer = Layer::new(part, tables, &block.shape, k);
+        for j in 0..N {
+            let row = Row::new(part, tables, &layer, j);
+            for i in 0..N {
+                let (cofactors, determinant) = row.cofactors(part, tables, i);
+                let turn = (&cofactors, part.splat(1.0) / determinant);
+                let mut slopes = gradient::<S, D, C, N>(part, tables, &scratch.field, [i, j, k], turn);
+                let (at, point) = (j * N + i, (k * N + j) * N + i);
+                for (c, slopes) in slopes.iter_mut().enumerate() {
+                    for (axis, slope) in slopes.iter_mut().enumerate() {
+                        *slope = damped.filter(part, (axis, point), (c, 0), *slope);
+                    }
+                }
+                let flux = law.flux(part, point, &slopes, || slopes);
+                for axis in 0..D {
+                    for (c, flux) in flux.iter().enumerate() {
+                        part.store(&mut scratch.stresses[at * D + axis][c], flux[axis]);
+                    }
+                    for (a, cofactors) in cofactors.iter().enumerate() {
+                        part.store(&mut scratch.turns[(at * D + a) * D + axis], cofactors[axis]);
+                    }
+                }
+            }
+        }
+        let across = if D == 3 { tables.weight[k] } else { 1.0 };
+        for axis in 0..D {
+            for at in 0..N * N {
+                let weight = part.splat(-(tables.weight[at % N] * tables.weight[at / N]) * across);
+                for a in 0..D {
+                    let turn = weight * part.load(&scratch.turns[(at * D + a) * D + axis]);
+                    for c in 0..C {
+                        let flux = turn * part.load(&scratch.stresses[at * D + axis][c]);
+                        part.store(&mut scratch.flux[a][at][c], flux);
+                    }
+                }
+            }
+            let forces = &mut scratch.along[axis * points..][..points];
+            add_layer::<S, D, C, N>(part, tables, (&scratch.flux, forces), k);
+        }
+    }
+    for point in 0..points {
+        for c in 0..C {
+            let mut sum = part.zero();
+            for axis in 0..D {
+                let force = part.load(&scratch.along[axis * points + point][c]);
+                sum = sum + damped.filter(part, (axis, point), (c, 1), force);
+            }
+            part.store(&mut scratch.force[point][c], sum);
+        }
+    }
+}
+
+/// Takes from the forces what the highest polynomials of the velocity lose, line by line along every axis of the cell.
+#[inline(always)]
+fn smooth<S: Simd, const D: usize, const C: usize, const N: usize>(
+    part: Part<S>,
+    tables: &Tables<N>,
+    scratch: &mut Scratch<C>,
+    masses: &[Lanes],
+) {
+    let [values, takes] = &tables.highest;
+    for axis in 0..D {
+        let stride = N.pow(axis as u32);
+        for line in 0..N.pow(D as u32 - 1) {
+            let first = line / stride * stride * N + line % stride;
+            let mut mass = part.zero();
+            for (p, value) in values.iter().enumerate() {
+                mass = part
+                    .splat(value * value)
+                    .mul_add(part.load(&masses[first + p * stride]), mass);
+            }
+            for c in 0..C {
+                let mut coefficient = part.zero();
+                for (p, take) in takes.iter().enumerate() {
+                    let v = part.load(&scratch.strained[first + p * stride][c]);
+                    coefficient = part.splat(*take).mul_add(v, coefficient);
+                }
+                let lost = part.zero() - mass * coefficient;
+                for (p, take) in takes.iter().enumerate() {
+                    let force = &mut scratch.force[first + p * stride][c];
+                    let sum = part.splat(*take).mul_add(lost, part.load(force));
+                    part.store(force, sum);
+                }
+            }
+        }
     }
 }
 
@@ -261,13 +396,13 @@ fn gradient<S: Simd, const D: usize, const C: usize, const N: usize>(
 fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
     tables: &Tables<N>,
-    scratch: &mut Scratch<C>,
+    (flux, forces): (&[Vec<[Lanes; C]>; 3], &mut [[Lanes; C]]),
     k: usize,
 ) {
-    let [along, beside, across] = &scratch.flux;
+    let [along, beside, across] = flux;
     for j in 0..N {
         for i in 0..N {
-            let force = &mut scratch.force[(k * N + j) * N + i];
+            let force = &mut forces[(k * N + j) * N + i];
             let mut sum = [part.zero(); C];
             (0..C).for_each(|c| sum[c] = part.load(&force[c]));
             for q in 0..N {
@@ -289,7 +424,7 @@ fn add_layer<S: Simd, const D: usize, const C: usize, const N: usize>(
             (0..C).for_each(|c| flux[c] = part.load(&across[j * N + i][c]));
             for q in 0..N {
                 let weight = part.splat(tables.derivative[k][q]);
-                let force = &mut scratch.force[(q * N + j) * N + i];
+                let force = &mut forces[(q * N + j) * N + i];
                 for c in 0..C {
                     let sum = weight.mul_add(flux[c], part.load(&force[c]));
                     part.store(&mut force[c], sum);

@@ -37,6 +37,7 @@ impl<const D: usize> Engine<D> {
                 tables: &Tables::<N>::new(&self.basis),
                 motion: self.motion(),
                 memory: None,
+                damped: None,
                 scratch: &mut scratch,
                 out: out.as_flattened_mut(),
             };

@@ -14,6 +14,7 @@ use super::cut::{Exchange, Share};
 use super::element::{FluidForces, Scratch};
 use super::lanes::LANES;
 use super::mass::masses;
+use super::pml::{Damped, fixed_points};
 use super::points::Placed;
 use super::shape::Tables;
 use super::sponge::{Damping, Soaked};
@@ -147,6 +148,7 @@ pub(super) struct Fluid<const D: usize> {
     /// Where the contributions that leave stand.
     leaving: Vec<u32>,
     absorbing: Vec<Vec<(At, f32)>>,
+    pub(super) damped: Vec<Option<Damped>>,
     coupling: Vec<Coupling<D>>,
     sources: Vec<Vec<Placed<1>>>,
     contributions: Vec<[f32; 1]>,
@@ -201,6 +203,7 @@ impl<const D: usize> Fluid<D> {
             boundary,
             leaving: leaving.collect(),
             absorbing: blocks.iter().map(gather).collect(),
+            damped: assembly::damped(setup, table, &blocks, 1),
             coupling: Coupling::of_blocks(&blocks, contacts, |contact| contact.fluid),
             sources: Placed::in_fluid(setup, locator, table, (&homes, blocks.len()))?,
             contributions: vec![[0.0]; blocks.len() * LANES * table.points()],
@@ -226,6 +229,7 @@ impl<const D: usize> Fluid<D> {
         self.sources = Placed::in_fluid(setup, locator, &table, (&self.homes, self.blocks.len()))?;
         let fields = [&mut self.potential, &mut self.rate, &mut self.second];
         fields.into_iter().for_each(|field| field.fill([0.0]));
+        self.damped.iter_mut().flatten().for_each(Damped::forget);
         Ok(())
     }
 
@@ -265,16 +269,20 @@ impl<const D: usize> Fluid<D> {
             .par_chunks_mut(places)
             .zip(&self.blocks[blocks.clone()])
             .zip(&self.absorbing[blocks.clone()]);
-        let all = all.zip(&self.coupling[blocks.clone()]).zip(&self.sources[blocks]);
+        let all = all
+            .zip(&self.coupling[blocks.clone()])
+            .zip(&self.sources[blocks.clone()]);
+        let all = all.zip(&mut self.damped[blocks]);
         cpu.install(|| {
             all.for_each_init(
                 || Scratch::<1>::new(points, layer),
-                |scratch, ((((out, block), absorbing), coupling), sources)| {
+                |scratch, (((((out, block), absorbing), coupling), sources), damped)| {
                     flushed(|| {
                         arch.dispatch(FluidForces {
                             block,
                             tables,
                             potential,
+                            damped: damped.as_mut(),
                             scratch,
                             out: out.as_flattened_mut(),
                         });
@@ -319,7 +327,8 @@ impl<const D: usize> Fluid<D> {
     pub(super) fn bytes(&self) -> usize {
         let of_blocks = self.blocks.iter().map(Block::bytes).sum::<usize>();
         let contributions = size_of_val(&self.contributions[..]);
-        of_blocks + contributions + self.sums.bytes() + 16 * self.potential.len()
+        let damped = self.damped.iter().flatten().map(Damped::bytes).sum::<usize>();
+        of_blocks + contributions + damped + self.sums.bytes() + 16 * self.potential.len()
     }
 
     fn hold_free(&mut self) {
@@ -354,6 +363,8 @@ pub(super) fn inverse_mass<const D: usize>(
     mass.iter_mut()
         .zip(sponge)
         .for_each(|(mass, damping)| *mass += setup.dt / 2.0 * damping);
+    let fixed = fixed_points(setup, share, table);
+    fixed.iter().for_each(|point| mass[*point as usize] = 0.0);
     mass.iter()
         .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })
         .collect()

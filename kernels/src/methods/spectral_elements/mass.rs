@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::boundary::FacePoint;
 use super::cut::Share;
+use super::pml::fixed_points;
 use super::sponge::Damping;
 use super::{Lumping, Setup};
 use crate::mesh::geometry::{Matrix, Tabulated, inverse};
@@ -49,11 +50,15 @@ impl<const D: usize> InverseMass<D> {
             (0..D).for_each(|c| matrix[c][c] += mass[point as usize]);
             (point, inverse(&matrix).map(|row| row.map(|x| x as f32)))
         };
+        let fixed = fixed_points(setup, share, table);
+        damped.retain(|point, _| fixed.binary_search(point).is_err());
+        let matrices = damped.into_iter().map(whole).collect();
+        fixed.iter().for_each(|point| mass[*point as usize] = 0.0);
         Self {
-            matrices: damped.into_iter().map(whole).collect(),
+            matrices,
             sponge,
             half: setup.dt / 2.0,
-            // Points of fluids alone have no mass and get no force.
+            // Points of fluids alone have no mass and get no force; those at the end of a layer do not move.
             diagonal: mass
                 .iter()
                 .map(|m| if *m > 0.0 { (1.0 / m) as f32 } else { 0.0 })

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::Setup;
+use super::pml::Filters;
 use crate::mesh::geometry::Tabulated;
 use crate::mesh::step::{self, Bound, Law, Media, Medium};
 
@@ -177,7 +178,7 @@ impl<const D: usize> Setup<'_, D> {
         let unrelaxed =
             |element: usize, positions: &[[f64; D]]| self.contents_at(element, positions).unrelaxed();
         if self.points.is_some() {
-            return step::bound(self.mesh, self.basis, Media::Points(&unrelaxed));
+            return self.smaller_in_layers(step::bound(self.mesh, self.basis, Media::Points(&unrelaxed)));
         }
         let region = |(region, medium): (usize, &Medium)| {
             let own = PointMedium {
@@ -188,6 +189,22 @@ impl<const D: usize> Setup<'_, D> {
             Contents(vec![own]).unrelaxed().remove(0)
         };
         let media: Vec<Medium> = self.media.iter().enumerate().map(region).collect();
-        step::bound(self.mesh, self.basis, &media)
+        self.smaller_in_layers(step::bound(self.mesh, self.basis, &media))
+    }
+
+    fn smaller_in_layers(&self, mut bound: Bound) -> Bound {
+        let table = Tabulated::new(self.mesh.order(), self.basis);
+        let Some(filters) = Filters::new(self, &table) else {
+            return bound;
+        };
+        let damped = (0..self.mesh.len()).filter(|element| self.damped_axes(*element) != 0);
+        for element in damped {
+            let step = filters.smaller(self, element, bound.each[element]);
+            bound.each[element] = step;
+            if step < bound.limit {
+                (bound.limit, bound.element) = (step, element);
+            }
+        }
+        bound
     }
 }

@@ -14,6 +14,7 @@
 //! | fluids by a potential chi, u = grad chi / rho, p = -chi'' (Chaljub et al. 2003) | `M chi'' = -K chi + coupling` | `fluid.rs` |
 //! | absorbing faces (Clayton & Engquist 1977) | `t = -rho vp (v.n) n - rho vs (v - (v.n) n)` | `boundary.rs` |
 //! | a layer that damps along them | `-c rho v` | `sponge.rs` |
+//! | perfectly matched layers (Chew & Weedon 1994, Kuzuoglu & Mittra 1996) | `d/dx_j -> (1/s_j) d/dx_j` | `pml.rs` |
 //! | sources and receivers | `F_i = f_i l_p`, `F_i = M_ij dl_p/dx_j` | `points.rs` |
 //! | subdomains, and what travels between them | | `cut.rs`, `subdomain.rs` |
 //! | all of it on accelerators | | `gpu/` |
@@ -39,6 +40,7 @@ mod lanes;
 mod mass;
 mod media;
 mod plan;
+mod pml;
 mod points;
 mod recording;
 mod sampling;
@@ -50,6 +52,7 @@ pub use cpu::Engine;
 pub use grid_model::{Band, GridModel, Grids, Planes, not_definite};
 pub use media::{Loss, PointMedia, PointMedium};
 pub use plan::calibrate;
+pub use pml::{Pml, Zone};
 pub use points::{Quantity, Receiver};
 pub use sampling::Lattice;
 pub use sponge::Sponge;
@@ -171,6 +174,8 @@ pub struct Setup<'a, const D: usize> {
     pub lumping: Lumping,
     /// A layer that damps along absorbing faces.
     pub sponge: Option<Sponge>,
+    /// Perfectly matched layers.
+    pub pml: Option<&'a Pml<D>>,
     /// The sources.
     pub sources: &'a [Source<D>],
 }
@@ -280,6 +285,12 @@ impl<const D: usize> Setup<'_, D> {
             .relaxations
             .map_or([1.0; 2], |all| all.regions[region].factors);
         [mu * factors[0], kappa * factors[1]]
+    }
+
+    /// The axes across which an element lies in layers: bit a for axis a.
+    fn damped_axes(&self, element: usize) -> u8 {
+        let axes = |pml: &Pml<D>| pml.axes(&self.mesh.coordinates(element));
+        self.pml.map_or(0, axes)
     }
 
     /// True where the element is a fluid.

@@ -79,6 +79,7 @@ pub(super) fn with_box<const D: usize, R>(
         }),
         lumping: setup.lumping,
         sponge: None,
+        pml: None,
         sources: &sources,
     })
 }
@@ -147,6 +148,7 @@ mod tests {
             }),
             lumping: Lumping::Matrix,
             sponge: None,
+            pml: None,
             sources: &[],
         };
         let found = with_box(&setup, 3, |small| {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::cut::{Share, ranges};
+use super::pml;
 use super::points::Receiver;
 use super::{Quantity, Setup, Shot};
 use crate::Error;
@@ -31,8 +32,21 @@ pub(super) struct Recording<const D: usize> {
     pub(super) whole: [usize; 2],
     /// Mechanisms of a point; none without attenuation.
     pub(super) mechanisms: usize,
+    /// Elements in layers of the whole mesh, of solids and of fluids, axis by axis.
+    pub(super) layers: [Vec<(u32, u32)>; 2],
     /// The media of the regions in words.
     media: Vec<String>,
+}
+
+/// What an array of a state holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// A field of all points.
+    Points,
+    /// Memory variables of elements.
+    Relaxing,
+    /// Variables of layers: 0 of solids, 1 of fluids.
+    Layers(usize),
 }
 
 impl<const D: usize> Recording<D> {
@@ -79,6 +93,7 @@ impl<const D: usize> Recording<D> {
             elements: share.elements.iter().map(element).collect(),
             whole: [points, setup.mesh.len()],
             mechanisms: setup.relaxations.map_or(0, |all| all.grain.mechanisms()),
+            layers: [false, true].map(|is_fluid| pml::pairs(setup, is_fluid)),
             media: (0..setup.media.len())
                 .map(|region| medium(setup, region))
                 .collect(),
@@ -89,6 +104,32 @@ impl<const D: usize> Recording<D> {
     pub(super) fn take(&mut self, shot: &Shot<D>, receivers: Vec<(usize, Receiver<D>)>) {
         (self.quantity, self.count) = (shot.quantity, shot.receivers.len());
         self.receivers = receivers;
+    }
+
+    /// What an array of a state holds.
+    pub(super) fn array(&self, array: usize, has_fluid: bool) -> Held {
+        let points = if has_fluid { 6 } else { 3 };
+        if array < points {
+            return Held::Points;
+        }
+        let relaxing = usize::from(self.mechanisms > 0);
+        match array - points {
+            0 if relaxing == 1 => Held::Relaxing,
+            k if k == relaxing && !self.layers[0].is_empty() => Held::Layers(0),
+            _ => Held::Layers(1),
+        }
+    }
+
+    /// The blocks of an array of a state that belong to elements of the subdomain.
+    pub(super) fn of_elements(&self, held: Held) -> Vec<Range<usize>> {
+        let own = |element: &u32| self.elements.binary_search_by_key(element, |e| e.0).is_ok();
+        match held {
+            Held::Layers(k) => {
+                let pairs = self.layers[k].iter().zip(0u32..);
+                ranges(pairs.filter(|(pair, _)| own(&pair.0)).map(|(_, number)| number))
+            }
+            _ => ranges(self.elements.iter().map(|e| e.0)),
+        }
     }
 
     /// The place of a global point here.

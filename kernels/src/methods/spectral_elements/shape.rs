@@ -7,6 +7,7 @@
 use pulp::Simd;
 
 use super::lanes::{LANES, Lanes, Part, Register};
+use super::pml;
 use crate::mesh::cell::{self, Order};
 use crate::mesh::geometry::map;
 use crate::mesh::{Basis, Mesh};
@@ -19,6 +20,8 @@ const NODES: usize = 3;
 pub(super) struct Tables<const N: usize> {
     /// Slope at point q of the polynomial of point p: `[q][p]`.
     pub(super) derivative: [[f32; N]; N],
+    /// The highest polynomial at the points, and what values at them give to its coefficient.
+    pub(super) highest: [[f32; N]; 2],
     /// Weights of the rule.
     pub(super) weight: [f32; N],
     /// Values and slopes at the points of the shape functions of an axis: `[point][node]`.
@@ -32,6 +35,7 @@ impl<const N: usize> Tables<N> {
         let along = |q: usize| cell::along(Order::Quadratic, basis.points()[q]);
         Self {
             derivative: std::array::from_fn(|q| std::array::from_fn(|p| basis.derivative(q, p) as f32)),
+            highest: pml::highest(basis.points(), basis.weights()),
             weight: std::array::from_fn(|q| basis.weights()[q] as f32),
             value: std::array::from_fn(|q| along(q).0.map(|x| x as f32)),
             slope: std::array::from_fn(|q| along(q).1.map(|x| x as f32)),

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use super::Engine;
 use super::attenuation::Memory;
+use super::pml::{self, Damped};
 use super::points::Quantity;
-use super::recording::Recording;
+use super::recording::{Held, Recording};
 use crate::Error;
 use crate::parallel::group::Subdomain;
 use crate::parallel::halo::{HostHalo, HostNetwork, Link, Linked};
@@ -29,9 +30,8 @@ impl<const D: usize> Engine<D> {
         }
     }
 
-    /// Blocks of the state's arrays of points, then of elements.
-    fn point_arrays(&self) -> usize {
-        if self.fluid.is_some() { 6 } else { 3 }
+    fn held(&self, array: usize) -> Held {
+        self.recording.array(array, self.fluid.is_some())
     }
 
     /// The array of a field, as plain numbers, and its numbers a point.
@@ -55,14 +55,29 @@ impl<const D: usize> Engine<D> {
         Ok(&mut field[first * width..(first + blocks.len()) * width])
     }
 
-    /// Numbers of an element's memory variables.
-    fn relaxing(&self) -> usize {
-        Memory::numbers(D, self.basis.len().pow(D as u32), self.recording.mechanisms)
+    /// Numbers of a block of an array of elements.
+    fn numbers_held(&self, held: Held) -> usize {
+        let points = self.basis.len().pow(D as u32);
+        match held {
+            Held::Layers(0) => pml::numbers(points, D),
+            Held::Layers(_) => pml::numbers(points, 1),
+            _ => Memory::numbers(D, points, self.recording.mechanisms),
+        }
     }
 
     fn memory_of(&mut self, element: usize) -> Option<(&mut Memory, usize)> {
         let (block, lane) = self.homes.find(element)?;
         self.memories[block].as_mut().map(|memory| (memory, lane))
+    }
+
+    /// The filters of an element in a layer, and its lane; `fluids` is 1 for those of fluids.
+    fn damped_of(&mut self, fluids: usize, element: u32) -> Option<(&mut Damped, usize)> {
+        let (homes, all) = match &mut self.fluid {
+            Some(fluid) if fluids == 1 => (&fluid.homes, &mut fluid.damped),
+            _ => (&self.homes, &mut self.damped),
+        };
+        let (block, lane) = homes.find(element as usize)?;
+        all[block].as_mut().map(|damped| (damped, lane))
     }
 }
 
@@ -194,6 +209,17 @@ pub(super) fn arrays<const D: usize>(
         let numbers = Memory::numbers(D, per_element, recording.mechanisms);
         arrays.push(StateArray::of::<f32>("memory variables", elements, numbers));
     }
+    for (pairs, components) in recording.layers.iter().zip([D, 1]) {
+        let name = if components == 1 {
+            "layers of fluids"
+        } else {
+            "layers of solids"
+        };
+        if !pairs.is_empty() {
+            let numbers = pml::numbers(per_element, components);
+            arrays.push(StateArray::of::<f32>(name, pairs.len(), numbers));
+        }
+    }
     arrays
 }
 
@@ -204,28 +230,34 @@ impl<const D: usize> State for Engine<D> {
     }
 
     fn owned(&self, array: usize) -> Vec<Range<usize>> {
-        match array < self.point_arrays() {
-            true => self.recording.owned.clone(),
-            false => super::cut::ranges(self.recording.elements.iter().map(|e| e.0)),
+        match self.held(array) {
+            Held::Points => self.recording.owned.clone(),
+            held => self.recording.of_elements(held),
         }
     }
 
     fn needed(&self, array: usize) -> Vec<Range<usize>> {
-        match array < self.point_arrays() {
-            true => super::cut::ranges(self.recording.global.iter().copied()),
-            false => self.owned(array),
+        match self.held(array) {
+            Held::Points => super::cut::ranges(self.recording.global.iter().copied()),
+            held => self.recording.of_elements(held),
         }
     }
 
     fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
-        if array < self.point_arrays() {
+        let held = self.held(array);
+        if held == Held::Points {
             out.copy_from_slice(bytemuck::cast_slice(self.numbers_of(array, &blocks)?));
             return Ok(());
         }
-        let mut numbers = vec![0.0f32; self.relaxing()];
-        for (element, out) in blocks.zip(out.chunks_exact_mut(4 * self.relaxing())) {
+        let mut numbers = vec![0.0f32; self.numbers_held(held)];
+        for (block, out) in blocks.zip(out.chunks_exact_mut(4 * numbers.len())) {
             numbers.fill(0.0);
-            if let Some((memory, lane)) = self.memory_of(element) {
+            if let Held::Layers(fluids) = held {
+                let (element, number) = self.recording.layers[fluids][block];
+                if let Some((damped, lane)) = self.damped_of(fluids, element) {
+                    damped.save((number as usize, lane), &mut numbers);
+                }
+            } else if let Some((memory, lane)) = self.memory_of(block) {
                 memory.save(lane, &mut numbers);
             }
             out.copy_from_slice(bytemuck::cast_slice(&numbers));
@@ -234,15 +266,21 @@ impl<const D: usize> State for Engine<D> {
     }
 
     fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
-        if array < self.point_arrays() {
+        let held = self.held(array);
+        if held == Held::Points {
             let numbers = self.numbers_of(array, &blocks)?;
             bytemuck::cast_slice_mut(numbers).copy_from_slice(bytes);
             return Ok(());
         }
-        let mut numbers = vec![0.0f32; self.relaxing()];
-        for (element, bytes) in blocks.zip(bytes.chunks_exact(4 * self.relaxing())) {
+        let mut numbers = vec![0.0f32; self.numbers_held(held)];
+        for (block, bytes) in blocks.zip(bytes.chunks_exact(4 * numbers.len())) {
             bytemuck::cast_slice_mut(&mut numbers).copy_from_slice(bytes);
-            if let Some((memory, lane)) = self.memory_of(element) {
+            if let Held::Layers(fluids) = held {
+                let (element, number) = self.recording.layers[fluids][block];
+                if let Some((damped, lane)) = self.damped_of(fluids, element) {
+                    damped.load((number as usize, lane), &numbers);
+                }
+            } else if let Some((memory, lane)) = self.memory_of(block) {
                 memory.load(lane, &numbers);
             }
         }

@@ -1,0 +1,236 @@
+//! Perfectly matched layers send back what their file says, and never gain energy.
+
+use kernels::mesh::step::{Law, Medium};
+use kernels::methods::spectral_elements::{Engine, Pml, Quantity, Source, Strength, Zone};
+
+use crate::blocks::{Body, block};
+use crate::laws::ricker;
+use crate::shots::largest;
+
+const ROCK: [f64; 3] = [2500.0, 3000.0, 1700.0];
+/// Side of an element, m.
+const H: f64 = 100.0;
+
+fn rock() -> (Vec<Medium>, Vec<[f64; 2]>) {
+    let [density, vp, vs] = ROCK;
+    (vec![Medium::isotropic(density, vp, vs); 2], vec![[vp, vs]; 2])
+}
+
+/// Records at some places of a strip 900 m wide beside a layer of three elements, or beside so much rock that nothing comes back.
+fn strip(layer: bool, strength: &Strength<2>, places: &[[f64; 2]]) -> Vec<Vec<[f64; 2]>> {
+    let before = if layer { 3 } else { 34 };
+    let mesh = block::<2>(
+        [9 + before, 34],
+        |u| [H * (u[0] - before as f64), H * u[1]],
+        |_| 0,
+        |axis, high| axis == 1 || high,
+    );
+    let (media, speeds) = rock();
+    let mut body = Body::new(mesh, media, speeds, 0.6);
+    body.pml = layer.then_some(Pml {
+        zones: [
+            [
+                Some(Zone {
+                    begin: 0.0,
+                    end: -3.0 * H,
+                }),
+                None,
+            ],
+            [None; 2],
+        ],
+    });
+    let source = Source {
+        at: [2.1 * H, 3.1 * H],
+        strength: strength.clone(),
+        history: ricker(4.0, body.dt, 400),
+    };
+    let steps = (1.9 / body.dt) as usize;
+    body.records(source, places, (Quantity::Displacement, steps))
+}
+
+/// What comes back of a wave that meets the layer at an angle, over what would come back of a mirror: the wave as it is at the
+/// mirror image of the receiver.
+fn reflected(strength: &Strength<2>, degrees: &[f64]) -> Vec<f64> {
+    let place = |angle: &f64, side: f64| [side * 2.1 * H, 3.1 * H + 4.2 * H * angle.to_radians().tan()];
+    let here: Vec<_> = degrees.iter().map(|angle| place(angle, 1.0)).collect();
+    let both: Vec<_> = here
+        .iter()
+        .copied()
+        .chain(degrees.iter().map(|angle| place(angle, -1.0)))
+        .collect();
+    let (found, truth) = (strip(true, strength, &here), strip(false, strength, &both));
+    let norm = |u: &[f64; 2]| u[0].hypot(u[1]);
+    let echo = |k: usize| {
+        let apart = found[k]
+            .iter()
+            .zip(&truth[k])
+            .map(|(a, b)| norm(&[a[0] - b[0], a[1] - b[1]]));
+        let mirrored = truth[degrees.len() + k].iter().map(norm);
+        largest(apart) / largest(mirrored)
+    };
+    (0..degrees.len()).map(echo).collect()
+}
+
+#[test]
+fn three_elements_send_back_less_than_a_thousandth() {
+    let degrees = [0.0, 15.0, 30.0, 45.0, 60.0, 70.0, 80.0];
+    let moment = 1e12;
+    for (what, strength) in [
+        ("explosion", Strength::Moment([[moment, 0.0], [0.0, moment]])),
+        ("double couple", Strength::Moment([[0.0, moment], [moment, 0.0]])),
+        ("across", Strength::Force([1e9, 0.0])),
+        ("along", Strength::Force([0.0, 1e9])),
+    ] {
+        let found = reflected(&strength, &degrees);
+        let shown: Vec<String> = found.iter().map(|x| format!("{x:.1e}")).collect();
+        println!("{what}: {}", shown.join(" "));
+        for (angle, found) in degrees.iter().zip(found) {
+            assert!(found < 1e-3, "{what} at {angle} degrees: {found:e}");
+        }
+    }
+}
+
+/// The largest motion of a body while a push in its middle lasts, and behind each of so many spans of steps.
+fn motion<const D: usize>(
+    body: &Body<D>,
+    middle: [f64; D],
+    (spans, steps): (usize, usize),
+) -> (f64, Vec<f64>) {
+    let source = Source {
+        at: middle,
+        strength: Strength::Force(std::array::from_fn(|c| 1e9 * (1.0 + c as f64))),
+        history: ricker(4.0, body.dt, 400),
+    };
+    let sources = [source];
+    let mut engine = body.engine(&sources);
+    let moves =
+        |engine: &Engine<D>| largest(engine.displacement().as_flattened().iter().map(|u| f64::from(*u)));
+    let (mut peak, mut all) = (0.0f64, Vec::new());
+    for span in 0..spans {
+        for step in 0..steps {
+            engine.step();
+            if span == 0 && step < 200 {
+                peak = peak.max(moves(&engine));
+            }
+        }
+        all.push(moves(&engine));
+    }
+    (peak, all)
+}
+
+/// Layers of two elements on all sides but the top of a small mesh of rock, or all of them.
+fn layers<const D: usize>(length: [f64; D], top: bool) -> Pml<D> {
+    let zone = |begin: f64, end: f64| Some(Zone { begin, end });
+    let zones = std::array::from_fn(|axis| {
+        let low = zone(2.0 * H, 0.0).filter(|_| top || axis < D - 1);
+        [low, zone(length[axis] - 2.0 * H, length[axis])]
+    });
+    Pml { zones }
+}
+
+fn body<const D: usize>(
+    counts: [usize; D],
+    (media, speeds): (Vec<Medium>, Vec<[f64; 2]>),
+    top: bool,
+) -> Body<D> {
+    let mesh = block::<D>(
+        counts,
+        |u| u.map(|x| H * x),
+        |at| i32::from(at[D - 1] >= counts[D - 1] / 2),
+        |_, _| false,
+    );
+    let mut body = Body::new(mesh, media, speeds, 1.0);
+    body.pml = Some(layers(counts.map(|n| n as f64 * H), top));
+    body.dt = body.setup(&[]).bound().limit;
+    body
+}
+
+/// Crystal with a vertical axis (Thomsen's epsilon 0.2, delta 0.1, gamma 0.15).
+fn layered_rock() -> (Vec<Medium>, Vec<[f64; 2]>) {
+    let [density, vp, vs] = ROCK;
+    let (c33, c44) = (density * vp * vp, density * vs * vs);
+    let (c11, c66) = (c33 * 1.4, c44 * 1.3);
+    let c13 = (2.0 * 0.1 * c33 * (c33 - c44) + (c33 - c44).powi(2)).sqrt() - c44;
+    let mut c = [[0.0; 6]; 6];
+    for (i, value) in [c11, c11, c33, c44, c44, c66].into_iter().enumerate() {
+        c[i][i] = value;
+    }
+    (c[0][1], c[1][0]) = (c11 - 2.0 * c66, c11 - 2.0 * c66);
+    for i in 0..2 {
+        (c[i][2], c[2][i]) = (c13, c13);
+    }
+    let medium = Medium {
+        density,
+        law: Law::Anisotropic(Box::new(c)),
+    };
+    (vec![medium; 2], vec![[vp * 1.2, vs]; 2])
+}
+
+/// Water over rock.
+fn sea() -> (Vec<Medium>, Vec<[f64; 2]>) {
+    let [density, vp, vs] = ROCK;
+    let water = Medium {
+        density: 1000.0,
+        law: Law::Fluid(1000.0 * 1500.0 * 1500.0),
+    };
+    (
+        vec![water, Medium::isotropic(density, vp, vs)],
+        vec![[1500.0, 0.0], [vp, vs]],
+    )
+}
+
+/// Behind the wave itself nothing grows, whatever fills the layers: largest motion in five spans of steps.
+fn rests<const D: usize>(what: &str, body: &Body<D>, middle: [f64; D], steps: usize) {
+    let (peak, found) = motion(body, middle, (5, steps / 5));
+    let shown: Vec<String> = found.iter().map(|x| format!("{:.1e}", x / peak)).collect();
+    println!("{what}, over the largest motion: {}", shown.join(" "));
+    assert!(found.iter().all(|x| *x <= found[0]), "{what}: {found:?}");
+    assert!(found[4] < 1e-3 * peak, "{what}: {found:?} of {peak}");
+}
+
+fn every_kind(steps: [usize; 2]) {
+    rests(
+        "rock, 2-D, free top",
+        &body([9, 8], rock(), false),
+        [420.0, 330.0],
+        steps[0],
+    );
+    rests("rock, 2-D", &body([9, 9], rock(), true), [420.0, 430.0], steps[0]);
+    rests(
+        "crystal, 2-D",
+        &body([9, 8], layered_rock(), false),
+        [420.0, 330.0],
+        steps[0],
+    );
+    rests("sea, 2-D", &body([9, 8], sea(), false), [420.0, 530.0], steps[0]);
+    rests(
+        "rock, 3-D",
+        &body([5, 5, 5], rock(), true),
+        [220.0, 230.0, 240.0],
+        steps[1],
+    );
+    rests(
+        "crystal, 3-D",
+        &body([5, 5, 4], layered_rock(), false),
+        [220.0, 230.0, 140.0],
+        steps[1],
+    );
+    rests(
+        "sea, 3-D",
+        &body([5, 5, 4], sea(), false),
+        [220.0, 230.0, 240.0],
+        steps[1],
+    );
+}
+
+#[test]
+fn layers_never_gain_energy() {
+    every_kind([6000, 1500]);
+}
+
+/// A hundred thousand steps; minutes.
+#[test]
+#[ignore = "long: 100,000 steps"]
+fn layers_never_gain_energy_in_long_runs() {
+    every_kind([100_000, 100_000]);
+}
