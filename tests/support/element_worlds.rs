@@ -91,6 +91,8 @@ pub struct Recipe<const D: usize> {
     pub varies: bool,
     /// A sponge along the absorbing sides.
     pub soaks: bool,
+    /// Perfectly matched layers along them, in a box that is not bent.
+    pub matched: bool,
     pub lumping: Lumping,
     pub quantity: Quantity,
     pub steps: usize,
@@ -109,6 +111,7 @@ impl<const D: usize> Recipe<D> {
             followed: Followed::Predicted,
             varies: false,
             soaks: false,
+            matched: false,
             lumping: Lumping::Matrix,
             quantity: Quantity::Velocity,
             steps: 40,
@@ -116,8 +119,8 @@ impl<const D: usize> Recipe<D> {
     }
 }
 
-/// A bent box of elements of about 100 m; the lower half is of region 1. All sides but the top absorb.
-fn bent<const D: usize>(counts: [usize; D], order: Order) -> Mesh<D> {
+/// A box of elements of about 100 m, bent or with sides of other lengths alone; the lower half is of region 1. All sides but the top absorb.
+fn bent<const D: usize>(counts: [usize; D], order: Order, straight: bool) -> Mesh<D> {
     let fine = if order == Order::Linear { 1 } else { 2 };
     let sizes = counts.map(|n| fine * n + 1);
     let split = |mut k: usize, n: [usize; D]| -> [usize; D] {
@@ -130,7 +133,10 @@ fn bent<const D: usize>(counts: [usize; D], order: Order) -> Mesh<D> {
     let place = |k: usize| -> [f64; D] {
         let u = split(k, sizes).map(|i| i as f64 / fine as f64);
         std::array::from_fn(|c| {
-            let bend = 1.1 * u[(c + 1) % D] + 0.7 * u[c] + 0.5 * u[D - 1];
+            let bend = match straight {
+                true => 1.8 * u[c],
+                false => 1.1 * u[(c + 1) % D] + 0.7 * u[c] + 0.5 * u[D - 1],
+            };
             100.0 * u[c] + 11.0 * bend.sin()
         })
     };
@@ -204,7 +210,7 @@ fn ricker(dt: f64, nt: usize) -> Vec<f32> {
 
 impl<const D: usize> World<D> {
     pub fn new(recipe: Recipe<D>) -> Self {
-        let mesh = bent(recipe.counts, recipe.order);
+        let mesh = bent(recipe.counts, recipe.order, recipe.matched);
         let basis = Basis::new(recipe.degree).expect("a degree of 2 to 8");
         let both = [(0, false), (1, true)].map(|(k, lower)| medium(recipe.rocks[k], lower));
         let media: Vec<Medium> = both.iter().map(|m| m.0.clone()).collect();
@@ -264,7 +270,9 @@ impl<const D: usize> World<D> {
             followed: recipe.followed,
             lumping: recipe.lumping,
             speeds: both.iter().map(|m| m.1).collect(),
-            pml: None,
+            pml: recipe
+                .matched
+                .then(|| Pml::along_sides(&mesh, 95.0).expect("flat sides")),
             sponge: recipe.soaks.then_some(Sponge {
                 thickness: 170.0,
                 left: 0.05,

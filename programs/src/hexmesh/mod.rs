@@ -39,7 +39,11 @@ pub fn run(job: &mut Job) -> Result<()> {
     };
     let made = match way {
         "gmsh" => Some(from_gmsh(job)?),
-        "specfem" => Some(specfem::open(job)?),
+        "specfem" => {
+            let raw = specfem::open(job)?;
+            specfem::warn_of_layers(job, &raw);
+            Some(raw)
+        }
         "surfaces" => boxes::make(job)?,
         "sphere" => sphere::make(job)?,
         _ => Some(stored::read(job)?),

@@ -89,8 +89,9 @@ are ignored.
 
 specfem=: the folder holds mesh_file, nodes_coords_file, materials_file, nummaterial_velocity_file, \
 free_or_absorbing_surface_file_zmax and absorbing_surface_file_xmin, _xmax, _ymin, _ymax, _bottom. z is changed to point \
-downwards. Rows of nummaterial_velocity_file that no element has are left out. Elements of absorbing_cpml_file are rock as all \
-others, with a warning that names the thickness for sponge= of sfsem3d-gpu. absorbing=none leaves the absorbing faces out.
+downwards. Rows of nummaterial_velocity_file that no element has are left out. The mesh that is written does not know of \
+absorbing_cpml_file; a warning names the thickness for cpml= of sfsem3d-gpu, which itself obeys that file. absorbing=none leaves the absorbing \
+faces out.
 
 A mesh that is already in RSF files (mesh=, or elements= and nodes=) is only checked; the output is then the histograms: n1 \
 bins, n2 measures, with the ranges in label2. Values outside a range count in the last bin.

@@ -29,7 +29,7 @@ const SURFACES: [(&str, bool); 6] = [
 /// The file of the elements of CPML layers.
 const LAYERS: &str = "absorbing_cpml_file";
 
-/// Reads the folder of `specfem=`; `absorbing=none` leaves its absorbing faces out. Layers of CPML are warned of.
+/// Reads the folder of `specfem=`; `absorbing=none` leaves its absorbing faces and layers of CPML out.
 ///
 /// # Errors
 /// As [`read`], and another `absorbing=`.
@@ -38,21 +38,27 @@ pub fn open(job: &Job) -> Result<RawMesh> {
     let mut mesh = read(Path::new(&folder))?;
     if stored::absorbs_nowhere(job)? {
         mesh.absorbing.clear();
+        mesh.layers.clear();
     } else if job.given("absorbing") {
         bail!(
             "absorbing= and specfem= both say which sides absorb: leave out absorbing=, or give absorbing=none"
         );
     }
-    if !mesh.layers.is_empty() {
-        let thick = thickness(&mesh).map_or(String::new(), |thick| {
-            format!("; sponge={thick} of sfsem3d-gpu damps waves in them along the sides that absorb")
-        });
-        job.warn(&format!(
-            "{LAYERS} of {folder} makes CPML of {} elements, which are rock as all others here{thick}",
-            mesh.layers.len()
-        ));
-    }
     Ok(mesh)
+}
+
+/// Says which word of the modelling programs stands for the layers of a folder, which meshes in RSF files do not have.
+pub fn warn_of_layers(job: &Job, mesh: &RawMesh) {
+    if mesh.layers.is_empty() {
+        return;
+    }
+    let thick = thickness(mesh).map_or(String::new(), |thick| {
+        format!("; cpml={thick} of sfsem3d-gpu makes them again along the sides that absorb")
+    });
+    job.warn(&format!(
+        "{LAYERS} makes CPML of {} elements, which the mesh that is written does not know of{thick}",
+        mesh.layers.len()
+    ));
 }
 
 /// The thickest layer of CPML, m; none where all elements are in layers.

@@ -70,7 +70,7 @@ pub(super) fn blocks<const D: usize>(
     let all = own.filter(|e| setup.is_fluid(*e as usize) == fluid);
     let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
     // Elements in layers across the same axes go together, and so do those with tables of constants.
-    let kind = |e: &u32| (setup.damped_axes(*e as usize), anisotropic(e));
+    let kind = |e: &u32| (setup.layer_kind(*e as usize), anisotropic(e));
     let cut = |elements: Vec<u32>| -> Vec<Block<D>> {
         let mut sorted: Vec<_> = elements.iter().map(|e| (kind(e), *e)).collect();
         sorted.sort_unstable();
@@ -204,12 +204,12 @@ pub(super) fn damped<const D: usize>(
 ) -> Vec<Option<Damped>> {
     let filters = Filters::new(setup, table);
     let of_block = |block: &Block<D>| {
-        let axes = setup.damped_axes(*block.elements.first()? as usize);
-        let filters = filters.as_ref().filter(|_| axes != 0)?;
+        let kind = setup.layer_kind(*block.elements.first()? as usize);
+        let filters = filters.as_ref().filter(|_| kind != 0)?;
         Some(Damped::new(
             (setup, filters),
             table,
-            (axes, components),
+            (kind, components),
             &block.elements,
         ))
     };

@@ -13,7 +13,7 @@ use super::element::{Forces, Motion, Scratch};
 use super::fluid::{Coupling, Fluid, Surfaces, contacts};
 use super::lanes::LANES;
 use super::mass::InverseMass;
-use super::pml::Damped;
+use super::pml::{self, Damped};
 use super::points::{Placed, Quantity, Receiver};
 use super::recording::{Recording, receivers};
 use super::shape::Tables;
@@ -166,6 +166,7 @@ impl<const D: usize> Engine<D> {
         shot: &Shot<D>,
         locator: &Locator<D>,
     ) -> Result<(), Error> {
+        pml::check_sources(setup)?;
         self.sources = Placed::in_solid(setup, locator, (&self.homes, self.blocks.len()))?;
         if let Some(fluid) = &mut self.fluid {
             fluid.next_shot(setup, locator)?;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::Setup;
+use super::{Setup, pml};
 use crate::Error;
 use crate::mesh::{Mesh, Numbering};
 use crate::parallel::halo::{Link, Traffic};
@@ -64,6 +64,7 @@ impl Cut {
     /// Too many points; ranges that do not make up all elements.
     pub(super) fn new<const D: usize>(setup: &Setup<D>, parts: &[Range<usize>]) -> Result<Self, Error> {
         let mesh = setup.mesh;
+        pml::check(setup)?;
         let numbering = Numbering::new(mesh, setup.basis)?;
         let mut end = 0;
         for part in parts {

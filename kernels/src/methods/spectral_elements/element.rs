@@ -106,7 +106,7 @@ impl<const D: usize, const N: usize> WithSimd for Forces<'_, D, N> {
             for part in Part::all(simd) {
                 let mut law = Any(&block.stiffness, memory.as_deref_mut());
                 damped_forces::<S, _, D, D, N>(part, block, tables, scratch, (&mut law, damped));
-                smooth::<S, D, D, N>(part, tables, scratch, &damped.smoothing);
+                smooth::<S, D, D, N>(part, tables, scratch, damped);
             }
             return scatter(block, &scratch.force, out);
         }
@@ -325,16 +325,17 @@ fn damped_forces<S: Simd, L: Law<S, D, C>, const D: usize, const C: usize, const
     }
 }
 
-/// Takes from the forces what the highest polynomials of the velocity lose, line by line along every axis of the cell.
+/// Takes from the forces what the highest polynomials of the velocity lose, line by line along axes of the cell.
 #[inline(always)]
 fn smooth<S: Simd, const D: usize, const C: usize, const N: usize>(
     part: Part<S>,
     tables: &Tables<N>,
     scratch: &mut Scratch<C>,
-    masses: &[Lanes],
+    damped: &Damped,
 ) {
+    let masses = &damped.smoothing;
     let [values, takes] = &tables.highest;
-    for axis in 0..D {
+    for axis in (0..D).filter(|axis| damped.lines >> axis & 1 == 1) {
         let stride = N.pow(axis as u32);
         for line in 0..N.pow(D as u32 - 1) {
             let first = line / stride * stride * N + line % stride;

@@ -293,6 +293,12 @@ impl<const D: usize> Setup<'_, D> {
         self.pml.map_or(0, axes)
     }
 
+    /// [`Pml::kind`] of an element; 0 without layers.
+    fn layer_kind(&self, element: usize) -> u8 {
+        let kind = |pml: &Pml<D>| pml.kind(&self.mesh.coordinates(element));
+        self.pml.map_or(0, kind)
+    }
+
     /// True where the element is a fluid.
     fn is_fluid(&self, element: usize) -> bool {
         self.is_of_fluid(self.mesh.regions()[element] as usize)

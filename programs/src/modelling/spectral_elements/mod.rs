@@ -5,12 +5,12 @@ mod engine;
 mod fibre;
 mod globe;
 mod grids;
+mod layers;
 mod maps;
 mod medium;
 mod outputs;
 mod params;
 mod plan;
-mod sponge;
 mod spreads;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
@@ -35,7 +35,7 @@ use kernels::earth::Frame;
 use kernels::grid::points::{Point, Snapshots};
 use kernels::medium::Symmetry;
 use kernels::mesh::{Basis, Mesh};
-use kernels::methods::spectral_elements::{Lumping, Setup, Shot, Source, Sponge, Strength};
+use kernels::methods::spectral_elements::{Lumping, Pml, Setup, Shot, Source, Sponge, Strength};
 use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
 use maps::Peaks;
@@ -67,6 +67,7 @@ struct Run<const D: usize> {
     jdata: usize,
     lumping: Lumping,
     sponge: Option<Sponge>,
+    pml: Option<Pml<D>>,
     /// Points of the mesh.
     points: usize,
     /// Checksum of the mesh and what fills it.
@@ -94,6 +95,7 @@ impl<const D: usize> Run<D> {
             relaxations: self.rocks.attenuation(),
             lumping: self.lumping,
             sponge: self.sponge,
+            pml: self.pml.as_ref(),
             sources: &self.sources,
         }
     }
@@ -394,7 +396,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let window = maps::window(job, &mesh, &mut shot)?;
     outputs::correct(job, &timing, (&mut shot, jdata), channels)?;
     let peaks = Peaks::read(job, &mesh, &mut shot)?;
-    let sponge = sponge::read(job, &rocks.speeds, found.band, &mesh)?;
+    let sponge = layers::sponge(job, &rocks.speeds, found.band, &mesh)?;
+    let pml = layers::matched(job, raw, &mesh)?;
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
@@ -419,6 +422,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         fibre,
         peaks,
         sponge,
+        pml,
         dt,
         window,
         quantity: name,

@@ -33,7 +33,11 @@ right angles; waves that arrive at an angle are partly reflected. sponge= adds a
 mesh along the absorbing sides. It also absorbs surface waves; two or three of the longest wavelengths of interest are a \
 good thickness: a sponge reflects waves that are longer. For a Ricker wavelet a layer of two wavelengths of P at the peak \
 frequency leaves 0.8 % of the largest wave, a layer of one 3 % and a layer of half a wavelength 9 %, which is as much as the \
-sides alone leave at that distance. The sponge always removes energy and does not change the stable step. lumping=specfem adds the row sums of \
+sides alone leave at that distance. The sponge always removes energy and does not change the stable step. cpml= makes that \
+thickness of the mesh along the absorbing sides a perfectly matched layer instead (CPML; Kuzuoglu and Mittra 1996): three elements send back \
+less than a thousandth of P and S waves at any angle. These sides must be flat and lie across the axes, and nothing moves at their ends. The \
+absorbing_cpml_file of specfem= is obeyed unless cpml= is given; cpml=0 leaves it out. The stable step is a few percent smaller. \
+No source may lie in a layer, and where a fluid meets a solid there the contact must be flat. lumping=specfem adds the row sums of \
 the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
 Attenuation: solids whose Qkappa or Qmu in materials= is below 9000 attenuate. Three standard linear solids keep Q constant \
@@ -162,6 +166,7 @@ macro_rules! params {
             Param::input("along").doc("with data=das: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
+            Param::float("cpml").default_text("the layers of absorbing_cpml_file, else none").range(">= 0", Some(0.0), None).doc("thickness of perfectly matched layers along absorbing sides, m; 0: no layer"),
             Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("amplitude that remains of a P wave after crossing the sponge twice"),
             Param::output("pgv").doc("map of the largest horizontal velocity on the ground, axes x[, y]; with data=velocity"),
             Param::output("pgd").doc("map of the largest horizontal displacement; with data=displacement"),

@@ -25,6 +25,19 @@ pub struct Elements {
     pub goes_on: i32,
 }
 
+/// `struct Damped` of layers.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Damped {
+    pub e: Elements,
+    pub pair: u64,
+    pub filters: u64,
+    pub variables: u64,
+    pub smoothing: u64,
+    pub axes: i32,
+    pub lines: i32,
+}
+
 /// `struct Solid` of nodes.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,7 +4,8 @@
 //   N points along an axis, COMPONENTS of the field, LAW 0 isotropic 1 table of constants 2 fluid, STORED geometry 0|1,
 //   LOSS memory variables 0|1 (with VEC 2), COARSE 0|1 of one mechanism a point, VARIES constants of every point 0|1,
 //   LINES 0|1 (not with LOSS of all mechanisms), AT_ONCE 0|1 (not with LOSS nor fluids): a step may begin for the points inside of an
-//   element as soon as their forces are known, ELEMENTS of a block, THREADS
+//   element as soon as their forces are known, DAMPED 0|1 by perfectly matched layers (layers.cu; not with LINES), ELEMENTS of a
+//   block, THREADS
 
 #define SHEET (NDIM == 3 ? N * N : N)
 #define POINTS (SHEET * N)

@@ -3,6 +3,7 @@
 
 use super::arguments::{self, Inject, Pack, int};
 use super::dressed::Points;
+use super::layers::{LayerMemory, LayerPlan};
 use super::tables::{
     Elements, Listing, Places, Spots, is_inside, laws, laws_of_points, losses, relaxing, strengths, variants,
 };
@@ -39,6 +40,7 @@ pub struct Plan {
     pub places: Places,
     pub points: Points,
     pub spots: Spots,
+    layers: LayerPlan,
     /// Places of the contributions that leave.
     leaving: Vec<i32>,
     /// Numbers of memory variables, of own contributions, of those that travel.
@@ -108,6 +110,7 @@ impl Plan {
             travelling: exchange.memory.len(),
             components: exchange.components,
             followed: setup.relaxations.map_or(Followed::default(), |all| all.followed),
+            layers: LayerPlan::new(setup, table, (&listing, exchange.components))?,
             leaving,
             elements,
             held,
@@ -142,6 +145,7 @@ impl Plan {
             + s.weight.len()
             + s.strength.len()
             + self.leaving.len()
+            + self.layers.numbers()
             + self.relaxing
             + self.own
             + self.travelling;
@@ -186,6 +190,7 @@ pub struct FieldMemory<A: Accelerator> {
     pub dressed: usize,
     dress: A::Memory,
     sponge: Option<A::Memory>,
+    pub layers: Option<LayerMemory<A>>,
     sources: SourceMemory<A>,
     leaving: A::Memory,
     leaves: usize,
@@ -266,6 +271,7 @@ impl<A: Accelerator> FieldMemory<A> {
                 [] => None,
                 sponge => Some(send(a, sponge)?),
             },
+            layers: LayerMemory::new(a, plan.layers)?,
             sources: SourceMemory {
                 place: send(a, &s.place)?,
                 first: send(a, &s.first)?,
@@ -306,7 +312,13 @@ impl<A: Accelerator> FieldMemory<A> {
     }
 
     /// Launches the elements of a part and adds its sources.
-    pub fn launch(&self, a: &A, turn: Turn, inject: &A::Kernel, fields: Fields) -> Result<(), Error> {
+    pub fn launch<const D: usize>(
+        &self,
+        a: &A,
+        turn: Turn,
+        inject: &A::Kernel,
+        fields: Fields,
+    ) -> Result<(), Error> {
         for (k, run) in self.listing.runs.iter().enumerate() {
             if run.part != turn.part {
                 continue;
@@ -342,7 +354,15 @@ impl<A: Accelerator> FieldMemory<A> {
                 shared: variant.shared(),
             };
             // SAFETY: the structure of the kernel; elements, points and regions are those of the tables.
-            unsafe { a.launch(turn.stream, &self.kernels[k], dims, &argument(&args))? };
+            unsafe {
+                match &self.layers {
+                    Some(layers) if run.layer != 0 => {
+                        let args = layers.arguments::<D>(args, run.layer);
+                        a.launch(turn.stream, &self.kernels[k], dims, &argument(&args))?;
+                    }
+                    _ => a.launch(turn.stream, &self.kernels[k], dims, &argument(&args))?,
+                }
+            };
         }
         self.inject(a, turn, inject)
     }
@@ -436,6 +456,7 @@ impl<A: Accelerator> FieldMemory<A> {
             .chain(own)
             .chain(&self.laws)
             .chain(&self.sponge);
-        all.map(Memory::bytes).sum()
+        let layers = self.layers.as_ref().map_or(0, LayerMemory::bytes);
+        all.map(Memory::bytes).sum::<usize>() + layers
     }
 }

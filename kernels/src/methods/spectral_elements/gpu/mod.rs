@@ -8,7 +8,8 @@
 //!
 //! | what | file |
 //! | --- | --- |
-//! | forces of elements, memory variables | `elements.cu` |
+//! | forces of elements, memory variables | `elements.cu`, `columns.cu` |
+//! | the same in perfectly matched layers | `layers.cu`, `layers.rs` |
 //! | sums, absorbing faces, contacts, the step | `nodes.cuh`, `nodes.cu` |
 //! | sources, receivers, snapshots | `points.cu`, `record.rs` |
 //! | which text is compiled | `variant.rs` |
@@ -19,6 +20,7 @@ mod arguments;
 mod dressed;
 mod field;
 mod halo;
+mod layers;
 mod part;
 mod plan;
 mod record;
@@ -65,7 +67,15 @@ pub fn bytes<const D: usize>(setup: &Setup<D>, points: usize) -> usize {
     // Numbers of points, forces, places; then three levels, masses, targets and where their places begin.
     let of_element = all + all * D + all - inside + shape + relaxing + medium + 1;
     let of_point = 3 * D + 3;
-    (setup.mesh.len() * of_element + points * of_point) * size_of::<f32>()
+    // In layers filters, smoothing and variables, axis by axis.
+    let pairs: u32 = match setup.pml {
+        Some(_) => (0..setup.mesh.len())
+            .map(|element| setup.damped_axes(element).count_ones())
+            .sum(),
+        None => 0,
+    };
+    let of_pair = all * (4 + 2 * D);
+    (setup.mesh.len() * of_element + points * of_point + pairs as usize * of_pair) * size_of::<f32>()
 }
 
 /// A run on the subdomains `own` of a mesh, one on each of these accelerators; as [`super::subdomains`], which runs them on

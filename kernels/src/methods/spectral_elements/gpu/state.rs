@@ -6,6 +6,7 @@ use super::tables::relaxing;
 use crate::Error;
 use crate::device::accelerator::{Accelerator, Memory};
 use crate::methods::spectral_elements::attenuation;
+use crate::methods::spectral_elements::recording::Held;
 use crate::methods::spectral_elements::{cut::ranges, subdomain};
 use crate::time_loop::state::{State, StateArray};
 use std::ops::Range;
@@ -60,8 +61,32 @@ fn to_device(layout: Layout, state: &[f32], here: &mut [f32]) {
 }
 
 impl<const D: usize, A: Accelerator> DevicePart<D, A> {
-    fn point_arrays(&self) -> usize {
-        if self.fluid.is_some() { 6 } else { 3 }
+    fn held(&self, array: usize) -> Held {
+        self.recording.array(array, self.fluid.is_some())
+    }
+
+    /// Where the variables of a pair of an element in layers and an axis of these are here, and their bytes; none of another
+    /// subdomain. `fluids` is 1 for elements of fluids.
+    fn variables_at(&self, fluids: usize, pair: usize) -> Option<(u64, usize)> {
+        let (element, number) = self.recording.layers[fluids][pair];
+        let field = match &self.fluid {
+            Some(fluid) if fluids == 1 => &fluid.field,
+            _ => &self.solid,
+        };
+        let (home, layers) = (field.listing.find(element)?, field.layers.as_ref()?);
+        let (address, numbers) = layers.variables_of(home, number as usize);
+        Some((address, numbers * size_of::<f32>()))
+    }
+
+    /// The numbers of a pair, which stand `[slopes, forces][component][point]` on the device, as the state has them: `[point][slopes,
+    /// forces][component]`, or the other way round.
+    fn turned(&self, numbers: &[f32], to_device: bool) -> Vec<f32> {
+        let (points, each) = (self.per_element, numbers.len() / self.per_element);
+        let from = |k: usize| match to_device {
+            true => k % points * each + k / points,
+            false => k % each * points + k / each,
+        };
+        (0..numbers.len()).map(|k| numbers[from(k)]).collect()
     }
 
     /// Where the numbers of a block of points are.
@@ -117,26 +142,43 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
     }
 
     fn owned(&self, array: usize) -> Vec<Range<usize>> {
-        match array < self.point_arrays() {
-            true => self.recording.owned.clone(),
-            false => ranges(self.recording.elements.iter().map(|e| e.0)),
+        match self.held(array) {
+            Held::Points => self.recording.owned.clone(),
+            held => self.recording.of_elements(held),
         }
     }
 
     fn needed(&self, array: usize) -> Vec<Range<usize>> {
-        match array < self.point_arrays() {
-            true => ranges(self.recording.global.iter().copied()),
-            false => self.owned(array),
+        match self.held(array) {
+            Held::Points => ranges(self.recording.global.iter().copied()),
+            held => self.recording.of_elements(held),
         }
     }
 
     fn save(&mut self, array: usize, blocks: Range<usize>, out: &mut [u8]) -> Result<(), Error> {
         self.settle()?;
         let a = self.accelerator.clone();
-        if array < self.point_arrays() {
+        let held = self.held(array);
+        if held == Held::Points {
             let from = self.numbers_at(array, blocks.start)?;
             // SAFETY: points of the subdomain whose numbers follow each other.
             return unsafe { self.staging.download(&a, from, out) };
+        }
+        if let Held::Layers(fluids) = held {
+            let each = out.len() / blocks.len().max(1);
+            for (pair, out) in blocks.zip(out.chunks_exact_mut(each)) {
+                let Some((from, bytes)) = self.variables_at(fluids, pair) else {
+                    continue;
+                };
+                let mut numbers = vec![0f32; bytes / size_of::<f32>()];
+                // SAFETY: the variables of a pair.
+                unsafe {
+                    self.staging
+                        .download(&a, from, bytemuck::cast_slice_mut(&mut numbers))?;
+                }
+                out.copy_from_slice(bytemuck::cast_slice(&self.turned(&numbers, false)));
+            }
+            return Ok(());
         }
         let [wide, here] = self.relaxing_numbers();
         out.fill(0);
@@ -162,7 +204,21 @@ impl<const D: usize, A: Accelerator> State for DevicePart<D, A> {
     fn load(&mut self, array: usize, blocks: Range<usize>, bytes: &[u8]) -> Result<(), Error> {
         self.standing = Standing::Ended;
         let a = self.accelerator.clone();
-        if array < self.point_arrays() {
+        let held = self.held(array);
+        if let Held::Layers(fluids) = held {
+            let each = bytes.len() / blocks.len().max(1);
+            for (pair, bytes) in blocks.zip(bytes.chunks_exact(each)) {
+                let Some((to, _)) = self.variables_at(fluids, pair) else {
+                    continue;
+                };
+                let state: Vec<f32> = bytemuck::pod_collect_to_vec(bytes);
+                let numbers = self.turned(&state, true);
+                // SAFETY: the variables of a pair.
+                unsafe { self.staging.upload(&a, bytemuck::cast_slice(&numbers), to)? };
+            }
+            return Ok(());
+        }
+        if held == Held::Points {
             let to = self.numbers_at(array, blocks.start)?;
             // SAFETY: as in `save`.
             return unsafe { self.staging.upload(&a, bytes, to) };

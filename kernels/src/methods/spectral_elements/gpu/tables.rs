@@ -21,6 +21,8 @@ pub struct Run {
     pub part: Part,
     /// The medium.
     pub kind: Kind,
+    /// What they have of layers (`Pml::kind`); 0 outside of them.
+    pub layer: u8,
     /// Which elements, in the device's order.
     pub elements: Range<usize>,
 }
@@ -50,13 +52,28 @@ impl Listing {
         let (boundary, interior): (Vec<u32>, Vec<u32>) = all.partition(|e| share.is_boundary(*e));
         let (mut elements, mut runs) = (Vec::new(), Vec::new());
         for (part, list) in [(Part::Boundary, boundary), (Part::Interior, interior)] {
-            for sought in [Kind::Isotropic, Kind::Table, Kind::Fluid] {
+            let sorted: Vec<_> = list
+                .iter()
+                .map(|e| (kind(e), setup.layer_kind(*e as usize), *e))
+                .collect();
+            let kinds = [Kind::Isotropic, Kind::Table, Kind::Fluid];
+            let mut layers: Vec<u8> = sorted.iter().map(|(_, layer, _)| *layer).collect();
+            layers.sort_unstable();
+            layers.dedup();
+            let pairs = kinds
+                .into_iter()
+                .flat_map(|kind| layers.iter().map(move |layer| (kind, *layer)));
+            for (sought, layer) in pairs {
                 let first = elements.len();
-                elements.extend(list.iter().copied().filter(|e| kind(e) == sought));
+                let same = sorted
+                    .iter()
+                    .filter(|(kind, own, _)| (*kind, *own) == (sought, layer));
+                elements.extend(same.map(|(_, _, e)| *e));
                 if elements.len() > first {
                     runs.push(Run {
                         part,
                         kind: sought,
+                        layer,
                         elements: first..elements.len(),
                     });
                 }
@@ -414,6 +431,7 @@ pub fn variants<const D: usize>(setup: &Setup<D>, listing: &Listing) -> Vec<Vari
             .filter(|_| run.kind != Kind::Fluid)
             .map(|all| all.grain),
         varies: setup.points.is_some(),
+        damped: run.layer != 0,
     };
     listing.runs.iter().map(variant).collect()
 }

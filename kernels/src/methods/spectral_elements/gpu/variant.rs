@@ -4,12 +4,15 @@ use crate::device::accelerator::Source;
 use crate::mesh::Basis;
 use crate::methods::spectral_elements::Grain;
 use crate::methods::spectral_elements::attenuation::Coarse;
+use crate::methods::spectral_elements::pml::highest_of;
 use std::fmt::Write;
 
 const PRELUDE: &str = include_str!("../../../device/prelude.cuh");
 const COMMON: &str = include_str!("elements.cuh");
 const INSIDE: &str = include_str!("inside.cuh");
 const ELEMENTS: &str = include_str!("elements.cu");
+const COLUMNS: &str = include_str!("columns.cu");
+const LAYERS: &str = include_str!("layers.cu");
 const ATTENUATION: &str = include_str!("attenuation.cuh");
 const NODES: &str = include_str!("nodes.cuh");
 const STEP: &str = include_str!("nodes.cu");
@@ -57,6 +60,8 @@ pub struct Variant {
     pub loss: Option<Grain>,
     /// Every point has constants of its own; else regions have.
     pub varies: bool,
+    /// Perfectly matched layers.
+    pub damped: bool,
 }
 
 /// How a block is filled.
@@ -83,9 +88,15 @@ impl Variant {
         (self.degree + 1).pow(self.dimension as u32 - 1)
     }
 
+    /// Threads of an element: a column of points each, in layers one point.
+    fn own_threads(&self) -> usize {
+        let column = if self.damped { self.degree + 1 } else { 1 };
+        self.sheet() * column
+    }
+
     /// As many elements as waste the fewest threads of whole warps; of equal ones the smallest block of four warps or more.
     pub fn block(&self) -> Block {
-        let sheet = self.sheet();
+        let sheet = self.own_threads();
         let threads = |elements: usize| (elements * sheet).next_multiple_of(32);
         let counts = (1..=MOST_THREADS / sheet).filter(|n| threads(*n) <= MOST_THREADS);
         let waste = |n: &usize| (threads(*n) - n * sheet) as f64 / threads(*n) as f64;
@@ -109,7 +120,8 @@ impl Variant {
     /// Whether slopes come from whole lines of the field in shared memory (`LINES` of elements.cu). With all mechanisms memory variables
     /// are what is waited for, lines of few points save little, and the field of large elements does not fit.
     fn in_lines(&self) -> bool {
-        self.loss != Some(Grain::Fine)
+        !self.damped
+            && self.loss != Some(Grain::Fine)
             && self.degree >= 4
             && self.block().elements * self.seat() * size_of::<f32>() <= MOST_SHARED
     }
@@ -156,6 +168,10 @@ impl Variant {
 
     /// Those without what belongs to points inside.
     fn filled(&self) -> usize {
+        if self.damped {
+            let numbers = (1 + self.dimension) * self.components() * self.own_threads();
+            return self.block().elements * numbers * size_of::<f32>();
+        }
         if self.in_lines() {
             let lines = (self.block().elements * self.seat()).next_multiple_of(4);
             return (lines + self.staged()) * size_of::<f32>();
@@ -171,7 +187,7 @@ impl Variant {
 
     /// Blocks of a multiprocessor that registers are shared out for, where the compiler's own choice is worse; none of these spills.
     fn blocks(&self) -> Option<usize> {
-        if (self.dimension, self.degree) != (3, 4) {
+        if (self.dimension, self.degree) != (3, 4) || self.damped {
             return None;
         }
         let table = self.kind == Kind::Table;
@@ -200,6 +216,7 @@ impl Variant {
             ("VARIES", usize::from(self.varies)),
             ("LINES", usize::from(self.in_lines())),
             ("AT_ONCE", usize::from(self.at_once())),
+            ("DAMPED", usize::from(self.damped)),
             ("ELEMENTS", block.elements),
             ("THREADS", block.threads),
         ];
@@ -219,7 +236,23 @@ impl Variant {
             Some(Grain::Coarse) => format!("__constant__ REAL SHARES[3] = {};", list(&shares.map(f64::from))),
             _ => String::new(),
         };
-        let texts = [&bounds, &numbers(basis), &shares, COMMON, loss, INSIDE, ELEMENTS];
+        let highest = if self.damped {
+            highest(basis)
+        } else {
+            String::new()
+        };
+        let kernel = if self.damped { LAYERS } else { COLUMNS };
+        let texts = [
+            &bounds,
+            &numbers(basis),
+            &shares,
+            &highest,
+            COMMON,
+            loss,
+            INSIDE,
+            ELEMENTS,
+            kernel,
+        ];
         source(
             ("elements.cu", vector),
             (self.dimension, basis.len()),
@@ -265,6 +298,16 @@ fn numbers(basis: &Basis) -> String {
     )
 }
 
+/// The highest polynomial at the points of a line, and what their values give to its coefficient.
+fn highest(basis: &Basis) -> String {
+    let [values, takes] = highest_of(basis.points(), basis.weights());
+    format!(
+        "__constant__ REAL HIGHEST[N] = {};\n__constant__ REAL TAKES[N] = {};\n",
+        list(&values),
+        list(&takes)
+    )
+}
+
 /// Kernels `advance`, `predict`, `correct_fluid`, `pack`.
 pub fn nodes(dimension: usize) -> Source {
     source(("nodes.cu", 1), (dimension, 0), &[], &[NODES, STEP])
@@ -296,9 +339,14 @@ pub fn all(degrees: impl Iterator<Item = usize> + Clone) -> Vec<Source> {
                         stored,
                         loss,
                         varies,
+                        damped: false,
                     };
                     if loss.is_none() || kind != Kind::Fluid {
                         found.push(variant.source(&basis));
+                        if degree == 4 {
+                            let damped = true;
+                            found.push(Variant { damped, ..variant }.source(&basis));
+                        }
                     }
                 }
             }
@@ -322,6 +370,7 @@ mod tests {
                     stored: false,
                     loss: Some(Grain::Fine),
                     varies: true,
+                    damped: false,
                 };
                 let block = variant.block();
                 let used = (block.elements * variant.sheet()) as f64 / block.threads as f64;

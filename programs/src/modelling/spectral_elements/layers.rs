@@ -1,13 +1,43 @@
-//! The damping layer inside absorbing sides.
+//! What damps waves inside absorbing sides: a sponge, or perfectly matched layers.
 
 use anyhow::bail;
 use kernels::mesh::Mesh;
-use kernels::methods::spectral_elements::Sponge;
+use kernels::methods::spectral_elements::{Pml, Sponge};
 use kernels::stability::Band;
 use rsf_io::Job;
 
+use crate::meshing::RawMesh;
+
+/// The perfectly matched layers that cpml= asks for, or else those of a mesh folder; cpml=0 leaves them out.
+pub(super) fn matched<const D: usize>(
+    job: &Job,
+    raw: &RawMesh,
+    mesh: &Mesh<D>,
+) -> anyhow::Result<Option<Pml<D>>> {
+    let pml = match job.double_opt("cpml")? {
+        Some(thickness) if thickness > 0.0 => Some(Pml::along_sides(mesh, thickness)?),
+        Some(_) => None,
+        None if raw.layers.is_empty() => None,
+        None => {
+            let axes = |code: i32| [0, 1, 2, 4, 3, 5, 6, 7][code.clamp(0, 7) as usize];
+            let flags: Vec<(usize, u8)> = raw
+                .layers
+                .iter()
+                .map(|[e, code]| (*e as usize, axes(*code)))
+                .collect();
+            Some(Pml::of_elements(mesh, &flags)?)
+        }
+    };
+    if pml.is_some() && job.double("sponge")? > 0.0 {
+        bail!(
+            "cpml= and sponge= both damp waves along absorbing sides: give one of them (cpml=0 leaves out the layers of a mesh folder)"
+        );
+    }
+    Ok(pml)
+}
+
 /// The layer that sponge= asks for. One that is thin for the waves of the sources sends them back itself.
-pub(super) fn read<const D: usize>(
+pub(super) fn sponge<const D: usize>(
     job: &Job,
     speeds: &[[f64; 2]],
     band: Band,

@@ -1,0 +1,144 @@
+// Forces of elements in perfectly matched layers (pml/mod.rs), in place of those of elements.cu: slopes across a layer are filtered, and
+// so is what stresses across it add to every point; solids lose the highest polynomial of their velocity along lines of points that follow the layer.
+//
+// A thread has one point of an element. Fields, fluxes of one axis of space at a time and velocities lie in shared memory. Bytes of
+// memory that an element of solids of degree 4 in 3-D moves in a layer across one axis, beyond those of elements.cu: 6000 of variables,
+// 1500 of filters, 500 of masses, 777 of velocities.
+
+struct Damped {
+    struct Elements e;
+    const int *pair;        // of every element the first of its pairs with the axes of its layers
+    const REAL *filters;    // [pair][of the input now, of the variable, of the input in it][point]
+    REAL *variables;        // [pair][of slopes, of forces][component][point]
+    const REAL *smoothing;  // of solids, [first pair of an element][point]: mass times what highest polynomials lose in a second
+    int axes, lines;        // of the layers of this launch, and of the cell those along which highest polynomials lose: bit a for axis a
+};
+
+INLINE REAL filter(const struct Damped *d, WIDE pair, int force, int component, int p, REAL x) {
+    const REAL *f = d->filters + pair * (3 * POINTS) + p;
+    REAL *variable = d->variables + ((pair * 2 + force) * COMPONENTS + component) * POINTS + p, old = *variable;
+    *variable = FMA(f[2 * POINTS], x, f[POINTS] * old);
+    return FMA(f[0], x, -old);
+}
+
+// The pair of an element and an axis of its layers.
+INLINE WIDE pair_of(const struct Damped *d, WIDE first, int axis) {
+    for (int b = 0; b < axis; b++) first += d->axes >> b & 1;
+    return first;
+}
+
+KERNEL(forces)(const struct Damped a) {
+    DYNAMIC_SHARED(REAL, room);
+    const int seat = threadIdx.x / POINTS, number = a.e.first + (int)blockIdx.x * ELEMENTS + seat;
+    const int p = threadIdx.x % POINTS, at = p % SHEET, k = p / SHEET;
+    // Threads that have ended count as waiting at every barrier.
+    if (seat >= ELEMENTS || number >= a.e.end) return;
+    const WIDE element = number, first = a.pair[element];
+    REAL *field = room + seat * ((1 + NDIM) * COMPONENTS * POINTS), *fluxes = field + COMPONENTS * POINTS;
+    struct Place t;
+    take_place(&t, at);
+    int index[NDIM], begin[NDIM], stride[NDIM];
+    UNROLL for (int b = 0; b < NDIM; b++) {
+        index[b] = b == MARCH ? k : t.axis[b];
+        stride[b] = b == 0 ? 1 : b == 1 ? N : N * N;
+        begin[b] = p - index[b] * stride[b];
+    }
+    const int own = a.e.points[element * POINTS + p];
+    REAL value[COMPONENTS];
+    UNROLL for (int i = 0; i < COMPONENTS; i++) value[i] = a.e.field[(WIDE)own * COMPONENTS + i];
+#if LAW < 2
+    REAL rate[COMPONENTS];
+    UNROLL for (int i = 0; i < COMPONENTS; i++) rate[i] = a.e.velocity[(WIDE)own * COMPONENTS + i];
+    if (goes_on(&a.e, element) && is_inner(&t) && k > 0 && k < N - 1) {
+        // As in inside.cuh.
+        const REAL mass = a.e.inverse_mass[own];
+        UNROLL for (int i = 0; i < COMPONENTS; i++) {
+            const REAL acceleration = a.e.forces[(element * POINTS + p) * COMPONENTS + i] * mass;
+            const REAL velocity = FMA(a.e.half, acceleration, rate[i]);
+            rate[i] = FMA(a.e.half, acceleration, velocity);
+            value[i] = FMA(a.e.dt, rate[i], value[i]);
+            a.e.velocity[(WIDE)own * COMPONENTS + i] = rate[i];
+            a.e.field[(WIDE)own * COMPONENTS + i] = value[i];
+        }
+    }
+#endif
+    UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + p] = value[i];
+    __syncthreads();
+    REAL inverse[NDIM][NDIM], gradient[COMPONENTS][NDIM], out[COMPONENTS];
+#if STORED
+    const REAL weight = stored_metric(a.e.shape + element * (METRIC_NUMBERS * POINTS) + p, inverse);
+#else
+    struct Column s;
+    take_column(&s, &t, a.e.shape + element * SHAPE_NUMBERS);
+    const REAL weight = metric(&s, &t, k, inverse);
+#endif
+    UNROLL for (int i = 0; i < COMPONENTS; i++) {
+        REAL slope[NDIM];
+        UNROLL for (int b = 0; b < NDIM; b++) {
+            const REAL *line = field + i * POINTS + begin[b];
+            slope[b] = 0;
+            UNROLL for (int q = 0; q < N; q++) slope[b] = FMA(SLOPES[index[b]][q], line[q * stride[b]], slope[b]);
+        }
+        UNROLL for (int c = 0; c < NDIM; c++) {
+            gradient[i][c] = 0;
+            UNROLL for (int b = 0; b < NDIM; b++) gradient[i][c] = FMA(inverse[b][c], slope[b], gradient[i][c]);
+            if (a.axes >> c & 1) gradient[i][c] = filter(&a, pair_of(&a, first, c), 0, i, p, gradient[i][c]);
+        }
+        out[i] = 0;
+    }
+    const REAL *law = law_of(&a.e, element, at);
+#if LAW < 2
+    REAL stress[STRAINS];
+#if LAW == 1 && VARIES
+    struct Tables tables = begin_tables(law, at, room);
+    REAL table[LAW_NUMBERS];
+    take_table(&tables, k, table);
+#endif
+    hooke(LAW_OF_LEVEL(k), gradient, stress);
+#if LOSS
+    struct Relaxing relaxing;
+    take_relaxing(&relaxing, &a.e, element, at);
+    REAL kept[VARIABLES];
+    take_kept(&relaxing, k, kept);
+    relax_all(&relaxing, k, kept, gradient, stress);
+#endif
+#endif
+    UNROLL for (int c = 0; c < NDIM; c++) {
+        UNROLL for (int i = 0; i < COMPONENTS; i++) UNROLL for (int b = 0; b < NDIM; b++) {
+#if LAW == 2
+            const REAL flux = LAW_AT(LAW_OF_LEVEL(k), 0) * gradient[0][c];
+#else
+            const REAL flux = stress[VOIGT(i < c ? i : c, i < c ? c : i)];
+#endif
+            fluxes[(b * COMPONENTS + i) * POINTS + p] = -weight * inverse[b][c] * flux;
+        }
+        __syncthreads();
+        UNROLL for (int i = 0; i < COMPONENTS; i++) {
+            REAL force = 0;
+            UNROLL for (int b = 0; b < NDIM; b++) {
+                const REAL *line = fluxes + (b * COMPONENTS + i) * POINTS + begin[b];
+                UNROLL for (int q = 0; q < N; q++) force = FMA(SLOPES[q][index[b]], line[q * stride[b]], force);
+            }
+            out[i] += a.axes >> c & 1 ? filter(&a, pair_of(&a, first, c), 1, i, p, force) : force;
+        }
+        __syncthreads();
+    }
+#if LAW < 2
+    REAL *masses = fluxes;
+    masses[p] = a.smoothing[first * POINTS + p];
+    UNROLL for (int i = 0; i < COMPONENTS; i++) field[i * POINTS + p] = rate[i];
+    __syncthreads();
+    UNROLL for (int b = 0; b < NDIM; b++) {
+        if (!(a.lines >> b & 1)) continue;
+        REAL mass = 0;
+        UNROLL for (int q = 0; q < N; q++) mass = FMA(HIGHEST[q] * HIGHEST[q], masses[begin[b] + q * stride[b]], mass);
+        UNROLL for (int i = 0; i < COMPONENTS; i++) {
+            const REAL *line = field + i * POINTS + begin[b];
+            REAL coefficient = 0;
+            UNROLL for (int q = 0; q < N; q++) coefficient = FMA(TAKES[q], line[q * stride[b]], coefficient);
+            out[i] = FMA(-TAKES[index[b]], mass * coefficient, out[i]);
+        }
+    }
+#endif
+    UNROLL for (int i = 0; i < COMPONENTS; i++) a.e.forces[(element * POINTS + p) * COMPONENTS + i] = out[i];
+}
