@@ -1,7 +1,7 @@
 //! Perfectly matched layers send back what their file says, and never gain energy.
 
 use kernels::mesh::step::{Law, Medium};
-use kernels::methods::spectral_elements::{Engine, Pml, Quantity, Source, Strength, Zone};
+use kernels::methods::spectral_elements::{Engine, Pml, Profile, Quantity, Source, Strength, Zone};
 
 use crate::blocks::{Body, block};
 use crate::laws::ricker;
@@ -38,6 +38,7 @@ fn strip(layer: bool, strength: &Strength<2>, places: &[[f64; 2]]) -> Vec<Vec<[f
             ],
             [None; 2],
         ],
+        profile: Profile::Strong,
     });
     let source = Source {
         at: [2.1 * H, 3.1 * H],
@@ -125,7 +126,10 @@ fn layers<const D: usize>(length: [f64; D], top: bool) -> Pml<D> {
         let low = zone(2.0 * H, 0.0).filter(|_| top || axis < D - 1);
         [low, zone(length[axis] - 2.0 * H, length[axis])]
     });
-    Pml { zones }
+    Pml {
+        zones,
+        profile: Profile::Strong,
+    }
 }
 
 fn body<const D: usize>(

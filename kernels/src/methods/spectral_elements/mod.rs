@@ -52,7 +52,7 @@ pub use cpu::Engine;
 pub use grid_model::{Band, GridModel, Grids, Planes, not_definite};
 pub use media::{Loss, PointMedia, PointMedium};
 pub use plan::calibrate;
-pub use pml::{Pml, Zone};
+pub use pml::{Pml, Profile, Zone};
 pub use points::{Quantity, Receiver};
 pub use sampling::Lattice;
 pub use sponge::Sponge;

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use kernels::mesh::Mesh;
-use kernels::methods::spectral_elements::{Pml, Sponge};
+use kernels::methods::spectral_elements::{Pml, Profile, Sponge};
 use kernels::stability::Band;
 use rsf_io::Job;
 
@@ -28,6 +28,14 @@ pub(super) fn matched<const D: usize>(
             Some(Pml::of_elements(mesh, &flags)?)
         }
     };
+    let frequency = job.double_opt("fcpml")?;
+    if pml.is_none() && frequency.is_some() {
+        job.warn("fcpml= has no effect without perfectly matched layers (cpml=)");
+    }
+    let pml = pml.map(|pml| Pml {
+        profile: frequency.map_or(Profile::Strong, |frequency| Profile::Specfem { frequency }),
+        ..pml
+    });
     if pml.is_some() && job.double("sponge")? > 0.0 {
         bail!(
             "cpml= and sponge= both damp waves along absorbing sides: give one of them (cpml=0 leaves out the layers of a mesh folder)"

@@ -37,6 +37,7 @@ sides alone leave at that distance. The sponge always removes energy and does no
 thickness of the mesh along the absorbing sides a perfectly matched layer instead (CPML; Kuzuoglu and Mittra 1996): three elements send back \
 less than a thousandth of P and S waves at any angle. These sides must be flat and lie across the axes, and nothing moves at their ends. The \
 absorbing_cpml_file of specfem= is obeyed unless cpml= is given; cpml=0 leaves it out. The stable step is a few percent smaller. \
+fcpml= gives them the damping of SPECFEM3D with that dominant frequency, which is weaker, to compare records with its own. \
 No source may lie in a layer, and where a fluid meets a solid there the contact must be flat. lumping=specfem adds the row sums of \
 the damping to the mass, as SPECFEM3D does, for comparisons; these are not exact on slanted sides.
 
@@ -167,6 +168,7 @@ macro_rules! params {
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
             Param::float("cpml").default_text("the layers of absorbing_cpml_file, else none").range(">= 0", Some(0.0), None).doc("thickness of perfectly matched layers along absorbing sides, m; 0: no layer"),
+            Param::float("fcpml").default_text("the layers' own damping").range("> 0", Some(1e-30), None).doc("dominant frequency for perfectly matched layers as in SPECFEM3D, Hz"),
             Param::float("left").default("0.03").range("above 0, below 1", Some(1e-6), Some(0.999_999)).doc("amplitude that remains of a P wave after crossing the sponge twice"),
             Param::output("pgv").doc("map of the largest horizontal velocity on the ground, axes x[, y]; with data=velocity"),
             Param::output("pgd").doc("map of the largest horizontal displacement; with data=displacement"),

@@ -1,11 +1,11 @@
 //! The filters of elements in layers, with their variables, and what their highest polynomials lose.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 use pulp::Simd;
 use rayon::prelude::*;
 
-use super::{NOTHING, Zone};
+use super::{NOTHING, Profile, Zone};
 use crate::mesh::geometry::Tabulated;
 use crate::methods::spectral_elements::Setup;
 use crate::methods::spectral_elements::lanes::{LANES, Lanes, Part, Register};
@@ -24,6 +24,7 @@ const SMOOTHING: f64 = 0.12;
 pub struct Filters<const D: usize> {
     /// With the fastest P wave in it, m/s.
     zones: [[Option<(Zone, f64)>; 2]; D],
+    profile: Profile,
     dt: f64,
 }
 
@@ -47,12 +48,20 @@ impl<const D: usize> Filters<D> {
         let zones = std::array::from_fn(|axis| {
             pml.zones[axis].map(|zone| zone.map(|zone| (zone, fastest(axis, &zone))))
         });
-        Some(Self { zones, dt: setup.dt })
+        Some(Self {
+            zones,
+            profile: pml.profile,
+            dt: setup.dt,
+        })
     }
 
     /// The damping (1/s) at the end of a layer.
-    fn strongest(zone: &Zone, speed: f64) -> f64 {
-        1.5 * speed / zone.thickness() * (1.0 / LEFT).ln()
+    fn strongest(&self, zone: &Zone, speed: f64) -> f64 {
+        let factor = match self.profile {
+            Profile::Strong => 1.5 * (1.0 / LEFT).ln(),
+            Profile::Specfem { .. } => 1000f64.ln(),
+        };
+        factor * speed / zone.thickness()
     }
 
     /// What the highest polynomials of an element's velocity lose in a second.
@@ -60,7 +69,7 @@ impl<const D: usize> Filters<D> {
         let of = |axis: usize, (zone, speed): &(Zone, f64)| {
             let inside = nodes.iter().any(|x| zone.depth(x[axis]) > NOTHING);
             if inside {
-                SMOOTHING * Self::strongest(zone, *speed)
+                SMOOTHING * self.strongest(zone, *speed)
             } else {
                 0.0
             }
@@ -92,15 +101,26 @@ impl<const D: usize> Filters<D> {
     }
 
     /// The filter at a place of an axis: what the input of now gives to the output, what stays of the variable, and what the input
-    /// of now gives to it.
-    pub fn at(&self, axis: usize, x: f64) -> [f32; 3] {
+    /// of now gives to it. `own` is the P speed of the element there, m/s.
+    pub fn at(&self, axis: usize, x: f64, own: f64) -> [f32; 3] {
         let zones = self.zones[axis].iter().flatten();
         let Some((zone, speed)) = zones.into_iter().find(|(zone, _)| zone.depth(x) > 0.0) else {
             return [1.0, 0.0, 0.0];
         };
         let (depth, thickness) = (zone.depth(x), zone.thickness());
-        let damping = Self::strongest(zone, *speed) * depth * depth;
-        let shift = SHIFT * TAU * speed / thickness * (1.0 - depth);
+        let (damping, shift) = match self.profile {
+            Profile::Strong => (
+                self.strongest(zone, *speed) * depth * depth,
+                SHIFT * TAU * speed / thickness * (1.0 - depth),
+            ),
+            Profile::Specfem { frequency } => {
+                let share = [0.9, 1.0, 1.1][if axis + 1 == D { 2 } else { axis }];
+                (
+                    self.strongest(zone, own) * depth.powf(1.2),
+                    PI * frequency * share * (1.0 - depth),
+                )
+            }
+        };
         let half = (shift + damping) * self.dt / 2.0;
         let (gain, decay) = (
             damping * self.dt / 2.0 / (1.0 + half),
@@ -144,11 +164,14 @@ impl Damped {
         let points = table.points();
         let mut all = vec![[Lanes::ZERO; 3]; count * points];
         for lane in 0..LANES {
-            let places = table.positions(&lanes[lane.min(lanes.len() - 1)]);
+            let lane_or_last = lane.min(lanes.len() - 1);
+            let places = table.positions(&lanes[lane_or_last]);
+            let contents = setup.contents(elements[lane_or_last] as usize, table);
             for (k, axis) in (0..D).filter(|axis| axes >> axis & 1 == 1).enumerate() {
                 for (point, x) in places.iter().enumerate() {
                     let filter = all[k * points + point].iter_mut();
-                    let numbers = filter.zip(filters.at(axis, x[axis]));
+                    let speed = contents.speeds(point)[0];
+                    let numbers = filter.zip(filters.at(axis, x[axis], speed));
                     numbers.for_each(|(lanes, number)| lanes.0[lane] = number);
                 }
             }

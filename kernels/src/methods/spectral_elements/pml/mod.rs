@@ -64,11 +64,27 @@ impl Zone {
     }
 }
 
+/// How the damping of layers rises, and what shifts their frequency.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Profile {
+    /// As the head of this file says.
+    #[default]
+    Strong,
+    /// As SPECFEM3D 4.1 has it, for comparisons: a P wave of the element keeps a thousandth, damping rises with the power 1.2 of the depth,
+    /// and the shift is pi times this frequency (Hz), 0.9, 1 and 1.1 of it along x, y and z.
+    Specfem {
+        /// The dominant frequency of the source, Hz.
+        frequency: f64,
+    },
+}
+
 /// Perfectly matched layers of a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pml<const D: usize> {
     /// Of the low and the high end of every axis.
     pub zones: [[Option<Zone>; 2]; D],
+    /// What damps in them.
+    pub profile: Profile,
 }
 
 impl<const D: usize> Pml<D> {
@@ -109,7 +125,8 @@ impl<const D: usize> Pml<D> {
                 end,
             });
         }
-        Self { zones }.checked(bounds)
+        let profile = Profile::default();
+        Self { zones, profile }.checked(bounds)
     }
 
     /// Layers as a list of elements has them, with the axes across which each absorbs: bit a for axis a.
@@ -137,7 +154,8 @@ impl<const D: usize> Pml<D> {
                 }
             }
         }
-        let pml = Self { zones }.checked(bounds)?;
+        let profile = Profile::default();
+        let pml = Self { zones, profile }.checked(bounds)?;
         for (element, given) in given.iter().enumerate() {
             let found = pml.axes(&mesh.coordinates(element));
             if found != *given {
