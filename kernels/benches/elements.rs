@@ -5,7 +5,7 @@
 //! as programs have it, blocking, with nothing sent, without buffers (Komatitsch et al. 2010, figures 11 to 15).
 //!
 //! `cargo bench -p kernels --bench elements -- [threads=1] [gpus=0] [n=20,20,16 elements] [law=iso/full/loss/coarse/fluid] [points=y: constants of every point]
-//! [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10, ranks=n: on GPUs]`; several values
+//! [cpml=0: elements in perfectly matched layers along each side but the top, of straight elements then] [degree=4] [order=1: elements of 8 nodes, 2: of 27] [steps=80] [repeat=3] [jdata=10, ranks=n: on GPUs]`; several values
 //! are separated by a slash.
 
 mod case;
@@ -22,8 +22,8 @@ use kernels::device::cuda::{Cuda, probe};
 use kernels::mesh::step::{Law, Medium, steps};
 use kernels::mesh::{Basis, Mesh, Order, Parts, cell};
 use kernels::methods::spectral_elements::{
-    Attenuation, Engine, Grain, Lumping, PointMedium, Quantity, Relaxation, Setup, Shot, Source, Strength,
-    gpu,
+    Attenuation, Engine, Grain, Lumping, Pml, PointMedium, Quantity, Relaxation, Setup, Shot, Source,
+    Strength, gpu,
 };
 use kernels::parallel::communicator::Communicator;
 use kernels::parallel::options::{ParallelOptions, Transport};
@@ -31,13 +31,20 @@ use kernels::parallel::rank_halo::Overlap;
 use thread_ranks::{Capabilities, thread_ranks};
 
 /// A box of `counts` elements of 100 m, all sides but the top absorbing.
-fn mesh(counts: [usize; 3], order: Order) -> Mesh<3> {
+fn mesh(counts: [usize; 3], order: Order, straight: bool) -> Mesh<3> {
     let fine = if order == Order::Linear { 1 } else { 2 };
     let sizes = counts.map(|n| fine * n + 1);
     let split = |k: usize, n: [usize; 3]| [k % n[0], k / n[0] % n[1], k / n[0] / n[1]];
     let node = |k: usize| {
         let u = split(k, sizes).map(|i| i as f64 / fine as f64);
-        std::array::from_fn(|c| 100.0 * u[c] + 8.0 * (u[(c + 1) % 3] + 0.7 * u[c]).sin())
+        let bend = |c: usize| {
+            if straight {
+                0.7 * u[c]
+            } else {
+                u[(c + 1) % 3] + 0.7 * u[c]
+            }
+        };
+        std::array::from_fn(|c| 100.0 * u[c] + 8.0 * bend(c).sin())
     };
     let mut parts = Parts {
         nodes: (0..sizes.iter().product()).map(node).collect(),
@@ -100,6 +107,7 @@ struct Case {
     law: String,
     medium: Medium,
     points: bool,
+    pml: Option<Pml<3>>,
     dt: f64,
     count: usize,
 }
@@ -118,10 +126,15 @@ impl Case {
         let basis = Basis::new(degree.parse().expect("a number")).expect("degree= is 2 to 8");
         let medium = medium(law).expect("law= is iso, full, loss, coarse or fluid");
         // The elements of a small box are like those of a large one.
-        let small = mesh([12; 3], order);
+        let layers = words.number("cpml", 0);
+        let small = mesh([12; 3], order, layers > 0);
         let bound = steps(&small, &basis, std::slice::from_ref(&medium));
+        let mesh = mesh([numbers[0], numbers[1], numbers[2]], order, layers > 0);
+        let thickness = 100.0 * layers as f64;
+        let pml = (layers > 0).then(|| Pml::along_sides(&mesh, thickness).expect("flat sides"));
         Self {
-            mesh: mesh([numbers[0], numbers[1], numbers[2]], order),
+            mesh,
+            pml,
             dt: 0.45 * bound.into_iter().fold(f64::INFINITY, f64::min),
             law: law.into(),
             count: words.number("steps", 80),
@@ -166,7 +179,7 @@ impl Case {
             }),
             lumping: Lumping::Matrix,
             sponge: None,
-            pml: None,
+            pml: self.pml.as_ref(),
             sources: &[source],
         })
     }

@@ -47,7 +47,8 @@ impl LayerPlan {
             let contents = setup.contents(*element as usize, table);
             let (mut own, mut smoothing) = (Vec::new(), Vec::new());
             for axis in (0..D).filter(|axis| axes >> axis & 1 == 1) {
-                let at = |(point, x): (usize, &[f64; D])| filters.at(axis, x[axis], contents.speeds(point)[0]);
+                let at =
+                    |(point, x): (usize, &[f64; D])| filters.at(axis, x[axis], contents.speeds(point)[0]);
                 let all: Vec<[f32; 3]> = places.iter().enumerate().map(at).collect();
                 (0..3).for_each(|k| own.extend(all.iter().map(|numbers| numbers[k])));
                 match smoothing.is_empty() && components == D {
