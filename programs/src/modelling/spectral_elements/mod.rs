@@ -8,8 +8,10 @@ mod grids;
 mod maps;
 mod medium;
 mod outputs;
+mod outside;
 mod params;
 mod plan;
+mod quality;
 mod sponge;
 mod spreads;
 
@@ -40,6 +42,7 @@ use kernels::methods::velocity_stress::Action;
 use kernels::parallel::options::Transport;
 use maps::Peaks;
 use medium::Rocks;
+use outside::Outside;
 use rsf_io::{Axis, Job, Output};
 use spreads::place;
 use std::sync::Arc;
@@ -76,8 +79,9 @@ struct Run<const D: usize> {
     window: Vec<Axis>,
     /// What the user calls the quantity.
     quantity: &'static str,
-    /// Up, north and east of every receiver, where stations= has placed them.
+    /// Up, north and east of every receiver, where stations= has placed them, and their names.
     frames: Vec<Frame>,
+    stations: Vec<String>,
     transport: Transport,
 }
 
@@ -357,9 +361,12 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     let basis = Basis::new(degree)?;
     let mesh = Mesh::<D>::new(raw.parts())?;
     mesh.check_materials(&raw.materials)?;
-    let places = globe::places(job, raw, &mesh)?;
+    let mut outside = Outside::new(job, &mesh)?;
+    let places = globe::places(job, raw, &mesh, &mut outside)?;
     let what = Histories::Moments(job.flag("rate")? && !places.have_samples());
-    let spreads = spreads::read(job, &places)?;
+    let mut spreads = spreads::read(job, &places)?;
+    spreads::settle(&mut spreads, &mut outside)?;
+    outside.tell(job);
     let [first, own] = spreads.of(0).map(<[Point]>::to_vec);
     let mut found = match places.quakes {
         Some(placed) => sources::read_placed(job, placed, (nt, dt), what)?,
@@ -398,7 +405,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     Ok(Run {
         points: kernels::mesh::Numbering::new(&mesh, &basis)?.points(),
         sum: checksum(raw, &rocks),
-        sources: found_sources(&found),
+        sources: found_sources(&found, &places.centres),
         receivers: Axis {
             n: channels,
             label: Some("r".into()),
@@ -423,18 +430,19 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         window,
         quantity: name,
         frames: places.frames,
+        stations: places.codes,
         transport: transport(job)?,
     })
 }
 
-/// The sources as the method takes them.
-fn found_sources<const D: usize>(found: &sources::Sources) -> Vec<Source<D>> {
-    let source = |source: &kernels::methods::velocity_stress::Source| Source {
-        at: place(source.point),
+/// The sources as the method takes them, at places in double precision where a file has given them.
+fn found_sources<const D: usize>(found: &sources::Sources, centres: &[[f64; D]]) -> Vec<Source<D>> {
+    let source = |(k, source): (usize, &kernels::methods::velocity_stress::Source)| Source {
+        at: centres.get(k).copied().unwrap_or(place(source.point)),
         strength: strength(source.action),
         history: found.series[source.series].clone(),
     };
-    found.list.iter().map(source).collect()
+    found.list.iter().enumerate().map(source).collect()
 }
 
 /// What a source does, along the axes of a mesh.

@@ -1,7 +1,7 @@
 //! What a run on a mesh writes.
 
 use super::Run;
-use crate::earth::names;
+use crate::earth::times;
 use crate::modelling::exact_time::Timing;
 use crate::modelling::record::{Films, Outputs, Records};
 use crate::modelling::survey::Survey;
@@ -111,7 +111,10 @@ pub fn open<const D: usize>(job: &mut Job, run: &Run<D>, world: &World) -> anyho
         },
     );
     if D == 3 {
-        for (key, text) in names(job)? {
+        if !run.stations.is_empty() {
+            outputs.tell("stations", &run.stations.join(","));
+        }
+        for (key, text) in times(job)? {
             outputs.tell(key, &text);
         }
     }

@@ -64,7 +64,7 @@ impl Placed {
     /// When each source begins, s.
     fn onsets(&self) -> Vec<f32> {
         let half = |k: usize| match self.histories.get(k) {
-            None | Some(TimeFunction::Series { .. }) => 0.0,
+            None | Some(TimeFunction::Series { .. } | TimeFunction::Sine { .. }) => 0.0,
             Some(history) => (history.span()[0] + history.span()[1]) / 2.0,
         };
         self.shifts
@@ -179,7 +179,12 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
             series: sources.series.len() - 1,
         });
     }
-    let whole = whole(&actions, &histories, dt, value);
+    // A step goes on behind its span: its band is that of its rate.
+    let looked_at = |action: Action, history: &TimeFunction, t: f64| match history {
+        TimeFunction::Step { .. } => history.rate(t) as f32,
+        _ => value(action, history, t),
+    };
+    let whole = whole(&actions, &histories, dt, looked_at);
     sources.band = whole.band;
     let mut largest = whole.largest;
     match what {
@@ -211,7 +216,10 @@ fn strengths<'a>(
     rate: bool,
 ) -> impl Iterator<Item = f32> + 'a {
     let itself = match history {
-        TimeFunction::Ricker { .. } => true,
+        TimeFunction::Ricker { .. }
+        | TimeFunction::Bell { .. }
+        | TimeFunction::Step { .. }
+        | TimeFunction::Sine { .. } => true,
         TimeFunction::Series { .. } => !rate,
         _ => false,
     };
