@@ -4,17 +4,19 @@
 //! material), `nummaterial_velocity_file` (domain, material, rho, vp, vs, Q_kappa, Q_mu, anisotropy),
 //! `free_or_absorbing_surface_file_zmax` and `absorbing_surface_file_xmin` to `_bottom` (count; element, corners),
 //! `absorbing_cpml_file` (count; element, axes). All count from 1; z is up there and turned downwards here. In the table of
-//! materials lines may be empty, and what follows # or ! is a remark.
+//! materials lines may be empty, and what follows # or ! is a remark; a row of a file of tomography has domain, a number below zero,
+//! `tomography`, a kind and the name of the file, which is in the folder or in `tomo_files` or `DATA/tomo_files` there or beside it.
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use kernels::mesh::{MOST_ELEMENTS, Material, Near, cell};
 use rsf_io::Job;
 
 use super::scanner::Scanner;
-use super::{FaceFinder, RawMesh, stored};
+use super::{FaceFinder, LOSSLESS, RawMesh, Tomography, stored};
 
 /// Files of faces, and whether the surface is free there.
 const SURFACES: [(&str, bool); 6] = [
@@ -24,6 +26,23 @@ const SURFACES: [(&str, bool); 6] = [
     ("absorbing_surface_file_ymin", false),
     ("absorbing_surface_file_ymax", false),
     ("absorbing_surface_file_bottom", false),
+];
+
+/// Files that every mesh has.
+const NEEDED: [&str; 4] = [
+    "nodes_coords_file",
+    "mesh_file",
+    "materials_file",
+    "nummaterial_velocity_file",
+];
+
+/// Where files of tomography are.
+const TOMOGRAPHY: [&str; 5] = [
+    "",
+    "tomo_files/",
+    "../tomo_files/",
+    "DATA/tomo_files/",
+    "../DATA/tomo_files/",
 ];
 
 /// The file of the elements of CPML layers.
@@ -82,8 +101,7 @@ fn thickness(mesh: &RawMesh) -> Option<f64> {
 pub fn read(folder: &Path) -> Result<RawMesh> {
     let path = |file: &str| folder.join(file);
     read_files(&|file| path(file).display().to_string(), &|file| {
-        let is_optional = file == LAYERS || SURFACES.iter().any(|(name, _)| *name == file);
-        if is_optional && !path(file).exists() {
+        if !NEEDED.contains(&file) && !path(file).exists() {
             return Ok(None);
         }
         let bytes = fs::read(path(file));
@@ -93,8 +111,8 @@ pub fn read(folder: &Path) -> Result<RawMesh> {
     })
 }
 
-/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces or layers that is not there; messages call it
-/// what `shown` says.
+/// Reads files from anywhere: `open` gives the bytes of a file, none for one of faces, layers or tomography that is not there; messages
+/// call it what `shown` says.
 ///
 /// # Errors
 /// As [`read`].
@@ -117,7 +135,8 @@ pub fn read_files(
     let (name, bytes) = text("materials_file")?;
     let numbers = regions(&mut Scanner::new(&name, &bytes), mesh.len())?;
     let (name, bytes) = text("nummaterial_velocity_file")?;
-    let table = materials(&mut Scanner::new(&name, &bytes))?;
+    let mut table = materials(&mut Scanner::new(&name, &bytes))?;
+    open_tomography(&mut table, &numbers, (shown, open))?;
     mesh.turn_down();
     fill(&mut mesh, &name, &numbers, table)?;
     for (file, is_free) in SURFACES {
@@ -136,6 +155,56 @@ pub fn read_files(
         mesh.layers = layers(&mut Scanner::new(&shown(LAYERS), &bytes), mesh.len())?;
     }
     Ok(mesh)
+}
+
+/// What a file is called in messages, and its bytes.
+type Opening<'a> = (
+    &'a dyn Fn(&str) -> String,
+    &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>,
+);
+
+/// Reads the files of tomography that elements have.
+fn open_tomography(table: &mut [Row], numbers: &[i64], (shown, open): Opening) -> Result<()> {
+    for row in table {
+        let Matter::Named(domain, file) = &row.matter else {
+            continue;
+        };
+        if !numbers.contains(&row.number) {
+            continue;
+        }
+        let mut found = None;
+        for folder in TOMOGRAPHY {
+            let place = format!("{folder}{file}");
+            if let (None, Some(bytes)) = (&found, open(&place)?) {
+                found = Some(Tomography::read(&shown(&place), &bytes)?);
+            }
+        }
+        let Some(model) = found else {
+            bail!(
+                "material {} is in the file of tomography {}, which is not there, nor in tomo_files or DATA/tomo_files there or beside it; put it into the folder",
+                row.number,
+                shown(file)
+            );
+        };
+        let [vp, vs, density] = model.least();
+        if *domain == 2 && vs <= 0.0 {
+            bail!(
+                "{} has vs={vs} and material {} is elastic: it must be above zero at all nodes",
+                model.name,
+                row.number
+            );
+        }
+        let material = Material {
+            density,
+            vp,
+            vs: if *domain == 2 { vs } else { 0.0 },
+            q_kappa: LOSSLESS,
+            q_mu: LOSSLESS,
+            anisotropic: false,
+        };
+        row.matter = Matter::Model(material, Arc::new(model));
+    }
+    Ok(())
 }
 
 /// Gives the mesh the materials of its elements; rows that no element has are left out.
@@ -157,10 +226,19 @@ fn fill(mesh: &mut RawMesh, name: &str, numbers: &[i64], table: Vec<Row>) -> Res
         rows.push(row);
     }
     for (row, region) in table.iter().zip(&region) {
-        if let (Matter::Rock(material), Some(())) = (&row.matter, region) {
+        let (material, model) = match &row.matter {
+            Matter::Rock(material) => (material, None),
+            Matter::Model(material, model) => (material, Some(model.clone())),
+            _ => continue,
+        };
+        if region.is_some() {
             mesh.materials.push(*material);
             mesh.names.push(format!("material {}", row.number));
+            mesh.tomography.push(model);
         }
+    }
+    if mesh.tomography.iter().all(Option::is_none) {
+        mesh.tomography.clear();
     }
     let before = |row: usize| region[..row].iter().flatten().count() as i32;
     let place: Vec<i32> = (0..table.len()).map(before).collect();
@@ -340,6 +418,10 @@ struct Row {
 /// What a row is of.
 enum Matter {
     Rock(Material),
+    /// The domain, and the file of tomography.
+    Named(i64, String),
+    /// That file, and its least values.
+    Model(Material, Arc<Tomography>),
     /// What is not read here, as the end of a sentence.
     Unread(&'static str),
 }
@@ -356,9 +438,7 @@ fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
         let domain: i64 = line.number("domain, 1 acoustic or 2 elastic")?;
         let number: i64 = line.number("number of a material")?;
         let matter = match (domain, number) {
-            (1..=3, ..0) => Matter::Unread(
-                "a file of tomography or interfaces, which is not read; give the region its own row and its speeds later as vp=, vs=, den=",
-            ),
+            (1..=3, ..0) => from_file(&mut line, domain),
             (1..=3, 0) => {
                 return Err(
                     line.wrong("a material has the number 0; they are numbered from 1, or from -1 downwards")
@@ -376,6 +456,21 @@ fn materials(scanner: &mut Scanner) -> Result<Vec<Row>> {
         found.push(Row { number, matter });
     }
     Ok(found)
+}
+
+/// The rest of a row of a material below zero: `tomography elastic name`.
+fn from_file(line: &mut Scanner, domain: i64) -> Matter {
+    let mut word = || line.word("").unwrap_or_default().to_string();
+    let (kind, _, file) = (word(), word(), word());
+    let last = Path::new(&file)
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    match (kind.as_str(), domain, last) {
+        ("tomography", 1 | 2, Some(file)) => Matter::Named(domain, file),
+        _ => Matter::Unread(
+            "of interfaces or poroelastic, which is not read; give the region its own row and its speeds later as vp=, vs=, den=",
+        ),
+    }
 }
 
 /// The rest of a row: what follows is ignored, as by SPECFEM3D.

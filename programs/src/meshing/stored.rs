@@ -113,6 +113,7 @@ pub fn read(job: &mut Job) -> Result<RawMesh> {
         free: free.map_or(Ok(Vec::new()), pairs)?,
         names: Vec::new(),
         layers: Vec::new(),
+        tomography: Vec::new(),
         radius: radius.and_then(|word| word.parse().ok()),
     })
 }

@@ -2,6 +2,7 @@
 
 use super::grids;
 use super::quality::{self, Fit};
+use super::tomography;
 use crate::meshing::RawMesh;
 use crate::modelling::exact_time::Timing;
 use anyhow::bail;
@@ -64,9 +65,12 @@ pub fn read<const D: usize>(
     if laws.is_some() && (job.given("qp") || job.given("qs")) {
         bail!("sls= and qp=, qs= both say how the medium loses: leave out one of them");
     }
-    let model = grids::read(job, (mesh, basis, &raw.materials), planes, |job| {
-        quality::band(job, timing)
-    })?;
+    let model = match raw.tomography.is_empty() {
+        true => grids::read(job, (mesh, basis, &raw.materials), planes, |job| {
+            quality::band(job, timing)
+        })?,
+        false => Some(tomography::read(job, raw, mesh, basis)?),
+    };
     let (model, sum) = model.map_or((None, 0), |(model, sum)| (Some(model), sum));
     let anisotropic = raw.materials.iter().position(|m| m.anisotropic);
     if let (Some(region), None, false) = (anisotropic, &tables, on_a_grid) {

@@ -12,8 +12,10 @@ mod outside;
 mod params;
 mod plan;
 mod quality;
+mod several;
 mod sponge;
 mod spreads;
+mod tomography;
 
 pub use params::{PROGRAM_2D, PROGRAM_3D};
 
@@ -44,6 +46,7 @@ use maps::Peaks;
 use medium::Rocks;
 use outside::Outside;
 use rsf_io::{Axis, Job, Output};
+use several::Several;
 use spreads::place;
 use std::sync::Arc;
 
@@ -77,8 +80,9 @@ struct Run<const D: usize> {
     receivers: Axis,
     /// Axes of the snapshots.
     window: Vec<Axis>,
-    /// What the user calls the quantity.
+    /// What the user calls the quantity, and those beside it.
     quantity: &'static str,
+    several: Option<Several>,
     /// Up, north and east of every receiver, where stations= has placed them, and their names.
     frames: Vec<Frame>,
     stations: Vec<String>,
@@ -187,6 +191,9 @@ impl<const D: usize> Method for Run<D> {
         if let Some(fibre) = &self.fibre {
             receivers = receivers.with_text(&fibre.words());
         }
+        if let Some(several) = &self.several {
+            receivers = receivers.with_text(&several.words());
+        }
         let map = self.peaks.as_ref().map(|peaks| peaks.sum(&self.shot.receivers));
         let map = map.map(|sum| ("pgv=, pgd= or pga=", sum));
         let known = [
@@ -253,15 +260,20 @@ impl<const D: usize> Survey for Run<D> {
 
     fn quantities(&self) -> Vec<finished::Quantity> {
         let records = outputs::records(self);
-        vec![finished::Quantity {
-            words: self.quantity,
-            key: None,
-            axes: [
-                records.receivers,
-                records.components,
-                thinned(&records.time, records.jdata),
-            ],
-        }]
+        let axes = [
+            records.receivers,
+            records.components,
+            thinned(&records.time, records.jdata),
+        ];
+        let quantity = |words, key| finished::Quantity {
+            words,
+            key,
+            axes: axes.clone(),
+        };
+        match &self.several {
+            Some(several) => several.wanted.iter().map(|w| quantity(w.words, w.key)).collect(),
+            None => vec![quantity(self.quantity, None)],
+        }
     }
 
     fn records(&self) -> [usize; 2] {
@@ -389,7 +401,8 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         ..Shot::default()
     };
     let channels = shot.receivers.len();
-    let fibre = match job.choice("data")? {
+    let several = Several::read(job)?;
+    let fibre = match outputs::asked(job)? {
         "das" => Some(fibre::read(job, &mesh, &mut shot)?),
         _ => {
             Fibre::idle(job, "data=das");
@@ -399,7 +412,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     globe::refuse_ground(job, raw)?;
     spreads::check(&spreads, &mesh, fibre.as_ref())?;
     let window = maps::window(job, &mesh, &mut shot)?;
-    outputs::correct(job, &timing, (&mut shot, jdata), channels)?;
+    outputs::correct(job, &timing, (&mut shot, jdata), channels, several.as_ref())?;
     let peaks = Peaks::read(job, &mesh, &mut shot)?;
     let sponge = sponge::read(job, &rocks.speeds, found.band, &mesh)?;
     Ok(Run {
@@ -429,6 +442,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
         dt,
         window,
         quantity: name,
+        several,
         frames: places.frames,
         stations: places.codes,
         transport: transport(job)?,

@@ -1,6 +1,6 @@
 //! Points outside of a mesh: those that a mesh misses by a little move to it.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use kernels::mesh::{Locator, Mesh};
 use rsf_io::Job;
 
@@ -62,8 +62,8 @@ impl<'a, const D: usize> Outside<'a, D> {
             }
             Rule::Move => {
                 let Some((nearest, distance)) = self.locator.within_reach(x) else {
-                    return Err(anyhow::Error::from(fault)).context(
-                        "only points less than half an element away are moved; outside=leave leaves the others out where files name them",
+                    bail!(
+                        "{fault}; points less than half an element away are moved, and outside=leave leaves out others that files name"
                     );
                 };
                 self.moved += 1;

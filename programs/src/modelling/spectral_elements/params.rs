@@ -85,7 +85,8 @@ of the force) for every step, as with USE_EXTERNAL_SOURCE_FILE: it is looked for
 Output: n1 receivers, n2 components z, x[, y] (positive along the axes, so z is positive downwards), n3 records; o3 is the \
 time at which the run begins. Pressure has one component and is zero in solids. Strain has zz, xx, yy, zx, zy, xy (in 2-D \
 zz, xx, zx), which are those of the tensor, positive for extension. Rotation is half the curl, in rad, about z, x, y (in 2-D \
-about y). data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
+about y). displacement=, velocity= and acceleration= name files for further quantities of the same run, as in data=displacement \
+velocity=velocity.rsf. data=das is the strain along the fibre direction along=, positive for extension, averaged over gauge= metres \
 around the receiver. Sources and receivers may lie anywhere in the mesh. Snapshots are interpolated onto a regular grid \
 (nqz=, oqz=, dqz= and so on) and are zero outside the mesh. With ground=y they have the axes x[, y] and follow the ground, \
 that is the first side which a vertical line from above meets and which does not absorb. pgv= writes a map of the largest \
@@ -168,9 +169,12 @@ macro_rules! params {
             Param::input("series").doc("samples of the time function, instead of stf="),
             Param::bool("rate").default("y").doc("y: series= holds moment rates; n: moments"),
             Param::input("onset").doc("delay of every source, s"),
-            Param::choice("data", &["velocity", "displacement", "acceleration", "pressure", "strain", "rotation", "das"])
+            Param::string("data")
                 .default("velocity")
-                .doc("quantity that the receivers record; snapshots hold velocities, or pressure with data=pressure"),
+                .doc("quantity that the receivers record: velocity, displacement, acceleration, pressure, strain, rotation or das; snapshots hold velocities, or pressure with data=pressure"),
+            Param::output("velocity").doc("the velocity as well, where data= is displacement or acceleration"),
+            Param::output("displacement").doc("the displacement as well, where data= is velocity"),
+            Param::output("acceleration").doc("the acceleration as well, where data= is velocity"),
             Param::input("along").doc("with data=das: direction x[, y], z of the fibre, one for all receivers or one for each"),
             Param::float("gauge").default("0").range(">= 0", Some(0.0), None).doc("with data=das: length of fibre over which strain is averaged, m; 0: the strain at the receiver"),
             Param::float("sponge").default("0").range(">= 0", Some(0.0), None).doc("thickness of the damping layer along absorbing sides, m; 0: no layer"),
