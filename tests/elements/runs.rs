@@ -423,3 +423,24 @@ fn further_quantities_are_those_of_runs_of_their_own() {
         );
     }
 }
+
+#[test]
+fn runs_with_further_quantities_go_on_with_the_same_bits() {
+    let case = case("layers");
+    let line = case.line.split(' ').filter(|word| !word.starts_with("data="));
+    let line = line.collect::<Vec<_>>().join(" ");
+    for [data, further] in [["displacement", "velocity"], ["acceleration", "velocity"]] {
+        let run = |words: &str| {
+            let told = case.desk.ran(&format!(
+                "{line} data={data} {further}=b.rsf jdata=2 {words} > a.rsf"
+            ));
+            let bits = |name| case.desk.read(name).into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            ([bits("a.rsf"), bits("b.rsf")], told.err)
+        };
+        let (whole, _) = run("nt=95");
+        run("nt=60 checkpoint=state every=40 ngpu=3");
+        let (rest, told) = run("nt=95 resume=state");
+        assert!(told.contains("goes on behind step 40 of 95"), "{told}");
+        assert!(rest == whole, "{data}");
+    }
+}

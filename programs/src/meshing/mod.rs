@@ -5,6 +5,7 @@
 
 mod faces;
 pub mod gmsh;
+mod materials;
 mod scanner;
 pub mod specfem;
 pub mod stored;

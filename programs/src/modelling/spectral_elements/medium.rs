@@ -101,20 +101,8 @@ pub fn read<const D: usize>(
         None if job.given("qp") => model.as_ref().and_then(GridModel::relaxations),
         None => constant(job, raw, (mesh, basis), timing)?,
     };
-    let mut media = Vec::with_capacity(regions);
-    for (region, m) in raw.materials.iter().enumerate() {
-        let mut medium = Medium::isotropic(m.density, m.vp, m.vs);
-        if let Some(tables) = tables.as_ref().filter(|_| m.anisotropic) {
-            medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
-        }
-        if on_a_grid && m.vs > 0.0 {
-            // Of the kind that the points have; the numbers are those of the grid.
-            medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
-        }
-        media.push(medium);
-    }
     Ok(Rocks {
-        media,
+        media: media(&raw.materials, tables.as_deref(), on_a_grid)?,
         speeds: raw.materials.iter().map(|m| [m.vp, m.vs]).collect(),
         grain: grain::<D>(job, relaxations.as_deref(), basis)?,
         followed: followed(timing),
@@ -123,6 +111,22 @@ pub fn read<const D: usize>(
         model: model.map(|model| Box::new(model) as Box<dyn PointMedia<D>>),
         sum,
     })
+}
+
+/// The media of the regions, some of which have rows of `tables`.
+fn media(materials: &[Material], tables: Option<&[f64]>, on_a_grid: bool) -> anyhow::Result<Vec<Medium>> {
+    let medium = |(region, m): (usize, &Material)| {
+        let mut medium = Medium::isotropic(m.density, m.vp, m.vs);
+        if let Some(tables) = tables.filter(|_| m.anisotropic) {
+            medium.law = Law::Anisotropic(Box::new(constants(&tables[region * 21..][..21], region)?));
+        }
+        if on_a_grid && m.vs > 0.0 {
+            // Of the kind that the points have; the numbers are those of the grid.
+            medium.law = Law::Anisotropic(Box::new([[0.0; 6]; 6]));
+        }
+        Ok(medium)
+    };
+    materials.iter().enumerate().map(medium).collect()
 }
 
 impl<const D: usize> Rocks<D> {

@@ -402,13 +402,7 @@ fn prepare<const D: usize>(job: &mut Job, raw: &RawMesh) -> anyhow::Result<Run<D
     };
     let channels = shot.receivers.len();
     let several = Several::read(job)?;
-    let fibre = match outputs::asked(job)? {
-        "das" => Some(fibre::read(job, &mesh, &mut shot)?),
-        _ => {
-            Fibre::idle(job, "data=das");
-            None
-        }
-    };
+    let fibre = fibre::asked(job, &mesh, &mut shot)?;
     globe::refuse_ground(job, raw)?;
     spreads::check(&spreads, &mesh, fibre.as_ref())?;
     let window = maps::window(job, &mesh, &mut shot)?;

@@ -1,6 +1,6 @@
 //! The regions of a mesh of SPECFEM3D that files of tomography fill.
 
-use crate::meshing::RawMesh;
+use crate::meshing::{RawMesh, Tomography};
 use crate::modelling::checkpoint::Checksum;
 use anyhow::bail;
 use kernels::mesh::{Basis, Mesh};
@@ -26,44 +26,9 @@ pub fn read<const D: usize>(
             "{word}= and files of tomography both fill the mesh: leave out {word}=, or give the regions of the files their own rows in nummaterial_velocity_file"
         );
     }
-    let models: Vec<_> = raw.tomography.iter().flatten().collect();
-    let first = models[0];
-    for other in &models {
-        if (other.n, other.o, other.d) != (first.n, first.o, first.d) {
-            bail!(
-                "{} and {} have different grids; all files of tomography of a mesh share one",
-                first.name,
-                other.name
-            );
-        }
-    }
-    if let Some(lossy) = models.iter().find(|model| model.has_quality) {
-        job.warn(&format!(
-            "the quality factors of {} have no effect: regions of tomography do not attenuate",
-            lossy.name
-        ));
-    }
+    let first = first(job, raw)?;
     // Beyond the grid the values of its sides hold.
-    let ends = |c: usize| {
-        let ends = [f64::INFINITY, f64::NEG_INFINITY];
-        mesh.nodes()
-            .iter()
-            .fold(ends, |[low, high], x| [low.min(x[c]), high.max(x[c])])
-    };
-    let beyond = |c: usize, end: usize| {
-        let side = first.o[c] + first.d[c] * (first.n[c] - 1) as f64;
-        let miss = if end == 0 {
-            first.o[c] - ends(c)[0]
-        } else {
-            ends(c)[1] - side
-        };
-        match first.n[c] {
-            1 => 0,
-            // Quadratic elements may leave the box of their nodes.
-            _ => (miss / first.d[c] + 1.0).ceil().max(0.0) as usize,
-        }
-    };
-    let [low, high] = [0, 1].map(|end| std::array::from_fn(|c| beyond(c, end)));
+    let [low, high] = beyond(mesh, first);
     let mut planes: [Vec<f32>; 3] = Default::default();
     let mut grid = None;
     let nodes = (0..3).map(|c| low[c] + first.n[c] + high[c]).product::<usize>();
@@ -112,4 +77,46 @@ pub fn read<const D: usize>(
         None,
     )?;
     Ok((model, sum))
+}
+
+/// The first of the files, whose grid all have.
+fn first<'a>(job: &Job, raw: &'a RawMesh) -> anyhow::Result<&'a Tomography> {
+    let models: Vec<_> = raw.tomography.iter().flatten().collect();
+    let first = models[0];
+    for other in &models {
+        if (other.n, other.o, other.d) != (first.n, first.o, first.d) {
+            bail!(
+                "{} and {} have different grids; all files of tomography of a mesh share one",
+                first.name,
+                other.name
+            );
+        }
+    }
+    if let Some(lossy) = models.iter().find(|model| model.has_quality) {
+        job.warn(&format!(
+            "the quality factors of {} have no effect: regions of tomography do not attenuate",
+            lossy.name
+        ));
+    }
+    Ok(first)
+}
+
+/// Nodes that a grid needs at its low and its high ends along each axis to cover a mesh.
+fn beyond<const D: usize>(mesh: &Mesh<D>, model: &Tomography) -> [[usize; 3]; 2] {
+    let ends = |c: usize| {
+        let ends = [f64::INFINITY, f64::NEG_INFINITY];
+        mesh.nodes()
+            .iter()
+            .fold(ends, |[low, high], x| [low.min(x[c]), high.max(x[c])])
+    };
+    let along = |c: usize, end: usize| {
+        let side = model.o[c] + model.d[c] * (model.n[c] - 1) as f64;
+        let miss = [model.o[c] - ends(c)[0], ends(c)[1] - side][end];
+        match model.n[c] {
+            1 => 0,
+            // Quadratic elements may leave the box of their nodes.
+            _ => (miss / model.d[c] + 1.0).ceil().max(0.0) as usize,
+        }
+    };
+    [0, 1].map(|end| std::array::from_fn(|c| along(c, end)))
 }

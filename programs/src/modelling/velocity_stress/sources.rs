@@ -148,9 +148,10 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
         },
     };
     let begin = sources.begin;
-    let value = |action: Action, history: &TimeFunction, t: f64| match action {
-        Action::Moment(_) => history.rate(t) as f32,
-        Action::Force(_) => history.pulse(t) as f32,
+    let value = |action: Action, history: &TimeFunction, t: f64| match (action, history) {
+        // A step goes on behind its span: its band is that of its rate.
+        (Action::Moment(_), _) | (_, TimeFunction::Step { .. }) => history.rate(t) as f32,
+        (Action::Force(_), _) => history.pulse(t) as f32,
     };
     for (k, point) in points.into_iter().enumerate() {
         let (action, history) = (actions[k % actions.len()], &histories[k % histories.len()]);
@@ -179,12 +180,7 @@ fn sampled(job: &Job, given: Unsampled, (nt, dt): (usize, f64), what: Histories)
             series: sources.series.len() - 1,
         });
     }
-    // A step goes on behind its span: its band is that of its rate.
-    let looked_at = |action: Action, history: &TimeFunction, t: f64| match history {
-        TimeFunction::Step { .. } => history.rate(t) as f32,
-        _ => value(action, history, t),
-    };
-    let whole = whole(&actions, &histories, dt, looked_at);
+    let whole = whole(&actions, &histories, dt, value);
     sources.band = whole.band;
     let mut largest = whole.largest;
     match what {
