@@ -434,7 +434,13 @@ fn runs_with_further_quantities_go_on_with_the_same_bits() {
             let told = case.desk.ran(&format!(
                 "{line} data={data} {further}=b.rsf jdata=2 {words} > a.rsf"
             ));
-            let bits = |name| case.desk.read(name).into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            let bits = |name| {
+                case.desk
+                    .read(name)
+                    .into_iter()
+                    .map(f32::to_bits)
+                    .collect::<Vec<_>>()
+            };
             ([bits("a.rsf"), bits("b.rsf")], told.err)
         };
         let (whole, _) = run("nt=95");

@@ -45,7 +45,7 @@ impl Tomography {
         if !n.iter().all(|n| *n >= 1.0 && n.fract() == 0.0) || n.iter().product::<f64>() > MOST_NODES {
             return Err(scanner.wrong(format!("{n:?} are no numbers of nodes along x, y and z")));
         }
-        if (0..3).any(|c| n[c] > 1.0 && !(steps[c] > 0.0)) || !(0..3).all(fits) {
+        if (0..3).any(|c| n[c] > 1.0 && steps[c] <= 0.0) || !(0..3).all(fits) {
             return Err(scanner.wrong(format!(
                 "{n:?} nodes with steps of {steps:?} m do not reach from {first:?} to {last:?} m"
             )));
